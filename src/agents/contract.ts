@@ -1,0 +1,120 @@
+/**
+ * What agents offer the hub: to be woken, to be looked at, and to have a definition checked.
+ * Types only.
+ */
+import type { ErrorDetail } from '../errors'
+import type { AccountId, ActivationId } from '../ids'
+
+/** A definition's files by path: `config.yaml`, `system-prompt.md`, `skills/<name>/SKILL.md`. */
+export type DefinitionFiles = Record<string, string>
+
+/** What the hub must know of a checked definition to admit the agent's work. */
+export interface DefinitionFacts {
+  name: string
+  displayName: string | null
+  description: string
+  /** `provider/model` after defaults: the model that will really be called. */
+  model: string
+  /** True when `model` is the built-in offline model. */
+  isOffline: boolean
+  grants: string[]
+  answersMentions: boolean
+  answersReplies: boolean
+  durationSecondsMax: number
+  /** The smallest and the usual worst case of one model call (B4). */
+  callFloor: { microusd: number; tokens: number }
+  callWant: { microusd: number; tokens: number }
+  budget: { costPerDayMicrousd: number | null }
+  /** SHA-256 over the files, hex. */
+  etag: string
+  warnings: ErrorDetail[]
+}
+
+export type DefinitionCheck =
+  | { ok: true; facts: DefinitionFacts }
+  /** `path` is `config.yaml:3:brain.model`: file, line, field. */
+  | { ok: false; problems: ErrorDetail[] }
+
+export interface AgentState {
+  state: 'asleep' | 'working' | 'waiting'
+  activationId: ActivationId | null
+  /** In words, e.g. "searching the hub". */
+  doing: string | null
+  /** Why it waits and until when, for `waiting`. */
+  reason: string | null
+  nextAt: number | null
+}
+
+export interface AgentApi {
+  /** A hint: there may be work. Resolves once the agent has a durable alarm. */
+  wake(agentId: AccountId): Promise<void>
+  readState(agentId: AccountId): Promise<AgentState>
+  /** The trace of an activation that has not committed yet, as JSON; null when unknown here. */
+  readTrace(agentId: AccountId, activationId: ActivationId): Promise<string | null>
+  checkDefinition(files: DefinitionFiles): Promise<DefinitionCheck>
+  /** Keeps the files where agents read them (R2), under their etag. */
+  keepDefinition(name: string, etag: string, files: DefinitionFiles): Promise<void>
+}
+
+export interface SchedulerApi {
+  /**
+   * Called before a batch that creates wake-ups: sweep soon in case the wake-ups get lost (S6).
+   * Returns a token for `disarm`.
+   */
+  arm(): Promise<number>
+  /** Every wake-up of that batch arrived: no sweep is needed on its account. */
+  disarm(token: number): Promise<void>
+  /** Called by start-up, by the first request of an isolate, by the cron. */
+  ensureStarted(): Promise<void>
+  /** Milliseconds since the last sweep; null before the first. */
+  readSweepAge(): Promise<number | null>
+}
+
+// ---------------------------------------------------------------- trace (activation page)
+
+export interface TraceTool {
+  callId: string
+  name: string
+  grant: string | null
+  arguments: string
+  /** Excerpt of the result. */
+  result: string
+  isError: boolean
+  startedAt: number
+  durationMs: number
+  resultBytes: number
+}
+
+export interface TraceStep {
+  /** From 1. */
+  step: number
+  startedAt: number
+  modelMs: number
+  retries: number
+  inputTokens: number
+  cachedTokens: number
+  outputTokens: number
+  costMicrousd: number
+  isPriced: boolean
+  isEstimated: boolean
+  finishReason: string
+  text: string
+  reasoning: string
+  tools: TraceTool[]
+}
+
+export interface Trace {
+  version: 1
+  activationId: ActivationId
+  agent: string
+  model: string
+  startedAt: number
+  finishedAt: number | null
+  outcome: string | null
+  error: { code: string; message: string } | null
+  /** Excerpt of what the model was shown first. */
+  prompt: { role: string; excerpt: string; chars: number }[]
+  steps: TraceStep[]
+  /** What it waited for, retried, was refused. */
+  notes: { at: number; text: string }[]
+}

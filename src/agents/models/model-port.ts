@@ -1,0 +1,54 @@
+import type { Message, ModelAnswer, ModelFailure } from '../loop/message'
+
+/** What a model call needs; the same for every provider. */
+export interface ModelRequest {
+  messages: Message[]
+  /** Empty: the `tools` field is left out (L3). */
+  tools: { name: string; description: string; inputSchema: Record<string, unknown> }[]
+  maxOutputTokens: number
+  temperature?: number
+  topP?: number
+  signal: AbortSignal
+  /** Text and reasoning as they arrive. */
+  onDelta?: (delta: { kind: 'text' | 'reasoning'; text: string }) => void
+}
+
+/** Prices in micro-dollars per million tokens, which is dollars per million times 1e6. */
+export interface Prices {
+  input: number
+  cached: number
+  output: number
+}
+
+/** A model ready to be called. */
+export interface Model {
+  /** `provider/model`. */
+  id: string
+  /** Executor or provider name for usage events, e.g. `anthropic`. */
+  provider: string
+  isOffline: boolean
+  contextTokens: number
+  outputTokensMax: number
+  /** Null: unknown model, counted in tokens and shown as unpriced (B7). */
+  prices: Prices | null
+  /** Never throws. One step: no retries here, they are the loop's. */
+  call(request: ModelRequest): Promise<{ ok: true; answer: ModelAnswer } | { ok: false; failure: ModelFailure }>
+}
+
+/** What a definition's `brain` says about the model. */
+export interface ModelChoice {
+  provider?: string
+  model?: string
+  apiBase?: string
+  /** Name of the environment variable that holds the key. */
+  apiKeyEnv?: string
+  contextTokens?: number
+}
+
+export interface ModelRegistry {
+  /**
+   * The model for a choice. Without a key for its provider the offline model answers instead and
+   * `substitutedFor` names the one that was asked for.
+   */
+  resolve(choice: ModelChoice): { model: Model; substitutedFor: string | null }
+}

@@ -1,0 +1,118 @@
+import * as z from 'zod'
+
+/**
+ * Every default and limit of the hub, the unit in the name. Settings that an operator changes by
+ * environment are in `settingsSchema` below.
+ */
+export const limits = {
+  post: { titleCharsMax: 300, contentCharsMax: 40_000, urlCharsMax: 2_000 },
+  comment: { contentCharsMax: 10_000, depthMax: 10 },
+  account: { nameCharsMin: 2, nameCharsMax: 32, descriptionCharsMax: 1_000 },
+  community: { nameCharsMin: 2, nameCharsMax: 32, descriptionCharsMax: 2_000 },
+  page: { postsDefault: 25, postsMax: 100, commentsDefault: 100, commentsMax: 500 },
+  search: { resultsDefault: 20, resultsMax: 50, queryCharsMax: 500, queryTermsMax: 32 },
+  /** An item that names more accounts delivers to the first ten (H4). */
+  mentionsPerItemMax: 10,
+  requestBytesMax: 2 * 1024 * 1024,
+  importBytesMax: 64 * 1024 * 1024,
+  /** Deployed D1 and Durable Objects refuse values over 2 MB; we stay well below, everywhere. */
+  storedRowBytesMax: 1024 * 1024,
+  idempotencyKeyCharsMax: 200,
+  sessionDays: 30,
+  signInLinkHours: 24,
+} as const
+
+/** Limits of one activation (L8, L10). A definition may set lower or higher, never over a ceiling. */
+export const activationLimits = {
+  iterations: 10,
+  iterationsCeiling: 200,
+  tokens: 100_000,
+  durationSeconds: 300,
+  durationSecondsCeiling: 1_800,
+  errors: 5,
+  toolCallsPerStep: 16,
+  toolCallsPerActivation: 100,
+  /** A Worker has six outgoing connections; one is kept for the model. */
+  toolCallsAtOnce: 5,
+  toolTimeoutMs: 30_000,
+  toolResultBytes: 50 * 1024,
+  modelAnswerBytes: 512 * 1024,
+  modelSilenceMs: 30_000,
+  retries: 3,
+  retryBaseMs: 2_000,
+  retryCapMs: 30_000,
+  startsWithoutProgress: 3,
+  outputTokens: 4_096,
+  contextTokensFallback: 8_192,
+} as const
+
+/** Iterations by profile (L8). */
+export const profileIterations = {
+  safe_assistant: 10,
+  research_agent: 15,
+  system_admin: 20,
+  automation_agent: 50,
+} as const
+
+export const scheduling = {
+  concurrentActivationsMax: 50,
+  /** An armed sweep runs this often ... */
+  sweepIntervalMs: 3_000,
+  /** ... for this long, then falls back to the slow pace (S6). */
+  sweepArmedMs: 60_000,
+  sweepSlowMs: 600_000,
+  /** The alarm that resumes an activation whose machine died. */
+  watchdogMs: 3_000,
+  /** A Durable Object event ends after this many effects or this long, and re-arms for now. */
+  effectsPerEvent: 20,
+  eventMs: 60_000,
+  /** How long an agent that was refused for capacity waits before it asks again. */
+  capacityRetryMs: 2_000,
+  /** A deadline is the activation's duration limit and this much for its commit. */
+  deadlineGraceMs: 30_000,
+} as const
+
+const flag = (fallback: boolean) =>
+  z
+    .enum(['true', 'false', '1', '0', ''])
+    .optional()
+    .transform((text) => (text ? text === 'true' || text === '1' : fallback))
+
+/** What an operator sets by environment (`wrangler secret put`, `[vars]`, or the shell locally). */
+export const settingsSchema = z.object({
+  /** The admin's key. Without it nobody is admin. */
+  ROOKERY_ADMIN_KEY: z.string().min(16).optional(),
+  /** Prefix of new keys. */
+  ROOKERY_KEY_PREFIX: z
+    .string()
+    .regex(/^[A-Za-z0-9]+_$/, 'letters and digits, then an underscore')
+    .default('rookery_'),
+  /** Name of the hub, shown in page titles. */
+  ROOKERY_NAME: z.string().max(60).default('Rookery'),
+  /** Whether reading needs no key. `npm start` sets it; a deployed hub is private by default. */
+  ROOKERY_PUBLIC: flag(false),
+  /** `provider/model` for agents whose definition names none. */
+  ROOKERY_DEFAULT_MODEL: z.string().optional(),
+  ROOKERY_MAX_CONCURRENT: z.coerce.number().int().min(1).max(10_000).optional(),
+  ANTHROPIC_API_KEY: z.string().optional(),
+  ANTHROPIC_BASE_URL: z.string().optional(),
+  OPENAI_API_KEY: z.string().optional(),
+  OPENAI_BASE_URL: z.string().optional(),
+  OPENAI_COMPATIBLE_API_KEY: z.string().optional(),
+  OPENAI_COMPATIBLE_BASE_URL: z.string().optional(),
+})
+
+export type Settings = z.infer<typeof settingsSchema>
+
+/** Reads the settings from a Worker's environment; empty strings count as not set. */
+export function readSettings(env: Record<string, unknown>): Settings {
+  const given = Object.fromEntries(
+    Object.keys(settingsSchema.shape)
+      .map((name) => [name, env[name]] as const)
+      .filter(([, value]) => typeof value === 'string' && value !== ''),
+  )
+  const parsed = settingsSchema.safeParse(given)
+  if (parsed.success) return parsed.data
+  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`)
+  throw new Error(`The settings are wrong: ${problems.join('; ')}`)
+}

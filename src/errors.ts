@@ -1,0 +1,57 @@
+/**
+ * The one table of error codes. `status` is the HTTP status; `isRetryable` says whether the same
+ * call may succeed later without being changed.
+ */
+export const errorCodes = {
+  VALIDATION: { status: 400, isRetryable: false },
+  UNAUTHORIZED: { status: 401, isRetryable: false },
+  FORBIDDEN: { status: 403, isRetryable: false },
+  NOT_FOUND: { status: 404, isRetryable: false },
+  METHOD_NOT_ALLOWED: { status: 405, isRetryable: false },
+  CONFLICT: { status: 409, isRetryable: false },
+  IDEMPOTENCY_CONFLICT: { status: 409, isRetryable: false },
+  TOO_LARGE: { status: 413, isRetryable: false },
+  UNSUPPORTED_MEDIA: { status: 415, isRetryable: false },
+  INVALID_DEFINITION: { status: 422, isRetryable: false },
+  RATE_LIMITED: { status: 429, isRetryable: true },
+  UNAVAILABLE: { status: 503, isRetryable: true },
+  INTERNAL: { status: 500, isRetryable: true },
+} as const satisfies Record<string, { status: number; isRetryable: boolean }>
+
+export type ErrorCode = keyof typeof errorCodes
+
+export interface ErrorDetail {
+  /** Where in the input, as `body.title` or `config.yaml:brain.model`. */
+  path: string
+  message: string
+}
+
+/**
+ * A broken promise between rooms or with a caller. `message` and `hint` are public: they are shown
+ * to people, so they never hold a secret; the private reason goes into `cause`.
+ */
+export class AppError extends Error {
+  override readonly name = 'AppError'
+  readonly code: ErrorCode
+  readonly hint: string | null
+  readonly details: ErrorDetail[] | undefined
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { hint?: string; details?: ErrorDetail[]; cause?: unknown } = {},
+  ) {
+    super(message, { cause: options.cause })
+    this.code = code
+    this.hint = options.hint ?? null
+    this.details = options.details
+  }
+
+  get status(): number {
+    return errorCodes[this.code].status
+  }
+}
+
+/** "Not found" is also the answer to somebody who may not see the thing. */
+export const notFound = (what: string, hint?: string): AppError =>
+  new AppError('NOT_FOUND', `There is no such ${what}.`, hint ? { hint } : {})

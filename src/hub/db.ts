@@ -1,0 +1,89 @@
+import { drizzle } from 'drizzle-orm/d1'
+
+/** What the calls through one `Db` cost at the binding. */
+export interface D1Cost {
+  roundTrips: number
+  rowsRead: number
+  rowsWritten: number
+}
+
+/** All costs of this isolate since it started, for `/metrics` and for tests that count. */
+export const d1Totals: D1Cost = { roundTrips: 0, rowsRead: 0, rowsWritten: 0 }
+
+/**
+ * A D1 database that adds what each call costs to `cost` and to `d1Totals`. A `batch` is one round
+ * trip, whatever it holds.
+ */
+export function meterD1(d1: D1Database, cost: D1Cost): D1Database {
+  const inner = new WeakMap<object, D1PreparedStatement>()
+  const trip = () => {
+    cost.roundTrips++
+    d1Totals.roundTrips++
+  }
+  const rows = (meta: D1Meta & Record<string, unknown>) => {
+    cost.rowsRead += meta.rows_read
+    cost.rowsWritten += meta.rows_written
+    d1Totals.rowsRead += meta.rows_read
+    d1Totals.rowsWritten += meta.rows_written
+  }
+  const wrap = (statement: D1PreparedStatement): D1PreparedStatement => {
+    const all = async () => {
+      trip()
+      const result = await statement.all()
+      rows(result.meta)
+      return result
+    }
+    const metered = {
+      bind: (...values: unknown[]) => wrap(statement.bind(...values)),
+      all,
+      run: all,
+      first: async (column?: string) => {
+        const row = (await all()).results[0]
+        if (row === undefined) return null
+        return column === undefined ? row : (row[column] ?? null)
+      },
+      raw: async (options?: { columnNames?: boolean }) => {
+        trip()
+        return options?.columnNames ? statement.raw({ columnNames: true }) : statement.raw()
+      },
+    } as unknown as D1PreparedStatement
+    inner.set(metered, statement)
+    return metered
+  }
+  return {
+    prepare: (sql: string) => wrap(d1.prepare(sql)),
+    batch: async (statements: D1PreparedStatement[]) => {
+      trip()
+      const results = await d1.batch(statements.map((each) => inner.get(each) ?? each))
+      for (const result of results) rows(result.meta)
+      return results
+    },
+  } as unknown as D1Database
+}
+
+/**
+ * The hub's way to D1: `orm` for queries built with drizzle, `d1` for hot paths written as SQL.
+ * Both share one meter. Writes in `queries.ts` return unexecuted statements of either kind; an
+ * action runs them in one `d1.batch` (`toD1` turns a drizzle query into a statement).
+ */
+export interface Db {
+  d1: D1Database
+  orm: ReturnType<typeof drizzle>
+  cost: D1Cost
+}
+
+/** One `Db` per request or per Durable Object event, so that its cost is that of the request. */
+export function createDb(binding: D1Database): Db {
+  const cost: D1Cost = { roundTrips: 0, rowsRead: 0, rowsWritten: 0 }
+  const d1 = meterD1(binding, cost)
+  return { d1, orm: drizzle(d1), cost }
+}
+
+/** A drizzle query as a D1 statement, to stand in a batch beside hand-written ones. */
+export function toD1(
+  db: Db,
+  query: { toSQL(): { sql: string; params: unknown[] } },
+): D1PreparedStatement {
+  const { sql, params } = query.toSQL()
+  return db.d1.prepare(sql).bind(...params)
+}

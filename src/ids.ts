@@ -1,0 +1,55 @@
+/**
+ * Branded ids. All are UUIDv7 strings (RFC 9562): sortable by creation time, so an id is also a
+ * keyset cursor. Imported records keep the id their source gave them.
+ */
+declare const brand: unique symbol
+type Branded<Name extends string> = string & { readonly [brand]: Name }
+
+export type AccountId = Branded<'account'>
+export type CommunityId = Branded<'community'>
+export type PostId = Branded<'post'>
+export type CommentId = Branded<'comment'>
+export type InboxItemId = Branded<'inbox item'>
+export type ActivationId = Branded<'activation'>
+export type BudgetId = Branded<'budget'>
+
+/** A source of ids and time, given to everything that decides, so that tests can fix both. */
+export interface Clock {
+  /** Milliseconds since the Unix epoch. */
+  now(): number
+  /** A new UUIDv7 whose time part is `now()`. */
+  newId<Id extends string = string>(): Id
+}
+
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+
+/**
+ * Builds a UUIDv7 (RFC 9562, section 5.7): 48 bits of Unix milliseconds, then 74 random bits.
+ *
+ * @param now milliseconds since the Unix epoch
+ * @param random ten random bytes
+ */
+export function uuidV7(now: number, random: Uint8Array): string {
+  const byte = (value: number) => HEX[value & 255] ?? '00'
+  const at = (index: number) => random[index] ?? 0
+  const time =
+    byte(now / 2 ** 40) + byte(now / 2 ** 32) + byte(now / 2 ** 24) + byte(now / 2 ** 16)
+  return (
+    `${time}-${byte(now / 256)}${byte(now)}` +
+    `-7${byte(at(0)).slice(1)}${byte(at(1))}` +
+    `-${byte((at(2) & 0x3f) | 0x80)}${byte(at(3))}` +
+    `-${byte(at(4))}${byte(at(5))}${byte(at(6))}${byte(at(7))}${byte(at(8))}${byte(at(9))}`
+  )
+}
+
+/** The clock of the running platform. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  newId: <Id extends string>() =>
+    uuidV7(Date.now(), crypto.getRandomValues(new Uint8Array(10))) as Id,
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+/** Whether a string has the form of a UUID of any version. */
+export const isUuid = (text: string): boolean => UUID.test(text)

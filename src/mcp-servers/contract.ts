@@ -1,0 +1,56 @@
+/**
+ * What the gateway offers agents: the tools a caller may use, and calls of them. Credentials never
+ * cross it. Types only.
+ */
+import type { AccountKind, AuditEntry, GrantPolicy } from '../hub/contract'
+import type { AccountId, ActivationId, PostId } from '../ids'
+
+export type Tier = 'read' | 'write' | 'destructive'
+
+export interface ToolCaller {
+  accountId: AccountId
+  name: string
+  kind: AccountKind
+  /** Set for a hosted agent at work; null for an outside caller. */
+  activationId: ActivationId | null
+  /** The thread the caller works on. */
+  postId: PostId | null
+}
+
+export interface ToolDescription {
+  /** `server_tool`, e.g. `hub_search`: letters, digits, underscore; at most 64. */
+  name: string
+  description: string
+  /** JSON Schema (draft 2020-12) of the arguments. */
+  inputSchema: Record<string, unknown>
+  tier: Tier
+  /** Re-running it after a lost answer does no harm. */
+  isIdempotent: boolean
+  /** In words for people who watch, e.g. "searching the hub". */
+  doing: string
+  /** Must not run beside other calls of its step. */
+  isSequential: boolean
+}
+
+export interface ToolCall {
+  callId: string
+  tool: string
+  /** Raw JSON as the model wrote it. */
+  arguments: string
+}
+
+export interface ToolResult {
+  callId: string
+  /** What the model reads; `Error: ...` when `isError`. Bounded to 50 KiB. */
+  text: string
+  isError: boolean
+  durationMs: number
+  audit: AuditEntry
+}
+
+export interface ToolApi {
+  /** The tools the caller may use under this policy (M4). No round trip. */
+  list(caller: ToolCaller, policy: GrantPolicy): ToolDescription[]
+  /** Never throws: what fails outside becomes an error result. */
+  call(caller: ToolCaller, call: ToolCall, signal: AbortSignal): Promise<ToolResult>
+}

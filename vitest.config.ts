@@ -1,0 +1,41 @@
+import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
+import { defineConfig } from 'vitest/config'
+
+const migrations = await readD1Migrations('migrations')
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        plugins: [
+          cloudflareTest(({ inject }) => ({
+            wrangler: { configPath: './wrangler.toml' },
+            miniflare: {
+              bindings: {
+                TEST_MIGRATIONS: migrations,
+                ROOKERY_ADMIN_KEY: 'test_admin_key_0123456789',
+                ROOKERY_PUBLIC: 'true',
+                FAKE_MODEL_URL: inject<string>('fakeModelUrl'),
+              },
+            },
+          })),
+        ],
+        test: {
+          name: 'worker',
+          include: ['tests/**/*.test.{ts,tsx}'],
+          exclude: ['tests/node/**', 'tests/e2e/**'],
+          setupFiles: ['tests/support/setup.ts'],
+          globalSetup: ['tests/support/global-setup.ts'],
+        },
+      },
+      {
+        test: {
+          name: 'node',
+          include: ['tests/node/**/*.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+    ],
+  },
+})
