@@ -15,6 +15,19 @@ export interface ToolCaller {
   activationId: ActivationId | null
   /** The thread the caller works on. */
   postId: PostId | null
+  /** What the agent's definition takes away from its policy; absent takes nothing. */
+  narrowing?: Narrowing
+  /** Tiers the caller's key is good for; absent: all. */
+  tiers?: Tier[]
+}
+
+/** `capabilities.tools` of a definition: it narrows what policy allows and never widens it (M3). */
+export interface Narrowing {
+  /** Names of tools, `*` standing for any run of characters; empty allows all. */
+  allow: string[]
+  deny: string[]
+  /** Regular expressions, any case; arguments that hold a match are refused. */
+  blockedPatterns: string[]
 }
 
 export interface ToolDescription {
@@ -51,6 +64,8 @@ export interface ToolResult {
 export interface ToolApi {
   /** The tools the caller may use under this policy (M4). No round trip. */
   list(caller: ToolCaller, policy: GrantPolicy): ToolDescription[]
+  /** What is known of a tool by its name alone; null for an unknown one. No round trip. */
+  describe(tool: string): { isIdempotent: boolean; isSequential: boolean; doing: string } | null
   /** Never throws: what fails outside becomes an error result. */
   call(caller: ToolCaller, call: ToolCall, signal: AbortSignal): Promise<ToolResult>
 }

@@ -1,0 +1,99 @@
+import * as z from 'zod'
+import { activationLimits } from '../config'
+import type { ErrorDetail } from '../errors'
+import type { Actor, ConversationDoor } from '../hub/contract'
+import type { Tier } from './contract'
+
+/** All a tool gets to see: what was asked, who asks, the hub, and when to stop. */
+export interface ToolContext<Input> {
+  input: Input
+  actor: Actor
+  hub: ConversationDoor
+  signal: AbortSignal
+}
+
+interface ToolDeclaration<Schema extends z.ZodObject> {
+  /** Without its server: `search`, `create_post`. */
+  name: string
+  /** For the model that decides whether to call it. */
+  description: string
+  input: Schema
+  tier: Tier
+  /** A fixed grant, or one that depends on the arguments and the `shape` all of them have (M2). */
+  grant: string | { shape: string; of(input: z.output<Schema>): string }
+  /** Running it again after a lost answer does no harm. */
+  isIdempotent: boolean
+  /** In words for people who watch: "searching the hub". */
+  doing: string
+  isSequential?: boolean
+  timeoutMs?: number
+  /** The answer: text as it is, anything else as JSON. Expected failures throw an `AppError`. */
+  run(context: ToolContext<z.output<Schema>>): Promise<unknown>
+}
+
+/** A call whose arguments are valid, and what it needs. */
+export interface PreparedCall {
+  ok: true
+  grant: string
+  run(context: Omit<ToolContext<never>, 'input'>): Promise<unknown>
+}
+
+/** A registered tool. Nothing runs but through `prepare`, so no stage can be left out. */
+export interface Tool {
+  name: string
+  description: string
+  tier: Tier
+  /** The grant, or the pattern that all its grants match. */
+  grantShape: string
+  isIdempotent: boolean
+  isSequential: boolean
+  doing: string
+  timeoutMs: number
+  /** JSON Schema of the arguments, built at first use. */
+  readInputSchema(): Record<string, unknown>
+  prepare(args: unknown): PreparedCall | { ok: false; problems: ErrorDetail[] }
+}
+
+/** A named set of tools; on the wire a tool is called `<server>_<tool>`. */
+export interface ToolServer {
+  /** Lower case letters and digits, so that the first underscore ends it. */
+  name: string
+  /** For clients that choose among servers. */
+  description: string
+  tools: Tool[]
+}
+
+/** The one way to make a tool (M1). */
+export function defineTool<Schema extends z.ZodObject>(declared: ToolDeclaration<Schema>): Tool {
+  const { grant } = declared
+  let inputSchema: Record<string, unknown> | null = null
+  return {
+    name: declared.name,
+    description: declared.description,
+    tier: declared.tier,
+    grantShape: typeof grant === 'string' ? grant : grant.shape,
+    isIdempotent: declared.isIdempotent,
+    isSequential: declared.isSequential ?? false,
+    doing: declared.doing,
+    timeoutMs: declared.timeoutMs ?? activationLimits.toolTimeoutMs,
+    readInputSchema() {
+      inputSchema ??= z.toJSONSchema(declared.input, { io: 'input' })
+      return inputSchema
+    },
+    prepare(args) {
+      const parsed = declared.input.safeParse(args)
+      if (!parsed.success) return { ok: false, problems: parsed.error.issues.map(toDetail) }
+      const input = parsed.data
+      return {
+        ok: true,
+        grant: typeof grant === 'string' ? grant : grant.of(input),
+        run: (context) => declared.run({ ...context, input }),
+      }
+    },
+  }
+}
+
+const toDetail = (issue: z.core.$ZodIssue): ErrorDetail => ({
+  path: issue.path.join('.'),
+  message: issue.message,
+})

@@ -1,0 +1,71 @@
+import { activationLimits } from '../../config'
+import type { ConversationDoor, GrantDoor } from '../../hub/contract'
+import type { Clock } from '../../ids'
+import type { ToolApi, ToolDescription } from '../contract'
+import type { Tool, ToolServer } from '../define-tool'
+import { callTool } from './call-tool'
+import { decide } from './decide'
+
+export interface GatewayDeps {
+  hub: ConversationDoor & GrantDoor
+  clock: Clock
+  servers: ToolServer[]
+  /** Told the private reason when a tool fails; for the operator's eyes. */
+  reportFailure?: (tool: string, cause: unknown) => void
+}
+
+/** A tool under the name it has on the wire. */
+export interface NamedTool extends Omit<Tool, 'name'> {
+  name: string
+  server: string
+}
+
+export interface Gateway extends ToolApi {
+  servers: { name: string; description: string }[]
+}
+
+/** The one way to every tool: lists and calls of agents and of outside callers go through it. */
+export function createGateway(deps: GatewayDeps): Gateway {
+  const tools = nameTools(deps.servers)
+  return {
+    servers: deps.servers.map(({ name, description }) => ({ name, description })),
+    list: (caller, policy) =>
+      [...tools.values()]
+        .filter((tool) => decide(policy, caller, tool).isAllowed)
+        .map(describeTool),
+    describe: (name) => tools.get(name) ?? null,
+    call: (caller, call, signal) =>
+      callTool(
+        { ...deps, tools, resultBytesMax: activationLimits.toolResultBytes },
+        caller,
+        call,
+        signal,
+      ),
+  }
+}
+
+const NAME = /^[a-z][a-z0-9]*_[a-z0-9_]+$/
+
+function nameTools(servers: ToolServer[]): Map<string, NamedTool> {
+  const named = new Map<string, NamedTool>()
+  for (const server of servers) {
+    for (const tool of server.tools) {
+      const name = `${server.name}_${tool.name}`
+      if (!NAME.test(name) || name.length > 64 || named.has(name)) {
+        throw new Error(`The tool name ${name} is taken or malformed.`)
+      }
+      named.set(name, { ...tool, name, server: server.name })
+    }
+  }
+  return named
+}
+
+const describeTool = (tool: NamedTool): ToolDescription => ({
+  name: tool.name,
+  description: tool.description,
+  inputSchema: tool.readInputSchema(),
+  tier: tool.tier,
+  isIdempotent: tool.isIdempotent,
+  doing: tool.doing,
+  isSequential: tool.isSequential,
+})

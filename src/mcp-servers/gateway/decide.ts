@@ -1,0 +1,101 @@
+import type { GrantPolicy } from '../../hub/contract'
+import type { Narrowing, Tier, ToolCaller } from '../contract'
+import { coversGrant, intersectGrants, isPlainGrant } from './grant-pattern'
+
+interface Asked {
+  /** On the wire: `hub_search`. */
+  name: string
+  tier: Tier
+  grantShape: string
+}
+
+/** A call: the grant its arguments need, and the arguments themselves. */
+interface AskedCall {
+  grant: string
+  args: unknown
+}
+
+export interface Decision {
+  isAllowed: boolean
+  grant: string
+  /** For the caller, when it is not allowed. */
+  reason: string | null
+}
+
+/**
+ * The one decision about a tool (M4). Without `call` it says whether some call of the tool would
+ * be allowed, which is what lists show; with it, whether this one is.
+ */
+export function decide(
+  policy: GrantPolicy,
+  caller: Pick<ToolCaller, 'narrowing' | 'tiers'>,
+  tool: Asked,
+  call?: AskedCall,
+): Decision {
+  const grant = call?.grant ?? tool.grantShape
+  const reason =
+    refusedByPolicy(policy, grant, call !== undefined) ??
+    (caller.tiers && !caller.tiers.includes(tool.tier) ? 'this key may only read' : null) ??
+    refusedByDefinition(caller.narrowing, tool.name, call?.args)
+  return { isAllowed: reason === null, grant, reason }
+}
+
+/** Requested and allowed and not denied; denied wins (M3). */
+function refusedByPolicy(policy: GrantPolicy, grant: string, isCall: boolean): string | null {
+  if (isCall && !isPlainGrant(grant)) return 'the arguments do not name one resource'
+  const requested = meetAny([grant], policy.requested ?? ['*'])
+  if (requested.length === 0) return "the agent's definition does not ask for it"
+  const allowed = meetAny(requested, policy.allowed)
+  if (allowed.length === 0) return "the hub's policy does not allow it"
+  // A finite set of patterns covers a pattern only if one of them does: segments have no end.
+  const isOpen = allowed.some((each) => !policy.denied.some((denied) => coversGrant(denied, each)))
+  return isOpen ? null : "the hub's policy denies it"
+}
+
+const meetAny = (some: string[], others: string[]): string[] =>
+  some.flatMap((one) =>
+    others.map((other) => intersectGrants(one, other)).filter((met) => met !== null),
+  )
+
+function refusedByDefinition(
+  narrowing: Narrowing | undefined,
+  name: string,
+  args: unknown,
+): string | null {
+  if (!narrowing) return null
+  const isNamed = (patterns: string[]) => patterns.some((pattern) => matchesName(pattern, name))
+  if (isNamed(narrowing.deny) || (narrowing.allow.length > 0 && !isNamed(narrowing.allow))) {
+    return `the agent's definition leaves out ${name}`
+  }
+  const blocked = args === undefined ? undefined : findBlocked(narrowing.blockedPatterns, args)
+  return blocked === undefined ? null : `the arguments hold the blocked pattern ${blocked}`
+}
+
+/** `*` stands for any run of characters, so `hub_*` is a whole server. */
+function matchesName(pattern: string, name: string): boolean {
+  const parts = pattern.split('*').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+  return new RegExp(`^${parts.join('.*')}$`).test(name)
+}
+
+/** Texts are looked at one by one, as the tool sees them, and as the JSON they came in. */
+function findBlocked(patterns: string[], args: unknown): string | undefined {
+  if (patterns.length === 0) return undefined
+  const texts = [JSON.stringify(args)]
+  JSON.stringify(args, (_key, value) => {
+    if (typeof value === 'string') texts.push(value)
+    return value
+  })
+  return patterns.find((pattern) => {
+    const expression = toExpression(pattern)
+    return texts.some((text) => expression.test(text))
+  })
+}
+
+/** A pattern that is no regular expression is taken as the text it is. */
+function toExpression(pattern: string): RegExp {
+  try {
+    return new RegExp(pattern, 'i')
+  } catch {
+    return new RegExp(pattern.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), 'i')
+  }
+}

@@ -1,0 +1,66 @@
+import { AppError } from '../../errors'
+import type { AuditEntry } from '../../hub/contract'
+
+export interface ToolRun {
+  outcome: NonNullable<AuditEntry['outcome']>
+  /** What the model reads. */
+  text: string
+  /** Why it failed, for the operator; never shown to a model. */
+  cause?: unknown
+}
+
+/**
+ * Runs a tool and stops waiting after `timeoutMs`, or when `signal` aborts, even if the tool does
+ * not listen. Never throws.
+ */
+export async function runTool(
+  name: string,
+  timeoutMs: number,
+  signal: AbortSignal,
+  run: (signal: AbortSignal) => Promise<unknown>,
+): Promise<ToolRun> {
+  const stop = new AbortController()
+  const stopped = Promise.withResolvers<ToolRun>()
+  const end = (result: ToolRun) => {
+    stopped.resolve(result)
+    stop.abort()
+  }
+  const cancel = () =>
+    end({ outcome: 'cancelled', text: `Error: The call of ${name} was cancelled.` })
+  const timer = setTimeout(() => end(timedOut(name, timeoutMs)), timeoutMs)
+  signal.addEventListener('abort', cancel)
+  if (signal.aborted) cancel()
+  try {
+    const finished = stop.signal.aborted ? stopped.promise : finish(name, () => run(stop.signal))
+    return await Promise.race([stopped.promise, finished])
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', cancel)
+  }
+}
+
+const timedOut = (name: string, timeoutMs: number): ToolRun => ({
+  outcome: 'timeout',
+  text: `Error: ${name} gave no answer within ${timeoutMs / 1000} s. It may have been done all the same.`,
+})
+
+async function finish(name: string, run: () => Promise<unknown>): Promise<ToolRun> {
+  try {
+    const value = await run()
+    return {
+      outcome: 'ok',
+      text: typeof value === 'string' ? value : JSON.stringify(value ?? null),
+    }
+  } catch (error) {
+    return { outcome: 'error', text: describeFailure(name, error), cause: error }
+  }
+}
+
+/** Only an `AppError` has a message meant for others. */
+function describeFailure(name: string, error: unknown): string {
+  if (!(error instanceof AppError)) {
+    return `Error: ${name} failed inside the hub. It may work later.`
+  }
+  const details = (error.details ?? []).map(({ path, message }) => `${path}: ${message}`).join('; ')
+  return ['Error:', error.message, error.hint, details].filter(Boolean).join(' ')
+}

@@ -1,0 +1,34 @@
+import * as z from 'zod'
+import { limits } from '../../config'
+
+/** Arguments that several tools take, forgiving about the forms in which models copy them. */
+
+/** A post's id, alone or as the path `/p/<id>` that results carry. */
+export const postIdInput = z
+  .string()
+  .trim()
+  .min(1)
+  .max(200)
+  .transform((text) => text.replace(/^.*\/p\//, '').replace(/[/?#].*$/, ''))
+  .describe('The id of the post, as in post_id of a search result')
+
+/** A community's name, with or without `m/`. */
+export const communityInput = z
+  .string()
+  .trim()
+  .min(1)
+  .max(limits.community.nameCharsMax + 2)
+  .transform((text) => text.replace(/^m\//, ''))
+  .describe('The name of a community, e.g. general')
+
+/** An account's name, with or without `@`. */
+export const accountInput = z
+  .string()
+  .trim()
+  .min(1)
+  .max(limits.account.nameCharsMax + 1)
+  .transform((text) => text.replace(/^@/, ''))
+  .describe('The name of a person or agent, e.g. scout')
+
+export const limitInput = (most: number, usual: number) =>
+  z.int().min(1).max(most).default(usual).describe('How many results at most')

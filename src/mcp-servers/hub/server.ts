@@ -1,0 +1,25 @@
+import type { ToolServer } from '../define-tool'
+import { budgetStatus } from './tools/budget-status'
+import { createComment } from './tools/create-comment'
+import { createPost } from './tools/create-post'
+import { getFeed } from './tools/get-feed'
+import { getNotifications } from './tools/get-notifications'
+import { getProfile } from './tools/get-profile'
+import { getThread } from './tools/get-thread'
+import { search } from './tools/search'
+
+/** The hub itself, with the same rights and limits as over its API. */
+export const hubServer: ToolServer = {
+  name: 'hub',
+  description: 'Search, read and write in this hub: posts, comments, profiles, inbox, budgets.',
+  tools: [
+    search,
+    getThread,
+    getFeed,
+    getNotifications,
+    getProfile,
+    budgetStatus,
+    createPost,
+    createComment,
+  ],
+}

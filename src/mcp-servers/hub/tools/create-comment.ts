@@ -1,0 +1,31 @@
+import * as z from 'zod'
+import { limits } from '../../../config'
+import type { CommentId, PostId } from '../../../ids'
+import { defineTool } from '../../define-tool'
+import { postIdInput } from '../inputs'
+import { toUrl } from '../shapes'
+
+export const createComment = defineTool({
+  name: 'create_comment',
+  description:
+    'Comment in another thread, or reply to one of its comments. Not for your answer in the thread ' +
+    'you work on: that is posted for you. Markdown; @name mentions somebody.',
+  input: z.strictObject({
+    post_id: postIdInput,
+    content: z.string().trim().min(1).max(limits.comment.contentCharsMax),
+    parent_id: z.string().min(1).max(200).optional().describe('The comment to reply to'),
+  }),
+  tier: 'write',
+  grant: 'hub:write',
+  isIdempotent: true,
+  doing: 'writing a comment',
+  isSequential: true,
+  async run({ input, actor, hub }) {
+    const comment = await hub.createComment(actor, {
+      postId: input.post_id as PostId,
+      parentId: (input.parent_id as CommentId | undefined) ?? null,
+      content: input.content,
+    })
+    return { id: comment.id, post_id: comment.postId, url: toUrl(comment.postId) }
+  },
+})

@@ -1,0 +1,32 @@
+import * as z from 'zod'
+import { limits } from '../../../config'
+import { defineTool } from '../../define-tool'
+import { communityInput } from '../inputs'
+import { toUrl } from '../shapes'
+
+export const createPost = defineTool({
+  name: 'create_post',
+  description:
+    'Start a new thread in a community. Only when somebody asked for a new post: your answer to the ' +
+    'thread you work on is posted for you. Markdown; @name mentions somebody.',
+  input: z.strictObject({
+    community: communityInput,
+    title: z.string().trim().min(1).max(limits.post.titleCharsMax),
+    content: z.string().max(limits.post.contentCharsMax).default(''),
+    url: z
+      .url({ protocol: /^https?$/ })
+      .max(limits.post.urlCharsMax)
+      .optional()
+      .describe('A link to share'),
+  }),
+  tier: 'write',
+  grant: 'hub:write',
+  isIdempotent: true,
+  doing: 'writing a post',
+  isSequential: true,
+  async run({ input, actor, hub }) {
+    const { community, title, content, url } = input
+    const post = await hub.createPost(actor, { community, title, content, ...(url && { url }) })
+    return { id: post.id, url: toUrl(post.id) }
+  },
+})

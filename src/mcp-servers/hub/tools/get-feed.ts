@@ -1,0 +1,40 @@
+import * as z from 'zod'
+import { defineTool } from '../../define-tool'
+import { communityInput, limitInput } from '../inputs'
+import { excerpt, toTime, toUrl } from '../shapes'
+
+export const getFeed = defineTool({
+  name: 'get_feed',
+  description:
+    'List recent posts of the whole hub or of one community, with the beginning of each. For what is ' +
+    'going on now; to find something, search.',
+  input: z.strictObject({
+    sort: z.enum(['hot', 'new']).default('hot'),
+    community: communityInput.optional(),
+    limit: limitInput(20, 10),
+  }),
+  tier: 'read',
+  grant: 'hub:read',
+  isIdempotent: true,
+  doing: 'looking through the feed',
+  async run({ input, actor, hub }) {
+    const posts = await hub.readFeed(actor, {
+      sort: input.sort,
+      ...(input.community && { community: input.community }),
+      limit: input.limit,
+    })
+    return {
+      posts: posts.map((post) => ({
+        id: post.id,
+        title: post.title,
+        excerpt: excerpt(post.content, 300),
+        author: post.author.name,
+        community: post.community,
+        score: post.score,
+        comment_count: post.commentCount,
+        created_at: toTime(post.createdAt),
+        url: toUrl(post.id),
+      })),
+    }
+  },
+})

@@ -1,0 +1,58 @@
+import * as z from 'zod'
+import { limits } from '../../../config'
+import type { SearchHit } from '../../../hub/contract'
+import { defineTool } from '../../define-tool'
+import { communityInput, limitInput } from '../inputs'
+import { toUrl } from '../shapes'
+
+export const search = defineTool({
+  name: 'search',
+  description:
+    'Search all posts and comments of this hub by words, best match first. Call it before you answer ' +
+    'a question about anything that may have been said here. Use a few telling words rather than a ' +
+    'whole sentence; try other words when nothing fits. Each result has a snippet and the post_id to ' +
+    'give to hub_get_thread for the full text. Cite results by their url.',
+  input: z.strictObject({
+    query: z
+      .string()
+      .trim()
+      .min(1)
+      .max(4_000)
+      .transform((text) => text.slice(0, limits.search.queryCharsMax))
+      .describe('Words to look for; any of them may match'),
+    limit: limitInput(20, 8),
+    type: z.enum(['post', 'comment']).optional().describe('Only posts, or only comments'),
+    community: communityInput.optional(),
+  }),
+  tier: 'read',
+  grant: 'hub:read',
+  isIdempotent: true,
+  doing: 'searching the hub',
+  async run({ input, actor, hub }) {
+    const hits = await hub.search(actor, {
+      text: input.query,
+      types: input.type ? [input.type] : ['post', 'comment'],
+      ...(input.community && { community: input.community }),
+      // The thread that asks holds the words of the question, and would come first.
+      ...(actor.postId && { exceptPostId: actor.postId }),
+      match: 'any',
+      limit: input.limit,
+    })
+    return { results: hits.flatMap(toResult) }
+  },
+})
+
+function toResult(hit: SearchHit) {
+  if (!hit.postId) return []
+  return {
+    type: hit.type,
+    id: hit.id,
+    post_id: hit.postId,
+    title: hit.title,
+    snippet: hit.snippet.replace(/[\u2068\u2069]/g, ''),
+    author: hit.author?.name ?? null,
+    community: hit.community,
+    score: hit.score,
+    url: toUrl(hit.postId),
+  }
+}

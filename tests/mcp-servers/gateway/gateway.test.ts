@@ -1,0 +1,281 @@
+import * as fc from 'fast-check'
+import { expect, test, vi } from 'vitest'
+import * as z from 'zod'
+import { AppError } from '../../../src/errors'
+import type { GrantPolicy } from '../../../src/hub/contract'
+import type { ToolCaller } from '../../../src/mcp-servers/contract'
+import { defineTool, type ToolContext } from '../../../src/mcp-servers/define-tool'
+import { boundText } from '../../../src/mcp-servers/gateway/bound-text'
+import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
+import { hashArguments } from '../../../src/mcp-servers/gateway/hash-arguments'
+import { servers } from '../../../src/mcp-servers/servers'
+import {
+  adaOutside,
+  createFakeClock,
+  createFakeHubDoors,
+  scoutAtWork,
+} from '../../support/fake-hub-doors'
+
+type Run = (context: ToolContext<{ text: string }>) => Promise<unknown>
+
+const echoWith = (run: Run, timeoutMs = 1_000) =>
+  defineTool({
+    name: 'echo',
+    description: 'Says it again.',
+    input: z.strictObject({ text: z.string().max(100) }),
+    tier: 'write',
+    grant: { shape: 'test:echo:*', of: ({ text }) => `test:echo:${text}` },
+    isIdempotent: false,
+    doing: 'echoing',
+    timeoutMs,
+    run,
+  })
+
+function setUp(run: Run = async ({ input }) => input.text, timeoutMs?: number) {
+  const policy: GrantPolicy = {
+    requested: ['test:*'],
+    allowed: ['test:*'],
+    denied: ['test:echo:no'],
+  }
+  const hub = createFakeHubDoors(policy)
+  const clock = createFakeClock()
+  const failures: unknown[] = []
+  const gateway = createGateway({
+    hub: hub.doors,
+    clock,
+    servers: [{ name: 'test', description: 'For tests.', tools: [echoWith(run, timeoutMs)] }],
+    reportFailure: (_, cause) => failures.push(cause),
+  })
+  const call = (args: string, caller: ToolCaller = scoutAtWork, tool = 'test_echo') =>
+    gateway.call(caller, { callId: 'call-1', tool, arguments: args }, new AbortController().signal)
+  return { ...hub, clock, gateway, call, failures }
+}
+
+const yes = '{"text":"yes"}'
+
+test('M9: a call that works tells its text and what the audit needs', async () => {
+  const { call, clock } = setUp(async ({ input }) => {
+    clock.time += 40
+    return { said: input.text }
+  })
+  const result = await call(yes)
+  expect(result).toMatchObject({
+    callId: 'call-1',
+    text: '{"said":"yes"}',
+    isError: false,
+    durationMs: 40,
+  })
+  expect(result.audit).toEqual({
+    callId: 'call-1',
+    tool: 'test_echo',
+    grant: 'test:echo:yes',
+    argumentsHash: await hashArguments('', { text: 'yes' }),
+    decision: 'allowed',
+    outcome: 'ok',
+    durationMs: 40,
+    resultBytes: 14,
+    at: clock.time - 40,
+  })
+})
+
+test('M1: wrong arguments name the field, and the tool does not run', async () => {
+  const run = vi.fn<Run>()
+  const { call } = setUp(run)
+  for (const [args, field] of [
+    ['{"text":3}', 'text: '],
+    ['{}', 'text: '],
+    ['', 'text: '],
+    ['{"text":"x","size":1}', '"size"'],
+    ['{"text":', 'JSON'],
+    ['null', 'object'],
+    ['[]', 'object'],
+  ] as const) {
+    const { text, isError, audit } = await call(args)
+    expect(text).toMatch(/^Error: Wrong arguments for test_echo: /)
+    expect(text).toContain(field)
+    expect(isError).toBe(true)
+    expect(audit).toMatchObject({ decision: 'invalid', outcome: null })
+  }
+  expect(run).not.toHaveBeenCalled()
+})
+
+test('M4: a denied call names the grant, and the tool does not run', async () => {
+  const run = vi.fn<Run>()
+  const { call } = setUp(run)
+  const result = await call('{"text":"no"}')
+  expect(result.text).toMatch(/^Error: Missing grant test:echo:no\b/)
+  expect(result.audit).toMatchObject({ decision: 'denied', grant: 'test:echo:no', outcome: null })
+  expect(run).not.toHaveBeenCalled()
+})
+
+test('M4: policy is read again for every call', async () => {
+  const { call, policy, calls } = setUp()
+  expect((await call(yes)).isError).toBe(false)
+  policy.allowed = []
+  expect((await call(yes)).text).toMatch(/^Error: Missing grant test:echo:yes\b/)
+  expect(calls.filter(({ method }) => method === 'readPolicy')).toHaveLength(2)
+})
+
+test('M4: an unknown tool is answered with near names that the caller may use', async () => {
+  const { call, policy } = setUp()
+  const wrong = await call('{}', scoutAtWork, 'test_ehco')
+  expect(wrong.text).toBe('Error: Unknown tool test_ehco. Did you mean test_echo?')
+  expect(wrong.audit.decision).toBe('unknown_tool')
+  expect((await call('{}', scoutAtWork, 'x'.repeat(10_000))).text.length).toBeLessThan(200)
+  policy.allowed = []
+  expect((await call('{}', scoutAtWork, 'test_ehco')).text).toBe('Error: Unknown tool test_ehco.')
+})
+
+test('M9: the intent of an outside caller is written before the tool runs, its result after', async () => {
+  const seen: unknown[] = []
+  const { call, audit } = setUp(async ({ input }) => {
+    seen.push(...structuredClone([...audit.values()]))
+    return input.text
+  })
+  await call(yes, { ...adaOutside })
+  expect(seen).toMatchObject([{ decision: 'allowed', outcome: null, grant: 'test:echo:yes' }])
+  expect([...audit.values()]).toMatchObject([{ outcome: 'ok', resultBytes: 3 }])
+})
+
+test('M9: when the intent cannot be written the tool does not run', async () => {
+  const run = vi.fn<Run>()
+  const { call, doors, failures } = setUp(run)
+  const lost = new Error('D1_ERROR: secret detail')
+  doors.recordIntent = async () => {
+    throw lost
+  }
+  const result = await call(yes, adaOutside)
+  expect(run).not.toHaveBeenCalled()
+  expect(result.isError).toBe(true)
+  expect(result.text).not.toContain('secret')
+  expect(failures).toEqual([lost])
+})
+
+test('M9: refused calls of outside callers are on record too', async () => {
+  const { call, audit } = setUp()
+  await call('{"text":"no"}', adaOutside)
+  await call('{}', adaOutside)
+  await call('{}', adaOutside, 'nothing')
+  expect([...audit.values()].map(({ decision }) => decision)).toEqual([
+    'denied',
+    'invalid',
+    'unknown_tool',
+  ])
+})
+
+test('M9: a hosted agent has journaled its intent, so the hub is not asked to write', async () => {
+  const { call, calls } = setUp()
+  await call(yes)
+  expect(calls.map(({ method }) => method)).toEqual(['readPolicy'])
+})
+
+test('M9: a result that cannot be noted is still given', async () => {
+  const { call, doors } = setUp()
+  doors.recordResult = async () => {
+    throw new Error('gone')
+  }
+  expect(await call(yes, adaOutside)).toMatchObject({ text: 'yes', isError: false })
+})
+
+test('M4: when the policy cannot be read the call is refused', async () => {
+  const run = vi.fn<Run>()
+  const { call, doors } = setUp(run)
+  doors.readPolicy = async () => {
+    throw new Error('gone')
+  }
+  const result = await call(yes)
+  expect(result).toMatchObject({ isError: true, audit: { decision: 'denied', outcome: 'error' } })
+  expect(run).not.toHaveBeenCalled()
+})
+
+test('M10: an expected failure tells its message, any other keeps its reason private', async () => {
+  const expected = setUp(async () => {
+    throw new AppError('NOT_FOUND', 'There is no such post.', { hint: 'Search for it.' })
+  })
+  expect((await expected.call(yes)).text).toBe('Error: There is no such post. Search for it.')
+  const unexpected = setUp(async () => {
+    throw new TypeError('connect to 10.0.0.1 with token abc')
+  })
+  const { text, audit } = await unexpected.call(yes)
+  expect(text).toBe('Error: test_echo failed inside the hub. It may work later.')
+  expect(audit.outcome).toBe('error')
+  expect(String(unexpected.failures[0])).toContain('token abc')
+})
+
+test('M1: a tool that does not answer in time is left behind, and told to stop', async () => {
+  const signals: AbortSignal[] = []
+  const { call } = setUp(({ signal }) => {
+    signals.push(signal)
+    return new Promise(() => {})
+  }, 20)
+  const result = await call(yes)
+  expect(result.text).toMatch(/^Error: test_echo gave no answer within 0\.02 s/)
+  expect(result.audit.outcome).toBe('timeout')
+  expect(signals[0]?.aborted).toBe(true)
+})
+
+test('M1: a cancelled call ends at once, even before it starts', async () => {
+  const run = vi.fn<Run>(() => new Promise(() => {}))
+  const { gateway } = setUp(run)
+  const early = AbortSignal.abort()
+  const call = { callId: 'call-1', tool: 'test_echo', arguments: yes }
+  expect((await gateway.call(scoutAtWork, call, early)).audit.outcome).toBe('cancelled')
+  expect(run).not.toHaveBeenCalled()
+  const later = new AbortController()
+  const pending = gateway.call(scoutAtWork, call, later.signal)
+  await vi.waitFor(() => expect(run).toHaveBeenCalledOnce())
+  later.abort()
+  expect((await pending).audit.outcome).toBe('cancelled')
+})
+
+test('M10: a long result is cut at 50 KiB between characters and says so', async () => {
+  const { call } = setUp(async () => '✓'.repeat(40_000))
+  const { text, isError, audit } = await call(yes)
+  expect(new TextEncoder().encode(text).length).toBeLessThanOrEqual(50 * 1024)
+  expect(audit.resultBytes).toBe(new TextEncoder().encode(text).length)
+  expect(text).toMatch(/^✓+\n\[Cut here: 50 of 118 KiB are shown\./)
+  expect(isError).toBe(false)
+})
+
+test('M10: any text fits its bound after the cut, and is whole when it fits', () => {
+  void fc.assert(
+    fc.property(fc.string({ unit: 'grapheme', maxLength: 600 }), (text) => {
+      const { text: cut, bytes } = boundText(text, 200)
+      expect(bytes).toBeLessThanOrEqual(200)
+      expect(new TextEncoder().encode(cut).length).toBe(bytes)
+      const isWhole = new TextEncoder().encode(text).length <= 200
+      if (isWhole) expect(cut).toBe(text)
+      else expect(text.startsWith(cut.slice(0, cut.lastIndexOf('\n[Cut here')))).toBe(true)
+    }),
+  )
+})
+
+test('M9: equal arguments have equal hashes, whatever the order of their keys', async () => {
+  const hash = (raw: string) => hashArguments(raw, JSON.parse(raw))
+  expect(await hash('{"a":1,"b":{"c":[1,2],"d":null}}')).toBe(
+    await hash('{ "b":{"d":null,"c":[1,2]}, "a":1 }'),
+  )
+  expect(await hash('{"a":[1,2]}')).not.toBe(await hash('{"a":[2,1]}'))
+  expect(await hash('{}')).toBe('44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a')
+})
+
+test('M1: arguments nested beyond the stack are a wrong argument, not a crash', async () => {
+  const { call } = setUp()
+  const deep = `{"text":${'['.repeat(200_000)}${']'.repeat(200_000)}}`
+  expect((await call(deep)).text).toMatch(/^Error: /)
+})
+
+test('M1: what a tool is like can be asked by its name', () => {
+  const { gateway } = setUp()
+  expect(gateway.describe('test_echo')).toMatchObject({ isIdempotent: false, doing: 'echoing' })
+  expect(gateway.describe('test_nothing')).toBeNull()
+})
+
+test('M1: two tools cannot have one name', () => {
+  const { doors } = createFakeHubDoors({ requested: null, allowed: [], denied: [] })
+  const [hub] = servers
+  const twice = hub ? [hub, hub] : []
+  expect(() => createGateway({ hub: doors, clock: createFakeClock(), servers: twice })).toThrow(
+    'hub_search',
+  )
+})

@@ -1,0 +1,180 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { CfWorkerJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/cfworker'
+import { expect, test } from 'vitest'
+import type { GrantPolicy } from '../../../src/hub/contract'
+import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
+import { createMcpRoutes } from '../../../src/mcp-servers/outside/create-mcp-routes'
+import { servers } from '../../../src/mcp-servers/servers'
+import { ada, createFakeClock, createFakeHubDoors } from '../../support/fake-hub-doors'
+
+const key = 'rookery_key_of_ada'
+const keyHash = await crypto.subtle
+  .digest('SHA-256', new TextEncoder().encode(key))
+  .then((digest) => new Uint8Array(digest).toHex())
+
+function setUp(policy: Partial<GrantPolicy> = {}, scopes = ['read', 'write']) {
+  const hub = createFakeHubDoors({ requested: null, allowed: ['hub:*'], denied: [], ...policy })
+  hub.doors.findCaller = async (hash) => (hash === keyHash ? { ...ada, scopes } : null)
+  const clock = createFakeClock()
+  const gateway = createGateway({ hub: hub.doors, clock, servers })
+  const handle = createMcpRoutes({
+    gateway,
+    hub: hub.doors,
+    settings: { ROOKERY_NAME: 'Nest' },
+    clock,
+  })
+  const connect = async (path = '/mcp/hub') => {
+    const client = new Client(
+      { name: 'test', version: '1' },
+      { jsonSchemaValidator: new CfWorkerJsonSchemaValidator() },
+    )
+    const transport = new StreamableHTTPClientTransport(new URL(`https://hub.test${path}`), {
+      fetch: (url, init) => handle(new Request(url, init)),
+      requestInit: { headers: { Authorization: `Bearer ${key}` } },
+    })
+    // The SDK's own transport does not say `sessionId?: string | undefined`.
+    await client.connect(transport as Parameters<Client['connect']>[0])
+    return client
+  }
+  const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
+    handle(
+      new Request(`https://hub.test${path}`, {
+        method: 'POST',
+        headers: {
+          Authorization: `Bearer ${key}`,
+          'Content-Type': 'application/json',
+          Accept: 'application/json, text/event-stream',
+          ...headers,
+        },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      }),
+    )
+  return { ...hub, handle, connect, post }
+}
+
+const listRequest = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+const textOf = (result: unknown) => (result as { content: [{ text: string }] }).content[0].text
+
+test('M11: a real client connects with an account key, lists the tools and searches', async () => {
+  const { connect, audit } = setUp()
+  const client = await connect()
+  expect(client.getServerVersion()).toMatchObject({ name: 'rookery-hub', title: 'Nest' })
+  expect(client.getInstructions()).toContain('You are ada on Nest')
+  const { tools } = await client.listTools()
+  expect(tools.map(({ name }) => name)).toEqual(
+    servers.flatMap((server) => server.tools.map((tool) => `${server.name}_${tool.name}`)),
+  )
+  expect(tools[0]?.annotations).toMatchObject({ readOnlyHint: true })
+  const found = await client.callTool({ name: 'hub_search', arguments: { query: 'keys' } })
+  expect(found.isError).toBe(false)
+  expect(JSON.parse(textOf(found)).results[0].url).toBe('/p/post-1')
+  expect([...audit.values()]).toMatchObject([
+    { tool: 'hub_search', decision: 'allowed', outcome: 'ok' },
+  ])
+  await client.close()
+})
+
+test('M11: /mcp offers the tools of all servers', async () => {
+  const client = await setUp().connect('/mcp')
+  expect((await client.listTools()).tools.map(({ name }) => name)).toContain('hub_search')
+})
+
+test('M4: a client sees and calls only what policy allows, decided anew each time', async () => {
+  const { connect, policy, calls } = setUp({ allowed: ['hub:read'] })
+  const client = await connect()
+  const names = async () => (await client.listTools()).tools.map(({ name }) => name)
+  expect(await names()).not.toContain('hub_create_post')
+  const write = { name: 'hub_create_post', arguments: { community: 'general', title: 'T' } }
+  const denied = await client.callTool(write)
+  expect(denied.isError).toBe(true)
+  expect(textOf(denied)).toMatch(/^Error: Missing grant hub:write\b/)
+  expect(calls.some(({ method }) => method === 'createPost')).toBe(false)
+  policy.allowed = ['hub:write']
+  expect(await names()).toEqual(['hub_create_post', 'hub_create_comment'])
+  expect((await client.callTool(write)).isError).toBe(false)
+})
+
+test('M4: a key without the write scope gets no write tools', async () => {
+  const client = await setUp({}, ['read']).connect()
+  expect((await client.listTools()).tools.map(({ name }) => name)).not.toContain('hub_create_post')
+  const write = { name: 'hub_create_post', arguments: { community: 'general', title: 'T' } }
+  expect((await client.callTool(write)).isError).toBe(true)
+})
+
+test('M11: wrong arguments and unknown tools are answers a model can read', async () => {
+  const client = await setUp().connect()
+  const wrong = await client.callTool({ name: 'hub_search', arguments: { query: 3 } })
+  expect(textOf(wrong)).toMatch(/^Error: Wrong arguments for hub_search: query: /)
+  const unknown = await client.callTool({ name: 'hub_serch', arguments: {} })
+  expect(textOf(unknown)).toContain('Did you mean hub_search')
+  const elsewhere = await client.callTool({ name: 'github_get_file', arguments: {} })
+  expect(textOf(elsewhere)).toBe('Error: Unknown tool github_get_file.')
+})
+
+test('M11: without a key that somebody holds the answer is 401', async () => {
+  const { post, calls } = setUp()
+  for (const authorization of [
+    '',
+    'Bearer',
+    'Bearer wrong',
+    `Basic ${key}`,
+    `Bearer ${key} x`,
+    key,
+  ]) {
+    const response = await post('/mcp/hub', listRequest, { Authorization: authorization })
+    expect(response.status).toBe(401)
+    expect(response.headers.get('WWW-Authenticate')).toMatch(/^Bearer /)
+  }
+  expect(calls).toEqual([])
+})
+
+test('M11: another origin is refused, the own one is not', async () => {
+  const { post } = setUp()
+  const statusOf = async (origin: string) =>
+    (await post('/mcp/hub', listRequest, { Origin: origin })).status
+  expect(await statusOf('https://evil.test')).toBe(403)
+  expect(await statusOf('http://hub.test')).toBe(403)
+  expect(await statusOf('null')).toBe(403)
+  expect(await statusOf('https://hub.test')).toBe(200)
+})
+
+test('M11: an unknown server is 404, other methods 405', async () => {
+  const { post, handle } = setUp()
+  for (const path of ['/mcp/nope', '/mcp/hub/more', '/mcp/HUB', '/mcpx', '/mcp/%68ub'])
+    expect((await post(path, listRequest)).status).toBe(404)
+  expect((await post('/mcp/hub/', listRequest)).status).toBe(200)
+  for (const method of ['GET', 'DELETE', 'PUT']) {
+    const response = await handle(new Request('https://hub.test/mcp/hub', { method }))
+    expect(response.status).toBe(405)
+    expect(response.headers.get('Allow')).toBe('POST')
+  }
+})
+
+test('M11: malformed messages are protocol errors, never crashes', async () => {
+  const { post } = setUp()
+  const answer = async (body: unknown, headers?: Record<string, string>) => {
+    const response = await post('/mcp/hub', body, headers)
+    return { status: response.status, body: await response.json<{ error?: { code: number } }>() }
+  }
+  expect(await answer('{')).toMatchObject({ status: 400, body: { error: { code: -32700 } } })
+  expect((await answer('3')).status).toBe(400)
+  expect((await answer({ jsonrpc: '1.0', id: 1, method: 'tools/list' })).status).toBe(400)
+  expect(await answer({ ...listRequest, method: 'no/such' })).toMatchObject({
+    body: { error: { code: -32601 } },
+  })
+  const nameless = { ...listRequest, method: 'tools/call', params: {} }
+  expect((await answer(nameless)).body.error?.code).toBeLessThan(0)
+  expect((await answer(listRequest, { 'Content-Type': 'text/plain' })).status).toBe(415)
+  expect((await answer(listRequest, { Accept: 'text/html' })).status).toBe(406)
+  expect((await answer(listRequest, { 'MCP-Protocol-Version': '1999-01-01' })).status).toBe(400)
+  expect((await answer(`"${'x'.repeat(2 * 1024 * 1024)}"`)).status).toBe(413)
+})
+
+test('M11: a batch that cancels its own request is still answered', async () => {
+  const { post } = setUp()
+  const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } }
+  const response = await post('/mcp/hub', [listRequest, cancel])
+  expect(response.status).toBe(200)
+  expect(await response.json()).toMatchObject({ id: 1, result: { tools: expect.any(Array) } })
+})

@@ -1,0 +1,165 @@
+import { notFound } from '../../src/errors'
+import type {
+  AuditEntry,
+  BudgetStatus,
+  ConversationDoor,
+  GrantDoor,
+  GrantPolicy,
+  InboxEntry,
+  Person,
+  PostSummary,
+  SearchHit,
+  Thread,
+} from '../../src/hub/contract'
+import type { AccountId, BudgetId, Clock, CommentId, InboxItemId, PostId } from '../../src/ids'
+import type { ToolCaller } from '../../src/mcp-servers/contract'
+
+export const ada: Person = { id: 'account-ada' as AccountId, name: 'ada', kind: 'human' }
+export const scout: Person = { id: 'account-scout' as AccountId, name: 'scout', kind: 'agent' }
+
+const at = Date.UTC(2026, 0, 2, 3, 4, 5)
+
+/** A clock that stands still until it is told. */
+export function createFakeClock(): Clock & { time: number } {
+  let ids = 0
+  const clock = {
+    time: at,
+    now: () => clock.time,
+    newId: <Id extends string>() => `id-${++ids}` as Id,
+  }
+  return clock
+}
+
+export const aThread: Thread = {
+  post: {
+    id: 'post-1' as PostId,
+    community: 'general',
+    author: ada,
+    title: 'Where do we keep the keys',
+    content: 'In the gateway.',
+    url: null,
+    createdAt: at,
+    isLocked: false,
+  },
+  comments: [
+    {
+      id: 'comment-1' as CommentId,
+      parentId: null,
+      author: scout,
+      content: 'Agreed.',
+      createdAt: at,
+    },
+  ],
+  commentCount: 1,
+}
+
+export const aHit: SearchHit = {
+  type: 'comment',
+  id: 'comment-1',
+  title: 'Where do we keep the keys',
+  snippet: 'in the \u2068gateway\u2069, never with an agent',
+  author: ada,
+  community: 'general',
+  postId: 'post-1' as PostId,
+  score: 4.2,
+  createdAt: at,
+}
+
+const aSummary: PostSummary = { ...aThread.post, score: 3, commentCount: 1 }
+
+const anEntry: InboxEntry = {
+  id: 'item-1' as InboxItemId,
+  type: 'mention',
+  from: ada,
+  postId: 'post-1' as PostId,
+  commentId: null,
+  content: '@scout where?',
+  createdAt: at,
+  isRead: false,
+}
+
+const aBudget: BudgetStatus = {
+  id: 'budget-1' as BudgetId,
+  scope: 'hub',
+  period: 'month',
+  limitMicrousd: 20_000_000,
+  limitTokens: null,
+  spentMicrousd: 1_500_000,
+  spentTokens: 900,
+  reservedMicrousd: 500_000,
+  reservedTokens: 0,
+  endsAt: at,
+}
+
+/** The hub's doors as the tools' room sees them, in memory, with every call written down. */
+export function createFakeHubDoors(policy: GrantPolicy) {
+  const calls: { method: string; args: unknown[] }[] = []
+  const audit = new Map<string, AuditEntry>()
+  const noted =
+    <Args extends unknown[], Answer>(method: string, answer: (...args: Args) => Answer) =>
+    async (...args: Args): Promise<Answer> => {
+      calls.push({ method, args })
+      return answer(...args)
+    }
+  const doors = {
+    search: noted<Parameters<ConversationDoor['search']>, SearchHit[]>('search', () => [aHit]),
+    readThread: noted<Parameters<ConversationDoor['readThread']>, Thread>('readThread', (_, id) => {
+      if (id !== aThread.post.id) throw notFound('post', 'Search for it.')
+      return aThread
+    }),
+    readFeed: noted('readFeed', () => [aSummary]),
+    readProfile: noted('readProfile', () => ({
+      ...ada,
+      description: 'Asks.',
+      karma: 7,
+      createdAt: at,
+    })),
+    readInbox: noted('readInbox', () => [anEntry]),
+    readBudgets: noted('readBudgets', () => [aBudget]),
+    createPost: noted('createPost', () => ({ id: 'post-2' as PostId })),
+    createComment: noted('createComment', () => ({
+      id: 'comment-2' as CommentId,
+      postId: 'post-1' as PostId,
+    })),
+    readPolicy: noted('readPolicy', () => policy),
+    findCaller: noted<Parameters<GrantDoor['findCaller']>, (Person & { scopes: string[] }) | null>(
+      'findCaller',
+      () => null,
+    ),
+    recordIntent: noted<Parameters<GrantDoor['recordIntent']>, { id: string }>(
+      'recordIntent',
+      (_, entry) => {
+        const id = `audit-${audit.size + 1}`
+        audit.set(id, { ...entry })
+        return { id }
+      },
+    ),
+    recordResult: noted<Parameters<GrantDoor['recordResult']>, void>(
+      'recordResult',
+      (id, result) => {
+        const entry = audit.get(id)
+        if (entry) Object.assign(entry, result)
+      },
+    ),
+  } satisfies ConversationDoor & GrantDoor
+  return { doors, calls, audit, policy }
+}
+
+/** Scout at work on ada's question. */
+export const scoutAtWork: ToolCaller = {
+  accountId: scout.id,
+  name: scout.name,
+  kind: scout.kind,
+  activationId: 'activation-1' as NonNullable<ToolCaller['activationId']>,
+  postId: 'post-asking' as PostId,
+}
+
+/** Ada over MCP, with a key that may do everything. */
+export const adaOutside: ToolCaller = {
+  accountId: ada.id,
+  name: ada.name,
+  kind: ada.kind,
+  activationId: null,
+  postId: null,
+  tiers: ['read', 'write', 'destructive'],
+}

@@ -1,0 +1,27 @@
+import { expect } from 'vitest'
+import type { GrantPolicy } from '../../src/hub/contract'
+import type { ToolCaller } from '../../src/mcp-servers/contract'
+import { createGateway } from '../../src/mcp-servers/gateway/create-gateway'
+import { servers } from '../../src/mcp-servers/servers'
+import { createFakeClock, createFakeHubDoors, scoutAtWork } from './fake-hub-doors'
+
+/** The real gateway and tools in front of a fake hub, with shorthands to call them. */
+export function setUpTools(policy: Partial<GrantPolicy> = {}) {
+  const whole = { requested: ['hub:*'], allowed: ['hub:*'], denied: [], ...policy }
+  const hub = createFakeHubDoors(whole)
+  const gateway = createGateway({ hub: hub.doors, clock: createFakeClock(), servers })
+  const call = (tool: string, args: unknown, caller: ToolCaller = scoutAtWork) =>
+    gateway.call(
+      caller,
+      { callId: 'call-1', tool, arguments: JSON.stringify(args) },
+      new AbortController().signal,
+    )
+  const answer = async (tool: string, args: unknown, caller?: ToolCaller) => {
+    const result = await call(tool, args, caller)
+    expect(result.isError, result.text).toBe(false)
+    return JSON.parse(result.text)
+  }
+  const names = () => gateway.list(scoutAtWork, whole).map(({ name }) => name)
+  const asked = (method: string) => hub.calls.filter((each) => each.method === method)
+  return { ...hub, gateway, call, answer, names, asked }
+}
