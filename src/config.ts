@@ -93,12 +93,19 @@ export const settingsSchema = z.object({
   ROOKERY_PUBLIC: flag(false),
   /** `provider/model` for agents whose definition names none. */
   ROOKERY_DEFAULT_MODEL: z.string().optional(),
+  /** Activations that may run at the same time on the whole hub. */
   ROOKERY_MAX_CONCURRENT: z.coerce.number().int().min(1).max(10_000).optional(),
+  /** Key for models of the provider `anthropic`. */
   ANTHROPIC_API_KEY: z.string().optional(),
+  /** Another address for Anthropic's API, e.g. a proxy. */
   ANTHROPIC_BASE_URL: z.string().optional(),
+  /** Key for models of the provider `openai`. */
   OPENAI_API_KEY: z.string().optional(),
+  /** Another address for OpenAI's API, e.g. a proxy. */
   OPENAI_BASE_URL: z.string().optional(),
+  /** Key for `openai-compatible`, when that server wants one. */
   OPENAI_COMPATIBLE_API_KEY: z.string().optional(),
+  /** Address of a server that speaks Chat Completions, e.g. `http://localhost:11434/v1`. */
   OPENAI_COMPATIBLE_BASE_URL: z.string().optional(),
 })
 

@@ -1,0 +1,73 @@
+// Brings a local D1 database up to migrations/*.sql, with the bookkeeping of
+// `wrangler d1 migrations apply`: table d1_migrations, one row a file.
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Miniflare } from 'miniflare'
+import { PlainError, root } from './local-state.mjs'
+
+const directory = join(root, 'migrations')
+const createTable = `CREATE TABLE IF NOT EXISTS d1_migrations (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  name TEXT UNIQUE,
+  applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL
+)`
+
+const emptyWorker = 'export default { fetch: () => new Response("migrating", { status: 503 }) }'
+
+const listMigrations = () =>
+  readdirSync(directory)
+    .filter((name) => name.endsWith('.sql'))
+    .sort()
+
+/**
+ * Migrates before the hub listens, so that no request meets an old schema: a runtime of its own
+ * on the same data, with an empty Worker. A stamp beside the data saves that on later starts.
+ *
+ * @param {string} dataDir
+ * @param {(script: string) => import('miniflare').MiniflareOptions} describeWorker the hub's
+ *   options, with its bindings and data, around another script
+ */
+export async function applyMigrations(dataDir, describeWorker) {
+  const stampPath = join(dataDir, 'migrations.sha256')
+  const stamp = hashMigrations()
+  if (existsSync(stampPath) && readFileSync(stampPath, 'utf8') === stamp) return
+  mkdirSync(dataDir, { recursive: true })
+  const miniflare = new Miniflare(describeWorker(emptyWorker))
+  try {
+    await migrate(await miniflare.getD1Database('DB'))
+  } finally {
+    await miniflare.dispose()
+  }
+  writeFileSync(stampPath, stamp)
+}
+
+function hashMigrations() {
+  const hash = createHash('sha256')
+  for (const name of listMigrations()) {
+    hash
+      .update(`${name}\0`)
+      .update(readFileSync(join(directory, name)))
+      .update('\0')
+  }
+  return hash.digest('hex')
+}
+
+/** @param {import('@cloudflare/workers-types').D1Database} d1 */
+async function migrate(d1) {
+  await d1.prepare(createTable).run()
+  const rows = await d1.prepare('SELECT name FROM d1_migrations').all()
+  const applied = new Set(rows.results.map((row) => row.name))
+  const { unstable_splitSqlQuery: splitStatements } = await import('wrangler')
+  for (const name of listMigrations().filter((each) => !applied.has(each))) {
+    const statements = splitStatements(readFileSync(join(directory, name), 'utf8'))
+    const record = d1.prepare('INSERT INTO d1_migrations (name) VALUES (?)').bind(name)
+    try {
+      // One batch is one transaction: a migration is applied whole or not at all.
+      await d1.batch([...statements.map((sql) => d1.prepare(sql)), record])
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error)
+      throw new PlainError(`Migration ${name} failed and was rolled back: ${why}`)
+    }
+  }
+}

@@ -1,0 +1,144 @@
+// Bundles the Worker with the same command that deploys it, and keeps the result by the content
+// of what went in: a second start builds nothing.
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { PlainError, root } from './local-state.mjs'
+
+const KEPT_BUILDS = 3
+const inputs = [
+  'src',
+  'wrangler.toml',
+  'tsconfig.json',
+  'package-lock.json',
+  'scripts/build-worker.mjs',
+]
+
+/** Wrangler without its greetings, and without calls to the network. */
+export const quietWranglerEnv = {
+  CLOUDFLARE_CF_FETCH_ENABLED: 'false',
+  WRANGLER_HIDE_BANNER: 'true',
+  WRANGLER_SEND_METRICS: 'false',
+  X_LOCAL_OBSERVABILITY: 'false',
+}
+
+/**
+ * The directory of an up-to-date bundle: `worker/` holds the modules (`worker.js` is the entry),
+ * `options.json` the Worker's bindings as wrangler.toml gives them.
+ * @returns {Promise<string>}
+ */
+export async function buildWorker() {
+  const directory = join(root, 'dist', hashInputs())
+  if (existsSync(join(directory, 'options.json'))) {
+    const now = new Date()
+    utimesSync(directory, now, now)
+    return directory
+  }
+  const draft = `${directory}.${process.pid}`
+  rmSync(draft, { recursive: true, force: true })
+  mkdirSync(draft, { recursive: true })
+  try {
+    await bundle(join(draft, 'worker'))
+    writeFileSync(join(draft, 'options.json'), JSON.stringify(await readWorkerOptions()))
+    moveInPlace(draft, directory)
+  } finally {
+    rmSync(draft, { recursive: true, force: true })
+  }
+  removeOldBuilds()
+  return directory
+}
+
+function hashInputs() {
+  const hash = createHash('sha256')
+  for (const file of inputs.flatMap(listFiles)) {
+    hash
+      .update(`${file}\0`)
+      .update(readFileSync(join(root, file)))
+      .update('\0')
+  }
+  return hash.digest('hex').slice(0, 16)
+}
+
+/**
+ * @param {string} path relative to the checkout
+ * @returns {string[]}
+ */
+function listFiles(path) {
+  if (!statSync(join(root, path)).isDirectory()) return [path]
+  const entries = readdirSync(join(root, path), { recursive: true, withFileTypes: true })
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(root.length))
+    .sort()
+}
+
+/** @param {string} outdir */
+function bundle(outdir) {
+  const wrangler = join(root, 'node_modules/wrangler/bin/wrangler.js')
+  const args = ['deploy', '--dry-run', '--outdir', outdir]
+  const child = spawn(process.execPath, [wrangler, ...args], {
+    cwd: root,
+    env: { ...process.env, ...quietWranglerEnv },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk) => {
+      output += chunk
+    })
+  }
+  return /** @type {Promise<void>} */ (
+    new Promise((resolve, reject) => {
+      child.once('error', reject)
+      child.once('exit', (code) => {
+        if (code === 0) resolve()
+        else reject(new PlainError(`The Worker does not build:\n${output.trim()}`))
+      })
+    })
+  )
+}
+
+/** Bindings from wrangler.toml; what `.dev.vars` holds stays out, because it would be kept here. */
+async function readWorkerOptions() {
+  Object.assign(process.env, quietWranglerEnv)
+  const wrangler = await import('wrangler')
+  const config = wrangler.unstable_readConfig({ config: join(root, 'wrangler.toml') })
+  const { workerOptions } = wrangler.unstable_getMiniflareWorkerOptions(config)
+  const { rootPath: _root, modulesRules: _rules, ...options } = workerOptions
+  return { ...options, name: config.name, bindings: config.vars }
+}
+
+/**
+ * @param {string} draft
+ * @param {string} directory
+ */
+function moveInPlace(draft, directory) {
+  try {
+    renameSync(draft, directory)
+  } catch (error) {
+    // Somebody else finished the same build first; theirs is as good.
+    if (!existsSync(join(directory, 'options.json'))) throw error
+  }
+}
+
+function removeOldBuilds() {
+  const dist = join(root, 'dist')
+  const builds = readdirSync(dist)
+    .filter((name) => /^[0-9a-f]{16}$/.test(name))
+    .map((name) => ({ name, usedAt: statSync(join(dist, name)).mtimeMs }))
+    .sort((a, b) => b.usedAt - a.usedAt)
+  for (const { name } of builds.slice(KEPT_BUILDS)) {
+    rmSync(join(dist, name), { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,107 @@
+// Runs before every npm script that needs packages, so it uses Node built-ins only and any Node
+// from 20 on. Installs from the lockfile when node_modules does not match it.
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+/**
+ * @typedef {{ version?: string, integrity?: string, optional?: boolean, devOptional?: boolean,
+ *   peer?: boolean, os?: string[], cpu?: string[] }} LockEntry
+ * @typedef {Record<string, LockEntry>} LockPackages
+ */
+
+/**
+ * Why an installation does not match its lockfile; null when it does.
+ *
+ * `node_modules/.package-lock.json` is npm's own record, written last, so an installation that
+ * was interrupted has none. npm leaves out optional packages of other platforms.
+ *
+ * @param {LockPackages} wanted `packages` of package-lock.json
+ * @param {LockPackages | null} installed `packages` of node_modules/.package-lock.json
+ * @param {{ os: string, cpu: string }} machine
+ * @returns {string | null}
+ */
+export function findMismatch(wanted, installed, machine) {
+  if (installed === null) return 'nothing is installed'
+  for (const [path, entry] of Object.entries(wanted)) {
+    const reason = path === '' ? null : compare(path, entry, installed[path])
+    if (reason) return reason
+  }
+  for (const [path, entry] of Object.entries(installed)) {
+    if (wanted[path] === undefined) return `${path} is not in the lockfile`
+    if (suits(entry.os, machine.os) && suits(entry.cpu, machine.cpu)) continue
+    return `${path} is for another kind of machine`
+  }
+  return null
+}
+
+/**
+ * @param {string} path
+ * @param {LockEntry} entry
+ * @param {LockEntry | undefined} found
+ */
+function compare(path, entry, found) {
+  if (found === undefined) {
+    return entry.optional || entry.devOptional || entry.peer ? null : `${path} is missing`
+  }
+  if (found.version === entry.version && found.integrity === entry.integrity) return null
+  return `${path} is ${found.version}, the lockfile says ${entry.version}`
+}
+
+/**
+ * npm's rule for `os` and `cpu`: a list of names, or of names with `!` before them.
+ * @param {string[] | undefined} names
+ * @param {string} name
+ */
+function suits(names, name) {
+  if (names === undefined || names.length === 0) return true
+  if (names.includes(`!${name}`)) return false
+  return names.includes(name) || names.every((each) => each.startsWith('!'))
+}
+
+/**
+ * @param {string} path
+ * @returns {LockPackages | null}
+ */
+function readPackages(path) {
+  if (!existsSync(path)) return null
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')).packages
+  } catch {
+    return null
+  }
+}
+
+function install() {
+  const args = ['ci', '--no-audit', '--no-fund', '--loglevel=error']
+  // NODE_ENV=production would leave out what the hub is built with.
+  args.push('--include=dev', '--include=optional')
+  const npm = process.env.npm_execpath
+  const stdio = /** @type {const} */ (['ignore', 'inherit', 'inherit'])
+  const options = { cwd: root, stdio: [...stdio] }
+  const result = npm?.endsWith('.js')
+    ? spawnSync(process.execPath, [npm, ...args], options)
+    : spawnSync('npm', args, { ...options, shell: process.platform === 'win32' })
+  return result.status === 0
+}
+
+function ensureInstalled() {
+  const wanted = readPackages(join(root, 'package-lock.json'))
+  if (wanted === null) {
+    console.error('package-lock.json is missing or broken: restore it with `git checkout`.')
+    process.exit(1)
+  }
+  const installed = readPackages(join(root, 'node_modules', '.package-lock.json'))
+  const machine = { os: process.platform, cpu: process.arch }
+  const mismatch = findMismatch(wanted, installed, machine)
+  if (mismatch === null) return
+  console.log(`Installing packages from the lockfile (${mismatch}); this takes a minute, once.`)
+  if (install()) return
+  console.error('The packages could not be installed; the lines above say why.')
+  process.exit(1)
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) ensureInstalled()

@@ -1,0 +1,133 @@
+// Talks to a running hub as its admin.
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { findAdminKey, findStateDir, PlainError, readRunningHub } from './local-state.mjs'
+
+/**
+ * @typedef {{ path: string, message: string }} Problem
+ * @typedef {object} Answer
+ * @property {number} status
+ * @property {any} body parsed JSON; null when the answer was none
+ */
+
+/** One admin's way to one hub. */
+export class HubClient {
+  /** @type {string} */ url
+  /** @type {string} */ #key
+
+  /**
+   * @param {string} url
+   * @param {string} adminKey
+   */
+  constructor(url, adminKey) {
+    this.url = url.replace(/\/+$/, '')
+    this.#key = adminKey
+  }
+
+  /**
+   * @param {string} method
+   * @param {string} path below /api/v1, with a slash at its start
+   * @param {unknown} [body]
+   * @returns {Promise<Answer>}
+   */
+  async call(method, path, body) {
+    /** @type {Record<string, string>} */
+    const headers = { authorization: `Bearer ${this.#key}` }
+    if (body !== undefined) headers['content-type'] = 'application/json'
+    const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }
+    const answer = await fetch(`${this.url}/api/v1${path}`, init).catch(() => null)
+    if (answer === null) {
+      throw new PlainError(
+        `No hub answers at ${this.url}. Start it with \`npm start\`, or set ROOKERY_URL.`,
+      )
+    }
+    return { status: answer.status, body: await answer.json().catch(() => null) }
+  }
+
+  /**
+   * As `call`, but an answer that is no success is an error.
+   * @param {string} method
+   * @param {string} path
+   * @param {unknown} [body]
+   */
+  async demand(method, path, body) {
+    const answer = await this.call(method, path, body)
+    if (answer.status < 300) return answer.body
+    throw new PlainError(describeRefusal(answer))
+  }
+}
+
+/** @param {Answer} answer */
+export function describeRefusal({ status, body }) {
+  const sentence = body?.error ?? `The hub answered ${status} without a reason.`
+  if (status === 401 || status === 403) {
+    return `${sentence} Set ROOKERY_ADMIN_KEY to the key of the hub's admin.`
+  }
+  const details = listProblems(body).map((each) => `\n  ${each}`)
+  return [sentence, body?.hint].filter(Boolean).join(' ') + details.join('')
+}
+
+/**
+ * The `details` of a refusal, a line each: `config.yaml:3:brain.model: …`.
+ * @param {any} body
+ * @returns {string[]}
+ */
+export function listProblems(body) {
+  /** @type {Problem[]} */
+  const details = Array.isArray(body?.details) ? body.details : []
+  return details.map(({ path, message }) => `${path}: ${message}`)
+}
+
+/**
+ * The hub that ROOKERY_URL names, else the one that runs on the state directory, else the default.
+ * @param {Record<string, string | undefined>} env
+ */
+export function connect(env) {
+  const stateDir = findStateDir(env)
+  const key = findAdminKey(stateDir, env)
+  if (key === null) {
+    throw new PlainError(
+      'There is no admin key. Start the hub once with `npm start`, or set ROOKERY_ADMIN_KEY.',
+    )
+  }
+  const url = env.ROOKERY_URL || readRunningHub(stateDir)?.url || 'http://localhost:8787'
+  return new HubClient(url, key)
+}
+
+/**
+ * Sends a definition's folder to the hub, which checks it and keeps the old version when it is
+ * broken.
+ *
+ * @param {HubClient} client
+ * @param {string} name the agent's name
+ * @param {string} folder
+ * @returns {Promise<{ isAccepted: boolean, problems: string[] }>} warnings when accepted
+ */
+export async function pushDefinition(client, name, folder) {
+  const files = readDefinition(folder)
+  const path = `/agents/${encodeURIComponent(name)}/definition`
+  const answer = await client.call('PUT', path, { files })
+  if (answer.status < 300) {
+    return { isAccepted: true, problems: listProblems({ details: answer.body?.warnings }) }
+  }
+  const problems = listProblems(answer.body)
+  return { isAccepted: false, problems: problems.length ? problems : [describeRefusal(answer)] }
+}
+
+/**
+ * @param {string} folder
+ * @returns {Record<string, string>} text by path, with forward slashes
+ */
+function readDefinition(folder) {
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
+    throw new PlainError(`There is no folder ${folder}.`)
+  }
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile() && /\.(ya?ml|md)$/.test(entry.name))
+  return Object.fromEntries(
+    files.map((entry) => {
+      const path = join(entry.parentPath, entry.name)
+      return [relative(folder, path).replaceAll('\\', '/'), readFileSync(path, 'utf8')]
+    }),
+  )
+}

@@ -1,0 +1,217 @@
+// The hub on this machine: workerd through Miniflare, without the development proxy (measured:
+// ten times the requests). `npm start`, benchmarks and crash tests all start it here.
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { readdirSync, readFileSync } from 'node:fs'
+import { extname, join } from 'node:path'
+import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from 'miniflare'
+import { readSettings, settingsSchema } from '../src/config.ts'
+import { applyMigrations } from './apply-migrations.mjs'
+import { buildWorker, quietWranglerEnv } from './build-worker.mjs'
+import {
+  claimStateDir,
+  clearRunningHub,
+  ensureAdminKey,
+  PlainError,
+  writeRunningHub,
+} from './local-state.mjs'
+
+const host = '127.0.0.1'
+const healthWaitMs = 30_000
+
+/**
+ * @typedef {object} HubOptions
+ * @property {number} [port] 0 (the default) takes a free one
+ * @property {string} stateDir everything the hub keeps; made when missing
+ * @property {Record<string, string | undefined>} [env] settings are read from here (none by default)
+ * @property {string} [bundlePath] a directory made by `buildWorker`; built when not given
+ * @property {Record<string, string>} [bindings] more variables for the Worker, for tests
+ * @property {boolean} [leaveSignals] true: the caller handles SIGINT, SIGTERM and SIGHUP itself
+ *
+ * @typedef {object} Hub
+ * @property {string} url without a slash at its end
+ * @property {string} adminKey
+ * @property {number} workerdPid
+ * @property {Miniflare} miniflare
+ * @property {() => Promise<void>} stop ends everything it started
+ * @property {() => Promise<void>} kill SIGKILLs the runtime, as a power cut would; the data stays
+ */
+
+/**
+ * Starts a hub and waits until GET /healthz answers 200. Throws PlainError for what a person can
+ * mend: a taken port, wrong settings, a Worker that does not build.
+ *
+ * @param {HubOptions} options
+ * @returns {Promise<Hub>}
+ */
+export async function startHub({
+  port = 0,
+  stateDir,
+  env = {},
+  bundlePath,
+  bindings,
+  leaveSignals,
+}) {
+  Object.assign(process.env, quietWranglerEnv)
+  const settings = readSettingBindings(env)
+  claimStateDir(stateDir)
+  const adminKey = ensureAdminKey(stateDir, env)
+  const dataDir = join(stateDir, 'data')
+  const bundle = readBundle(bundlePath ?? (await buildWorker()))
+  const shared = { host, port: 0, cf: false, resourcePersistencePath: dataDir }
+  const log = new Log(LogLevel.ERROR)
+
+  await applyMigrations(dataDir, (script) =>
+    convertV4MiniflareOptions({
+      ...shared,
+      log,
+      name: bundle.options.name,
+      modules: true,
+      script,
+      d1Databases: bundle.options.d1Databases,
+    }),
+  )
+
+  const watch = watchForWorkerd()
+  const letGo = leaveSignals ? rememberSignalListeners() : () => {}
+  const miniflare = new Miniflare(
+    convertV4MiniflareOptions({
+      ...shared,
+      ...bundle.options,
+      port,
+      log,
+      handleStructuredLogs: ({ message }) => console.error(message),
+      bindings: {
+        ...bundle.options.bindings,
+        ROOKERY_PUBLIC: 'true',
+        ...settings,
+        ROOKERY_ADMIN_KEY: adminKey,
+        ...bindings,
+      },
+      modulesRoot: bundle.modulesRoot,
+      modules: bundle.modules,
+    }),
+  )
+  letGo()
+  try {
+    const url = (await miniflare.ready).origin
+    const workerdPid = watch.pid()
+    writeRunningHub(stateDir, { pid: process.pid, workerdPid, url })
+    const stop = async () => {
+      await miniflare.dispose()
+      clearRunningHub(stateDir, workerdPid)
+    }
+    const kill = async () => {
+      process.kill(workerdPid, 'SIGKILL')
+      await stop()
+    }
+    await waitForHealth(url)
+    return { url, adminKey, workerdPid, miniflare, stop, kill }
+  } catch (error) {
+    await miniflare.dispose().catch(() => {})
+    throw explain(error, port)
+  } finally {
+    watch.end()
+  }
+}
+
+/**
+ * The settings that are set, as bindings of the Worker.
+ * @param {Record<string, string | undefined>} env
+ * @returns {Record<string, string>}
+ */
+function readSettingBindings(env) {
+  try {
+    readSettings(env)
+  } catch (error) {
+    throw new PlainError(error instanceof Error ? error.message : String(error))
+  }
+  /** @type {Record<string, string>} */
+  const given = {}
+  for (const name of Object.keys(settingsSchema.shape)) {
+    const value = env[name]
+    if (value) given[name] = value
+  }
+  return given
+}
+
+/** @type {Record<string, 'Text' | 'Data' | 'CompiledWasm'>} */
+const moduleTypes = { '.wasm': 'CompiledWasm', '.bin': 'Data' }
+
+/**
+ * A bundle is one script, `worker.js`, and the files it imports as text or bytes.
+ * @param {string} directory
+ */
+function readBundle(directory) {
+  const modulesRoot = join(directory, 'worker')
+  const others = readdirSync(modulesRoot).filter(
+    (name) => !['worker.js', 'worker.js.map', 'README.md'].includes(name),
+  )
+  const describe = (/** @type {string} */ name) => ({
+    type: moduleTypes[extname(name)] ?? /** @type {const} */ ('Text'),
+    path: join(modulesRoot, name),
+  })
+  const main = { type: /** @type {const} */ ('ESModule'), path: join(modulesRoot, 'worker.js') }
+  const options = JSON.parse(readFileSync(join(directory, 'options.json'), 'utf8'))
+  return { options, modulesRoot, modules: [main, ...others.map(describe)] }
+}
+
+/** Miniflare does not say which process it started; Node does. */
+function watchForWorkerd() {
+  /** @type {import('node:child_process').ChildProcess[]} */
+  const started = []
+  const listen = (/** @type {unknown} */ message) => {
+    const { process: child } =
+      /** @type {{ process: import('node:child_process').ChildProcess }} */ (message)
+    started.push(child)
+  }
+  subscribe('child_process', listen)
+  return {
+    pid() {
+      const pid = started.find((child) => child.spawnfile?.includes('workerd'))?.pid
+      if (pid === undefined) throw new Error('Miniflare started no workerd.')
+      return pid
+    },
+    end: () => unsubscribe('child_process', listen),
+  }
+}
+
+/** Miniflare's own handlers would end this process at once, with an error code. */
+function rememberSignalListeners() {
+  const signals = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])
+  const before = new Map(signals.map((signal) => [signal, process.listeners(signal)]))
+  return () => {
+    for (const signal of signals) {
+      for (const listener of process.listeners(signal)) {
+        if (!before.get(signal)?.includes(listener)) process.removeListener(signal, listener)
+      }
+    }
+  }
+}
+
+/** @param {string} url */
+async function waitForHealth(url) {
+  const until = Date.now() + healthWaitMs
+  for (;;) {
+    const answer = await fetch(`${url}/healthz`).catch(() => null)
+    if (answer?.status === 200) return
+    if (Date.now() > until) {
+      const said = answer ? `${answer.status}: ${(await answer.text()).slice(0, 500)}` : 'nothing'
+      throw new PlainError(`The hub does not get healthy; /healthz answers ${said}.`)
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
+/**
+ * @param {unknown} error
+ * @param {number} port
+ */
+function explain(error, port) {
+  if (error instanceof Error && 'code' in error && error.code === 'ERR_ADDRESS_IN_USE') {
+    return new PlainError(
+      `Port ${port} is in use. Stop the program that listens there, ` +
+        `or choose another port: PORT=${port + 1} npm start`,
+    )
+  }
+  return error
+}

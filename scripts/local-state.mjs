@@ -1,0 +1,131 @@
+// What a hub on this machine keeps beside its data: the admin's key, and who is running.
+import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** The checkout, with a slash at its end. */
+export const root = fileURLToPath(new URL('..', import.meta.url))
+
+/** A sentence for a person; scripts print it without a stack and exit with 1. */
+export class PlainError extends Error {}
+
+/**
+ * Where local data lives: `ROOKERY_STATE_DIR`, or `.rookery` in the checkout.
+ * @param {Record<string, string | undefined>} env
+ */
+export function findStateDir(env) {
+  return env.ROOKERY_STATE_DIR ? resolve(env.ROOKERY_STATE_DIR) : join(root, '.rookery')
+}
+
+/**
+ * The admin's key: the one given, else the one kept in the state directory.
+ * @param {string} stateDir
+ * @param {Record<string, string | undefined>} env
+ * @returns {string | null}
+ */
+export function findAdminKey(stateDir, env) {
+  if (env.ROOKERY_ADMIN_KEY) return env.ROOKERY_ADMIN_KEY
+  const path = join(stateDir, 'admin-key')
+  if (!existsSync(path)) return null
+  return readFileSync(path, 'utf8').trim() || null
+}
+
+/**
+ * As `findAdminKey`, but makes and keeps a key when there is none. A given key is not kept.
+ * @param {string} stateDir
+ * @param {Record<string, string | undefined>} env
+ */
+export function ensureAdminKey(stateDir, env) {
+  const found = findAdminKey(stateDir, env)
+  if (found !== null) return found
+  const prefix = env.ROOKERY_KEY_PREFIX || 'rookery_'
+  const made = `${prefix}${randomBytes(32).toString('base64url')}`
+  mkdirSync(stateDir, { recursive: true, mode: 0o700 })
+  writeFileSync(join(stateDir, 'admin-key'), `${made}\n`, { mode: 0o600 })
+  return made
+}
+
+/**
+ * The hub that runs on a state directory, as it wrote itself down.
+ * @typedef {{ pid: number, workerdPid: number, url: string }} RunningHub
+ */
+
+/**
+ * @param {string} stateDir
+ * @returns {RunningHub | null}
+ */
+export function readRunningHub(stateDir) {
+  const path = join(stateDir, 'hub.json')
+  if (!existsSync(path)) return null
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'))
+  } catch {
+    return null
+  }
+}
+
+/**
+ * @param {string} stateDir
+ * @param {RunningHub} hub
+ */
+export function writeRunningHub(stateDir, hub) {
+  writeFileSync(join(stateDir, 'hub.json'), `${JSON.stringify(hub)}\n`)
+}
+
+/**
+ * Forgets the running hub, unless another one has taken the directory since.
+ * @param {string} stateDir
+ * @param {number} workerdPid
+ */
+export function clearRunningHub(stateDir, workerdPid) {
+  if (readRunningHub(stateDir)?.workerdPid === workerdPid) {
+    rmSync(join(stateDir, 'hub.json'), { force: true })
+  }
+}
+
+/**
+ * Makes sure that nobody else works on this data: two runtimes on the same files would corrupt
+ * them. A runtime whose launcher was killed is ended; a living hub is an error.
+ * @param {string} stateDir
+ */
+export function claimStateDir(stateDir) {
+  mkdirSync(stateDir, { recursive: true, mode: 0o700 })
+  const hub = readRunningHub(stateDir)
+  if (hub === null || !isWorkerd(hub.workerdPid)) return
+  if (isAlive(hub.pid)) {
+    throw new PlainError(
+      `A hub already runs on this data: ${hub.url} (process ${hub.pid}). ` +
+        'Stop it first, or choose another directory with ROOKERY_STATE_DIR.',
+    )
+  }
+  process.kill(hub.workerdPid, 'SIGKILL')
+}
+
+/** @param {number} pid */
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+  }
+}
+
+/**
+ * Process numbers are used again, so a number alone does not say that it is still ours.
+ * @param {number} pid
+ */
+function isWorkerd(pid) {
+  if (!isAlive(pid)) return false
+  try {
+    if (process.platform === 'linux') {
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('workerd')
+    }
+    if (process.platform === 'win32') return true
+    return execFileSync('ps', ['-p', String(pid), '-o', 'command=']).includes('workerd')
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,111 @@
+// `npm start`: the whole hub on this machine. Data stays in ROOKERY_STATE_DIR (.rookery).
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { findStateDir, PlainError, root } from './local-state.mjs'
+import { runCli } from './run-cli.mjs'
+
+const orphanCheckMs = 500
+const providerKeys = ['ANTHROPIC_API_KEY', 'OPENAI_API_KEY', 'OPENAI_COMPATIBLE_BASE_URL']
+
+await runCli(async () => {
+  const stopRequest = listenForStop()
+  checkNode()
+  const { startHub } = await import('./hub-runtime.mjs')
+  const stateDir = findStateDir(process.env)
+  const starting = startHub({
+    port: readPort(process.env.PORT),
+    stateDir,
+    env: process.env,
+    leaveSignals: true,
+  })
+  const first = await Promise.race([starting, stopRequest])
+  if (first === undefined) process.exit(0)
+  const stopping = stopRequest.then(() => first.stop()).then(() => process.exit(0))
+  try {
+    await introduce(first)
+  } catch (error) {
+    await first.stop()
+    throw error
+  }
+  await stopping
+})
+
+/** npm sets PATH so that the packaged Node 24 runs this; elsewhere the machine's own has to do. */
+function checkNode() {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  if (major > 22 || (major === 22 && minor >= 18)) return
+  throw new PlainError(
+    `Rookery needs Node 22.18 or newer; this is ${process.version}. Run it with \`npm start\`.`,
+  )
+}
+
+/** @param {string | undefined} text */
+function readPort(text) {
+  if (text === undefined || text === '') return 8787
+  const port = Number(text)
+  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port
+  throw new PlainError(`PORT is "${text}"; it must be a number from 0 to 65535.`)
+}
+
+/** Resolves at Ctrl-C, SIGTERM, a closed terminal, or when the npm that started this is gone. */
+function listenForStop() {
+  return /** @type {Promise<undefined>} */ (
+    new Promise((resolve) => {
+      const stop = () => resolve(undefined)
+      for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, stop)
+      if (process.env.npm_lifecycle_event === undefined) return
+      const parent = process.ppid
+      const check = () => process.ppid !== parent && stop()
+      setInterval(check, orphanCheckMs).unref()
+    })
+  )
+}
+
+/** @param {import('./hub-runtime.mjs').Hub} hub */
+async function introduce(hub) {
+  const { HubClient } = await import('./hub-client.mjs')
+  const client = new HubClient(hub.url, hub.adminKey)
+  const agents = await seedAgents(client)
+  const { link } = await client.demand('POST', '/sessions/link', {})
+  const address = hub.url.replace('127.0.0.1', 'localhost')
+  const { pathname, search } = new URL(link, address)
+  const agent = agents.includes('scout') ? 'scout' : (agents[0] ?? 'scout')
+  console.log(`
+  Rookery    ${address}
+  Sign in    ${address}${pathname}${search}
+             (as admin; works once, for a day)
+  Try        @${agent} what did people here say about memory?
+             (write it as a post in m/general)
+  ${describeModel()}
+  Stop       Ctrl-C; everything is kept for the next start
+`)
+}
+
+/**
+ * Loads every folder of agents/. A broken one keeps the version that ran before.
+ * @param {import('./hub-client.mjs').HubClient} client
+ * @returns {Promise<string[]>} names of the agents that are loaded
+ */
+async function seedAgents(client) {
+  const { pushDefinition } = await import('./hub-client.mjs')
+  const folder = join(root, 'agents')
+  if (!existsSync(folder)) return []
+  const entries = readdirSync(folder, { withFileTypes: true })
+  const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name)
+  const loaded = []
+  for (const name of names.sort()) {
+    const { isAccepted, problems } = await pushDefinition(client, name, join(folder, name))
+    if (isAccepted) loaded.push(name)
+    else console.error(`agents/${name} is not loaded:`)
+    for (const problem of problems) console.error(`  agents/${name}/${problem}`)
+  }
+  return loaded
+}
+
+function describeModel() {
+  const set = providerKeys.filter((name) => process.env[name])
+  if (set.length > 0)
+    return `Models     ${set.join(', ')} set; agents use what their config.yaml names`
+  return `Models     the built-in offline model: no key, no network, no cost.
+             For a real one set ANTHROPIC_API_KEY or OPENAI_API_KEY and start again.`
+}

@@ -1,0 +1,84 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { root } from '../../scripts/local-state.mjs'
+
+/** Files that are no product of an installation, a build or a run; git may be missing here. */
+const local = new Set(['node_modules', 'dist', 'coverage', '.git', '.rookery', '.wrangler'])
+const listFiles = (folder: string): string[] =>
+  readdirSync(join(root, folder), { withFileTypes: true })
+    .filter((entry) => !local.has(entry.name) && !/^\.(env|dev\.vars)|\.log$/.test(entry.name))
+    .flatMap((entry) => {
+      const path = folder === '' ? entry.name : `${folder}/${entry.name}`
+      return entry.isDirectory() ? listFiles(path) : [path]
+    })
+
+const files = listFiles('')
+const isText = (file: string) => !/\.(png|jpg|ico|woff2?)$/.test(file)
+const read = (file: string) => readFileSync(join(root, file), 'utf8')
+
+describe('the repository', () => {
+  test('names no path of the machine it was written on', () => {
+    const machinePath = /(^|[\s'"`(=])\/(work|tmp|home|root|Users)\/[\w.-]/m
+    const own = files.filter((file) => isText(file) && !file.startsWith('tests/'))
+    expect(own.length).toBeGreaterThan(20)
+    expect(own.filter((file) => machinePath.test(read(file)))).toEqual([])
+  })
+
+  test('has a lockfile that names no registry, so that it installs from any', () => {
+    expect(read('package-lock.json')).not.toMatch(/"resolved":\s*"http/)
+  })
+
+  test('pins every package to one version', () => {
+    const { dependencies, devDependencies, optionalDependencies } = JSON.parse(read('package.json'))
+    const all = { ...dependencies, ...devDependencies, ...optionalDependencies }
+    expect(Object.entries(all).filter(([, range]) => !/^\d/.test(String(range)))).toEqual([])
+  })
+})
+
+describe('the documents', () => {
+  const pages = files.filter((file) => file.endsWith('.md') && !file.startsWith('agents/'))
+
+  test('link only to files that are there', () => {
+    const broken = pages.flatMap((page) =>
+      [...read(page).matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)]
+        .map(([, target = '']) => target)
+        .filter((target) => !existsSync(join(root, dirname(page), target)))
+        .map((target) => `${page}: ${target}`),
+    )
+    expect(broken).toEqual([])
+  })
+
+  test('name only files of the source that are there', () => {
+    const missing = pages.flatMap((page) =>
+      [...read(page).matchAll(/`((?:src|scripts|tests|migrations|agents|docs|bench)\/[\w./-]+)`/g)]
+        .map(([, path = '']) => path)
+        .filter((path) => !existsSync(join(root, path)))
+        .map((path) => `${page}: ${path}`),
+    )
+    expect(missing).toEqual([])
+  })
+
+  test('name only npm scripts that exist', () => {
+    const { scripts } = JSON.parse(read('package.json'))
+    const unknown = pages.flatMap((page) =>
+      [...read(page).matchAll(/npm run ([\w:-]+)/g)]
+        .map(([, name = '']) => name)
+        .filter((name) => scripts[name] === undefined)
+        .map((name) => `${page}: npm run ${name}`),
+    )
+    expect(unknown).toEqual([])
+  })
+
+  test('number the decisions without a gap, each with alternatives and when to revisit', () => {
+    const decisions = pages.filter((page) => /^docs\/decisions\/\d/.test(page)).sort()
+    const numbers = decisions.map((page) =>
+      Number(page.slice('docs/decisions/'.length).slice(0, 3)),
+    )
+    expect(numbers).toEqual(decisions.map((_, index) => index + 1))
+    for (const page of decisions) {
+      expect(read(page), page).toMatch(/^## Alternatives$/m)
+      expect(read(page), page).toMatch(/^## When to revisit$/m)
+    }
+  })
+})
