@@ -1,0 +1,120 @@
+import * as z from 'zod'
+import { limits } from '../../config'
+import { AppError } from '../../errors'
+import type { AccountId } from '../../ids'
+import type { ActionContext } from '../action-context'
+import { type Done, runOnce } from '../idempotency/run-once'
+import { createSecret } from '../keys/actions'
+import { insertKey } from '../keys/queries'
+import { sha256 } from '../sha256'
+import { insertAccount, updateAccount } from './queries'
+
+export const accountName = z
+  .string()
+  .regex(/^[a-z0-9_-]{2,32}$/, 'two to 32 of a to z, 0 to 9, "_" and "-"')
+
+export const registerInput = z.object({
+  name: accountName,
+  description: z.string().max(limits.account.descriptionCharsMax).default(''),
+  display_name: z.string().trim().min(1).max(60).optional(),
+  kind: z.enum(['agent', 'human']).default('agent'),
+  role: z.enum(['member', 'admin']).default('member'),
+})
+export type RegisterInput = z.output<typeof registerInput>
+
+export const profileInput = z.object({
+  description: z.string().max(limits.account.descriptionCharsMax).optional(),
+  display_name: z.string().trim().max(60).nullable().optional(),
+  metadata: z
+    .record(z.string().max(100), z.unknown())
+    .refine((value) => JSON.stringify(value).length <= 8_000, 'at most 8,000 characters as JSON')
+    .optional(),
+})
+
+const reservedNames = new Set([
+  'rookery',
+  'admin',
+  'system',
+  'me',
+  'status',
+  'profile',
+  'register',
+  'dm',
+])
+
+export interface Registered {
+  id: AccountId
+  name: string
+  kind: 'agent' | 'human'
+  apiKey: string
+  verificationCode: string
+}
+
+/**
+ * A new account with its first key (H1, H2). The key is in the answer and nowhere else.
+ *
+ * @param by null for a stranger; only an admin may give `human` and `admin`
+ */
+export async function register(
+  context: ActionContext,
+  by: { isAdmin: boolean; accountId: AccountId } | null,
+  input: RegisterInput,
+  idempotencyKey: string | null,
+): Promise<Done<Registered>> {
+  const { db, clock, settings } = context
+  if ((input.kind === 'human' || input.role === 'admin') && !by?.isAdmin) {
+    throw new AppError('FORBIDDEN', 'Only an admin can register people and admins.', {
+      hint: 'Leave out kind and role to register an agent, or use the admin key.',
+    })
+  }
+  if (reservedNames.has(input.name)) throw taken(input.name)
+  const now = clock.now()
+  const id = clock.newId<AccountId>()
+  const apiKey = createSecret(settings.ROOKERY_KEY_PREFIX)
+  const hash = await sha256(apiKey)
+  const answer: Registered = {
+    id,
+    name: input.name,
+    kind: input.kind,
+    apiKey,
+    verificationCode: `${input.name}-${id.slice(-4)}`,
+  }
+  const statements = [
+    insertAccount(db, {
+      id,
+      name: input.name,
+      kind: input.kind,
+      role: input.role,
+      displayName: input.display_name ?? null,
+      description: input.description,
+      createdAt: now,
+    }),
+    insertKey(db, { id: clock.newId(), accountId: id, hash, kind: 'key', createdAt: now }),
+  ]
+  const once = { accountId: by?.accountId ?? '', key: idempotencyKey, action: 'register', input }
+  try {
+    return await runOnce(db, once, { now, answer, statements, isSecret: true })
+  } catch (error) {
+    if (String(error).includes('accounts.name')) throw taken(input.name)
+    throw error
+  }
+}
+
+const taken = (name: string): AppError =>
+  new AppError('CONFLICT', `The name ${name} is taken.`, {
+    hint: 'Choose another name.',
+    details: [{ path: 'body.name', message: 'taken' }],
+  })
+
+export async function updateProfile(
+  { db }: ActionContext,
+  accountId: AccountId,
+  input: z.output<typeof profileInput>,
+): Promise<void> {
+  const fields = {
+    ...(input.description === undefined ? {} : { description: input.description }),
+    ...(input.display_name === undefined ? {} : { displayName: input.display_name || null }),
+    ...(input.metadata === undefined ? {} : { metadata: JSON.stringify(input.metadata) }),
+  }
+  if (Object.keys(fields).length > 0) await updateAccount(db, accountId, fields).run()
+}

@@ -1,0 +1,178 @@
+import * as z from 'zod'
+import { notFound } from '../../errors'
+import { readCursor, writeCursor } from '../cursor'
+import { requireViewer } from '../http/authenticate'
+import { readIdempotencyKey } from '../http/mount-routes'
+import { type Call, presentOnce, type Route, route } from '../http/route'
+import { viewerParams, viewerSql } from '../keys/queries'
+import { presentPost } from '../posts/present'
+import { selectPosts } from '../posts/queries'
+import type { PostRow } from '../posts/schema'
+import { profileInput, register, registerInput, updateProfile } from './actions'
+import { presentAccount, presentOwnAccount } from './present'
+import {
+  type AccountRow,
+  accountColumns,
+  selectAccountById,
+  selectAccountByName,
+  selectAccounts,
+} from './queries'
+
+const tag = 'accounts'
+
+async function readMe(call: Call<unknown, unknown>): Promise<AccountRow> {
+  const { db, clock } = call.context
+  const credential = call.credential ?? { hash: '', isSession: false, isAdminKey: false }
+  const me = db.d1
+    .prepare(
+      `WITH viewer AS (${viewerSql}) SELECT ${accountColumns}
+       FROM viewer v JOIN accounts a ON a.id = v.id LEFT JOIN agents g ON g.account_id = a.id`,
+    )
+    .bind(...viewerParams(credential, clock.now()))
+  const { results } = await call.read([me])
+  return results[0]?.results[0] as unknown as AccountRow
+}
+
+async function readProfile(call: Call<unknown, unknown>, name: string): Promise<object> {
+  const { db } = call.context
+  const { results } = await call.read([
+    selectAccountByName(db, name),
+    selectPosts(db, { sort: 'new', author: name, limit: 10, cursor: null }),
+  ])
+  const account = results[0]?.results[0] as unknown as AccountRow | undefined
+  if (!account) throw notFound('account', 'GET /api/v1/agents lists accounts.')
+  const recent = (results[1]?.results ?? []) as unknown as PostRow[]
+  return { agent: presentAccount(account), recentPosts: recent.map(presentPost) }
+}
+
+const registerRoute = route({
+  method: 'post',
+  path: '/agents/register',
+  summary: 'Registers an account; the answer holds its key, once',
+  tag,
+  access: 'open',
+  status: 201,
+  body: registerInput,
+  handle: async (call) => {
+    const { c } = call
+    const wantsAdmin = call.body.kind === 'human' || call.body.role === 'admin'
+    const viewer =
+      wantsAdmin || c.req.header('authorization') ? await requireViewer(c, 'write') : null
+    const by = viewer ? { accountId: viewer.id, isAdmin: viewer.role === 'admin' } : null
+    const done = await register(call.context, by, call.body, readIdempotencyKey(c))
+    const origin = new URL(c.req.url).origin
+    return presentOnce(call, done, (account) => ({
+      agent: {
+        id: account.id,
+        name: account.name,
+        kind: account.kind,
+        api_key: account.apiKey,
+        claim_url: `${origin}/a/${account.name}`,
+        verification_code: account.verificationCode,
+      },
+      important: 'Save the api_key now: it is shown this once and kept only as a hash.',
+    }))
+  },
+})
+
+const listQuery = z.object({
+  kind: z.enum(['human', 'agent']).optional(),
+  stale: z.stringbool().optional(),
+  /** Seconds. */
+  min_staleness: z.coerce.number().int().min(0).max(1e9).optional(),
+  has_notifications: z.stringbool().optional(),
+  hosted: z.stringbool().optional(),
+  limit: z.coerce.number().int().min(1).max(100).default(50),
+  cursor: z.string().max(500).optional(),
+})
+
+const listRoute = route({
+  method: 'get',
+  path: '/agents',
+  summary: 'Lists accounts in the order they joined',
+  tag,
+  access: 'read',
+  query: listQuery,
+  handle: async ({ context, query, read }) => {
+    const after = readCursor(query.cursor)
+    const staleSeconds = query.min_staleness ?? (query.stale ? 3_600 : undefined)
+    const { results } = await read([
+      selectAccounts(context.db, {
+        kind: query.kind,
+        activatedBefore:
+          staleSeconds === undefined ? undefined : context.clock.now() - staleSeconds * 1000,
+        hasNotifications: query.has_notifications,
+        isHosted: query.hosted,
+        after: typeof after === 'number' ? after : 0,
+        limit: query.limit + 1,
+      }),
+    ])
+    const rows = (results[0]?.results ?? []) as unknown as (AccountRow & { seq: number })[]
+    const page = rows.slice(0, query.limit)
+    const last = page.at(-1)
+    const hasMore = rows.length > page.length
+    return {
+      agents: page.map(presentAccount),
+      has_more: hasMore,
+      next_cursor: hasMore && last ? writeCursor(last.seq) : null,
+    }
+  },
+})
+
+const updateMeRoute = route({
+  method: 'patch',
+  path: '/agents/me',
+  summary: 'Changes your description, display name or metadata',
+  tag,
+  access: 'write',
+  body: profileInput,
+  handle: async (call) => {
+    const { id } = call.viewer()
+    await updateProfile(call.context, id, call.body)
+    const account = await selectAccountById(call.context.db, id).first<AccountRow>()
+    if (!account) throw notFound('account')
+    return { agent: presentOwnAccount(account) }
+  },
+})
+
+export const accountRoutes: Route[] = [
+  registerRoute,
+  route({
+    method: 'get',
+    path: '/agents/me',
+    summary: 'Your account',
+    tag,
+    access: 'own',
+    handle: async (call) => ({ agent: presentOwnAccount(await readMe(call)) }),
+  }),
+  updateMeRoute,
+  route({
+    method: 'get',
+    path: '/agents/status',
+    summary: 'Whether your key works; accounts of this hub need no claim',
+    tag,
+    access: 'own',
+    handle: async (call) => {
+      const account = await readMe(call)
+      return { status: 'claimed', agent: presentAccount(account) }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/agents/profile',
+    summary: 'An account and its last posts, by name',
+    tag,
+    access: 'read',
+    query: z.object({ name: z.string().min(1).max(100) }),
+    handle: (call) => readProfile(call, call.query.name),
+  }),
+  listRoute,
+  route({
+    method: 'get',
+    path: '/agents/:name',
+    summary: 'An account and its last posts',
+    tag,
+    access: 'read',
+    handle: (call) => readProfile(call, call.param('name')),
+  }),
+]

@@ -1,0 +1,23 @@
+import type { AgentApi, SchedulerApi } from '../agents/contract'
+import type { Settings } from '../config'
+import type { Clock } from '../ids'
+import type { Db } from './db'
+
+/** Tells live watchers of a topic such as `post:<id>`; a hint that may be lost (H16). */
+export interface LivePublisher {
+  publish(topic: string, event: unknown): Promise<void>
+  /** Hands a WebSocket upgrade to the topic; absent where nothing can be watched. */
+  connect?(topic: string, request: Request): Promise<Response>
+}
+
+/** What an action works with. One a request, so that `db.cost` is the request's cost. */
+export interface ActionContext {
+  db: Db
+  clock: Clock
+  settings: Settings
+  agents: AgentApi
+  scheduler: SchedulerApi
+  live: LivePublisher
+  /** Work that goes on after the answer. Failures are the work's own business. */
+  defer(work: Promise<unknown>): void
+}

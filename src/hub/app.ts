@@ -1,0 +1,34 @@
+import { Hono } from 'hono'
+import { accountRoutes } from './accounts/routes'
+import { commentRoutes } from './comments/routes'
+import { communityRoutes } from './communities/routes'
+import { feedRoutes } from './feed/routes'
+import { toErrorResponse } from './http/errors'
+import type { HubDeps, HubEnv } from './http/hub-env'
+import { mountRoutes } from './http/mount-routes'
+import { prepareRequest } from './http/prepare-request'
+import type { Route } from './http/route'
+import { inboxRoutes } from './inbox/routes'
+import { keyRoutes } from './keys/routes'
+import { postRoutes } from './posts/routes'
+
+/** Every route of the JSON API, a line a feature. A path in words comes before one with `:name`. */
+export const apiRoutes: Route[] = [
+  ...keyRoutes,
+  ...accountRoutes,
+  ...communityRoutes,
+  ...postRoutes,
+  ...commentRoutes,
+  ...inboxRoutes,
+  ...feedRoutes,
+]
+
+/** The hub as one web application: the JSON API below `/api/v1`, pages and mounts at the root. */
+export function createHub(deps: HubDeps): Hono<HubEnv> {
+  const app = new Hono<HubEnv>()
+  app.use(prepareRequest(deps))
+  app.onError((error, c) => toErrorResponse(c, error))
+  mountRoutes(app, apiRoutes)
+  deps.mounts?.(app)
+  return app
+}

@@ -1,0 +1,169 @@
+import * as z from 'zod'
+import { limits } from '../../config'
+import { AppError, notFound } from '../../errors'
+import type { CommentId } from '../../ids'
+import { selectAccountById } from '../accounts/queries'
+import type { ActionContext } from '../action-context'
+import type { Actor } from '../contract'
+import type { Done } from '../idempotency/run-once'
+import { deliver, type Message } from '../inbox/deliver'
+import { refuseCredentials } from '../posts/credential-shapes'
+import {
+  type AnsweredComment,
+  type AnsweredPost,
+  countComment,
+  deleteComment,
+  insertComment,
+  selectAnsweredComment,
+  selectAnsweredPost,
+  selectComment,
+  updateComment,
+} from './queries'
+import type { CommentRow } from './schema'
+
+export const commentContent = z
+  .string()
+  .max(limits.comment.contentCharsMax)
+  .refine((text) => text.trim() !== '', 'must not be empty')
+
+export const commentInput = z.object({
+  content: commentContent,
+  parent_id: z.string().max(100).nullable().optional(),
+})
+
+export interface NewComment {
+  postId: string
+  parentId: string | null
+  content: string
+}
+
+interface Place {
+  post: AnsweredPost
+  parent: AnsweredComment | null
+  authorDisplayName: string | null
+}
+
+async function findPlace(
+  { db }: ActionContext,
+  actor: Actor,
+  { postId, parentId }: NewComment,
+): Promise<Place> {
+  const [posts, authors, parents] = await db.d1.batch([
+    selectAnsweredPost(db, postId),
+    selectAccountById(db, actor.accountId),
+    ...(parentId === null ? [] : [selectAnsweredComment(db, postId, parentId)]),
+  ])
+  const post = posts?.results[0] as AnsweredPost | undefined
+  const parent = (parents?.results[0] as AnsweredComment | undefined) ?? null
+  const author = authors?.results[0] as { displayName: string | null } | undefined
+  if (!post) throw notFound('post')
+  if (parentId !== null && !parent) throw notFound('comment', 'parent_id names no comment here.')
+  if (post.isLocked === 1) {
+    throw new AppError('FORBIDDEN', 'This thread is locked.', {
+      hint: 'Start a new post and link to it.',
+    })
+  }
+  return { post, parent, authorDisplayName: author?.displayName ?? null }
+}
+
+/**
+ * Where a comment hangs. An answer to the deepest level becomes a sibling of what it answers; its
+ * author is told all the same.
+ */
+function placeUnder(parent: AnsweredComment | null): { parentId: CommentId | null; depth: number } {
+  if (!parent) return { parentId: null, depth: 0 }
+  const isDeepest = parent.depth >= limits.comment.depthMax
+  return isDeepest
+    ? { parentId: parent.parentId, depth: parent.depth }
+    : { parentId: parent.id, depth: parent.depth + 1 }
+}
+
+/**
+ * Writes a comment, its mentions and its inbox items in one batch.
+ *
+ * @throws NOT_FOUND for an unknown post or parent, FORBIDDEN for a locked thread
+ */
+export async function createComment(
+  context: ActionContext,
+  actor: Actor,
+  input: NewComment,
+): Promise<Done<CommentRow>> {
+  const { db, clock, settings, live } = context
+  const { content } = input
+  refuseCredentials({ content }, settings.ROOKERY_KEY_PREFIX)
+  const { post, parent, authorDisplayName } = await findPlace(context, actor, input)
+  const now = clock.now()
+  const id = clock.newId<CommentId>()
+  const place = placeUnder(parent)
+  const answer: CommentRow = {
+    ...{ id, postId: post.id, content, ...place, upvotes: 0, downvotes: 0 },
+    ...{ activationId: null, createdAt: now, editedAt: null, deletedAt: null },
+    authorId: actor.accountId,
+    authorName: actor.name,
+    authorKind: actor.kind,
+    authorDisplayName,
+  }
+  const statements = [
+    insertComment(db, {
+      ...{ id, postId: post.id, content, ...place, createdAt: now },
+      authorId: actor.accountId,
+    }),
+    countComment(db, post.id),
+  ]
+  const to = parent ?? post
+  const message: Message = {
+    actor,
+    saying: { postId: post.id, commentId: id, authorId: actor.accountId, at: now },
+    texts: [content],
+    answers: { id: to.authorId, type: parent ? 'reply' : 'comment', isHosted: to.isHosted === 1 },
+  }
+  const done = await deliver(
+    context,
+    message,
+    { action: 'comments.create', input },
+    { answer, statements },
+  )
+  if (!done.isReplay) {
+    context.defer(live.publish(`post:${post.id}`, { type: 'comment', id, post_id: post.id }))
+  }
+  return done
+}
+
+async function findOwnComment(
+  { db }: ActionContext,
+  actor: Actor,
+  isAdmin: boolean,
+  id: string,
+): Promise<CommentRow> {
+  const comment = await selectComment(db, id).first<CommentRow>()
+  if (!comment) throw notFound('comment')
+  if (comment.authorId === actor.accountId || isAdmin) return comment
+  throw new AppError('FORBIDDEN', 'Only its author or an admin may change this comment.')
+}
+
+/** Changes words. Names that an edit adds are not notified. */
+export async function changeComment(
+  context: ActionContext,
+  actor: Actor,
+  isAdmin: boolean,
+  id: string,
+  content: string,
+): Promise<CommentRow> {
+  const { db, clock, settings } = context
+  refuseCredentials({ content }, settings.ROOKERY_KEY_PREFIX)
+  const comment = await findOwnComment(context, actor, isAdmin, id)
+  const now = clock.now()
+  await updateComment(db, comment.id, content, now).run()
+  return { ...comment, content, editedAt: now }
+}
+
+export async function removeComment(
+  context: ActionContext,
+  actor: Actor,
+  isAdmin: boolean,
+  id: string,
+): Promise<CommentId> {
+  const comment = await findOwnComment(context, actor, isAdmin, id)
+  await context.db.d1.batch(deleteComment(context.db, comment.id, context.clock.now()))
+  return comment.id
+}

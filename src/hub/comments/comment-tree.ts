@@ -1,0 +1,31 @@
+/** A comment with its answers, in the order the list came in. */
+export type Branch<Comment> = Comment & { replies: Branch<Comment>[] }
+
+interface Linked {
+  id: string
+  parentId: string | null
+  deletedAt: number | null
+}
+
+/**
+ * Nests a list of comments under those they answer. One whose parent is not in the list becomes a
+ * root. Deleted comments without answers are left out.
+ */
+export function buildTree<Comment extends Linked>(list: Comment[]): Branch<Comment>[] {
+  const branches = new Map(
+    list.map((comment) => [comment.id, { ...comment, replies: [] as Branch<Comment>[] }]),
+  )
+  const roots: Branch<Comment>[] = []
+  for (const branch of branches.values()) {
+    const parent = branch.parentId === null ? undefined : branches.get(branch.parentId)
+    const siblings = parent && parent !== branch ? parent.replies : roots
+    siblings.push(branch)
+  }
+  return prune(roots)
+}
+
+function prune<Comment extends Linked>(branches: Branch<Comment>[]): Branch<Comment>[] {
+  return branches
+    .map((branch) => ({ ...branch, replies: prune(branch.replies) }))
+    .filter((branch) => branch.deletedAt === null || branch.replies.length > 0)
+}

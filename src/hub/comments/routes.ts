@@ -1,0 +1,122 @@
+import * as z from 'zod'
+import { limits } from '../../config'
+import { notFound } from '../../errors'
+import { readCursor, writeCursor } from '../cursor'
+import { presentOnce, type Route, route } from '../http/route'
+import { selectPost } from '../posts/queries'
+import {
+  changeComment,
+  commentContent,
+  commentInput,
+  createComment,
+  removeComment,
+} from './actions'
+import { buildTree } from './comment-tree'
+import { presentBranch, presentComment } from './present'
+import { commentSorts, selectComment, selectCommentAt, selectComments } from './queries'
+import type { CommentRow } from './schema'
+
+const tag = 'comments'
+
+const listQuery = z.object({
+  sort: z.enum(commentSorts).default('best'),
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(limits.page.commentsMax)
+    .default(limits.page.commentsDefault),
+  cursor: z.string().max(500).optional(),
+})
+
+const listRoute = route({
+  method: 'get',
+  path: '/posts/:id/comments',
+  summary: 'Comments of a post as a tree',
+  tag,
+  access: 'read',
+  query: listQuery,
+  handle: async ({ context, param, query, read }) => {
+    const { sort, limit } = query
+    const cursor = readCursor(query.cursor)
+    const offset = typeof cursor === 'number' ? cursor : 0
+    const id = param('id')
+    const { results } = await read([
+      selectPost(context.db, id),
+      selectComments(context.db, id, { sort, limit, offset }),
+      selectCommentAt(context.db, id, offset + limit),
+    ])
+    if (!results[0]?.results[0]) throw notFound('post')
+    const rows = (results[1]?.results ?? []) as unknown as CommentRow[]
+    const hasMore = results[2]?.results[0] !== undefined
+    return {
+      comments: buildTree(rows).map(presentBranch),
+      has_more: hasMore,
+      next_cursor: hasMore ? writeCursor(offset + limit) : null,
+    }
+  },
+})
+
+export const commentRoutes: Route[] = [
+  listRoute,
+  route({
+    method: 'post',
+    path: '/posts/:id/comments',
+    summary: 'Answers a post or, with parent_id, a comment; names with @ are told',
+    tag,
+    access: 'write',
+    status: 201,
+    body: commentInput,
+    handle: async (call) => {
+      const { content, parent_id: parentId = null } = call.body
+      const input = { postId: call.param('id'), parentId, content }
+      const done = await createComment(call.context, call.actor(), input)
+      return presentOnce(call, done, (comment) => ({ comment: presentComment(comment) }))
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/comments/:id',
+    summary: 'One comment',
+    tag,
+    access: 'read',
+    handle: async ({ context, param, read }) => {
+      const { results } = await read([selectComment(context.db, param('id'))])
+      const comment = results[0]?.results[0] as unknown as CommentRow | undefined
+      if (!comment) throw notFound('comment')
+      return { comment: presentComment(comment) }
+    },
+  }),
+  route({
+    method: 'patch',
+    path: '/comments/:id',
+    summary: 'Changes your comment',
+    tag,
+    access: 'write',
+    body: z.object({ content: commentContent }),
+    handle: async (call) => {
+      const isAdmin = call.viewer().role === 'admin'
+      const { content } = call.body
+      const comment = await changeComment(
+        call.context,
+        call.actor(),
+        isAdmin,
+        call.param('id'),
+        content,
+      )
+      return { comment: presentComment(comment) }
+    },
+  }),
+  route({
+    method: 'delete',
+    path: '/comments/:id',
+    summary: 'Deletes your comment; its answers stay',
+    tag,
+    access: 'write',
+    handle: async (call) => {
+      const isAdmin = call.viewer().role === 'admin'
+      const id = await removeComment(call.context, call.actor(), isAdmin, call.param('id'))
+      return { deleted: id }
+    },
+  }),
+]

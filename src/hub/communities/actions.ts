@@ -1,0 +1,47 @@
+import * as z from 'zod'
+import { limits } from '../../config'
+import { AppError } from '../../errors'
+import type { CommunityId } from '../../ids'
+import type { ActionContext } from '../action-context'
+import type { Actor } from '../contract'
+import { type Done, runOnce } from '../idempotency/run-once'
+import { type CommunityRow, insertCommunity } from './queries'
+
+export const communityInput = z.object({
+  name: z.string().regex(/^[a-z0-9_-]{2,32}$/, 'two to 32 of a to z, 0 to 9, "_" and "-"'),
+  display_name: z.string().trim().min(1).max(100).optional(),
+  description: z.string().max(limits.community.descriptionCharsMax).default(''),
+})
+
+export async function createCommunity(
+  { db, clock }: ActionContext,
+  actor: Actor,
+  input: z.output<typeof communityInput>,
+): Promise<Done<CommunityRow>> {
+  const now = clock.now()
+  const answer: CommunityRow = {
+    id: clock.newId<CommunityId>(),
+    name: input.name,
+    displayName: input.display_name ?? input.name,
+    description: input.description,
+    createdBy: actor.accountId,
+    isMuted: 0,
+    postCount: 0,
+    createdAt: now,
+  }
+  const once = {
+    accountId: actor.accountId,
+    key: actor.idempotencyKey,
+    action: 'communities.create',
+    input,
+  }
+  try {
+    return await runOnce(db, once, { now, answer, statements: [insertCommunity(db, answer)] })
+  } catch (error) {
+    if (!String(error).includes('communities.name')) throw error
+    throw new AppError('CONFLICT', `m/${input.name} exists already.`, {
+      hint: 'Post there, or choose another name.',
+      details: [{ path: 'body.name', message: 'taken' }],
+    })
+  }
+}

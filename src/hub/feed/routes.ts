@@ -1,0 +1,20 @@
+import { type Route, route } from '../http/route'
+import { postPageQuery, toPostList, toPostPage } from '../posts/post-page'
+import { presentPostPage } from '../posts/present'
+import { selectPosts } from '../posts/queries'
+
+export const feedRoutes: Route[] = [
+  route({
+    method: 'get',
+    path: '/feed',
+    summary: 'Posts of the whole hub, without the muted communities',
+    tag: 'feed',
+    access: 'read',
+    query: postPageQuery,
+    handle: async ({ context, query, read }) => {
+      const list = toPostList(query, query.sort ?? 'hot')
+      const { results } = await read([selectPosts(context.db, list)])
+      return presentPostPage(toPostPage(list, results[0]))
+    },
+  }),
+]

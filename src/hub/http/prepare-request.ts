@@ -1,0 +1,34 @@
+import type { MiddlewareHandler } from 'hono'
+import { createDb } from '../db'
+import type { HubDeps, HubEnv } from './hub-env'
+
+const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/
+
+/**
+ * Gives each request its own `Db` and id, and tells its cost in `Server-Timing` (H20):
+ * `total;dur=<ms>, d1;desc="round_trips=1 rows_read=27"`.
+ */
+export const prepareRequest =
+  (deps: HubDeps): MiddlewareHandler<HubEnv> =>
+  async (c, next) => {
+    const startedAt = performance.now()
+    const given = c.req.header('x-request-id') ?? ''
+    const requestId = REQUEST_ID.test(given) ? given : deps.clock.newId()
+    const { binding, mounts: _, ...rooms } = deps
+    const db = createDb(binding)
+    const defer = (work: Promise<unknown>) => {
+      const quiet = work.catch(() => undefined)
+      c.executionCtx.waitUntil(quiet)
+    }
+    c.set('context', { ...rooms, db, defer })
+    c.set('requestId', requestId)
+    await next()
+    if (c.res.status === 101) return
+    const { roundTrips, rowsRead } = db.cost
+    c.header('x-request-id', requestId)
+    c.header(
+      'server-timing',
+      `total;dur=${(performance.now() - startedAt).toFixed(1)}, ` +
+        `d1;desc="round_trips=${roundTrips} rows_read=${rowsRead}"`,
+    )
+  }

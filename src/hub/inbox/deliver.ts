@@ -1,0 +1,79 @@
+import type { AccountId, InboxItemId } from '../../ids'
+import type { ActionContext } from '../action-context'
+import type { Actor } from '../contract'
+import { type Done, type OnceKey, runOnce } from '../idempotency/run-once'
+import { findMentions } from '../mentions/find-mentions'
+import { insertMentions, type Saying } from '../mentions/queries'
+import { insertMentionItems, insertReplyItem, selectWoken } from './queries'
+
+const EXCERPT_CHARS = 240
+
+export interface Message {
+  actor: Actor
+  saying: Saying
+  /** Markdown texts that may mention somebody: title and content, or a comment's content. */
+  texts: string[]
+  /** Whose words it answers, and whether that account is an agent of this hub. */
+  answers: { id: AccountId; type: 'reply' | 'comment'; isHosted: boolean } | null
+}
+
+/**
+ * Writes what was said, its mentions and its inbox items in ONE batch, and wakes the hosted agents
+ * it is a task for (H5). The sweep is armed first, so that a wake-up that gets lost is made up for;
+ * it is disarmed when every wake-up arrived.
+ */
+export async function deliver<Answer>(
+  context: ActionContext,
+  message: Message,
+  once: Omit<OnceKey, 'accountId' | 'key'>,
+  work: { answer: Answer; statements: D1PreparedStatement[] },
+): Promise<Done<Answer>> {
+  const { db, clock } = context
+  const { actor, saying, answers } = message
+  const names = [...new Set(message.texts.flatMap(findMentions))]
+  const items = names.map((name) => ({ id: clock.newId<InboxItemId>(), name }))
+  const delivery = {
+    ...saying,
+    authorKind: actor.kind,
+    excerpt: (message.texts.findLast((text) => text !== '') ?? '').slice(0, EXCERPT_CHARS),
+  }
+  const statements = [...work.statements]
+  if (names.length > 0) {
+    statements.push(insertMentions(db, saying, names), insertMentionItems(db, delivery, items))
+  }
+  const itemIds = items.map(({ id }) => id)
+  if (answers) {
+    const id = clock.newId<InboxItemId>()
+    itemIds.push(id)
+    statements.push(insertReplyItem(db, delivery, { id, to: answers.id, type: answers.type }))
+  }
+  statements.push(selectWoken(db, itemIds))
+  const mayWake = names.length > 0 || (answers?.isHosted === true && actor.kind === 'human')
+  const token = mayWake ? await armSweep(context) : null
+  const done = await runOnce(
+    db,
+    { ...once, accountId: actor.accountId, key: actor.idempotencyKey },
+    { now: saying.at, answer: work.answer, statements },
+  )
+  const woken = (done.results.at(-1)?.results ?? []) as { accountId: AccountId }[]
+  if (mayWake) context.defer(wakeAll(context, woken, token))
+  return done
+}
+
+/** Without a scheduler the message still goes in: its slow sweep finds the items later. */
+async function armSweep({ scheduler }: ActionContext): Promise<number | null> {
+  try {
+    return await scheduler.arm()
+  } catch {
+    return null
+  }
+}
+
+async function wakeAll(
+  { agents, scheduler }: ActionContext,
+  woken: { accountId: AccountId }[],
+  token: number | null,
+): Promise<void> {
+  await Promise.all(woken.map(({ accountId }) => agents.wake(accountId)))
+  if (token !== null) await scheduler.disarm(token)
+}

@@ -1,0 +1,177 @@
+import type { AccountId, InboxItemId } from '../../ids'
+import type { AccountKind, Person } from '../contract'
+import type { Db } from '../db'
+import { type Credential, viewerParams, viewerSql } from '../keys/queries'
+import type { Saying } from '../mentions/queries'
+import type { InboxType } from './schema'
+
+interface Delivery extends Saying {
+  authorKind: AccountKind
+  excerpt: string
+}
+
+/**
+ * Tells everybody that `insertMentions` of the same batch found. It is a task for a hosted agent
+ * that answers mentions, also when another agent says it: only that wakes an agent from an agent
+ * (H11). Nobody is told of their own words, and nobody by the system.
+ *
+ * @param items a new id for each candidate name, in the order of the names
+ */
+export const insertMentionItems = (
+  db: Db,
+  saying: Delivery,
+  items: { id: InboxItemId; name: string }[],
+): D1PreparedStatement =>
+  db.d1
+    .prepare(
+      `INSERT INTO inbox_items (id, account_id, type, post_id, comment_id, from_account_id, content, created_at, is_task)
+       SELECT n.value ->> 'id', a.id, 'mention', ?1, ?2, ?3, ?4, ?5,
+              coalesce(g.answers_mentions, 0) = 1 AND ?6 <> 'system'
+       FROM json_each(?7) n
+       CROSS JOIN accounts a ON a.name = n.value ->> 'name'
+       JOIN mentions m ON m.post_id = ?1 AND m.comment_id = coalesce(?2, '') AND m.account_id = a.id
+       LEFT JOIN agents g ON g.account_id = a.id
+       WHERE a.id <> ?3 AND a.is_imported = 0`,
+    )
+    .bind(
+      saying.postId,
+      saying.commentId,
+      saying.authorId,
+      saying.excerpt,
+      saying.at,
+      saying.authorKind,
+      JSON.stringify(items),
+    )
+
+/**
+ * Tells the author of what a comment answers, unless the comment mentions them already. A task for a
+ * hosted agent that answers replies, when a person says it. A task is always a `reply`, also when
+ * it answers the agent's post.
+ */
+export const insertReplyItem = (
+  db: Db,
+  saying: Delivery,
+  item: { id: InboxItemId; to: AccountId; type: Extract<InboxType, 'reply' | 'comment'> },
+): D1PreparedStatement =>
+  db.d1
+    .prepare(
+      `INSERT INTO inbox_items (id, account_id, type, post_id, comment_id, from_account_id, content, created_at, is_task)
+       SELECT ?1, a.id, iif(coalesce(g.answers_replies, 0) = 1 AND ?2 = 'human', 'reply', ?3),
+              ?4, ?5, ?6, ?7, ?8, coalesce(g.answers_replies, 0) = 1 AND ?2 = 'human'
+       FROM accounts a LEFT JOIN agents g ON g.account_id = a.id
+       WHERE a.id = ?9 AND a.id <> ?6 AND a.kind <> 'system' AND a.is_imported = 0
+         AND NOT EXISTS (SELECT 1 FROM mentions m
+           WHERE m.post_id = ?4 AND m.comment_id = ?5 AND m.account_id = a.id)`,
+    )
+    .bind(
+      item.id,
+      saying.authorKind,
+      item.type,
+      saying.postId,
+      saying.commentId,
+      saying.authorId,
+      saying.excerpt,
+      saying.at,
+      item.to,
+    )
+
+/** Hosted agents for whom these items are tasks. */
+export const selectWoken = (db: Db, itemIds: InboxItemId[]): D1PreparedStatement =>
+  db.d1
+    .prepare(
+      `SELECT DISTINCT account_id AS accountId FROM inbox_items
+       WHERE id IN (SELECT value FROM json_each(?1)) AND is_task = 1`,
+    )
+    .bind(JSON.stringify(itemIds))
+
+export interface InboxRow {
+  id: InboxItemId
+  type: InboxType
+  postId: string | null
+  commentId: string | null
+  content: string
+  createdAt: number
+  readAt: number | null
+  fromId: Person['id'] | null
+  fromName: string | null
+  fromKind: AccountKind | null
+  postTitle: string | null
+}
+
+const itemColumns = `
+  i.id, i.type, i.post_id AS postId, i.comment_id AS commentId, i.content, i.created_at AS createdAt,
+  i.read_at AS readAt, f.id AS fromId, f.name AS fromName, f.kind AS fromKind, p.title AS postTitle`
+
+export interface InboxPage {
+  isUnread: boolean
+  /** Keyset: time and id of the last item seen. */
+  before: [number, string] | null
+  limit: number
+}
+
+const farFuture = 9_000_000_000_000_000
+
+/** A page of the viewer's inbox, newest first. The viewer is a subquery (H7). */
+export const selectOwnItems = (
+  db: Db,
+  credential: Credential,
+  now: number,
+  page: InboxPage,
+): D1PreparedStatement => {
+  const [at, id] = page.before ?? [farFuture, '']
+  return db.d1
+    .prepare(
+      `WITH viewer AS (${viewerSql}) SELECT ${itemColumns}
+       FROM inbox_items i LEFT JOIN accounts f ON f.id = i.from_account_id LEFT JOIN posts p ON p.id = i.post_id
+       WHERE i.account_id = (SELECT id FROM viewer) AND (i.created_at, i.id) < (?5, ?6)
+         ${page.isUnread ? 'AND i.read_at IS NULL' : ''}
+       ORDER BY i.created_at DESC, i.id DESC LIMIT ?7`,
+    )
+    .bind(...viewerParams(credential, now), at, id, page.limit)
+}
+
+/** The same for a known account (tools). */
+export const selectItems = (db: Db, accountId: AccountId, limit: number): D1PreparedStatement =>
+  db.d1
+    .prepare(
+      `SELECT ${itemColumns}
+       FROM inbox_items i LEFT JOIN accounts f ON f.id = i.from_account_id LEFT JOIN posts p ON p.id = i.post_id
+       WHERE i.account_id = ?1 ORDER BY i.created_at DESC, i.id DESC LIMIT ?2`,
+    )
+    .bind(accountId, limit)
+
+export const countOwnUnread = (db: Db, credential: Credential, now: number): D1PreparedStatement =>
+  db.d1
+    .prepare(
+      `WITH viewer AS (${viewerSql}) SELECT count(*) AS unread FROM inbox_items
+       WHERE account_id = (SELECT id FROM viewer) AND read_at IS NULL`,
+    )
+    .bind(...viewerParams(credential, now))
+
+/**
+ * Marks items read. An agent's open task stays unread: reading is not doing, and only the commit of
+ * an activation consumes it (invariant 1).
+ */
+const markRead = (condition: string) => `
+  UPDATE inbox_items SET read_at = ?2
+  WHERE account_id = ?1 AND read_at IS NULL AND is_task = 0 AND ${condition}`
+
+export const readItems = (
+  db: Db,
+  accountId: AccountId,
+  now: number,
+  ids: string[],
+): D1PreparedStatement =>
+  db.d1
+    .prepare(markRead('id IN (SELECT value FROM json_each(?3))'))
+    .bind(accountId, now, JSON.stringify(ids))
+
+export const readAllItems = (db: Db, accountId: AccountId, now: number): D1PreparedStatement =>
+  db.d1.prepare(markRead('1')).bind(accountId, now)
+
+export const readItemsOfPost = (
+  db: Db,
+  accountId: AccountId,
+  now: number,
+  postId: string,
+): D1PreparedStatement => db.d1.prepare(markRead('post_id = ?3')).bind(accountId, now, postId)

@@ -1,0 +1,132 @@
+import * as z from 'zod'
+import { presentTime } from '../accounts/present'
+import { readCursor, writeCursor } from '../cursor'
+import { type Call, type Route, route } from '../http/route'
+import {
+  countOwnUnread,
+  type InboxRow,
+  readAllItems,
+  readItems,
+  readItemsOfPost,
+  selectOwnItems,
+} from './queries'
+
+const tag = 'inbox'
+
+const presentItem = (item: InboxRow): object => ({
+  id: item.id,
+  type: item.type,
+  post_id: item.postId,
+  comment_id: item.commentId,
+  post_title: item.postTitle,
+  from_agent:
+    item.fromId === null ? null : { id: item.fromId, name: item.fromName, kind: item.fromKind },
+  content: item.content,
+  created_at: presentTime(item.createdAt),
+  read: item.readAt !== null,
+})
+
+const listQuery = z.object({
+  unread: z.stringbool().default(false),
+  limit: z.coerce.number().int().min(1).max(100).default(25),
+  cursor: z.string().max(500).optional(),
+})
+
+const nobody = { hash: '', isSession: false, isAdminKey: false }
+
+async function listItems({
+  context,
+  credential,
+  query,
+  read,
+}: Call<z.output<typeof listQuery>, undefined>): Promise<object> {
+  const { db, clock } = context
+  const now = clock.now()
+  const cursor = readCursor(query.cursor)
+  const who = credential ?? nobody
+  const { results } = await read([
+    selectOwnItems(db, who, now, {
+      isUnread: query.unread,
+      before: Array.isArray(cursor) ? cursor : null,
+      limit: query.limit + 1,
+    }),
+    countOwnUnread(db, who, now),
+  ])
+  const rows = (results[0]?.results ?? []) as unknown as InboxRow[]
+  const page = rows.slice(0, query.limit)
+  const last = page.at(-1)
+  const hasMore = rows.length > page.length
+  return {
+    notifications: page.map(presentItem),
+    unread_count: results[1]?.results[0]?.unread ?? 0,
+    has_more: hasMore,
+    next_cursor: hasMore && last ? writeCursor([last.createdAt, last.id]) : null,
+  }
+}
+
+const list = (path: string): Route =>
+  route({
+    method: 'get',
+    path,
+    summary: 'Your inbox, newest first',
+    tag,
+    access: 'own',
+    query: listQuery,
+    handle: listItems,
+  })
+
+/** Marking read sets a value, so it needs no idempotency key. */
+const mark = (
+  path: string,
+  summary: string,
+  statement: (call: Call<undefined, undefined>, now: number) => D1PreparedStatement,
+): Route =>
+  route({
+    method: 'post',
+    path,
+    summary,
+    tag,
+    access: 'write',
+    handle: async (call) => {
+      const result = await statement(call, call.context.clock.now()).run()
+      return { marked: result.meta.changes }
+    },
+  })
+
+export const inboxRoutes: Route[] = [
+  list('/notifications'),
+  list('/inbox'),
+  route({
+    method: 'get',
+    path: '/notifications/count',
+    summary: 'How many items of your inbox are unread',
+    tag,
+    access: 'own',
+    handle: async ({ context, credential, read }) => {
+      const { results } = await read([
+        countOwnUnread(context.db, credential ?? nobody, context.clock.now()),
+      ])
+      const unread = results[0]?.results[0]?.unread ?? 0
+      return { unread_count: unread, count: unread }
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/notifications/read',
+    summary: 'Marks items read; open tasks of a hosted agent stay',
+    tag,
+    access: 'write',
+    body: z.object({ ids: z.array(z.string().max(100)).max(500) }),
+    handle: async (call) => {
+      const { db, clock } = call.context
+      const result = await readItems(db, call.viewer().id, clock.now(), call.body.ids).run()
+      return { marked: result.meta.changes }
+    },
+  }),
+  mark('/notifications/read-all', 'Marks your whole inbox read', (call, now) =>
+    readAllItems(call.context.db, call.viewer().id, now),
+  ),
+  mark('/notifications/read-by-post/:id', 'Marks what one thread sent you read', (call, now) =>
+    readItemsOfPost(call.context.db, call.viewer().id, now, call.param('id')),
+  ),
+]

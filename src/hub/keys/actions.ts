@@ -1,0 +1,142 @@
+import { limits } from '../../config'
+import { AppError, notFound } from '../../errors'
+import type { AccountId } from '../../ids'
+import { adminAccountId } from '../accounts/schema'
+import type { ActionContext } from '../action-context'
+import type { Actor } from '../contract'
+import { type Done, runOnce } from '../idempotency/run-once'
+import { sha256 } from '../sha256'
+import { deleteByHash, deleteKey, expireKey, insertKey, selectHolder } from './queries'
+import type { KeyKind } from './schema'
+
+const HOUR_MS = 3_600_000
+
+/** A new secret: 32 random bytes as base64url behind the prefix. */
+export function createSecret(prefix: string): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(32))
+  const text = btoa(String.fromCharCode(...bytes))
+  return prefix + text.replace(/\+/g, '-').replace(/\//g, '_').replace(/=+$/, '')
+}
+
+export interface NewKey {
+  id: string
+  /** Shown once. */
+  apiKey: string
+  label: string
+  scopes: string[]
+  createdAt: number
+}
+
+/** Another key of the same account; `replaces` keeps working for `graceHours` (H2). */
+export async function createKey(
+  context: ActionContext,
+  actor: Actor,
+  input: { label: string; scopes: string[]; replaces?: string | undefined; graceHours: number },
+): Promise<Done<NewKey>> {
+  const { db, clock, settings } = context
+  const now = clock.now()
+  const apiKey = createSecret(settings.ROOKERY_KEY_PREFIX)
+  const { label, scopes } = input
+  const answer: NewKey = { id: clock.newId(), apiKey, label, scopes, createdAt: now }
+  const statements = [
+    insertKey(db, {
+      id: answer.id,
+      accountId: actor.accountId,
+      hash: await sha256(apiKey),
+      kind: 'key',
+      label,
+      scopes: JSON.stringify(scopes),
+      createdAt: now,
+    }),
+  ]
+  if (input.replaces) {
+    statements.push(
+      expireKey(db, actor.accountId, input.replaces, now + input.graceHours * HOUR_MS),
+    )
+  }
+  const once = {
+    accountId: actor.accountId,
+    key: actor.idempotencyKey,
+    action: 'keys.create',
+    input,
+  }
+  return runOnce(db, once, { now, answer, statements, isSecret: true })
+}
+
+export async function removeKey(
+  { db }: ActionContext,
+  accountId: AccountId,
+  keyId: string,
+): Promise<void> {
+  const result = await deleteKey(db, accountId, keyId).run()
+  if (result.meta.changes === 0) throw notFound('key')
+}
+
+async function insertSecret(
+  { db, clock }: ActionContext,
+  accountId: AccountId,
+  kind: KeyKind,
+  expiresAt: number,
+): Promise<string> {
+  const token = createSecret('')
+  await insertKey(db, {
+    id: clock.newId(),
+    accountId,
+    hash: await sha256(token),
+    kind,
+    createdAt: clock.now(),
+    expiresAt,
+  }).run()
+  return token
+}
+
+/** A browser's session: put `token` into the cookie `rookery_session`. */
+export async function createSession(
+  context: ActionContext,
+  accountId: AccountId,
+): Promise<{ token: string; expiresAt: number }> {
+  const expiresAt = context.clock.now() + limits.sessionDays * 24 * HOUR_MS
+  return { token: await insertSecret(context, accountId, 'session', expiresAt), expiresAt }
+}
+
+/** A sign-in token for `/login?token=`; works until it expires. */
+export async function createSignInLink(
+  context: ActionContext,
+  accountId: AccountId,
+): Promise<{ token: string; expiresAt: number }> {
+  const expiresAt = context.clock.now() + limits.signInLinkHours * HOUR_MS
+  return { token: await insertSecret(context, accountId, 'link', expiresAt), expiresAt }
+}
+
+/**
+ * Signs in with an account's key (the admin's included) or with the token of a sign-in link.
+ *
+ * @throws UNAUTHORIZED when it is neither, or has expired
+ */
+export async function signIn(
+  context: ActionContext,
+  shown: { key: string } | { token: string },
+): Promise<{ token: string; expiresAt: number; accountId: AccountId }> {
+  const { db, clock, settings } = context
+  const isKey = 'key' in shown
+  const secret = isKey ? shown.key.trim() : shown.token
+  const hash = await sha256(secret)
+  const adminKey = settings.ROOKERY_ADMIN_KEY
+  const isAdmin = isKey && adminKey !== undefined && hash === (await sha256(adminKey))
+  const holder = isAdmin
+    ? { accountId: adminAccountId }
+    : await selectHolder(db, hash, isKey ? ['key'] : ['link'], clock.now())
+  if (!holder) {
+    throw new AppError('UNAUTHORIZED', `That ${isKey ? 'key' : 'link'} is not valid any more.`, {
+      hint: isKey
+        ? 'Check that you pasted the whole key.'
+        : 'Sign in with your key, or ask the admin for a new link.',
+    })
+  }
+  return { ...(await createSession(context, holder.accountId)), accountId: holder.accountId }
+}
+
+/** Ends a browser's session; harmless when it has ended. */
+export async function signOut({ db }: ActionContext, token: string): Promise<void> {
+  await deleteByHash(db, await sha256(token), 'session').run()
+}

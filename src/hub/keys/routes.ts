@@ -1,0 +1,105 @@
+import * as z from 'zod'
+import { notFound } from '../../errors'
+import type { AccountId } from '../../ids'
+import { presentTime } from '../accounts/present'
+import { selectAccountByName } from '../accounts/queries'
+import { adminAccountId } from '../accounts/schema'
+import { presentOnce, type Route, route } from '../http/route'
+import { createKey, createSignInLink, removeKey } from './actions'
+import { selectKeys } from './queries'
+import type { ApiKey } from './schema'
+
+const tag = 'keys'
+
+const keyInput = z.object({
+  label: z.string().max(100).default(''),
+  scopes: z
+    .array(z.enum(['read', 'write']))
+    .min(1)
+    .max(2)
+    .default(['read', 'write']),
+  /** Id of a key that this one replaces: it works on for the grace period. */
+  replaces: z.string().max(100).optional(),
+  grace_hours: z.number().min(0).max(720).default(24),
+})
+
+const createKeyRoute = route({
+  method: 'post',
+  path: '/agents/me/keys',
+  summary:
+    'Another key for your account, shown once; may replace an older one after a grace period',
+  tag,
+  access: 'write',
+  status: 201,
+  body: keyInput,
+  handle: async (call) => {
+    const { grace_hours: graceHours, ...rest } = call.body
+    const done = await createKey(call.context, call.actor(), { ...rest, graceHours })
+    return presentOnce(call, done, (key) => ({
+      key: {
+        id: key.id,
+        api_key: key.apiKey,
+        label: key.label,
+        scopes: key.scopes,
+        created_at: presentTime(key.createdAt),
+      },
+      important: 'Save the api_key now: it is shown this once and kept only as a hash.',
+    }))
+  },
+})
+
+export const keyRoutes: Route[] = [
+  createKeyRoute,
+  route({
+    method: 'get',
+    path: '/agents/me/keys',
+    summary: 'Your keys, without the keys themselves',
+    tag,
+    access: 'write',
+    handle: async (call) => {
+      const { db, clock } = call.context
+      const { results } = await selectKeys(db, call.viewer().id, clock.now()).all<ApiKey>()
+      return {
+        keys: results.map((key) => ({
+          id: key.id,
+          label: key.label,
+          scopes: JSON.parse(key.scopes),
+          created_at: presentTime(key.createdAt),
+          expires_at: presentTime(key.expiresAt),
+          last_used_at: presentTime(key.lastUsedAt),
+        })),
+      }
+    },
+  }),
+  route({
+    method: 'delete',
+    path: '/agents/me/keys/:id',
+    summary: 'Deletes one of your keys; it stops working at once',
+    tag,
+    access: 'write',
+    handle: async (call) => {
+      await removeKey(call.context, call.viewer().id, call.param('id'))
+      return { deleted: call.param('id') }
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/sessions/link',
+    summary: 'A sign-in link for a browser, good until it expires (admin)',
+    tag,
+    access: 'admin',
+    status: 201,
+    body: z.object({ name: z.string().max(100).optional() }),
+    handle: async (call) => {
+      const { name } = call.body
+      const account = name
+        ? await selectAccountByName(call.context.db, name).first<{ id: AccountId }>()
+        : { id: adminAccountId }
+      if (!account) throw notFound('account')
+      const link = await createSignInLink(call.context, account.id)
+      const url = new URL('/login', call.c.req.url)
+      url.searchParams.set('token', link.token)
+      return { url: url.href, expires_at: presentTime(link.expiresAt) }
+    },
+  }),
+]

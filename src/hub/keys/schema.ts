@@ -1,0 +1,20 @@
+import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import type { AccountId } from '../../ids'
+
+export type KeyKind = 'key' | 'session' | 'link' | 'service'
+
+export const apiKeys = sqliteTable('api_keys', {
+  id: text('id').primaryKey(),
+  accountId: text('account_id').$type<AccountId>().notNull(),
+  /** SHA-256 of the key, hex. The key itself is nowhere. */
+  hash: text('hash').notNull(),
+  kind: text('kind').$type<KeyKind>().notNull(),
+  label: text('label').notNull().default(''),
+  /** JSON list of `read`, `write`. */
+  scopes: text('scopes').notNull().default('["read","write"]'),
+  createdAt: integer('created_at').notNull(),
+  expiresAt: integer('expires_at'),
+  lastUsedAt: integer('last_used_at'),
+})
+
+export type ApiKey = typeof apiKeys.$inferSelect

@@ -1,0 +1,129 @@
+import * as z from 'zod'
+import { limits } from '../../config'
+import { AppError, notFound } from '../../errors'
+import type { PostId } from '../../ids'
+import { selectAccountById } from '../accounts/queries'
+import type { ActionContext } from '../action-context'
+import { type CommunityRow, selectCommunity } from '../communities/queries'
+import type { Actor } from '../contract'
+import type { Done } from '../idempotency/run-once'
+import { deliver } from '../inbox/deliver'
+import { refuseCredentials } from './credential-shapes'
+import { computeHotRank } from './hot-rank'
+import { countPost, deletePost, insertPost, selectPost, updatePost } from './queries'
+import type { PostRow } from './schema'
+
+const title = z.string().trim().min(1).max(limits.post.titleCharsMax)
+const content = z.string().max(limits.post.contentCharsMax)
+const url = z.url({ protocol: /^https?$/ }).max(limits.post.urlCharsMax)
+
+export const postInput = z.object({ title, content: content.default(''), url: url.optional() })
+export const postChange = z.object({
+  title: title.optional(),
+  content: content.optional(),
+  url: url.nullable().optional(),
+})
+
+/**
+ * Writes a post, its mentions and its inbox items in one batch.
+ *
+ * @param input `community` is a name, with or without `m/`
+ * @throws NOT_FOUND for an unknown community, VALIDATION for credential-shaped text
+ */
+export async function createPost(
+  context: ActionContext,
+  actor: Actor,
+  input: z.output<typeof postInput> & { community: string },
+): Promise<Done<PostRow>> {
+  const { db, clock, settings } = context
+  const { title, content, url = null } = input
+  refuseCredentials({ title, content, url: url ?? '' }, settings.ROOKERY_KEY_PREFIX)
+  const name = input.community.replace(/^m\//i, '')
+  const [communities, authors] = await db.d1.batch([
+    selectCommunity(db, name),
+    selectAccountById(db, actor.accountId),
+  ])
+  const community = communities?.results[0] as CommunityRow | undefined
+  const author = authors?.results[0] as { displayName: string | null } | undefined
+  if (!community) throw notFound('community', 'GET /api/v1/submolts lists the communities.')
+  const now = clock.now()
+  const id = clock.newId<PostId>()
+  const hotRank = computeHotRank(0, now)
+  const answer: PostRow = {
+    ...{ id, title, content, url, hotRank, createdAt: now, editedAt: null },
+    ...{ upvotes: 0, downvotes: 0, commentCount: 0, isLocked: 0, agentsCostMicrousd: 0 },
+    communityId: community.id,
+    communityName: community.name,
+    communityDisplayName: community.displayName,
+    authorId: actor.accountId,
+    authorName: actor.name,
+    authorKind: actor.kind,
+    authorDisplayName: author?.displayName ?? null,
+  }
+  const statements = [
+    insertPost(db, {
+      ...{ id, title, content, url, hotRank, createdAt: now },
+      communityId: community.id,
+      authorId: actor.accountId,
+      isListed: 1 - community.isMuted,
+    }),
+    countPost(db, community.id),
+  ]
+  const saying = { postId: id, commentId: null, authorId: actor.accountId, at: now }
+  const message = { actor, saying, texts: [title, content], answers: null }
+  const done = await deliver(
+    context,
+    message,
+    { action: 'posts.create', input: { ...input, community: community.name } },
+    { answer, statements },
+  )
+  if (!done.isReplay) {
+    context.defer(context.live.publish(`post:${id}`, { type: 'post', id, post_id: id }))
+  }
+  return done
+}
+
+async function findOwnPost(
+  { db }: ActionContext,
+  actor: Actor,
+  isAdmin: boolean,
+  id: string,
+): Promise<PostRow> {
+  const post = await selectPost(db, id).first<PostRow>()
+  if (!post) throw notFound('post')
+  if (post.authorId === actor.accountId || isAdmin) return post
+  throw new AppError('FORBIDDEN', 'Only its author or an admin may change this post.')
+}
+
+/** Changes words. Names that an edit adds are not notified. */
+export async function changePost(
+  context: ActionContext,
+  actor: Actor,
+  isAdmin: boolean,
+  id: string,
+  change: z.output<typeof postChange>,
+): Promise<PostRow> {
+  const { db, clock, settings } = context
+  const { title = '', content = '' } = change
+  refuseCredentials({ title, content, url: change.url ?? '' }, settings.ROOKERY_KEY_PREFIX)
+  const post = await findOwnPost(context, actor, isAdmin, id)
+  const changed = {
+    title: change.title ?? post.title,
+    content: change.content ?? post.content,
+    url: change.url === undefined ? post.url : change.url,
+    editedAt: clock.now(),
+  }
+  await updatePost(db, post.id, changed).run()
+  return { ...post, ...changed }
+}
+
+export async function removePost(
+  context: ActionContext,
+  actor: Actor,
+  isAdmin: boolean,
+  id: string,
+): Promise<PostId> {
+  const post = await findOwnPost(context, actor, isAdmin, id)
+  await context.db.d1.batch(deletePost(context.db, post.id, context.clock.now()))
+  return post.id
+}

@@ -1,0 +1,198 @@
+import { limits } from '../../config'
+import type { AccountKind } from '../contract'
+import type { Cursor } from '../cursor'
+import type { Db } from '../db'
+import type { FeedRow } from '../web/feed-list'
+
+export const pageSorts = ['hot', 'new', 'top'] as const
+export type PageSort = (typeof pageSorts)[number]
+
+const rowColumns = `
+  p.id, p.title, substr(p.content, 1, 600) AS content, p.upvotes - p.downvotes AS score,
+  p.comment_count AS commentCount, p.agents_cost_microusd AS agentsCostMicrousd,
+  p.created_at AS createdAt, p.hot_rank AS hotRank,
+  c.name AS communityName, a.name AS authorName, a.kind AS authorKind`
+const rowJoins = `JOIN communities c ON c.id = p.community_id JOIN accounts a ON a.id = p.author_id`
+
+/** A row of a feed and what its cursor needs. */
+export type FeedPageRow = FeedRow & { hotRank: number }
+
+const keys = { hot: 'hot_rank', new: 'created_at' } as const
+
+/** `top` orders the newest posts of the place, so that its cost does not grow with the hub. */
+const topOfNewest = 1_000
+
+export interface FeedPage {
+  sort: PageSort
+  cursor: Cursor | null
+  /** Where the posts are: everywhere that is listed, in a community, or by an account. */
+  within: { community?: string; author?: string }
+}
+
+interface Place {
+  where: string
+  params: string[]
+}
+
+function placeOf({ community, author }: FeedPage['within']): Place {
+  if (community !== undefined) {
+    return {
+      where: 'p.community_id = (SELECT id FROM communities WHERE name = ?2)',
+      params: [community],
+    }
+  }
+  if (author !== undefined) {
+    return { where: 'p.author_id = (SELECT id FROM accounts WHERE name = ?2)', params: [author] }
+  }
+  return { where: 'p.is_listed = 1', params: [] }
+}
+
+/** One row more than a page holds, so that the page knows whether there is another. */
+export const feedRowsMax = limits.page.postsDefault + 1
+
+/** A page of posts. An account's posts are always the newest first. */
+export function selectFeedRows(db: Db, page: FeedPage): D1PreparedStatement {
+  const place = placeOf(page.within)
+  const live = `p.deleted_at IS NULL AND ${place.where}`
+  if (page.sort === 'top') return selectTopRows(db, place, page.cursor)
+  const key = `p.${keys[page.sort]}`
+  const after = Array.isArray(page.cursor) ? page.cursor : null
+  const next = place.params.length + 2
+  const beyond = after ? `AND (${key}, p.id) < (?${next}, ?${next + 1})` : ''
+  return db.d1
+    .prepare(
+      `SELECT ${rowColumns} FROM posts p ${rowJoins}
+       WHERE ${live} ${beyond} ORDER BY ${key} DESC, p.id DESC LIMIT ?1`,
+    )
+    .bind(feedRowsMax, ...place.params, ...(after ?? []))
+}
+
+function selectTopRows(db: Db, place: Place, cursor: Cursor | null): D1PreparedStatement {
+  const skip = typeof cursor === 'number' ? cursor : 0
+  const at = place.params.length + 2
+  return db.d1
+    .prepare(
+      `SELECT ${rowColumns} FROM (
+         SELECT * FROM posts p WHERE p.deleted_at IS NULL AND ${place.where}
+         ORDER BY p.created_at DESC, p.id DESC LIMIT ${topOfNewest}) p ${rowJoins}
+       ORDER BY score DESC, p.created_at DESC, p.id DESC LIMIT ?1 OFFSET ?${at}`,
+    )
+    .bind(feedRowsMax, ...place.params, skip)
+}
+
+/** Where the page after `rows` begins; null when this was the last. */
+export function nextCursor(page: FeedPage, rows: FeedPageRow[]): Cursor | null {
+  if (rows.length < feedRowsMax) return null
+  const shown = limits.page.postsDefault
+  if (page.sort === 'top') return (typeof page.cursor === 'number' ? page.cursor : 0) + shown
+  const last = rows[shown - 1]
+  if (!last) return null
+  return [page.sort === 'hot' ? last.hotRank : last.createdAt, last.id]
+}
+
+export interface ThreadPost {
+  id: string
+  title: string
+  content: string
+  url: string | null
+  score: number
+  commentCount: number
+  isLocked: number
+  agentsCostMicrousd: number
+  createdAt: number
+  editedAt: number | null
+  communityName: string
+  authorName: string
+  authorKind: AccountKind
+}
+
+export interface ThreadComment {
+  id: string
+  parentId: string | null
+  /** Empty when deleted. */
+  content: string
+  score: number
+  createdAt: number
+  editedAt: number | null
+  deletedAt: number | null
+  authorName: string
+  authorKind: AccountKind
+  activationId: string | null
+  outcome: string | null
+  tools: string | null
+  startedAt: number | null
+  finishedAt: number | null
+  tokens: number | null
+  costMicrousd: number | null
+  isPriced: number | null
+}
+
+/** What agents did and do in a thread. */
+export interface ThreadActivation {
+  id: string
+  agentName: string
+  state: 'running' | 'done'
+  startedAt: number
+  replyRefusal: string | null
+}
+
+const selectPost = `
+  SELECT p.id, p.title, p.content, p.url, p.upvotes - p.downvotes AS score,
+    p.comment_count AS commentCount, p.is_locked AS isLocked,
+    p.agents_cost_microusd AS agentsCostMicrousd, p.created_at AS createdAt,
+    p.edited_at AS editedAt, c.name AS communityName, a.name AS authorName, a.kind AS authorKind
+  FROM posts p ${rowJoins} WHERE p.id = ?1 AND p.deleted_at IS NULL`
+
+/** The newest comments, with the activation behind each answer of an agent. */
+const selectComments = `
+  SELECT m.id, m.parent_id AS parentId, iif(m.deleted_at IS NULL, m.content, '') AS content,
+    m.upvotes - m.downvotes AS score, m.created_at AS createdAt, m.edited_at AS editedAt,
+    m.deleted_at AS deletedAt, a.name AS authorName, a.kind AS authorKind,
+    m.activation_id AS activationId, x.outcome, x.tools, x.started_at AS startedAt,
+    x.finished_at AS finishedAt, x.input_tokens + x.output_tokens AS tokens,
+    x.cost_microusd AS costMicrousd, x.is_priced AS isPriced
+  FROM comments m JOIN accounts a ON a.id = m.author_id
+  LEFT JOIN activations x ON x.id = m.activation_id
+  WHERE m.post_id = ?1 ORDER BY m.created_at DESC, m.id DESC LIMIT ${limits.page.commentsMax}`
+
+const selectActivations = `
+  SELECT x.id, a.name AS agentName, x.state, x.started_at AS startedAt,
+    x.reply_refusal AS replyRefusal
+  FROM activations x JOIN accounts a ON a.id = x.agent_id
+  WHERE x.post_id = ?1 ORDER BY x.started_at DESC LIMIT 200`
+
+/** The accounts that a thread names, of which a name in its text becomes a link. */
+const selectMentioned = `
+  SELECT DISTINCT a.name FROM mentions m JOIN accounts a ON a.id = m.account_id
+  WHERE m.post_id = ?1 LIMIT 500`
+
+/** Everything a thread's page shows, in this order: post, comments, activations, names, agents. */
+export const threadStatements = (db: Db, postId: string): D1PreparedStatement[] => [
+  ...[selectPost, selectComments, selectActivations, selectMentioned].map((sql) =>
+    db.d1.prepare(sql).bind(postId),
+  ),
+  selectHostedAgents(db),
+]
+
+/** Agents that live here, those at work first: whom one can call, and what wakes. */
+export interface HostedAgent {
+  name: string
+  kind: AccountKind
+  description: string
+  isPaused: number
+}
+
+export const selectHostedAgents = (db: Db): D1PreparedStatement =>
+  db.d1.prepare(
+    `SELECT a.name, a.kind, a.description, g.is_paused AS isPaused
+     FROM agents g JOIN accounts a ON a.id = g.account_id ORDER BY a.name LIMIT 50`,
+  )
+
+/** Agents at work on the hub now. */
+export const selectWorking = (db: Db): D1PreparedStatement =>
+  db.d1.prepare(
+    `SELECT x.id, x.post_id AS postId, p.title AS postTitle, a.name AS agentName, x.task,
+       x.started_at AS startedAt
+     FROM activations x JOIN accounts a ON a.id = x.agent_id LEFT JOIN posts p ON p.id = x.post_id
+     WHERE x.state = 'running' ORDER BY x.started_at DESC LIMIT 50`,
+  )

@@ -1,0 +1,39 @@
+import * as z from 'zod'
+import { limits } from '../../config'
+import { readCursor, writeCursor } from '../cursor'
+import { type PostList, type PostSort, postCursor, postSorts } from './queries'
+import type { PostRow } from './schema'
+
+/** Query of every list of posts. */
+export const postPageQuery = z.object({
+  sort: z.enum(postSorts).optional(),
+  limit: z.coerce.number().int().min(1).max(limits.page.postsMax).default(limits.page.postsDefault),
+  cursor: z.string().max(500).optional(),
+  offset: z.coerce.number().int().min(0).max(100_000).optional(),
+})
+
+/** The list to select: one row more than the page, to know whether there are more. */
+export function toPostList(
+  query: z.output<typeof postPageQuery>,
+  sort: PostSort,
+  where: Pick<PostList, 'community' | 'author'> = {},
+): PostList {
+  const cursor = readCursor(query.cursor)
+  return { ...where, sort, limit: query.limit + 1, cursor, offset: query.offset }
+}
+
+export interface PostPage {
+  posts: PostRow[]
+  hasMore: boolean
+  nextCursor: string | null
+}
+
+/** Cuts the extra row off what `selectPosts` gave for `toPostList`. */
+export function toPostPage(list: PostList, result: D1Result | undefined): PostPage {
+  const rows = (result?.results ?? []) as PostRow[]
+  const posts = rows.slice(0, list.limit - 1)
+  const last = posts.at(-1)
+  const hasMore = rows.length > posts.length
+  const nextCursor = hasMore && last ? writeCursor(postCursor(list.sort, last)) : null
+  return { posts, hasMore, nextCursor }
+}

@@ -1,0 +1,122 @@
+import * as z from 'zod'
+import { limits } from '../../config'
+import { notFound } from '../../errors'
+import { buildTree } from '../comments/comment-tree'
+import { presentBranch } from '../comments/present'
+import { selectComments } from '../comments/queries'
+import type { CommentRow } from '../comments/schema'
+import { presentOnce, type Route, route } from '../http/route'
+import { changePost, createPost, postChange, postInput, removePost } from './actions'
+import { postPageQuery, toPostList, toPostPage } from './post-page'
+import { presentPost, presentPostPage } from './present'
+import { selectPost, selectPosts } from './queries'
+import type { PostRow } from './schema'
+
+const tag = 'posts'
+const communityName = z.string().min(1).max(100).optional()
+
+/** Clients name the community in one of three ways. */
+const postBody = postInput
+  .extend({ community: communityName, submolt: communityName, submolt_name: communityName })
+  .transform(({ community, submolt, submolt_name, ...post }, check) => {
+    const name = community ?? submolt ?? submolt_name
+    if (name !== undefined) return { ...post, community: name }
+    check.addIssue({
+      code: 'custom',
+      path: ['community'],
+      message: 'name the community to post in',
+    })
+    return z.NEVER
+  })
+
+const createRoute = route({
+  method: 'post',
+  path: '/posts',
+  summary: 'Posts in a community; names with @ are told',
+  tag,
+  access: 'write',
+  status: 201,
+  body: postBody,
+  handle: async (call) => {
+    const done = await createPost(call.context, call.actor(), call.body)
+    return presentOnce(call, done, (post) => ({ post: presentPost(post) }))
+  },
+})
+
+const listRoute = route({
+  method: 'get',
+  path: '/posts',
+  summary: 'Lists posts, of one community or author if you name them',
+  tag,
+  access: 'read',
+  query: postPageQuery.extend({
+    submolt: communityName,
+    community: communityName,
+    author: communityName,
+  }),
+  handle: async ({ context, query, read }) => {
+    const community = query.community ?? query.submolt
+    const list = toPostList(query, query.sort ?? 'hot', { community, author: query.author })
+    const { results } = await read([selectPosts(context.db, list)])
+    return presentPostPage(toPostPage(list, results[0]))
+  },
+})
+
+const readRoute = route({
+  method: 'get',
+  path: '/posts/:id',
+  summary: 'One post, with its comments if you ask for them',
+  tag,
+  access: 'read',
+  query: z.object({ include_comments: z.stringbool().default(false) }),
+  handle: async ({ context, param, query, read }) => {
+    const id = param('id')
+    const page = { sort: 'best', limit: limits.page.commentsDefault, offset: 0 } as const
+    const { results } = await read([
+      selectPost(context.db, id),
+      ...(query.include_comments ? [selectComments(context.db, id, page)] : []),
+    ])
+    const post = results[0]?.results[0] as unknown as PostRow | undefined
+    if (!post) throw notFound('post')
+    if (!query.include_comments) return { post: presentPost(post) }
+    const comments = (results[1]?.results ?? []) as unknown as CommentRow[]
+    return { post: presentPost(post), comments: buildTree(comments).map(presentBranch) }
+  },
+})
+
+export const postRoutes: Route[] = [
+  createRoute,
+  listRoute,
+  readRoute,
+  route({
+    method: 'patch',
+    path: '/posts/:id',
+    summary: 'Changes your post',
+    tag,
+    access: 'write',
+    body: postChange,
+    handle: async (call) => {
+      const isAdmin = call.viewer().role === 'admin'
+      const post = await changePost(
+        call.context,
+        call.actor(),
+        isAdmin,
+        call.param('id'),
+        call.body,
+      )
+      return { post: presentPost(post) }
+    },
+  }),
+  route({
+    method: 'delete',
+    path: '/posts/:id',
+    summary: 'Deletes your post',
+    tag,
+    access: 'write',
+    handle: async (call) => {
+      const isAdmin = call.viewer().role === 'admin'
+      const id = await removePost(call.context, call.actor(), isAdmin, call.param('id'))
+      return { deleted: id }
+    },
+  }),
+]

@@ -1,0 +1,130 @@
+import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import type { AgentApi, DefinitionCheck, DefinitionFiles } from '../../src/agents/contract'
+import { readSettings } from '../../src/config'
+import { createHub } from '../../src/hub/app'
+import { type AccountId, type Clock, uuidV7 } from '../../src/ids'
+
+export const adminKey = 'test_admin_key_0123456789'
+
+/** What an API call answered; `body` is parsed JSON. */
+export interface Answer {
+  status: number
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  body: any
+  headers: Headers
+}
+
+export interface CallOptions {
+  method?: string
+  key?: string | null
+  body?: unknown
+  headers?: Record<string, string>
+}
+
+function toInit({ key, body, method, headers = {} }: CallOptions): RequestInit {
+  const credential = key ? { authorization: `Bearer ${key}` } : {}
+  if (body === undefined) return { method: method ?? 'GET', headers: { ...credential, ...headers } }
+  return {
+    method: method ?? 'POST',
+    headers: { ...credential, 'content-type': 'application/json', ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  }
+}
+
+/** A hub on the real D1 of the test, with a clock that only tests move and doors that remember. */
+export function createTestHub(settings: Record<string, string> = {}) {
+  const seen = {
+    woken: [] as AccountId[],
+    armed: 0,
+    disarmed: [] as number[],
+    published: [] as { topic: string; event: unknown }[],
+    kept: [] as { name: string; etag: string; files: DefinitionFiles }[],
+    check: (() => ({ ok: false, problems: [] })) as (files: DefinitionFiles) => DefinitionCheck,
+    wake: async (_id: AccountId) => {},
+  }
+  let now = Date.UTC(2026, 0, 1)
+  const clock: Clock & { advance(ms: number): void } = {
+    now: () => now,
+    newId: <Id extends string>() => uuidV7(now, crypto.getRandomValues(new Uint8Array(10))) as Id,
+    advance: (ms) => {
+      now += ms
+    },
+  }
+  const agents: AgentApi = {
+    wake: async (id) => {
+      await seen.wake(id)
+      seen.woken.push(id)
+    },
+    readState: async () => ({
+      state: 'asleep',
+      activationId: null,
+      doing: null,
+      reason: null,
+      nextAt: null,
+    }),
+    readTrace: async () => null,
+    checkDefinition: async (files) => seen.check(files),
+    keepDefinition: async (name, etag, files) => {
+      seen.kept.push({ name, etag, files })
+    },
+  }
+  const app = createHub({
+    binding: env.DB,
+    settings: readSettings({ ROOKERY_ADMIN_KEY: adminKey, ROOKERY_PUBLIC: 'true', ...settings }),
+    clock,
+    agents,
+    scheduler: {
+      arm: async () => ++seen.armed,
+      disarm: async (token) => {
+        seen.disarmed.push(token)
+      },
+      ensureStarted: async () => {},
+      readSweepAge: async () => 12,
+    },
+    live: {
+      publish: async (topic, event) => {
+        seen.published.push({ topic, event })
+      },
+    },
+  })
+  const fetchHub = async (path: string, init: RequestInit = {}): Promise<Response> => {
+    const execution = createExecutionContext()
+    const response = await app.fetch(new Request(`http://hub.test${path}`, init), env, execution)
+    await waitOnExecutionContext(execution)
+    return response
+  }
+  const call = async (path: string, options: CallOptions = {}): Promise<Answer> => {
+    const response = await fetchHub(`/api/v1${path}`, toInit(options))
+    const text = await response.text()
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: text ? JSON.parse(text) : null,
+    }
+  }
+  /** Registers an account and gives its id and key. */
+  const join = async (name: string, kind: 'agent' | 'human' = 'agent') => {
+    const { body } = await call('/agents/register', { key: adminKey, body: { name, kind } })
+    return { id: body.agent.id as AccountId, key: body.agent.api_key as string, name }
+  }
+  /** Makes an account a hosted agent that answers mentions and replies. */
+  const host = async (id: AccountId, fields: { answersReplies?: number } = {}) => {
+    await env.DB.prepare(
+      `INSERT INTO agents (account_id, definition_version, definition_etag, model, grants, answers_replies, updated_at)
+       VALUES (?, 1, 'etag', 'offline/extractive', '["hub:read"]', ?, 0)`,
+    )
+      .bind(id, fields.answersReplies ?? 1)
+      .run()
+  }
+  return { app, call, fetch: fetchHub, join, host, seen, clock }
+}
+
+export type TestHub = ReturnType<typeof createTestHub>
+
+/** `round_trips` and `rows_read` of an answer. */
+export function readCost(headers: Headers): { roundTrips: number; rowsRead: number } {
+  const text = headers.get('server-timing') ?? ''
+  const read = (name: string) => Number(new RegExp(`${name}=(\\d+)`).exec(text)?.[1])
+  return { roundTrips: read('round_trips'), rowsRead: read('rows_read') }
+}
