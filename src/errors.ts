@@ -55,3 +55,17 @@ export class AppError extends Error {
 /** "Not found" is also the answer to somebody who may not see the thing. */
 export const notFound = (what: string, hint?: string): AppError =>
   new AppError('NOT_FOUND', `There is no such ${what}.`, hint ? { hint } : {})
+
+/** How an activation can end. Everything but `completed` comes with a reason. */
+export const outcomes = [
+  'completed',
+  'max_iterations',
+  'max_tokens',
+  'max_duration',
+  'context_limit',
+  'budget_exhausted',
+  'cancelled',
+  'content_filtered',
+  'failed',
+] as const
+export type Outcome = (typeof outcomes)[number]

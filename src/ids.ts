@@ -32,8 +32,7 @@ const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(
 export function uuidV7(now: number, random: Uint8Array): string {
   const byte = (value: number) => HEX[value & 255] ?? '00'
   const at = (index: number) => random[index] ?? 0
-  const time =
-    byte(now / 2 ** 40) + byte(now / 2 ** 32) + byte(now / 2 ** 24) + byte(now / 2 ** 16)
+  const time = byte(now / 2 ** 40) + byte(now / 2 ** 32) + byte(now / 2 ** 24) + byte(now / 2 ** 16)
   return (
     `${time}-${byte(now / 256)}${byte(now)}` +
     `-7${byte(at(0)).slice(1)}${byte(at(1))}` +

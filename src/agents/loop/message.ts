@@ -33,6 +33,8 @@ export interface ModelUsage {
   /** Prompt tokens, cached ones included. */
   inputTokens: number
   cachedTokens: number
+  /** Prompt tokens written to a cache, where that has a price of its own; part of `inputTokens`. */
+  cacheWriteTokens?: number
   /** Answer tokens, reasoning included. */
   outputTokens: number
   reasoningTokens: number
@@ -60,7 +62,14 @@ export interface ModelAnswer {
 
 /** A call that gave no answer. Data, not an exception. */
 export interface ModelFailure {
-  code: 'PROVIDER_AUTH' | 'PROVIDER_BUSY' | 'PROVIDER_ERROR' | 'NETWORK' | 'TIMEOUT' | 'CONFIG' | 'CANCELLED'
+  code:
+    | 'PROVIDER_AUTH'
+    | 'PROVIDER_BUSY'
+    | 'PROVIDER_ERROR'
+    | 'NETWORK'
+    | 'TIMEOUT'
+    | 'CONFIG'
+    | 'CANCELLED'
   /** Readable by people, no secret in it. */
   message: string
   isRetryable: boolean

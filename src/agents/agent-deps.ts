@@ -1,0 +1,28 @@
+import type { ActivationDoor } from '../hub/contract'
+import type { AccountId, Clock } from '../ids'
+import type { ToolApi } from '../mcp-servers/contract'
+import type { Definition } from './definitions/definition'
+import type { ModelRegistry } from './models/model-port'
+
+/** Where an agent finds its definition; a broken or missing one is a value that says why. */
+export interface DefinitionSource {
+  read(
+    name: string,
+    etag: string,
+  ): Promise<{ ok: true; definition: Definition } | { ok: false; message: string }>
+}
+
+/** Everything an agent needs of the world. The composition root fills it in. */
+export interface AgentDeps {
+  hub: ActivationDoor
+  tools: ToolApi
+  models: ModelRegistry
+  definitions: DefinitionSource
+  /** Hints to other agents that work waits for them. Never throws. */
+  wakeOthers(agentIds: AccountId[]): Promise<void>
+  clock: Clock
+  /** 0 to 1. */
+  random(): number
+  /** Running activations allowed on the hub. */
+  capacity: number
+}

@@ -1,0 +1,239 @@
+import { DurableObject } from 'cloudflare:workers'
+import { scheduling } from '../config'
+import type { AccountId, ActivationId } from '../ids'
+import type { AgentDeps } from './agent-deps'
+import type { AgentState } from './contract'
+import { EffectRunner } from './effects/effect-runner'
+import type { Effect } from './loop/effect'
+import type { LoopEvent } from './loop/event'
+import { isBusy, type LoopState } from './loop/state'
+import { step } from './loop/step'
+import { computeNextAlarm } from './next-alarm'
+import { Journal } from './storage/journal'
+import { buildTrace } from './trace/build-trace'
+
+interface Running {
+  promise: Promise<void>
+  abort: AbortController
+}
+
+/**
+ * The shell around the loop: takes events, asks `step`, writes the row, starts the effects. It
+ * decides nothing. Work starts in whatever event brought it and outlives it; an alarm a watchdog's
+ * time ahead resumes it when the machine dies, and holds the object awake while it takes longer.
+ */
+export class AgentObjectBase<Env> extends DurableObject<Env> {
+  readonly #deps: AgentDeps
+  readonly #journal: Journal
+  readonly #runner: EffectRunner
+  readonly #running = new Map<number, Running>()
+  #state: LoopState
+  #events: LoopEvent[]
+  #alarmAt: number | null = null
+  #effectsThisEvent = 0
+  #needsRecovery: boolean
+  #deadline: ReturnType<typeof setTimeout> | null = null
+
+  constructor(ctx: DurableObjectState, env: Env, deps: AgentDeps) {
+    super(ctx, env)
+    this.#deps = deps
+    this.#journal = new Journal(ctx.storage.sql)
+    const { state, events } = this.#journal.load()
+    this.#state = state
+    this.#events = events
+    this.#needsRecovery = isBusy(state) || state.isWokenAgain
+    this.#runner = new EffectRunner(deps, this.#journal, () => ({
+      state: this.#state,
+      events: this.#events,
+    }))
+    this.#armAlarm()
+  }
+
+  /** A hint that work may wait. Resolves when the agent is sure to look, whatever crashes. */
+  async wake(agentId: AccountId): Promise<void> {
+    this.#enter()
+    this.#runner.identify(agentId)
+    this.#recover()
+    this.#apply(this.#wakeEvent())
+  }
+
+  override async alarm(): Promise<void> {
+    this.#alarmAt = null
+    this.#armAlarm()
+    this.#enter()
+    this.#recover()
+    for (const effect of this.#state.pending) this.#start(effect)
+    await Promise.race([this.#untilQuiet(), scheduler.wait(scheduling.eventMs)])
+    this.#armAlarm()
+  }
+
+  /** Asks the activation to stop; false when it is too late or another one (L34). */
+  async cancel(activationId: ActivationId): Promise<boolean> {
+    this.#enter()
+    this.#recover()
+    const before = this.#state
+    if (before.activationId !== activationId) return false
+    this.#apply({
+      type: 'cancel_requested',
+      at: this.#deps.clock.now(),
+      charge: this.#runner.worstOfSent(),
+    })
+    return this.#state !== before
+  }
+
+  readState(): AgentState {
+    const { phase, activationId, pending } = this.#state
+    const sleep = pending.find((effect) => effect.type === 'sleep')
+    const isWaiting = sleep !== undefined && pending.length === 1
+    return {
+      state: phase === 'idle' ? 'asleep' : isWaiting ? 'waiting' : 'working',
+      activationId,
+      doing: phase === 'idle' ? null : this.#runner.doing,
+      reason: isWaiting ? (this.#runner.waitReason ?? 'waiting to try again') : null,
+      nextAt: sleep?.type === 'sleep' ? sleep.until : null,
+    }
+  }
+
+  readTrace(activationId: ActivationId): string | null {
+    const isMine = this.#events.some(
+      (event) => event.type === 'woken' && event.activationId === activationId,
+    )
+    return isMine ? JSON.stringify(buildTrace(this.#events, this.#state.ending, null)) : null
+  }
+
+  /** Resolves when nothing is under way (tests and benches wait on it). */
+  protected untilQuiet(): Promise<void> {
+    return this.#untilQuiet()
+  }
+
+  /** Rows of the activation under way or of the last one. */
+  protected countJournalRows(): number {
+    return this.#journal.countRows()
+  }
+
+  #wakeEvent(): LoopEvent {
+    const { clock } = this.#deps
+    return {
+      type: 'woken',
+      at: clock.now(),
+      activationId: clock.newId(),
+      replyId: clock.newId(),
+      reportId: clock.newId(),
+    }
+  }
+
+  /** Every event of the platform may start a number of effects; the rest waits for the next one. */
+  #enter(): void {
+    this.#effectsThisEvent = 0
+  }
+
+  /**
+   * Decide, write, act. Nothing in between waits, so the platform takes the writes as one. An event that changes nothing leaves no row. Going
+   * idle with a call on record begins anew.
+   */
+  #apply(event: LoopEvent): void {
+    const wasIdle = this.#state.phase === 'idle'
+    const { state, effects } = step(this.#state, event)
+    if (state === this.#state) return
+    if (wasIdle) this.#journal.clear()
+    this.#journal.append(event, state)
+    if (wasIdle) this.#events = []
+    this.#events.push(event)
+    this.#state = state
+    this.#dropFinished()
+    for (const effect of effects) this.#start(effect)
+    this.#watchDeadline()
+    if (state.phase === 'idle' && state.isWokenAgain) this.#apply(this.#wakeEvent())
+    else this.#armAlarm()
+  }
+
+  #start(effect: Effect): void {
+    if (this.#running.has(effect.id) || !this.#state.pending.some(({ id }) => id === effect.id))
+      return
+    if (this.#effectsThisEvent >= scheduling.effectsPerEvent) {
+      this.#setAlarm(this.#deps.clock.now())
+      return
+    }
+    this.#effectsThisEvent++
+    const abort = new AbortController()
+    const promise = this.#runner
+      .run(effect, abort.signal)
+      .then((event) => this.#finish(effect, event))
+      .catch((error: unknown) => this.#finish(effect, this.#runner.describeFailure(effect, error)))
+    this.#running.set(effect.id, { promise, abort })
+  }
+
+  #finish(effect: Effect, event: LoopEvent | null): void {
+    this.#running.delete(effect.id)
+    if (event) this.#apply(event)
+  }
+
+  /** Stops what the last decision no longer waits for. */
+  #dropFinished(): void {
+    for (const [id, { abort }] of this.#running) {
+      if (this.#state.pending.some((effect) => effect.id === id)) continue
+      this.#running.delete(id)
+      abort.abort()
+    }
+  }
+
+  /** Takes up what another machine left behind (L36). */
+  #recover(): void {
+    if (!this.#needsRecovery) return
+    this.#needsRecovery = false
+    const { phase, pending } = this.#state
+    if (phase === 'idle') {
+      this.#apply(this.#wakeEvent())
+    } else if (pending.every(({ type }) => type === 'sleep')) {
+      for (const effect of pending) this.#start(effect)
+      this.#watchDeadline()
+    } else {
+      this.#apply(this.#runner.describeInterruption())
+    }
+  }
+
+  /** Cuts off calls that are under way when the wall clock limit passes (L8). */
+  #watchDeadline(): void {
+    const { phase, endsAt } = this.#state
+    const isLimited = phase === 'reasoning' || phase === 'acting'
+    if (!isLimited && this.#deadline) {
+      clearTimeout(this.#deadline)
+      this.#deadline = null
+    }
+    if (!isLimited || this.#deadline) return
+    const now = this.#deps.clock.now()
+    this.#deadline = setTimeout(
+      () => {
+        this.#deadline = null
+        const at = this.#deps.clock.now()
+        this.#apply({ type: 'time_ran_out', at, charge: this.#runner.worstOfSent() })
+      },
+      Math.max(0, endsAt - now),
+    )
+  }
+
+  async #untilQuiet(): Promise<void> {
+    while (this.#running.size > 0) {
+      await Promise.race([...this.#running.values()].map(({ promise }) => promise))
+    }
+  }
+
+  /** The alarm in place is kept when it comes early enough: setting one costs a write. */
+  #armAlarm(): void {
+    const now = this.#deps.clock.now()
+    const wanted = computeNextAlarm(this.#state, now)
+    if (wanted === null) return
+    if (
+      this.#alarmAt === null ||
+      this.#alarmAt > wanted ||
+      this.#alarmAt < now - scheduling.watchdogMs
+    ) {
+      this.#setAlarm(wanted)
+    }
+  }
+
+  #setAlarm(at: number): void {
+    this.#alarmAt = at
+    void this.ctx.storage.setAlarm(at)
+  }
+}

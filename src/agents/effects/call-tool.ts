@@ -1,0 +1,37 @@
+import type { Effect } from '../loop/effect'
+import type { LoopEvent } from '../loop/event'
+import { announce, findCall, loadedFacts, toolCaller, type Workbench } from './workbench'
+
+/** One tool call through the gateway, which never throws. */
+export async function callTool(
+  bench: Workbench,
+  effect: Extract<Effect, { type: 'call_tool' }>,
+  signal: AbortSignal,
+): Promise<LoopEvent | null> {
+  const { deps } = bench
+  const { events } = bench.now()
+  const call = findCall(events, effect.callId)
+  const facts = loadedFacts(events)
+  if (!call || !facts) throw new Error('a call that nobody asked for')
+  const startedAt = deps.clock.now()
+  announce(bench, deps.tools.describe(call.name)?.doing ?? 'using a tool')
+  const result = await deps.tools.call(
+    toolCaller(bench, facts),
+    { callId: call.callId, tool: call.name, arguments: call.arguments },
+    signal,
+  )
+  if (signal.aborted) return null
+  return {
+    type: 'tool_returned',
+    at: deps.clock.now(),
+    effectId: effect.id,
+    callId: call.callId,
+    name: call.name,
+    text: result.text,
+    isError: result.isError,
+    startedAt,
+    durationMs: result.durationMs,
+    resultBytes: result.audit.resultBytes ?? result.text.length,
+    audit: JSON.stringify(result.audit),
+  }
+}

@@ -1,0 +1,157 @@
+import type { AccountId } from '../../ids'
+import type { AgentDeps } from '../agent-deps'
+import type { Effect } from '../loop/effect'
+import type { Charge, LoopEvent } from '../loop/event'
+import type { Journal } from '../storage/journal'
+import { callModel } from './call-model'
+import { callTool } from './call-tool'
+import { commit } from './commit'
+import { load } from './load'
+import { findCall, type Now, type Workbench } from './workbench'
+
+/**
+ * Performs effects and tells what came of them. The one try/catch of its room: whatever fails
+ * outside becomes an event.
+ */
+export class EffectRunner {
+  readonly #bench: Workbench
+
+  constructor(deps: AgentDeps, journal: Journal, now: () => Now) {
+    this.#bench = {
+      deps,
+      journal,
+      now,
+      agentId: (journal.find('agent_id') ?? '') as AccountId,
+      definition: null,
+      grants: null,
+      doing: null,
+      waitReason: null,
+    }
+  }
+
+  /** Alarms do not bring the name of their object, so it is kept. */
+  identify(agentId: AccountId): void {
+    if (this.#bench.agentId === agentId) return
+    this.#bench.agentId = agentId
+    this.#bench.journal.keep('agent_id', agentId)
+  }
+
+  get doing(): string | null {
+    return this.#bench.doing
+  }
+
+  get waitReason(): string | null {
+    return this.#bench.waitReason
+  }
+
+  /** Null when the effect was dropped meanwhile. */
+  async run(effect: Effect, signal: AbortSignal): Promise<LoopEvent | null> {
+    try {
+      return await this.#perform(effect, signal)
+    } catch (error) {
+      return this.describeFailure(effect, error)
+    }
+  }
+
+  #perform(effect: Effect, signal: AbortSignal): Promise<LoopEvent | null> {
+    switch (effect.type) {
+      case 'load':
+        return load(this.#bench, effect)
+      case 'call_model':
+        return callModel(this.#bench, effect, signal)
+      case 'call_tool':
+        return callTool(this.#bench, effect, signal)
+      case 'commit':
+        return commit(this.#bench, effect)
+      case 'sleep':
+        return sleep(this.#bench, effect, signal)
+    }
+  }
+
+  /** An effect that broke in a way nobody expected. The cause stays private. */
+  describeFailure(effect: Effect, error: unknown): LoopEvent {
+    const { deps } = this.#bench
+    const base = { at: deps.clock.now(), effectId: effect.id }
+    const detail = error instanceof Error ? error.name : 'error'
+    const message = `Something inside the hub went wrong (${detail}).`
+    switch (effect.type) {
+      case 'load':
+        return { ...base, type: 'load_failed', code: 'HUB_UNREACHABLE', message, isHopeless: false }
+      case 'call_model': {
+        const failure = {
+          code: 'PROVIDER_ERROR',
+          message,
+          isRetryable: true,
+          retryAfterMs: null,
+          mayBeCharged: true,
+        } as const
+        const charge = this.worstOfSent()
+        return {
+          ...base,
+          type: 'model_failed',
+          startedAt: base.at,
+          failure,
+          charge,
+          jitter: deps.random(),
+        }
+      }
+      case 'call_tool':
+        return {
+          ...base,
+          type: 'tool_returned',
+          callId: effect.callId,
+          name: '',
+          text: `Error: ${message}`,
+          isError: true,
+          startedAt: base.at,
+          durationMs: 0,
+          resultBytes: 0,
+          audit: '',
+        }
+      case 'commit':
+        return { ...base, type: 'commit_failed', message, jitter: deps.random() }
+      case 'sleep':
+        return { ...base, type: 'slept' }
+    }
+  }
+
+  /** What the model call under way is charged if it is cut off now; null when none was sent. */
+  worstOfSent(): Charge | null {
+    const { journal, now } = this.#bench
+    const sent = journal.readSent()
+    const isPending = now().state.pending.some(
+      (effect) => effect.type === 'call_model' && effect.id === sent?.effectId,
+    )
+    return sent && isPending ? sent.worst : null
+  }
+
+  /** What a crash left open: facts for `step`, which decides. */
+  describeInterruption(): LoopEvent {
+    const { state } = this.#bench.now()
+    const unknownCallIds = state.pending.flatMap((effect) =>
+      effect.type === 'call_tool' && !this.#canRepeat(effect.callId) ? [effect.callId] : [],
+    )
+    return {
+      type: 'interrupted',
+      at: this.#bench.deps.clock.now(),
+      unknownCallIds,
+      charge: this.worstOfSent(),
+    }
+  }
+
+  #canRepeat(callId: string): boolean {
+    const name = findCall(this.#bench.now().events, callId)?.name
+    return this.#bench.deps.tools.describe(name ?? '')?.isIdempotent ?? true
+  }
+}
+
+async function sleep(
+  { deps }: Workbench,
+  effect: Extract<Effect, { type: 'sleep' }>,
+  signal: AbortSignal,
+): Promise<LoopEvent | null> {
+  const wait = effect.until - deps.clock.now()
+  if (wait > 0) await scheduler.wait(wait, { signal }).catch(() => undefined)
+  if (signal.aborted) return null
+  return { type: 'slept', at: deps.clock.now(), effectId: effect.id }
+}

@@ -1,0 +1,90 @@
+import type { BudgetStatus, Environment, GrantPolicy, Reservation } from '../../hub/contract'
+import type { AccountId } from '../../ids'
+import type { ToolCaller } from '../../mcp-servers/contract'
+import type { AgentDeps } from '../agent-deps'
+import type { Definition } from '../definitions/definition'
+import { type AdmittedCall, admitCalls } from '../loop/admit-calls'
+import type { LoadedFacts, LoopEvent } from '../loop/event'
+import type { LoopState } from '../loop/state'
+import type { Journal } from '../storage/journal'
+
+export interface Now {
+  state: LoopState
+  events: LoopEvent[]
+}
+
+/** What the hub last told about money and rights; read again before every further call. */
+export interface Grants {
+  policy: GrantPolicy
+  reservation: Reservation
+  budgets: BudgetStatus[]
+  environment: Environment
+}
+
+/** What the effects of one agent share. Only facts; nothing here is needed after a crash. */
+export interface Workbench {
+  deps: AgentDeps
+  journal: Journal
+  now(): Now
+  agentId: AccountId
+  definition: { etag: string; definition: Definition } | null
+  grants: Grants | null
+  /** In words, for people who watch. */
+  doing: string | null
+  waitReason: string | null
+}
+
+/** What LOAD found out, from the journal. */
+export function loadedFacts(events: LoopEvent[]): LoadedFacts | null {
+  for (const event of events) if (event.type === 'loaded') return event.facts
+  return null
+}
+
+/** A call of this activation by its id, as `step` admitted it. */
+export function findCall(events: LoopEvent[], callId: string): AdmittedCall | null {
+  const seen: string[] = []
+  for (const event of events) {
+    if (event.type !== 'model_answered') continue
+    const calls = admitCalls(event.answer.calls, seen, event.answer.finish === 'length')
+    const found = calls.find((call) => call.callId === callId)
+    if (found) return found
+    seen.push(...calls.map((call) => call.callId))
+  }
+  return null
+}
+
+export function toolCaller(bench: Workbench, facts: LoadedFacts): ToolCaller {
+  return {
+    accountId: bench.agentId,
+    name: facts.agentName,
+    kind: 'agent',
+    activationId: bench.now().state.activationId,
+    postId: facts.answer?.postId ?? null,
+  }
+}
+
+/** Tells live watchers; a hint that may be lost. */
+export function announce(bench: Workbench, doing: string | null): void {
+  bench.doing = doing
+  const { state, events } = bench.now()
+  const facts = loadedFacts(events)
+  if (!facts?.answer || !state.activationId) return
+  void bench.deps.hub.announce(facts.answer.postId, {
+    activationId: state.activationId,
+    agent: { id: bench.agentId, name: facts.agentName },
+    doing,
+    since: state.startedAt,
+  })
+}
+
+/** The definition that this activation runs with; from memory, then from where it is kept. */
+export async function readDefinition(
+  bench: Workbench,
+  name: string,
+  etag: string,
+): Promise<{ ok: true; definition: Definition } | { ok: false; message: string }> {
+  if (bench.definition?.etag === etag) return { ok: true, definition: bench.definition.definition }
+  const found = await bench.deps.definitions.read(name, etag)
+  if (found.ok) bench.definition = { etag, definition: found.definition }
+  return found
+}

@@ -1,0 +1,52 @@
+import { activationLimits } from '../../config'
+import type { ToolRequest } from './message'
+
+export interface AdmittedCall extends ToolRequest {
+  /** Why the call is not run; null when it is. */
+  refusal: string | null
+}
+
+/**
+ * Makes the calls of one model message safe to run and to send back: every id is unique within the
+ * activation, and what may not run has its reason (L10, L26). The same function serves `step`,
+ * which runs the rest, and the transcript, which shows the refusals as results.
+ *
+ * @param seen ids of earlier calls of the activation
+ */
+export function admitCalls(
+  calls: ToolRequest[],
+  seen: string[],
+  isCutOff: boolean,
+): AdmittedCall[] {
+  const ids = new Set(seen)
+  return calls.map((call, index) => {
+    const isDoubled = ids.has(call.callId) || call.callId === ''
+    const callId = isDoubled ? freshId(call.callId || 'call', ids) : call.callId
+    ids.add(callId)
+    return { ...call, callId, refusal: refuse(index, seen.length + index, isDoubled, isCutOff) }
+  })
+}
+
+function refuse(
+  inStep: number,
+  inActivation: number,
+  isDoubled: boolean,
+  isCutOff: boolean,
+): string | null {
+  if (isCutOff)
+    return 'Error: your answer was cut off, so this call was not run. Ask for less at a time.'
+  if (isDoubled) return 'Error: this call id was used before. Give every call an id of its own.'
+  if (inStep >= activationLimits.toolCallsPerStep) {
+    return `Error: at most ${activationLimits.toolCallsPerStep} tool calls are run at a time.`
+  }
+  if (inActivation >= activationLimits.toolCallsPerActivation) {
+    return `Error: at most ${activationLimits.toolCallsPerActivation} tool calls are run for one task.`
+  }
+  return null
+}
+
+function freshId(base: string, taken: Set<string>): string {
+  let number = 2
+  while (taken.has(`${base}-${number}`)) number++
+  return `${base}-${number}`
+}

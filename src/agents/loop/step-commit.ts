@@ -1,0 +1,25 @@
+import { activationLimits } from '../../config'
+import type { LoopEventOf } from './event'
+import { initialState, issue, type LoopState, rest, type Step } from './state'
+
+/**
+ * Everything is in the hub. Back to sleep; when more waits, the shell wakes the loop again with a
+ * new activation id.
+ */
+export function afterCommit(state: LoopState, event: LoopEventOf<'committed'>): Step {
+  return rest({
+    ...initialState,
+    nextEffectId: state.nextEffectId,
+    isWokenAgain: state.isWokenAgain || event.hasMore,
+  })
+}
+
+/** The hub could not be reached: the commit is repeated for as long as it takes, ever slower. */
+export function ageCommit(state: LoopState, event: LoopEventOf<'commit_failed'>): Step {
+  const { retryBaseMs, retryCapMs } = activationLimits
+  const wait = Math.min(retryCapMs, retryBaseMs * 2 ** Math.min(state.commitFailures, 8))
+  return issue(
+    { ...state, commitFailures: state.commitFailures + 1 },
+    { type: 'sleep', until: event.at + Math.round(wait * (0.5 + event.jitter / 2)) },
+  )
+}

@@ -1,0 +1,51 @@
+import { addCharge } from './charge-state'
+import type { Charge } from './event'
+import { type Ending, issue, type LoopState, rest, type Step } from './state'
+
+/** Ends the activation: whatever is under way is dropped, and the commit is all that is left. */
+export function finish(state: LoopState, ending: Ending): Step {
+  return issue(
+    { ...state, phase: 'committing', pending: [], calls: [], ending },
+    { type: 'commit' },
+  )
+}
+
+const notices = {
+  max_duration: (state: LoopState) =>
+    `I ran out of time after ${Math.round(state.limits.durationMs / 1000)} s. ` +
+    'Raise `behavior.max_duration_seconds` in my definition to give me more.',
+  cancelled: () => 'I was asked to stop.',
+} as const
+
+/**
+ * Ends it from outside: the wall clock or a person. Once the commit is pending there is nothing
+ * left to stop (L34).
+ */
+export function end(
+  state: LoopState,
+  outcome: 'max_duration' | 'cancelled',
+  charge: Charge | null,
+): Step {
+  if (state.phase !== 'reasoning' && state.phase !== 'acting') return rest(state)
+  return finish(addCharge(state, charge), {
+    outcome,
+    error: null,
+    reply: 'partial',
+    text: notices[outcome](state),
+  })
+}
+
+/** Ends it as failed; who asked gets a plain sentence (L35). */
+export function fail(state: LoopState, code: string, message: string): Step {
+  return finish(state, {
+    outcome: 'failed',
+    error: { code, message },
+    reply: 'partial',
+    text: `I could not finish: ${message}`,
+  })
+}
+
+/** What is said when money or tokens of a budget are gone (B4). */
+export const outOfBudget =
+  'I cannot answer now: the budget for this period is used up. An admin can raise it on the ' +
+  '[budgets page](/budgets); I am back when the next period begins.'

@@ -1,0 +1,66 @@
+import { activationLimits } from '../../config'
+import type { LoopEventOf } from './event'
+import { reason } from './reason'
+import { issue, type LoopState, type Step } from './state'
+import { finish, outOfBudget } from './step-end'
+
+/** RECEIVE and CONTEXT are done: reason, or say politely why not (B4). */
+export function afterLoad(state: LoopState, { facts, at }: LoopEventOf<'loaded'>): Step {
+  const loaded: LoopState = {
+    ...state,
+    phase: 'reasoning',
+    startedAt: at,
+    endsAt: at + facts.limits.durationMs,
+    limits: facts.limits,
+    isWokenAgain: false,
+  }
+  if (facts.admission === 'budget_exhausted') {
+    return finish(loaded, {
+      outcome: 'budget_exhausted',
+      error: null,
+      reply: 'notice',
+      text: outOfBudget,
+    })
+  }
+  if (facts.answer === null) {
+    return finish(loaded, {
+      outcome: 'completed',
+      error: null,
+      reply: 'silent',
+      text: 'The post was deleted before I could read it.',
+    })
+  }
+  if (facts.problem) {
+    return finish(loaded, {
+      outcome: 'failed',
+      error: facts.problem,
+      reply: 'notice',
+      text: `I could not start: ${facts.problem.message}`,
+    })
+  }
+  return reason(loaded, at)
+}
+
+/**
+ * The hub could not be read, or the definition is broken. A hub that is away is asked again; a
+ * broken definition ends the activation with the reason (L17).
+ */
+export function afterLoadFailed(state: LoopState, event: LoopEventOf<'load_failed'>): Step {
+  const errors = state.errors + 1
+  if (!event.isHopeless && errors < activationLimits.errors) {
+    const wait = Math.min(
+      activationLimits.retryCapMs,
+      activationLimits.retryBaseMs * 2 ** Math.min(errors, 8),
+    )
+    return issue({ ...state, errors }, { type: 'sleep', until: event.at + wait })
+  }
+  return finish(
+    { ...state, errors },
+    {
+      outcome: 'failed',
+      error: { code: event.code, message: event.message },
+      reply: 'notice',
+      text: `I could not start: ${event.message}`,
+    },
+  )
+}

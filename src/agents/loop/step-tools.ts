@@ -1,0 +1,67 @@
+import { activationLimits } from '../../config'
+import type { AdmittedCall } from './admit-calls'
+import type { LoopEventOf } from './event'
+import { reason } from './reason'
+import { issue, type LoopState, type Step, type StepCall } from './state'
+
+/** ACT: what may run is run, five at a time, sequential ones alone; refusals are results already. */
+export function runCalls(
+  state: LoopState,
+  admitted: AdmittedCall[],
+  event: LoopEventOf<'model_answered'>,
+): Step {
+  const calls: StepCall[] = admitted
+    .filter(({ refusal }) => refusal === null)
+    .map(({ callId }) => ({
+      callId,
+      status: 'todo',
+      isSequential: event.calls.find((facts) => facts.callId === callId)?.isSequential ?? false,
+    }))
+  const next: LoopState = {
+    ...state,
+    phase: 'acting',
+    toolCalls: state.toolCalls + calls.length,
+    callIds: [...state.callIds, ...admitted.map(({ callId }) => callId)],
+    calls,
+  }
+  return startCalls(next, event.at)
+}
+
+/** OBSERVE: when every call has its result, reason again (L5). */
+export function afterTool(state: LoopState, event: LoopEventOf<'tool_returned'>): Step {
+  return startCalls({ ...state, calls: markDone(state.calls, [event.callId]) }, event.at)
+}
+
+export const markDone = (calls: StepCall[], callIds: string[]): StepCall[] =>
+  calls.map((call) => (callIds.includes(call.callId) ? { ...call, status: 'done' } : call))
+
+/** Starts as many calls as have a slot; with none left to run, goes on to the model. */
+export function startCalls(state: LoopState, at: number): Step {
+  const running = state.calls.filter(({ status }) => status === 'running')
+  const todo = state.calls.filter(({ status }) => status === 'todo')
+  if (running.length === 0 && todo.length === 0) return reason(state, at)
+  const started = chooseCalls(running, todo)
+  const calls = state.calls.map((call) =>
+    started.includes(call) ? ({ ...call, status: 'running' } as const) : call,
+  )
+  return issue(
+    { ...state, calls },
+    ...started.map(({ callId }) => ({ type: 'call_tool', callId }) as const),
+  )
+}
+
+/** In order; a sequential call runs alone and nothing overtakes it. */
+function chooseCalls(running: StepCall[], todo: StepCall[]): StepCall[] {
+  const chosen: StepCall[] = []
+  for (const call of todo) {
+    const busy = running.length + chosen.length
+    if (busy >= activationLimits.toolCallsAtOnce) break
+    if (running.some(({ isSequential }) => isSequential)) break
+    if (call.isSequential) {
+      if (busy === 0) chosen.push(call)
+      break
+    }
+    chosen.push(call)
+  }
+  return chosen
+}

@@ -1,0 +1,105 @@
+import type { LoopEvent, LoopEventOf } from './event'
+import { reason } from './reason'
+import { initialState, issue, type LoopState, rest, type Step } from './state'
+import { afterCommit, ageCommit } from './step-commit'
+import { end } from './step-end'
+import { afterLoad, afterLoadFailed } from './step-load'
+import { afterAnswer, afterModelFailed, afterModelRefused } from './step-model'
+import { afterInterruption } from './step-recover'
+import { afterTool } from './step-tools'
+
+/**
+ * The agent loop: every decision is here and nothing else is. Pure: no time, no randomness, no I/O
+ * but what the event brings. The shell writes the event and the returned state in one transaction
+ * and then performs the effects (L1, L36).
+ *
+ * An event that is the outcome of an effect which is no longer pending changes nothing, so events
+ * may come late, twice or out of order.
+ */
+export function step(state: LoopState, event: LoopEvent): Step {
+  if (!('effectId' in event)) return stepOutside(state, event)
+  const effect = state.pending.find(({ id }) => id === event.effectId)
+  if (!effect) return rest(state)
+  const settled: LoopState = {
+    ...state,
+    pending: state.pending.filter(({ id }) => id !== event.effectId),
+    startsWithoutProgress: 0,
+  }
+  switch (event.type) {
+    case 'loaded':
+      return afterLoad(settled, event)
+    case 'load_waited':
+      return issue(settled, { type: 'sleep', until: event.retryAt })
+    case 'load_found_nothing':
+      return settled.isWokenAgain
+        ? lookAgain(settled)
+        : rest({ ...initialState, nextEffectId: settled.nextEffectId })
+    case 'load_failed':
+      return afterLoadFailed(settled, event)
+    case 'model_answered':
+      return afterAnswer(settled, event)
+    case 'model_failed':
+      return afterModelFailed(settled, event)
+    case 'model_refused':
+      return afterModelRefused(settled, event)
+    case 'model_waited':
+      return issue(settled, { type: 'sleep', until: event.retryAt })
+    case 'tool_returned':
+      return afterTool(settled, event)
+    case 'slept':
+      return afterSleep(settled, event.at)
+    case 'committed':
+      return afterCommit(settled, event)
+    case 'commit_failed':
+      return ageCommit(settled, event)
+  }
+}
+
+type OutsideEvent = LoopEventOf<'woken' | 'time_ran_out' | 'cancel_requested' | 'interrupted'>
+
+function stepOutside(state: LoopState, event: OutsideEvent): Step {
+  switch (event.type) {
+    case 'woken':
+      return afterWake(state, event)
+    case 'interrupted':
+      return afterInterruption(state, event)
+    case 'time_ran_out':
+      return end(state, 'max_duration', event.charge)
+    case 'cancel_requested':
+      return end(state, 'cancelled', event.charge)
+  }
+}
+
+/** Idle: take up the work. Waiting for capacity: ask again now. Busy: look again afterwards. */
+function afterWake(state: LoopState, event: LoopEventOf<'woken'>): Step {
+  if (state.phase === 'idle') {
+    const { activationId, replyId, reportId } = event
+    return issue(
+      {
+        ...initialState,
+        nextEffectId: state.nextEffectId,
+        phase: 'loading',
+        activationId,
+        replyId,
+        reportId,
+        startedAt: event.at,
+      },
+      { type: 'load' },
+    )
+  }
+  const isWaitingToLoad =
+    state.phase === 'loading' && state.pending.every(({ type }) => type === 'sleep')
+  if (isWaitingToLoad) return issue({ ...state, pending: [] }, { type: 'load' })
+  return rest(state.isWokenAgain ? state : { ...state, isWokenAgain: true })
+}
+
+/** The inbox was empty, but somebody called while it was read: read it once more. */
+function lookAgain(state: LoopState): Step {
+  return issue({ ...state, isWokenAgain: false }, { type: 'load' })
+}
+
+function afterSleep(state: LoopState, at: number): Step {
+  if (state.phase === 'loading') return issue(state, { type: 'load' })
+  if (state.phase === 'committing') return issue(state, { type: 'commit' })
+  return reason(state, at)
+}

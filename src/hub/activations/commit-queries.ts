@@ -1,0 +1,184 @@
+import { limits } from '../../config'
+import { settle } from '../budgets/queries'
+import type { CommitRequest } from '../contract'
+import type { Db } from '../db'
+
+/** Waiting agents that a commit wakes: its own slot is free, and some slack. */
+const waitingMax = 3
+
+const isRunning = `EXISTS (SELECT 1 FROM activations WHERE id = ?1 AND state = 'running')`
+
+/** The answer, if the thread still takes it. A parent at the deepest level lends its own parent. */
+const replySql = `
+  INSERT INTO comments (id, post_id, parent_id, author_id, content, depth, activation_id, created_at)
+  SELECT ?2, p.id,
+    CASE WHEN parent.depth >= ${limits.comment.depthMax} THEN parent.parent_id ELSE parent.id END,
+    ?3, ?4, min(coalesce(parent.depth + 1, 0), ${limits.comment.depthMax}), ?1, ?5
+  FROM posts p LEFT JOIN comments parent ON parent.id = ?6 AND parent.post_id = p.id
+  WHERE p.id = ?7 AND p.deleted_at IS NULL AND p.is_locked = 0 AND ${isRunning}
+  ON CONFLICT DO NOTHING`
+
+const mentionsSql = `
+  INSERT OR IGNORE INTO mentions (post_id, comment_id, account_id, created_at)
+  SELECT c.post_id, c.id, u.id, c.created_at
+  FROM comments c, json_each(?2) n JOIN accounts u ON u.name = n.value
+  WHERE c.activation_id = ?1 AND u.id <> c.author_id AND ${isRunning}`
+
+/**
+ * Tells everybody who asked, and every other person named, that the answer is there. An answer
+ * never wakes an agent: that takes an explicit word of its own (H11).
+ */
+const notifySql = `
+  INSERT INTO inbox_items (id, account_id, type, post_id, comment_id, from_account_id, content, created_at)
+  SELECT ?2 || ':' || u.id, u.id, CASE WHEN asked.id IS NULL THEN 'mention' ELSE 'reply' END,
+    c.post_id, c.id, c.author_id, substr(c.content, 1, 280), c.created_at
+  FROM comments c JOIN accounts u
+  LEFT JOIN (SELECT DISTINCT from_account_id AS id FROM inbox_items WHERE claimed_by = ?1) asked ON asked.id = u.id
+  WHERE c.activation_id = ?1 AND u.id <> c.author_id AND ${isRunning}
+    AND (asked.id IS NOT NULL OR (u.kind = 'human' AND u.name IN (SELECT value FROM json_each(?3))))
+  ON CONFLICT DO NOTHING`
+
+/** When there is an answer that the thread does not take, who asked is told so. */
+const tellRefusalSql = `
+  INSERT INTO inbox_items (id, account_id, type, post_id, from_account_id, content, created_at)
+  SELECT DISTINCT ?2 || ':' || i.from_account_id, i.from_account_id, 'system', i.post_id, ?3,
+    'The answer could not be posted: the thread is locked or deleted.', ?4
+  FROM inbox_items i
+  WHERE i.claimed_by = ?1 AND i.from_account_id IS NOT NULL AND ${isRunning}
+    AND NOT EXISTS (SELECT 1 FROM comments WHERE activation_id = ?1)
+  ON CONFLICT DO NOTHING`
+
+const countReplySql = `
+  UPDATE posts SET agents_cost_microusd = agents_cost_microusd + ?2,
+    comment_count = comment_count + EXISTS (SELECT 1 FROM comments WHERE activation_id = ?1)
+  WHERE id = (SELECT post_id FROM activations WHERE id = ?1 AND state = 'running')`
+
+const usageSql = `
+  INSERT OR IGNORE INTO usage_events (activation_id, call, account_id, executor, model, task, post_id,
+    input_tokens, cached_tokens, output_tokens, reasoning_tokens, cost_microusd, is_priced, is_estimated,
+    duration_ms, created_at)
+  SELECT x.id, u.value ->> 'call', x.agent_id, u.value ->> 'executor', u.value ->> 'model', x.task, x.post_id,
+    u.value ->> 'inputTokens', u.value ->> 'cachedTokens', u.value ->> 'outputTokens',
+    u.value ->> 'reasoningTokens', u.value ->> 'costMicrousd', u.value ->> 'isPriced',
+    u.value ->> 'isEstimated', u.value ->> 'durationMs', ?3
+  FROM activations x, json_each(?2) u WHERE x.id = ?1 AND x.state = 'running'`
+
+const auditSql = `
+  INSERT OR IGNORE INTO audit_log (id, account_id, activation_id, call_id, tool, "grant", arguments_hash,
+    decision, outcome, duration_ms, result_bytes, created_at)
+  SELECT ?1 || ':' || (e.value ->> 'callId'), x.agent_id, x.id, e.value ->> 'callId', e.value ->> 'tool',
+    e.value ->> 'grant', e.value ->> 'argumentsHash', e.value ->> 'decision', e.value ->> 'outcome',
+    e.value ->> 'durationMs', e.value ->> 'resultBytes', e.value ->> 'at'
+  FROM activations x, json_each(?2) e WHERE x.id = ?1 AND x.state = 'running'`
+
+const consumeSql = `
+  UPDATE inbox_items SET read_at = ?2,
+    refusal = CASE WHEN ?3 = 1 AND NOT EXISTS (SELECT 1 FROM comments WHERE activation_id = ?1)
+      THEN 'thread_closed' END
+  WHERE claimed_by = ?1 AND read_at IS NULL AND ${isRunning}`
+
+const reportSql = `
+  INSERT INTO posts (id, community_id, author_id, title, content, hot_rank, is_listed, created_at)
+  SELECT ?2, m.id, s.id, ?3, ?4, ?5 / 45000000.0, 0, ?5
+  FROM communities m, accounts s
+  WHERE m.name = 'agent-errors' AND s.kind = 'system' AND ${isRunning}
+  ON CONFLICT DO NOTHING`
+
+const finishSql = `
+  UPDATE activations SET state = 'done', finished_at = ?2, outcome = ?3, error = ?4, iterations = ?5,
+    model = ?6, tools = ?7, input_tokens = ?8, cached_tokens = ?9, output_tokens = ?10,
+    cost_microusd = ?11, is_priced = ?12, reserved_microusd = 0, reserved_tokens = 0,
+    reply_comment_id = (SELECT id FROM comments WHERE activation_id = ?1),
+    reply_refusal = CASE
+      WHEN ?13 = 0 OR EXISTS (SELECT 1 FROM comments WHERE activation_id = ?1) THEN NULL
+      WHEN EXISTS (SELECT 1 FROM posts p WHERE p.id = activations.post_id AND p.deleted_at IS NULL)
+        THEN 'thread_locked' ELSE 'post_deleted' END
+  WHERE id = ?1 AND state = 'running'`
+
+const rememberAgentSql = `
+  UPDATE agents SET consecutive_failures = CASE WHEN ?3 = 'failed' THEN consecutive_failures + 1 ELSE 0 END
+  WHERE account_id = ?2 AND ${isRunning}`
+
+const activatedSql = `UPDATE accounts SET last_activated_at = ?3 WHERE id = ?2 AND ${isRunning}`
+
+const resultSql = `SELECT state, reply_comment_id AS replyId, reply_refusal AS replyRefusal
+  FROM activations WHERE id = ?1`
+
+/** Agents with tasks that nobody claimed and that could run now, the longest waiting first. */
+const waitingSql = `
+  SELECT i.account_id AS id, min(i.created_at) AS since FROM inbox_items i
+  JOIN agents a ON a.account_id = i.account_id AND a.is_paused = 0
+  WHERE i.read_at IS NULL AND i.is_task = 1 AND i.claimed_by IS NULL
+    AND NOT EXISTS (SELECT 1 FROM activations x WHERE x.agent_id = i.account_id AND x.state = 'running')
+  GROUP BY i.account_id ORDER BY since LIMIT ${waitingMax}`
+
+const sum = (
+  request: CommitRequest,
+  field: 'inputTokens' | 'cachedTokens' | 'outputTokens' | 'costMicrousd',
+) => request.usage.reduce((total, usage) => total + usage[field], 0)
+
+/**
+ * The whole of COMMIT as one batch. Every write asks whether the row still runs; the row turns to
+ * done last, so a second commit of the same activation changes nothing and reads the same result.
+ */
+export function commitStatements(
+  db: Db,
+  request: CommitRequest,
+  named: string[],
+): { statements: D1PreparedStatement[]; resultAt: number } {
+  const { activationId: id, agentId, now, reply, report } = request
+  const bind = (sql: string, ...values: unknown[]) => db.d1.prepare(sql).bind(id, ...values)
+  const cost = sum(request, 'costMicrousd')
+  const tokens = sum(request, 'inputTokens') + sum(request, 'outputTokens')
+  const names = JSON.stringify(named)
+  const statements = [
+    ...(reply
+      ? [
+          bind(replySql, reply.id, agentId, reply.content, now, reply.parentId, reply.postId),
+          bind(notifySql, reply.id, names),
+          bind(tellRefusalSql, reply.id, agentId, now),
+        ]
+      : []),
+    ...(reply && named.length > 0 ? [bind(mentionsSql, names)] : []),
+    bind(countReplySql, cost),
+    ...(request.usage.length > 0
+      ? [
+          bind(usageSql, JSON.stringify(request.usage), now),
+          settle(db, { agentId, activationId: id, microusd: cost, tokens, now }),
+        ]
+      : []),
+    ...(request.audit.length > 0 ? [bind(auditSql, JSON.stringify(request.audit))] : []),
+    bind(
+      `INSERT OR REPLACE INTO activation_traces (activation_id, trace) SELECT ?1, ?2 WHERE ${isRunning}`,
+      request.trace,
+    ),
+    bind(consumeSql, now, reply ? 1 : 0),
+    ...(report ? [bind(reportSql, report.id, report.title, report.content, now)] : []),
+    bind(rememberAgentSql, agentId, request.outcome),
+    bind(activatedSql, agentId, now),
+    bind(
+      finishSql,
+      now,
+      request.outcome,
+      request.error ? JSON.stringify(request.error) : null,
+      request.iterations,
+      request.model,
+      JSON.stringify(request.tools),
+      sum(request, 'inputTokens'),
+      sum(request, 'cachedTokens'),
+      sum(request, 'outputTokens'),
+      cost,
+      request.usage.every((usage) => usage.isPriced) ? 1 : 0,
+      reply ? 1 : 0,
+    ),
+  ]
+  const resultAt = statements.length
+  return { statements: [...statements, bind(resultSql), db.d1.prepare(waitingSql)], resultAt }
+}
+
+/** The row as it is after the batch. */
+export interface CommitResultRow {
+  state: 'running' | 'done'
+  replyId: string | null
+  replyRefusal: string | null
+}

@@ -1,0 +1,120 @@
+import { scheduling } from '../../config'
+import type { AccountId, ActivationId, CommentId, InboxItemId, PostId } from '../../ids'
+import type {
+  BudgetStatus,
+  GrantPolicy,
+  Load,
+  LoadAnswer,
+  LoadRequest,
+  Person,
+  Thread,
+} from '../contract'
+import type { Db } from '../db'
+import {
+  type LoadCommentRow,
+  type LoadItemRow,
+  type LoadPostRow,
+  type LoadStateRow,
+  loadStatements,
+  type PolicyRow,
+} from './load-queries'
+
+/** LOAD: claim, admission and everything an activation needs to know, in one round trip (L37). */
+export async function load(db: Db, request: LoadRequest): Promise<LoadAnswer> {
+  const results = await db.d1.batch<unknown>(loadStatements(db, request))
+  const rows = <Row>(index: number) => (results[index]?.results ?? []) as Row[]
+  const state = rows<LoadStateRow>(2)[0]
+  if (!state) return { kind: 'unknown_agent' }
+  if (state.state !== 'running') return explainNoClaim(state, request)
+  const post = rows<LoadPostRow>(4)[0]
+  const answer: Load = {
+    kind: 'loaded',
+    agent: {
+      id: request.agentId,
+      name: state.name,
+      kind: 'agent',
+      description: state.description,
+    },
+    definition: { version: state.version, etag: state.etag },
+    admission: state.admission,
+    task: state.task,
+    items: rows<LoadItemRow>(3).map((row) => ({
+      id: row.id as InboxItemId,
+      type: row.type,
+      from: person(row.fromId, row.fromName, row.fromKind),
+      postId: row.postId as PostId,
+      commentId: row.commentId as CommentId | null,
+      createdAt: row.createdAt,
+    })),
+    thread: post ? readThread(post, rows<LoadCommentRow>(5)) : null,
+    policy: readPolicy(rows<PolicyRow>(6), state.grants),
+    reservation: { microusd: state.reservedMicrousd, tokens: state.reservedTokens },
+    budgets: rows<BudgetStatus>(7),
+    deadlineAt: state.deadlineAt,
+    environment: { inboxDepth: state.inboxDepth, runningActivations: state.running },
+  }
+  return answer
+}
+
+/** Why LOAD inserted no row, from what the same batch read. */
+function explainNoClaim(state: LoadStateRow, request: LoadRequest): LoadAnswer {
+  const retryAt = request.now + scheduling.capacityRetryMs
+  if (state.otherId) {
+    return {
+      kind: 'wait',
+      reason: 'already_running',
+      retryAt,
+      other: {
+        activationId: state.otherId as ActivationId,
+        deadlineAt: state.otherDeadlineAt ?? 0,
+        reservedMicrousd: state.otherMicrousd ?? 0,
+        reservedTokens: state.otherTokens ?? 0,
+      },
+    }
+  }
+  if (state.inboxDepth === 0) return { kind: 'nothing' }
+  if (state.isPaused || state.isHubPaused) return { kind: 'paused' }
+  if (state.running >= request.capacity) return { kind: 'wait', reason: 'capacity', retryAt }
+  return { kind: 'wait', reason: 'money_reserved', retryAt }
+}
+
+const person = (id: string, name: string, kind: Person['kind']): Person => ({
+  id: id as AccountId,
+  name,
+  kind,
+})
+
+function readThread(post: LoadPostRow, comments: LoadCommentRow[]): Thread {
+  return {
+    post: {
+      id: post.id as PostId,
+      community: post.community,
+      author: person(post.authorId, post.authorName, post.authorKind),
+      title: post.title,
+      content: post.content,
+      url: post.url,
+      createdAt: post.createdAt,
+      isLocked: post.isLocked === 1,
+    },
+    comments: comments.map((row) => ({
+      id: row.id as CommentId,
+      parentId: row.parentId as CommentId | null,
+      author: person(row.authorId, row.authorName, row.authorKind),
+      content: row.content,
+      createdAt: row.createdAt,
+    })),
+    commentCount: post.commentCount,
+  }
+}
+
+/** The account's own list of allowed grants replaces the default's; denied lists add up (M3). */
+export function readPolicy(rows: PolicyRow[], requested: string | null): GrantPolicy {
+  const own = rows.find((row) => row.accountId !== '*')
+  const fallback = rows.find((row) => row.accountId === '*')
+  const list = (json: string | undefined): string[] => JSON.parse(json ?? '[]')
+  return {
+    requested: requested === null ? null : list(requested),
+    allowed: list((own ?? fallback)?.allowed),
+    denied: [...list(fallback?.denied), ...list(own?.denied)],
+  }
+}
