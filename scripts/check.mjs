@@ -13,6 +13,7 @@ const checks = [
   ['import arrows', 'scripts/check-arrows.mjs'],
   ['dead code', 'knip', '--no-progress'],
   ['bindings up to date', 'wrangler', 'types', '--include-runtime=false', '--check'],
+  ['lockfile for every platform', 'scripts/complete-lockfile.mjs', '--check'],
   ['reference up to date', 'scripts/write-reference.mjs', '--check'],
 ]
 

@@ -47,7 +47,8 @@ function compare(path, entry, found) {
   if (found === undefined) {
     return entry.optional || entry.devOptional || entry.peer ? null : `${path} is missing`
   }
-  if (found.version === entry.version && found.integrity === entry.integrity) return null
+  const isSame = entry.integrity === undefined || found.integrity === entry.integrity
+  if (found.version === entry.version && isSame) return null
   return `${path} is ${found.version}, the lockfile says ${entry.version}`
 }
 
