@@ -48,6 +48,8 @@ export interface AgentState {
 export interface AgentApi {
   /** A hint: there may be work. Resolves once the agent has a durable alarm. */
   wake(agentId: AccountId): Promise<void>
+  /** False when it is too late, or when the agent works on something else (L34). */
+  cancel(agentId: AccountId, activationId: ActivationId): Promise<boolean>
   readState(agentId: AccountId): Promise<AgentState>
   /** The trace of an activation that has not committed yet, as JSON; null when unknown here. */
   readTrace(agentId: AccountId, activationId: ActivationId): Promise<string | null>

@@ -1,6 +1,6 @@
 import type { Effect } from '../loop/effect'
 import type { LoopEvent } from '../loop/event'
-import { announce, findCall, loadedFacts, toolCaller, type Workbench } from './workbench'
+import { announce, findCall, loadedFacts, readDefinition, toolCaller, type Workbench } from './workbench'
 
 /** One tool call through the gateway, which never throws. */
 export async function callTool(
@@ -13,6 +13,9 @@ export async function callTool(
   const call = findCall(events, effect.callId)
   const facts = loadedFacts(events)
   if (!call || !facts) throw new Error('a call that nobody asked for')
+  // after a crash the definition is not in memory yet, and it narrows what the call may do
+  const found = await readDefinition(bench, facts.agentName, facts.definition.etag)
+  if (!found.ok) throw new Error(found.message)
   const startedAt = deps.clock.now()
   announce(bench, deps.tools.describe(call.name)?.doing ?? 'using a tool')
   const result = await deps.tools.call(

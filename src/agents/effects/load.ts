@@ -5,7 +5,7 @@ import { assemblePrompt } from '../context/assemble-prompt'
 import type { Definition } from '../definitions/definition'
 import type { Effect } from '../loop/effect'
 import type { LoadedFacts, LoopEvent } from '../loop/event'
-import { readDefinition, type Workbench } from './workbench'
+import { readDefinition, toolCaller, type Workbench } from './workbench'
 
 /** LOAD, and from it the first prompt. */
 export async function load(
@@ -82,16 +82,7 @@ async function gatherFacts(bench: Workbench, answer: Load): Promise<LoadedFacts>
 const listTools = (bench: Workbench, facts: LoadedFacts): string[] =>
   bench.grants
     ? bench.deps.tools
-        .list(
-          {
-            accountId: bench.agentId,
-            name: facts.agentName,
-            kind: 'agent',
-            activationId: bench.now().state.activationId,
-            postId: facts.answer?.postId ?? null,
-          },
-          bench.grants.policy,
-        )
+        .list(toolCaller(bench, facts), bench.grants.policy)
         .map(({ name }) => name)
     : []
 

@@ -53,13 +53,16 @@ export function findCall(events: LoopEvent[], callId: string): AdmittedCall | nu
   return null
 }
 
+/** The agent as the gateway sees it. The definition is read before any tool is listed or called. */
 export function toolCaller(bench: Workbench, facts: LoadedFacts): ToolCaller {
+  const narrowing = bench.definition?.definition.narrowing
   return {
     accountId: bench.agentId,
     name: facts.agentName,
     kind: 'agent',
     activationId: bench.now().state.activationId,
     postId: facts.answer?.postId ?? null,
+    ...(narrowing ? { narrowing } : {}),
   }
 }
 

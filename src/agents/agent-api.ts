@@ -1,0 +1,32 @@
+import type { AccountId } from '../ids'
+import type { AgentObjectBase } from './agent-object'
+import type { AgentApi } from './contract'
+import { checkDefinition } from './definitions/check-definition'
+import type { DefinitionStore } from './definitions/definition-store'
+import type { ModelRegistry } from './models/model-port'
+
+export interface AgentApiDeps {
+  namespace: DurableObjectNamespace<AgentObjectBase<unknown>>
+  definitions: DefinitionStore
+  models: ModelRegistry
+}
+
+/** The hub's way to its agents: one Durable Object each, named by account id. */
+export function createAgentApi({ namespace, definitions, models }: AgentApiDeps): AgentApi {
+  const object = (agentId: AccountId) => namespace.getByName(agentId)
+  return {
+    wake: (agentId) => object(agentId).wake(agentId),
+    cancel: (agentId, activationId) => object(agentId).cancel(activationId),
+    readState: async (agentId) => object(agentId).readState(),
+    readTrace: async (agentId, activationId) => object(agentId).readTrace(activationId),
+    checkDefinition: (files) => checkDefinition(files, (choice) => models.resolve(choice).model),
+    keepDefinition: (name, etag, files) => definitions.keep(name, etag, files),
+  }
+}
+
+/** Wakes many; one that cannot be reached is left to the sweep. */
+export const createWaker =
+  (namespace: AgentApiDeps['namespace']) =>
+  async (agentIds: AccountId[]): Promise<void> => {
+    await Promise.allSettled(agentIds.map((id) => namespace.getByName(id).wake(id)))
+  }

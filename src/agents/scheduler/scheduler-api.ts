@@ -1,0 +1,15 @@
+import type { SchedulerApi } from '../contract'
+import type { SchedulerObjectBase } from './scheduler-object'
+
+/** One scheduler for the hub. */
+export function createSchedulerApi(
+  namespace: DurableObjectNamespace<SchedulerObjectBase<unknown>>,
+): SchedulerApi {
+  const object = () => namespace.getByName('scheduler')
+  return {
+    arm: async () => object().arm(),
+    disarm: async (token) => object().disarm(token),
+    ensureStarted: () => object().ensureStarted(),
+    readSweepAge: async () => object().readSweepAge(),
+  }
+}

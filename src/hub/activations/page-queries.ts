@@ -1,0 +1,79 @@
+import type { AccountId, ActivationId } from '../../ids'
+import type { AccountKind } from '../contract'
+import type { Db } from '../db'
+
+/** One row of a list of activations. */
+export interface ActivationRow {
+  id: string
+  agentName: string
+  task: string
+  state: 'running' | 'done'
+  outcome: string | null
+  model: string
+  postTitle: string | null
+  startedAt: number
+  finishedAt: number | null
+  tokens: number
+  costMicrousd: number
+  isPriced: number
+}
+
+/** Needs `activations x`, `accounts a`, `posts p`. */
+export const activationColumns = `
+  x.id, a.name AS agentName, x.task, x.state, x.outcome, x.model, p.title AS postTitle,
+  x.started_at AS startedAt, x.finished_at AS finishedAt,
+  x.input_tokens + x.output_tokens AS tokens, x.cost_microusd AS costMicrousd,
+  x.is_priced AS isPriced`
+
+/** One activation with everything its page shows. */
+export type ActivationDetail = ActivationRow & {
+  id: ActivationId
+  agentId: AccountId
+  agentKind: AccountKind
+  admission: string
+  postId: string | null
+  definitionVersion: number
+  deadlineAt: number
+  reservedMicrousd: number
+  reservedTokens: number
+  /** JSON `{ code, message }`. */
+  error: string | null
+  iterations: number
+  inputTokens: number
+  cachedTokens: number
+  outputTokens: number
+  replyCommentId: string | null
+  replyRefusal: string | null
+  /** JSON of a `Trace`; null while it runs. */
+  trace: string | null
+  reply: string | null
+}
+
+/** Who asked for it. */
+export interface Asker {
+  name: string
+  kind: AccountKind
+}
+
+const selectActivation = `
+  SELECT ${activationColumns}, x.agent_id AS agentId, a.kind AS agentKind, x.admission,
+    x.post_id AS postId, x.definition_version AS definitionVersion, x.deadline_at AS deadlineAt,
+    x.reserved_microusd AS reservedMicrousd, x.reserved_tokens AS reservedTokens, x.error,
+    x.iterations, x.input_tokens AS inputTokens, x.cached_tokens AS cachedTokens,
+    x.output_tokens AS outputTokens, x.reply_comment_id AS replyCommentId,
+    x.reply_refusal AS replyRefusal, t.trace, m.content AS reply
+  FROM activations x JOIN accounts a ON a.id = x.agent_id
+  LEFT JOIN posts p ON p.id = x.post_id AND p.deleted_at IS NULL
+  LEFT JOIN activation_traces t ON t.activation_id = x.id
+  LEFT JOIN comments m ON m.id = x.reply_comment_id AND m.deleted_at IS NULL
+  WHERE x.id = ?1`
+
+const selectAskers = `
+  SELECT DISTINCT f.name, f.kind FROM inbox_items i JOIN accounts f ON f.id = i.from_account_id
+  WHERE i.claimed_by = ?1 LIMIT 20`
+
+/** The page of an activation, in this order: activation, askers. */
+export const activationStatements = (db: Db, id: string): D1PreparedStatement[] => [
+  db.d1.prepare(selectActivation).bind(id),
+  db.d1.prepare(selectAskers).bind(id),
+]
