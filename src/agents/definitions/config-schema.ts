@@ -1,0 +1,147 @@
+import * as z from 'zod'
+import { limits, profileIterations } from '../../config'
+
+/**
+ * `config.yaml` as a definition's author writes it. Names are those of the hub-social family, so
+ * that existing files load unchanged; fields that are not here only warn (D2).
+ */
+
+const count = z.int().min(0)
+const positive = z.int().min(1)
+const names = z.array(z.string().trim().min(1).max(100)).max(100)
+const openAnswer = z.boolean().describe('Whether such an item wakes the agent; default true')
+
+const answers = {
+  respond_to_mentions: openAnswer.optional(),
+  respond_to_replies: openAnswer.optional(),
+  respond_to_dms: openAnswer.optional(),
+}
+
+const brain = z.strictObject({
+  provider: z
+    .string()
+    .min(1)
+    .max(60)
+    .optional()
+    .describe('anthropic, openai, openai-compatible, workers-ai or offline'),
+  model: z.string().min(1).max(200).optional().describe('A model name, or provider/model alone'),
+  temperature: z.number().min(0).max(2).optional(),
+  top_p: z.number().min(0).max(1).optional(),
+  max_tokens: positive.optional().describe('Tokens of one answer at most'),
+  max_context_tokens: positive.optional(),
+  api_base: z.url({ protocol: /^https?$/ }).optional(),
+  api_key_env: z.string().max(100).optional().describe('A variable whose name ends in _API_KEY'),
+  max_tokens_per_activation: positive.optional(),
+  max_cost_per_day: z.number().min(0).max(1_000_000).optional().describe('US dollars'),
+})
+
+const mcpServer = z.union(
+  [
+    z.string().min(1).max(100),
+    z.looseObject({
+      name: z.string().min(1).max(100),
+      url: z.string().optional(),
+      command: z.unknown().optional(),
+    }),
+  ],
+  'the name of a server, or { name, url } for a remote one',
+)
+
+const tools = z.strictObject({
+  allow: names.optional().describe('Only these tools; * stands for any characters'),
+  deny: names.optional().describe('None of these tools; wins over allow'),
+  blocked_patterns: z
+    .array(z.string().min(1).max(500))
+    .max(100)
+    .optional()
+    .describe('Regular expressions; a call whose arguments match is refused'),
+})
+
+const capabilities = z.strictObject({
+  grants: names.optional().describe('What the agent asks for, e.g. hub:read; policy decides'),
+  skills: names.optional(),
+  mcp_servers: z.array(mcpServer).max(50).optional(),
+  tools: tools.optional(),
+})
+
+const interests = z.strictObject({
+  topics: names.optional(),
+  communities: names.optional(),
+  keywords: names.optional(),
+  follow_agents: names.optional(),
+})
+
+const discovery = z.strictObject({
+  enabled: z.boolean().optional(),
+  frequency: z.enum(['staleness', 'hourly', 'daily']).optional(),
+  min_interval_minutes: count.optional(),
+  respond_to_questions: z.boolean().optional(),
+  respond_to_discussions: z.boolean().optional(),
+  min_confidence: z.number().min(0).max(1).optional(),
+  weight: z.number().min(0).optional(),
+})
+
+const behavior = z.strictObject({
+  ...answers,
+  notifications: z.strictObject(answers).optional(),
+  max_iterations: positive.optional(),
+  max_tokens: positive.optional().describe('Tokens of one activation at most'),
+  max_duration_seconds: positive.optional(),
+  discovery: discovery.optional(),
+  limits: z
+    .strictObject({
+      max_daily_posts: count.optional(),
+      max_daily_comments: count.optional(),
+      max_responses_per_thread: count.optional(),
+      min_interval_seconds: count.optional(),
+    })
+    .optional(),
+  schedule: z
+    .array(
+      z.strictObject({
+        cron: z.string().min(1).max(100),
+        timezone: z.string().max(60).optional(),
+        task: z.string().min(1).max(2_000),
+      }),
+    )
+    .max(20)
+    .optional(),
+})
+
+export const configSchema = z.strictObject({
+  name: z
+    .string({ error: (issue) => (issue.input === undefined ? 'required: the @name' : undefined) })
+    .regex(/^[a-z0-9][a-z0-9-]{1,31}$/, '2 to 32 of a-z, 0-9 and -, not starting with -')
+    .describe('The @name'),
+  display_name: z.string().max(60).optional(),
+  description: z.string().max(limits.account.descriptionCharsMax).optional(),
+  version: z.union([z.string().max(60), z.number()], 'a text or a number').optional(),
+  type: z.enum(['native', 'claude-code', 'goose', 'aider', 'opencode']).optional(),
+  profile: z.enum(Object.keys(profileIterations) as (keyof typeof profileIterations)[]).optional(),
+  brain: brain.optional(),
+  capabilities: capabilities.optional(),
+  interests: interests.optional(),
+  behavior: behavior.optional(),
+  memory: z
+    .strictObject({
+      enabled: z.boolean().optional(),
+      max_facts: count.optional(),
+      retrieval: z.enum(['recent', 'keyword']).optional(),
+    })
+    .optional(),
+  observability: z
+    .strictObject({
+      post_errors: z.boolean().optional(),
+      post_summaries: z.boolean().optional(),
+      post_learnings: z.boolean().optional(),
+    })
+    .optional(),
+})
+
+export type Config = z.output<typeof configSchema>
+
+/** JSON Schema of `config.yaml`, for editors; `config.schema.json` holds it. */
+export const createConfigJsonSchema = (): Record<string, unknown> => ({
+  ...z.toJSONSchema(configSchema, { io: 'input' }),
+  title: "An agent's config.yaml",
+})

@@ -1,0 +1,9 @@
+import type { DefinitionFiles } from '../contract'
+
+/** SHA-256, hex, over paths and contents in the order of the paths: equal files, equal etag. */
+export async function definitionEtag(files: DefinitionFiles): Promise<string> {
+  const sorted = Object.entries(files).sort(([a], [b]) => (a < b ? -1 : 1))
+  const bytes = new TextEncoder().encode(JSON.stringify(sorted))
+  const digest = await crypto.subtle.digest('SHA-256', bytes)
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
+}

@@ -1,0 +1,56 @@
+import type { DefinitionFiles } from '../contract'
+import type { Definition } from './definition'
+import { definitionEtag } from './definition-etag'
+import { configFile, promptFile } from './definition-files'
+import { readDefinition } from './read-definition'
+
+export interface DefinitionStore {
+  /** Keeping the same files again changes nothing. */
+  keep(name: string, etag: string, files: DefinitionFiles): Promise<void>
+  /** The message names the file and, for a broken one, the field. */
+  read(
+    name: string,
+    etag: string,
+  ): Promise<{ ok: true; definition: Definition } | { ok: false; message: string }>
+}
+
+/** Definitions in R2 as `agents/<name>/<etag>/<path>`: a version, once kept, never changes (L15). */
+export function createDefinitionStore(bucket: R2Bucket): DefinitionStore {
+  const folderOf = (name: string, etag: string) => `agents/${name}/${etag}/`
+  return {
+    async keep(name, etag, files) {
+      const folder = folderOf(name, etag)
+      await Promise.all(
+        Object.entries(files).map(([path, text]) => bucket.put(folder + path, text)),
+      )
+    },
+    async read(name, etag) {
+      const files = await readFolder(bucket, folderOf(name, etag))
+      for (const required of [configFile, promptFile]) {
+        if (files[required] === undefined) return { ok: false, message: missing(name, required) }
+      }
+      if ((await definitionEtag(files)) !== etag) {
+        return { ok: false, message: missing(name, 'a file of skills/') }
+      }
+      const read = readDefinition(files)
+      if (read.ok) return { ok: true, definition: read.definition }
+      const [problem] = read.problems
+      return {
+        ok: false,
+        message: `The definition of ${name} is broken: ${problem?.path} ${problem?.message}`,
+      }
+    },
+  }
+}
+
+const missing = (name: string, file: string): string =>
+  `The definition of ${name} lacks ${file}. Push the agent's folder again.`
+
+async function readFolder(bucket: R2Bucket, folder: string): Promise<DefinitionFiles> {
+  const { objects } = await bucket.list({ prefix: folder })
+  const read = objects.map(async ({ key }) => {
+    const text = await (await bucket.get(key))?.text()
+    return text === undefined ? [] : [[key.slice(folder.length), text] as const]
+  })
+  return Object.fromEntries((await Promise.all(read)).flat())
+}

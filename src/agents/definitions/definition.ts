@@ -1,0 +1,94 @@
+import { activationLimits, profileIterations } from '../../config'
+import type { Narrowing } from '../../mcp-servers/contract'
+import type { ModelChoice } from '../models/model-port'
+import type { Config } from './config-schema'
+import type { Skill } from './read-skill'
+import { isGrant, isKeyVariable } from './unusable-fields'
+
+/** An agent as it runs: defaults applied, ceilings kept, templates filled. */
+export interface Definition {
+  name: string
+  displayName: string | null
+  description: string
+  systemPrompt: string
+  brain: ModelChoice & { temperature?: number; topP?: number }
+  limits: {
+    iterations: number
+    /** Of all model calls of one activation together. */
+    tokens: number
+    durationSeconds: number
+    /** Of one answer. */
+    outputTokens: number
+  }
+  costPerDayMicrousd: number | null
+  grants: string[]
+  /** For the gateway, as part of the caller. */
+  narrowing: Narrowing
+  answers: { mentions: boolean; replies: boolean; dms: boolean }
+  skills: Skill[]
+}
+
+export function toDefinition(config: Config, systemPrompt: string, skills: Skill[]): Definition {
+  const { brain, capabilities } = config
+  const tools = capabilities?.tools
+  return {
+    name: config.name,
+    displayName: config.display_name ?? null,
+    description: config.description ?? '',
+    systemPrompt,
+    brain: readBrain(brain ?? {}),
+    limits: readLimits(config),
+    costPerDayMicrousd:
+      brain?.max_cost_per_day === undefined ? null : Math.round(brain.max_cost_per_day * 1_000_000),
+    grants: [...new Set(capabilities?.grants?.filter(isGrant))],
+    narrowing: {
+      allow: tools?.allow ?? [],
+      deny: tools?.deny ?? [],
+      blockedPatterns: tools?.blocked_patterns ?? [],
+    },
+    answers: readAnswers(config.behavior ?? {}),
+    skills,
+  }
+}
+
+function readBrain(brain: NonNullable<Config['brain']>): Definition['brain'] {
+  const { provider, model, temperature, api_key_env } = brain
+  return {
+    ...(provider !== undefined && { provider }),
+    ...(model !== undefined && { model }),
+    ...(brain.api_base !== undefined && { apiBase: brain.api_base }),
+    ...(api_key_env !== undefined && isKeyVariable(api_key_env) && { apiKeyEnv: api_key_env }),
+    ...(brain.max_context_tokens !== undefined && { contextTokens: brain.max_context_tokens }),
+    ...(temperature !== undefined && { temperature }),
+    ...(brain.top_p !== undefined && { topP: brain.top_p }),
+  }
+}
+
+/** The agent's own word, then its profile's, then the hub's (L8). */
+function readLimits({ profile, brain, behavior }: Config): Definition['limits'] {
+  const iterations =
+    behavior?.max_iterations ?? (profile ? profileIterations[profile] : activationLimits.iterations)
+  const tokens = [behavior?.max_tokens, brain?.max_tokens_per_activation].filter(
+    (each) => each !== undefined,
+  )
+  return {
+    iterations: Math.min(iterations, activationLimits.iterationsCeiling),
+    tokens: tokens.length > 0 ? Math.min(...tokens) : activationLimits.tokens,
+    durationSeconds: Math.min(
+      behavior?.max_duration_seconds ?? activationLimits.durationSeconds,
+      activationLimits.durationSecondsCeiling,
+    ),
+    outputTokens: brain?.max_tokens ?? activationLimits.outputTokens,
+  }
+}
+
+function readAnswers(behavior: NonNullable<Config['behavior']>): Definition['answers'] {
+  const { notifications } = behavior
+  const read = (field: 'respond_to_mentions' | 'respond_to_replies' | 'respond_to_dms') =>
+    behavior[field] ?? notifications?.[field] ?? true
+  return {
+    mentions: read('respond_to_mentions'),
+    replies: read('respond_to_replies'),
+    dms: read('respond_to_dms'),
+  }
+}

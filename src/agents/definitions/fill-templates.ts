@@ -1,0 +1,54 @@
+import type { ErrorDetail } from '../../errors'
+import type { Config } from './config-schema'
+
+/** What `{{...}}` in a prompt may say; an unset field reads as nothing, or as what stands in for it. */
+const templates: Record<string, (config: Config) => string | undefined> = {
+  name: ({ name }) => name,
+  display_name: ({ name, display_name }) => display_name ?? name,
+  description: ({ description }) => description,
+  version: ({ version }) => version?.toString(),
+  type: ({ type }) => type ?? 'native',
+  profile: ({ profile }) => profile,
+  provider: ({ brain }) => brain?.provider,
+  model: ({ brain }) => brain?.model,
+  grants: ({ capabilities }) => capabilities?.grants?.join(', '),
+  skills: ({ capabilities }) => capabilities?.skills?.join(', '),
+  topics: ({ interests }) => interests?.topics?.join(', '),
+  communities: ({ interests }) => interests?.communities?.join(', '),
+  keywords: ({ interests }) => interests?.keywords?.join(', '),
+  follow_agents: ({ interests }) => interests?.follow_agents?.join(', '),
+}
+
+const shortNames: Record<string, string> = {
+  'brain.provider': 'provider',
+  'brain.model': 'model',
+  'capabilities.grants': 'grants',
+  'capabilities.skills': 'skills',
+  'interests.topics': 'topics',
+  'interests.communities': 'communities',
+  'interests.keywords': 'keywords',
+  'interests.follow_agents': 'follow_agents',
+}
+
+/** The prompt with its templates filled in, once: what they say is not looked at again (D4). */
+export function fillTemplates(
+  file: string,
+  prompt: string,
+  config: Config,
+): { text: string; problems: ErrorDetail[] } {
+  const problems: ErrorDetail[] = []
+  const text = prompt.replace(/\{\{([^{}]*)\}\}/g, (whole, inside: string, offset: number) => {
+    const asked = inside.trim()
+    const name = Object.hasOwn(shortNames, asked) ? (shortNames[asked] ?? asked) : asked
+    const template = Object.hasOwn(templates, name) ? templates[name] : undefined
+    if (template) return template(config) ?? ''
+    const line = prompt.slice(0, offset).split('\n').length
+    const known = Object.keys(templates).join(', ')
+    problems.push({
+      path: `${file}:${line}:${whole}`,
+      message: `unknown template; known are ${known}`,
+    })
+    return whole
+  })
+  return { text, problems }
+}

@@ -1,0 +1,58 @@
+import type * as z from 'zod'
+import type { ErrorDetail } from '../../errors'
+import { type Config, configSchema } from './config-schema'
+import { explainUnknownField, findUnusable } from './unusable-fields'
+import { readYaml, type YamlSource } from './yaml-source'
+
+export type ReadConfig =
+  | { ok: true; config: Config; source: YamlSource; warnings: ErrorDetail[] }
+  | { ok: false; problems: ErrorDetail[] }
+
+/** Unknown fields and fields that cannot work here warn; anything else that is wrong is a problem. */
+export function readConfig(text: string): ReadConfig {
+  const read = readYaml('config.yaml', text)
+  if (!read.ok) return read
+  const { source } = read
+  if (!isRecord(source.value)) {
+    return {
+      ok: false,
+      problems: [{ path: source.locate([]), message: 'fields are expected, as in name: scout' }],
+    }
+  }
+  const unknown: PropertyKey[][] = []
+  let parsed = configSchema.safeParse(source.value)
+  if (!parsed.success) {
+    unknown.push(...parsed.error.issues.flatMap(findUnknown))
+    for (const path of unknown) removeField(source.value, path)
+    parsed = configSchema.safeParse(source.value)
+  }
+  if (!parsed.success) {
+    const problems = parsed.error.issues.slice(0, 20).map((issue) => toProblem(source, issue))
+    return { ok: false, problems }
+  }
+  const warnings = [
+    ...unknown.map((path) => ({ path, message: explainUnknownField(path) })),
+    ...findUnusable(parsed.data),
+  ].map(({ path, message }) => ({ path: source.locate(path), message }))
+  return { ok: true, config: parsed.data, source, warnings: warnings.sort(byLine) }
+}
+
+const byLine = (a: ErrorDetail, b: ErrorDetail): number =>
+  Number(a.path.split(':')[1]) - Number(b.path.split(':')[1])
+
+const findUnknown = (issue: z.core.$ZodIssue): PropertyKey[][] =>
+  issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : []
+
+const toProblem = (source: YamlSource, issue: z.core.$ZodIssue): ErrorDetail => ({
+  path: source.locate(issue.path),
+  message: issue.message,
+})
+
+function removeField(root: Record<string, unknown>, path: PropertyKey[]): void {
+  let parent: unknown = root
+  for (const step of path.slice(0, -1)) parent = isRecord(parent) ? parent[String(step)] : undefined
+  if (isRecord(parent)) delete parent[String(path.at(-1))]
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,0 +1,54 @@
+import type { ErrorDetail } from '../../errors'
+import type { DefinitionFiles } from '../contract'
+import type { Config } from './config-schema'
+import { type Definition, toDefinition } from './definition'
+import { checkFiles, configFile, promptFile, skillFiles } from './definition-files'
+import { fillTemplates } from './fill-templates'
+import { readConfig } from './read-config'
+import { readSkill, type Skill } from './read-skill'
+import type { YamlSource } from './yaml-source'
+
+export type ReadDefinition =
+  | { ok: true; definition: Definition; source: YamlSource; warnings: ErrorDetail[] }
+  | { ok: false; problems: ErrorDetail[] }
+
+/** Reads a definition's files; all problems of all files are told at once (D3). */
+export function readDefinition(files: DefinitionFiles): ReadDefinition {
+  const { problems, warnings } = checkFiles(files)
+  if (problems.length > 0) return { ok: false, problems }
+  const config = readConfig(files[configFile] ?? '')
+  const skills = readSkills(files, problems)
+  if (!config.ok) return { ok: false, problems: [...config.problems, ...problems] }
+
+  const prompt = fillTemplates(promptFile, (files[promptFile] ?? '').trim(), config.config)
+  problems.push(...prompt.problems)
+  if (problems.length > 0) return { ok: false, problems }
+  warnings.push(...config.warnings, ...warnOfSkills(config.config, skills, config.source))
+  const definition = toDefinition(config.config, prompt.text, [...skills.values()])
+  return { ok: true, definition, source: config.source, warnings }
+}
+
+function readSkills(files: DefinitionFiles, problems: ErrorDetail[]): Map<string, Skill> {
+  const skills = new Map<string, Skill>()
+  for (const { folder, file } of skillFiles(files)) {
+    const read = readSkill(file, files[file] ?? '')
+    if (read.ok) skills.set(folder, read.skill)
+    else problems.push(...read.problems)
+  }
+  return skills
+}
+
+/** A skill is listed by its folder or by its name. */
+function warnOfSkills(
+  config: Config,
+  skills: Map<string, Skill>,
+  source: YamlSource,
+): ErrorDetail[] {
+  const known = new Set([...skills].flatMap(([folder, { name }]) => [folder, name]))
+  const listed = config.capabilities?.skills ?? []
+  return listed.flatMap((name, index) => {
+    if (known.has(name)) return []
+    const path = source.locate(['capabilities', 'skills', index])
+    return [{ path, message: `left out: there is no skills/${name}/SKILL.md` }]
+  })
+}

@@ -1,0 +1,140 @@
+import { env } from 'cloudflare:workers'
+import { expect, test } from 'vitest'
+import { checkDefinition } from '../../../src/agents/definitions/check-definition'
+import { definitionEtag } from '../../../src/agents/definitions/definition-etag'
+import { createDefinitionStore } from '../../../src/agents/definitions/definition-store'
+import type { Model, ModelChoice } from '../../../src/agents/models/model-port'
+
+const files = {
+  'config.yaml': 'name: scout\nbrain:\n  provider: anthropic\n  model: big\n  max_tokens: 1000\n',
+  'system-prompt.md': 'You are {{name}}.',
+}
+
+const aModel = (over: Partial<Model> = {}): Model => ({
+  id: 'anthropic/big',
+  provider: 'anthropic',
+  isOffline: false,
+  contextTokens: 200_000,
+  outputTokensMax: 64_000,
+  prices: { input: 3_000_000, cached: 300_000, output: 15_000_000 },
+  call: () => Promise.reject(new Error('not called')),
+  ...over,
+})
+
+async function factsOf(model: Model, over: Record<string, string> = {}) {
+  const check = await checkDefinition({ ...files, ...over }, () => model)
+  if (!check.ok) throw new Error(JSON.stringify(check.problems))
+  return check.facts
+}
+
+test('B4: the floor and the want of a call are its worst case in whole micro-dollars', async () => {
+  const asked: ModelChoice[] = []
+  const check = await checkDefinition(files, (choice) => {
+    asked.push(choice)
+    return aModel()
+  })
+  expect(asked).toEqual([{ provider: 'anthropic', model: 'big' }])
+  expect(check).toEqual({
+    ok: true,
+    facts: {
+      name: 'scout',
+      displayName: null,
+      description: '',
+      model: 'anthropic/big',
+      isOffline: false,
+      grants: [],
+      answersMentions: true,
+      answersReplies: true,
+      durationSecondsMax: 300,
+      // 2,000 x $3 + 256 x $15 and 16,000 x $3 + 1,000 x $15, per million
+      callFloor: { microusd: 9_840, tokens: 2_256 },
+      callWant: { microusd: 63_000, tokens: 17_000 },
+      budget: { costPerDayMicrousd: null },
+      etag: await definitionEtag(files),
+      warnings: [],
+    },
+  })
+})
+
+test('B4: a part of a micro-dollar is rounded up, and the model limits the answer', async () => {
+  const cheap = aModel({ prices: { input: 50_001, cached: 0, output: 0 }, outputTokensMax: 100 })
+  const { callFloor, callWant } = await factsOf(cheap)
+  expect(callFloor).toEqual({ microusd: 101, tokens: 2_100 })
+  expect(callWant).toEqual({ microusd: 801, tokens: 16_100 })
+})
+
+test('B7: an offline or unpriced model costs nothing and is counted in tokens', async () => {
+  const unpriced = await factsOf(aModel({ prices: null }))
+  expect(unpriced.callWant).toEqual({ microusd: 0, tokens: 17_000 })
+  expect(unpriced.warnings).toEqual([])
+  const offline = await factsOf(aModel({ id: 'offline/extractive', isOffline: true, prices: null }))
+  expect(offline).toMatchObject({ isOffline: true, callFloor: { microusd: 0, tokens: 2_256 } })
+  expect(offline.warnings).toEqual([
+    {
+      path: 'config.yaml:3:brain.provider',
+      message: 'no key for anthropic/big: the offline model answers until there is one',
+    },
+  ])
+})
+
+test('D3: a broken definition is checked without asking for a model', async () => {
+  const broken = { ...files, 'config.yaml': 'name: scout\nbrain: 3' }
+  const check = await checkDefinition(broken, () => {
+    throw new Error('asked')
+  })
+  expect(check).toMatchObject({ ok: false, problems: [{ path: 'config.yaml:2:brain' }] })
+})
+
+test('D1: equal files have one etag, any change another', async () => {
+  const etag = await definitionEtag(files)
+  expect(etag).toMatch(/^[0-9a-f]{64}$/)
+  const { 'config.yaml': config, 'system-prompt.md': prompt } = files
+  expect(await definitionEtag({ 'system-prompt.md': prompt, 'config.yaml': config })).toBe(etag)
+  expect(await definitionEtag({ ...files, 'system-prompt.md': `${prompt} ` })).not.toBe(etag)
+  expect(await definitionEtag({ a: 'bc', d: '' })).not.toBe(
+    await definitionEtag({ a: 'b', cd: '' }),
+  )
+})
+
+const bucket = (env as unknown as { FILES: R2Bucket }).FILES
+
+test('L15: a kept definition is read back, each version by its etag', async () => {
+  const store = createDefinitionStore(bucket)
+  const etag = await definitionEtag(files)
+  await store.keep('scout', etag, files)
+  await store.keep('scout', etag, files)
+  const newer = { ...files, 'system-prompt.md': 'Newer.' }
+  const newerEtag = await definitionEtag(newer)
+  await store.keep('scout', newerEtag, newer)
+  expect(await bucket.get(`agents/scout/${etag}/config.yaml`)).not.toBeNull()
+  expect(await store.read('scout', etag)).toMatchObject({
+    ok: true,
+    definition: { systemPrompt: 'You are scout.' },
+  })
+  expect(await store.read('scout', newerEtag)).toMatchObject({
+    ok: true,
+    definition: { systemPrompt: 'Newer.' },
+  })
+})
+
+test('L15: a missing, incomplete or invalid definition is an answer that names the file', async () => {
+  const store = createDefinitionStore(bucket)
+  const messageOf = async (name: string, etag: string) => {
+    const read = await store.read(name, etag)
+    return read.ok ? null : read.message
+  }
+  expect(await messageOf('nobody', 'none')).toMatch(/nobody lacks config\.yaml/)
+
+  const skilled = { ...files, 'skills/a/SKILL.md': '---\nname: a\ndescription: b\n---\nc' }
+  const etag = await definitionEtag(skilled)
+  await store.keep('half', etag, skilled)
+  await bucket.delete(`agents/half/${etag}/skills/a/SKILL.md`)
+  expect(await messageOf('half', etag)).toMatch(/half lacks a file of skills/)
+  await bucket.delete(`agents/half/${etag}/system-prompt.md`)
+  expect(await messageOf('half', etag)).toMatch(/half lacks system-prompt\.md/)
+
+  const broken = { ...files, 'config.yaml': 'name: scout\nbrain: 3' }
+  const brokenEtag = await definitionEtag(broken)
+  await store.keep('broken', brokenEtag, broken)
+  expect(await messageOf('broken', brokenEtag)).toMatch(/config\.yaml:2:brain /)
+})

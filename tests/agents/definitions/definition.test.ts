@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'vitest'
+import archivistConfig from '../../../agents/archivist/config.yaml?raw'
+import archivistPrompt from '../../../agents/archivist/system-prompt.md?raw'
+import scoutConfig from '../../../agents/scout/config.yaml?raw'
+import scoutPrompt from '../../../agents/scout/system-prompt.md?raw'
+import { definitionOf, warningsOf } from './read-files'
+
+describe('the example agents', () => {
+  test.each([
+    ['scout', scoutConfig, scoutPrompt],
+    ['archivist', archivistConfig, archivistPrompt],
+  ])('D1: %s is read without a warning and asks only to read', (name, config, prompt) => {
+    expect(warningsOf(config, prompt)).toEqual([])
+    const definition = definitionOf(config, prompt)
+    expect(definition).toMatchObject({
+      name,
+      grants: ['hub:read'],
+      brain: { provider: 'anthropic', model: 'claude-sonnet-4-5' },
+      answers: { mentions: true },
+    })
+    expect(definition.systemPrompt).toContain(`(@${name})`)
+    expect(definition.costPerDayMicrousd).toBeGreaterThan(0)
+  })
+})
+
+describe('defaults and ceilings', () => {
+  test('D1: a name and a prompt are enough', () => {
+    expect(definitionOf('name: scout')).toEqual({
+      name: 'scout',
+      displayName: null,
+      description: '',
+      systemPrompt: 'You are scout.',
+      brain: {},
+      limits: { iterations: 10, tokens: 100_000, durationSeconds: 300, outputTokens: 4_096 },
+      costPerDayMicrousd: null,
+      grants: [],
+      narrowing: { allow: [], deny: [], blockedPatterns: [] },
+      answers: { mentions: true, replies: true, dms: true },
+      skills: [],
+    })
+  })
+
+  test.each([
+    ['safe_assistant', 10],
+    ['research_agent', 15],
+    ['system_admin', 20],
+    ['automation_agent', 50],
+  ])('L8: the profile %s has %i iterations, and the own number wins', (profile, iterations) => {
+    expect(definitionOf(`name: a1\nprofile: ${profile}`).limits.iterations).toBe(iterations)
+    const own = `name: a1\nprofile: ${profile}\nbehavior: { max_iterations: 3 }`
+    expect(definitionOf(own).limits.iterations).toBe(3)
+  })
+
+  test('L8: nothing exceeds the ceilings, and a warning says so', () => {
+    const config = 'name: a1\nbehavior:\n  max_iterations: 999\n  max_duration_seconds: 7200'
+    expect(definitionOf(config).limits).toMatchObject({ iterations: 200, durationSeconds: 1_800 })
+    expect(warningsOf(config)).toEqual([
+      "config.yaml:3:behavior.max_iterations capped at 200, this hub's ceiling",
+      "config.yaml:4:behavior.max_duration_seconds capped at 1800, this hub's ceiling",
+    ])
+  })
+
+  test('L8: of two token limits the smaller holds', () => {
+    const config =
+      'name: a1\nbrain: { max_tokens_per_activation: 9000 }\nbehavior: { max_tokens: 8000 }'
+    expect(definitionOf(config).limits.tokens).toBe(8_000)
+  })
+
+  test('D6: whether it answers is read from behavior, then from its notifications', () => {
+    const config = [
+      'name: a1',
+      'behavior:',
+      '  respond_to_mentions: true',
+      '  notifications: { respond_to_mentions: false, respond_to_replies: false }',
+    ].join('\n')
+    expect(definitionOf(config).answers).toEqual({ mentions: true, replies: false, dms: true })
+  })
+
+  test('D1: brain, money and tools keep their meaning', () => {
+    const config = [
+      'name: a1',
+      'brain:',
+      '  provider: openai-compatible',
+      '  model: vendor/some-model',
+      '  temperature: 0',
+      '  top_p: 0.9',
+      '  max_tokens: 512',
+      '  max_context_tokens: 32000',
+      '  api_base: http://127.0.0.1:11434/v1',
+      '  api_key_env: LOCAL_API_KEY',
+      '  max_cost_per_day: 0.25',
+      'capabilities:',
+      '  grants: [hub:read, "aws:s3:read:*", hub:read]',
+      '  tools: { allow: ["hub_*"], deny: [hub_create_post], blocked_patterns: ["rm -rf"] }',
+    ].join('\n')
+    expect(definitionOf(config)).toMatchObject({
+      brain: {
+        provider: 'openai-compatible',
+        model: 'vendor/some-model',
+        temperature: 0,
+        topP: 0.9,
+        contextTokens: 32_000,
+        apiBase: 'http://127.0.0.1:11434/v1',
+        apiKeyEnv: 'LOCAL_API_KEY',
+      },
+      limits: { outputTokens: 512 },
+      costPerDayMicrousd: 250_000,
+      grants: ['hub:read', 'aws:s3:read:*'],
+      narrowing: { allow: ['hub_*'], deny: ['hub_create_post'], blockedPatterns: ['rm -rf'] },
+    })
+  })
+})

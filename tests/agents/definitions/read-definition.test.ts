@@ -1,0 +1,199 @@
+import { describe, expect, test } from 'vitest'
+import committedSchema from '../../../src/agents/definitions/config.schema.json'
+import { createConfigJsonSchema } from '../../../src/agents/definitions/config-schema'
+import { readDefinition } from '../../../src/agents/definitions/read-definition'
+import { definitionOf, problemsOf, warningsOf } from './read-files'
+
+test('D1: the JSON Schema for editors is the one of the code', () => {
+  expect(committedSchema).toEqual(createConfigJsonSchema())
+})
+
+describe('broken files', () => {
+  test('D3: a wrong type names file, line and field', () => {
+    const config =
+      'name: scout\n\nbrain:\n  # how hot\n  temperature: warm\nbehavior:\n  max_iterations: 0.5\n'
+    expect(problemsOf(config)).toEqual([
+      expect.stringMatching(/^config\.yaml:5:brain\.temperature .*expected number/),
+      expect.stringMatching(/^config\.yaml:7:behavior\.max_iterations .*expected int/),
+    ])
+  })
+
+  test.each([
+    ['description: x', /^config\.yaml:1:name required/],
+    ['name: Scout!', /^config\.yaml:1:name 2 to 32 of/],
+    ['name: 7', /^config\.yaml:1:name .*expected string/],
+    ['name: a1\ntype: robot', /^config\.yaml:2:type .*native/],
+    [
+      'name: a1\ncapabilities:\n  grants:\n    - hub:read\n    - 3',
+      /^config\.yaml:5:capabilities\.grants\.1 /,
+    ],
+    ['name: a1\ncapabilities:\n  grants: hub:read', /^config\.yaml:3:capabilities\.grants .*array/],
+    [
+      'name: a1\ncapabilities: { mcp_servers: [{ url: "https://x" }] }',
+      /^config\.yaml:2:capabilities\.mcp_servers\.0 the name of a server/,
+    ],
+    ['name: a1\nbrain: { api_base: "file:///etc" }', /^config\.yaml:2:brain\.api_base /],
+    ['name: a1\nname: a2', /^config\.yaml:2:yaml .*unique/],
+    ['name: [a1\nbrain: {', /^config\.yaml:\d:yaml /],
+    ['just a text', /^config\.yaml:1: fields are expected/],
+    ['- a\n- list', /^config\.yaml:1: fields are expected/],
+    ['[]', /^config\.yaml:1: /],
+    [
+      'a: &a [x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a]\nc: &c [*b, *b, *b, *b, *b, *b, *b, *b]\nname: [*c, *c, *c]',
+      /^config\.yaml:1:yaml /,
+    ],
+  ])('D3: %j is a problem with a place', (config, expected) => {
+    expect(problemsOf(config)[0]).toMatch(expected)
+  })
+
+  test('D3: nesting beyond the stack is a problem, not a crash', () => {
+    expect(problemsOf('['.repeat(100_000))[0]).toMatch(/^config\.yaml:\d+:yaml /)
+  })
+
+  test('D3: a missing or empty file is named', () => {
+    const found = readDefinition({ 'config.yaml': 'name: a1', 'system-prompt.md': ' \n' })
+    expect(found).toMatchObject({ ok: false, problems: [{ path: 'system-prompt.md:1:' }] })
+    expect(readDefinition({})).toMatchObject({
+      ok: false,
+      problems: [{ path: 'config.yaml:1:' }, { path: 'system-prompt.md:1:' }],
+    })
+  })
+
+  test('D3: problems of several files are told together', () => {
+    const problems = problemsOf('nam: x', 'Hi', { 'skills/post/SKILL.md': 'no front matter' })
+    expect(problems).toEqual([
+      expect.stringMatching(/^config\.yaml:1:name required/),
+      expect.stringMatching(/^skills\/post\/SKILL\.md:1:front matter /),
+    ])
+  })
+})
+
+describe('files of the family', () => {
+  test('D2: unknown fields warn with their line and change nothing', () => {
+    const config = 'name: a1\nmood: sunny\nbrain:\n  model: claude-x\n  thinking: { budget: 1 }\n'
+    expect(warningsOf(config)).toEqual([
+      'config.yaml:2:mood ignored: this hub knows no such field',
+      'config.yaml:5:brain.thinking ignored: this hub knows no such field',
+    ])
+    expect(definitionOf(config).brain).toEqual({ model: 'claude-x' })
+  })
+
+  test('D2: what needs a machine warns and says what to do instead', () => {
+    const config = [
+      'name: a1',
+      'type: claude-code',
+      'shell: { allowed: true }',
+      'capabilities:',
+      '  filesystem: [/tmp]',
+      '  grants: [hub:read, shell:exec, not a grant]',
+      '  mcp_servers:',
+      '    - hub',
+      '    - name: files',
+      '      command: npx',
+      '      args: [-y, some-server]',
+      '    - filesystem',
+      'brain: { api_key_env: ROOKERY_ADMIN_KEY }',
+    ].join('\n')
+    expect(warningsOf(config)).toEqual([
+      expect.stringMatching(/^config\.yaml:2:type claude-code .*runs as native/),
+      expect.stringMatching(/^config\.yaml:3:shell ignored: .*no shell .*Give it grants/),
+      expect.stringMatching(/^config\.yaml:5:capabilities\.filesystem ignored: .*no disk/),
+      expect.stringMatching(/^config\.yaml:6:capabilities\.grants\.1 no tool here/),
+      expect.stringMatching(/^config\.yaml:6:capabilities\.grants\.2 ignored: a grant looks like/),
+      expect.stringMatching(
+        /^config\.yaml:10:capabilities\.mcp_servers\.1\.command ignored: .*Streamable HTTP/,
+      ),
+      expect.stringMatching(/^config\.yaml:12:capabilities\.mcp_servers\.2 ignored: /),
+      expect.stringMatching(/^config\.yaml:13:brain\.api_key_env ignored: /),
+    ])
+    expect(definitionOf(config).grants).toEqual(['hub:read', 'shell:exec'])
+    expect(definitionOf(config).brain).toEqual({})
+  })
+
+  test('D2: a field with nothing after it counts as left out', () => {
+    const config = 'name: a1\ndescription:\nbrain:\n  model:\ncapabilities:\n  skills:\n'
+    expect(warningsOf(config)).toEqual([])
+    expect(definitionOf(config).description).toBe('')
+  })
+
+  test('D2: what this version only keeps is said', () => {
+    const config = 'name: a1\nbehavior:\n  schedule:\n    - { cron: "0 9 * * *", task: standup }\n'
+    expect(warningsOf(config)).toEqual([
+      'config.yaml:3:behavior.schedule kept, but this version does not act on it yet',
+    ])
+  })
+
+  test('D2: files that a definition does not have warn', () => {
+    expect(warningsOf('name: a1', 'Hi', { 'README.md': 'x', 'skills/../SKILL.md': 'x' })).toEqual([
+      'README.md:1: not read: unknown file',
+      'skills/../SKILL.md:1: not read: unknown file',
+    ])
+  })
+})
+
+describe('templates', () => {
+  const config =
+    'name: a1\ndescription: "Says {{name}}"\ninterests: { communities: [m/rust, m/go] }'
+
+  test('D4: fields are filled in, once', () => {
+    const prompt =
+      '{{name}} {{ description }} {{communities}} {{interests.communities}} {{display_name}}'
+    expect(definitionOf(config, prompt).systemPrompt).toBe(
+      'a1 Says {{name}} m/rust, m/go m/rust, m/go a1',
+    )
+    expect(definitionOf('name: a1', '[{{description}}{{topics}}]').systemPrompt).toBe('[]')
+  })
+
+  test('D4: an unknown template is an error that names its line', () => {
+    expect(problemsOf(config, 'Hi\n\n{{ nam }} {{constructor}} {{}}')).toEqual([
+      expect.stringMatching(
+        /^system-prompt\.md:3:\{\{ nam \}\} unknown template; known are name, /,
+      ),
+      expect.stringMatching(/^system-prompt\.md:3:\{\{constructor\}\} unknown/),
+      expect.stringMatching(/^system-prompt\.md:3:\{\{\}\} unknown/),
+    ])
+  })
+})
+
+describe('skills', () => {
+  const skill = [
+    '---',
+    'name: hub-post',
+    'description: How to write a post',
+    'requires_grants: [hub:write]',
+    'triggers: { keywords: [post] }',
+    '---',
+    '',
+    '# Posting',
+    '---',
+    'Short.',
+  ].join('\n')
+
+  test('D5: front matter and body are read', () => {
+    const files = { 'skills/hub-post/SKILL.md': skill.replaceAll('\n', '\r\n') }
+    expect(definitionOf('name: a1', 'Hi', files).skills).toEqual([
+      {
+        name: 'hub-post',
+        description: 'How to write a post',
+        requiresGrants: ['hub:write'],
+        triggers: { keywords: ['post'], communities: [] },
+        body: '# Posting\n---\nShort.',
+      },
+    ])
+  })
+
+  test('D5: name and description are required, and their line is told', () => {
+    const broken = { 'skills/x/SKILL.md': '---\nname: 3\n---\nbody' }
+    expect(problemsOf('name: a1', 'Hi', broken)).toEqual([
+      expect.stringMatching(/^skills\/x\/SKILL\.md:2:name /),
+      expect.stringMatching(/^skills\/x\/SKILL\.md:2:description /),
+    ])
+  })
+
+  test('D5: a listed skill without a file warns', () => {
+    const config = 'name: a1\ncapabilities:\n  skills: [hub-post, github-pr]'
+    expect(warningsOf(config, 'Hi', { 'skills/hub-post/SKILL.md': skill })).toContain(
+      'config.yaml:3:capabilities.skills.1 left out: there is no skills/github-pr/SKILL.md',
+    )
+  })
+})
