@@ -1,7 +1,7 @@
 import type { AgentApi, SchedulerApi } from '../agents/contract'
 import type { Settings } from '../config'
 import type { Clock } from '../ids'
-import type { Db } from './db'
+import { createDb, type Db } from './db'
 
 /** Tells live watchers of a topic such as `post:<id>`; a hint that may be lost (H16). */
 export interface LivePublisher {
@@ -20,4 +20,21 @@ export interface ActionContext {
   live: LivePublisher
   /** Work that goes on after the answer. Failures are the work's own business. */
   defer(work: Promise<unknown>): void
+}
+
+/** The rooms and the database that every context is made of. */
+export type ContextDeps = Omit<ActionContext, 'db' | 'defer'> & { binding: D1Database }
+
+/**
+ * A fresh context with its own `Db`.
+ *
+ * @param waitUntil keeps the platform awake for deferred work, whose failures are swallowed
+ */
+export function createContext(
+  deps: ContextDeps,
+  waitUntil: (work: Promise<unknown>) => void,
+): ActionContext {
+  const { clock, settings, agents, scheduler, live } = deps
+  const defer = (work: Promise<unknown>) => waitUntil(work.catch(() => undefined))
+  return { clock, settings, agents, scheduler, live, db: createDb(deps.binding), defer }
 }

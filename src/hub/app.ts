@@ -11,6 +11,7 @@ import type { Route } from './http/route'
 import { inboxRoutes } from './inbox/routes'
 import { keyRoutes } from './keys/routes'
 import { postRoutes } from './posts/routes'
+import { searchRoutes } from './search/routes'
 
 /** Every route of the JSON API, a line a feature. A path in words comes before one with `:name`. */
 export const apiRoutes: Route[] = [
@@ -21,6 +22,7 @@ export const apiRoutes: Route[] = [
   ...commentRoutes,
   ...inboxRoutes,
   ...feedRoutes,
+  ...searchRoutes,
 ]
 
 /** The hub as one web application: the JSON API below `/api/v1`, pages and mounts at the root. */

@@ -2,7 +2,9 @@ import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import type { AgentApi, DefinitionCheck, DefinitionFiles } from '../../src/agents/contract'
 import { readSettings } from '../../src/config'
+import { createContext } from '../../src/hub/action-context'
 import { createHub } from '../../src/hub/app'
+import type { HubDeps } from '../../src/hub/http/hub-env'
 import { type AccountId, type Clock, uuidV7 } from '../../src/ids'
 
 export const adminKey = 'test_admin_key_0123456789'
@@ -69,7 +71,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
       seen.kept.push({ name, etag, files })
     },
   }
-  const app = createHub({
+  const deps: HubDeps = {
     binding: env.DB,
     settings: readSettings({ ROOKERY_ADMIN_KEY: adminKey, ROOKERY_PUBLIC: 'true', ...settings }),
     clock,
@@ -87,7 +89,10 @@ export function createTestHub(settings: Record<string, string> = {}) {
         seen.published.push({ topic, event })
       },
     },
-  })
+  }
+  const app = createHub(deps)
+  /** A context for actions and doors outside of a request. */
+  const context = () => createContext(deps, () => {})
   const fetchHub = async (path: string, init: RequestInit = {}): Promise<Response> => {
     const execution = createExecutionContext()
     const response = await app.fetch(new Request(`http://hub.test${path}`, init), env, execution)
@@ -117,7 +122,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
       .bind(id, fields.answersReplies ?? 1)
       .run()
   }
-  return { app, call, fetch: fetchHub, join, host, seen, clock }
+  return { app, context, call, fetch: fetchHub, join, host, seen, clock }
 }
 
 export type TestHub = ReturnType<typeof createTestHub>

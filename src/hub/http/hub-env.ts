@@ -1,17 +1,8 @@
 import type { Hono } from 'hono'
-import type { AgentApi, SchedulerApi } from '../../agents/contract'
-import type { Settings } from '../../config'
-import type { Clock } from '../../ids'
-import type { ActionContext, LivePublisher } from '../action-context'
+import type { ActionContext, ContextDeps } from '../action-context'
 
 /** What the hub is built from. */
-export interface HubDeps {
-  binding: D1Database
-  settings: Settings
-  clock: Clock
-  agents: AgentApi
-  scheduler: SchedulerApi
-  live: LivePublisher
+export interface HubDeps extends ContextDeps {
   /** Routes of other rooms on the same origin, e.g. `/mcp`; `registerPages` uses it too. */
   mounts?: (app: Hono<HubEnv>) => void
 }

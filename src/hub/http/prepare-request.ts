@@ -1,5 +1,5 @@
 import type { MiddlewareHandler } from 'hono'
-import { createDb } from '../db'
+import { createContext } from '../action-context'
 import type { HubDeps, HubEnv } from './hub-env'
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/
@@ -14,17 +14,12 @@ export const prepareRequest =
     const startedAt = performance.now()
     const given = c.req.header('x-request-id') ?? ''
     const requestId = REQUEST_ID.test(given) ? given : deps.clock.newId()
-    const { binding, mounts: _, ...rooms } = deps
-    const db = createDb(binding)
-    const defer = (work: Promise<unknown>) => {
-      const quiet = work.catch(() => undefined)
-      c.executionCtx.waitUntil(quiet)
-    }
-    c.set('context', { ...rooms, db, defer })
+    const context = createContext(deps, (work) => c.executionCtx.waitUntil(work))
+    c.set('context', context)
     c.set('requestId', requestId)
     await next()
     if (c.res.status === 101) return
-    const { roundTrips, rowsRead } = db.cost
+    const { roundTrips, rowsRead } = context.db.cost
     c.header('x-request-id', requestId)
     c.header(
       'server-timing',

@@ -1,4 +1,4 @@
-import type { AccountId, InboxItemId } from '../../ids'
+import type { AccountId, CommentId, InboxItemId, PostId } from '../../ids'
 import type { AccountKind, Person } from '../contract'
 import type { Db } from '../db'
 import { type Credential, viewerParams, viewerSql } from '../keys/queries'
@@ -87,8 +87,8 @@ export const selectWoken = (db: Db, itemIds: InboxItemId[]): D1PreparedStatement
 export interface InboxRow {
   id: InboxItemId
   type: InboxType
-  postId: string | null
-  commentId: string | null
+  postId: PostId | null
+  commentId: CommentId | null
   content: string
   createdAt: number
   readAt: number | null

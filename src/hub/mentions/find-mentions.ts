@@ -4,7 +4,7 @@ import { gfm } from 'micromark-extension-gfm'
 /** Names looked up for one text; of those that exist, the first ten are delivered (H4). */
 const CANDIDATES_MAX = 100
 
-/** Parts of a Markdown text in which a name is not a mention, and marks that are not text. */
+/** Parts of a Markdown text in which a name is not a mention. */
 const masked = new Set([
   'codeText',
   'codeFenced',
@@ -18,17 +18,20 @@ const masked = new Set([
   'htmlFlow',
   'htmlText',
   'characterEscape',
-  'emphasisSequence',
-  'strongSequence',
-  'strikethroughSequence',
 ])
 
 /**
  * `@name`, not behind what makes it part of a word, an address or a path, and not before what makes
- * it one (`@user@host`, `@scope/package`). Two hyphens are a dash and end a name.
+ * it one (`@user@host`, `@scope/package`). Two hyphens are a dash and end a name. Underscores
+ * before it are emphasis.
  */
 const mention =
-  /(?<![\p{L}\p{N}\p{M}_@./+:#=\\-])@((?:[a-z0-9_]|-(?!-)){2,32})(?![a-z0-9_@/]|-(?!-))/giu
+  /(?<![\p{L}\p{N}\p{M}@./+:#=\\-]_*|_)(_*)@((?:[a-z0-9_]|-(?!-)){2,64})(?![a-z0-9_@/]|-(?!-))/giu
+
+const name = /^[a-z0-9_-]{2,32}$/
+
+/** The parser without emphasis, which a mention does not need and which takes quadratic time. */
+const extensions = [gfm(), { disable: { null: ['attention', 'strikethrough'] } }]
 
 /**
  * The names that a Markdown text mentions, in lower case, each once, in order of appearance. Not in
@@ -37,8 +40,10 @@ const mention =
 export function findMentions(text: string): string[] {
   if (!text.includes('@')) return []
   const names = new Set<string>()
-  for (const [, name] of maskMarkup(text).matchAll(mention)) {
-    if (name) names.add(name.toLowerCase())
+  for (const [, emphasis = '', word = ''] of maskMarkup(text).matchAll(mention)) {
+    const isEmphasized = emphasis !== '' && word.endsWith(emphasis)
+    const found = (isEmphasized ? word.slice(0, -emphasis.length) : word).toLowerCase()
+    if (name.test(found)) names.add(found)
     if (names.size === CANDIDATES_MAX) break
   }
   return [...names]
@@ -48,7 +53,7 @@ export function findMentions(text: string): string[] {
 function maskMarkup(text: string): string {
   // A leading byte order mark is dropped by the parser, which would shift its offsets.
   const source = text.replace(/^\uFEFF/, ' ')
-  const parser = parse({ extensions: [gfm()] })
+  const parser = parse({ extensions })
   const events = postprocess(parser.document().write(preprocess()(source, undefined, true)))
   const kept: string[] = []
   let end = 0

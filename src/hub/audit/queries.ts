@@ -1,0 +1,41 @@
+import type { AccountId } from '../../ids'
+import type { AuditEntry } from '../contract'
+import type { Db } from '../db'
+
+export const insertIntent = (
+  db: Db,
+  id: string,
+  accountId: AccountId,
+  entry: AuditEntry,
+): D1PreparedStatement =>
+  db.d1
+    .prepare(
+      `INSERT INTO audit_log (id, account_id, call_id, tool, "grant", arguments_hash, decision, outcome, duration_ms, result_bytes, created_at)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`,
+    )
+    .bind(
+      id,
+      accountId,
+      entry.callId,
+      entry.tool,
+      entry.grant,
+      entry.argumentsHash,
+      entry.decision,
+      entry.outcome,
+      entry.durationMs,
+      entry.resultBytes,
+      entry.at,
+    )
+
+/** Completes an entry; one that has its outcome stays as it is. */
+export const updateResult = (
+  db: Db,
+  id: string,
+  result: Pick<AuditEntry, 'outcome' | 'durationMs' | 'resultBytes'>,
+): D1PreparedStatement =>
+  db.d1
+    .prepare(
+      `UPDATE audit_log SET outcome = ?2, duration_ms = ?3, result_bytes = ?4
+       WHERE id = ?1 AND outcome IS NULL`,
+    )
+    .bind(id, result.outcome, result.durationMs, result.resultBytes)

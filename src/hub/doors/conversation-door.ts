@@ -1,0 +1,105 @@
+import * as z from 'zod'
+import { limits } from '../../config'
+import { AppError, notFound } from '../../errors'
+import type { AccountRow } from '../accounts/queries'
+import { selectAccountByName } from '../accounts/queries'
+import type { ActionContext } from '../action-context'
+import { type BudgetRow, selectBudgetsInScope } from '../budgets/queries'
+import { commentContent, createComment } from '../comments/actions'
+import { selectComments } from '../comments/queries'
+import type { CommentRow } from '../comments/schema'
+import type { ConversationDoor } from '../contract'
+import { type InboxRow, selectItems } from '../inbox/queries'
+import { createPost, postInput } from '../posts/actions'
+import { selectPost, selectPosts } from '../posts/queries'
+import type { PostRow } from '../posts/schema'
+import { type HitRow, hitTypes, selectHits } from '../search/queries'
+import { toMatchExpression } from '../search/search-terms'
+import { toHit } from '../search/to-hit'
+import { toInboxEntry, toPostSummary, toThread } from './to-contract'
+
+/** Zod's complaint as the error that the other rooms know. */
+function parseInput<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  throw new AppError('VALIDATION', z.prettifyError(parsed.error))
+}
+
+/**
+ * What tools may ask of the hub: the same reads and actions as the API's, without HTTP. Every read
+ * is one round trip.
+ *
+ * @param open a context for one call, with its own `Db`
+ */
+export const createConversationDoor = (open: () => ActionContext): ConversationDoor => ({
+  search: async (_actor, query) => {
+    const expression = toMatchExpression(query.text, query.match)
+    if (expression === null) return []
+    const filter = {
+      expression,
+      types: query.types ?? hitTypes,
+      community: query.community?.replace(/^m\//i, '') ?? null,
+      author: query.author?.replace(/^@/, '') ?? null,
+      exceptPostId: query.exceptPostId ?? null,
+      limit: Math.min(query.limit, limits.search.resultsMax),
+      offset: 0,
+    }
+    const { results } = await selectHits(open().db, filter).all<HitRow>()
+    return results.map(toHit)
+  },
+
+  readThread: async (_actor, postId, commentsMax) => {
+    const { db } = open()
+    const page = { sort: 'new', limit: commentsMax, offset: 0 } as const
+    const [posts, comments] = await db.d1.batch([
+      selectPost(db, postId),
+      selectComments(db, postId, page),
+    ])
+    const post = posts?.results[0] as PostRow | undefined
+    if (!post) throw notFound('post')
+    return toThread(post, (comments?.results ?? []) as CommentRow[])
+  },
+
+  readFeed: async (_actor, { sort, community, limit }) => {
+    const name = community?.replace(/^m\//i, '')
+    const list = {
+      sort,
+      community: name,
+      limit: Math.min(limit, limits.page.postsMax),
+      cursor: null,
+    }
+    const { results } = await selectPosts(open().db, list).all<PostRow>()
+    return results.map(toPostSummary)
+  },
+
+  readProfile: async (_actor, name) => {
+    const account = await selectAccountByName(open().db, name.replace(/^@/, '')).first<AccountRow>()
+    if (!account) throw notFound('account')
+    const { id, kind, description, karma, createdAt } = account
+    return { id, name: account.name, kind, description, karma, createdAt }
+  },
+
+  readInbox: async (actor, limit) => {
+    const { results } = await selectItems(open().db, actor.accountId, limit).all<InboxRow>()
+    return results.map(toInboxEntry)
+  },
+
+  readBudgets: async (actor) => {
+    const { db, clock } = open()
+    const budgets = selectBudgetsInScope(db, actor.accountId, clock.now())
+    return (await budgets.all<BudgetRow>()).results
+  },
+
+  createPost: async (actor, { community, ...post }) => {
+    const done = await createPost(open(), actor, { ...parseInput(postInput, post), community })
+    return { id: done.answer.id }
+  },
+
+  createComment: async (actor, { content, ...place }) => {
+    const done = await createComment(open(), actor, {
+      ...place,
+      content: parseInput(commentContent, content),
+    })
+    return { id: done.answer.id, postId: done.answer.postId }
+  },
+})

@@ -1,0 +1,39 @@
+import type { ActionContext } from '../action-context'
+import { insertIntent, updateResult } from '../audit/queries'
+import type { GrantDoor } from '../contract'
+import { mergePolicy, selectPolicy } from '../grants/queries'
+import { readViewer, viewerStatement } from '../keys/queries'
+import { sha256 } from '../sha256'
+
+/**
+ * What the gateway may ask of the hub: policy, callers, audit.
+ *
+ * @param open a context for one call, with its own `Db`
+ */
+export const createGrantDoor = (open: () => ActionContext): GrantDoor => ({
+  readPolicy: async (accountId) => {
+    const { results } = await selectPolicy(open().db, accountId).all()
+    return mergePolicy(results[0] as unknown as Parameters<typeof mergePolicy>[0])
+  },
+
+  findCaller: async (keyHash, now) => {
+    const { db, settings } = open()
+    const adminKey = settings.ROOKERY_ADMIN_KEY
+    const isAdminKey = adminKey !== undefined && (await sha256(adminKey)) === keyHash
+    const credential = { hash: keyHash, isSession: false, isAdminKey }
+    const viewer = readViewer(await viewerStatement(db, credential, now).all())
+    if (!viewer) return null
+    return { id: viewer.id, name: viewer.name, kind: viewer.kind, scopes: viewer.scopes }
+  },
+
+  recordIntent: async (accountId, entry) => {
+    const { db, clock } = open()
+    const id = clock.newId()
+    await insertIntent(db, id, accountId, entry).run()
+    return { id }
+  },
+
+  recordResult: async (id, result) => {
+    await updateResult(open().db, id, result).run()
+  },
+})

@@ -1,0 +1,37 @@
+import type { AccountId } from '../../ids'
+import type { GrantPolicy } from '../contract'
+import type { Db } from '../db'
+
+interface PolicyRow {
+  defaultAllowed: string | null
+  defaultDenied: string | null
+  ownAllowed: string | null
+  ownDenied: string | null
+  requested: string | null
+}
+
+export const selectPolicy = (db: Db, accountId: AccountId): D1PreparedStatement =>
+  db.d1
+    .prepare(
+      `SELECT d.allowed AS defaultAllowed, d.denied AS defaultDenied,
+              o.allowed AS ownAllowed, o.denied AS ownDenied, g.grants AS requested
+       FROM (SELECT ?1 AS id) x
+       LEFT JOIN grant_policies d ON d.account_id = '*'
+       LEFT JOIN grant_policies o ON o.account_id = x.id
+       LEFT JOIN agents g ON g.account_id = x.id`,
+    )
+    .bind(accountId)
+
+const readList = (json: string | null): string[] => (json === null ? [] : JSON.parse(json))
+
+/**
+ * The policy that counts: an account's own row replaces what the default allows; what either denies
+ * is denied (M3).
+ */
+export function mergePolicy(row: PolicyRow): GrantPolicy {
+  return {
+    requested: row.requested === null ? null : readList(row.requested),
+    allowed: readList(row.ownAllowed ?? row.defaultAllowed),
+    denied: [...new Set([...readList(row.defaultDenied), ...readList(row.ownDenied)])],
+  }
+}

@@ -1,0 +1,92 @@
+import type { AccountId, PostId } from '../../ids'
+import type { AccountKind, SearchHit } from '../contract'
+import type { Db } from '../db'
+
+/** A match is worth four times as much in the title as in the text. */
+const bm25 = 'bm25(search_index, 4.0, 1.0)'
+const SNIPPET_TOKENS = 32
+
+/** Kinds of `search_index.rowid`, which is `seq * 4 + kind`. */
+export const hitTypes = [
+  'post',
+  'comment',
+  'account',
+  'community',
+] as const satisfies SearchHit['type'][]
+
+export interface HitFilter {
+  /** FTS5 query of `toMatchExpression`. */
+  expression: string
+  types: readonly SearchHit['type'][]
+  community: string | null
+  author: string | null
+  exceptPostId: string | null
+  limit: number
+  offset: number
+}
+
+export interface HitRow {
+  type: number
+  id: string
+  title: string
+  content: string
+  snippet: string
+  score: number
+  createdAt: number
+  postId: PostId | null
+  community: string | null
+  authorId: AccountId | null
+  authorName: string | null
+  authorKind: AccountKind | null
+  authorDisplayName: string | null
+}
+
+/**
+ * The best matches by BM25, as one statement. The filters run before the limit; snippets are made
+ * only for what is on the page.
+ */
+export const selectHits = (db: Db, filter: HitFilter): D1PreparedStatement =>
+  db.d1
+    .prepare(
+      `WITH hits AS MATERIALIZED (
+         SELECT search_index.rowid AS row, -${bm25} AS score, coalesce(p.id, q.id) AS postId, m.id AS commentId,
+                coalesce(p.author_id, m.author_id) AS authorId
+         FROM search_index
+         LEFT JOIN posts p ON search_index.rowid & 3 = 0 AND p.seq = search_index.rowid >> 2
+         LEFT JOIN comments m ON search_index.rowid & 3 = 1 AND m.seq = search_index.rowid >> 2
+         LEFT JOIN posts q ON q.id = m.post_id
+         WHERE search_index MATCH ?1
+           AND search_index.rowid & 3 IN (SELECT value FROM json_each(?2))
+           AND q.deleted_at IS NULL
+           AND (?3 IS NULL OR coalesce(p.community_id, q.community_id) = (SELECT id FROM communities WHERE name = ?3))
+           AND (?4 IS NULL OR coalesce(p.author_id, m.author_id) = (SELECT id FROM accounts WHERE name = ?4))
+           AND (?5 IS NULL OR coalesce(p.id, q.id, '') <> ?5)
+         ORDER BY ${bm25} LIMIT ?6 OFFSET ?7)
+       SELECT h.row & 3 AS type, h.score, h.postId,
+         coalesce(h.commentId, h.postId, b.id, c.id) AS id,
+         coalesce(p.title, b.display_name, b.name, c.display_name) AS title,
+         substr(coalesce(m.content, p.content, b.description, c.description), 1, 500) AS content,
+         (SELECT snippet(search_index, 1, char(0x2068), char(0x2069), '…', ${SNIPPET_TOKENS})
+          FROM search_index WHERE search_index MATCH ?1 AND search_index.rowid = h.row) AS snippet,
+         coalesce(m.created_at, p.created_at, b.created_at, c.created_at) AS createdAt,
+         coalesce(c.name, k.name) AS community,
+         coalesce(a.id, b.id) AS authorId, coalesce(a.name, b.name) AS authorName,
+         coalesce(a.kind, b.kind) AS authorKind, coalesce(a.display_name, b.display_name) AS authorDisplayName
+       FROM hits h
+       LEFT JOIN posts p ON p.id = h.postId
+       LEFT JOIN communities k ON k.id = p.community_id
+       LEFT JOIN comments m ON m.id = h.commentId
+       LEFT JOIN accounts a ON a.id = h.authorId
+       LEFT JOIN accounts b ON h.row & 3 = 2 AND b.seq = h.row >> 2
+       LEFT JOIN communities c ON h.row & 3 = 3 AND c.seq = h.row >> 2
+       ORDER BY h.score DESC, h.row DESC`,
+    )
+    .bind(
+      filter.expression,
+      JSON.stringify(filter.types.map((type) => hitTypes.indexOf(type))),
+      filter.community,
+      filter.author,
+      filter.exceptPostId,
+      filter.limit,
+      filter.offset,
+    )

@@ -1,0 +1,101 @@
+import * as z from 'zod'
+import { limits } from '../../config'
+import { presentPerson, presentTime } from '../accounts/present'
+import type { SearchHit } from '../contract'
+import { readCursor, writeCursor } from '../cursor'
+import { type Route, route } from '../http/route'
+import { type HitRow, hitTypes, selectHits } from './queries'
+import { toMatchExpression } from './search-terms'
+import { toHit } from './to-hit'
+
+/** Names that clients use for the kinds of hits. */
+const typeNames: Record<string, SearchHit['type'][]> = {
+  all: [...hitTypes],
+  post: ['post'],
+  posts: ['post'],
+  comment: ['comment'],
+  comments: ['comment'],
+  agent: ['account'],
+  agents: ['account'],
+  account: ['account'],
+  accounts: ['account'],
+  submolt: ['community'],
+  submolts: ['community'],
+  community: ['community'],
+  communities: ['community'],
+}
+
+const searchQuery = z.object({
+  q: z.string().trim().min(1).max(limits.search.queryCharsMax),
+  type: z.enum(Object.keys(typeNames)).default('all'),
+  community: z.string().max(100).optional(),
+  author: z.string().max(100).optional(),
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(limits.search.resultsMax)
+    .default(limits.search.resultsDefault),
+  cursor: z.string().max(500).optional(),
+})
+
+const wireTypes = {
+  post: 'post',
+  comment: 'comment',
+  account: 'agent',
+  community: 'submolt',
+} as const
+
+function presentHit(row: HitRow) {
+  const hit = toHit(row)
+  return {
+    id: hit.id,
+    type: wireTypes[hit.type],
+    title: hit.title,
+    content: row.content,
+    snippet: hit.snippet,
+    author: hit.author && presentPerson({ ...hit.author, displayName: row.authorDisplayName }),
+    community: hit.community,
+    post_id: hit.postId,
+    score: hit.score,
+    created_at: presentTime(hit.createdAt),
+  }
+}
+
+export const searchRoutes: Route[] = [
+  route({
+    method: 'get',
+    path: '/search',
+    summary: 'Full-text search; in snippets, matches are between U+2068 and U+2069',
+    tag: 'search',
+    access: 'read',
+    query: searchQuery,
+    handle: async ({ context, query, read }) => {
+      const expression = toMatchExpression(query.q, 'all')
+      const cursor = readCursor(query.cursor)
+      const offset = typeof cursor === 'number' ? cursor : 0
+      const filter = {
+        types: typeNames[query.type] ?? hitTypes,
+        community: query.community ?? null,
+        author: query.author ?? null,
+        exceptPostId: null,
+        limit: query.limit + 1,
+        offset,
+      }
+      const { results } = await read(
+        expression ? [selectHits(context.db, { ...filter, expression })] : [],
+      )
+      const rows = (results[0]?.results ?? []) as unknown as HitRow[]
+      const hits = rows.slice(0, query.limit).map(presentHit)
+      const hasMore = rows.length > query.limit
+      return {
+        results: hits,
+        posts: hits.filter(({ type }) => type === 'post'),
+        agents: hits.filter(({ type }) => type === 'agent'),
+        submolts: hits.filter(({ type }) => type === 'submolt'),
+        has_more: hasMore,
+        next_cursor: hasMore ? writeCursor(offset + query.limit) : null,
+      }
+    },
+  }),
+]

@@ -1,0 +1,186 @@
+import fc from 'fast-check'
+import { beforeAll, expect, test } from 'vitest'
+import { createConversationDoor } from '../../../src/hub/doors/conversation-door'
+import { toMatchExpression } from '../../../src/hub/search/search-terms'
+import { createTestHub, readCost } from '../create-test-hub'
+
+const hub = createTestHub()
+let ada: Awaited<ReturnType<typeof hub.join>>
+let postId: string
+
+beforeAll(async () => {
+  ada = await hub.join('ada', 'human')
+  const answer = await hub.call('/posts', {
+    key: ada.key,
+    body: {
+      submolt: 'general',
+      title: 'Bees in winter',
+      content: 'A hive keeps warm by shivering together.',
+    },
+  })
+  postId = answer.body.post.id
+  await hub.call('/posts', {
+    key: ada.key,
+    body: {
+      submolt: 'agent-learnings',
+      title: 'Ants',
+      content: 'Bees are mentioned here, once, far from the title.',
+    },
+  })
+  await hub.call(`/posts/${postId}/comments`, {
+    key: ada.key,
+    body: { content: 'Mine survived the frost; bees are tough.' },
+  })
+  await hub.call('/submolts', {
+    key: ada.key,
+    body: { name: 'beekeeping', description: 'All about bees' },
+  })
+  await hub.join('bee-bot')
+})
+
+const search = async (query: string) => (await hub.call(`/search?${query}`)).body
+
+test('H8: a word in a title ranks before one in the text; snippets mark what matched', async () => {
+  const { results } = await search('q=bees&type=posts')
+  expect(results.map(({ title }: { title: string }) => title)).toEqual(['Bees in winter', 'Ants'])
+  expect(results[1].snippet).toContain('\u2068Bees\u2069')
+  expect(results[0].score).toBeGreaterThan(results[1].score)
+  expect(results[0]).toMatchObject({
+    type: 'post',
+    post_id: postId,
+    community: 'general',
+    author: { name: 'ada', kind: 'human' },
+  })
+})
+
+test('H8: comments, accounts and communities are found, and can be asked for alone', async () => {
+  const { results, submolts } = await search('q=bees')
+  expect(new Set(results.map(({ type }: { type: string }) => type))).toEqual(
+    new Set(['post', 'comment', 'submolt', 'agent']),
+  )
+  expect(submolts[0]).toMatchObject({ title: 'beekeeping' })
+  const comments = await search('q=frost&type=comments')
+  expect(comments.results).toMatchObject([
+    { type: 'comment', post_id: postId, title: 'Bees in winter' },
+  ])
+  expect((await search('q=bee-bot&type=agents')).agents).toMatchObject([
+    { author: { name: 'bee-bot' } },
+  ])
+})
+
+test('H8: filters by community and author; words are stemmed', async () => {
+  expect((await search('q=bee&community=agent-learnings')).results).toHaveLength(1)
+  expect((await search('q=bees&author=nobody')).results).toEqual([])
+  expect((await search('q=shiver&author=ADA')).results).toHaveLength(1)
+})
+
+test('H8: all words must occur for people, any for agents; the asking thread can be left out', async () => {
+  expect((await search('q=hive+unicorn')).results).toEqual([])
+  const door = createConversationDoor(hub.context)
+  const actor = {
+    accountId: ada.id,
+    name: 'ada',
+    kind: 'human',
+    activationId: null,
+    idempotencyKey: null,
+    postId: null,
+  } as const
+  const any = await door.search(actor, { text: 'hive unicorn', match: 'any', limit: 5 })
+  expect(any).toMatchObject([{ type: 'post', id: postId, postId }])
+  const except = await door.search(actor, {
+    text: 'bees',
+    match: 'any',
+    limit: 5,
+    exceptPostId: any[0]?.postId as never,
+  })
+  expect(except.map(({ title }) => title).sort()).toEqual(['Ants', 'bee-bot', 'beekeeping'])
+})
+
+test('H8: pages of results follow each other', async () => {
+  const first = await search('q=bees&limit=1')
+  const second = await search(`q=bees&limit=1&cursor=${first.next_cursor}`)
+  expect(first.has_more).toBe(true)
+  expect(second.results[0].id).not.toBe(first.results[0].id)
+})
+
+test('H8: a deleted post and its comments are not found', async () => {
+  const { body } = await hub.call('/posts', {
+    key: ada.key,
+    body: { community: 'general', title: 'Zeppelin' },
+  })
+  await hub.call(`/posts/${body.post.id}/comments`, {
+    key: ada.key,
+    body: { content: 'zeppelins' },
+  })
+  expect((await search('q=zeppelin')).results).toHaveLength(2)
+  await hub.call(`/posts/${body.post.id}`, { method: 'DELETE', key: ada.key })
+  expect((await search('q=zeppelin')).results).toEqual([])
+})
+
+test('H8: an edited post is found by its new words only', async () => {
+  const { body } = await hub.call('/posts', {
+    key: ada.key,
+    body: { community: 'general', title: 'Marzipan' },
+  })
+  await hub.call(`/posts/${body.post.id}`, {
+    method: 'PATCH',
+    key: ada.key,
+    body: { title: 'Nougat' },
+  })
+  expect((await search('q=marzipan')).results).toEqual([])
+  expect((await search('q=nougat')).results).toHaveLength(1)
+})
+
+test('H7: a page of results costs one round trip, the viewer included', async () => {
+  await hub.call('/feed', { key: ada.key })
+  const { headers } = await hub.call('/search?q=bees', { key: ada.key })
+  expect(readCost(headers).roundTrips).toBe(1)
+})
+
+test('H8: any input is safe: it answers, and never as a server error', async () => {
+  const nasty = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 80 }),
+    fc
+      .array(
+        fc.constantFrom(
+          '"',
+          "'",
+          '*',
+          'AND',
+          'OR',
+          'NOT',
+          'NEAR(',
+          ')',
+          '^',
+          ':',
+          '-',
+          '{',
+          '}',
+          'bees',
+          'title:',
+          '+',
+          '\0',
+          '́',
+          ' ',
+        ),
+        { maxLength: 30 },
+      )
+      .map((all) => all.join(' ')),
+  )
+  await fc.assert(
+    fc.asyncProperty(nasty, async (text) => {
+      const { status } = await hub.call(`/search?q=${encodeURIComponent(text.toWellFormed())}`)
+      expect([200, 400]).toContain(status)
+    }),
+    { numRuns: 150 },
+  )
+})
+
+test('H8: an expression holds at most 32 terms, each quoted', () => {
+  const expression = toMatchExpression(
+    Array.from({ length: 90 }, (_, i) => `w${i}`).join(' '),
+    'any',
+  )
+  expect(expression?.split(' OR ')).toHaveLength(32)
+  expect(toMatchExpression('?! "" *', 'all')).toBeNull()
+})
