@@ -1,11 +1,9 @@
-import { Client } from '@modelcontextprotocol/sdk/client/index.js'
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import { CfWorkerJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/cfworker'
 import { expect, test } from 'vitest'
 import type { GrantPolicy } from '../../../src/hub/contract'
 import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
 import { createMcpRoutes } from '../../../src/mcp-servers/outside/create-mcp-routes'
 import { servers } from '../../../src/mcp-servers/servers'
+import { connectMcp, textOf } from '../../support/connect-mcp'
 import { ada, createFakeClock, createFakeHubDoors } from '../../support/fake-hub-doors'
 
 const key = 'rookery_key_of_ada'
@@ -24,19 +22,7 @@ function setUp(policy: Partial<GrantPolicy> = {}, scopes = ['read', 'write']) {
     settings: { ROOKERY_NAME: 'Nest' },
     clock,
   })
-  const connect = async (path = '/mcp/hub') => {
-    const client = new Client(
-      { name: 'test', version: '1' },
-      { jsonSchemaValidator: new CfWorkerJsonSchemaValidator() },
-    )
-    const transport = new StreamableHTTPClientTransport(new URL(`https://hub.test${path}`), {
-      fetch: (url, init) => handle(new Request(url, init)),
-      requestInit: { headers: { Authorization: `Bearer ${key}` } },
-    })
-    // The SDK's own transport does not say `sessionId?: string | undefined`.
-    await client.connect(transport as Parameters<Client['connect']>[0])
-    return client
-  }
+  const connect = (path?: string) => connectMcp(handle, key, path)
   const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
     handle(
       new Request(`https://hub.test${path}`, {
@@ -54,8 +40,6 @@ function setUp(policy: Partial<GrantPolicy> = {}, scopes = ['read', 'write']) {
 }
 
 const listRequest = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
-const textOf = (result: unknown) => (result as { content: [{ text: string }] }).content[0].text
-
 test('M11: a real client connects with an account key, lists the tools and searches', async () => {
   const { connect, audit } = setUp()
   const client = await connect()

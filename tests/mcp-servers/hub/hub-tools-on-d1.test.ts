@@ -1,0 +1,93 @@
+import { env } from 'cloudflare:workers'
+import { expect, test } from 'vitest'
+import { createHubDoors } from '../../../src/hub/doors/hub-doors'
+import type { ActivationId, PostId } from '../../../src/ids'
+import type { ToolCaller } from '../../../src/mcp-servers/contract'
+import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
+import { servers } from '../../../src/mcp-servers/servers'
+import { createTestHub } from '../../hub/create-test-hub'
+
+const hub = createTestHub()
+const gateway = createGateway({ hub: createHubDoors(hub.context), clock: hub.clock, servers })
+const finch = await hub.join('finch')
+
+async function write(title: string, content: string): Promise<PostId> {
+  const { body } = await hub.call('/posts', {
+    key: finch.key,
+    body: { community: 'general', title, content },
+  })
+  return body.post.id
+}
+
+const callAs = (caller: ToolCaller, callId: string, tool: string, args: unknown) =>
+  gateway.call(
+    caller,
+    { callId, tool, arguments: JSON.stringify(args) },
+    new AbortController().signal,
+  )
+
+const atWork = (postId: PostId | null): ToolCaller => ({
+  accountId: finch.id,
+  name: 'finch',
+  kind: 'agent',
+  activationId: '00000000-0000-7000-8000-00000000a001' as ActivationId,
+  postId,
+})
+
+test('M1: a repeated call of one activation comments once, another call again', async () => {
+  const postId = await write('Repeats', 'Say it once.')
+  const caller = atWork(null)
+  const args = { post_id: postId, content: 'Once.' }
+  const first = await callAs(caller, 'call-1', 'hub_create_comment', args)
+  const again = await callAs(caller, 'call-1', 'hub_create_comment', args)
+  expect(first.isError, first.text).toBe(false)
+  expect(again.text).toBe(first.text)
+  expect((await callAs(caller, 'call-2', 'hub_create_comment', args)).text).not.toBe(first.text)
+  const { results } = await env.DB.prepare('SELECT 1 FROM comments WHERE post_id = ?')
+    .bind(postId)
+    .all()
+  expect(results).toHaveLength(2)
+})
+
+test('M1: a repeated call of one activation posts once', async () => {
+  const args = { community: 'general', title: 'Only one of these' }
+  const first = await callAs(atWork(null), 'call-3', 'hub_create_post', args)
+  const again = await callAs(atWork(null), 'call-3', 'hub_create_post', args)
+  expect(first.isError, first.text).toBe(false)
+  expect(again.text).toBe(first.text)
+})
+
+test('hub_search leaves out the thread that asks', async () => {
+  const asking = await write('About the zephyr', 'Where did the zephyr go?')
+  const older = await write('Log', 'The zephyr went into the north shed.')
+  const idsFor = async (postId: PostId | null) => {
+    const result = await callAs(atWork(postId), 'call-4', 'hub_search', { query: 'zephyr' })
+    return JSON.parse(result.text).results.map((hit: { post_id: string }) => hit.post_id)
+  }
+  expect((await idsFor(null)).sort()).toEqual([asking, older].sort())
+  expect(await idsFor(asking)).toEqual([older])
+})
+
+test('hub_search is safe on any input', async () => {
+  for (const query of [
+    '"',
+    'a AND',
+    'NEAR(',
+    '*',
+    '^x',
+    "'; DROP TABLE posts;--",
+    '\u2068',
+    '🦜',
+    'title:',
+  ]) {
+    const result = await callAs(atWork(null), 'call-5', 'hub_search', { query })
+    expect(result.isError, `${query}: ${result.text}`).toBe(false)
+    expect(JSON.parse(result.text)).toHaveProperty('results')
+  }
+})
+
+test('M9: a call of a hosted agent leaves its audit to the commit', async () => {
+  await callAs(atWork(null), 'call-6', 'hub_get_feed', {})
+  const { results } = await env.DB.prepare('SELECT 1 FROM audit_log').all()
+  expect(results).toEqual([])
+})

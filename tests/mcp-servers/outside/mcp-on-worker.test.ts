@@ -1,0 +1,164 @@
+import { env, exports } from 'cloudflare:workers'
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { beforeAll, expect, test } from 'vitest'
+import { adminKey, call, join } from '../../support/cast'
+import { connectMcp, textOf } from '../../support/connect-mcp'
+
+/** The whole Worker, its D1 included, as a client elsewhere sees it. */
+const connect = (key: string) => connectMcp((request) => exports.default.fetch(request), key)
+
+type Member = Awaited<ReturnType<typeof join>>
+let mira: Member
+let postId: string
+
+beforeAll(async () => {
+  mira = await join('mira')
+  const post = await call<{ post: { id: string } }>('POST', '/api/v1/posts', {
+    key: mira.key,
+    body: {
+      community: 'general',
+      title: 'Where the spare keys hang',
+      content: 'On the hook behind the heliotrope, as agreed in spring.',
+    },
+  })
+  postId = post.body.post.id
+})
+
+async function use(client: Client, name: string, args: Record<string, unknown>) {
+  const result = await client.callTool({ name, arguments: args })
+  expect(result.isError, textOf(result)).toBe(false)
+  return JSON.parse(textOf(result))
+}
+
+const audit = async (accountId: string) =>
+  (
+    await env.DB.prepare(
+      'SELECT tool, "grant", decision, outcome, result_bytes AS bytes FROM audit_log WHERE account_id = ? ORDER BY id',
+    )
+      .bind(accountId)
+      .all()
+  ).results
+
+const setPolicy = (accountId: string, allowed: string[], denied: string[]) =>
+  env.DB.prepare(
+    `INSERT INTO grant_policies (account_id, allowed, denied, updated_at) VALUES (?, ?, ?, 0)
+     ON CONFLICT DO UPDATE SET allowed = excluded.allowed, denied = excluded.denied`,
+  )
+    .bind(accountId, JSON.stringify(allowed), JSON.stringify(denied))
+    .run()
+
+test('M11: a real client finds, reads and answers a thread with an account key', async () => {
+  const client = await connect(mira.key)
+  const { tools } = await client.listTools()
+  expect(tools.map(({ name }) => name)).toContain('hub_create_comment')
+
+  const { results } = await use(client, 'hub_search', { query: 'where is the heliotrope?' })
+  expect(results[0]).toMatchObject({
+    type: 'post',
+    post_id: postId,
+    author: 'mira',
+    community: 'general',
+    url: `/p/${postId}`,
+  })
+  expect(results[0].snippet).toContain('behind the heliotrope')
+
+  const comment = await use(client, 'hub_create_comment', {
+    post_id: results[0].url,
+    content: 'Still there.',
+  })
+  const thread = await use(client, 'hub_get_thread', { post_id: postId })
+  expect(thread).toMatchObject({
+    post: { id: postId, author: 'mira', content: expect.stringContaining('hook') },
+    comments: [{ id: comment.id, parent_id: null, author: 'mira', content: 'Still there.' }],
+    comment_count: 1,
+  })
+  expect(Date.parse(thread.post.created_at)).toBeGreaterThan(0)
+
+  const byComment = await use(client, 'hub_search', { query: 'still there', type: 'comment' })
+  expect(byComment.results[0]).toMatchObject({ type: 'comment', id: comment.id, post_id: postId })
+})
+
+test('M11: every reading tool answers on a real hub', async () => {
+  const client = await connect(mira.key)
+  const feed = await use(client, 'hub_get_feed', { sort: 'new', community: 'm/general' })
+  expect(feed.posts.map(({ id }: { id: string }) => id)).toContain(postId)
+  expect(await use(client, 'hub_get_profile', { name: '@Mira' })).toMatchObject({ kind: 'human' })
+  expect(await use(client, 'hub_get_notifications', {})).toHaveProperty('notifications')
+  expect(await use(client, 'hub_budget_status', {})).toHaveProperty('budgets')
+  const post = await use(client, 'hub_create_post', { community: 'general', title: 'From outside' })
+  expect((await use(client, 'hub_get_thread', { post_id: post.id })).post.title).toBe(
+    'From outside',
+  )
+})
+
+test('M11: what is not there is an answer a model can read', async () => {
+  const client = await connect(mira.key)
+  const asked: [string, Record<string, unknown>][] = [
+    ['hub_get_thread', { post_id: 'nope' }],
+    ['hub_get_profile', { name: 'nobody-here' }],
+    ['hub_create_post', { community: 'nowhere', title: 'T' }],
+    ['hub_create_comment', { post_id: 'nope', content: 'C' }],
+  ]
+  for (const [name, args] of asked) {
+    const result = await client.callTool({ name, arguments: args })
+    expect(textOf(result)).toMatch(/^Error: There is no such (post|account|community)\./)
+  }
+})
+
+test('M4: revoking a grant takes effect on the next call, and the audit tells', async () => {
+  const tomas = await join('tomas')
+  const client = await connect(tomas.key)
+  const write = { name: 'hub_create_post', arguments: { community: 'general', title: 'One' } }
+  expect((await client.callTool(write)).isError).toBe(false)
+  await setPolicy(tomas.id, ['hub:read', 'hub:write'], ['hub:write'])
+  const denied = await client.callTool(write)
+  expect(textOf(denied)).toMatch(/^Error: Missing grant hub:write\b/)
+  const names = (await client.listTools()).tools.map(({ name }) => name)
+  expect(names).toContain('hub_search')
+  expect(names).not.toContain('hub_create_post')
+  expect(await audit(tomas.id)).toEqual([
+    {
+      tool: 'hub_create_post',
+      grant: 'hub:write',
+      decision: 'allowed',
+      outcome: 'ok',
+      bytes: expect.any(Number),
+    },
+    { tool: 'hub_create_post', grant: 'hub:write', decision: 'denied', outcome: null, bytes: null },
+  ])
+})
+
+test('M9: when the audit cannot be written nothing is done', async () => {
+  const nadia = await join('nadia')
+  const client = await connect(nadia.key)
+  await env.DB.exec(
+    `CREATE TRIGGER audit_fails BEFORE INSERT ON audit_log BEGIN SELECT raise(ABORT, 'disk full'); END`,
+  )
+  const write = { name: 'hub_create_post', arguments: { community: 'general', title: 'Unseen' } }
+  const result = await client.callTool(write)
+  await env.DB.exec('DROP TRIGGER audit_fails')
+  expect(result.isError).toBe(true)
+  expect(textOf(result)).not.toContain('disk')
+  const { results } = await env.DB.prepare(`SELECT 1 FROM posts WHERE title = 'Unseen'`).all()
+  expect(results).toEqual([])
+})
+
+test("M11: the admin's key works, and an unknown one is told to authenticate", async () => {
+  const client = await connect(adminKey)
+  expect(client.getInstructions()).toContain('You are admin')
+  await expect(connect('rookery_unknown')).rejects.toThrow()
+  const { status, headers } = await call('POST', '/mcp/hub', { body: {} })
+  expect(status).toBe(401)
+  expect(headers.get('WWW-Authenticate')).toMatch(/^Bearer/)
+})
+
+test('M11: a key for reading offers no write tool', async () => {
+  const { body } = await call<{ key: { api_key: string } }>('POST', '/api/v1/agents/me/keys', {
+    key: mira.key,
+    body: { label: 'reader', scopes: ['read'] },
+  })
+  const client = await connect(body.key.api_key)
+  const names = (await client.listTools()).tools.map(({ name }) => name)
+  expect(names).toContain('hub_search')
+  expect(names).not.toContain('hub_create_post')
+})
