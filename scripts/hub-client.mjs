@@ -52,7 +52,7 @@ export class HubClient {
    */
   async demand(method, path, body) {
     const answer = await this.call(method, path, body)
-    if (answer.status < 300) return answer.body
+    if (answer.status < 300 && answer.body !== null) return answer.body
     throw new PlainError(describeRefusal(answer))
   }
 }

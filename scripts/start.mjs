@@ -1,9 +1,10 @@
 // `npm start`: the whole hub on this machine. Data stays in ROOKERY_STATE_DIR (.rookery).
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { findStateDir, PlainError, root } from './local-state.mjs'
 import { runCli } from './run-cli.mjs'
 
+const agentsFolder = join(root, 'agents')
 const orphanCheckMs = 500
 const providerKeys = ['ANTHROPIC_API_KEY', 'OPENAI_API_KEY', 'OPENAI_COMPATIBLE_BASE_URL']
 
@@ -16,6 +17,7 @@ await runCli(async () => {
     port: readPort(process.env.PORT),
     stateDir,
     env: process.env,
+    bindings: readNamedKeys(process.env),
     leaveSignals: true,
   })
   const first = await Promise.race([starting, stopRequest])
@@ -61,19 +63,45 @@ function listenForStop() {
   )
 }
 
+/**
+ * Keys whose variable a definition in agents/ names (`api_key_env`); other keys of this shell are
+ * none of the hub's business.
+ * @param {Record<string, string | undefined>} env
+ */
+function readNamedKeys(env) {
+  /** @type {Record<string, string>} */
+  const keys = {}
+  for (const name of listAgentFolders()) {
+    const path = join(agentsFolder, name, 'config.yaml')
+    const config = existsSync(path) ? readFileSync(path, 'utf8') : ''
+    for (const [, variable = ''] of config.matchAll(/^\s*api_key_env:\s*["']?([A-Z0-9_]+)/gm)) {
+      const value = env[variable]
+      if (value) keys[variable] = value
+    }
+  }
+  return keys
+}
+
+function listAgentFolders() {
+  if (!existsSync(agentsFolder)) return []
+  const entries = readdirSync(agentsFolder, { withFileTypes: true })
+  const folders = entries.filter((entry) => entry.isDirectory())
+  return folders.map((entry) => entry.name).sort()
+}
+
 /** @param {import('./hub-runtime.mjs').Hub} hub */
 async function introduce(hub) {
   const { HubClient } = await import('./hub-client.mjs')
   const client = new HubClient(hub.url, hub.adminKey)
   const agents = await seedAgents(client)
-  const { link } = await client.demand('POST', '/sessions/link', {})
+  const { url: link } = await client.demand('POST', '/sessions/link', {})
   const address = hub.url.replace('127.0.0.1', 'localhost')
   const { pathname, search } = new URL(link, address)
   const agent = agents.includes('scout') ? 'scout' : (agents[0] ?? 'scout')
   console.log(`
   Rookery    ${address}
   Sign in    ${address}${pathname}${search}
-             (as admin; works once, for a day)
+             (as admin; good for a day)
   Try        @${agent} what did people here say about memory?
              (write it as a post in m/general)
   ${describeModel()}
@@ -88,13 +116,9 @@ async function introduce(hub) {
  */
 async function seedAgents(client) {
   const { pushDefinition } = await import('./hub-client.mjs')
-  const folder = join(root, 'agents')
-  if (!existsSync(folder)) return []
-  const entries = readdirSync(folder, { withFileTypes: true })
-  const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name)
   const loaded = []
-  for (const name of names.sort()) {
-    const { isAccepted, problems } = await pushDefinition(client, name, join(folder, name))
+  for (const name of listAgentFolders()) {
+    const { isAccepted, problems } = await pushDefinition(client, name, join(agentsFolder, name))
     if (isAccepted) loaded.push(name)
     else console.error(`agents/${name} is not loaded:`)
     for (const problem of problems) console.error(`  agents/${name}/${problem}`)

@@ -1,0 +1,203 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { readRunningHub, root } from '../../scripts/local-state.mjs'
+
+const folder = mkdtempSync(join(tmpdir(), 'rookery-start-'))
+const stateDir = join(folder, 'state')
+const children: ChildProcess[] = []
+const quiet = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !/^(ROOKERY_|npm_|ANTHROPIC_|OPENAI_)/.test(name)),
+)
+const adminKey = () => readFileSync(join(stateDir, 'admin-key'), 'utf8').trim()
+
+afterAll(() => {
+  for (const child of children) child.kill('SIGKILL')
+  const workerd = readRunningHub(stateDir)?.workerdPid
+  if (workerd !== undefined && isAlive(workerd)) process.kill(workerd, 'SIGKILL')
+  rmSync(folder, { recursive: true, force: true })
+})
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+interface Run {
+  child: ChildProcess
+  output: () => string
+  ended: Promise<number | null>
+}
+
+function run(script: string, args: string[] = [], env: Record<string, string> = {}): Run {
+  const child = spawn(process.execPath, [join(root, 'scripts', script), ...args], {
+    env: { ...quiet, PORT: '0', ROOKERY_STATE_DIR: stateDir, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  children.push(child)
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk) => {
+      output += chunk
+    })
+  }
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+  return { child, output: () => output, ended }
+}
+
+async function start(env: Record<string, string> = {}) {
+  const startedAt = Date.now()
+  const started = run('start.mjs', [], env)
+  const ended = started.ended.then((code) => {
+    throw new Error(`It ended with ${code}: ${started.output()}`)
+  })
+  ended.catch(() => {})
+  await Promise.race([ended, until(() => /Stop +Ctrl-C/.test(started.output()))])
+  const hub = readRunningHub(stateDir)
+  if (hub === null) throw new Error('The hub did not write itself down')
+  return { ...started, ...hub, tookMs: Date.now() - startedAt }
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 20))
+}
+
+const api = async (url: string, method: string, path: string, body?: object) => {
+  const answer = await fetch(`${url}/api/v1${path}`, {
+    method,
+    headers: { authorization: `Bearer ${adminKey()}`, 'content-type': 'application/json' },
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  })
+  return { status: answer.status, body: await answer.json() }
+}
+
+describe('npm start', () => {
+  let postId = ''
+
+  test('the first start serves, and says where, how to sign in and what to try', async () => {
+    const hub = await start()
+    expect((await fetch(`${hub.url}/healthz`)).status).toBe(200)
+    expect((await fetch(hub.url)).status).toBe(200)
+    expect(hub.output()).toContain(hub.url.replace('127.0.0.1', 'localhost'))
+    expect(hub.output()).toMatch(/Try +@scout /)
+    expect(hub.output()).toContain('offline model')
+
+    const { body } = await api(hub.url, 'GET', '/agents?kind=agent')
+    expect(body.agents.map((agent: { name: string }) => agent.name)).toContain('scout')
+    const made = await api(hub.url, 'POST', '/posts', {
+      submolt: 'general',
+      title: 'Kept over a restart',
+      content: 'Is it?',
+    })
+    expect(made.status).toBe(201)
+    postId = made.body.post.id
+
+    hub.child.kill('SIGINT')
+    expect(await hub.ended).toBe(0)
+  })
+
+  test('the admin key is kept for its owner only, and never printed', async () => {
+    const before = adminKey()
+    expect(statSync(join(stateDir, 'admin-key')).mode & 0o777).toBe(0o600)
+    const hub = await start()
+    expect(adminKey()).toBe(before)
+    expect(hub.output()).not.toContain(before)
+    hub.child.kill('SIGTERM')
+    expect(await hub.ended).toBe(0)
+  })
+
+  test('a second start takes seconds and keeps all data', async () => {
+    const hub = await start()
+    expect(hub.tookMs).toBeLessThan(10_000)
+    const { status, body } = await api(hub.url, 'GET', `/posts/${postId}`)
+    expect(status).toBe(200)
+    expect(body.post.title).toBe('Kept over a restart')
+    hub.child.kill('SIGINT')
+    await hub.ended
+  })
+
+  test('the sign-in link makes a browser the admin', async () => {
+    const hub = await start()
+    const link = /Sign in +(\S+)/.exec(hub.output())?.[1] ?? ''
+    const answer = await fetch(link, { redirect: 'manual' })
+    const cookie = answer.headers.get('set-cookie') ?? ''
+    expect(cookie).toMatch(/HttpOnly/i)
+    const session = cookie.split(';')[0] ?? ''
+    const me = await fetch(`${hub.url}/api/v1/agents/me`, { headers: { cookie: session } })
+    expect(me.status).toBe(200)
+    hub.child.kill('SIGINT')
+    await hub.ended
+  })
+
+  test('Ctrl-C ends every process it started', async () => {
+    const hub = await start()
+    expect(isAlive(hub.workerdPid)).toBe(true)
+    hub.child.kill('SIGINT')
+    expect(await hub.ended).toBe(0)
+    expect(isAlive(hub.workerdPid)).toBe(false)
+    expect(readRunningHub(stateDir)).toBeNull()
+  })
+
+  test('a start after the launcher was killed ends the runtime that was left and goes on', async () => {
+    const hub = await start()
+    hub.child.kill('SIGKILL')
+    await hub.ended
+    const next = await start()
+    expect(isAlive(hub.workerdPid)).toBe(false)
+    expect((await api(next.url, 'GET', `/posts/${postId}`)).status).toBe(200)
+
+    const second = run('start.mjs')
+    expect(await second.ended).toBe(1)
+    expect(second.output()).toContain('A hub already runs on this data')
+    next.child.kill('SIGINT')
+    await next.ended
+  })
+})
+
+describe('what a person can mend is one sentence', () => {
+  test('a port in use', async () => {
+    const server = createServer().listen(0, '127.0.0.1')
+    await new Promise((resolve) => server.once('listening', resolve))
+    const { port } = server.address() as { port: number }
+    const other = join(folder, 'other')
+    const hub = run('start.mjs', [], { PORT: String(port), ROOKERY_STATE_DIR: other })
+    expect(await hub.ended).toBe(1)
+    expect(hub.output()).toContain(`Port ${port} is in use.`)
+    expect(hub.output()).not.toContain('    at ')
+    server.close()
+  })
+
+  test('a port that is none, and a setting with a wrong value', async () => {
+    const env = { ROOKERY_STATE_DIR: join(folder, 'other') }
+    const port = run('start.mjs', [], { ...env, PORT: 'http' })
+    expect(await port.ended).toBe(1)
+    expect(port.output()).toContain('PORT is "http"')
+    const prefix = run('start.mjs', [], { ...env, ROOKERY_KEY_PREFIX: 'no underscore' })
+    expect(await prefix.ended).toBe(1)
+    expect(prefix.output()).toContain('ROOKERY_KEY_PREFIX')
+  })
+
+  test('an import without a hub, of no file, of no JSON', async () => {
+    const env = { ROOKERY_ADMIN_KEY: 'a_key_of_nobody_123', ROOKERY_URL: 'http://127.0.0.1:9' }
+    const broken = join(folder, 'broken.json')
+    writeFileSync(broken, '{ "posts": [')
+    const good = join(folder, 'good.json')
+    writeFileSync(good, '[{}]')
+    for (const [file, sentence] of [
+      [join(folder, 'none.json'), 'no such file'],
+      [broken, 'is no JSON'],
+      [good, 'No hub answers at http://127.0.0.1:9'],
+    ] as const) {
+      const command = run('import.mjs', [file], env)
+      expect(await command.ended).toBe(1)
+      expect(command.output()).toContain(sentence)
+    }
+  })
+})
