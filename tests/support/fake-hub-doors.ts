@@ -15,7 +15,7 @@ import type { AccountId, BudgetId, Clock, CommentId, InboxItemId, PostId } from 
 import type { ToolCaller } from '../../src/mcp-servers/contract'
 
 export const ada: Person = { id: 'account-ada' as AccountId, name: 'ada', kind: 'human' }
-export const scout: Person = { id: 'account-scout' as AccountId, name: 'scout', kind: 'agent' }
+const scout: Person = { id: 'account-scout' as AccountId, name: 'scout', kind: 'agent' }
 
 const at = Date.UTC(2026, 0, 2, 3, 4, 5)
 

@@ -1,28 +1,9 @@
 import { activationLimits } from '../../config'
-import type { ConversationDoor, GrantDoor } from '../../hub/contract'
-import type { Clock } from '../../ids'
-import type { ToolApi, ToolDescription } from '../contract'
-import type { Tool, ToolServer } from '../define-tool'
+import type { ToolDescription } from '../contract'
+import type { ToolServer } from '../define-tool'
 import { callTool } from './call-tool'
 import { decide } from './decide'
-
-export interface GatewayDeps {
-  hub: ConversationDoor & GrantDoor
-  clock: Clock
-  servers: ToolServer[]
-  /** Told the private reason when a tool fails; for the operator's eyes. */
-  reportFailure?: (tool: string, cause: unknown) => void
-}
-
-/** A tool under the name it has on the wire. */
-export interface NamedTool extends Omit<Tool, 'name'> {
-  name: string
-  server: string
-}
-
-export interface Gateway extends ToolApi {
-  servers: { name: string; description: string }[]
-}
+import type { Gateway, GatewayDeps, NamedTool } from './gateway'
 
 /** The one way to every tool: lists and calls of agents and of outside callers go through it. */
 export function createGateway(deps: GatewayDeps): Gateway {

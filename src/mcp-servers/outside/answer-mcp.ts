@@ -12,7 +12,7 @@ import { limits } from '../../config'
 import type { GrantDoor } from '../../hub/contract'
 import type { Clock } from '../../ids'
 import type { ToolCaller, ToolDescription } from '../contract'
-import type { Gateway } from '../gateway/create-gateway'
+import type { Gateway } from '../gateway/gateway'
 
 export interface McpSession {
   gateway: Gateway

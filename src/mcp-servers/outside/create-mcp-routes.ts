@@ -1,7 +1,7 @@
 import type { Settings } from '../../config'
 import type { GrantDoor } from '../../hub/contract'
 import { type Clock, systemClock } from '../../ids'
-import type { Gateway } from '../gateway/create-gateway'
+import type { Gateway } from '../gateway/gateway'
 import { authenticateCaller } from './authenticate-caller'
 
 interface McpDeps {

@@ -1,0 +1,22 @@
+import type { ConversationDoor, GrantDoor } from '../../hub/contract'
+import type { Clock } from '../../ids'
+import type { ToolApi } from '../contract'
+import type { Tool, ToolServer } from '../define-tool'
+
+export interface GatewayDeps {
+  hub: ConversationDoor & GrantDoor
+  clock: Clock
+  servers: ToolServer[]
+  /** Told the private reason when a tool fails; for the operator's eyes. */
+  reportFailure?: (tool: string, cause: unknown) => void
+}
+
+/** A tool under the name it has on the wire. */
+export interface NamedTool extends Omit<Tool, 'name'> {
+  name: string
+  server: string
+}
+
+export interface Gateway extends ToolApi {
+  servers: { name: string; description: string }[]
+}
