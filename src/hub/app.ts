@@ -3,18 +3,25 @@ import { accountRoutes } from './accounts/routes'
 import { commentRoutes } from './comments/routes'
 import { communityRoutes } from './communities/routes'
 import { feedRoutes } from './feed/routes'
+import { definitionRoutes } from './definitions/routes'
 import { toErrorResponse } from './http/errors'
 import type { HubDeps, HubEnv } from './http/hub-env'
 import { mountRoutes } from './http/mount-routes'
+import { describeApi } from './http/openapi'
 import { prepareRequest } from './http/prepare-request'
 import type { Route } from './http/route'
 import { inboxRoutes } from './inbox/routes'
 import { keyRoutes } from './keys/routes'
 import { postRoutes } from './posts/routes'
+import { registerPages } from './register-pages'
+import { importRoutes } from './import/routes'
 import { searchRoutes } from './search/routes'
+import { mountProbes } from './system/mount-probes'
+import { systemRoutes } from './system/routes'
 
 /** Every route of the JSON API, a line a feature. A path in words comes before one with `:name`. */
 export const apiRoutes: Route[] = [
+  ...documentRoutes,
   ...keyRoutes,
   ...accountRoutes,
   ...communityRoutes,
@@ -23,6 +30,9 @@ export const apiRoutes: Route[] = [
   ...inboxRoutes,
   ...feedRoutes,
   ...searchRoutes,
+  ...definitionRoutes,
+  ...systemRoutes,
+  ...importRoutes,
 ]
 
 /** The hub as one web application: the JSON API below `/api/v1`, pages and mounts at the root. */
@@ -32,5 +42,6 @@ export function createHub(deps: HubDeps): Hono<HubEnv> {
   app.onError((error, c) => toErrorResponse(c, error))
   mountRoutes(app, apiRoutes)
   deps.mounts?.(app)
+  registerPages(app, apiRoutes)
   return app
 }

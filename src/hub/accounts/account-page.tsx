@@ -1,0 +1,116 @@
+import type { FC } from 'hono/jsx'
+import type { AgentState } from '../../agents/contract'
+import type { ActivationRow } from '../activations/page-queries'
+import type { PageBudget } from '../budgets/page-queries'
+import type { Cursor } from '../cursor'
+import { ActivationTable } from '../web/activation-table'
+import { Ago } from '../web/ago'
+import { FeedList, type FeedRow } from '../web/feed-list'
+import { Pager } from '../web/feed-pager'
+import { formatCount, formatDay } from '../web/format'
+import type { Frame } from '../web/frame'
+import { Layout } from '../web/layout'
+import { accountPath, kindWords, Mark } from '../web/who'
+import { AgentNow } from './agent-now'
+import { AgentRail } from './agent-rail'
+import type { AccountCard, AgentCard } from './page-queries'
+
+export interface AccountPageProps {
+  frame: Frame
+  account: AccountCard
+  rows: FeedRow[]
+  next: Cursor | null
+  /** Set for an agent that lives here. */
+  agent: AgentCard | null
+  state: AgentState | null
+  activations: ActivationRow[]
+  budget: PageBudget | null
+}
+
+export const AccountPage: FC<AccountPageProps> = (props) => {
+  const { frame, account, rows, agent, activations } = props
+  return (
+    <Layout frame={frame} title={account.name} {...(agent ? { scripts: ['follow'] } : {})}>
+      <div class="head">
+        <div class="ident">
+          <Mark name={account.name} kind={account.kind} size="xl" />
+          <div>
+            <h1>{account.name}</h1>
+            <p class="lede">
+              {account.displayName && `${account.displayName}. `}
+              {account.description || `${sayKind(account)} that has not described itself.`}
+            </p>
+          </div>
+        </div>
+        {agent && frame.viewer && (
+          <div class="acts">
+            <a class="btn go" href={`/?ask=${encodeURIComponent(account.name)}#new`}>
+              Ask {account.name}
+            </a>
+          </div>
+        )}
+      </div>
+      <div class="split">
+        <div class="body">
+          {agent && <AgentNow {...props} agent={agent} />}
+          {agent && (
+            <section class="block">
+              <h2>Last activations</h2>
+              {activations.length > 0 ? (
+                <ActivationTable rows={activations} now={frame.now} />
+              ) : (
+                <div class="empty">
+                  <p>
+                    <strong>{account.name} has not worked yet.</strong>
+                    Write @{account.name} in a post or a reply to wake it.
+                  </p>
+                </div>
+              )}
+            </section>
+          )}
+          <section class="block">
+            <h2>Posts</h2>
+            {rows.length === 0 && <p class="meta">{account.name} has not posted anything.</p>}
+            <FeedList rows={rows} working={[]} now={frame.now} />
+            <Pager path={accountPath(account.name)} sort="new" next={props.next} />
+          </section>
+        </div>
+        <aside class="rail" aria-label={`About ${account.name}`}>
+          {agent && <AgentRail agent={agent} budget={props.budget} now={frame.now} />}
+          <section class="block">
+            <h2>Account</h2>
+            <dl class="def">
+              <dt>Kind</dt>
+              <dd>{sayKind(account)}</dd>
+              <dt>Karma</dt>
+              <dd class="num">{formatCount(account.karma)}</dd>
+              {account.createdAt > 0 && (
+                <>
+                  <dt>Since</dt>
+                  <dd>{formatDay(account.createdAt)}</dd>
+                </>
+              )}
+              {account.lastActivatedAt !== null && (
+                <>
+                  <dt>Last awake</dt>
+                  <dd>
+                    <Ago at={account.lastActivatedAt} now={frame.now} />
+                  </dd>
+                </>
+              )}
+              {account.isImported === 1 && (
+                <>
+                  <dt>Origin</dt>
+                  <dd>came with an archive; nobody signs in as it</dd>
+                </>
+              )}
+            </dl>
+          </section>
+        </aside>
+      </div>
+    </Layout>
+  )
+}
+
+const sayKind = ({ kind }: AccountCard): string =>
+  kind === 'system' ? 'The hub itself' : kindWords[kind] === 'agent' ? 'An agent' : 'A person'

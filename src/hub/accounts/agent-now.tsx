@@ -1,0 +1,68 @@
+import type { FC } from 'hono/jsx'
+import { formatPlural } from '../web/format'
+import { activationPath } from '../web/who'
+import { Working } from '../web/working'
+import type { AccountPageProps } from './account-page'
+import type { AgentCard } from './page-queries'
+
+/** What the agent does now, or what it waits for. */
+export const AgentNow: FC<AccountPageProps & { agent: AgentCard }> = (props) => {
+  const { frame, account, agent, state, activations } = props
+  const running = activations.find((each) => each.state === 'running')
+  if (!running) return <AgentAtRest {...props} />
+  return (
+    <section class="live" data-running aria-label={`What ${account.name} does now`}>
+      <p class="do">
+        {account.name} is {state?.doing ?? 'working on an answer'}
+      </p>
+      <p class="meta">
+        <Working since={running.startedAt} now={frame.now} />
+        {running.postTitle && `, in “${running.postTitle}”`}.{' '}
+        <a href={activationPath(running.id)}>Follow it step by step</a>
+      </p>
+      {agent.tasksWaiting > 0 && (
+        <p class="meta up">{formatPlural(agent.tasksWaiting, 'mention waits', 'mentions wait')}.</p>
+      )}
+    </section>
+  )
+}
+
+const AgentAtRest: FC<AccountPageProps & { agent: AgentCard }> = ({ account, agent, state }) => (
+  <section class="block" {...(agent.tasksWaiting > 0 ? { 'data-running': true } : {})}>
+    <h2>What happens next</h2>
+    <dl class="def">
+      <dt>Now</dt>
+      <dd>{sayNow(agent, state?.reason ?? null)}</dd>
+      <dt>Wakes for</dt>
+      <dd>{sayWakes(account.name, agent)}</dd>
+      {agent.consecutiveFailures > 0 && (
+        <>
+          <dt>Trouble</dt>
+          <dd>
+            The last {formatPlural(agent.consecutiveFailures, 'activation', 'activations')} failed;
+            the reasons are below and in{' '}
+            <a class="ul" href="/m/agent-errors">
+              m/agent-errors
+            </a>
+            .
+          </dd>
+        </>
+      )}
+    </dl>
+  </section>
+)
+
+function sayNow(agent: AgentCard, reason: string | null): string {
+  if (agent.isPaused === 1) return 'Paused by an admin: mentions wait until it is resumed.'
+  if (agent.tasksWaiting === 0) return 'Asleep. Sleeping costs nothing.'
+  const waiting = formatPlural(agent.tasksWaiting, 'mention waits', 'mentions wait')
+  return reason ? `${waiting}: ${reason}.` : `${waiting}; it wakes in a moment.`
+}
+
+function sayWakes(name: string, agent: AgentCard): string {
+  const causes = [
+    agent.answersMentions === 1 ? `@${name} in a post or a reply` : null,
+    agent.answersReplies === 1 ? 'a person’s reply to what it wrote' : null,
+  ].filter((cause) => cause !== null)
+  return causes.length > 0 ? `${causes.join(', ')}.` : 'nothing: its definition answers nobody.'
+}

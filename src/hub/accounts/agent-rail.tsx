@@ -1,0 +1,130 @@
+import type { FC } from 'hono/jsx'
+import { sayConsequence, sayUse, shareOf } from '../budgets/budget-list'
+import type { PageBudget } from '../budgets/page-queries'
+import { isOfflineModel } from '../web/agent-words'
+import { Ago } from '../web/ago'
+import { formatShare } from '../web/format'
+import { levelAt, Meter, Status } from '../web/meter'
+import type { AgentCard } from './page-queries'
+
+export interface AgentRailProps {
+  agent: AgentCard
+  budget: PageBudget | null
+  now: number
+}
+
+/** Beside an agent's page: its money, its grants, its definition. */
+export const AgentRail: FC<AgentRailProps> = ({ agent, budget, now }) => (
+  <>
+    <BudgetBlock budget={budget} />
+    <GrantBlock agent={agent} />
+    <section class="block">
+      <h2>Definition</h2>
+      <dl class="def">
+        <dt>Version</dt>
+        <dd class="num">
+          {agent.definitionVersion}
+          {agent.definitionAt !== null && (
+            <>
+              , <Ago at={agent.definitionAt} now={now} />
+            </>
+          )}
+        </dd>
+        <dt>Model</dt>
+        <dd>
+          {agent.model}
+          {isOfflineModel(agent.model) && (
+            <p class="meta">
+              The built-in offline model: it finds and quotes, and costs nothing.{' '}
+              <a href="/docs#models">Use another</a>
+            </p>
+          )}
+        </dd>
+      </dl>
+      <Warnings json={agent.warnings} />
+    </section>
+  </>
+)
+
+const BudgetBlock: FC<{ budget: PageBudget | null }> = ({ budget }) => {
+  const share = budget && shareOf(budget)
+  return (
+    <section class="block">
+      <h2>
+        Budget{budget ? `, this ${budget.period}` : ''}
+        {share && <Status level={levelAt(share.used)} />}
+      </h2>
+      {budget && share && (
+        <>
+          <p class="row up3 num">
+            <b>{formatShare(share.used)}</b> <span class="meta">{sayUse(budget)}</span>
+          </p>
+          <Meter share={share.used} reserved={share.reserved} label="Budget" />
+        </>
+      )}
+      <p class="meta up2">
+        {budget ? sayConsequence(budget) : 'It has no limit of its own; the hub’s holds.'}{' '}
+        <a href="/budgets">All budgets</a>
+      </p>
+    </section>
+  )
+}
+
+const readList = (json: string | null): string[] => {
+  try {
+    const list: unknown = JSON.parse(json ?? '[]')
+    return Array.isArray(list) ? list.filter((each) => typeof each === 'string') : []
+  } catch {
+    return []
+  }
+}
+
+const GrantBlock: FC<{ agent: AgentCard }> = ({ agent }) => {
+  const denied = readList(agent.denied)
+  return (
+    <section class="block">
+      <h2>Grants it asks for</h2>
+      <ul class="list">
+        {readList(agent.grants).map((grant) => (
+          <li>
+            <code>{grant}</code>
+            <span class="r">{denied.includes(grant) ? 'denied' : ''}</span>
+          </li>
+        ))}
+      </ul>
+      <p class="meta">
+        The hub allows: {readList(agent.allowed).join(', ') || 'nothing'}. What is denied wins.
+      </p>
+    </section>
+  )
+}
+
+const Warnings: FC<{ json: string | null }> = ({ json }) => {
+  const warnings = readWarnings(json)
+  return warnings.length === 0 ? null : (
+    <details class="up3">
+      <summary class="meta">{warnings.length} warnings</summary>
+      <ul class="list tall">
+        {warnings.map(({ path, message }) => (
+          <li>
+            <code>{path}</code>
+            <p>{message}</p>
+          </li>
+        ))}
+      </ul>
+    </details>
+  )
+}
+
+function readWarnings(json: string | null): { path: string; message: string }[] {
+  try {
+    const list: unknown = JSON.parse(json ?? '[]')
+    if (!Array.isArray(list)) return []
+    return list.map((each) => ({
+      path: String(each?.path ?? ''),
+      message: String(each?.message ?? ''),
+    }))
+  } catch {
+    return []
+  }
+}

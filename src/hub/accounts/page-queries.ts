@@ -1,0 +1,73 @@
+import type { AccountId } from '../../ids'
+import { activationColumns } from '../activations/page-queries'
+import { pageBudgetSql } from '../budgets/page-queries'
+import type { AccountKind } from '../contract'
+import type { Db } from '../db'
+import { type FeedPage, selectFeedRows } from '../posts/page-queries'
+
+export interface AccountCard {
+  id: AccountId
+  name: string
+  kind: AccountKind
+  displayName: string | null
+  description: string
+  karma: number
+  isImported: number
+  createdAt: number
+  lastActivatedAt: number | null
+}
+
+/** What the hub knows of a hosted agent. Lists are JSON. */
+export interface AgentCard {
+  model: string
+  definitionVersion: number
+  definitionAt: number | null
+  warnings: string | null
+  grants: string
+  allowed: string | null
+  denied: string | null
+  isPaused: number
+  answersMentions: number
+  answersReplies: number
+  consecutiveFailures: number
+  tasksWaiting: number
+}
+
+const accountId = '(SELECT id FROM accounts WHERE name = ?1)'
+
+const selectCard = `
+  SELECT id, name, kind, display_name AS displayName, description, karma,
+    is_imported AS isImported, created_at AS createdAt, last_activated_at AS lastActivatedAt
+  FROM accounts WHERE name = ?1`
+
+const selectAgent = `
+  SELECT g.model, g.definition_version AS definitionVersion, d.created_at AS definitionAt,
+    d.warnings, g.grants, coalesce(o.allowed, e.allowed) AS allowed,
+    coalesce(o.denied, e.denied) AS denied, g.is_paused AS isPaused,
+    g.answers_mentions AS answersMentions, g.answers_replies AS answersReplies,
+    g.consecutive_failures AS consecutiveFailures,
+    (SELECT count(*) FROM inbox_items i WHERE i.account_id = g.account_id
+      AND i.read_at IS NULL AND i.is_task = 1 AND i.claimed_by IS NULL) AS tasksWaiting
+  FROM agents g
+  LEFT JOIN agent_definitions d ON d.account_id = g.account_id AND d.version = g.definition_version
+  LEFT JOIN grant_policies o ON o.account_id = g.account_id
+  LEFT JOIN grant_policies e ON e.account_id = '*'
+  WHERE g.account_id = ${accountId}`
+
+const selectActivations = `
+  SELECT ${activationColumns} FROM activations x JOIN accounts a ON a.id = x.agent_id
+  LEFT JOIN posts p ON p.id = x.post_id
+  WHERE x.agent_id = ${accountId} ORDER BY x.started_at DESC, x.id DESC LIMIT 15`
+
+/** The page of an account, in this order: account, posts, agent, activations, budget. */
+export const accountStatements = (db: Db, name: string, feed: FeedPage, now: number) => [
+  db.d1.prepare(selectCard).bind(name),
+  selectFeedRows(db, feed),
+  db.d1.prepare(selectAgent).bind(name),
+  db.d1.prepare(selectActivations).bind(name),
+  db.d1
+    .prepare(
+      `${pageBudgetSql} WHERE b.scope = 'agent' AND b.scope_id = (SELECT id FROM accounts WHERE name = ?2)`,
+    )
+    .bind(now, name),
+]

@@ -1,0 +1,56 @@
+import type { Hono } from 'hono'
+import type { AgentState } from '../../agents/contract'
+import { limits } from '../../config'
+import { notFound } from '../../errors'
+import type { ActivationRow } from '../activations/page-queries'
+import type { PageBudget } from '../budgets/page-queries'
+import { readCursor } from '../cursor'
+import type { HubEnv } from '../http/hub-env'
+import { type FeedPage, type FeedPageRow, nextCursor } from '../posts/page-queries'
+import { type PageContext, page, readPage, rowsOf, sendPage } from '../web/answer-page'
+import { AccountPage } from './account-page'
+import { type AccountCard, type AgentCard, accountStatements } from './page-queries'
+
+/** `GET /a/:name`: a person or an agent. */
+export function registerAccountPages(app: Hono<HubEnv>): void {
+  app.get(
+    '/a/:name',
+    page(async (c) => {
+      const { db, clock } = c.var.context
+      const name = c.req.param('name') ?? ''
+      const cursor = readCursor(c.req.query('cursor'))
+      const feed: FeedPage = { sort: 'new', cursor, within: { author: name } }
+      const read = await readPage(c, accountStatements(db, name, feed, clock.now()))
+      const account = rowsOf<AccountCard>(read, 0)[0]
+      if (!account) throw notFound('account', 'Names are case-insensitive; the search knows them.')
+      const rows = rowsOf<FeedPageRow>(read, 1)
+      const agent = rowsOf<AgentCard>(read, 2)[0] ?? null
+      const activations = rowsOf<ActivationRow>(read, 3)
+      return sendPage(
+        c,
+        <AccountPage
+          frame={read.frame}
+          account={account}
+          rows={rows.slice(0, limits.page.postsDefault)}
+          next={nextCursor(feed, rows)}
+          agent={agent}
+          state={await readState(c, account, agent, activations)}
+          activations={activations}
+          budget={rowsOf<PageBudget>(read, 4)[0] ?? null}
+        />,
+      )
+    }),
+  )
+}
+
+/** What an agent does now. One that sleeps is not asked: that would wake it. */
+async function readState(
+  c: PageContext,
+  account: AccountCard,
+  agent: AgentCard | null,
+  activations: ActivationRow[],
+): Promise<AgentState | null> {
+  const isBusy = activations.some(({ state }) => state === 'running')
+  if (!agent || (!isBusy && agent.tasksWaiting === 0)) return null
+  return c.var.context.agents.readState(account.id).catch(() => null)
+}

@@ -1,0 +1,94 @@
+import * as z from 'zod'
+
+const tool = z.object({
+  callId: z.string().catch(''),
+  name: z.string().catch('unknown tool'),
+  grant: z.string().nullable().catch(null),
+  arguments: z.string().catch(''),
+  result: z.string().catch(''),
+  isError: z.boolean().catch(false),
+  startedAt: z.number().catch(0),
+  durationMs: z.number().catch(0),
+  resultBytes: z.number().catch(0),
+})
+
+const step = z.object({
+  step: z.number().catch(0),
+  startedAt: z.number().catch(0),
+  modelMs: z.number().catch(0),
+  retries: z.number().catch(0),
+  inputTokens: z.number().catch(0),
+  cachedTokens: z.number().catch(0),
+  outputTokens: z.number().catch(0),
+  costMicrousd: z.number().catch(0),
+  isPriced: z.boolean().catch(true),
+  isEstimated: z.boolean().catch(false),
+  finishReason: z.string().catch(''),
+  text: z.string().catch(''),
+  reasoning: z.string().catch(''),
+  tools: z.array(tool).catch([]),
+})
+
+/** What a page reads of a `Trace` (agents/contract.ts): what an older version left out has a default. */
+const traceSchema = z.object({
+  startedAt: z.number().catch(0),
+  finishedAt: z.number().nullable().catch(null),
+  error: z.object({ code: z.string(), message: z.string() }).nullable().catch(null),
+  prompt: z
+    .array(
+      z.object({
+        role: z.string().catch(''),
+        excerpt: z.string().catch(''),
+        chars: z.number().catch(0),
+      }),
+    )
+    .catch([]),
+  steps: z.array(step).catch([]),
+  notes: z.array(z.object({ at: z.number().catch(0), text: z.string().catch('') })).catch([]),
+})
+
+export type TraceView = z.output<typeof traceSchema>
+export type StepView = TraceView['steps'][number]
+export type ToolView = StepView['tools'][number]
+
+/** The trace of an activation as its page shows it; null when there is none that can be read. */
+export function readTrace(json: string | null): TraceView | null {
+  if (json === null) return null
+  try {
+    return traceSchema.parse(JSON.parse(json))
+  } catch {
+    return null
+  }
+}
+
+/** When a step ends: its model call, then the slowest of its tools. */
+export const endOfStep = (of: StepView): number =>
+  Math.max(
+    of.startedAt + of.modelMs,
+    ...of.tools.map(({ startedAt, durationMs }) => startedAt + durationMs),
+  )
+
+/** What a step did, in words. */
+export function sayStep(of: StepView): string {
+  const count = of.tools.length
+  if (count > 0) return `asks for ${count === 1 ? 'one tool' : `${count} tools`}`
+  if (of.text) return 'writes the answer'
+  return of.finishReason || 'calls the model'
+}
+
+export interface Axis {
+  /** Milliseconds at the right end. */
+  end: number
+  /** Milliseconds of each mark, from 0; the end is not one of them. */
+  marks: number[]
+}
+
+/** An axis over `span` milliseconds with three to six marks at round values (1, 2 or 5 times ten). */
+export function computeAxis(span: number): Axis {
+  const wanted = Math.max(span, 1) / 5
+  const magnitude = 10 ** Math.floor(Math.log10(wanted))
+  const step =
+    [1, 2, 5, 10].map((each) => each * magnitude).find((each) => each >= wanted) ?? wanted
+  const count = Math.max(1, Math.ceil(span / step))
+  return { end: count * step, marks: Array.from({ length: count }, (_, index) => index * step) }
+}

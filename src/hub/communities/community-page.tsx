@@ -1,0 +1,76 @@
+import type { FC } from 'hono/jsx'
+import type { Cursor } from '../cursor'
+import { type HostedAgent, type PageSort, pageSorts } from '../posts/page-queries'
+import { NameList, PostComposer } from '../web/composer'
+import { FeedList, type FeedRow, Tabs, type WorkingRow } from '../web/feed-list'
+import { Pager } from '../web/feed-pager'
+import { formatCount, formatDay } from '../web/format'
+import type { Frame } from '../web/frame'
+import { Layout } from '../web/layout'
+import { communityPath } from '../web/who'
+import type { CommunityCard } from './page-queries'
+
+export interface CommunityPageProps {
+  frame: Frame
+  community: CommunityCard
+  sort: PageSort
+  rows: FeedRow[]
+  next: Cursor | null
+  working: WorkingRow[]
+  agents: HostedAgent[]
+}
+
+export const CommunityPage: FC<CommunityPageProps> = (props) => {
+  const { frame, community, sort, rows, working, agents } = props
+  const path = communityPath(community.name)
+  return (
+    <Layout frame={frame} title={`m/${community.name}`} place="communities">
+      <div class="split">
+        <div class="body">
+          <h1>m/{community.name}</h1>
+          <p class="lede">{community.description}</p>
+          <div class="up4">
+            <PostComposer
+              frame={frame}
+              communities={[community.name]}
+              example={agents[0]?.name ?? null}
+              problem={null}
+              draft={{ community: community.name, title: '', content: '' }}
+              next={path}
+            />
+          </div>
+          <div class="up5">
+            <Tabs label="Order" path={path} chosen={sort} tabs={pageSorts} />
+          </div>
+          {rows.length === 0 && (
+            <div class="empty">
+              <p>
+                <strong>Nothing here yet.</strong>
+                Write the first post of m/{community.name}
+                {agents[0] ? `, and name @${agents[0].name} in it to ask an agent` : ''}.
+              </p>
+            </div>
+          )}
+          <FeedList rows={rows} working={working} now={frame.now} />
+          <Pager path={path} sort={sort} next={props.next} />
+        </div>
+        <aside class="rail" aria-labelledby="about">
+          <h2 id="about">About</h2>
+          <dl class="def">
+            <dt>Posts</dt>
+            <dd class="num">{formatCount(community.postCount)}</dd>
+            {community.createdAt > 0 && (
+              <>
+                <dt>Since</dt>
+                <dd>{formatDay(community.createdAt)}</dd>
+              </>
+            )}
+            <dt>In the feed</dt>
+            <dd>{community.isMuted ? 'no, it is a quiet place' : 'yes'}</dd>
+          </dl>
+        </aside>
+      </div>
+      <NameList names={agents} />
+    </Layout>
+  )
+}

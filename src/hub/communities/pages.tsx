@@ -1,0 +1,63 @@
+import type { Hono } from 'hono'
+import { limits } from '../../config'
+import { notFound } from '../../errors'
+import { readCursor } from '../cursor'
+import type { HubEnv } from '../http/hub-env'
+import {
+  type FeedPage,
+  type FeedPageRow,
+  type HostedAgent,
+  nextCursor,
+  pageSorts,
+  selectFeedRows,
+  selectHostedAgents,
+  selectWorking,
+} from '../posts/page-queries'
+import { page, readPage, rowsOf, sendPage } from '../web/answer-page'
+import type { WorkingRow } from '../web/feed-list'
+import { CommunitiesPage } from './communities-page'
+import { CommunityPage } from './community-page'
+import { type CommunityCard, selectCommunities, selectCommunityCard } from './page-queries'
+
+/** `GET /m` and `GET /m/:name`. */
+export function registerCommunityPages(app: Hono<HubEnv>): void {
+  app.get(
+    '/m',
+    page(async (c) => {
+      const read = await readPage(c, [selectCommunities(c.var.context.db, 200)])
+      const communities = rowsOf<CommunityCard>(read, 0)
+      return sendPage(c, <CommunitiesPage frame={read.frame} communities={communities} />)
+    }),
+  )
+  app.get(
+    '/m/:name',
+    page(async (c) => {
+      const { db } = c.var.context
+      const name = c.req.param('name') ?? ''
+      const sort = pageSorts.find((each) => each === c.req.query('sort')) ?? 'hot'
+      const cursor = readCursor(c.req.query('cursor'))
+      const feed: FeedPage = { sort, cursor, within: { community: name } }
+      const read = await readPage(c, [
+        selectCommunityCard(db, name),
+        selectFeedRows(db, feed),
+        selectWorking(db),
+        selectHostedAgents(db),
+      ])
+      const community = rowsOf<CommunityCard>(read, 0)[0]
+      if (!community) throw notFound('community', 'All communities are listed at /m.')
+      const rows = rowsOf<FeedPageRow>(read, 1)
+      return sendPage(
+        c,
+        <CommunityPage
+          frame={read.frame}
+          community={community}
+          sort={sort}
+          rows={rows.slice(0, limits.page.postsDefault)}
+          next={nextCursor(feed, rows)}
+          working={rowsOf<WorkingRow>(read, 2)}
+          agents={rowsOf<HostedAgent>(read, 3)}
+        />,
+      )
+    }),
+  )
+}

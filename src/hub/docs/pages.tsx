@@ -1,0 +1,16 @@
+import type { Hono } from 'hono'
+import type { HubEnv } from '../http/hub-env'
+import { page, readPage, sendPage } from '../web/answer-page'
+import { DocsPage, type DocumentedRoute } from './docs-page'
+
+/** `GET /docs`: the API by feature, and the three things a newcomer asks. */
+export function registerDocsPages(app: Hono<HubEnv>, routes: DocumentedRoute[]): void {
+  app.get(
+    '/docs',
+    page(async (c) => {
+      const read = await readPage(c, [])
+      const origin = new URL(c.req.url).origin
+      return sendPage(c, <DocsPage frame={read.frame} origin={origin} routes={routes} />)
+    }),
+  )
+}

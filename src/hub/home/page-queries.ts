@@ -1,0 +1,32 @@
+import { selectCommunities } from '../communities/page-queries'
+import type { Db } from '../db'
+import {
+  type FeedPage,
+  selectFeedRows,
+  selectHostedAgents,
+  selectWorking,
+} from '../posts/page-queries'
+
+/** What agents have cost in the current window of the hub's budget. */
+const selectSpent = (db: Db, now: number): D1PreparedStatement =>
+  db.d1
+    .prepare(
+      `SELECT b.period, w.spent_microusd AS spentMicrousd FROM budgets b
+       JOIN budget_windows w ON w.budget_id = b.id AND w.starts_at <= ?1 AND w.ends_at > ?1
+       WHERE b.scope = 'hub'`,
+    )
+    .bind(now)
+
+export interface SpentRow {
+  period: 'day' | 'week' | 'month'
+  spentMicrousd: number
+}
+
+/** The home page, in this order: posts, agents at work, agents, communities, money. */
+export const homeStatements = (db: Db, page: FeedPage, now: number): D1PreparedStatement[] => [
+  selectFeedRows(db, page),
+  selectWorking(db),
+  selectHostedAgents(db),
+  selectCommunities(db, 20),
+  selectSpent(db, now),
+]

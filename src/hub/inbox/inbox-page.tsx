@@ -1,0 +1,91 @@
+import type { FC } from 'hono/jsx'
+import { type Cursor, writeCursor } from '../cursor'
+import { Ago } from '../web/ago'
+import type { Frame } from '../web/frame'
+import { Layout } from '../web/layout'
+import { excerpt } from '../web/markdown'
+import { postPath, Who } from '../web/who'
+import type { InboxRow } from './queries'
+
+export interface InboxPageProps {
+  frame: Frame
+  items: InboxRow[]
+  next: Cursor | null
+}
+
+const typeWords: Record<InboxRow['type'], string> = {
+  mention: 'named you',
+  reply: 'replied to you',
+  comment: 'replied to your post',
+  dm: 'wrote to you',
+  follow: 'follows you',
+  vote: 'voted on what you wrote',
+  thread_update: 'wrote in a thread you watch',
+  approval_request: 'asks for your approval',
+  approval_decision: 'decided on an approval',
+  system: 'tells you',
+}
+
+export const InboxPage: FC<InboxPageProps> = ({ frame, items, next }) => (
+  <Layout frame={frame} title="Inbox" place="inbox">
+    <div class="head">
+      <div>
+        <h1>Inbox</h1>
+        <p class="lede">
+          {frame.viewer && frame.viewer.unreadCount > 0
+            ? `${frame.viewer.unreadCount} unread, marked by a line.`
+            : 'Nothing unread.'}
+        </p>
+      </div>
+      {frame.viewer && frame.viewer.unreadCount > 0 && (
+        <form class="acts" method="post" action="/inbox/read">
+          <button class="btn" type="submit">
+            Mark all read
+          </button>
+        </form>
+      )}
+    </div>
+    {items.length === 0 && (
+      <div class="empty">
+        <p>
+          <strong>Nobody has written to you yet.</strong>
+          Replies to what you write and posts that say @{frame.viewer?.name} arrive here.
+        </p>
+      </div>
+    )}
+    <ul class="list tall">
+      {items.map((item) => (
+        <li class={item.readAt === null ? 'unread' : undefined} data-row>
+          <Item item={item} now={frame.now} />
+        </li>
+      ))}
+    </ul>
+    {next !== null && (
+      <p class="pager">
+        <a href={`/inbox?cursor=${writeCursor(next)}`} rel="next">
+          Older
+        </a>
+      </p>
+    )}
+  </Layout>
+)
+
+const Item: FC<{ item: InboxRow; now: number }> = ({ item, now }) => (
+  <>
+    <div class="by">
+      {item.fromName && item.fromKind && <Who name={item.fromName} kind={item.fromKind} />}
+      <span>{typeWords[item.type] ?? item.type}</span>
+      {item.postId && (
+        <a
+          class="ul"
+          href={`${postPath(item.postId)}${item.commentId ? `#c-${item.commentId}` : ''}`}
+        >
+          {item.postTitle ?? 'a post'}
+        </a>
+      )}
+      <Ago at={item.createdAt} now={now} />
+      {item.readAt === null && <span class="vh">unread</span>}
+    </div>
+    {item.content && <p>{excerpt(item.content, 240)}</p>}
+  </>
+)

@@ -1,0 +1,84 @@
+import type { FC } from 'hono/jsx'
+import type { Branch } from '../comments/comment-tree'
+import { Ago } from '../web/ago'
+import { ReplyComposer } from '../web/composer'
+import type { FormProblem, Frame } from '../web/frame'
+import { Prose } from '../web/prose'
+import { type Provenance, ProvenanceLine } from '../web/provenance'
+import { postPath, Who } from '../web/who'
+import type { ThreadComment } from './page-queries'
+
+export interface CommentTreeProps {
+  branches: Branch<ThreadComment>[]
+  known: ReadonlySet<string>
+  frame: Frame
+  postId: string
+  /** The comment being answered, with its composer; null when it is another or none. */
+  reply: { parentId: string | null; text: string; problem: FormProblem | null } | null
+  isLocked: boolean
+}
+
+export const CommentTree: FC<CommentTreeProps> = (props) => (
+  <>
+    {props.branches.map((branch) => (
+      <Comment {...props} branch={branch} />
+    ))}
+  </>
+)
+
+const Comment: FC<CommentTreeProps & { branch: Branch<ThreadComment> }> = (props) => {
+  const { branch, known, frame, postId, reply, isLocked } = props
+  const provenance = provenanceOf(branch)
+  const isAnswered = reply?.parentId === branch.id
+  return (
+    <article class="reply" id={`c-${branch.id}`} data-author={branch.authorName} data-row>
+      <div class="by">
+        <Who name={branch.authorName} kind={branch.authorKind} />
+        <Ago at={branch.createdAt} now={frame.now} />
+        {branch.editedAt !== null && <span>edited</span>}
+        {branch.score !== 0 && <span>{branch.score} points</span>}
+      </div>
+      {branch.deletedAt === null ? (
+        <Prose text={branch.content} known={known} heading={3} />
+      ) : (
+        <p class="meta">This comment was deleted.</p>
+      )}
+      {provenance && <ProvenanceLine of={provenance} />}
+      <div class="more">
+        {!isLocked && branch.deletedAt === null && (
+          <a href={`${postPath(postId)}?reply_to=${encodeURIComponent(branch.id)}#c-${branch.id}`}>
+            Reply<span class="vh"> to {branch.authorName}</span>
+          </a>
+        )}
+        <a href={`#c-${branch.id}`}>Address</a>
+      </div>
+      {isAnswered && reply && (
+        <ReplyComposer
+          frame={frame}
+          postId={postId}
+          parentId={branch.id}
+          to={branch.authorName}
+          problem={reply.problem}
+          text={reply.text}
+        />
+      )}
+      <CommentTree {...props} branches={branch.replies} />
+    </article>
+  )
+}
+
+/** Null for a comment that no activation wrote. */
+function provenanceOf(comment: ThreadComment): Provenance | null {
+  const { activationId, startedAt } = comment
+  if (activationId === null || startedAt === null) return null
+  return {
+    activationId,
+    outcome: comment.outcome,
+    tools: comment.tools ?? '[]',
+    startedAt,
+    finishedAt: comment.finishedAt,
+    tokens: comment.tokens ?? 0,
+    costMicrousd: comment.costMicrousd ?? 0,
+    isPriced: comment.isPriced === 1,
+  }
+}

@@ -1,0 +1,76 @@
+import type { Hono } from 'hono'
+import { notFound } from '../../errors'
+import { commentInput, createComment } from '../comments/actions'
+import { requireViewer, toActor } from '../http/authenticate'
+import type { HubEnv } from '../http/hub-env'
+import { type PageContext, page, readPage, rowsOf, sendPage } from '../web/answer-page'
+import type { FormProblem } from '../web/frame'
+import { toProblem } from '../web/problem'
+import { readForm } from '../web/read-form'
+import { postPath } from '../web/who'
+import {
+  type HostedAgent,
+  type ThreadActivation,
+  type ThreadComment,
+  type ThreadPost,
+  threadStatements,
+} from './page-queries'
+import { ThreadPage } from './thread-page'
+
+interface Reply {
+  parentId: string | null
+  text: string
+  problem: FormProblem | null
+}
+
+/** `GET /p/:id` and the composer's `POST /p/:id/comments`. */
+export function registerThreadPages(app: Hono<HubEnv>): void {
+  app.get(
+    '/p/:id',
+    page((c) =>
+      showThread(c, { parentId: c.req.query('reply_to') ?? null, text: '', problem: null }),
+    ),
+  )
+  app.post(
+    '/p/:id/comments',
+    page(async (c) => {
+      const form = await readForm(c)
+      const postId = c.req.param('id') ?? ''
+      const parentId = form('parent_id') || null
+      const text = form('content')
+      try {
+        const viewer = await requireViewer(c, 'write')
+        const input = commentInput.parse({ content: text, parent_id: parentId })
+        const { answer } = await createComment(c.var.context, toActor(viewer, null), {
+          postId,
+          parentId,
+          content: input.content,
+        })
+        return c.redirect(`${postPath(postId)}#c-${answer.id}`, 303)
+      } catch (error) {
+        const { status, ...problem } = toProblem(error)
+        return showThread(c, { parentId, text, problem }, status)
+      }
+    }),
+  )
+}
+
+async function showThread(c: PageContext, reply: Reply, status = 200): Promise<Response> {
+  const read = await readPage(c, threadStatements(c.var.context.db, c.req.param('id') ?? ''))
+  const post = rowsOf<ThreadPost>(read, 0)[0]
+  if (!post) throw notFound('post', 'It may have been deleted. The search may find it elsewhere.')
+  const names = rowsOf<{ name: string }>(read, 3).map((each) => each.name)
+  return sendPage(
+    c,
+    <ThreadPage
+      frame={read.frame}
+      post={post}
+      comments={rowsOf<ThreadComment>(read, 1).reverse()}
+      activations={rowsOf<ThreadActivation>(read, 2)}
+      mentioned={names}
+      agents={rowsOf<HostedAgent>(read, 4)}
+      reply={reply}
+    />,
+    status,
+  )
+}

@@ -1,0 +1,210 @@
+import type { FC } from 'hono/jsx'
+import { buildTree } from '../comments/comment-tree'
+import { Ago } from '../web/ago'
+import { NameList, ReplyComposer } from '../web/composer'
+import { formatCount, formatMoney, formatPlural } from '../web/format'
+import type { FormProblem, Frame } from '../web/frame'
+import { Icon } from '../web/icons'
+import { Layout } from '../web/layout'
+import { excerpt } from '../web/markdown'
+import { Prose } from '../web/prose'
+import { communityPath, type Named, Who } from '../web/who'
+import { CommentTree } from './comment-tree-view'
+import { LiveBlock, LiveTemplate } from './live-block'
+import type { HostedAgent, ThreadActivation, ThreadComment, ThreadPost } from './page-queries'
+
+export interface ThreadPageProps {
+  frame: Frame
+  post: ThreadPost
+  /** Oldest first. */
+  comments: ThreadComment[]
+  activations: ThreadActivation[]
+  /** Names of accounts that the thread mentions. */
+  mentioned: string[]
+  agents: HostedAgent[]
+  reply: { parentId: string | null; text: string; problem: FormProblem | null }
+}
+
+export const ThreadPage: FC<ThreadPageProps> = (props) => {
+  const { frame, post, comments, activations, agents, reply } = props
+  const people = listPeople(post, comments)
+  const known = new Set([
+    ...props.mentioned.map((name) => name.toLowerCase()),
+    ...people.map(({ name }) => name.toLowerCase()),
+  ])
+  const working = activations.filter(({ state }) => state === 'running')
+  const refused = activations.filter(({ replyRefusal }) => replyRefusal !== null)
+  const isReplying = reply.parentId !== null && comments.some(({ id }) => id === reply.parentId)
+  return (
+    <Layout frame={frame} title={post.title} scripts={['live']}>
+      <div class="split">
+        <div class="body">
+          <PostArticle post={post} known={known} now={frame.now} />
+          <section
+            class="tree up6"
+            aria-labelledby="count"
+            data-live={`/live/posts/${encodeURIComponent(post.id)}`}
+          >
+            <h2 id="count">{sayCount(post, comments, working.length)}</h2>
+            <CommentTree
+              branches={buildTree(comments)}
+              known={known}
+              frame={frame}
+              postId={post.id}
+              reply={isReplying ? reply : null}
+              isLocked={post.isLocked === 1}
+            />
+            <div data-end>
+              <div id="working">
+                {working.map((each) => (
+                  <LiveBlock activation={each} now={frame.now} />
+                ))}
+              </div>
+              {working.length > 0 && (
+                <noscript>
+                  <p class="meta up3">Reload the page to see the answer.</p>
+                </noscript>
+              )}
+              <div id="brakes">
+                {refused.map((each) => (
+                  <Brake of={each} />
+                ))}
+              </div>
+            </div>
+          </section>
+          <LiveTemplate />
+          <ThreadEnd {...props} isReplying={isReplying} />
+        </div>
+        <aside class="rail" aria-labelledby="in-thread">
+          <h2 id="in-thread">In this thread</h2>
+          <div id="stats">
+            <ThreadStats post={post} people={people} activations={activations} />
+          </div>
+        </aside>
+      </div>
+      <NameList names={listNames(agents, people)} />
+    </Layout>
+  )
+}
+
+const PostArticle: FC<{ post: ThreadPost; known: Set<string>; now: number }> = (props) => {
+  const { post, known, now } = props
+  return (
+    <article>
+      <p class="meta">
+        <a href={communityPath(post.communityName)}>m/{post.communityName}</a>
+      </p>
+      <h1 class="up">{post.title}</h1>
+      <div class="by up3">
+        <Who name={post.authorName} kind={post.authorKind} />
+        <Ago at={post.createdAt} now={now} />
+        {post.editedAt !== null && <span>edited</span>}
+        <span>{formatPlural(post.score, 'point', 'points')}</span>
+      </div>
+      {post.url && (
+        <p class="up3">
+          <a class="ul" href={post.url} rel="nofollow ugc noopener">
+            {excerpt(post.url, 100)}
+          </a>
+        </p>
+      )}
+      {post.content && (
+        <div class="up4">
+          <Prose text={post.content} known={known} heading={2} />
+        </div>
+      )}
+    </article>
+  )
+}
+
+function sayCount(post: ThreadPost, comments: ThreadComment[], working: number): string {
+  const count = Math.max(
+    post.commentCount,
+    comments.filter(({ deletedAt }) => deletedAt === null).length,
+  )
+  const said = count === 0 ? 'No replies yet' : formatPlural(count, 'reply', 'replies')
+  return working === 0 ? said : `${said}, ${working === 1 ? 'one' : working} being written`
+}
+
+/** Where the thread goes on: the composer, or why there is none. */
+const ThreadEnd: FC<ThreadPageProps & { isReplying: boolean }> = (props) => {
+  const { frame, post, reply, isReplying, comments, agents } = props
+  if (post.isLocked === 1) return <p class="meta up5">This thread is locked. Nobody can reply.</p>
+  return (
+    <div class="up5">
+      {comments.length === 0 && frame.viewer && agents[0] && (
+        <p class="meta">Name an agent, such as @{agents[0].name}, and it wakes and answers here.</p>
+      )}
+      {!isReplying && (
+        <div class="up3">
+          <ReplyComposer
+            frame={frame}
+            postId={post.id}
+            parentId={null}
+            to={post.authorName}
+            problem={reply.problem}
+            text={reply.text}
+          />
+        </div>
+      )}
+    </div>
+  )
+}
+
+/** A refusal: what did not happen, and why. */
+const Brake: FC<{ of: ThreadActivation }> = ({ of }) => (
+  <div class="brake">
+    <Icon name="stop" />
+    <div>
+      <strong>{of.agentName} did not answer here</strong>
+      <p>
+        {of.replyRefusal}{' '}
+        <a class="ul" href={`/activations/${of.id}`}>
+          What it did
+        </a>
+      </p>
+    </div>
+  </div>
+)
+
+const ThreadStats: FC<{
+  post: ThreadPost
+  people: Named[]
+  activations: ThreadActivation[]
+}> = ({ post, people, activations }) => {
+  const running = activations.filter(({ state }) => state === 'running').length
+  return (
+    <>
+      <div class="crew">
+        {people.slice(0, 30).map((each) => (
+          <Who {...each} />
+        ))}
+      </div>
+      {activations.length > 0 && (
+        <dl class="def">
+          <dt>Agents spent</dt>
+          <dd class="num">{formatMoney(post.agentsCostMicrousd, 'thread')}</dd>
+          <dt>Activations</dt>
+          <dd class="num">
+            {formatCount(activations.length - running)} done
+            {running > 0 && `, ${formatCount(running)} running`}
+          </dd>
+        </dl>
+      )}
+    </>
+  )
+}
+
+/** Who wrote here, in the order of their first word. */
+function listPeople(post: ThreadPost, comments: ThreadComment[]): Named[] {
+  const people = new Map<string, Named>()
+  for (const { authorName: name, authorKind: kind } of [post, ...comments]) {
+    if (!people.has(name)) people.set(name, { name, kind })
+  }
+  return [...people.values()]
+}
+
+const listNames = (agents: HostedAgent[], people: Named[]): Named[] => {
+  const hosted = new Set(agents.map(({ name }) => name))
+  return [...agents, ...people.filter(({ name }) => !hosted.has(name))]
+}

@@ -1,0 +1,34 @@
+import type { Hono } from 'hono'
+import { notFound } from '../errors'
+import { registerAccountPages } from './accounts/pages'
+import { registerActivationPages } from './activations/pages'
+import { registerBudgetPages } from './budgets/pages'
+import { registerCommunityPages } from './communities/pages'
+import type { DocumentedRoute } from './docs/docs-page'
+import { registerDocsPages } from './docs/pages'
+import { registerHomePages } from './home/pages'
+import type { HubEnv } from './http/hub-env'
+import { registerInboxPages } from './inbox/pages'
+import { registerLoginPages } from './keys/pages'
+import { registerLivePages } from './live/pages'
+import { registerThreadPages } from './posts/pages'
+import { registerSearchPages } from './search/pages'
+import { answerPageError } from './web/answer-page'
+import { registerAssets } from './web/asset-routes'
+
+/** Every page, a line a feature. */
+export function registerPages(app: Hono<HubEnv>, routes: DocumentedRoute[]): void {
+  registerAssets(app)
+  registerHomePages(app)
+  registerCommunityPages(app)
+  registerThreadPages(app)
+  registerAccountPages(app)
+  registerActivationPages(app)
+  registerBudgetPages(app)
+  registerInboxPages(app)
+  registerSearchPages(app)
+  registerLoginPages(app)
+  registerDocsPages(app, routes)
+  registerLivePages(app)
+  app.notFound((c) => answerPageError(c, notFound('page', 'Check the address.')))
+}

@@ -1,0 +1,127 @@
+import type { FC } from 'hono/jsx'
+import type { SearchHit } from '../contract'
+import { type Cursor, writeCursor } from '../cursor'
+import { Ago } from '../web/ago'
+import type { Frame } from '../web/frame'
+import { Layout } from '../web/layout'
+import { accountPath, communityPath, postPath, Who } from '../web/who'
+
+export interface SearchPageProps {
+  frame: Frame
+  text: string
+  /** One kind of hit; null for all. */
+  type: SearchHit['type'] | null
+  hits: SearchHit[]
+  next: Cursor | null
+}
+
+const typeWords = {
+  post: 'Posts',
+  comment: 'Replies',
+  account: 'People and agents',
+  community: 'Communities',
+} as const
+const types = ['post', 'comment', 'account', 'community'] as const
+
+export const SearchPage: FC<SearchPageProps> = ({ frame, text, type, hits, next }) => (
+  <Layout frame={frame} title={text ? `${text}, search` : 'Search'} place="search">
+    <h1>Search</h1>
+    <search aria-label="The whole hub">
+      <form class="find big up4" action="/search">
+        <label class="vh" for="search">
+          Words
+        </label>
+        <input id="search" type="search" name="q" value={text} placeholder="Words to look for" />
+        {type && <input type="hidden" name="type" value={type} />}
+        <button class="btn go" type="submit">
+          Search
+        </button>
+      </form>
+    </search>
+    {text && (
+      <nav class="tabs up5" aria-label="Kind">
+        <a href={address(text, null)} aria-current={type === null ? 'page' : undefined}>
+          All
+        </a>
+        {types.map((each) => (
+          <a href={address(text, each)} aria-current={type === each ? 'page' : undefined}>
+            {typeWords[each]}
+          </a>
+        ))}
+      </nav>
+    )}
+    {text && hits.length === 0 && (
+      <div class="empty">
+        <p>
+          <strong>Nothing has all of these words.</strong>
+          Try fewer, or other forms of them. An agent can look further: name one in a post.
+        </p>
+      </div>
+    )}
+    {!text && (
+      <div class="empty">
+        <p>
+          Finds posts, replies, people, agents and communities that have all your words, in any
+          form: “decide” also finds “decided”.
+        </p>
+      </div>
+    )}
+    <ol class="hits">
+      {hits.map((hit) => (
+        <Hit hit={hit} now={frame.now} />
+      ))}
+    </ol>
+    {next !== null && (
+      <p class="pager">
+        <a href={`${address(text, type)}&cursor=${writeCursor(next)}`} rel="next">
+          More
+        </a>
+      </p>
+    )}
+  </Layout>
+)
+
+const address = (text: string, type: string | null): string =>
+  `/search?q=${encodeURIComponent(text)}${type ? `&type=${type}` : ''}`
+
+function pathOf(hit: SearchHit): string {
+  if (hit.type === 'account') return accountPath(hit.author?.name ?? hit.title)
+  if (hit.type === 'community') return communityPath(hit.community ?? hit.title)
+  const path = postPath(hit.postId ?? hit.id)
+  return hit.type === 'comment' ? `${path}#c-${hit.id}` : path
+}
+
+const Hit: FC<{ hit: SearchHit; now: number }> = ({ hit, now }) => (
+  <li data-row>
+    <h2>
+      <a href={pathOf(hit)}>{hit.title}</a>
+    </h2>
+    {hit.snippet && (
+      <p class="excerpt">
+        <Snippet text={hit.snippet} />
+      </p>
+    )}
+    <div class="by">
+      {hit.author && <Who {...hit.author} />}
+      {hit.community && <a href={communityPath(hit.community)}>m/{hit.community}</a>}
+      {hit.createdAt > 0 && <Ago at={hit.createdAt} now={now} />}
+      <span>{hit.type === 'comment' ? 'reply' : hit.type}</span>
+    </div>
+  </li>
+)
+
+/** Matches are between U+2068 and U+2069. */
+const Snippet: FC<{ text: string }> = ({ text }) => (
+  <>
+    {text.split('\u2068').map((part, index) => {
+      if (index === 0) return part
+      const [match = '', ...rest] = part.split('\u2069')
+      return (
+        <>
+          <mark>{match}</mark>
+          {rest.join('')}
+        </>
+      )
+    })}
+  </>
+)

@@ -1,0 +1,90 @@
+import type { FC } from 'hono/jsx'
+import { sayOutcome, sayTask } from './agent-words'
+import { Ago } from './ago'
+import { formatCost, formatCount, formatDuration } from './format'
+import { activationPath, Who } from './who'
+
+/** An activation in a list. Flags are 0 or 1. */
+export interface ActivationLine {
+  id: string
+  agentName: string
+  task: string
+  state: 'running' | 'done'
+  outcome: string | null
+  postTitle: string | null
+  startedAt: number
+  finishedAt: number | null
+  tokens: number
+  costMicrousd: number
+  isPriced: number
+}
+
+export interface ActivationTableProps {
+  rows: ActivationLine[]
+  now: number
+  /** On a page about one agent its name says nothing. */
+  hasAgent?: boolean
+}
+
+export const ActivationTable: FC<ActivationTableProps> = ({ rows, now, hasAgent = false }) => (
+  <table class="tbl fold">
+    <thead>
+      <tr>
+        <th scope="col">What</th>
+        {hasAgent && <th scope="col">Agent</th>}
+        <th scope="col">When</th>
+        <th scope="col">Why</th>
+        <th scope="col">Outcome</th>
+        <th scope="col" class="r">
+          Time
+        </th>
+        <th scope="col" class="r">
+          Tokens
+        </th>
+        <th scope="col" class="r">
+          Cost
+        </th>
+      </tr>
+    </thead>
+    <tbody>
+      {rows.map((row) => (
+        <tr data-row>
+          <td>
+            <a class="plain ul" href={activationPath(row.id)}>
+              {row.postTitle ?? sayTask(row.task)}
+            </a>
+          </td>
+          {hasAgent && (
+            <td>
+              <Who name={row.agentName} kind="agent" />
+            </td>
+          )}
+          <td class="nb" data-l="When">
+            <Ago at={row.startedAt} now={now} />
+          </td>
+          <td class="nb" data-l="Why">
+            {sayTask(row.task)}
+          </td>
+          <td data-l="Outcome">
+            <Outcome row={row} />
+          </td>
+          <td class="r" data-l="Time">
+            {formatDuration((row.finishedAt ?? now) - row.startedAt)}
+          </td>
+          <td class="r" data-l="Tokens">
+            {formatCount(row.tokens)}
+          </td>
+          <td class="r" data-l="Cost">
+            {formatCost(row.costMicrousd, row.isPriced === 1, 'thread')}
+          </td>
+        </tr>
+      ))}
+    </tbody>
+  </table>
+)
+
+const Outcome: FC<{ row: ActivationLine }> = ({ row }) => {
+  if (row.state === 'running') return <span class="lit">running</span>
+  if (row.outcome === 'completed') return <>completed</>
+  return <span class="warn">{sayOutcome(row.outcome)}</span>
+}

@@ -1,0 +1,96 @@
+import drafts from './client/drafts.client.js'
+import follow from './client/follow.client.js'
+import keys from './client/keys.client.js'
+import live from './client/live.client.js'
+import mentions from './client/mentions.client.js'
+import times from './client/times.client.js'
+import columns from './styles/columns.css'
+import feed from './styles/feed.css'
+import frame from './styles/frame.css'
+import money from './styles/money.css'
+import parts from './styles/parts.css'
+import thread from './styles/thread.css'
+import tokens from './styles/tokens.css'
+import trace from './styles/trace.css'
+
+export type AssetName = 'css' | 'page' | 'live' | 'follow'
+
+export interface Asset {
+  type: string
+  body: string
+}
+
+const sources: Record<AssetName, () => Asset> = {
+  css: () => style(tokens, frame, columns, parts, feed, thread, money, trace),
+  page: () => script(keys, drafts, mentions, times),
+  live: () => script(live),
+  follow: () => script(follow),
+}
+
+const style = (...texts: string[]): Asset => ({
+  type: 'text/css; charset=utf-8',
+  body: texts.map(shrinkCss).join(''),
+})
+
+/** Each file gets a block of its own, so that its names do not meet those of the others. */
+const script = (...texts: string[]): Asset => ({
+  type: 'text/javascript; charset=utf-8',
+  body: texts.map((text) => `{${shrinkScript(text)}}`).join('\n'),
+})
+
+/** Drops comments and the space between tokens; strings in our styles hold neither. */
+export const shrinkCss = (text: string): string =>
+  text
+    .replace(/\/\*[\s\S]*?\*\//g, '')
+    .replace(/\s+/g, ' ')
+    .replace(/ ?([{};,]) ?/g, '$1')
+    .replace(/([a-z-]): /g, '$1:')
+    .replaceAll(';}', '}')
+    .trim()
+
+/** Drops indentation and lines that are comments; line ends stay, so the meaning does too. */
+export const shrinkScript = (text: string): string =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !/^(\/\/|\/?\*)/.test(line))
+    .join('\n')
+
+let made: { paths: Record<AssetName, string>; byPath: Map<string, Asset> } | null = null
+
+function make() {
+  if (made) return made
+  const byPath = new Map<string, Asset>()
+  const publish = (name: AssetName): string => {
+    const asset = sources[name]()
+    const path = `/assets/${hash(asset.body)}.${name === 'css' ? 'css' : 'js'}`
+    byPath.set(path, asset)
+    return path
+  }
+  const paths = {
+    css: publish('css'),
+    page: publish('page'),
+    live: publish('live'),
+    follow: publish('follow'),
+  }
+  made = { paths, byPath }
+  return made
+}
+
+/** Where the stylesheet and the scripts are: the path changes with the content, so it may be kept forever. */
+export const assetPaths = (): Record<AssetName, string> => make().paths
+
+/** The asset at `/assets/<hash>.css|js`, or null. */
+export const findAsset = (path: string): Asset | null => make().byPath.get(path) ?? null
+
+/** FNV-1a (draft-eastlake-fnv), twice with different starts: names a version, proves nothing. */
+function hash(text: string): string {
+  const run = (start: number) => {
+    let value = start
+    for (let index = 0; index < text.length; index++) {
+      value = Math.imul(value ^ text.charCodeAt(index), 0x01000193)
+    }
+    return (value >>> 0).toString(16).padStart(8, '0')
+  }
+  return run(0x811c9dc5) + run(0x1b873593)
+}

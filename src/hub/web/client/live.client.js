@@ -1,0 +1,119 @@
+// A thread that is open hears of new comments and of agents at work over a WebSocket. What it
+// hears is a hint: it then reads the page again and takes over what is new.
+const tree = document.querySelector('[data-live]')
+const announce = (text) => {
+  document.querySelector('#announce').textContent = text
+}
+
+const arrive = (comment) => {
+  const copy = document.importNode(comment, true)
+  for (const child of copy.querySelectorAll('article.reply')) child.remove()
+  const parent = comment.parentElement.closest('article.reply')
+  const place = (parent && document.getElementById(parent.id)) ?? tree
+  copy.classList.add('arrived')
+  if (place === tree) tree.insertBefore(copy, tree.querySelector('[data-end]'))
+  else place.append(copy)
+  return copy
+}
+
+let reading = null
+let again = false
+const read = () => {
+  if (reading) {
+    again = true
+    return reading
+  }
+  reading = readOnce()
+    .catch(() => {})
+    .finally(() => {
+      reading = null
+      if (again) {
+        again = false
+        void read()
+      }
+    })
+  return reading
+}
+
+const readOnce = async () => {
+  const answer = await fetch(location.pathname, { headers: { accept: 'text/html' } })
+  if (!answer.ok) return
+  const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
+  const come = [...page.querySelectorAll('article.reply[id]')]
+    .filter((comment) => !document.getElementById(comment.id))
+    .map(arrive)
+  for (const id of ['count', 'stats', 'brakes']) {
+    const fresh = document.importNode(page.getElementById(id), true)
+    document.getElementById(id).replaceChildren(...fresh.childNodes)
+  }
+  dropDone(page)
+  if (come.length === 0) return
+  const names = come.map((each) => each.dataset.author).join(', ')
+  announce(`${come.length === 1 ? 'New reply' : `${come.length} new replies`} by ${names}`)
+}
+
+const dropDone = (page) => {
+  const blocks = (root) => [...root.querySelectorAll('[data-activation]')]
+  const working = new Set(blocks(page).map((each) => each.dataset.activation))
+  for (const block of blocks(document)) {
+    if (!working.has(block.dataset.activation)) block.remove()
+  }
+}
+
+const showWork = ({ activation_id: id, agent, doing, since }) => {
+  const known = document.querySelector(`[data-activation="${CSS.escape(id)}"]`)
+  if (doing === null) {
+    known?.remove()
+    return
+  }
+  const block =
+    known ?? document.querySelector('#live-block').content.firstElementChild.cloneNode(true)
+  block.querySelector('.do').textContent = `${agent.name} is ${doing}`
+  if (known) return
+  block.dataset.activation = id
+  block.querySelector('[data-since]').dataset.since = since
+  for (const link of block.querySelectorAll('a')) {
+    link.href = link.classList.contains('who')
+      ? `/a/${encodeURIComponent(agent.name)}`
+      : `/activations/${encodeURIComponent(id)}`
+  }
+  block.querySelector('.who .mk').textContent = agent.name.slice(0, 1).toUpperCase()
+  block.querySelector('.who span:last-child').firstChild.textContent = agent.name
+  document.querySelector('#working').append(block)
+  announce(`${agent.name} is working on an answer`)
+}
+
+const hear = (event) => {
+  if (event.type === 'working') showWork(event)
+  if (event.type === 'comment' && !document.getElementById(`c-${event.id}`)) read()
+  // The first message after connecting: what was said last and who works.
+  if (event.type === 'hello') {
+    for (const each of event.working) showWork(each)
+    if (event.last && !document.getElementById(`c-${event.last}`)) read()
+  }
+}
+
+let pause = 1000
+let wasOpen = false
+const connect = () => {
+  const url = new URL(tree.dataset.live, location.href)
+  url.protocol = url.protocol.replace('http', 'ws')
+  const socket = new WebSocket(url)
+  socket.addEventListener('open', () => {
+    pause = 1000
+    if (wasOpen) read()
+    wasOpen = true
+  })
+  socket.addEventListener('message', (message) => {
+    try {
+      hear(JSON.parse(message.data))
+    } catch {
+      // Not ours.
+    }
+  })
+  socket.addEventListener('close', () => {
+    setTimeout(connect, pause + Math.random() * 500)
+    pause = Math.min(pause * 2, 30000)
+  })
+}
+if (tree) connect()

@@ -1,0 +1,77 @@
+// Completes @names. The page lists the names it knows in <datalist id="names">; label = kind.
+const names = [...document.querySelectorAll('#names option')].map((option) => ({
+  name: option.value,
+  kind: option.label,
+}))
+const typed = /(^|[^\w@./-])@([a-z0-9_-]*)$/i
+
+const attach = (field) => {
+  const menu = document.createElement('ul')
+  menu.className = 'menu'
+  menu.id = `${field.id}-names`
+  menu.setAttribute('role', 'listbox')
+  menu.setAttribute('aria-label', 'Names')
+  menu.hidden = true
+  field.after(menu)
+  field.setAttribute('aria-autocomplete', 'list')
+  field.setAttribute('aria-controls', menu.id)
+  let found = []
+  let chosen = 0
+
+  const close = () => {
+    menu.hidden = true
+    field.removeAttribute('aria-activedescendant')
+  }
+  const show = () => {
+    const start = typed.exec(field.value.slice(0, field.selectionStart))?.[2]
+    found =
+      start === undefined
+        ? []
+        : names.filter((each) => each.name.startsWith(start.toLowerCase())).slice(0, 6)
+    chosen = 0
+    if (found.length === 0) return close()
+    menu.hidden = false
+    draw()
+  }
+  const draw = () => {
+    menu.replaceChildren(
+      ...found.map((each, index) => {
+        const item = document.createElement('li')
+        item.id = `${menu.id}-${index}`
+        item.setAttribute('role', 'option')
+        item.setAttribute('aria-selected', String(index === chosen))
+        item.textContent = `@${each.name}, ${each.kind}`
+        item.addEventListener('mousedown', (event) => {
+          event.preventDefault()
+          take(index)
+        })
+        return item
+      }),
+    )
+    field.setAttribute('aria-activedescendant', `${menu.id}-${chosen}`)
+  }
+  const take = (index) => {
+    const end = field.selectionStart
+    const start = end - typed.exec(field.value.slice(0, end))[2].length
+    field.setRangeText(`${found[index].name} `, start, end, 'end')
+    field.dispatchEvent(new Event('input', { bubbles: true }))
+    close()
+  }
+
+  field.addEventListener('input', show)
+  field.addEventListener('blur', close)
+  field.addEventListener('keydown', (event) => {
+    if (menu.hidden) return
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    if (by) {
+      chosen = (chosen + by + found.length) % found.length
+      draw()
+    } else if (event.key === 'Enter' || event.key === 'Tab') take(chosen)
+    else if (event.key === 'Escape') close()
+    else return
+    event.preventDefault()
+    event.stopPropagation()
+  })
+}
+
+for (const field of document.querySelectorAll('[data-mentions]')) attach(field)

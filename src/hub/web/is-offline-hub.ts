@@ -1,0 +1,8 @@
+import type { Settings } from '../../config'
+
+/** Whether no model provider is set up, so that every agent uses the built-in offline model. */
+export const isOfflineHub = (settings: Settings): boolean =>
+  !settings.ANTHROPIC_API_KEY &&
+  !settings.OPENAI_API_KEY &&
+  !settings.OPENAI_COMPATIBLE_API_KEY &&
+  !settings.OPENAI_COMPATIBLE_BASE_URL

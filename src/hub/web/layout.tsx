@@ -1,0 +1,145 @@
+import type { FC, PropsWithChildren } from 'hono/jsx'
+import { assetPaths } from './assets'
+import type { Frame } from './frame'
+import { Logo } from './icons'
+import { Mark, Who } from './who'
+
+export type Place = 'feed' | 'communities' | 'inbox' | 'budgets' | 'search'
+
+export interface LayoutProps {
+  frame: Frame
+  /** Without the hub's name, which is added. */
+  title: string
+  place?: Place | undefined
+  /** Scripts beside the common one. */
+  scripts?: ('live' | 'follow')[]
+}
+
+/** The frame of every page. Works without scripts; the scripts add what HTML cannot do. */
+export const Layout: FC<PropsWithChildren<LayoutProps>> = (props) => {
+  const { frame, title, scripts = [], children } = props
+  const assets = assetPaths()
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>{title === frame.hubName ? title : `${title} · ${frame.hubName}`}</title>
+        <link rel="stylesheet" href={assets.css} />
+        <link rel="icon" href="/favicon.svg" type="image/svg+xml" />
+        <script type="module" src={assets.page} />
+        {scripts.map((name) => (
+          <script type="module" src={assets[name]} />
+        ))}
+      </head>
+      <body>
+        <a class="skip" href="#main">
+          Skip to content
+        </a>
+        <Top frame={frame} place={props.place} />
+        {frame.isOffline && <OfflineNotice />}
+        <main id="main" class="wrap" tabindex={-1}>
+          {children}
+        </main>
+        <Foot frame={frame} />
+        <p class="vh" id="announce" role="status" />
+      </body>
+    </html>
+  )
+}
+
+const Top: FC<{ frame: Frame; place: Place | undefined }> = ({ frame, place }) => {
+  const here = (name: Place) => (place === name ? 'page' : undefined)
+  return (
+    <header class="top">
+      <div class="wrap">
+        <a class="brand" href="/" aria-label={`${frame.hubName}, home`}>
+          <Logo />
+          <span>{frame.hubName}</span>
+        </a>
+        <nav class="nav" aria-label="Main">
+          <a href="/" aria-current={here('feed')}>
+            Feed
+          </a>
+          <a class="wide" href="/m" aria-current={here('communities')}>
+            Communities
+          </a>
+          {frame.viewer && (
+            <a href="/inbox" aria-current={here('inbox')}>
+              Inbox{frame.viewer.unreadCount > 0 && <b> {frame.viewer.unreadCount}</b>}
+            </a>
+          )}
+          <a class="wide" href="/budgets" aria-current={here('budgets')}>
+            Budgets
+          </a>
+          <details class="fold-out">
+            <summary>More</summary>
+            <div>
+              <a href="/m">Communities</a>
+              <a href="/budgets">Budgets</a>
+              <a href="/search">Search</a>
+              <a href="/docs">Docs</a>
+            </div>
+          </details>
+        </nav>
+        <search>
+          <form class="find" action="/search">
+            <label class="vh" for="q">
+              Search
+            </label>
+            <input id="q" type="search" name="q" placeholder="Search" autocomplete="off" />
+          </form>
+        </search>
+        {frame.viewer ? <Who {...frame.viewer} /> : <a href="/login">Sign in</a>}
+      </div>
+    </header>
+  )
+}
+
+const OfflineNotice: FC = () => (
+  <aside class="notice" aria-label="Model">
+    <p class="wrap">
+      Agents here use the built-in offline model: it finds and quotes posts, and costs nothing.{' '}
+      <a class="ul" href="/docs#models">
+        Give them a real model
+      </a>
+    </p>
+  </aside>
+)
+
+const Foot: FC<{ frame: Frame }> = ({ frame }) => (
+  <footer class="foot meta">
+    <div class="wrap">
+      <span>{frame.hubName}, self-hosted</span>
+      <span class="who">
+        <Mark name="P" kind="human" /> a person
+      </span>
+      <span class="who">
+        <Mark name="A" kind="agent" /> an agent
+      </span>
+      <a href="/docs">Docs</a>
+      {frame.viewer && (
+        <form method="post" action="/logout">
+          <button class="btn link" type="submit">
+            Sign out
+          </button>
+        </form>
+      )}
+      <span class="end keys">
+        <span>
+          <kbd>c</kbd> write
+        </span>
+        <span>
+          <kbd>/</kbd> search
+        </span>
+        <span>
+          <kbd>j</kbd> <kbd>k</kbd> move
+        </span>
+        <span>
+          <kbd>?</kbd> all keys
+        </span>
+      </span>
+    </div>
+  </footer>
+)

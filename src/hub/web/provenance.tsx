@@ -1,0 +1,37 @@
+import type { FC } from 'hono/jsx'
+import { readTools, sayOutcome, sayTool } from './agent-words'
+import { formatCost, formatCount, formatDuration } from './format'
+import { Icon } from './icons'
+import { activationPath } from './who'
+
+/** What an answer came from. */
+export interface Provenance {
+  activationId: string
+  outcome: string | null
+  /** JSON list of tool names. */
+  tools: string
+  startedAt: number
+  finishedAt: number | null
+  tokens: number
+  costMicrousd: number
+  isPriced: boolean
+}
+
+/** The one quiet line below an agent's answer: outcome, tools, time, tokens, cost, why? */
+export const ProvenanceLine: FC<{ of: Provenance }> = ({ of }) => {
+  const tools = readTools(of.tools)
+  const isFine = of.outcome === 'completed'
+  return (
+    <div class="prov">
+      <span class={isFine ? undefined : 'bad'}>
+        <Icon name={isFine ? 'check' : 'stop'} />
+        {sayOutcome(of.outcome)}
+      </span>
+      <span>{tools.length > 0 ? tools.map(sayTool).join(', ') : 'no tools'}</span>
+      {of.finishedAt !== null && <span>{formatDuration(of.finishedAt - of.startedAt)}</span>}
+      <span>{formatCount(of.tokens)}&nbsp;tokens</span>
+      <span>{formatCost(of.costMicrousd, of.isPriced, 'thread')}</span>
+      <a href={activationPath(of.activationId)}>why?</a>
+    </div>
+  )
+}
