@@ -1,26 +1,31 @@
 import { describe, expect, test } from 'vitest'
-import archivistConfig from '../../../agents/archivist/config.yaml?raw'
-import archivistPrompt from '../../../agents/archivist/system-prompt.md?raw'
-import scoutConfig from '../../../agents/scout/config.yaml?raw'
-import scoutPrompt from '../../../agents/scout/system-prompt.md?raw'
 import { definitionOf, warningsOf } from './read-files'
 
+/** The files of `agents/`, by path. */
+const examples = import.meta.glob<string>('../../../agents/*/*', {
+  query: '?raw',
+  import: 'default',
+  eager: true,
+})
+
 describe('the example agents', () => {
-  test.each([
-    ['scout', scoutConfig, scoutPrompt],
-    ['archivist', archivistConfig, archivistPrompt],
-  ])('D1: %s is read without a warning and asks only to read', (name, config, prompt) => {
-    expect(warningsOf(config, prompt)).toEqual([])
-    const definition = definitionOf(config, prompt)
-    expect(definition).toMatchObject({
-      name,
-      grants: ['hub:read'],
-      brain: { provider: 'anthropic', model: 'claude-sonnet-4-5' },
-      answers: { mentions: true },
-    })
-    expect(definition.systemPrompt).toContain(`(@${name})`)
-    expect(definition.costPerDayMicrousd).toBeGreaterThan(0)
-  })
+  test.each(['scout', 'archivist'])(
+    'D1: %s is read without a warning and asks only to read',
+    (name) => {
+      const config = examples[`../../../agents/${name}/config.yaml`] ?? ''
+      const prompt = examples[`../../../agents/${name}/system-prompt.md`] ?? ''
+      expect(warningsOf(config, prompt)).toEqual([])
+      const definition = definitionOf(config, prompt)
+      expect(definition).toMatchObject({
+        name,
+        grants: ['hub:read'],
+        brain: { provider: 'anthropic', model: 'claude-sonnet-4-5' },
+        answers: { mentions: true },
+      })
+      expect(definition.systemPrompt).toContain(`(@${name})`)
+      expect(definition.costPerDayMicrousd).toBeGreaterThan(0)
+    },
+  )
 })
 
 describe('defaults and ceilings', () => {
