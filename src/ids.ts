@@ -41,11 +41,24 @@ export function uuidV7(now: number, random: Uint8Array): string {
   )
 }
 
+const bytesPerId = 10
+const pool = new Uint8Array(bytesPerId * 64)
+let poolUsed = pool.length
+
+/** Ten random bytes; they are drawn for many ids at once, because each draw has a price. */
+function drawRandom(): Uint8Array {
+  if (poolUsed === pool.length) {
+    crypto.getRandomValues(pool)
+    poolUsed = 0
+  }
+  poolUsed += bytesPerId
+  return pool.subarray(poolUsed - bytesPerId, poolUsed)
+}
+
 /** The clock of the running platform. */
 export const systemClock: Clock = {
   now: () => Date.now(),
-  newId: <Id extends string>() =>
-    uuidV7(Date.now(), crypto.getRandomValues(new Uint8Array(10))) as Id,
+  newId: <Id extends string>() => uuidV7(Date.now(), drawRandom()) as Id,
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i

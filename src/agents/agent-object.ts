@@ -12,11 +12,6 @@ import { computeNextAlarm } from './next-alarm'
 import { Journal } from './storage/journal'
 import { buildTrace } from './trace/build-trace'
 
-interface Running {
-  promise: Promise<void>
-  abort: AbortController
-}
-
 /**
  * The shell around the loop: takes events, asks `step`, writes the row, starts the effects. It
  * decides nothing. Work starts in whatever event brought it and outlives it; an alarm a watchdog's
@@ -26,13 +21,15 @@ export class AgentObjectBase<Env> extends DurableObject<Env> {
   readonly #deps: AgentDeps
   readonly #journal: Journal
   readonly #runner: EffectRunner
-  readonly #running = new Map<number, Running>()
+  readonly #running = new Map<number, Promise<void>>()
+  /** Of everything under way: what is dropped is dropped together. */
+  #abort = new AbortController()
   #state: LoopState
   #events: LoopEvent[]
   #alarmAt: number | null = null
   #effectsThisEvent = 0
   #needsRecovery: boolean
-  #deadline: ReturnType<typeof setTimeout> | null = null
+  #hasTimer = false
 
   constructor(ctx: DurableObjectState, env: Env, deps: AgentDeps) {
     super(ctx, env)
@@ -135,7 +132,7 @@ export class AgentObjectBase<Env> extends DurableObject<Env> {
     const wasIdle = this.#state.phase === 'idle'
     const { state, effects } = step(this.#state, event)
     if (state === this.#state) return
-    if (wasIdle) this.#journal.clear()
+    if (wasIdle) this.#journal.begin()
     this.#journal.append(event, state)
     if (wasIdle) this.#events = []
     this.#events.push(event)
@@ -155,12 +152,11 @@ export class AgentObjectBase<Env> extends DurableObject<Env> {
       return
     }
     this.#effectsThisEvent++
-    const abort = new AbortController()
     const promise = this.#runner
-      .run(effect, abort.signal)
+      .run(effect, this.#abort.signal)
       .then((event) => this.#finish(effect, event))
       .catch((error: unknown) => this.#finish(effect, this.#runner.describeFailure(effect, error)))
-    this.#running.set(effect.id, { promise, abort })
+    this.#running.set(effect.id, promise)
   }
 
   #finish(effect: Effect, event: LoopEvent | null): void {
@@ -168,13 +164,18 @@ export class AgentObjectBase<Env> extends DurableObject<Env> {
     if (event) this.#apply(event)
   }
 
-  /** Stops what the last decision no longer waits for. */
+  /** Stops what the last decision no longer waits for: an ending drops all that is under way. */
   #dropFinished(): void {
-    for (const [id, { abort }] of this.#running) {
-      if (this.#state.pending.some((effect) => effect.id === id)) continue
+    const { pending } = this.#state
+    let isDropped = false
+    for (const id of this.#running.keys()) {
+      if (pending.some((effect) => effect.id === id)) continue
       this.#running.delete(id)
-      abort.abort()
+      isDropped = true
     }
+    if (!isDropped) return
+    this.#abort.abort()
+    this.#abort = new AbortController()
   }
 
   /** Takes up what another machine left behind (L36). */
@@ -192,29 +193,27 @@ export class AgentObjectBase<Env> extends DurableObject<Env> {
     }
   }
 
-  /** Cuts off calls that are under way when the wall clock limit passes (L8). */
+  /**
+   * Cuts off calls that are under way when the wall clock limit passes (L8). One timer serves all
+   * activations: when it fires too early for the one that runs, it is set again.
+   */
   #watchDeadline(): void {
     const { phase, endsAt } = this.#state
-    const isLimited = phase === 'reasoning' || phase === 'acting'
-    if (!isLimited && this.#deadline) {
-      clearTimeout(this.#deadline)
-      this.#deadline = null
-    }
-    if (!isLimited || this.#deadline) return
-    const now = this.#deps.clock.now()
-    this.#deadline = setTimeout(
-      () => {
-        this.#deadline = null
-        const at = this.#deps.clock.now()
-        this.#apply({ type: 'time_ran_out', at, charge: this.#runner.worstOfSent() })
-      },
-      Math.max(0, endsAt - now),
-    )
+    if (this.#hasTimer || (phase !== 'reasoning' && phase !== 'acting')) return
+    this.#hasTimer = true
+    setTimeout(() => this.#checkDeadline(), Math.max(0, endsAt - this.#deps.clock.now()))
+  }
+
+  #checkDeadline(): void {
+    this.#hasTimer = false
+    const at = this.#deps.clock.now()
+    if (at < this.#state.endsAt) this.#watchDeadline()
+    else this.#apply({ type: 'time_ran_out', at, charge: this.#runner.worstOfSent() })
   }
 
   async #untilQuiet(): Promise<void> {
     while (this.#running.size > 0) {
-      await Promise.race([...this.#running.values()].map(({ promise }) => promise))
+      await Promise.race(this.#running.values())
     }
   }
 

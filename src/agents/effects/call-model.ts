@@ -42,7 +42,9 @@ export async function callModel(
   announce(bench, 'thinking')
   const startedAt = deps.clock.now()
   const worst = charge(plan.model, worstUsage(plan), true, 0)
-  bench.journal.markSent({ effectId: effect.id, worst })
+  // an unrenewed call follows its row at once; after a renewal time has passed since
+  bench.sent = { effectId: effect.id, worst }
+  if (effect.mustRenew || room.isRenewed) bench.journal.markSent(bench.sent)
   const result = await plan.model.call(plan.request)
   if (signal.aborted) return null
   const at = deps.clock.now()
@@ -95,7 +97,9 @@ function planCall(
   }
 }
 
-type Room = { kind: 'reserved'; outputTokens: number } | { kind: 'refused'; event: LoopEvent }
+type Room =
+  | { kind: 'reserved'; outputTokens: number; isRenewed: boolean }
+  | { kind: 'refused'; event: LoopEvent }
 
 /**
  * Makes sure that the call's worst case is reserved, and clamps its output to what is (B4). The
@@ -110,7 +114,7 @@ async function reserve(
   if (!effect.mustRenew && bench.grants) {
     const outputTokens = affordableOutput(plan, bench.grants.reservation)
     if (outputTokens >= Math.min(plan.request.maxOutputTokens, outputTokensFloor)) {
-      return { kind: 'reserved', outputTokens }
+      return { kind: 'reserved', outputTokens, isRenewed: false }
     }
   }
   const { deps, agentId } = bench
@@ -133,7 +137,11 @@ async function reserve(
     return { kind: 'refused', event: { ...base, type: 'model_waited', retryAt: answer.retryAt } }
   }
   bench.grants = answer
-  return { kind: 'reserved', outputTokens: affordableOutput(plan, answer.reservation) }
+  return {
+    kind: 'reserved',
+    outputTokens: affordableOutput(plan, answer.reservation),
+    isRenewed: true,
+  }
 }
 
 function worstCase({ model, promptTokens }: Plan, outputTokens: number): Reservation {

@@ -1,6 +1,13 @@
 import type { Effect } from '../loop/effect'
 import type { LoopEvent } from '../loop/event'
-import { announce, findCall, loadedFacts, readDefinition, toolCaller, type Workbench } from './workbench'
+import {
+  announce,
+  findCall,
+  loadedFacts,
+  readDefinition,
+  toolCaller,
+  type Workbench,
+} from './workbench'
 
 /** One tool call through the gateway, which never throws. */
 export async function callTool(

@@ -1,13 +1,13 @@
 import type { AccountId } from '../../ids'
 import type { AgentDeps } from '../agent-deps'
 import type { Effect } from '../loop/effect'
-import type { Charge, LoopEvent } from '../loop/event'
+import type { Charge, LoadedFacts, LoopEvent } from '../loop/event'
 import type { Journal } from '../storage/journal'
 import { callModel } from './call-model'
 import { callTool } from './call-tool'
 import { commit } from './commit'
 import { load } from './load'
-import { findCall, type Now, type Workbench } from './workbench'
+import { findCall, loadedFacts, type Now, type Workbench } from './workbench'
 
 /**
  * Performs effects and tells what came of them. The one try/catch of its room: whatever fails
@@ -26,6 +26,7 @@ export class EffectRunner {
       grants: null,
       doing: null,
       waitReason: null,
+      sent: null,
     }
   }
 
@@ -115,14 +116,19 @@ export class EffectRunner {
     }
   }
 
-  /** What the model call under way is charged if it is cut off now; null when none was sent. */
+  /**
+   * What the model call under way is charged if it is cut off now; null when none was sent. After a
+   * crash: a first call follows its row at once, so it counts as sent with all that was reserved.
+   */
   worstOfSent(): Charge | null {
-    const { journal, now } = this.#bench
-    const sent = journal.readSent()
-    const isPending = now().state.pending.some(
-      (effect) => effect.type === 'call_model' && effect.id === sent?.effectId,
-    )
-    return sent && isPending ? sent.worst : null
+    const { journal, now, sent } = this.#bench
+    const pending = now().state.pending.find(({ type }) => type === 'call_model')
+    if (pending?.type !== 'call_model') return null
+    if (sent) return sent.effectId === pending.id ? sent.worst : null
+    const marked = journal.readSent()
+    if (marked?.effectId === pending.id) return marked.worst
+    const facts = loadedFacts(now().events)
+    return pending.mustRenew || !facts ? null : chargeReservation(facts)
   }
 
   /** What a crash left open: facts for `step`, which decides. */
@@ -144,6 +150,17 @@ export class EffectRunner {
     return this.#bench.deps.tools.describe(name ?? '')?.isIdempotent ?? true
   }
 }
+
+const chargeReservation = ({ reservation, isPriced }: LoadedFacts): Charge => ({
+  inputTokens: reservation.tokens,
+  cachedTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  microusd: reservation.microusd,
+  isPriced,
+  isEstimated: true,
+  durationMs: 0,
+})
 
 async function sleep(
   { deps }: Workbench,

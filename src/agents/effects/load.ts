@@ -55,6 +55,8 @@ async function gatherFacts(bench: Workbench, answer: Load): Promise<LoadedFacts>
   const found = await readDefinition(bench, answer.agent.name, etag)
   const common = {
     admission: answer.admission,
+    reservation,
+    isPriced: true,
     agentName: answer.agent.name,
     definition: { version, etag },
     answer: describeAnswer(answer),
@@ -72,6 +74,7 @@ async function gatherFacts(bench: Workbench, answer: Load): Promise<LoadedFacts>
     prompt: [],
     model: { id: model.id, isOffline: model.isOffline, substitutedFor },
     problem: null,
+    isPriced: model.prices !== null,
   }
   const tools = listTools(bench, facts)
   facts.prompt = assemblePrompt(definition, answer, tools, model.contextTokens)
@@ -81,9 +84,7 @@ async function gatherFacts(bench: Workbench, answer: Load): Promise<LoadedFacts>
 
 const listTools = (bench: Workbench, facts: LoadedFacts): string[] =>
   bench.grants
-    ? bench.deps.tools
-        .list(toolCaller(bench, facts), bench.grants.policy)
-        .map(({ name }) => name)
+    ? bench.deps.tools.list(toolCaller(bench, facts), bench.grants.policy).map(({ name }) => name)
     : []
 
 const defaultLimits = {

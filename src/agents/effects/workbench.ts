@@ -6,7 +6,7 @@ import type { Definition } from '../definitions/definition'
 import { type AdmittedCall, admitCalls } from '../loop/admit-calls'
 import type { LoadedFacts, LoopEvent } from '../loop/event'
 import type { LoopState } from '../loop/state'
-import type { Journal } from '../storage/journal'
+import type { Journal, SentCall } from '../storage/journal'
 
 export interface Now {
   state: LoopState
@@ -32,6 +32,8 @@ export interface Workbench {
   /** In words, for people who watch. */
   doing: string | null
   waitReason: string | null
+  /** The model call under way, or the last one. */
+  sent: SentCall | null
 }
 
 /** What LOAD found out, from the journal. */

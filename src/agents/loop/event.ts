@@ -23,6 +23,9 @@ export interface Charge {
 /** Everything later decisions and the commit need to know of LOAD. */
 export interface LoadedFacts {
   admission: 'granted' | 'budget_exhausted'
+  /** What LOAD reserved for the first model call. */
+  reservation: { microusd: number; tokens: number }
+  isPriced: boolean
   limits: Limits
   /** The prompt of the first call; later ones only append to it. */
   prompt: Message[]

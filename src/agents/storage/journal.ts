@@ -18,24 +18,32 @@ export interface SentCall {
 /**
  * The durable memory of one agent's activation: one row an event, with the state after it. The
  * platform holds back outgoing requests until the rows before them are on disk, so an effect never
- * runs ahead of its row. It holds one activation; finished ones live in the hub as traces.
+ * runs ahead of its row. It holds one activation; finished ones live in the hub as traces. Rows of the next
+ * activation overwrite those of the last in place, which costs less than deleting and growing again;
+ * `run` tells them apart.
  */
 export class Journal {
   readonly #sql: SqlStorage
+  #run = 0
+  #seq = 0
 
   constructor(sql: SqlStorage) {
     this.#sql = sql
     sql.exec(`
-      CREATE TABLE IF NOT EXISTS journal (seq INTEGER PRIMARY KEY, event TEXT NOT NULL, state TEXT NOT NULL);
-      CREATE TABLE IF NOT EXISTS sent_call (one INTEGER PRIMARY KEY CHECK (one = 1), effect_id INTEGER NOT NULL, worst TEXT NOT NULL);
+      CREATE TABLE IF NOT EXISTS journal (
+        seq INTEGER PRIMARY KEY, run INTEGER NOT NULL, event TEXT NOT NULL, state TEXT NOT NULL, sent TEXT);
       CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;`)
   }
 
   load(): Journaled {
     const rows = this.#sql
-      .exec<{ event: string; state: string }>('SELECT event, state FROM journal ORDER BY seq')
+      .exec<{ run: number; event: string; state: string }>(
+        'SELECT run, event, state FROM journal WHERE run = (SELECT run FROM journal WHERE seq = 1) ORDER BY seq',
+      )
       .toArray()
     const last = rows.at(-1)
+    this.#run = last?.run ?? 0
+    this.#seq = rows.length
     return {
       state: last ? (JSON.parse(last.state) as LoopState) : initialState,
       events: rows.map(({ event }) => JSON.parse(event) as LoopEvent),
@@ -47,35 +55,41 @@ export class Journal {
     if (text.length > limits.storedRowBytesMax) {
       throw new AppError('INTERNAL', `A journal row of ${text.length} characters is too large.`)
     }
-    this.#sql.exec('INSERT INTO journal (event, state) VALUES (?, ?)', text, JSON.stringify(state))
+    this.#sql.exec(
+      'INSERT OR REPLACE INTO journal (seq, run, event, state) VALUES (?, ?, ?, ?)',
+      ++this.#seq,
+      this.#run,
+      text,
+      JSON.stringify(state),
+    )
   }
 
-  /** Before a new activation. */
-  clear(): void {
-    this.#sql.exec('DELETE FROM journal')
+  /** The next row begins a new activation. */
+  begin(): void {
+    this.#run++
+    this.#seq = 0
   }
 
   countRows(): number {
-    return this.#sql.exec<{ n: number }>('SELECT count(*) AS n FROM journal').one().n
+    return this.#seq
   }
 
   /**
-   * Right before a model call: fences off a superseded object, and remembers what the call costs at
-   * worst.
+   * Right before a model call that came after other outside work: fences off a superseded object,
+   * and remembers what the call costs at worst.
    */
   markSent(call: SentCall): void {
-    this.#sql.exec(
-      'INSERT OR REPLACE INTO sent_call (one, effect_id, worst) VALUES (1, ?, ?)',
-      call.effectId,
-      JSON.stringify(call.worst),
-    )
+    this.#sql.exec('UPDATE journal SET sent = ? WHERE seq = ?', JSON.stringify(call), this.#seq)
   }
 
   readSent(): SentCall | null {
     const row = this.#sql
-      .exec<{ effect_id: number; worst: string }>('SELECT effect_id, worst FROM sent_call')
+      .exec<{ sent: string }>(
+        'SELECT sent FROM journal WHERE run = ? AND sent IS NOT NULL ORDER BY seq DESC LIMIT 1',
+        this.#run,
+      )
       .toArray()[0]
-    return row ? { effectId: row.effect_id, worst: JSON.parse(row.worst) as Charge } : null
+    return row ? (JSON.parse(row.sent) as SentCall) : null
   }
 
   keep(key: string, value: string): void {

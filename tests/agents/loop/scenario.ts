@@ -17,6 +17,8 @@ export const charge = (tokens = 10) => ({
 
 export const facts = (over: Partial<LoadedFacts> = {}): LoadedFacts => ({
   admission: 'granted',
+  reservation: { microusd: 1_000, tokens: 1_000 },
+  isPriced: true,
   limits: { iterations: 4, tokens: 1_000, durationMs: 60_000 },
   prompt: [
     { role: 'system', text: 'soul' },

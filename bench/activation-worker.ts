@@ -1,0 +1,159 @@
+/**
+ * The agents' room alone, for `activation.cpu_ms`: the real shell, loop and journal; the hub's door
+ * and the tool answer from memory, the model answers at once. The same work as the peers: two model
+ * turns and one tool call.
+ */
+import type { AgentDeps } from '../src/agents/agent-deps'
+import { AgentObjectBase } from '../src/agents/agent-object'
+import type { Definition } from '../src/agents/definitions/definition'
+import type { Model } from '../src/agents/models/model-port'
+import type { Load } from '../src/hub/contract'
+import { type AccountId, type CommentId, type InboxItemId, type PostId, systemClock } from '../src/ids'
+
+const mira = { id: 'mira' as AccountId, name: 'mira', kind: 'human' } as const
+const policy = { requested: ['bench:read'], allowed: ['*'], denied: [] }
+const reservation = { microusd: 1_000_000, tokens: 1_000_000 }
+const environment = { inboxDepth: 0, runningActivations: 1 }
+
+const loaded: Load = {
+  kind: 'loaded',
+  agent: { id: 'adder' as AccountId, name: 'adder', kind: 'agent', description: 'Adds.' },
+  definition: { version: 1, etag: 'bench' },
+  admission: 'granted',
+  task: 'mention',
+  items: [
+    { id: 'item' as InboxItemId, type: 'mention', from: mira, postId: 'post' as PostId, commentId: 'ask' as CommentId, createdAt: 1 },
+  ],
+  thread: {
+    post: { id: 'post' as PostId, community: 'general', author: mira, title: 'Sum', content: 'Who can add?', url: null, createdAt: 1, isLocked: false },
+    comments: [{ id: 'ask' as CommentId, parentId: null, author: mira, content: '@adder add 1 2', createdAt: 1 }],
+    commentCount: 1,
+  },
+  policy,
+  reservation,
+  budgets: [],
+  deadlineAt: Number.MAX_SAFE_INTEGER,
+  environment,
+}
+
+const definition: Definition = {
+  name: 'adder',
+  displayName: null,
+  description: 'Adds.',
+  systemPrompt: 'You add numbers.',
+  brain: {},
+  limits: { iterations: 10, tokens: 100_000, durationSeconds: 300, outputTokens: 1_000 },
+  costPerDayMicrousd: null,
+  grants: ['bench:read'],
+  narrowing: { allow: [], deny: [], blockedPatterns: [] },
+  answers: { mentions: true, replies: true, dms: true },
+  skills: [],
+}
+
+const usage = { inputTokens: 10, cachedTokens: 0, outputTokens: 5, reasoningTokens: 0 }
+const model: Model = {
+  id: 'fake/one',
+  provider: 'fake',
+  isOffline: false,
+  contextTokens: 100_000,
+  outputTokensMax: 1_000,
+  prices: { input: 1_000_000, cached: 100_000, output: 5_000_000 },
+  call: async ({ messages }) => {
+    const isDone = messages.some(({ role }) => role === 'tool')
+    const answer = isDone
+      ? { text: 'done', calls: [], finish: 'stop' as const }
+      : { text: '', calls: [{ callId: `c${Math.random().toString(36).slice(2)}`, name: 'bench_add', arguments: '{"a":1,"b":2}' }], finish: 'tool-calls' as const }
+    return { ok: true, answer: { ...answer, reasoning: '', usage } }
+  },
+}
+
+const tool = {
+  name: 'bench_add',
+  description: 'Adds two numbers.',
+  inputSchema: { type: 'object' },
+  tier: 'read',
+  isIdempotent: true,
+  isSequential: false,
+  doing: 'adding',
+} as const
+
+/** The world from memory; `onCommit` sees the reply of every commit. */
+function createDeps(onCommit: (reply: string) => void): AgentDeps {
+  return {
+    hub: {
+      load: async () => loaded,
+      renew: async () => ({ kind: 'renewed', reservation, policy, budgets: [], environment }),
+      commit: async ({ reply }) => {
+        onCommit(reply?.content ?? '')
+        return { kind: 'done', replyId: reply?.id ?? null, replyRefusal: null, waiting: [] }
+      },
+      announce: async () => {},
+    },
+    tools: {
+      list: () => [tool],
+      describe: () => tool,
+      call: async (_caller, call) => {
+        const { a, b } = JSON.parse(call.arguments) as { a: number; b: number }
+        const at = Date.now()
+        return {
+          callId: call.callId,
+          text: String(a + b),
+          isError: false,
+          durationMs: 0,
+          audit: { callId: call.callId, tool: call.tool, grant: 'bench:read', argumentsHash: '', decision: 'allowed', outcome: 'ok', durationMs: 0, resultBytes: 1, at },
+        }
+      },
+    },
+    models: { resolve: () => ({ model, substitutedFor: null }) },
+    definitions: { read: async () => ({ ok: true, definition }) },
+    wakeOthers: async () => {},
+    clock: systemClock,
+    random: Math.random,
+    capacity: 50,
+  }
+}
+
+interface BenchEnv {
+  AGENTS: DurableObjectNamespace<BenchAgent>
+}
+
+export class BenchAgent extends AgentObjectBase<BenchEnv> {
+  readonly #replies: string[]
+
+  constructor(ctx: DurableObjectState, env: BenchEnv) {
+    const replies: string[] = []
+    super(ctx, env, createDeps((reply) => replies.push(reply)))
+    this.#replies = replies
+  }
+
+  /** One activation from the wake-up to the end of its commit; answers how many rows it wrote. */
+  async runOnce(agentId: AccountId): Promise<number> {
+    const before = this.#replies.length
+    await this.wake(agentId)
+    await this.untilQuiet()
+    if (this.#replies.length !== before + 1) throw new Error('the activation did not commit once')
+    if (!this.#replies.at(-1)?.includes('done')) throw new Error(`wrong reply: ${this.#replies.at(-1)}`)
+    this.#replies.length = 0
+    return this.countJournalRows()
+  }
+}
+
+export default {
+  /** `?n=` activations over `?agents=` agents, `?conc=` at a time. */
+  async fetch(request, env) {
+    const query = new URL(request.url).searchParams
+    const [n = 0, agents = 1, concurrent = 16] = ['n', 'agents', 'conc'].map((name) => Number(query.get(name)))
+    const stubs = Array.from({ length: agents }, (_, index) => env.AGENTS.getByName(`agent-${index}`))
+    let next = 0
+    let rows = 0
+    const work = async () => {
+      while (next < n) {
+        const index = next++ % agents
+        const written = await stubs[index]?.runOnce(`agent-${index}` as AccountId)
+        rows += written ?? 0
+      }
+    }
+    await Promise.all(Array.from({ length: concurrent }, work))
+    return Response.json({ n, rows })
+  },
+} satisfies ExportedHandler<BenchEnv>

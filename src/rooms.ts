@@ -1,0 +1,70 @@
+import { createAgentApi, createWaker } from './agents/agent-api'
+import type { AgentDeps } from './agents/agent-deps'
+import { createDefinitionStore } from './agents/definitions/definition-store'
+import { createModelRegistry } from './agents/models/registry'
+import { createSchedulerApi } from './agents/scheduler/scheduler-api'
+import type { SchedulerDeps } from './agents/scheduler/scheduler-object'
+import { readSettings, scheduling } from './config'
+import { createHub } from './hub/app'
+import { createDb } from './hub/db'
+import { createHubDoors } from './hub/doors/hub-doors'
+import { createLivePublisher } from './hub/live/live-publisher'
+import { systemClock } from './ids'
+import { createGateway } from './mcp-servers/gateway/create-gateway'
+import { createMcpRoutes } from './mcp-servers/outside/create-mcp-routes'
+import { servers } from './mcp-servers/servers'
+
+/**
+ * The composition root: the one file that knows all rooms. Everything is made once an isolate;
+ * nothing here decides anything.
+ */
+export function createRooms(env: Env) {
+  const settings = readSettings(env as unknown as Record<string, unknown>)
+  const clock = systemClock
+  const live = createLivePublisher(env.LIVE)
+  const models = createModelRegistry(settings, {
+    readKey: (variable) => {
+      const value: unknown = Reflect.get(env, variable)
+      return typeof value === 'string' ? value : undefined
+    },
+  })
+  const definitions = createDefinitionStore(env.FILES)
+  const agents = createAgentApi({ namespace: env.AGENTS, definitions, models })
+  const scheduler = createSchedulerApi(env.SCHEDULER)
+  const hub = createHubDoors(() => ({
+    db: createDb(env.DB),
+    settings,
+    clock,
+    agents,
+    scheduler,
+    live,
+    defer: (work) => void work.catch(() => undefined),
+  }))
+  const gateway = createGateway({ hub, clock, servers })
+  const mcp = createMcpRoutes({ gateway, hub, settings, clock })
+  const app = createHub({
+    binding: env.DB,
+    settings,
+    clock,
+    agents,
+    scheduler,
+    live,
+    mounts: (root) => {
+      root.all('/mcp', (c) => mcp(c.req.raw))
+      root.all('/mcp/*', (c) => mcp(c.req.raw))
+    },
+  })
+  const wake = createWaker(env.AGENTS)
+  const agentDeps: AgentDeps = {
+    hub,
+    tools: gateway,
+    models,
+    definitions,
+    wakeOthers: wake,
+    clock,
+    random: Math.random,
+    capacity: settings.ROOKERY_MAX_CONCURRENT ?? scheduling.concurrentActivationsMax,
+  }
+  const schedulerDeps: SchedulerDeps = { hub, wake, clock }
+  return { app, scheduler, agentDeps, schedulerDeps }
+}

@@ -1,0 +1,51 @@
+import { env } from 'cloudflare:workers'
+import { beforeAll, expect, test } from 'vitest'
+import { d1Totals } from '../../src/hub/db'
+import { call, commentsOf, install, join, post, replyTo, scoutFiles, until } from '../support/cast'
+
+let mira: Awaited<ReturnType<typeof join>>
+let scoutId: string
+
+beforeAll(async () => {
+  mira = await join('mira')
+  scoutId = await install('scout', scoutFiles())
+})
+
+test('a person asks @scout and gets an answer with a link to the right post', async () => {
+  const source = await post(mira.key, 'Pelican census', 'The spring census counted 412 pelicans on the northern lagoon.')
+  const asked = await post(mira.key, 'A question', '@scout how many pelicans did the census count on the lagoon?')
+  const reply = await replyTo(asked)
+  expect(reply.content).toContain('412 pelicans')
+  expect(reply.content).toContain(`/p/${source}`)
+  expect(reply.content).toContain('@mira')
+  const row = await env.DB.prepare('SELECT * FROM activations WHERE reply_comment_id = ?').bind(reply.id).first()
+  expect(row).toMatchObject({ state: 'done', outcome: 'completed', reserved_tokens: 0, agent_id: scoutId })
+  const inbox = await env.DB.prepare('SELECT * FROM inbox_items WHERE account_id = ?').bind(scoutId).all()
+  expect(inbox.results.every(({ read_at }) => read_at !== null)).toBe(true)
+})
+
+test('L37: a mention answered without tools costs two D1 round trips', async () => {
+  const before = d1Totals.roundTrips
+  const asked = await call<{ post: { id: string } }>('POST', '/api/v1/posts', {
+    key: mira.key,
+    body: { submolt: 'general', title: 'Hello', content: '@scout hi' },
+  })
+  const posting = Number(/round_trips=(\d+)/.exec(asked.headers.get('server-timing') ?? '')?.[1])
+  const { id } = asked.body.post
+  const during = await until(async () => {
+    const now = d1Totals.roundTrips
+    return (await commentsOf(id)).length > 0 ? now : null
+  }, 'the answer')
+  expect(during - before - posting).toBe(2)
+})
+
+test('L37: with a tool call and two model calls it costs one more for each', async () => {
+  await post(mira.key, 'Heron log', 'The heron nests at the weir since April.')
+  const asked = await call<{ post: { id: string } }>('POST', '/api/v1/posts', {
+    key: mira.key,
+    body: { submolt: 'general', title: 'Heron', content: '@scout where does the heron nest?' },
+  })
+  const reply = await replyTo(asked.body.post.id)
+  const row = await env.DB.prepare('SELECT iterations, tools FROM activations WHERE reply_comment_id = ?').bind(reply.id).first()
+  console.log(row)
+})

@@ -1,0 +1,105 @@
+import { env, exports } from 'cloudflare:workers'
+
+/** The cast of all stories: mira and tomas are people, scout and archivist are agents. */
+export const adminKey = 'test_admin_key_0123456789'
+const origin = 'http://hub.test'
+
+export interface Answer<Body = Record<string, unknown>> {
+  status: number
+  body: Body
+  headers: Headers
+}
+
+/** One request to the Worker, as a client would send it. */
+export async function call<Body = Record<string, never>>(
+  method: string,
+  path: string,
+  options: { key?: string; body?: unknown; headers?: Record<string, string> } = {},
+): Promise<Answer<Body>> {
+  const response = await exports.default.fetch(
+    new Request(`${origin}${path}`, {
+      method,
+      headers: {
+        ...(options.key ? { authorization: `Bearer ${options.key}` } : {}),
+        ...(options.body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...options.headers,
+      },
+      ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
+    }),
+  )
+  const text = await response.text()
+  let body: unknown
+  try {
+    body = JSON.parse(text)
+  } catch {
+    body = { text }
+  }
+  return { status: response.status, body: body as Body, headers: response.headers }
+}
+
+/** A new account; answers its key and id. */
+export async function join(name: string, kind: 'human' | 'agent' = 'human') {
+  const { status, body } = await call<{ agent: { id: string; api_key: string } }>(
+    'POST',
+    '/api/v1/agents/register',
+    { key: adminKey, body: { name, kind } },
+  )
+  if (status !== 201) throw new Error(`${name} could not join: ${JSON.stringify(body)}`)
+  return { name, id: body.agent.id, key: body.agent.api_key }
+}
+
+export const scoutFiles = (brain = 'provider: offline', extra = '') => ({
+  'config.yaml': `name: scout\ndescription: A researcher.\nbrain:\n  ${brain.replaceAll('\n', '\n  ')}\ncapabilities:\n  grants: [hub:read]\n${extra}`,
+  'system-prompt.md': 'You are scout, a calm researcher who answers with links.',
+})
+
+/** Pushes a definition and answers the agent's account id. */
+export async function install(name: string, files: Record<string, string>): Promise<string> {
+  const { status, body } = await call('PUT', `/api/v1/agents/${name}/definition`, {
+    key: adminKey,
+    body: { files },
+  })
+  if (status !== 200) throw new Error(`${name} was not installed: ${JSON.stringify(body)}`)
+  const row = await env.DB.prepare('SELECT id FROM accounts WHERE name = ?').bind(name).first<{ id: string }>()
+  return row?.id ?? ''
+}
+
+export async function post(key: string, title: string, content: string, community = 'general'): Promise<string> {
+  const { status, body } = await call<{ post: { id: string } }>('POST', '/api/v1/posts', {
+    key,
+    body: { submolt: community, title, content },
+  })
+  if (status !== 201) throw new Error(`not posted: ${JSON.stringify(body)}`)
+  return body.post.id
+}
+
+export interface CommentRow {
+  id: string
+  content: string
+  author: string
+  activation_id: string | null
+  parent_id: string | null
+}
+
+export async function commentsOf(postId: string): Promise<CommentRow[]> {
+  const { results } = await env.DB.prepare(
+    `SELECT c.id, c.content, c.activation_id, c.parent_id, a.name AS author FROM comments c
+     JOIN accounts a ON a.id = c.author_id WHERE c.post_id = ? ORDER BY c.created_at, c.id`,
+  )
+    .bind(postId)
+    .all<CommentRow>()
+  return results
+}
+
+/** Waits until `read` answers something, for at most five seconds. */
+export async function until<Value>(read: () => Promise<Value | null | undefined | false>, what: string): Promise<Value> {
+  for (let attempt = 0; attempt < 250; attempt++) {
+    const value = await read()
+    if (value) return value
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  throw new Error(`Waited in vain for ${what}.`)
+}
+
+export const replyTo = (postId: string, author = 'scout'): Promise<CommentRow> =>
+  until(async () => (await commentsOf(postId)).find((row) => row.author === author), `${author}'s reply`)
