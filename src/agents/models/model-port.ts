@@ -17,6 +17,8 @@ export interface ModelRequest {
 export interface Prices {
   input: number
   cached: number
+  /** Prompt tokens written to a cache; the price of `input` when left out. */
+  cacheWrite?: number
   output: number
 }
 
@@ -32,7 +34,9 @@ export interface Model {
   /** Null: unknown model, counted in tokens and shown as unpriced (B7). */
   prices: Prices | null
   /** Never throws. One step: no retries here, they are the loop's. */
-  call(request: ModelRequest): Promise<{ ok: true; answer: ModelAnswer } | { ok: false; failure: ModelFailure }>
+  call(
+    request: ModelRequest,
+  ): Promise<{ ok: true; answer: ModelAnswer } | { ok: false; failure: ModelFailure }>
 }
 
 /** What a definition's `brain` says about the model. */

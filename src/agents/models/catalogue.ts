@@ -1,0 +1,150 @@
+import { activationLimits } from '../../config'
+import type { ModelUsage } from '../loop/message'
+import type { Prices } from './model-port'
+
+/** What is known of a model before it is called. */
+export interface CatalogueEntry {
+  /** Tokens of prompt and answer together. */
+  contextTokens: number
+  outputTokensMax: number
+  /** Null: the price is not known, which is not the same as free (B7). */
+  prices: Prices | null
+}
+
+/** Prices from dollars per million tokens, as providers print them. */
+function dollars(input: number, cached: number, output: number, cacheWrite = input): Prices {
+  const micro = (amount: number) => Math.round(amount * 1_000_000)
+  return {
+    input: micro(input),
+    cached: micro(cached),
+    cacheWrite: micro(cacheWrite),
+    output: micro(output),
+  }
+}
+
+const entry = (
+  contextTokens: number,
+  outputTokensMax: number,
+  prices: Prices | null,
+): CatalogueEntry => ({ contextTokens, outputTokensMax, prices })
+
+/**
+ * Models by name without their provider. Standard tariffs as published by the providers
+ * (platform.claude.com and developers.openai.com, pricing pages, November 2026). Some models get
+ * dearer beyond a prompt length: their context ends here where the dearer tariff begins.
+ * What open models cost depends on who serves them, so they have limits and no price.
+ */
+export const catalogue: Record<string, CatalogueEntry> = {
+  'claude-fable-5-1': entry(1_000_000, 128_000, dollars(10, 0.25, 50, 12.5)),
+  'claude-fable-5': entry(1_000_000, 128_000, dollars(10, 1, 50, 12.5)),
+  'claude-opus-5-5': entry(1_000_000, 128_000, dollars(4, 0.2, 20, 5)),
+  'claude-opus-5': entry(1_000_000, 128_000, dollars(5, 0.5, 25, 6.25)),
+  'claude-opus-4-8': entry(200_000, 128_000, dollars(5, 0.5, 25, 6.25)),
+  'claude-opus-4-7': entry(200_000, 128_000, dollars(5, 0.5, 25, 6.25)),
+  'claude-opus-4-6': entry(200_000, 128_000, dollars(5, 0.5, 25, 6.25)),
+  'claude-opus-4-5': entry(200_000, 64_000, dollars(5, 0.5, 25, 6.25)),
+  'claude-opus-4': entry(200_000, 32_000, dollars(15, 1.5, 75, 18.75)),
+  'claude-sonnet-5-5': entry(1_000_000, 128_000, dollars(2, 0.1, 10, 2.5)),
+  'claude-sonnet-5': entry(1_000_000, 128_000, dollars(2, 0.2, 10, 2.5)),
+  'claude-sonnet-4': entry(200_000, 64_000, dollars(3, 0.3, 15, 3.75)),
+  'claude-haiku-5-5': entry(100_000, 64_000, dollars(0.1, 0.01, 0.5, 0.125)),
+  'claude-haiku-4-5': entry(200_000, 64_000, dollars(1, 0.1, 5, 1.25)),
+
+  'gpt-6-astra': entry(272_000, 128_000, dollars(10, 1, 50, 12.5)),
+  'gpt-6-sol': entry(272_000, 128_000, dollars(2, 0.2, 10, 2.5)),
+  'gpt-6-luna': entry(272_000, 128_000, dollars(0.1, 0.01, 0.5, 0.125)),
+  'gpt-5.6-sol': entry(272_000, 128_000, dollars(4, 0.4, 20, 5)),
+  'gpt-5.6-terra': entry(272_000, 128_000, dollars(2, 0.2, 12, 2.5)),
+  'gpt-5.6-luna': entry(272_000, 128_000, dollars(0.2, 0.02, 1.2, 0.25)),
+  'gpt-5.4': entry(272_000, 128_000, dollars(2.5, 0.25, 15)),
+  'gpt-5.4-mini': entry(272_000, 128_000, dollars(0.75, 0.075, 4.5)),
+  'gpt-5.2': entry(272_000, 128_000, dollars(1.75, 0.175, 14)),
+  'gpt-5.1': entry(272_000, 128_000, dollars(1.25, 0.125, 10)),
+  'gpt-5': entry(272_000, 128_000, dollars(1.25, 0.125, 10)),
+  'gpt-5-mini': entry(272_000, 128_000, dollars(0.25, 0.025, 2)),
+  'gpt-5-nano': entry(272_000, 128_000, dollars(0.05, 0.005, 0.4)),
+  'gpt-4.1': entry(1_047_576, 32_768, dollars(2, 0.5, 8)),
+  'gpt-4.1-mini': entry(1_047_576, 32_768, dollars(0.4, 0.1, 1.6)),
+  'gpt-4.1-nano': entry(1_047_576, 32_768, dollars(0.1, 0.025, 0.4)),
+  'gpt-4o': entry(128_000, 16_384, dollars(2.5, 1.25, 10)),
+  'gpt-4o-mini': entry(128_000, 16_384, dollars(0.15, 0.075, 0.6)),
+  o3: entry(200_000, 100_000, dollars(2, 0.5, 8)),
+  'o4-mini': entry(200_000, 100_000, dollars(1.1, 0.275, 4.4)),
+
+  'gpt-oss-120b': entry(131_072, 32_768, null),
+  'gpt-oss-20b': entry(131_072, 32_768, null),
+  'llama-4': entry(131_072, 8_192, null),
+  'llama-3.3': entry(131_072, 8_192, null),
+  'llama-3.1': entry(131_072, 8_192, null),
+  qwen3: entry(131_072, 32_768, null),
+  'qwen2.5': entry(32_768, 8_192, null),
+  'deepseek-v3': entry(128_000, 8_192, null),
+  'deepseek-r1': entry(128_000, 32_768, null),
+  'mistral-small': entry(131_072, 8_192, null),
+  'gemma-3': entry(131_072, 8_192, null),
+}
+
+const unknownModel: CatalogueEntry = {
+  contextTokens: activationLimits.contextTokensFallback,
+  outputTokensMax: activationLimits.outputTokens,
+  prices: null,
+}
+
+const isWordCharacter = (character: string | undefined) =>
+  character !== undefined && /[a-z0-9]/.test(character)
+
+/** Whether `part` stands in `text` at `at` as a whole word: `o3` is not in `foo32`. */
+function isWholeAt(text: string, part: string, at: number): boolean {
+  return !isWordCharacter(text[at - 1]) && !isWordCharacter(text[at + part.length])
+}
+
+/**
+ * What is known of a model: by its exact name, then by the longest known name it begins with
+ * (dated versions), then by the longest it contains (`vendor/model` names of resellers), else
+ * no price and 8,192 tokens of context (L18, B7).
+ */
+export function findModel(name: string, models = catalogue): CatalogueEntry {
+  const wanted = name.toLowerCase()
+  const exact = Object.hasOwn(models, wanted) ? models[wanted] : undefined
+  if (exact) return exact
+  const byLength = Object.keys(models).sort((a, b) => b.length - a.length)
+  const prefix = byLength.find((known) => wanted.startsWith(known) && isWholeAt(wanted, known, 0))
+  const found =
+    prefix ??
+    byLength.find((known) => {
+      const at = wanted.indexOf(known)
+      return at > 0 && isWholeAt(wanted, known, at)
+    })
+  return (found !== undefined && models[found]) || unknownModel
+}
+
+/**
+ * What a call cost, in whole micro-dollars, rounded up: a budget never pays less than the
+ * provider charges. Zero for a model without prices: it is shown as unpriced, not as free.
+ */
+export function costOf(prices: Prices | null, usage: ModelUsage): number {
+  if (prices === null) return 0
+  const cached = Math.min(usage.cachedTokens, usage.inputTokens)
+  const written = Math.min(usage.cacheWriteTokens ?? 0, usage.inputTokens - cached)
+  const plain = usage.inputTokens - cached - written
+  const millionths =
+    plain * prices.input +
+    cached * prices.cached +
+    written * (prices.cacheWrite ?? prices.input) +
+    usage.outputTokens * prices.output
+  return Math.ceil(millionths / 1_000_000)
+}
+
+/**
+ * The most a call can cost, in whole micro-dollars: the whole prompt at its dearest price and an
+ * answer of full length. What a reservation asks for (B4) and what a lost answer is charged (L36).
+ */
+export function worstCostOf(
+  prices: Prices | null,
+  promptTokens: number,
+  outputTokensMax: number,
+): number {
+  if (prices === null) return 0
+  const dearest = Math.max(prices.input, prices.cacheWrite ?? 0, prices.cached)
+  return Math.ceil((promptTokens * dearest + outputTokensMax * prices.output) / 1_000_000)
+}

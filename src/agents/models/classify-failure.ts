@@ -1,0 +1,141 @@
+import type { ModelFailure } from '../loop/message'
+
+/** Who failed, for messages that people can act on. */
+export interface FailureContext {
+  /** As people know it, e.g. `Anthropic`. */
+  providerName: string
+  modelName: string
+  /** The environment variable that holds the key. */
+  keyVariable: string
+  /** Values that must not be shown to anybody. */
+  secrets: string[]
+  /** Milliseconds since 1970, to read dates in `Retry-After`. */
+  now: number
+  /** The answer had begun to arrive when it failed. */
+  hasAnswerBegun: boolean
+}
+
+/** 529 is Anthropic's "overloaded". */
+const retryableStatuses = new Set([408, 425, 429, 500, 502, 503, 504, 529])
+const messageCharsMax = 300
+
+/**
+ * What a thrown or streamed provider error means: whether the same call may succeed later (L24)
+ * and whether it may have been charged (L36). Its message names provider and reason, never a key.
+ */
+export function classifyFailure(error: unknown, context: FailureContext): ModelFailure {
+  const status = readStatus(error)
+  if (status === 401 || status === 403) return describeAuthFailure(status, context)
+  if (status !== null && retryableStatuses.has(status)) return describeBusy(status, error, context)
+  const reason = describeReason(error, context.secrets)
+  if (status === null && isNetworkError(error)) {
+    return {
+      code: 'NETWORK',
+      message: `The connection to ${context.providerName} failed: ${reason}`,
+      isRetryable: true,
+      retryAfterMs: null,
+      mayBeCharged: true,
+    }
+  }
+  const answered = status === null ? 'sent something unreadable' : `answered ${status}`
+  return {
+    code: 'PROVIDER_ERROR',
+    message: `${context.providerName} ${answered} for ${context.modelName}: ${reason}`,
+    isRetryable: false,
+    retryAfterMs: null,
+    mayBeCharged: status === null || context.hasAnswerBegun,
+  }
+}
+
+function describeAuthFailure(status: number, context: FailureContext): ModelFailure {
+  return {
+    code: 'PROVIDER_AUTH',
+    message:
+      `${context.providerName} refused the key (${status}). ` +
+      `Check ${context.keyVariable} and whether its account may use ${context.modelName}.`,
+    isRetryable: false,
+    retryAfterMs: null,
+    mayBeCharged: false,
+  }
+}
+
+function describeBusy(status: number, error: unknown, context: FailureContext): ModelFailure {
+  const reason = describeReason(error, context.secrets)
+  return {
+    code: 'PROVIDER_BUSY',
+    message: `${context.providerName} answered ${status}: ${reason}`,
+    isRetryable: !isQuotaExhausted(error),
+    retryAfterMs: readRetryAfter(readHeaders(error)['retry-after'], context.now),
+    mayBeCharged: context.hasAnswerBegun,
+  }
+}
+
+/** A used-up quota says 429 too, but waiting does not help. */
+function isQuotaExhausted(error: unknown): boolean {
+  const body = readField(error, 'responseBody') ?? JSON.stringify(readField(error, 'code') ?? '')
+  return typeof body === 'string' && body.includes('insufficient_quota')
+}
+
+/** `Retry-After` is a number of seconds or an HTTP date (RFC 9110, 10.2.3). */
+export function readRetryAfter(header: string | undefined, now: number): number | null {
+  if (header === undefined || header.trim() === '') return null
+  const seconds = Number(header)
+  if (Number.isFinite(seconds)) return seconds >= 0 ? Math.ceil(seconds * 1_000) : null
+  const at = Date.parse(header)
+  return Number.isNaN(at) ? null : Math.max(0, at - now)
+}
+
+/** Removes known secrets and what looks like a key, and keeps it short. */
+export function scrub(text: string, secrets: string[]): string {
+  let clean = text
+  for (const secret of secrets) if (secret) clean = clean.replaceAll(secret, '[key]')
+  return clean
+    .replace(/\b(?:sk|pk|key|Bearer)[-_ ][\w*.-]{6,}/gi, '[key]')
+    .replace(/\s+/g, ' ')
+    .trim()
+    .slice(0, messageCharsMax)
+}
+
+function describeReason(error: unknown, secrets: string[]): string {
+  const message = readField(error, 'message')
+  return typeof message === 'string' && message ? scrub(message, secrets) : 'no reason given'
+}
+
+function readField(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
+}
+
+/** The HTTP status, or the one that a streamed error's type stands for. */
+function readStatus(error: unknown): number | null {
+  const status = readField(error, 'statusCode')
+  // A 200 whose body could not be read has a status that says nothing.
+  if (typeof status === 'number' && status >= 400) return status
+  const code = readField(error, 'code')
+  if (typeof code === 'number' && code >= 400 && code < 600) return code
+  const kind = `${String(code ?? '')} ${String(readField(error, 'type') ?? '')}`
+  if (/rate_limit|insufficient_quota/.test(kind)) return 429
+  if (/overload/.test(kind)) return 529
+  if (/server_error|api_error/.test(kind)) return 500
+  return null
+}
+
+function readHeaders(error: unknown): Record<string, string> {
+  const headers = readField(error, 'responseHeaders')
+  return typeof headers === 'object' && headers !== null ? (headers as Record<string, string>) : {}
+}
+
+const networkWords =
+  /network|connection|connect|socket|fetch failed|econn|terminated|disconnected|reset|internal error/i
+
+/** Runtimes word a broken connection differently; the cause often knows more than the error. */
+function isNetworkError(error: unknown): boolean {
+  let current = error
+  for (let depth = 0; depth < 5 && current !== undefined; depth++) {
+    const name = readField(current, 'name')
+    if (name === 'AI_JSONParseError' || name === 'AI_TypeValidationError') return false
+    const words = `${String(readField(current, 'code'))} ${String(readField(current, 'message'))}`
+    if (networkWords.test(words)) return true
+    current = readField(current, 'cause')
+  }
+  return false
+}

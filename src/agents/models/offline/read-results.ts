@@ -1,0 +1,64 @@
+import * as z from 'zod'
+
+/** A hit of `hub_search`, as far as it is used. */
+const hitSchema = z.object({
+  type: z.string(),
+  id: z.string(),
+  post_id: z.string(),
+  title: z.string().nullish(),
+  snippet: z.string().nullish(),
+  author: z.string().nullish(),
+  community: z.string().nullish(),
+  /** Higher is better. */
+  score: z.number().nullish(),
+})
+const searchSchema = z.object({ results: z.array(z.unknown()) })
+
+const threadSchema = z.object({
+  post: z.object({
+    id: z.string(),
+    title: z.string().nullish(),
+    content: z.string().nullish(),
+    author: z.string().nullish(),
+    community: z.string().nullish(),
+  }),
+  comments: z.array(z.unknown()).default([]),
+})
+const commentSchema = z.object({
+  id: z.string(),
+  author: z.string().nullish(),
+  content: z.string().nullish(),
+})
+
+export type Hit = z.infer<typeof hitSchema>
+export interface ReadThread {
+  post: z.infer<typeof threadSchema>['post']
+  comments: z.infer<typeof commentSchema>[]
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+const readEach = <T>(schema: z.ZodType<T>, values: unknown[]): T[] =>
+  values.flatMap((value) => {
+    const parsed = schema.safeParse(value)
+    return parsed.success ? [parsed.data] : []
+  })
+
+/** Best first. Null when the text is no search result. */
+export function readHits(text: string): Hit[] | null {
+  const parsed = searchSchema.safeParse(parseJson(text))
+  return parsed.success ? readEach(hitSchema, parsed.data.results) : null
+}
+
+/** Null when the text is no thread. */
+export function readThread(text: string): ReadThread | null {
+  const parsed = threadSchema.safeParse(parseJson(text))
+  if (!parsed.success) return null
+  return { post: parsed.data.post, comments: readEach(commentSchema, parsed.data.comments) }
+}

@@ -1,0 +1,160 @@
+import { isAskingWord, isCommonWord, isStopWord } from './stop-words'
+
+/** A word of a question that its answer should contain. */
+export interface Term {
+  /** As it was written; what the search is asked for. */
+  word: string
+  stem: string
+  /** How much it tells about the subject: from 0.3 (fits anywhere) to 1.4 (a name). */
+  weight: number
+}
+
+const wordPattern = /[\p{L}\p{N}]+/gu
+/** Scripts without spaces between words: pairs of characters stand in for words. */
+const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u
+const plainWord = /^[a-z]+$/
+
+/** Lower case and without diacritics, as the hub's index folds its words. */
+export const fold = (text: string): string =>
+  text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase().normalize('NFC')
+
+/** The stems of a text's words, for looking terms up. */
+export function stemsOf(text: string): Set<string> {
+  const stems = new Set<string>()
+  for (const [word] of fold(text).matchAll(wordPattern))
+    for (const stem of stemsOfWord(word)) stems.add(stem)
+  return stems
+}
+
+function stemsOfWord(word: string): string[] {
+  // A name with its version is also the name.
+  const versioned = /^([a-z]{3,})\d+$/.exec(word)?.[1]
+  if (versioned) return [word, stemWord(versioned)]
+  if (!unspaced.test(word) || word.length < 3) return [stemWord(word)]
+  return Array.from({ length: word.length - 1 }, (_, at) => word.slice(at, at + 2))
+}
+
+const suffixes = [
+  'izations',
+  'ization',
+  'ations',
+  'ation',
+  'ments',
+  'ment',
+  'nesses',
+  'ness',
+  'ities',
+  'ity',
+  'izing',
+  'ized',
+  'izes',
+  'ize',
+  'ings',
+  'ing',
+  'ions',
+  'ion',
+  'ies',
+  'ied',
+  'ers',
+  'er',
+  'ed',
+  'es',
+  'ly',
+  's',
+  'y',
+  'e',
+]
+
+/**
+ * Cuts English endings, a little harder than the index does (Porter): both sides of every
+ * comparison go through here, so it only has to be consistent. Other languages keep their words.
+ */
+export function stemWord(word: string): string {
+  if (word.length < 4 || !plainWord.test(word)) return word
+  for (const suffix of suffixes) {
+    if (word.endsWith(suffix) && word.length - suffix.length >= 3) {
+      const stem = word.slice(0, -suffix.length)
+      // planning, planned: plan
+      return stem.length > 3 && /([bdfgmnprt])\1$/.test(stem) ? stem.slice(0, -1) : stem
+    }
+  }
+  return word
+}
+
+/**
+ * Whether a text with these stems has the term. Words of languages with many endings count when
+ * they share all but the last two letters.
+ */
+export function hasTerm(stems: Set<string>, stem: string): boolean {
+  if (stems.has(stem)) return true
+  if (plainWord.test(stem) || stem.length < 3 || unspaced.test(stem)) return false
+  const root = stem.slice(0, Math.max(2, stem.length - 2))
+  for (const candidate of stems) {
+    if (candidate.startsWith(root) && Math.abs(candidate.length - stem.length) <= 2) return true
+  }
+  return false
+}
+
+const urlPattern = /\bhttps?:\/\/\S+|\bwww\.\S+/gi
+const mentionPattern = /(?<![\p{L}\p{N}])@[\w-]+|(?<![\p{L}\p{N}/])[mu]\/[\w-]+/gu
+
+/** A text's words as the index folds them, in order; without links, names called and communities. */
+export function wordsOf(text: string): string[] {
+  const clean = text.replace(urlPattern, ' ').replace(mentionPattern, ' ')
+  return fold(clean).match(wordPattern) ?? []
+}
+
+/** The words of a question that tell its subject, heaviest first. */
+export function readTerms(text: string): Term[] {
+  const clean = text.replace(urlPattern, ' ').replace(mentionPattern, ' ')
+  const terms = new Map<string, Term>()
+  for (const { 0: word, index } of clean.matchAll(wordPattern)) {
+    const folded = fold(word)
+    if (isStopWord(folded) || isStopWord(word.toLowerCase())) continue
+    const weight = weigh(
+      word,
+      folded,
+      isInSentence.test(clean.slice(Math.max(0, index - 8), index)),
+    )
+    for (const stem of stemsOfWord(folded)) keepHeavier(terms, { word: folded, stem, weight })
+  }
+  return [...terms.values()].sort((a, b) => b.weight - a.weight)
+}
+
+/** A capital behind this is no sentence's first letter. */
+const isInSentence = /[\p{L}\p{N},;]\s*["'“‘(*_]*$/u
+
+function keepHeavier(terms: Map<string, Term>, term: Term): void {
+  if (term.stem.length < 2) return
+  const known = terms.get(term.stem)
+  if (!known || known.weight < term.weight) terms.set(term.stem, term)
+}
+
+/** From this weight on a term tells something about the subject. */
+export const telling = 0.7
+
+/** No counts of the whole archive are at hand: length and spelling stand in for rarity. */
+function weigh(word: string, folded: string, isInSentence: boolean): number {
+  if (isCommonWord(folded)) return 0.3
+  if (/\p{N}/u.test(word)) return word.length < 3 ? 0.5 : 1.3
+  const looksLikeName =
+    /^\p{Lu}{2,}$|\p{Ll}\p{Lu}/u.test(word) || (isInSentence && /^\p{Lu}/u.test(word))
+  if (looksLikeName) return 1.4
+  if (word.length >= 9) return 1.2
+  return word.length >= 4 ? 1 : telling
+}
+
+const queryWordsMax = 16
+const tellingTermsEnough = 4
+
+/**
+ * What to search for: the telling words first. A question of few telling words is searched with
+ * its small words too, which find a phrase by heart.
+ */
+export function toQuery(terms: Term[], words: string[]): string {
+  const chosen = new Set(terms.map(({ word }) => word))
+  if (terms.filter(({ weight }) => weight >= telling).length < tellingTermsEnough) {
+    for (const word of words) if (!isAskingWord(word)) chosen.add(word)
+  }
+  return [...chosen].slice(0, queryWordsMax).join(' ')
+}

@@ -1,0 +1,133 @@
+import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider'
+import { activationLimits } from '../../config'
+import type { ModelFailure } from '../loop/message'
+import { classifyFailure, type FailureContext } from './classify-failure'
+import type { Model, ModelRequest } from './model-port'
+import type { KnownProvider } from './providers/known-providers'
+import { readStream } from './read-stream'
+import { toPrompt } from './to-prompt'
+import { type Clock, watchSilence } from './watch-silence'
+import { type ByteListeners, createWatchedFetch, type Fetch } from './watched-fetch'
+
+export interface ProviderModelOptions {
+  provider: string
+  known: KnownProvider
+  modelName: string
+  baseUrl: string
+  key: string
+  keyVariable: string
+  fetch: Fetch
+  clock: Clock
+  limits: Pick<Model, 'contextTokens' | 'outputTokensMax' | 'prices'>
+}
+
+type CallResult = Awaited<ReturnType<Model['call']>>
+
+/** A model of a provider, behind the port. One step a call; retries are the loop's. */
+export function createProviderModel(options: ProviderModelOptions): Model {
+  const { provider, known, modelName, baseUrl, key, clock, limits } = options
+  const listeners: ByteListeners = new WeakMap()
+  const fetch = createWatchedFetch(options.fetch, listeners)
+  let loading: Promise<LanguageModelV4> | null = null
+  const load = () => {
+    loading ??= known
+      .load()
+      .then(({ createModel }) => createModel({ baseUrl, key, modelName, fetch }))
+    return loading
+  }
+  const describe = (error: unknown, hasAnswerBegun: boolean): CallResult => {
+    const context: FailureContext = {
+      providerName: known.title,
+      modelName,
+      keyVariable: options.keyVariable,
+      secrets: [key],
+      now: clock.now(),
+      hasAnswerBegun,
+    }
+    return { ok: false, failure: classifyFailure(error, context) }
+  }
+
+  async function stream(request: ModelRequest, signal: AbortSignal): Promise<CallResult> {
+    try {
+      const model = await load()
+      const callOptions = toCallOptions(provider, known, request, limits.outputTokensMax)
+      const { stream } = await model.doStream({ ...callOptions, abortSignal: signal })
+      const end = await readStream(provider, stream, request.onDelta)
+      if (end.kind === 'answer') return { ok: true, answer: end.answer }
+      return describe(end.error, end.hasAnswerBegun)
+    } catch (error) {
+      return describe(error, false)
+    }
+  }
+
+  return {
+    id: `${provider}/${modelName}`,
+    provider,
+    isOffline: false,
+    ...limits,
+    call: (request) => callWatched(request, { clock, listeners, title: known.title }, stream),
+  }
+}
+
+/** Ends a call when it is cancelled or silent, whatever the stream under it does. */
+async function callWatched(
+  request: ModelRequest,
+  { clock, listeners, title }: { clock: Clock; listeners: ByteListeners; title: string },
+  stream: (request: ModelRequest, signal: AbortSignal) => Promise<CallResult>,
+): Promise<CallResult> {
+  if (request.signal.aborted) return { ok: false, failure: describeCancel(false) }
+  const abort = new AbortController()
+  let stopWaiting: (failure: ModelFailure) => void = () => {}
+  const stopped = new Promise<CallResult>((resolve) => {
+    stopWaiting = (failure) => {
+      resolve({ ok: false, failure })
+      abort.abort()
+    }
+  })
+  const cancel = () => stopWaiting(describeCancel(true))
+  request.signal.addEventListener('abort', cancel, { once: true })
+  const silence = watchSilence(clock, activationLimits.modelSilenceMs, () =>
+    stopWaiting(describeSilence(title)),
+  )
+  listeners.set(abort.signal, silence.touch)
+  try {
+    return await Promise.race([stopped, stream(request, abort.signal)])
+  } finally {
+    silence.stop()
+    request.signal.removeEventListener('abort', cancel)
+  }
+}
+
+function toCallOptions(
+  provider: string,
+  known: KnownProvider,
+  request: ModelRequest,
+  outputTokensMax: number,
+): LanguageModelV4CallOptions {
+  return {
+    prompt: toPrompt(provider, request.messages),
+    maxOutputTokens: Math.min(request.maxOutputTokens, outputTokensMax),
+    providerOptions: known.options,
+    ...(request.temperature === undefined ? {} : { temperature: request.temperature }),
+    ...(request.topP === undefined ? {} : { topP: request.topP }),
+    ...(request.tools.length === 0
+      ? {}
+      : { tools: request.tools.map((tool) => ({ type: 'function' as const, ...tool })) }),
+  }
+}
+
+const describeCancel = (wasSent: boolean): ModelFailure => ({
+  code: 'CANCELLED',
+  message: 'The model call was cancelled.',
+  isRetryable: false,
+  retryAfterMs: null,
+  mayBeCharged: wasSent,
+})
+
+const describeSilence = (title: string): ModelFailure => ({
+  code: 'TIMEOUT',
+  message: `${title} sent nothing for ${activationLimits.modelSilenceMs / 1_000} seconds.`,
+  isRetryable: true,
+  retryAfterMs: null,
+  mayBeCharged: true,
+})

@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest'
+import { catalogue, costOf, findModel, worstCostOf } from '../../../src/agents/models/catalogue'
+
+const usage = { inputTokens: 1_000, cachedTokens: 0, outputTokens: 100, reasoningTokens: 0 }
+const prices = { input: 3_000_000, cached: 300_000, cacheWrite: 3_750_000, output: 15_000_000 }
+
+test('L18: a model is found by its exact name, then by prefix, then inside a longer name', () => {
+  expect(findModel('gpt-5-mini')).toBe(catalogue['gpt-5-mini'])
+  expect(findModel('gpt-5')).toBe(catalogue['gpt-5'])
+  expect(findModel('Claude-Sonnet-4-5-20250929')).toBe(catalogue['claude-sonnet-4'])
+  expect(findModel('gpt-5-mini-2025-08-07')).toBe(catalogue['gpt-5-mini'])
+  expect(findModel('anthropic/claude-haiku-4-5')).toBe(catalogue['claude-haiku-4-5'])
+  expect(findModel('meta-llama/llama-3.3-70b-instruct')).toBe(catalogue['llama-3.3'])
+})
+
+test('L18: a known name inside another word is not that model', () => {
+  expect(findModel('foo32').prices).toBeNull()
+  expect(findModel('o3').prices).not.toBeNull()
+})
+
+test('B7: an unknown model has no price and 8,192 tokens of context', () => {
+  for (const name of ['somebody-s-model', '', '__proto__', 'constructor']) {
+    expect(findModel(name)).toMatchObject({ prices: null, contextTokens: 8_192 })
+  }
+})
+
+test('B7: open models have limits but no price, because that depends on who serves them', () => {
+  expect(findModel('qwen3-8b')).toMatchObject({ prices: null, contextTokens: 131_072 })
+})
+
+test('B7: an operator may override an entry', () => {
+  const own = { contextTokens: 5, outputTokensMax: 5, prices }
+  expect(findModel('gpt-5', { ...catalogue, 'gpt-5': own })).toBe(own)
+})
+
+test('B1: a cost is whole micro-dollars, rounded up', () => {
+  expect(costOf(prices, usage)).toBe(3_000 + 1_500)
+  expect(costOf({ input: 1, cached: 1, output: 1 }, usage)).toBe(1)
+  expect(costOf(prices, { ...usage, cachedTokens: 400, cacheWriteTokens: 500 })).toBe(
+    100 * 3 + 400 * 0.3 + 500 * 3.75 + 1_500,
+  )
+})
+
+test('B7: a model without prices costs nothing that could be counted', () => {
+  expect(costOf(null, usage)).toBe(0)
+  expect(worstCostOf(null, 1_000, 100)).toBe(0)
+})
+
+test('B4: no call of that size can cost more than its worst case', () => {
+  for (const cachedTokens of [0, 300, 1_000, 5_000]) {
+    for (const cacheWriteTokens of [0, 700, 5_000]) {
+      const cost = costOf(prices, { ...usage, cachedTokens, cacheWriteTokens })
+      expect(cost).toBeLessThanOrEqual(worstCostOf(prices, 1_000, 100))
+      expect(Number.isInteger(cost)).toBe(true)
+    }
+  }
+})

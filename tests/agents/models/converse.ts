@@ -1,0 +1,47 @@
+/** Runs a model to its final text, as the loop would, against tools of the test's making. */
+import type { Message, ToolOutput } from '../../../src/agents/loop/message'
+import type { Model } from '../../../src/agents/models/model-port'
+
+export const hubTools = ['hub_search', 'hub_get_thread'].map((name) => ({
+  name,
+  description: '',
+  inputSchema: {},
+}))
+
+export const askingMessages = (text: string): Message[] => [
+  { role: 'system', text: 'You are Scout, a patient researcher.' },
+  { role: 'system', text: 'You are @scout, an agent on a hub.' },
+  {
+    role: 'user',
+    text: `@mira has called you in m/general.\n\n<untrusted source="post" id="asking" author="mira" kind="human" community="general" asks="true">\n${text}\n</untrusted>`,
+  },
+]
+
+export async function converse(
+  model: Model,
+  text: string,
+  hub: { call(name: string, json: string): string },
+): Promise<{ text: string; calls: string[] }> {
+  const messages = askingMessages(text)
+  const calls: string[] = []
+  for (let step = 0; step < 6; step++) {
+    const signal = new AbortController().signal
+    const result = await model.call({ messages, tools: hubTools, maxOutputTokens: 1_000, signal })
+    if (!result.ok) throw new Error(result.failure.message)
+    const { answer } = result
+    if (answer.calls.length === 0) return { text: answer.text, calls }
+    messages.push({ role: 'assistant', text: answer.text, calls: answer.calls })
+    const results: ToolOutput[] = answer.calls.map((call) => {
+      const output = hub.call(call.name, call.arguments)
+      return {
+        callId: call.callId,
+        name: call.name,
+        text: output,
+        isError: output.startsWith('Error: '),
+      }
+    })
+    calls.push(...answer.calls.map(({ name, arguments: json }) => `${name} ${json}`))
+    messages.push({ role: 'tool', results })
+  }
+  throw new Error('the model never answered')
+}

@@ -1,0 +1,216 @@
+import { describe, expect, test } from 'vitest'
+import type { Clock } from '../../../src/agents/models/watch-silence'
+import { answerOf, failureOf, fakeModel, protocols, request, secretKey } from './fake-provider'
+
+const variables = {
+  anthropic: 'ANTHROPIC_API_KEY',
+  openai: 'OPENAI_API_KEY',
+  'openai-compatible': 'OPENAI_COMPATIBLE_API_KEY',
+}
+
+/** A clock whose alarms ring when the test says so. */
+function testClock(): Clock & { pass(ms: number): void } {
+  let now = 1_000_000
+  const alarms = new Set<{ at: number; action: () => void }>()
+  return {
+    now: () => now,
+    after(ms, action) {
+      const alarm = { at: now + ms, action }
+      alarms.add(alarm)
+      return () => alarms.delete(alarm)
+    },
+    pass(ms) {
+      now += ms
+      for (const alarm of [...alarms].filter(({ at }) => at <= now)) {
+        alarms.delete(alarm)
+        alarm.action()
+      }
+    },
+  }
+}
+
+describe.each(protocols)('%s', (provider) => {
+  test.each([401, 403])(
+    'L24: %d names the provider and the variable, is not retried',
+    async (status) => {
+      const message = `Incorrect API key provided: ${secretKey}`
+      const { model, requests } = await fakeModel(provider, [{ status, message }])
+      const failure = await failureOf(model)
+      expect(failure).toMatchObject({
+        code: 'PROVIDER_AUTH',
+        isRetryable: false,
+        mayBeCharged: false,
+      })
+      expect(failure.message).toContain(variables[provider])
+      expect(failure.message).toMatch(/Anthropic|OpenAI/)
+      expect(JSON.stringify(failure)).not.toContain(secretKey)
+      expect(await requests()).toHaveLength(1)
+    },
+  )
+
+  test.each([429, 500, 502, 503, 504, 529])(
+    'L24: %d is worth a retry, and asked once',
+    async (status) => {
+      const { model, requests } = await fakeModel(provider, [{ status }, { text: 'late' }])
+      const failure = await failureOf(model)
+      expect(failure).toMatchObject({
+        code: 'PROVIDER_BUSY',
+        isRetryable: true,
+        mayBeCharged: false,
+      })
+      expect(failure.message).toContain(String(status))
+      expect(await requests()).toHaveLength(1)
+    },
+  )
+
+  test('L24: Retry-After is honoured, in seconds and as a date', async () => {
+    const { model } = await fakeModel(provider, [
+      { status: 429, retryAfter: '7' },
+      { status: 503, retryAfter: new Date(Date.now() + 60_000).toUTCString() },
+      { status: 429, retryAfter: 'soon' },
+    ])
+    expect((await failureOf(model)).retryAfterMs).toBe(7_000)
+    const byDate = (await failureOf(model)).retryAfterMs ?? 0
+    expect(byDate).toBeGreaterThan(55_000)
+    expect(byDate).toBeLessThanOrEqual(60_000)
+    expect((await failureOf(model)).retryAfterMs).toBeNull()
+  })
+
+  test.each([400, 404, 413])(
+    'L24: %d is not retried, and its reason is readable',
+    async (status) => {
+      const message = `the model is unhappy with ${secretKey} in it`
+      const { model } = await fakeModel(provider, [{ status, message }])
+      const failure = await failureOf(model)
+      expect(failure).toMatchObject({
+        code: 'PROVIDER_ERROR',
+        isRetryable: false,
+        mayBeCharged: false,
+      })
+      expect(failure.message).toContain('the model is unhappy')
+      expect(failure.message).not.toContain(secretKey)
+    },
+  )
+
+  test('L24: a connection that breaks before the answer is a network failure', async () => {
+    const { model } = await fakeModel(provider, [{ fault: 'reset' }])
+    expect(await failureOf(model)).toMatchObject({
+      code: 'NETWORK',
+      isRetryable: true,
+      mayBeCharged: true,
+    })
+  })
+
+  test('L36: a stream cut in the middle may have been charged', async () => {
+    const { model } = await fakeModel(provider, [
+      { text: 'one two three four five six', fault: 'cut' },
+    ])
+    expect(await failureOf(model)).toMatchObject({
+      code: 'NETWORK',
+      isRetryable: true,
+      mayBeCharged: true,
+    })
+  })
+
+  test('L24: an error in the middle of a stream is a failure that may have been charged', async () => {
+    const { model } = await fakeModel(provider, [
+      {
+        text: 'one two three four five six',
+        fault: 'error',
+        pieceMs: 1,
+        message: `boom ${secretKey}`,
+      },
+    ])
+    const failure = await failureOf(model)
+    expect(failure).toMatchObject({ code: 'PROVIDER_BUSY', isRetryable: true, mayBeCharged: true })
+    expect(failure.message).toContain('boom')
+    expect(failure.message).not.toContain(secretKey)
+  })
+
+  test('L26: a body that is not the protocol is a provider error', async () => {
+    const { model } = await fakeModel(provider, [{ fault: 'garbage' }])
+    expect(await failureOf(model)).toMatchObject({ code: 'PROVIDER_ERROR', isRetryable: false })
+  })
+
+  test('L24: a server that is not there is a network failure', async () => {
+    const { model } = await fakeModel(provider, [], {
+      choice: { apiBase: 'http://127.0.0.1:9/v1' },
+    })
+    expect(await failureOf(model)).toMatchObject({ code: 'NETWORK', isRetryable: true })
+  })
+
+  test('L24: 30 seconds without a byte end the call', async () => {
+    const clock = testClock()
+    const { model } = await fakeModel(
+      provider,
+      [{ text: 'one two three four five six', fault: 'stall' }],
+      {
+        options: { clock },
+      },
+    )
+    let seen = () => {}
+    const begun = new Promise<void>((resolve) => {
+      seen = resolve
+    })
+    const failing = failureOf(model, { onDelta: () => seen() })
+    await begun
+    clock.pass(29_999)
+    clock.pass(2)
+    expect(await failing).toMatchObject({ code: 'TIMEOUT', isRetryable: true, mayBeCharged: true })
+  })
+
+  test('L24: comment lines are bytes, so they keep a call alive', async () => {
+    const clock = testClock()
+    const { model } = await fakeModel(
+      provider,
+      [{ text: 'one two three four five', fault: 'comments' }],
+      {
+        options: { clock },
+      },
+    )
+    const cancel = new AbortController()
+    const failing = failureOf(model, { signal: cancel.signal })
+    for (let round = 0; round < 3; round++) {
+      await new Promise((resolve) => setTimeout(resolve, 150))
+      clock.pass(20_000)
+    }
+    cancel.abort()
+    expect((await failing).code).toBe('CANCELLED')
+  })
+
+  test('L34: a cancelled call ends at once', async () => {
+    const { model } = await fakeModel(provider, [{ text: 'late', latencyMs: 5_000 }])
+    const cancel = new AbortController()
+    const failing = failureOf(model, { signal: cancel.signal })
+    setTimeout(() => cancel.abort(), 50)
+    const startedAt = Date.now()
+    expect(await failing).toMatchObject({
+      code: 'CANCELLED',
+      isRetryable: false,
+      mayBeCharged: true,
+    })
+    expect(Date.now() - startedAt).toBeLessThan(2_000)
+  })
+
+  test('L34: a call that was cancelled before it began is not sent', async () => {
+    const { model, requests } = await fakeModel(provider, [{ text: 'never' }])
+    const failure = await failureOf(model, { signal: AbortSignal.abort() })
+    expect(failure).toMatchObject({ code: 'CANCELLED', mayBeCharged: false })
+    expect(await requests()).toHaveLength(0)
+  })
+
+  test('L27: the key does not follow a redirect', async () => {
+    const seen: string[] = []
+    const { model } = await fakeModel(provider, [{ text: 'ok' }], {
+      options: {
+        fetch: async (input, init) => {
+          seen.push(init?.redirect ?? '')
+          return fetch(input, init)
+        },
+      },
+    })
+    await answerOf(model)
+    expect(seen).toEqual(['manual'])
+    expect(request().tools).toEqual([])
+  })
+})

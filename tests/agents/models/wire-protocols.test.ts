@@ -1,0 +1,189 @@
+import { describe, expect, test } from 'vitest'
+import type { Message } from '../../../src/agents/loop/message'
+import { answerOf, fakeModel, protocols, question, searchTool, secretKey } from './fake-provider'
+
+describe.each(protocols)('%s', (provider) => {
+  test('L27: a text answer arrives piece by piece, with its usage', async () => {
+    const text = 'Three biscuits and a letter, as far as anybody knows.'
+    const { model, requests } = await fakeModel(provider, [
+      { text, usage: { input: 1200, output: 30, cached: 1000, reasoning: 0 } },
+    ])
+    const deltas: string[] = []
+    const answer = await answerOf(model, { onDelta: (delta) => deltas.push(delta.text) })
+    expect(answer).toMatchObject({ text, finish: 'stop', calls: [] })
+    expect(answer.usage).toMatchObject({ inputTokens: 1200, cachedTokens: 1000, outputTokens: 30 })
+    expect(deltas.length).toBeGreaterThan(2)
+    expect(deltas.join('')).toBe(text)
+    const [sent] = await requests()
+    expect(JSON.stringify(sent?.headers)).toContain(secretKey)
+    expect(sent?.body.tools).toBeUndefined()
+  })
+
+  test('L27: a tool call and its result go round', async () => {
+    const { model, requests } = await fakeModel(provider, [
+      {
+        text: 'Let me look.',
+        reasoning: 'The hub may know about tins.',
+        calls: [
+          { id: 'call_one', name: 'hub_search', arguments: { query: 'tin' } },
+          { id: 'call_two', name: 'hub_search', arguments: { query: 'biscuits' } },
+        ],
+      },
+      { text: 'It is in the cellar.' },
+    ])
+    const first = await answerOf(model, { tools: [searchTool] })
+    expect(first.finish).toBe('tool-calls')
+    expect(first.reasoning).toBe('The hub may know about tins.')
+    expect(first.calls.map((call) => [call.callId, call.name, JSON.parse(call.arguments)])).toEqual(
+      [
+        ['call_one', 'hub_search', { query: 'tin' }],
+        ['call_two', 'hub_search', { query: 'biscuits' }],
+      ],
+    )
+    const { text, calls, providerParts } = first
+    const messages: Message[] = [
+      ...question,
+      { role: 'assistant', text, calls, ...(providerParts ? { providerParts } : {}) },
+      {
+        role: 'tool',
+        results: [
+          { callId: 'call_one', name: 'hub_search', text: 'the cellar post', isError: false },
+          { callId: 'call_two', name: 'hub_search', text: 'Error: too slow', isError: true },
+        ],
+      },
+    ]
+    const second = await answerOf(model, { tools: [searchTool], messages })
+    expect(second).toMatchObject({ text: 'It is in the cellar.', finish: 'stop' })
+    const sent = JSON.stringify((await requests())[1]?.body)
+    for (const part of [
+      'call_one',
+      'call_two',
+      'the cellar post',
+      'Error: too slow',
+      'Let me look.',
+    ]) {
+      expect(sent).toContain(part)
+    }
+  })
+
+  test('L25: signed reasoning goes back to the provider it came from, and to no other', async () => {
+    const { model, requests } = await fakeModel(provider, [
+      {
+        reasoning: 'Hm, tins.',
+        calls: [{ id: 'c1', name: 'hub_search', arguments: { query: 'x' } }],
+      },
+      { text: 'ok' },
+    ])
+    const { text, calls, providerParts } = await answerOf(model, { tools: [searchTool] })
+    const results = [{ callId: 'c1', name: 'hub_search', text: 'nothing', isError: false }]
+    const messages: Message[] = [
+      ...question,
+      { role: 'assistant', text, calls, ...(providerParts ? { providerParts } : {}) },
+      { role: 'tool', results },
+    ]
+    await answerOf(model, { tools: [searchTool], messages })
+    const sent = JSON.stringify((await requests())[1]?.body)
+    expect(sent).toContain('Hm, tins.')
+    if (provider === 'anthropic') expect(sent).toMatch(/"signature":"signed_/)
+    if (provider === 'openai') expect(sent).toMatch(/"encrypted_content":"sealed_/)
+    const other = provider === 'anthropic' ? 'openai' : 'anthropic'
+    const stranger = await fakeModel(other, [{ text: 'ok' }])
+    await answerOf(stranger.model, { tools: [searchTool], messages })
+    expect(JSON.stringify((await stranger.requests())[0]?.body)).not.toContain('Hm, tins.')
+  })
+
+  test('L26: broken arguments come through as the text they are, and can be sent back', async () => {
+    const { model, requests } = await fakeModel(provider, [
+      { calls: [{ id: 'c1', name: 'hub_search', arguments: '{"query": "ti' }] },
+      { text: 'Sorry.' },
+    ])
+    const { text, calls } = await answerOf(model, { tools: [searchTool] })
+    expect(calls).toEqual([{ callId: 'c1', name: 'hub_search', arguments: '{"query": "ti' }])
+    const results = [{ callId: 'c1', name: 'hub_search', text: 'Error: not JSON', isError: true }]
+    const messages: Message[] = [
+      ...question,
+      { role: 'assistant', text, calls },
+      { role: 'tool', results },
+    ]
+    expect((await answerOf(model, { tools: [searchTool], messages })).text).toBe('Sorry.')
+    expect(JSON.stringify((await requests())[1]?.body)).toContain('Error: not JSON')
+  })
+
+  test('L26: an empty answer is an answer without text and calls', async () => {
+    const { model } = await fakeModel(provider, [{ text: '' }])
+    expect(await answerOf(model)).toMatchObject({ text: '', calls: [], finish: 'stop' })
+  })
+
+  test.each(['length', 'content-filter'] as const)(
+    'L23: the end reason %s is told',
+    async (finish) => {
+      const { model } = await fakeModel(provider, [{ text: 'Half of a sen', finish }])
+      expect(await answerOf(model)).toMatchObject({ text: 'Half of a sen', finish })
+    },
+  )
+
+  test('L18: an answer without usage says so', async () => {
+    const { model } = await fakeModel(provider, [{ text: 'Fine.', usage: null }])
+    expect((await answerOf(model)).usage).toBeNull()
+  })
+
+  test('L23: a stream that ends cleanly without a reason is interrupted', async () => {
+    const { model } = await fakeModel(provider, [{ text: 'The tin holds', fault: 'end' }])
+    expect(await answerOf(model)).toMatchObject({ text: 'The tin holds', finish: 'interrupted' })
+  })
+
+  test('L9: an answer over 512 KiB is cut there and ends as length', async () => {
+    const text = 'abcdefghi '.repeat(60_000)
+    const { model } = await fakeModel(provider, [{ text, pieceChars: 10_000 }])
+    const answer = await answerOf(model)
+    expect(answer.finish).toBe('length')
+    expect(answer.text.length).toBeGreaterThan(512 * 1024)
+    expect(answer.text.length).toBeLessThan(512 * 1024 + 20_000)
+  })
+
+  test('L27: sampling and the output cap reach the provider', async () => {
+    const { model, requests } = await fakeModel(provider, [{ text: 'ok' }])
+    await answerOf(model, { maxOutputTokens: 77, temperature: 0.2 })
+    const body = (await requests())[0]?.body
+    expect(body.max_tokens ?? body.max_output_tokens).toBe(77)
+    expect(body.model).toBe(model.id.slice(provider.length + 1))
+  })
+})
+
+test('L14: Anthropic gets cache markers behind the system layers and before the volatile tail', async () => {
+  const { model, requests } = await fakeModel('anthropic', [{ text: 'ok' }])
+  const messages: Message[] = [...question, { role: 'user', text: '[status] 3 of 10 steps used' }]
+  await answerOf(model, { messages })
+  const body = (await requests())[0]?.body
+  expect(
+    body.system.map((part: { cache_control?: unknown }) => Boolean(part.cache_control)),
+  ).toEqual([false, true])
+  const parts = body.messages.flatMap((message: { content: unknown[] }) => message.content)
+  expect(
+    parts.map((part: { text: string; cache_control?: unknown }) => [
+      part.text,
+      Boolean(part.cache_control),
+    ]),
+  ).toEqual([
+    ['What is in the tin?', true],
+    ['[status] 3 of 10 steps used', false],
+  ])
+})
+
+test('B1: tokens written to the cache are counted, and are part of the input', async () => {
+  const usage = { input: 1000, output: 5, cached: 300, written: 600 }
+  const { model } = await fakeModel('anthropic', [{ text: 'ok', usage }])
+  expect((await answerOf(model)).usage).toEqual({
+    inputTokens: 1000,
+    cachedTokens: 300,
+    cacheWriteTokens: 600,
+    outputTokens: 5,
+    reasoningTokens: 0,
+  })
+})
+
+test('L27: OpenAI is asked not to keep the conversation', async () => {
+  const { model, requests } = await fakeModel('openai', [{ text: 'ok' }])
+  await answerOf(model)
+  expect((await requests())[0]?.body.store).toBe(false)
+})

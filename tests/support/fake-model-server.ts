@@ -1,0 +1,247 @@
+/**
+ * A model provider for tests, in Node, over real HTTP: Anthropic Messages, OpenAI Responses and
+ * Chat Completions, streamed, with faults.
+ *
+ * Scripts: a request belongs to the script whose id is in its path (`<url>/s/<id>/v1/...`, so a
+ * base URL is enough) or in its model's name (`fake-<id>`). Tests in workerd program it over HTTP:
+ *
+ *     POST /__script  { "id": "a", "answers": [ ... ], "pick": "request" | "turn" }
+ *     GET  /__log?script=a      what arrived, oldest first
+ *
+ * `pick: request` (the default) gives the first answer to the first request and so on, the last
+ * one for ever. `pick: turn` counts the model's own turns in the request instead: a crash and a
+ * retry then get the same answer again. Without a script the answer is a plain text.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import {
+  type FakeAnswer,
+  type Protocol,
+  toErrorBody,
+  toErrorEvent,
+  type WireEvents,
+} from './fake-model-wire.ts'
+import { toAnthropicEvents } from './fake-wire-anthropic.ts'
+import { toChatEvents } from './fake-wire-chat.ts'
+import { toResponsesEvents } from './fake-wire-responses.ts'
+
+export type { FakeAnswer, FakeCall } from './fake-model-wire.ts'
+
+export interface FakeScript {
+  answers: FakeAnswer[]
+  pick?: 'request' | 'turn'
+}
+
+export interface FakeRequest {
+  at: number
+  script: string
+  protocol: Protocol
+  path: string
+  headers: Record<string, string | string[] | undefined>
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of three protocols
+  body: any
+  /** The whole answer went out. */
+  isAnswered: boolean
+}
+
+export interface FakeModelServer {
+  /** `http://127.0.0.1:<port>`. Base URLs: `<url>` for Anthropic, `<url>/v1` for the others. */
+  url: string
+  requests: FakeRequest[]
+  /** Requests that are being answered now. */
+  inFlight(): number
+  setScript(id: string, script: FakeScript): void
+  close(): Promise<void>
+}
+
+export interface FakeModelOptions {
+  port?: number
+  /** For requests without a script. */
+  answers?: FakeAnswer[]
+  pick?: FakeScript['pick']
+  /** Added to every answer that names no latency of its own. */
+  latencyMs?: number
+}
+
+const paths: [RegExp, Protocol][] = [
+  [/\/messages$/, 'anthropic'],
+  [/\/responses$/, 'responses'],
+  [/\/chat\/completions$/, 'chat'],
+]
+
+const eventsOf: Record<Protocol, (answer: FakeAnswer, model: string, id: string) => WireEvents> = {
+  anthropic: toAnthropicEvents,
+  responses: toResponsesEvents,
+  chat: toChatEvents,
+}
+
+const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** Programmed answers, and what arrived. */
+class Scripts {
+  readonly requests: FakeRequest[] = []
+  inFlight = 0
+  readonly #scripts = new Map<string, FakeScript>()
+  readonly #counts = new Map<string, number>()
+  readonly #latencyMs: number
+
+  constructor(options: FakeModelOptions) {
+    this.#latencyMs = options.latencyMs ?? 0
+    const { answers, pick } = options
+    if (answers) this.set('', pick ? { answers, pick } : { answers })
+  }
+
+  set(id: string, script: FakeScript): void {
+    this.#scripts.set(id, script)
+    this.#counts.delete(id)
+  }
+
+  async answer(request: IncomingMessage, response: ServerResponse, protocol: Protocol) {
+    const body = await readJson(request)
+    const path = request.url ?? ''
+    const script = scriptOf(path, String(body.model ?? ''))
+    const { headers } = request
+    const log = { at: Date.now(), script, protocol, path, headers, body, isAnswered: false }
+    this.requests.push(log)
+    const number = this.#counts.get(script) ?? 0
+    this.#counts.set(script, number + 1)
+    const programmed = this.#scripts.get(script)
+    const index = programmed?.pick === 'turn' ? countTurns(protocol, body) : number
+    const answer = programmed?.answers[Math.min(index, programmed.answers.length - 1)]
+    const told = answer ?? { text: 'This is the fake model.' }
+    this.inFlight++
+    try {
+      await wait(told.latencyMs ?? this.#latencyMs)
+      await send(response, protocol, told, String(body.model), `${script || 'x'}${number}`)
+      log.isAnswered = true
+    } finally {
+      this.inFlight--
+    }
+  }
+}
+
+async function handle(scripts: Scripts, request: IncomingMessage, response: ServerResponse) {
+  const url = new URL(request.url ?? '/', 'http://fake')
+  if (url.pathname === '/__script') {
+    const { id, ...script } = await readJson(request)
+    scripts.set(id, script)
+    return sendJson(response, 200, { ok: true })
+  }
+  if (url.pathname === '/__log') {
+    const script = url.searchParams.get('script')
+    const found = scripts.requests.filter((entry) => script === null || entry.script === script)
+    return sendJson(response, 200, found)
+  }
+  const protocol = paths.find(([pattern]) => pattern.test(url.pathname))?.[1]
+  if (!protocol) return sendJson(response, 404, { error: { message: 'no such path' } })
+  return scripts.answer(request, response, protocol)
+}
+
+export async function startFakeModelServer(
+  options: FakeModelOptions = {},
+): Promise<FakeModelServer> {
+  const scripts = new Scripts(options)
+  const server = createServer((request, response) => {
+    handle(scripts, request, response).catch(() => response.destroy())
+  })
+  await new Promise<void>((resolve) => server.listen(options.port ?? 0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests: scripts.requests,
+    inFlight: () => scripts.inFlight,
+    setScript: (id, script) => scripts.set(id, script),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+function scriptOf(path: string, model: string): string {
+  const inPath = /^\/s\/([^/]+)\//.exec(path)?.[1]
+  return inPath ?? /(?:^|\/)fake-(.+)$/.exec(model)?.[1] ?? ''
+}
+
+/** How many answers of the model the request holds since somebody last asked. */
+// biome-ignore lint/suspicious/noExplicitAny: bodies of three protocols
+function countTurns(protocol: Protocol, body: any): number {
+  // biome-ignore lint/suspicious/noExplicitAny: bodies of three protocols
+  const items: any[] = (protocol === 'responses' ? body.input : body.messages) ?? []
+  if (protocol === 'responses') {
+    const kinds = items.map((item) => (item.type === 'function_call' ? 'call' : 'other'))
+    return kinds.filter((kind, index) => kind === 'call' && kinds[index - 1] !== 'call').length
+  }
+  return items.filter((item) => item.role === 'assistant').length
+}
+
+async function send(
+  response: ServerResponse,
+  protocol: Protocol,
+  answer: FakeAnswer,
+  model: string,
+  id: string,
+): Promise<void> {
+  if (answer.fault === 'reset') return void response.destroy()
+  if (answer.status) {
+    if (answer.retryAfter) response.setHeader('retry-after', answer.retryAfter)
+    const message = answer.message ?? `fake error ${answer.status}`
+    return sendJson(response, answer.status, toErrorBody(protocol, answer.status, message))
+  }
+  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' })
+  if (answer.fault === 'garbage') return void response.end('data: {"what": [this is not JSON\n\n')
+  const events = eventsOf[protocol](answer, model, id)
+  if (answer.fault) return sendBroken(response, protocol, answer, events.content)
+  const all = events.content.concat(events.ending)
+  if (!answer.pieceMs) return void response.end(all.join(''))
+  await writeSlowly(response, all, answer.pieceMs)
+  response.end()
+}
+
+async function writeSlowly(response: ServerResponse, events: string[], pieceMs: number) {
+  for (const event of events) {
+    response.write(event)
+    await wait(pieceMs)
+  }
+}
+
+async function sendBroken(
+  response: ServerResponse,
+  protocol: Protocol,
+  answer: FakeAnswer,
+  content: string[],
+): Promise<void> {
+  const half = content.slice(0, Math.ceil(content.length / 2))
+  await writeSlowly(response, answer.fault === 'end' ? content : half, answer.pieceMs ?? 0)
+  switch (answer.fault) {
+    case 'error':
+      return void response.end(toErrorEvent(protocol, answer.message ?? 'fake mid-stream error'))
+    case 'end':
+      return void response.end()
+    case 'cut':
+      // The half that was sent has to arrive before the connection breaks.
+      await wait(20)
+      return void response.destroy()
+    case 'comments':
+      return sendComments(response)
+  }
+}
+
+/** Until the caller goes away. */
+async function sendComments(response: ServerResponse): Promise<void> {
+  while (!response.destroyed && !response.closed) {
+    response.write(': still working\n\n')
+    await wait(20)
+  }
+}
+
+function sendJson(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json' })
+  response.end(JSON.stringify(body))
+}
+
+async function readJson(request: IncomingMessage) {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  return JSON.parse(Buffer.concat(chunks).toString() || '{}')
+}
