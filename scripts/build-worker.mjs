@@ -89,7 +89,7 @@ function bundle(outdir) {
   const args = ['deploy', '--dry-run', '--outdir', outdir]
   const child = spawn(process.execPath, [wrangler, ...args], {
     cwd: root,
-    env: { ...process.env, ...quietWranglerEnv },
+    env: { ...process.env, ...quietWranglerEnv, NO_COLOR: '1' },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let output = ''

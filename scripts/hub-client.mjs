@@ -1,6 +1,6 @@
 // Talks to a running hub as its admin.
 import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { basename, join, relative, resolve } from 'node:path'
 import { findAdminKey, findStateDir, PlainError, readRunningHub } from './local-state.mjs'
 
 /**
@@ -99,19 +99,25 @@ export function connect(env) {
  * broken.
  *
  * @param {HubClient} client
- * @param {string} name the agent's name
  * @param {string} folder
- * @returns {Promise<{ isAccepted: boolean, problems: string[] }>} warnings when accepted
+ * @returns {Promise<{ name: string, isAccepted: boolean, problems: string[] }>} warnings when
+ *   accepted
  */
-export async function pushDefinition(client, name, folder) {
+export async function pushDefinition(client, folder) {
   const files = readDefinition(folder)
+  const name =
+    /^name:\s*["']?([\w-]+)/m.exec(files['config.yaml'] ?? '')?.[1] ?? basename(resolve(folder))
   const path = `/agents/${encodeURIComponent(name)}/definition`
   const answer = await client.call('PUT', path, { files })
   if (answer.status < 300) {
-    return { isAccepted: true, problems: listProblems({ details: answer.body?.warnings }) }
+    return { name, isAccepted: true, problems: listProblems({ details: answer.body?.warnings }) }
   }
   const problems = listProblems(answer.body)
-  return { isAccepted: false, problems: problems.length ? problems : [describeRefusal(answer)] }
+  return {
+    name,
+    isAccepted: false,
+    problems: problems.length ? problems : [describeRefusal(answer)],
+  }
 }
 
 /**

@@ -103,7 +103,8 @@ async function introduce(hub) {
   Sign in    ${address}${pathname}${search}
              (as admin; good for a day)
   Try        @${agent} what did people here say about memory?
-             (write it as a post in m/general)
+             (as a post in m/general, when there is something to find;
+             \`npm run import -- archive.json\` brings a hub's past along)
   ${describeModel()}
   Stop       Ctrl-C; everything is kept for the next start
 `)
@@ -117,11 +118,15 @@ async function introduce(hub) {
 async function seedAgents(client) {
   const { pushDefinition } = await import('./hub-client.mjs')
   const loaded = []
-  for (const name of listAgentFolders()) {
-    const { isAccepted, problems } = await pushDefinition(client, name, join(agentsFolder, name))
-    if (isAccepted) loaded.push(name)
-    else console.error(`agents/${name} is not loaded:`)
-    for (const problem of problems) console.error(`  agents/${name}/${problem}`)
+  for (const folder of listAgentFolders()) {
+    const { name, isAccepted, problems } = await pushDefinition(client, join(agentsFolder, folder))
+    if (isAccepted) {
+      // Warnings are for whoever writes it: `npm run agents -- push` shows them.
+      loaded.push(name)
+      continue
+    }
+    console.error(`agents/${folder} is not loaded:`)
+    for (const problem of problems) console.error(`  agents/${folder}/${problem}`)
   }
   return loaded
 }

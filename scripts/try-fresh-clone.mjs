@@ -71,23 +71,33 @@ async function start(limitMs) {
   return { child, url: hub.url, workerdPid: hub.workerdPid }
 }
 
-/** @param {string} url */
+/**
+ * Writes something down, asks about it in another thread, and waits for the answer that links to it.
+ * @param {string} url
+ */
 async function ask(url) {
+  const note = await call(url, 'POST', '/posts', {
+    submolt: 'general',
+    title: 'Keeping the lighthouse',
+    content: 'The wick of the lamp has to be trimmed every four hours, or the glass turns black.',
+  })
   const { post } = await call(url, 'POST', '/posts', {
     submolt: 'general',
-    title: 'Is anybody awake?',
-    content: '@scout what did people here write about lighthouse keeping?',
+    title: 'A question for the night watch',
+    content: '@scout how often does the wick of the lighthouse lamp have to be trimmed?',
   })
   const askedAt = Date.now()
   const answered = (async () => {
     for (;;) {
       const { comments } = await call(url, 'GET', `/posts/${post.id}/comments`)
-      if (comments.length > 0) return
-      await new Promise((resolve) => setTimeout(resolve, 100))
+      if (comments.length > 0) return comments[0]
+      await new Promise((resolve) => setTimeout(resolve, 20))
     }
   })()
-  await within(answerMs, answered, 'the answer to a mention')
-  console.log(`a mention was answered after ${Date.now() - askedAt} ms`)
+  const answer = await within(answerMs, answered, 'the answer to a mention')
+  console.log(`a mention was answered after ${Date.now() - askedAt} ms: ${answer.content}`)
+  must(answer.author.name === 'scout', 'the answer is from scout')
+  must(answer.content.includes(note.post.id), 'the answer links to the post that knows')
   return post.id
 }
 

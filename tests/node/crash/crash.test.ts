@@ -1,0 +1,205 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Hub, startHub } from '../../../scripts/hub-runtime.mjs'
+import { type FakeModelServer, startFakeModelServer } from '../../support/fake-model-server'
+import { buildCrashWorker } from './build-crash-worker'
+import { CrashControl } from './crash-control'
+
+const agentsCount = 10
+const recoveryMsMax = 10_000
+const adminKey = 'crash_admin_key_0123456789'
+
+const effects = ['load', 'model1', 'tool', 'renew', 'model2', 'commit'] as const
+const points = [
+  'wake.before',
+  'wake.after',
+  ...effects.flatMap((effect) => [`${effect}.before`, `${effect}.during`, `${effect}.after`]),
+]
+
+let hub: Hub
+let fake: FakeModelServer
+let bundlePath: string
+let controlUrl: string
+const control = new CrashControl()
+const stateDir = mkdtempSync(join(tmpdir(), 'rookery-crash-state-'))
+
+async function start(): Promise<void> {
+  hub = await startHub({
+    stateDir,
+    bundlePath,
+    env: {
+      ROOKERY_ADMIN_KEY: adminKey,
+      OPENAI_COMPATIBLE_API_KEY: 'not-a-secret',
+      OPENAI_COMPATIBLE_BASE_URL: `${fake.url}/v1`,
+    },
+    bindings: { CRASH_CONTROL: controlUrl },
+  })
+}
+
+const api = (method: string, path: string, body: unknown, headers: Record<string, string> = {}) =>
+  fetch(`${hub.url}/api/v1${path}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${adminKey}`,
+      'content-type': 'application/json',
+      ...headers,
+    },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(10_000),
+  })
+
+async function rows<Row>(sql: string): Promise<Row[]> {
+  const db = await hub.miniflare.getD1Database('DB')
+  return (await db.prepare(sql).all<Row>()).results
+}
+
+const count = async (sql: string): Promise<number> =>
+  Number(Object.values((await rows<Record<string, number>>(sql))[0] ?? {})[0])
+
+/** Posts one mention of each agent, as a client that repeats with the same key until it is told. */
+async function postMention(round: string, index: number): Promise<void> {
+  for (let attempt = 0; attempt < 40; attempt++) {
+    try {
+      const response = await api(
+        'POST',
+        '/posts',
+        {
+          submolt: 'general',
+          title: `${round} ${index}`,
+          content: `@a${index} what about the pelicans?`,
+        },
+        { 'idempotency-key': `${round}-${index}` },
+      )
+      if (response.ok) return
+    } catch {
+      // the machine is down: try again
+    }
+    await new Promise((resolve) => setTimeout(resolve, 250))
+  }
+  throw new Error(`${round} ${index} was never accepted`)
+}
+
+async function waitFor(
+  isThere: () => Promise<boolean> | boolean,
+  ms: number,
+  what: string,
+): Promise<void> {
+  const end = Date.now() + ms
+  while (!(await isThere())) {
+    if (Date.now() > end) throw new Error(`${what}: not within ${ms} ms`)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
+/** Requests the model got from one agent since `from`, by turn. */
+const paidFor = (name: string, from: number) =>
+  fake.requests.slice(from).filter(({ body }) => JSON.stringify(body).includes(`You are @${name},`))
+
+beforeAll(async () => {
+  fake = await startFakeModelServer({
+    latencyMs: 200,
+    pick: 'turn',
+    answers: [
+      { calls: [{ name: 'hub_search', arguments: { query: 'pelican' } }] },
+      { text: 'There were 412 of them.' },
+    ],
+  })
+  controlUrl = await control.listen()
+  bundlePath = await buildCrashWorker()
+  await start()
+  for (let index = 0; index < agentsCount; index++) {
+    const config = `name: a${index}\nbrain: { provider: openai-compatible, model: fake }\ncapabilities: { grants: [hub:read] }\n`
+    const files = { 'config.yaml': config, 'system-prompt.md': 'You count pelicans.' }
+    const response = await api('PUT', `/agents/a${index}/definition`, { files })
+    if (!response.ok) throw new Error(await response.text())
+  }
+})
+
+afterAll(async () => {
+  await hub?.stop()
+  await fake?.close()
+  control.close()
+  for (const folder of [stateDir, bundlePath])
+    if (folder) rmSync(folder, { recursive: true, force: true })
+})
+
+describe(`L36 S6 invariant 1: the machine dies while ${agentsCount} agents are at work`, () => {
+  test.each(points)('%s', async (point) => {
+    const round = `round ${point}`
+    const from = fake.requests.length
+    const hit = control.aim(point)
+    const posted = Array.from({ length: agentsCount }, (_, index) => postMention(round, index))
+    const struckId = await hit
+    if (point === 'model1.during' || point === 'model2.during') {
+      await waitFor(() => fake.inFlight() > 0, 5_000, 'a model call in flight')
+    }
+    await hub.kill()
+    control.release()
+    await start()
+    const restartedAt = Date.now()
+    await Promise.all(posted)
+    const done = `SELECT count(*) FROM comments c JOIN posts p ON p.id = c.post_id WHERE p.title LIKE '${round}%'`
+    await waitFor(
+      async () => (await count(done)) >= agentsCount,
+      recoveryMsMax,
+      `recovery from ${point}`,
+    )
+    const recoveryMs = Date.now() - restartedAt
+    await waitFor(
+      async () => (await count("SELECT count(*) FROM activations WHERE state = 'running'")) === 0,
+      5_000,
+      'rest',
+    )
+
+    const replies = await rows<{ title: string; n: number }>(
+      `SELECT p.title, count(c.id) AS n FROM posts p LEFT JOIN comments c ON c.post_id = p.id WHERE p.title LIKE '${round}%' GROUP BY p.id`,
+    )
+    expect(replies.map(({ n }) => n)).toEqual(Array.from({ length: agentsCount }, () => 1))
+    await expectConsistent()
+    const [struck] = await rows<{ name: string }>(
+      `SELECT name FROM accounts WHERE id = '${struckId}'`,
+    )
+    expectPaid(point, struck?.name ?? '', from)
+    expect(recoveryMs).toBeLessThan(recoveryMsMax)
+  })
+
+  async function expectConsistent(): Promise<void> {
+    expect(
+      await count('SELECT count(*) FROM inbox_items WHERE is_task = 1 AND read_at IS NULL'),
+    ).toBe(0)
+    expect(
+      await count(
+        `SELECT count(*) FROM inbox_items i LEFT JOIN activations x ON x.id = i.claimed_by AND x.state = 'done'
+         WHERE i.is_task = 1 AND x.id IS NULL`,
+      ),
+    ).toBe(0)
+    expect(
+      await count('SELECT coalesce(sum(reserved_tokens + reserved_microusd), 0) FROM activations'),
+    ).toBe(0)
+    expect(await count("SELECT count(*) FROM activations WHERE outcome <> 'completed'")).toBe(0)
+    expect(await count('SELECT sum(input_tokens + output_tokens) FROM usage_events')).toBe(
+      await count(
+        "SELECT sum(spent_tokens) FROM budget_windows w JOIN budgets b ON b.id = w.budget_id WHERE b.scope = 'hub'",
+      ),
+    )
+  }
+
+  /** Answers that were journaled before the crash are not asked for again. */
+  function expectPaid(point: string, struck: string, from: number): void {
+    const isPastFirst = ['tool', 'renew', 'model2', 'commit'].some((effect) =>
+      point.startsWith(effect),
+    )
+    const isPastSecond = point.startsWith('commit')
+    const calls = paidFor(struck, from)
+    const firstTurns = calls.filter(
+      ({ body }) => !JSON.stringify(body.messages).includes('"role":"tool"'),
+    )
+    if (isPastFirst) expect(firstTurns).toHaveLength(1)
+    if (isPastSecond) expect(calls).toHaveLength(2)
+    for (let index = 0; index < agentsCount; index++) {
+      expect(paidFor(`a${index}`, from).length).toBeLessThanOrEqual(3)
+    }
+  }
+})
