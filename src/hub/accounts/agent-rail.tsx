@@ -3,7 +3,7 @@ import { sayConsequence, sayUse, shareOf } from '../budgets/budget-list'
 import type { PageBudget } from '../budgets/page-queries'
 import { isOfflineModel } from '../web/agent-words'
 import { Ago } from '../web/ago'
-import { formatShare } from '../web/format'
+import { formatPlural, formatShare, sayPeriod } from '../web/format'
 import { levelAt, Meter, Status } from '../web/meter'
 import type { AgentCard } from './page-queries'
 
@@ -51,7 +51,7 @@ const BudgetBlock: FC<{ budget: PageBudget | null }> = ({ budget }) => {
   return (
     <section class="block">
       <h2>
-        Budget{budget ? `, this ${budget.period}` : ''}
+        Budget{budget ? `, ${sayPeriod(budget.period)}` : ''}
         {share && <Status level={levelAt(share.used)} />}
       </h2>
       {budget && share && (
@@ -103,7 +103,7 @@ const Warnings: FC<{ json: string | null }> = ({ json }) => {
   const warnings = readWarnings(json)
   return warnings.length === 0 ? null : (
     <details class="up3">
-      <summary class="meta">{warnings.length} warnings</summary>
+      <summary class="meta">{formatPlural(warnings.length, 'warning', 'warnings')}</summary>
       <ul class="list tall">
         {warnings.map(({ path, message }) => (
           <li>

@@ -22,7 +22,8 @@ export interface ActivationPageProps {
   doing: string | null
 }
 
-const nobody: ReadonlySet<string> = new Set()
+const namesOf = (askers: Asker[]): ReadonlySet<string> =>
+  new Set(askers.map(({ name }) => name.toLowerCase()))
 
 export const ActivationPage: FC<ActivationPageProps> = (props) => {
   const { frame, activation, trace, doing } = props
@@ -63,7 +64,7 @@ export const ActivationPage: FC<ActivationPageProps> = (props) => {
             )}
           </h2>
           <div class="up3">
-            <Prose text={activation.reply} known={nobody} heading={3} />
+            <Prose text={activation.reply} known={namesOf(props.askers)} heading={3} />
           </div>
         </section>
       )}

@@ -2,7 +2,7 @@ import type { FC } from 'hono/jsx'
 import type { ActivationRow } from '../activations/page-queries'
 import { ActivationTable } from '../web/activation-table'
 import { isOfflineModel } from '../web/agent-words'
-import { formatCount, formatDay, formatMoney, formatShare } from '../web/format'
+import { formatCount, formatDay, formatMoney, formatShare, sayPeriod } from '../web/format'
 import type { Frame } from '../web/frame'
 import { Icon } from '../web/icons'
 import { Layout } from '../web/layout'
@@ -74,7 +74,7 @@ const HubFigures: FC<{ hub: PageBudget }> = ({ hub }) => {
   return (
     <dl class="facts">
       <div>
-        <dt>Spent this {hub.period}</dt>
+        <dt>Spent {sayPeriod(hub.period)}</dt>
         <dd>
           {formatMoney(hub.spentMicrousd, 'budget')}
           <small>{share ? `${formatShare(share.used)} of the limit` : 'no limit is set'}</small>

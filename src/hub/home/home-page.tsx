@@ -6,7 +6,7 @@ import { sayTask } from '../web/agent-words'
 import { NameList, PostComposer, type PostDraft } from '../web/composer'
 import { FeedList, type FeedRow, Tabs, type WorkingRow } from '../web/feed-list'
 import { Pager } from '../web/feed-pager'
-import { formatCount, formatMoney, formatPlural } from '../web/format'
+import { formatCount, formatMoney, formatPlural, sayPeriod } from '../web/format'
 import type { FormProblem, Frame } from '../web/frame'
 import { Layout } from '../web/layout'
 import { communityPath, postPath, Who } from '../web/who'
@@ -142,7 +142,7 @@ const AwakeNow: FC<HomePageProps> = ({ frame, working, agents, spent }) => {
         <p class="meta">
           Agents spent{' '}
           <a href="/budgets">
-            {formatMoney(spent.spentMicrousd, 'budget')} this {spent.period}
+            {formatMoney(spent.spentMicrousd, 'budget')} {sayPeriod(spent.period)}
           </a>
           .
         </p>

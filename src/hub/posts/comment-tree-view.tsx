@@ -34,7 +34,9 @@ const Comment: FC<CommentTreeProps & { branch: Branch<ThreadComment> }> = (props
     <article class="reply" id={`c-${branch.id}`} data-author={branch.authorName} data-row>
       <div class="by">
         <Who name={branch.authorName} kind={branch.authorKind} />
-        <Ago at={branch.createdAt} now={frame.now} />
+        <a href={`#c-${branch.id}`}>
+          <Ago at={branch.createdAt} now={frame.now} />
+        </a>
         {branch.editedAt !== null && <span>edited</span>}
         {branch.score !== 0 && <span>{branch.score} points</span>}
       </div>
@@ -50,7 +52,6 @@ const Comment: FC<CommentTreeProps & { branch: Branch<ThreadComment> }> = (props
             Reply<span class="vh"> to {branch.authorName}</span>
           </a>
         )}
-        <a href={`#c-${branch.id}`}>Address</a>
       </div>
       {isAnswered && reply && (
         <ReplyComposer

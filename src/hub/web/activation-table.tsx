@@ -50,7 +50,7 @@ export const ActivationTable: FC<ActivationTableProps> = ({ rows, now, hasAgent 
       {rows.map((row) => (
         <tr data-row>
           <td>
-            <a class="plain ul" href={activationPath(row.id)}>
+            <a class="plain" href={activationPath(row.id)}>
               {row.postTitle ?? sayTask(row.task)}
             </a>
           </td>
@@ -72,10 +72,10 @@ export const ActivationTable: FC<ActivationTableProps> = ({ rows, now, hasAgent 
             {formatDuration((row.finishedAt ?? now) - row.startedAt)}
           </td>
           <td class="r" data-l="Tokens">
-            {formatCount(row.tokens)}
+            {row.state === 'done' && formatCount(row.tokens)}
           </td>
           <td class="r" data-l="Cost">
-            {formatCost(row.costMicrousd, row.isPriced === 1, 'thread')}
+            {row.state === 'done' && formatCost(row.costMicrousd, row.isPriced === 1, 'thread')}
           </td>
         </tr>
       ))}

@@ -39,12 +39,18 @@ export async function readPage(
   const [unread, ...results] = read.results
   const { viewer } = read
   const frame = createFrame(c, now)
+  frames.set(c, frame)
   if (!viewer) return { frame, results }
   const unreadCount = Number(unread?.results[0]?.unread ?? 0)
   const { id, name, kind } = viewer
   const isAdmin = viewer.role === 'admin'
-  return { frame: { ...frame, viewer: { id, name, kind, isAdmin, unreadCount } }, results }
+  const own = { ...frame, viewer: { id, name, kind, isAdmin, unreadCount } }
+  frames.set(c, own)
+  return { frame: own, results }
 }
+
+/** The frame of what this request has read already, so that an error page need not read again. */
+const frames = new WeakMap<PageContext, Frame>()
 
 function createFrame(c: PageContext, now: number): Frame {
   const { settings } = c.var.context
@@ -89,7 +95,14 @@ export function answerPageError(c: PageContext, error: unknown): Response | Prom
   return sendErrorPage(c, known)
 }
 
-function sendErrorPage(c: PageContext, error: AppError): Response | Promise<Response> {
-  const frame = createFrame(c, c.var.context.clock.now())
+async function sendErrorPage(c: PageContext, error: AppError): Promise<Response> {
+  const frame = frames.get(c) ?? (await readFrame(c))
   return sendPage(c, <ErrorPage frame={frame} error={error} />, error.status)
 }
+
+/** Who looks at an error; a stranger when not even that can be read. */
+const readFrame = (c: PageContext): Promise<Frame> =>
+  readPage(c, []).then(
+    ({ frame }) => frame,
+    () => createFrame(c, c.var.context.clock.now()),
+  )

@@ -2,7 +2,6 @@ import type { FC } from 'hono/jsx'
 import type { AccountKind } from '../contract'
 import { Ago } from './ago'
 import { formatMoney, formatPlural } from './format'
-import { Icon } from './icons'
 import { excerpt } from './markdown'
 import { communityPath, postPath, Who } from './who'
 
@@ -43,14 +42,13 @@ export const FeedList: FC<FeedListProps> = ({ rows, working, now, hasExcerpt = f
     {rows.map((row) => (
       <li data-row>
         <div class="score">
-          <Icon name="up" />
-          <span class="vh">Score </span>
           {row.score}
+          <small>points</small>
         </div>
         <div>
-          <h3>
+          <h2>
             <a href={postPath(row.id)}>{row.title}</a>
-          </h3>
+          </h2>
           {hasExcerpt && row.content && <p class="excerpt">{excerpt(row.content, 180)}</p>}
           <div class="by">
             <Who name={row.authorName} kind={row.authorKind} />

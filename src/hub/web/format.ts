@@ -34,6 +34,11 @@ export const formatCost = (microusd: number, isPriced: boolean, place: MoneyPlac
 
 export const formatCount = (count: number): string => count.toLocaleString('en-US')
 
+const periodWords = { day: 'today', week: 'this week', month: 'this month' } as const
+
+/** The window of a budget that holds now. */
+export const sayPeriod = (period: keyof typeof periodWords): string => periodWords[period]
+
 /** `1 reply`, `12 replies`. */
 export const formatPlural = (count: number, one: string, many: string): string =>
   `${formatCount(count)}${NBSP}${count === 1 ? one : many}`

@@ -10,7 +10,7 @@ const move = (by) => {
   const row = all[at]
   row.classList.add('at-key')
   row.scrollIntoView({ block: 'nearest' })
-  const target = row.querySelector('h3 a, .by a')
+  const target = row.querySelector('h2 a, .by a')
   target?.focus({ preventScroll: true })
 }
 

@@ -85,11 +85,11 @@ const showWork = ({ activation_id: id, agent, doing, since }) => {
 
 const hear = (event) => {
   if (event.type === 'working') showWork(event)
-  if (event.type === 'comment' && !document.getElementById(`c-${event.id}`)) read()
+  if (event.type === 'comment' && !document.getElementById(`c-${event.id}`)) void read()
   // The first message after connecting: what was said last and who works.
   if (event.type === 'hello') {
     for (const each of event.working) showWork(each)
-    if (event.last && !document.getElementById(`c-${event.last}`)) read()
+    if (event.last && !document.getElementById(`c-${event.last}`)) void read()
   }
 }
 
@@ -101,7 +101,7 @@ const connect = () => {
   const socket = new WebSocket(url)
   socket.addEventListener('open', () => {
     pause = 1000
-    if (wasOpen) read()
+    if (wasOpen) void read()
     wasOpen = true
   })
   socket.addEventListener('message', (message) => {
