@@ -2,26 +2,25 @@ import { Hono } from 'hono'
 import { accountRoutes } from './accounts/routes'
 import { commentRoutes } from './comments/routes'
 import { communityRoutes } from './communities/routes'
-import { feedRoutes } from './feed/routes'
 import { definitionRoutes } from './definitions/routes'
+import { feedRoutes } from './feed/routes'
 import { toErrorResponse } from './http/errors'
 import type { HubDeps, HubEnv } from './http/hub-env'
 import { mountRoutes } from './http/mount-routes'
-import { describeApi } from './http/openapi'
+import { mountOpenapi } from './http/openapi'
 import { prepareRequest } from './http/prepare-request'
 import type { Route } from './http/route'
+import { importRoutes } from './import/routes'
 import { inboxRoutes } from './inbox/routes'
 import { keyRoutes } from './keys/routes'
 import { postRoutes } from './posts/routes'
 import { registerPages } from './register-pages'
-import { importRoutes } from './import/routes'
 import { searchRoutes } from './search/routes'
 import { mountProbes } from './system/mount-probes'
 import { systemRoutes } from './system/routes'
 
 /** Every route of the JSON API, a line a feature. A path in words comes before one with `:name`. */
 export const apiRoutes: Route[] = [
-  ...documentRoutes,
   ...keyRoutes,
   ...accountRoutes,
   ...communityRoutes,
@@ -40,6 +39,8 @@ export function createHub(deps: HubDeps): Hono<HubEnv> {
   const app = new Hono<HubEnv>()
   app.use(prepareRequest(deps))
   app.onError((error, c) => toErrorResponse(c, error))
+  mountProbes(app)
+  mountOpenapi(app, apiRoutes)
   mountRoutes(app, apiRoutes)
   deps.mounts?.(app)
   registerPages(app, apiRoutes)

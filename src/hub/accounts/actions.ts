@@ -8,6 +8,7 @@ import { createSecret } from '../keys/actions'
 import { insertKey } from '../keys/queries'
 import { sha256 } from '../sha256'
 import { insertAccount, updateAccount } from './queries'
+import { reservedNames } from './reserved-names'
 
 export const accountName = z
   .string()
@@ -30,17 +31,6 @@ export const profileInput = z.object({
     .refine((value) => JSON.stringify(value).length <= 8_000, 'at most 8,000 characters as JSON')
     .optional(),
 })
-
-const reservedNames = new Set([
-  'rookery',
-  'admin',
-  'system',
-  'me',
-  'status',
-  'profile',
-  'register',
-  'dm',
-])
 
 export interface Registered {
   id: AccountId

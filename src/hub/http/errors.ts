@@ -41,6 +41,8 @@ export const tooLarge = (): AppError =>
 
 export function toErrorResponse(c: Context, error: unknown): Response {
   const known = toAppError(error)
+  // biome-ignore lint/suspicious/noConsole: what nobody foresaw is told to the operator, here only
+  if (known.code === 'INTERNAL') console.error(c.get('requestId'), error)
   const body: ErrorBody = {
     success: false,
     error: known.message,

@@ -1,0 +1,83 @@
+import type { DefinitionCheck, DefinitionFacts, DefinitionFiles } from '../../agents/contract'
+import { AppError } from '../../errors'
+import type { AccountId } from '../../ids'
+import { insertAccount, updateAccount } from '../accounts/queries'
+import { reservedNames } from '../accounts/reserved-names'
+import type { ActionContext } from '../action-context'
+import { createBudgetStatements } from '../budgets/queries'
+import type { Actor } from '../contract'
+import {
+  type DefinitionRow,
+  insertDefinition,
+  liftBudget,
+  type NamedAccount,
+  selectDefinition,
+  selectNamedAccount,
+  upsertAgent,
+} from './queries'
+
+function requireSound(check: DefinitionCheck, name: string): DefinitionFacts {
+  const problems = check.ok ? [] : check.problems
+  if (check.ok && check.facts.name !== name) {
+    problems.push({ path: 'config.yaml:name', message: `is ${check.facts.name}, not ${name}` })
+  }
+  if (check.ok && reservedNames.has(name)) {
+    problems.push({ path: 'config.yaml:name', message: `${name} is the hub's own` })
+  }
+  if (check.ok && problems.length === 0) return check.facts
+  throw new AppError('INVALID_DEFINITION', `The definition of ${name} has problems.`, {
+    hint: 'Nothing was changed: the version before stays active.',
+    details: problems,
+  })
+}
+
+/** The account that the definition belongs to; null when the name is free. */
+async function findAgent({ db }: ActionContext, name: string): Promise<AccountId | null> {
+  const account = await selectNamedAccount(db, name).first<NamedAccount>()
+  if (!account) return null
+  if (account.kind === 'agent' && account.isImported === 0) return account.id
+  throw new AppError('CONFLICT', `The name ${name} belongs to somebody who is no agent here.`, {
+    hint: 'Give the agent another name.',
+  })
+}
+
+/**
+ * Checks a definition and makes it the one its agent works by; makes the agent when there is none.
+ * The same files again change nothing.
+ *
+ * @throws INVALID_DEFINITION with file, line and field; the version before stays active
+ */
+export async function putDefinition(
+  context: ActionContext,
+  actor: Actor,
+  name: string,
+  files: DefinitionFiles,
+): Promise<DefinitionRow> {
+  const { db, clock, agents } = context
+  const facts = requireSound(await agents.checkDefinition(files), name)
+  const known = await findAgent(context, name)
+  await agents.keepDefinition(name, facts.etag, files)
+  const now = clock.now()
+  const id = known ?? clock.newId<AccountId>()
+  const { displayName, description } = facts
+  const account = known
+    ? updateAccount(db, id, { displayName, description })
+    : insertAccount(db, { id, name, kind: 'agent', displayName, description, createdAt: now })
+  const limit = facts.budget.costPerDayMicrousd
+  const budget = {
+    ...({ scope: 'agent', scopeId: id, period: 'day' } as const),
+    ...{ limitMicrousd: limit, limitTokens: null, now },
+  }
+  const results = await db.d1.batch<DefinitionRow>([
+    account,
+    insertDefinition(db, id, facts, actor.accountId, now),
+    upsertAgent(db, id, facts, now),
+    ...(limit === null ? [liftBudget(db, id, now)] : createBudgetStatements(db, budget)),
+    selectDefinition(db, name),
+  ])
+  // It may have mentions from before it could answer.
+  context.defer(agents.wake(id))
+  const row = results.at(-1)?.results[0]
+  if (!row) throw new Error(`The definition of ${name} was written and is not there`)
+  return row
+}

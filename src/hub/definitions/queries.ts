@@ -1,0 +1,100 @@
+import type { DefinitionFacts } from '../../agents/contract'
+import type { AccountId } from '../../ids'
+import type { AccountKind } from '../contract'
+import type { Db } from '../db'
+
+/** Who has the name of a definition now. */
+export interface NamedAccount {
+  id: AccountId
+  kind: AccountKind
+  isImported: number
+}
+
+export const selectNamedAccount = (db: Db, name: string): D1PreparedStatement =>
+  db.d1
+    .prepare('SELECT id, kind, is_imported AS isImported FROM accounts WHERE name = ?1')
+    .bind(name)
+
+/** A new version, unless the newest one has the same files. */
+export const insertDefinition = (
+  db: Db,
+  agentId: AccountId,
+  facts: DefinitionFacts,
+  by: AccountId,
+  now: number,
+): D1PreparedStatement =>
+  db.d1
+    .prepare(
+      `INSERT INTO agent_definitions (account_id, version, etag, warnings, created_by, created_at)
+       SELECT ?1, coalesce((SELECT max(version) FROM agent_definitions WHERE account_id = ?1), 0) + 1, ?2, ?3, ?4, ?5
+       WHERE coalesce((SELECT etag FROM agent_definitions WHERE account_id = ?1 ORDER BY version DESC LIMIT 1), '') <> ?2`,
+    )
+    .bind(agentId, facts.etag, JSON.stringify(facts.warnings), by, now)
+
+/** Makes the agent work by its newest definition from its next activation on. */
+export const upsertAgent = (
+  db: Db,
+  agentId: AccountId,
+  facts: DefinitionFacts,
+  now: number,
+): D1PreparedStatement =>
+  db.d1
+    .prepare(
+      `INSERT INTO agents (account_id, definition_version, definition_etag, model, grants, answers_mentions,
+         answers_replies, duration_seconds_max, call_floor_microusd, call_floor_tokens, call_want_microusd,
+         call_want_tokens, updated_at)
+       VALUES (?1, (SELECT max(version) FROM agent_definitions WHERE account_id = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+       ON CONFLICT (account_id) DO UPDATE SET
+         definition_version = excluded.definition_version, definition_etag = excluded.definition_etag,
+         model = excluded.model, grants = excluded.grants, answers_mentions = excluded.answers_mentions,
+         answers_replies = excluded.answers_replies, duration_seconds_max = excluded.duration_seconds_max,
+         call_floor_microusd = excluded.call_floor_microusd, call_floor_tokens = excluded.call_floor_tokens,
+         call_want_microusd = excluded.call_want_microusd, call_want_tokens = excluded.call_want_tokens,
+         updated_at = excluded.updated_at`,
+    )
+    .bind(
+      agentId,
+      facts.etag,
+      facts.model,
+      JSON.stringify(facts.grants),
+      Number(facts.answersMentions),
+      Number(facts.answersReplies),
+      facts.durationSecondsMax,
+      facts.callFloor.microusd,
+      facts.callFloor.tokens,
+      facts.callWant.microusd,
+      facts.callWant.tokens,
+      now,
+    )
+
+/** A definition that names no cost a day any more lifts the limit that it set. */
+export const liftBudget = (db: Db, agentId: AccountId, now: number): D1PreparedStatement =>
+  db.d1
+    .prepare(
+      `UPDATE budgets SET limit_microusd = NULL, updated_at = ?2 WHERE scope = 'agent' AND scope_id = ?1`,
+    )
+    .bind(agentId, now)
+
+export interface DefinitionRow {
+  agentId: AccountId
+  name: string
+  version: number
+  etag: string
+  warnings: string
+  model: string
+  grants: string
+  isPaused: number
+  createdAt: number
+}
+
+/** The definition that an agent works by. */
+export const selectDefinition = (db: Db, name: string): D1PreparedStatement =>
+  db.d1
+    .prepare(
+      `SELECT a.id AS agentId, a.name, d.version, d.etag, d.warnings, g.model, g.grants, g.is_paused AS isPaused,
+              d.created_at AS createdAt
+       FROM accounts a JOIN agents g ON g.account_id = a.id
+       JOIN agent_definitions d ON d.account_id = a.id AND d.version = g.definition_version
+       WHERE a.name = ?1`,
+    )
+    .bind(name)

@@ -1,0 +1,128 @@
+import type { Hono } from 'hono'
+import * as z from 'zod'
+import { errorCodes } from '../../errors'
+import type { HubEnv } from './hub-env'
+import { apiBase } from './mount-routes'
+import type { Route } from './route'
+
+type Json = Record<string, unknown>
+
+const answerSchema = {
+  type: 'object',
+  required: ['success'],
+  properties: { success: { const: true } },
+}
+
+const errorSchema = {
+  type: 'object',
+  required: ['success', 'error', 'code', 'hint'],
+  properties: {
+    success: { const: false },
+    error: { type: 'string', description: 'One sentence for people.' },
+    code: { enum: Object.keys(errorCodes) },
+    hint: { type: ['string', 'null'], description: 'What to do.' },
+    details: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['path', 'message'],
+        properties: { path: { type: 'string' }, message: { type: 'string' } },
+      },
+    },
+  },
+}
+
+/** `GET /openapi.json`, at the root and beside what it describes. */
+export function mountOpenapi(app: Hono<HubEnv>, routes: Route[]): void {
+  for (const path of ['/openapi.json', `${apiBase}/openapi.json`]) {
+    app.get(path, (c) => {
+      const name = c.var.context.settings.ROOKERY_NAME
+      return c.json(describeApi(routes, { name, url: new URL(c.req.url).origin }))
+    })
+  }
+}
+
+/** The API as OpenAPI 3.1, from the same declarations that validate every call (H17). */
+export function describeApi(routes: Route[], hub: { name: string; url: string }): Json {
+  const paths: Record<string, Json> = {}
+  for (const route of routes) {
+    const path = toTemplate(route.path)
+    paths[path] = { ...paths[path], [route.method]: describeRoute(route) }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: `${hub.name} API`,
+      version: '1',
+      description: 'People and agents use the same endpoints. Times are ISO 8601 in UTC.',
+    },
+    servers: [{ url: `${hub.url}${apiBase}` }],
+    paths,
+    components: {
+      schemas: { Error: errorSchema },
+      securitySchemes: { key: { type: 'http', scheme: 'bearer' } },
+    },
+  }
+}
+
+/** Hono's `/posts/:id` as OpenAPI's `/posts/{id}`. */
+export const toTemplate = (path: string): string => path.replace(/:(\w+)/g, '{$1}')
+
+function describeRoute(route: Route): Json {
+  const isOpen = route.access === 'open'
+  return {
+    summary: route.summary,
+    tags: [route.tag],
+    operationId: `${route.method}${route.path.replace(/\W+(\w)/g, (_, letter) => letter.toUpperCase())}`,
+    security: isOpen ? [{}] : [{ key: [] }, ...(route.access === 'read' ? [{}] : [])],
+    parameters: [...describePath(route), ...describeQuery(route), ...describeHeaders(route)],
+    ...(route.body
+      ? { requestBody: { content: { 'application/json': { schema: toSchema(route.body) } } } }
+      : {}),
+    responses: {
+      [route.status]: {
+        description: 'Done.',
+        content: { 'application/json': { schema: answerSchema } },
+      },
+      default: {
+        description: 'Refused.',
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+      },
+    },
+  }
+}
+
+const describePath = (route: Route): Json[] =>
+  [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+    ...{ name, in: 'path', required: true },
+    schema: { type: 'string' },
+  }))
+
+function describeQuery(route: Route): Json[] {
+  if (!route.query) return []
+  const { properties = {}, required = [] } = toSchema(route.query) as {
+    properties?: Record<string, Json>
+    required?: string[]
+  }
+  return Object.entries(properties).map(([name, schema]) => ({
+    ...{ name, in: 'query', required: required.includes(name) },
+    schema,
+  }))
+}
+
+const describeHeaders = (route: Route): Json[] =>
+  route.method === 'post'
+    ? [
+        {
+          ...{ name: 'Idempotency-Key', in: 'header', required: false },
+          description: 'The same key and body give the first answer again.',
+          schema: { type: 'string', maxLength: 200 },
+        },
+      ]
+    : []
+
+/** A schema of what callers send, as JSON Schema 2020-12. */
+function toSchema(schema: z.ZodType): Json {
+  const { $schema: _, ...json } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
+  return json
+}

@@ -1,0 +1,158 @@
+import { reservedNames } from '../accounts/reserved-names'
+import type { ActionContext } from '../action-context'
+import type { ImportReport } from './import-report'
+import { distinguishName } from './normalise-name'
+import {
+  insertAuthors,
+  insertComments,
+  insertCommunities,
+  insertPosts,
+  type Known,
+  type NewAuthor,
+  recount,
+  selectKnown,
+} from './queries'
+import type { SourceAuthor } from './read-author'
+import type { ReadRecord, SourcePost } from './read-record'
+import { toStableId } from './stable-id'
+
+type Group = Extract<ReadRecord, { ok: true }>[]
+
+/** Writes one group: a batch that reads what is here, and a batch that adds what is not. */
+export async function importGroup(
+  context: ActionContext,
+  group: Group,
+  report: ImportReport,
+): Promise<void> {
+  const { db } = context
+  const posts = uniqueById(group.map(({ post }) => post))
+  const comments = uniqueById(group.flatMap((record) => record.comments))
+  const writers = [...posts, ...comments]
+  const authors = uniqueById(writers.map(({ author, createdAt }) => ({ ...author, createdAt })))
+  const known = await readKnown(context, { posts, comments, authors })
+
+  const { ids, fresh: newAuthors } = nameAuthors(authors, known)
+  const newPosts = posts.filter(isNew(known.posts))
+  const newComments = comments.filter(isNew(known.comments))
+  const newCommunities = await listNewCommunities(newPosts, known)
+  count(report, group, { posts: newPosts, comments: newComments })
+  report.imported.accounts += newAuthors.length
+  report.imported.communities += newCommunities.length
+  if (newPosts.length + newComments.length === 0) return
+
+  const authorOf = ({ author }: { author: SourceAuthor }) => ids.get(author.id) ?? author.id
+  await db.d1.batch([
+    insertCommunities(db, newCommunities),
+    insertAuthors(db, newAuthors),
+    insertPosts(
+      db,
+      newPosts.map((post) => ({
+        ...post,
+        community: post.community.name,
+        authorId: authorOf(post),
+      })),
+    ),
+    insertComments(
+      db,
+      newComments.map((comment) => ({
+        ...comment,
+        authorId: authorOf(comment),
+        deletedAt: comment.isDeleted ? comment.createdAt : null,
+      })),
+    ),
+    ...recount(
+      db,
+      [...new Set([...newPosts.map(({ id }) => id), ...newComments.map(({ postId }) => postId)])],
+      [...new Set(newPosts.map(({ community }) => community.name))],
+    ),
+  ])
+}
+
+const uniqueById = <Row extends { id: string }>(rows: Row[]): Row[] =>
+  [...new Map(rows.toReversed().map((row) => [row.id, row])).values()].reverse()
+
+const isNew = (known: { id: string }[]): ((row: { id: string }) => boolean) => {
+  const ids = new Set(known.map(({ id }) => id))
+  return ({ id }) => !ids.has(id)
+}
+
+async function readKnown(
+  { db }: ActionContext,
+  group: { posts: SourcePost[]; comments: { id: string }[]; authors: SourceAuthor[] },
+): Promise<Known> {
+  const idsOf = (rows: { id: string }[]) => rows.map(({ id }) => id)
+  const { posts, comments, authors } = group
+  const results = await db.d1.batch(
+    selectKnown(db, {
+      accounts: idsOf(authors),
+      names: authors.map(({ name }) => name),
+      communities: posts.map(({ community }) => community.name),
+      posts: idsOf(posts),
+      comments: idsOf(comments),
+    }),
+  )
+  const [accounts = [], communities = [], knownPosts = [], knownComments = []] = results.map(
+    (result) => result.results,
+  )
+  return { accounts, communities, posts: knownPosts, comments: knownComments } as Known
+}
+
+/**
+ * Gives every author an account: the one with their id; without an id, an imported one of that
+ * name; else a new one, whose name gets the end of its id when somebody else has the name.
+ */
+function nameAuthors(
+  authors: (SourceAuthor & { createdAt: number })[],
+  known: Known,
+): { ids: Map<string, string>; fresh: NewAuthor[] } {
+  const ids = new Map<string, string>()
+  const fresh: NewAuthor[] = []
+  const byId = new Set(known.accounts.map(({ id }) => id))
+  const byName = new Map(known.accounts.map((account) => [account.name, account]))
+  // Those with an id first, so that a bare name finds them.
+  for (const author of authors.toSorted(
+    (one, other) => Number(one.isByName) - Number(other.isByName),
+  )) {
+    if (byId.has(author.id)) continue
+    const holder = byName.get(author.name)
+    if (author.isByName && holder?.isImported === 1) {
+      ids.set(author.id, holder.id)
+      continue
+    }
+    const isTaken = holder !== undefined || reservedNames.has(author.name)
+    const name = isTaken ? distinguishName(author.name, author.id) : author.name
+    byName.set(name, { id: author.id, name, isImported: 1 })
+    const { id, displayName, description, karma, createdAt } = author
+    fresh.push({ id, name, displayName, description, karma, createdAt })
+  }
+  return { ids, fresh }
+}
+
+async function listNewCommunities(posts: SourcePost[], known: Known) {
+  const names = new Set(known.communities.map(({ name }) => name.toLowerCase()))
+  const rows = new Map(
+    posts
+      .filter(({ community }) => !names.has(community.name))
+      .map(({ community, createdAt }) => [community.name, { ...community, createdAt }]),
+  )
+  return Promise.all(
+    [...rows.values()].map(async (row) => ({
+      ...row,
+      id: await toStableId('community', null, row.name),
+    })),
+  )
+}
+
+function count(
+  report: ImportReport,
+  group: Group,
+  added: { posts: { id: string }[]; comments: { postId: string }[] },
+): void {
+  report.imported.posts += added.posts.length
+  report.imported.comments += added.comments.length
+  const touched = new Set([
+    ...added.posts.map(({ id }) => id),
+    ...added.comments.map(({ postId }) => postId),
+  ])
+  report.unchanged += group.filter(({ post }) => !touched.has(post.id)).length
+}

@@ -1,0 +1,110 @@
+import { limits } from '../../config'
+import { computeHotRank } from '../posts/hot-rank'
+import { normaliseName } from './normalise-name'
+import { readAuthor, type SourceAuthor } from './read-author'
+import { readComments, type SourceComment } from './read-comments'
+import { cut, describe, readTime } from './read-field'
+import { archiveRecord, type CommunityRecord, type PostRecord, postRecord } from './record-schema'
+import { toStableId } from './stable-id'
+
+const TITLE_WORDS = 12
+
+export interface SourcePost {
+  id: string
+  community: { name: string; displayName: string; description: string }
+  author: SourceAuthor
+  title: string
+  content: string
+  url: string | null
+  upvotes: number
+  downvotes: number
+  hotRank: number
+  isLocked: number
+  createdAt: number
+}
+
+export interface Skipped {
+  index: number
+  id: string | null
+  reason: string
+}
+
+export type ReadRecord =
+  | { ok: true; post: SourcePost; comments: SourceComment[]; skipped: Skipped[] }
+  | { ok: false; skipped: Skipped }
+
+/** One record of an archive in our own shape, or why it cannot go in. Never throws. */
+export async function readRecord(record: unknown, index: number, now: number): Promise<ReadRecord> {
+  const found = findPost(record)
+  if (typeof found === 'string') return { ok: false, skipped: { index, id: null, reason: found } }
+  const { source, comments: list, downloadedAt } = found
+  const reason = findFault(source)
+  if (reason !== null) {
+    const id = source.id == null ? null : String(source.id)
+    return { ok: false, skipped: { index, id, reason } }
+  }
+  const createdAt = readTime(source.created_at ?? source.createdAt) ?? readTime(downloadedAt) ?? now
+  const post = await toPost(source, createdAt)
+  const { comments, problems } = await readComments(list, { postId: post.id, createdAt })
+  const skipped = problems.map(({ id, reason }) => ({ index, id, reason: `a comment: ${reason}` }))
+  return { ok: true, post, comments, skipped }
+}
+
+interface Found {
+  source: PostRecord
+  comments: unknown[]
+  downloadedAt: string | null | undefined
+}
+
+/** The post of a record, or what is wrong with the record. */
+function findPost(record: unknown): Found | string {
+  const envelope = archiveRecord.safeParse(record)
+  if (!envelope.success) return describe(envelope.error)
+  const { post, comments, _downloaded_at: downloadedAt } = envelope.data
+  if (post) return { source: post, comments: comments ?? [], downloadedAt }
+  // Some archives hold the bare posts, without the answer around them.
+  const bare = postRecord.safeParse(record)
+  if (!bare.success) return describe(bare.error)
+  return { source: bare.data, comments: comments ?? [], downloadedAt }
+}
+
+/** Why a post that has the right types cannot go in all the same. */
+function findFault(source: PostRecord): string | null {
+  if (source.is_deleted) return 'deleted at its source'
+  if (findWords(source) === '') return 'neither a title nor content'
+  if ((source.content ?? '').length > limits.storedRowBytesMax / 4) return 'its content is too long'
+  return null
+}
+
+const findWords = ({ title, content }: PostRecord): string =>
+  (title ?? '').trim() || (content ?? '').trim()
+
+async function toPost(source: PostRecord, createdAt: number): Promise<SourcePost> {
+  const words = findWords(source)
+  const { content, url, upvotes, downvotes } = source
+  const votes = { upvotes: Math.max(0, upvotes ?? 0), downvotes: Math.max(0, downvotes ?? 0) }
+  const title = (source.title ?? '').trim() || words.split(/\s+/u).slice(0, TITLE_WORDS).join(' ')
+  return {
+    id: await toStableId('post', source.id, JSON.stringify([words, content, createdAt])),
+    community: toCommunity(source.submolt ?? source.community),
+    author: await readAuthor(source.author, source.author_id),
+    title: cut(title, limits.post.titleCharsMax),
+    content: content ?? '',
+    url: url && /^https?:\/\//i.test(url) ? cut(url, limits.post.urlCharsMax) : null,
+    ...votes,
+    hotRank: computeHotRank(votes.upvotes - votes.downvotes, createdAt),
+    isLocked: Number(source.is_locked ?? false),
+    createdAt,
+  }
+}
+
+function toCommunity(given: CommunityRecord | null | undefined): SourcePost['community'] {
+  const { name, display_name, displayName, description } =
+    typeof given === 'string' ? { name: given.replace(/^m\//i, '') } : (given ?? {})
+  const source = name ?? 'general'
+  return {
+    name: normaliseName(source, 'general'),
+    displayName: cut(display_name ?? displayName ?? source, 100),
+    description: cut(description ?? '', limits.community.descriptionCharsMax),
+  }
+}

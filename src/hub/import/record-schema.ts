@@ -1,0 +1,70 @@
+import * as z from 'zod'
+
+/**
+ * A record of an archive: a post as the API of a public agent network answers it, in its older or
+ * newer field set, in snake or camel case. Fields that we do not name are ignored.
+ */
+const text = z.string().nullish()
+const count = z.number().int().nullish()
+const flag = z.boolean().nullish()
+const id = z.union([z.string(), z.number()]).nullish()
+
+const author = z.union([
+  z.string(),
+  z.object({
+    id,
+    name: text,
+    display_name: text,
+    displayName: text,
+    description: text,
+    karma: z.number().nullish(),
+  }),
+])
+
+const community = z.union([
+  z.string(),
+  z.object({ id, name: text, display_name: text, displayName: text, description: text }),
+])
+
+export const postRecord = z.object({
+  id,
+  title: text,
+  content: text,
+  url: text,
+  author: author.nullish(),
+  author_id: id,
+  submolt: community.nullish(),
+  community: community.nullish(),
+  upvotes: count,
+  downvotes: count,
+  is_locked: flag,
+  is_deleted: flag,
+  created_at: text,
+  createdAt: text,
+})
+
+export const archiveRecord = z.object({
+  post: postRecord.nullish(),
+  comments: z.array(z.unknown()).nullish(),
+  _downloaded_at: text,
+})
+
+export const commentRecord = z.object({
+  id,
+  content: text,
+  author: author.nullish(),
+  author_id: id,
+  parent_id: id,
+  parentId: id,
+  upvotes: count,
+  downvotes: count,
+  is_deleted: flag,
+  created_at: text,
+  createdAt: text,
+  replies: z.array(z.unknown()).nullish(),
+})
+
+export type PostRecord = z.output<typeof postRecord>
+export type CommentRecord = z.output<typeof commentRecord>
+export type AuthorRecord = z.output<typeof author>
+export type CommunityRecord = z.output<typeof community>

@@ -1,0 +1,27 @@
+import * as z from 'zod'
+import { limits } from '../../config'
+import { type Route, route } from '../http/route'
+import { importArchive } from './actions'
+
+const records = z.array(z.unknown()).max(100_000)
+
+/** The archive itself, or inside an object. */
+const importInput = z.union([
+  records,
+  z.object({ items: records }).transform(({ items }) => items),
+  z.object({ posts: records }).transform(({ posts }) => posts),
+])
+
+export const importRoutes: Route[] = [
+  route({
+    method: 'post',
+    path: '/import',
+    summary:
+      'Takes an archive of posts with their comments in; doing it again adds nothing (admin)',
+    tag: 'archive',
+    access: 'admin',
+    bytesMax: limits.importBytesMax,
+    body: importInput,
+    handle: (call) => importArchive(call.context, call.body),
+  }),
+]

@@ -1,0 +1,43 @@
+import type { AccountId } from '../../ids'
+import type { Db } from '../db'
+
+export const updateHubPause = (db: Db, isPaused: boolean, now: number): D1PreparedStatement =>
+  db.d1
+    .prepare(
+      `INSERT INTO settings (key, value, updated_at) VALUES ('paused', ?1, ?2)
+       ON CONFLICT (key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at`,
+    )
+    .bind(String(isPaused), now)
+
+export const updateAgentPause = (
+  db: Db,
+  name: string,
+  isPaused: boolean,
+  now: number,
+): D1PreparedStatement =>
+  db.d1
+    .prepare(
+      `UPDATE agents SET is_paused = ?2, updated_at = ?3
+       WHERE account_id = (SELECT id FROM accounts WHERE name = ?1) RETURNING account_id AS accountId`,
+    )
+    .bind(name, Number(isPaused), now)
+
+/** Agents with tasks that nobody works on, all of them or one. */
+export const selectWaitingAgents = (db: Db, agentId: AccountId | null): D1PreparedStatement =>
+  db.d1
+    .prepare(
+      `SELECT DISTINCT i.account_id AS accountId FROM inbox_items i
+       JOIN agents g ON g.account_id = i.account_id AND g.is_paused = 0
+       WHERE i.read_at IS NULL AND i.is_task = 1 AND i.claimed_by IS NULL AND (?1 IS NULL OR i.account_id = ?1)`,
+    )
+    .bind(agentId)
+
+/** Numbers for `/metrics`; each from an index or a counter. */
+export const selectGauges = (db: Db): D1PreparedStatement =>
+  db.d1.prepare(
+    `SELECT (SELECT coalesce(sum(post_count), 0) FROM communities) AS posts,
+            (SELECT count(*) FROM communities) AS communities,
+            (SELECT count(*) FROM agents) AS agents,
+            (SELECT count(*) FROM activations WHERE state = 'running') AS running_activations,
+            (SELECT count(*) FROM inbox_items WHERE read_at IS NULL AND is_task = 1 AND claimed_by IS NULL) AS waiting_tasks`,
+  )

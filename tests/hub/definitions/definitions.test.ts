@@ -1,0 +1,220 @@
+import { env } from 'cloudflare:workers'
+import { beforeEach, expect, test } from 'vitest'
+import type { DefinitionFacts } from '../../../src/agents/contract'
+import { createConversationDoor } from '../../../src/hub/doors/conversation-door'
+import { createGrantDoor } from '../../../src/hub/doors/grant-door'
+import { sha256 } from '../../../src/hub/sha256'
+import type { AccountId } from '../../../src/ids'
+import { adminKey, createTestHub } from '../create-test-hub'
+
+const hub = createTestHub()
+const files = { 'config.yaml': 'name: scout', 'system-prompt.md': 'Be kind.' }
+const facts: DefinitionFacts = {
+  name: 'scout',
+  displayName: 'Scout',
+  description: 'Finds things',
+  model: 'offline/extractive',
+  isOffline: true,
+  grants: ['hub:read', 'hub:write'],
+  answersMentions: true,
+  answersReplies: true,
+  durationSecondsMax: 300,
+  callFloor: { microusd: 1, tokens: 2 },
+  callWant: { microusd: 3, tokens: 4 },
+  budget: { costPerDayMicrousd: 500_000 },
+  etag: 'etag-1',
+  warnings: [{ path: 'config.yaml:3:shell', message: 'does not work here' }],
+}
+
+const put = (name = 'scout') =>
+  hub.call(`/agents/${name}/definition`, { method: 'PUT', key: adminKey, body: { files } })
+const accept = (change: Partial<DefinitionFacts> = {}) => {
+  hub.seen.check = () => ({ ok: true, facts: { ...facts, ...change } })
+}
+beforeEach(() => accept())
+
+test('a definition makes its agent, with its budget; the same files again change nothing', async () => {
+  const first = await put()
+  expect(first).toMatchObject({
+    status: 200,
+    body: { definition: { name: 'scout', version: 1, etag: 'etag-1' }, warnings: facts.warnings },
+  })
+  expect(hub.seen.kept).toMatchObject([{ name: 'scout', etag: 'etag-1', files }])
+  expect((await put()).body.definition.version).toBe(1)
+  const budget = await env.DB.prepare(
+    `SELECT b.limit_microusd AS money, (SELECT count(*) FROM budget_windows w WHERE w.budget_id = b.id) AS windows
+     FROM budgets b WHERE scope = 'agent' AND scope_id = ?`,
+  )
+    .bind(first.body.definition.agent_id)
+    .first()
+  expect(budget).toMatchObject({ money: 500_000, windows: expect.any(Number) })
+  expect(budget?.windows).toBeGreaterThan(10)
+  const agent = await hub.call('/agents/scout')
+  expect(agent.body.agent).toMatchObject({
+    kind: 'agent',
+    is_hosted: true,
+    model: 'offline/extractive',
+    display_name: 'Scout',
+  })
+})
+
+test('other files make the next version; a limit that is gone is lifted', async () => {
+  accept({ etag: 'etag-2', budget: { costPerDayMicrousd: null }, model: 'anthropic/x' })
+  const { body } = await put()
+  expect(body.definition).toMatchObject({ version: 2, model: 'anthropic/x' })
+  const limit = await env.DB.prepare(
+    `SELECT limit_microusd AS money FROM budgets WHERE scope = 'agent'`,
+  ).first('money')
+  expect(limit).toBeNull()
+})
+
+test('D3: a broken definition names file, line and field, and the version before stays', async () => {
+  const problems = [{ path: 'config.yaml:3:brain.model', message: 'must be text' }]
+  hub.seen.check = () => ({ ok: false, problems })
+  expect(await put()).toMatchObject({
+    status: 422,
+    body: { code: 'INVALID_DEFINITION', details: problems },
+  })
+  accept()
+  expect(await put('other')).toMatchObject({
+    status: 422,
+    body: { details: [{ path: 'config.yaml:name' }] },
+  })
+  const { body } = await hub.call('/agents/scout/definition', { key: adminKey })
+  expect(body.definition.version).toBe(2)
+})
+
+test('a definition does not take the name of a person or of the hub', async () => {
+  await hub.join('ada', 'human')
+  accept({ name: 'ada' })
+  expect((await put('ada')).status).toBe(409)
+  accept({ name: 'admin' })
+  expect((await put('admin')).status).toBe(422)
+})
+
+test('H21: pausing and resuming, one agent and all; resuming wakes who was asked meanwhile', async () => {
+  const { key, id: adaId } = await hub.join('asker', 'human')
+  const { body } = await hub.call('/agents/scout/definition', { key: adminKey })
+  const id = body.definition.agent_id as AccountId
+  expect(
+    (await hub.call('/agents/scout/pause', { method: 'POST', key: adminKey })).body.paused,
+  ).toBe(true)
+  expect((await hub.call('/agents/scout')).body.agent.is_paused).toBe(true)
+  expect((await hub.call('/agents/asker/pause', { method: 'POST', key: adminKey })).status).toBe(
+    404,
+  )
+  await hub.call('/posts', { key, body: { community: 'general', title: 'Hey @scout' } })
+  hub.seen.woken = []
+  await hub.call('/agents/scout/resume', { method: 'POST', key: adminKey })
+  expect(hub.seen.woken).toEqual([id])
+  await hub.call('/system/pause', { method: 'POST', key: adminKey })
+  expect(
+    await env.DB.prepare(`SELECT value FROM settings WHERE key = 'paused'`).first('value'),
+  ).toBe('true')
+  await hub.call('/system/resume', { method: 'POST', key: adminKey })
+  expect(
+    await env.DB.prepare(`SELECT value FROM settings WHERE key = 'paused'`).first('value'),
+  ).toBe('false')
+  expect(hub.seen.woken).toEqual([id, id])
+  expect(adaId).not.toBe(id)
+})
+
+test('M3: the policy is the default, or an own row, less what either denies', async () => {
+  const door = createGrantDoor(hub.context)
+  const { id } = await hub.join('outsider')
+  expect(await door.readPolicy(id)).toEqual({
+    requested: null,
+    allowed: ['hub:read', 'hub:write'],
+    denied: [],
+  })
+  const scout = await env.DB.prepare(
+    `SELECT id FROM accounts WHERE name = 'scout'`,
+  ).first<AccountId>('id')
+  await env.DB.prepare(
+    `UPDATE grant_policies SET denied = '["aws:*"]' WHERE account_id = '*'`,
+  ).run()
+  await env.DB.prepare(
+    `INSERT INTO grant_policies (account_id, allowed, denied, updated_at) VALUES (?, '["hub:read"]', '["hub:write"]', 0)`,
+  )
+    .bind(scout)
+    .run()
+  expect(await door.readPolicy(scout as AccountId)).toEqual({
+    requested: ['hub:read', 'hub:write'],
+    allowed: ['hub:read'],
+    denied: ['aws:*', 'hub:write'],
+  })
+})
+
+test('the gateway finds callers by key, the admin without a row, and writes its audit', async () => {
+  const door = createGrantDoor(hub.context)
+  const { id, key } = await hub.join('caller')
+  const now = hub.clock.now()
+  expect(await door.findCaller(await sha256(key), now)).toEqual({
+    id,
+    name: 'caller',
+    kind: 'agent',
+    scopes: ['read', 'write'],
+  })
+  expect(await door.findCaller(await sha256(adminKey), now)).toMatchObject({ name: 'admin' })
+  expect(await door.findCaller(await sha256('nobody'), now)).toBeNull()
+  const intent = await door.recordIntent(id, {
+    ...{
+      callId: 'c1',
+      tool: 'hub_search',
+      grant: 'hub:read',
+      argumentsHash: 'h',
+      decision: 'allowed',
+    },
+    ...{ outcome: null, durationMs: null, resultBytes: null, at: now },
+  })
+  await door.recordResult(intent.id, { outcome: 'ok', durationMs: 5, resultBytes: 10 })
+  await door.recordResult(intent.id, { outcome: 'error', durationMs: 6, resultBytes: 0 })
+  const row = await env.DB.prepare('SELECT outcome, duration_ms AS ms FROM audit_log WHERE id = ?')
+    .bind(intent.id)
+    .first()
+  expect(row).toEqual({ outcome: 'ok', ms: 5 })
+})
+
+test('tools read and write through the door, in one round trip a read', async () => {
+  const { id, key } = await hub.join('tooler')
+  let open = hub.context()
+  const door = createConversationDoor(() => {
+    open = hub.context()
+    return open
+  })
+  const actor = {
+    accountId: id,
+    name: 'tooler',
+    kind: 'agent',
+    activationId: null,
+    idempotencyKey: 'call-1',
+    postId: null,
+  } as const
+  const input = { community: 'm/general', title: 'From a tool', content: 'Zebra' }
+  const post = await door.createPost(actor, input)
+  expect(await door.createPost(actor, input)).toEqual(post)
+  const comment = await door.createComment(
+    { ...actor, idempotencyKey: 'call-2' },
+    { postId: post.id, parentId: null, content: 'And a word' },
+  )
+  const thread = await door.readThread(actor, post.id, 50)
+  expect(thread).toMatchObject({
+    post: { community: 'general', title: 'From a tool' },
+    comments: [{ id: comment.id }],
+    commentCount: 1,
+  })
+  expect(open.db.cost.roundTrips).toBe(1)
+  expect(
+    (await door.readFeed(actor, { sort: 'new', community: 'm/general', limit: 1 }))[0]?.id,
+  ).toBe(post.id)
+  expect(await door.readProfile(actor, '@tooler')).toMatchObject({ id, kind: 'agent' })
+  expect(await door.readInbox(actor, 5)).toEqual([])
+  expect((await door.readBudgets(actor)).map(({ scope }) => scope)).toContain('hub')
+  await expect(door.readThread(actor, 'x' as never, 5)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  await expect(door.createPost(actor, { ...input, title: '' })).rejects.toMatchObject({
+    code: 'VALIDATION',
+  })
+  await expect(
+    door.createPost({ ...actor, idempotencyKey: null }, { ...input, content: key }),
+  ).rejects.toMatchObject({ code: 'VALIDATION' })
+})

@@ -1,0 +1,162 @@
+import { beforeAll, expect, test } from 'vitest'
+import { apiRoutes } from '../../../src/hub/app'
+import { createTestHub, adminKey as theAdmin } from '../create-test-hub'
+
+const hub = createTestHub()
+const closed = createTestHub({ ROOKERY_PUBLIC: 'false' })
+let ada: Awaited<ReturnType<typeof hub.join>>
+let postId: string
+
+beforeAll(async () => {
+  ada = await hub.join('ada', 'human')
+  const { body } = await hub.call('/posts', {
+    key: ada.key,
+    body: { community: 'general', title: 'One' },
+  })
+  postId = body.post.id
+})
+
+const garbage = [
+  'x',
+  '%00',
+  '00000000-0000-0000-0000-000000000000',
+  "'; DROP TABLE posts; --",
+  '😀',
+  'a'.repeat(3000),
+  '%25',
+  '..%2f..',
+]
+const withParams = apiRoutes.filter(({ path }) => path.includes(':'))
+
+test.each(withParams)('unknown ids answer 404, never 500: $method $path', async (route) => {
+  const bodies: Record<string, unknown> = {
+    '/posts/:id/comments': { content: 'x' },
+    '/comments/:id': { content: 'x' },
+    '/agents/:name/definition': { files: { 'config.yaml': 'x' } },
+  }
+  for (const id of garbage) {
+    const path = route.path.replace(/:\w+/g, () =>
+      id.startsWith('%') || id.startsWith('..') ? id : encodeURIComponent(id),
+    )
+    const needsBody = route.body !== undefined
+    const { status, body } = await hub.call(path, {
+      method: route.method.toUpperCase(),
+      key: theAdmin,
+      ...(needsBody ? { body: bodies[route.path] ?? {} } : {}),
+    })
+    const allowed = route.path.includes('read-by-post')
+      ? [200, 404]
+      : route.method === 'put'
+        ? [404, 422, 400]
+        : [404]
+    expect(allowed, `${path} ${JSON.stringify(body)}`).toContain(status)
+    if (status !== 200)
+      expect(body).toMatchObject({
+        success: false,
+        error: expect.any(String),
+        code: expect.any(String),
+      })
+  }
+})
+
+test.each(apiRoutes.filter(({ access }) => access !== 'open' && access !== 'read'))(
+  'H2: without a key, with a wrong one: 401: $method $path',
+  async (route) => {
+    for (const key of [null, 'rookery_wrong']) {
+      const { status, body } = await hub.call(route.path, {
+        method: route.method.toUpperCase(),
+        key,
+        ...(route.method === 'get' ? {} : { body: {} }),
+      })
+      expect(status).toBe(401)
+      expect(body).toMatchObject({ success: false, code: 'UNAUTHORIZED', hint: expect.any(String) })
+    }
+  },
+)
+
+test.each(apiRoutes.filter(({ access }) => access === 'admin'))(
+  'H1: only an admin: 403 for others: $method $path',
+  async (route) => {
+    const { status, body } = await hub.call(route.path, {
+      method: route.method.toUpperCase(),
+      key: ada.key,
+      ...(route.method === 'get' ? {} : { body: {} }),
+    })
+    expect([status, body.code]).toEqual([403, 'FORBIDDEN'])
+  },
+)
+
+test.each(apiRoutes.filter(({ access }) => access === 'read'))(
+  'a private hub lets nobody read without a key: $method $path',
+  async (route) => {
+    const anonymous = await closed.call(`${route.path}?q=x&name=x`)
+    expect(anonymous.status).toBe(401)
+    const known = await closed.call(`${route.path}?q=x&name=ada`, { key: ada.key })
+    expect([200, 404]).toContain(known.status)
+  },
+)
+
+test('wrong types answer 400 with the field', async () => {
+  const wrong: [string, unknown, string][] = [
+    ['/posts', { community: 'general', title: 7 }, 'body.title'],
+    ['/posts', { title: 'x' }, 'body.community'],
+    ['/posts', { community: 'general', title: 'x'.repeat(301) }, 'body.title'],
+    ['/posts', { community: 'general', title: 'x', content: 'x'.repeat(40_001) }, 'body.content'],
+    ['/posts', { community: 'general', title: 'x', url: 'javascript:alert(1)' }, 'body.url'],
+    ['/posts', [], 'body'],
+    ['/posts', 'null', 'body'],
+    ['/posts', '{', 'body'],
+    [`/posts/${postId}/comments`, { content: '   ' }, 'body.content'],
+    [`/posts/${postId}/comments`, { content: 'x'.repeat(10_001) }, 'body.content'],
+    [`/posts/${postId}/comments`, { content: 'x', parent_id: 5 }, 'body.parent_id'],
+    ['/submolts', { name: 'Big Name' }, 'body.name'],
+    ['/agents/register', { name: 'A' }, 'body.name'],
+    ['/agents/me/keys', { scopes: ['all'] }, 'body.scopes.0'],
+    ['/notifications/read', { ids: 'x' }, 'body.ids'],
+  ]
+  for (const [path, body, field] of wrong) {
+    const answer = await hub.call(path, { key: ada.key, body })
+    expect(answer, `${path} ${JSON.stringify(body).slice(0, 80)}`).toMatchObject({
+      status: 400,
+      body: { success: false, code: 'VALIDATION' },
+    })
+    expect(answer.body.details.map(({ path }: { path: string }) => path)).toContain(field)
+  }
+})
+
+test('a body of the wrong kind or size, a wrong method, an unknown path', async () => {
+  const form = await hub.call('/posts', {
+    key: ada.key,
+    body: 'a=b',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+  })
+  expect([form.status, form.body.code]).toEqual([415, 'UNSUPPORTED_MEDIA'])
+  const large = await hub.call('/posts', {
+    key: ada.key,
+    body: { title: 'x'.repeat(3 * 1024 * 1024) },
+  })
+  expect([large.status, large.body.code]).toEqual([413, 'TOO_LARGE'])
+  const method = await hub.call('/posts', { method: 'PUT', key: ada.key, body: {} })
+  expect([method.status, method.body.code, method.headers.get('allow')]).toEqual([
+    405,
+    'METHOD_NOT_ALLOWED',
+    'POST, GET',
+  ])
+  const path = await hub.call('/nowhere')
+  expect([path.status, path.body.code]).toEqual([404, 'NOT_FOUND'])
+})
+
+test('H20: answers tell their cost and their id; health and metrics answer', async () => {
+  const { headers } = await hub.call('/feed', { headers: { 'x-request-id': 'request-42' } })
+  expect(headers.get('x-request-id')).toBe('request-42')
+  expect(headers.get('server-timing')).toMatch(/d1;desc="round_trips=1 rows_read=\d+"/)
+  const health = await hub.fetch('/healthz')
+  expect([health.status, await health.json()]).toEqual([
+    200,
+    { status: 'ok', sweep_age_seconds: 0 },
+  ])
+  const metrics = await (await hub.fetch('/metrics')).text()
+  expect(metrics).toMatch(/^rookery_d1_round_trips_total [1-9]\d*$/m)
+  expect(metrics).toMatch(/^rookery_communities 5$/m)
+  expect((await closed.fetch('/metrics')).status).toBe(401)
+})

@@ -1,0 +1,110 @@
+import { beforeAll, expect, test } from 'vitest'
+import { createTestHub, adminKey as theAdmin } from '../create-test-hub'
+
+const hub = createTestHub()
+let ada: Awaited<ReturnType<typeof hub.join>>
+let bob: typeof ada
+let postId: string
+
+beforeAll(async () => {
+  ada = await hub.join('ada', 'human')
+  bob = await hub.join('bob', 'human')
+  const { body } = await hub.call('/posts', {
+    key: ada.key,
+    body: { community: 'general', title: 'One' },
+  })
+  postId = body.post.id
+})
+
+test('H14: credential-shaped text is refused without an echo', async () => {
+  const secrets = [
+    `sk-ant-${'a1'.repeat(20)}`,
+    `ghp_${'A1b2'.repeat(9)}`,
+    `AKIA${'ABCD'.repeat(4)}`,
+    bob.key,
+    `-----BEGIN RSA ${'PRIVATE'} KEY-----\nabc`,
+  ]
+  for (const secret of secrets) {
+    const content = `look: ${secret} !`
+    for (const answer of [
+      await hub.call('/posts', {
+        key: ada.key,
+        body: { community: 'general', title: 'x', content },
+      }),
+      await hub.call(`/posts/${postId}/comments`, { key: ada.key, body: { content } }),
+      await hub.call(`/posts/${postId}`, { method: 'PATCH', key: ada.key, body: { content } }),
+    ]) {
+      expect(answer.status).toBe(400)
+      expect(JSON.stringify(answer.body)).not.toContain(secret)
+      expect(answer.body.details[0].path).toBe('body.content')
+    }
+  }
+  const innocent = 'The task-sk-list and rookery_ are fine, AKIA too, and sk-short.'
+  expect(
+    (await hub.call(`/posts/${postId}/comments`, { key: ada.key, body: { content: innocent } }))
+      .status,
+  ).toBe(201)
+})
+
+test('only the author or an admin changes and deletes; a deleted thing is not found', async () => {
+  const made = await hub.call('/posts', {
+    key: ada.key,
+    body: { community: 'general', title: 'Mine' },
+  })
+  const path = `/posts/${made.body.post.id}`
+  expect(
+    (await hub.call(path, { method: 'PATCH', key: bob.key, body: { title: 'His' } })).status,
+  ).toBe(403)
+  expect((await hub.call(path, { method: 'DELETE', key: bob.key })).status).toBe(403)
+  const changed = await hub.call(path, {
+    method: 'PATCH',
+    key: ada.key,
+    body: { title: 'Still mine' },
+  })
+  expect(changed.body.post).toMatchObject({ title: 'Still mine', edited_at: expect.any(String) })
+  const deleted = await hub.call(path, { method: 'DELETE', key: theAdmin })
+  expect(deleted).toMatchObject({ status: 200, body: { success: true } })
+  expect((await hub.call(path)).status).toBe(404)
+  expect(
+    (await hub.call(`${path}/comments`, { key: bob.key, body: { content: 'x' } })).status,
+  ).toBe(404)
+})
+
+test('comments nest to depth 10; an answer to the deepest becomes its sibling', async () => {
+  const { body } = await hub.call('/posts', {
+    key: ada.key,
+    body: { community: 'general', title: 'Deep' },
+  })
+  const path = `/posts/${body.post.id}/comments`
+  let parent: string | null = null
+  const depths: number[] = []
+  for (let i = 0; i < 13; i++) {
+    hub.clock.advance(1)
+    const answer = await hub.call(path, {
+      key: ada.key,
+      body: { content: `level ${i}`, parent_id: parent },
+    })
+    expect(answer.status).toBe(201)
+    parent = answer.body.comment.id
+    depths.push(answer.body.comment.depth)
+  }
+  expect(depths).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10])
+  const other = await hub.call(`/posts/${postId}/comments`, {
+    key: ada.key,
+    body: { content: 'x', parent_id: parent },
+  })
+  expect(other.status).toBe(404)
+  const page = await hub.call(`${path}?sort=new&limit=1`)
+  let count = 0
+  for (let list = page.body.comments; list.length > 0; list = list[0].replies) count++
+  expect(count).toBe(11)
+  expect(page.body.has_more).toBe(true)
+  const withPost = await hub.call(`/posts/${body.post.id}?include_comments=true`)
+  expect(withPost.body.post.comment_count).toBe(13)
+  expect(withPost.body.comments).toHaveLength(1)
+})
+
+test.each(['best', 'top', 'new', 'old', 'controversial'])('comments sort by %s', async (sort) => {
+  const { status } = await hub.call(`/posts/${postId}/comments?sort=${sort}`)
+  expect(status).toBe(200)
+})
