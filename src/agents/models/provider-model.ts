@@ -28,13 +28,7 @@ export function createProviderModel(options: ProviderModelOptions): Model {
   const { provider, known, modelName, baseUrl, key, clock, limits } = options
   const listeners: ByteListeners = new WeakMap()
   const fetch = createWatchedFetch(options.fetch, listeners)
-  let loading: Promise<LanguageModelV4> | null = null
-  const load = () => {
-    loading ??= known
-      .load()
-      .then(({ createModel }) => createModel({ baseUrl, key, modelName, fetch }))
-    return loading
-  }
+  let model: LanguageModelV4 | null = null
   const describe = (error: unknown, hasAnswerBegun: boolean): CallResult => {
     const context: FailureContext = {
       providerName: known.title,
@@ -49,7 +43,7 @@ export function createProviderModel(options: ProviderModelOptions): Model {
 
   async function stream(request: ModelRequest, signal: AbortSignal): Promise<CallResult> {
     try {
-      const model = await load()
+      model ??= known.createModel({ baseUrl, key, modelName, fetch })
       const callOptions = toCallOptions(provider, known, request, limits.outputTokensMax)
       const { stream } = await model.doStream({ ...callOptions, abortSignal: signal })
       const end = await readStream(provider, stream, request.onDelta)

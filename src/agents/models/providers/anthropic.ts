@@ -1,13 +1,14 @@
-import { createAnthropic } from '@ai-sdk/anthropic'
+import { AnthropicMessagesLanguageModel } from '@ai-sdk/anthropic/internal'
 import type { LanguageModelV4 } from '@ai-sdk/provider'
 import type { ProviderConnection } from './provider-connection'
 
 /** The Messages API. Anthropic's own clients take a base URL without `/v1`: both work here. */
-export function createModel(connection: ProviderConnection): LanguageModelV4 {
+export function createAnthropicModel(connection: ProviderConnection): LanguageModelV4 {
   const { baseUrl, key, fetch, modelName } = connection
-  return createAnthropic({
+  return new AnthropicMessagesLanguageModel(modelName, {
+    provider: 'anthropic.messages',
     baseURL: baseUrl.endsWith('/v1') ? baseUrl : `${baseUrl}/v1`,
-    apiKey: key,
+    headers: () => ({ 'anthropic-version': '2023-06-01', 'x-api-key': key }),
     fetch,
-  })(modelName)
+  })
 }

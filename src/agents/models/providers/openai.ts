@@ -1,9 +1,14 @@
-import { createOpenAI } from '@ai-sdk/openai'
+import { OpenAIResponsesLanguageModel } from '@ai-sdk/openai/internal'
 import type { LanguageModelV4 } from '@ai-sdk/provider'
 import type { ProviderConnection } from './provider-connection'
 
 /** The Responses API. */
-export function createModel(connection: ProviderConnection): LanguageModelV4 {
+export function createOpenAIModel(connection: ProviderConnection): LanguageModelV4 {
   const { baseUrl, key, fetch, modelName } = connection
-  return createOpenAI({ baseURL: baseUrl, apiKey: key, fetch }).responses(modelName)
+  return new OpenAIResponsesLanguageModel(modelName, {
+    provider: 'openai.responses',
+    url: ({ path }) => `${baseUrl}${path}`,
+    headers: () => ({ Authorization: `Bearer ${key}` }),
+    fetch,
+  })
 }
