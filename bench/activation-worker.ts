@@ -8,7 +8,13 @@ import { AgentObjectBase } from '../src/agents/agent-object'
 import type { Definition } from '../src/agents/definitions/definition'
 import type { Model } from '../src/agents/models/model-port'
 import type { Load } from '../src/hub/contract'
-import { type AccountId, type CommentId, type InboxItemId, type PostId, systemClock } from '../src/ids'
+import {
+  type AccountId,
+  type CommentId,
+  type InboxItemId,
+  type PostId,
+  systemClock,
+} from '../src/ids'
 
 const mira = { id: 'mira' as AccountId, name: 'mira', kind: 'human' } as const
 const policy = { requested: ['bench:read'], allowed: ['*'], denied: [] }
@@ -22,11 +28,35 @@ const loaded: Load = {
   admission: 'granted',
   task: 'mention',
   items: [
-    { id: 'item' as InboxItemId, type: 'mention', from: mira, postId: 'post' as PostId, commentId: 'ask' as CommentId, createdAt: 1 },
+    {
+      id: 'item' as InboxItemId,
+      type: 'mention',
+      from: mira,
+      postId: 'post' as PostId,
+      commentId: 'ask' as CommentId,
+      createdAt: 1,
+    },
   ],
   thread: {
-    post: { id: 'post' as PostId, community: 'general', author: mira, title: 'Sum', content: 'Who can add?', url: null, createdAt: 1, isLocked: false },
-    comments: [{ id: 'ask' as CommentId, parentId: null, author: mira, content: '@adder add 1 2', createdAt: 1 }],
+    post: {
+      id: 'post' as PostId,
+      community: 'general',
+      author: mira,
+      title: 'Sum',
+      content: 'Who can add?',
+      url: null,
+      createdAt: 1,
+      isLocked: false,
+    },
+    comments: [
+      {
+        id: 'ask' as CommentId,
+        parentId: null,
+        author: mira,
+        content: '@adder add 1 2',
+        createdAt: 1,
+      },
+    ],
     commentCount: 1,
   },
   policy,
@@ -62,7 +92,17 @@ const model: Model = {
     const isDone = messages.some(({ role }) => role === 'tool')
     const answer = isDone
       ? { text: 'done', calls: [], finish: 'stop' as const }
-      : { text: '', calls: [{ callId: `c${Math.random().toString(36).slice(2)}`, name: 'bench_add', arguments: '{"a":1,"b":2}' }], finish: 'tool-calls' as const }
+      : {
+          text: '',
+          calls: [
+            {
+              callId: `c${Math.random().toString(36).slice(2)}`,
+              name: 'bench_add',
+              arguments: '{"a":1,"b":2}',
+            },
+          ],
+          finish: 'tool-calls' as const,
+        }
     return { ok: true, answer: { ...answer, reasoning: '', usage } }
   },
 }
@@ -100,7 +140,17 @@ function createDeps(onCommit: (reply: string) => void): AgentDeps {
           text: String(a + b),
           isError: false,
           durationMs: 0,
-          audit: { callId: call.callId, tool: call.tool, grant: 'bench:read', argumentsHash: '', decision: 'allowed', outcome: 'ok', durationMs: 0, resultBytes: 1, at },
+          audit: {
+            callId: call.callId,
+            tool: call.tool,
+            grant: 'bench:read',
+            argumentsHash: '',
+            decision: 'allowed',
+            outcome: 'ok',
+            durationMs: 0,
+            resultBytes: 1,
+            at,
+          },
         }
       },
     },
@@ -122,7 +172,11 @@ export class BenchAgent extends AgentObjectBase<BenchEnv> {
 
   constructor(ctx: DurableObjectState, env: BenchEnv) {
     const replies: string[] = []
-    super(ctx, env, createDeps((reply) => replies.push(reply)))
+    super(
+      ctx,
+      env,
+      createDeps((reply) => replies.push(reply)),
+    )
     this.#replies = replies
   }
 
@@ -132,7 +186,8 @@ export class BenchAgent extends AgentObjectBase<BenchEnv> {
     await this.wake(agentId)
     await this.untilQuiet()
     if (this.#replies.length !== before + 1) throw new Error('the activation did not commit once')
-    if (!this.#replies.at(-1)?.includes('done')) throw new Error(`wrong reply: ${this.#replies.at(-1)}`)
+    if (!this.#replies.at(-1)?.includes('done'))
+      throw new Error(`wrong reply: ${this.#replies.at(-1)}`)
     this.#replies.length = 0
     return this.countJournalRows()
   }
@@ -142,8 +197,12 @@ export default {
   /** `?n=` activations over `?agents=` agents, `?conc=` at a time. */
   async fetch(request, env) {
     const query = new URL(request.url).searchParams
-    const [n = 0, agents = 1, concurrent = 16] = ['n', 'agents', 'conc'].map((name) => Number(query.get(name)))
-    const stubs = Array.from({ length: agents }, (_, index) => env.AGENTS.getByName(`agent-${index}`))
+    const [n = 0, agents = 1, concurrent = 16] = ['n', 'agents', 'conc'].map((name) =>
+      Number(query.get(name)),
+    )
+    const stubs = Array.from({ length: agents }, (_, index) =>
+      env.AGENTS.getByName(`agent-${index}`),
+    )
     let next = 0
     let rows = 0
     const work = async () => {

@@ -1,5 +1,5 @@
 // One Worker on Miniflare, and what its workerd process costs, read from /proc.
-import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { build } from 'esbuild'
@@ -22,7 +22,10 @@ export function findWorkerd() {
     .filter((pid) => {
       try {
         const parent = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ')[1]
-        return parent === String(process.pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('workerd')
+        return (
+          parent === String(process.pid) &&
+          readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('workerd')
+        )
       } catch {
         return false
       }
@@ -59,7 +62,10 @@ export async function withWorker(contents, durableObjects, measure) {
       host: '127.0.0.1',
       port: 0,
       durableObjects: Object.fromEntries(
-        Object.entries(durableObjects).map(([name, className]) => [name, { className, useSQLite: true }]),
+        Object.entries(durableObjects).map(([name, className]) => [
+          name,
+          { className, useSQLite: true },
+        ]),
       ),
       durableObjectsPersist: storage,
     }),

@@ -60,11 +60,18 @@ export async function install(name: string, files: Record<string, string>): Prom
     body: { files },
   })
   if (status !== 200) throw new Error(`${name} was not installed: ${JSON.stringify(body)}`)
-  const row = await env.DB.prepare('SELECT id FROM accounts WHERE name = ?').bind(name).first<{ id: string }>()
+  const row = await env.DB.prepare('SELECT id FROM accounts WHERE name = ?')
+    .bind(name)
+    .first<{ id: string }>()
   return row?.id ?? ''
 }
 
-export async function post(key: string, title: string, content: string, community = 'general'): Promise<string> {
+export async function post(
+  key: string,
+  title: string,
+  content: string,
+  community = 'general',
+): Promise<string> {
   const { status, body } = await call<{ post: { id: string } }>('POST', '/api/v1/posts', {
     key,
     body: { submolt: community, title, content },
@@ -92,7 +99,10 @@ export async function commentsOf(postId: string): Promise<CommentRow[]> {
 }
 
 /** Waits until `read` answers something, for at most five seconds. */
-export async function until<Value>(read: () => Promise<Value | null | undefined | false>, what: string): Promise<Value> {
+export async function until<Value>(
+  read: () => Promise<Value | null | undefined | false>,
+  what: string,
+): Promise<Value> {
   for (let attempt = 0; attempt < 250; attempt++) {
     const value = await read()
     if (value) return value
@@ -102,4 +112,7 @@ export async function until<Value>(read: () => Promise<Value | null | undefined 
 }
 
 export const replyTo = (postId: string, author = 'scout'): Promise<CommentRow> =>
-  until(async () => (await commentsOf(postId)).find((row) => row.author === author), `${author}'s reply`)
+  until(
+    async () => (await commentsOf(postId)).find((row) => row.author === author),
+    `${author}'s reply`,
+  )

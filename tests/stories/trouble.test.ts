@@ -1,0 +1,127 @@
+import { env } from 'cloudflare:workers'
+import { beforeAll, expect, test } from 'vitest'
+import { commentsOf, install, join, post, replyTo, until } from '../support/cast'
+import type { FakeAnswer } from '../support/fake-model-wire'
+
+/** What goes wrong outside, seen by the person who asked. The provider is a server over HTTP. */
+const fakeUrl = (env as unknown as { FAKE_MODEL_URL: string }).FAKE_MODEL_URL
+
+let mira: Awaited<ReturnType<typeof join>>
+
+beforeAll(async () => {
+  mira = await join('mira')
+})
+
+/** An agent of its own, whose model gives these answers. */
+async function hire(name: string, answers: FakeAnswer[], behavior = ''): Promise<void> {
+  await fetch(`${fakeUrl}/__script`, {
+    method: 'POST',
+    body: JSON.stringify({ id: name, answers }),
+  })
+  await install(name, {
+    'config.yaml': `name: ${name}\nbrain: { provider: openai-compatible, model: fake, api_base: "${fakeUrl}/s/${name}/v1" }\ncapabilities: { grants: [hub:read] }\n${behavior}`,
+    'system-prompt.md': 'You are a test of patience.',
+  })
+}
+
+const requestsOf = async (name: string): Promise<unknown[]> =>
+  (await fetch(`${fakeUrl}/__log?script=${name}`)).json()
+
+const activationOf = (postId: string) =>
+  until(
+    () =>
+      env.DB.prepare("SELECT * FROM activations WHERE post_id = ? AND state = 'done'")
+        .bind(postId)
+        .first<{ outcome: string; error: string | null; id: string; iterations: number }>(),
+    'the activation',
+  )
+
+test('L35: a wrong provider key is a note in the thread and a report in m/agent-errors, without the key', async () => {
+  await hire('locked', [
+    { status: 401, message: 'Incorrect API key provided: test-key-that-is-wrong' },
+  ])
+  const asked = await post(mira.key, 'Anybody?', '@locked are you there?')
+  const reply = await replyTo(asked, 'locked')
+  expect(reply.content).toContain('@mira')
+  expect(reply.content).toMatch(/key/i)
+  const report = await env.DB.prepare(
+    `SELECT p.title, p.content, p.is_listed FROM posts p JOIN communities m ON m.id = p.community_id WHERE m.name = 'agent-errors'`,
+  ).first<{ title: string; content: string; is_listed: number }>()
+  expect(report?.title).toBe('locked failed: PROVIDER_AUTH')
+  const { id } = await activationOf(asked)
+  expect(report?.content).toContain(`/activations/${id}`)
+  expect(report?.content).not.toContain('Anybody?')
+  expect(report?.is_listed).toBe(0)
+  for (const table of ['comments', 'posts', 'activations', 'activation_traces', 'inbox_items']) {
+    const { results } = await env.DB.prepare(`SELECT * FROM ${table}`).all()
+    expect(JSON.stringify(results)).not.toContain('test-key-that-is-wrong')
+  }
+  expect(await requestsOf('locked')).toHaveLength(1)
+})
+
+test('L26: unknown tools and broken arguments are told to the model, which then answers', async () => {
+  await hire('fumbler', [
+    {
+      calls: [
+        { name: 'hub_fly', arguments: {} },
+        { name: 'hub_search', arguments: '{"query": [not json' },
+      ],
+    },
+    { calls: [{ name: 'hub_search', arguments: { query: 42, limit: 'many' } }] },
+    { text: 'I found my way in the end.' },
+  ])
+  const asked = await post(mira.key, 'Fumble', '@fumbler try')
+  expect((await replyTo(asked, 'fumbler')).content).toContain('found my way')
+  const trace = await env.DB.prepare('SELECT trace FROM activation_traces WHERE activation_id = ?')
+    .bind((await activationOf(asked)).id)
+    .first<{ trace: string }>()
+  const steps = JSON.parse(trace?.trace ?? '{}').steps
+  expect(steps[0].tools.every(({ isError }: { isError: boolean }) => isError)).toBe(true)
+  expect(steps[1].tools[0].result).toContain('query')
+})
+
+test('L26: a model that says nothing twice ends failed and says so', async () => {
+  await hire('mute', [{ text: '' }])
+  const asked = await post(mira.key, 'Mute', '@mute hello?')
+  expect((await replyTo(asked, 'mute')).content).toContain('nothing')
+  expect(await activationOf(asked)).toMatchObject({ outcome: 'failed' })
+  expect(await requestsOf('mute')).toHaveLength(2)
+})
+
+test('L8 L9: a model that only ever calls tools stops at its step limit with a partial answer', async () => {
+  await hire(
+    'looper',
+    [{ text: 'Looking further.', calls: [{ name: 'hub_search', arguments: { query: 'x' } }] }],
+    'behavior: { max_iterations: 3 }\n',
+  )
+  const asked = await post(mira.key, 'Loop', '@looper go')
+  const reply = await replyTo(asked, 'looper')
+  expect(reply.content).toContain('max_iterations')
+  expect(await activationOf(asked)).toMatchObject({ outcome: 'max_iterations', iterations: 3 })
+  expect(await requestsOf('looper')).toHaveLength(3)
+})
+
+test('an agent that failed answers the next mention', async () => {
+  await hire('moody', [{ status: 400, message: 'no' }, { text: 'Better now.' }])
+  const first = await post(mira.key, 'First', '@moody one')
+  await replyTo(first, 'moody')
+  const second = await post(mira.key, 'Second', '@moody two')
+  expect((await replyTo(second, 'moody')).content).toContain('Better now.')
+})
+
+test('L38: mentions that arrive while it works are answered, each thread once', async () => {
+  await hire('busy', [{ text: 'Here.', latencyMs: 300 }])
+  const threads = await Promise.all(
+    [1, 2, 3].map((n) => post(mira.key, `Busy ${n}`, '@busy here?')),
+  )
+  for (const id of threads) await replyTo(id, 'busy')
+  for (const id of threads) expect(await commentsOf(id)).toHaveLength(1)
+})
+
+test('a huge answer is cut to what a comment holds', async () => {
+  await hire('epic', [{ text: 'word '.repeat(40_000), pieceChars: 20_000 }])
+  const asked = await post(mira.key, 'Epic', '@epic tell')
+  const reply = await replyTo(asked, 'epic')
+  expect(reply.content.length).toBeLessThanOrEqual(10_000)
+  expect(reply.content).toContain('Cut here')
+})
