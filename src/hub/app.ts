@@ -4,6 +4,7 @@ import { commentRoutes } from './comments/routes'
 import { communityRoutes } from './communities/routes'
 import { definitionRoutes } from './definitions/routes'
 import { feedRoutes } from './feed/routes'
+import { grantRoutes } from './grants/routes'
 import { toErrorResponse } from './http/errors'
 import type { HubDeps, HubEnv } from './http/hub-env'
 import { mountRoutes } from './http/mount-routes'
@@ -30,6 +31,7 @@ export const apiRoutes: Route[] = [
   ...feedRoutes,
   ...searchRoutes,
   ...definitionRoutes,
+  ...grantRoutes,
   ...systemRoutes,
   ...importRoutes,
 ]

@@ -1,7 +1,7 @@
 import type { ActionContext } from '../action-context'
 import { insertIntent, updateResult } from '../audit/queries'
 import type { GrantDoor } from '../contract'
-import { mergePolicy, selectPolicy } from '../grants/queries'
+import { mergePolicy, readPolicyRow, selectPolicy } from '../grants/queries'
 import { readViewer, viewerStatement } from '../keys/queries'
 import { sha256 } from '../sha256'
 
@@ -13,7 +13,7 @@ import { sha256 } from '../sha256'
 export const createGrantDoor = (open: () => ActionContext): GrantDoor => ({
   readPolicy: async (accountId) => {
     const { results } = await selectPolicy(open().db, accountId).all()
-    return mergePolicy(results[0] as unknown as Parameters<typeof mergePolicy>[0])
+    return mergePolicy(readPolicyRow(results))
   },
 
   findCaller: async (keyHash, now) => {

@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import { presentTime } from '../accounts/present'
 import { readCursor, writeCursor } from '../cursor'
-import { type Call, type Route, route } from '../http/route'
+import { type Call, presentOnce, type Route, route } from '../http/route'
+import { runOnce } from '../idempotency/run-once'
 import {
   countOwnUnread,
   type InboxRow,
@@ -75,11 +76,14 @@ const list = (path: string): Route =>
     handle: listItems,
   })
 
-/** Marking read sets a value, so it needs no idempotency key. */
-const mark = (
+const markBody = z.object({ ids: z.array(z.string().max(100)).max(500) })
+
+/** A route that marks items read; the open tasks of a hosted agent stay. */
+const mark = <Body extends z.ZodType | undefined>(
   path: string,
   summary: string,
-  statement: (call: Call<undefined, undefined>, now: number) => D1PreparedStatement,
+  body: Body,
+  statement: (call: Call<undefined, z.output<typeof markBody>>, now: number) => D1PreparedStatement,
 ): Route =>
   route({
     method: 'post',
@@ -87,9 +91,18 @@ const mark = (
     summary,
     tag,
     access: 'write',
+    body,
     handle: async (call) => {
-      const result = await statement(call, call.context.clock.now()).run()
-      return { marked: result.meta.changes }
+      const { db, clock } = call.context
+      const now = clock.now()
+      const { accountId, idempotencyKey: key } = call.actor()
+      const input = [call.c.req.path, call.body ?? null]
+      const done = await runOnce(
+        db,
+        { accountId, key, action: 'inbox.read', input },
+        { now, answer: { read: true }, statements: [statement(call as never, now)] },
+      )
+      return presentOnce(call, done, (answer) => answer)
     },
   })
 
@@ -110,23 +123,16 @@ export const inboxRoutes: Route[] = [
       return { unread_count: unread, count: unread }
     },
   }),
-  route({
-    method: 'post',
-    path: '/notifications/read',
-    summary: 'Marks items read; open tasks of a hosted agent stay',
-    tag,
-    access: 'write',
-    body: z.object({ ids: z.array(z.string().max(100)).max(500) }),
-    handle: async (call) => {
-      const { db, clock } = call.context
-      const result = await readItems(db, call.viewer().id, clock.now(), call.body.ids).run()
-      return { marked: result.meta.changes }
-    },
-  }),
-  mark('/notifications/read-all', 'Marks your whole inbox read', (call, now) =>
+  mark('/notifications/read', 'Marks items read', markBody, (call, now) =>
+    readItems(call.context.db, call.viewer().id, now, call.body.ids),
+  ),
+  mark('/notifications/read-all', 'Marks your whole inbox read', undefined, (call, now) =>
     readAllItems(call.context.db, call.viewer().id, now),
   ),
-  mark('/notifications/read-by-post/:id', 'Marks what one thread sent you read', (call, now) =>
-    readItemsOfPost(call.context.db, call.viewer().id, now, call.param('id')),
+  mark(
+    '/notifications/read-by-post/:id',
+    'Marks what a thread sent you read',
+    undefined,
+    (call, now) => readItemsOfPost(call.context.db, call.viewer().id, now, call.param('id')),
   ),
 ]

@@ -72,40 +72,50 @@ export async function removeKey(
   if (result.meta.changes === 0) throw notFound('key')
 }
 
-async function insertSecret(
+export interface Token {
+  token: string
+  expiresAt: number
+}
+
+async function createToken(
   { db, clock }: ActionContext,
   accountId: AccountId,
   kind: KeyKind,
   expiresAt: number,
-): Promise<string> {
+): Promise<{ answer: Token; statement: D1PreparedStatement }> {
   const token = createSecret('')
-  await insertKey(db, {
-    id: clock.newId(),
-    accountId,
-    hash: await sha256(token),
-    kind,
-    createdAt: clock.now(),
-    expiresAt,
-  }).run()
-  return token
+  const hash = await sha256(token)
+  const row = { id: clock.newId(), accountId, hash, kind, createdAt: clock.now(), expiresAt }
+  return { answer: { token, expiresAt }, statement: insertKey(db, row) }
 }
 
 /** A browser's session: put `token` into the cookie `rookery_session`. */
-export async function createSession(
-  context: ActionContext,
-  accountId: AccountId,
-): Promise<{ token: string; expiresAt: number }> {
+export async function createSession(context: ActionContext, accountId: AccountId): Promise<Token> {
   const expiresAt = context.clock.now() + limits.sessionDays * 24 * HOUR_MS
-  return { token: await insertSecret(context, accountId, 'session', expiresAt), expiresAt }
+  const { answer, statement } = await createToken(context, accountId, 'session', expiresAt)
+  await statement.run()
+  return answer
 }
 
 /** A sign-in token for `/login?token=`; works until it expires. */
 export async function createSignInLink(
   context: ActionContext,
+  actor: Actor,
   accountId: AccountId,
-): Promise<{ token: string; expiresAt: number }> {
-  const expiresAt = context.clock.now() + limits.signInLinkHours * HOUR_MS
-  return { token: await insertSecret(context, accountId, 'link', expiresAt), expiresAt }
+): Promise<Done<Token>> {
+  const now = context.clock.now()
+  const expiresAt = now + limits.signInLinkHours * HOUR_MS
+  const { answer, statement } = await createToken(context, accountId, 'link', expiresAt)
+  return runOnce(
+    context.db,
+    {
+      accountId: actor.accountId,
+      key: actor.idempotencyKey,
+      action: 'links.create',
+      input: accountId,
+    },
+    { now, answer, statements: [statement], isSecret: true },
+  )
 }
 
 /**

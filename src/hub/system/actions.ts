@@ -1,36 +1,46 @@
 import { notFound } from '../../errors'
 import type { AccountId } from '../../ids'
 import type { ActionContext } from '../action-context'
-import { selectWaitingAgents, updateAgentPause, updateHubPause } from './queries'
+import type { Actor } from '../contract'
+import { type Done, runOnce } from '../idempotency/run-once'
+import { selectHostedAgent, selectWaitingAgents, updateAgentPause, updateHubPause } from './queries'
 
 interface Named {
   accountId: AccountId
 }
 
-/** Pauses or resumes all agents; it holds from their next model call on (H21). */
-export async function pauseHub(context: ActionContext, isPaused: boolean): Promise<void> {
-  await updateHubPause(context.db, isPaused, context.clock.now()).run()
-  if (!isPaused) await wakeWaiting(context, null)
+export interface Paused {
+  paused: boolean
 }
 
 /**
- * Pauses or resumes one agent.
+ * Pauses or resumes one agent, or with null all of them; it holds from the next model call on (H21).
  *
  * @throws NOT_FOUND when no agent of this hub has that name
  */
-export async function pauseAgent(
+export async function pauseAgents(
   context: ActionContext,
-  name: string,
+  actor: Actor,
+  name: string | null,
   isPaused: boolean,
-): Promise<void> {
-  const agent = await updateAgentPause(
-    context.db,
-    name,
-    isPaused,
-    context.clock.now(),
-  ).first<Named>()
-  if (!agent) throw notFound('agent', 'Only agents that run on this hub can be paused.')
-  if (!isPaused) await wakeWaiting(context, agent.accountId)
+): Promise<Done<Paused>> {
+  const { db, clock } = context
+  const now = clock.now()
+  const agent = name === null ? null : await selectHostedAgent(db, name).first<Named>()
+  if (name !== null && !agent) {
+    throw notFound('agent', 'Only agents that run on this hub can be paused.')
+  }
+  const change = agent
+    ? updateAgentPause(db, agent.accountId, isPaused, now)
+    : updateHubPause(db, isPaused, now)
+  const input = { name, isPaused }
+  const done = await runOnce(
+    db,
+    { accountId: actor.accountId, key: actor.idempotencyKey, action: 'system.pause', input },
+    { now, answer: { paused: isPaused }, statements: [change] },
+  )
+  if (!isPaused) await wakeWaiting(context, agent?.accountId ?? null)
+  return done
 }
 
 /** What was asked during a pause is answered after it. */

@@ -9,18 +9,23 @@ export const updateHubPause = (db: Db, isPaused: boolean, now: number): D1Prepar
     )
     .bind(String(isPaused), now)
 
+export const selectHostedAgent = (db: Db, name: string): D1PreparedStatement =>
+  db.d1
+    .prepare(
+      `SELECT g.account_id AS accountId FROM accounts a JOIN agents g ON g.account_id = a.id
+       WHERE a.name = ?1`,
+    )
+    .bind(name)
+
 export const updateAgentPause = (
   db: Db,
-  name: string,
+  agentId: AccountId,
   isPaused: boolean,
   now: number,
 ): D1PreparedStatement =>
   db.d1
-    .prepare(
-      `UPDATE agents SET is_paused = ?2, updated_at = ?3
-       WHERE account_id = (SELECT id FROM accounts WHERE name = ?1) RETURNING account_id AS accountId`,
-    )
-    .bind(name, Number(isPaused), now)
+    .prepare('UPDATE agents SET is_paused = ?2, updated_at = ?3 WHERE account_id = ?1')
+    .bind(agentId, Number(isPaused), now)
 
 /** Agents with tasks that nobody works on, all of them or one. */
 export const selectWaitingAgents = (db: Db, agentId: AccountId | null): D1PreparedStatement =>

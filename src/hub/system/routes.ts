@@ -1,5 +1,5 @@
-import { type Route, route } from '../http/route'
-import { pauseAgent, pauseHub } from './actions'
+import { presentOnce, type Route, route } from '../http/route'
+import { pauseAgents } from './actions'
 
 const tag = 'system'
 
@@ -10,11 +10,10 @@ const pause = (path: string, isPaused: boolean): Route =>
     summary: `${isPaused ? 'Pauses' : 'Resumes'} ${path.includes(':name') ? 'one agent' : 'all agents'}, before its next model call (admin)`,
     tag,
     access: 'admin',
-    handle: async ({ context, param }) => {
-      await (path.includes(':name')
-        ? pauseAgent(context, param('name'), isPaused)
-        : pauseHub(context, isPaused))
-      return { paused: isPaused }
+    handle: async (call) => {
+      const name = path.includes(':name') ? call.param('name') : null
+      const done = await pauseAgents(call.context, call.actor(), name, isPaused)
+      return presentOnce(call, done, (answer) => answer)
     },
   })
 

@@ -107,7 +107,12 @@ test('H21: pausing and resuming, one agent and all; resuming wakes who was asked
   hub.seen.woken = []
   await hub.call('/agents/scout/resume', { method: 'POST', key: adminKey })
   expect(hub.seen.woken).toEqual([id])
-  await hub.call('/system/pause', { method: 'POST', key: adminKey })
+  const headers = { 'idempotency-key': 'pause-1' }
+  await hub.call('/system/pause', { method: 'POST', key: adminKey, headers })
+  const again = await hub.call('/system/pause', { method: 'POST', key: adminKey, headers })
+  expect(again.headers.get('idempotent-replay')).toBe('true')
+  const other = await hub.call('/system/resume', { method: 'POST', key: adminKey, headers })
+  expect([other.status, other.body.code]).toEqual([409, 'IDEMPOTENCY_CONFLICT'])
   expect(
     await env.DB.prepare(`SELECT value FROM settings WHERE key = 'paused'`).first('value'),
   ).toBe('true')
@@ -143,6 +148,26 @@ test('M3: the policy is the default, or an own row, less what either denies', as
     allowed: ['hub:read'],
     denied: ['aws:*', 'hub:write'],
   })
+})
+
+test('M4: an admin sets what an account may do, and it holds at once', async () => {
+  const { id } = await hub.join('granted')
+  const body = { allowed: ['hub:*', 'aws:s3:read:box'], denied: ['hub:write'] }
+  const set = await hub.call('/agents/granted/grants', { method: 'PUT', key: adminKey, body })
+  expect(set.body.grants).toEqual({
+    requested: null,
+    allowed: body.allowed,
+    denied: ['aws:*', 'hub:write'],
+  })
+  expect(await createGrantDoor(hub.context).readPolicy(id)).toEqual(set.body.grants)
+  const read = await hub.call('/agents/granted/grants', { key: adminKey })
+  expect(read.body.grants).toEqual(set.body.grants)
+  const wrong = await hub.call('/agents/granted/grants', {
+    method: 'PUT',
+    key: adminKey,
+    body: { allowed: ['a b'] },
+  })
+  expect([wrong.status, wrong.body.details[0].path]).toEqual([400, 'body.allowed.0'])
 })
 
 test('the gateway finds callers by key, the admin without a row, and writes its audit', async () => {

@@ -150,6 +150,11 @@ test('H20: answers tell their cost and their id; health and metrics answer', asy
   const { headers } = await hub.call('/feed', { headers: { 'x-request-id': 'request-42' } })
   expect(headers.get('x-request-id')).toBe('request-42')
   expect(headers.get('server-timing')).toMatch(/d1;desc="round_trips=1 rows_read=\d+"/)
+  for (const path of ['/agents/me', '/posts/x', '/nowhere', '/feed?limit=x']) {
+    const refused = await hub.call(path)
+    expect(refused.headers.get('server-timing'), path).toContain('d1;desc=')
+    expect(refused.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
+  }
   const health = await hub.fetch('/healthz')
   expect([health.status, await health.json()]).toEqual([
     200,

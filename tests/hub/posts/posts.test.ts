@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
 import { createTestHub, adminKey as theAdmin } from '../create-test-hub'
 
@@ -107,4 +108,61 @@ test('comments nest to depth 10; an answer to the deepest becomes its sibling', 
 test.each(['best', 'top', 'new', 'old', 'controversial'])('comments sort by %s', async (sort) => {
   const { status } = await hub.call(`/posts/${postId}/comments?sort=${sort}`)
   expect(status).toBe(200)
+})
+
+test('any text is kept as it was written, or refused with a reason', async () => {
+  const text = fc.string({ unit: 'binary', maxLength: 60 })
+  await fc.assert(
+    fc.asyncProperty(text, text, async (title, content) => {
+      const body = {
+        community: 'general',
+        title: title.toWellFormed(),
+        content: content.toWellFormed(),
+      }
+      const made = await hub.call('/posts', { key: ada.key, body })
+      expect([201, 400]).toContain(made.status)
+      if (made.status === 400) return
+      const read = await hub.call(`/posts/${made.body.post.id}`)
+      expect(read.body.post).toMatchObject({ title: body.title.trim(), content: body.content })
+    }),
+    { numRuns: 60 },
+  )
+})
+
+test('a new community takes posts at once; its name is taken in any case', async () => {
+  const made = await hub.call('/submolts', {
+    key: ada.key,
+    body: { name: 'birds', display_name: 'Birds' },
+  })
+  expect(made).toMatchObject({ status: 201, body: { submolt: { name: 'birds', post_count: 0 } } })
+  expect((await hub.call('/submolts', { key: bob.key, body: { name: 'birds' } })).status).toBe(409)
+  const post = await hub.call('/posts', {
+    key: bob.key,
+    body: { submolt_name: 'BIRDS', title: 'Tweet' },
+  })
+  expect(post.body.post.submolt.name).toBe('birds')
+  const one = await hub.call('/submolts/Birds', { key: ada.key })
+  expect(one.body).toMatchObject({ submolt: { post_count: 1 }, your_role: 'owner' })
+  expect(
+    (await hub.call('/posts', { key: bob.key, body: { community: 'nests', title: 'x' } })).status,
+  ).toBe(404)
+})
+
+test('a profile shows who it is and what they wrote; it is yours to change', async () => {
+  const change = {
+    description: 'Counts birds',
+    display_name: 'Ada L.',
+    metadata: { likes: ['owls'] },
+  }
+  const me = await hub.call('/agents/me', { method: 'PATCH', key: ada.key, body: change })
+  expect(me.body.agent).toMatchObject(change)
+  const { body } = await hub.call('/agents/profile?name=ADA')
+  expect(body.agent).toMatchObject({ name: 'ada', kind: 'human', description: 'Counts birds' })
+  expect(body.agent.metadata).toBeUndefined()
+  expect(body.recentPosts.length).toBeGreaterThan(0)
+  expect((await hub.call('/search?q=owls')).body.results).toEqual([])
+  const list = await hub.call('/agents?kind=human&limit=1')
+  expect(list.body).toMatchObject({ has_more: true, agents: [{ kind: 'human' }] })
+  const next = await hub.call(`/agents?kind=human&limit=1&cursor=${list.body.next_cursor}`)
+  expect(next.body.agents[0].id).not.toBe(list.body.agents[0].id)
 })

@@ -1,0 +1,49 @@
+import { env } from 'cloudflare:workers'
+import { expect, test, vi } from 'vitest'
+import { createLivePublisher } from '../../../src/hub/live/live-publisher'
+import { createTestHub } from '../create-test-hub'
+import { createScene, form } from '../pages/open-pages'
+
+const upgrade = { upgrade: 'websocket' }
+
+async function openScene() {
+  const scene = await createScene()
+  Object.assign(scene.hub.context().live, createLivePublisher(env.LIVE as never))
+  return scene
+}
+
+test('H16: whoever may read a post may watch it, and hears a reply', async () => {
+  const { hub, mira, postId } = await openScene()
+  const response = await hub.fetch(`/live/posts/${postId}`, { headers: upgrade })
+  expect(response.status).toBe(101)
+  const heard: string[] = []
+  response.webSocket?.addEventListener('message', ({ data }) => heard.push(String(data)))
+  response.webSocket?.accept()
+  const { body } = await hub.call(`/posts/${postId}/comments`, {
+    key: mira.key,
+    body: { content: 'news' },
+  })
+  await vi.waitFor(() => expect(heard.join('\n')).toContain(body.comment.id))
+})
+
+test('live: an unknown post cannot be watched, and a plain request is told why', async () => {
+  const { hub, postId } = await openScene()
+  expect((await hub.fetch('/live/posts/nope', { headers: upgrade })).status).toBe(404)
+  expect((await hub.fetch(`/live/posts/${postId}`)).status).toBe(426)
+})
+
+test('live: another site cannot open a socket with somebody’s session', async () => {
+  const { hub, mira, postId } = await openScene()
+  const signedIn = await hub.fetch('/login', form({ key: mira.key }))
+  const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? ''
+  const from = (origin: string) =>
+    hub.fetch(`/live/posts/${postId}`, { headers: { ...upgrade, cookie, origin } })
+  expect((await from('https://evil.example')).status).toBe(403)
+  expect((await from('http://hub.test')).status).toBe(101)
+})
+
+test('live: a private hub lets no stranger watch', async () => {
+  const { postId } = await openScene()
+  const closed = createTestHub({ ROOKERY_PUBLIC: 'false' })
+  expect((await closed.fetch(`/live/posts/${postId}`, { headers: upgrade })).status).toBe(401)
+})
