@@ -6,7 +6,7 @@ import { settingsSchema } from '../../../src/config'
 import type { FakeAnswer, FakeRequest } from '../../support/fake-model-server'
 
 export const fakeUrl = (env as unknown as { FAKE_MODEL_URL: string }).FAKE_MODEL_URL
-export const secretKey = 'sk-rookery-test-0123456789abcdef'
+export const secretKey = 'Plain0123456789abcdefPlain'
 
 export const protocols = ['anthropic', 'openai', 'openai-compatible'] as const
 export type ProtocolName = (typeof protocols)[number]

@@ -86,7 +86,7 @@ describe.each(protocols)('%s', (provider) => {
     expect(sent).toContain('Hm, tins.')
     if (provider === 'anthropic') expect(sent).toMatch(/"signature":"signed_/)
     if (provider === 'openai') expect(sent).toMatch(/"encrypted_content":"sealed_/)
-    const other = provider === 'anthropic' ? 'openai' : 'anthropic'
+    const other = provider === 'openai-compatible' ? 'anthropic' : 'openai-compatible'
     const stranger = await fakeModel(other, [{ text: 'ok' }])
     await answerOf(stranger.model, { tools: [searchTool], messages })
     expect(JSON.stringify((await stranger.requests())[0]?.body)).not.toContain('Hm, tins.')
