@@ -1,6 +1,7 @@
 // The hub on this machine: workerd through Miniflare, without the development proxy (measured:
 // ten times the requests). `npm start`, benchmarks and crash tests all start it here.
-import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { subscribe } from 'node:diagnostics_channel'
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from 'miniflare'
@@ -30,7 +31,7 @@ const healthWaitMs = 30_000
  * @typedef {object} Hub
  * @property {string} url without a slash at its end
  * @property {string} adminKey
- * @property {number} workerdPid
+ * @property {number} workerdPid of the runtime that runs now
  * @property {Miniflare} miniflare
  * @property {() => Promise<void>} stop ends everything it started
  * @property {() => Promise<void>} kill SIGKILLs the runtime, as a power cut would; the data stays
@@ -43,75 +44,102 @@ const healthWaitMs = 30_000
  * @param {HubOptions} options
  * @returns {Promise<Hub>}
  */
-export async function startHub({
-  port = 0,
-  stateDir,
-  env = {},
-  bundlePath,
-  bindings,
-  leaveSignals,
-}) {
+export async function startHub(options) {
+  const { port = 0, stateDir, env = {}, leaveSignals = false } = options
   Object.assign(process.env, quietWranglerEnv)
   const settings = readSettingBindings(env)
-  claimStateDir(stateDir)
+  await claimStateDir(stateDir)
   const adminKey = ensureAdminKey(stateDir, env)
-  const dataDir = join(stateDir, 'data')
-  const bundle = readBundle(bundlePath ?? (await buildWorker()))
-  const shared = { host, port: 0, cf: false, resourcePersistencePath: dataDir }
-  const log = new Log(LogLevel.ERROR)
-
-  await applyMigrations(dataDir, (script) =>
-    convertV4MiniflareOptions({
-      ...shared,
-      log,
-      name: bundle.options.name,
-      modules: true,
-      script,
-      d1Databases: bundle.options.d1Databases,
-    }),
-  )
-
-  const watch = watchForWorkerd()
-  const letGo = leaveSignals ? rememberSignalListeners() : () => {}
-  const miniflare = new Miniflare(
-    convertV4MiniflareOptions({
-      ...shared,
-      ...bundle.options,
-      port,
-      log,
-      handleStructuredLogs: ({ message }) => console.error(message),
-      bindings: {
-        ...bundle.options.bindings,
-        ROOKERY_PUBLIC: 'true',
-        ...settings,
-        ROOKERY_ADMIN_KEY: adminKey,
-        ...bindings,
-      },
-      modulesRoot: bundle.modulesRoot,
-      modules: bundle.modules,
-    }),
-  )
-  letGo()
-  try {
-    const url = (await miniflare.ready).origin
-    const workerdPid = watch.pid()
-    writeRunningHub(stateDir, { pid: process.pid, workerdPid, url })
-    const stop = async () => {
-      await miniflare.dispose()
-      clearRunningHub(stateDir, workerdPid)
-    }
-    const kill = async () => {
-      process.kill(workerdPid, 'SIGKILL')
-      await stop()
-    }
-    await waitForHealth(url)
-    return { url, adminKey, workerdPid, miniflare, stop, kill }
-  } catch (error) {
-    await miniflare.dispose().catch(() => {})
-    throw explain(error, port)
-  } finally {
-    watch.end()
+  const bundle = readBundle(options.bundlePath ?? (await buildWorker()))
+  /** @type {ChildProcess[]} */
+  const started = []
+  // Miniflare starts workerd again when it crashes; the next start has to know that one.
+  const noteDown = () =>
+    writeRunningHub(stateDir, {
+      pid: process.pid,
+      workerdPid: findWorkerdPid(started),
+      url: hub.url,
+    })
+  const runtime = {
+    host,
+    cf: false,
+    resourcePersistencePath: join(stateDir, 'data'),
+    log: new Log(LogLevel.ERROR),
+    handleStructuredLogs: (/** @type {{ message: string }} */ { message }) =>
+      console.error(message),
   }
+  await migrate(runtime, bundle)
+
+  const forgetSignals = leaveSignals ? rememberSignalListeners() : () => {}
+  const miniflare = startedFor.run(
+    started,
+    () =>
+      new Miniflare(
+        convertV4MiniflareOptions({
+          ...runtime,
+          ...bundle.options,
+          ...bundle.source,
+          port,
+          unsafeHandleRuntimeRestart: noteDown,
+          bindings: {
+            ...bundle.options.bindings,
+            ROOKERY_PUBLIC: 'true',
+            ...settings,
+            ROOKERY_ADMIN_KEY: adminKey,
+            ...options.bindings,
+          },
+        }),
+      ),
+  )
+  forgetSignals()
+  const hub = describeHub(miniflare, started, stateDir, adminKey)
+  try {
+    hub.url = (await miniflare.ready).origin
+    noteDown()
+    await waitForHealth(hub.url)
+    return hub
+  } catch (error) {
+    await hub.stop().catch(() => {})
+    throw explain(error, port)
+  }
+}
+
+/**
+ * @param {Miniflare} miniflare
+ * @param {ChildProcess[]} started
+ * @param {string} stateDir
+ * @param {string} adminKey
+ * @returns {Hub}
+ */
+function describeHub(miniflare, started, stateDir, adminKey) {
+  const stop = async () => {
+    await miniflare.dispose()
+    clearRunningHub(stateDir)
+  }
+  const kill = async () => {
+    process.kill(findWorkerdPid(started), 'SIGKILL')
+    await stop()
+  }
+  return {
+    url: '',
+    adminKey,
+    get workerdPid() {
+      return findWorkerdPid(started)
+    },
+    miniflare,
+    stop,
+    kill,
+  }
+}
+
+/**
+ * @param {{ resourcePersistencePath: string }} runtime
+ * @param {ReturnType<typeof readBundle>} bundle
+ */
+function migrate(runtime, { options: { name, d1Databases } }) {
+  return applyMigrations(runtime.resourcePersistencePath, (script) =>
+    convertV4MiniflareOptions({ ...runtime, port: 0, name, modules: true, script, d1Databases }),
+  )
 }
 
 /**
@@ -152,27 +180,27 @@ function readBundle(directory) {
   })
   const main = { type: /** @type {const} */ ('ESModule'), path: join(modulesRoot, 'worker.js') }
   const options = JSON.parse(readFileSync(join(directory, 'options.json'), 'utf8'))
-  return { options, modulesRoot, modules: [main, ...others.map(describe)] }
+  return { options, source: { modulesRoot, modules: [main, ...others.map(describe)] } }
 }
 
-/** Miniflare does not say which process it started; Node does. */
-function watchForWorkerd() {
-  /** @type {import('node:child_process').ChildProcess[]} */
-  const started = []
-  const listen = (/** @type {unknown} */ message) => {
-    const { process: child } =
-      /** @type {{ process: import('node:child_process').ChildProcess }} */ (message)
-    started.push(child)
-  }
-  subscribe('child_process', listen)
-  return {
-    pid() {
-      const pid = started.find((child) => child.spawnfile?.includes('workerd'))?.pid
-      if (pid === undefined) throw new Error('Miniflare started no workerd.')
-      return pid
-    },
-    end: () => unsubscribe('child_process', listen),
-  }
+/** @typedef {import('node:child_process').ChildProcess} ChildProcess */
+
+/**
+ * Miniflare does not say which processes it starts; Node does, and the async context says for
+ * which of several hubs in this process.
+ * @type {AsyncLocalStorage<ChildProcess[]>}
+ */
+const startedFor = new AsyncLocalStorage()
+subscribe('child_process', (message) => {
+  const { process: child } = /** @type {{ process: ChildProcess }} */ (message)
+  startedFor.getStore()?.push(child)
+})
+
+/** @param {ChildProcess[]} started */
+function findWorkerdPid(started) {
+  const pid = started.findLast((child) => child.spawnfile?.includes('workerd'))?.pid
+  if (pid === undefined) throw new Error('Miniflare started no workerd.')
+  return pid
 }
 
 /** Miniflare's own handlers would end this process at once, with an error code. */

@@ -75,14 +75,12 @@ export function writeRunningHub(stateDir, hub) {
 }
 
 /**
- * Forgets the running hub, unless another one has taken the directory since.
+ * Forgets the hub that this process runs.
  * @param {string} stateDir
- * @param {number} workerdPid
  */
-export function clearRunningHub(stateDir, workerdPid) {
-  if (readRunningHub(stateDir)?.workerdPid === workerdPid) {
+export function clearRunningHub(stateDir) {
+  if (readRunningHub(stateDir)?.pid === process.pid)
     rmSync(join(stateDir, 'hub.json'), { force: true })
-  }
 }
 
 /**
@@ -90,7 +88,7 @@ export function clearRunningHub(stateDir, workerdPid) {
  * them. A runtime whose launcher was killed is ended; a living hub is an error.
  * @param {string} stateDir
  */
-export function claimStateDir(stateDir) {
+export async function claimStateDir(stateDir) {
   mkdirSync(stateDir, { recursive: true, mode: 0o700 })
   const hub = readRunningHub(stateDir)
   if (hub === null || !isWorkerd(hub.workerdPid)) return
@@ -101,6 +99,7 @@ export function claimStateDir(stateDir) {
     )
   }
   process.kill(hub.workerdPid, 'SIGKILL')
+  while (isWorkerd(hub.workerdPid)) await new Promise((resolve) => setTimeout(resolve, 10))
 }
 
 /** @param {number} pid */

@@ -1,17 +1,15 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { readRunningHub, root } from '../../scripts/local-state.mjs'
+import { readRunningHub } from '../../scripts/local-state.mjs'
+import { runScript } from './run-script'
 
 const folder = mkdtempSync(join(tmpdir(), 'rookery-start-'))
 const stateDir = join(folder, 'state')
 const children: ChildProcess[] = []
-const quiet = Object.fromEntries(
-  Object.entries(process.env).filter(([name]) => !/^(ROOKERY_|npm_|ANTHROPIC_|OPENAI_)/.test(name)),
-)
 const adminKey = () => readFileSync(join(stateDir, 'admin-key'), 'utf8').trim()
 
 afterAll(() => {
@@ -21,35 +19,20 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
+/** A process that ended and waits for its parent to notice is not alive. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
-    return true
-  } catch {
-    return false
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  } catch (error) {
+    return process.platform !== 'linux' && !/ESRCH/.test(String(error))
   }
 }
 
-interface Run {
-  child: ChildProcess
-  output: () => string
-  ended: Promise<number | null>
-}
-
-function run(script: string, args: string[] = [], env: Record<string, string> = {}): Run {
-  const child = spawn(process.execPath, [join(root, 'scripts', script), ...args], {
-    env: { ...quiet, PORT: '0', ROOKERY_STATE_DIR: stateDir, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  children.push(child)
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk) => {
-      output += chunk
-    })
-  }
-  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
-  return { child, output: () => output, ended }
+const run = (script: string, args: string[] = [], env: Record<string, string> = {}) => {
+  const started = runScript(script, args, { PORT: '0', ROOKERY_STATE_DIR: stateDir, ...env })
+  children.push(started.child)
+  return started
 }
 
 async function start(env: Record<string, string> = {}) {
@@ -143,6 +126,17 @@ describe('npm start', () => {
     expect(await hub.ended).toBe(0)
     expect(isAlive(hub.workerdPid)).toBe(false)
     expect(readRunningHub(stateDir)).toBeNull()
+  })
+
+  test('a runtime that crashes is started again, with the data, and ends with the hub', async () => {
+    const hub = await start()
+    process.kill(hub.workerdPid, 'SIGKILL')
+    await until(() => readRunningHub(stateDir)?.workerdPid !== hub.workerdPid)
+    expect((await api(hub.url, 'GET', `/posts/${postId}`)).status).toBe(200)
+    const again = readRunningHub(stateDir)?.workerdPid ?? 0
+    hub.child.kill('SIGINT')
+    expect(await hub.ended).toBe(0)
+    expect(isAlive(again)).toBe(false)
   })
 
   test('a start after the launcher was killed ends the runtime that was left and goes on', async () => {
