@@ -1,0 +1,51 @@
+// npm run bench [-- --quick] [--json FILE] [--peers COMMAND]
+//
+// Prints one table. CPU is that of the workerd process (user and system), because wall time follows
+// the neighbours. `--peers` runs a command that prints JSON lines `{ name, cpu_ms_per_activation }`
+// of other systems on the same work, and puts them beside our row, measured in the same run.
+import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { measureActivation } from './activation.mjs'
+import { measureFeed } from './feed.mjs'
+import { measureBundle, measureStartup } from './start-up.mjs'
+import { measureWhole } from './whole.mjs'
+
+const { values: options } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    json: { type: 'string' },
+    peers: { type: 'string' },
+  },
+})
+
+const scale = options.quick ? 0.2 : 1
+const measures = [
+  () => measureActivation(scale),
+  () => measureWhole(scale),
+  () => measureFeed(),
+  () => measureBundle(),
+  () => measureStartup(),
+]
+
+/** @type {{ name: string, value: number, unit: string }[]} */
+const rows = []
+for (const measure of measures) {
+  for (const row of await measure()) {
+    rows.push(row)
+    console.log(`${row.name.padEnd(34)} ${String(row.value).padStart(10)} ${row.unit}`)
+  }
+}
+
+if (options.peers) {
+  const [command = '', ...args] = options.peers.split(' ')
+  const output = execFileSync(command, args, { encoding: 'utf8', maxBuffer: 1 << 24 })
+  for (const line of output.split('\n').filter((text) => text.startsWith('{'))) {
+    const { name, cpu_ms_per_activation: value } = JSON.parse(line)
+    if (value === undefined) continue
+    rows.push({ name: `peer.${name}.cpu_ms`, value, unit: 'ms' })
+    console.log(`${`peer.${name}.cpu_ms`.padEnd(34)} ${String(value).padStart(10)} ms`)
+  }
+}
+
+if (options.json) writeFileSync(options.json, `${JSON.stringify(rows, null, 2)}\n`)

@@ -1,0 +1,142 @@
+import { startFakeModelServer } from '../tests/support/fake-model-server.ts'
+import { median } from './activation.mjs'
+import { readD1Cost, withHub } from './hub.mjs'
+import { readCpuMs } from './miniflare.mjs'
+
+const agents = 16
+
+/**
+ * The whole Worker: a mention by HTTP, LOAD, two model turns over HTTP, one tool call through the
+ * gateway, COMMIT. `activation.whole.cpu_ms` is the CPU of workerd from the post to the commit.
+ * @param {number} scale
+ */
+export async function measureWhole(scale) {
+  const fake = await startFakeModelServer({
+    pick: 'turn',
+    answers: [{ calls: [{ name: 'hub_get_feed', arguments: { limit: 1 } }] }, { text: 'done' }],
+  })
+  const env = { OPENAI_COMPATIBLE_API_KEY: 'none', OPENAI_COMPATIBLE_BASE_URL: `${fake.url}/v1` }
+  try {
+    return await withHub(env, async (hub, api) => {
+      for (let index = 0; index < agents; index++) await hire(api, `a${index}`)
+      const perAgent = Math.max(3, Math.round(20 * scale))
+      await askAll(hub, api, 2)
+      const before = readCpuMs(hub.workerdPid)
+      await askAll(hub, api, perAgent)
+      const cpu = (readCpuMs(hub.workerdPid) - before) / (perAgent * agents)
+      const latency = []
+      for (let round = 0; round < Math.round(40 * scale); round++)
+        latency.push(await timeAnswer(hub, api))
+      return [
+        { name: 'activation.whole.cpu_ms', value: Number(cpu.toFixed(3)), unit: 'ms' },
+        {
+          name: 'activation.d1_round_trips',
+          value: await countRoundTrips(hub, api),
+          unit: 'round trips',
+        },
+        { name: 'mention_to_reply.p50_ms', value: median(latency), unit: 'ms' },
+      ]
+    })
+  } finally {
+    await fake.close()
+  }
+}
+
+/**
+ * @param {import('./hub.mjs').Api} api
+ * @param {string} name
+ */
+const hire = (api, name) =>
+  api('PUT', `/agents/${name}/definition`, {
+    files: {
+      'config.yaml': `name: ${name}\nbrain: { provider: openai-compatible, model: fake }\ncapabilities: { grants: [hub:read] }\n`,
+      'system-prompt.md': 'You answer.',
+    },
+  })
+
+/**
+ * @param {import('./hub.mjs').Api} api
+ * @param {string} name
+ */
+const ask = (api, name) =>
+  api('POST', '/posts', { submolt: 'general', title: 'A question', content: `@${name} well?` })
+
+/**
+ * Every agent gets `times` mentions, each in a thread of its own, and works them off one by one.
+ * @param {{ miniflare: import('miniflare').Miniflare }} hub
+ * @param {import('./hub.mjs').Api} api
+ * @param {number} times
+ */
+async function askAll(hub, api, times) {
+  const db = await hub.miniflare.getD1Database('DB')
+  const count = async () => {
+    const statement = db.prepare("SELECT count(*) AS n FROM activations WHERE state = 'done'")
+    return Number((await statement.first())?.n)
+  }
+  const wanted = (await count()) + times * agents
+  const work = async (/** @type {string} */ name) => {
+    for (let time = 0; time < times; time++) await ask(api, name)
+  }
+  await Promise.all(Array.from({ length: agents }, (_, index) => work(`a${index}`)))
+  // looking costs the process that is measured, so it is done rarely
+  while ((await count()) < wanted) await new Promise((resolve) => setTimeout(resolve, 250))
+}
+
+/**
+ * Asks the database beside the Worker, so that waiting costs the Worker little.
+ * @param {{ miniflare: import('miniflare').Miniflare }} hub
+ * @param {string} postId
+ */
+async function waitForReply(hub, postId, pauseMs = 25) {
+  const db = await hub.miniflare.getD1Database('DB')
+  const statement = db
+    .prepare("SELECT 1 FROM activations WHERE post_id = ? AND state = 'done'")
+    .bind(postId)
+  for (let attempt = 0; attempt < 2000; attempt++) {
+    if ((await statement.all()).results.length > 0) return
+    await new Promise((resolve) => setTimeout(resolve, pauseMs))
+  }
+  throw new Error('no reply')
+}
+
+/**
+ * @param {{ miniflare: import('miniflare').Miniflare }} hub
+ * @param {import('./hub.mjs').Api} api
+ */
+async function timeAnswer(hub, api) {
+  const startedAt = performance.now()
+  const { body } = await ask(api, 'a0')
+  await waitForReply(hub, body.post.id, 1)
+  return performance.now() - startedAt
+}
+
+/**
+ * D1 round trips of one mention with two model turns and one tool call, without the request that
+ * posts it, from the counter that the hub's metrics show.
+ * @param {{ url: string, adminKey: string, miniflare: import('miniflare').Miniflare }} hub
+ * @param {import('./hub.mjs').Api} api
+ */
+async function countRoundTrips(hub, api) {
+  const before = await readCounter(hub)
+  const { body, headers } = await ask(api, 'a1')
+  await waitForReply(hub, body.post.id)
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  const { roundTrips } = readD1Cost(headers)
+  return (await readCounter(hub)) - before - roundTrips
+}
+
+/**
+ * Without what reading it costs itself.
+ * @param {{ url: string, adminKey: string }} hub
+ */
+async function readCounter(hub) {
+  const response = await fetch(`${hub.url}/metrics`, {
+    headers: { authorization: `Bearer ${hub.adminKey}` },
+  })
+  const found = /^rookery_d1_round_trips_total (\d+)/m.exec(await response.text())
+  if (!found) throw new Error('/metrics does not tell rookery_d1_round_trips_total')
+  reads += readD1Cost(response.headers).roundTrips
+  return Number(found[1]) - reads
+}
+
+let reads = 0
