@@ -1,12 +1,22 @@
 import type { FC } from 'hono/jsx'
+import type { AgentState } from '../../agents/contract'
+import type { ActivationRow } from '../activations/page-queries'
 import { formatPlural } from '../web/format'
+import type { Frame } from '../web/frame'
 import { activationPath } from '../web/who'
 import { Working } from '../web/working'
-import type { AccountPageProps } from './account-page'
-import type { AgentCard } from './page-queries'
+import type { AccountCard, AgentCard } from './page-queries'
+
+export interface AgentNowProps {
+  frame: Frame
+  account: AccountCard
+  agent: AgentCard
+  state: AgentState | null
+  activations: ActivationRow[]
+}
 
 /** What the agent does now, or what it waits for. */
-export const AgentNow: FC<AccountPageProps & { agent: AgentCard }> = (props) => {
+export const AgentNow: FC<AgentNowProps> = (props) => {
   const { frame, account, agent, state, activations } = props
   const running = activations.find((each) => each.state === 'running')
   if (!running) return <AgentAtRest {...props} />
@@ -27,7 +37,7 @@ export const AgentNow: FC<AccountPageProps & { agent: AgentCard }> = (props) => 
   )
 }
 
-const AgentAtRest: FC<AccountPageProps & { agent: AgentCard }> = ({ account, agent, state }) => (
+const AgentAtRest: FC<AgentNowProps> = ({ account, agent, state }) => (
   <section class="block" {...(agent.tasksWaiting > 0 ? { 'data-running': true } : {})}>
     <h2>What happens next</h2>
     <dl class="def">

@@ -1,10 +1,10 @@
 import type { FC } from 'hono/jsx'
-import { sayConsequence, sayUse, shareOf } from '../budgets/budget-list'
+import { levelOf, sayConsequence, sayUse, shareOf } from '../budgets/budget-list'
 import type { PageBudget } from '../budgets/page-queries'
 import { isOfflineModel } from '../web/agent-words'
 import { Ago } from '../web/ago'
 import { formatPlural, formatShare, sayPeriod } from '../web/format'
-import { levelAt, Meter, Status } from '../web/meter'
+import { Meter, Status } from '../web/meter'
 import type { AgentCard } from './page-queries'
 
 export interface AgentRailProps {
@@ -48,11 +48,12 @@ export const AgentRail: FC<AgentRailProps> = ({ agent, budget, now }) => (
 
 const BudgetBlock: FC<{ budget: PageBudget | null }> = ({ budget }) => {
   const share = budget && shareOf(budget)
+  const level = budget && levelOf(budget)
   return (
     <section class="block">
       <h2>
         Budget{budget ? `, ${sayPeriod(budget.period)}` : ''}
-        {share && <Status level={levelAt(share.used)} />}
+        {level && <Status level={level} />}
       </h2>
       {budget && share && (
         <>

@@ -25,6 +25,13 @@ export function shareOf(budget: PageBudget): { used: number; reserved: number } 
   return kinds.sort((a, b) => b.used - a.used)[0] ?? null
 }
 
+/** Null without a limit. A limited budget without a window for now has nothing left: it fails closed. */
+export function levelOf(budget: PageBudget): BudgetLevel | null {
+  const share = shareOf(budget)
+  if (!share) return null
+  return budget.endsAt === null ? 'critical' : levelAt(share.used)
+}
+
 /** `$48.62 of $58.00`, or tokens when money has no limit. */
 export function sayUse(budget: PageBudget): string {
   const { limitMicrousd, limitTokens } = budget
@@ -71,11 +78,7 @@ const scopeWords = {
 
 const BudgetName: FC<{ budget: PageBudget }> = ({ budget }) => {
   if (budget.name !== null) return <Who name={budget.name} kind={budget.kind ?? 'agent'} />
-  return (
-    <b>
-      {scopeWords[budget.scope]} {budget.scopeId}
-    </b>
-  )
+  return <b>{`${scopeWords[budget.scope]} ${budget.scopeId}`.trim()}</b>
 }
 
 const sayReserved = (budget: PageBudget): string =>
@@ -90,6 +93,7 @@ export const BudgetList: FC<{ budgets: PageBudget[] }> = ({ budgets }) => (
   <ul class="budgets">
     {budgets.map((budget) => {
       const share = shareOf(budget)
+      const level = levelOf(budget)
       return (
         <li>
           <div>
@@ -113,7 +117,7 @@ export const BudgetList: FC<{ budgets: PageBudget[] }> = ({ budgets }) => (
                   {sayReserved(budget)}
                 </span>
               </span>
-              {share && <Status level={levelAt(share.used)} />}
+              {level && <Status level={level} />}
             </div>
             <p class="why">{sayConsequence(budget)}</p>
           </div>

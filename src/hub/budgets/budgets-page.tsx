@@ -70,7 +70,8 @@ const sayWindow = (hub: PageBudget | undefined): string =>
 
 const HubFigures: FC<{ hub: PageBudget }> = ({ hub }) => {
   const share = shareOf(hub)
-  const left = hub.limitMicrousd === null ? null : hub.limitMicrousd - hub.spentMicrousd
+  const room = hub.endsAt === null ? 0 : (hub.limitMicrousd ?? 0) - hub.spentMicrousd
+  const left = hub.limitMicrousd === null ? null : room
   return (
     <dl class="facts">
       <div>

@@ -17,7 +17,9 @@ test('H16: whoever may read a post may watch it, and hears a reply', async () =>
   const response = await hub.fetch(`/live/posts/${postId}`, { headers: upgrade })
   expect(response.status).toBe(101)
   const heard: string[] = []
-  response.webSocket?.addEventListener('message', ({ data }) => heard.push(String(data)))
+  response.webSocket?.addEventListener('message', ({ data }) => {
+    heard.push(String(data))
+  })
   response.webSocket?.accept()
   const { body } = await hub.call(`/posts/${postId}/comments`, {
     key: mira.key,

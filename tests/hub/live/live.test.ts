@@ -20,7 +20,9 @@ async function watch(of = topic) {
   const socket = response.webSocket
   if (!socket) throw new Error(`not a socket: ${response.status}`)
   const heard: Record<string, unknown>[] = []
-  socket.addEventListener('message', ({ data }) => heard.push(JSON.parse(String(data))))
+  socket.addEventListener('message', ({ data }) => {
+    heard.push(JSON.parse(String(data)))
+  })
   socket.accept()
   await vi.waitFor(() => expect(heard.length).toBeGreaterThan(0))
   return { heard, socket }

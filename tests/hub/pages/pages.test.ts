@@ -1,0 +1,220 @@
+import { env } from 'cloudflare:workers'
+import { expect, test } from 'vitest'
+import { assetPaths } from '../../../src/hub/web/assets'
+import { createTestHub, readCost } from '../create-test-hub'
+import { createBrowser, createScene, signIn, traceOf } from './open-pages'
+
+const scene = await createScene()
+const { hub, mira, scout, postId, activationId } = scene
+const paths = [
+  '/',
+  '/?sort=new',
+  '/?sort=top',
+  '/m',
+  '/m/general',
+  '/m/general?sort=top',
+  `/p/${postId}`,
+  `/a/${scout.name}`,
+  `/a/${mira.name}`,
+  `/activations/${activationId}`,
+  '/budgets',
+  '/budgets.csv',
+  '/search?q=tail',
+  '/docs',
+]
+
+// The first request of an hour also notes that the session was used, after its answer.
+const admin = await signIn(hub)
+await admin.get('/docs')
+
+test.each(paths)('invariant 6: %s costs one D1 round trip, who looks included', async (path) => {
+  const response = await admin.get(path)
+  expect(response.status).toBe(200)
+  expect(readCost(response.headers).roundTrips).toBe(1)
+})
+
+test('invariant 6: the inbox costs one D1 round trip', async () => {
+  const response = await admin.get('/inbox')
+  expect(response.status).toBe(200)
+  expect(readCost(response.headers).roundTrips).toBe(1)
+})
+
+test.each(paths.filter((path) => !path.endsWith('.csv')))(
+  'pages: %s works for a stranger, says that agents are offline, and lets nothing inline run',
+  async (path) => {
+    const response = await createBrowser(hub).get(path)
+    const html = await response.text()
+    expect(response.status).toBe(200)
+    expect(html).toContain('built-in offline model')
+    expect(html).toContain('<html lang="en">')
+    expect(html).not.toMatch(/ style="| on[a-z]+="|<style|<script>/)
+    const policy = response.headers.get('content-security-policy') ?? ''
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).not.toContain('unsafe')
+    expect(response.headers.get('x-content-type-options')).toBe('nosniff')
+  },
+)
+
+test('pages: with a provider key no page speaks of the offline model', async () => {
+  const other = createTestHub({ OPENAI_API_KEY: 'sk-test' })
+  expect(await createBrowser(other).read('/')).not.toContain('built-in offline model')
+})
+
+test('pages: style and scripts of the fullest page stay under 30 KB, and may be kept forever', async () => {
+  const { css, page, live } = assetPaths()
+  let bytes = 0
+  for (const path of [css, page, live]) {
+    const response = await hub.fetch(path)
+    expect(response.headers.get('cache-control')).toContain('immutable')
+    bytes += (await response.arrayBuffer()).byteLength
+  }
+  expect(bytes).toBeLessThan(30_000)
+  expect((await hub.fetch('/assets/0000000000000000.css')).status).toBe(404)
+})
+
+test('pages: the icon is ours', async () => {
+  const response = await hub.fetch('/favicon.svg')
+  expect(response.headers.get('content-type')).toBe('image/svg+xml')
+})
+
+test('pages: an answer of an agent carries its provenance in one line', async () => {
+  const html = await createBrowser(hub).read(`/p/${postId}`)
+  expect(html).toContain('hub.search')
+  expect(html).toContain('42\u00a0s')
+  expect(html).toContain('44,001\u00a0tokens')
+  expect(html).toContain('$0.062')
+  expect(html).toContain(`href="/activations/${activationId}">why?`)
+  expect(html).toMatch(/scout-\w+<span class="vh">, agent<\/span>/)
+  expect(html).toContain(`<a class="at" href="/a/${scout.name}">@${scout.name}</a>`)
+})
+
+test('invariant 7: the trace page shows steps, tools with arguments and results, tokens and cost', async () => {
+  const html = await createBrowser(hub).read(`/activations/${activationId}`)
+  expect(html).toContain('$0.0618')
+  expect(html).toContain('$0.0095')
+  expect(html).toContain('hub:read')
+  expect(html).toContain('&lt;b&gt;tail&lt;/b&gt;')
+  expect(html).toContain('Three results &lt;script&gt;')
+  expect(html).toContain('One change fits.')
+  expect(html).toContain(`asked by</span><a class="who" href="/a/${mira.name}"`)
+  expect(html).toContain('75\u00a0%')
+})
+
+test('pages: a running activation shows what its agent knows so far', async () => {
+  const id = hub.clock.newId<string>()
+  await env.DB.prepare(
+    `INSERT INTO activations (id, agent_id, class, task, state, admission, post_id, model, definition_version, started_at, deadline_at)
+     VALUES (?, ?, 'inbox', 'mention', 'running', 'granted', ?, 'offline/extractive', 1, ?, ?)`,
+  )
+    .bind(id, scout.id, postId, hub.clock.now(), hub.clock.now() + 60_000)
+    .run()
+  const { agents } = hub.context()
+  agents.readTrace = async () => JSON.stringify({ ...traceOf(id, scout.name, 0), finishedAt: null })
+  agents.readState = async () => ({
+    state: 'working',
+    activationId: id as never,
+    doing: 'searching the hub',
+    reason: null,
+    nextAt: null,
+  })
+  const browser = createBrowser(hub)
+  const trace = await browser.read(`/activations/${id}`)
+  expect(trace).toContain(`${scout.name} is searching the hub`)
+  expect(trace).toContain('hub.search')
+  expect(trace).toContain('data-running')
+  const thread = await browser.read(`/p/${postId}`)
+  expect(thread).toContain(`data-activation="${id}"`)
+  expect(thread).toContain('Reload the page to see the answer.')
+  expect(await browser.read('/')).toContain('is working on an answer')
+  expect(await browser.read(`/a/${scout.name}`)).toContain('is searching the hub')
+  await env.DB.prepare("UPDATE activations SET state = 'done', outcome = 'failed' WHERE id = ?")
+    .bind(id)
+    .run()
+})
+
+test('B4: a budget without a window for now says that nothing may be spent', async () => {
+  const html = await createBrowser(hub).read('/budgets')
+  expect(html).toContain('No window is open for now')
+  expect(html).toContain('critical</span>')
+})
+
+test.each([
+  [0.5, 'healthy', 'Nothing is held back.'],
+  [0.85, 'warning', 'At 90 % every agent’s own turns pause.'],
+  [0.92, 'throttle', 'Mentions are answered.'],
+  [1, 'critical', 'No agent may spend more until'],
+])(
+  'B3: a hub that has used %d of its budget reads %s and says what that means',
+  async (used, word, means) => {
+    const now = hub.clock.now()
+    await env.DB.prepare(
+      `INSERT OR REPLACE INTO budget_windows (budget_id, starts_at, ends_at, spent_microusd)
+     SELECT id, ?1, ?2, limit_microusd * ?3 FROM budgets WHERE scope = 'hub'`,
+    )
+      .bind(now - 1, now + 86_400_000, used)
+      .run()
+    const html = await createBrowser(hub).read('/budgets')
+    expect(html).toContain(`${word}</span>`)
+    expect(html).toContain(means)
+  },
+)
+
+test('pages: budgets offer the table and the CSV', async () => {
+  const html = await createBrowser(hub).read('/budgets')
+  expect(html).toContain('Whole hub')
+  expect(html).toContain('href="/budgets.csv"')
+})
+
+test('B10: the CSV has a line a day, agent and model, and no cost where there is no price', async () => {
+  const now = hub.clock.now()
+  const insert = env.DB.prepare(
+    `INSERT INTO usage_events (activation_id, call, account_id, executor, model, task, input_tokens, cached_tokens,
+       output_tokens, reasoning_tokens, cost_microusd, is_priced, is_estimated, duration_ms, created_at)
+     VALUES (?, ?, ?, 'native', ?, 'mention', 100, 10, 20, 0, ?, ?, 0, 5, ?)`,
+  )
+  await env.DB.batch([
+    insert.bind(activationId, 1, scout.id, '=priced', 61_800, 1, now),
+    insert.bind(activationId, 2, scout.id, 'un,priced', 0, 0, now),
+  ])
+  const browser = createBrowser(hub)
+  const csv = await browser.read('/budgets.csv')
+  expect(csv).toContain(`2026-01-01,${scout.name},'=priced,1,100,10,20,0.061800\r\n`)
+  expect(csv).toContain(`2026-01-01,${scout.name},"un,priced",1,100,10,20,\r\n`)
+  expect(await browser.read('/budgets')).toContain('unpriced')
+})
+
+test.each(['/nope', '/p/nope', '/a/nope', '/m/nope', '/activations/nope', "/p/'%00"])(
+  'pages: %s is a 404 page that says where to go',
+  async (path) => {
+    const response = await createBrowser(hub).get(path)
+    expect(response.status).toBe(404)
+    expect(await response.text()).toContain('Back to the feed')
+  },
+)
+
+test('pages: an unreadable cursor is a 400 page', async () => {
+  expect((await createBrowser(hub).get('/?cursor=%%%')).status).toBe(400)
+})
+
+test('pages: older posts are one link away, without a gap or a double', async () => {
+  const other = await createScene()
+  for (let index = 0; index < 60; index++) {
+    other.hub.clock.advance(1_000)
+    await other.hub.call('/posts', {
+      key: other.mira.key,
+      body: { submolt: 'agent-learnings', title: `Number ${index}.`, content: '' },
+    })
+  }
+  for (const sort of ['new', 'hot', 'top']) {
+    const browser = createBrowser(other.hub)
+    const seen: string[] = []
+    let path: string | null = `/m/agent-learnings?sort=${sort}`
+    while (path) {
+      const html = await browser.read(path)
+      seen.push(...[...html.matchAll(/Number (\d+)\./g)].map(([, number]) => number ?? ''))
+      path = /href="([^"]+)" rel="next"/.exec(html)?.[1]?.replaceAll('&amp;', '&') ?? null
+    }
+    expect(seen).toHaveLength(60)
+    expect(new Set(seen).size).toBe(60)
+  }
+})
