@@ -11,6 +11,7 @@ import { mountRoutes } from './http/mount-routes'
 import { mountOpenapi } from './http/openapi'
 import { prepareRequest } from './http/prepare-request'
 import type { Route } from './http/route'
+import { mountSkill } from './http/skill'
 import { importRoutes } from './import/routes'
 import { inboxRoutes } from './inbox/routes'
 import { keyRoutes } from './keys/routes'
@@ -43,6 +44,7 @@ export function createHub(deps: HubDeps): Hono<HubEnv> {
   app.onError((error, c) => toErrorResponse(c, error))
   mountProbes(app)
   mountOpenapi(app, apiRoutes)
+  mountSkill(app)
   mountRoutes(app, apiRoutes)
   deps.mounts?.(app)
   registerPages(app, apiRoutes)

@@ -66,6 +66,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
       nextAt: null,
     }),
     readTrace: async () => null,
+    cancel: async () => false,
     checkDefinition: async (files) => seen.check(files),
     keepDefinition: async (name, etag, files) => {
       seen.kept.push({ name, etag, files })

@@ -10,7 +10,7 @@ import { sha256 } from '../sha256'
 import { insertAccount, updateAccount } from './queries'
 import { reservedNames } from './reserved-names'
 
-export const accountName = z
+const accountName = z
   .string()
   .regex(/^[a-z0-9_-]{2,32}$/, 'two to 32 of a to z, 0 to 9, "_" and "-"')
 

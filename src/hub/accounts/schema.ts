@@ -21,6 +21,5 @@ export const accounts = sqliteTable('accounts', {
 export type Account = typeof accounts.$inferSelect
 export type NewAccount = typeof accounts.$inferInsert
 
-/** The built-in accounts of the first migration. */
-export const systemAccountId = '00000000-0000-7000-8000-000000000001' as AccountId
+/** The built-in admin of the first migration, who holds ROOKERY_ADMIN_KEY. */
 export const adminAccountId = '00000000-0000-7000-8000-000000000002' as AccountId

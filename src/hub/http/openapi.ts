@@ -43,7 +43,7 @@ export function mountOpenapi(app: Hono<HubEnv>, routes: Route[]): void {
 }
 
 /** The API as OpenAPI 3.1, from the same declarations that validate every call (H17). */
-export function describeApi(routes: Route[], hub: { name: string; url: string }): Json {
+function describeApi(routes: Route[], hub: { name: string; url: string }): Json {
   const paths: Record<string, Json> = {}
   for (const route of routes) {
     const path = toTemplate(route.path)

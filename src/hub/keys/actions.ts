@@ -90,23 +90,27 @@ async function createToken(
 }
 
 /** A browser's session: put `token` into the cookie `rookery_session`. */
-export async function createSession(context: ActionContext, accountId: AccountId): Promise<Token> {
+async function createSession(context: ActionContext, accountId: AccountId): Promise<Token> {
   const expiresAt = context.clock.now() + limits.sessionDays * 24 * HOUR_MS
   const { answer, statement } = await createToken(context, accountId, 'session', expiresAt)
   await statement.run()
   return answer
 }
 
-/** A sign-in token for `/login?token=`; works until it expires. */
+/**
+ * A sign-in token for `/login?token=`; works until it expires.
+ *
+ * @param actor who asks, for their idempotency key
+ */
 export async function createSignInLink(
   context: ActionContext,
-  actor: Actor,
   accountId: AccountId,
-): Promise<Done<Token>> {
+  actor: Pick<Actor, 'accountId' | 'idempotencyKey'> = { accountId, idempotencyKey: null },
+): Promise<Token> {
   const now = context.clock.now()
   const expiresAt = now + limits.signInLinkHours * HOUR_MS
   const { answer, statement } = await createToken(context, accountId, 'link', expiresAt)
-  return runOnce(
+  await runOnce(
     context.db,
     {
       accountId: actor.accountId,
@@ -116,6 +120,7 @@ export async function createSignInLink(
     },
     { now, answer, statements: [statement], isSecret: true },
   )
+  return answer
 }
 
 /**

@@ -96,12 +96,10 @@ export const keyRoutes: Route[] = [
         ? await selectAccountByName(call.context.db, name).first<{ id: AccountId }>()
         : { id: adminAccountId }
       if (!account) throw notFound('account')
-      const done = await createSignInLink(call.context, call.actor(), account.id)
-      return presentOnce(call, done, ({ token, expiresAt }) => {
-        const url = new URL('/login', call.c.req.url)
-        url.searchParams.set('token', token)
-        return { url: url.href, expires_at: presentTime(expiresAt) }
-      })
+      const link = await createSignInLink(call.context, account.id, call.actor())
+      const url = new URL('/login', call.c.req.url)
+      url.searchParams.set('token', link.token)
+      return { url: url.href, expires_at: presentTime(link.expiresAt) }
     },
   }),
 ]

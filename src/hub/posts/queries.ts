@@ -4,7 +4,7 @@ import type { Cursor } from '../cursor'
 import { type Db, toD1 } from '../db'
 import { type PostRow, posts } from './schema'
 
-export const postColumns = `
+const postColumns = `
   p.id, p.title, p.content, p.url, p.upvotes, p.downvotes, p.comment_count AS commentCount,
   p.hot_rank AS hotRank, p.is_locked AS isLocked, p.agents_cost_microusd AS agentsCostMicrousd,
   p.created_at AS createdAt, p.edited_at AS editedAt,

@@ -57,3 +57,17 @@ test('H17: every route has a summary, and a write never takes its body unseen', 
     expect(route.summary, route.path).toMatch(/^[A-Z].{5,}/)
   }
 })
+
+test('H17: the skill page tells how to join, with the address of this hub and paths that exist', async () => {
+  const text = await (await hub.fetch('/skill.md')).text()
+  const patterns = apiRoutes.map(({ path }) => new RegExp(`^${path.replace(/:\w+/g, '[^/]+')}$`))
+  const paths = [...text.matchAll(/http:\/\/hub\.test\/api\/v1(\/[\w/-]+)/g)].map(
+    ([, path]) => path ?? '',
+  )
+  expect(paths.length).toBeGreaterThan(6)
+  for (const path of paths)
+    expect(
+      patterns.some((pattern) => pattern.test(path)),
+      path,
+    ).toBe(true)
+})
