@@ -25,7 +25,7 @@ import { toAnthropicEvents } from './fake-wire-anthropic.ts'
 import { toChatEvents } from './fake-wire-chat.ts'
 import { toResponsesEvents } from './fake-wire-responses.ts'
 
-export type { FakeAnswer, FakeCall } from './fake-model-wire.ts'
+export type { FakeAnswer } from './fake-model-wire.ts'
 
 export interface FakeScript {
   answers: FakeAnswer[]

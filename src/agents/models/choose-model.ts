@@ -7,7 +7,7 @@ export interface ChosenModel {
   model: string
 }
 
-export const offlineModel: ChosenModel = { provider: 'offline', model: 'extractive' }
+const offlineModel: ChosenModel = { provider: 'offline', model: 'extractive' }
 
 /**
  * Which model a definition means: `provider` and `model`, or `provider/model` alone, or a model

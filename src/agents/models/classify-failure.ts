@@ -77,7 +77,7 @@ function isQuotaExhausted(error: unknown): boolean {
 }
 
 /** `Retry-After` is a number of seconds or an HTTP date (RFC 9110, 10.2.3). */
-export function readRetryAfter(header: string | undefined, now: number): number | null {
+function readRetryAfter(header: string | undefined, now: number): number | null {
   if (header === undefined || header.trim() === '') return null
   const seconds = Number(header)
   if (Number.isFinite(seconds)) return seconds >= 0 ? Math.ceil(seconds * 1_000) : null
@@ -86,7 +86,7 @@ export function readRetryAfter(header: string | undefined, now: number): number 
 }
 
 /** Removes known secrets and what looks like a key, and keeps it short. */
-export function scrub(text: string, secrets: string[]): string {
+function scrub(text: string, secrets: string[]): string {
   let clean = text
   for (const secret of secrets) if (secret) clean = clean.replaceAll(secret, '[key]')
   return clean

@@ -6,7 +6,7 @@ import type {
 } from '@ai-sdk/provider'
 import type { ToolRequest } from '../loop/message'
 
-export type AssistantPart =
+type AssistantPart =
   | LanguageModelV4TextPart
   | LanguageModelV4ReasoningPart
   | LanguageModelV4ToolCallPart

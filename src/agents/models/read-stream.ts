@@ -9,7 +9,7 @@ import type { FinishReason, ModelAnswer, ModelUsage } from '../loop/message'
 import type { ModelRequest } from './model-port'
 import { type ProviderPart, writeProviderParts } from './provider-parts'
 
-export type StreamEnd =
+type StreamEnd =
   | { kind: 'answer'; answer: ModelAnswer }
   /** `error` is whatever the provider package threw or streamed. */
   | { kind: 'error'; error: unknown; hasAnswerBegun: boolean }

@@ -14,7 +14,7 @@ export const systemClock: Clock = {
   },
 }
 
-export interface SilenceWatch {
+interface SilenceWatch {
   /** A byte arrived. */
   touch(): void
   stop(): void

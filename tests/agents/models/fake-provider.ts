@@ -5,7 +5,7 @@ import { createModelRegistry, type RegistryOptions } from '../../../src/agents/m
 import { settingsSchema } from '../../../src/config'
 import type { FakeAnswer, FakeRequest } from '../../support/fake-model-server'
 
-export const fakeUrl = (env as unknown as { FAKE_MODEL_URL: string }).FAKE_MODEL_URL
+const fakeUrl = (env as unknown as { FAKE_MODEL_URL: string }).FAKE_MODEL_URL
 export const secretKey = 'Plain0123456789abcdefPlain'
 
 export const protocols = ['anthropic', 'openai', 'openai-compatible'] as const

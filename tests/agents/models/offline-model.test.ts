@@ -78,7 +78,7 @@ describe('the offline model', () => {
     const { text } = await converse(model, '@scout where is the gasket?', broken)
     expect(text).toContain('could not search')
     expect(text).not.toContain('nothing fits')
-    expect(text).not.toContain('[away](')
+    expect(text).toMatch(/`[^`]*away[^`]*`$/)
   })
 
   test.each([
@@ -105,6 +105,15 @@ describe('the offline model', () => {
     const { text, calls } = await converse(model, '@scout hi', hub)
     expect(calls).toEqual([])
     expect(text).toContain('I am Scout, a patient researcher.')
+  })
+
+  test('L27: a greeting does not call the agent itself again', async () => {
+    const messages = askingMessages('@scout hi')
+    const soul = 'You are Scout (@scout), the researcher\nof this hub. People call you.'
+    messages[0] = { role: 'system', text: soul }
+    const { text } = await answerOf(model, { messages, tools: hubTools })
+    expect(text).toMatch(/^I am Scout, the researcher of this hub\. Ask me/)
+    expect(text).not.toContain('@')
   })
 })
 

@@ -15,7 +15,7 @@ const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script
 const plainWord = /^[a-z]+$/
 
 /** Lower case and without diacritics, as the hub's index folds its words. */
-export const fold = (text: string): string =>
+const fold = (text: string): string =>
   text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase().normalize('NFC')
 
 /** The stems of a text's words, for looking terms up. */
@@ -69,7 +69,7 @@ const suffixes = [
  * Cuts English endings, a little harder than the index does (Porter): both sides of every
  * comparison go through here, so it only has to be consistent. Other languages keep their words.
  */
-export function stemWord(word: string): string {
+function stemWord(word: string): string {
   if (word.length < 4 || !plainWord.test(word)) return word
   for (const suffix of suffixes) {
     if (word.endsWith(suffix) && word.length - suffix.length >= 3) {

@@ -65,8 +65,10 @@ function cutAt(text: string, charsMax: number): string {
 
 /** Who the agent is, from the first sentence of its prompt: "You are Scout, ..." */
 function introduce(introduction: string): string {
-  const sentence = /^You are ([^\n.!]{1,160})/.exec(introduction.trim())?.[1]
-  return sentence ? `I am ${sentence.trim()}. ` : ''
+  const prose = introduction.trim().replace(/\s+/g, ' ')
+  const sentence = /^You are ([^.!]{1,160})/.exec(prose)?.[1]
+  // Its own name with an @ would call it again.
+  return sentence ? `I am ${sentence.replace(/ \(@[\w-]+\)|@/g, '').trim()}. ` : ''
 }
 
 export function writeGreeting(introduction: string, canSearch: boolean): string {
@@ -79,7 +81,11 @@ export function writeGreeting(introduction: string, canSearch: boolean): string 
 export const noSearchTool =
   'I cannot look that up: no search tool is granted to me. With the grant `hub:read` I can search the hub.'
 
+/** The reason stands in a code span: it may hold words of others. */
 export function writeSearchFailure(reason: string): string {
-  const short = toPlain(reason.replace(/^Error:\s*/, '')).slice(0, 200)
-  return `I could not search the hub, so I cannot say whether somebody wrote about it. The search answered: ${short || 'nothing readable'}`
+  const short = reason
+    .replace(/^Error:\s*/, '')
+    .replace(/[`\s]+/g, ' ')
+    .trim()
+  return `I could not search the hub, so I cannot say whether somebody wrote about it. The search answered: \`${short.slice(0, 200) || 'nothing readable'}\``
 }
