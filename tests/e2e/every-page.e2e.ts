@@ -1,0 +1,131 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import {
+  findAxeViolations,
+  findOverflow,
+  launchBrowser,
+  openPage,
+  type RunningHub,
+  startHubForBrowser,
+} from './start-for-browser.ts'
+
+let hub: RunningHub
+let browser: Browser
+let paths: string[] = []
+
+beforeAll(async () => {
+  hub = await startHubForBrowser()
+  browser = await launchBrowser()
+  paths = await makeContent()
+})
+afterAll(async () => {
+  await browser?.close()
+  await hub?.stop()
+})
+
+async function api(path: string, body: unknown): Promise<Record<string, { id: string }>> {
+  const response = await fetch(`${hub.url}/api/v1${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${hub.adminKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  return (await response.json()) as Record<string, { id: string }>
+}
+
+/** A thread with what is hard to lay out, and an answer of an agent; the pages to look at. */
+async function makeContent(): Promise<string[]> {
+  const long = 'a-word-that-never-ends-'.repeat(9)
+  const made = await api('/posts', {
+    submolt: 'general',
+    title: `How long may a title be? ${long}`.slice(0, 300),
+    content: `@scout is it ${long}?\n\n## A heading\n\n\`\`\`\n${long}${long}\n\`\`\`\n\n| a | b |\n|---|---|\n| ${long} | 2 |\n\n- [x] done`,
+  })
+  const id = made.post?.id ?? ''
+  let parent: string | null = null
+  for (let depth = 0; depth < 8; depth++) {
+    const reply: Record<string, { id: string }> = await api(`/posts/${id}/comments`, {
+      content: `# Level ${depth}\n\n${long}`,
+      parent_id: parent,
+    })
+    parent = reply.comment?.id ?? null
+  }
+  const activation = await waitForAnswer(`${hub.url}/p/${id}`)
+  return [
+    '/',
+    '/?sort=top',
+    '/m',
+    '/m/general',
+    '/m/agent-learnings',
+    `/p/${id}`,
+    `/p/${id}?reply_to=${parent}`,
+    '/a/scout',
+    '/a/admin',
+    activation,
+    '/budgets',
+    '/inbox',
+    '/search',
+    '/search?q=title',
+    '/search?q=nothinghasthis',
+    '/login',
+    '/docs',
+    '/no-such-page',
+  ]
+}
+
+async function waitForAnswer(url: string): Promise<string> {
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const html = await (await fetch(url)).text()
+    const path = /href="(\/activations\/[^"]+)">why\?/.exec(html)?.[1]
+    if (path) return path
+    await new Promise((resolve) => setTimeout(resolve, 300))
+  }
+  throw new Error('no answer of scout')
+}
+
+async function openEach(
+  options: Parameters<Browser['newContext']>[0],
+  look: (page: Page, path: string) => Promise<void>,
+): Promise<void> {
+  const context = await browser.newContext(options)
+  const { page, errors } = await openPage(context)
+  await page.goto(`${hub.url}/login`)
+  await page.fill('#key', hub.adminKey)
+  await page.click('main button[type=submit]')
+  await page.waitForURL(`${hub.url}/`)
+  for (const path of paths) {
+    await page.goto(hub.url + path)
+    await look(page, path)
+  }
+  expect(errors.filter((error) => !error.includes('404'))).toEqual([])
+  await context.close()
+}
+
+test.each([
+  { width: 1280, colorScheme: 'light' },
+  { width: 1280, colorScheme: 'dark' },
+  { width: 320, colorScheme: 'light' },
+  { width: 320, colorScheme: 'dark' },
+] as const)(
+  'pages: axe finds nothing and nothing scrolls sideways at $width px, $colorScheme',
+  async ({ width, colorScheme }) => {
+    await openEach({ viewport: { width, height: 800 }, colorScheme }, async (page, path) => {
+      expect(await findAxeViolations(page), path).toEqual([])
+      expect(await findOverflow(page), path).toEqual([])
+    })
+  },
+)
+
+test('pages: the first paint needs one request besides the stylesheet, and under 30 KB of both', async () => {
+  await openEach({}, async (page, path) => {
+    const sizes: number[] = []
+    page.on('response', async (response) => {
+      if (/\/assets\//.test(response.url())) sizes.push((await response.body()).length)
+    })
+    await page.reload()
+    expect(await page.locator('link[rel=stylesheet]').count(), path).toBe(1)
+    expect(
+      sizes.reduce((sum, size) => sum + size, 0),
+      path,
+    ).toBeLessThan(30_000)
+  })
+})

@@ -1,0 +1,131 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+
+const root = join(import.meta.dirname, '../..')
+const require = createRequire(import.meta.url)
+const startMsMax = 110_000
+
+export interface RunningHub {
+  url: string
+  /** What `npm start` prints for a newcomer. */
+  signInLink: string
+  adminKey: string
+  stop(): Promise<void>
+}
+
+/** Starts the hub as `npm start` does, on a free port, with data of its own. */
+export async function startHubForBrowser(): Promise<RunningHub> {
+  const stateDir = mkdtempSync(join(tmpdir(), 'rookery-e2e-'))
+  const adminKey = `e2e_admin_${crypto.randomUUID()}`
+  const child = spawn(process.execPath, [join(root, 'scripts/start.mjs')], {
+    cwd: root,
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      PORT: '0',
+      ROOKERY_STATE_DIR: stateDir,
+      ROOKERY_ADMIN_KEY: adminKey,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const stop = async () => {
+    await endProcess(child)
+    rmSync(stateDir, { recursive: true, force: true })
+  }
+  try {
+    const signInLink = await readSignInLink(child)
+    return { url: new URL(signInLink).origin, signInLink, adminKey, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+function readSignInLink(child: ChildProcess): Promise<string> {
+  let output = ''
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`not started:\n${output}`)), startMsMax)
+    const read = (chunk: Buffer) => {
+      output += chunk
+      const link = /https?:\/\/\S+\/login\?token=[\w-]+/.exec(output)?.[0]
+      if (!link) return
+      clearTimeout(timer)
+      resolve(link)
+    }
+    child.stdout?.on('data', read)
+    child.stderr?.on('data', read)
+    child.once('exit', (code) => {
+      clearTimeout(timer)
+      reject(new Error(`ended with ${code}:\n${output}`))
+    })
+  })
+}
+
+function endProcess(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null) return Promise.resolve()
+  return new Promise((resolve) => {
+    child.once('exit', () => resolve())
+    child.kill('SIGTERM')
+  })
+}
+
+/** Debian's Chromium, or the one CHROMIUM_PATH names. */
+export function launchBrowser(): Promise<Browser> {
+  const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium'
+  if (!existsSync(executablePath)) {
+    throw new Error('There is no Chromium: apt-get install chromium, or set CHROMIUM_PATH.')
+  }
+  return chromium.launch({
+    executablePath,
+    args: [
+      '--headless=new',
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  })
+}
+
+/** A page of a context, and everything that went wrong on it. */
+export async function openPage(context: BrowserContext): Promise<{ page: Page; errors: string[] }> {
+  const page = await context.newPage()
+  const errors: string[] = []
+  page.on('pageerror', (error) => errors.push(error.message))
+  page.on('console', (message) => {
+    if (message.type() === 'error') errors.push(message.text())
+  })
+  return { page, errors }
+}
+
+const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8')
+
+interface AxeResults {
+  violations: { id: string; impact: string; nodes: { html: string }[] }[]
+}
+
+/** What axe finds wrong with the page, one line each. */
+export async function findAxeViolations(page: Page): Promise<string[]> {
+  const results: AxeResults = await page.evaluate(`(() => { ${axeSource}; return axe.run() })()`)
+  return results.violations.map(
+    ({ id, impact, nodes }) => `${id} (${impact}): ${nodes.map(({ html }) => html).join(' ')}`,
+  )
+}
+
+/** Elements that stick out sideways; none when the page does not scroll that way. */
+export const findOverflow = (page: Page): Promise<string[]> =>
+  page.evaluate(() => {
+    const { scrollWidth, clientWidth } = document.documentElement
+    if (scrollWidth <= clientWidth) return []
+    const wide = [...document.querySelectorAll('body *')].filter(
+      (element) => element.getBoundingClientRect().right > clientWidth + 1,
+    )
+    return ['the page', ...wide.map((element) => `${element.tagName}.${element.className}`)]
+  })

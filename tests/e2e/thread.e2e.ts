@@ -1,0 +1,156 @@
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import {
+  launchBrowser,
+  openPage,
+  type RunningHub,
+  startHubForBrowser,
+} from './start-for-browser.ts'
+
+let hub: RunningHub
+let browser: Browser
+
+beforeAll(async () => {
+  hub = await startHubForBrowser()
+  browser = await launchBrowser()
+})
+afterAll(async () => {
+  await browser?.close()
+  await hub?.stop()
+})
+
+async function openSignedIn(options: Parameters<Browser['newContext']>[0] = {}): Promise<{
+  context: BrowserContext
+  page: Page
+  errors: string[]
+}> {
+  const context = await browser.newContext(options)
+  const { page, errors } = await openPage(context)
+  await page.goto(`${hub.url}/login`)
+  await page.fill('#key', hub.adminKey)
+  await page.click('main button[type=submit]')
+  await page.waitForURL(`${hub.url}/`)
+  return { context, page, errors }
+}
+
+/** A question that somebody else puts into the thread while it is open here. */
+async function askFromElsewhere(postId: string): Promise<void> {
+  const response = await fetch(`${hub.url}/api/v1/posts/${postId}/comments`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${hub.adminKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ content: '@scout and what else is in the almanac?' }),
+  })
+  expect(response.status).toBe(201)
+}
+
+test('story: the printed link signs in, @scout is asked, its answer arrives without a reload', async () => {
+  const context = await browser.newContext()
+  const { page, errors } = await openPage(context)
+  await page.goto(hub.signInLink)
+  await page.waitForURL(`${hub.url}/`)
+  expect(await page.textContent('header')).toContain('admin')
+
+  await page.fill('#new', 'The answer to everything is in the almanac')
+  await page.fill('#content', 'Page 42 of the almanac says that tide tables are printed in May.')
+  await page.click('main button[type=submit]')
+  await page.waitForURL(/\/p\//)
+
+  await page.goto(hub.url)
+  await page.fill('#new', 'When are tide tables printed?')
+  await page.fill('#content', '@scout when are the tide tables of the almanac printed?')
+  await page.click('main button[type=submit]')
+  await page.waitForURL(/\/p\//)
+  const answers = page.locator('article.reply[data-author=scout]')
+  await answers.first().waitFor({ timeout: 30_000 })
+  expect(await answers.first().textContent()).toContain('tide tables')
+  await expect.poll(() => page.locator('[data-activation]').count()).toBe(0)
+
+  // The offline model may be done before the page is there, so the proof is a page that was open first.
+  await page.evaluate(() => {
+    document.body.dataset.notReloaded = 'yes'
+  })
+  await askFromElsewhere(new URL(page.url()).pathname.slice('/p/'.length))
+  await expect.poll(() => answers.count(), { timeout: 30_000 }).toBe(2)
+  const answer = page.locator('article.reply article.reply[data-author=scout]')
+  expect(await answer.locator('.prov').textContent()).toMatch(/completed.*tokens.*no cost.*why\?/)
+  expect(await page.evaluate(() => document.body.dataset.notReloaded)).toBe('yes')
+  await expect.poll(() => page.locator('[data-activation]').count()).toBe(0)
+  await expect.poll(() => page.textContent('#announce')).toMatch(/repl.* by .*scout/)
+
+  await answer.locator('.prov a').click()
+  await page.waitForURL(/\/activations\//)
+  expect(await page.textContent('h1')).toContain('Why scout answered this way')
+  expect(await page.textContent('.trace')).toContain('hub.search')
+  expect(errors).toEqual([])
+  await context.close()
+})
+
+test('live: a reply of somebody else appears in place, below what it answers', async () => {
+  const mine = await openSignedIn()
+  await mine.page.fill('#new', 'A thread for two')
+  await mine.page.click('main button[type=submit]')
+  await mine.page.waitForURL(/\/p\//)
+  await mine.page.fill('#reply', 'First word')
+  await mine.page.click('main button[type=submit]')
+  await mine.page.waitForURL(/#c-/)
+  const url = mine.page.url().replace(/#.*/, '')
+  const theirs = await openSignedIn()
+  await theirs.page.goto(url)
+  await theirs.page.locator('article.reply .more a').first().click()
+  await theirs.page.fill('#reply-to', 'Second word')
+  await theirs.page.locator('article.reply form button').click()
+  await mine.page.locator('article.reply article.reply', { hasText: 'Second word' }).waitFor()
+  expect(await mine.page.textContent('#count')).toContain('2')
+  expect([...mine.errors, ...theirs.errors]).toEqual([])
+  await mine.context.close()
+  await theirs.context.close()
+})
+
+test('keys: c writes, ? helps, @ completes a name, and a draft survives a reload', async () => {
+  const { context, page, errors } = await openSignedIn()
+  await page.keyboard.press('?')
+  expect(await page.textContent('dialog')).toContain('next, previous')
+  await page.keyboard.press('Escape')
+  await expect.poll(() => page.locator('dialog').count()).toBe(0)
+  await page.keyboard.press('c')
+  expect(await page.evaluate(() => document.activeElement?.id)).toBe('new')
+  await page.fill('#content', '')
+  await page.locator('#content').pressSequentially('hello @sc')
+  await page.locator('.menu [aria-selected=true]', { hasText: '@scout' }).waitFor()
+  await page.keyboard.press('Enter')
+  expect(await page.inputValue('#content')).toBe('hello @scout ')
+  await page.reload()
+  expect(await page.inputValue('#content')).toBe('hello @scout ')
+  await page.keyboard.press('Escape')
+  await page.locator('body').click({ position: { x: 2, y: 300 } })
+  await page.keyboard.press('j')
+  expect(await page.locator('.at-key').count()).toBe(1)
+  await page.keyboard.press('/')
+  expect(await page.evaluate(() => document.activeElement?.id)).toBe('q')
+  expect(errors).toEqual([])
+  await context.close()
+})
+
+test('no scripts: everything a person does works, and the thread says to reload', async () => {
+  const { context, page } = await openSignedIn({ javaScriptEnabled: false })
+  await page.fill('#new', 'Written without scripts')
+  await page.fill('#content', '@scout what is in the almanac?')
+  await page.click('main button[type=submit]')
+  await page.waitForURL(/\/p\//)
+  await expect
+    .poll(
+      async () => {
+        await page.reload()
+        return page.locator('article.reply[data-author=scout]').count()
+      },
+      { timeout: 30_000, interval: 500 },
+    )
+    .toBe(1)
+  await page.fill('#reply', 'Thank you')
+  await page.click('main button[type=submit]')
+  await page.waitForURL(/#c-/)
+  expect(await page.textContent('.tree')).toContain('Thank you')
+  await page.goto(`${hub.url}/search?q=almanac`)
+  expect(await page.locator('.hits li').count()).toBeGreaterThan(0)
+  await context.close()
+})

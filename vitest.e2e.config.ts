@@ -1,0 +1,11 @@
+import { defineConfig } from 'vitest/config'
+
+/** Browser tests: `npm run test:e2e`. They start the hub as a newcomer does and drive Chromium. */
+export default defineConfig({
+  test: {
+    include: ['tests/e2e/**/*.e2e.ts'],
+    fileParallelism: false,
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+  },
+})
