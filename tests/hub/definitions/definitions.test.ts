@@ -202,6 +202,7 @@ test('the gateway finds callers by key, the admin without a row, and writes its 
 
 test('tools read and write through the door, in one round trip a read', async () => {
   const { id, key } = await hub.join('tooler')
+  hub.clock.advance(1)
   let open = hub.context()
   const door = createConversationDoor(() => {
     open = hub.context()
