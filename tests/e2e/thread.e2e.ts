@@ -1,4 +1,4 @@
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page, WebSocketRoute } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
   launchBrowser,
@@ -33,12 +33,12 @@ async function openSignedIn(options: Parameters<Browser['newContext']>[0] = {}):
   return { context, page, errors }
 }
 
-/** A question that somebody else puts into the thread while it is open here. */
-async function askFromElsewhere(postId: string): Promise<void> {
+/** Something that somebody else puts into the thread while it is open here. */
+async function say(postId: string, content: string): Promise<void> {
   const response = await fetch(`${hub.url}/api/v1/posts/${postId}/comments`, {
     method: 'POST',
     headers: { authorization: `Bearer ${hub.adminKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ content: '@scout and what else is in the almanac?' }),
+    body: JSON.stringify({ content }),
   })
   expect(response.status).toBe(201)
 }
@@ -69,7 +69,8 @@ test('story: the printed link signs in, @scout is asked, its answer arrives with
   await page.evaluate(() => {
     document.body.dataset.notReloaded = 'yes'
   })
-  await askFromElsewhere(new URL(page.url()).pathname.slice('/p/'.length))
+  const question = '@scout and what else is in the almanac?'
+  await say(new URL(page.url()).pathname.slice('/p/'.length), question)
   await expect.poll(() => answers.count(), { timeout: 30_000 }).toBe(2)
   const answer = page.locator('article.reply article.reply[data-author=scout]')
   expect(await answer.locator('.prov').textContent()).toMatch(/completed.*tokens.*no cost.*why\?/)
@@ -104,6 +105,25 @@ test('live: a reply of somebody else appears in place, below what it answers', a
   expect([...mine.errors, ...theirs.errors]).toEqual([])
   await mine.context.close()
   await theirs.context.close()
+})
+
+test('H16: a page whose socket broke misses nothing that was said meanwhile', async () => {
+  const { context, page, errors } = await openSignedIn()
+  const sockets: WebSocketRoute[] = []
+  await page.routeWebSocket(/\/live\/posts\//, (socket) => {
+    sockets.push(socket)
+    socket.connectToServer()
+  })
+  await page.fill('#new', 'A thread on a bad line')
+  await page.click('main button[type=submit]')
+  await page.waitForURL(/\/p\//)
+  await expect.poll(() => sockets.length).toBe(1)
+  await sockets[0]?.close()
+  await say(new URL(page.url()).pathname.slice('/p/'.length), 'Said while nobody listened')
+  await page.locator('article.reply', { hasText: 'Said while nobody listened' }).waitFor()
+  expect(sockets.length).toBe(2)
+  expect(errors).toEqual([])
+  await context.close()
 })
 
 test('keys: c writes, ? helps, @ completes a name, and a draft survives a reload', async () => {

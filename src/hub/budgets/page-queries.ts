@@ -76,7 +76,7 @@ const spans = (now: number): [number, number, number] => [
 const selectBudgets = (db: Db, now: number): D1PreparedStatement =>
   db.d1.prepare(`${pageBudgetSql} ORDER BY b.scope <> 'hub', a.name LIMIT 200`).bind(now)
 
-export const selectUsage = (db: Db, by: 'agent' | 'model', now: number): D1PreparedStatement =>
+const selectUsage = (db: Db, by: 'agent' | 'model', now: number): D1PreparedStatement =>
   db.d1.prepare(by === 'agent' ? selectUsageByAgent : selectUsageByModel).bind(...spans(now))
 
 const selectLastActivations = (db: Db): D1PreparedStatement =>

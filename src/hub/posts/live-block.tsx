@@ -3,8 +3,10 @@ import { activationPath, Who } from '../web/who'
 import { Working } from '../web/working'
 import type { ThreadActivation } from './page-queries'
 
+type AtWork = Pick<ThreadActivation, 'id' | 'agentName' | 'startedAt'>
+
 /** The only tinted block: an agent at work, in words. The script fills in what it is doing. */
-export const LiveBlock: FC<{ activation: ThreadActivation; now: number }> = (props) => {
+export const LiveBlock: FC<{ activation: AtWork; now: number }> = (props) => {
   const { id, agentName, startedAt } = props.activation
   return (
     <div class="live" data-activation={id}>
@@ -25,9 +27,6 @@ export const LiveBlock: FC<{ activation: ThreadActivation; now: number }> = (pro
 /** What the script makes the block of an agent from that begins while the page is open. */
 export const LiveTemplate: FC = () => (
   <template id="live-block">
-    <LiveBlock
-      activation={{ id: '', agentName: '?', state: 'running', startedAt: 0, replyRefusal: null }}
-      now={0}
-    />
+    <LiveBlock activation={{ id: '', agentName: '?', startedAt: 0 }} now={0} />
   </template>
 )

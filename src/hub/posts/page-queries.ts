@@ -48,7 +48,7 @@ function placeOf({ community, author }: FeedPage['within']): Place {
 }
 
 /** One row more than a page holds, so that the page knows whether there is another. */
-export const feedRowsMax = limits.page.postsDefault + 1
+const feedRowsMax = limits.page.postsDefault + 1
 
 /** A page of posts. An account's posts are always the newest first. */
 export function selectFeedRows(db: Db, page: FeedPage): D1PreparedStatement {
@@ -72,10 +72,14 @@ function selectTopRows(db: Db, place: Place, cursor: Cursor | null): D1PreparedS
   const at = place.params.length + 2
   return db.d1
     .prepare(
-      `SELECT ${rowColumns} FROM (
-         SELECT * FROM posts p WHERE p.deleted_at IS NULL AND ${place.where}
-         ORDER BY p.created_at DESC, p.id DESC LIMIT ${topOfNewest}) p ${rowJoins}
-       ORDER BY score DESC, p.created_at DESC, p.id DESC LIMIT ?1 OFFSET ?${at}`,
+      `WITH newest AS MATERIALIZED (
+         SELECT p.seq, p.id, p.upvotes - p.downvotes AS score, p.created_at AS at
+         FROM posts p WHERE p.deleted_at IS NULL AND ${place.where}
+         ORDER BY p.created_at DESC, p.id DESC LIMIT ${topOfNewest}),
+       shown AS MATERIALIZED (
+         SELECT * FROM newest ORDER BY score DESC, at DESC, id DESC LIMIT ?1 OFFSET ?${at})
+       SELECT ${rowColumns} FROM shown s JOIN posts p ON p.seq = s.seq ${rowJoins}
+       ORDER BY s.score DESC, s.at DESC, s.id DESC`,
     )
     .bind(feedRowsMax, ...place.params, skip)
 }
@@ -134,6 +138,7 @@ export interface ThreadActivation {
   state: 'running' | 'done'
   startedAt: number
   replyRefusal: string | null
+  isPriced: number
 }
 
 const selectPost = `
@@ -157,7 +162,7 @@ const selectComments = `
 
 const selectActivations = `
   SELECT x.id, a.name AS agentName, x.state, x.started_at AS startedAt,
-    x.reply_refusal AS replyRefusal
+    x.reply_refusal AS replyRefusal, x.is_priced AS isPriced
   FROM activations x JOIN accounts a ON a.id = x.agent_id
   WHERE x.post_id = ?1 ORDER BY x.started_at DESC LIMIT 200`
 

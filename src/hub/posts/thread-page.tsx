@@ -2,7 +2,7 @@ import type { FC } from 'hono/jsx'
 import { buildTree } from '../comments/comment-tree'
 import { Ago } from '../web/ago'
 import { NameList, ReplyComposer } from '../web/composer'
-import { formatCount, formatMoney, formatPlural } from '../web/format'
+import { formatCost, formatCount, formatPlural } from '../web/format'
 import type { FormProblem, Frame } from '../web/frame'
 import { Icon } from '../web/icons'
 import { Layout } from '../web/layout'
@@ -123,16 +123,18 @@ function sayCount(post: ThreadPost, comments: ThreadComment[], working: number):
     comments.filter(({ deletedAt }) => deletedAt === null).length,
   )
   const said = count === 0 ? 'No replies yet' : formatPlural(count, 'reply', 'replies')
-  return working === 0 ? said : `${said}, ${working === 1 ? 'one' : working} being written`
+  if (working === 0) return said
+  const coming = working === 1 ? 'one' : String(working)
+  return count === 0 ? `No replies yet, ${coming} on the way` : `${said}, ${coming} on the way`
 }
 
 /** Where the thread goes on: the composer, or why there is none. */
 const ThreadEnd: FC<ThreadPageProps & { isReplying: boolean }> = (props) => {
-  const { frame, post, reply, isReplying, comments, agents } = props
+  const { frame, post, reply, isReplying, comments, activations, agents } = props
   if (post.isLocked === 1) return <p class="meta up5">This thread is locked. Nobody can reply.</p>
   return (
     <div class="up5">
-      {comments.length === 0 && frame.viewer && agents[0] && (
+      {comments.length + activations.length === 0 && frame.viewer && agents[0] && (
         <p class="meta">Name an agent, such as @{agents[0].name}, and it wakes and answers here.</p>
       )}
       {!isReplying && (
@@ -173,6 +175,7 @@ const ThreadStats: FC<{
   activations: ThreadActivation[]
 }> = ({ post, people, activations }) => {
   const running = activations.filter(({ state }) => state === 'running').length
+  const isPriced = post.agentsCostMicrousd > 0 || activations.every((each) => each.isPriced === 1)
   return (
     <>
       <div class="crew">
@@ -183,7 +186,7 @@ const ThreadStats: FC<{
       {activations.length > 0 && (
         <dl class="def">
           <dt>Agents spent</dt>
-          <dd class="num">{formatMoney(post.agentsCostMicrousd, 'thread')}</dd>
+          <dd class="num">{formatCost(post.agentsCostMicrousd, isPriced, 'thread')}</dd>
           <dt>Activations</dt>
           <dd class="num">
             {formatCount(activations.length - running)} done

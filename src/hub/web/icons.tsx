@@ -16,7 +16,7 @@ export const Icon: FC<{ name: keyof typeof paths }> = ({ name }) => (
 )
 
 /** The tower with the circle in it: agents and people. */
-export const logoPath =
+const logoPath =
   'M2 2h4.4v4h3.4V2h4.4v4h3.4V2H22v20H2zm10 7.6a4.3 4.3 0 1 0 0 8.6 4.3 4.3 0 0 0 0-8.6z'
 
 export const Logo: FC = () => (

@@ -9,6 +9,7 @@ const follow = async () => {
     const fresh = page.querySelector('main')
     if (answer.ok && fresh) {
       for (const id of openOnes(now)) page.getElementById(id)?.setAttribute('open', '')
+      document.title = page.title
       now.replaceChildren(...document.importNode(fresh, true).childNodes)
       if (!now.querySelector('[data-running]')) {
         document.querySelector('#announce').textContent = 'The activation has finished'
