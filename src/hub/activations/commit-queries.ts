@@ -2,6 +2,7 @@ import { limits } from '../../config'
 import { settle } from '../budgets/queries'
 import type { CommitRequest } from '../contract'
 import type { Db } from '../db'
+import { isHubPausedSql } from './load-queries'
 
 /** Waiting agents that a commit wakes: its own slot is free, and some slack. */
 const waitingMax = 3
@@ -18,35 +19,54 @@ const replySql = `
   WHERE p.id = ?7 AND p.deleted_at IS NULL AND p.is_locked = 0 AND ${isRunning}
   ON CONFLICT DO NOTHING`
 
+/** The first ten of the names that are accounts (H4). */
 const mentionsSql = `
   INSERT OR IGNORE INTO mentions (post_id, comment_id, account_id, created_at)
   SELECT c.post_id, c.id, u.id, c.created_at
-  FROM comments c, json_each(?2) n JOIN accounts u ON u.name = n.value
-  WHERE c.activation_id = ?1 AND u.id <> c.author_id AND ${isRunning}`
+  FROM comments c CROSS JOIN json_each(?2) n CROSS JOIN accounts u ON u.name = n.value
+  WHERE c.activation_id = ?1 AND u.kind <> 'system' AND u.id <> c.author_id AND ${isRunning}
+  ORDER BY n.key LIMIT ${limits.mentionsPerItemMax}`
+
+/** A UUIDv7 with the time of `?2`, an id made for this commit. */
+const newIdSql = `substr(?2, 1, 15) || substr(lower(hex(randomblob(2))), 1, 3) || '-a' ||
+  substr(lower(hex(randomblob(2))), 1, 3) || '-' || lower(hex(randomblob(6)))`
 
 /**
  * Tells everybody who asked, and every other person named, that the answer is there. An answer
  * never wakes an agent: that takes an explicit word of its own (H11).
  */
 const notifySql = `
+  WITH told (id, has_asked) AS (
+    SELECT id, max(has_asked) FROM (
+      SELECT from_account_id AS id, 1 AS has_asked FROM inbox_items WHERE claimed_by = ?1
+      UNION ALL
+      SELECT m.account_id, 0 FROM comments c
+        CROSS JOIN mentions m ON m.post_id = c.post_id AND m.comment_id = c.id
+        WHERE c.activation_id = ?1
+    ) GROUP BY id)
   INSERT INTO inbox_items (id, account_id, type, post_id, comment_id, from_account_id, content, created_at)
-  SELECT ?2 || ':' || u.id, u.id, CASE WHEN asked.id IS NULL THEN 'mention' ELSE 'reply' END,
+  SELECT ${newIdSql}, u.id, iif(t.has_asked, 'reply', 'mention'),
     c.post_id, c.id, c.author_id, substr(c.content, 1, 280), c.created_at
-  FROM comments c JOIN accounts u
-  LEFT JOIN (SELECT DISTINCT from_account_id AS id FROM inbox_items WHERE claimed_by = ?1) asked ON asked.id = u.id
-  WHERE c.activation_id = ?1 AND u.id <> c.author_id AND ${isRunning}
-    AND (asked.id IS NOT NULL OR (u.kind = 'human' AND u.name IN (SELECT value FROM json_each(?3))))
-  ON CONFLICT DO NOTHING`
+  FROM told t CROSS JOIN accounts u ON u.id = t.id CROSS JOIN comments c ON c.activation_id = ?1
+  WHERE u.id <> c.author_id AND ${isRunning}
+    AND (t.has_asked OR (u.kind = 'human' AND u.is_imported = 0))`
 
 /** When there is an answer that the thread does not take, who asked is told so. */
 const tellRefusalSql = `
   INSERT INTO inbox_items (id, account_id, type, post_id, from_account_id, content, created_at)
-  SELECT DISTINCT ?2 || ':' || i.from_account_id, i.from_account_id, 'system', i.post_id, ?3,
+  SELECT ${newIdSql}, i.from_account_id, 'system', i.post_id, ?3,
     'The answer could not be posted: the thread is locked or deleted.', ?4
-  FROM inbox_items i
-  WHERE i.claimed_by = ?1 AND i.from_account_id IS NOT NULL AND ${isRunning}
-    AND NOT EXISTS (SELECT 1 FROM comments WHERE activation_id = ?1)
-  ON CONFLICT DO NOTHING`
+  FROM (SELECT DISTINCT from_account_id, post_id FROM inbox_items
+    WHERE claimed_by = ?1 AND from_account_id IS NOT NULL) i
+  WHERE ${isRunning} AND NOT EXISTS (SELECT 1 FROM comments WHERE activation_id = ?1)`
+
+/** Why an answer was not posted, or not as it was; null when it was or when there is none. */
+const refusalSql = (hasReply: string, withheld: string) => `CASE
+  WHEN ${hasReply} = 0 THEN NULL
+  WHEN EXISTS (SELECT 1 FROM comments WHERE activation_id = ?1) THEN ${withheld}
+  WHEN EXISTS (SELECT 1 FROM activations x JOIN posts p ON p.id = x.post_id
+    WHERE x.id = ?1 AND p.deleted_at IS NULL) THEN 'thread_locked'
+  ELSE 'post_deleted' END`
 
 const countReplySql = `
   UPDATE posts SET agents_cost_microusd = agents_cost_microusd + ?2,
@@ -72,9 +92,7 @@ const auditSql = `
   FROM activations x, json_each(?2) e WHERE x.id = ?1 AND x.state = 'running'`
 
 const consumeSql = `
-  UPDATE inbox_items SET read_at = ?2,
-    refusal = CASE WHEN ?3 = 1 AND NOT EXISTS (SELECT 1 FROM comments WHERE activation_id = ?1)
-      THEN 'thread_closed' END
+  UPDATE inbox_items SET read_at = ?2, refusal = ${refusalSql('?3', '?4')}
   WHERE claimed_by = ?1 AND read_at IS NULL AND ${isRunning}`
 
 const reportSql = `
@@ -84,19 +102,23 @@ const reportSql = `
   WHERE m.name = 'agent-errors' AND s.kind = 'system' AND ${isRunning}
   ON CONFLICT DO NOTHING`
 
+const countReportSql = `
+  UPDATE communities SET post_count = post_count + 1
+  WHERE id = (SELECT community_id FROM posts WHERE id = ?2) AND ${isRunning}`
+
 const finishSql = `
   UPDATE activations SET state = 'done', finished_at = ?2, outcome = ?3, error = ?4, iterations = ?5,
     model = ?6, tools = ?7, input_tokens = ?8, cached_tokens = ?9, output_tokens = ?10,
     cost_microusd = ?11, is_priced = ?12, reserved_microusd = 0, reserved_tokens = 0,
     reply_comment_id = (SELECT id FROM comments WHERE activation_id = ?1),
-    reply_refusal = CASE
-      WHEN ?13 = 0 OR EXISTS (SELECT 1 FROM comments WHERE activation_id = ?1) THEN NULL
-      WHEN EXISTS (SELECT 1 FROM posts p WHERE p.id = activations.post_id AND p.deleted_at IS NULL)
-        THEN 'thread_locked' ELSE 'post_deleted' END
+    reply_refusal = ${refusalSql('?13', '?14')}
   WHERE id = ?1 AND state = 'running'`
 
+/** A success ends a row of failures; being stopped or out of money says nothing either way (S5). */
 const rememberAgentSql = `
-  UPDATE agents SET consecutive_failures = CASE WHEN ?3 = 'failed' THEN consecutive_failures + 1 ELSE 0 END
+  UPDATE agents SET consecutive_failures = CASE
+    WHEN ?3 = 'failed' THEN consecutive_failures + 1
+    WHEN ?3 IN ('cancelled', 'budget_exhausted') THEN consecutive_failures ELSE 0 END
   WHERE account_id = ?2 AND ${isRunning}`
 
 const activatedSql = `UPDATE accounts SET last_activated_at = ?3 WHERE id = ?2 AND ${isRunning}`
@@ -108,7 +130,7 @@ const resultSql = `SELECT state, reply_comment_id AS replyId, reply_refusal AS r
 const waitingSql = `
   SELECT i.account_id AS id, min(i.created_at) AS since FROM inbox_items i
   JOIN agents a ON a.account_id = i.account_id AND a.is_paused = 0
-  WHERE i.read_at IS NULL AND i.is_task = 1 AND i.claimed_by IS NULL
+  WHERE i.read_at IS NULL AND i.is_task = 1 AND i.claimed_by IS NULL AND NOT ${isHubPausedSql}
     AND NOT EXISTS (SELECT 1 FROM activations x WHERE x.agent_id = i.account_id AND x.state = 'running')
   GROUP BY i.account_id ORDER BY since LIMIT ${waitingMax}`
 
@@ -120,26 +142,28 @@ const sum = (
 /**
  * The whole of COMMIT as one batch. Every write asks whether the row still runs; the row turns to
  * done last, so a second commit of the same activation changes nothing and reads the same result.
+ *
+ * @param withheld why the reply is a notice in place of the answer, or null
  */
 export function commitStatements(
   db: Db,
   request: CommitRequest,
   named: string[],
+  withheld: string | null,
 ): { statements: D1PreparedStatement[]; resultAt: number } {
   const { activationId: id, agentId, now, reply, report } = request
   const bind = (sql: string, ...values: unknown[]) => db.d1.prepare(sql).bind(id, ...values)
   const cost = sum(request, 'costMicrousd')
   const tokens = sum(request, 'inputTokens') + sum(request, 'outputTokens')
-  const names = JSON.stringify(named)
   const statements = [
     ...(reply
       ? [
           bind(replySql, reply.id, agentId, reply.content, now, reply.parentId, reply.postId),
-          bind(notifySql, reply.id, names),
+          ...(named.length > 0 ? [bind(mentionsSql, JSON.stringify(named))] : []),
+          bind(notifySql, reply.id),
           bind(tellRefusalSql, reply.id, agentId, now),
         ]
       : []),
-    ...(reply && named.length > 0 ? [bind(mentionsSql, names)] : []),
     bind(countReplySql, cost),
     ...(request.usage.length > 0
       ? [
@@ -152,8 +176,13 @@ export function commitStatements(
       `INSERT OR REPLACE INTO activation_traces (activation_id, trace) SELECT ?1, ?2 WHERE ${isRunning}`,
       request.trace,
     ),
-    bind(consumeSql, now, reply ? 1 : 0),
-    ...(report ? [bind(reportSql, report.id, report.title, report.content, now)] : []),
+    bind(consumeSql, now, reply ? 1 : 0, withheld),
+    ...(report
+      ? [
+          bind(reportSql, report.id, report.title, report.content, now),
+          bind(countReportSql, report.id),
+        ]
+      : []),
     bind(rememberAgentSql, agentId, request.outcome),
     bind(activatedSql, agentId, now),
     bind(
@@ -170,6 +199,7 @@ export function commitStatements(
       cost,
       request.usage.every((usage) => usage.isPriced) ? 1 : 0,
       reply ? 1 : 0,
+      withheld,
     ),
   ]
   const resultAt = statements.length

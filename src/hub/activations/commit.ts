@@ -2,10 +2,10 @@ import type { AccountId, CommentId } from '../../ids'
 import type { CommitAnswer, CommitRequest } from '../contract'
 import type { Db } from '../db'
 import { findMentions } from '../mentions/find-mentions'
-import { findCredential } from '../posts/credential-shapes'
+import { findCredential, maskCredentials, mayHoldCredential } from '../posts/credential-shapes'
 import { type CommitResultRow, commitStatements } from './commit-queries'
 
-const withheld =
+const withheldNotice =
   'I had an answer, but it held text shaped like a credential, so I keep it to myself. ' +
   'Ask an admin to look at my activation.'
 
@@ -18,9 +18,10 @@ export async function commit(
   request: CommitRequest,
   keyPrefix: string,
 ): Promise<CommitAnswer> {
-  const safe = withholdCredential(request, keyPrefix)
+  const safe = maskCredentialsIn(request, keyPrefix)
+  const withheld = safe.reply?.content === request.reply?.content ? null : 'credential_withheld'
   const named = safe.reply ? findMentions(safe.reply.content) : []
-  const { statements, resultAt } = commitStatements(db, safe, named)
+  const { statements, resultAt } = commitStatements(db, safe, named, withheld)
   const results = await db.d1.batch<unknown>(statements)
   const row = results[resultAt]?.results[0] as CommitResultRow | undefined
   const waiting = (results[resultAt + 1]?.results ?? []) as { id: AccountId }[]
@@ -32,8 +33,27 @@ export async function commit(
   }
 }
 
-/** The asker gets a reply all the same, and it says why it is not the answer (H14, L37). */
-function withholdCredential(request: CommitRequest, keyPrefix: string): CommitRequest {
-  if (!request.reply || findCredential(request.reply.content, keyPrefix) === null) return request
-  return { ...request, reply: { ...request.reply, content: withheld } }
+/**
+ * Keeps what is shaped like a credential out of everything that is shown. The asker gets a reply all
+ * the same, and it says why it is not the answer (H14, L37).
+ */
+function maskCredentialsIn(request: CommitRequest, keyPrefix: string): CommitRequest {
+  const mask = (text: string) => maskCredentials(text, keyPrefix)
+  const { reply, report, error } = request
+  const isShowable = !reply || findCredential(reply.content, keyPrefix) === null
+  return {
+    ...request,
+    reply: isShowable ? reply : { ...reply, content: withheldNotice },
+    error: error && { ...error, message: mask(error.message) },
+    report: report && { ...report, title: mask(report.title), content: mask(report.content) },
+    trace: mayHoldCredential(request.trace, keyPrefix)
+      ? maskTexts(request.trace, mask)
+      : request.trace,
+  }
 }
+
+/** Masks the texts of a JSON document; they are read as texts, since JSON hides where a word begins. */
+const maskTexts = (json: string, mask: (text: string) => string): string =>
+  JSON.stringify(
+    JSON.parse(json, (_key, value: unknown) => (typeof value === 'string' ? mask(value) : value)),
+  )

@@ -10,11 +10,12 @@ export const createActivationDoor = (open: () => ActionContext): ActivationDoor 
   load: (request) => load(open().db, request),
   renew: (request) => renew(open().db, request),
   commit: async (request) => {
-    const { db, settings, live } = open()
+    const { db, settings, live, defer } = open()
     const answer = await commit(db, request, settings.ROOKERY_KEY_PREFIX)
     if (answer.replyId && request.reply) {
       const { postId } = request.reply
-      void live.publish(`post:${postId}`, { type: 'comment', id: answer.replyId, post_id: postId })
+      const told = { type: 'comment', id: answer.replyId, post_id: postId }
+      defer(live.publish(`post:${postId}`, told))
     }
     return answer
   },

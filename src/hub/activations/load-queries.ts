@@ -2,11 +2,15 @@ import { scheduling } from '../../config'
 import { budgetsInScopeSql, roomSql } from '../budgets/queries'
 import type { LoadRequest } from '../contract'
 import type { Db } from '../db'
+import { selectPolicy } from '../grants/queries'
 
 /** The newest comments shown to an agent besides the path to the ones that ask. */
 const newestCommentsMax = 50
 /** More mentions than this in one thread wait for the next activation. */
 const itemsPerActivationMax = 20
+
+/** Whether an admin paused all agents (H21). */
+export const isHubPausedSql = `EXISTS (SELECT 1 FROM settings WHERE key = 'paused' AND value = 'true')`
 
 /**
  * Admission in one statement (L37): the row is inserted when a task waits, nothing is paused, the
@@ -32,26 +36,31 @@ const claimSql = `
     WHERE account_id = ?2 AND read_at IS NULL AND is_task = 1 AND claimed_by IS NULL
     ORDER BY created_at, id LIMIT 1) AS first
   WHERE a.is_paused = 0
-    AND NOT EXISTS (SELECT 1 FROM settings WHERE key = 'paused' AND value = 'true')
+    AND NOT ${isHubPausedSql}
     AND NOT EXISTS (SELECT 1 FROM activations WHERE id = ?1 OR (agent_id = ?2 AND state = 'running'))
     AND (SELECT count(*) FROM activations WHERE state = 'running') < ?4
     AND (isExhausted OR (a.freeMicrousd >= a.call_floor_microusd AND a.freeTokens >= a.call_floor_tokens))`
 
+/**
+ * Only the LOAD that inserted the row claims: a repeat that comes late must not claim what its run
+ * was never told of. `?1` activation, `?2` agent.
+ */
 const claimItemsSql = `
   UPDATE inbox_items SET claimed_by = ?1 WHERE id IN (
     SELECT i.id FROM inbox_items i JOIN activations x ON x.id = ?1 AND x.state = 'running'
     WHERE i.account_id = ?2 AND i.read_at IS NULL AND i.is_task = 1 AND i.claimed_by IS NULL
       AND i.post_id IS x.post_id
+      AND NOT EXISTS (SELECT 1 FROM inbox_items WHERE claimed_by = ?1)
     ORDER BY i.created_at, i.id LIMIT ${itemsPerActivationMax})`
 
 const stateSql = `
   SELECT c.name, c.kind, c.description, a.definition_version AS version, a.definition_etag AS etag,
-    a.grants, a.is_paused AS isPaused, x.id AS activationId, x.state, x.admission, x.task,
+    a.is_paused AS isPaused, x.id AS activationId, x.state, x.admission, x.task,
     x.post_id AS postId, x.deadline_at AS deadlineAt,
     x.reserved_microusd AS reservedMicrousd, x.reserved_tokens AS reservedTokens,
     other.id AS otherId, other.deadline_at AS otherDeadlineAt,
     other.reserved_microusd AS otherMicrousd, other.reserved_tokens AS otherTokens,
-    EXISTS (SELECT 1 FROM settings WHERE key = 'paused' AND value = 'true') AS isHubPaused,
+    ${isHubPausedSql} AS isHubPaused,
     (SELECT count(*) FROM activations WHERE state = 'running') AS running,
     (SELECT count(*) FROM inbox_items WHERE account_id = ?2 AND read_at IS NULL AND is_task = 1
       AND claimed_by IS NULL) AS inboxDepth
@@ -81,7 +90,7 @@ const commentsSql = `
     UNION SELECT c.id, c.parent_id FROM path JOIN comments c ON c.id = path.parent_id
   ), newest (id) AS (
     SELECT c.id FROM activations x JOIN comments c ON c.post_id = x.post_id
-      WHERE x.id = ?1 ORDER BY c.created_at DESC, c.id DESC LIMIT ${newestCommentsMax}
+      WHERE x.id = ?1 AND c.deleted_at IS NULL ORDER BY c.created_at DESC, c.id DESC LIMIT ${newestCommentsMax}
   )
   SELECT c.id, c.parent_id AS parentId, c.content, c.created_at AS createdAt,
     u.id AS authorId, u.name AS authorName, u.kind AS authorKind
@@ -89,10 +98,7 @@ const commentsSql = `
   WHERE c.id IN (SELECT id FROM path UNION SELECT id FROM newest) AND c.deleted_at IS NULL
   ORDER BY c.created_at, c.id`
 
-const policySql = `SELECT account_id AS accountId, allowed, denied FROM grant_policies
-  WHERE account_id IN ('*', ?1)`
-
-/** The whole of LOAD as one batch, in the order `readLoad` expects its results. */
+/** The whole of LOAD as one batch, in the order `load` expects its results. */
 export function loadStatements(db: Db, request: LoadRequest): D1PreparedStatement[] {
   const { activationId, agentId, now, capacity } = request
   const prepare = (sql: string) => db.d1.prepare(sql)
@@ -103,7 +109,7 @@ export function loadStatements(db: Db, request: LoadRequest): D1PreparedStatemen
     prepare(itemsSql).bind(activationId),
     prepare(postSql).bind(activationId),
     prepare(commentsSql).bind(activationId),
-    prepare(policySql).bind(agentId),
+    selectPolicy(db, agentId),
     prepare(budgetsInScopeSql).bind(agentId, now),
   ]
 }
@@ -115,7 +121,6 @@ export interface LoadStateRow {
   description: string
   version: number
   etag: string
-  grants: string
   isPaused: number
   activationId: string | null
   state: 'running' | 'done' | null
@@ -165,10 +170,4 @@ export interface LoadPostRow extends AuthoredRow {
 export interface LoadCommentRow extends AuthoredRow {
   id: string
   parentId: string | null
-}
-
-export interface PolicyRow {
-  accountId: string
-  allowed: string
-  denied: string
 }

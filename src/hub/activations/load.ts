@@ -1,22 +1,14 @@
 import { scheduling } from '../../config'
 import type { AccountId, ActivationId, CommentId, InboxItemId, PostId } from '../../ids'
-import type {
-  BudgetStatus,
-  GrantPolicy,
-  Load,
-  LoadAnswer,
-  LoadRequest,
-  Person,
-  Thread,
-} from '../contract'
+import type { BudgetStatus, Load, LoadAnswer, LoadRequest, Person, Thread } from '../contract'
 import type { Db } from '../db'
+import { mergePolicy, readPolicyRow } from '../grants/queries'
 import {
   type LoadCommentRow,
   type LoadItemRow,
   type LoadPostRow,
   type LoadStateRow,
   loadStatements,
-  type PolicyRow,
 } from './load-queries'
 
 /** LOAD: claim, admission and everything an activation needs to know, in one round trip (L37). */
@@ -47,7 +39,7 @@ export async function load(db: Db, request: LoadRequest): Promise<LoadAnswer> {
       createdAt: row.createdAt,
     })),
     thread: post ? readThread(post, rows<LoadCommentRow>(5)) : null,
-    policy: readPolicy(rows<PolicyRow>(6), state.grants),
+    policy: mergePolicy(readPolicyRow(rows(6))),
     reservation: { microusd: state.reservedMicrousd, tokens: state.reservedTokens },
     budgets: rows<BudgetStatus>(7),
     deadlineAt: state.deadlineAt,
@@ -58,6 +50,8 @@ export async function load(db: Db, request: LoadRequest): Promise<LoadAnswer> {
 
 /** Why LOAD inserted no row, from what the same batch read. */
 function explainNoClaim(state: LoadStateRow, request: LoadRequest): LoadAnswer {
+  // A late repeat: this activation is over, and what waits now is for the next one.
+  if (state.state === 'done') return { kind: 'nothing' }
   const retryAt = request.now + scheduling.capacityRetryMs
   if (state.otherId) {
     return {
@@ -104,17 +98,5 @@ function readThread(post: LoadPostRow, comments: LoadCommentRow[]): Thread {
       createdAt: row.createdAt,
     })),
     commentCount: post.commentCount,
-  }
-}
-
-/** The account's own list of allowed grants replaces the default's; denied lists add up (M3). */
-export function readPolicy(rows: PolicyRow[], requested: string | null): GrantPolicy {
-  const own = rows.find((row) => row.accountId !== '*')
-  const fallback = rows.find((row) => row.accountId === '*')
-  const list = (json: string | undefined): string[] => JSON.parse(json ?? '[]')
-  return {
-    requested: requested === null ? null : list(requested),
-    allowed: list((own ?? fallback)?.allowed),
-    denied: [...list(fallback?.denied), ...list(own?.denied)],
   }
 }

@@ -2,29 +2,35 @@ import { scheduling } from '../../config'
 import { budgetsInScopeSql, roomSql } from '../budgets/queries'
 import type { BudgetStatus, RenewAnswer, RenewRequest } from '../contract'
 import type { Db } from '../db'
-import { readPolicy } from './load'
-import type { PolicyRow } from './load-queries'
+import { mergePolicy, readPolicyRow, selectPolicy } from '../grants/queries'
+import { isHubPausedSql } from './load-queries'
 
 /**
- * Extends the reservation for one more call if it still runs, nothing is paused and the money is
- * there: what it has spent so far, and `min(wanted, free)` on top (B4). `?1` activation, `?2`
- * agent, `?3` now, `?4` `?5` spent, `?6` `?7` wanted, `?8` `?9` floor, each in micro-dollars and
- * tokens.
+ * Notes what was spent, and extends the reservation for one more call when the money is there: what
+ * it has spent so far, and `min(wanted, free)` on top (B4). When it is not, all but what is spent is
+ * given back while this activation waits: so those who wait never keep each other waiting. While a
+ * row runs, `cost_microusd` and `input_tokens` hold what it has spent.
+ *
+ * A renewal that comes late, from a run that was taken over, changes nothing (`spent` only grows) or
+ * repeats what is there (a reservation that fits never shrinks).
+ *
+ * `?1` activation, `?2` agent, `?3` now, `?4` `?5` spent, `?6` `?7` wanted, `?8` `?9` floor, each in
+ * micro-dollars and tokens.
  */
 const extendSql = `
-  UPDATE activations SET
-    reserved_microusd = ?4 + min(?6, room.freeMicrousd - ?4),
-    reserved_tokens = ?5 + min(?7, room.freeTokens - ?5)
-  FROM (${roomSql}) AS room
+  UPDATE activations SET cost_microusd = ?4, input_tokens = ?5,
+    reserved_microusd = CASE WHEN room.fits
+      THEN min(room.freeMicrousd, max(reserved_microusd, ?4 + ?6)) ELSE ?4 END,
+    reserved_tokens = CASE WHEN room.fits
+      THEN min(room.freeTokens, max(reserved_tokens, ?5 + ?7)) ELSE ?5 END
+  FROM (SELECT *, freeMicrousd - ?4 >= ?8 AND freeTokens - ?5 >= ?9 AS fits FROM (${roomSql})) AS room
   WHERE activations.id = ?1 AND activations.state = 'running'
-    AND room.freeMicrousd - ?4 >= ?8 AND room.freeTokens - ?5 >= ?9
-    AND NOT EXISTS (SELECT 1 FROM settings WHERE key = 'paused' AND value = 'true')
-    AND NOT EXISTS (SELECT 1 FROM agents WHERE account_id = ?2 AND is_paused = 1)`
+    AND activations.cost_microusd <= ?4 AND activations.input_tokens <= ?5`
 
 const stateSql = `
   SELECT x.state, x.reserved_microusd AS reservedMicrousd, x.reserved_tokens AS reservedTokens,
-    a.grants, a.is_paused AS isPaused,
-    EXISTS (SELECT 1 FROM settings WHERE key = 'paused' AND value = 'true') AS isHubPaused,
+    x.cost_microusd AS spentMicrousd, x.input_tokens AS spentTokens,
+    a.is_paused AS isPaused, ${isHubPausedSql} AS isHubPaused,
     room.leftMicrousd, room.leftTokens, room.freeMicrousd, room.freeTokens,
     (SELECT count(*) FROM activations WHERE state = 'running') AS running,
     (SELECT count(*) FROM inbox_items WHERE account_id = ?2 AND read_at IS NULL AND is_task = 1
@@ -36,7 +42,8 @@ interface StateRow {
   state: 'running' | 'done'
   reservedMicrousd: number
   reservedTokens: number
-  grants: string
+  spentMicrousd: number
+  spentTokens: number
   isPaused: number
   isHubPaused: number
   leftMicrousd: number
@@ -68,33 +75,39 @@ export async function renew(db: Db, request: RenewRequest): Promise<RenewAnswer>
         floor.tokens,
       ),
     db.d1.prepare(stateSql).bind(activationId, agentId, now),
-    db.d1
-      .prepare(
-        `SELECT account_id AS accountId, allowed, denied FROM grant_policies WHERE account_id IN ('*', ?1)`,
-      )
-      .bind(agentId),
+    selectPolicy(db, agentId),
     db.d1.prepare(budgetsInScopeSql).bind(agentId, now),
   ])
   const state = results[1]?.results[0] as StateRow | undefined
-  if (state?.state !== 'running') return { kind: 'refused', reason: 'lost' }
+  if (state?.state !== 'running' || isTakenOver(state, request)) {
+    return { kind: 'refused', reason: 'lost' }
+  }
   if (state.isPaused || state.isHubPaused) return { kind: 'refused', reason: 'paused' }
-  if (results[0]?.meta.changes === 0) return explainRefusal(state, request)
+  if (!covers(state.freeMicrousd, state.freeTokens, request)) return explainRefusal(state, request)
   return {
     kind: 'renewed',
     reservation: {
       microusd: state.reservedMicrousd - spent.microusd,
       tokens: state.reservedTokens - spent.tokens,
     },
-    policy: readPolicy((results[2]?.results ?? []) as PolicyRow[], state.grants),
+    policy: mergePolicy(readPolicyRow(results[2]?.results ?? [])),
     budgets: (results[3]?.results ?? []) as BudgetStatus[],
     environment: { inboxDepth: state.inboxDepth, runningActivations: state.running },
   }
 }
 
-function explainRefusal(state: StateRow, { spent, floor, now }: RenewRequest): RenewAnswer {
-  const isGone =
-    state.leftMicrousd - spent.microusd < floor.microusd ||
-    state.leftTokens - spent.tokens < floor.tokens
-  if (isGone) return { kind: 'refused', reason: 'budget_exhausted' }
-  return { kind: 'wait', reason: 'money_reserved', retryAt: now + scheduling.capacityRetryMs }
+/** Somebody who resumed this activation has spent more than this run knows of. */
+const isTakenOver = (state: StateRow, { spent }: RenewRequest): boolean =>
+  state.spentMicrousd > spent.microusd || state.spentTokens > spent.tokens
+
+/** Whether that much money and tokens, less what is spent, is enough for one more call. */
+const covers = (microusd: number, tokens: number, { spent, floor }: RenewRequest): boolean =>
+  microusd - spent.microusd >= floor.microusd && tokens - spent.tokens >= floor.tokens
+
+function explainRefusal(state: StateRow, request: RenewRequest): RenewAnswer {
+  if (!covers(state.leftMicrousd, state.leftTokens, request)) {
+    return { kind: 'refused', reason: 'budget_exhausted' }
+  }
+  const retryAt = request.now + scheduling.capacityRetryMs
+  return { kind: 'wait', reason: 'money_reserved', retryAt }
 }

@@ -1,7 +1,9 @@
 import type { AccountId } from '../../ids'
-import { extendBudgetWindows } from '../budgets/actions'
+import { extendBudgetWindows, findShortBudgets } from '../budgets/actions'
+import type { ShortBudget } from '../budgets/queries'
 import type { SweepReport } from '../contract'
 import type { Db } from '../db'
+import { isHubPausedSql } from './load-queries'
 
 /** An activation younger than this is surely being worked on. */
 const settledAfterMs = 5_000
@@ -10,21 +12,25 @@ const wakeSql = `
   SELECT id FROM (
     SELECT i.account_id AS id, min(i.created_at) AS since FROM inbox_items i
       JOIN agents a ON a.account_id = i.account_id AND a.is_paused = 0
-      WHERE i.read_at IS NULL AND i.is_task = 1 AND i.claimed_by IS NULL GROUP BY i.account_id
+      WHERE i.read_at IS NULL AND i.is_task = 1 AND i.claimed_by IS NULL AND NOT ${isHubPausedSql}
+      GROUP BY i.account_id
     UNION
     SELECT agent_id, started_at FROM activations WHERE state = 'running' AND started_at < ?1
   ) GROUP BY id ORDER BY min(since) LIMIT 500`
 
 /**
  * Who must be woken because a hint may have been lost: agents with unclaimed tasks, and the owners
- * of activations that run for a while, who resume or commit them (S6).
+ * of activations that run for a while, who resume or commit them, paused or not (S6). One round
+ * trip, and a second one when windows of budgets run out.
  */
 export async function sweep(db: Db, now: number): Promise<SweepReport> {
   const results = await db.d1.batch<Record<string, unknown>>([
     db.d1.prepare(wakeSql).bind(now - settledAfterMs),
     db.d1.prepare(`SELECT count(*) AS running FROM activations WHERE state = 'running'`),
+    findShortBudgets(db, now),
   ])
-  await extendBudgetWindows(db, now)
+  const short = (results[2]?.results ?? []) as unknown as ShortBudget[]
+  await extendBudgetWindows(db, short, now)
   return {
     wake: (results[0]?.results ?? []).map((row) => row.id as AccountId),
     running: Number(results[1]?.results[0]?.running ?? 0),

@@ -1,19 +1,21 @@
 import type { Db } from '../db'
-import { listWindows, type Period, windowsAheadMs } from './calendar'
-import { insertWindows, selectShortBudgets } from './queries'
+import { listWindows, windowsAheadMs } from './calendar'
+import { insertWindows, type ShortBudget, selectShortBudgets } from './queries'
 
-interface ShortBudget extends Period {
-  id: string
-  endsAt: number | null
-}
+/** Finds the budgets that have windows for less than half of the time ahead. */
+export const findShortBudgets = (db: Db, now: number): D1PreparedStatement =>
+  selectShortBudgets(db, now + windowsAheadMs / 2)
 
 /**
- * Makes the windows of the coming two months for every budget that has less than half of that.
- * One round trip when there is nothing to do.
+ * Makes the windows of the coming two months for the budgets that `findShortBudgets` gave. No round
+ * trip when there is nothing to do.
  */
-export async function extendBudgetWindows(db: Db, now: number): Promise<number> {
-  const short = await selectShortBudgets(db, now + windowsAheadMs / 2).all<ShortBudget>()
-  const windows = short.results.flatMap((budget) =>
+export async function extendBudgetWindows(
+  db: Db,
+  short: ShortBudget[],
+  now: number,
+): Promise<number> {
+  const windows = short.flatMap((budget) =>
     listWindows(budget, Math.max(now, budget.endsAt ?? 0), now + windowsAheadMs).map((window) => ({
       budgetId: budget.id,
       ...window,

@@ -24,8 +24,12 @@ interface Day {
 
 const DAY_MS = 86_400_000
 
-/** The calendar day that `at` falls on in a time zone, and the zone's offset then. */
-function readLocalDay(at: number, timezone: string): Day & { offsetMs: number } {
+const formats = new Map<string, Intl.DateTimeFormat>()
+
+/** Making a format is far dearer than using it. */
+function formatFor(timezone: string): Intl.DateTimeFormat {
+  const known = formats.get(timezone)
+  if (known) return known
   const format = new Intl.DateTimeFormat('en-US', {
     timeZone: timezone,
     hourCycle: 'h23',
@@ -36,22 +40,33 @@ function readLocalDay(at: number, timezone: string): Day & { offsetMs: number } 
     minute: 'numeric',
     second: 'numeric',
   })
+  formats.set(timezone, format)
+  return format
+}
+
+/** The calendar day that `at` falls on in a time zone, and the zone's offset then. */
+function readLocalDay(at: number, timezone: string): Day & { offsetMs: number } {
   const part = Object.fromEntries(
-    format.formatToParts(at).map(({ type, value }) => [type, Number(value)]),
+    formatFor(timezone)
+      .formatToParts(at)
+      .map(({ type, value }) => [type, Number(value)]),
   )
   const { year = 1970, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = part
-  const offsetMs = Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(at / 1000) * 1000
+  const offsetMs =
+    Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(at / 1000) * 1000
   return { year, month, day, offsetMs }
 }
 
 /**
  * When a calendar day begins in a time zone. The offset is taken at the guess and again at the
- * result, so that a daylight-saving change in between is right.
+ * result, so that a daylight-saving change in between is right. Where the clock skips midnight, the
+ * day begins when the clock goes on.
  */
 function startOfDay({ year, month, day }: Day, timezone: string): number {
   const utc = Date.UTC(year, month - 1, day)
   const guess = utc - readLocalDay(utc, timezone).offsetMs
-  return utc - readLocalDay(guess, timezone).offsetMs
+  const start = utc - readLocalDay(guess, timezone).offsetMs
+  return readLocalDay(start, timezone).day === new Date(utc).getUTCDate() ? start : guess
 }
 
 function firstDay(at: number, { period, resetDay, timezone }: Period): Day {
@@ -85,7 +100,8 @@ export function listWindows(period: Period, from: number, until: number): Window
   while (startsAt <= until) {
     day = nextDay(day, period.period)
     const endsAt = startOfDay(day, period.timezone)
-    windows.push({ startsAt, endsAt })
+    // a day that a zone left out (Samoa, 2011-12-30) has no window
+    if (endsAt > startsAt) windows.push({ startsAt, endsAt })
     startsAt = endsAt
   }
   return windows

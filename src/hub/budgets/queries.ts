@@ -16,7 +16,8 @@ export interface NewBudget {
 }
 
 /**
- * Creates the budget of a scope, or sets the limits of the one there is, and makes its windows.
+ * Creates the budget of a scope, or sets the limits of the one there is, and makes its windows. The
+ * period of a budget that exists stays, so its windows never overlap.
  * Unexecuted: run them in the batch of the action.
  */
 export function createBudgetStatements(db: Db, budget: NewBudget): D1PreparedStatement[] {
@@ -45,19 +46,29 @@ export function createBudgetStatements(db: Db, budget: NewBudget): D1PreparedSta
       .prepare(
         `INSERT OR IGNORE INTO budget_windows (budget_id, starts_at, ends_at)
          SELECT b.id, w.value ->> 'startsAt', w.value ->> 'endsAt' FROM budgets b, json_each(?3) w
-         WHERE b.scope = ?1 AND b.scope_id = ?2`,
+         WHERE b.scope = ?1 AND b.scope_id = ?2
+           AND b.period = ?4 AND b.reset_day = ?5 AND b.timezone = ?6`,
       )
-      .bind(scope, scopeId, JSON.stringify(windows)),
+      .bind(scope, scopeId, JSON.stringify(windows), period, resetDay, timezone),
   ]
 }
 
-/** Budgets whose last window ends before `until`. */
+/** A budget whose last window ends early; null: it has none. */
+export interface ShortBudget extends Period {
+  id: string
+  endsAt: number | null
+}
+
+/** Budgets whose last window ends before `until`. Reads one window a budget. */
 export const selectShortBudgets = (db: Db, until: number): D1PreparedStatement =>
   db.d1
     .prepare(
-      `SELECT b.id, b.period, b.reset_day AS resetDay, b.timezone,
-              (SELECT max(w.ends_at) FROM budget_windows w WHERE w.budget_id = b.id) AS endsAt
-       FROM budgets b WHERE coalesce(endsAt, 0) < ?1`,
+      `SELECT * FROM (
+         SELECT b.id, b.period, b.reset_day AS resetDay, b.timezone,
+                (SELECT w.ends_at FROM budget_windows w WHERE w.budget_id = b.id
+                 ORDER BY w.starts_at DESC LIMIT 1) AS endsAt
+         FROM budgets b)
+       WHERE coalesce(endsAt, 0) < ?1`,
     )
     .bind(until)
 
@@ -102,31 +113,37 @@ export const unlimited = 9_000_000_000_000_000
 
 /**
  * What is left for one activation, over all budgets in its scope, as one row (B4):
- * `leftX` is limit - spent, what it could have if nobody else had anything reserved;
- * `freeX` is `leftX` less the reservations of OTHER running activations.
- * A limited budget without a window for now has nothing left: it fails closed.
- * Inside the text `?1` is the activation, `?2` the agent, `?3` now.
+ * `leftX` is limit - spent, what it could have if nobody else had anything reserved; what OTHER
+ * running activations have already spent without settling it counts as spent;
+ * `freeX` is limit - spent - the reservations of OTHER running activations.
+ * Neither is ever negative. A limited budget without a window for now has nothing left: it fails
+ * closed. Inside the text `?1` is the activation, `?2` the agent, `?3` now.
  */
 export const roomSql = `
-  SELECT coalesce(min(leftMicrousd), 0) AS leftMicrousd, coalesce(min(leftTokens), 0) AS leftTokens,
-         coalesce(min(leftMicrousd - otherMicrousd), 0) AS freeMicrousd,
-         coalesce(min(leftTokens - otherTokens), 0) AS freeTokens
+  SELECT max(0, coalesce(min(microusd - usedMicrousd), 0)) AS leftMicrousd,
+         max(0, coalesce(min(tokens - usedTokens), 0)) AS leftTokens,
+         max(0, coalesce(min(microusd - heldMicrousd), 0)) AS freeMicrousd,
+         max(0, coalesce(min(tokens - heldTokens), 0)) AS freeTokens
   FROM (
     SELECT
       CASE WHEN b.limit_microusd IS NULL THEN ${unlimited}
-           ELSE b.limit_microusd - coalesce(w.spent_microusd, b.limit_microusd) END AS leftMicrousd,
+           ELSE b.limit_microusd - coalesce(w.spent_microusd, b.limit_microusd) END AS microusd,
       CASE WHEN b.limit_tokens IS NULL THEN ${unlimited}
-           ELSE b.limit_tokens - coalesce(w.spent_tokens, b.limit_tokens) END AS leftTokens,
-      (SELECT coalesce(sum(x.reserved_microusd), 0) FROM activations x
-        WHERE x.state = 'running' AND x.id <> ?1 AND (b.scope = 'hub' OR x.agent_id = b.scope_id)) AS otherMicrousd,
-      (SELECT coalesce(sum(x.reserved_tokens), 0) FROM activations x
-        WHERE x.state = 'running' AND x.id <> ?1 AND (b.scope = 'hub' OR x.agent_id = b.scope_id)) AS otherTokens
+           ELSE b.limit_tokens - coalesce(w.spent_tokens, b.limit_tokens) END AS tokens,
+      total(x.cost_microusd) AS usedMicrousd, total(x.input_tokens) AS usedTokens,
+      total(x.reserved_microusd) AS heldMicrousd, total(x.reserved_tokens) AS heldTokens
     FROM budgets b
     LEFT JOIN budget_windows w ON w.budget_id = b.id AND w.starts_at <= ?3 AND w.ends_at > ?3
+    LEFT JOIN activations x ON x.state = 'running' AND x.id <> ?1
+      AND (b.scope = 'hub' OR x.agent_id = b.scope_id)
     WHERE b.scope = 'hub' OR (b.scope = 'agent' AND b.scope_id = ?2)
+    GROUP BY b.id
   )`
 
-/** Adds what an activation spent to every budget in its scope, if the activation still runs. */
+/**
+ * Adds what an activation spent to every budget in its scope, if the activation still runs. Where
+ * no window holds now, the last one before takes it: what was spent is never left out (B11).
+ */
 export const settle = (
   db: Db,
   spent: {
@@ -140,8 +157,9 @@ export const settle = (
   db.d1
     .prepare(
       `UPDATE budget_windows SET spent_microusd = spent_microusd + ?3, spent_tokens = spent_tokens + ?4
-       WHERE starts_at <= ?5 AND ends_at > ?5
-         AND budget_id IN (SELECT b.id FROM budgets b WHERE b.scope = 'hub' OR (b.scope = 'agent' AND b.scope_id = ?2))
+       WHERE (budget_id, starts_at) IN (
+           SELECT b.id, (SELECT max(w.starts_at) FROM budget_windows w WHERE w.budget_id = b.id AND w.starts_at <= ?5)
+           FROM budgets b WHERE b.scope = 'hub' OR (b.scope = 'agent' AND b.scope_id = ?2))
          AND EXISTS (SELECT 1 FROM activations WHERE id = ?1 AND state = 'running')`,
     )
     .bind(spent.activationId, spent.agentId, spent.microusd, spent.tokens, spent.now)

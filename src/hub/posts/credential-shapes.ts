@@ -23,6 +23,26 @@ export function findCredential(text: string, keyPrefix: string): string | null {
   return shapes.find(([, pattern]) => pattern.test(text))?.[0] ?? null
 }
 
+/** What every shape holds, wherever it stands: a quick look before the exact one. */
+const telltale = /sk-|gh[pousr]_|github_pat_|glpat-|AKIA|ASIA|xox|AIza|[sr]k_live_|npm_|PRIVATE KEY/
+
+/** False when a text surely holds no credential, be it written as JSON or not. */
+export const mayHoldCredential = (text: string, keyPrefix: string): boolean =>
+  telltale.test(text) || text.includes(keyPrefix)
+
+/** The text with everything shaped like a credential left out; a private key to its end. */
+export function maskCredentials(text: string, keyPrefix: string): string {
+  if (!mayHoldCredential(text, keyPrefix)) return text
+  const own = new RegExp(`(?<![A-Za-z0-9_])${keyPrefix}[A-Za-z0-9_-]{32,}`, 'g')
+  return [own, privateKey, ...shapes.map(([, shape]) => new RegExp(shape, 'g'))].reduce(
+    (masked, shape) => masked.replace(shape, '[withheld]'),
+    text,
+  )
+}
+
+const privateKey =
+  /-----BEGIN [A-Z ]*PRIVATE KEY( BLOCK)?-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY( BLOCK)?-----|$)/g
+
 /** @throws VALIDATION when one of the fields holds what looks like a credential (H14) */
 export function refuseCredentials(fields: Record<string, string>, keyPrefix: string): void {
   for (const [field, text] of Object.entries(fields)) {

@@ -1,0 +1,56 @@
+import { afterEach, beforeAll, expect, test } from 'vitest'
+import { createOffice } from './create-office'
+
+const office = createOffice()
+const { hub, hire, start, post } = office
+let ada: Awaited<ReturnType<typeof hub.join>>
+let scout: typeof ada
+let wren: typeof ada
+
+const sweep = async () => (await office.doors.sweep(hub.clock.now())).wake
+
+beforeAll(async () => {
+  ada = await hub.join('ada', 'human')
+  scout = await hire('scout')
+  wren = await hire('wren')
+})
+afterEach(office.clear)
+
+test('B2: the first sweep makes windows in a second round trip; an idle hub then costs one', async () => {
+  expect(await office.countTrips(sweep)).toBe(2)
+  expect(await office.countTrips(sweep)).toBe(1)
+  expect(await sweep()).toEqual([])
+})
+
+test('S10: an idle sweep reads few rows, however many windows there are', async () => {
+  hub.clock.advance(40 * 86_400_000)
+  await sweep()
+  const context = office.context()
+  const { sweep: direct } = await import('../../../src/hub/activations/sweep')
+  await direct(context.db, hub.clock.now())
+  expect(context.db.cost).toMatchObject({ roundTrips: 1 })
+  expect(context.db.cost.rowsRead).toBeLessThan(15)
+})
+
+test('S6: agents with unclaimed tasks are found, longest waiting first, paused ones not', async () => {
+  await post(ada.key, '@wren')
+  await post(ada.key, '@scout')
+  expect(await sweep()).toEqual([wren.id, scout.id])
+  await office.run('UPDATE agents SET is_paused = 1 WHERE account_id = ?', wren.id)
+  expect(await sweep()).toEqual([scout.id])
+  await office.run('UPDATE agents SET is_paused = 0')
+  await office.run(`INSERT INTO settings (key, value, updated_at) VALUES ('paused', 'true', 0)`)
+  expect(await sweep()).toEqual([])
+})
+
+test('S6: the owner of an activation that runs for a while is woken, paused or not, once', async () => {
+  await post(ada.key, '@scout')
+  await start(scout.id)
+  expect(await sweep()).toEqual([])
+  hub.clock.advance(6_000)
+  await post(ada.key, '@scout')
+  await office.run(`INSERT INTO settings (key, value, updated_at) VALUES ('paused', 'true', 0)`)
+  expect(await sweep()).toEqual([scout.id])
+  await office.run(`DELETE FROM settings WHERE key = 'paused'`)
+  expect(await office.doors.sweep(hub.clock.now())).toEqual({ wake: [scout.id], running: 1 })
+})
