@@ -29,7 +29,6 @@ export class AgentObjectBase<Env> extends DurableObject<Env> {
   #alarmAt: number | null = null
   #effectsThisEvent = 0
   #needsRecovery: boolean
-  #hasTimer = false
 
   constructor(ctx: DurableObjectState, env: Env, deps: AgentDeps) {
     super(ctx, env)
@@ -54,13 +53,18 @@ export class AgentObjectBase<Env> extends DurableObject<Env> {
     this.#apply(this.#wakeEvent())
   }
 
+  /**
+   * The watchdog: takes up what was left behind, holds the object awake while work takes longer, and
+   * cuts off what is under way when the wall clock limit passes (L8).
+   */
   override async alarm(): Promise<void> {
     this.#alarmAt = null
     this.#armAlarm()
     this.#enter()
     this.#recover()
     for (const effect of this.#state.pending) this.#start(effect)
-    await Promise.race([this.#untilQuiet(), scheduler.wait(scheduling.eventMs)])
+    await this.#hold()
+    this.#checkDeadline()
     this.#armAlarm()
   }
 
@@ -139,7 +143,6 @@ export class AgentObjectBase<Env> extends DurableObject<Env> {
     this.#state = state
     this.#dropFinished()
     for (const effect of effects) this.#start(effect)
-    this.#watchDeadline()
     if (state.phase === 'idle' && state.isWokenAgain) this.#apply(this.#wakeEvent())
     else this.#armAlarm()
   }
@@ -187,28 +190,30 @@ export class AgentObjectBase<Env> extends DurableObject<Env> {
       this.#apply(this.#wakeEvent())
     } else if (pending.every(({ type }) => type === 'sleep')) {
       for (const effect of pending) this.#start(effect)
-      this.#watchDeadline()
     } else {
       this.#apply(this.#runner.describeInterruption())
     }
   }
 
-  /**
-   * Cuts off calls that are under way when the wall clock limit passes (L8). One timer serves all
-   * activations: when it fires too early for the one that runs, it is set again.
-   */
-  #watchDeadline(): void {
+  #checkDeadline(): void {
     const { phase, endsAt } = this.#state
-    if (this.#hasTimer || (phase !== 'reasoning' && phase !== 'acting')) return
-    this.#hasTimer = true
-    setTimeout(() => this.#checkDeadline(), Math.max(0, endsAt - this.#deps.clock.now()))
+    const at = this.#deps.clock.now()
+    if ((phase !== 'reasoning' && phase !== 'acting') || at < endsAt) return
+    this.#apply({ type: 'time_ran_out', at, charge: this.#runner.worstOfSent() })
   }
 
-  #checkDeadline(): void {
-    this.#hasTimer = false
-    const at = this.#deps.clock.now()
-    if (at < this.#state.endsAt) this.#watchDeadline()
-    else this.#apply({ type: 'time_ran_out', at, charge: this.#runner.worstOfSent() })
+  /** Waits for quiet, for the wall clock limit, or for as long as one event may take. */
+  async #hold(): Promise<void> {
+    const { phase, endsAt } = this.#state
+    const left =
+      phase === 'idle' || endsAt === 0 ? scheduling.eventMs : endsAt - this.#deps.clock.now()
+    const enough = new AbortController()
+    const wait = scheduler.wait(Math.max(0, Math.min(left, scheduling.eventMs)), {
+      signal: enough.signal,
+    })
+    await Promise.race([this.#untilQuiet(), wait.catch(() => undefined)])
+    // a timer left behind would keep the object in memory
+    enough.abort()
   }
 
   async #untilQuiet(): Promise<void> {

@@ -3,11 +3,15 @@ import { isBusy, type LoopState } from './loop/state'
 
 /**
  * When an agent's single alarm must fire, or null for never: at the end of a sleep if that is all
- * there is, else a watchdog's time ahead, to resume the work if this machine dies.
+ * there is; else a watchdog's time ahead, to resume the work if this machine dies, or when the wall
+ * clock limit passes, if that comes first.
  */
 export function computeNextAlarm(state: LoopState, now: number): number | null {
   if (!isBusy(state) && !state.isWokenAgain) return null
   const sleeps = state.pending.flatMap((effect) => (effect.type === 'sleep' ? [effect.until] : []))
   const onlySleeps = sleeps.length > 0 && sleeps.length === state.pending.length
-  return onlySleeps ? Math.max(now, Math.min(...sleeps)) : now + scheduling.watchdogMs
+  if (onlySleeps) return Math.max(now, Math.min(...sleeps))
+  const isLimited = state.phase === 'reasoning' || state.phase === 'acting'
+  const watchdog = now + scheduling.watchdogMs
+  return isLimited ? Math.max(now, Math.min(watchdog, state.endsAt)) : watchdog
 }

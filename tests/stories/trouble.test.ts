@@ -125,3 +125,21 @@ test('a huge answer is cut to what a comment holds', async () => {
   expect(reply.content.length).toBeLessThanOrEqual(10_000)
   expect(reply.content).toContain('Cut here')
 })
+
+test('L8: the wall clock limit cuts off a model that takes too long', async () => {
+  await hire(
+    'slow',
+    [{ text: 'Too late.', latencyMs: 10_000 }],
+    'behavior: { max_duration_seconds: 1 }\n',
+  )
+  const asked = await post(mira.key, 'Slow', '@slow hurry')
+  const reply = await replyTo(asked, 'slow')
+  expect(reply.content).toContain('max_duration_seconds')
+  expect(await activationOf(asked)).toMatchObject({ outcome: 'max_duration' })
+  const usage = await env.DB.prepare(
+    'SELECT u.is_estimated FROM usage_events u JOIN activations x ON x.id = u.activation_id WHERE x.post_id = ?',
+  )
+    .bind(asked)
+    .first()
+  expect(usage).toEqual({ is_estimated: 1 })
+})

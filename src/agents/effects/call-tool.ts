@@ -42,6 +42,6 @@ export async function callTool(
     startedAt,
     durationMs: result.durationMs,
     resultBytes: result.audit.resultBytes ?? result.text.length,
-    audit: JSON.stringify(result.audit),
+    audit: { ...result.audit },
   }
 }

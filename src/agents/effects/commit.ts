@@ -60,9 +60,7 @@ function composeCommit(bench: Workbench): CommitRequest {
       ...new Set(events.flatMap((event) => (event.type === 'tool_returned' ? [event.name] : []))),
     ],
     audit: events.flatMap((event) =>
-      event.type === 'tool_returned' && event.audit !== ''
-        ? [JSON.parse(event.audit) as AuditEntry]
-        : [],
+      event.type === 'tool_returned' && event.audit ? [event.audit as unknown as AuditEntry] : [],
     ),
     trace: trace.length > traceBytesMax ? '{}' : trace,
     model: facts?.model.id ?? 'none',

@@ -107,7 +107,7 @@ export class EffectRunner {
           startedAt: base.at,
           durationMs: 0,
           resultBytes: 0,
-          audit: '',
+          audit: null,
         }
       case 'commit':
         return { ...base, type: 'commit_failed', message, jitter: deps.random() }

@@ -81,7 +81,8 @@ export type LoopEvent = { at: number } & (
       startedAt: number
       durationMs: number
       resultBytes: number
-      audit: string
+      /** What the gateway noted, for the audit log; null when it was never asked. */
+      audit: Record<string, unknown> | null
     } & ToolOutput)
   | { type: 'slept'; effectId: number }
   /** The wall clock limit passed; `charge` is for a model call that was cut off. */

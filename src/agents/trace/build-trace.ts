@@ -107,11 +107,10 @@ function describeTool(event: LoopEventOf<'tool_returned'>, events: LoopEvent[]):
     answered?.type === 'model_answered'
       ? answered.answer.calls.find(({ callId }) => callId === event.callId)
       : undefined
-  const audit = event.audit === '' ? null : (JSON.parse(event.audit) as { grant?: string })
   return {
     callId: event.callId,
     name: event.name,
-    grant: audit?.grant ?? null,
+    grant: typeof event.audit?.grant === 'string' ? event.audit.grant : null,
     arguments: cut(call?.arguments ?? '', toolExcerptChars),
     result: cut(event.text, toolExcerptChars),
     isError: event.isError,

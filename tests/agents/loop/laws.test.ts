@@ -12,8 +12,10 @@ function outcome(effect: Effect, choice: number, at: number): LoopEvent {
   const base = { at, effectId: effect.id }
   switch (effect.type) {
     case 'load':
-      if (choice % 7 === 0) return { ...base, type: 'load_waited', retryAt: at + 5, reason: 'capacity' }
-      if (choice % 11 === 0) return { ...base, type: 'load_failed', code: 'X', message: 'x', isHopeless: false }
+      if (choice % 7 === 0)
+        return { ...base, type: 'load_waited', retryAt: at + 5, reason: 'capacity' }
+      if (choice % 11 === 0)
+        return { ...base, type: 'load_failed', code: 'X', message: 'x', isHopeless: false }
       return { ...base, type: 'loaded', facts: facts() }
     case 'sleep':
       return { ...base, at: effect.until, type: 'slept' }
@@ -21,23 +23,62 @@ function outcome(effect: Effect, choice: number, at: number): LoopEvent {
       if (choice % 5 === 0) return { ...base, type: 'commit_failed', message: 'x', jitter: 0.5 }
       return { ...base, type: 'committed', kind: 'done', hasMore: false }
     case 'call_tool':
-      return { ...base, type: 'tool_returned', callId: effect.callId, name: 't', text: `r:${effect.callId}`, isError: choice % 3 === 0, startedAt: at, durationMs: 1, resultBytes: 1, audit: '' }
+      return {
+        ...base,
+        type: 'tool_returned',
+        callId: effect.callId,
+        name: 't',
+        text: `r:${effect.callId}`,
+        isError: choice % 3 === 0,
+        startedAt: at,
+        durationMs: 1,
+        resultBytes: 1,
+        audit: null,
+      }
     case 'call_model':
       return modelOutcome(base, choice, at)
   }
 }
 
-function modelOutcome(base: { at: number; effectId: number }, choice: number, at: number): LoopEvent {
+function modelOutcome(
+  base: { at: number; effectId: number },
+  choice: number,
+  at: number,
+): LoopEvent {
   if (choice % 6 === 0) {
-    const failure = { code: 'NETWORK', message: 'x', isRetryable: choice % 4 === 0, retryAfterMs: null, mayBeCharged: true } as const
+    const failure = {
+      code: 'NETWORK',
+      message: 'x',
+      isRetryable: choice % 4 === 0,
+      retryAfterMs: null,
+      mayBeCharged: true,
+    } as const
     return { ...base, type: 'model_failed', startedAt: at, failure, charge: charge(), jitter: 0.3 }
   }
   if (choice % 13 === 0) return { ...base, type: 'model_refused', reason: 'budget_exhausted' }
   if (choice % 17 === 0) return { ...base, type: 'model_waited', retryAt: at + 3 }
-  const ids = Array.from({ length: choice % 9 }, (_, index) => (choice % 5 === 0 ? 'same' : `c${(choice * 7 + index) % 40}`))
-  const finish = (['stop', 'tool-calls', 'length', 'content-filter', 'interrupted', 'other'] as const)[choice % 6] ?? 'stop'
-  const answer = { text: choice % 4 === 0 ? '' : `text ${choice}`, reasoning: '', calls: ids.map((callId) => ({ callId, name: 't', arguments: '{}' })), finish, usage: null }
-  return { ...base, type: 'model_answered', startedAt: at, answer, charge: charge(), calls: ids.map((callId, index) => ({ callId, isSequential: index % 4 === 3 })) }
+  const ids = Array.from({ length: choice % 9 }, (_, index) =>
+    choice % 5 === 0 ? 'same' : `c${(choice * 7 + index) % 40}`,
+  )
+  const finish =
+    (['stop', 'tool-calls', 'length', 'content-filter', 'interrupted', 'other'] as const)[
+      choice % 6
+    ] ?? 'stop'
+  const answer = {
+    text: choice % 4 === 0 ? '' : `text ${choice}`,
+    reasoning: '',
+    calls: ids.map((callId) => ({ callId, name: 't', arguments: '{}' })),
+    finish,
+    usage: null,
+  }
+  return {
+    ...base,
+    type: 'model_answered',
+    startedAt: at,
+    answer,
+    charge: charge(),
+    calls: ids.map((callId, index) => ({ callId, isSequential: index % 4 === 3 })),
+  }
 }
 
 interface Run {
@@ -63,7 +104,8 @@ function drive(choices: number[], disturb: boolean): Run {
   for (let index = 0; run.state.phase !== 'idle' && index < 2_000; index++) {
     const choice = choices[index % choices.length] ?? 1
     at += 1
-    if (disturb && choice % 19 === 0) apply({ type: 'interrupted', at, unknownCallIds: unknown(run.state), charge: null })
+    if (disturb && choice % 19 === 0)
+      apply({ type: 'interrupted', at, unknownCallIds: unknown(run.state), charge: null })
     if (disturb && choice % 23 === 0) apply(past[choice % Math.max(1, past.length)] ?? woken(at))
     const effect = run.state.pending[choice % Math.max(1, run.state.pending.length)]
     if (!effect) break
@@ -78,7 +120,9 @@ function drive(choices: number[], disturb: boolean): Run {
 }
 
 const unknown = (state: LoopState): string[] =>
-  state.pending.flatMap((effect) => (effect.type === 'call_tool' ? [effect.callId] : [])).slice(0, 1)
+  state.pending
+    .flatMap((effect) => (effect.type === 'call_tool' ? [effect.callId] : []))
+    .slice(0, 1)
 
 const choices = fc.array(fc.integer({ min: 1, max: 100_000 }), { minLength: 1, maxLength: 60 })
 
@@ -135,7 +179,9 @@ test('L14: the transcript of a step is a prefix of the next one', () => {
       let before: string[] = []
       for (const [index, event] of events.entries()) {
         if (event.type !== 'model_answered') continue
-        const now = buildTranscript(events.slice(0, index)).map((message) => JSON.stringify(message))
+        const now = buildTranscript(events.slice(0, index)).map((message) =>
+          JSON.stringify(message),
+        )
         expect(now.slice(0, before.length)).toEqual(before)
         before = now
       }
@@ -148,7 +194,10 @@ test('L36: a run resumed from its journal equals the uninterrupted one', () => {
   fc.assert(
     fc.property(choices, (list) => {
       const { events, state } = drive([...list, 1], true)
-      const replayed = events.reduce((before, event) => step(before, structuredClone(event)).state, initialState)
+      const replayed = events.reduce(
+        (before, event) => step(before, structuredClone(event)).state,
+        initialState,
+      )
       expect(replayed).toEqual(state)
     }),
     { numRuns: 200 },

@@ -135,7 +135,7 @@ export class Scenario {
       startedAt: 1,
       durationMs: 1,
       resultBytes: 5,
-      audit: '',
+      audit: null,
     })
     return this
   }

@@ -113,7 +113,7 @@ describe('limits', () => {
       startedAt: 1,
       durationMs: 1,
       resultBytes: 1,
-      audit: '',
+      audit: null,
     })
     expect(scenario.state).toBe(before)
   })
