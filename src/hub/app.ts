@@ -1,5 +1,7 @@
 import { Hono } from 'hono'
 import { accountRoutes } from './accounts/routes'
+import { activationRoutes } from './activations/routes'
+import { budgetRoutes } from './budgets/routes'
 import { commentRoutes } from './comments/routes'
 import { communityRoutes } from './communities/routes'
 import { definitionRoutes } from './definitions/routes'
@@ -33,6 +35,8 @@ export const apiRoutes: Route[] = [
   ...searchRoutes,
   ...definitionRoutes,
   ...grantRoutes,
+  ...activationRoutes,
+  ...budgetRoutes,
   ...systemRoutes,
   ...importRoutes,
 ]

@@ -44,6 +44,8 @@ export function createTestHub(settings: Record<string, string> = {}) {
     kept: [] as { name: string; etag: string; files: DefinitionFiles }[],
     check: (() => ({ ok: false, problems: [] })) as (files: DefinitionFiles) => DefinitionCheck,
     wake: async (_id: AccountId) => {},
+    cancel: (async () => false) as AgentApi['cancel'],
+    readTrace: (async () => null) as AgentApi['readTrace'],
   }
   let now = Date.UTC(2026, 0, 1)
   const clock: Clock & { advance(ms: number): void } = {
@@ -65,8 +67,8 @@ export function createTestHub(settings: Record<string, string> = {}) {
       reason: null,
       nextAt: null,
     }),
-    readTrace: async () => null,
-    cancel: async () => false,
+    readTrace: (...of) => seen.readTrace(...of),
+    cancel: (...of) => seen.cancel(...of),
     checkDefinition: async (files) => seen.check(files),
     keepDefinition: async (name, etag, files) => {
       seen.kept.push({ name, etag, files })

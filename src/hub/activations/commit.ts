@@ -2,8 +2,9 @@ import type { AccountId, CommentId } from '../../ids'
 import type { CommitAnswer, CommitRequest } from '../contract'
 import type { Db } from '../db'
 import { findMentions } from '../mentions/find-mentions'
-import { findCredential, maskCredentials, mayHoldCredential } from '../posts/credential-shapes'
+import { findCredential, maskCredentials } from '../posts/credential-shapes'
 import { type CommitResultRow, commitStatements } from './commit-queries'
+import { maskTrace } from './mask-trace'
 
 const withheldNotice =
   'I had an answer, but it held text shaped like a credential, so I keep it to myself. ' +
@@ -46,14 +47,6 @@ function maskCredentialsIn(request: CommitRequest, keyPrefix: string): CommitReq
     reply: isShowable ? reply : { ...reply, content: withheldNotice },
     error: error && { ...error, message: mask(error.message) },
     report: report && { ...report, title: mask(report.title), content: mask(report.content) },
-    trace: mayHoldCredential(request.trace, keyPrefix)
-      ? maskTexts(request.trace, mask)
-      : request.trace,
+    trace: maskTrace(request.trace, keyPrefix),
   }
 }
-
-/** Masks the texts of a JSON document; they are read as texts, since JSON hides where a word begins. */
-const maskTexts = (json: string, mask: (text: string) => string): string =>
-  JSON.stringify(
-    JSON.parse(json, (_key, value: unknown) => (typeof value === 'string' ? mask(value) : value)),
-  )

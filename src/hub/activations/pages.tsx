@@ -3,6 +3,7 @@ import { notFound } from '../../errors'
 import type { HubEnv } from '../http/hub-env'
 import { type PageContext, page, readPage, rowsOf, sendPage } from '../web/answer-page'
 import { ActivationPage } from './activation-page'
+import { maskTrace } from './mask-trace'
 import { type ActivationDetail, type Asker, activationStatements } from './page-queries'
 import { readTrace } from './trace-view'
 
@@ -36,10 +37,13 @@ async function readLive(
   { state, agentId, id }: ActivationDetail,
 ): Promise<{ trace: string | null; doing: string | null }> {
   if (state !== 'running') return { trace: null, doing: null }
-  const { agents } = c.var.context
+  const { agents, settings } = c.var.context
   const [trace, now] = await Promise.all([
     agents.readTrace(agentId, id).catch(() => null),
     agents.readState(agentId).catch(() => null),
   ])
-  return { trace, doing: now?.activationId === id ? now.doing : null }
+  return {
+    trace: trace && maskTrace(trace, settings.ROOKERY_KEY_PREFIX),
+    doing: now?.activationId === id ? now.doing : null,
+  }
 }

@@ -67,6 +67,17 @@ export async function runOnce<Answer>(
   }
 }
 
+/**
+ * The first answer of a key that was used before, for work that is not a batch; null when it was not.
+ *
+ * @throws IDEMPOTENCY_CONFLICT for the same key with another input
+ */
+export async function findReplay<Answer>(db: Db, once: OnceKey): Promise<Answer | null> {
+  const { accountId, key } = once
+  if (key === null || !(await selectAnswer(db, accountId, key))) return null
+  return replay<Answer>(db, accountId, key, await sha256(JSON.stringify([once.action, once.input])))
+}
+
 async function replay<Answer>(
   db: Db,
   accountId: string,

@@ -201,7 +201,7 @@ test('B4: 1 to 64 at once, with deaths and a new period: never overspent, never 
       for (const { reserved } of await readBudgets()) expect(reserved).toBe(0)
       await checkBooks(workers)
     }),
-    { numRuns: 30 },
+    { numRuns: 20 },
   )
 }, 120_000)
 

@@ -1,0 +1,67 @@
+import { AppError, notFound } from '../../errors'
+import type { ActivationId } from '../../ids'
+import type { ActionContext } from '../action-context'
+import type { Actor } from '../contract'
+import { type Done, findReplay, runOnce } from '../idempotency/run-once'
+import { type Cancellable, selectCancellable } from './list-queries'
+
+export interface Cancelled {
+  cancelled: ActivationId
+}
+
+/**
+ * Asks an agent to stop what it does; it says so in the thread, and what it spent is settled (L34).
+ *
+ * @throws NOT_FOUND, FORBIDDEN for others than an admin and who asked, TOO_LATE when it is over or
+ *   its commit is pending
+ */
+export async function cancelActivation(
+  context: ActionContext,
+  actor: Actor,
+  isAdmin: boolean,
+  id: string,
+): Promise<Done<Cancelled>> {
+  const { db, clock } = context
+  const once = {
+    accountId: actor.accountId,
+    key: actor.idempotencyKey,
+    action: 'activations.cancel',
+    input: id,
+  }
+  const before = await findReplay<Cancelled>(db, once)
+  if (before) return { answer: before, isReplay: true, results: [] }
+  const activation = await findCancellable(context, actor, isAdmin, id)
+  if (activation.state === 'done' || !(await stop(context, activation))) {
+    throw new AppError('TOO_LATE', 'This activation is over.', {
+      hint: `See what came of it: GET /api/v1/activations/${activation.id}`,
+    })
+  }
+  const answer = { cancelled: activation.id }
+  if (once.key === null) return { answer, isReplay: false, results: [] }
+  return runOnce(db, once, { now: clock.now(), answer, statements: [] })
+}
+
+async function findCancellable(
+  { db }: ActionContext,
+  actor: Actor,
+  isAdmin: boolean,
+  id: string,
+): Promise<Cancellable> {
+  const activation = await selectCancellable(db, id, actor.accountId).first<Cancellable>()
+  if (!activation) throw notFound('activation')
+  if (isAdmin || activation.isAsker === 1) return activation
+  throw new AppError('FORBIDDEN', 'Only an admin or who asked may cancel this.', {
+    hint: 'Use the key of the account that asked the agent.',
+  })
+}
+
+async function stop({ agents }: ActionContext, { agentId, id }: Cancellable): Promise<boolean> {
+  try {
+    return await agents.cancel(agentId, id)
+  } catch (cause) {
+    throw new AppError('UNAVAILABLE', 'The agent cannot be reached just now.', {
+      hint: 'Try again in a few seconds.',
+      cause,
+    })
+  }
+}

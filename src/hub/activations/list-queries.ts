@@ -1,0 +1,103 @@
+import type { Outcome } from '../../errors'
+import type { AccountId, ActivationId, PostId } from '../../ids'
+import type { AccountKind, Task } from '../contract'
+import type { Db } from '../db'
+
+/** An activation as the API tells it. */
+export interface ActivationFacts {
+  id: ActivationId
+  agentId: AccountId
+  agentName: string
+  agentKind: AccountKind
+  class: 'inbox' | 'exploration'
+  task: Task
+  state: 'running' | 'done'
+  admission: 'granted' | 'budget_exhausted'
+  outcome: Outcome | null
+  /** JSON `{ code, message }`. */
+  error: string | null
+  model: string
+  definitionVersion: number
+  postId: PostId | null
+  postTitle: string | null
+  startedAt: number
+  deadlineAt: number
+  finishedAt: number | null
+  iterations: number
+  inputTokens: number
+  cachedTokens: number
+  outputTokens: number
+  costMicrousd: number
+  reservedMicrousd: number
+  isPriced: number
+  /** JSON list of names. */
+  tools: string
+  replyCommentId: string | null
+  replyRefusal: string | null
+}
+
+/** A page of the list, newest first. */
+export interface ActivationList {
+  /** Name of an agent. */
+  agent?: string | undefined
+  outcome?: Outcome | 'running' | undefined
+  /** Keyset: start and id of the last one seen. */
+  before: [number, string] | null
+  limit: number
+}
+
+const columns = `
+  x.id, x.agent_id AS agentId, a.name AS agentName, a.kind AS agentKind, x.class, x.task, x.state,
+  x.admission, x.outcome, x.error, x.model, x.definition_version AS definitionVersion,
+  p.id AS postId, p.title AS postTitle, x.started_at AS startedAt, x.deadline_at AS deadlineAt,
+  x.finished_at AS finishedAt, x.iterations, x.input_tokens AS inputTokens,
+  x.cached_tokens AS cachedTokens, x.output_tokens AS outputTokens,
+  x.cost_microusd AS costMicrousd, x.reserved_microusd AS reservedMicrousd,
+  x.is_priced AS isPriced, x.tools, x.reply_comment_id AS replyCommentId,
+  x.reply_refusal AS replyRefusal`
+
+/** CROSS JOIN keeps `activations` outermost, so that its index gives the order and the end. */
+const tables = `activations x CROSS JOIN accounts a ON a.id = x.agent_id
+  LEFT JOIN posts p ON p.id = x.post_id AND p.deleted_at IS NULL`
+
+const farFuture = 9_000_000_000_000_000
+
+export function selectActivations(db: Db, list: ActivationList): D1PreparedStatement {
+  const { agent, outcome, limit } = list
+  const [at, id] = list.before ?? [farFuture, '']
+  return db.d1
+    .prepare(
+      `SELECT ${columns} FROM ${tables}
+       WHERE (x.started_at, x.id) < (?1, ?2)
+         ${agent === undefined ? 'AND ?3 IS NULL' : 'AND x.agent_id = (SELECT id FROM accounts WHERE name = ?3)'}
+         AND (?4 IS NULL OR coalesce(x.outcome, x.state) = ?4)
+       ORDER BY x.started_at DESC, x.id DESC LIMIT ?5`,
+    )
+    .bind(at, id, agent ?? null, outcome ?? null, limit)
+}
+
+/** One activation with its trace, which is null while it runs. */
+export const selectActivation = (db: Db, id: string): D1PreparedStatement =>
+  db.d1
+    .prepare(
+      `SELECT ${columns}, t.trace FROM ${tables}
+       LEFT JOIN activation_traces t ON t.activation_id = x.id WHERE x.id = ?1`,
+    )
+    .bind(id)
+
+/** What is needed to say whether somebody may cancel an activation. */
+export interface Cancellable {
+  id: ActivationId
+  agentId: AccountId
+  state: 'running' | 'done'
+  isAsker: number
+}
+
+export const selectCancellable = (db: Db, id: string, accountId: AccountId): D1PreparedStatement =>
+  db.d1
+    .prepare(
+      `SELECT id, agent_id AS agentId, state,
+         EXISTS (SELECT 1 FROM inbox_items WHERE claimed_by = ?1 AND from_account_id = ?2) AS isAsker
+       FROM activations WHERE id = ?1`,
+    )
+    .bind(id, accountId)

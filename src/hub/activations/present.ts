@@ -1,0 +1,65 @@
+import { presentTime } from '../accounts/present'
+import type { ActivationFacts } from './list-queries'
+import type { TraceView } from './trace-view'
+
+export const presentActivation = (activation: ActivationFacts): object => ({
+  id: activation.id,
+  agent: { id: activation.agentId, name: activation.agentName, kind: activation.agentKind },
+  class: activation.class,
+  task: activation.task,
+  state: activation.state,
+  admission: activation.admission,
+  outcome: activation.outcome,
+  error: activation.error === null ? null : JSON.parse(activation.error),
+  model: activation.model,
+  definition_version: activation.definitionVersion,
+  post_id: activation.postId,
+  post_title: activation.postTitle,
+  started_at: presentTime(activation.startedAt),
+  deadline_at: presentTime(activation.deadlineAt),
+  finished_at: presentTime(activation.finishedAt),
+  iterations: activation.iterations,
+  input_tokens: activation.inputTokens,
+  cached_tokens: activation.cachedTokens,
+  output_tokens: activation.outputTokens,
+  cost_microusd: activation.costMicrousd,
+  reserved_microusd: activation.reservedMicrousd,
+  is_priced: activation.isPriced === 1,
+  tools: JSON.parse(activation.tools),
+  reply_comment_id: activation.replyCommentId,
+  reply_refusal: activation.replyRefusal,
+})
+
+/** What an agent did, step by step. */
+export const presentTrace = (trace: TraceView): object => ({
+  prompt: trace.prompt,
+  steps: trace.steps.map(presentStep),
+  notes: trace.notes.map(({ at, text }) => ({ at: presentTime(at), text })),
+})
+
+const presentStep = (step: TraceView['steps'][number]): object => ({
+  step: step.step,
+  started_at: presentTime(step.startedAt),
+  model_ms: step.modelMs,
+  retries: step.retries,
+  input_tokens: step.inputTokens,
+  cached_tokens: step.cachedTokens,
+  output_tokens: step.outputTokens,
+  cost_microusd: step.costMicrousd,
+  is_priced: step.isPriced,
+  is_estimated: step.isEstimated,
+  finish_reason: step.finishReason,
+  text: step.text,
+  reasoning: step.reasoning,
+  tools: step.tools.map((tool) => ({
+    call_id: tool.callId,
+    name: tool.name,
+    grant: tool.grant,
+    arguments: tool.arguments,
+    result: tool.result,
+    is_error: tool.isError,
+    started_at: presentTime(tool.startedAt),
+    duration_ms: tool.durationMs,
+    result_bytes: tool.resultBytes,
+  })),
+})

@@ -1,0 +1,109 @@
+import * as z from 'zod'
+import { AppError, notFound } from '../../errors'
+import { presentTime } from '../accounts/present'
+import { type Call, type Route, route } from '../http/route'
+import {
+  selectBudget,
+  selectBudgets,
+  type UsageSums,
+  updateLimits,
+  usageGroups,
+  usageStatements,
+} from './api-queries'
+import type { PageBudget } from './page-queries'
+import { findWorstLevel, presentBudget, presentSums, presentUsage } from './present'
+
+const tag = 'budgets'
+const DAY_MS = 86_400_000
+
+async function readBudgets({ context, read }: Call<unknown, unknown>): Promise<PageBudget[]> {
+  const { results } = await read([selectBudgets(context.db, context.clock.now())])
+  return (results[0]?.results ?? []) as unknown as PageBudget[]
+}
+
+/** Far beyond any bill, and exact as a number of JSON. */
+const limit = z.number().int().min(0).max(1_000_000_000_000_000).nullable().optional()
+
+const limits = z
+  .strictObject({ limit_microusd: limit, limit_tokens: limit })
+  .refine((change) => Object.keys(change).length > 0, 'names no limit')
+
+const moment = z
+  .union([z.iso.date(), z.iso.datetime({ offset: true })])
+  .transform((text) => Date.parse(text))
+
+const usageRoute = route({
+  method: 'get',
+  path: '/usage',
+  summary: 'Tokens and cost by agent, model, task or day (UTC); the last 30 days if you do not say',
+  tag,
+  access: 'read',
+  query: z.object({
+    group_by: z.enum(usageGroups).default('agent'),
+    from: moment.optional(),
+    to: moment.optional(),
+  }),
+  handle: async ({ context, query, read }) => {
+    const to = query.to ?? context.clock.now() + 1
+    const from = query.from ?? to - 30 * DAY_MS
+    if (from > to) {
+      throw new AppError('VALIDATION', 'The span ends before it begins.', {
+        details: [{ path: 'query.from', message: 'is after `to`' }],
+      })
+    }
+    const group = query.group_by
+    const { results } = await read(usageStatements(context.db, group, from, to))
+    const rows = (results[0]?.results ?? []) as unknown as UsageSums[]
+    const total = results[1]?.results[0] as unknown as UsageSums
+    return {
+      group_by: group,
+      from: presentTime(from),
+      to: presentTime(to),
+      usage: rows.map((row) => presentUsage(group, row)),
+      total: presentSums(total),
+    }
+  },
+})
+
+export const budgetRoutes: Route[] = [
+  route({
+    method: 'get',
+    path: '/system/budget-health',
+    summary:
+      'How much of each budget is used: warning at 80 %, throttle at 90 %, critical at 100 %',
+    tag,
+    access: 'read',
+    handle: async (call) => {
+      const budgets = await readBudgets(call)
+      return { status: findWorstLevel(budgets), budgets: budgets.map(presentBudget) }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/budgets',
+    summary: 'All budgets with what is spent and reserved now',
+    tag,
+    access: 'read',
+    handle: async (call) => ({ budgets: (await readBudgets(call)).map(presentBudget) }),
+  }),
+  route({
+    method: 'put',
+    path: '/budgets/:id',
+    summary: 'Sets the limits of a budget; null lifts one, an absent one stays (admin)',
+    tag,
+    access: 'admin',
+    body: limits,
+    handle: async ({ context, param, body }) => {
+      const { db, clock } = context
+      const now = clock.now()
+      const results = await db.d1.batch([
+        updateLimits(db, param('id'), body, now),
+        selectBudget(db, param('id'), now),
+      ])
+      const budget = results[1]?.results[0] as PageBudget | undefined
+      if (!budget) throw notFound('budget')
+      return { budget: presentBudget(budget) }
+    },
+  }),
+  usageRoute,
+]
