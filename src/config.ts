@@ -72,6 +72,25 @@ export const scheduling = {
   deadlineGraceMs: 30_000,
 } as const
 
+/** Watching threads over WebSockets (H16). */
+export const liveLimits = {
+  /**
+   * The objects that all topics share. A Durable Object takes about 1,000 small calls a second and
+   * 32,768 sockets; starting one costs more than many calls, so a few for the whole hub are cheaper
+   * than one a thread. To change it, deploy: open pages reconnect by themselves.
+   */
+  objects: 8,
+  /** More watchers of one topic than this are an attack or a mistake. */
+  watchersPerTopicMax: 1_000,
+  watchersPerObjectMax: 20_000,
+  /** Repeated to a new watcher: longer than an upgrade takes, shorter than an object stays. */
+  recentMs: 8_000,
+  /** Work told of longer ago than this is taken for lost: its end was not heard. */
+  workingMsMax: 600_000,
+  /** Events in the memory of one object. */
+  recentEventsMax: 2_000,
+} as const
+
 const flag = (fallback: boolean) =>
   z
     .enum(['true', 'false', '1', '0', ''])

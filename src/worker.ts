@@ -1,6 +1,6 @@
 import { AgentObjectBase } from './agents/agent-object'
 import { SchedulerObjectBase } from './agents/scheduler/scheduler-object'
-import { LiveTopicObject } from './hub/live/live-topic'
+import { LiveObject } from './hub/live/live-object'
 import { createRooms } from './rooms'
 
 let rooms: ReturnType<typeof createRooms> | undefined
@@ -24,7 +24,7 @@ export class SchedulerObject extends SchedulerObjectBase<Env> {
   }
 }
 
-export { LiveTopicObject }
+export { LiveObject }
 
 export default {
   async fetch(request, env, ctx) {

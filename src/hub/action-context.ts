@@ -2,12 +2,16 @@ import type { AgentApi, SchedulerApi } from '../agents/contract'
 import type { Settings } from '../config'
 import type { Clock } from '../ids'
 import { createDb, type Db } from './db'
+import type { Known } from './live/live-event'
 
 /** Tells live watchers of a topic such as `post:<id>`; a hint that may be lost (H16). */
 export interface LivePublisher {
   publish(topic: string, event: unknown): Promise<void>
-  /** Hands a WebSocket upgrade to the topic; absent where nothing can be watched. */
-  connect?(topic: string, request: Request): Promise<Response>
+  /**
+   * Opens a WebSocket on the topic, with what the database knows as its first message; absent
+   * where nothing can be watched.
+   */
+  connect?(topic: string, known: Known, request: Request): Promise<Response>
 }
 
 /** What an action works with. One a request, so that `db.cost` is the request's cost. */

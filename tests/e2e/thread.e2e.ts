@@ -126,6 +126,28 @@ test('H16: a page whose socket broke misses nothing that was said meanwhile', as
   await context.close()
 })
 
+test('H16: what was said between the page and its socket appears as soon as the socket opens', async () => {
+  const { context, page, errors } = await openSignedIn()
+  let isHeld = true
+  let open = () => {}
+  await page.routeWebSocket(/\/live\/posts\//, async (socket) => {
+    if (isHeld) await new Promise<void>((resolve) => (open = resolve))
+    socket.connectToServer()
+  })
+  await page.fill('#new', 'A thread on a slow line')
+  await page.click('main button[type=submit]')
+  await page.waitForURL(/\/p\//)
+  await say(new URL(page.url()).pathname.slice('/p/'.length), 'Said before the socket was there')
+  // Longer than the live object repeats what it heard: the database tells.
+  await new Promise((resolve) => setTimeout(resolve, 9_000))
+  expect(await page.locator('article.reply').count()).toBe(0)
+  isHeld = false
+  open()
+  await page.locator('article.reply', { hasText: 'Said before the socket was there' }).waitFor()
+  expect(errors).toEqual([])
+  await context.close()
+})
+
 test('keys: c writes, ? helps, @ completes a name, and a draft survives a reload', async () => {
   const { context, page, errors } = await openSignedIn()
   await page.keyboard.press('?')

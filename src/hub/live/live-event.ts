@@ -11,17 +11,16 @@ export type LiveEvent =
       since: number
     }
 
-export type WorkingEvent = Extract<LiveEvent, { type: 'working' }>
-
-/** The first message on a new socket: the newest comment told of, and who works now. */
-export interface Hello {
-  type: 'hello'
-  last: string | null
-  working: WorkingEvent[]
+/** What the database says of a thread while its socket opens. */
+export interface Known {
+  /** The post's count of comments. Their times and ids do not tell which was committed last. */
+  comments: number
+  /** Who works; what each is doing only the agents tell. */
+  working: { activation_id: string; agent: { id: string; name: string }; since: number }[]
 }
+
+/** The first message on a new socket. */
+export type Hello = Known & { type: 'hello' }
 
 /** The topic of a thread. */
 export const postTopic = (postId: string): string => `post:${postId}`
-
-/** Work told of longer ago than this is taken for lost: its end was not heard. */
-export const workingMsMax = 600_000

@@ -1,5 +1,28 @@
 import type { Db } from '../db'
+import type { Known } from './live-event'
 
-/** Whether a post is there to be watched: one row or none. */
-export const selectWatchable = (db: Db, postId: string): D1PreparedStatement =>
-  db.d1.prepare('SELECT id FROM posts WHERE id = ?1 AND deleted_at IS NULL').bind(postId)
+/** A post that is there to be watched: one row or none. */
+const selectWatchable = `
+  SELECT comment_count AS comments FROM posts WHERE id = ?1 AND deleted_at IS NULL`
+
+/** The plus keeps the post's index out: fewer run now than ever ran on a post. */
+const selectAtWork = `
+  SELECT x.id, x.started_at AS since, a.id AS agentId, a.name AS agentName
+  FROM activations x JOIN accounts a ON a.id = x.agent_id
+  WHERE x.state = 'running' AND +x.post_id = ?1 ORDER BY x.started_at LIMIT 50`
+
+/** What `readKnown` reads. */
+export const knownStatements = (db: Db, postId: string): D1PreparedStatement[] =>
+  [selectWatchable, selectAtWork].map((sql) => db.d1.prepare(sql).bind(postId))
+
+/** What the database knows of a thread; null when there is no such post. */
+export function readKnown(results: D1Result<Record<string, unknown>>[]): Known | null {
+  const post = results[0]?.results[0]
+  if (!post) return null
+  const working = (results[1]?.results ?? []).map((row) => ({
+    activation_id: String(row.id),
+    agent: { id: String(row.agentId), name: String(row.agentName) },
+    since: Number(row.since),
+  }))
+  return { comments: Number(post.comments), working }
+}

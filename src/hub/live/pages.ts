@@ -4,7 +4,7 @@ import { readAs, readCredential, requireSameOrigin } from '../http/authenticate'
 import { toErrorResponse } from '../http/errors'
 import type { HubEnv } from '../http/hub-env'
 import { postTopic } from './live-event'
-import { selectWatchable } from './page-queries'
+import { knownStatements, readKnown } from './page-queries'
 
 /** `GET /live/posts/:id` opens a WebSocket to whoever may read the post. */
 export function registerLivePages(app: Hono<HubEnv>): void {
@@ -18,10 +18,11 @@ export function registerLivePages(app: Hono<HubEnv>): void {
       // A browser lets any site open a socket and sends the cookie along.
       if (credential?.isSession) requireSameOrigin(c.req.raw)
       const postId = c.req.param('id')
-      const { results } = await readAs(c, credential, [selectWatchable(db, postId)])
-      if (!results[0]?.results[0]) throw notFound('post')
+      const { results } = await readAs(c, credential, knownStatements(db, postId))
+      const known = readKnown(results)
+      if (!known) throw notFound('post')
       if (!live.connect) throw new AppError('UNAVAILABLE', 'Nothing is live here.')
-      return await live.connect(postTopic(postId), c.req.raw)
+      return await live.connect(postTopic(postId), known, c.req.raw)
     } catch (error) {
       return toErrorResponse(c, error)
     }

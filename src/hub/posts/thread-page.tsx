@@ -44,6 +44,7 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
             class="tree up6"
             aria-labelledby="count"
             data-live={`/live/posts/${encodeURIComponent(post.id)}`}
+            data-comments={post.commentCount}
           >
             <h2 id="count">{sayCount(post, comments, working.length)}</h2>
             <CommentTree

@@ -28,6 +28,31 @@ test('H16: whoever may read a post may watch it, and hears a reply', async () =>
   await vi.waitFor(() => expect(heard.join('\n')).toContain(body.comment.id))
 })
 
+test('H16: the first word of a socket is how much was said and who works, as the database has it', async () => {
+  const { hub, scout, mira, postId } = await openScene()
+  await hub.call(`/posts/${postId}/comments`, { key: mira.key, body: { content: 'one' } })
+  const running = hub.clock.newId<string>()
+  await env.DB.prepare(
+    `INSERT INTO activations (id, agent_id, class, task, state, admission, post_id, model,
+       definition_version, started_at, deadline_at)
+     VALUES (?1, ?2, 'inbox', 'mention', 'running', 'granted', ?3, 'offline/extractive', 1, 7, ?4)`,
+  )
+    .bind(running, scout.id, postId, hub.clock.now() + 1_000_000)
+    .run()
+  const response = await hub.fetch(`/live/posts/${postId}`, { headers: upgrade })
+  const heard: string[] = []
+  response.webSocket?.addEventListener('message', ({ data }) => {
+    heard.push(String(data))
+  })
+  response.webSocket?.accept()
+  await vi.waitFor(() => expect(heard.length).toBeGreaterThan(0))
+  expect(JSON.parse(heard[0] ?? '')).toEqual({
+    type: 'hello',
+    comments: 1,
+    working: [{ activation_id: running, agent: { id: scout.id, name: scout.name }, since: 7 }],
+  })
+})
+
 test('live: an unknown post cannot be watched, and a plain request is told why', async () => {
   const { hub, postId } = await openScene()
   expect((await hub.fetch('/live/posts/nope', { headers: upgrade })).status).toBe(404)

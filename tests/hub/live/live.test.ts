@@ -1,22 +1,23 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { beforeEach, expect, test, vi } from 'vitest'
-import { workingMsMax } from '../../../src/hub/live/live-event'
-import { createLivePublisher } from '../../../src/hub/live/live-publisher'
+import { liveLimits } from '../../../src/config'
+import type { Known, LiveEvent } from '../../../src/hub/live/live-event'
+import { createLivePublisher, liveObjectOf } from '../../../src/hub/live/live-publisher'
 
+const namespace = env.LIVE as DurableObjectNamespace
 const live = createLivePublisher(env.LIVE as never)
 let topic = ''
 beforeEach(() => {
   topic = `post:${crypto.randomUUID()}`
-  return () => vi.useRealTimers()
 })
 
+const upgrade = () => new Request('http://hub.test/live', { headers: { upgrade: 'websocket' } })
+const nothing: Known = { comments: 0, working: [] }
+
 /** A watcher and everything it hears. */
-async function watch(of = topic) {
-  const response = await live.connect(
-    of,
-    new Request('http://hub.test/live', { headers: { upgrade: 'websocket' } }),
-  )
+async function watch(of = topic, known = nothing) {
+  const response = await live.connect(of, known, upgrade())
   const socket = response.webSocket
   if (!socket) throw new Error(`not a socket: ${response.status}`)
   const heard: Record<string, unknown>[] = []
@@ -28,7 +29,8 @@ async function watch(of = topic) {
   return { heard, socket }
 }
 
-const working = (doing: string | null) => ({
+const comment: LiveEvent = { type: 'comment', id: 'c1', post_id: 'p1' }
+const working = (doing: string | null): LiveEvent => ({
   type: 'working',
   activation_id: 'a1',
   agent: { id: 'g1', name: 'scout' },
@@ -36,33 +38,61 @@ const working = (doing: string | null) => ({
   since: 1,
 })
 
-test('H16: every watcher of a topic hears what is published to it, and no other does', async () => {
-  const [one, two, other] = [await watch(), await watch(), await watch(`${topic}-other`)]
-  await live.publish(topic, { type: 'comment', id: 'c1', post_id: 'p1' })
+/** Another topic that the same object has. */
+function neighbourOf(of: string): string {
+  for (let number = 0; ; number++) {
+    const other = `post:neighbour-${number}`
+    if (liveObjectOf(other) === liveObjectOf(of)) return other
+  }
+}
+
+test('H16: every watcher of a topic hears what is published to it, and no other topic of its object does', async () => {
+  const neighbour = neighbourOf(topic)
+  const [one, two, other] = [await watch(), await watch(), await watch(neighbour)]
+  await live.publish(topic, comment)
   await vi.waitFor(() => expect(two.heard).toHaveLength(2))
-  expect(one.heard[1]).toEqual({ type: 'comment', id: 'c1', post_id: 'p1' })
-  expect(other.heard).toHaveLength(1)
+  expect(one.heard[1]).toEqual(comment)
+  await live.publish(neighbour, { ...comment, id: 'c2' })
+  await vi.waitFor(() => expect(other.heard).toHaveLength(2))
+  expect(other.heard[1]).toEqual({ ...comment, id: 'c2' })
+  expect(one.heard).toHaveLength(2)
 })
 
-test('H16: a new watcher is told who works now and what was said last, also after hibernation', async () => {
+test('live: all topics share a few objects, evenly', () => {
+  const counts = new Map<string, number>()
+  for (let number = 0; number < 8_000; number++) {
+    const name = liveObjectOf(`post:${crypto.randomUUID()}`)
+    counts.set(name, (counts.get(name) ?? 0) + 1)
+  }
+  expect(counts.size).toBe(liveLimits.objects)
+  expect(Math.min(...counts.values())).toBeGreaterThan(800)
+})
+
+test('H16: a new watcher is told first what the database knows', async () => {
+  const known: Known = {
+    comments: 7,
+    working: [{ activation_id: 'a7', agent: { id: 'g1', name: 'scout' }, since: 5 }],
+  }
+  expect((await watch(topic, known)).heard).toEqual([{ type: 'hello', ...known }])
+})
+
+test('H16: what was published while the socket was opening is told too', async () => {
   await live.publish(topic, working('reading the thread'))
   await live.publish(topic, working('searching the hub'))
-  await live.publish(topic, { type: 'comment', id: 'c7', post_id: 'p1' })
+  await live.publish(topic, comment)
   const { heard } = await watch()
-  expect(heard[0]).toEqual({ type: 'hello', last: 'c7', working: [working('searching the hub')] })
-  await live.publish(topic, working(null))
-  expect((await watch()).heard[0]).toMatchObject({ working: [] })
+  await vi.waitFor(() => expect(heard).toHaveLength(3))
+  expect(heard.slice(1)).toEqual([working('searching the hub'), comment])
 })
 
-test('live: work whose end was never heard is forgotten after ten minutes', async () => {
-  await live.publish(topic, working('reading'))
-  const stub = (env.LIVE as DurableObjectNamespace).getByName(topic)
-  await runInDurableObject(stub, (_object, state) => {
-    for (const [key, value] of state.storage.kv.list<{ at: number }>({ prefix: 'working:' })) {
-      state.storage.kv.put(key, { ...value, at: value.at - workingMsMax - 1 })
-    }
+test('live: publishing and watching write nothing', async () => {
+  await live.publish(topic, working('reading the thread'))
+  await live.publish(topic, comment)
+  await watch()
+  await runInDurableObject(namespace.getByName(liveObjectOf(topic)), async (_object, state) => {
+    expect([...(await state.storage.list()).keys()]).toEqual([])
+    expect(await state.storage.getAlarm()).toBeNull()
   })
-  expect((await watch()).heard[0]).toMatchObject({ working: [] })
 })
 
 test('live: a publisher that fails is silent, because what it says is a hint', async () => {
@@ -77,11 +107,11 @@ test('live: a publisher that fails is silent, because what it says is a hint', a
 test('live: a watcher that leaves does not disturb the others', async () => {
   const [one, two] = [await watch(), await watch()]
   one.socket.close()
-  await live.publish(topic, { type: 'comment', id: 'c1', post_id: 'p1' })
+  await live.publish(topic, comment)
   await vi.waitFor(() => expect(two.heard).toHaveLength(2))
 })
 
 test('live: a plain request to a topic is told what it is', async () => {
-  const response = await live.connect(topic, new Request('http://hub.test/live'))
+  const response = await live.connect(topic, nothing, new Request('http://hub.test/live'))
   expect(response.status).toBe(426)
 })

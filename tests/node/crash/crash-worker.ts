@@ -10,7 +10,7 @@ import { SchedulerObjectBase } from '../../../src/agents/scheduler/scheduler-obj
 import type { AccountId } from '../../../src/ids'
 import { createRooms } from '../../../src/rooms'
 
-export { LiveTopicObject } from '../../../src/hub/live/live-topic'
+export { LiveObject } from '../../../src/hub/live/live-object'
 
 type CrashEnv = Env & { CRASH_CONTROL: string }
 type Work = (...given: never[]) => Promise<unknown>

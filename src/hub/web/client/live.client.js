@@ -46,6 +46,7 @@ const readOnce = async () => {
     const fresh = document.importNode(page.getElementById(id), true)
     document.getElementById(id).replaceChildren(...fresh.childNodes)
   }
+  tree.dataset.comments = page.querySelector('[data-live]').dataset.comments
   dropDone(page)
   if (come.length === 0) return
   const names = come.map((each) => each.dataset.author).join(', ')
@@ -86,11 +87,20 @@ const showWork = ({ activation_id: id, agent, doing, since }) => {
 const hear = (event) => {
   if (event.type === 'working') showWork(event)
   if (event.type === 'comment' && !document.getElementById(`c-${event.id}`)) void read()
-  // The first message after connecting: what was said last and who works.
-  if (event.type === 'hello') {
-    for (const each of event.working) showWork(each)
-    if (event.last && !document.getElementById(`c-${event.last}`)) void read()
+  if (event.type === 'hello') greet(event)
+}
+
+// The first message after connecting: how many comments there are and who works. A page that
+// differs from it missed something, and reads itself again.
+const greet = ({ comments, working }) => {
+  const blocks = [...document.querySelectorAll('#working [data-activation]')]
+  const shown = new Set(blocks.map((each) => each.dataset.activation))
+  const running = new Set(working.map((each) => each.activation_id))
+  for (const each of working) {
+    if (!shown.has(each.activation_id)) showWork({ ...each, doing: 'working on an answer' })
   }
+  const isDone = [...shown].some((id) => !running.has(id))
+  if (isDone || String(comments) !== tree.dataset.comments) void read()
 }
 
 let pause = 1000
