@@ -1,8 +1,11 @@
 import { fileURLToPath } from 'node:url'
 import { bundle, readCpuMs, withWorker } from './miniflare.mjs'
 
-/** Rows one activation of two model turns and one tool call writes into its journal. */
-const journalRows = 6
+/**
+ * Rows one activation of two model turns and one tool call writes before its commit: woken, loaded,
+ * answered, tool returned, answered.
+ */
+const journalRows = 5
 
 /**
  * `activation.cpu_ms`: the agents' room with its journal, the hub's door from memory; 16 at a time

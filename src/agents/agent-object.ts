@@ -29,6 +29,7 @@ export class AgentObjectBase<Env> extends DurableObject<Env> {
   #alarmAt: number | null = null
   #effectsThisEvent = 0
   #needsRecovery: boolean
+  #lastRow: { event: LoopEvent; state: LoopState } | null = null
 
   constructor(ctx: DurableObjectState, env: Env, deps: AgentDeps) {
     super(ctx, env)
@@ -62,6 +63,7 @@ export class AgentObjectBase<Env> extends DurableObject<Env> {
     this.#armAlarm()
     this.#enter()
     this.#recover()
+    this.#writeLastRow()
     for (const effect of this.#state.pending) this.#start(effect)
     await this.#hold()
     this.#checkDeadline()
@@ -137,7 +139,11 @@ export class AgentObjectBase<Env> extends DurableObject<Env> {
     const { state, effects } = step(this.#state, event)
     if (state === this.#state) return
     if (wasIdle) this.#journal.begin()
-    this.#journal.append(event, state)
+    this.#lastRow = null
+    // Nothing follows from the last row: a repeated commit would only read what the first one did.
+    // So it waits for the alarm that is in place, and the next activation makes it needless.
+    if (state.phase === 'idle' && !state.isWokenAgain) this.#lastRow = { event, state }
+    else this.#journal.append(event, state)
     if (wasIdle) this.#events = []
     this.#events.push(event)
     this.#state = state
@@ -193,6 +199,11 @@ export class AgentObjectBase<Env> extends DurableObject<Env> {
     } else {
       this.#apply(this.#runner.describeInterruption())
     }
+  }
+
+  #writeLastRow(): void {
+    if (this.#lastRow) this.#journal.append(this.#lastRow.event, this.#lastRow.state)
+    this.#lastRow = null
   }
 
   #checkDeadline(): void {

@@ -18,7 +18,6 @@ import type {
   Thread,
 } from './contract-activations'
 
-export { outcomes } from '../errors'
 export type * from './contract-activations'
 
 // ---------------------------------------------------------------- conversation (tools)

@@ -14,7 +14,7 @@ export const d1Totals: D1Cost = { roundTrips: 0, rowsRead: 0, rowsWritten: 0 }
  * A D1 database that adds what each call costs to `cost` and to `d1Totals`. A `batch` is one round
  * trip, whatever it holds.
  */
-export function meterD1(d1: D1Database, cost: D1Cost): D1Database {
+function meterD1(d1: D1Database, cost: D1Cost): D1Database {
   const inner = new WeakMap<object, D1PreparedStatement>()
   const trip = () => {
     cost.roundTrips++

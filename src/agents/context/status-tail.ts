@@ -9,11 +9,9 @@ export function statusTail(state: LoopState, budgets: BudgetStatus[], now: numbe
   const steps = state.limits.iterations - state.iteration
   const tokens = Math.max(0, state.limits.tokens - state.tokens)
   const seconds = Math.max(0, Math.round((state.endsAt - now) / 1000))
-  return [
-    '[status]',
-    `Time: ${new Date(now).toISOString()}. Left for this task: ${steps} more steps, ${tokens} tokens, ${seconds} s.`,
-    ...budgets.map(describeBudget),
-  ].join('\n')
+  let text = `[status]\nTime: ${new Date(now).toISOString()}. Left for this task: ${steps} more steps, ${tokens} tokens, ${seconds} s.`
+  for (const budget of budgets) text += `\n${describeBudget(budget)}`
+  return text
 }
 
 function describeBudget(budget: BudgetStatus): string {

@@ -10,8 +10,8 @@ import { load } from './load'
 import { findCall, loadedFacts, type Now, type Workbench } from './workbench'
 
 /**
- * Performs effects and tells what came of them. The one try/catch of its room: whatever fails
- * outside becomes an event.
+ * Performs effects and tells what came of them. Whatever fails outside becomes an event:
+ * `describeFailure` is the one place where the room turns exceptions into data.
  */
 export class EffectRunner {
   readonly #bench: Workbench
@@ -45,16 +45,8 @@ export class EffectRunner {
     return this.#bench.waitReason
   }
 
-  /** Null when the effect was dropped meanwhile. */
-  async run(effect: Effect, signal: AbortSignal): Promise<LoopEvent | null> {
-    try {
-      return await this.#perform(effect, signal)
-    } catch (error) {
-      return this.describeFailure(effect, error)
-    }
-  }
-
-  #perform(effect: Effect, signal: AbortSignal): Promise<LoopEvent | null> {
+  /** Null when the effect was dropped meanwhile. Rejects with what `describeFailure` takes. */
+  run(effect: Effect, signal: AbortSignal): Promise<LoopEvent | null> {
     switch (effect.type) {
       case 'load':
         return load(this.#bench, effect)
