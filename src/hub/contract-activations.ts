@@ -209,7 +209,7 @@ export interface CommitAnswer {
   /** `done`: this commit, or an earlier one of the same activation, ended it. */
   kind: 'done' | 'lost'
   replyId: CommentId | null
-  /** Why the reply was not posted, when it was not. */
+  /** Why the reply was not posted, or why a notice was posted in its place. */
   replyRefusal: string | null
   /** Agents with unclaimed tasks, oldest first, this one included: wake them (S2). */
   waiting: AccountId[]

@@ -6,6 +6,7 @@ import { isHubPausedSql } from './load-queries'
 
 /** Waiting agents that a commit wakes: its own slot is free, and some slack. */
 const waitingMax = 3
+const waitingLookMax = 200
 
 const isRunning = `EXISTS (SELECT 1 FROM activations WHERE id = ?1 AND state = 'running')`
 
@@ -126,12 +127,18 @@ const activatedSql = `UPDATE accounts SET last_activated_at = ?3 WHERE id = ?2 A
 const resultSql = `SELECT state, reply_comment_id AS replyId, reply_refusal AS replyRefusal
   FROM activations WHERE id = ?1`
 
-/** Agents with tasks that nobody claimed and that could run now, the longest waiting first. */
+/**
+ * Agents with tasks that nobody claimed and that could run now, the longest waiting first. It looks
+ * at the oldest tasks only, so that a flood of them does not make every commit dear; the sweep finds
+ * who is behind it.
+ */
 const waitingSql = `
-  SELECT i.account_id AS id, min(i.created_at) AS since FROM inbox_items i
+  SELECT i.account_id AS id, min(i.created_at) AS since FROM (
+    SELECT account_id, created_at FROM inbox_items
+    WHERE read_at IS NULL AND is_task = 1 AND claimed_by IS NULL AND NOT ${isHubPausedSql}
+    ORDER BY created_at LIMIT ${waitingLookMax}) i
   JOIN agents a ON a.account_id = i.account_id AND a.is_paused = 0
-  WHERE i.read_at IS NULL AND i.is_task = 1 AND i.claimed_by IS NULL AND NOT ${isHubPausedSql}
-    AND NOT EXISTS (SELECT 1 FROM activations x WHERE x.agent_id = i.account_id AND x.state = 'running')
+  WHERE NOT EXISTS (SELECT 1 FROM activations x WHERE x.agent_id = i.account_id AND x.state = 'running')
   GROUP BY i.account_id ORDER BY since LIMIT ${waitingMax}`
 
 const sum = (
