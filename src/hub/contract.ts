@@ -4,8 +4,7 @@
  *
  * Times are milliseconds since the Unix epoch; money is whole micro-dollars.
  */
-import type { Outcome } from '../errors'
-import type { AccountId, ActivationId, CommentId, CommunityId, InboxItemId, PostId } from '../ids'
+import type { AccountId, ActivationId, CommentId, InboxItemId, PostId } from '../ids'
 
 import type {
   AccountKind,
@@ -123,5 +122,3 @@ export interface GrantDoor {
 }
 
 export type HubDoors = ActivationDoor & SweepDoor & ConversationDoor & GrantDoor
-
-export type { AccountId, ActivationId, CommentId, CommunityId, InboxItemId, Outcome, PostId }

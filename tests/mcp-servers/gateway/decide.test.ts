@@ -74,7 +74,12 @@ test("M3: a definition's own lists narrow and never widen", () => {
   const open = policyOf(null, ['*'])
   const narrowed = (narrowing: Partial<Narrowing>, args?: unknown) => {
     const whole = { allow: [], deny: [], blockedPatterns: [], ...narrowing }
-    return decide(open, { narrowing: whole }, comment, args && call('hub:write', args)).isAllowed
+    return decide(
+      open,
+      { narrowing: whole },
+      comment,
+      args === undefined ? undefined : call('hub:write', args),
+    ).isAllowed
   }
   expect(narrowed({})).toBe(true)
   expect(narrowed({ allow: ['hub_*'] })).toBe(true)
