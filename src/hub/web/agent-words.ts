@@ -1,4 +1,4 @@
-import type { Outcome } from '../contract'
+import type { Outcome } from '../../errors'
 
 /** How an activation ended, in words that say it to somebody who has never read the code. */
 const outcomeWords: Record<string, string> = {

@@ -5,7 +5,7 @@
  */
 import type { AgentDeps } from '../../../src/agents/agent-deps'
 import { AgentObjectBase } from '../../../src/agents/agent-object'
-import type { Model } from '../../../src/agents/models/model-port'
+import type { Model, ModelRequest } from '../../../src/agents/models/model-port'
 import { SchedulerObjectBase } from '../../../src/agents/scheduler/scheduler-object'
 import type { AccountId } from '../../../src/ids'
 import { createRooms } from '../../../src/rooms'
@@ -67,7 +67,7 @@ const observeModel = (env: CrashEnv, model: Model, agent: string): Model => ({
   ...model,
   call: (request) => {
     const turn = request.messages.some(({ role }) => role === 'tool') ? 2 : 1
-    return observe(env, agent, `model${turn}`, (given) => model.call(given))(request)
+    return observe(env, agent, `model${turn}`, (given: ModelRequest) => model.call(given))(request)
   },
 })
 
