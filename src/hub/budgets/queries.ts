@@ -109,7 +109,7 @@ export const selectBudgetsInScope = (
 export type BudgetRow = BudgetStatus & { id: BudgetId }
 
 /** Stands for "no limit"; far above any sum of micro-dollars, and exact in a double. */
-export const unlimited = 9_000_000_000_000_000
+const unlimited = 9_000_000_000_000_000
 
 /**
  * What is left for one activation, over all budgets in its scope, as one row (B4):

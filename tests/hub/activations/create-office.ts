@@ -169,7 +169,6 @@ export function createOffice() {
   }
 }
 
-export type Office = ReturnType<typeof createOffice>
 export type Started = Extract<LoadAnswer, { kind: 'loaded' }> & { activationId: ActivationId }
 
 interface RenewMoney {
