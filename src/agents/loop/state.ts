@@ -55,6 +55,8 @@ export interface LoopState {
   callIds: string[]
   startsWithoutProgress: number
   commitFailures: number
+  /** Asked to stop before there was anything to stop (L34). */
+  isCancelled: boolean
   /** Woken while at work: look again after the commit. */
   isWokenAgain: boolean
   ending: Ending | null
@@ -83,6 +85,7 @@ export const initialState: LoopState = {
   callIds: [],
   startsWithoutProgress: 0,
   commitFailures: 0,
+  isCancelled: false,
   isWokenAgain: false,
   ending: null,
 }

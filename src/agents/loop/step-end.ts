@@ -18,14 +18,17 @@ const notices = {
 } as const
 
 /**
- * Ends it from outside: the wall clock or a person. Once the commit is pending there is nothing
- * left to stop (L34).
+ * Ends it from outside: the wall clock or a person. While the work is still being claimed a stop is
+ * remembered; once the commit is pending there is nothing left to stop (L34).
  */
 export function end(
   state: LoopState,
   outcome: 'max_duration' | 'cancelled',
   charge: Charge | null,
 ): Step {
+  if (state.phase === 'loading' && outcome === 'cancelled' && !state.isCancelled) {
+    return rest({ ...state, isCancelled: true })
+  }
   if (state.phase !== 'reasoning' && state.phase !== 'acting') return rest(state)
   return finish(addCharge(state, charge), {
     outcome,

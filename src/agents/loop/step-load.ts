@@ -2,7 +2,7 @@ import { activationLimits } from '../../config'
 import type { LoopEventOf } from './event'
 import { reason } from './reason'
 import { issue, type LoopState, type Step } from './state'
-import { finish, outOfBudget } from './step-end'
+import { end, finish, outOfBudget } from './step-end'
 
 /** RECEIVE and CONTEXT are done: reason, or say politely why not (B4). */
 export function afterLoad(state: LoopState, { facts, at }: LoopEventOf<'loaded'>): Step {
@@ -14,6 +14,7 @@ export function afterLoad(state: LoopState, { facts, at }: LoopEventOf<'loaded'>
     limits: facts.limits,
     isWokenAgain: false,
   }
+  if (state.isCancelled) return end({ ...loaded, isCancelled: false }, 'cancelled', null)
   if (facts.admission === 'budget_exhausted') {
     return finish(loaded, {
       outcome: 'budget_exhausted',

@@ -71,15 +71,18 @@ export class SchedulerObjectBase<Env> extends DurableObject<Env> {
     } else this.#plan()
   }
 
-  /** The next alarm is set before anything can fail. */
+  /**
+   * The next alarm is set before anything can fail; a sweep that fails is made up for by the next
+   * one, so it is no reason for the platform to retry, and after some tries give up, this alarm.
+   */
   async #sweep(): Promise<void> {
     const now = this.#deps.clock.now()
     this.#lastSweepAt = now
     for (const [token, at] of this.#armed) if (isForgotten(at, now)) this.disarm(token)
     this.#alarmAt = null
     this.#plan()
-    const { wake } = await this.#deps.hub.sweep(now)
-    await this.#deps.wake(wake)
+    const report = await this.#deps.hub.sweep(now).catch(() => null)
+    if (report) await this.#deps.wake(report.wake)
   }
 
   #state() {

@@ -283,6 +283,14 @@ describe('crashes', () => {
   })
 })
 
+test('L34: cancel before the loop is remembered until there is something to commit', () => {
+  const scenario = new Scenario().wake()
+  scenario.apply({ type: 'cancel_requested', at: 2, charge: null })
+  scenario.load()
+  expect(scenario.pendingTypes()).toEqual(['commit'])
+  expect(scenario.state.ending).toMatchObject({ outcome: 'cancelled' })
+})
+
 describe('names', () => {
   test('L6: everybody who asked is named once', () => {
     expect(nameAskers('Here it is.', ['mira', 'tomas'])).toBe('@mira @tomas Here it is.')

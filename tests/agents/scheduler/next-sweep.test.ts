@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { computeNextSweep, isForgotten } from '../../../src/agents/scheduler/next-sweep'
+import { scheduling } from '../../../src/config'
+
+const { sweepIntervalMs, sweepSlowMs, sweepArmedMs } = scheduling
+
+test('S6: without an unconfirmed wake-up the sweep is slow', () => {
+  expect(computeNextSweep({ lastSweepAt: 1_000, oldestArmedAt: null }, 2_000)).toBe(
+    1_000 + sweepSlowMs,
+  )
+})
+
+test('S6: an unconfirmed wake-up is made up for within seconds', () => {
+  expect(computeNextSweep({ lastSweepAt: 0, oldestArmedAt: 50_000 }, 50_000)).toBe(
+    50_000 + sweepIntervalMs,
+  )
+})
+
+test('S6: while it stays unconfirmed the sweep keeps that pace', () => {
+  expect(computeNextSweep({ lastSweepAt: 60_000, oldestArmedAt: 50_000 }, 60_000)).toBe(
+    60_000 + sweepIntervalMs,
+  )
+})
+
+test('S6: a sweep is never planned for the past', () => {
+  expect(computeNextSweep({ lastSweepAt: 0, oldestArmedAt: 0 }, 999_999_999)).toBe(999_999_999)
+})
+
+test('S6: after a minute the slow pace will do', () => {
+  expect(isForgotten(0, sweepArmedMs)).toBe(false)
+  expect(isForgotten(0, sweepArmedMs + 1)).toBe(true)
+})

@@ -1,0 +1,48 @@
+import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { beforeAll, expect, test } from 'vitest'
+import { d1Totals } from '../../../src/hub/db'
+import { install, join, post, replyTo, scoutFiles, until } from '../../support/cast'
+
+const scheduler = () => env.SCHEDULER.getByName('scheduler')
+
+let mira: Awaited<ReturnType<typeof join>>
+let scoutId: string
+
+beforeAll(async () => {
+  mira = await join('mira')
+  scoutId = await install('scout', scoutFiles())
+})
+
+test('S2 S10: while every wake-up arrives the scheduler is disarmed and reads nothing', async () => {
+  const asked = await post(mira.key, 'Hi', '@scout hi')
+  await replyTo(asked)
+  await until(async () => (await countArmed()) === 0, 'the scheduler to be disarmed')
+  const before = d1Totals.roundTrips
+  await runDurableObjectAlarm(scheduler())
+  expect(d1Totals.roundTrips).toBe(before)
+})
+
+test('S6: a task whose wake-up got lost is found by the sweep', async () => {
+  await scheduler().arm()
+  const postId = crypto.randomUUID()
+  await env.DB.batch([
+    env.DB.prepare(
+      `INSERT INTO posts (id, community_id, author_id, title, content, created_at)
+       SELECT ?1, m.id, ?2, 'Lost', '@scout hi', 1 FROM communities m WHERE m.name = 'general'`,
+    ).bind(postId, mira.id),
+    env.DB.prepare(
+      `INSERT INTO inbox_items (id, account_id, type, post_id, from_account_id, created_at, is_task)
+       VALUES (?1, ?2, 'mention', ?3, ?4, 1, 1)`,
+    ).bind(crypto.randomUUID(), scoutId, postId, mira.id),
+  ])
+  await until(async () => (await countArmed()) > 0, 'the scheduler to be armed')
+  expect((await replyTo(postId)).author).toBe('scout')
+})
+
+const countArmed = () =>
+  runInDurableObject(
+    scheduler(),
+    (_object, state) =>
+      state.storage.sql.exec<{ n: number }>('SELECT count(*) AS n FROM armed').one().n,
+  )
