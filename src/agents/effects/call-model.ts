@@ -32,19 +32,18 @@ export async function callModel(
   if (!facts) throw new Error('a model call before LOAD')
   const found = await readDefinition(bench, facts.agentName, facts.definition.etag)
   if (!found.ok) throw new Error(found.message)
-  const draft = planCall(bench, facts, found.definition, signal)
-  const room = await reserve(bench, draft, effect)
+  const plan = planCall(bench, facts, found.definition, signal)
+  const room = await reserve(bench, plan, effect)
   if (room.kind !== 'reserved') return room.event
   if (signal.aborted) return null
-  // the renewal may have changed the policy and the status, so the request is made of what holds now
-  const plan = effect.mustRenew ? planCall(bench, facts, found.definition, signal) : draft
   plan.request.maxOutputTokens = room.outputTokens
+  if (room.isRenewed) tellWhatHoldsNow(bench, facts, plan)
   announce(bench, 'thinking')
   const startedAt = deps.clock.now()
   const worst = charge(plan.model, worstUsage(plan), true, 0)
   // an unrenewed call follows its row at once; after a renewal time has passed since
   bench.sent = { effectId: effect.id, worst }
-  if (effect.mustRenew || room.isRenewed) bench.journal.markSent(bench.sent)
+  if (room.isRenewed) bench.journal.markSent(bench.sent)
   const result = await plan.model.call(plan.request)
   if (signal.aborted) return null
   const at = deps.clock.now()
@@ -74,14 +73,10 @@ function planCall(
   definition: Definition,
   signal: AbortSignal,
 ): Plan {
-  const { deps, grants } = bench
-  const { state, events } = bench.now()
-  const { model } = deps.models.resolve(definition.brain)
-  const messages: Message[] = [
-    ...buildTranscript(events),
-    { role: 'user', text: statusTail(state, grants?.budgets ?? [], deps.clock.now()) },
-  ]
-  const tools = grants ? deps.tools.list(toolCaller(bench, facts), grants.policy) : []
+  const { model } = bench.deps.models.resolve(definition.brain)
+  const messages = buildTranscript(bench.now().events)
+  messages.push(describeStatus(bench))
+  const tools = listTools(bench, facts)
   const { temperature, topP } = definition.brain
   return {
     model,
@@ -95,6 +90,20 @@ function planCall(
       signal,
     },
   }
+}
+
+const describeStatus = ({ deps, grants, now }: Workbench): Message => ({
+  role: 'user',
+  text: statusTail(now().state, grants?.budgets ?? [], deps.clock.now()),
+})
+
+const listTools = (bench: Workbench, facts: LoadedFacts) =>
+  bench.grants ? bench.deps.tools.list(toolCaller(bench, facts), bench.grants.policy) : []
+
+/** A renewal brings the policy and the budgets as they are now. */
+function tellWhatHoldsNow(bench: Workbench, facts: LoadedFacts, { request }: Plan): void {
+  request.messages[request.messages.length - 1] = describeStatus(bench)
+  request.tools = listTools(bench, facts)
 }
 
 type Room =

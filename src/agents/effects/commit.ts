@@ -52,8 +52,8 @@ function composeCommit(bench: Workbench): CommitRequest {
     now,
     outcome: ending.outcome,
     error: ending.error,
-    reply: composeAnswer(state, ending, facts, events),
-    report: composeReport(state, ending, facts),
+    reply: composeAnswer(ending, facts, events),
+    report: composeReport(state, ending, facts, events),
     iterations: state.iteration,
     usage: collectUsage(events, facts),
     tools: [
@@ -70,12 +70,12 @@ function composeCommit(bench: Workbench): CommitRequest {
 const cutNote = '\n\n*(Cut here: a comment holds no more.)*'
 
 function composeAnswer(
-  state: LoopState,
   ending: Ending,
   facts: LoadedFacts | null,
   events: LoopEvent[],
 ): CommitRequest['reply'] {
-  if (!facts?.answer || !state.replyId) return null
+  const replyId = findWoken(events)?.replyId
+  if (!facts?.answer || !replyId) return null
   const text = composeReply(ending, events, facts.answer.askers)
   if (text === null) return null
   const clean = text.replaceAll('\0', '').toWellFormed()
@@ -83,19 +83,24 @@ function composeAnswer(
   const content =
     clean.length <= max ? clean : `${clean.slice(0, max - cutNote.length).toWellFormed()}${cutNote}`
   const { postId, parentId } = facts.answer
-  return { id: state.replyId, postId, parentId, content }
+  return { id: replyId, postId, parentId, content }
 }
+
+/** The event that began the activation; it brought the ids of what the activation will write. */
+const findWoken = (events: LoopEvent[]) => events.find((event) => event.type === 'woken')
 
 /** A failure is reported without anybody's words in it (L35). */
 function composeReport(
   state: LoopState,
   ending: Ending,
   facts: LoadedFacts | null,
+  events: LoopEvent[],
 ): CommitRequest['report'] {
-  if (ending.outcome !== 'failed' || !ending.error || !state.reportId) return null
+  const reportId = findWoken(events)?.reportId
+  if (ending.outcome !== 'failed' || !ending.error || !reportId) return null
   const name = facts?.agentName ?? 'An agent'
   return {
-    id: state.reportId,
+    id: reportId,
     title: `${name} failed: ${ending.error.code}`,
     content: [
       ending.error.message,

@@ -1,5 +1,5 @@
 import type { Outcome } from '../../errors'
-import type { ActivationId, CommentId, PostId } from '../../ids'
+import type { ActivationId } from '../../ids'
 import type { Effect, NewEffect } from './effect'
 import type { Limits } from './event'
 
@@ -33,8 +33,6 @@ export interface LoopState {
   version: 1
   phase: Phase
   activationId: ActivationId | null
-  replyId: CommentId | null
-  reportId: PostId | null
   nextEffectId: number
   pending: Effect[]
   startedAt: number
@@ -66,8 +64,6 @@ export const initialState: LoopState = {
   version: 1,
   phase: 'idle',
   activationId: null,
-  replyId: null,
-  reportId: null,
   nextEffectId: 1,
   pending: [],
   startedAt: 0,

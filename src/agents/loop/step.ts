@@ -73,15 +73,12 @@ function stepOutside(state: LoopState, event: OutsideEvent): Step {
 /** Idle: take up the work. Waiting for capacity: ask again now. Busy: look again afterwards. */
 function afterWake(state: LoopState, event: LoopEventOf<'woken'>): Step {
   if (state.phase === 'idle') {
-    const { activationId, replyId, reportId } = event
     return issue(
       {
         ...initialState,
         nextEffectId: state.nextEffectId,
         phase: 'loading',
-        activationId,
-        replyId,
-        reportId,
+        activationId: event.activationId,
         startedAt: event.at,
       },
       { type: 'load' },
