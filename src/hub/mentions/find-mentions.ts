@@ -1,5 +1,6 @@
 import { parse, postprocess, preprocess } from 'micromark'
 import { gfm } from 'micromark-extension-gfm'
+import { affordableMarkup } from '../markdown/affordable-markup'
 
 /** Names looked up for one text; of those that exist, the first ten are delivered (H4). */
 const CANDIDATES_MAX = 100
@@ -30,8 +31,8 @@ const mention =
 
 const name = /^[a-z0-9_-]{2,32}$/
 
-/** The parser without emphasis, which a mention does not need and which takes quadratic time. */
-const extensions = [gfm(), { disable: { null: ['attention', 'strikethrough'] } }]
+/** A mention needs no emphasis, which takes the parser quadratic time. */
+const withoutEmphasis = { disable: { null: ['attention', 'strikethrough'] } }
 
 /**
  * The names that a Markdown text mentions, in lower case, each once, in order of appearance. Not in
@@ -53,7 +54,7 @@ export function findMentions(text: string): string[] {
 function maskMarkup(text: string): string {
   // A leading byte order mark is dropped by the parser, which would shift its offsets.
   const source = text.replace(/^\uFEFF/, ' ')
-  const parser = parse({ extensions })
+  const parser = parse({ extensions: [gfm(), withoutEmphasis, affordableMarkup(source)] })
   const events = postprocess(parser.document().write(preprocess()(source, undefined, true)))
   const kept: string[] = []
   let end = 0

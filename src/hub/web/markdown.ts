@@ -1,11 +1,12 @@
 import { micromark } from 'micromark'
 import { gfm, gfmHtml } from 'micromark-extension-gfm'
+import { affordableMarkup } from '../markdown/affordable-markup'
 import { accountPath } from './who'
 
 /**
  * Markdown of a post or comment as HTML that is safe to show. The parser lets no raw HTML through;
  * afterwards links keep only http, https, mailto and relative targets, images become links (a page
- * must not call a stranger's server), and @names of `known` accounts become links outside code,
+ * must not call a stranger's server), markup that costs too much stays text, and @names of `known` accounts become links outside code,
  * links and quotes (H4).
  *
  * @param known names of accounts in lower case
@@ -15,7 +16,10 @@ export function renderMarkdown(
   known: ReadonlySet<string>,
   heading: HeadingLevel = 3,
 ): string {
-  const html = micromark(text, { extensions: [gfm()], htmlExtensions: [gfmHtml()] })
+  const html = micromark(text, {
+    extensions: [gfm(), affordableMarkup(text)],
+    htmlExtensions: [gfmHtml()],
+  })
   return rewrite(html, known, heading)
 }
 
