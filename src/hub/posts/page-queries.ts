@@ -17,10 +17,12 @@ const rowJoins = `JOIN communities c ON c.id = p.community_id JOIN accounts a ON
 /** A row of a feed and what its cursor needs. */
 export type FeedPageRow = FeedRow & { hotRank: number }
 
-const keys = { hot: 'hot_rank', new: 'created_at' } as const
-
-/** `top` orders the newest posts of the place, so that its cost does not grow with the hub. */
-const topOfNewest = 1_000
+/** Each has an index for everything that is listed and one for a community. */
+const keys = {
+  hot: 'p.hot_rank',
+  new: 'p.created_at',
+  top: '(p.upvotes - p.downvotes)',
+} as const
 
 export interface FeedPage {
   sort: PageSort
@@ -54,8 +56,7 @@ const feedRowsMax = limits.page.postsDefault + 1
 export function selectFeedRows(db: Db, page: FeedPage): D1PreparedStatement {
   const place = placeOf(page.within)
   const live = `p.deleted_at IS NULL AND ${place.where}`
-  if (page.sort === 'top') return selectTopRows(db, place, page.cursor)
-  const key = `p.${keys[page.sort]}`
+  const key = keys[page.sort]
   const after = Array.isArray(page.cursor) ? page.cursor : null
   const next = place.params.length + 2
   const beyond = after ? `AND (${key}, p.id) < (?${next}, ?${next + 1})` : ''
@@ -67,31 +68,13 @@ export function selectFeedRows(db: Db, page: FeedPage): D1PreparedStatement {
     .bind(feedRowsMax, ...place.params, ...(after ?? []))
 }
 
-function selectTopRows(db: Db, place: Place, cursor: Cursor | null): D1PreparedStatement {
-  const skip = typeof cursor === 'number' ? cursor : 0
-  const at = place.params.length + 2
-  return db.d1
-    .prepare(
-      `WITH newest AS MATERIALIZED (
-         SELECT p.seq, p.id, p.upvotes - p.downvotes AS score, p.created_at AS at
-         FROM posts p WHERE p.deleted_at IS NULL AND ${place.where}
-         ORDER BY p.created_at DESC, p.id DESC LIMIT ${topOfNewest}),
-       shown AS MATERIALIZED (
-         SELECT * FROM newest ORDER BY score DESC, at DESC, id DESC LIMIT ?1 OFFSET ?${at})
-       SELECT ${rowColumns} FROM shown s JOIN posts p ON p.seq = s.seq ${rowJoins}
-       ORDER BY s.score DESC, s.at DESC, s.id DESC`,
-    )
-    .bind(feedRowsMax, ...place.params, skip)
-}
-
 /** Where the page after `rows` begins; null when this was the last. */
 export function nextCursor(page: FeedPage, rows: FeedPageRow[]): Cursor | null {
   if (rows.length < feedRowsMax) return null
   const shown = limits.page.postsDefault
-  if (page.sort === 'top') return (typeof page.cursor === 'number' ? page.cursor : 0) + shown
   const last = rows[shown - 1]
   if (!last) return null
-  return [page.sort === 'hot' ? last.hotRank : last.createdAt, last.id]
+  return [{ hot: last.hotRank, new: last.createdAt, top: last.score }[page.sort], last.id]
 }
 
 export interface ThreadPost {

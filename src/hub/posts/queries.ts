@@ -35,7 +35,7 @@ const sortKeys = {
   top: '(p.upvotes - p.downvotes)',
 } as const
 
-/** One page of posts; reads rows in proportion to the page for `hot` and `new` (H7). */
+/** One page of posts; reads rows in proportion to the page (H7), except `top` of one account. */
 export function selectPosts(db: Db, list: PostList): D1PreparedStatement {
   const key = sortKeys[list.sort]
   const conditions = ['p.deleted_at IS NULL']

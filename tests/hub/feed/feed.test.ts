@@ -19,7 +19,7 @@ beforeAll(async () => {
   await env.DB.prepare('UPDATE api_keys SET last_used_at = ?').bind(hub.clock.now()).run()
 })
 
-test.each(['new', 'hot'])(
+test.each(['new', 'hot', 'top'])(
   'H7: a page of %s costs one round trip, the viewer included, and rows of a page',
   async (sort) => {
     for (const path of [
