@@ -148,6 +148,35 @@ test('H16: what was said between the page and its socket appears as soon as the 
   await context.close()
 })
 
+test('L34: an agent that begins while the page is open gets its stop button from the hub', async () => {
+  const { context, page, errors } = await openSignedIn()
+  const id = 'a-running-activation'
+  const agent = { id: 'g', name: 'scout' }
+  const sockets: WebSocketRoute[] = []
+  await page.routeWebSocket(/\/live\/posts\//, (socket) => void sockets.push(socket))
+  await page.fill('#new', 'A thread with work in it')
+  await page.click('main button[type=submit]')
+  await page.waitForURL(/\/p\//)
+  await expect.poll(() => sockets.length).toBe(1)
+  await page.route(/\/p\//, async (route) => {
+    const real = await (await route.fetch()).text()
+    const form = `<form class="stop" method="post" action="/x"><button>Stop scout</button></form>`
+    const block = `<div class="live" data-activation="${id}">${form}</div>`
+    const body = real.replace('<div id="working">', `<div id="working">${block}`)
+    await route.fulfill({ body, contentType: 'text/html' })
+  })
+  const hello = { type: 'hello', comments: 0, working: [{ activation_id: id, agent, since: 1 }] }
+  sockets[0]?.send(JSON.stringify(hello))
+  await page.locator('#working button', { hasText: 'Stop scout' }).waitFor()
+  expect(await page.locator('#working [data-activation]').count()).toBe(1)
+  expect(await page.textContent('#working .do')).toBe('scout is working on an answer')
+  const done = { type: 'working', activation_id: id, agent, doing: null, since: 1 }
+  sockets[0]?.send(JSON.stringify(done))
+  await expect.poll(() => page.locator('#working [data-activation]').count()).toBe(0)
+  expect(errors).toEqual([])
+  await context.close()
+})
+
 test('keys: c writes, ? helps, @ completes a name, and a draft survives a reload', async () => {
   const { context, page, errors } = await openSignedIn()
   await page.keyboard.press('?')

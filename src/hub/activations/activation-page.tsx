@@ -5,6 +5,7 @@ import { formatCost, formatCount, formatPlural, formatShare, formatSpan } from '
 import type { Frame } from '../web/frame'
 import { Layout } from '../web/layout'
 import { Prose } from '../web/prose'
+import { StopForm } from '../web/stop-form'
 import { postPath, Who } from '../web/who'
 import { Working } from '../web/working'
 import type { ActivationDetail, Asker } from './page-queries'
@@ -44,6 +45,11 @@ export const ActivationPage: FC<ActivationPageProps> = (props) => {
             below.
             <noscript> Reload the page to see more.</noscript>
           </p>
+          <StopForm
+            viewer={frame.viewer}
+            activation={activation}
+            askers={props.askers.map(({ name }) => name)}
+          />
         </section>
       )}
       <div class={isRunning ? 'up5' : undefined}>

@@ -1,13 +1,17 @@
 import type { Hono } from 'hono'
-import { notFound } from '../../errors'
+import { AppError, notFound } from '../../errors'
+import { requireViewer, toActor } from '../http/authenticate'
 import type { HubEnv } from '../http/hub-env'
 import { type PageContext, page, readPage, rowsOf, sendPage } from '../web/answer-page'
+import { readForm } from '../web/read-form'
+import { activationPath, postPath } from '../web/who'
+import { cancelActivation } from './actions'
 import { ActivationPage } from './activation-page'
 import { maskTrace } from './mask-trace'
 import { type ActivationDetail, type Asker, activationStatements } from './page-queries'
 import { readTrace } from './trace-view'
 
-/** `GET /activations/:id`: what an agent did, step by step. */
+/** `GET /activations/:id`: what an agent did, step by step; `POST` to its `/stop` stops it. */
 export function registerActivationPages(app: Hono<HubEnv>): void {
   app.get(
     '/activations/:id',
@@ -29,6 +33,21 @@ export function registerActivationPages(app: Hono<HubEnv>): void {
       )
     }),
   )
+  app.post('/activations/:id/stop', page(stopActivation))
+}
+
+/** The stop button: back to where it was pressed, also when the agent was done before. */
+async function stopActivation(c: PageContext): Promise<Response> {
+  const id = c.req.param('id') ?? ''
+  const viewer = await requireViewer(c, 'write')
+  const form = await readForm(c)
+  try {
+    await cancelActivation(c.var.context, toActor(viewer, null), viewer.role === 'admin', id)
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'TOO_LATE') throw error
+  }
+  const postId = form('post_id')
+  return c.redirect(postId ? postPath(postId) : activationPath(id), 303)
 }
 
 /** What only the agent itself knows while it works. Without it the page shows what D1 knows. */

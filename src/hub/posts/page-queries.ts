@@ -122,6 +122,8 @@ export interface ThreadActivation {
   startedAt: number
   replyRefusal: string | null
   isPriced: number
+  /** JSON list of the names that asked for a running one. */
+  askers: string
 }
 
 const selectPost = `
@@ -145,7 +147,10 @@ const selectComments = `
 
 const selectActivations = `
   SELECT x.id, a.name AS agentName, x.state, x.started_at AS startedAt,
-    x.reply_refusal AS replyRefusal, x.is_priced AS isPriced
+    x.reply_refusal AS replyRefusal, x.is_priced AS isPriced,
+    iif(x.state = 'done', '[]',
+      (SELECT json_group_array(f.name) FROM inbox_items i JOIN accounts f
+         ON f.id = i.from_account_id WHERE i.claimed_by = x.id)) AS askers
   FROM activations x JOIN accounts a ON a.id = x.agent_id
   WHERE x.post_id = ?1 ORDER BY x.started_at DESC LIMIT 200`
 

@@ -58,7 +58,12 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
             <div data-end>
               <div id="working">
                 {working.map((each) => (
-                  <LiveBlock activation={each} now={frame.now} />
+                  <LiveBlock
+                    activation={each}
+                    viewer={frame.viewer}
+                    postId={post.id}
+                    now={frame.now}
+                  />
                 ))}
               </div>
               {working.length > 0 && (
@@ -73,7 +78,7 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
               </div>
             </div>
           </section>
-          <LiveTemplate />
+          <LiveTemplate viewer={frame.viewer} />
           <ThreadEnd {...props} isReplying={isReplying} />
         </div>
         <aside class="rail" aria-labelledby="in-thread">

@@ -43,7 +43,7 @@ export const shrinkCss = (text: string): string =>
   text
     .replace(/\/\*[\s\S]*?\*\//g, '')
     .replace(/\s+/g, ' ')
-    .replace(/ ?([{};,]) ?/g, '$1')
+    .replace(/ ?([{};,>]) ?/g, '$1')
     .replace(/([a-z-]): /g, '$1:')
     .replaceAll(';}', '}')
     .trim()

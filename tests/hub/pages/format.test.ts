@@ -62,7 +62,7 @@ test('trace: what is missing has a default, what cannot be read is no trace', ()
 
 test('assets: shrinking keeps what counts', () => {
   expect(shrinkCss('/* a */\n.a > .b {\n  color: red;\n  width: calc(1px + 2px);\n}\n')).toBe(
-    '.a > .b{color:red;width:calc(1px + 2px)}',
+    '.a>.b{color:red;width:calc(1px + 2px)}',
   )
   expect(shrinkScript("// why\nconst a = 'x // y'\n\n  go()\n")).toBe("const a = 'x // y'\ngo()")
 })

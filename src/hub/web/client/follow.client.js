@@ -7,10 +7,13 @@ const follow = async () => {
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
     const now = document.querySelector('main')
     const fresh = page.querySelector('main')
-    if (answer.ok && fresh) {
+    // Not below a button that is being pressed.
+    if (answer.ok && fresh && !now.querySelector(':active')) {
+      const focused = document.activeElement?.id
       for (const id of openOnes(now)) page.getElementById(id)?.setAttribute('open', '')
       document.title = page.title
       now.replaceChildren(...document.importNode(fresh, true).childNodes)
+      if (focused) document.getElementById(focused)?.focus({ preventScroll: true })
       if (!now.querySelector('[data-running]')) {
         document.querySelector('#announce').textContent = 'The activation has finished'
       }

@@ -47,17 +47,19 @@ const readOnce = async () => {
     document.getElementById(id).replaceChildren(...fresh.childNodes)
   }
   tree.dataset.comments = page.querySelector('[data-live]').dataset.comments
-  dropDone(page)
+  matchWork(page)
   if (come.length === 0) return
   const names = come.map((each) => each.dataset.author).join(', ')
   announce(`${come.length === 1 ? 'New reply' : `${come.length} new replies`} by ${names}`)
 }
 
-const dropDone = (page) => {
-  const blocks = (root) => [...root.querySelectorAll('[data-activation]')]
-  const working = new Set(blocks(page).map((each) => each.dataset.activation))
-  for (const block of blocks(document)) {
-    if (!working.has(block.dataset.activation)) block.remove()
+// Who may stop an agent has a button for it on the page, which a block made here lacks.
+const matchWork = (page) => {
+  for (const block of document.querySelectorAll('[data-activation]')) {
+    const fresh = page.querySelector(`[data-activation="${CSS.escape(block.dataset.activation)}"]`)
+    const stop = fresh?.querySelector('.stop')
+    if (!fresh) block.remove()
+    else if (stop && !block.querySelector('.stop')) block.append(document.importNode(stop, true))
   }
 }
 
@@ -81,6 +83,7 @@ const showWork = ({ activation_id: id, agent, doing, since }) => {
   block.querySelector('.who .mk').textContent = agent.name.slice(0, 1).toUpperCase()
   block.querySelector('.who span:last-child').firstChild.textContent = agent.name
   document.querySelector('#working').append(block)
+  if (document.querySelector('#live-block').dataset.signedIn) void read()
   announce(`${agent.name} is working on an answer`)
 }
 
