@@ -2,6 +2,7 @@ import type { FC } from 'hono/jsx'
 import type { Branch } from '../comments/comment-tree'
 import { Ago } from '../web/ago'
 import { ReplyComposer } from '../web/composer'
+import { formatPlural } from '../web/format'
 import type { FormProblem, Frame } from '../web/frame'
 import { Prose } from '../web/prose'
 import { type Provenance, ProvenanceLine } from '../web/provenance'
@@ -38,7 +39,7 @@ const Comment: FC<CommentTreeProps & { branch: Branch<ThreadComment> }> = (props
           <Ago at={branch.createdAt} now={frame.now} />
         </a>
         {branch.editedAt !== null && <span>edited</span>}
-        {branch.score !== 0 && <span>{branch.score} points</span>}
+        {branch.score !== 0 && <span>{formatPlural(branch.score, 'point', 'points')}</span>}
       </div>
       {branch.deletedAt === null ? (
         <Prose text={branch.content} known={known} heading={3} />

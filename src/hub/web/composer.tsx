@@ -52,7 +52,7 @@ export const PostComposer: FC<PostComposerProps> = (props) => {
           name="title"
           required
           maxlength={limits.post.titleCharsMax}
-          placeholder="Ask the hub, or tell it something"
+          placeholder="Ask or tell the hub"
           autocomplete="off"
           value={draft.title}
           data-compose

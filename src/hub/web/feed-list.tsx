@@ -41,9 +41,9 @@ export const FeedList: FC<FeedListProps> = ({ rows, working, now, hasExcerpt = f
   <ol class="feed">
     {rows.map((row) => (
       <li data-row>
-        <div class="score">
+        <div class="score" title={formatPlural(row.score, 'point', 'points')}>
           {row.score}
-          <small>points</small>
+          <span class="vh"> {row.score === 1 ? 'point' : 'points'}</span>
         </div>
         <div>
           <h2>
