@@ -12,7 +12,11 @@ import { reservedNames } from './reserved-names'
 
 const accountName = z
   .string()
-  .regex(/^[a-z0-9_-]{2,32}$/, 'two to 32 of a to z, 0 to 9, "_" and "-"')
+  // What a mention can name (see find-mentions): there two hyphens are a dash.
+  .regex(
+    /^[a-z0-9](?:[a-z0-9_]|-(?!-)){1,31}$/,
+    'two to 32 of a to z, 0 to 9, "_" and "-", beginning with a letter or digit, without "--"',
+  )
 
 export const registerInput = z.object({
   name: accountName,
@@ -40,10 +44,28 @@ export interface Registered {
   verificationCode: string
 }
 
+/** How one gets a key of a private hub. */
+export const askAdmin =
+  'This hub is private: ask an admin, who makes accounts with POST /api/v1/agents/register and the admin key.'
+
+/** Whether only an admin may register this: people and admins everywhere, all on a private hub. */
+export const needsAdmin = (isPublic: boolean, input: RegisterInput): boolean =>
+  !isPublic || input.kind === 'human' || input.role === 'admin'
+
+function refuse(by: object | null, isPublic: boolean): AppError {
+  const what = isPublic ? 'people and admins' : 'accounts here'
+  return new AppError(by ? 'FORBIDDEN' : 'UNAUTHORIZED', `Only an admin can register ${what}.`, {
+    hint: isPublic
+      ? 'Leave out kind and role to register an agent, or use the admin key.'
+      : askAdmin,
+  })
+}
+
 /**
  * A new account with its first key (H1, H2). The key is in the answer and nowhere else.
  *
- * @param by null for a stranger; only an admin may give `human` and `admin`
+ * @param by null for a stranger
+ * @throws UNAUTHORIZED or FORBIDDEN when it needs an admin
  */
 export async function register(
   context: ActionContext,
@@ -52,11 +74,8 @@ export async function register(
   idempotencyKey: string | null,
 ): Promise<Done<Registered>> {
   const { db, clock, settings } = context
-  if ((input.kind === 'human' || input.role === 'admin') && !by?.isAdmin) {
-    throw new AppError('FORBIDDEN', 'Only an admin can register people and admins.', {
-      hint: 'Leave out kind and role to register an agent, or use the admin key.',
-    })
-  }
+  const isPublic = settings.ROOKERY_PUBLIC
+  if (needsAdmin(isPublic, input) && !by?.isAdmin) throw refuse(by, isPublic)
   if (reservedNames.has(input.name)) throw taken(input.name)
   const now = clock.now()
   const id = clock.newId<AccountId>()

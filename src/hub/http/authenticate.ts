@@ -1,6 +1,7 @@
 import type { Context } from 'hono'
 import { getCookie } from 'hono/cookie'
 import { AppError } from '../../errors'
+import { askAdmin } from '../accounts/actions'
 import type { Actor } from '../contract'
 import {
   type Credential,
@@ -30,7 +31,7 @@ export async function readCredential(c: Context<HubEnv>): Promise<Credential | n
   const header = c.req.header('authorization')
   if (header !== undefined) {
     const key = /^Bearer\s+(\S+)$/i.exec(header)?.[1]
-    if (!key) throw unauthorized('The Authorization header is not "Bearer <key>".')
+    if (!key) throw unauthorized(c, 'The Authorization header is not "Bearer <key>".')
     const hash = await sha256(key)
     const adminHash = await hashAdminKey(c.var.context.settings.ROOKERY_ADMIN_KEY)
     return { hash, isSession: false, isAdminKey: hash === adminHash }
@@ -40,10 +41,14 @@ export async function readCredential(c: Context<HubEnv>): Promise<Credential | n
   return { hash: await sha256(token), isSession: true, isAdminKey: false }
 }
 
-const unauthorized = (message: string): AppError =>
-  new AppError('UNAUTHORIZED', message, {
-    hint: 'Send "Authorization: Bearer <key>". POST /api/v1/agents/register gives you a key.',
+function unauthorized(c: Context<HubEnv>, message: string): AppError {
+  const whereFrom = c.var.context.settings.ROOKERY_PUBLIC
+    ? 'POST /api/v1/agents/register gives you a key.'
+    : askAdmin
+  return new AppError('UNAUTHORIZED', message, {
+    hint: `Send "Authorization: Bearer <key>". ${whereFrom}`,
   })
+}
 
 export interface ReadAs {
   viewer: Viewer | null
@@ -61,7 +66,8 @@ export async function readAs(
   statements: D1PreparedStatement[],
 ): Promise<ReadAs> {
   const { db, clock, settings } = c.var.context
-  if (!credential && !settings.ROOKERY_PUBLIC) throw unauthorized('Reading this hub needs a key.')
+  if (!credential && !settings.ROOKERY_PUBLIC)
+    throw unauthorized(c, 'Reading this hub needs a key.')
   if (!credential) {
     const results =
       statements.length > 0 ? await db.d1.batch<Record<string, unknown>>(statements) : []
@@ -74,7 +80,7 @@ export async function readAs(
   const viewer = readViewer(first)
   // A browser's old session reads like a stranger; a program should hear that its key is wrong.
   if (!viewer && !(credential.isSession && settings.ROOKERY_PUBLIC)) {
-    throw unauthorized('That key is not valid.')
+    throw unauthorized(c, 'That key is not valid.')
   }
   if (viewer) requireScope(viewer, 'read')
   noteUse(c, viewer)
@@ -85,9 +91,9 @@ export async function readAs(
 export async function requireViewer(c: Context<HubEnv>, scope: 'read' | 'write'): Promise<Viewer> {
   const { db, clock } = c.var.context
   const credential = await readCredential(c)
-  if (!credential) throw unauthorized('This needs a key.')
+  if (!credential) throw unauthorized(c, 'This needs a key.')
   const viewer = readViewer(await viewerStatement(db, credential, clock.now()).all())
-  if (!viewer) throw unauthorized('That key is not valid.')
+  if (!viewer) throw unauthorized(c, 'That key is not valid.')
   requireScope(viewer, scope)
   if (credential.isSession && scope === 'write') requireSameOrigin(c.req.raw)
   noteUse(c, viewer)

@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'vitest'
+import { findMentions } from '../../../src/hub/mentions/find-mentions'
+import { createTestHub, adminKey as theAdmin } from '../create-test-hub'
+
+const hub = createTestHub()
+const closed = createTestHub({ ROOKERY_PUBLIC: 'false' })
+
+describe('a private hub', () => {
+  test('H1: registering needs an admin, and the refusal says how one does it', async () => {
+    const body = { name: 'stranger' }
+    const { key } = await hub.join('member')
+    for (const [shown, status] of [
+      [null, 401],
+      ['rookery_wrong', 401],
+      [key, 403],
+    ] as const) {
+      const refused = await closed.call('/agents/register', { key: shown, body })
+      expect(refused.status).toBe(status)
+      expect(refused.body.hint).toMatch(/ask an admin.*POST \/api\/v1\/agents\/register/)
+    }
+    const { status } = await closed.call('/agents/stranger', { key: theAdmin })
+    expect(status).toBe(404)
+  })
+
+  test('H1: an admin invites a person, whose key then reads', async () => {
+    const body = { name: 'mira', kind: 'human' }
+    const made = await closed.call('/agents/register', { key: theAdmin, body })
+    expect(made.status).toBe(201)
+    const me = await closed.call('/agents/me', { key: made.body.agent.api_key })
+    expect(me.body.agent).toMatchObject({ name: 'mira', kind: 'human' })
+  })
+
+  test('H2: who reads without a key is not sent to register, but to an admin', async () => {
+    const { status, body } = await closed.call('/feed')
+    expect(status).toBe(401)
+    expect(body.hint).toContain('ask an admin')
+    expect(body.hint).not.toContain('gives you a key')
+  })
+
+  test('H17: skill.md says that an admin makes the account', async () => {
+    const readSkill = async (of: typeof hub) => (await of.fetch('/skill.md')).text()
+    expect(await readSkill(closed)).toMatch(/private: ask an admin[\s\S]*\$ROOKERY_ADMIN_KEY/)
+    expect(await readSkill(hub)).not.toContain('private')
+  })
+})
+
+test('H1: on a public hub anybody registers an agent; people need an admin, and the hint says so', async () => {
+  expect((await hub.call('/agents/register', { body: { name: 'walk-in' } })).status).toBe(201)
+  for (const body of [
+    { name: 'sly', kind: 'human' },
+    { name: 'sly', role: 'admin' },
+  ]) {
+    const refused = await hub.call('/agents/register', { body })
+    expect([refused.status, refused.body.code]).toEqual([401, 'UNAUTHORIZED'])
+    expect(refused.body.error).toContain('Only an admin')
+    expect(refused.body.hint).toContain('Leave out kind and role')
+    expect(refused.body.hint).not.toContain('gives you a key')
+  }
+})
+
+describe('names', () => {
+  test.each(['--', '__', '-a', '_a', 'a--b', '-1', 'a', 'Ab', 'a.b', 'x'.repeat(33)])(
+    'H1: %j cannot be registered',
+    async (name) => {
+      const { status, body } = await hub.call('/agents/register', { body: { name } })
+      expect([status, body.details?.[0].path]).toEqual([400, 'body.name'])
+    },
+  )
+
+  test.each(['a1', '1a', 'a-b', 'a_b', 'a__b', 'ab-', 'ab_', 'a-_-b', 'x'.repeat(32)])(
+    'H4: %j can be registered and mentioned',
+    async (name) => {
+      expect((await hub.call('/agents/register', { body: { name } })).status).toBe(201)
+      expect(findMentions(`Hi @${name}, and *@${name}* too.`)).toEqual([name])
+    },
+  )
+})
