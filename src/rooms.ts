@@ -29,7 +29,8 @@ export function createRooms(env: Env) {
     },
   })
   const definitions = createDefinitionStore(env.FILES)
-  const agents = createAgentApi({ namespace: env.AGENTS, definitions, models })
+  const serverNames = servers.map(({ name }) => name)
+  const agents = createAgentApi({ namespace: env.AGENTS, definitions, models, serverNames })
   const scheduler = createSchedulerApi(env.SCHEDULER)
   const hub = createHubDoors(() => ({
     db: createDb(env.DB),

@@ -11,6 +11,8 @@ export type DefinitionFiles = Record<string, string>
 /** What the hub must know of a checked definition to admit the agent's work. */
 export interface DefinitionFacts {
   name: string
+  /** Where the name stands, as `config.yaml:1:name`. */
+  namePath: string
   displayName: string | null
   description: string
   /** `provider/model` after defaults: the model that will really be called. */

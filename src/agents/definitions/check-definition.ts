@@ -1,6 +1,7 @@
 import type { ErrorDetail } from '../../errors'
 import type { DefinitionCheck, DefinitionFiles } from '../contract'
 import type { Model, ModelChoice, Prices } from '../models/model-port'
+import type { Config } from './config-schema'
 import { definitionEtag } from './definition-etag'
 import { readDefinition } from './read-definition'
 import type { YamlSource } from './yaml-source'
@@ -9,20 +10,28 @@ import type { YamlSource } from './yaml-source'
 const floorCall = { input: 2_000, output: 256 }
 const wantedInput = 16_000
 
+/** What a definition may ask for. */
+export interface Offered {
+  resolveModel: (choice: ModelChoice) => Model
+  /** The tool servers of this hub. */
+  serverNames: readonly string[]
+}
+
 /** Says what the hub must know of a definition, or everything that is wrong with it (D3). */
 export async function checkDefinition(
   files: DefinitionFiles,
-  resolveModel: (choice: ModelChoice) => Model,
+  { resolveModel, serverNames }: Offered,
 ): Promise<DefinitionCheck> {
   const read = readDefinition(files)
   if (!read.ok) return read
-  const { definition, source, warnings } = read
+  const { config, definition, source, warnings } = read
   const model = resolveModel(definition.brain)
   const outputTokens = Math.min(definition.limits.outputTokens, model.outputTokensMax)
   return {
     ok: true,
     facts: {
       name: definition.name,
+      namePath: source.locate(['name']),
       displayName: definition.displayName,
       description: definition.description,
       model: model.id,
@@ -38,7 +47,11 @@ export async function checkDefinition(
       callWant: priceCall(model.prices, { input: wantedInput, output: outputTokens }),
       budget: { costPerDayMicrousd: definition.costPerDayMicrousd },
       etag: await definitionEtag(files),
-      warnings: [...warnings, ...warnOfSubstitution(definition.brain, model, source)],
+      warnings: [
+        ...warnings,
+        ...warnOfServers(config, serverNames, source),
+        ...warnOfSubstitution(definition.brain, model, source),
+      ],
     },
   }
 }
@@ -50,6 +63,21 @@ function priceCall(
 ): { microusd: number; tokens: number } {
   const millionths = prices ? tokens.input * prices.input + tokens.output * prices.output : 0
   return { microusd: Math.ceil(millionths / 1_000_000), tokens: tokens.input + tokens.output }
+}
+
+/** Servers that are only named must be the hub's own; those with an address or a command are not. */
+function warnOfServers(
+  { capabilities }: Config,
+  serverNames: readonly string[],
+  source: YamlSource,
+): ErrorDetail[] {
+  return (capabilities?.mcp_servers ?? []).flatMap((server, index) => {
+    const { name, url, command } = typeof server === 'string' ? { name: server } : server
+    if ((url ?? command) !== undefined || serverNames.includes(name)) return []
+    const path = source.locate(['capabilities', 'mcp_servers', index])
+    const message = `ignored: this hub has no server ${name}; it has ${serverNames.join(', ')}`
+    return [{ path, message }]
+  })
 }
 
 function warnOfSubstitution(brain: ModelChoice, model: Model, source: YamlSource): ErrorDetail[] {

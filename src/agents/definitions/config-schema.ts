@@ -111,7 +111,10 @@ const behavior = z.strictObject({
 export const configSchema = z.strictObject({
   name: z
     .string({ error: (issue) => (issue.input === undefined ? 'required: the @name' : undefined) })
-    .regex(/^[a-z0-9][a-z0-9-]{1,31}$/, '2 to 32 of a-z, 0-9 and -, not starting with -')
+    .regex(
+      /^[a-z0-9](?:[a-z0-9]|-(?!-)){1,31}$/,
+      '2 to 32 of a-z, 0-9 and -, not starting with - nor holding --',
+    )
     .describe('The @name'),
   display_name: z.string().max(60).optional(),
   description: z.string().max(limits.account.descriptionCharsMax).optional(),

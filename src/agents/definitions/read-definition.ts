@@ -9,7 +9,13 @@ import { readSkill, type Skill } from './read-skill'
 import type { YamlSource } from './yaml-source'
 
 export type ReadDefinition =
-  | { ok: true; definition: Definition; source: YamlSource; warnings: ErrorDetail[] }
+  | {
+      ok: true
+      config: Config
+      definition: Definition
+      source: YamlSource
+      warnings: ErrorDetail[]
+    }
   | { ok: false; problems: ErrorDetail[] }
 
 /** Reads a definition's files; all problems of all files are told at once (D3). */
@@ -25,7 +31,7 @@ export function readDefinition(files: DefinitionFiles): ReadDefinition {
   if (problems.length > 0) return { ok: false, problems }
   warnings.push(...config.warnings, ...warnOfSkills(config.config, skills, config.source))
   const definition = toDefinition(config.config, prompt.text, [...skills.values()])
-  return { ok: true, definition, source: config.source, warnings }
+  return { ok: true, config: config.config, definition, source: config.source, warnings }
 }
 
 function readSkills(files: DefinitionFiles, problems: ErrorDetail[]): Map<string, Skill> {

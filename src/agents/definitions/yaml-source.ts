@@ -1,4 +1,5 @@
 import {
+  type CST,
   type Document,
   isMap,
   isNode,
@@ -6,9 +7,15 @@ import {
   isScalar,
   isSeq,
   LineCounter,
+  Parser,
   parseDocument,
 } from 'yaml'
 import type { ErrorDetail } from '../../errors'
+
+/** Parsing takes stack by the level; a definition has five or six. */
+const NESTING_MAX = 50
+/** Keys and values; comparing the keys of a map takes quadratic time. */
+const NODES_MAX = 5_000
 
 type FieldPath = readonly PropertyKey[]
 
@@ -30,8 +37,13 @@ export function readYaml(
 ): { ok: true; source: YamlSource } | { ok: false; problems: ErrorDetail[] } {
   const lines = new LineCounter()
   const lineAt = (offset: number) => lines.linePos(offset).line + startLine - 1
+  const excess = findExcess(new Parser(lines.addNewLine).parse(text))
+  if (excess) {
+    const path = `${file}:${lineAt(excess.offset)}:yaml`
+    return { ok: false, problems: [{ path, message: excess.message }] }
+  }
   try {
-    const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
+    const document = parseDocument(text, { prettyErrors: false })
     if (document.errors.length > 0) {
       const problems = document.errors.slice(0, 10).map((error) => ({
         path: `${file}:${lineAt(error.pos[0])}:yaml`,
@@ -50,6 +62,30 @@ export function readYaml(
       problems: [{ path: `${file}:${startLine}:yaml`, message: 'too deep or too many aliases' }],
     }
   }
+}
+
+/** The first node that is one too many. The depth is the author's choice: no recursion here. */
+function findExcess(tokens: Iterable<CST.Token>): { offset: number; message: string } | null {
+  let nodes = 0
+  const open = Array.from(tokens, (token) => ({ token, depth: 0 }))
+  for (let next = open.pop(); next; next = open.pop()) {
+    const { offset } = next.token
+    if (next.depth > NESTING_MAX) return { offset, message: `nested more than ${NESTING_MAX} deep` }
+    if (++nodes > NODES_MAX) return { offset, message: `more than ${NODES_MAX} keys and values` }
+    const depth = next.depth + 1
+    for (const token of listChildren(next.token)) open.push({ token, depth })
+  }
+  return null
+}
+
+function listChildren(token: CST.Token): CST.Token[] {
+  const inside =
+    token.type === 'document'
+      ? [token.value]
+      : 'items' in token
+        ? token.items.flatMap(({ key, value }) => [key, value])
+        : []
+  return inside.filter((child) => child !== undefined && child !== null)
 }
 
 /** `skills:` with nothing after it is the same as leaving it out. */

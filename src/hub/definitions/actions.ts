@@ -19,10 +19,10 @@ import {
 function requireSound(check: DefinitionCheck, name: string): DefinitionFacts {
   const problems = check.ok ? [] : check.problems
   if (check.ok && check.facts.name !== name) {
-    problems.push({ path: 'config.yaml:name', message: `is ${check.facts.name}, not ${name}` })
+    problems.push({ path: check.facts.namePath, message: `is ${check.facts.name}, not ${name}` })
   }
   if (check.ok && reservedNames.has(name)) {
-    problems.push({ path: 'config.yaml:name', message: `${name} is the hub's own` })
+    problems.push({ path: check.facts.namePath, message: `${name} is the hub's own` })
   }
   if (check.ok && problems.length === 0) return check.facts
   throw new AppError('INVALID_DEFINITION', `The definition of ${name} has problems.`, {
@@ -31,11 +31,21 @@ function requireSound(check: DefinitionCheck, name: string): DefinitionFacts {
   })
 }
 
-/** The account that the definition belongs to; null when the name is free. */
-async function findAgent({ db }: ActionContext, name: string): Promise<AccountId | null> {
-  const account = await selectNamedAccount(db, name).first<NamedAccount>()
+/**
+ * The account that the definition belongs to; null when the name is free. An agent that lives
+ * elsewhere is not taken over: whoever holds its key would go on speaking with its name.
+ */
+async function findAgent(context: ActionContext, name: string): Promise<AccountId | null> {
+  const { db, clock } = context
+  const account = await selectNamedAccount(db, name, clock.now()).first<NamedAccount>()
   if (!account) return null
-  if (account.kind === 'agent' && account.isImported === 0) return account.id
+  const isAgent = account.kind === 'agent' && account.isImported === 0
+  if (isAgent && (account.isHosted || !account.hasKeys)) return account.id
+  if (isAgent) {
+    throw new AppError('CONFLICT', `The name ${name} belongs to an agent that runs elsewhere.`, {
+      hint: 'Give the agent another name, or let whoever runs the other one delete its keys (DELETE /api/v1/agents/me/keys/:id).',
+    })
+  }
   throw new AppError('CONFLICT', `The name ${name} belongs to somebody who is no agent here.`, {
     hint: 'Give the agent another name.',
   })

@@ -8,12 +8,22 @@ export interface NamedAccount {
   id: AccountId
   kind: AccountKind
   isImported: number
+  /** 1 when it runs on this hub. */
+  isHosted: number
+  /** 1 when somebody can act as it from outside. */
+  hasKeys: number
 }
 
-export const selectNamedAccount = (db: Db, name: string): D1PreparedStatement =>
+export const selectNamedAccount = (db: Db, name: string, now: number): D1PreparedStatement =>
   db.d1
-    .prepare('SELECT id, kind, is_imported AS isImported FROM accounts WHERE name = ?1')
-    .bind(name)
+    .prepare(
+      `SELECT a.id, a.kind, a.is_imported AS isImported,
+              EXISTS (SELECT 1 FROM agents g WHERE g.account_id = a.id) AS isHosted,
+              EXISTS (SELECT 1 FROM api_keys k WHERE k.account_id = a.id
+                      AND (k.expires_at IS NULL OR k.expires_at > ?2)) AS hasKeys
+       FROM accounts a WHERE a.name = ?1`,
+    )
+    .bind(name, now)
 
 /** A new version, unless the newest one has the same files. */
 export const insertDefinition = (

@@ -10,6 +10,8 @@ const files = {
   'system-prompt.md': 'You are {{name}}.',
 }
 
+const serverNames = ['hub', 'weather']
+
 const aModel = (over: Partial<Model> = {}): Model => ({
   id: 'anthropic/big',
   provider: 'anthropic',
@@ -22,22 +24,27 @@ const aModel = (over: Partial<Model> = {}): Model => ({
 })
 
 async function factsOf(model: Model, over: Record<string, string> = {}) {
-  const check = await checkDefinition({ ...files, ...over }, () => model)
+  const check = await checkDefinition(
+    { ...files, ...over },
+    { resolveModel: () => model, serverNames },
+  )
   if (!check.ok) throw new Error(JSON.stringify(check.problems))
   return check.facts
 }
 
 test('B4: the floor and the want of a call are its worst case in whole micro-dollars', async () => {
   const asked: ModelChoice[] = []
-  const check = await checkDefinition(files, (choice) => {
+  const resolveModel = (choice: ModelChoice) => {
     asked.push(choice)
     return aModel()
-  })
+  }
+  const check = await checkDefinition(files, { resolveModel, serverNames })
   expect(asked).toEqual([{ provider: 'anthropic', model: 'big' }])
   expect(check).toEqual({
     ok: true,
     facts: {
       name: 'scout',
+      namePath: 'config.yaml:1:name',
       displayName: null,
       description: '',
       model: 'anthropic/big',
@@ -79,10 +86,33 @@ test('B7: an offline or unpriced model costs nothing and is counted in tokens', 
 
 test('D3: a broken definition is checked without asking for a model', async () => {
   const broken = { ...files, 'config.yaml': 'name: scout\nbrain: 3' }
-  const check = await checkDefinition(broken, () => {
+  const resolveModel = () => {
     throw new Error('asked')
-  })
+  }
+  const check = await checkDefinition(broken, { resolveModel, serverNames })
   expect(check).toMatchObject({ ok: false, problems: [{ path: 'config.yaml:2:brain' }] })
+})
+
+test('D2: a tool server that this hub does not have warns and names those it has', async () => {
+  const config = [
+    '# who',
+    'name: scout',
+    'capabilities:',
+    '  mcp_servers:',
+    '    - hub',
+    '    - nope',
+    '    - { name: shell }',
+    '    - { name: far, url: "https://far.test/mcp" }',
+    '    - { name: near, command: npx }',
+  ].join('\n')
+  const { namePath, warnings } = await factsOf(aModel(), { 'config.yaml': config })
+  expect(namePath).toBe('config.yaml:2:name')
+  expect(warnings.map(({ path, message }) => `${path} ${message}`)).toEqual([
+    expect.stringMatching(/^config\.yaml:8:capabilities\.mcp_servers\.3 kept, but/),
+    expect.stringMatching(/^config\.yaml:9:capabilities\.mcp_servers\.4\.command ignored: /),
+    'config.yaml:6:capabilities.mcp_servers.1 ignored: this hub has no server nope; it has hub, weather',
+    'config.yaml:7:capabilities.mcp_servers.2 ignored: this hub has no server shell; it has hub, weather',
+  ])
 })
 
 test('D1: equal files have one etag, any change another', async () => {

@@ -46,8 +46,39 @@ describe('broken files', () => {
     expect(problemsOf(config)[0]).toMatch(expected)
   })
 
-  test('D3: nesting beyond the stack is a problem, not a crash', () => {
-    expect(problemsOf('['.repeat(100_000))[0]).toMatch(/^config\.yaml:\d+:yaml /)
+  test.each([
+    ['[ x 5,000', '['.repeat(5_000)],
+    ['[ x 100,000', '['.repeat(100_000)],
+    ['[ and ] x 5,000', `${'['.repeat(5_000)}${']'.repeat(5_000)}`],
+    ['maps x 20,000', '{a: '.repeat(20_000)],
+    ['keys x 20,000', '? '.repeat(20_000)],
+    ['items x 60,000', '- '.repeat(60_000)],
+    ['[ and ] x 60', `${'['.repeat(60)}${']'.repeat(60)}`],
+    ['items x 60', `${'- '.repeat(60)}x`],
+  ])('D3: nesting without end is one problem with its place: %s', (_, config) => {
+    expect(problemsOf(`name: a1\nx:\n ${config}`)).toEqual([
+      'config.yaml:3:yaml nested more than 50 deep',
+    ])
+  })
+
+  test('D3: what is nested a little is read', () => {
+    expect(warningsOf(`name: a1\nx: ${'['.repeat(40)}${']'.repeat(40)}`)).toEqual([
+      'config.yaml:2:x ignored: this hub knows no such field',
+    ])
+  })
+
+  test.each([
+    ['keys', Array.from({ length: 15_000 }, (_, index) => `k${index}:`).join('\n')],
+    ['items', `x: [${'1,'.repeat(60_000)}]`],
+  ])('D3: more %s than anybody writes are one problem, at once', (_, config) => {
+    expect(problemsOf(`name: a1\n${config}`)).toEqual([
+      expect.stringMatching(/^config\.yaml:\d+:yaml more than 5000 keys and values$/),
+    ])
+  })
+
+  test('D3: a name that nobody could mention is a problem', () => {
+    expect(problemsOf('name: a--b')[0]).toMatch(/^config\.yaml:1:name 2 to 32 of/)
+    expect(definitionOf('name: a-b-c').name).toBe('a-b-c')
   })
 
   test('D3: a missing or empty file is named', () => {
@@ -91,7 +122,6 @@ describe('files of the family', () => {
       '    - name: files',
       '      command: npx',
       '      args: [-y, some-server]',
-      '    - filesystem',
       'brain: { api_key_env: ROOKERY_ADMIN_KEY }',
     ].join('\n')
     expect(warningsOf(config)).toEqual([
@@ -103,8 +133,7 @@ describe('files of the family', () => {
       expect.stringMatching(
         /^config\.yaml:10:capabilities\.mcp_servers\.1\.command ignored: .*Streamable HTTP/,
       ),
-      expect.stringMatching(/^config\.yaml:12:capabilities\.mcp_servers\.2 ignored: /),
-      expect.stringMatching(/^config\.yaml:13:brain\.api_key_env ignored: /),
+      expect.stringMatching(/^config\.yaml:12:brain\.api_key_env ignored: /),
     ])
     expect(definitionOf(config).grants).toEqual(['hub:read', 'shell:exec'])
     expect(definitionOf(config).brain).toEqual({})

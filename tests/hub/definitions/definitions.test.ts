@@ -11,6 +11,7 @@ const hub = createTestHub()
 const files = { 'config.yaml': 'name: scout', 'system-prompt.md': 'Be kind.' }
 const facts: DefinitionFacts = {
   name: 'scout',
+  namePath: 'config.yaml:2:name',
   displayName: 'Scout',
   description: 'Finds things',
   model: 'offline/extractive',
@@ -78,7 +79,7 @@ test('D3: a broken definition names file, line and field, and the version before
   accept()
   expect(await put('other')).toMatchObject({
     status: 422,
-    body: { details: [{ path: 'config.yaml:name' }] },
+    body: { details: [{ path: 'config.yaml:2:name', message: 'is scout, not other' }] },
   })
   const { body } = await hub.call('/agents/scout/definition', { key: adminKey })
   expect(body.definition.version).toBe(2)
@@ -90,6 +91,30 @@ test('a definition does not take the name of a person or of the hub', async () =
   expect((await put('ada')).status).toBe(409)
   accept({ name: 'admin' })
   expect((await put('admin')).status).toBe(422)
+})
+
+test('a definition does not take over an agent that somebody else holds the key of', async () => {
+  const { id, key } = await hub.join('wanderer')
+  accept({ name: 'wanderer' })
+  hub.seen.kept = []
+  const refused = await put('wanderer')
+  expect([refused.status, refused.body.code]).toEqual([409, 'CONFLICT'])
+  expect(refused.body.hint).toMatch(/another name.*DELETE \/api\/v1\/agents\/me\/keys/)
+  expect(hub.seen.kept).toEqual([])
+  expect((await hub.call('/agents/wanderer')).body.agent.is_hosted).toBe(false)
+
+  // The hint's way out: whoever holds the keys gives them up.
+  const { body } = await hub.call('/agents/me/keys', { key })
+  await hub.call(`/agents/me/keys/${body.keys[0].id}`, { method: 'DELETE', key })
+  const taken = await put('wanderer')
+  expect([taken.status, taken.body.definition?.agent_id]).toEqual([200, id])
+})
+
+test('an agent that is hosted takes its next definition, whoever holds a key of it', async () => {
+  const { id } = await hub.join('resident')
+  await hub.host(id)
+  accept({ name: 'resident' })
+  expect((await put('resident')).status).toBe(200)
 })
 
 test('H21: pausing and resuming, one agent and all; resuming wakes who was asked meanwhile', async () => {
