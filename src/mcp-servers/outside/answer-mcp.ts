@@ -8,6 +8,7 @@ import {
   type Tool,
 } from '@modelcontextprotocol/sdk/types.js'
 import { CfWorkerJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/cfworker'
+import * as z from 'zod'
 import { limits } from '../../config'
 import type { GrantDoor } from '../../hub/contract'
 import type { Clock } from '../../ids'
@@ -24,6 +25,12 @@ export interface McpSession {
   /** Of `/mcp/<server>`; null for all servers. */
   serverName: string | null
 }
+
+/**
+ * The server checks the rest of a call itself and answers what is wrong with it as such; a schema
+ * that refuses it earlier makes it an internal error.
+ */
+const anyCall = z.looseObject({ method: z.literal('tools/call') })
 
 /**
  * Answers one request of MCP's Streamable HTTP transport. Nothing is kept between requests: the
@@ -56,7 +63,8 @@ function createServer(session: McpSession): Server {
     const tools = gateway.list(caller, policy).filter(({ name }) => isOffered(name))
     return { tools: tools.map(toMcpTool) }
   })
-  server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
+  server.setRequestHandler(anyCall, async (request, { signal }) => {
+    const { params } = CallToolRequestSchema.parse(request)
     if (!isOffered(params.name)) return toMcpResult(`Error: Unknown tool ${params.name}.`, true)
     const call = {
       // Numbers of JSON-RPC requests repeat; the audit needs an id of its own.

@@ -147,8 +147,16 @@ test('M11: malformed messages are protocol errors, never crashes', async () => {
   expect(await answer({ ...listRequest, method: 'no/such' })).toMatchObject({
     body: { error: { code: -32601 } },
   })
-  const nameless = { ...listRequest, method: 'tools/call', params: {} }
-  expect((await answer(nameless)).body.error?.code).toBeLessThan(0)
+  for (const params of [
+    undefined,
+    {},
+    { name: 7 },
+    { name: 'hub_search', arguments: [] },
+    { name: 'hub_search', arguments: 'keys' },
+  ]) {
+    const call = { ...listRequest, method: 'tools/call', params }
+    expect((await answer(call)).body.error?.code, JSON.stringify(params)).toBe(-32602)
+  }
   expect((await answer(listRequest, { 'Content-Type': 'text/plain' })).status).toBe(415)
   expect((await answer(listRequest, { Accept: 'text/html' })).status).toBe(406)
   expect((await answer(listRequest, { 'MCP-Protocol-Version': '1999-01-01' })).status).toBe(400)
