@@ -17,12 +17,22 @@ export const askingMessages = (text: string): Message[] => [
   },
 ]
 
+/** One thread in which comments ask, each by its own author. */
+export function askingComments(asked: { author: string; text: string }[]): Message[] {
+  const blocks = asked.map(
+    ({ author, text }, at) =>
+      `<untrusted source="comment" id="c${at}" author="${author}" kind="human" asks="true">\n${text}\n</untrusted>`,
+  )
+  const system = askingMessages('').slice(0, 2)
+  return [...system, { role: 'user', text: `You were called.\n\n${blocks.join('\n\n')}` }]
+}
+
 export async function converse(
   model: Model,
-  text: string,
+  text: string | Message[],
   hub: { call(name: string, json: string): string },
 ): Promise<{ text: string; calls: string[] }> {
-  const messages = askingMessages(text)
+  const messages = typeof text === 'string' ? askingMessages(text) : [...text]
   const calls: string[] = []
   for (let step = 0; step < 6; step++) {
     const signal = new AbortController().signal

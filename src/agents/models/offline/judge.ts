@@ -67,7 +67,8 @@ export function chooseCandidates(
     seen.add(shown)
     const covered =
       cover(stemsOf(text.join(' ')), terms) + phraseBonus(words, terms, text.join(' '))
-    const strength = top > 0 ? strengthOf(candidate) / top : 0
+    // Questions to agents come last, whatever their score.
+    const strength = top > 0 ? Math.min(1, strengthOf(candidate) / top) : 0
     return { candidate, score: covered + strength - repeated }
   })
   ranked.sort((a, b) => b.score - a.score)

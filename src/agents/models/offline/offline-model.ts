@@ -6,10 +6,24 @@ import type { Candidate } from './passages'
 import { type ReadThread, readHits, readThread } from './read-results'
 import { type Question, readTask, searchTool, type Task, threadTool } from './read-task'
 import { toQuery } from './words'
-import { noSearchTool, writeFinding, writeGreeting, writeSearchFailure } from './write-answer'
+import {
+  nameQuestion,
+  noSearchTool,
+  noWords,
+  writeFinding,
+  writeGreeting,
+  writeNotLookedUp,
+  writeSearchFailure,
+} from './write-answer'
 
+/** Each needs a search and at least one thread: both stay within the calls of a step. */
+const questionsMax = 10
+const threadsPerQuestionMax = 3
+/** Many questions share what one prompt should hold. */
+const threadsMax = 9
 const hitsMax = 20
-const threadsPerQuestion = 3
+const hitsOfManyMax = 10
+const manyQuestions = 4
 
 /**
  * The built-in model: deterministic, without a network and for nothing. It searches the hub for
@@ -53,47 +67,65 @@ const say = (text: string): Decision => ({ text, calls: [] })
 function decide({ messages, tools }: ModelRequest): Decision {
   const has = (name: string) => tools.some((tool) => tool.name === name)
   const task = readTask(messages)
-  if (task.questions.length === 0) return say(writeGreeting(task.introduction, has(searchTool)))
+  const searchable = task.questions.filter(({ terms }) => terms.length > 0)
+  if (searchable.length === 0) return say(writeGreeting(task.introduction, has(searchTool)))
+  const asked = searchable.slice(0, questionsMax)
   if (task.searches.length === 0) {
-    return has(searchTool) ? { text: '', calls: task.questions.map(toSearch) } : say(noSearchTool)
+    return has(searchTool) ? { text: '', calls: toSearches(asked) } : say(noSearchTool)
   }
-  const failed = task.searches.find(({ text, isError }) => isError || readHits(text) === null)
-  if (failed) return say(writeSearchFailure(failed.text))
-  const chosen = task.questions.map((question, index) => chooseFor(task, question, index))
+  const searched = asked.map((question, index) => chooseFor(task, question, index, asked.length))
+  const failures = searched.flatMap(({ failure }) => failure ?? [])
+  if (failures[0] && failures.length === asked.length) return say(failures[0])
   if (task.threads.length === 0 && has(threadTool)) {
-    const postIds = new Set(chosen.flat().map(({ postId }) => postId))
+    const postIds = new Set(searched.flatMap(({ chosen }) => chosen.map(({ postId }) => postId)))
     const calls = [...postIds].map((post_id) => ({ name: threadTool, arguments: { post_id } }))
     if (calls.length > 0) return { text: '', calls }
   }
-  return say(writeAnswers(task, chosen))
+  return say(writeAnswers(task, searched, searchable.slice(questionsMax)))
 }
 
-function toSearch({ terms, words }: Question): Decision['calls'][number] {
-  return { name: searchTool, arguments: { query: toQuery(terms, words), limit: hitsMax } }
+function toSearches(questions: Question[]): Decision['calls'] {
+  const limit = questions.length < manyQuestions ? hitsMax : hitsOfManyMax
+  return questions.map(({ terms }) => ({
+    name: searchTool,
+    arguments: { query: toQuery(terms), limit },
+  }))
 }
 
-function chooseFor(task: Task, question: Question, index: number): Candidate[] {
-  const hits = readHits(task.searches[index]?.text ?? '') ?? []
-  return chooseCandidates(
-    groupHits(hits, task.ownIds, task.agentName),
-    question,
-    threadsPerQuestion,
-  )
+/** What the search brought for one question. */
+interface Searched {
+  question: Question
+  chosen: Candidate[]
+  /** In words for people, when the search failed. */
+  failure: string | null
 }
 
-function writeAnswers(task: Task, chosen: Candidate[][]): string {
+function chooseFor(task: Task, question: Question, index: number, count: number): Searched {
+  const result = task.searches[index]
+  const hits = result && !result.isError ? readHits(result.text) : null
+  if (!hits) return { question, chosen: [], failure: writeSearchFailure(result?.text ?? '') }
+  const threads = Math.min(threadsPerQuestionMax, Math.max(1, Math.floor(threadsMax / count)))
+  const candidates = groupHits(hits, task.ownIds, task.agentName)
+  return { question, chosen: chooseCandidates(candidates, question, threads), failure: null }
+}
+
+/** Every question gets a word: in a section of its own when there are several. */
+function writeAnswers(task: Task, searched: Searched[], notLookedUp: Question[]): string {
   const threads = task.threads.flatMap(({ text, isError }) =>
     isError ? [] : (readThread(text) ?? []),
   )
   const read = new Map(threads.map((thread) => [thread.post.id, thread]))
   const areMany = task.questions.length > 1
-  return task.questions
-    .map((question, index) => {
-      const candidates = chosen[index]?.map((one) => addThread(one, read.get(one.postId))) ?? []
-      const found = judge(candidates, question, task.agentName)
-      return writeFinding(found, areMany ? question.author : null)
-    })
-    .join('\n\n')
+  const head = (question: Question) => (areMany ? `For ${nameQuestion(question)}: ` : '')
+  const sections = searched.map(({ question, chosen, failure }) => {
+    const candidates = chosen.map((one) => addThread(one, read.get(one.postId)))
+    const found = failure ?? writeFinding(judge(candidates, question, task.agentName))
+    return head(question) + found
+  })
+  const wordless = task.questions.filter(({ terms }) => terms.length === 0)
+  sections.push(...wordless.map((question) => head(question) + noWords))
+  if (notLookedUp.length > 0) sections.push(writeNotLookedUp(notLookedUp, questionsMax))
+  return sections.join('\n\n')
 }
 
 function addThread(candidate: Candidate, thread: ReadThread | undefined): Candidate {

@@ -1,10 +1,14 @@
 import type { Message, ToolOutput } from '../../loop/message'
 import { volatileMark } from '../to-prompt'
+import { quoteQuestion } from './quote-question'
 import { readTerms, type Term, wordsOf } from './words'
 
-/** Something somebody asked. */
+/** Something that one or several people asked. */
 export interface Question {
-  author: string
+  authors: string[]
+  /** Its beginning in one line, to name it by. */
+  quote: string
+  /** Empty when no word in it can be searched for. */
   terms: Term[]
   /** All its words in order, to know a phrase again. */
   words: string[]
@@ -16,6 +20,7 @@ export interface Task {
   introduction: string
   /** Lower case, without `@`; empty when nobody says it. */
   agentName: string
+  /** In the order in which they were asked; the same question once. */
   questions: Question[]
   /** Ids of the posts and comments of the thread that asks: no answer to itself. */
   ownIds: Set<string>
@@ -24,7 +29,6 @@ export interface Task {
   threads: ToolOutput[]
 }
 
-const questionsMax = 3
 const blockPattern = /<untrusted source="([^"]*)"([^>]*)>\n?([\s\S]*?)\n?<\/untrusted>/g
 const attribute = (text: string, name: string) => new RegExp(` ${name}="([^"]*)"`).exec(text)?.[1]
 
@@ -40,13 +44,14 @@ export function readTask(messages: Message[]): Task {
     body,
   }))
   const asking = blocks.filter(({ asks }) => asks)
+  const agentName = findAgentName(system, asking.map(({ body }) => body).join(' '))
   const results = messages
     .slice(at + 1)
     .flatMap((message) => (message.role === 'tool' ? message.results : []))
   return {
     introduction: system[0] ?? '',
-    agentName: findAgentName(system, asking.map(({ body }) => body).join(' ')),
-    questions: toQuestions(blocks.length > 0 ? asking : [{ author: '', body: text }]),
+    agentName,
+    questions: toQuestions(blocks.length > 0 ? asking : [{ author: '', body: text }], agentName),
     ownIds: new Set(blocks.map(({ id }) => id)),
     searches: results.filter(({ name }) => name === searchTool),
     threads: results.filter(({ name }) => name === threadTool),
@@ -66,11 +71,17 @@ function findTask(messages: Message[]): number {
   )
 }
 
-function toQuestions(asking: { author: string; body: string }[]): Question[] {
-  return asking
-    .map(({ author, body }) => ({ author, terms: readTerms(body), words: wordsOf(body) }))
-    .filter(({ terms }) => terms.length > 0)
-    .slice(-questionsMax)
+function toQuestions(asking: { author: string; body: string }[], agentName: string): Question[] {
+  const questions = new Map<string, Question>()
+  for (const { author, body } of asking) {
+    const words = wordsOf(body)
+    const same = questions.get(words.join(' '))
+    if (!same) {
+      const quote = quoteQuestion(body, agentName)
+      questions.set(words.join(' '), { authors: [author], quote, terms: readTerms(body), words })
+    } else if (!same.authors.includes(author)) same.authors.push(author)
+  }
+  return [...questions.values()]
 }
 
 function findAgentName(system: string[], asking: string): string {

@@ -61,5 +61,4 @@ const commonWords = new Set(common)
 
 /** Whether a word joins others or belongs to the asking; lower case, with or without diacritics. */
 export const isStopWord = (word: string): boolean => grammarWords.has(word) || askingWords.has(word)
-export const isAskingWord = (word: string): boolean => askingWords.has(word)
 export const isCommonWord = (word: string): boolean => commonWords.has(word)

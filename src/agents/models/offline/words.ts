@@ -1,4 +1,4 @@
-import { isAskingWord, isCommonWord, isStopWord } from './stop-words'
+import { isCommonWord, isStopWord } from './stop-words'
 
 /** A word of a question that its answer should contain. */
 export interface Term {
@@ -145,16 +145,9 @@ function weigh(word: string, folded: string, isInSentence: boolean): number {
 }
 
 const queryWordsMax = 16
-const tellingTermsEnough = 4
 
-/**
- * What to search for: the telling words first. A question of few telling words is searched with
- * its small words too, which find a phrase by heart.
- */
-export function toQuery(terms: Term[], words: string[]): string {
+/** What to search for: the words that tell the subject, heaviest first; no others. */
+export function toQuery(terms: Term[]): string {
   const chosen = new Set(terms.map(({ word }) => word))
-  if (terms.filter(({ weight }) => weight >= telling).length < tellingTermsEnough) {
-    for (const word of words) if (!isAskingWord(word)) chosen.add(word)
-  }
   return [...chosen].slice(0, queryWordsMax).join(' ')
 }

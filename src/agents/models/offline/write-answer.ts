@@ -1,17 +1,17 @@
 import type { Judged } from './judge'
+import type { Question } from './read-task'
 
 const excerptCharsMax = 420
 const titleCharsMax = 100
 
 /** One question's answer: the best passage as a quotation with its source, and perhaps a second. */
-export function writeFinding(found: Judged[], asker: string | null): string {
+export function writeFinding(found: Judged[]): string {
   const [best, second] = found
-  const lead = asker ? `For ${toPlain(asker)}: ` : ''
   if (!best) {
-    return `${lead}I searched the hub and nothing fits that question. Try other words, a name, or the words you would expect in the answer.`
+    return 'I searched the hub and nothing fits that question. Try other words, a name, or the words you would expect in the answer.'
   }
   const lines = [
-    `${lead}${describeSource(best)}:`,
+    `${describeSource(best)}:`,
     '',
     `> ${toPlain(cutAt(best.passage.text, excerptCharsMax))}`,
   ]
@@ -20,6 +20,22 @@ export function writeFinding(found: Judged[], asker: string | null): string {
     lines.push('', `See also ${linkTo(second)}${describePlace(second)}.`)
   }
   return lines.join('\n')
+}
+
+/** Names a question among several and who asked it. */
+export function nameQuestion({ authors, quote }: Question): string {
+  const who = toPlain(authors.filter(Boolean).join(' and '))
+  const what = toPlain(quote) ? `“${toPlain(quote)}”` : ''
+  return [who, what].filter(Boolean).join(', ')
+}
+
+export const noWords = 'I found no word in that to search for. Tell me what it is about.'
+
+/** Those beyond what one answer can hold: nobody is left without a word. */
+export function writeNotLookedUp(questions: Question[], questionsMax: number): string {
+  const list = questions.map((question) => `- ${nameQuestion(question)}`)
+  const lead = `I look up ${questionsMax} questions at a time, so I have not looked up these. Please ask me again:`
+  return [lead, '', ...list].join('\n')
 }
 
 function describeSource(found: Judged): string {
