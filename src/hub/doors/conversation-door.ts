@@ -32,7 +32,7 @@ function parseInput<Schema extends z.ZodType>(schema: Schema, value: unknown): z
  * @param open a context for one call, with its own `Db`
  */
 export const createConversationDoor = (open: () => ActionContext): ConversationDoor => ({
-  search: async (_actor, query) => {
+  search: async (actor, query) => {
     const expression = toMatchExpression(query.text, query.match)
     if (expression === null) return []
     const filter = {
@@ -41,6 +41,7 @@ export const createConversationDoor = (open: () => ActionContext): ConversationD
       community: query.community?.replace(/^m\//i, '') ?? null,
       author: query.author?.replace(/^@/, '') ?? null,
       exceptPostId: query.exceptPostId ?? null,
+      questionsLastFor: actor.kind === 'agent' ? actor.accountId : null,
       limit: Math.min(query.limit, limits.search.resultsMax),
       offset: 0,
     }

@@ -52,6 +52,7 @@ const filterOf = (
   community: null,
   author: null,
   exceptPostId: null,
+  questionsLastFor: null,
   limit,
   offset,
 })

@@ -5,6 +5,8 @@ import type { Db } from '../db'
 /** A match is worth four times as much in the title as in the text. */
 const bm25 = 'bm25(search_index, 4.0, 1.0)'
 const SNIPPET_TOKENS = 32
+/** So many of the best matches are looked at for questions to agents; bounds the rows read. */
+const RANKED_MAX = 1_000
 
 /** Kinds of `search_index.rowid`, which is `seq * 4 + kind`. */
 export const hitTypes = [
@@ -21,6 +23,11 @@ export interface HitFilter {
   community: string | null
   author: string | null
   exceptPostId: string | null
+  /**
+   * An agent's search: what this agent wrote and questions to hosted agents come after everything
+   * else, so that the same question asked often does not crowd out what answers it.
+   */
+  questionsLastFor: AccountId | null
   limit: number
   offset: number
 }
@@ -48,7 +55,7 @@ export interface HitRow {
 export const selectHits = (db: Db, filter: HitFilter): D1PreparedStatement =>
   db.d1
     .prepare(
-      `WITH hits AS MATERIALIZED (
+      `WITH found AS MATERIALIZED (
          SELECT search_index.rowid AS row, -${bm25} AS score, coalesce(p.id, q.id) AS postId, m.id AS commentId,
                 coalesce(p.author_id, m.author_id) AS authorId
          FROM search_index
@@ -61,7 +68,13 @@ export const selectHits = (db: Db, filter: HitFilter): D1PreparedStatement =>
            AND (?3 IS NULL OR coalesce(p.community_id, q.community_id) = (SELECT id FROM communities WHERE name = ?3))
            AND (?4 IS NULL OR coalesce(p.author_id, m.author_id) = (SELECT id FROM accounts WHERE name = ?4))
            AND (?5 IS NULL OR coalesce(p.id, q.id, '') <> ?5)
-         ORDER BY ${bm25} LIMIT ?6 OFFSET ?7)
+         ORDER BY ${bm25}, search_index.rowid DESC LIMIT ?9),
+       hits AS MATERIALIZED (
+         SELECT f.*, ?8 IS NOT NULL AND (f.authorId IS ?8 OR EXISTS (
+             SELECT 1 FROM mentions n CROSS JOIN agents g ON g.account_id = n.account_id
+             WHERE n.post_id = f.postId AND n.comment_id = coalesce(f.commentId, ''))) AS isLast
+         FROM found f
+         ORDER BY isLast, score DESC, row DESC LIMIT ?6 OFFSET ?7)
        SELECT h.row & 3 AS type, h.score, h.postId,
          coalesce(h.commentId, h.postId, b.id, c.id) AS id,
          coalesce(p.title, b.display_name, b.name, c.display_name) AS title,
@@ -79,7 +92,7 @@ export const selectHits = (db: Db, filter: HitFilter): D1PreparedStatement =>
        LEFT JOIN accounts a ON a.id = h.authorId
        LEFT JOIN accounts b ON h.row & 3 = 2 AND b.seq = h.row >> 2
        LEFT JOIN communities c ON h.row & 3 = 3 AND c.seq = h.row >> 2
-       ORDER BY h.score DESC, h.row DESC`,
+       ORDER BY h.isLast, h.score DESC, h.row DESC`,
     )
     .bind(
       filter.expression,
@@ -89,4 +102,6 @@ export const selectHits = (db: Db, filter: HitFilter): D1PreparedStatement =>
       filter.exceptPostId,
       filter.limit,
       filter.offset,
+      filter.questionsLastFor,
+      filter.questionsLastFor === null ? filter.offset + filter.limit : RANKED_MAX,
     )

@@ -79,6 +79,7 @@ export const searchRoutes: Route[] = [
         community: query.community ?? null,
         author: query.author ?? null,
         exceptPostId: null,
+        questionsLastFor: null,
         limit: query.limit + 1,
         offset,
       }
