@@ -188,6 +188,7 @@ async function send(
     const message = answer.message ?? `fake error ${answer.status}`
     return sendJson(response, answer.status, toErrorBody(protocol, answer.status, message))
   }
+  if (answer.fault === 'html') return sendPage(response)
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' })
   if (answer.fault === 'garbage') return void response.end('data: {"what": [this is not JSON\n\n')
   const events = eventsOf[protocol](answer, model, id)
@@ -233,6 +234,11 @@ async function sendComments(response: ServerResponse): Promise<void> {
     response.write(': still working\n\n')
     await wait(20)
   }
+}
+
+function sendPage(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' })
+  response.end('<!doctype html>\n<title>Welcome</title>\n\n<p>data: It works!</p>\n')
 }
 
 function sendJson(response: ServerResponse, status: number, body: unknown): void {

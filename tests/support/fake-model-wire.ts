@@ -37,9 +37,10 @@ export interface FakeAnswer {
    * reset: the connection breaks before any answer; cut: it breaks after half of the answer;
    * end: the stream ends cleanly after the text, without saying that it is finished; stall: half
    * of the answer, then nothing; comments: like stall, but comment lines keep coming; garbage: a
-   * 200 that is not the protocol; error: an error event in mid-stream.
+   * 200 that is not the protocol; html: a 200 that is a web page; error: an error event in
+   * mid-stream.
    */
-  fault?: 'reset' | 'cut' | 'end' | 'stall' | 'comments' | 'garbage' | 'error'
+  fault?: 'reset' | 'cut' | 'end' | 'stall' | 'comments' | 'garbage' | 'html' | 'error'
 }
 
 export type Protocol = 'anthropic' | 'responses' | 'chat'

@@ -47,6 +47,28 @@ export function classifyFailure(error: unknown, context: FailureContext): ModelF
   }
 }
 
+/**
+ * A 200 without one event of the protocol: a wrong base URL leads to somebody's web page, say.
+ *
+ * @param contentType of the answer; empty when it told none
+ */
+export function describeWrongProtocol(
+  contentType: string,
+  baseUrlVariable: string,
+  { providerName, modelName }: Pick<FailureContext, 'providerName' | 'modelName'>,
+): ModelFailure {
+  const kind = /^[\w.+-]+\/[\w.+-]+/.exec(contentType)?.[0].slice(0, 60)
+  return {
+    code: 'PROVIDER_ERROR',
+    message:
+      `${providerName} answered 200 for ${modelName} with ${kind ?? 'no content type'} and not one event: ` +
+      `this address does not speak its protocol. Check ${baseUrlVariable} or \`brain.api_base\`.`,
+    isRetryable: false,
+    retryAfterMs: null,
+    mayBeCharged: kind === 'text/event-stream',
+  }
+}
+
 function describeAuthFailure(status: number, context: FailureContext): ModelFailure {
   return {
     code: 'PROVIDER_AUTH',

@@ -1,7 +1,7 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import { activationLimits } from '../../config'
 import type { ModelFailure } from '../loop/message'
-import { classifyFailure, type FailureContext } from './classify-failure'
+import { classifyFailure, describeWrongProtocol, type FailureContext } from './classify-failure'
 import type { Model, ModelRequest } from './model-port'
 import type { KnownProvider } from './providers/known-providers'
 import { readStream } from './read-stream'
@@ -45,10 +45,13 @@ export function createProviderModel(options: ProviderModelOptions): Model {
     try {
       model ??= known.createModel({ baseUrl, key, modelName, fetch })
       const callOptions = toCallOptions(provider, known, request, limits.outputTokensMax)
-      const { stream } = await model.doStream({ ...callOptions, abortSignal: signal })
+      const { stream, response } = await model.doStream({ ...callOptions, abortSignal: signal })
       const end = await readStream(provider, stream, request.onDelta)
       if (end.kind === 'answer') return { ok: true, answer: end.answer }
-      return describe(end.error, end.hasAnswerBegun)
+      if (end.kind === 'error') return describe(end.error, end.hasAnswerBegun)
+      const contentType = response?.headers?.['content-type'] ?? ''
+      const who = { providerName: known.title, modelName }
+      return { ok: false, failure: describeWrongProtocol(contentType, known.baseUrlSetting, who) }
     } catch (error) {
       return describe(error, false)
     }

@@ -11,13 +11,15 @@ import { type ProviderPart, writeProviderParts } from './provider-parts'
 
 type StreamEnd =
   | { kind: 'answer'; answer: ModelAnswer }
+  /** It ended cleanly and held no event of the protocol. */
+  | { kind: 'nothing' }
   /** `error` is whatever the provider package threw or streamed. */
   | { kind: 'error'; error: unknown; hasAnswerBegun: boolean }
 
 /**
  * Reads one answer to its end. Never throws: a broken stream, an `error` part and a thrown
- * iteration are an `error` end; a clean end that says no reason is an `interrupted` answer; an
- * answer over 512 KiB is cut there and ends as `length`.
+ * iteration are an `error` end; a clean end without any event is `nothing`, after some but without
+ * a reason it is an `interrupted` answer; an answer over 512 KiB is cut there and ends as `length`.
  */
 export async function readStream(
   provider: string,
@@ -43,12 +45,15 @@ export async function readStream(
   } finally {
     reader.cancel().catch(() => {})
   }
+  if (!collected.hasEvents) return { kind: 'nothing' }
   return { kind: 'answer', answer: collected.toAnswer(provider) }
 }
 
 /** What has arrived of an answer. */
 class CollectedAnswer {
   bytes = 0
+  /** Something came that the package did not make up by itself. */
+  hasEvents = false
   finish: FinishReason = 'interrupted'
   readonly #onDelta: ModelRequest['onDelta']
   readonly #parts: ProviderPart[] = []
@@ -64,6 +69,7 @@ class CollectedAnswer {
 
   /** Answers with the problem when the part is one. */
   add(part: LanguageModelV4StreamPart): { kind: 'error'; error: unknown } | null {
+    if (isOfAnEvent(part)) this.hasEvents = true
     switch (part.type) {
       case 'text-start':
       case 'reasoning-start':
@@ -138,9 +144,17 @@ class CollectedAnswer {
   }
 }
 
-/** The package's own word for "the provider said no reason" is `error` or `other` without one. */
+/** Packages begin and end an answer by themselves, even when the body holds nothing. */
+function isOfAnEvent(part: LanguageModelV4StreamPart): boolean {
+  if (part.type === 'stream-start') return false
+  if (part.type === 'finish') return !isUnsaid(part.finishReason)
+  return part.type !== 'error' || !isMissingFinish(part.error)
+}
+
+/** The packages' own words for "the provider said no reason". */
+const unsaidReasons = ['error', 'other', 'interrupted']
 const isUnsaid = (reason: { unified: string; raw: string | undefined }) =>
-  reason.raw === undefined && (reason.unified === 'error' || reason.unified === 'other')
+  reason.raw === undefined && unsaidReasons.includes(reason.unified)
 
 /** Chat Completions: a stream that ends without a reason ends with this error part. */
 function isMissingFinish(error: unknown): boolean {

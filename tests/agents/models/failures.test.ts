@@ -132,6 +132,20 @@ describe.each(protocols)('%s', (provider) => {
     expect(await failureOf(model)).toMatchObject({ code: 'PROVIDER_ERROR', isRetryable: false })
   })
 
+  test('L26: an address that answers with a web page does not speak the protocol', async () => {
+    const { model, requests } = await fakeModel(provider, [{ fault: 'html' }])
+    const failure = await failureOf(model)
+    expect(failure).toMatchObject({
+      code: 'PROVIDER_ERROR',
+      isRetryable: false,
+      mayBeCharged: false,
+    })
+    expect(failure.message).toContain('does not speak its protocol')
+    expect(failure.message).toContain('text/html')
+    expect(failure.message).toContain(variables[provider].replace('API_KEY', 'BASE_URL'))
+    expect(await requests()).toHaveLength(1)
+  })
+
   test('L24: a server that is not there is a network failure', async () => {
     const { model } = await fakeModel(provider, [], {
       choice: { apiBase: 'http://127.0.0.1:9/v1' },
