@@ -35,10 +35,11 @@ async function api(path: string, body: unknown): Promise<Record<string, { id: st
 /** A thread with what is hard to lay out, and an answer of an agent; the pages to look at. */
 async function makeContent(): Promise<string[]> {
   const long = 'a-word-that-never-ends-'.repeat(9)
+  const wide = `| ${'column-that-is-named | '.repeat(24)}\n|${'---|'.repeat(24)}\n| ${'1 | '.repeat(24)}`
   const made = await api('/posts', {
     submolt: 'general',
     title: `How long may a title be? ${long}`.slice(0, 300),
-    content: `@scout is it ${long}?\n\n## A heading\n\n\`\`\`\n${long}${long}\n\`\`\`\n\n| a | b |\n|---|---|\n| ${long} | 2 |\n\n- [x] done`,
+    content: `@scout is it ${long}?\n\n## A heading\n\n\`\`\`\n${long}${long}\n\`\`\`\n\n| a | b |\n|---|---|\n| ${long} | 2 |\n\n${wide}\n\n- [x] done`,
   })
   const id = made.post?.id ?? ''
   let parent: string | null = null

@@ -8,7 +8,7 @@ import { Ago } from '../web/ago'
 import { FeedList, type FeedRow } from '../web/feed-list'
 import { Pager } from '../web/feed-pager'
 import { formatCount, formatDay } from '../web/format'
-import type { Frame } from '../web/frame'
+import type { Frame, PageViewer } from '../web/frame'
 import { Layout } from '../web/layout'
 import { accountPath, kindWords, Mark } from '../web/who'
 import { AgentNow } from './agent-now'
@@ -44,6 +44,7 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
         </div>
         {agent && frame.viewer && (
           <div class="acts">
+            <PauseForm viewer={frame.viewer} name={account.name} agent={agent} />
             <a class="btn go" href={`/?ask=${encodeURIComponent(account.name)}#new`}>
               Ask {account.name}
             </a>
@@ -109,6 +110,20 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
         </aside>
       </div>
     </Layout>
+  )
+}
+
+/** The switch of one agent, for admins. */
+const PauseForm: FC<{ viewer: PageViewer; name: string; agent: AgentCard }> = (props) => {
+  const { viewer, name, agent } = props
+  if (!viewer.isAdmin) return null
+  const verb = agent.isPaused === 1 ? 'resume' : 'pause'
+  return (
+    <form method="post" action={`${accountPath(name)}/${verb}`}>
+      <button type="submit" class="btn" id="pause">
+        {verb === 'resume' ? 'Resume' : 'Pause'} {name}
+      </button>
+    </form>
   )
 }
 

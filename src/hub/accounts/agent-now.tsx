@@ -30,6 +30,7 @@ export const AgentNow: FC<AgentNowProps> = (props) => {
         {running.postTitle && `, in “${running.postTitle}”`}.{' '}
         <a href={activationPath(running.id)}>Follow it step by step</a>
       </p>
+      {sayPause(agent) && <p class="meta up">{sayPause(agent)}</p>}
       {agent.tasksWaiting > 0 && (
         <p class="meta up">{formatPlural(agent.tasksWaiting, 'mention waits', 'mentions wait')}.</p>
       )}
@@ -62,8 +63,18 @@ const AgentAtRest: FC<AgentNowProps> = ({ account, agent, state }) => (
   </section>
 )
 
-function sayNow(agent: AgentCard, reason: string | null): string {
+/** Null when it is not paused. */
+function sayPause(agent: AgentCard): string | null {
   if (agent.isPaused === 1) return 'Paused by an admin: mentions wait until it is resumed.'
+  if (agent.isHubPaused === 1) {
+    return 'All agents are paused by an admin: mentions wait until they are resumed.'
+  }
+  return null
+}
+
+function sayNow(agent: AgentCard, reason: string | null): string {
+  const paused = sayPause(agent)
+  if (paused) return paused
   if (agent.tasksWaiting === 0) return 'Asleep. Sleeping costs nothing.'
   const waiting = formatPlural(agent.tasksWaiting, 'mention waits', 'mentions wait')
   return reason ? `${waiting}: ${reason}.` : `${waiting}; it wakes in a moment.`

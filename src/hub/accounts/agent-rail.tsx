@@ -1,6 +1,7 @@
 import type { FC } from 'hono/jsx'
 import { levelOf, sayConsequence, sayUse, shareOf } from '../budgets/budget-list'
 import type { PageBudget } from '../budgets/page-queries'
+import { mergePolicy } from '../grants/queries'
 import { isOfflineModel } from '../web/agent-words'
 import { Ago } from '../web/ago'
 import { formatPlural, formatShare, sayPeriod } from '../web/format'
@@ -71,22 +72,13 @@ const BudgetBlock: FC<{ budget: PageBudget | null }> = ({ budget }) => {
   )
 }
 
-const readList = (json: string | null): string[] => {
-  try {
-    const list: unknown = JSON.parse(json ?? '[]')
-    return Array.isArray(list) ? list.filter((each) => typeof each === 'string') : []
-  } catch {
-    return []
-  }
-}
-
 const GrantBlock: FC<{ agent: AgentCard }> = ({ agent }) => {
-  const denied = readList(agent.denied)
+  const { requested, allowed, denied } = mergePolicy(agent)
   return (
     <section class="block">
       <h2>Grants it asks for</h2>
       <ul class="list">
-        {readList(agent.grants).map((grant) => (
+        {requested?.map((grant) => (
           <li>
             <code>{grant}</code>
             <span class="r">{denied.includes(grant) ? 'denied' : ''}</span>
@@ -94,7 +86,8 @@ const GrantBlock: FC<{ agent: AgentCard }> = ({ agent }) => {
         ))}
       </ul>
       <p class="meta">
-        The hub allows: {readList(agent.allowed).join(', ') || 'nothing'}. What is denied wins.
+        The hub allows: {allowed.join(', ') || 'nothing'}.
+        {denied.length > 0 && ` It denies: ${denied.join(', ')}.`} What is denied wins.
       </p>
     </section>
   )

@@ -1,8 +1,10 @@
 import type { AccountId } from '../../ids'
+import { isHubPausedSql } from '../activations/load-queries'
 import { activationColumns } from '../activations/page-queries'
 import { pageBudgetSql } from '../budgets/page-queries'
 import type { AccountKind } from '../contract'
 import type { Db } from '../db'
+import type { PolicyRow } from '../grants/queries'
 import { type FeedPage, selectFeedRows } from '../posts/page-queries'
 
 export interface AccountCard {
@@ -17,16 +19,15 @@ export interface AccountCard {
   lastActivatedAt: number | null
 }
 
-/** What the hub knows of a hosted agent. Lists are JSON. */
-export interface AgentCard {
+/** What the hub knows of a hosted agent, its policy rows included. Lists are JSON. */
+export interface AgentCard extends PolicyRow {
   model: string
   definitionVersion: number
   definitionAt: number | null
   warnings: string | null
-  grants: string
-  allowed: string | null
-  denied: string | null
   isPaused: number
+  /** Whether all agents are. */
+  isHubPaused: number
   answersMentions: number
   answersReplies: number
   consecutiveFailures: number
@@ -42,8 +43,9 @@ const selectCard = `
 
 const selectAgent = `
   SELECT g.model, g.definition_version AS definitionVersion, d.created_at AS definitionAt,
-    d.warnings, g.grants, coalesce(o.allowed, e.allowed) AS allowed,
-    coalesce(o.denied, e.denied) AS denied, g.is_paused AS isPaused,
+    d.warnings, g.grants AS requested, e.allowed AS defaultAllowed, e.denied AS defaultDenied,
+    o.allowed AS ownAllowed, o.denied AS ownDenied, g.is_paused AS isPaused,
+    ${isHubPausedSql} AS isHubPaused,
     g.answers_mentions AS answersMentions, g.answers_replies AS answersReplies,
     g.consecutive_failures AS consecutiveFailures,
     (SELECT count(*) FROM inbox_items i WHERE i.account_id = g.account_id

@@ -5,13 +5,16 @@ import { notFound } from '../../errors'
 import type { ActivationRow } from '../activations/page-queries'
 import type { PageBudget } from '../budgets/page-queries'
 import { readCursor } from '../cursor'
+import { requireAdmin, requireViewer, toActor } from '../http/authenticate'
 import type { HubEnv } from '../http/hub-env'
 import { type FeedPage, type FeedPageRow, nextCursor } from '../posts/page-queries'
+import { pauseAgents } from '../system/actions'
 import { type PageContext, page, readPage, rowsOf, sendPage } from '../web/answer-page'
+import { accountPath } from '../web/who'
 import { AccountPage } from './account-page'
 import { type AccountCard, type AgentCard, accountStatements } from './page-queries'
 
-/** `GET /a/:name`: a person or an agent. */
+/** `GET /a/:name`: a person or an agent; `POST` to an agent's `/pause` and `/resume` switches it. */
 export function registerAccountPages(app: Hono<HubEnv>): void {
   app.get(
     '/a/:name',
@@ -41,6 +44,22 @@ export function registerAccountPages(app: Hono<HubEnv>): void {
       )
     }),
   )
+  app.post(
+    '/a/:name/pause',
+    page((c) => switchAgent(c, true)),
+  )
+  app.post(
+    '/a/:name/resume',
+    page((c) => switchAgent(c, false)),
+  )
+}
+
+async function switchAgent(c: PageContext, isPaused: boolean): Promise<Response> {
+  const name = c.req.param('name') ?? ''
+  const viewer = await requireViewer(c, 'write')
+  requireAdmin(viewer)
+  await pauseAgents(c.var.context, toActor(viewer, null), name, isPaused)
+  return c.redirect(accountPath(name), 303)
 }
 
 /** What an agent does now. One that sleeps is not asked: that would wake it. */

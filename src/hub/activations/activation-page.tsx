@@ -1,5 +1,5 @@
 import type { FC } from 'hono/jsx'
-import { sayOutcome, sayTask } from '../web/agent-words'
+import { isPosted, sayOutcome, sayRefusal, sayTask } from '../web/agent-words'
 import { Ago } from '../web/ago'
 import { formatCost, formatCount, formatPlural, formatShare, formatSpan } from '../web/format'
 import type { Frame } from '../web/frame'
@@ -185,7 +185,14 @@ const WentWrong: FC<{ activation: ActivationDetail; trace: TraceView | null }> =
           <p class="meta">{error.code.toLowerCase().replaceAll('_', ' ')}</p>
         </>
       )}
-      {activation.replyRefusal && <p>Its answer was not posted: {activation.replyRefusal}</p>}
+      {activation.replyRefusal && (
+        <>
+          <strong>
+            Its answer was {isPosted(activation.replyRefusal) ? 'kept back' : 'not posted'}.
+          </strong>
+          <p>{sayRefusal(activation.replyRefusal)}</p>
+        </>
+      )}
     </div>
   )
 }

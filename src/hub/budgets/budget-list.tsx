@@ -2,6 +2,7 @@ import type { FC } from 'hono/jsx'
 import { formatCount, formatDay, formatMoney, formatShare } from '../web/format'
 import { type BudgetLevel, levelAt, Meter, Status } from '../web/meter'
 import { Who } from '../web/who'
+import { LimitForm, type TypedLimit } from './limit-form'
 import type { PageBudget } from './page-queries'
 
 /** The larger share of the limits that a budget has; null when it has none. */
@@ -88,14 +89,21 @@ const sayReserved = (budget: PageBudget): string =>
       ? `, ${formatCount(budget.reservedTokens)} reserved`
       : ''
 
+export interface BudgetListProps {
+  budgets: PageBudget[]
+  /** Whether who looks may change the limits. */
+  isAdmin: boolean
+  typed: TypedLimit | null
+}
+
 /** Each budget with its meter, its figures and what its state means. */
-export const BudgetList: FC<{ budgets: PageBudget[] }> = ({ budgets }) => (
+export const BudgetList: FC<BudgetListProps> = ({ budgets, isAdmin, typed }) => (
   <ul class="budgets">
     {budgets.map((budget) => {
       const share = shareOf(budget)
       const level = levelOf(budget)
       return (
-        <li>
+        <li id={budget.id}>
           <div>
             <BudgetName budget={budget} /> <span class="meta">a {budget.period}</span>
           </div>
@@ -120,6 +128,9 @@ export const BudgetList: FC<{ budgets: PageBudget[] }> = ({ budgets }) => (
               {level && <Status level={level} />}
             </div>
             <p class="why">{sayConsequence(budget)}</p>
+            {isAdmin && (
+              <LimitForm budget={budget} typed={typed?.budgetId === budget.id ? typed : null} />
+            )}
           </div>
         </li>
       )

@@ -8,6 +8,7 @@ import { Icon } from '../web/icons'
 import { Layout } from '../web/layout'
 import { Who } from '../web/who'
 import { BudgetList, shareOf } from './budget-list'
+import type { TypedLimit } from './limit-form'
 import type { PageBudget, UsageRow } from './page-queries'
 
 export interface BudgetsPageProps {
@@ -16,10 +17,12 @@ export interface BudgetsPageProps {
   byAgent: UsageRow[]
   byModel: UsageRow[]
   activations: ActivationRow[]
+  typed: TypedLimit | null
 }
 
 export const BudgetsPage: FC<BudgetsPageProps> = (props) => {
-  const { frame, budgets, byAgent, byModel, activations } = props
+  const { frame, budgets, byAgent, byModel, activations, typed } = props
+  const isAdmin = frame.viewer?.isAdmin === true
   const hub = budgets.find(({ scope }) => scope === 'hub')
   return (
     <Layout frame={frame} title="Budgets" place="budgets">
@@ -40,7 +43,8 @@ export const BudgetsPage: FC<BudgetsPageProps> = (props) => {
         <h2>
           Budgets <span class="meta">ticks: warning 80, throttle 90, critical 100 %</span>
         </h2>
-        <BudgetList budgets={budgets} />
+        {!isAdmin && <p class="meta up">An admin of this hub can change the limits here.</p>}
+        <BudgetList budgets={budgets} isAdmin={isAdmin} typed={typed} />
       </section>
       <section class="block">
         <h2>By agent</h2>

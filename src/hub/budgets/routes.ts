@@ -1,15 +1,9 @@
 import * as z from 'zod'
-import { AppError, notFound } from '../../errors'
+import { AppError } from '../../errors'
 import { presentTime } from '../accounts/present'
 import { type Call, type Route, route } from '../http/route'
-import {
-  selectBudget,
-  selectBudgets,
-  type UsageSums,
-  updateLimits,
-  usageGroups,
-  usageStatements,
-} from './api-queries'
+import { limitsInput, setLimits } from './actions'
+import { selectBudgets, type UsageSums, usageGroups, usageStatements } from './api-queries'
 import type { PageBudget } from './page-queries'
 import { findWorstLevel, presentBudget, presentSums, presentUsage } from './present'
 
@@ -20,13 +14,6 @@ async function readBudgets({ context, read }: Call<unknown, unknown>): Promise<P
   const { results } = await read([selectBudgets(context.db, context.clock.now())])
   return (results[0]?.results ?? []) as unknown as PageBudget[]
 }
-
-/** Far beyond any bill, and exact as a number of JSON. */
-const limit = z.number().int().min(0).max(1_000_000_000_000_000).nullable().optional()
-
-const limits = z
-  .strictObject({ limit_microusd: limit, limit_tokens: limit })
-  .refine((change) => Object.keys(change).length > 0, 'names no limit')
 
 const moment = z
   .union([z.iso.date(), z.iso.datetime({ offset: true })])
@@ -92,18 +79,10 @@ export const budgetRoutes: Route[] = [
     summary: 'Sets the limits of a budget; null lifts one, an absent one stays (admin)',
     tag,
     access: 'admin',
-    body: limits,
-    handle: async ({ context, param, body }) => {
-      const { db, clock } = context
-      const now = clock.now()
-      const results = await db.d1.batch([
-        updateLimits(db, param('id'), body, now),
-        selectBudget(db, param('id'), now),
-      ])
-      const budget = results[1]?.results[0] as PageBudget | undefined
-      if (!budget) throw notFound('budget')
-      return { budget: presentBudget(budget) }
-    },
+    body: limitsInput,
+    handle: async ({ context, param, body }) => ({
+      budget: presentBudget(await setLimits(context, param('id'), body)),
+    }),
   }),
   usageRoute,
 ]

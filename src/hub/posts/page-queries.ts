@@ -1,4 +1,5 @@
 import { limits } from '../../config'
+import { isHubPausedSql } from '../activations/load-queries'
 import type { AccountKind } from '../contract'
 import type { Cursor } from '../cursor'
 import type { Db } from '../db'
@@ -159,9 +160,28 @@ const selectMentioned = `
   SELECT DISTINCT a.name FROM mentions m JOIN accounts a ON a.id = m.account_id
   WHERE m.post_id = ?1 LIMIT 500`
 
-/** Everything a thread's page shows, in this order: post, comments, activations, names, agents. */
+/** An agent that was asked in a thread and does not answer, because an admin paused it or all. */
+export interface PausedAgent {
+  name: string
+  isHubPaused: number
+}
+
+/** Looks at the tasks of paused agents only, so that it costs nothing where none is paused. */
+const selectPaused = `
+  SELECT a.name, ${isHubPausedSql} AS isHubPaused
+  FROM agents g CROSS JOIN accounts a ON a.id = g.account_id
+  WHERE (g.is_paused = 1 OR ${isHubPausedSql})
+    AND EXISTS (SELECT 1 FROM inbox_items i WHERE i.account_id = g.account_id AND i.post_id = ?1
+      AND i.read_at IS NULL AND i.is_task = 1 AND i.claimed_by IS NULL
+      AND i.created_at >= (SELECT created_at FROM posts WHERE id = ?1))
+  ORDER BY a.name LIMIT 20`
+
+/**
+ * Everything a thread's page shows, in this order: post, comments, activations, names, paused
+ * agents, agents.
+ */
 export const threadStatements = (db: Db, postId: string): D1PreparedStatement[] => [
-  ...[selectPost, selectComments, selectActivations, selectMentioned].map((sql) =>
+  ...[selectPost, selectComments, selectActivations, selectMentioned, selectPaused].map((sql) =>
     db.d1.prepare(sql).bind(postId),
   ),
   selectHostedAgents(db),

@@ -10,6 +10,7 @@ import { readForm } from '../web/read-form'
 import { postPath } from '../web/who'
 import {
   type HostedAgent,
+  type PausedAgent,
   type ThreadActivation,
   type ThreadComment,
   type ThreadPost,
@@ -68,7 +69,8 @@ async function showThread(c: PageContext, reply: Reply, status = 200): Promise<R
       comments={rowsOf<ThreadComment>(read, 1).reverse()}
       activations={rowsOf<ThreadActivation>(read, 2)}
       mentioned={names}
-      agents={rowsOf<HostedAgent>(read, 4)}
+      paused={rowsOf<PausedAgent>(read, 4)}
+      agents={rowsOf<HostedAgent>(read, 5)}
       reply={reply}
     />,
     status,

@@ -1,5 +1,6 @@
 import type { FC } from 'hono/jsx'
 import { buildTree } from '../comments/comment-tree'
+import { isPosted, sayRefusal } from '../web/agent-words'
 import { Ago } from '../web/ago'
 import { NameList, ReplyComposer } from '../web/composer'
 import { formatCost, formatCount, formatPlural } from '../web/format'
@@ -11,7 +12,13 @@ import { Prose } from '../web/prose'
 import { communityPath, type Named, Who } from '../web/who'
 import { CommentTree } from './comment-tree-view'
 import { LiveBlock, LiveTemplate } from './live-block'
-import type { HostedAgent, ThreadActivation, ThreadComment, ThreadPost } from './page-queries'
+import type {
+  HostedAgent,
+  PausedAgent,
+  ThreadActivation,
+  ThreadComment,
+  ThreadPost,
+} from './page-queries'
 
 export interface ThreadPageProps {
   frame: Frame
@@ -21,6 +28,8 @@ export interface ThreadPageProps {
   activations: ThreadActivation[]
   /** Names of accounts that the thread mentions. */
   mentioned: string[]
+  /** Asked here, and paused. */
+  paused: PausedAgent[]
   agents: HostedAgent[]
   reply: { parentId: string | null; text: string; problem: FormProblem | null }
 }
@@ -72,6 +81,9 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
                 </noscript>
               )}
               <div id="brakes">
+                {props.paused.map((each) => (
+                  <Paused of={each} />
+                ))}
                 {refused.map((each) => (
                   <Brake of={each} />
                 ))}
@@ -136,11 +148,12 @@ function sayCount(post: ThreadPost, comments: ThreadComment[], working: number):
 
 /** Where the thread goes on: the composer, or why there is none. */
 const ThreadEnd: FC<ThreadPageProps & { isReplying: boolean }> = (props) => {
-  const { frame, post, reply, isReplying, comments, activations, agents } = props
+  const { frame, post, reply, isReplying, agents } = props
+  const isQuiet = props.comments.length + props.activations.length + props.paused.length === 0
   if (post.isLocked === 1) return <p class="meta up5">This thread is locked. Nobody can reply.</p>
   return (
     <div class="up5">
-      {comments.length + activations.length === 0 && frame.viewer && agents[0] && (
+      {isQuiet && frame.viewer && agents[0] && (
         <p class="meta">Name an agent, such as @{agents[0].name}, and it wakes and answers here.</p>
       )}
       {!isReplying && (
@@ -159,14 +172,30 @@ const ThreadEnd: FC<ThreadPageProps & { isReplying: boolean }> = (props) => {
   )
 }
 
+/** Why somebody who asked hears nothing, and until when. */
+const Paused: FC<{ of: PausedAgent }> = ({ of: { name, isHubPaused } }) => (
+  <div class="brake">
+    <Icon name="stop" />
+    <p>
+      <strong>
+        {isHubPaused
+          ? `All agents are paused by an admin; ${name} will answer when they are resumed.`
+          : `${name} is paused by an admin; it will answer when it is resumed.`}
+      </strong>
+    </p>
+  </div>
+)
+
 /** A refusal: what did not happen, and why. */
 const Brake: FC<{ of: ThreadActivation }> = ({ of }) => (
   <div class="brake">
     <Icon name="stop" />
     <div>
-      <strong>{of.agentName} did not answer here</strong>
+      <strong>
+        {of.agentName} {isPosted(of.replyRefusal) ? 'kept its answer back' : 'did not answer here'}
+      </strong>
       <p>
-        {of.replyRefusal}{' '}
+        {sayRefusal(of.replyRefusal)}{' '}
         <a class="ul" href={`/activations/${of.id}`}>
           What it did
         </a>

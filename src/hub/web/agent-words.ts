@@ -16,6 +16,20 @@ const outcomeWords: Record<string, string> = {
 export const sayOutcome = (outcome: string | null): string =>
   outcome === null ? 'running' : (outcomeWords[outcome] ?? outcome)
 
+const refusalWords: Record<string, string> = {
+  thread_locked: 'The thread was locked before its answer was ready.',
+  post_deleted: 'The post was deleted before its answer was ready.',
+  credential_withheld:
+    'It held text shaped like a credential, so a notice was posted in its place.',
+}
+
+/** Why an answer was not posted, or not as it was. */
+export const sayRefusal = (refusal: string | null): string =>
+  refusalWords[refusal ?? ''] ?? 'Its answer could not be posted.'
+
+/** Whether the thread has a reply all the same: the notice in place of the answer. */
+export const isPosted = (refusal: string | null): boolean => refusal === 'credential_withheld'
+
 const taskWords: Record<string, string> = {
   mention: 'mention',
   reply: 'reply',

@@ -48,6 +48,8 @@ function rewrite(html: string, known: ReadonlySet<string>, heading: HeadingLevel
 function rewriteAny(match: RegExpMatchArray, heading: HeadingLevel): string {
   const [tag, slash, name = '', attributes = ''] = match
   if (/^h[1-6]$/.test(name)) return `<${slash}h${heading}>`
+  if (name === 'table')
+    return slash ? '</table></div>' : `<div class="wide"${scrolls('Table')}><table>`
   return slash ? tag : rewriteTag(tag, name, attributes)
 }
 
@@ -55,10 +57,13 @@ function rewriteTag(tag: string, name: string, attributes: string): string {
   if (name === 'a') return rewriteLink(attributes)
   if (name === 'img') return imageAsLink(attributes)
   if (name === 'input') return `<input disabled type="checkbox"${taskState(attributes)}>`
-  if (name === 'pre') return '<pre tabindex="0">'
+  if (name === 'pre') return `<pre${scrolls('Code')}>`
   // Ids of footnotes would collide between the comments of a page.
   return idBearers.has(name) ? `<${name}>` : tag
 }
+
+/** What may scroll can be reached with the keyboard and has a name; a group, so no landmark. */
+const scrolls = (label: string): string => ` tabindex="0" role="group" aria-label="${label}"`
 
 const idBearers = new Set(['li', 'section', 'sup'])
 

@@ -53,8 +53,15 @@ test('markdown: two texts with footnotes share no ids', () => {
   expect(render('a[^1]\n\n[^1]: note')).not.toContain(' id=')
 })
 
+test('markdown: a wide table and code can be scrolled with the keyboard and have a name', () => {
+  const html = render('| a | b |\n|---|---|\n| 1 | @scout |')
+  expect(html).toContain('<div class="wide" tabindex="0" role="group" aria-label="Table"><table>')
+  expect(html).toMatch(/class="at".*<\/table><\/div>$/s)
+  expect(render('    code')).toContain('<pre tabindex="0" role="group" aria-label="Code">')
+})
+
 const allowed =
-  /^<\/?(p|a|b|em|strong|del|code|pre|ul|ol|li|blockquote|h3|hr|br|table|thead|tbody|tr|th|td|input|sup|section)(?=[\s>/])/
+  /^<\/?(div|p|a|b|em|strong|del|code|pre|ul|ol|li|blockquote|h3|hr|br|table|thead|tbody|tr|th|td|input|sup|section)(?=[\s>/])/
 
 test('markdown: whatever is written, only known elements and no handlers come out', async () => {
   const pieces = fc.constantFrom(
