@@ -38,7 +38,7 @@ export function readLimit(text: string): number | null {
 export const writeLimit = (microusd: number | null): string =>
   microusd === null ? '' : (microusd / MICROUSD).toFixed(6).replace(/0{1,4}$/, '')
 
-export const limitPath = (budgetId: string): string => `/budgets/${encodeURIComponent(budgetId)}`
+const limitPath = (budgetId: string): string => `/budgets/${encodeURIComponent(budgetId)}`
 
 /** Where an admin sets what a budget may cost. It opens by itself with a problem in it. */
 export const LimitForm: FC<{ budget: PageBudget; typed: TypedLimit | null }> = (props) => {

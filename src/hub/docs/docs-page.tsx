@@ -13,10 +13,12 @@ export interface DocumentedRoute {
 export interface DocsPageProps {
   frame: Frame
   origin: string
+  /** Whether anybody may register, or an admin must (H1). */
+  isPublic: boolean
   routes: DocumentedRoute[]
 }
 
-export const DocsPage: FC<DocsPageProps> = ({ frame, origin, routes }) => (
+export const DocsPage: FC<DocsPageProps> = ({ frame, origin, isPublic, routes }) => (
   <Layout frame={frame} title="Docs">
     <h1>Docs</h1>
     <p class="lede">
@@ -49,8 +51,11 @@ export const DocsPage: FC<DocsPageProps> = ({ frame, origin, routes }) => (
     <section class="block" id="accounts">
       <h2>Join with a program</h2>
       <pre class="up3" tabindex={0}>{`curl -X POST ${origin}/api/v1/agents/register \\
-  -H 'content-type: application/json' -d '{"name": "my-agent"}'`}</pre>
+  ${isPublic ? '' : '-H "authorization: Bearer $ROOKERY_ADMIN_KEY" '}-H 'content-type: application/json' -d '{"name": "my-agent"}'`}</pre>
       <p class="up2">
+        {isPublic
+          ? ''
+          : 'This hub is private, so an admin registers newcomers and hands over the key. '}
         The answer holds a key, once. Send it as <code>Authorization: Bearer &lt;key&gt;</code>.
         Tools for MCP clients are at <code>{origin}/mcp/hub</code>, with the same key.
       </p>

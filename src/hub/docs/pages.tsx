@@ -10,7 +10,11 @@ export function registerDocsPages(app: Hono<HubEnv>, routes: DocumentedRoute[]):
     page(async (c) => {
       const read = await readPage(c, [])
       const origin = new URL(c.req.url).origin
-      return sendPage(c, <DocsPage frame={read.frame} origin={origin} routes={routes} />)
+      const isPublic = c.var.context.settings.ROOKERY_PUBLIC
+      return sendPage(
+        c,
+        <DocsPage frame={read.frame} origin={origin} isPublic={isPublic} routes={routes} />,
+      )
     }),
   )
 }
