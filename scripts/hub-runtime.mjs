@@ -8,13 +8,8 @@ import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from 'miniflare'
 import { readSettings, settingsSchema } from '../src/config.ts'
 import { applyMigrations } from './apply-migrations.mjs'
 import { buildWorker, quietWranglerEnv } from './build-worker.mjs'
-import {
-  claimStateDir,
-  clearRunningHub,
-  ensureAdminKey,
-  PlainError,
-  writeRunningHub,
-} from './local-state.mjs'
+import { claimStateDir } from './claim-state-dir.mjs'
+import { ensureAdminKey, PlainError, writeRunningHub } from './local-state.mjs'
 
 const host = '127.0.0.1'
 const healthWaitMs = 30_000
@@ -45,21 +40,37 @@ const healthWaitMs = 30_000
  * @returns {Promise<Hub>}
  */
 export async function startHub(options) {
-  const { port = 0, stateDir, env = {}, leaveSignals = false } = options
   Object.assign(process.env, quietWranglerEnv)
-  const settings = readSettingBindings(env)
-  await claimStateDir(stateDir)
+  const settings = readSettingBindings(options.env ?? {})
+  const release = await claimStateDir(options.stateDir)
+  try {
+    return await runHub(options, settings, release)
+  } catch (error) {
+    release()
+    throw error
+  }
+}
+
+/**
+ * @param {HubOptions} options
+ * @param {Record<string, string>} settings
+ * @param {() => void} release gives the state directory back
+ */
+async function runHub(options, settings, release) {
+  const { port = 0, stateDir, env = {}, leaveSignals = false } = options
   const adminKey = ensureAdminKey(stateDir, env)
   const bundle = readBundle(options.bundlePath ?? (await buildWorker()))
   /** @type {ChildProcess[]} */
   const started = []
-  // Miniflare starts workerd again when it crashes; the next start has to know that one.
+  let url = ''
+  // Should this process be killed, the next start has to know the runtime that is left: the one that
+  // migrates, the one that serves, and the one that Miniflare starts when that crashes.
   const noteDown = () =>
-    writeRunningHub(stateDir, {
-      pid: process.pid,
-      workerdPid: findWorkerdPid(started),
-      url: hub.url,
-    })
+    writeRunningHub(stateDir, { pid: process.pid, workerdPid: findWorkerdPid(started), url })
+  const keepTrack = (/** @type {ChildProcess} */ child) => {
+    started.push(child)
+    child.once('spawn', () => url === '' && isWorkerd(child) && noteDown())
+  }
   const runtime = {
     host,
     cf: false,
@@ -68,11 +79,11 @@ export async function startHub(options) {
     handleStructuredLogs: (/** @type {{ message: string }} */ { message }) =>
       console.error(message),
   }
-  await migrate(runtime, bundle)
+  await startedFor.run(keepTrack, () => migrate(runtime, bundle))
 
   const forgetSignals = leaveSignals ? rememberSignalListeners() : () => {}
   const miniflare = startedFor.run(
-    started,
+    keepTrack,
     () =>
       new Miniflare(
         convertV4MiniflareOptions({
@@ -92,9 +103,10 @@ export async function startHub(options) {
       ),
   )
   forgetSignals()
-  const hub = describeHub(miniflare, started, stateDir, adminKey)
+  const hub = describeHub(miniflare, started, adminKey, release)
   try {
-    hub.url = (await miniflare.ready).origin
+    url = (await miniflare.ready).origin
+    hub.url = url
     noteDown()
     await waitForHealth(hub.url)
     return hub
@@ -107,14 +119,14 @@ export async function startHub(options) {
 /**
  * @param {Miniflare} miniflare
  * @param {ChildProcess[]} started
- * @param {string} stateDir
  * @param {string} adminKey
+ * @param {() => void} release gives the state directory back
  * @returns {Hub}
  */
-function describeHub(miniflare, started, stateDir, adminKey) {
+function describeHub(miniflare, started, adminKey, release) {
   const stop = async () => {
     await miniflare.dispose()
-    clearRunningHub(stateDir)
+    release()
   }
   const kill = async () => {
     process.kill(findWorkerdPid(started), 'SIGKILL')
@@ -188,17 +200,22 @@ function readBundle(directory) {
 /**
  * Miniflare does not say which processes it starts; Node does, and the async context says for
  * which of several hubs in this process.
- * @type {AsyncLocalStorage<ChildProcess[]>}
+ * @type {AsyncLocalStorage<(child: ChildProcess) => void>}
  */
 const startedFor = new AsyncLocalStorage()
 subscribe('child_process', (message) => {
   const { process: child } = /** @type {{ process: ChildProcess }} */ (message)
-  startedFor.getStore()?.push(child)
+  startedFor.getStore()?.(child)
 })
+
+/** @param {ChildProcess} child */
+function isWorkerd(child) {
+  return child.spawnfile?.includes('workerd')
+}
 
 /** @param {ChildProcess[]} started */
 function findWorkerdPid(started) {
-  const pid = started.findLast((child) => child.spawnfile?.includes('workerd'))?.pid
+  const pid = started.findLast(isWorkerd)?.pid
   if (pid === undefined) throw new Error('Miniflare started no workerd.')
   return pid
 }

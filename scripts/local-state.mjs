@@ -1,5 +1,4 @@
 // What a hub on this machine keeps beside its data: the admin's key, and who is running.
-import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -48,7 +47,7 @@ export function ensureAdminKey(stateDir, env) {
 }
 
 /**
- * The hub that runs on a state directory, as it wrote itself down.
+ * The hub that runs on a state directory, as it wrote itself down; no URL while it starts.
  * @typedef {{ pid: number, workerdPid: number, url: string }} RunningHub
  */
 
@@ -83,48 +82,12 @@ export function clearRunningHub(stateDir) {
     rmSync(join(stateDir, 'hub.json'), { force: true })
 }
 
-/**
- * Makes sure that nobody else works on this data: two runtimes on the same files would corrupt
- * them. A runtime whose launcher was killed is ended; a living hub is an error.
- * @param {string} stateDir
- */
-export async function claimStateDir(stateDir) {
-  mkdirSync(stateDir, { recursive: true, mode: 0o700 })
-  const hub = readRunningHub(stateDir)
-  if (hub === null || !isWorkerd(hub.workerdPid)) return
-  if (isAlive(hub.pid)) {
-    throw new PlainError(
-      `A hub already runs on this data: ${hub.url} (process ${hub.pid}). ` +
-        'Stop it first, or choose another directory with ROOKERY_STATE_DIR.',
-    )
-  }
-  process.kill(hub.workerdPid, 'SIGKILL')
-  while (isWorkerd(hub.workerdPid)) await new Promise((resolve) => setTimeout(resolve, 10))
-}
-
 /** @param {number} pid */
-function isAlive(pid) {
+export function isAlive(pid) {
   try {
     process.kill(pid, 0)
     return true
   } catch (error) {
     return error instanceof Error && 'code' in error && error.code === 'EPERM'
-  }
-}
-
-/**
- * Process numbers are used again, so a number alone does not say that it is still ours.
- * @param {number} pid
- */
-function isWorkerd(pid) {
-  if (!isAlive(pid)) return false
-  try {
-    if (process.platform === 'linux') {
-      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('workerd')
-    }
-    if (process.platform === 'win32') return true
-    return execFileSync('ps', ['-p', String(pid), '-o', 'command=']).includes('workerd')
-  } catch {
-    return false
   }
 }

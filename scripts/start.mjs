@@ -12,12 +12,17 @@ await runCli(async () => {
   const stopRequest = listenForStop()
   checkNode()
   const { startHub } = await import('./hub-runtime.mjs')
+  const { describeUnknownSettings } = await import('./unknown-settings.mjs')
   const stateDir = findStateDir(process.env)
+  const bindings = readNamedKeys(process.env)
+  for (const warning of describeUnknownSettings(process.env, Object.keys(bindings))) {
+    console.error(warning)
+  }
   const starting = startHub({
     port: readPort(process.env.PORT),
     stateDir,
     env: process.env,
-    bindings: readNamedKeys(process.env),
+    bindings,
     leaveSignals: true,
   })
   const first = await Promise.race([starting, stopRequest])

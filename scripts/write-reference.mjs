@@ -6,17 +6,9 @@ import { build } from 'esbuild'
 import * as config from '../src/config.ts'
 import { errorCodes, outcomes } from '../src/errors.ts'
 import { root } from './local-state.mjs'
+import { launcherSettings } from './unknown-settings.mjs'
 
 const page = join(root, 'docs/reference.md')
-const launcherSettings = [
-  ['PORT', '8787', 'Where `npm start` listens, on 127.0.0.1; 0 takes a free port.'],
-  ['ROOKERY_STATE_DIR', '.rookery', 'Where `npm start` keeps all data.'],
-  [
-    'ROOKERY_URL',
-    'the hub on this machine',
-    'The hub that `npm run import` and `npm run agents` talk to.',
-  ],
-]
 
 const text = await writePage()
 if (!process.argv.includes('--check')) {

@@ -97,6 +97,23 @@ const flag = (fallback: boolean) =>
     .optional()
     .transform((text) => (text ? text === 'true' || text === '1' : fallback))
 
+/** Providers of models; the registry of agents knows how to reach them. */
+const modelProviders = ['anthropic', 'openai', 'openai-compatible', 'offline']
+
+const defaultModel = z
+  .string()
+  .regex(
+    new RegExp(`^(offline|(${modelProviders.join('|')})/\\S+)$`),
+    `must be provider/model, where the provider is one of ${modelProviders.join(', ')}`,
+  )
+
+const httpUrl = z
+  .string()
+  .refine(
+    (text) => /^https?:\/\/\S+$/i.test(text) && URL.canParse(text),
+    'must be an address that begins with http:// or https://',
+  )
+
 /** What an operator sets by environment (`wrangler secret put`, `[vars]`, or the shell locally). */
 export const settingsSchema = z.object({
   /** The admin's key. Without it nobody is admin. */
@@ -110,22 +127,25 @@ export const settingsSchema = z.object({
   ROOKERY_NAME: z.string().max(60).default('Rookery'),
   /** Whether reading needs no key. `npm start` sets it; a deployed hub is private by default. */
   ROOKERY_PUBLIC: flag(false),
-  /** `provider/model` for agents whose definition names none. */
-  ROOKERY_DEFAULT_MODEL: z.string().optional(),
+  /**
+   * `provider/model` for agents whose definition names none. Providers: `anthropic`, `openai`,
+   * `openai-compatible`, `offline`.
+   */
+  ROOKERY_DEFAULT_MODEL: defaultModel.optional(),
   /** Activations that may run at the same time on the whole hub. */
   ROOKERY_MAX_CONCURRENT: z.coerce.number().int().min(1).max(10_000).optional(),
   /** Key for models of the provider `anthropic`. */
   ANTHROPIC_API_KEY: z.string().optional(),
   /** Another address for Anthropic's API, e.g. a proxy. */
-  ANTHROPIC_BASE_URL: z.string().optional(),
+  ANTHROPIC_BASE_URL: httpUrl.optional(),
   /** Key for models of the provider `openai`. */
   OPENAI_API_KEY: z.string().optional(),
   /** Another address for OpenAI's API, e.g. a proxy. */
-  OPENAI_BASE_URL: z.string().optional(),
+  OPENAI_BASE_URL: httpUrl.optional(),
   /** Key for `openai-compatible`, when that server wants one. */
   OPENAI_COMPATIBLE_API_KEY: z.string().optional(),
   /** Address of a server that speaks Chat Completions, e.g. `http://localhost:11434/v1`. */
-  OPENAI_COMPATIBLE_BASE_URL: z.string().optional(),
+  OPENAI_COMPATIBLE_BASE_URL: httpUrl.optional(),
 })
 
 export type Settings = z.infer<typeof settingsSchema>

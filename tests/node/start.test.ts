@@ -1,11 +1,11 @@
 import type { ChildProcess } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { readRunningHub } from '../../scripts/local-state.mjs'
-import { runScript } from './run-script'
+import { type Run, runScript } from './run-script'
 
 const folder = mkdtempSync(join(tmpdir(), 'rookery-start-'))
 const stateDir = join(folder, 'state')
@@ -14,8 +14,10 @@ const adminKey = () => readFileSync(join(stateDir, 'admin-key'), 'utf8').trim()
 
 afterAll(() => {
   for (const child of children) child.kill('SIGKILL')
-  const workerd = readRunningHub(stateDir)?.workerdPid
-  if (workerd !== undefined && isAlive(workerd)) process.kill(workerd, 'SIGKILL')
+  for (const each of [stateDir, join(folder, 'shared'), join(folder, 'migrating')]) {
+    const workerd = readRunningHub(each)?.workerdPid
+    if (workerd !== undefined && isAlive(workerd)) process.kill(workerd, 'SIGKILL')
+  }
   rmSync(folder, { recursive: true, force: true })
 })
 
@@ -155,7 +157,96 @@ describe('npm start', () => {
   })
 })
 
+describe('two starts at the same moment', () => {
+  const shared = join(folder, 'shared')
+
+  async function startTwice() {
+    const both = [1, 2].map(() => run('start.mjs', [], { ROOKERY_STATE_DIR: shared }))
+    const isUp = (each: { output: () => string }) => /Stop +Ctrl-C/.test(each.output())
+    const isOver = (each: { output: () => string; child: ChildProcess }) =>
+      isUp(each) || each.child.exitCode !== null
+    await until(() => both.every(isOver))
+    const [hub, refused] = isUp(both[0] as Run) ? both : both.toReversed()
+    if (!hub || !refused) throw new Error('There are two')
+    expect(hub.output()).toMatch(/Stop +Ctrl-C/)
+    expect(await refused.ended).toBe(1)
+    expect(refused.output()).toMatch(
+      new RegExp(`^A hub already runs on this data: [^\\n]*process ${hub.child.pid}[^\\n]*\\n$`),
+    )
+    return hub
+  }
+
+  test('on no data yet: one serves, the other says so', async () => {
+    const hub = await startTwice()
+    hub.child.kill('SIGKILL')
+    await hub.ended
+  })
+
+  test('on the data of a hub that was killed: one serves, the other says so', async () => {
+    const hub = await startTwice()
+    hub.child.kill('SIGINT')
+    expect(await hub.ended).toBe(0)
+    expect(readdirSync(shared).filter((name) => name.startsWith('lock'))).toEqual([])
+  })
+})
+
+test('a start after the launcher was killed while it migrated ends that runtime and goes on', async () => {
+  const state = join(folder, 'migrating')
+  const env = { ROOKERY_STATE_DIR: state }
+  const killed = run('start.mjs', [], env)
+  await until(() => readRunningHub(state) !== null)
+  killed.child.kill('SIGKILL')
+  await killed.ended
+  const left = readRunningHub(state)
+  expect(left?.url).toBe('')
+  expect(isAlive(left?.workerdPid ?? 0)).toBe(true)
+
+  const next = run('start.mjs', [], env)
+  await until(() => /Stop +Ctrl-C/.test(next.output()))
+  expect(isAlive(left?.workerdPid ?? 0)).toBe(false)
+  next.child.kill('SIGINT')
+  expect(await next.ended).toBe(0)
+})
+
 describe('what a person can mend is one sentence', () => {
+  test('a directory for data that is a file, is below a file, cannot be made or written', async () => {
+    const file = join(folder, 'file')
+    writeFileSync(file, '')
+    for (const place of [file, join(file, 'below'), join(folder, 'x'.repeat(300)), '/proc']) {
+      const hub = run('start.mjs', [], { ROOKERY_STATE_DIR: place })
+      expect(await hub.ended).toBe(1)
+      expect(hub.output()).toMatch(/^Data cannot be kept in [^\n]*ROOKERY_STATE_DIR\.\n$/)
+      expect(hub.output()).toContain(place)
+    }
+  })
+
+  test.each([
+    ['ROOKERY_DEFAULT_MODEL', 'nonsense'],
+    ['ROOKERY_DEFAULT_MODEL', 'nobody/model'],
+    ['ANTHROPIC_BASE_URL', 'api.example.org'],
+    ['OPENAI_BASE_URL', 'ftp://api.example.org'],
+    ['OPENAI_COMPATIBLE_BASE_URL', 'http://'],
+  ])('%s=%s', async (name, value) => {
+    const hub = run('start.mjs', [], { ROOKERY_STATE_DIR: join(folder, 'other'), [name]: value })
+    expect(await hub.ended).toBe(1)
+    expect(hub.output()).toMatch(
+      new RegExp(`^The settings are wrong: ${name}: must be [^\\n]+\\n$`),
+    )
+  })
+
+  test('a misspelt setting is named with the one that was meant, and its value is not', async () => {
+    const hub = run('start.mjs', [], {
+      ROOKERY_PUBLISH: 'value-of-a-typo',
+      ROOKERY_URL: 'http://127.0.0.1:9',
+      PORT: '0',
+      ROOKERY_STATE_DIR: join(folder, 'file'),
+    })
+    await hub.ended
+    const warnings = hub.output().match(/^.*did you mean.*$/gm)
+    expect(warnings).toEqual([expect.stringMatching(/^ROOKERY_PUBLISH .* ROOKERY_PUBLIC\?$/)])
+    expect(hub.output()).not.toContain('value-of-a-typo')
+  })
+
   test('a port in use', async () => {
     const server = createServer().listen(0, '127.0.0.1')
     await new Promise((resolve) => server.once('listening', resolve))

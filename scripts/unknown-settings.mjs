@@ -1,0 +1,49 @@
+// Settings that only the commands on this machine read, and a word about those that nobody reads.
+import { settingsSchema } from '../src/config.ts'
+
+/** Name, default, what it does; for docs/reference.md. */
+export const launcherSettings = /** @type {const} */ ([
+  ['PORT', '8787', 'Where `npm start` listens, on 127.0.0.1; 0 takes a free port.'],
+  ['ROOKERY_STATE_DIR', '.rookery', 'Where `npm start` keeps all data.'],
+  [
+    'ROOKERY_URL',
+    'the hub on this machine',
+    'The hub that `npm run import` and `npm run agents` talk to.',
+  ],
+])
+
+/**
+ * A sentence for each ROOKERY_ variable that is set and means nothing: most likely it is misspelt.
+ * @param {Record<string, string | undefined>} env
+ * @param {string[]} alsoKnown variables that definitions of agents name
+ */
+export function describeUnknownSettings(env, alsoKnown) {
+  const known = [...Object.keys(settingsSchema.shape), ...launcherSettings.map(([name]) => name)]
+  const settings = known.filter((name) => name.startsWith('ROOKERY_'))
+  return Object.keys(env)
+    .filter((name) => name.startsWith('ROOKERY_'))
+    .filter((name) => !settings.includes(name) && !alsoKnown.includes(name))
+    .map((name) => {
+      const nearest = settings.toSorted((a, b) => countEdits(name, a) - countEdits(name, b))[0]
+      return `${name} is no setting and changes nothing; did you mean ${nearest}?`
+    })
+}
+
+/**
+ * Levenshtein's distance: letters to insert, delete or replace.
+ * @param {string} from
+ * @param {string} to
+ */
+function countEdits(from, to) {
+  let row = Array.from({ length: to.length + 1 }, (_, at) => at)
+  for (const letter of from) {
+    /** @type {number[]} */
+    const next = [(row[0] ?? 0) + 1]
+    for (let at = 1; at <= to.length; at++) {
+      const replaced = (row[at - 1] ?? 0) + (letter === to[at - 1] ? 0 : 1)
+      next.push(Math.min(replaced, (row[at] ?? 0) + 1, (next[at - 1] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row[to.length] ?? 0
+}
