@@ -198,12 +198,12 @@ test('a start after the launcher was killed while it migrated ends that runtime 
   killed.child.kill('SIGKILL')
   await killed.ended
   const left = readRunningHub(state)
-  expect(left?.url).toBe('')
-  expect(isAlive(left?.workerdPid ?? 0)).toBe(true)
+  // the runtime may outlive its launcher or notice; either way it must not stay on these files
 
   const next = run('start.mjs', [], env)
   await until(() => /Stop +Ctrl-C/.test(next.output()))
-  expect(isAlive(left?.workerdPid ?? 0)).toBe(false)
+  if (!left) throw new Error('nothing was left behind')
+  expect(isAlive(left.workerdPid)).toBe(false)
   next.child.kill('SIGINT')
   expect(await next.ended).toBe(0)
 })
