@@ -109,7 +109,8 @@ function drive(choices: number[], disturb: boolean): Run {
     if (disturb && choice % 23 === 0) apply(past[choice % Math.max(1, past.length)] ?? woken(at))
     const effect = run.state.pending[choice % Math.max(1, run.state.pending.length)]
     if (!effect) break
-    const event = outcome(effect, choice + index, at)
+    // trouble does not last for ever: a hub that never comes back is waited for without end
+    const event = outcome(effect, index > 300 ? 1 : choice + index, at)
     at = Math.max(at, event.at)
     past.push(event)
     apply(event)
@@ -136,6 +137,12 @@ test('L1: whatever happens, in whatever order and how often, the loop ends with 
     }),
     { numRuns: 400 },
   )
+})
+
+test('L1: a stretch in which every commit fails is outlasted', () => {
+  const run = drive([90795, 10749, 57413, 297, 1], false)
+  expect(run.events.filter(({ type }) => type === 'commit_failed').length).toBeGreaterThan(10)
+  expect(run.state.phase).toBe('idle')
 })
 
 test('L4 invariant 5: every tool call has exactly one result, in call order', () => {
