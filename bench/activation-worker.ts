@@ -34,9 +34,11 @@ const loaded: Load = {
       from: mira,
       postId: 'post' as PostId,
       commentId: 'ask' as CommentId,
+      content: '@adder add 1 2',
       createdAt: 1,
     },
   ],
+  modelOverride: null,
   thread: {
     post: {
       id: 'post' as PostId,
@@ -122,6 +124,7 @@ function createDeps(onCommit: (reply: string) => void): AgentDeps {
   return {
     hub: {
       load: async () => loaded,
+      park: async () => ({ kind: 'lost', waiting: [] }),
       renew: async () => ({ kind: 'renewed', reservation, policy, budgets: [], environment }),
       commit: async ({ reply }) => {
         onCommit(reply?.content ?? '')
@@ -139,6 +142,7 @@ function createDeps(onCommit: (reply: string) => void): AgentDeps {
           callId: call.callId,
           text: String(a + b),
           isError: false,
+          approval: null,
           durationMs: 0,
           audit: {
             callId: call.callId,
@@ -184,12 +188,12 @@ export class BenchAgent extends AgentObjectBase<BenchEnv> {
   async runOnce(agentId: AccountId): Promise<number> {
     const before = this.#replies.length
     await this.wake(agentId)
-    await this.untilQuiet()
+    await this.shell.untilQuiet()
     if (this.#replies.length !== before + 1) throw new Error('the activation did not commit once')
     if (!this.#replies.at(-1)?.includes('done'))
       throw new Error(`wrong reply: ${this.#replies.at(-1)}`)
     this.#replies.length = 0
-    return this.countJournalRows()
+    return this.shell.countJournalRows()
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import type { Outcome } from '../errors'
 import type { AccountId, ActivationId, BudgetId, CommentId, InboxItemId, PostId } from '../ids'
+import type { ApprovalDecision, ApprovalRequest } from './contract-approvals'
 
 export type AccountKind = 'human' | 'agent' | 'system'
 
@@ -41,6 +42,8 @@ export interface LoadRequest {
   now: number
   /** Running activations allowed on the hub (S3). */
   capacity: number
+  /** With no task in its inbox the agent may look around (S1). */
+  mayExplore: boolean
 }
 
 /** What the model is told about money, in numbers (L12 turns them into words). */
@@ -90,11 +93,14 @@ export interface Thread {
 
 export interface ClaimedItem {
   id: InboxItemId
-  type: 'mention' | 'reply' | 'dm'
+  type: 'mention' | 'reply' | 'dm' | 'task'
   from: Person
-  postId: PostId
+  /** Null for a task given by hand or by a schedule. */
+  postId: PostId | null
   /** Null when the post itself asks. */
   commentId: CommentId | null
+  /** The beginning of what was said; of a task all its words. */
+  content: string
   createdAt: number
 }
 
@@ -106,7 +112,9 @@ export interface Load {
   admission: 'granted' | 'budget_exhausted'
   task: Task
   items: ClaimedItem[]
-  /** Null when the post was deleted meanwhile. */
+  /** Of a manual run: the model to use in place of the definition's. */
+  modelOverride: string | null
+  /** Null when there is none: the task is not said in a thread, or its post was deleted. */
   thread: Thread | null
   policy: GrantPolicy
   reservation: Reservation
@@ -123,6 +131,7 @@ export interface Environment {
 
 export type LoadAnswer =
   | Load
+  | Resumed
   /** The inbox holds no task: nothing to do. */
   | { kind: 'nothing' }
   /** Not now: try again after `retryAt`. */
@@ -133,6 +142,50 @@ export type LoadAnswer =
   | { kind: 'paused' }
   /** The agent has no definition (any more). */
   | { kind: 'unknown_agent' }
+
+/**
+ * In place of a new task: a parked activation of this agent whose approvals are all decided. Its row
+ * runs again, with a new deadline and reservation; what it does next starts from its own journal.
+ */
+export interface Resumed {
+  kind: 'resumed'
+  /** Of the parked activation, not of the request. */
+  activationId: ActivationId
+  admission: 'granted' | 'budget_exhausted'
+  decisions: ApprovalDecision[]
+  /** Somebody asked it to stop while it was parked (L34). */
+  isCancelled: boolean
+  policy: GrantPolicy
+  reservation: Reservation
+  budgets: BudgetStatus[]
+  deadlineAt: number
+  environment: Environment
+}
+
+/**
+ * Gives up slot, deadline and reservation of an activation while people decide on its calls; settles
+ * what it has spent so far; writes the approvals and the approvers' inbox items. One batch (L30).
+ */
+export interface ParkRequest {
+  agentId: AccountId
+  activationId: ActivationId
+  now: number
+  approvals: ApprovalRequest[]
+  iterations: number
+  /** Of all calls so far; those settled by an earlier park are ignored. */
+  usage: Usage[]
+  tools: string[]
+  /** JSON of the trace so far; at most 512 KiB. */
+  trace: string
+  model: string
+}
+
+export interface ParkAnswer {
+  /** `lost`: the row is no longer running. */
+  kind: 'parked' | 'lost'
+  /** Agents with unclaimed tasks, oldest first, this one included: wake them (S2). */
+  waiting: AccountId[]
+}
 
 export interface OtherActivation {
   activationId: ActivationId
@@ -187,10 +240,13 @@ export interface CommitRequest {
   now: number
   outcome: Outcome
   error: { code: string; message: string } | null
-  /** Null posts nothing. `id` is chosen and journaled before the commit. */
+  /**
+   * Null posts nothing. `id` is chosen and journaled before the commit. Without a post it goes to the
+   * inbox of who gave the task.
+   */
   reply: {
     id: CommentId
-    postId: PostId
+    postId: PostId | null
     parentId: CommentId | null
     content: string
   } | null
@@ -218,6 +274,7 @@ export interface CommitAnswer {
 export interface ActivationDoor {
   load(request: LoadRequest): Promise<LoadAnswer>
   renew(request: RenewRequest): Promise<RenewAnswer>
+  park(request: ParkRequest): Promise<ParkAnswer>
   commit(request: CommitRequest): Promise<CommitAnswer>
   /** Tells live watchers what an agent is doing; may be lost. */
   announce(postId: PostId, doing: WorkingNow): Promise<void>

@@ -18,6 +18,7 @@ import type {
 } from './contract-activations'
 
 export type * from './contract-activations'
+export type * from './contract-approvals'
 
 // ---------------------------------------------------------------- conversation (tools)
 

@@ -2,7 +2,7 @@
  * What the gateway offers agents: the tools a caller may use, and calls of them. Credentials never
  * cross it. Types only.
  */
-import type { AccountKind, AuditEntry, GrantPolicy } from '../hub/contract'
+import type { AccountKind, ApprovalRequest, AuditEntry, GrantPolicy } from '../hub/contract'
 import type { AccountId, ActivationId, PostId } from '../ids'
 
 export type Tier = 'read' | 'write' | 'destructive'
@@ -57,6 +57,8 @@ export interface ToolResult {
   /** What the model reads; `Error: ...` when `isError`. Bounded to 50 KiB. */
   text: string
   isError: boolean
+  /** Set when nothing ran because a person must approve it first (M7). */
+  approval: ApprovalRequest | null
   durationMs: number
   audit: AuditEntry
 }

@@ -20,12 +20,14 @@ export async function load(
     activationId,
     now: deps.clock.now(),
     capacity: deps.capacity,
+    mayExplore: false,
   })
   const base = { at: deps.clock.now(), effectId: effect.id }
   bench.waitReason = describeWait(answer)
   switch (answer.kind) {
     case 'loaded':
       return { ...base, type: 'loaded', facts: await gatherFacts(bench, answer) }
+    case 'resumed':
     case 'nothing':
     case 'unknown_agent':
     case 'paused':

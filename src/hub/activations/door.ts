@@ -1,3 +1,4 @@
+import { AppError } from '../../errors'
 import type { ActionContext } from '../action-context'
 import type { ActivationDoor, SweepDoor } from '../contract'
 import { commit } from './commit'
@@ -8,6 +9,9 @@ import { sweep } from './sweep'
 /** The hub's side of an activation: LOAD, RENEW and COMMIT, one round trip each. */
 export const createActivationDoor = (open: () => ActionContext): ActivationDoor & SweepDoor => ({
   load: (request) => load(open().db, request),
+  park: async () => {
+    throw new AppError('UNAVAILABLE', 'Parking is on its way.')
+  },
   renew: (request) => renew(open().db, request),
   commit: async (request) => {
     const { db, settings, live, defer } = open()

@@ -70,7 +70,7 @@ const stateSql = `
   WHERE a.account_id = ?2`
 
 const itemsSql = `
-  SELECT i.id, i.type, i.post_id AS postId, i.comment_id AS commentId, i.created_at AS createdAt,
+  SELECT i.id, i.type, i.post_id AS postId, i.comment_id AS commentId, i.content, i.created_at AS createdAt,
     f.id AS fromId, f.name AS fromName, f.kind AS fromKind
   FROM inbox_items i LEFT JOIN accounts f ON f.id = i.from_account_id
   WHERE i.claimed_by = ?1 ORDER BY i.created_at, i.id`
@@ -141,9 +141,10 @@ export interface LoadStateRow {
 
 export interface LoadItemRow {
   id: string
-  type: 'mention' | 'reply' | 'dm'
-  postId: string
+  type: 'mention' | 'reply' | 'dm' | 'task'
+  postId: string | null
   commentId: string | null
+  content: string
   createdAt: number
   fromId: string
   fromName: string

@@ -156,6 +156,7 @@ function toResult(
     callId: entry.callId,
     text,
     isError: run.outcome !== 'ok',
+    approval: null,
     durationMs,
     audit: { ...entry, outcome: run.outcome, durationMs, resultBytes: bytes },
   }

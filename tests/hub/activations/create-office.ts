@@ -79,7 +79,7 @@ export function createOffice() {
   }
 
   const load = (agentId: AccountId, activationId = newId<ActivationId>(), capacity = 50) =>
-    doors.load({ agentId, activationId, now: hub.clock.now(), capacity })
+    doors.load({ agentId, activationId, now: hub.clock.now(), capacity, mayExplore: false })
 
   /** LOAD that must succeed. */
   const start = async (agentId: AccountId, activationId = newId<ActivationId>()) => {

@@ -27,7 +27,12 @@ test('L37: LOAD and COMMIT read rows in proportion to the work, not to the hub',
   )
   await office.comment(ada.key, postId, '@scout once more')
   const request = {
-    ...{ agentId: scout.id, activationId: office.newId<ActivationId>(), capacity: 50 },
+    ...{
+      agentId: scout.id,
+      activationId: office.newId<ActivationId>(),
+      capacity: 50,
+      mayExplore: false,
+    },
     now: hub.clock.now(),
   }
   const loading = office.context()

@@ -71,7 +71,13 @@ class Worker {
 
   async load(): Promise<boolean> {
     const { activationId, agent } = this
-    const request = { activationId, agentId: agent.id, now: hub.clock.now(), capacity: 1_000 }
+    const request = {
+      activationId,
+      agentId: agent.id,
+      now: hub.clock.now(),
+      capacity: 1_000,
+      mayExplore: false,
+    }
     const answer = await doors.load(request)
     if (answer.kind === 'wait') {
       expect(answer.reason).toBe('money_reserved')

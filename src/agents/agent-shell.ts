@@ -1,0 +1,250 @@
+import { scheduling } from '../config'
+import type { AccountId, ActivationId } from '../ids'
+import type { AgentDeps } from './agent-deps'
+import type { AgentState } from './contract'
+import { EffectRunner } from './effects/effect-runner'
+import type { Effect } from './loop/effect'
+import type { LoopEvent } from './loop/event'
+import { isBusy, type LoopState } from './loop/state'
+import { step } from './loop/step'
+import { computeNextAlarm } from './next-alarm'
+import { Journal } from './storage/journal'
+import { buildTrace } from './trace/build-trace'
+
+/**
+ * The shell around the loop: takes events, asks `step`, writes the row, starts the effects. It
+ * decides nothing. Work starts in whatever event brought it and outlives it; an alarm a watchdog's
+ * time ahead resumes it when the machine dies, and holds the object awake while it takes longer.
+ */
+export class AgentShell {
+  readonly #storage: DurableObjectStorage
+  readonly #deps: AgentDeps
+  readonly #journal: Journal
+  readonly #runner: EffectRunner
+  readonly #running = new Map<number, Promise<void>>()
+  /** Of everything under way: what is dropped is dropped together. */
+  #abort = new AbortController()
+  #state: LoopState
+  #events: LoopEvent[]
+  #alarmAt: number | null = null
+  #effectsThisEvent = 0
+  #needsRecovery: boolean
+  #lastRow: { event: LoopEvent; state: LoopState } | null = null
+
+  constructor(storage: DurableObjectStorage, deps: AgentDeps) {
+    this.#storage = storage
+    this.#deps = deps
+    this.#journal = new Journal(storage.sql)
+    const { state, events } = this.#journal.load()
+    this.#state = state
+    this.#events = events
+    this.#needsRecovery = isBusy(state) || state.isWokenAgain
+    this.#runner = new EffectRunner(deps, this.#journal, () => ({
+      state: this.#state,
+      events: this.#events,
+    }))
+    this.#armAlarm()
+  }
+
+  /** A hint that work may wait. Resolves when the agent is sure to look, whatever crashes. */
+  wake(agentId: AccountId): void {
+    this.#enter()
+    this.#runner.identify(agentId)
+    this.#recover()
+    this.#apply(this.#wakeEvent())
+  }
+
+  /**
+   * The watchdog: takes up what was left behind, holds the object awake while work takes longer, and
+   * cuts off what is under way when the wall clock limit passes (L8).
+   */
+  async alarm(): Promise<void> {
+    this.#alarmAt = null
+    this.#armAlarm()
+    this.#enter()
+    this.#recover()
+    this.#writeLastRow()
+    for (const effect of this.#state.pending) this.#start(effect)
+    await this.#hold()
+    this.#checkDeadline()
+    this.#armAlarm()
+  }
+
+  /** Asks the activation to stop; false when it is too late or another one (L34). */
+  cancel(activationId: ActivationId): boolean {
+    this.#enter()
+    this.#recover()
+    const before = this.#state
+    if (before.activationId !== activationId) return false
+    this.#apply({
+      type: 'cancel_requested',
+      at: this.#deps.clock.now(),
+      charge: this.#runner.worstOfSent(),
+    })
+    return this.#state !== before
+  }
+
+  readState(): AgentState {
+    const { phase, activationId, pending } = this.#state
+    const sleep = pending.find((effect) => effect.type === 'sleep')
+    const isWaiting = sleep !== undefined && pending.length === 1
+    return {
+      state: phase === 'idle' ? 'asleep' : isWaiting ? 'waiting' : 'working',
+      activationId,
+      doing: phase === 'idle' ? null : this.#runner.doing,
+      reason: isWaiting ? (this.#runner.waitReason ?? 'waiting to try again') : null,
+      nextAt: sleep?.type === 'sleep' ? sleep.until : null,
+    }
+  }
+
+  readTrace(activationId: ActivationId): string | null {
+    const isMine = this.#events.some(
+      (event) => event.type === 'woken' && event.activationId === activationId,
+    )
+    return isMine ? JSON.stringify(buildTrace(this.#events, this.#state.ending, null)) : null
+  }
+
+  /** Resolves when nothing is under way (tests and benches wait on it). */
+  async untilQuiet(): Promise<void> {
+    while (this.#running.size > 0) {
+      await Promise.race(this.#running.values())
+    }
+  }
+
+  /** Rows of the activation under way or of the last one. */
+  countJournalRows(): number {
+    return this.#journal.countRows()
+  }
+
+  #wakeEvent(): LoopEvent {
+    const { clock } = this.#deps
+    return {
+      type: 'woken',
+      at: clock.now(),
+      activationId: clock.newId(),
+      replyId: clock.newId(),
+      reportId: clock.newId(),
+    }
+  }
+
+  /** Every event of the platform may start a number of effects; the rest waits for the next one. */
+  #enter(): void {
+    this.#effectsThisEvent = 0
+  }
+
+  /**
+   * Decide, write, act. Nothing in between waits, so the platform takes the writes as one. An event that changes nothing leaves no row. Going
+   * idle with a call on record begins anew.
+   */
+  #apply(event: LoopEvent): void {
+    const wasIdle = this.#state.phase === 'idle'
+    const { state, effects } = step(this.#state, event)
+    if (state === this.#state) return
+    if (wasIdle) this.#journal.begin()
+    this.#lastRow = null
+    // Nothing follows from the last row: a repeated commit would only read what the first one did.
+    // So it waits for the alarm that is in place, and the next activation makes it needless.
+    if (state.phase === 'idle' && !state.isWokenAgain) this.#lastRow = { event, state }
+    else this.#journal.append(event, state)
+    if (wasIdle) this.#events = []
+    this.#events.push(event)
+    this.#state = state
+    this.#dropFinished()
+    for (const effect of effects) this.#start(effect)
+    if (state.phase === 'idle' && state.isWokenAgain) this.#apply(this.#wakeEvent())
+    else this.#armAlarm()
+  }
+
+  #start(effect: Effect): void {
+    if (this.#running.has(effect.id) || !this.#state.pending.some(({ id }) => id === effect.id))
+      return
+    if (this.#effectsThisEvent >= scheduling.effectsPerEvent) {
+      this.#setAlarm(this.#deps.clock.now())
+      return
+    }
+    this.#effectsThisEvent++
+    const promise = this.#runner
+      .run(effect, this.#abort.signal)
+      .then((event) => this.#finish(effect, event))
+      .catch((error: unknown) => this.#finish(effect, this.#runner.describeFailure(effect, error)))
+    this.#running.set(effect.id, promise)
+  }
+
+  #finish(effect: Effect, event: LoopEvent | null): void {
+    this.#running.delete(effect.id)
+    if (event) this.#apply(event)
+  }
+
+  /** Stops what the last decision no longer waits for: an ending drops all that is under way. */
+  #dropFinished(): void {
+    const { pending } = this.#state
+    let isDropped = false
+    for (const id of this.#running.keys()) {
+      if (pending.some((effect) => effect.id === id)) continue
+      this.#running.delete(id)
+      isDropped = true
+    }
+    if (!isDropped) return
+    this.#abort.abort()
+    this.#abort = new AbortController()
+  }
+
+  /** Takes up what another machine left behind (L36). */
+  #recover(): void {
+    if (!this.#needsRecovery) return
+    this.#needsRecovery = false
+    const { phase, pending } = this.#state
+    if (phase === 'idle') {
+      this.#apply(this.#wakeEvent())
+    } else if (pending.every(({ type }) => type === 'sleep')) {
+      for (const effect of pending) this.#start(effect)
+    } else {
+      this.#apply(this.#runner.describeInterruption())
+    }
+  }
+
+  #writeLastRow(): void {
+    if (this.#lastRow) this.#journal.append(this.#lastRow.event, this.#lastRow.state)
+    this.#lastRow = null
+  }
+
+  #checkDeadline(): void {
+    const { phase, endsAt } = this.#state
+    const at = this.#deps.clock.now()
+    if ((phase !== 'reasoning' && phase !== 'acting') || at < endsAt) return
+    this.#apply({ type: 'time_ran_out', at, charge: this.#runner.worstOfSent() })
+  }
+
+  /** Waits for quiet, for the wall clock limit, or for as long as one event may take. */
+  async #hold(): Promise<void> {
+    const { phase, endsAt } = this.#state
+    const left =
+      phase === 'idle' || endsAt === 0 ? scheduling.eventMs : endsAt - this.#deps.clock.now()
+    const enough = new AbortController()
+    const wait = scheduler.wait(Math.max(0, Math.min(left, scheduling.eventMs)), {
+      signal: enough.signal,
+    })
+    await Promise.race([this.untilQuiet(), wait.catch(() => undefined)])
+    // a timer left behind would keep the object in memory
+    enough.abort()
+  }
+
+  /** The alarm in place is kept when it comes early enough: setting one costs a write. */
+  #armAlarm(): void {
+    const now = this.#deps.clock.now()
+    const wanted = computeNextAlarm(this.#state, now)
+    if (wanted === null) return
+    if (
+      this.#alarmAt === null ||
+      this.#alarmAt > wanted ||
+      this.#alarmAt < now - scheduling.watchdogMs
+    ) {
+      this.#setAlarm(wanted)
+    }
+  }
+
+  #setAlarm(at: number): void {
+    this.#alarmAt = at
+    void this.#storage.setAlarm(at)
+  }
+}
