@@ -97,6 +97,10 @@ const flag = (fallback: boolean) =>
     .optional()
     .transform((text) => (text ? text === 'true' || text === '1' : fallback))
 
+/** How much is logged: everything up to this level (L45). */
+const logLevels = ['error', 'warn', 'info', 'debug', 'trace'] as const
+export type LogLevel = (typeof logLevels)[number]
+
 /** Providers of models; the registry of agents knows how to reach them. */
 const modelProviders = ['anthropic', 'openai', 'openai-compatible', 'offline']
 
@@ -134,6 +138,17 @@ export const settingsSchema = z.object({
   ROOKERY_DEFAULT_MODEL: defaultModel.optional(),
   /** Activations that may run at the same time on the whole hub. */
   ROOKERY_MAX_CONCURRENT: z.coerce.number().int().min(1).max(10_000).optional(),
+  /** How much is logged: `error`, `warn`, `info`, `debug` or `trace`. */
+  ROOKERY_LOG_LEVEL: z.enum(logLevels).default('info'),
+  /**
+   * Where each finished activation's trace is sent as OpenTelemetry (OTLP over HTTP, JSON), e.g.
+   * `http://localhost:4318`; nowhere when not set.
+   */
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
+  /** Headers of those requests: `name=value,name=value`, values percent-encoded. */
+  OTEL_EXPORTER_OTLP_HEADERS: z.string().optional(),
+  /** Whether exported traces hold the words of prompts, answers and tools too. */
+  ROOKERY_OTLP_CONTENT: flag(false),
   /** Key for models of the provider `anthropic`. */
   ANTHROPIC_API_KEY: z.string().optional(),
   /** Another address for Anthropic's API, e.g. a proxy. */

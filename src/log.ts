@@ -1,0 +1,128 @@
+import type { LogLevel } from './config'
+
+/** What a line is about (L45). Values are words and numbers, never content that people wrote. */
+export interface LogFields {
+  agent?: string | undefined
+  activation?: string | undefined
+  session?: string | undefined
+  step?: number | undefined
+  /** Told by name, message and stack. */
+  error?: unknown
+  [field: string]: unknown
+}
+
+/**
+ * Structured lines for the operator: one JSON object a line. Everything that is written here is
+ * redacted first; it is the only place that may write to the console.
+ */
+export interface Log {
+  error(message: string, fields?: LogFields): void
+  warn(message: string, fields?: LogFields): void
+  info(message: string, fields?: LogFields): void
+  debug(message: string, fields?: LogFields): void
+  trace(message: string, fields?: LogFields): void
+  /** Whether a line of this level is written: for lines that are dear to make. */
+  writes(level: LogLevel): boolean
+}
+
+export interface LogOptions {
+  level: LogLevel
+  /** A text without its secrets. */
+  redact(text: string): string
+  /** Milliseconds since the Unix epoch. */
+  now(): number
+  /** Where lines go; the console when absent. */
+  write?: (level: LogLevel, line: string) => void
+}
+
+const order = ['error', 'warn', 'info', 'debug', 'trace'] as const satisfies LogLevel[]
+
+export function createLog({ level, redact, now, write = writeToConsole }: LogOptions): Log {
+  const most = order.indexOf(level)
+  const writes = (of: LogLevel) => order.indexOf(of) <= most
+  const at = (of: LogLevel) => (message: string, fields?: LogFields) => {
+    if (writes(of)) write(of, formatLine(of, message, fields, redact, now()))
+  }
+  return {
+    error: at('error'),
+    warn: at('warn'),
+    info: at('info'),
+    debug: at('debug'),
+    trace: at('trace'),
+    writes,
+  }
+}
+
+function formatLine(
+  level: LogLevel,
+  message: string,
+  fields: LogFields | undefined,
+  redact: (text: string) => string,
+  now: number,
+): string {
+  const line = { at: new Date(now).toISOString(), level, message, ...fields }
+  return JSON.stringify(line, (_key, value: unknown) => {
+    if (typeof value === 'string') return redact(value)
+    return value instanceof Error ? describeError(value) : value
+  })
+}
+
+const causesMax = 3
+
+/** A cause often says more than the error around it. */
+function describeError(error: Error, depth = 0): object {
+  const { name, message, stack, cause } = error
+  return {
+    name,
+    message,
+    stack,
+    ...(cause instanceof Error && depth < causesMax
+      ? { cause: describeError(cause, depth + 1) }
+      : {}),
+  }
+}
+
+/** The platform sorts lines by the method that wrote them. */
+const methods = {
+  error: 'error',
+  warn: 'warn',
+  info: 'info',
+  debug: 'debug',
+  trace: 'debug',
+} as const
+
+function writeToConsole(level: LogLevel, line: string): void {
+  // biome-ignore lint/suspicious/noConsole: the one place that writes to it
+  console[methods[level]](line)
+}
+
+/** Shorter values are no secrets, and leaving them out would make lines unreadable. */
+const secretCharsMin = 8
+
+/**
+ * Leaves out every value that is known to be secret, as it is and as it looks in an address or in
+ * base64, what stands after `Bearer` and `Basic`, and what `maskShapes` takes for a credential.
+ *
+ * @param secrets keys and tokens of this hub's settings
+ */
+export function createRedactor(
+  secrets: (string | undefined)[],
+  maskShapes: (text: string) => string,
+): (text: string) => string {
+  const known = secrets
+    .filter((secret) => secret !== undefined)
+    .filter((secret) => secret.length >= secretCharsMin)
+    .flatMap((secret) => [secret, encodeURIComponent(secret), toBase64(secret)])
+  const hidden = [...new Set(known)].sort((a, b) => b.length - a.length)
+  return (text) => {
+    const named = hidden.reduce((rest, secret) => rest.replaceAll(secret, redacted), text)
+    return maskShapes(named.replace(authorization, `$1 ${redacted}`))
+  }
+}
+
+const redacted = '[redacted]'
+const authorization = /\b(Bearer|Basic) +[A-Za-z0-9._~+/=-]{8,}/gi
+
+/** Without its last characters, which depend on what follows. */
+const toBase64 = (text: string): string =>
+  btoa(String.fromCharCode(...new TextEncoder().encode(text))).replace(/.?.?=*$/, '')
