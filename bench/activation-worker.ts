@@ -6,6 +6,8 @@
 import type { AgentDeps } from '../src/agents/agent-deps'
 import { AgentObjectBase } from '../src/agents/agent-object'
 import type { Definition } from '../src/agents/definitions/definition'
+import { createHookRunner } from '../src/agents/hooks/hook-runner'
+import { hooks } from '../src/agents/hooks/hooks'
 import type { Model } from '../src/agents/models/model-port'
 import type { Load } from '../src/hub/contract'
 import {
@@ -15,6 +17,7 @@ import {
   type PostId,
   systemClock,
 } from '../src/ids'
+import { createLog } from '../src/log'
 
 const mira = { id: 'mira' as AccountId, name: 'mira', kind: 'human' } as const
 const policy = { requested: ['bench:read'], allowed: ['*'], denied: [] }
@@ -80,6 +83,7 @@ const definition: Definition = {
   narrowing: { allow: [], deny: [], blockedPatterns: [] },
   answers: { mentions: true, replies: true, dms: true },
   skills: [],
+  hooks: { enable: [], disable: [] },
 }
 
 const usage = { inputTokens: 10, cachedTokens: 0, outputTokens: 5, reasoningTokens: 0 }
@@ -160,8 +164,10 @@ function createDeps(onCommit: (reply: string) => void): AgentDeps {
     },
     models: { resolve: () => ({ model, substitutedFor: null }) },
     definitions: { read: async () => ({ ok: true, definition }) },
+    hooks: createHookRunner(hooks, { redact: (text) => text, now: Date.now, report: () => {} }),
     wakeOthers: async () => {},
     clock: systemClock,
+    log: createLog({ level: 'info', redact: (text) => text, now: Date.now, write: () => {} }),
     random: Math.random,
     capacity: 50,
   }

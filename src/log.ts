@@ -96,6 +96,28 @@ function writeToConsole(level: LogLevel, line: string): void {
   console[methods[level]](line)
 }
 
+/** The values of an environment whose names say that they are secret. */
+export const findSecrets = (env: Record<string, unknown>): string[] =>
+  Object.entries(env).flatMap(([name, value]) => {
+    if (typeof value !== 'string' || !/(KEY|TOKEN|SECRET|PASSWORD|HEADERS)$/.test(name)) return []
+    return name.endsWith('HEADERS') ? [value, ...readHeaderValues(value)] : [value]
+  })
+
+/** Of `name=value,name=value`. */
+const readHeaderValues = (text: string): string[] =>
+  text.split(',').map((pair) => {
+    const value = pair.slice(pair.indexOf('=') + 1).trim()
+    return value.includes('%') ? decodeOrKeep(value) : value
+  })
+
+function decodeOrKeep(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
 /** Shorter values are no secrets, and leaving them out would make lines unreadable. */
 const secretCharsMin = 8
 

@@ -1,6 +1,8 @@
 import { createAgentApi, createWaker } from './agents/agent-api'
 import type { AgentDeps } from './agents/agent-deps'
 import { createDefinitionStore } from './agents/definitions/definition-store'
+import { createHookRunner } from './agents/hooks/hook-runner'
+import { hooks } from './agents/hooks/hooks'
 import { createModelRegistry } from './agents/models/registry'
 import { createSchedulerApi } from './agents/scheduler/scheduler-api'
 import type { SchedulerDeps } from './agents/scheduler/scheduler-object'
@@ -9,7 +11,9 @@ import { createHub } from './hub/app'
 import { createDb } from './hub/db'
 import { createHubDoors } from './hub/doors/hub-doors'
 import { createLivePublisher } from './hub/live/live-publisher'
+import { maskCredentials } from './hub/posts/credential-shapes'
 import { systemClock } from './ids'
+import { createLog, createRedactor, findSecrets } from './log'
 import { createGateway } from './mcp-servers/gateway/create-gateway'
 import { createMcpRoutes } from './mcp-servers/outside/create-mcp-routes'
 import { servers } from './mcp-servers/servers'
@@ -21,6 +25,13 @@ import { servers } from './mcp-servers/servers'
 export function createRooms(env: Env) {
   const settings = readSettings(env as unknown as Record<string, unknown>)
   const clock = systemClock
+  const log = createLog({
+    level: settings.ROOKERY_LOG_LEVEL,
+    redact: createRedactor(findSecrets(env as unknown as Record<string, unknown>), (text) =>
+      maskCredentials(text, settings.ROOKERY_KEY_PREFIX),
+    ),
+    now: clock.now,
+  })
   const live = createLivePublisher(env.LIVE)
   const models = createModelRegistry(settings, {
     readKey: (variable) => {
@@ -39,9 +50,15 @@ export function createRooms(env: Env) {
     agents,
     scheduler,
     live,
+    log,
     defer: (work) => void work.catch(() => undefined),
   }))
-  const gateway = createGateway({ hub, clock, servers })
+  const gateway = createGateway({
+    hub,
+    clock,
+    servers,
+    reportFailure: (tool, error) => log.warn('tool failed', { tool, error }),
+  })
   const mcp = createMcpRoutes({ gateway, hub, settings, clock })
   const app = createHub({
     binding: env.DB,
@@ -50,6 +67,7 @@ export function createRooms(env: Env) {
     agents,
     scheduler,
     live,
+    log,
     mounts: (root) => {
       root.all('/mcp', (c) => mcp(c.req.raw))
       root.all('/mcp/*', (c) => mcp(c.req.raw))
@@ -61,8 +79,14 @@ export function createRooms(env: Env) {
     tools: gateway,
     models,
     definitions,
+    hooks: createHookRunner(hooks, {
+      redact: (text) => maskCredentials(text, settings.ROOKERY_KEY_PREFIX),
+      now: clock.now,
+      report: () => undefined,
+    }),
     wakeOthers: wake,
     clock,
+    log,
     random: Math.random,
     capacity: settings.ROOKERY_MAX_CONCURRENT ?? scheduling.concurrentActivationsMax,
   }

@@ -1,7 +1,9 @@
 import type { ActivationDoor } from '../hub/contract'
 import type { AccountId, Clock } from '../ids'
+import type { Log } from '../log'
 import type { ToolApi } from '../mcp-servers/contract'
 import type { Definition } from './definitions/definition'
+import type { HookRunner } from './hooks/hook-runner'
 import type { ModelRegistry } from './models/model-port'
 
 /** Where an agent finds its definition; a broken or missing one is a value that says why. */
@@ -18,9 +20,12 @@ export interface AgentDeps {
   tools: ToolApi
   models: ModelRegistry
   definitions: DefinitionSource
+  /** The hooks of this deployment (L32). */
+  hooks: HookRunner
   /** Hints to other agents that work waits for them. Never throws. */
   wakeOthers(agentIds: AccountId[]): Promise<void>
   clock: Clock
+  log: Log
   /** 0 to 1. */
   random(): number
   /** Running activations allowed on the hub. */

@@ -10,6 +10,7 @@ import { step } from './loop/step'
 import { computeNextAlarm } from './next-alarm'
 import { Journal } from './storage/journal'
 import { buildTrace } from './trace/build-trace'
+import { logDecision } from './trace/log-decision'
 
 /**
  * The shell around the loop: takes events, asks `step`, writes the row, starts the effects. It
@@ -148,6 +149,7 @@ export class AgentShell {
     else this.#journal.append(event, state)
     if (wasIdle) this.#events = []
     this.#events.push(event)
+    logDecision(this.#deps.log, { before: this.#state, event, after: state, events: this.#events })
     this.#state = state
     this.#dropFinished()
     for (const effect of effects) this.#start(effect)

@@ -1,6 +1,7 @@
 import type { AgentApi, SchedulerApi } from '../agents/contract'
 import type { Settings } from '../config'
 import type { Clock } from '../ids'
+import type { Log } from '../log'
 import { createDb, type Db } from './db'
 import type { Known } from './live/live-event'
 
@@ -22,6 +23,7 @@ export interface ActionContext {
   agents: AgentApi
   scheduler: SchedulerApi
   live: LivePublisher
+  log: Log
   /** Work that goes on after the answer. Failures are the work's own business. */
   defer(work: Promise<unknown>): void
 }
@@ -38,7 +40,7 @@ export function createContext(
   deps: ContextDeps,
   waitUntil: (work: Promise<unknown>) => void,
 ): ActionContext {
-  const { clock, settings, agents, scheduler, live } = deps
+  const { clock, settings, agents, scheduler, live, log } = deps
   const defer = (work: Promise<unknown>) => waitUntil(work.catch(() => undefined))
-  return { clock, settings, agents, scheduler, live, db: createDb(deps.binding), defer }
+  return { clock, settings, agents, scheduler, live, log, db: createDb(deps.binding), defer }
 }

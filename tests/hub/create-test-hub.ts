@@ -6,6 +6,7 @@ import { createContext } from '../../src/hub/action-context'
 import { createHub } from '../../src/hub/app'
 import type { HubDeps } from '../../src/hub/http/hub-env'
 import { type AccountId, type Clock, uuidV7 } from '../../src/ids'
+import { createLog } from '../../src/log'
 
 export const adminKey = 'test_admin_key_0123456789'
 
@@ -45,6 +46,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
     check: (() => ({ ok: false, problems: [] })) as (files: DefinitionFiles) => DefinitionCheck,
     wake: async (_id: AccountId) => {},
     cancel: (async () => false) as AgentApi['cancel'],
+    logged: [] as string[],
     readTrace: (async () => null) as AgentApi['readTrace'],
   }
   let now = Date.UTC(2026, 0, 1)
@@ -92,6 +94,12 @@ export function createTestHub(settings: Record<string, string> = {}) {
         seen.published.push({ topic, event })
       },
     },
+    log: createLog({
+      level: 'trace',
+      redact: (text) => text,
+      now: clock.now,
+      write: (_level, line) => seen.logged.push(line),
+    }),
   }
   const app = createHub(deps)
   /** A context for actions and doors outside of a request. */

@@ -3,6 +3,7 @@ import { HTTPException } from 'hono/http-exception'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import * as z from 'zod'
 import { AppError, type ErrorDetail } from '../../errors'
+import type { HubEnv } from './hub-env'
 
 /** Body of every failed API call. */
 export interface ErrorBody {
@@ -39,10 +40,9 @@ export function toAppError(error: unknown): AppError {
 export const tooLarge = (): AppError =>
   new AppError('TOO_LARGE', 'The request is too large.', { hint: 'Send it in smaller parts.' })
 
-export function toErrorResponse(c: Context, error: unknown): Response {
+export function toErrorResponse(c: Context<HubEnv>, error: unknown): Response {
   const known = toAppError(error)
-  // biome-ignore lint/suspicious/noConsole: what nobody foresaw is told to the operator, here only
-  if (known.code === 'INTERNAL') console.error(c.get('requestId'), error)
+  if (known.code === 'INTERNAL') reportInternal(c, error)
   const body: ErrorBody = {
     success: false,
     error: known.message,
@@ -52,4 +52,15 @@ export function toErrorResponse(c: Context, error: unknown): Response {
   }
   if (known.code === 'UNAUTHORIZED') c.header('www-authenticate', 'Bearer')
   return c.json(body, known.status as ContentfulStatusCode)
+}
+
+/** What nobody foresaw is told to the operator; who asked gets the id of the request. */
+export function reportInternal(c: Context<HubEnv>, error: unknown): void {
+  const { context, requestId } = c.var
+  context?.log.error('request failed', {
+    request: requestId,
+    method: c.req.method,
+    path: c.req.path,
+    error,
+  })
 }

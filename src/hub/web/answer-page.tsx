@@ -2,7 +2,7 @@ import type { Context, Handler } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { AppError } from '../../errors'
 import { readAs, readCredential } from '../http/authenticate'
-import { toAppError } from '../http/errors'
+import { reportInternal, toAppError } from '../http/errors'
 import type { HubEnv } from '../http/hub-env'
 import { countOwnUnread } from '../inbox/queries'
 import { ErrorPage } from './error-page'
@@ -88,6 +88,7 @@ export const page =
 /** Somebody who must sign in first is sent there and comes back; the rest is told what went wrong. */
 export function answerPageError(c: PageContext, error: unknown): Response | Promise<Response> {
   const known = toAppError(error)
+  if (known.code === 'INTERNAL') reportInternal(c, error)
   if (known.code === 'UNAUTHORIZED' && c.req.method === 'GET') {
     const { pathname, search } = new URL(c.req.url)
     return c.redirect(`/login?next=${encodeURIComponent(pathname + search)}`, 303)

@@ -1,0 +1,135 @@
+import { activationLimits } from '../../config'
+import type { Outcome } from '../../errors'
+import type { Log, LogFields } from '../../log'
+import type { LoopEvent } from '../loop/event'
+import type { LoopState } from '../loop/state'
+
+/** One decision of the loop: what happened, and the state before and after. */
+export interface Decision {
+  before: LoopState
+  event: LoopEvent
+  after: LoopState
+  /** Of the activation so far. */
+  events: LoopEvent[]
+}
+
+/**
+ * What a decision tells the operator (L45): a line at the start and one at the end, warnings for
+ * limits and trouble, and every event for who wants to see each. Never what people or models said.
+ */
+export function logDecision(log: Log, decision: Decision): void {
+  const { before, event, after } = decision
+  if (event.type === 'loaded') {
+    const { model, definition } = event.facts
+    log.info('activation started', {
+      ...describeWhere(decision),
+      model: model.id,
+      definition_version: definition.version,
+    })
+  } else if (event.type === 'committed') {
+    log.info('activation finished', { ...describeWhere(decision), ...describeEnd(decision) })
+  }
+  const trouble = describeTrouble(event)
+  if (trouble) log.warn(trouble.message, { ...describeWhere(decision), ...trouble.fields })
+  if (after.ending && !before.ending) warnOfLimit(log, decision, after.ending.outcome)
+  if (log.writes('debug')) {
+    log.debug(event.type, { ...describeWhere(decision), phase: after.phase })
+    if (log.writes('trace')) log.trace('state', { ...describeWhere(decision), ...tellState(after) })
+  }
+}
+
+const limits: Partial<Record<Outcome, true>> = {
+  max_iterations: true,
+  max_tokens: true,
+  max_duration: true,
+  context_limit: true,
+  budget_exhausted: true,
+}
+
+function warnOfLimit(log: Log, decision: Decision, outcome: Outcome): void {
+  if (!limits[outcome]) return
+  const { iteration, tokens } = decision.after
+  const isCeiling = outcome === 'max_iterations' && iteration >= activationLimits.iterationsCeiling
+  log.warn(isCeiling ? 'possible infinite loop' : 'limit reached', {
+    ...describeWhere(decision),
+    outcome,
+    iterations: iteration,
+    tokens,
+  })
+}
+
+function describeWhere({ before, after, events }: Decision): LogFields {
+  const loaded = events.find((event) => event.type === 'loaded')
+  const step = before.iteration || after.iteration
+  return {
+    agent: loaded?.facts.agentName,
+    activation: before.activationId ?? after.activationId ?? undefined,
+    session: loaded?.facts.answer?.postId,
+    step: Math.max(step, after.iteration),
+  }
+}
+
+/** After a commit the loop has forgotten the activation, so this is told from the state before. */
+function describeEnd({ before, event, events }: Decision): LogFields {
+  return {
+    outcome: before.ending?.outcome,
+    error: before.ending?.error?.code,
+    iterations: before.iteration,
+    model_calls: before.modelCalls,
+    tool_calls: before.toolCalls,
+    plan_progress: computeProgress(events, before),
+    tokens: before.tokens,
+    cost_microusd: before.microusd,
+    duration_ms: before.startedAt === 0 ? 0 : event.at - before.startedAt,
+    ...(event.type === 'committed' && event.kind === 'lost' ? { is_lost: true } : {}),
+  }
+}
+
+/** 0 to 1: the tool calls that succeeded, of those that were wanted; no call is nothing left to do. */
+function computeProgress(events: LoopEvent[], { ending }: LoopState): number {
+  const wanted = events.reduce(
+    (sum, event) => sum + (event.type === 'model_answered' ? event.answer.calls.length : 0),
+    0,
+  )
+  if (wanted === 0) return ending?.outcome === 'completed' ? 1 : 0
+  const done = events.filter((event) => event.type === 'tool_returned' && !event.isError).length
+  return Number((done / wanted).toFixed(2))
+}
+
+function describeTrouble(event: LoopEvent): { message: string; fields: LogFields } | null {
+  switch (event.type) {
+    case 'model_failed':
+      return {
+        message: 'model call failed',
+        fields: {
+          code: event.failure.code,
+          reason: event.failure.message,
+          is_retryable: event.failure.isRetryable,
+        },
+      }
+    case 'load_failed':
+      return { message: 'load failed', fields: { code: event.code, reason: event.message } }
+    case 'commit_failed':
+      return { message: 'commit failed, it is repeated', fields: { reason: event.message } }
+    case 'interrupted':
+      return { message: 'resumed after a crash', fields: {} }
+    default:
+      return null
+  }
+}
+
+const tellState = ({
+  phase,
+  pending,
+  iteration,
+  errors,
+  retries,
+  tokens,
+}: LoopState): LogFields => ({
+  phase,
+  pending: pending.map(({ id, type }) => `${id}:${type}`),
+  iteration,
+  errors,
+  retries,
+  tokens,
+})
