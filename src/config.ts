@@ -46,6 +46,41 @@ export const activationLimits = {
   contextTokensFallback: 8_192,
 } as const
 
+/** Hooks around model and tool calls (L33). */
+export const hookLimits = { timeoutMs: 2_000 } as const
+
+/** What an agent keeps between activations, and how much of it a prompt holds (L11, L39). */
+export const memoryLimits = {
+  /** Facts in a prompt, when the definition names no `max_facts`. */
+  factsInPrompt: 50,
+  /** Facts that one agent keeps. */
+  factsMax: 1_000,
+  factCharsMax: 500,
+  sourceCharsMax: 200,
+  openTasksMax: 50,
+  taskCharsMax: 500,
+  /** Messages of a session's history; beyond that it is compacted. */
+  historyMessages: 50,
+  /** Share of the model's window that the history of the session may fill. */
+  historyWindowShare: 0.3,
+  /** Share of the model's window that the task with its thread may fill. */
+  threadWindowShare: 0.3,
+  /** Of a tool's result, of its arguments and of a text, once their activation has ended. */
+  keptResultCharsMax: 2_000,
+  keptArgumentsCharsMax: 1_000,
+  keptTextCharsMax: 8_000,
+  summaryCharsMax: 8_000,
+  /** What it did lately elsewhere. */
+  latelyMax: 10,
+  gistCharsMax: 280,
+  /** Sessions that one agent keeps; those nobody came back to longest are forgotten. */
+  sessionsMax: 2_000,
+  /** Looked at after every so many saved activations. */
+  sessionsPrunedEvery: 100,
+  /** A manual compaction leaves this share of what the history may fill (L19). */
+  manualCompactionShare: 0.6,
+} as const
+
 /** Iterations by profile (L8). */
 export const profileIterations = {
   safe_assistant: 10,
@@ -90,6 +125,22 @@ export const liveLimits = {
   /** Events in the memory of one object. */
   recentEventsMax: 2_000,
 } as const
+
+/** Watching one activation (L22, L42). */
+export const streamLimits = {
+  /** Text that comes within this time is sent together. */
+  coalesceMs: 100,
+  /** Of the text and of the reasoning of one model call, what watchers are shown. */
+  textCharsMax: 12_000,
+  /** Of a text, arguments or a result within an event. */
+  excerptChars: 400,
+  /** An event list that grows beyond this is cut at its end. */
+  eventsMax: 1_500,
+  watchersPerActivationMax: 300,
+} as const
+
+/** What an agent may write into its plan (L41). */
+export const planLimits = { stepsMax: 40, titleCharsMax: 200, goalCharsMax: 400 } as const
 
 const flag = (fallback: boolean) =>
   z

@@ -1,0 +1,184 @@
+import { planLimits } from '../../config'
+import { admitCalls } from './admit-calls'
+import type { LoopEvent, LoopEventOf } from './event'
+import type { ToolRequest } from './message'
+
+export type PlanStatus = 'pending' | 'running' | 'completed' | 'failed'
+
+export interface PlanStep {
+  /** The id of the tool call that is this step; null for a step the agent wrote itself. */
+  callId: string | null
+  /** What the agent wrote, or the name of the tool. */
+  title: string
+  status: PlanStatus
+}
+
+/** What an activation set out to do and how far it is (L41). */
+export interface Plan {
+  /** Null until the agent says one. */
+  goal: string | null
+  /** The agent's own steps, then its tool calls in their order. */
+  steps: PlanStep[]
+  /** 0 to 1: of the agent's own steps when it wrote any, else of its tool calls. */
+  progress: number
+}
+
+export const emptyPlan: Plan = { goal: null, steps: [], progress: 0 }
+
+/** The tool by which an agent revises its plan; a call of it is no step. */
+export const planTool = 'memory_update_plan'
+
+/** The plan after all events of one activation. */
+export const foldPlan = (events: LoopEvent[]): Plan => new PlanFold().addAll(events).plan
+
+/** Reads a journal event by event; what it has read of one activation decides what comes next. */
+export class PlanFold {
+  plan: Plan = emptyPlan
+  readonly #seen: string[] = []
+  readonly #revisions = new Map<string, string>()
+
+  addAll(events: LoopEvent[]): this {
+    for (const event of events) this.add(event)
+    return this
+  }
+
+  /** Whether the event changed the plan. */
+  add(event: LoopEvent): boolean {
+    const before = this.plan
+    this.plan = this.#after(event)
+    return this.plan !== before
+  }
+
+  #after(event: LoopEvent): Plan {
+    switch (event.type) {
+      case 'model_answered':
+        return this.#addCalls(event)
+      case 'tool_returned':
+        return this.#endCall(event)
+      case 'interrupted':
+        return failCalls(this.plan, (callId) => event.unknownCallIds.includes(callId))
+      case 'cancel_requested':
+      case 'time_ran_out':
+        return failCalls(this.plan, () => true)
+      default:
+        return this.plan
+    }
+  }
+
+  #addCalls({ answer }: LoopEventOf<'model_answered'>): Plan {
+    const calls = admitCalls(answer.calls, this.#seen, answer.finish === 'length')
+    this.#seen.push(...calls.map(({ callId }) => callId))
+    const steps: PlanStep[] = []
+    for (const { callId, name, refusal, ...call } of calls) {
+      if (name === planTool) this.#revisions.set(callId, call.arguments)
+      else steps.push({ callId, title: name, status: refusal === null ? 'running' : 'failed' })
+    }
+    return steps.length === 0 ? this.plan : measure(this.plan.goal, [...this.plan.steps, ...steps])
+  }
+
+  #endCall({ callId, isError }: LoopEventOf<'tool_returned'>): Plan {
+    const revision = this.#revisions.get(callId)
+    if (revision !== undefined) return isError ? this.plan : revise(this.plan, revision)
+    if (!this.plan.steps.some((step) => step.callId === callId)) return this.plan
+    const status = isError ? 'failed' : 'completed'
+    return measure(
+      this.plan.goal,
+      this.plan.steps.map((step) => (step.callId === callId ? { ...step, status } : step)),
+    )
+  }
+}
+
+const isOpen = ({ status }: PlanStep): boolean => status === 'running' || status === 'pending'
+
+function failCalls(plan: Plan, isLost: (callId: string) => boolean): Plan {
+  const lost = plan.steps.filter(
+    (step) => step.callId !== null && isOpen(step) && isLost(step.callId),
+  )
+  if (lost.length === 0) return plan
+  return measure(
+    plan.goal,
+    plan.steps.map((step) => (lost.includes(step) ? { ...step, status: 'failed' } : step)),
+  )
+}
+
+/** The agent's own steps are replaced by those it gives now; a title it keeps keeps its status. */
+function revise(plan: Plan, json: ToolRequest['arguments']): Plan {
+  const revision = readRevision(json)
+  if (!revision) return plan
+  const calls = plan.steps.filter(({ callId }) => callId !== null)
+  const known = new Map(
+    plan.steps.filter(({ callId }) => callId === null).map((step) => [step.title, step.status]),
+  )
+  const own = revision.steps?.map(({ title, status }) => ({
+    callId: null,
+    title,
+    status: status ?? known.get(title) ?? 'pending',
+  }))
+  const kept = own ?? plan.steps.filter(({ callId }) => callId === null)
+  return measure(revision.goal ?? plan.goal, [...kept, ...calls])
+}
+
+interface Revision {
+  goal: string | null
+  steps: { title: string; status: PlanStatus | null }[] | null
+}
+
+/** The tool has checked the arguments; what is here is what the model wrote, so nothing is taken on trust. */
+function readRevision(json: string): Revision | null {
+  const given = parse(json)
+  if (typeof given !== 'object' || given === null) return null
+  const { goal, steps } = given as Record<string, unknown>
+  return {
+    goal:
+      typeof goal === 'string' && goal.trim() !== '' ? cut(goal, planLimits.goalCharsMax) : null,
+    steps: Array.isArray(steps) ? steps.slice(0, planLimits.stepsMax).flatMap(readStep) : null,
+  }
+}
+
+const statuses = ['pending', 'running', 'completed', 'failed'] as const
+
+function readStep(given: unknown): { title: string; status: PlanStatus | null }[] {
+  if (typeof given !== 'object' || given === null) return []
+  const { title, status } = given as Record<string, unknown>
+  if (typeof title !== 'string' || title.trim() === '') return []
+  return [
+    {
+      title: cut(title, planLimits.titleCharsMax),
+      status: statuses.find((each) => each === status) ?? null,
+    },
+  ]
+}
+
+function parse(json: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch {
+    return null
+  }
+}
+
+const cut = (text: string, charsMax: number): string =>
+  text.trim().slice(0, charsMax).toWellFormed()
+
+function measure(goal: string | null, steps: PlanStep[]): Plan {
+  const { done, of } = count(steps)
+  return { goal, steps, progress: of === 0 ? 0 : done / of }
+}
+
+/** Own steps count when there are any: tool calls are then only the way to them. */
+function count(steps: PlanStep[]): { done: number; of: number } {
+  const own = steps.filter(({ callId }) => callId === null)
+  const counted = own.length > 0 ? own : steps
+  return {
+    done: counted.filter(({ status }) => status === 'completed').length,
+    of: counted.length,
+  }
+}
+
+/** How far it came, as a sentence for a partial answer (L9); null when there is nothing to count. */
+export function sayPlanProgress({ steps }: Plan): string | null {
+  const { done, of } = count(steps)
+  if (of === 0) return null
+  const what = steps.some(({ callId }) => callId === null) ? 'steps of my plan' : 'tool calls'
+  return `I had finished ${done} of ${of} ${what}.`
+}
