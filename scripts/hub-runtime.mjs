@@ -10,6 +10,7 @@ import { applyMigrations } from './apply-migrations.mjs'
 import { buildWorker, quietWranglerEnv } from './build-worker.mjs'
 import { claimStateDir } from './claim-state-dir.mjs'
 import { ensureAdminKey, PlainError, writeRunningHub } from './local-state.mjs'
+import { describeLogLine } from './print-log.mjs'
 
 const host = '127.0.0.1'
 const healthWaitMs = 30_000
@@ -77,7 +78,7 @@ async function runHub(options, settings, release) {
     resourcePersistencePath: join(stateDir, 'data'),
     log: new Log(LogLevel.ERROR),
     handleStructuredLogs: (/** @type {{ message: string }} */ { message }) =>
-      console.error(message),
+      console.error(describeLogLine(message, process.stderr.isTTY === true)),
   }
   await startedFor.run(keepTrack, () => migrate(runtime, bundle))
 

@@ -1,0 +1,34 @@
+// What the Worker logs, for this terminal: a short line a person reads; JSON lines stay as they are
+// where a program reads them.
+
+/** Shown at the beginning of a line, or of no use to who looks on. */
+const quiet = ['at', 'level', 'message', 'agent', 'activation', 'session']
+
+/**
+ * @param {string} message a line of the Worker
+ * @param {boolean} isForPerson
+ */
+export function describeLogLine(message, isForPerson) {
+  if (!isForPerson || !message.startsWith('{"at":')) return message
+  /** @type {Record<string, unknown>} */
+  let line
+  try {
+    line = JSON.parse(message)
+  } catch {
+    return message
+  }
+  const time = new Date(String(line.at)).toTimeString().slice(0, 8)
+  const level = line.level === 'info' ? '' : `${line.level}: `
+  const who = line.agent ? `${line.agent}: ` : ''
+  const rest = Object.entries(line)
+    .filter(([name]) => !quiet.includes(name))
+    .map(([name, value]) => `${name}=${describeValue(value)}`)
+  return [`  ${time}  ${level}${who}${line.message}`, ...rest].join('  ')
+}
+
+/** @param {unknown} value */
+function describeValue(value) {
+  if (typeof value !== 'object' || value === null) return String(value)
+  const { stack, message } = /** @type {{ stack?: string, message?: string }} */ (value)
+  return stack ?? message ?? JSON.stringify(value)
+}
