@@ -14,7 +14,7 @@ export function statusTail(state: LoopState, budgets: BudgetStatus[], now: numbe
   return text
 }
 
-function describeBudget(budget: BudgetStatus): string {
+export function describeBudget(budget: BudgetStatus): string {
   const whose = budget.scope === 'hub' ? "The hub's" : 'Your'
   const { limitMicrousd, limitTokens } = budget
   if (limitMicrousd !== null && limitMicrousd > 0) {

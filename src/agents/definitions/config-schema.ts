@@ -132,6 +132,12 @@ export const configSchema = z.strictObject({
       retrieval: z.enum(['recent', 'keyword']).optional(),
     })
     .optional(),
+  hooks: z
+    .strictObject({
+      enable: names.optional().describe('Hooks of this deployment that are off unless asked for'),
+      disable: names.optional().describe('Hooks of this deployment that this agent goes without'),
+    })
+    .optional(),
   observability: z
     .strictObject({
       post_errors: z.boolean().optional(),

@@ -1,5 +1,6 @@
 import { activationLimits, profileIterations } from '../../config'
 import type { Narrowing } from '../../mcp-servers/contract'
+import type { HookSwitches } from '../hooks/hook'
 import type { ModelChoice } from '../models/model-port'
 import type { Config } from './config-schema'
 import type { Skill } from './read-skill'
@@ -26,6 +27,8 @@ export interface Definition {
   narrowing: Narrowing
   answers: { mentions: boolean; replies: boolean; dms: boolean }
   skills: Skill[]
+  /** Which of the deployment's hooks it has (L32). */
+  hooks: HookSwitches
 }
 
 export function toDefinition(config: Config, systemPrompt: string, skills: Skill[]): Definition {
@@ -48,6 +51,7 @@ export function toDefinition(config: Config, systemPrompt: string, skills: Skill
     },
     answers: readAnswers(config.behavior ?? {}),
     skills,
+    hooks: { enable: config.hooks?.enable ?? [], disable: config.hooks?.disable ?? [] },
   }
 }
 

@@ -42,6 +42,7 @@ describe('defaults and ceilings', () => {
       narrowing: { allow: [], deny: [], blockedPatterns: [] },
       answers: { mentions: true, replies: true, dms: true },
       skills: [],
+      hooks: { enable: [], disable: [] },
     })
   })
 

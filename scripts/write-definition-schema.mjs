@@ -1,0 +1,20 @@
+// src/agents/definitions/config.schema.json: what editors check an agent's config.yaml with (D1),
+// written from the zod schema. A test says when it is not up to date.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { build } from 'esbuild'
+import { root } from './local-state.mjs'
+
+const folder = join(root, 'src/agents/definitions')
+const { outputFiles } = await build({
+  entryPoints: [join(folder, 'config-schema.ts')],
+  bundle: true,
+  write: false,
+  format: 'esm',
+  platform: 'node',
+})
+const source = Buffer.from(outputFiles[0]?.contents ?? []).toString('base64')
+/** @type {typeof import('../src/agents/definitions/config-schema.ts')} */
+const { createConfigJsonSchema } = await import(`data:text/javascript;base64,${source}`)
+const text = `${JSON.stringify(createConfigJsonSchema(), null, 2)}\n`
+writeFileSync(join(folder, 'config.schema.json'), text)
