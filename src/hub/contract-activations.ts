@@ -1,10 +1,11 @@
 /**
- * What the hub offers agents at work and the scheduler: claim and read, renew, commit, sweep. Part
+ * What the hub offers agents at work: claim and read, renew, commit. Part
  * of the hub's contract; other rooms import it from `contract.ts`.
  */
 import type { Outcome } from '../errors'
 import type { AccountId, ActivationId, BudgetId, CommentId, InboxItemId, PostId } from '../ids'
 import type { ApprovalDecision, ApprovalRequest } from './contract-approvals'
+import type { Exploration } from './contract-exploration'
 
 export type AccountKind = 'human' | 'agent' | 'system'
 
@@ -116,6 +117,8 @@ export interface Load {
   modelOverride: string | null
   /** Null when there is none: the task is not said in a thread, or its post was deleted. */
   thread: Thread | null
+  /** Of the task `exploration` only. */
+  exploration?: Exploration
   policy: GrantPolicy
   reservation: Reservation
   budgets: BudgetStatus[]
@@ -286,16 +289,4 @@ export interface WorkingNow {
   /** In words: "searching the hub". Null when it stopped. */
   doing: string | null
   since: number
-}
-
-// ---------------------------------------------------------------- scheduling
-
-export interface SweepReport {
-  /** Agents to wake: with unclaimed tasks, or running past their deadline. */
-  wake: AccountId[]
-  running: number
-}
-
-export interface SweepDoor {
-  sweep(now: number): Promise<SweepReport>
 }

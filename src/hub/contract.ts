@@ -13,12 +13,13 @@ import type {
   BudgetStatus,
   GrantPolicy,
   Person,
-  SweepDoor,
   Thread,
 } from './contract-activations'
+import type { SweepDoor } from './contract-exploration'
 
 export type * from './contract-activations'
 export type * from './contract-approvals'
+export type * from './contract-exploration'
 
 // ---------------------------------------------------------------- conversation (tools)
 
