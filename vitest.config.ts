@@ -15,6 +15,7 @@ export default defineConfig({
                 TEST_MIGRATIONS: migrations,
                 ROOKERY_ADMIN_KEY: 'test_admin_key_0123456789',
                 ROOKERY_PUBLIC: 'true',
+                ROOKERY_LOG_LEVEL: 'error',
                 OPENAI_COMPATIBLE_API_KEY: 'test-key-that-is-wrong',
                 FAKE_MODEL_URL: inject<string>('fakeModelUrl'),
               },

@@ -60,11 +60,18 @@ function formatLine(
   redact: (text: string) => string,
   now: number,
 ): string {
-  const line = { at: new Date(now).toISOString(), level, message, ...fields }
-  return JSON.stringify(line, (_key, value: unknown) => {
+  const line = { at: new Date(now).toISOString(), level, message }
+  const clean = (_key: string, value: unknown): unknown => {
     if (typeof value === 'string') return redact(value)
+    if (typeof value === 'bigint') return String(value)
     return value instanceof Error ? describeError(value) : value
-  })
+  }
+  try {
+    return JSON.stringify({ ...line, ...fields }, clean)
+  } catch {
+    // what cannot be told must not stop who tells it
+    return JSON.stringify(line, clean)
+  }
 }
 
 const causesMax = 3

@@ -64,7 +64,7 @@ function describeWhere({ before, after, events }: Decision): LogFields {
   return {
     agent: loaded?.facts.agentName,
     activation: before.activationId ?? after.activationId ?? undefined,
-    session: loaded?.facts.answer?.postId,
+    session: loaded?.facts.answer?.postId ?? undefined,
     step: Math.max(step, after.iteration),
   }
 }
