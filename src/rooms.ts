@@ -1,19 +1,20 @@
 import { createAgentApi, createWaker } from './agents/agent-api'
 import type { AgentDeps } from './agents/agent-deps'
 import { createDefinitionStore } from './agents/definitions/definition-store'
+import type { HookTiming } from './agents/hooks/hook'
 import { createHookRunner } from './agents/hooks/hook-runner'
 import { hooks } from './agents/hooks/hooks'
 import { createModelRegistry } from './agents/models/registry'
 import { createSchedulerApi } from './agents/scheduler/scheduler-api'
 import type { SchedulerDeps } from './agents/scheduler/scheduler-object'
-import { readSettings, scheduling } from './config'
+import { readSettings, type Settings, scheduling } from './config'
 import { createHub } from './hub/app'
 import { createDb } from './hub/db'
 import { createHubDoors } from './hub/doors/hub-doors'
 import { createLivePublisher } from './hub/live/live-publisher'
 import { maskCredentials } from './hub/posts/credential-shapes'
 import { systemClock } from './ids'
-import { createLog, createRedactor, findSecrets } from './log'
+import { createLog, createRedactor, findSecrets, type Log } from './log'
 import { createGateway } from './mcp-servers/gateway/create-gateway'
 import { createMcpRoutes } from './mcp-servers/outside/create-mcp-routes'
 import { servers } from './mcp-servers/servers'
@@ -25,13 +26,7 @@ import { servers } from './mcp-servers/servers'
 export function createRooms(env: Env) {
   const settings = readSettings(env as unknown as Record<string, unknown>)
   const clock = systemClock
-  const log = createLog({
-    level: settings.ROOKERY_LOG_LEVEL,
-    redact: createRedactor(findSecrets(env as unknown as Record<string, unknown>), (text) =>
-      maskCredentials(text, settings.ROOKERY_KEY_PREFIX),
-    ),
-    now: clock.now,
-  })
+  const { log, redact } = createOperatorLog(env, settings)
   const live = createLivePublisher(env.LIVE)
   const models = createModelRegistry(settings, {
     readKey: (variable) => {
@@ -79,11 +74,7 @@ export function createRooms(env: Env) {
     tools: gateway,
     models,
     definitions,
-    hooks: createHookRunner(hooks, {
-      redact: (text) => maskCredentials(text, settings.ROOKERY_KEY_PREFIX),
-      now: clock.now,
-      report: () => undefined,
-    }),
+    hooks: createHookRunner(hooks, { redact, now: clock.now, report: reportHook(log) }),
     wakeOthers: wake,
     clock,
     log,
@@ -93,3 +84,23 @@ export function createRooms(env: Env) {
   const schedulerDeps: SchedulerDeps = { hub, wake, clock }
   return { app, scheduler, agentDeps, schedulerDeps }
 }
+
+/** What the operator reads, and how secrets are kept out of it. */
+function createOperatorLog(env: Env, settings: Settings) {
+  const redact = createRedactor(findSecrets(env as unknown as Record<string, unknown>), (text) =>
+    maskCredentials(text, settings.ROOKERY_KEY_PREFIX),
+  )
+  return {
+    redact,
+    log: createLog({ level: settings.ROOKERY_LOG_LEVEL, redact, now: systemClock.now }),
+  }
+}
+
+const reportHook =
+  (log: Log) =>
+  ({ hook, point, outcome }: HookTiming, error: unknown): void =>
+    log.warn(outcome === 'timed_out' ? 'a hook was too slow' : 'a hook failed', {
+      hook,
+      point,
+      error,
+    })
