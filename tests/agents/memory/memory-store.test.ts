@@ -1,0 +1,177 @@
+import { runInDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { describe, expect, it } from 'vitest'
+import { MemoryStore, type Turn } from '../../../src/agents/storage/memory-store'
+import { memoryLimits } from '../../../src/config'
+import type { ActivationId } from '../../../src/ids'
+
+let objects = 0
+
+/** Runs in the storage of a fresh object. */
+const inStorage = (work: (memory: MemoryStore, sql: SqlStorage) => void): Promise<void> =>
+  runInDurableObject(env.AGENTS.getByName(`memory-${objects++}`), (_object, state) =>
+    work(new MemoryStore(state.storage.sql), state.storage.sql),
+  )
+
+const question = { sessionId: 'general_p1', words: '', factsMax: 50, retrieval: 'recent' } as const
+
+const turn = (id: number, fields: Partial<Turn> = {}): Turn => ({
+  activationId: `act-${id}` as ActivationId,
+  sessionId: 'general_p1',
+  at: id * 1_000,
+  gist: `mira asked ${id}`,
+  messages: [
+    { role: 'user', text: `question ${id}` },
+    { role: 'assistant', text: `answer ${id}`, calls: [] },
+  ],
+  usage: { inputTokens: 100, cachedTokens: 10, outputTokens: 20, costMicrousd: 7 },
+  tools: [{ name: 'hub_search', calls: 2, errors: 1, totalMs: 30 }],
+  summary: null,
+  ...fields,
+})
+
+const one = (sql: SqlStorage, query: string) => sql.exec(query).one()
+const addFact = (memory: MemoryStore, text: string) =>
+  memory.write(
+    'INSERT INTO facts (text, source, created_at, used_at) VALUES (?, ?, 1, 1)',
+    text,
+    'mira',
+  )
+
+describe('what an agent keeps between activations', () => {
+  it('L39: an agent with nothing to remember has no tables and reads nothing', async () => {
+    await inStorage((memory, sql) => {
+      const before = one(sql, 'SELECT count(*) AS n FROM sqlite_master').n
+      expect(memory.readForPrompt(question)).toEqual({
+        summary: '',
+        turns: [],
+        facts: [],
+        tasks: [],
+        lately: [],
+      })
+      expect(one(sql, 'SELECT count(*) AS n FROM sqlite_master').n).toBe(before)
+    })
+  })
+
+  it('L39: turns come back in their order, in their session; elsewhere as one line', async () => {
+    await inStorage((memory) => {
+      memory.saveTurn(turn(1))
+      memory.saveTurn(turn(2))
+      memory.saveTurn(turn(3, { sessionId: 'general_p2' }))
+      const here = memory.readForPrompt(question)
+      expect(here.turns).toEqual([turn(1).messages, turn(2).messages])
+      expect(here.lately).toEqual([{ at: 3_000, gist: 'mira asked 3' }])
+      const there = memory.readForPrompt({ ...question, sessionId: 'general_p2' })
+      expect(there.turns).toEqual([turn(3).messages])
+      expect(there.lately.map(({ at }) => at)).toEqual([1_000, 2_000])
+    })
+  })
+
+  it('L39: a turn without a gist is nobody else’s business', async () => {
+    await inStorage((memory) => {
+      memory.saveTurn(turn(1, { sessionId: 'dm_mira', gist: '' }))
+      expect(memory.readForPrompt(question).lately).toEqual([])
+    })
+  })
+
+  it('L36: saving an activation again changes nothing, counters included', async () => {
+    await inStorage((memory, sql) => {
+      memory.saveTurn(turn(1))
+      memory.saveTurn(turn(1))
+      memory.saveTurn(turn(2))
+      expect(one(sql, 'SELECT * FROM totals')).toMatchObject({
+        activations: 2,
+        input_tokens: 200,
+        cached_tokens: 20,
+        output_tokens: 40,
+        cost_microusd: 14,
+      })
+      expect(one(sql, 'SELECT * FROM sessions')).toMatchObject({
+        activations: 2,
+        input_tokens: 200,
+        created_at: 1_000,
+        updated_at: 2_000,
+      })
+      expect(one(sql, 'SELECT * FROM tool_statistics')).toMatchObject({
+        calls: 4,
+        errors: 2,
+        total_ms: 60,
+      })
+    })
+  })
+
+  it('L39: a summary stands for the turns before it, and what is counted stays counted', async () => {
+    await inStorage((memory, sql) => {
+      memory.saveTurn(turn(1))
+      memory.saveTurn(turn(2, { sessionId: 'general_p2' }))
+      memory.saveTurn(turn(3, { summary: 'They agreed on pelicans.' }))
+      const { summary, turns } = memory.readForPrompt(question)
+      expect(summary).toBe('They agreed on pelicans.')
+      expect(turns).toEqual([turn(3).messages])
+      expect(one(sql, 'SELECT activations FROM totals').activations).toBe(3)
+      expect(memory.readForPrompt({ ...question, sessionId: 'general_p2' }).turns).toHaveLength(1)
+    })
+  })
+
+  it('L39: a message list over what a row may hold is dropped, the counters are kept', async () => {
+    await inStorage((memory, sql) => {
+      const text = 'x'.repeat(1_100_000)
+      memory.saveTurn(turn(1, { messages: [{ role: 'user', text }] }))
+      expect(memory.readForPrompt(question).turns).toEqual([[]])
+      expect(one(sql, 'SELECT activations FROM totals').activations).toBe(1)
+    })
+  })
+
+  it('L39: the sessions that nobody came back to longest are forgotten', async () => {
+    await inStorage((memory, sql) => {
+      memory.saveTurn(turn(1, { sessionId: 'oldest' }))
+      sql.exec(
+        `WITH RECURSIVE n(v) AS (SELECT 1 UNION ALL SELECT v + 1 FROM n WHERE v < ?)
+         INSERT INTO sessions (id, created_at, updated_at) SELECT 'general_' || v, 2000, 2000 FROM n`,
+        memoryLimits.sessionsMax,
+      )
+      for (let id = 2; id <= memoryLimits.sessionsPrunedEvery; id++) memory.saveTurn(turn(id))
+      expect(one(sql, 'SELECT count(*) AS n FROM sessions').n).toBe(memoryLimits.sessionsMax)
+      expect(one(sql, "SELECT count(*) AS n FROM turns WHERE session_id = 'oldest'").n).toBe(0)
+    })
+  })
+})
+
+describe('facts in a prompt', () => {
+  it('D6: `retrieval: recent` gives the newest, `max_facts` of them, newest last', async () => {
+    await inStorage((memory) => {
+      for (const text of ['one', 'two', 'three']) addFact(memory, text)
+      const { facts } = memory.readForPrompt({ ...question, factsMax: 2 })
+      expect(facts.map(({ text }) => text)).toEqual(['two', 'three'])
+      expect(memory.readForPrompt({ ...question, factsMax: 0 }).facts).toEqual([])
+    })
+  })
+
+  it('D6: `retrieval: keyword` gives those that share the telling words of the task', async () => {
+    await inStorage((memory) => {
+      addFact(memory, 'Mira counts pelicans every spring.')
+      addFact(memory, 'The build runs on two machines.')
+      addFact(memory, 'Pelicans nest on the northern lagoon.')
+      const { facts } = memory.readForPrompt({
+        ...question,
+        words: 'where on the lagoon does a pelican nest?',
+        retrieval: 'keyword',
+      })
+      expect(facts.map(({ text }) => text)).toEqual([
+        'Mira counts pelicans every spring.',
+        'Pelicans nest on the northern lagoon.',
+      ])
+      const none = memory.readForPrompt({ ...question, words: 'who?', retrieval: 'keyword' })
+      expect(none.facts).toEqual([])
+    })
+  })
+
+  it('L39: a fact that was shown counts as used when the activation has ended', async () => {
+    await inStorage((memory, sql) => {
+      addFact(memory, 'one')
+      memory.readForPrompt(question)
+      memory.saveTurn(turn(9))
+      expect(one(sql, 'SELECT used_at FROM facts').used_at).toBe(9_000)
+    })
+  })
+})
