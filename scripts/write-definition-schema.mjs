@@ -1,5 +1,6 @@
 // src/agents/definitions/config.schema.json: what editors check an agent's config.yaml with (D1),
 // written from the zod schema. A test says when it is not up to date.
+import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
@@ -16,5 +17,11 @@ const { outputFiles } = await build({
 const source = Buffer.from(outputFiles[0]?.contents ?? []).toString('base64')
 /** @type {typeof import('../src/agents/definitions/config-schema.ts')} */
 const { createConfigJsonSchema } = await import(`data:text/javascript;base64,${source}`)
-const text = `${JSON.stringify(createConfigJsonSchema(), null, 2)}\n`
-writeFileSync(join(folder, 'config.schema.json'), text)
+const file = join(folder, 'config.schema.json')
+writeFileSync(file, JSON.stringify(createConfigJsonSchema(), null, 2))
+execFileSync(process.execPath, [
+  join(root, 'node_modules/@biomejs/biome/bin/biome'),
+  'format',
+  '--write',
+  file,
+])

@@ -100,7 +100,7 @@ it('L32: what afterToolCall puts into an output is redacted again', async () => 
 
 it('L32: a definition disables a hook, and enables one that is off by itself', async () => {
   const say =
-    (word: string): Hook['beforeModelCall'] =>
+    (word: string): NonNullable<Hook['beforeModelCall']> =>
     ({ status }) => ({ status: [...status, word] })
   const hooks: Hook[] = [
     { name: 'usual', beforeModelCall: say('usual') },
@@ -140,7 +140,7 @@ it('L33: a failing or slow hook before a model call is reported and skipped', as
   ])
 })
 
-it.each<[string, Hook['beforeToolCall']]>([
+it.each<[string, NonNullable<Hook['beforeToolCall']>]>([
   [
     'throws',
     () => {
@@ -152,7 +152,7 @@ it.each<[string, Hook['beforeToolCall']]>([
   ['gives what is no JSON', () => ({ input: undefined })],
   ['gives a circle', () => ({ input: circle })],
 ])('L33: a guard that %s denies the call', async (_, beforeToolCall) => {
-  const { agent, reports } = run([{ name: 'guard', beforeToolCall: beforeToolCall as never }])
+  const { agent, reports } = run([{ name: 'guard', beforeToolCall }])
   const { value } = await agent.beforeToolCall(toolCall, context)
   expect(value).toEqual({ kind: 'denied', hook: 'guard', reason: 'the check could not be made' })
   expect(reports).toHaveLength(1)
