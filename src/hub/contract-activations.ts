@@ -237,6 +237,21 @@ export interface Usage {
   at: number
 }
 
+/** What one activation did, in numbers (L44). */
+export interface ActivationCounters {
+  /** Calls of a model that were sent, those of compactions and retries included. */
+  modelRequests: number
+  modelFailures: number
+  toolExecutions: number
+  toolFailures: number
+  permissionDenials: number
+  compactions: number
+  retries: number
+  parks: number
+  /** Traces that a collector did not take since the last commit. */
+  exportFailures: number
+}
+
 export interface CommitRequest {
   agentId: AccountId
   activationId: ActivationId
@@ -258,6 +273,8 @@ export interface CommitRequest {
   iterations: number
   usage: Usage[]
   tools: string[]
+  /** Absent when the record of what it did is lost. */
+  counters?: ActivationCounters
   audit: AuditEntry[]
   /** JSON of the trace shown on the activation page; at most 512 KiB. */
   trace: string

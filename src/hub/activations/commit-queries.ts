@@ -2,6 +2,7 @@ import { limits } from '../../config'
 import { settle } from '../budgets/queries'
 import type { CommitRequest } from '../contract'
 import type { Db } from '../db'
+import { countActivation } from '../system/counter-queries'
 import { isHubPausedSql } from './load-queries'
 
 /** Waiting agents that a commit wakes: its own slot is free, and some slack. */
@@ -192,6 +193,7 @@ export function commitStatements(
       : []),
     bind(rememberAgentSql, agentId, request.outcome),
     bind(activatedSql, agentId, now),
+    countActivation(db, request),
     bind(
       finishSql,
       now,

@@ -3,6 +3,9 @@ import type { ActionContext } from '../action-context'
 import { d1Totals } from '../db'
 import { readAs, readCredential } from '../http/authenticate'
 import type { HubEnv } from '../http/hub-env'
+import { type CounterRow, selectAgentCounters, selectTotals } from './counter-queries'
+import { formatMetrics } from './format-metrics'
+import { describeCounters, describeGauges, describeIsolate, describeSweep } from './metrics'
 import { selectGauges } from './queries'
 
 /** What machines ask: whether the hub serves, and how it is doing (H20). */
@@ -15,18 +18,22 @@ export function mountProbes(app: Hono<HubEnv>): void {
 
   app.get('/metrics', async (c) => {
     const { db } = c.var.context
-    const { results } = await readAs(c, await readCredential(c), [selectGauges(db)])
-    const gauges = Object.entries(results[0]?.results[0] ?? {}).map(([name, value]) =>
-      toMetric(`rookery_${name}`, 'gauge', Number(value)),
-    )
-    const age = await readSweepAge(c.var.context)
-    if (age !== null) gauges.push(toMetric('rookery_sweep_age_seconds', 'gauge', age / 1000))
-    const counters = [
-      toMetric('rookery_d1_round_trips_total', 'counter', d1Totals.roundTrips),
-      toMetric('rookery_d1_rows_read_total', 'counter', d1Totals.rowsRead),
-      toMetric('rookery_d1_rows_written_total', 'counter', d1Totals.rowsWritten),
+    const { results } = await readAs(c, await readCredential(c), [
+      selectGauges(db),
+      selectTotals(db),
+      selectAgentCounters(db),
+    ])
+    const [gauges, totals, agents] = results.map((each) => each.results)
+    const metrics = [
+      ...describeGauges((gauges?.[0] ?? {}) as Record<string, number>),
+      ...describeCounters(
+        (totals?.[0] ?? {}) as Record<string, number>,
+        (agents ?? []) as CounterRow[],
+      ),
+      ...describeIsolate(d1Totals),
+      ...describeSweep(await readSweepAge(c.var.context)),
     ]
-    return c.body([...counters, ...gauges].join(''), 200, {
+    return c.body(formatMetrics(metrics), 200, {
       'content-type': 'text/plain; version=0.0.4; charset=utf-8',
     })
   })
@@ -40,6 +47,3 @@ const readSweepAge = ({ scheduler }: ActionContext): Promise<number | null> =>
     scheduler.readSweepAge().catch(() => null),
     new Promise<null>((resolve) => setTimeout(() => resolve(null), PATIENCE_MS)),
   ])
-
-const toMetric = (name: string, type: 'gauge' | 'counter', value: number): string =>
-  `# TYPE ${name} ${type}\n${name} ${value}\n`
