@@ -6,7 +6,12 @@ import { runCli } from './run-cli.mjs'
 
 const agentsFolder = join(root, 'agents')
 const orphanCheckMs = 500
-const providerKeys = ['ANTHROPIC_API_KEY', 'OPENAI_API_KEY', 'OPENAI_COMPATIBLE_BASE_URL']
+const providerKeys = [
+  'ANTHROPIC_API_KEY',
+  'OPENAI_API_KEY',
+  'OPENAI_COMPATIBLE_BASE_URL',
+  'WORKERS_AI_API_KEY',
+]
 
 await runCli(async () => {
   const stopRequest = listenForStop()

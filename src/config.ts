@@ -81,6 +81,24 @@ export const memoryLimits = {
   manualCompactionShare: 0.6,
 } as const
 
+/** When and how far history gives way to a summary (L19, L20). Shares are of the model's window. */
+export const compaction = {
+  warnShare: 0.8,
+  aboveShare: 0.95,
+  aboveEntries: 50,
+  aboveTokens: 100_000,
+  autoShare: 0.82,
+  /** Asked for by hand, or because the window cut an answer short. */
+  forcedShare: 0.6,
+  /** Half of what is too many, so that three attempts last long. */
+  toEntries: 25,
+  attempts: 3,
+  summaryCharsMax: 6_000,
+  /** A summary in a small window is smaller: a twentieth of it. */
+  summaryCharsPerToken: 0.2,
+  summaryOutputTokens: 1_500,
+} as const
+
 /** Iterations by profile (L8). */
 export const profileIterations = {
   safe_assistant: 10,
@@ -105,6 +123,29 @@ export const scheduling = {
   capacityRetryMs: 2_000,
   /** A deadline is the activation's duration limit and this much for its commit. */
   deadlineGraceMs: 30_000,
+} as const
+
+/** Whose turn it is to look around (S3 to S7). */
+export const turns = {
+  /** The unit in which the scheduler counts staleness: about one activation. */
+  slotMs: 30_000,
+  /** An agent's weight is brought into this range and onto one of the tiers, spaced evenly by logarithm. */
+  weightMin: 0.1,
+  weightMax: 10,
+  weightTiers: 15,
+  /** Share of the capacity that looking around keeps while tasks wait, in `hybrid` mode ... */
+  explorationFloor: 0.2,
+  /** ... and in `exploration` mode. In `notification` mode nobody looks around. */
+  explorationFloorHigh: 0.8,
+  /** Between two turns of one agent, unless its definition says otherwise. */
+  intervalMs: 900_000,
+  hourlyMs: 3_600_000,
+  dailyMs: 86_400_000,
+  /** After a failure the interval doubles, up to this, and is spread by up to this share. */
+  backOffMsMax: 86_400_000,
+  backOffJitter: 0.25,
+  /** So many failures in a row open the circuit: the longest wait, and m/agent-errors says so. */
+  failuresMax: 5,
 } as const
 
 /** Watching threads over WebSockets (H16). */
@@ -134,8 +175,8 @@ export const streamLimits = {
   textCharsMax: 12_000,
   /** Of a text, arguments or a result within an event. */
   excerptChars: 400,
-  /** An event list that grows beyond this is cut at its end. */
-  eventsMax: 1_500,
+  /** Of all words in the events of one activation; later events come without theirs. */
+  eventCharsMax: 64_000,
   watchersPerActivationMax: 300,
 } as const
 
@@ -153,7 +194,7 @@ const logLevels = ['error', 'warn', 'info', 'debug', 'trace'] as const
 export type LogLevel = (typeof logLevels)[number]
 
 /** Providers of models; the registry of agents knows how to reach them. */
-const modelProviders = ['anthropic', 'openai', 'openai-compatible', 'offline']
+const modelProviders = ['anthropic', 'openai', 'openai-compatible', 'workers-ai', 'offline']
 
 const defaultModel = z
   .string()
@@ -168,6 +209,35 @@ const httpUrl = z
     (text) => /^https?:\/\/\S+$/i.test(text) && URL.canParse(text),
     'must be an address that begins with http:// or https://',
   )
+
+const dollars = z.number().min(0).max(100_000)
+const tokens = z.number().int().min(1).max(100_000_000)
+const ownModel = z.strictObject({
+  contextTokens: tokens.optional(),
+  outputTokensMax: tokens.optional(),
+  /** Null: not known, so the model is counted in tokens only. */
+  prices: z
+    .strictObject({
+      input: dollars,
+      cached: dollars.optional(),
+      cacheWrite: dollars.optional(),
+      output: dollars,
+    })
+    .nullish(),
+})
+export type OwnModel = z.infer<typeof ownModel>
+
+const ownModels = z
+  .string()
+  .transform((text, context): unknown => {
+    try {
+      return JSON.parse(text)
+    } catch {
+      context.addIssue({ code: 'custom', message: 'is not JSON' })
+      return z.NEVER
+    }
+  })
+  .pipe(z.record(z.string().min(1), ownModel))
 
 /** What an operator sets by environment (`wrangler secret put`, `[vars]`, or the shell locally). */
 export const settingsSchema = z.object({
@@ -184,7 +254,7 @@ export const settingsSchema = z.object({
   ROOKERY_PUBLIC: flag(false),
   /**
    * `provider/model` for agents whose definition names none. Providers: `anthropic`, `openai`,
-   * `openai-compatible`, `offline`.
+   * `openai-compatible`, `workers-ai`, `offline`.
    */
   ROOKERY_DEFAULT_MODEL: defaultModel.optional(),
   /** Activations that may run at the same time on the whole hub. */
@@ -212,6 +282,21 @@ export const settingsSchema = z.object({
   OPENAI_COMPATIBLE_API_KEY: z.string().optional(),
   /** Address of a server that speaks Chat Completions, e.g. `http://localhost:11434/v1`. */
   OPENAI_COMPATIBLE_BASE_URL: httpUrl.optional(),
+  /** API token for models of the provider `workers-ai`; it needs the permission Workers AI, Read. */
+  WORKERS_AI_API_KEY: z.string().optional(),
+  /** Id of the Cloudflare account whose Workers AI is used. */
+  WORKERS_AI_ACCOUNT_ID: z
+    .string()
+    .regex(/^[0-9a-f]{32}$/, 'must be 32 hexadecimal digits')
+    .optional(),
+  /** Another address for Workers AI, e.g. of an AI Gateway; then no account id is needed. */
+  WORKERS_AI_BASE_URL: httpUrl.optional(),
+  /**
+   * Models to add to the catalogue or to correct in it, as JSON by name or `provider/model`, prices
+   * in dollars per million tokens: `{ "my-model": { "contextTokens": 32768, "outputTokensMax": 4096,
+   * "prices": { "input": 0.5, "cached": 0.1, "output": 2 } } }`. Everything may be left out.
+   */
+  ROOKERY_PRICES: ownModels.optional(),
 })
 
 export type Settings = z.infer<typeof settingsSchema>

@@ -82,6 +82,13 @@ export const catalogue: Record<string, CatalogueEntry> = {
   'deepseek-r1': entry(128_000, 32_768, null),
   'mistral-small': entry(131_072, 8_192, null),
   'gemma-3': entry(131_072, 8_192, null),
+
+  // As Workers AI serves them (developers.cloudflare.com/workers-ai/models): its windows are its own.
+  '@cf/zai-org/glm-4.7-flash': entry(131_072, 8_192, dollars(0.0605, 0.0605, 0.4)),
+  '@cf/openai/gpt-oss-120b': entry(128_000, 8_192, dollars(0.35, 0.35, 0.75)),
+  '@cf/openai/gpt-oss-20b': entry(128_000, 8_192, dollars(0.2, 0.2, 0.3)),
+  '@cf/meta/llama-3.3-70b-instruct-fp8-fast': entry(24_000, 4_096, dollars(0.293, 0.293, 2.253)),
+  '@cf/qwen/qwen3-30b-a3b-fp8': entry(32_768, 8_192, null),
 }
 
 const unknownModel: CatalogueEntry = {
@@ -99,13 +106,14 @@ function isWholeAt(text: string, part: string, at: number): boolean {
 }
 
 /**
- * What is known of a model: by its exact name, then by the longest known name it begins with
+ * What is known of a model: by its exact name, with its provider or without, then by the longest known name it begins with
  * (dated versions), then by the longest it contains (`vendor/model` names of resellers), else
  * no price and 8,192 tokens of context (L18, B7).
  */
-export function findModel(name: string, models = catalogue): CatalogueEntry {
+export function findModel(name: string, models = catalogue, provider = ''): CatalogueEntry {
   const wanted = name.toLowerCase()
-  const exact = Object.hasOwn(models, wanted) ? models[wanted] : undefined
+  const key = [`${provider}/${wanted}`, wanted].find((known) => Object.hasOwn(models, known))
+  const exact = key === undefined ? undefined : models[key]
   if (exact) return exact
   const byLength = Object.keys(models).sort((a, b) => b.length - a.length)
   const prefix = byLength.find((known) => wanted.startsWith(known) && isWholeAt(wanted, known, 0))

@@ -1,4 +1,5 @@
 import type { Settings } from '../../config'
+import { AppError } from '../../errors'
 import type { ModelChoice } from './model-port'
 import { knownProviders } from './providers/known-providers'
 
@@ -37,12 +38,41 @@ const defaultOf = (provider: string): string =>
 const dropPrefix = (provider: string, model: string): string =>
   model.startsWith(`${provider}/`) ? model.slice(provider.length + 1) : model
 
+/**
+ * The model that somebody names for one run: always `provider/model`, because a guess would cost
+ * money. Address, key and context limit of the definition hold for its own provider only.
+ */
+export function readOverride(
+  name: string,
+  choice: ModelChoice,
+  settings: Settings,
+): { chosen: ChosenModel; rest: ModelChoice } {
+  const slash = name.indexOf('/')
+  const provider = slash < 0 ? name : name.slice(0, slash)
+  if (provider === 'offline') return { chosen: offlineModel, rest: {} }
+  const names = [...Object.keys(knownProviders), 'offline'].join(', ')
+  if (!Object.hasOwn(knownProviders, provider)) {
+    throw new AppError('VALIDATION', `There is no model provider ${provider}.`, {
+      hint: `A model is named provider/model, where the provider is one of ${names}.`,
+    })
+  }
+  const model = slash < 0 ? '' : name.slice(slash + 1)
+  if (model === '' || /\s/.test(model)) {
+    throw new AppError('VALIDATION', `${provider}/ needs the name of a model behind it.`)
+  }
+  const usual = chooseModel(choice, settings)
+  const chosen = { provider, model }
+  if (usual.provider !== provider) return { chosen, rest: {} }
+  const { contextTokens: _, ...place } = choice
+  return { chosen, rest: usual.model === model ? choice : place }
+}
+
 /** `provider/model`; a bare name is looked at, and `vendor/model` is a reseller's. */
 function splitModel(name: string): ChosenModel {
   const slash = name.indexOf('/')
   const first = slash < 0 ? name : name.slice(0, slash)
   if (first === 'offline') return offlineModel
-  if (slash > 0 && (knownProviders[first] || first === 'workers-ai')) {
+  if (slash > 0 && Object.hasOwn(knownProviders, first)) {
     return { provider: first, model: name.slice(slash + 1) }
   }
   if (slash < 0 && name.startsWith('claude')) return { provider: 'anthropic', model: name }

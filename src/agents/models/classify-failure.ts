@@ -1,4 +1,5 @@
 import type { ModelFailure } from '../loop/message'
+import type { RetryPolicy } from './providers/retry-policy'
 
 /** Who failed, for messages that people can act on. */
 export interface FailureContext {
@@ -13,10 +14,9 @@ export interface FailureContext {
   now: number
   /** The answer had begun to arrive when it failed. */
   hasAnswerBegun: boolean
+  retries: RetryPolicy
 }
 
-/** 529 is Anthropic's "overloaded". */
-const retryableStatuses = new Set([408, 425, 429, 500, 502, 503, 504, 529])
 const messageCharsMax = 300
 
 /**
@@ -24,9 +24,11 @@ const messageCharsMax = 300
  * and whether it may have been charged (L36). Its message names provider and reason, never a key.
  */
 export function classifyFailure(error: unknown, context: FailureContext): ModelFailure {
-  const status = readStatus(error)
+  const status = readStatus(error, context.retries)
   if (status === 401 || status === 403) return describeAuthFailure(status, context)
-  if (status !== null && retryableStatuses.has(status)) return describeBusy(status, error, context)
+  if (status !== null && context.retries.statuses.has(status)) {
+    return describeBusy(status, error, context)
+  }
   const reason = describeReason(error, context.secrets)
   if (status === null && isNetworkError(error)) {
     return {
@@ -86,16 +88,16 @@ function describeBusy(status: number, error: unknown, context: FailureContext): 
   return {
     code: 'PROVIDER_BUSY',
     message: `${context.providerName} answered ${status}: ${reason}`,
-    isRetryable: !isQuotaExhausted(error),
+    isRetryable: !isHopeless(error, context.retries),
     retryAfterMs: readRetryAfter(readHeaders(error)['retry-after'], context.now),
     mayBeCharged: context.hasAnswerBegun,
   }
 }
 
 /** A used-up quota says 429 too, but waiting does not help. */
-function isQuotaExhausted(error: unknown): boolean {
-  const body = readField(error, 'responseBody') ?? JSON.stringify(readField(error, 'code') ?? '')
-  return typeof body === 'string' && body.includes('insufficient_quota')
+function isHopeless(error: unknown, { hopeless }: RetryPolicy): boolean {
+  const told = ['responseBody', 'code', 'type', 'message'].map((name) => readField(error, name))
+  return hopeless.some((words) => told.some((part) => String(part ?? '').includes(words)))
 }
 
 /** `Retry-After` is a number of seconds or an HTTP date (RFC 9110, 10.2.3). */
@@ -128,16 +130,16 @@ function readField(value: unknown, name: string): unknown {
 }
 
 /** The HTTP status, or the one that a streamed error's type stands for. */
-function readStatus(error: unknown): number | null {
+function readStatus(error: unknown, { streamed }: RetryPolicy): number | null {
   const status = readField(error, 'statusCode')
   // A 200 whose body could not be read has a status that says nothing.
   if (typeof status === 'number' && status >= 400) return status
   const code = readField(error, 'code')
   if (typeof code === 'number' && code >= 400 && code < 600) return code
-  const kind = `${String(code ?? '')} ${String(readField(error, 'type') ?? '')}`
-  if (/rate_limit|insufficient_quota/.test(kind)) return 429
-  if (/overload/.test(kind)) return 529
-  if (/server_error|api_error/.test(kind)) return 500
+  for (const kind of [code, readField(error, 'type')]) {
+    const known = typeof kind === 'string' && Object.hasOwn(streamed, kind) ? streamed[kind] : null
+    if (known) return known
+  }
   return null
 }
 

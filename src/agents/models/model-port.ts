@@ -8,6 +8,8 @@ export interface ModelRequest {
   maxOutputTokens: number
   temperature?: number
   topP?: number
+  /** The same for requests that begin alike, e.g. the agent's id; no secret (L14). */
+  cacheKey?: string
   signal: AbortSignal
   /** Text and reasoning as they arrive. */
   onDelta?: (delta: { kind: 'text' | 'reasoning'; text: string }) => void
@@ -47,12 +49,15 @@ export interface ModelChoice {
   /** Name of the environment variable that holds the key. */
   apiKeyEnv?: string
   contextTokens?: number
+  /** `provider/model` for one manual run; goes before all of the above (L27). */
+  override?: string
 }
 
 export interface ModelRegistry {
   /**
    * The model for a choice. Without a key for its provider the offline model answers instead and
-   * `substitutedFor` names the one that was asked for.
+   * `substitutedFor` names the one that was asked for. An override that cannot be called throws
+   * an `AppError` instead: who asks for a certain model by hand wants that one.
    */
   resolve(choice: ModelChoice): { model: Model; substitutedFor: string | null }
 }

@@ -1,5 +1,4 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider'
-import { activationLimits } from '../../config'
 import type { ModelFailure } from '../loop/message'
 import { classifyFailure, describeWrongProtocol, type FailureContext } from './classify-failure'
 import type { Model, ModelRequest } from './model-port'
@@ -18,6 +17,8 @@ export interface ProviderModelOptions {
   keyVariable: string
   fetch: Fetch
   clock: Clock
+  /** Without a byte for so long a call has failed (L24). */
+  silenceMs: number
   limits: Pick<Model, 'contextTokens' | 'outputTokensMax' | 'prices'>
 }
 
@@ -25,7 +26,7 @@ type CallResult = Awaited<ReturnType<Model['call']>>
 
 /** A model of a provider, behind the port. One step a call; retries are the loop's. */
 export function createProviderModel(options: ProviderModelOptions): Model {
-  const { provider, known, modelName, baseUrl, key, clock, limits } = options
+  const { provider, known, modelName, baseUrl, key, clock, silenceMs, limits } = options
   const listeners: ByteListeners = new WeakMap()
   const fetch = createWatchedFetch(options.fetch, listeners)
   let model: LanguageModelV4 | null = null
@@ -37,6 +38,7 @@ export function createProviderModel(options: ProviderModelOptions): Model {
       secrets: [key],
       now: clock.now(),
       hasAnswerBegun,
+      retries: known.retries,
     }
     return { ok: false, failure: classifyFailure(error, context) }
   }
@@ -62,14 +64,22 @@ export function createProviderModel(options: ProviderModelOptions): Model {
     provider,
     isOffline: false,
     ...limits,
-    call: (request) => callWatched(request, { clock, listeners, title: known.title }, stream),
+    call: (request) =>
+      callWatched(request, { clock, silenceMs, listeners, title: known.title }, stream),
   }
+}
+
+interface Watch {
+  clock: Clock
+  silenceMs: number
+  listeners: ByteListeners
+  title: string
 }
 
 /** Ends a call when it is cancelled or silent, whatever the stream under it does. */
 async function callWatched(
   request: ModelRequest,
-  { clock, listeners, title }: { clock: Clock; listeners: ByteListeners; title: string },
+  { clock, silenceMs, listeners, title }: Watch,
   stream: (request: ModelRequest, signal: AbortSignal) => Promise<CallResult>,
 ): Promise<CallResult> {
   if (request.signal.aborted) return { ok: false, failure: describeCancel(false) }
@@ -83,8 +93,8 @@ async function callWatched(
   })
   const cancel = () => stopWaiting(describeCancel(true))
   request.signal.addEventListener('abort', cancel, { once: true })
-  const silence = watchSilence(clock, activationLimits.modelSilenceMs, () =>
-    stopWaiting(describeSilence(title)),
+  const silence = watchSilence(clock, silenceMs, () =>
+    stopWaiting(describeSilence(title, silenceMs)),
   )
   listeners.set(abort.signal, silence.touch)
   try {
@@ -104,7 +114,7 @@ function toCallOptions(
   return {
     prompt: toPrompt(provider, request.messages),
     maxOutputTokens: Math.min(request.maxOutputTokens, outputTokensMax),
-    providerOptions: known.options,
+    providerOptions: known.options(request.cacheKey),
     ...(request.temperature === undefined ? {} : { temperature: request.temperature }),
     ...(request.topP === undefined ? {} : { topP: request.topP }),
     ...(request.tools.length === 0
@@ -121,9 +131,9 @@ const describeCancel = (wasSent: boolean): ModelFailure => ({
   mayBeCharged: wasSent,
 })
 
-const describeSilence = (title: string): ModelFailure => ({
+const describeSilence = (title: string, silenceMs: number): ModelFailure => ({
   code: 'TIMEOUT',
-  message: `${title} sent nothing for ${activationLimits.modelSilenceMs / 1_000} seconds.`,
+  message: `${title} sent nothing for ${silenceMs / 1_000} seconds.`,
   isRetryable: true,
   retryAfterMs: null,
   mayBeCharged: true,

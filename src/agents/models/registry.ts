@@ -1,8 +1,10 @@
-import type { Settings } from '../../config'
-import { type CatalogueEntry, catalogue, findModel } from './catalogue'
-import { type ChosenModel, chooseModel } from './choose-model'
+import { activationLimits, type Settings } from '../../config'
+import { AppError } from '../../errors'
+import { findModel } from './catalogue'
+import { type ChosenModel, chooseModel, readOverride } from './choose-model'
 import type { Model, ModelChoice, ModelRegistry } from './model-port'
 import { createOfflineModel } from './offline/offline-model'
+import { buildCatalogue } from './own-models'
 import { createProviderModel } from './provider-model'
 import { type KnownProvider, knownProviders } from './providers/known-providers'
 import { type Clock, systemClock } from './watch-silence'
@@ -11,8 +13,8 @@ import type { Fetch } from './watched-fetch'
 export interface RegistryOptions {
   fetch?: Fetch
   clock?: Clock
-  /** Models to add to the catalogue, or to put in place of its entries (B7). */
-  models?: Record<string, CatalogueEntry>
+  /** How long a provider may be silent; as in `activationLimits` when left out. */
+  silenceMs?: number
   /** Reads a key whose variable a definition names and that is not among the settings. */
   readKey?: (variable: string) => string | undefined
 }
@@ -28,7 +30,7 @@ export function createModelRegistry(
   settings: Settings,
   options: RegistryOptions = {},
 ): ModelRegistry {
-  const models = { ...catalogue, ...options.models }
+  const models = buildCatalogue(settings.ROOKERY_PRICES)
   const offline = createOfflineModel()
   const made = new Map<string, Model>()
 
@@ -46,7 +48,7 @@ export function createModelRegistry(
     ])
     const kept = made.get(identity)
     if (kept) return kept
-    const found = findModel(chosen.model, models)
+    const found = findModel(chosen.model, models, chosen.provider)
     const model = createProviderModel({
       provider: chosen.provider,
       modelName: chosen.model,
@@ -54,23 +56,34 @@ export function createModelRegistry(
       ...connection,
       fetch: options.fetch ?? ((input, init) => fetch(input, init)),
       clock: options.clock ?? systemClock,
+      silenceMs: options.silenceMs ?? activationLimits.modelSilenceMs,
       limits: { ...found, contextTokens: contextTokens ?? found.contextTokens },
     })
     made.set(identity, model)
     return model
   }
 
+  function findConnected(chosen: ChosenModel, choice: ModelChoice): Model | null {
+    const known = findProvider(chosen.provider)
+    const connection = known && findConnection(known, choice, settings, options)
+    if (!known || !connection) return null
+    return findOrMake(known, chosen, connection, choice.contextTokens)
+  }
+
   return {
     resolve(choice) {
+      if (choice.override !== undefined) {
+        const { chosen, rest } = readOverride(choice.override, choice, settings)
+        if (chosen.provider === 'offline') return { model: offline, substitutedFor: null }
+        const model = findConnected(chosen, rest)
+        if (!model) throw describeUnreachable(chosen.provider)
+        return { model, substitutedFor: null }
+      }
       const chosen = chooseModel(choice, settings)
       if (chosen.provider === 'offline') return { model: offline, substitutedFor: null }
-      const known = findProvider(chosen.provider)
-      const connection = known && findConnection(known, choice, settings, options)
-      if (!known || !connection) {
-        return { model: offline, substitutedFor: `${chosen.provider}/${chosen.model}` }
-      }
-      const model = findOrMake(known, chosen, connection, choice.contextTokens)
-      return { model, substitutedFor: null }
+      const model = findConnected(chosen, choice)
+      if (model) return { model, substitutedFor: null }
+      return { model: offline, substitutedFor: `${chosen.provider}/${chosen.model}` }
     },
   }
 }
@@ -84,6 +97,14 @@ interface Connection {
 const findProvider = (name: string): KnownProvider | undefined =>
   Object.hasOwn(knownProviders, name) ? knownProviders[name] : undefined
 
+/** For an override: a definition gets the offline model instead. */
+function describeUnreachable(provider: string): AppError {
+  const known = findProvider(provider)
+  const isPlaceMissing = known?.needsKey === false
+  const setting = isPlaceMissing ? known.baseUrlSetting : known?.keySetting
+  return new AppError('VALIDATION', `No model of ${provider} can be called: ${setting} is not set.`)
+}
+
 /** Null when the provider cannot be called: no key, or nobody said where it is. */
 function findConnection(
   known: KnownProvider,
@@ -93,7 +114,8 @@ function findConnection(
 ): Connection | null {
   const keyVariable = choice.apiKeyEnv ?? known.keySetting
   const key = readKey(settings, options, keyVariable)
-  const baseUrl = choice.apiBase ?? readText(settings, known.baseUrlSetting) ?? known.baseUrl
+  const baseUrl =
+    choice.apiBase ?? readText(settings, known.baseUrlSetting) ?? known.baseUrl(settings)
   if (!baseUrl || (known.needsKey && !key)) return null
   return { keyVariable, key: key ?? '', baseUrl: baseUrl.replace(/\/+$/, '') }
 }

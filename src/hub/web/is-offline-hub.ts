@@ -5,4 +5,5 @@ export const isOfflineHub = (settings: Settings): boolean =>
   !settings.ANTHROPIC_API_KEY &&
   !settings.OPENAI_API_KEY &&
   !settings.OPENAI_COMPATIBLE_API_KEY &&
-  !settings.OPENAI_COMPATIBLE_BASE_URL
+  !settings.OPENAI_COMPATIBLE_BASE_URL &&
+  !settings.WORKERS_AI_API_KEY

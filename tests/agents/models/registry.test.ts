@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { ModelChoice } from '../../../src/agents/models/model-port'
 import { createModelRegistry } from '../../../src/agents/models/registry'
-import { settingsSchema } from '../../../src/config'
+import { readSettings, settingsSchema } from '../../../src/config'
 import { request } from './fake-provider'
 
 const registryWith = (
@@ -91,4 +91,108 @@ test('L27: a definition can name a key, but no other secret', async () => {
   const result = await failing.model.call(request())
   expect(JSON.stringify(result)).toContain('OPENAI_API_KEY')
   expect(JSON.stringify(result)).not.toContain('o-key')
+})
+
+test('L27: Workers AI needs an account and a token, and is called where Cloudflare serves it', async () => {
+  const env = { WORKERS_AI_API_KEY: 'w-key', WORKERS_AI_ACCOUNT_ID: 'a'.repeat(32) }
+  const choice = { model: 'workers-ai/@cf/openai/gpt-oss-20b' }
+  expect(idOf(env, choice)).toEqual([choice.model, null])
+  expect(idOf({ WORKERS_AI_API_KEY: 'w-key' }, choice)).toEqual([offline, choice.model])
+  expect(idOf(env, {})[0]).toMatch(/^workers-ai\//)
+  const seen: string[] = []
+  const registry = createModelRegistry(settingsSchema.parse(env), {
+    fetch: async (input, init) => {
+      seen.push(String(input), new Headers(init?.headers).get('authorization') ?? '')
+      return Response.json({ error: { message: 'no' } }, { status: 400 })
+    },
+  })
+  await registry.resolve(choice).model.call(request())
+  expect(seen).toEqual([
+    `https://api.cloudflare.com/client/v4/accounts/${'a'.repeat(32)}/ai/v1/chat/completions`,
+    'Bearer w-key',
+  ])
+})
+
+test('L27: an override for one run names the model that is called', () => {
+  const definition = { provider: 'anthropic', model: 'claude-opus-5', contextTokens: 9_000 }
+  const overridden = (override: string) => registryWith(both).resolve({ ...definition, override })
+  expect(overridden('openai/gpt-5-mini').model).toMatchObject({
+    id: 'openai/gpt-5-mini',
+    contextTokens: 272_000,
+  })
+  expect(overridden('anthropic/claude-haiku-4-5').model.contextTokens).toBe(200_000)
+  expect(overridden('anthropic/claude-opus-5').model.contextTokens).toBe(9_000)
+  expect(overridden('offline').model.id).toBe(offline)
+  expect(overridden('offline/extractive').model.id).toBe(offline)
+})
+
+test('L27: an override takes no key and no address to another provider', () => {
+  const choice = { provider: 'anthropic', apiBase: 'http://127.0.0.1:9', apiKeyEnv: 'X_API_KEY' }
+  const registry = registryWith({ OPENAI_API_KEY: 'o-key' }, () => 'x-key')
+  const elsewhere = registry.resolve({ ...choice, override: 'openai/gpt-5-mini' })
+  expect(elsewhere.model).toBe(registry.resolve({ model: 'openai/gpt-5-mini' }).model)
+  const same = registry.resolve({ ...choice, override: 'anthropic/claude-haiku-4-5' })
+  expect(same.model.id).toBe('anthropic/claude-haiku-4-5')
+})
+
+test.each([
+  ['nobody/model', 'nobody'],
+  ['toString/model', 'toString'],
+  ['gpt-5-mini', 'gpt-5-mini'],
+  ['openai/', 'openai/'],
+  ['openai/gpt 5', 'openai/'],
+  ['workers-ai/@cf/openai/gpt-oss-20b', 'WORKERS_AI_API_KEY'],
+  ['openai-compatible/qwen3', 'OPENAI_COMPATIBLE_BASE_URL'],
+])('L27: the override %s is an error that says why', (override, words) => {
+  let thrown: unknown
+  try {
+    registryWith(both).resolve({ override })
+  } catch (error) {
+    thrown = error
+  }
+  expect(thrown).toMatchObject({ name: 'AppError', code: 'VALIDATION' })
+  expect(String(thrown)).toContain(words)
+})
+
+test('B7: ROOKERY_PRICES corrects the catalogue, by name or by provider and name', () => {
+  const own = {
+    'GPT-5-mini': { prices: { input: 1, output: 4 } },
+    'openai-compatible/llama-3.3-70b': {
+      contextTokens: 50_000,
+      prices: { input: 0.5, cached: 0.1, cacheWrite: 0.6, output: 2 },
+    },
+    'claude-opus-5': { prices: null },
+    'house-model': { outputTokensMax: 100 },
+  }
+  const env = {
+    ...both,
+    OPENAI_COMPATIBLE_BASE_URL: 'http://127.0.0.1:9/v1',
+    ROOKERY_PRICES: JSON.stringify(own),
+  }
+  const modelOf = (model: string) => registryWith(env).resolve({ model }).model
+  const micro = { input: 1_000_000, cached: 1_000_000, cacheWrite: 1_000_000, output: 4_000_000 }
+  expect(modelOf('openai/gpt-5-mini')).toMatchObject({ prices: micro, contextTokens: 272_000 })
+  expect(modelOf('openai/gpt-5-mini-2025-08-07').prices).toEqual(micro)
+  expect(modelOf('openai-compatible/llama-3.3-70b')).toMatchObject({
+    contextTokens: 50_000,
+    prices: { input: 500_000, cached: 100_000, cacheWrite: 600_000, output: 2_000_000 },
+  })
+  expect(modelOf('openai/llama-3.3-70b')).toMatchObject({ contextTokens: 131_072, prices: null })
+  expect(modelOf('anthropic/claude-opus-5')).toMatchObject({
+    contextTokens: 1_000_000,
+    prices: null,
+  })
+  expect(modelOf('openai-compatible/house-model')).toMatchObject({
+    outputTokensMax: 100,
+    contextTokens: 8_192,
+    prices: null,
+  })
+})
+
+test.each([
+  ['{', 'ROOKERY_PRICES: is not JSON'],
+  ['{"m":{"price":1}}', 'ROOKERY_PRICES.m'],
+  ['{"m":{"prices":{"input":-1,"output":1}}}', 'ROOKERY_PRICES.m.prices.input'],
+])('B7: ROOKERY_PRICES=%s is refused with the place that is wrong', (value, words) => {
+  expect(() => readSettings({ ROOKERY_PRICES: value })).toThrow(words)
 })

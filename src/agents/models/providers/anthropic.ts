@@ -1,6 +1,7 @@
 import { AnthropicMessagesLanguageModel } from '@ai-sdk/anthropic/internal'
 import type { LanguageModelV4 } from '@ai-sdk/provider'
 import type { ProviderConnection } from './provider-connection'
+import { type RetryPolicy, transientStatuses } from './retry-policy'
 
 /** The Messages API. Anthropic's own clients take a base URL without `/v1`: both work here. */
 export function createAnthropicModel(connection: ProviderConnection): LanguageModelV4 {
@@ -11,4 +12,15 @@ export function createAnthropicModel(connection: ProviderConnection): LanguageMo
     headers: () => ({ 'anthropic-version': '2023-06-01', 'x-api-key': key }),
     fetch,
   })
+}
+
+export const anthropicRetryPolicy: RetryPolicy = {
+  statuses: new Set(transientStatuses),
+  streamed: {
+    rate_limit_error: 429,
+    api_error: 500,
+    timeout_error: 504,
+    overloaded_error: 529,
+  },
+  hopeless: [],
 }

@@ -1,17 +1,21 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import type { Settings } from '../../../config'
-import { createAnthropicModel } from './anthropic'
+import { anthropicRetryPolicy, createAnthropicModel } from './anthropic'
 import { createOpenAIModel } from './openai'
 import { createOpenAICompatibleModel } from './openai-compatible'
 import type { ProviderConnection } from './provider-connection'
+import { openAIRetryPolicy, type RetryPolicy } from './retry-policy'
+import { workersAIRetryPolicy, workersAIUrl } from './workers-ai'
+
+type ProviderOptions = NonNullable<LanguageModelV4CallOptions['providerOptions']>
 
 export interface KnownProvider {
   /** As people know it. */
   title: string
   keySetting: keyof Settings & string
   baseUrlSetting: keyof Settings & string
-  /** Null: there is no usual place, it must be configured. */
-  baseUrl: string | null
+  /** Its usual place; null when it must be configured. */
+  baseUrl(settings: Settings): string | null
   /** Called when a definition names the provider or nothing at all, and a key is there. */
   defaultModel: string | null
   needsKey: boolean
@@ -21,8 +25,12 @@ export interface KnownProvider {
    * initialisation of zod.
    */
   createModel(connection: ProviderConnection): LanguageModelV4
-  options: NonNullable<LanguageModelV4CallOptions['providerOptions']>
+  /** `cacheKey` is the same for requests that begin alike (L14). */
+  options(cacheKey: string | undefined): ProviderOptions
+  retries: RetryPolicy
 }
+
+const noOptions = (): ProviderOptions => ({})
 
 /** Providers by the first half of `provider/model`, in the order in which a default is looked for. */
 export const knownProviders: Record<string, KnownProvider> = {
@@ -30,32 +38,53 @@ export const knownProviders: Record<string, KnownProvider> = {
     title: 'Anthropic',
     keySetting: 'ANTHROPIC_API_KEY',
     baseUrlSetting: 'ANTHROPIC_BASE_URL',
-    baseUrl: 'https://api.anthropic.com',
+    baseUrl: () => 'https://api.anthropic.com',
     defaultModel: 'claude-sonnet-5-5',
     needsKey: true,
     createModel: createAnthropicModel,
-    options: {},
+    options: noOptions,
+    retries: anthropicRetryPolicy,
   },
   openai: {
     title: 'OpenAI',
     keySetting: 'OPENAI_API_KEY',
     baseUrlSetting: 'OPENAI_BASE_URL',
-    baseUrl: 'https://api.openai.com/v1',
+    baseUrl: () => 'https://api.openai.com/v1',
     defaultModel: 'gpt-6-sol',
     needsKey: true,
     createModel: createOpenAIModel,
     // We send the whole history ourselves, so the provider need not keep it; reasoning then comes
-    // encrypted and goes back as it came. Tools' schemas are not written for the strict mode.
-    options: { openai: { store: false, strictJsonSchema: false } },
+    // encrypted and goes back as it came. Tools' schemas are not written for the strict mode. The
+    // key leads requests that begin alike to the machine that has their beginning in its cache.
+    options: (cacheKey) => ({
+      openai: {
+        store: false,
+        strictJsonSchema: false,
+        ...(cacheKey ? { promptCacheKey: cacheKey } : {}),
+      },
+    }),
+    retries: openAIRetryPolicy,
   },
   'openai-compatible': {
     title: 'The OpenAI-compatible server',
     keySetting: 'OPENAI_COMPATIBLE_API_KEY',
     baseUrlSetting: 'OPENAI_COMPATIBLE_BASE_URL',
-    baseUrl: null,
+    baseUrl: () => null,
     defaultModel: null,
     needsKey: false,
     createModel: createOpenAICompatibleModel,
-    options: {},
+    options: noOptions,
+    retries: openAIRetryPolicy,
+  },
+  'workers-ai': {
+    title: 'Workers AI',
+    keySetting: 'WORKERS_AI_API_KEY',
+    baseUrlSetting: 'WORKERS_AI_BASE_URL',
+    baseUrl: workersAIUrl,
+    defaultModel: '@cf/zai-org/glm-4.7-flash',
+    needsKey: true,
+    createModel: createOpenAICompatibleModel,
+    options: noOptions,
+    retries: workersAIRetryPolicy,
   },
 }

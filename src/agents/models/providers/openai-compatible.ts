@@ -1,5 +1,6 @@
 import { OpenAICompatibleChatLanguageModel } from '@ai-sdk/openai-compatible'
-import type { LanguageModelV4 } from '@ai-sdk/provider'
+import type { LanguageModelV4, LanguageModelV4Usage } from '@ai-sdk/provider'
+import * as z from 'zod'
 import type { ProviderConnection } from './provider-connection'
 
 /** Chat Completions, as most servers of open models speak it. Many of them need no key. */
@@ -11,5 +12,34 @@ export function createOpenAICompatibleModel(connection: ProviderConnection): Lan
     headers: () => (key ? { Authorization: `Bearer ${key}` } : {}),
     fetch,
     includeUsage: true,
+    convertUsage,
   })
+}
+
+const count = z.number().nullish().catch(null)
+
+/** The protocol names cached tokens only; servers have found two more fields on their own. */
+const usageSchema = z.object({
+  prompt_tokens: count,
+  completion_tokens: count,
+  prompt_tokens_details: z
+    .object({ cached_tokens: count, cache_write_tokens: count })
+    .nullish()
+    .catch(null),
+  prompt_cache_hit_tokens: count,
+  completion_tokens_details: z.object({ reasoning_tokens: count }).nullish().catch(null),
+})
+
+function convertUsage(told: unknown): LanguageModelV4Usage {
+  const usage = usageSchema.safeParse(told).data
+  const total = usage?.prompt_tokens ?? undefined
+  const output = usage?.completion_tokens ?? undefined
+  const details = usage?.prompt_tokens_details
+  const cacheRead = details?.cached_tokens ?? usage?.prompt_cache_hit_tokens ?? 0
+  const cacheWrite = details?.cache_write_tokens ?? undefined
+  const reasoning = usage?.completion_tokens_details?.reasoning_tokens ?? 0
+  return {
+    inputTokens: { total, noCache: undefined, cacheRead, cacheWrite },
+    outputTokens: { total: output, text: undefined, reasoning },
+  }
 }
