@@ -15,6 +15,7 @@ import type {
   Person,
   Thread,
 } from './contract-activations'
+import type { CallFacts, CallQuestion } from './contract-approvals'
 import type { SweepDoor } from './contract-exploration'
 
 export type * from './contract-activations'
@@ -111,8 +112,16 @@ export interface InboxEntry {
 // ---------------------------------------------------------------- grants and audit (gateway)
 
 export interface GrantDoor {
-  /** The policy as it stands now, read for every call (M4). */
+  /** The policy as it stands now, for lists of tools (M4). */
   readPolicy(accountId: AccountId): Promise<GrantPolicy>
+  /** What decides about one call, read for every call (M4). */
+  readFacts(question: CallQuestion): Promise<CallFacts>
+  /**
+   * The hub for a tool that only reads it: the facts that decide about the call come with its first
+   * read, in one round trip (L37). `admit` throws when the call is refused; then nothing that was read
+   * reaches the tool.
+   */
+  guardReads(question: CallQuestion, admit: (facts: CallFacts) => Promise<void>): ConversationDoor
   /** Who holds this key; null when nobody does. */
   findCaller(keyHash: string, now: number): Promise<(Person & { scopes: string[] }) | null>
   /** Written before a tool runs for an outside caller; throws when it cannot be written (M9). */

@@ -60,6 +60,11 @@ export interface ToolServer {
   name: string
   /** For clients that choose among servers. */
   description: string
+  /**
+   * Its tools reach nothing but the hub. Then what one of them reads may come together with the row
+   * that decides about the call, which is a round trip less.
+   */
+  isHubOnly?: boolean
   tools: Tool[]
 }
 

@@ -53,7 +53,8 @@ describe('every registered tool', () => {
         expect((await call(name, args)).text).toMatch(
           new RegExp(`^Error: Missing grant ${grant}\\b`),
         )
-        expect(calls.map(({ method }) => method)).toEqual(['readPolicy'])
+        const decided = tool.tier === 'read' ? 'guardReads' : 'readFacts'
+        expect(calls.map(({ method }) => method)).toEqual([decided])
       }
     },
   )

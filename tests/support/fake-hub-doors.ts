@@ -2,6 +2,7 @@ import { notFound } from '../../src/errors'
 import type {
   AuditEntry,
   BudgetStatus,
+  CallFacts,
   ConversationDoor,
   GrantDoor,
   GrantPolicy,
@@ -101,7 +102,7 @@ export function createFakeHubDoors(policy: GrantPolicy) {
       calls.push({ method, args })
       return answer(...args)
     }
-  const doors = {
+  const conversation = {
     search: noted<Parameters<ConversationDoor['search']>, SearchHit[]>('search', () => [aHit]),
     readThread: noted<Parameters<ConversationDoor['readThread']>, Thread>('readThread', (_, id) => {
       if (id !== aThread.post.id) throw notFound('post', 'Search for it.')
@@ -121,7 +122,18 @@ export function createFakeHubDoors(policy: GrantPolicy) {
       id: 'comment-2' as CommentId,
       postId: 'post-1' as PostId,
     })),
+  } satisfies ConversationDoor
+  const doors = {
+    ...conversation,
     readPolicy: noted('readPolicy', () => policy),
+    readFacts: noted('readFacts', () => ({ policy })),
+    guardReads: (
+      _question: unknown,
+      admit: (facts: CallFacts) => Promise<void>,
+    ): ConversationDoor => {
+      calls.push({ method: 'guardReads', args: [] })
+      return guard(doors, policy, admit)
+    },
     findCaller: noted<Parameters<GrantDoor['findCaller']>, (Person & { scopes: string[] }) | null>(
       'findCaller',
       () => null,
@@ -144,6 +156,21 @@ export function createFakeHubDoors(policy: GrantPolicy) {
   } satisfies ConversationDoor & GrantDoor
   return { doors, calls, audit, policy }
 }
+
+/** Every read of the guarded door waits for the decision, as a batch would bring it. */
+const guard = (
+  doors: ConversationDoor,
+  policy: GrantPolicy,
+  admit: (facts: CallFacts) => Promise<void>,
+) =>
+  new Proxy(doors, {
+    get:
+      (_, method: keyof ConversationDoor) =>
+      async (...args: unknown[]) => {
+        await admit({ policy })
+        return (doors[method] as (...all: unknown[]) => unknown)(...args)
+      },
+  })
 
 /** Scout at work on ada's question. */
 export const scoutAtWork: ToolCaller = {

@@ -1,9 +1,12 @@
 import type { ActionContext } from '../action-context'
 import { insertIntent, updateResult } from '../audit/queries'
-import type { GrantDoor } from '../contract'
+import type { CallFacts, CallQuestion, GrantDoor } from '../contract'
+import type { Db } from '../db'
 import { mergePolicy, readPolicyRow, selectPolicy } from '../grants/queries'
 import { readViewer, viewerStatement } from '../keys/queries'
 import { sha256 } from '../sha256'
+import { createConversationDoor } from './conversation-door'
+import { guardDb } from './guarded-db'
 
 /**
  * What the gateway may ask of the hub: policy, callers, audit.
@@ -14,6 +17,22 @@ export const createGrantDoor = (open: () => ActionContext): GrantDoor => ({
   readPolicy: async (accountId) => {
     const { results } = await selectPolicy(open().db, accountId).all()
     return mergePolicy(readPolicyRow(results))
+  },
+
+  readFacts: async (question) => {
+    const { db } = open()
+    return readFacts(await db.d1.batch<unknown>(factStatements(db, question)))
+  },
+
+  guardReads: (question, admit) => {
+    const guard = {
+      ahead: (db: Db) => factStatements(db, question),
+      admit: async (results: D1Result<unknown>[]) => admit(readFacts(results)),
+    }
+    return createConversationDoor(() => {
+      const context = open()
+      return { ...context, db: guardDb(context.db, guard) }
+    })
   },
 
   findCaller: async (keyHash, now) => {
@@ -36,4 +55,12 @@ export const createGrantDoor = (open: () => ActionContext): GrantDoor => ({
   recordResult: async (id, result) => {
     await updateResult(open().db, id, result).run()
   },
+})
+
+const factStatements = (db: Db, { accountId }: CallQuestion): D1PreparedStatement[] => [
+  selectPolicy(db, accountId),
+]
+
+const readFacts = (results: D1Result<unknown>[]): CallFacts => ({
+  policy: mergePolicy(readPolicyRow(results[0]?.results ?? [])),
 })

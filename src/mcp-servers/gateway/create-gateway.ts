@@ -35,7 +35,8 @@ function nameTools(servers: ToolServer[]): Map<string, NamedTool> {
       if (!NAME.test(name) || name.length > 64 || named.has(name)) {
         throw new Error(`The tool name ${name} is taken or malformed.`)
       }
-      named.set(name, { ...tool, name, server: server.name })
+      const isGuardable = server.isHubOnly === true && tool.tier === 'read'
+      named.set(name, { ...tool, name, server: server.name, isGuardable })
     }
   }
   return named

@@ -15,6 +15,8 @@ export interface GatewayDeps {
 export interface NamedTool extends Omit<Tool, 'name'> {
   name: string
   server: string
+  /** A read that may be decided by the row that comes with it. */
+  isGuardable: boolean
 }
 
 export interface Gateway extends ToolApi {

@@ -12,6 +12,7 @@ import { search } from './tools/search'
 export const hubServer: ToolServer = {
   name: 'hub',
   description: 'Search, read and write in this hub: posts, comments, profiles, inbox, budgets.',
+  isHubOnly: true,
   tools: [
     search,
     getThread,

@@ -113,7 +113,7 @@ test('M4: policy is read again for every call', async () => {
   expect((await call(yes)).isError).toBe(false)
   policy.allowed = []
   expect((await call(yes)).text).toMatch(/^Error: Missing grant test:echo:yes\b/)
-  expect(calls.filter(({ method }) => method === 'readPolicy')).toHaveLength(2)
+  expect(calls.filter(({ method }) => method === 'readFacts')).toHaveLength(2)
 })
 
 test('M4: an unknown tool is answered with near names that the caller may use', async () => {
@@ -166,7 +166,7 @@ test('M9: refused calls of outside callers are on record too', async () => {
 test('M9: a hosted agent has journaled its intent, so the hub is not asked to write', async () => {
   const { call, calls } = setUp()
   await call(yes)
-  expect(calls.map(({ method }) => method)).toEqual(['readPolicy'])
+  expect(calls.map(({ method }) => method)).toEqual(['readFacts'])
 })
 
 test('M9: a result that cannot be noted is still given', async () => {
@@ -180,7 +180,7 @@ test('M9: a result that cannot be noted is still given', async () => {
 test('M4: when the policy cannot be read the call is refused', async () => {
   const run = vi.fn<Run>()
   const { call, doors } = setUp(run)
-  doors.readPolicy = async () => {
+  doors.readFacts = async () => {
     throw new Error('gone')
   }
   const result = await call(yes)

@@ -1,0 +1,95 @@
+import { AppError } from '../../errors'
+import type {
+  Actor,
+  AuditEntry,
+  CallFacts,
+  CallQuestion,
+  ConversationDoor,
+} from '../../hub/contract'
+import type { ToolCaller, ToolResult } from '../contract'
+import type { PreparedCall } from '../define-tool'
+import type { NamedTool } from './gateway'
+import { judgeCall, type Refusal } from './judge-call'
+import { noteIntent, noteOutcome, type Pipeline, toResult } from './pipeline'
+import { runTool, type ToolRun } from './run-tool'
+
+/** A call whose arguments are valid. */
+export interface AskedCall {
+  pipeline: Pipeline
+  caller: ToolCaller
+  tool: NamedTool
+  prepared: PreparedCall
+  /** The arguments as they were parsed. */
+  args: unknown
+  entry: AuditEntry
+  signal: AbortSignal
+}
+
+/** Decides, then runs. */
+export async function runDecided(asked: AskedCall): Promise<ToolResult> {
+  const { pipeline, caller, entry } = asked
+  const refusal = await judgeCall(asked, await pipeline.hub.readFacts(toQuestion(asked)))
+  if (refusal) return refuse(asked, refusal)
+  entry.decision = 'allowed'
+  const intent = await noteIntent(pipeline, caller, entry)
+  const result = finish(asked, await run(asked, pipeline.hub))
+  if (intent) await noteOutcome(pipeline, intent, result.audit)
+  return result
+}
+
+/**
+ * Lets the tool read while it is decided: the facts come with its first read, and when they refuse
+ * the call, what was read is thrown away unseen (L37). A tool that read nothing is decided afterwards.
+ */
+export async function readGuarded(asked: AskedCall): Promise<ToolResult> {
+  const { pipeline, entry } = asked
+  const question = toQuestion(asked)
+  const decisions: (Refusal | null)[] = []
+  const admit = async (facts: CallFacts) => {
+    const refusal = await judgeCall(asked, facts)
+    decisions.push(refusal)
+    if (refusal) throw new AppError('FORBIDDEN', refusal.text)
+  }
+  const ran = await run(asked, pipeline.hub.guardReads(question, admit))
+  if (decisions.length === 0) {
+    decisions.push(await judgeCall(asked, await pipeline.hub.readFacts(question)))
+  }
+  const refusal = decisions.find((decision) => decision !== null)
+  if (refusal) return refuse(asked, refusal)
+  entry.decision = 'allowed'
+  return finish(asked, ran)
+}
+
+const toQuestion = ({ caller, tool, entry }: AskedCall): CallQuestion => ({
+  accountId: caller.accountId,
+  activationId: caller.activationId,
+  callId: entry.callId,
+  tool: tool.name,
+  argumentsHash: entry.argumentsHash,
+})
+
+async function refuse(asked: AskedCall, refusal: Refusal): Promise<ToolResult> {
+  const { pipeline, caller, entry } = asked
+  entry.decision = refusal.decision
+  await noteIntent(pipeline, caller, entry)
+  return toResult(pipeline, entry, { outcome: null, text: refusal.text })
+}
+
+function run(asked: AskedCall, hub: ConversationDoor): Promise<ToolRun> {
+  const { caller, tool, prepared, entry, signal } = asked
+  const actor = toActor(caller, entry.callId)
+  return runTool(tool.name, tool.timeoutMs, signal, (stop) =>
+    prepared.run({ actor, hub, signal: stop }),
+  )
+}
+
+function finish({ pipeline, tool, entry }: AskedCall, ran: ToolRun): ToolResult {
+  if (ran.cause !== undefined) pipeline.reportFailure?.(tool.name, ran.cause)
+  return toResult(pipeline, entry, ran)
+}
+
+function toActor(caller: ToolCaller, callId: string): Actor {
+  const { accountId, name, kind, activationId, postId } = caller
+  const idempotencyKey = activationId === null ? null : `${activationId}:${callId}`
+  return { accountId, name, kind, activationId, postId, idempotencyKey }
+}

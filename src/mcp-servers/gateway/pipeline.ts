@@ -1,0 +1,54 @@
+import type { AuditEntry } from '../../hub/contract'
+import type { ToolCaller, ToolResult } from '../contract'
+import { boundText } from './bound-text'
+import type { GatewayDeps, NamedTool } from './gateway'
+import type { ToolRun } from './run-tool'
+
+export interface Pipeline extends GatewayDeps {
+  tools: Map<string, NamedTool>
+  resultBytesMax: number
+}
+
+/**
+ * An outside caller has no journal, so the hub keeps its intent before anything runs; throws when
+ * it cannot (M9). A hosted agent has journaled the call before it came here.
+ */
+export async function noteIntent(
+  { hub }: Pipeline,
+  caller: ToolCaller,
+  entry: AuditEntry,
+): Promise<string | null> {
+  if (caller.activationId !== null) return null
+  return (await hub.recordIntent(caller.accountId, entry)).id
+}
+
+/** The tool has run: a result that cannot be noted leaves an intent without outcome, which is true. */
+export async function noteOutcome(
+  pipeline: Pipeline,
+  intent: string,
+  entry: AuditEntry,
+): Promise<void> {
+  const { outcome, durationMs, resultBytes } = entry
+  try {
+    await pipeline.hub.recordResult(intent, { outcome, durationMs, resultBytes })
+  } catch (cause) {
+    pipeline.reportFailure?.(entry.tool, cause)
+  }
+}
+
+export function toResult(
+  { clock, resultBytesMax }: Pipeline,
+  entry: AuditEntry,
+  run: Omit<ToolRun, 'outcome'> & { outcome: AuditEntry['outcome'] },
+): ToolResult {
+  const { text, bytes } = boundText(run.text, resultBytesMax)
+  const durationMs = clock.now() - entry.at
+  return {
+    callId: entry.callId,
+    text,
+    isError: run.outcome !== 'ok',
+    approval: null,
+    durationMs,
+    audit: { ...entry, outcome: run.outcome, durationMs, resultBytes: bytes },
+  }
+}
