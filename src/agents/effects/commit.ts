@@ -3,8 +3,9 @@ import type { AuditEntry, CommitRequest, Usage } from '../../hub/contract'
 import type { Effect } from '../loop/effect'
 import type { Charge, LoadedFacts, LoopEvent } from '../loop/event'
 import type { Ending, LoopState } from '../loop/state'
-import { composeReply } from '../loop/transcript'
+import { composeReply } from '../loop/reply'
 import { buildTrace } from '../trace/build-trace'
+import { countEvents } from '../trace/count-events'
 import { loadedFacts, type Workbench } from './workbench'
 
 /** A trace larger than this is left out: the commit must go through. */
@@ -59,6 +60,7 @@ function composeCommit(bench: Workbench): CommitRequest {
     tools: [
       ...new Set(events.flatMap((event) => (event.type === 'tool_returned' ? [event.name] : []))),
     ],
+    counters: countEvents(events),
     audit: events.flatMap((event) =>
       event.type === 'tool_returned' && event.audit ? [event.audit as unknown as AuditEntry] : [],
     ),
