@@ -77,6 +77,7 @@ export function createRooms(env: Env) {
     hooks: createHookRunner(hooks, { redact, now: clock.now, report: reportHook(log) }),
     wakeOthers: wake,
     clock,
+    mask: (text) => maskCredentials(text, settings.ROOKERY_KEY_PREFIX),
     log,
     random: Math.random,
     capacity: settings.ROOKERY_MAX_CONCURRENT ?? scheduling.concurrentActivationsMax,

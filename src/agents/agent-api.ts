@@ -3,6 +3,7 @@ import type { AgentObjectBase } from './agent-object'
 import type { AgentApi } from './contract'
 import { checkDefinition } from './definitions/check-definition'
 import type { DefinitionStore } from './definitions/definition-store'
+import { toWatchRequest } from './live/watch-request'
 import type { ModelChoice, ModelRegistry } from './models/model-port'
 
 export interface AgentApiDeps {
@@ -23,6 +24,7 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
     cancel: (agentId, activationId) => object(agentId).cancel(activationId),
     readState: async (agentId) => object(agentId).readState(),
     readTrace: async (agentId, activationId) => object(agentId).readTrace(activationId),
+    watch: (agentId, watched, request) => object(agentId).fetch(toWatchRequest(watched, request)),
     checkDefinition: (files) => checkDefinition(files, { resolveModel, serverNames }),
     keepDefinition: (name, etag, files) => definitions.keep(name, etag, files),
   }

@@ -25,6 +25,8 @@ export interface AgentDeps {
   /** Hints to other agents that work waits for them. Never throws. */
   wakeOthers(agentIds: AccountId[]): Promise<void>
   clock: Clock
+  /** Leaves out what is shaped like a credential. */
+  mask(text: string): string
   log: Log
   /** 0 to 1. */
   random(): number

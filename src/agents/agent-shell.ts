@@ -3,9 +3,10 @@ import type { AccountId, ActivationId } from '../ids'
 import type { AgentDeps } from './agent-deps'
 import type { AgentState } from './contract'
 import { EffectRunner } from './effects/effect-runner'
+import type { ActivationStream, Work } from './live/activation-stream'
 import type { Effect } from './loop/effect'
 import type { LoopEvent } from './loop/event'
-import { isBusy, type LoopState } from './loop/state'
+import { type Ending, isBusy, type LoopState } from './loop/state'
 import { step } from './loop/step'
 import { computeNextAlarm } from './next-alarm'
 import { Journal } from './storage/journal'
@@ -22,37 +23,43 @@ export class AgentShell {
   readonly #deps: AgentDeps
   readonly #journal: Journal
   readonly #runner: EffectRunner
+  readonly #stream: ActivationStream
   readonly #running = new Map<number, Promise<void>>()
   /** Of everything under way: what is dropped is dropped together. */
   #abort = new AbortController()
   #state: LoopState
   #events: LoopEvent[]
+  /** Of these events; the state forgets it with the commit. */
+  #ending: Ending | null
   #alarmAt: number | null = null
   #effectsThisEvent = 0
   #needsRecovery: boolean
   #lastRow: { event: LoopEvent; state: LoopState } | null = null
 
-  constructor(storage: DurableObjectStorage, deps: AgentDeps) {
+  constructor(storage: DurableObjectStorage, deps: AgentDeps, stream: ActivationStream) {
     this.#storage = storage
     this.#deps = deps
+    this.#stream = stream
     this.#journal = new Journal(storage.sql)
     const { state, events } = this.#journal.load()
     this.#state = state
     this.#events = events
+    this.#ending = state.ending
     this.#needsRecovery = isBusy(state) || state.isWokenAgain
-    this.#runner = new EffectRunner(deps, this.#journal, () => ({
-      state: this.#state,
-      events: this.#events,
-    }))
+    const now = () => ({ state: this.#state, events: this.#events })
+    this.#runner = new EffectRunner(deps, this.#journal, stream, now)
     this.#armAlarm()
   }
 
-  /** A hint that work may wait. Resolves when the agent is sure to look, whatever crashes. */
-  wake(agentId: AccountId): void {
+  /**
+   * A hint that work may wait. Resolves when the agent is sure to look, whatever crashes. With
+   * `mayExplore` the scheduler offers a turn to look around, once (S1).
+   */
+  wake(agentId: AccountId, mayExplore = false): void {
     this.#enter()
     this.#runner.identify(agentId)
     this.#recover()
-    this.#apply(this.#wakeEvent())
+    this.#apply(this.#wakeEvent(mayExplore))
   }
 
   /**
@@ -86,13 +93,14 @@ export class AgentShell {
   }
 
   readState(): AgentState {
-    const { phase, activationId, pending } = this.#state
+    const { activationId, pending } = this.#state
+    const isAsleep = !isBusy(this.#state)
     const sleep = pending.find((effect) => effect.type === 'sleep')
     const isWaiting = sleep !== undefined && pending.length === 1
     return {
-      state: phase === 'idle' ? 'asleep' : isWaiting ? 'waiting' : 'working',
+      state: isAsleep ? 'asleep' : isWaiting ? 'waiting' : 'working',
       activationId,
-      doing: phase === 'idle' ? null : this.#runner.doing,
+      doing: isAsleep ? null : this.#runner.doing,
       reason: isWaiting ? (this.#runner.waitReason ?? 'waiting to try again') : null,
       nextAt: sleep?.type === 'sleep' ? sleep.until : null,
     }
@@ -102,7 +110,19 @@ export class AgentShell {
     const isMine = this.#events.some(
       (event) => event.type === 'woken' && event.activationId === activationId,
     )
-    return isMine ? JSON.stringify(buildTrace(this.#events, this.#state.ending, null)) : null
+    return isMine ? JSON.stringify(buildTrace(this.#events, this.#ending, null)) : null
+  }
+
+  /** The activation under way or the last one, for those who watch. */
+  look(): Work {
+    const woken = this.#events.find((event) => event.type === 'woken')
+    return {
+      activationId: woken?.activationId ?? null,
+      events: this.#events,
+      ending: this.#ending,
+      doing: this.#runner.doing,
+      isOver: this.#state.phase === 'idle',
+    }
   }
 
   /** Resolves when nothing is under way (tests and benches wait on it). */
@@ -117,7 +137,7 @@ export class AgentShell {
     return this.#journal.countRows()
   }
 
-  #wakeEvent(): LoopEvent {
+  #wakeEvent(mayExplore = false): LoopEvent {
     const { clock } = this.#deps
     return {
       type: 'woken',
@@ -125,6 +145,7 @@ export class AgentShell {
       activationId: clock.newId(),
       replyId: clock.newId(),
       reportId: clock.newId(),
+      ...(mayExplore && { mayExplore }),
     }
   }
 
@@ -138,7 +159,7 @@ export class AgentShell {
    * idle with a call on record begins anew.
    */
   #apply(event: LoopEvent): void {
-    const wasIdle = this.#state.phase === 'idle'
+    const wasIdle = !isBusy(this.#state)
     const { state, effects } = step(this.#state, event)
     if (state === this.#state) return
     if (wasIdle) this.#journal.begin()
@@ -150,7 +171,10 @@ export class AgentShell {
     if (wasIdle) this.#events = []
     this.#events.push(event)
     logDecision(this.#deps.log, { before: this.#state, event, after: state, events: this.#events })
+    const endingBefore = wasIdle ? null : this.#ending
+    this.#ending = state.ending ?? endingBefore
     this.#state = state
+    this.#stream.tell(this.look(), endingBefore)
     this.#dropFinished()
     for (const effect of effects) this.#start(effect)
     if (state.phase === 'idle' && state.isWokenAgain) this.#apply(this.#wakeEvent())

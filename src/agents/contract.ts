@@ -47,6 +47,15 @@ export interface AgentState {
   nextAt: number | null
 }
 
+export interface Watched {
+  activationId: ActivationId
+  /** The last `seq` the watcher has; 0 for none. */
+  after: number
+  view: 'full' | 'thread'
+  /** It waits for people: there is nothing to hear until they have decided. */
+  isParked: boolean
+}
+
 export interface AgentApi {
   /** A hint: there may be work. Resolves once the agent has a durable alarm. */
   wake(agentId: AccountId): Promise<void>
@@ -55,6 +64,11 @@ export interface AgentApi {
   readState(agentId: AccountId): Promise<AgentState>
   /** The trace of an activation that has not committed yet, as JSON; null when unknown here. */
   readTrace(agentId: AccountId, activationId: ActivationId): Promise<string | null>
+  /**
+   * Opens a WebSocket on an activation: its events after `after`, the text so far, then both as they
+   * come (L22). `full` shows reasoning, arguments and results as the trace does.
+   */
+  watch(agentId: AccountId, watched: Watched, request: Request): Promise<Response>
   checkDefinition(files: DefinitionFiles): Promise<DefinitionCheck>
   /** Keeps the files where agents read them (R2), under their etag. */
   keepDefinition(name: string, etag: string, files: DefinitionFiles): Promise<void>
@@ -121,4 +135,87 @@ export interface Trace {
   steps: TraceStep[]
   /** What it waited for, retried, was refused. */
   notes: { at: number; text: string }[]
+  plan: Plan
+  events: RuntimeEvent[]
+}
+
+// ---------------------------------------------------------------- watching
+
+export type RuntimeEventKind = 'task' | 'model' | 'tool' | 'metrics' | 'warning' | 'plan'
+
+/**
+ * Something that happened in an activation, as clients get it (L42). `seq` counts from 1 without a
+ * gap and is the same for whoever asks and whenever. Texts are bounded excerpts.
+ */
+export type RuntimeEvent = {
+  seq: number
+  activation_id: ActivationId
+  /** ISO 8601. */
+  at: string
+} & RuntimeEventBody
+
+export type RuntimeEventBody =
+  | { kind: 'task'; type: 'woken' }
+  | { kind: 'task'; type: 'started'; agent: string; model: string }
+  | { kind: 'task'; type: 'parked'; tools: string[] }
+  | { kind: 'task'; type: 'resumed'; decisions: { call_id: string; decision: string }[] }
+  /** The end is decided; the commit follows. */
+  | {
+      kind: 'task'
+      type: 'response'
+      outcome: string
+      error: { code: string; message: string } | null
+    }
+  | {
+      kind: 'model'
+      type: 'step-finish'
+      step: number
+      finish_reason: string
+      text: string
+      reasoning: string
+      model_ms: number
+    }
+  | { kind: 'model'; type: 'compacted'; messages: number; tokens_before: number; tokens: number }
+  | {
+      kind: 'metrics'
+      type: 'usage'
+      step: number
+      input_tokens: number
+      cached_tokens: number
+      output_tokens: number
+      cost_microusd: number
+      is_priced: boolean
+      is_estimated: boolean
+    }
+  | { kind: 'tool'; type: 'tool-call'; call_id: string; name: string; arguments: string }
+  | {
+      kind: 'tool'
+      type: 'tool-result'
+      call_id: string
+      name: string
+      is_error: boolean
+      text: string
+      duration_ms: number
+    }
+  | { kind: 'warning'; type: 'warning'; code: string; text: string }
+  /** `steps` are the agent's own, told when it has revised them; tool calls have their own events. */
+  | {
+      kind: 'plan'
+      type: 'plan'
+      goal: string | null
+      progress: number
+      steps?: { title: string; status: string }[]
+    }
+
+/** What an activation set out to do and how far it is (L41). */
+export interface Plan {
+  goal: string | null
+  /** `callId` is null for a step the agent wrote itself. */
+  steps: {
+    callId: string | null
+    title: string
+    status: 'pending' | 'running' | 'completed' | 'failed'
+  }[]
+  /** 0 to 1. */
+  progress: number
 }

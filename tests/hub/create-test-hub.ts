@@ -48,6 +48,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
     cancel: (async () => false) as AgentApi['cancel'],
     logged: [] as string[],
     readTrace: (async () => null) as AgentApi['readTrace'],
+    watch: (async () => new Response(null, { status: 503 })) as AgentApi['watch'],
   }
   let now = Date.UTC(2026, 0, 1)
   const clock: Clock & { advance(ms: number): void } = {
@@ -70,6 +71,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
       nextAt: null,
     }),
     readTrace: (...of) => seen.readTrace(...of),
+    watch: (...of) => seen.watch(...of),
     cancel: (...of) => seen.cancel(...of),
     checkDefinition: async (files) => seen.check(files),
     keepDefinition: async (name, etag, files) => {

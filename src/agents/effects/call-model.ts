@@ -8,7 +8,14 @@ import { buildTranscript } from '../loop/transcript'
 import { costOf } from '../models/catalogue'
 import { estimateTokens } from '../models/estimate-tokens'
 import type { Model, ModelRequest } from '../models/model-port'
-import { announce, loadedFacts, readDefinition, toolCaller, type Workbench } from './workbench'
+import {
+  announce,
+  loadedFacts,
+  readDefinition,
+  resolveModel,
+  toolCaller,
+  type Workbench,
+} from './workbench'
 
 /** An answer shorter than this is of no use: then the budget counts as used up. */
 const outputTokensFloor = 64
@@ -44,7 +51,7 @@ export async function callModel(
   // an unrenewed call follows its row at once; after a renewal time has passed since
   bench.sent = { effectId: effect.id, worst }
   if (room.isRenewed) bench.journal.markSent(bench.sent)
-  const result = await plan.model.call(plan.request)
+  const result = await callWatched(bench, plan)
   if (signal.aborted) return null
   const at = deps.clock.now()
   const base = { at, effectId: effect.id, startedAt }
@@ -67,13 +74,26 @@ export async function callModel(
   }
 }
 
+/** The call itself; its words go to those who watch as they come (L22). */
+async function callWatched({ stream, now }: Workbench, { model, request }: Plan) {
+  const { activationId } = now().state
+  if (!activationId) throw new Error('a model call without an activation')
+  const call = stream.beginCall(activationId)
+  request.onDelta = (delta) => stream.addDelta(call, delta)
+  try {
+    return await model.call(request)
+  } finally {
+    stream.endCall(call)
+  }
+}
+
 function planCall(
   bench: Workbench,
   facts: LoadedFacts,
   definition: Definition,
   signal: AbortSignal,
 ): Plan {
-  const { model } = bench.deps.models.resolve(definition.brain)
+  const { model } = resolveModel(bench, definition, facts)
   const messages = buildTranscript(bench.now().events)
   messages.push(describeStatus(bench))
   const tools = listTools(bench, facts)
@@ -128,13 +148,17 @@ async function reserve(
   }
   const { deps, agentId } = bench
   const { state } = bench.now()
+  const { settled } = state
   const base = { at: deps.clock.now(), effectId: effect.id }
   if (!state.activationId) throw new Error('a renewal without an activation')
   const answer = await deps.hub.renew({
     agentId,
     activationId: state.activationId,
     now: base.at,
-    spent: { microusd: state.microusd, tokens: state.tokens },
+    spent: {
+      microusd: state.microusd - (settled?.microusd ?? 0),
+      tokens: state.tokens - (settled?.tokens ?? 0),
+    },
     want: worstCase(plan, plan.request.maxOutputTokens),
     floor: worstCase(plan, outputTokensFloor),
   })

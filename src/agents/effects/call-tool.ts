@@ -24,7 +24,9 @@ export async function callTool(
   const found = await readDefinition(bench, facts.agentName, facts.definition.etag)
   if (!found.ok) throw new Error(found.message)
   const startedAt = deps.clock.now()
-  announce(bench, deps.tools.describe(call.name)?.doing ?? 'using a tool')
+  const doing = deps.tools.describe(call.name)?.doing ?? 'using a tool'
+  announce(bench, doing)
+  bench.stream.tellProgress(call, doing, bench.now().state.activationId)
   const result = await deps.tools.call(
     toolCaller(bench, facts),
     { callId: call.callId, tool: call.name, arguments: call.arguments },

@@ -1,8 +1,10 @@
 import type { AccountId } from '../../ids'
 import type { AgentDeps } from '../agent-deps'
+import type { ActivationStream } from '../live/activation-stream'
 import type { Effect } from '../loop/effect'
 import type { Charge, LoadedFacts, LoopEvent } from '../loop/event'
 import type { Journal } from '../storage/journal'
+import type { MemoryStore } from '../storage/memory-store'
 import { callModel } from './call-model'
 import { callTool } from './call-tool'
 import { commit } from './commit'
@@ -16,10 +18,12 @@ import { findCall, loadedFacts, type Now, type Workbench } from './workbench'
 export class EffectRunner {
   readonly #bench: Workbench
 
-  constructor(deps: AgentDeps, journal: Journal, now: () => Now) {
+  constructor(deps: AgentDeps, journal: Journal, memory: MemoryStore, stream: ActivationStream, now: () => Now) {
     this.#bench = {
       deps,
       journal,
+      memory,
+      stream,
       now,
       agentId: (journal.find('agent_id') ?? '') as AccountId,
       definition: null,
@@ -134,6 +138,7 @@ export class EffectRunner {
       at: this.#bench.deps.clock.now(),
       unknownCallIds,
       charge: this.worstOfSent(),
+      ...(state.ending ? { isEnded: true } : {}),
     }
   }
 

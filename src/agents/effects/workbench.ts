@@ -3,10 +3,12 @@ import type { AccountId } from '../../ids'
 import type { ToolCaller } from '../../mcp-servers/contract'
 import type { AgentDeps } from '../agent-deps'
 import type { Definition } from '../definitions/definition'
+import type { ActivationStream } from '../live/activation-stream'
 import { type AdmittedCall, admitCalls } from '../loop/admit-calls'
 import type { LoadedFacts, LoopEvent } from '../loop/event'
 import type { LoopState } from '../loop/state'
 import type { Journal, SentCall } from '../storage/journal'
+import type { MemoryStore } from '../storage/memory-store'
 
 export interface Now {
   state: LoopState
@@ -25,6 +27,9 @@ export interface Grants {
 export interface Workbench {
   deps: AgentDeps
   journal: Journal
+  memory: MemoryStore
+  /** Those who watch. */
+  stream: ActivationStream
   now(): Now
   agentId: AccountId
   definition: { etag: string; definition: Definition } | null
@@ -72,8 +77,9 @@ export function toolCaller(bench: Workbench, facts: LoadedFacts): ToolCaller {
 export function announce(bench: Workbench, doing: string | null): void {
   bench.doing = doing
   const { state, events } = bench.now()
+  if (state.activationId) bench.stream.tellDoing(state.activationId, doing)
   const facts = loadedFacts(events)
-  if (!facts?.answer || !state.activationId) return
+  if (!facts?.answer?.postId || !state.activationId) return
   void bench.deps.hub.announce(facts.answer.postId, {
     activationId: state.activationId,
     agent: { id: bench.agentId, name: facts.agentName },
@@ -93,3 +99,10 @@ export async function readDefinition(
   if (found.ok) bench.definition = { etag, definition: found.definition }
   return found
 }
+
+/** The definition's model, or the one that this run was told to use. */
+export const resolveModel = (
+  { deps }: Workbench,
+  { brain }: Definition,
+  { modelOverride }: { modelOverride?: string },
+) => deps.models.resolve(modelOverride === undefined ? brain : { model: modelOverride })

@@ -55,6 +55,10 @@ export class PlanFold {
         return this.#addCalls(event)
       case 'tool_returned':
         return this.#endCall(event)
+      case 'tool_parked':
+        return setStatus(this.plan, event.callId, 'pending')
+      case 'resumed':
+        return this.#afterDecisions(event)
       case 'interrupted':
         return failCalls(this.plan, (callId) => event.unknownCallIds.includes(callId))
       case 'cancel_requested':
@@ -79,13 +83,25 @@ export class PlanFold {
   #endCall({ callId, isError }: LoopEventOf<'tool_returned'>): Plan {
     const revision = this.#revisions.get(callId)
     if (revision !== undefined) return isError ? this.plan : revise(this.plan, revision)
-    if (!this.plan.steps.some((step) => step.callId === callId)) return this.plan
-    const status = isError ? 'failed' : 'completed'
-    return measure(
-      this.plan.goal,
-      this.plan.steps.map((step) => (step.callId === callId ? { ...step, status } : step)),
+    return setStatus(this.plan, callId, isError ? 'failed' : 'completed')
+  }
+
+  #afterDecisions({ decisions, isCancelled }: LoopEventOf<'resumed'>): Plan {
+    if (isCancelled) return failCalls(this.plan, () => true)
+    return decisions.reduce(
+      (plan, { callId, decision }) =>
+        setStatus(plan, callId, decision === 'approved' ? 'running' : 'failed'),
+      this.plan,
     )
   }
+}
+
+function setStatus(plan: Plan, callId: string, status: PlanStatus): Plan {
+  if (!plan.steps.some((step) => step.callId === callId)) return plan
+  return measure(
+    plan.goal,
+    plan.steps.map((step) => (step.callId === callId ? { ...step, status } : step)),
+  )
 }
 
 const isOpen = ({ status }: PlanStep): boolean => status === 'running' || status === 'pending'

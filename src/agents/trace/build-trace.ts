@@ -1,8 +1,11 @@
 import type { ActivationId } from '../../ids'
 import type { Trace, TraceStep, TraceTool } from '../contract'
+import { toRuntimeEvents } from '../live/runtime-events'
 import type { LoopEvent, LoopEventOf } from '../loop/event'
 import type { Message } from '../loop/message'
+import { foldPlan } from '../loop/plan'
 import type { Ending } from '../loop/state'
+import { describeNote } from './describe-note'
 
 const promptExcerptChars = 1_200
 const textExcerptChars = 8_000
@@ -47,6 +50,8 @@ export function buildTrace(
       ...collectNotes(events),
       ...(hidden > 0 ? [{ at: finishedAt ?? 0, text: `${hidden} more steps are not shown.` }] : []),
     ],
+    plan: foldPlan(events),
+    events: toRuntimeEvents(events, ending),
   }
 }
 
@@ -125,29 +130,4 @@ function collectNotes(events: LoopEvent[]): Trace['notes'] {
     const text = describeNote(event)
     return text === null ? [] : [{ at: event.at, text }]
   })
-}
-
-function describeNote(event: LoopEvent): string | null {
-  switch (event.type) {
-    case 'load_waited':
-      return `Waited to start: ${event.reason.replaceAll('_', ' ')}.`
-    case 'load_failed':
-      return `Could not read the hub: ${event.message}`
-    case 'model_failed':
-      return `The model call failed (${event.failure.code}): ${event.failure.message}`
-    case 'model_refused':
-      return `No further model call: ${event.reason.replaceAll('_', ' ')}.`
-    case 'model_waited':
-      return 'Waited: the money left was reserved by agents at work.'
-    case 'interrupted':
-      return 'The machine stopped; the work was taken up again from the journal.'
-    case 'time_ran_out':
-      return 'The wall clock limit passed.'
-    case 'cancel_requested':
-      return 'Somebody asked it to stop.'
-    case 'commit_failed':
-      return 'The commit did not reach the hub and was repeated.'
-    default:
-      return null
-  }
 }

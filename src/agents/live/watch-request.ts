@@ -1,0 +1,20 @@
+import type { ActivationId } from '../../ids'
+import type { Watched } from '../contract'
+
+/** An upgrade as the agent's object wants it: what is watched, in the query. */
+export function toWatchRequest(watched: Watched, request: Request): Request {
+  const { activationId, after, view, isParked } = watched
+  const query = new URLSearchParams({ activationId, after: String(after), view })
+  if (isParked) query.set('parked', 'yes')
+  return new Request(`https://agent.invalid/?${query}`, request)
+}
+
+export function readWatchRequest(request: Request): Watched {
+  const query = new URL(request.url).searchParams
+  return {
+    activationId: (query.get('activationId') ?? '') as ActivationId,
+    after: Number(query.get('after')) || 0,
+    view: query.get('view') === 'full' ? 'full' : 'thread',
+    isParked: query.has('parked'),
+  }
+}

@@ -1,0 +1,27 @@
+import type { LoopEvent } from '../loop/event'
+
+/** What did not go as planned, in words; null for an event that is no trouble. */
+export function describeNote(event: LoopEvent): string | null {
+  switch (event.type) {
+    case 'load_waited':
+      return `Waited to start: ${event.reason.replaceAll('_', ' ')}.`
+    case 'load_failed':
+      return `Could not read the hub: ${event.message}`
+    case 'model_failed':
+      return `The model call failed (${event.failure.code}): ${event.failure.message}`
+    case 'model_refused':
+      return `No further model call: ${event.reason.replaceAll('_', ' ')}.`
+    case 'model_waited':
+      return 'Waited: the money left was reserved by agents at work.'
+    case 'interrupted':
+      return 'The machine stopped; the work was taken up again from the journal.'
+    case 'time_ran_out':
+      return 'The wall clock limit passed.'
+    case 'cancel_requested':
+      return 'Somebody asked it to stop.'
+    case 'commit_failed':
+      return 'The commit did not reach the hub and was repeated.'
+    default:
+      return null
+  }
+}
