@@ -68,6 +68,8 @@ export interface ToolApi {
   list(caller: ToolCaller, policy: GrantPolicy): ToolDescription[]
   /** What is known of a tool by its name alone; null for an unknown one. No round trip. */
   describe(tool: string): { isIdempotent: boolean; isSequential: boolean; doing: string } | null
+  /** Whether the policy gives a grant, or some of what a pattern of grants stands for. No round trip. */
+  isGranted(policy: GrantPolicy, grant: string): boolean
   /** Never throws: what fails outside becomes an error result. */
   call(caller: ToolCaller, call: ToolCall, signal: AbortSignal): Promise<ToolResult>
 }

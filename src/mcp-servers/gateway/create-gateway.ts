@@ -2,7 +2,7 @@ import { activationLimits } from '../../config'
 import type { ToolDescription } from '../contract'
 import type { ToolServer } from '../define-tool'
 import { callTool } from './call-tool'
-import { decide } from './decide'
+import { decide, isGranted } from './decide'
 import type { Gateway, GatewayDeps, NamedTool } from './gateway'
 
 /** The one way to every tool: lists and calls of agents and of outside callers go through it. */
@@ -15,6 +15,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
         .filter((tool) => decide(policy, caller, tool).isAllowed)
         .map(describeTool),
     describe: (name) => tools.get(name) ?? null,
+    isGranted,
     call: (caller, call, signal) =>
       callTool(
         { ...deps, tools, resultBytesMax: activationLimits.toolResultBytes },

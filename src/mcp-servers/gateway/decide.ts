@@ -40,6 +40,10 @@ export function decide(
   return { isAllowed: reason === null, grant, reason }
 }
 
+/** Whether the policy gives a grant, or some of what a pattern of grants stands for. */
+export const isGranted = (policy: GrantPolicy, grant: string): boolean =>
+  refusedByPolicy(policy, grant, false) === null
+
 /** Requested and allowed and not denied; denied wins (M3). */
 function refusedByPolicy(policy: GrantPolicy, grant: string, isCall: boolean): string | null {
   if (isCall && !isPlainGrant(grant)) return 'the arguments do not name one resource'
