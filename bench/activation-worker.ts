@@ -75,6 +75,7 @@ const definition: Definition = {
   name: 'adder',
   displayName: null,
   description: 'Adds.',
+  executor: 'native',
   systemPrompt: 'You add numbers.',
   brain: {},
   limits: { iterations: 10, tokens: 100_000, durationSeconds: 300, outputTokens: 1_000 },
@@ -83,6 +84,7 @@ const definition: Definition = {
   narrowing: { allow: [], deny: [], blockedPatterns: [] },
   answers: { mentions: true, replies: true, dms: true },
   skills: [],
+  memory: { isEnabled: true, factsMax: 50, retrieval: 'recent' },
   hooks: { enable: [], disable: [] },
 }
 
@@ -137,6 +139,7 @@ function createDeps(onCommit: (reply: string) => void): AgentDeps {
       announce: async () => {},
     },
     tools: {
+      isGranted: () => true,
       list: () => [tool],
       describe: () => tool,
       call: async (_caller, call) => {

@@ -1,30 +1,72 @@
-import type { Load } from '../../hub/contract'
+import { memoryLimits } from '../../config'
+import type { GrantPolicy, Load } from '../../hub/contract'
 import type { Definition } from '../definitions/definition'
+import type { LoadedFacts } from '../loop/event'
 import type { Message } from '../loop/message'
+import type { MemoryStore } from '../storage/memory-store'
 import { bootstrapLayer } from './bootstrap-layer'
+import { chooseSkills } from './choose-skills'
+import { describeSession } from './describe-session'
+import { historyLayer } from './history-layer'
+import { memoryLayer } from './memory-layer'
+import { skillsLayer } from './skills-layer'
 import { taskLayer } from './task-layer'
 import { toolGuideLayer } from './tool-guide-layer'
 
-/** Share of the model's window that the thread may fill (L11). */
-const threadShare = 0.3
 const charsPerToken = 4
+/** A prompt is journaled as one row. */
+const layerCharsMax = 300_000
+
+export interface PromptSources {
+  definition: Definition
+  load: Load
+  toolNames: string[]
+  contextTokens: number
+  memory: Pick<MemoryStore, 'readForPrompt'>
+  isGranted(policy: GrantPolicy, grant: string): boolean
+}
+
+export type Assembled = Pick<LoadedFacts, 'prompt' | 'historyFrom' | 'session' | 'notes'>
 
 /**
- * The layers of the first prompt, stable ones first: soul, bootstrap, tool guide, task with its
- * thread (L11). What changes between steps is added at the end, by `statusTail`.
+ * The layers of the first prompt, the stable ones first: soul, bootstrap, long-term memory, skills,
+ * tool guide, the session's history, the task with its thread (L11). Only the definition's and the
+ * platform's own words are system messages (L16). What changes between steps is added at the end, by
+ * `statusTail` (L14).
  */
-export function assemblePrompt(
-  definition: Definition,
-  load: Load,
-  toolNames: string[],
-  contextTokens: number,
-): Message[] {
-  const threadCharsMax = Math.floor(contextTokens * threadShare * charsPerToken)
-  const guide = toolGuideLayer(toolNames)
-  return [
-    { role: 'system', text: definition.systemPrompt },
-    { role: 'system', text: bootstrapLayer(load) },
-    ...(guide ? [{ role: 'system', text: guide } as const] : []),
-    { role: 'user', text: taskLayer(load, Math.min(threadCharsMax, 300_000)) },
+export function assemblePrompt(sources: PromptSources): Assembled {
+  const { definition, load, toolNames, contextTokens, memory } = sources
+  const room = (share: number) => Math.min(contextTokens * share * charsPerToken, layerCharsMax)
+  const session = describeSession(load)
+  const { isEnabled, factsMax, retrieval } = definition.memory
+  const words = session?.words ?? ''
+  const memories =
+    isEnabled && session
+      ? memory.readForPrompt({ sessionId: session.id, words, factsMax, retrieval })
+      : null
+  const { skills, notes } = chooseSkills(definition, load.policy, sources.isGranted)
+  const community = load.thread?.post.community ?? null
+  const head: Message[] = [
+    ...system(definition.systemPrompt),
+    ...system(bootstrapLayer(load)),
+    ...user(memories && memoryLayer(memories, room(memoryLimits.factsWindowShare))),
+    ...system(skillsLayer(skills, { words, community }, room(memoryLimits.skillsWindowShare))),
+    ...system(toolGuideLayer(toolNames)),
   ]
+  const history = memories
+    ? historyLayer(memories, room(memoryLimits.historyWindowShare), toolNames.length > 0)
+    : []
+  const task = taskLayer(load, room(memoryLimits.threadWindowShare))
+  return {
+    prompt: [...head, ...history, ...user(task)],
+    historyFrom: head.length,
+    ...(memories && session && { session: keepable(session) }),
+    ...(notes.length > 0 && { notes }),
+  }
 }
+
+const keepable = ({ id, task, gist }: NonNullable<LoadedFacts['session']>) => ({ id, task, gist })
+
+const system = (text: string | null): Message[] => (text === null ? [] : [{ role: 'system', text }])
+
+const user = (text: string | null): Message[] => (text === null ? [] : [{ role: 'user', text }])

@@ -1,36 +1,44 @@
-import type { Load, ThreadComment } from '../../hub/contract'
+import type { ClaimedItem, Load, Thread, ThreadComment } from '../../hub/contract'
+import { cut } from './cut'
+import { explorationLayer } from './exploration-layer'
 import { fence } from './fence'
 
-/**
- * The task and its thread: the post, the words that ask, and as many of the newest other comments
- * as fit; what is left out is counted (L11). All of it is data (L16).
- */
+/** The task, whatever it is, with what belongs to it. All of it is data (L16). */
 export function taskLayer(load: Load, charsMax: number): string {
-  const { thread } = load
-  if (!thread) return 'The thread is gone.'
-  const asking = new Set<string>(
-    load.items.flatMap(({ commentId }) => (commentId ? [commentId] : [])),
-  )
-  const postAsks = load.items.some(({ commentId }) => commentId === null)
-  const askers = [...new Set(load.items.map(({ from }) => `@${from.name}`))].join(', ')
-  const post = fence(
-    'post',
-    {
-      id: thread.post.id,
-      author: thread.post.author.name,
-      kind: thread.post.author.kind,
-      community: thread.post.community,
-      asks: postAsks,
-    },
-    cut(
-      `${thread.post.title}\n\n${thread.post.content}${thread.post.url ? `\n\n${thread.post.url}` : ''}`,
-      charsMax / 2,
+  if (load.exploration) return explorationLayer(load.exploration, charsMax)
+  if (load.task === 'manual' || load.task === 'scheduled') return givenTask(load, charsMax)
+  return load.thread ? threadTask(load, load.thread, charsMax) : 'The thread is gone.'
+}
+
+/** Work given by hand or by a schedule: the words of whoever gave it (L2). */
+function givenTask({ task, items }: Load, charsMax: number): string {
+  const how = task === 'scheduled' ? 'This is work by your schedule' : 'You were given this by hand'
+  return [
+    `${how}. Your answer goes to the inbox of ${nameAskers(items)}; in a thread you write with your tools. Do what the blocks marked asks="true" ask.`,
+    ...items.map(({ from, content }) =>
+      fence(
+        'task',
+        { author: from.name, kind: from.kind, asks: true },
+        cut(content, charsMax / items.length),
+      ),
     ),
-  )
+  ].join('\n\n')
+}
+
+const nameAskers = (items: ClaimedItem[]): string =>
+  [...new Set(items.map(({ from }) => `@${from.name}`))].join(', ')
+
+/**
+ * The post, the words that ask with the way to them, and as many of the newest other comments as fit;
+ * what is left out is counted (L11).
+ */
+function threadTask({ items }: Load, thread: Thread, charsMax: number): string {
+  const asking = new Set<string>(items.flatMap(({ commentId }) => (commentId ? [commentId] : [])))
+  const post = showPost(thread, items, charsMax / 2)
   const comments = chooseComments(thread.comments, asking, charsMax - post.length)
   const missing = thread.commentCount - comments.length
   return [
-    `${askers} ${load.items.length > 1 ? 'have called' : 'has called'} you in m/${thread.post.community}. Answer what the blocks marked asks="true" ask of you.`,
+    `${nameAskers(items)} ${items.length > 1 ? 'have called' : 'has called'} you in m/${thread.post.community}. Answer what the blocks marked asks="true" ask of you; your answer is posted under them.`,
     post,
     ...comments.map((comment) =>
       fence(
@@ -48,18 +56,50 @@ export function taskLayer(load: Load, charsMax: number): string {
   ].join('\n\n')
 }
 
-/** The asking ones always; then the newest, as long as there is room. In the thread's order. */
+function showPost({ post }: Thread, items: ClaimedItem[], charsMax: number): string {
+  return fence(
+    'post',
+    {
+      id: post.id,
+      author: post.author.name,
+      kind: post.author.kind,
+      community: post.community,
+      asks: items.some(({ commentId }) => commentId === null),
+    },
+    cut(`${post.title}\n\n${post.content}${post.url ? `\n\n${post.url}` : ''}`, charsMax),
+  )
+}
+
+/** What the fence around a comment takes. */
+const fenceChars = 120
+
+/**
+ * The asking ones always, then the way from each up to the post, then the newest, as long as there is
+ * room. In the thread's order.
+ */
 function chooseComments(all: ThreadComment[], asking: Set<string>, room: number): ThreadComment[] {
+  const byId = new Map<string, ThreadComment>(all.map((comment) => [comment.id, comment]))
+  const asked = all.filter(({ id }) => asking.has(id))
   const chosen = new Set<string>(asking)
-  let left = room
-  for (const comment of [...all].reverse()) {
-    if (left - comment.content.length < 0) break
-    left -= comment.content.length + 120
+  let left = asked.reduce((sum, { content }) => sum - content.length - fenceChars, room)
+  for (const comment of [...asked.flatMap((each) => findPath(each, byId)), ...all.toReversed()]) {
+    if (chosen.has(comment.id)) continue
+    left -= comment.content.length + fenceChars
+    if (left < 0) break
     chosen.add(comment.id)
   }
   return all.filter(({ id }) => chosen.has(id))
 }
 
-function cut(text: string, charsMax: number): string {
-  return text.length <= charsMax ? text : `${text.slice(0, Math.max(0, charsMax))} [... cut]`
+/** From a comment up to the post, the nearest first; a thread that loops ends where it began. */
+function findPath(comment: ThreadComment, byId: Map<string, ThreadComment>): ThreadComment[] {
+  const path: ThreadComment[] = []
+  for (
+    let parent = byId.get(comment.parentId ?? '');
+    parent && !path.includes(parent);
+    parent = byId.get(parent.parentId ?? '')
+  ) {
+    path.push(parent)
+  }
+  return path
 }

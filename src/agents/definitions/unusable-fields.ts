@@ -38,13 +38,11 @@ export function findUnusable(config: Config): Finding[] {
 }
 
 /** Fields of the format that this version reads and does not act on yet. */
-function findUnbuilt({ behavior, capabilities, memory }: Config): Finding[] {
+function findUnbuilt({ behavior }: Config): Finding[] {
   const unbuilt: [unknown, PropertyKey[]][] = [
     [behavior?.schedule?.length, ['behavior', 'schedule']],
     [behavior?.discovery?.enabled, ['behavior', 'discovery']],
     [behavior?.limits, ['behavior', 'limits']],
-    [memory?.enabled, ['memory']],
-    [capabilities?.skills?.length, ['capabilities', 'skills']],
   ]
   return unbuilt
     .filter(([isUsed]) => isUsed)
@@ -54,7 +52,10 @@ function findUnbuilt({ behavior, capabilities, memory }: Config): Finding[] {
 function findUnusableType({ type }: Config): Finding[] {
   if (type === undefined || type === 'native') return []
   return [
-    { path: ['type'], message: `${type} needs a machine of its own; the agent runs as native` },
+    {
+      path: ['type'],
+      message: `no runner for ${type} is connected: whoever mentions the agent is told so. Take it out to let this hub run the agent`,
+    },
   ]
 }
 

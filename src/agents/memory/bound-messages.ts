@@ -1,4 +1,5 @@
 import { memoryLimits } from '../../config'
+import { cut } from '../context/cut'
 import type { Message, ToolRequest } from '../loop/message'
 
 /**
@@ -13,7 +14,7 @@ function boundMessage(message: Message): Message {
     case 'assistant':
       return {
         role: 'assistant',
-        text: cutText(message.text, keptTextCharsMax),
+        text: cut(message.text, keptTextCharsMax),
         calls: message.calls.map(boundCall),
       }
     case 'tool':
@@ -21,11 +22,11 @@ function boundMessage(message: Message): Message {
         role: 'tool',
         results: message.results.map((result) => ({
           ...result,
-          text: cutText(result.text, keptResultCharsMax),
+          text: cut(result.text, keptResultCharsMax),
         })),
       }
     default:
-      return { ...message, text: cutText(message.text, keptTextCharsMax) }
+      return { ...message, text: cut(message.text, keptTextCharsMax) }
   }
 }
 
@@ -33,11 +34,6 @@ function boundMessage(message: Message): Message {
 function boundCall(call: ToolRequest): ToolRequest {
   const { keptArgumentsCharsMax } = memoryLimits
   if (call.arguments.length <= keptArgumentsCharsMax) return call
-  const shortened = cutText(call.arguments, keptArgumentsCharsMax / 2)
+  const shortened = cut(call.arguments, keptArgumentsCharsMax / 2)
   return { ...call, arguments: JSON.stringify({ shortened }) }
 }
-
-export const cutText = (text: string, charsMax: number): string =>
-  text.length <= charsMax
-    ? text
-    : `${text.slice(0, Math.max(0, charsMax)).toWellFormed()} [... ${text.length - charsMax} more characters]`

@@ -1,34 +1,34 @@
 import { memoryLimits } from '../../config'
 import type { ActivationId } from '../../ids'
-import type { LoadedFacts, LoopEvent } from '../loop/event'
-import type { Message } from '../loop/message'
+import type { LoopEvent } from '../loop/event'
+import { composeReply } from '../loop/reply'
+import type { Ending } from '../loop/state'
+import { foldConversation } from '../loop/transcript'
 import type { ToolCount, Turn } from '../storage/memory-store'
 import { boundMessages } from './bound-messages'
 
-interface Finished {
+export interface Finished {
   activationId: ActivationId
   at: number
-  session: NonNullable<LoadedFacts['session']>
   events: LoopEvent[]
-  /** What the activation added to the conversation behind the task, as far as it is still there. */
-  messages: Message[]
-  /** What was said in the end, as it is posted; null when nothing is. */
-  reply: string | null
-  /**
-   * What a compaction put in place of older messages, and what it left of the history that the
-   * session had before; null when there was none.
-   */
-  compacted: { summary: string; history: Message[] } | null
+  ending: Ending
 }
 
-/** A finished activation as its session remembers it (L39). */
-export function composeTurn(finished: Finished): Turn {
-  const { activationId, at, session, events, reply, compacted } = finished
+/**
+ * A finished activation as its session remembers it (L39); null when the agent has no memory. What a
+ * compaction left of the older history is kept with it: the summary stands for everything before.
+ */
+export function composeTurn({ activationId, at, events, ending }: Finished): Turn | null {
+  const facts = events.find((event) => event.type === 'loaded')?.facts
+  const session = facts?.session
+  if (!session) return null
+  const { summary, history, run } = foldConversation(events)
   const messages = boundMessages([
-    ...(compacted?.history ?? []),
+    ...(summary === null ? [] : history),
     { role: 'user', text: session.task },
-    ...finished.messages,
+    ...run,
   ])
+  const reply = composeReply(ending, events, facts.answer?.askers ?? [])
   const last = messages.at(-1)
   const isAnswered = last?.role === 'assistant' && last.calls.length === 0
   if (reply !== null && !isAnswered) messages.push({ role: 'assistant', text: reply, calls: [] })
@@ -40,7 +40,7 @@ export function composeTurn(finished: Finished): Turn {
     messages,
     usage: sumCharges(events),
     tools: countTools(events),
-    summary: compacted?.summary ?? null,
+    summary,
   }
 }
 

@@ -1,0 +1,22 @@
+import type { GrantPolicy } from '../../hub/contract'
+import type { Definition } from '../definitions/definition'
+import type { Skill } from '../definitions/read-skill'
+
+/** Skills whose grants the agent has now; for each of the others a sentence that says so (D5). */
+export function chooseSkills(
+  { skills }: Pick<Definition, 'skills'>,
+  policy: GrantPolicy,
+  isGranted: (policy: GrantPolicy, grant: string) => boolean,
+): { skills: Skill[]; notes: string[] } {
+  const missing = (skill: Skill) =>
+    skill.requiresGrants.filter((grant) => !isGranted(policy, grant))
+  return {
+    skills: skills.filter((skill) => missing(skill).length === 0),
+    notes: skills.flatMap((skill) => {
+      const grants = missing(skill)
+      return grants.length === 0
+        ? []
+        : [`The skill ${skill.name} was left out: the grant ${grants.join(', ')} is missing.`]
+    }),
+  }
+}

@@ -1,0 +1,6 @@
+/** The beginning of a text, with how much is missing. */
+export const cut = (text: string, charsMax: number): string => {
+  const most = Math.max(0, Math.floor(charsMax))
+  if (text.length <= most) return text
+  return `${text.slice(0, most).toWellFormed()} [... ${text.length - most} more characters]`
+}
