@@ -171,6 +171,7 @@ function createDeps(onCommit: (reply: string) => void): AgentDeps {
     wakeOthers: async () => {},
     clock: systemClock,
     log: createLog({ level: 'info', redact: (text) => text, now: Date.now, write: () => {} }),
+    mask: (text) => text,
     random: Math.random,
     capacity: 50,
   }

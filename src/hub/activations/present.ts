@@ -35,6 +35,15 @@ export const presentTrace = (trace: TraceView): object => ({
   prompt: trace.prompt,
   steps: trace.steps.map(presentStep),
   notes: trace.notes.map(({ at, text }) => ({ at: presentTime(at), text })),
+  plan: {
+    goal: trace.plan.goal,
+    steps: trace.plan.steps.map(({ title, status, callId }) => ({
+      title,
+      status,
+      call_id: callId,
+    })),
+    progress: trace.plan.progress,
+  },
 })
 
 const presentStep = (step: TraceView['steps'][number]): object => ({

@@ -50,21 +50,46 @@ const readRoute = route({
   access: 'read',
   handle: async ({ context, param, read }) => {
     const { results } = await read([selectActivation(context.db, param('id'))])
-    const row = results[0]?.results[0] as unknown as
-      | (ActivationFacts & { trace: string | null })
-      | undefined
-    if (!row) throw notFound('activation')
-    const trace = readTrace(row.trace ?? (await readLiveTrace(context, row)))
+    const row = readRow(results[0])
+    const trace = readTrace((await readLiveTrace(context, row)) ?? row.trace)
     return { activation: presentActivation(row), trace: trace && presentTrace(trace) }
   },
 })
+
+const eventsRoute = route({
+  method: 'get',
+  path: '/activations/:id/events',
+  summary: 'What happened in an activation, numbered without a gap, also while it runs',
+  tag,
+  access: 'read',
+  query: z.object({ after: z.coerce.number().int().min(0).default(0) }),
+  handle: async ({ context, query, param, read }) => {
+    const { results } = await read([selectActivation(context.db, param('id'))])
+    const row = readRow(results[0])
+    const trace = readTrace((await readLiveTrace(context, row)) ?? row.trace)
+    const events = trace?.events ?? []
+    return {
+      events: events.filter(({ seq }) => seq > query.after),
+      last_seq: events.length,
+      is_over: row.state === 'done',
+    }
+  },
+})
+
+type Row = ActivationFacts & { trace: string | null }
+
+function readRow(result: D1Result<Record<string, unknown>> | undefined): Row {
+  const row = result?.results[0] as unknown as Row | undefined
+  if (!row) throw notFound('activation')
+  return row
+}
 
 /** What only the agent knows while it works; without it the answer tells what D1 knows. */
 async function readLiveTrace(
   { agents, settings }: ActionContext,
   { state, agentId, id }: ActivationFacts,
 ): Promise<string | null> {
-  if (state === 'done') return null
+  if (state !== 'running') return null
   const trace = await agents.readTrace(agentId, id).catch(() => null)
   return trace && maskTrace(trace, settings.ROOKERY_KEY_PREFIX)
 }
@@ -72,6 +97,7 @@ async function readLiveTrace(
 export const activationRoutes: Route[] = [
   listRoute,
   readRoute,
+  eventsRoute,
   route({
     method: 'post',
     path: '/activations/:id/cancel',

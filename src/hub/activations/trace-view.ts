@@ -29,6 +29,14 @@ const step = z.object({
   tools: z.array(tool).catch([]),
 })
 
+const event = z.looseObject({
+  seq: z.number(),
+  activation_id: z.string(),
+  at: z.string(),
+  kind: z.string(),
+  type: z.string(),
+})
+
 /** What a page reads of a `Trace` (agents/contract.ts): what an older version left out has a default. */
 const traceSchema = z.object({
   startedAt: z.number().catch(0),
@@ -45,10 +53,28 @@ const traceSchema = z.object({
     .catch([]),
   steps: z.array(step).catch([]),
   notes: z.array(z.object({ at: z.number().catch(0), text: z.string().catch('') })).catch([]),
+  plan: z
+    .object({
+      goal: z.string().nullable().catch(null),
+      steps: z
+        .array(
+          z.object({
+            title: z.string().catch(''),
+            status: z.enum(['pending', 'running', 'completed', 'failed']).catch('pending'),
+            callId: z.string().nullable().catch(null),
+          }),
+        )
+        .catch([]),
+      progress: z.number().catch(0),
+    })
+    .catch({ goal: null, steps: [], progress: 0 }),
+  events: z.array(event).catch([]),
 })
 
 export type TraceView = z.output<typeof traceSchema>
 export type StepView = TraceView['steps'][number]
+export type PlanView = TraceView['plan']
+export type EventView = TraceView['events'][number]
 export type ToolView = StepView['tools'][number]
 
 /** The trace of an activation as its page shows it; null when there is none that can be read. */
