@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { build } from 'esbuild'
 import * as config from '../src/config.ts'
 import { errorCodes, outcomes } from '../src/errors.ts'
+import { settingsSchema } from '../src/settings.ts'
 import { root } from './local-state.mjs'
 import { launcherSettings } from './unknown-settings.mjs'
 
@@ -19,10 +20,10 @@ if (!process.argv.includes('--check')) {
 }
 
 async function writePage() {
-  const { settingsSchema, ...limitGroups } = pickData(config)
+  const limitGroups = { ...config }
   return `${[
     '# Reference',
-    'Written by `npm run write-reference` from `src/config.ts`, `src/errors.ts` and the tools.',
+    'Written by `npm run write-reference` from `src/settings.ts`, `src/config.ts`, `src/errors.ts` and the tools.',
     '## Settings',
     'Environment variables. A deployed hub takes them from `[vars]` in `wrangler.toml`, secrets from `wrangler secret put`.',
     table(['name', 'default', 'what it does'], describeSettings(settingsSchema)),
@@ -55,12 +56,7 @@ async function writePage() {
   ].join('\n\n')}\n`
 }
 
-/** @param {typeof config} module */
-function pickData({ settingsSchema, readSettings: _function, ...groups }) {
-  return { settingsSchema, ...groups }
-}
-
-/** @param {typeof config.settingsSchema} schema */
+/** @param {typeof settingsSchema} schema */
 function describeSettings(schema) {
   const comments = readSettingComments()
   const defaults = /** @type {Record<string, unknown>} */ (schema.safeParse({}).data ?? {})
@@ -72,7 +68,7 @@ function describeSettings(schema) {
 
 /** The doc comment above each setting. */
 function readSettingComments() {
-  const source = readFileSync(join(root, 'src/config.ts'), 'utf8')
+  const source = readFileSync(join(root, 'src/settings.ts'), 'utf8')
   const pattern = /\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s+([A-Z][A-Z0-9_]+):/g
   return new Map(
     [...source.matchAll(pattern)].map(([, comment = '', name = '']) => [

@@ -1,4 +1,4 @@
-import type { LogLevel } from './config'
+import type { LogLevel } from './settings'
 
 /** What a line is about (L45). Values are words and numbers, never content that people wrote. */
 export interface LogFields {

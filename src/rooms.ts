@@ -1,4 +1,4 @@
-import { createAgentApi, createWaker } from './agents/agent-api'
+import { createAgentApi, createMemoryDoor, createWaker } from './agents/agent-api'
 import type { AgentDeps } from './agents/agent-deps'
 import { createDefinitionStore } from './agents/definitions/definition-store'
 import type { HookTiming } from './agents/hooks/hook'
@@ -7,7 +7,7 @@ import { hooks } from './agents/hooks/hooks'
 import { createModelRegistry } from './agents/models/registry'
 import { createSchedulerApi } from './agents/scheduler/scheduler-api'
 import type { SchedulerDeps } from './agents/scheduler/scheduler-object'
-import { readSettings, type Settings, scheduling } from './config'
+import { scheduling } from './config'
 import { createHub } from './hub/app'
 import { createDb } from './hub/db'
 import { createHubDoors } from './hub/doors/hub-doors'
@@ -16,8 +16,10 @@ import { maskCredentials } from './hub/posts/credential-shapes'
 import { systemClock } from './ids'
 import { createLog, createRedactor, findSecrets, type Log } from './log'
 import { createGateway } from './mcp-servers/gateway/create-gateway'
+import { isGranted } from './mcp-servers/gateway/decide'
 import { createMcpRoutes } from './mcp-servers/outside/create-mcp-routes'
 import { servers } from './mcp-servers/servers'
+import { readSettings, type Settings } from './settings'
 
 /**
  * The composition root: the one file that knows all rooms. Everything is made once an isolate;
@@ -36,7 +38,13 @@ export function createRooms(env: Env) {
   })
   const definitions = createDefinitionStore(env.FILES)
   const serverNames = servers.map(({ name }) => name)
-  const agents = createAgentApi({ namespace: env.AGENTS, definitions, models, serverNames })
+  const agents = createAgentApi({
+    namespace: env.AGENTS,
+    definitions,
+    models,
+    serverNames,
+    isGranted,
+  })
   const scheduler = createSchedulerApi(env.SCHEDULER)
   const hub = createHubDoors(() => ({
     db: createDb(env.DB),
@@ -50,6 +58,7 @@ export function createRooms(env: Env) {
   }))
   const gateway = createGateway({
     hub,
+    memory: createMemoryDoor(env.AGENTS),
     clock,
     servers,
     reportFailure: (tool, error) => log.warn('tool failed', { tool, error }),

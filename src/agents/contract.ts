@@ -90,6 +90,14 @@ export interface SchedulerApi {
 
 // ---------------------------------------------------------------- trace (activation page)
 
+/** How long one hook took (L33). */
+export interface TraceHook {
+  hook: string
+  point: string
+  ms: number
+  outcome: 'ok' | 'denied' | 'failed' | 'timed_out'
+}
+
 export interface TraceTool {
   callId: string
   name: string
@@ -101,6 +109,17 @@ export interface TraceTool {
   startedAt: number
   durationMs: number
   resultBytes: number
+  hooks: TraceHook[]
+}
+
+/** What the model was shown, in numbers. */
+export interface TraceInput {
+  messages: number
+  chars: number
+  /** Estimated before the call, tools included. */
+  tokens: number
+  /** Share of the step before's prompt that this one begins with, byte by byte (L14). */
+  prefixShare: number | null
 }
 
 export interface TraceStep {
@@ -109,16 +128,58 @@ export interface TraceStep {
   startedAt: number
   modelMs: number
   retries: number
+  /** Null when it is not known any more: the call was made before a crash. */
+  input: TraceInput | null
   inputTokens: number
   cachedTokens: number
   outputTokens: number
+  /** Part of `outputTokens`. */
+  reasoningTokens: number
   costMicrousd: number
   isPriced: boolean
   isEstimated: boolean
   finishReason: string
   text: string
   reasoning: string
+  hooks: TraceHook[]
   tools: TraceTool[]
+}
+
+/** A summary that took the place of history (L20). */
+export interface TraceCompaction {
+  at: number
+  durationMs: number
+  /** Messages that the summary stands for. */
+  replaced: number
+  tokensBefore: number
+  tokens: number
+  costMicrousd: number
+  /** Why it is an extract and not the model's words; null when the model wrote it. */
+  problem: string | null
+}
+
+/** A wait for people to decide on calls (L30). */
+export interface TracePark {
+  at: number
+  /** Null while it waits. */
+  resumedAt: number | null
+  tools: string[]
+  decisions: { callId: string; decision: string; by: string | null; note: string }[]
+}
+
+/** Where the time went; the parts add up to `totalMs`. */
+export interface TraceTime {
+  loadingMs: number
+  modelMs: number
+  toolsMs: number
+  hooksMs: number
+  compactionMs: number
+  /** For people to decide. */
+  parkedMs: number
+  /** Before a retry, for capacity or for money. */
+  waitingMs: number
+  otherMs: number
+  totalMs: number
 }
 
 export interface Trace {
@@ -126,6 +187,10 @@ export interface Trace {
   activationId: ActivationId
   agent: string
   model: string
+  /** What set it off. */
+  task: string
+  session: string | null
+  definitionVersion: number
   startedAt: number
   finishedAt: number | null
   outcome: string | null
@@ -135,6 +200,9 @@ export interface Trace {
   steps: TraceStep[]
   /** What it waited for, retried, was refused. */
   notes: { at: number; text: string }[]
+  compactions: TraceCompaction[]
+  parks: TracePark[]
+  time: TraceTime
   plan: Plan
   events: RuntimeEvent[]
 }

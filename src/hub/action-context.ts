@@ -1,7 +1,7 @@
 import type { AgentApi, SchedulerApi } from '../agents/contract'
-import type { Settings } from '../config'
 import type { Clock } from '../ids'
 import type { Log } from '../log'
+import type { Settings } from '../settings'
 import { createDb, type Db } from './db'
 import type { Known } from './live/live-event'
 

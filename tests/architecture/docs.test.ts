@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import reference from '../../docs/reference.md?raw'
-import { settingsSchema } from '../../src/config'
 import { errorCodes, outcomes } from '../../src/errors'
 import { servers } from '../../src/mcp-servers/servers'
+import { settingsSchema } from '../../src/settings'
 
 const tools = servers.flatMap(({ name, tools }) => tools.map((tool) => `${name}_${tool.name}`))
 

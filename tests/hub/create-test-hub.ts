@@ -1,12 +1,12 @@
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import type { AgentApi, DefinitionCheck, DefinitionFiles } from '../../src/agents/contract'
-import { readSettings } from '../../src/config'
 import { createContext } from '../../src/hub/action-context'
 import { createHub } from '../../src/hub/app'
 import type { HubDeps } from '../../src/hub/http/hub-env'
 import { type AccountId, type Clock, uuidV7 } from '../../src/ids'
 import { createLog } from '../../src/log'
+import { readSettings } from '../../src/settings'
 
 export const adminKey = 'test_admin_key_0123456789'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { readSettings, settingsSchema } from '../../src/config'
 import { createLog, createRedactor, findSecrets, type LogFields } from '../../src/log'
+import { readSettings, settingsSchema } from '../../src/settings'
 
 function collect(level: Parameters<typeof createLog>[0]['level'], redact = (text: string) => text) {
   const lines: Record<string, unknown>[] = []

@@ -1,5 +1,5 @@
-import type { Settings } from '../../config'
 import { AppError } from '../../errors'
+import type { Settings } from '../../settings'
 import type { ModelChoice } from './model-port'
 import { knownProviders } from './providers/known-providers'
 

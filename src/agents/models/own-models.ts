@@ -1,4 +1,4 @@
-import type { OwnModel } from '../../config'
+import type { OwnModel } from '../../settings'
 import { type CatalogueEntry, catalogue, findModel } from './catalogue'
 import type { Prices } from './model-port'
 

@@ -1,5 +1,6 @@
-import { activationLimits, type Settings } from '../../config'
+import { activationLimits } from '../../config'
 import { AppError } from '../../errors'
+import type { Settings } from '../../settings'
 import { findModel } from './catalogue'
 import { type ChosenModel, chooseModel, readOverride } from './choose-model'
 import type { Model, ModelChoice, ModelRegistry } from './model-port'

@@ -1,17 +1,15 @@
 import type { ActivationId } from '../../ids'
-import type { Trace, TraceStep, TraceTool } from '../contract'
+import type { Trace } from '../contract'
 import { toRuntimeEvents } from '../live/runtime-events'
-import type { LoopEvent, LoopEventOf } from '../loop/event'
+import type { LoadedFacts, LoopEvent } from '../loop/event'
 import type { Message } from '../loop/message'
 import { foldPlan } from '../loop/plan'
 import type { Ending } from '../loop/state'
+import { cut, excerptChars } from './cut'
 import { describeNote } from './describe-note'
-
-const promptExcerptChars = 1_200
-const textExcerptChars = 8_000
-const toolExcerptChars = 4_000
-/** Steps beyond are summed up in a note, so that a trace stays far below what a row may hold. */
-const stepsMax = 60
+import { spendTime } from './spend-time'
+import { collectCompactions, collectParks } from './trace-pauses'
+import { collectSteps } from './trace-steps'
 
 /**
  * What a person sees of an activation: why it did what, what it cost, where the time went (L43).
@@ -24,110 +22,54 @@ export function buildTrace(
 ): Trace {
   const woken = events.find((event) => event.type === 'woken')
   const facts = events.find((event) => event.type === 'loaded')?.facts
-  const steps = collectSteps(events)
-  const shown = steps.slice(0, stepsMax)
-  const hidden = steps.length - shown.length
+  const startedAt = woken?.at ?? 0
   return {
     version: 1,
     activationId: woken?.activationId ?? ('' as ActivationId),
-    agent: facts?.agentName ?? '',
-    model: facts?.model.id ?? '',
-    startedAt: woken?.at ?? 0,
+    ...describeRun(facts),
+    startedAt,
     finishedAt,
     outcome: ending?.outcome ?? null,
     error: ending?.error ?? null,
     prompt: (facts?.prompt ?? []).map(excerptMessage),
-    steps: shown,
-    notes: [
-      ...(facts?.model.substitutedFor
-        ? [
-            {
-              at: woken?.at ?? 0,
-              text: `No key for ${facts.model.substitutedFor}: the built-in offline model answered.`,
-            },
-          ]
-        : []),
-      ...collectNotes(events),
-      ...(hidden > 0 ? [{ at: finishedAt ?? 0, text: `${hidden} more steps are not shown.` }] : []),
-    ],
+    steps: collectSteps(events),
+    notes: collectNotes(events, facts, startedAt),
+    compactions: collectCompactions(events),
+    parks: collectParks(events),
+    time: spendTime(events, finishedAt ?? events.at(-1)?.at ?? 0),
     plan: foldPlan(events),
     events: toRuntimeEvents(events, ending),
   }
 }
 
-const cut = (text: string, chars: number) =>
-  text.length <= chars
-    ? text
-    : `${text.slice(0, chars).toWellFormed()} [... ${text.length - chars} more characters]`
+/** Who ran on what; before LOAD nothing of it is known. */
+const describeRun = (facts: LoadedFacts | undefined) => ({
+  agent: facts?.agentName ?? '',
+  model: facts?.model.id ?? '',
+  task: facts?.task ?? '',
+  session: facts?.session?.id ?? null,
+  definitionVersion: facts?.definition.version ?? 0,
+})
 
 function excerptMessage(message: Message): Trace['prompt'][number] {
   const text = 'text' in message ? message.text : ''
-  return { role: message.role, excerpt: cut(text, promptExcerptChars), chars: text.length }
+  return { role: message.role, excerpt: cut(text, excerptChars.prompt), chars: text.length }
 }
 
-function collectSteps(events: LoopEvent[]): TraceStep[] {
-  const steps: TraceStep[] = []
-  let retries = 0
-  for (const event of events) {
-    if (event.type === 'model_failed') retries++
-    if (event.type === 'model_answered') {
-      steps.push(describeStep(event, steps.length + 1, retries))
-      retries = 0
-    }
-    if (event.type === 'tool_returned') steps.at(-1)?.tools.push(describeTool(event, events))
-  }
-  return steps
-}
-
-function describeStep(
-  { answer, charge, startedAt, at }: LoopEventOf<'model_answered'>,
-  step: number,
-  retries: number,
-): TraceStep {
-  return {
-    step,
-    startedAt,
-    modelMs: at - startedAt,
-    retries,
-    inputTokens: charge.inputTokens,
-    cachedTokens: charge.cachedTokens,
-    outputTokens: charge.outputTokens,
-    costMicrousd: charge.microusd,
-    isPriced: charge.isPriced,
-    isEstimated: charge.isEstimated,
-    finishReason: answer.finish,
-    text: cut(answer.text, textExcerptChars),
-    reasoning: cut(answer.reasoning, textExcerptChars),
-    tools: [],
-  }
-}
-
-function describeTool(event: LoopEventOf<'tool_returned'>, events: LoopEvent[]): TraceTool {
-  const answered = events.findLast(
-    (each) =>
-      each.type === 'model_answered' &&
-      each.answer.calls.some(({ callId }) => callId === event.callId),
-  )
-  const call =
-    answered?.type === 'model_answered'
-      ? answered.answer.calls.find(({ callId }) => callId === event.callId)
-      : undefined
-  return {
-    callId: event.callId,
-    name: event.name,
-    grant: typeof event.audit?.grant === 'string' ? event.audit.grant : null,
-    arguments: cut(call?.arguments ?? '', toolExcerptChars),
-    result: cut(event.text, toolExcerptChars),
-    isError: event.isError,
-    startedAt: event.startedAt,
-    durationMs: event.durationMs,
-    resultBytes: event.resultBytes,
-  }
-}
-
-function collectNotes(events: LoopEvent[]): Trace['notes'] {
-  return events.flatMap((event) => {
+/** What did not go as planned, and what a reader should know of the prompt. */
+function collectNotes(
+  events: LoopEvent[],
+  facts: LoadedFacts | undefined,
+  startedAt: number,
+): Trace['notes'] {
+  const substituted = facts?.model.substitutedFor
+  const ofPrompt = [
+    ...(substituted ? [`No key for ${substituted}: the built-in offline model answered.`] : []),
+    ...(facts?.notes ?? []),
+  ]
+  const ofEvents = events.flatMap((event) => {
     const text = describeNote(event)
     return text === null ? [] : [{ at: event.at, text }]
   })
+  return [...ofPrompt.map((text) => ({ at: startedAt, text })), ...ofEvents]
 }

@@ -1,5 +1,6 @@
 import type { Hono } from 'hono'
-import { limits, type Settings } from '../../config'
+import { limits } from '../../config'
+import type { Settings } from '../../settings'
 import type { HubEnv } from './hub-env'
 import { apiBase } from './mount-routes'
 

@@ -1,4 +1,4 @@
-import type { Settings } from '../../config'
+import type { Settings } from '../../settings'
 
 /** Whether no model provider is set up, so that every agent uses the built-in offline model. */
 export const isOfflineHub = (settings: Settings): boolean =>

@@ -1,6 +1,6 @@
-import type { Settings } from '../../config'
 import type { GrantDoor } from '../../hub/contract'
 import { type Clock, systemClock } from '../../ids'
+import type { Settings } from '../../settings'
 import type { Gateway } from '../gateway/gateway'
 import { authenticateCaller } from './authenticate-caller'
 

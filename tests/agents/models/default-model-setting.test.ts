@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { chooseModel } from '../../../src/agents/models/choose-model'
 import { knownProviders } from '../../../src/agents/models/providers/known-providers'
-import { readSettings } from '../../../src/config'
+import { readSettings } from '../../../src/settings'
 
 test('ROOKERY_DEFAULT_MODEL may name every provider there is, and the offline model', () => {
   for (const provider of Object.keys(knownProviders)) {

@@ -1,5 +1,5 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider'
-import type { Settings } from '../../../config'
+import type { Settings } from '../../../settings'
 import { anthropicRetryPolicy, createAnthropicModel } from './anthropic'
 import { createOpenAIModel } from './openai'
 import { createOpenAICompatibleModel } from './openai-compatible'

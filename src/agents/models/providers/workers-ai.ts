@@ -1,4 +1,4 @@
-import type { Settings } from '../../../config'
+import type { Settings } from '../../../settings'
 import { openAIRetryPolicy, type RetryPolicy, transientStatuses } from './retry-policy'
 
 /**

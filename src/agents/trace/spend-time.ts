@@ -1,0 +1,65 @@
+import type { TraceTime } from '../contract'
+import type { LoopEvent } from '../loop/event'
+
+type Part = Exclude<keyof TraceTime, 'totalMs'>
+
+/**
+ * Where the time of an activation went (L43). One pass over its journal: the time since the event
+ * before belongs to what the event ends, so what ran side by side counts once and the parts add up
+ * to the whole.
+ *
+ * @param until when it ended, or now
+ */
+export function spendTime(events: LoopEvent[], until: number): TraceTime {
+  const spent = {
+    loadingMs: 0,
+    modelMs: 0,
+    toolsMs: 0,
+    hooksMs: 0,
+    compactionMs: 0,
+    parkedMs: 0,
+    waitingMs: 0,
+    otherMs: 0,
+  }
+  const begin = events[0]?.at ?? until
+  let clock = begin
+  const spend = (part: Part, to: number) => {
+    const ms = Math.max(0, to - clock)
+    spent[part] += ms
+    clock += ms
+    return ms
+  }
+  for (const event of events) {
+    const around = spend('otherMs', 'startedAt' in event ? event.startedAt : clock)
+    spend(partOf(event), event.at)
+    moveHooks(spent, event, around)
+  }
+  spend('otherMs', until)
+  return { ...spent, totalMs: clock - begin }
+}
+
+const parts: Partial<Record<LoopEvent['type'], Part>> = {
+  loaded: 'loadingMs',
+  load_failed: 'loadingMs',
+  load_waited: 'loadingMs',
+  model_answered: 'modelMs',
+  model_failed: 'modelMs',
+  tool_returned: 'toolsMs',
+  tool_parked: 'toolsMs',
+  compacted: 'compactionMs',
+  resumed: 'parkedMs',
+  slept: 'waitingMs',
+}
+
+const partOf = ({ type }: LoopEvent): Part => parts[type] ?? 'otherMs'
+
+/** Hooks ran before or within what their event ends: their time is theirs and not twice. */
+function moveHooks(spent: Record<Part, number>, event: LoopEvent, around: number): void {
+  if (!('hooks' in event) || !event.hooks) return
+  const took = event.hooks.reduce((sum, { ms }) => sum + ms, 0)
+  const before = Math.min(took, around)
+  const within = Math.min(took - before, spent[partOf(event)])
+  spent.otherMs -= before
+  spent[partOf(event)] -= within
+  spent.hooksMs += before + within
+}

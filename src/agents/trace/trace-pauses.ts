@@ -1,0 +1,44 @@
+import type { TraceCompaction, TracePark } from '../contract'
+import type { LoopEvent } from '../loop/event'
+import { cut, excerptChars } from './cut'
+
+/** Each time a summary took the place of history. */
+export const collectCompactions = (events: LoopEvent[]): TraceCompaction[] =>
+  events.flatMap((event) =>
+    event.type === 'compacted'
+      ? [
+          {
+            at: event.at,
+            durationMs: event.at - event.startedAt,
+            replaced: event.replaced,
+            tokensBefore: event.tokensBefore,
+            tokens: event.tokens,
+            costMicrousd: event.charge?.microusd ?? 0,
+            problem: event.problem,
+          },
+        ]
+      : [],
+  )
+
+/** Each time people were asked, and what they said. */
+export function collectParks(events: LoopEvent[]): TracePark[] {
+  const parks: TracePark[] = []
+  let tools: string[] = []
+  for (const event of events) {
+    if (event.type === 'tool_parked') tools.push(event.name)
+    if (event.type === 'parked' && event.kind === 'parked') {
+      parks.push({ at: event.at, resumedAt: null, tools, decisions: [] })
+      tools = []
+    }
+    const last = parks.at(-1)
+    if (event.type !== 'resumed' || !last) continue
+    last.resumedAt = event.at
+    last.decisions = event.decisions.map(({ callId, decision, by, note }) => ({
+      callId,
+      decision,
+      by,
+      note: cut(note, excerptChars.prompt),
+    }))
+  }
+  return parks
+}

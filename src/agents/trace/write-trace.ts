@@ -1,0 +1,70 @@
+import { limits } from '../../config'
+import type { Trace } from '../contract'
+
+/** A text of a trace is not cut below this: a shorter one says nothing. */
+const textCharsMin = 120
+
+/**
+ * A trace as JSON that the hub can store (L43). One that is too large loses the ends of its longest
+ * texts, all at the same length, as long as that is; numbers and names stay.
+ *
+ * @param bytesMax of the JSON in UTF-8
+ */
+export function writeTrace(trace: Trace, bytesMax: number = limits.traceBytesMax): string {
+  const whole = JSON.stringify(trace)
+  if (fits(whole, bytesMax)) return whole
+  const even = cutEvenly(trace, bytesMax)
+  if (even) return even
+  // so many steps that their numbers alone fill it: the events repeat them, the middle ones go
+  const bare = cutEvenly({ ...trace, events: [] }, bytesMax)
+  return bare ?? dropSteps({ ...trace, events: [] }, bytesMax)
+}
+
+/** The longest texts that fit, found by halving; null when even the shortest do not. */
+function cutEvenly(trace: Trace, bytesMax: number): string | null {
+  let low = textCharsMin
+  let best = stringify(trace, low)
+  if (!fits(best, bytesMax)) return null
+  let high = longestText(trace)
+  while (high - low > 64) {
+    const middle = (low + high) >> 1
+    const text = stringify(trace, middle)
+    if (fits(text, bytesMax)) {
+      low = middle
+      best = text
+    } else high = middle
+  }
+  return best
+}
+
+function dropSteps(trace: Trace, bytesMax: number): string {
+  const { steps } = trace
+  for (let kept = steps.length >> 1; ; kept >>= 1) {
+    const shown = [...steps.slice(0, kept), ...steps.slice(steps.length - kept)]
+    const text = `${steps.length - shown.length} steps in the middle are not shown.`
+    const notes = [...trace.notes, { at: trace.finishedAt ?? trace.startedAt, text }]
+    const json = stringify({ ...trace, steps: shown, notes }, textCharsMin)
+    if (kept === 0 || fits(json, bytesMax)) return json
+  }
+}
+
+const stringify = (trace: Trace, chars: number): string =>
+  JSON.stringify(trace, (_key, value: unknown) =>
+    typeof value === 'string' && value.length > chars
+      ? `${value.slice(0, chars).toWellFormed()} [...]`
+      : value,
+  )
+
+function longestText(trace: Trace): number {
+  let longest = textCharsMin
+  JSON.stringify(trace, (_key, value: unknown) => {
+    if (typeof value === 'string') longest = Math.max(longest, value.length)
+    return value
+  })
+  return longest
+}
+
+/** A character is at most three bytes, so most texts need no counting. */
+const fits = (text: string, bytesMax: number): boolean =>
+  text.length * 3 <= bytesMax ||
+  (text.length <= bytesMax && new TextEncoder().encode(text).length <= bytesMax)
