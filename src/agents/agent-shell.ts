@@ -5,11 +5,13 @@ import type { AgentState } from './contract'
 import { EffectRunner } from './effects/effect-runner'
 import type { ActivationStream, Work } from './live/activation-stream'
 import type { Effect } from './loop/effect'
-import type { LoopEvent } from './loop/event'
-import { type Ending, isBusy, type LoopState } from './loop/state'
+import type { LoopEvent, LoopEventOf } from './loop/event'
+import { type Ending, isBusy, isWorking, type LoopState } from './loop/state'
 import { step } from './loop/step'
+import { composeTurn } from './memory/compose-turn'
 import { computeNextAlarm } from './next-alarm'
 import { Journal } from './storage/journal'
+import { MemoryStore } from './storage/memory-store'
 import { buildTrace } from './trace/build-trace'
 import { logDecision } from './trace/log-decision'
 
@@ -22,6 +24,7 @@ export class AgentShell {
   readonly #storage: DurableObjectStorage
   readonly #deps: AgentDeps
   readonly #journal: Journal
+  readonly #memory: MemoryStore
   readonly #runner: EffectRunner
   readonly #stream: ActivationStream
   readonly #running = new Map<number, Promise<void>>()
@@ -41,13 +44,14 @@ export class AgentShell {
     this.#deps = deps
     this.#stream = stream
     this.#journal = new Journal(storage.sql)
+    this.#memory = new MemoryStore(storage.sql)
     const { state, events } = this.#journal.load()
     this.#state = state
     this.#events = events
     this.#ending = state.ending
     this.#needsRecovery = isBusy(state) || state.isWokenAgain
     const now = () => ({ state: this.#state, events: this.#events })
-    this.#runner = new EffectRunner(deps, this.#journal, stream, now)
+    this.#runner = new EffectRunner(deps, this.#journal, this.#memory, stream, now)
     this.#armAlarm()
   }
 
@@ -155,30 +159,50 @@ export class AgentShell {
   }
 
   /**
-   * Decide, write, act. Nothing in between waits, so the platform takes the writes as one. An event that changes nothing leaves no row. Going
-   * idle with a call on record begins anew.
+   * Decide, write, act. Nothing in between waits, so the platform takes the writes as one. An event
+   * that changes nothing leaves no row. Going idle with a call on record begins anew.
    */
   #apply(event: LoopEvent): void {
-    const wasIdle = !isBusy(this.#state)
+    const isNew = event.type === 'woken' && !isBusy(this.#state)
     const { state, effects } = step(this.#state, event)
     if (state === this.#state) return
-    if (wasIdle) this.#journal.begin()
-    this.#lastRow = null
-    // Nothing follows from the last row: a repeated commit would only read what the first one did.
-    // So it waits for the alarm that is in place, and the next activation makes it needless.
-    if (state.phase === 'idle' && !state.isWokenAgain) this.#lastRow = { event, state }
-    else this.#journal.append(event, state)
-    if (wasIdle) this.#events = []
+    if (isNew) {
+      this.#journal.begin()
+      this.#events = []
+    }
+    this.#write(event, state)
     this.#events.push(event)
     logDecision(this.#deps.log, { before: this.#state, event, after: state, events: this.#events })
-    const endingBefore = wasIdle ? null : this.#ending
+    const endingBefore = isNew ? null : this.#ending
     this.#ending = state.ending ?? endingBefore
     this.#state = state
+    if (effects.some(({ type }) => type === 'commit')) this.#remember(event.at)
     this.#stream.tell(this.look(), endingBefore)
     this.#dropFinished()
     for (const effect of effects) this.#start(effect)
-    if (state.phase === 'idle' && state.isWokenAgain) this.#apply(this.#wakeEvent())
+    if (!isBusy(state) && state.isWokenAgain) this.#apply(this.#wakeEvent())
     else this.#armAlarm()
+  }
+
+  /** In the transaction that decides the end; again and again does no harm (L39). */
+  #remember(at: number): void {
+    const { activationId, ending } = this.#state
+    if (!activationId || !ending) return
+    const turn = composeTurn({ activationId, at, events: this.#events, ending })
+    if (turn) this.#memory.saveTurn(turn)
+  }
+
+  /**
+   * Nothing follows from the last row: a repeated commit would only read what the first one did. So it
+   * waits for the alarm that is in place, and the next activation makes it needless. What is parked
+   * is set aside with its last row.
+   */
+  #write(event: LoopEvent, state: LoopState): void {
+    const isLast = state.phase === 'idle' && !state.isWokenAgain
+    this.#lastRow = isLast ? { event, state } : null
+    if (isLast) return
+    this.#journal.append(event, state)
+    if (state.phase === 'parked' && state.activationId) this.#journal.setAside(state.activationId)
   }
 
   #start(effect: Effect): void {
@@ -198,7 +222,19 @@ export class AgentShell {
 
   #finish(effect: Effect, event: LoopEvent | null): void {
     this.#running.delete(effect.id)
-    if (event) this.#apply(event)
+    if (event?.type === 'resumed') this.#takeUp(effect, event)
+    else if (event) this.#apply(event)
+  }
+
+  /** In place of the activation that asked for work, a parked one goes on (L30). */
+  #takeUp(effect: Effect, event: LoopEventOf<'resumed'>): void {
+    if (!this.#state.pending.some(({ id }) => id === effect.id)) return
+    const kept = this.#journal.takeUp(event.activationId)
+    if (!kept) return
+    this.#state = kept.state
+    this.#events = kept.events
+    this.#ending = null
+    this.#apply(event)
   }
 
   /** Stops what the last decision no longer waits for: an ending drops all that is under way. */
@@ -219,8 +255,8 @@ export class AgentShell {
   #recover(): void {
     if (!this.#needsRecovery) return
     this.#needsRecovery = false
-    const { phase, pending } = this.#state
-    if (phase === 'idle') {
+    const { pending } = this.#state
+    if (!isBusy(this.#state)) {
       this.#apply(this.#wakeEvent())
     } else if (pending.every(({ type }) => type === 'sleep')) {
       for (const effect of pending) this.#start(effect)
@@ -235,17 +271,16 @@ export class AgentShell {
   }
 
   #checkDeadline(): void {
-    const { phase, endsAt } = this.#state
     const at = this.#deps.clock.now()
-    if ((phase !== 'reasoning' && phase !== 'acting') || at < endsAt) return
+    if (!isWorking(this.#state) || at < this.#state.endsAt) return
     this.#apply({ type: 'time_ran_out', at, charge: this.#runner.worstOfSent() })
   }
 
   /** Waits for quiet, for the wall clock limit, or for as long as one event may take. */
   async #hold(): Promise<void> {
-    const { phase, endsAt } = this.#state
-    const left =
-      phase === 'idle' || endsAt === 0 ? scheduling.eventMs : endsAt - this.#deps.clock.now()
+    const left = isWorking(this.#state)
+      ? this.#state.endsAt - this.#deps.clock.now()
+      : scheduling.eventMs
     const enough = new AbortController()
     const wait = scheduler.wait(Math.max(0, Math.min(left, scheduling.eventMs)), {
       signal: enough.signal,

@@ -1,5 +1,5 @@
 import { scheduling } from '../config'
-import { isBusy, type LoopState } from './loop/state'
+import { isBusy, isWorking, type LoopState } from './loop/state'
 
 /**
  * When an agent's single alarm must fire, or null for never: at the end of a sleep if that is all
@@ -11,7 +11,6 @@ export function computeNextAlarm(state: LoopState, now: number): number | null {
   const sleeps = state.pending.flatMap((effect) => (effect.type === 'sleep' ? [effect.until] : []))
   const onlySleeps = sleeps.length > 0 && sleeps.length === state.pending.length
   if (onlySleeps) return Math.max(now, Math.min(...sleeps))
-  const isLimited = state.phase === 'reasoning' || state.phase === 'acting'
   const watchdog = now + scheduling.watchdogMs
-  return isLimited ? Math.max(now, Math.min(watchdog, state.endsAt)) : watchdog
+  return isWorking(state) ? Math.max(now, Math.min(watchdog, state.endsAt)) : watchdog
 }

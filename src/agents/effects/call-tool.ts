@@ -1,5 +1,6 @@
 import type { Effect } from '../loop/effect'
 import type { LoopEvent } from '../loop/event'
+import { findApproval } from './park'
 import {
   announce,
   findCall,
@@ -23,27 +24,28 @@ export async function callTool(
   // after a crash the definition is not in memory yet, and it narrows what the call may do
   const found = await readDefinition(bench, facts.agentName, facts.definition.etag)
   if (!found.ok) throw new Error(found.message)
+  // after its approval a call runs exactly as it was approved
+  const approved = findApproval(events, effect.callId)
   const startedAt = deps.clock.now()
   const doing = deps.tools.describe(call.name)?.doing ?? 'using a tool'
   announce(bench, doing)
   bench.stream.tellProgress(call, doing, bench.now().state.activationId)
   const result = await deps.tools.call(
     toolCaller(bench, facts),
-    { callId: call.callId, tool: call.name, arguments: call.arguments },
+    { callId: call.callId, tool: call.name, arguments: approved?.arguments ?? call.arguments },
     signal,
   )
   if (signal.aborted) return null
+  const { callId, name } = call
+  const audit = { ...result.audit }
+  const base = { at: deps.clock.now(), effectId: effect.id, callId, name, startedAt, audit }
+  if (result.approval) return { ...base, type: 'tool_parked', approval: result.approval }
   return {
+    ...base,
     type: 'tool_returned',
-    at: deps.clock.now(),
-    effectId: effect.id,
-    callId: call.callId,
-    name: call.name,
     text: result.text,
     isError: result.isError,
-    startedAt,
     durationMs: result.durationMs,
     resultBytes: result.audit.resultBytes ?? result.text.length,
-    audit: { ...result.audit },
   }
 }

@@ -1,15 +1,12 @@
 import { limits } from '../../config'
-import type { AuditEntry, CommitRequest, Usage } from '../../hub/contract'
+import type { AuditEntry, CommitRequest } from '../../hub/contract'
 import type { Effect } from '../loop/effect'
-import type { Charge, LoadedFacts, LoopEvent } from '../loop/event'
-import type { Ending, LoopState } from '../loop/state'
+import type { LoadedFacts, LoopEvent } from '../loop/event'
 import { composeReply } from '../loop/reply'
-import { buildTrace } from '../trace/build-trace'
+import type { Ending, LoopState } from '../loop/state'
 import { countEvents } from '../trace/count-events'
-import { loadedFacts, type Workbench } from './workbench'
-
-/** A trace larger than this is left out: the commit must go through. */
-const traceBytesMax = 512 * 1024
+import { composeAccount } from './account'
+import { announce, loadedFacts, type Workbench } from './workbench'
 
 /** COMMIT, then wake who waits. */
 export async function commit(
@@ -19,16 +16,7 @@ export async function commit(
   const { deps, agentId } = bench
   const request = composeCommit(bench)
   const answer = await deps.hub.commit(request)
-  const facts = loadedFacts(bench.now().events)
-  if (facts?.answer) {
-    void deps.hub.announce(facts.answer.postId, {
-      activationId: request.activationId,
-      agent: { id: agentId, name: facts.agentName },
-      doing: null,
-      since: request.now,
-    })
-  }
-  bench.doing = null
+  announce(bench, null)
   const others = answer.waiting.filter((id) => id !== agentId)
   if (others.length > 0) void deps.wakeOthers(others)
   return {
@@ -46,7 +34,6 @@ function composeCommit(bench: Workbench): CommitRequest {
   if (!activationId || !ending) throw new Error('a commit without an ending')
   const facts = loadedFacts(events)
   const now = bench.deps.clock.now()
-  const trace = JSON.stringify(buildTrace(events, ending, now))
   return {
     agentId: bench.agentId,
     activationId,
@@ -56,16 +43,11 @@ function composeCommit(bench: Workbench): CommitRequest {
     reply: composeAnswer(ending, facts, events),
     report: composeReport(state, ending, facts, events),
     iterations: state.iteration,
-    usage: collectUsage(events, facts),
-    tools: [
-      ...new Set(events.flatMap((event) => (event.type === 'tool_returned' ? [event.name] : []))),
-    ],
+    ...composeAccount(events, ending, now),
     counters: countEvents(events),
     audit: events.flatMap((event) =>
-      event.type === 'tool_returned' && event.audit ? [event.audit as unknown as AuditEntry] : [],
+      'audit' in event && event.audit ? [event.audit as unknown as AuditEntry] : [],
     ),
-    trace: trace.length > traceBytesMax ? '{}' : trace,
-    model: facts?.model.id ?? 'none',
   }
 }
 
@@ -111,31 +93,3 @@ function composeReport(
     ].join('\n'),
   }
 }
-
-/** Every call that cost something or may have, numbered in the order it was known (B1, L36). */
-function collectUsage(events: LoopEvent[], facts: LoadedFacts | null): Usage[] {
-  const model = facts?.model.id ?? 'none'
-  const executor = model.split('/')[0] ?? model
-  return events
-    .flatMap((event) =>
-      'charge' in event && event.charge ? [{ at: event.at, charge: event.charge }] : [],
-    )
-    .map(({ at, charge }, index) => ({
-      ...describeCharge(charge),
-      call: index + 1,
-      executor,
-      model,
-      at,
-    }))
-}
-
-const describeCharge = (charge: Charge) => ({
-  inputTokens: charge.inputTokens,
-  cachedTokens: charge.cachedTokens,
-  outputTokens: charge.outputTokens,
-  reasoningTokens: charge.reasoningTokens,
-  costMicrousd: charge.microusd,
-  isPriced: charge.isPriced,
-  isEstimated: charge.isEstimated,
-  durationMs: charge.durationMs,
-})

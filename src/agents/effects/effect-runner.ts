@@ -8,7 +8,9 @@ import type { MemoryStore } from '../storage/memory-store'
 import { callModel } from './call-model'
 import { callTool } from './call-tool'
 import { commit } from './commit'
+import { compact } from './compact'
 import { load } from './load'
+import { park } from './park'
 import { findCall, loadedFacts, type Now, type Workbench } from './workbench'
 
 /**
@@ -18,7 +20,13 @@ import { findCall, loadedFacts, type Now, type Workbench } from './workbench'
 export class EffectRunner {
   readonly #bench: Workbench
 
-  constructor(deps: AgentDeps, journal: Journal, memory: MemoryStore, stream: ActivationStream, now: () => Now) {
+  constructor(
+    deps: AgentDeps,
+    journal: Journal,
+    memory: MemoryStore,
+    stream: ActivationStream,
+    now: () => Now,
+  ) {
     this.#bench = {
       deps,
       journal,
@@ -58,6 +66,10 @@ export class EffectRunner {
         return callModel(this.#bench, effect, signal)
       case 'call_tool':
         return callTool(this.#bench, effect, signal)
+      case 'compact':
+        return compact(this.#bench, effect, signal)
+      case 'park':
+        return park(this.#bench, effect)
       case 'commit':
         return commit(this.#bench, effect)
       case 'sleep':
@@ -74,7 +86,8 @@ export class EffectRunner {
     switch (effect.type) {
       case 'load':
         return { ...base, type: 'load_failed', code: 'HUB_UNREACHABLE', message, isHopeless: false }
-      case 'call_model': {
+      case 'call_model':
+      case 'compact': {
         const failure = {
           code: 'PROVIDER_ERROR',
           message,
@@ -105,6 +118,8 @@ export class EffectRunner {
           resultBytes: 0,
           audit: null,
         }
+      case 'park':
+        return { ...base, type: 'park_failed', message, jitter: deps.random() }
       case 'commit':
         return { ...base, type: 'commit_failed', message, jitter: deps.random() }
       case 'sleep':
@@ -118,8 +133,8 @@ export class EffectRunner {
    */
   worstOfSent(): Charge | null {
     const { journal, now, sent } = this.#bench
-    const pending = now().state.pending.find(({ type }) => type === 'call_model')
-    if (pending?.type !== 'call_model') return null
+    const pending = now().state.pending.find((effect) => 'mustRenew' in effect)
+    if (!pending || !('mustRenew' in pending)) return null
     if (sent) return sent.effectId === pending.id ? sent.worst : null
     const marked = journal.readSent()
     if (marked?.effectId === pending.id) return marked.worst

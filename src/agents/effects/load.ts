@@ -1,11 +1,13 @@
 import { activationLimits } from '../../config'
-import type { Load, LoadAnswer, OtherActivation } from '../../hub/contract'
+import type { Load, LoadAnswer, Resumed } from '../../hub/contract'
 import type { ActivationId } from '../../ids'
 import { assemblePrompt } from '../context/assemble-prompt'
 import type { Definition } from '../definitions/definition'
 import type { Effect } from '../loop/effect'
 import type { LoadedFacts, LoopEvent } from '../loop/event'
-import { readDefinition, toolCaller, type Workbench } from './workbench'
+import { estimateTokens } from '../models/estimate-tokens'
+import { closeLost } from './close-lost'
+import { listTools, readDefinition, resolveModel, type Workbench } from './workbench'
 
 /** LOAD, and from it the first prompt. */
 export async function load(
@@ -20,7 +22,7 @@ export async function load(
     activationId,
     now: deps.clock.now(),
     capacity: deps.capacity,
-    mayExplore: false,
+    mayExplore: effect.mayExplore ?? false,
   })
   const base = { at: deps.clock.now(), effectId: effect.id }
   bench.waitReason = describeWait(answer)
@@ -28,17 +30,58 @@ export async function load(
     case 'loaded':
       return { ...base, type: 'loaded', facts: await gatherFacts(bench, answer) }
     case 'resumed':
+      return takeUp(bench, answer, base)
     case 'nothing':
     case 'unknown_agent':
     case 'paused':
       return { ...base, type: 'load_found_nothing' }
     case 'wait':
-      if (answer.reason === 'already_running' && answer.other.deadlineAt < base.at) {
-        await closeOrphan(bench, answer.other)
+      if (answer.reason === 'already_running') {
+        const { activationId: otherId, deadlineAt, ...reserved } = answer.other
+        if (bench.journal.hasParked(otherId)) return resumeUnheard(bench, otherId, base)
+        if (deadlineAt < base.at) {
+          await closeLost(bench, otherId, {
+            microusd: reserved.reservedMicrousd,
+            tokens: reserved.reservedTokens,
+          })
+        }
       }
       return { ...base, type: 'load_waited', retryAt: answer.retryAt, reason: answer.reason }
   }
 }
+
+interface Base {
+  at: number
+  effectId: number
+}
+
+/** A parked activation goes on; one whose record is lost ends here, and there may be more to do. */
+async function takeUp(bench: Workbench, answer: Resumed, base: Base): Promise<LoopEvent> {
+  const { activationId, admission, decisions, isCancelled } = answer
+  if (!bench.journal.hasParked(activationId)) {
+    await closeLost(bench, activationId, null)
+    return { ...base, type: 'load_waited', retryAt: base.at, reason: 'its_record_was_lost' }
+  }
+  const { policy, reservation, budgets, environment } = answer
+  bench.grants = { policy, reservation, budgets, environment }
+  const { nextEffectId } = bench.now().state
+  const { at } = base
+  return { type: 'resumed', at, activationId, admission, decisions, isCancelled, nextEffectId }
+}
+
+/**
+ * The hub runs it again, but this object was killed before it heard so. What was decided is not
+ * lost: the gateway knows it of every call.
+ */
+const resumeUnheard = (bench: Workbench, activationId: ActivationId, { at }: Base): LoopEvent => ({
+  type: 'resumed',
+  at,
+  activationId,
+  admission: 'granted',
+  decisions: [],
+  isCancelled: false,
+  nextEffectId: bench.now().state.nextEffectId,
+})
 
 const waitReasons = {
   capacity: 'the hub runs as many agents as it may',
@@ -56,6 +99,7 @@ async function gatherFacts(bench: Workbench, answer: Load): Promise<LoadedFacts>
   const { version, etag } = answer.definition
   const found = await readDefinition(bench, answer.agent.name, etag)
   const common = {
+    task: answer.task,
     admission: answer.admission,
     reservation,
     isPriced: true,
@@ -66,98 +110,73 @@ async function gatherFacts(bench: Workbench, answer: Load): Promise<LoadedFacts>
   if (!found.ok) {
     const problem = { code: 'INVALID_DEFINITION', message: found.message }
     const model = { id: 'none', isOffline: false, substitutedFor: null }
-    return { ...common, limits: defaultLimits, prompt: [], model, problem }
+    return { ...common, ...noPrompt, limits: defaultLimits, model, problem }
   }
   const { definition } = found
-  const { model, substitutedFor } = bench.deps.models.resolve(definition.brain)
+  const { modelOverride } = answer
+  const override = modelOverride === null ? {} : { modelOverride }
+  const { model, substitutedFor } = resolveModel(bench, definition, override)
   const facts: LoadedFacts = {
     ...common,
-    limits: readLimits(definition),
-    prompt: [],
+    ...noPrompt,
+    ...override,
+    limits: readLimits(definition, model.contextTokens),
     model: { id: model.id, isOffline: model.isOffline, substitutedFor },
     problem: null,
     isPriced: model.prices !== null,
   }
   const tools = listTools(bench, facts)
-  facts.prompt = assemblePrompt(definition, answer, tools, model.contextTokens)
+  const names = tools.map(({ name }) => name)
+  const { contextTokens } = model
+  const { memory } = bench
+  const { isGranted } = bench.deps.tools
+  const sources = { definition, load: answer, toolNames: names, contextTokens, memory, isGranted }
+  Object.assign(facts, assemblePrompt(sources))
+  facts.promptTokens = estimateTokens(facts.prompt, tools)
   announceReading(bench, facts)
   return facts
 }
 
-const listTools = (bench: Workbench, facts: LoadedFacts): string[] =>
-  bench.grants
-    ? bench.deps.tools.list(toolCaller(bench, facts), bench.grants.policy).map(({ name }) => name)
-    : []
+const noPrompt = { prompt: [], historyFrom: 0, promptTokens: 0 }
 
 const defaultLimits = {
   iterations: activationLimits.iterations,
   tokens: activationLimits.tokens,
   durationMs: activationLimits.durationSeconds * 1000,
+  contextTokens: activationLimits.contextTokensFallback,
 }
 
-const readLimits = ({ limits }: Definition) => ({
+const readLimits = ({ limits }: Definition, contextTokens: number) => ({
   iterations: limits.iterations,
   tokens: limits.tokens,
   durationMs: limits.durationSeconds * 1000,
+  contextTokens,
 })
 
-/** The answer goes under the newest mention, to everybody who asked (L6). */
-function describeAnswer({ thread, items }: Load): LoadedFacts['answer'] {
-  if (!thread) return null
-  return {
-    postId: thread.post.id,
-    parentId: items.at(-1)?.commentId ?? null,
-    askers: [...new Set(items.map(({ from }) => from.name))],
+/**
+ * The answer goes under the newest mention, to everybody who asked; of a task that is not said in a
+ * thread into the inbox of who gave it (L6). Nobody waits for what an agent does by itself.
+ */
+function describeAnswer({ task, thread, items }: Load): LoadedFacts['answer'] {
+  if (task === 'exploration' || task === 'scheduled') return null
+  if (thread) {
+    return {
+      postId: thread.post.id,
+      parentId: items.at(-1)?.commentId ?? null,
+      askers: [...new Set(items.map(({ from }) => from.name))],
+    }
   }
+  return task === 'manual' || task === 'dm' ? { postId: null, parentId: null, askers: [] } : null
 }
 
 function announceReading(bench: Workbench, facts: LoadedFacts): void {
   bench.doing = 'reading the thread'
   const { activationId } = bench.now().state
-  if (!facts.answer || !activationId) return
+  if (!facts.answer?.postId || !activationId) return
   void bench.deps.hub.announce(facts.answer.postId, {
     activationId,
     agent: { id: bench.agentId, name: facts.agentName },
     doing: bench.doing,
     since: bench.deps.clock.now(),
-  })
-}
-
-/**
- * An activation of this agent that runs in the hub but of which this object knows nothing: its
- * storage was lost. After the deadline it is closed as failed and charged what it had reserved.
- */
-async function closeOrphan(bench: Workbench, other: OtherActivation): Promise<void> {
-  const { deps, agentId } = bench
-  const now = deps.clock.now()
-  await deps.hub.commit({
-    agentId,
-    activationId: other.activationId as ActivationId,
-    now,
-    outcome: 'failed',
-    error: { code: 'LOST', message: 'The record of this activation was lost.' },
-    reply: null,
-    report: null,
-    iterations: 0,
-    usage: [
-      {
-        call: 1,
-        executor: 'unknown',
-        model: 'unknown',
-        inputTokens: other.reservedTokens,
-        cachedTokens: 0,
-        outputTokens: 0,
-        reasoningTokens: 0,
-        costMicrousd: other.reservedMicrousd,
-        isPriced: true,
-        isEstimated: true,
-        durationMs: 0,
-        at: now,
-      },
-    ],
-    tools: [],
-    audit: [],
-    trace: '{}',
-    model: 'unknown',
   })
 }

@@ -105,4 +105,9 @@ export const resolveModel = (
   { deps }: Workbench,
   { brain }: Definition,
   { modelOverride }: { modelOverride?: string },
-) => deps.models.resolve(modelOverride === undefined ? brain : { model: modelOverride })
+) =>
+  deps.models.resolve(modelOverride === undefined ? brain : { ...brain, override: modelOverride })
+
+/** The tools it may use now. */
+export const listTools = (bench: Workbench, facts: LoadedFacts) =>
+  bench.grants ? bench.deps.tools.list(toolCaller(bench, facts), bench.grants.policy) : []

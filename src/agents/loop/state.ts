@@ -1,15 +1,26 @@
 import type { Outcome } from '../../errors'
 import type { ActivationId } from '../../ids'
 import type { Effect, NewEffect } from './effect'
-import type { Limits } from './event'
+import type { Limits, Task } from './event'
 
-/** idle -> loading -> reasoning <-> acting -> committing -> idle; sleeping where it must wait. */
-export type Phase = 'idle' | 'loading' | 'reasoning' | 'acting' | 'committing'
+/**
+ * idle -> loading -> reasoning <-> acting -> committing -> idle; sleeping where it must wait.
+ * acting -> parking -> parked: its journal is set aside and the agent is as good as idle.
+ */
+export type Phase =
+  | 'idle'
+  | 'loading'
+  | 'reasoning'
+  | 'compacting'
+  | 'acting'
+  | 'parking'
+  | 'parked'
+  | 'committing'
 
 /** One admitted call of the step under way. */
 export interface StepCall {
   callId: string
-  status: 'todo' | 'running' | 'done'
+  status: 'todo' | 'running' | 'parked' | 'done'
   isSequential: boolean
 }
 
@@ -23,6 +34,8 @@ export interface Ending {
    */
   reply: 'answer' | 'partial' | 'notice' | 'silent'
   text: string
+  /** For the log and the trace. */
+  warning?: string
 }
 
 /**
@@ -33,10 +46,11 @@ export interface LoopState {
   version: 1
   phase: Phase
   activationId: ActivationId | null
+  task: Task | null
   nextEffectId: number
   pending: Effect[]
   startedAt: number
-  /** Wall clock limit; 0 before LOAD. */
+  /** Wall clock limit; 0 before LOAD; while parked, the time that is left. */
   endsAt: number
   limits: Limits
   iteration: number
@@ -48,10 +62,21 @@ export interface LoopState {
   emptyAnswers: number
   tokens: number
   microusd: number
+  /** Of both, what was settled when it was parked. */
+  settled: { tokens: number; microusd: number } | null
+  /** Estimated size of the next prompt, and its history entries (L18, L19). */
+  promptTokens: number
+  entries: number
+  compactions: number
+  /** The window was full when an answer was cut: compact before the next call (L21). */
+  mustCompact: boolean
+  /** Length of an answer that was cut and is being continued; 0 when there is none. */
+  cutChars: number
   calls: StepCall[]
   /** Call ids seen in this activation. */
   callIds: string[]
   startsWithoutProgress: number
+  /** Of the commit or the parking under way. */
   commitFailures: number
   /** Asked to stop before there was anything to stop (L34). */
   isCancelled: boolean
@@ -64,11 +89,12 @@ export const initialState: LoopState = {
   version: 1,
   phase: 'idle',
   activationId: null,
+  task: null,
   nextEffectId: 1,
   pending: [],
   startedAt: 0,
   endsAt: 0,
-  limits: { iterations: 0, tokens: 0, durationMs: 0 },
+  limits: { iterations: 0, tokens: 0, durationMs: 0, contextTokens: 0 },
   iteration: 0,
   modelCalls: 0,
   toolCalls: 0,
@@ -77,6 +103,12 @@ export const initialState: LoopState = {
   emptyAnswers: 0,
   tokens: 0,
   microusd: 0,
+  settled: null,
+  promptTokens: 0,
+  entries: 0,
+  compactions: 0,
+  mustCompact: false,
+  cutChars: 0,
   calls: [],
   callIds: [],
   startsWithoutProgress: 0,
@@ -110,4 +142,8 @@ export function issue(state: LoopState, ...wanted: NewEffect[]): Step {
 export const rest = (state: LoopState): Step => ({ state, effects: [] })
 
 /** Whether the loop has something to do once its sleep, if any, is over. */
-export const isBusy = (state: LoopState): boolean => state.phase !== 'idle'
+export const isBusy = ({ phase }: LoopState): boolean => phase !== 'idle' && phase !== 'parked'
+
+/** Whether model and tools are at work: it can be cut off, by the clock or by a person. */
+export const isWorking = ({ phase }: LoopState): boolean =>
+  phase === 'reasoning' || phase === 'compacting' || phase === 'acting'

@@ -14,8 +14,11 @@ export function afterCommit(state: LoopState, event: LoopEventOf<'committed'>): 
   })
 }
 
-/** The hub could not be reached: the commit is repeated for as long as it takes, ever slower. */
-export function ageCommit(state: LoopState, event: LoopEventOf<'commit_failed'>): Step {
+/** The hub could not be reached: this is repeated for as long as it takes, ever slower. */
+export function retryLater(
+  state: LoopState,
+  event: LoopEventOf<'commit_failed' | 'park_failed'>,
+): Step {
   const { retryBaseMs, retryCapMs } = activationLimits
   const wait = Math.min(retryCapMs, retryBaseMs * 2 ** Math.min(state.commitFailures, 8))
   return issue(

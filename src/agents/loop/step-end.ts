@@ -1,11 +1,22 @@
 import { addCharge } from './charge-state'
 import type { Charge } from './event'
-import { type Ending, issue, type LoopState, rest, type Step } from './state'
+import { type Ending, issue, isWorking, type LoopState, rest, type Step } from './state'
 
-/** Ends the activation: whatever is under way is dropped, and the commit is all that is left. */
+/**
+ * Ends the activation: whatever is under way is dropped, and the commit is all that is left. Where
+ * nobody asked, nothing is posted (L35).
+ */
 export function finish(state: LoopState, ending: Ending): Step {
+  const isAsked = state.task !== 'exploration' && state.task !== 'scheduled'
   return issue(
-    { ...state, phase: 'committing', pending: [], calls: [], ending },
+    {
+      ...state,
+      phase: 'committing',
+      pending: [],
+      calls: [],
+      commitFailures: 0,
+      ending: isAsked ? ending : { ...ending, reply: 'silent' },
+    },
     { type: 'commit' },
   )
 }
@@ -29,7 +40,7 @@ export function end(
   if (state.phase === 'loading' && outcome === 'cancelled' && !state.isCancelled) {
     return rest({ ...state, isCancelled: true })
   }
-  if (state.phase !== 'reasoning' && state.phase !== 'acting') return rest(state)
+  if (!isWorking(state)) return rest(state)
   return finish(addCharge(state, charge), {
     outcome,
     error: null,

@@ -1,5 +1,5 @@
 import { activationLimits } from '../../config'
-import type { LoopEventOf } from './event'
+import type { LoopEventOf, Task } from './event'
 import { reason } from './reason'
 import { issue, type LoopState, type Step } from './state'
 import { end, finish, outOfBudget } from './step-end'
@@ -9,9 +9,12 @@ export function afterLoad(state: LoopState, { facts, at }: LoopEventOf<'loaded'>
   const loaded: LoopState = {
     ...state,
     phase: 'reasoning',
+    task: facts.task,
     startedAt: at,
     endsAt: at + facts.limits.durationMs,
     limits: facts.limits,
+    promptTokens: facts.promptTokens,
+    entries: facts.prompt.length - facts.historyFrom,
     isWokenAgain: false,
   }
   if (state.isCancelled) return end({ ...loaded, isCancelled: false }, 'cancelled', null)
@@ -23,7 +26,7 @@ export function afterLoad(state: LoopState, { facts, at }: LoopEventOf<'loaded'>
       text: outOfBudget,
     })
   }
-  if (facts.answer === null) {
+  if (facts.answer === null && isInThread(facts.task)) {
     return finish(loaded, {
       outcome: 'completed',
       error: null,
@@ -41,6 +44,8 @@ export function afterLoad(state: LoopState, { facts, at }: LoopEventOf<'loaded'>
   }
   return reason(loaded, at)
 }
+
+const isInThread = (task: Task): boolean => task === 'mention' || task === 'reply'
 
 /**
  * The hub could not be read, or the definition is broken. A hub that is away is asked again; a

@@ -1,16 +1,21 @@
-import { activationLimits } from '../../config'
+import { activationLimits, limits } from '../../config'
 import { admitCalls } from './admit-calls'
 import { addCharge } from './charge-state'
+import { isNearlyFull } from './compaction'
 import type { LoopEventOf } from './event'
+import { isCut } from './read-answer'
 import { reason } from './reason'
-import { issue, type LoopState, type Step } from './state'
+import { type Ending, issue, type LoopState, type Step } from './state'
 import { fail, finish, outOfBudget } from './step-end'
 import { runCalls } from './step-tools'
+
+const answered: Ending = { outcome: 'completed', error: null, reply: 'answer', text: '' }
+const passed: Ending = { ...answered, reply: 'silent', text: 'There was nothing to say.' }
 
 /** What an answer means (L23): calls run, text ends, nothing at all is asked for once more. */
 export function afterAnswer(state: LoopState, event: LoopEventOf<'model_answered'>): Step {
   const { answer } = event
-  const next: LoopState = { ...addCharge(state, event.charge), retries: 0 }
+  const next = measure(state, event)
   if (answer.finish === 'content-filter') {
     return finish(next, {
       outcome: 'content_filtered',
@@ -24,14 +29,49 @@ export function afterAnswer(state: LoopState, event: LoopEventOf<'model_answered
   }
   if (answer.calls.length > 0) {
     const admitted = admitCalls(answer.calls, state.callIds, answer.finish === 'length')
-    return runCalls({ ...next, emptyAnswers: 0 }, admitted, event)
+    return runCalls({ ...next, emptyAnswers: 0, cutChars: 0 }, admitted, event)
   }
-  if (answer.text.trim() !== '') {
-    return finish(next, { outcome: 'completed', error: null, reply: 'answer', text: '' })
+  if (isCut(answer)) return continueAnswer(next, event)
+  if (answer.text.trim() === '') return afterEmptyAnswer(next, event)
+  const isPass = state.task === 'exploration' && passPattern.test(answer.text.trim())
+  return finish(next, isPass ? passed : answered)
+}
+
+/** An agent that looks around may decline with this word (L7). */
+const passPattern = /^[\p{P}\p{S}\s]*pass[\p{P}\p{S}\s]*$/iu
+
+/**
+ * Counts what the call cost and how long the prompt now is: what the provider counted and what it
+ * answered (L18). An answer that the window cut short asks for a compaction (L21).
+ */
+function measure(state: LoopState, { answer, charge }: LoopEventOf<'model_answered'>): LoopState {
+  const said = charge.outputTokens - (answer.providerParts ? 0 : charge.reasoningTokens)
+  const isAlone = answer.calls.length === 0 && answer.finish !== 'length'
+  return {
+    ...addCharge(state, charge),
+    retries: 0,
+    promptTokens: charge.inputTokens + Math.max(0, said),
+    entries: state.entries + (isAlone ? 1 : 2),
+    mustCompact:
+      answer.finish === 'length' &&
+      isNearlyFull({ promptTokens: charge.inputTokens, limits: state.limits }),
   }
-  if (next.emptyAnswers > 0)
-    return fail(next, 'EMPTY_RESPONSE', 'The model answered nothing, twice.')
-  return reason({ ...next, emptyAnswers: 1 }, event.at)
+}
+
+/** The text goes on in a further call, up to what a comment holds (L21). */
+function continueAnswer(state: LoopState, { answer, at }: LoopEventOf<'model_answered'>): Step {
+  const cutChars = state.cutChars + answer.text.length
+  if (cutChars >= limits.comment.contentCharsMax) return finish(state, answered)
+  return reason({ ...state, cutChars, emptyAnswers: 0 }, at)
+}
+
+/** Nothing at all: the end of a cut answer, of a look around, or trouble (L26). */
+function afterEmptyAnswer(state: LoopState, { at }: LoopEventOf<'model_answered'>): Step {
+  if (state.cutChars > 0) return finish(state, answered)
+  if (state.task === 'exploration' && state.callIds.length > 0) return finish(state, passed)
+  if (state.emptyAnswers > 0)
+    return fail(state, 'EMPTY_RESPONSE', 'The model answered nothing, twice.')
+  return reason({ ...state, emptyAnswers: 1 }, at)
 }
 
 /** Transient failures are retried with backoff and jitter, at most three times (L24). */

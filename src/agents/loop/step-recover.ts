@@ -1,7 +1,8 @@
 import { activationLimits } from '../../config'
 import { addCharge } from './charge-state'
+import type { Effect } from './effect'
 import type { LoopEventOf } from './event'
-import { type LoopState, rest, type Step } from './state'
+import { isBusy, isWorking, type LoopState, rest, type Step } from './state'
 import { fail } from './step-end'
 import { markDone, startCalls } from './step-tools'
 
@@ -13,11 +14,10 @@ import { markDone, startCalls } from './step-tools'
  * The effects to run again are those still pending; `effects` holds them all.
  */
 export function afterInterruption(state: LoopState, event: LoopEventOf<'interrupted'>): Step {
-  if (state.phase === 'idle') return rest(state)
+  if (!isBusy(state)) return rest(state)
   const starts = state.startsWithoutProgress + 1
   const next = addCharge({ ...state, startsWithoutProgress: starts }, event.charge)
-  const mayEnd = state.phase === 'reasoning' || state.phase === 'acting'
-  if (mayEnd && starts >= activationLimits.startsWithoutProgress) {
+  if (isWorking(state) && starts >= activationLimits.startsWithoutProgress) {
     return fail(next, 'INTERRUPTED', 'The machine stopped several times before I got anywhere.')
   }
   const callIds = event.unknownCallIds
@@ -25,9 +25,13 @@ export function afterInterruption(state: LoopState, event: LoopEventOf<'interrup
     ...next,
     pending: next.pending
       .filter((effect) => effect.type !== 'call_tool' || !callIds.includes(effect.callId))
-      .map((effect) => (effect.type === 'call_model' ? { ...effect, mustRenew: true } : effect)),
+      .map(renewFirst),
   }
   if (callIds.length === 0) return { state: kept, effects: kept.pending }
   const { state: moved } = startCalls({ ...kept, calls: markDone(kept.calls, callIds) }, event.at)
   return { state: moved, effects: moved.pending }
 }
+
+/** What LOAD reserved may be spent by the call that got lost. */
+const renewFirst = (effect: Effect): Effect =>
+  'mustRenew' in effect ? { ...effect, mustRenew: true } : effect

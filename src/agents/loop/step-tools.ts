@@ -1,5 +1,6 @@
 import { activationLimits } from '../../config'
 import type { AdmittedCall } from './admit-calls'
+import { toTokens } from './estimate'
 import type { LoopEventOf } from './event'
 import { reason } from './reason'
 import { issue, type LoopState, type Step, type StepCall } from './state'
@@ -29,17 +30,25 @@ export function runCalls(
 
 /** OBSERVE: when every call has its result, reason again (L5). */
 export function afterTool(state: LoopState, event: LoopEventOf<'tool_returned'>): Step {
-  return startCalls({ ...state, calls: markDone(state.calls, [event.callId]) }, event.at)
+  const promptTokens = state.promptTokens + toTokens(event.text.length + event.name.length)
+  const calls = markDone(state.calls, [event.callId])
+  return startCalls({ ...state, calls, promptTokens }, event.at)
 }
 
 export const markDone = (calls: StepCall[], callIds: string[]): StepCall[] =>
   calls.map((call) => (callIds.includes(call.callId) ? { ...call, status: 'done' } : call))
 
-/** Starts as many calls as have a slot; with none left to run, goes on to the model. */
+/**
+ * Starts as many calls as have a slot; with none left to run, goes on to the model, or parks when a
+ * person must decide first (L30).
+ */
 export function startCalls(state: LoopState, at: number): Step {
   const running = state.calls.filter(({ status }) => status === 'running')
   const todo = state.calls.filter(({ status }) => status === 'todo')
-  if (running.length === 0 && todo.length === 0) return reason(state, at)
+  if (running.length === 0 && todo.length === 0) {
+    const isParked = state.calls.some(({ status }) => status === 'parked')
+    return isParked ? park(state) : reason(state, at)
+  }
   const started = chooseCalls(running, todo)
   const calls = state.calls.map((call) =>
     started.includes(call) ? ({ ...call, status: 'running' } as const) : call,
@@ -49,6 +58,10 @@ export function startCalls(state: LoopState, at: number): Step {
     ...started.map(({ callId }) => ({ type: 'call_tool', callId }) as const),
   )
 }
+
+/** Tells the hub that only parked calls are left. */
+const park = (state: LoopState): Step =>
+  issue({ ...state, phase: 'parking', commitFailures: 0 }, { type: 'park' })
 
 /** In order; a sequential call runs alone and nothing overtakes it. */
 function chooseCalls(running: StepCall[], todo: StepCall[]): StepCall[] {

@@ -1,10 +1,12 @@
 import type { LoopEvent, LoopEventOf } from './event'
 import { reason } from './reason'
-import { initialState, issue, type LoopState, rest, type Step } from './state'
-import { afterCommit, ageCommit } from './step-commit'
+import { initialState, isBusy, issue, type LoopState, rest, type Step } from './state'
+import { afterCommit, retryLater } from './step-commit'
+import { afterCompacted } from './step-compact'
 import { end } from './step-end'
 import { afterLoad, afterLoadFailed } from './step-load'
 import { afterAnswer, afterModelFailed, afterModelRefused } from './step-model'
+import { afterParked, afterResumed, afterToolParked } from './step-park'
 import { afterInterruption } from './step-recover'
 import { afterTool } from './step-tools'
 
@@ -46,16 +48,25 @@ export function step(state: LoopState, event: LoopEvent): Step {
       return issue(settled, { type: 'sleep', until: event.retryAt })
     case 'tool_returned':
       return afterTool(settled, event)
+    case 'compacted':
+      return afterCompacted(settled, event)
+    case 'tool_parked':
+      return afterToolParked(settled, event)
+    case 'parked':
+      return afterParked(settled, event)
     case 'slept':
       return afterSleep(settled, event.at)
     case 'committed':
       return afterCommit(settled, event)
     case 'commit_failed':
-      return ageCommit(settled, event)
+    case 'park_failed':
+      return retryLater(settled, event)
   }
 }
 
-type OutsideEvent = LoopEventOf<'woken' | 'time_ran_out' | 'cancel_requested' | 'interrupted'>
+type OutsideEvent = LoopEventOf<
+  'woken' | 'time_ran_out' | 'cancel_requested' | 'interrupted' | 'resumed'
+>
 
 function stepOutside(state: LoopState, event: OutsideEvent): Step {
   switch (event.type) {
@@ -67,12 +78,14 @@ function stepOutside(state: LoopState, event: OutsideEvent): Step {
       return end(state, 'max_duration', event.charge)
     case 'cancel_requested':
       return end(state, 'cancelled', event.charge)
+    case 'resumed':
+      return afterResumed(state, event)
   }
 }
 
 /** Idle: take up the work. Waiting for capacity: ask again now. Busy: look again afterwards. */
 function afterWake(state: LoopState, event: LoopEventOf<'woken'>): Step {
-  if (state.phase === 'idle') {
+  if (!isBusy(state)) {
     return issue(
       {
         ...initialState,
@@ -81,7 +94,7 @@ function afterWake(state: LoopState, event: LoopEventOf<'woken'>): Step {
         activationId: event.activationId,
         startedAt: event.at,
       },
-      { type: 'load' },
+      { type: 'load', ...(event.mayExplore && { mayExplore: true }) },
     )
   }
   const isWaitingToLoad =
@@ -98,5 +111,6 @@ function lookAgain(state: LoopState): Step {
 function afterSleep(state: LoopState, at: number): Step {
   if (state.phase === 'loading') return issue(state, { type: 'load' })
   if (state.phase === 'committing') return issue(state, { type: 'commit' })
+  if (state.phase === 'parking') return issue(state, { type: 'park' })
   return reason(state, at)
 }

@@ -1,5 +1,6 @@
 import { limits } from '../../config'
 import { AppError } from '../../errors'
+import type { ActivationId } from '../../ids'
 import type { Charge, LoopEvent } from '../loop/event'
 import { initialState, type LoopState } from '../loop/state'
 
@@ -32,22 +33,22 @@ export class Journal {
     sql.exec(`
       CREATE TABLE IF NOT EXISTS journal (
         seq INTEGER PRIMARY KEY, run INTEGER NOT NULL, event TEXT NOT NULL, state TEXT NOT NULL, sent TEXT);
+      CREATE TABLE IF NOT EXISTS parked (
+        activation_id TEXT NOT NULL, seq INTEGER NOT NULL, event TEXT NOT NULL, state TEXT NOT NULL,
+        PRIMARY KEY (activation_id, seq)) WITHOUT ROWID;
       CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;`)
   }
 
   load(): Journaled {
     const rows = this.#sql
-      .exec<{ run: number; event: string; state: string }>(
+      .exec<Row & { run: number }>(
         'SELECT run, event, state FROM journal WHERE run = (SELECT run FROM journal WHERE seq = 1) ORDER BY seq',
       )
       .toArray()
     const last = rows.at(-1)
     this.#run = last?.run ?? 0
     this.#seq = rows.length
-    return {
-      state: last ? (JSON.parse(last.state) as LoopState) : initialState,
-      events: rows.map(({ event }) => JSON.parse(event) as LoopEvent),
-    }
+    return parseRows(rows)
   }
 
   append(event: LoopEvent, state: LoopState): void {
@@ -68,6 +69,43 @@ export class Journal {
   begin(): void {
     this.#run++
     this.#seq = 0
+  }
+
+  /** Keeps all rows of an activation that is parked, for as long as people take (L30). */
+  setAside(activationId: ActivationId): void {
+    this.#sql.exec(
+      'INSERT OR REPLACE INTO parked SELECT ?, seq, event, state FROM journal WHERE run = ? AND seq <= ?',
+      activationId,
+      this.#run,
+      this.#seq,
+    )
+  }
+
+  hasParked(activationId: ActivationId): boolean {
+    return (
+      this.#sql.exec('SELECT 1 FROM parked WHERE activation_id = ? LIMIT 1', activationId).toArray()
+        .length > 0
+    )
+  }
+
+  /** Makes a parked activation the one under way; null when its rows are gone. */
+  takeUp(activationId: ActivationId): Journaled | null {
+    const rows = this.#sql
+      .exec<Row>(
+        'SELECT event, state FROM parked WHERE activation_id = ? ORDER BY seq',
+        activationId,
+      )
+      .toArray()
+    if (rows.length === 0) return null
+    this.begin()
+    this.#sql.exec(
+      'INSERT OR REPLACE INTO journal (seq, run, event, state) SELECT seq, ?, event, state FROM parked WHERE activation_id = ?',
+      this.#run,
+      activationId,
+    )
+    this.#sql.exec('DELETE FROM parked WHERE activation_id = ?', activationId)
+    this.#seq = rows.length
+    return parseRows(rows)
   }
 
   countRows(): number {
@@ -101,5 +139,18 @@ export class Journal {
       .exec<{ value: string }>('SELECT value FROM kept WHERE key = ?', key)
       .toArray()[0]
     return row?.value ?? null
+  }
+}
+
+interface Row extends Record<string, SqlStorageValue> {
+  event: string
+  state: string
+}
+
+const parseRows = (rows: Row[]): Journaled => {
+  const last = rows.at(-1)
+  return {
+    state: last ? (JSON.parse(last.state) as LoopState) : initialState,
+    events: rows.map(({ event }) => JSON.parse(event) as LoopEvent),
   }
 }

@@ -2,9 +2,10 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Effect } from '../../../src/agents/loop/effect'
 import type { LoopEvent } from '../../../src/agents/loop/event'
+import { composeReply } from '../../../src/agents/loop/reply'
 import { initialState, type LoopState } from '../../../src/agents/loop/state'
 import { step } from '../../../src/agents/loop/step'
-import { buildTranscript, composeReply } from '../../../src/agents/loop/transcript'
+import { buildTranscript } from '../../../src/agents/loop/transcript'
 import { charge, facts, woken } from './scenario'
 
 /** One outcome of an effect, chosen by a number; some of them are trouble. */
@@ -35,6 +36,10 @@ function outcome(effect: Effect, choice: number, at: number): LoopEvent {
         resultBytes: 1,
         audit: null,
       }
+    case 'park':
+      return { ...base, type: 'parked', kind: 'lost', hasMore: false }
+    case 'compact':
+      return { ...base, type: 'park_failed', message: 'x', jitter: 1 }
     case 'call_model':
       return modelOutcome(base, choice, at)
   }

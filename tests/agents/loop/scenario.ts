@@ -16,14 +16,17 @@ export const charge = (tokens = 10) => ({
 })
 
 export const facts = (over: Partial<LoadedFacts> = {}): LoadedFacts => ({
+  task: 'mention',
   admission: 'granted',
   reservation: { microusd: 1_000, tokens: 1_000 },
   isPriced: true,
-  limits: { iterations: 4, tokens: 1_000, durationMs: 60_000 },
+  limits: { iterations: 4, tokens: 1_000, durationMs: 60_000, contextTokens: 8_000 },
   prompt: [
     { role: 'system', text: 'soul' },
     { role: 'user', text: 'task' },
   ],
+  historyFrom: 1,
+  promptTokens: 10,
   agentName: 'scout',
   model: { id: 'test/one', isOffline: false, substitutedFor: null },
   definition: { version: 1, etag: 'e' },

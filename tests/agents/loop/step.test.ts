@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { buildTranscript, composeReply, nameAskers } from '../../../src/agents/loop/transcript'
+import { composeReply, nameAskers } from '../../../src/agents/loop/reply'
+import { buildTranscript } from '../../../src/agents/loop/transcript'
 import { Scenario, woken } from './scenario'
 
 const started = () => new Scenario().wake().load()

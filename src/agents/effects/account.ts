@@ -1,0 +1,49 @@
+import type { Usage } from '../../hub/contract'
+import type { Charge, LoopEvent } from '../loop/event'
+import type { Ending } from '../loop/state'
+import { buildTrace } from '../trace/build-trace'
+import { loadedFacts } from './workbench'
+
+/** A trace larger than this is left out: the books must be closed all the same. */
+const traceBytesMax = 512 * 1024
+
+/** What the hub's books hold of an activation, whether it parks or ends. */
+export function composeAccount(events: LoopEvent[], ending: Ending | null, now: number) {
+  const model = loadedFacts(events)?.model.id ?? 'none'
+  const trace = JSON.stringify(buildTrace(events, ending, ending ? now : null))
+  return {
+    usage: collectUsage(events, model),
+    tools: [
+      ...new Set(events.flatMap((event) => (event.type === 'tool_returned' ? [event.name] : []))),
+    ],
+    trace: trace.length > traceBytesMax ? '{}' : trace,
+    model,
+  }
+}
+
+/** Every call that cost something or may have, numbered in the order it was known (B1, L36). */
+function collectUsage(events: LoopEvent[], model: string): Usage[] {
+  const executor = model.split('/')[0] ?? model
+  return events
+    .flatMap((event) =>
+      'charge' in event && event.charge ? [{ at: event.at, charge: event.charge }] : [],
+    )
+    .map(({ at, charge }, index) => ({
+      ...describeCharge(charge),
+      call: index + 1,
+      executor,
+      model,
+      at,
+    }))
+}
+
+const describeCharge = (charge: Charge) => ({
+  inputTokens: charge.inputTokens,
+  cachedTokens: charge.cachedTokens,
+  outputTokens: charge.outputTokens,
+  reasoningTokens: charge.reasoningTokens,
+  costMicrousd: charge.microusd,
+  isPriced: charge.isPriced,
+  isEstimated: charge.isEstimated,
+  durationMs: charge.durationMs,
+})

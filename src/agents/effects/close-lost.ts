@@ -1,0 +1,46 @@
+import type { ActivationId } from '../../ids'
+import type { Workbench } from './workbench'
+
+/**
+ * Ends an activation of this agent of which this object knows nothing: its storage was lost. It is
+ * closed as failed and charged what it had reserved and not settled.
+ */
+export async function closeLost(
+  { deps, agentId }: Workbench,
+  activationId: ActivationId,
+  reserved: { microusd: number; tokens: number } | null,
+): Promise<void> {
+  const now = deps.clock.now()
+  await deps.hub.commit({
+    agentId,
+    activationId,
+    now,
+    outcome: 'failed',
+    error: { code: 'LOST', message: 'The record of this activation was lost.' },
+    reply: null,
+    report: null,
+    iterations: 0,
+    usage: reserved
+      ? [
+          {
+            call: 1,
+            executor: 'unknown',
+            model: 'unknown',
+            inputTokens: reserved.tokens,
+            cachedTokens: 0,
+            outputTokens: 0,
+            reasoningTokens: 0,
+            costMicrousd: reserved.microusd,
+            isPriced: true,
+            isEstimated: true,
+            durationMs: 0,
+            at: now,
+          },
+        ]
+      : [],
+    tools: [],
+    audit: [],
+    trace: '{}',
+    model: 'unknown',
+  })
+}

@@ -1,0 +1,74 @@
+import type { Reservation } from '../../hub/contract'
+import { countChars, toTokens } from '../loop/estimate'
+import type { Charge } from '../loop/event'
+import type { ModelAnswer, ModelUsage } from '../loop/message'
+import { costOf } from '../models/catalogue'
+import type { Model, ModelRequest } from '../models/model-port'
+
+/** A call that is about to be made, and how long its prompt is. */
+export interface CallPlan {
+  request: ModelRequest
+  promptTokens: number
+  model: Model
+}
+
+export function worstCase({ model, promptTokens }: CallPlan, outputTokens: number): Reservation {
+  const usage = { inputTokens: promptTokens, cachedTokens: 0, outputTokens, reasoningTokens: 0 }
+  return {
+    tokens: promptTokens + outputTokens,
+    microusd: model.prices ? costOf(model.prices, usage) : 0,
+  }
+}
+
+/** How long the answer may get so that prompt and answer stay within the reservation. */
+export function affordableOutput(plan: CallPlan, reservation: Reservation): number {
+  const byTokens = reservation.tokens - plan.promptTokens
+  const price = plan.model.prices?.output ?? 0
+  const left = reservation.microusd - worstCase(plan, 0).microusd
+  const byMoney = price > 0 ? Math.floor((left * 1_000_000) / price) : Number.POSITIVE_INFINITY
+  return Math.max(0, Math.min(plan.request.maxOutputTokens, byTokens, byMoney))
+}
+
+/** What the call is charged when its answer gets lost (L36). */
+export const worstCharge = (plan: CallPlan): Charge =>
+  chargeOf(
+    plan.model,
+    {
+      inputTokens: plan.promptTokens,
+      cachedTokens: 0,
+      outputTokens: plan.request.maxOutputTokens,
+      reasoningTokens: 0,
+    },
+    true,
+    0,
+  )
+
+/** For a provider that tells no usage (L18). */
+export function estimateUsage(plan: CallPlan, answer: ModelAnswer): ModelUsage {
+  const { text, reasoning, calls, providerParts } = answer
+  const said = countChars({
+    role: 'assistant',
+    text,
+    calls,
+    ...(providerParts === undefined ? {} : { providerParts }),
+  })
+  return {
+    inputTokens: plan.promptTokens,
+    cachedTokens: 0,
+    outputTokens: toTokens(said + reasoning.length),
+    reasoningTokens: toTokens(reasoning.length),
+  }
+}
+
+export const chargeOf = (
+  model: Model,
+  usage: ModelUsage,
+  isEstimated: boolean,
+  durationMs: number,
+): Charge => ({
+  ...usage,
+  microusd: model.prices ? costOf(model.prices, usage) : 0,
+  isPriced: model.prices !== null,
+  isEstimated,
+  durationMs,
+})

@@ -1,0 +1,60 @@
+import type { LoopEventOf } from '../loop/event'
+import { affordableOutput, type CallPlan, worstCase } from './price-call'
+import type { Workbench } from './workbench'
+
+/** An answer shorter than this is of no use: then the budget counts as used up. */
+export const outputTokensFloor = 64
+
+type Refusal =
+  | Pick<LoopEventOf<'model_refused'>, 'type' | 'reason'>
+  | Pick<LoopEventOf<'model_waited'>, 'type' | 'retryAt'>
+
+export type Room =
+  | { kind: 'reserved'; outputTokens: number; isRenewed: boolean }
+  | { kind: 'refused'; event: Refusal }
+
+/**
+ * Makes sure that the call's worst case is reserved, and clamps its output to what is (B4). The
+ * first call uses LOAD's reservation when that is enough, so a mention answered without tools needs
+ * no further round trip (L37).
+ */
+export async function reserve(
+  bench: Workbench,
+  plan: CallPlan,
+  { mustRenew }: { mustRenew: boolean },
+): Promise<Room> {
+  if (!mustRenew && bench.grants) {
+    const outputTokens = affordableOutput(plan, bench.grants.reservation)
+    if (outputTokens >= Math.min(plan.request.maxOutputTokens, outputTokensFloor)) {
+      return { kind: 'reserved', outputTokens, isRenewed: false }
+    }
+  }
+  const { deps, agentId } = bench
+  const { state } = bench.now()
+  const { settled } = state
+  if (!state.activationId) throw new Error('a renewal without an activation')
+  const answer = await deps.hub.renew({
+    agentId,
+    activationId: state.activationId,
+    now: deps.clock.now(),
+    spent: {
+      microusd: state.microusd - (settled?.microusd ?? 0),
+      tokens: state.tokens - (settled?.tokens ?? 0),
+    },
+    want: worstCase(plan, plan.request.maxOutputTokens),
+    floor: worstCase(plan, outputTokensFloor),
+  })
+  if (answer.kind === 'refused') {
+    return { kind: 'refused', event: { type: 'model_refused', reason: answer.reason } }
+  }
+  if (answer.kind === 'wait') {
+    bench.waitReason = 'the money left is reserved by agents at work'
+    return { kind: 'refused', event: { type: 'model_waited', retryAt: answer.retryAt } }
+  }
+  bench.grants = answer
+  return {
+    kind: 'reserved',
+    outputTokens: affordableOutput(plan, answer.reservation),
+    isRenewed: true,
+  }
+}

@@ -1,0 +1,46 @@
+import type { LoopEvent } from './event'
+import type { ModelAnswer } from './message'
+import { foldPlan, sayPlanProgress } from './plan'
+import { isCut } from './read-answer'
+import type { Ending } from './state'
+
+const cutNote = '\n\n*(My answer was cut here: it reached the length I am allowed.)*'
+
+/** What is posted for an ending; null posts nothing (L6, L9, L35). */
+export function composeReply(ending: Ending, events: LoopEvent[], askers: string[]): string | null {
+  if (ending.reply === 'silent') return null
+  if (ending.reply === 'notice') return nameAskers(ending.text, askers)
+  const answers = events.flatMap((event) => (event.type === 'model_answered' ? [event.answer] : []))
+  if (ending.reply === 'answer') {
+    const isCutShort = answers.at(-1)?.finish === 'length'
+    return nameAskers(joinAnswer(answers) + (isCutShort ? cutNote : ''), askers)
+  }
+  const soFar = joinAnswer(answers.slice(0, answers.findLastIndex(hasText) + 1))
+  const progress = sayPlanProgress(foldPlan(events))
+  const why = progress === null ? ending.text : `${ending.text} ${progress}`
+  return nameAskers(soFar ? `${soFar}\n\n*${why}*` : why, askers)
+}
+
+const hasText = ({ text }: ModelAnswer): boolean => text.trim() !== ''
+
+/** The last answer, with those before it that it continues (L21). */
+function joinAnswer(answers: ModelAnswer[]): string {
+  const whole = answers.findLastIndex(
+    (answer, index) => index < answers.length - 1 && !isCut(answer),
+  )
+  return answers
+    .slice(whole + 1)
+    .map(({ text }) => text)
+    .join('')
+    .trim()
+}
+
+/** Names everybody who asked and is not named yet; on a line of its own before Markdown blocks. */
+export function nameAskers(text: string, askers: string[]): string {
+  const lower = text.toLowerCase()
+  const missing = askers.filter((name) => !lower.includes(`@${name.toLowerCase()}`))
+  if (missing.length === 0) return text
+  const names = missing.map((name) => `@${name}`).join(' ')
+  const startsAsProse = /^[\p{L}\p{N}"'“(]/u.test(text) && !/^\d+[.)]\s/.test(text)
+  return startsAsProse ? `${names} ${text}` : `${names}\n\n${text}`
+}

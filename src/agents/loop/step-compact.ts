@@ -1,0 +1,18 @@
+import { compaction } from '../../config'
+import { addCharge } from './charge-state'
+import { isNearlyFull } from './compaction'
+import type { LoopEventOf } from './event'
+import { reason } from './reason'
+import type { LoopState, Step } from './state'
+
+/** Whether it helped is for `reason` to see: it compacts again, calls the model, or gives up. */
+export function afterCompacted(state: LoopState, event: LoopEventOf<'compacted'>): Step {
+  const next: LoopState = {
+    ...addCharge(state, event.charge),
+    promptTokens: event.tokens,
+    entries: event.entries,
+    // with nothing left to put a summary in place of, another attempt brings nothing
+    compactions: event.replaced === 0 ? compaction.attempts : state.compactions,
+  }
+  return reason({ ...next, mustCompact: state.mustCompact && isNearlyFull(next) }, event.at)
+}
