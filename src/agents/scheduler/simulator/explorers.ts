@@ -1,0 +1,103 @@
+import { turns } from '../../../config'
+import { computeEligibleAt } from '../eligibility'
+import { type Head, pick, tierOf } from '../pick'
+import { Heap } from './heap'
+import type { Population } from './population'
+
+/** Compares turns; the product's own unless a rule to compare with is simulated. */
+export type IndexRule = (weight: number, slots: number) => number
+
+const waiting = 0
+const ready = 1
+const away = 2
+
+/**
+ * The exploration order in memory, as the scheduler's object keeps it in SQLite: agents wait by the
+ * time at which they become eligible, then stand in their tier by (last activated, id). An entry
+ * that is no longer true is dropped when it comes up.
+ */
+export class Explorers {
+  readonly lastActivatedAt: Float64Array
+  readonly readySince: Float64Array
+  readonly #population: Population
+  readonly #tier: Uint8Array
+  readonly #state: Uint8Array
+  readonly #eligibleAt: Float64Array
+  readonly #failures: Uint16Array
+  readonly #tiers = Array.from({ length: turns.weightTiers }, () => new Heap())
+  readonly #waiting = new Heap()
+
+  constructor(population: Population, lastActivatedAt: Float64Array) {
+    const { weight } = population
+    this.#population = population
+    this.lastActivatedAt = lastActivatedAt
+    this.readySince = new Float64Array(weight.length)
+    this.#tier = Uint8Array.from(weight, tierOf)
+    this.#state = new Uint8Array(weight.length)
+    this.#eligibleAt = new Float64Array(weight.length)
+    this.#failures = new Uint16Array(weight.length)
+    for (let id = 0; id < weight.length; id++) this.#queue(id)
+  }
+
+  /** Who became eligible by now joins its tier. */
+  promote(now: number): void {
+    while (this.#waiting.peekKey() <= now) {
+      const at = this.#waiting.peekKey()
+      const id = this.#waiting.pop()
+      if (this.#state[id] !== waiting || this.#eligibleAt[id] !== at) continue
+      this.#state[id] = ready
+      this.readySince[id] = at
+      this.#tiers[this.#tier[id] ?? 0]?.push(this.lastActivatedAt[id] ?? 0, id)
+    }
+  }
+
+  nextEligibleAt(): number {
+    return this.#waiting.peekKey()
+  }
+
+  /** The agent whose turn it is, or -1. */
+  pick(now: number, rule?: IndexRule): number {
+    const heads: Head<number>[] = []
+    for (let tier = 0; tier < turns.weightTiers; tier++) {
+      const id = this.#headOf(tier)
+      if (id >= 0) heads.push({ id, tier, lastActivatedAt: this.lastActivatedAt[id] ?? 0 })
+    }
+    return pick(heads, now, rule)?.id ?? -1
+  }
+
+  start(id: number): void {
+    this.#state[id] = away
+  }
+
+  finish(id: number, now: number, hasFailed: boolean): void {
+    this.#failures[id] = hasFailed ? (this.#failures[id] ?? 0) + 1 : 0
+    this.lastActivatedAt[id] = now
+    this.#queue(id)
+  }
+
+  isReady(id: number): boolean {
+    return this.#state[id] === ready
+  }
+
+  #queue(id: number): void {
+    const eligibleAt = computeEligibleAt({
+      agentId: String(id),
+      lastActivatedAt: this.lastActivatedAt[id] ?? 0,
+      intervalMs: this.#population.intervalMs[id] ?? turns.intervalMs,
+      failures: this.#failures[id] ?? 0,
+    })
+    this.#state[id] = waiting
+    this.#eligibleAt[id] = eligibleAt
+    this.#waiting.push(eligibleAt, id)
+  }
+
+  #headOf(tier: number): number {
+    const heap = this.#tiers[tier]
+    while (heap && heap.size > 0) {
+      const id = heap.peekId()
+      if (this.#state[id] === ready && this.lastActivatedAt[id] === heap.peekKey()) return id
+      heap.pop()
+    }
+    return -1
+  }
+}

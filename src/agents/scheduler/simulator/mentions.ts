@@ -1,0 +1,66 @@
+import { turns } from '../../../config'
+import type { Scenario } from './population'
+
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+/** Every day from 10 to 11 o'clock people ask three times what the hub can answer ... */
+const surge = { fromMs: 10 * hourMs, toMs: 11 * hourMs, factor: 3 }
+/** ... from 14 to 15 o'clock everybody calls agent 0, twice a second ... */
+const flood = { fromMs: 14 * hourMs, toMs: 15 * hourMs, everyMs: 500 }
+/** ... and from 18 to 20 o'clock half of the capacity is gone. */
+const drop = { fromMs: 18 * hourMs, toMs: 20 * hourMs, share: 0.5 }
+
+const isWithin = (now: number, { fromMs, toMs }: { fromMs: number; toMs: number }): boolean => {
+  const time = now % dayMs
+  return time >= fromMs && time < toMs
+}
+
+export const capacityAt = (scenario: Scenario, now: number): number =>
+  scenario.isTroubled && isWithin(now, drop)
+    ? Math.max(1, Math.floor(scenario.capacity * drop.share))
+    : scenario.capacity
+
+/** Mentions as they come in: when the next one does, and whom it calls. */
+export class MentionSource {
+  readonly #scenario: Scenario
+  readonly #popular: number
+  readonly #random: () => number
+  readonly #perMs: number
+  #nextAt: number
+  #nextFloodAt: number
+
+  /** @param now a midnight */
+  constructor(scenario: Scenario, popular: number, now: number, random: () => number) {
+    this.#scenario = scenario
+    this.#popular = popular
+    this.#random = random
+    this.#perMs = (scenario.inboxLoad * scenario.capacity) / turns.slotMs
+    this.#nextAt = this.#draw(now)
+    this.#nextFloodAt = scenario.isTroubled ? now + flood.fromMs : Number.POSITIVE_INFINITY
+  }
+
+  get nextAt(): number {
+    return Math.min(this.#nextAt, this.#nextFloodAt)
+  }
+
+  /** The agent that the mention at `nextAt` calls. */
+  take(): number {
+    const now = this.nextAt
+    if (now === this.#nextFloodAt) {
+      const next = now + flood.everyMs
+      this.#nextFloodAt = isWithin(next, flood)
+        ? next
+        : Math.floor(now / dayMs) * dayMs + dayMs + flood.fromMs
+      return 0
+    }
+    this.#nextAt = this.#draw(now)
+    return Math.floor(this.#random() * this.#popular)
+  }
+
+  #draw(now: number): number {
+    if (this.#perMs === 0 || this.#popular === 0) return Number.POSITIVE_INFINITY
+    const isSurge = this.#scenario.isTroubled && isWithin(now, surge)
+    const rate = this.#perMs * (isSurge ? surge.factor : 1)
+    return now - Math.log(1 - this.#random()) / rate
+  }
+}
