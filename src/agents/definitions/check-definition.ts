@@ -26,6 +26,7 @@ export async function checkDefinition(
   if (!read.ok) return read
   const { config, definition, source, warnings } = read
   const model = resolveModel(definition.brain)
+  const isNative = definition.executor === 'native'
   const outputTokens = Math.min(definition.limits.outputTokens, model.outputTokensMax)
   return {
     ok: true,
@@ -40,20 +41,30 @@ export async function checkDefinition(
       answersMentions: definition.answers.mentions,
       answersReplies: definition.answers.replies,
       durationSecondsMax: definition.limits.durationSeconds,
-      callFloor: priceCall(model.prices, {
-        ...floorCall,
-        output: Math.min(floorCall.output, outputTokens),
-      }),
-      callWant: priceCall(model.prices, { input: wantedInput, output: outputTokens }),
+      ...(isNative ? reserveCalls(model.prices, outputTokens) : nothingReserved),
       budget: { costPerDayMicrousd: definition.costPerDayMicrousd },
       etag: await definitionEtag(files),
       warnings: [
         ...warnings,
         ...warnOfServers(config, serverNames, source),
-        ...warnOfSubstitution(definition.brain, model, source),
+        ...(isNative ? warnOfSubstitution(definition.brain, model, source) : []),
       ],
     },
   }
+}
+
+const reserveCalls = (prices: Prices | null, outputTokens: number) => ({
+  callFloor: priceCall(prices, {
+    ...floorCall,
+    output: Math.min(floorCall.output, outputTokens),
+  }),
+  callWant: priceCall(prices, { input: wantedInput, output: outputTokens }),
+})
+
+/** A task that somebody else carries out calls no model here. */
+const nothingReserved = {
+  callFloor: { microusd: 0, tokens: 0 },
+  callWant: { microusd: 0, tokens: 0 },
 }
 
 /** Worst case of a call: nothing cached. Unpriced models cost nothing but count in tokens (B7). */

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { limits, profileIterations } from '../../config'
+import { executorTypes } from '../executors/executor'
 
 /**
  * `config.yaml` as a definition's author writes it. Names are those of the hub-social family, so
@@ -119,7 +120,7 @@ export const configSchema = z.strictObject({
   display_name: z.string().max(60).optional(),
   description: z.string().max(limits.account.descriptionCharsMax).optional(),
   version: z.union([z.string().max(60), z.number()], 'a text or a number').optional(),
-  type: z.enum(['native', 'claude-code', 'goose', 'aider', 'opencode']).optional(),
+  type: z.enum(executorTypes).optional(),
   profile: z.enum(Object.keys(profileIterations) as (keyof typeof profileIterations)[]).optional(),
   brain: brain.optional(),
   capabilities: capabilities.optional(),

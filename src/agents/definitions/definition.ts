@@ -1,5 +1,6 @@
 import { activationLimits, profileIterations } from '../../config'
 import type { Narrowing } from '../../mcp-servers/contract'
+import type { ExecutorType } from '../executors/executor'
 import type { HookSwitches } from '../hooks/hook'
 import type { ModelChoice } from '../models/model-port'
 import type { Config } from './config-schema'
@@ -11,6 +12,8 @@ export interface Definition {
   name: string
   displayName: string | null
   description: string
+  /** What carries out its tasks (L46). */
+  executor: ExecutorType
   systemPrompt: string
   brain: ModelChoice & { temperature?: number; topP?: number }
   limits: {
@@ -38,6 +41,7 @@ export function toDefinition(config: Config, systemPrompt: string, skills: Skill
     name: config.name,
     displayName: config.display_name ?? null,
     description: config.description ?? '',
+    executor: config.type ?? 'native',
     systemPrompt,
     brain: readBrain(brain ?? {}),
     limits: readLimits(config),

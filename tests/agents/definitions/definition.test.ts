@@ -43,6 +43,7 @@ describe('defaults and ceilings', () => {
       answers: { mentions: true, replies: true, dms: true },
       skills: [],
       hooks: { enable: [], disable: [] },
+      executor: 'native',
     })
   })
 

@@ -125,7 +125,9 @@ describe('files of the family', () => {
       'brain: { api_key_env: ROOKERY_ADMIN_KEY }',
     ].join('\n')
     expect(warningsOf(config)).toEqual([
-      expect.stringMatching(/^config\.yaml:2:type claude-code .*runs as native/),
+      expect.stringMatching(
+        /^config\.yaml:2:type no runner for claude-code is connected.*Take it out/,
+      ),
       expect.stringMatching(/^config\.yaml:3:shell ignored: .*no shell .*Give it grants/),
       expect.stringMatching(/^config\.yaml:5:capabilities\.filesystem ignored: .*no disk/),
       expect.stringMatching(/^config\.yaml:6:capabilities\.grants\.1 no tool here/),
