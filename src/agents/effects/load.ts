@@ -3,6 +3,7 @@ import type { Load, LoadAnswer, Resumed } from '../../hub/contract'
 import type { ActivationId } from '../../ids'
 import { assemblePrompt } from '../context/assemble-prompt'
 import type { Definition } from '../definitions/definition'
+import { executorOf } from '../executors/executors'
 import type { Effect } from '../loop/effect'
 import type { LoadedFacts, LoopEvent } from '../loop/event'
 import { estimateTokens } from '../models/estimate-tokens'
@@ -113,6 +114,11 @@ async function gatherFacts(bench: Workbench, answer: Load): Promise<LoadedFacts>
     return { ...common, ...noPrompt, limits: defaultLimits, model, problem }
   }
   const { definition } = found
+  const note = executorOf(definition.executor).explainAbsence(definition.name, null)
+  if (note !== null) {
+    const model = { id: definition.executor, isOffline: false, substitutedFor: null }
+    return { ...common, ...noPrompt, limits: defaultLimits, model, problem: null, note }
+  }
   const { modelOverride } = answer
   const override = modelOverride === null ? {} : { modelOverride }
   const { model, substitutedFor } = resolveModel(bench, definition, override)

@@ -53,6 +53,8 @@ export interface LoadedFacts {
   answer: { postId: PostId | null; parentId: CommentId | null; askers: string[] } | null
   /** Why there can be no model call at all, e.g. a broken definition; null when there is none. */
   problem: { code: string; message: string } | null
+  /** What is said in place of work that this hub cannot do, e.g. another executor's (L46). */
+  note?: string
   /** Where this activation is remembered (L39); absent when the agent has no memory. */
   session?: {
     id: string

@@ -34,6 +34,9 @@ export function afterLoad(state: LoopState, { facts, at }: LoopEventOf<'loaded'>
       text: 'The post was deleted before I could read it.',
     })
   }
+  if (facts.note !== undefined) {
+    return finish(loaded, { outcome: 'completed', error: null, reply: 'notice', text: facts.note })
+  }
   if (facts.problem) {
     return finish(loaded, {
       outcome: 'failed',
