@@ -1,4 +1,6 @@
+import type { GrantPolicy } from '../hub/contract'
 import type { AccountId } from '../ids'
+import type { MemoryDoor } from '../mcp-servers/contract'
 import type { AgentObjectBase } from './agent-object'
 import type { AgentApi } from './contract'
 import { checkDefinition } from './definitions/check-definition'
@@ -12,11 +14,12 @@ export interface AgentApiDeps {
   models: ModelRegistry
   /** The tool servers that a definition may name. */
   serverNames: readonly string[]
+  isGranted(policy: GrantPolicy, grant: string): boolean
 }
 
 /** The hub's way to its agents: one Durable Object each, named by account id. */
 export function createAgentApi(deps: AgentApiDeps): AgentApi {
-  const { namespace, definitions, models, serverNames } = deps
+  const { namespace, definitions, models, serverNames, isGranted } = deps
   const resolveModel = (choice: ModelChoice) => models.resolve(choice).model
   const object = (agentId: AccountId) => namespace.getByName(agentId)
   return {
@@ -25,8 +28,21 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
     readState: async (agentId) => object(agentId).readState(),
     readTrace: async (agentId, activationId) => object(agentId).readTrace(activationId),
     watch: (agentId, watched, request) => object(agentId).fetch(toWatchRequest(watched, request)),
-    checkDefinition: (files) => checkDefinition(files, { resolveModel, serverNames }),
+    checkDefinition: (files) => checkDefinition(files, { resolveModel, serverNames, isGranted }),
     keepDefinition: (name, etag, files) => definitions.keep(name, etag, files),
+  }
+}
+
+/** The tools' way to the memory of the agent that calls them. */
+export function createMemoryDoor(namespace: AgentApiDeps['namespace']): MemoryDoor {
+  const object = (agentId: AccountId) => namespace.getByName(agentId)
+  return {
+    rememberFact: async (agentId, fact) => object(agentId).rememberFact(fact),
+    forgetFact: async (agentId, id) => object(agentId).forgetFact(id),
+    listFacts: async (agentId, query) => object(agentId).listFacts(query),
+    addTask: async (agentId, task) => object(agentId).addTask(task),
+    completeTask: async (agentId, task) => object(agentId).completeTask(task),
+    readSkill: async (agentId, name) => object(agentId).readSkill(name),
   }
 }
 

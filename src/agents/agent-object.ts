@@ -1,10 +1,12 @@
 import { DurableObject } from 'cloudflare:workers'
-import type { AccountId, ActivationId } from '../ids'
+import type { AccountId, ActivationId, Clock } from '../ids'
 import type { AgentDeps } from './agent-deps'
 import { AgentShell } from './agent-shell'
 import type { AgentState } from './contract'
 import { ActivationStream } from './live/activation-stream'
 import { readWatchRequest } from './live/watch-request'
+import { FactStore } from './storage/fact-store'
+import { MemoryStore } from './storage/memory-store'
 
 /**
  * One agent's Durable Object: what others may ask of it. The loop is in its shell, whose storage is
@@ -13,16 +15,23 @@ import { readWatchRequest } from './live/watch-request'
 export class AgentObjectBase<Env> extends DurableObject<Env> {
   protected readonly shell: AgentShell
   readonly #stream: ActivationStream
+  readonly #facts: FactStore
+  readonly #clock: Clock
 
   constructor(ctx: DurableObjectState, env: Env, deps: AgentDeps) {
     super(ctx, env)
     this.#stream = new ActivationStream(ctx, deps.mask)
+    this.#facts = new FactStore(new MemoryStore(ctx.storage.sql))
+    this.#clock = deps.clock
     this.shell = new AgentShell(ctx.storage, deps, this.#stream)
   }
 
-  /** A hint that work may wait. Resolves when the agent is sure to look, whatever crashes. */
-  async wake(agentId: AccountId): Promise<void> {
-    this.shell.wake(agentId)
+  /**
+   * A hint that work may wait; with `mayExplore`, a turn to look around if none does (S1). Resolves
+   * when the agent is sure to look, whatever crashes.
+   */
+  async wake(agentId: AccountId, mayExplore = false): Promise<void> {
+    this.shell.wake(agentId, mayExplore)
   }
 
   override alarm(): Promise<void> {
@@ -45,6 +54,30 @@ export class AgentObjectBase<Env> extends DurableObject<Env> {
   override webSocketClose(socket: WebSocket, code: number): void {
     // 1005 and 1006 tell that there was no code; they must not be sent.
     socket.close(code === 1005 || code === 1006 ? 1000 : code)
+  }
+
+  rememberFact(fact: { text: string; source: string }) {
+    return this.#facts.remember(fact, this.#clock.now())
+  }
+
+  forgetFact(id: number): boolean {
+    return this.#facts.forget(id)
+  }
+
+  listFacts(query: { words: string | null; limit: number }) {
+    return this.#facts.list(query)
+  }
+
+  addTask(task: { text: string; key: string | null }) {
+    return this.#facts.addTask(task, this.#clock.now())
+  }
+
+  completeTask(task: { id: number; note: string }): string | null {
+    return this.#facts.completeTask(task, this.#clock.now())
+  }
+
+  readSkill(name: string): Promise<string | null> {
+    return this.shell.readSkill(name)
   }
 
   readState(): AgentState {

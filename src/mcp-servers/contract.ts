@@ -63,6 +63,48 @@ export interface ToolResult {
   audit: AuditEntry
 }
 
+export interface RememberedFact {
+  id: number
+  text: string
+  /** Where it comes from; empty when it was not said. */
+  source: string
+  createdAt: number
+}
+
+export interface OpenTask {
+  id: number
+  text: string
+  createdAt: number
+}
+
+/**
+ * An agent's own memory, as its tools may use it; the agents' room is behind it. What cannot be done is
+ * a value, since errors lose their kind on the way from another object.
+ */
+export interface MemoryDoor {
+  /** The same text again is the same fact. Null: it remembers as much as it may. */
+  rememberFact(
+    agentId: AccountId,
+    fact: { text: string; source: string },
+  ): Promise<{ id: number } | null>
+  /** False when there never was such a fact; forgetting again is no mistake. */
+  forgetFact(agentId: AccountId, id: number): Promise<boolean>
+  /** With words the best matches come first, without them the newest. */
+  listFacts(
+    agentId: AccountId,
+    query: { words: string | null; limit: number },
+  ): Promise<{ facts: RememberedFact[]; factCount: number; tasks: OpenTask[] }>
+  /** The same key adds it once. Null: too many are open. */
+  addTask(
+    agentId: AccountId,
+    task: { text: string; key: string | null },
+  ): Promise<{ id: number } | null>
+  /** Its text, also when it was complete before; null when there is none. */
+  completeTask(agentId: AccountId, task: { id: number; note: string }): Promise<string | null>
+  /** The text of a skill that the agent may use in the task it works on; null for any other. */
+  readSkill(agentId: AccountId, name: string): Promise<string | null>
+}
+
 export interface ToolApi {
   /** The tools the caller may use under this policy (M4). No round trip. */
   list(caller: ToolCaller, policy: GrantPolicy): ToolDescription[]

@@ -2,13 +2,15 @@ import * as z from 'zod'
 import { activationLimits } from '../config'
 import type { ErrorDetail } from '../errors'
 import type { Actor, ConversationDoor } from '../hub/contract'
-import type { Tier } from './contract'
+import type { MemoryDoor, Tier } from './contract'
 
-/** All a tool gets to see: what was asked, who asks, the hub, and when to stop. */
+/** All a tool gets to see: what was asked, who asks, the hub, its memory, and when to stop. */
 export interface ToolContext<Input> {
   input: Input
   actor: Actor
   hub: ConversationDoor
+  /** Of the agent that asks, and of no other. */
+  memory: MemoryDoor
   signal: AbortSignal
 }
 

@@ -1,5 +1,7 @@
 import type { ToolServer } from './define-tool'
 import { hubServer } from './hub/server'
+import { memoryServer } from './memory/server'
+import { skillsServer } from './skills/server'
 
 /** Every server of this hub. Adding one is its folder and a line here. */
-export const servers: ToolServer[] = [hubServer]
+export const servers: ToolServer[] = [hubServer, memoryServer, skillsServer]

@@ -13,6 +13,13 @@ const rightArguments: Record<string, unknown> = {
   hub_budget_status: {},
   hub_create_post: { community: 'general', title: 'A title' },
   hub_create_comment: { post_id: 'post-1', content: 'A comment' },
+  memory_remember_fact: { text: 'Ada keeps the keys.' },
+  memory_forget_fact: { id: 1 },
+  memory_list_facts: {},
+  memory_update_plan: { steps: [{ title: 'Search' }] },
+  memory_add_task: { text: 'Tell Ada.' },
+  memory_complete_task: { id: 1 },
+  skills_read_skill: { name: 'keys' },
 }
 
 const siblingOf = (grant: string) => (grant === 'hub:read' ? 'hub:write' : 'hub:read')
@@ -53,7 +60,8 @@ describe('every registered tool', () => {
         expect((await call(name, args)).text).toMatch(
           new RegExp(`^Error: Missing grant ${grant}\\b`),
         )
-        const decided = tool.tier === 'read' ? 'guardReads' : 'readFacts'
+        const isGuarded = name.startsWith('hub_') && tool.tier === 'read'
+        const decided = isGuarded ? 'guardReads' : 'readFacts'
         expect(calls.map(({ method }) => method)).toEqual([decided])
       }
     },

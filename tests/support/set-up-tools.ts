@@ -4,12 +4,18 @@ import type { ToolCaller } from '../../src/mcp-servers/contract'
 import { createGateway } from '../../src/mcp-servers/gateway/create-gateway'
 import { servers } from '../../src/mcp-servers/servers'
 import { createFakeClock, createFakeHubDoors, scoutAtWork } from './fake-hub-doors'
+import { fakeMemory } from './fake-memory'
 
 /** The real gateway and tools in front of a fake hub, with shorthands to call them. */
 export function setUpTools(policy: Partial<GrantPolicy> = {}) {
-  const whole = { requested: ['hub:*'], allowed: ['hub:*'], denied: [], ...policy }
+  const whole = { requested: ['*'], allowed: ['*'], denied: [], ...policy }
   const hub = createFakeHubDoors(whole)
-  const gateway = createGateway({ hub: hub.doors, clock: createFakeClock(), servers })
+  const gateway = createGateway({
+    hub: hub.doors,
+    memory: fakeMemory,
+    clock: createFakeClock(),
+    servers,
+  })
   const call = (tool: string, args: unknown, caller: ToolCaller = scoutAtWork) =>
     gateway.call(
       caller,

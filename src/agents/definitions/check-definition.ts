@@ -1,7 +1,9 @@
 import type { ErrorDetail } from '../../errors'
+import type { GrantPolicy } from '../../hub/contract'
 import type { DefinitionCheck, DefinitionFiles } from '../contract'
 import type { Model, ModelChoice, Prices } from '../models/model-port'
 import type { Config } from './config-schema'
+import type { Definition } from './definition'
 import { definitionEtag } from './definition-etag'
 import { readDefinition } from './read-definition'
 import type { YamlSource } from './yaml-source'
@@ -15,12 +17,14 @@ export interface Offered {
   resolveModel: (choice: ModelChoice) => Model
   /** The tool servers of this hub. */
   serverNames: readonly string[]
+  /** Whether a policy gives a grant. */
+  isGranted(policy: GrantPolicy, grant: string): boolean
 }
 
 /** Says what the hub must know of a definition, or everything that is wrong with it (D3). */
 export async function checkDefinition(
   files: DefinitionFiles,
-  { resolveModel, serverNames }: Offered,
+  { resolveModel, serverNames, isGranted }: Offered,
 ): Promise<DefinitionCheck> {
   const read = readDefinition(files)
   if (!read.ok) return read
@@ -47,6 +51,7 @@ export async function checkDefinition(
       warnings: [
         ...warnings,
         ...warnOfServers(config, serverNames, source),
+        ...warnOfSkillGrants(definition, isGranted, source),
         ...(isNative ? warnOfSubstitution(definition.brain, model, source) : []),
       ],
     },
@@ -87,6 +92,22 @@ function warnOfServers(
     if ((url ?? command) !== undefined || serverNames.includes(name)) return []
     const path = source.locate(['capabilities', 'mcp_servers', index])
     const message = `ignored: this hub has no server ${name}; it has ${serverNames.join(', ')}`
+    return [{ path, message }]
+  })
+}
+
+/** A skill that needs more than the definition asks for can never be used (D5). */
+function warnOfSkillGrants(
+  { skills, grants }: Definition,
+  isGranted: Offered['isGranted'],
+  source: YamlSource,
+): ErrorDetail[] {
+  const asked = { requested: grants, allowed: ['*'], denied: [] }
+  const path = source.locate(['capabilities', 'grants'])
+  return skills.flatMap(({ name, requiresGrants }) => {
+    const missing = requiresGrants.filter((grant) => !isGranted(asked, grant))
+    if (missing.length === 0) return []
+    const message = `the skill ${name} is left out: it needs ${missing.join(', ')}. Ask for it here`
     return [{ path, message }]
   })
 }

@@ -1,4 +1,4 @@
-import { activationLimits, profileIterations } from '../../config'
+import { activationLimits, memoryLimits, profileIterations } from '../../config'
 import type { Narrowing } from '../../mcp-servers/contract'
 import type { ExecutorType } from '../executors/executor'
 import type { HookSwitches } from '../hooks/hook'
@@ -30,6 +30,7 @@ export interface Definition {
   narrowing: Narrowing
   answers: { mentions: boolean; replies: boolean; dms: boolean }
   skills: Skill[]
+  memory: { isEnabled: boolean; factsMax: number; retrieval: 'recent' | 'keyword' }
   /** Which of the deployment's hooks it has (L32). */
   hooks: HookSwitches
 }
@@ -47,7 +48,7 @@ export function toDefinition(config: Config, systemPrompt: string, skills: Skill
     limits: readLimits(config),
     costPerDayMicrousd:
       brain?.max_cost_per_day === undefined ? null : Math.round(brain.max_cost_per_day * 1_000_000),
-    grants: [...new Set(capabilities?.grants?.filter(isGrant))],
+    grants: readGrants(config, skills),
     narrowing: {
       allow: tools?.allow ?? [],
       deny: tools?.deny ?? [],
@@ -55,9 +56,24 @@ export function toDefinition(config: Config, systemPrompt: string, skills: Skill
     },
     answers: readAnswers(config.behavior ?? {}),
     skills,
+    memory: readMemory(config.memory ?? {}),
     hooks: { enable: config.hooks?.enable ?? [], disable: config.hooks?.disable ?? [] },
   }
 }
+
+/** An agent with skills may read them without asking for it. */
+const readGrants = ({ capabilities }: Config, skills: Skill[]): string[] => [
+  ...new Set([
+    ...(capabilities?.grants?.filter(isGrant) ?? []),
+    ...(skills.length > 0 ? ['skills:read'] : []),
+  ]),
+]
+
+const readMemory = (memory: NonNullable<Config['memory']>): Definition['memory'] => ({
+  isEnabled: memory.enabled ?? true,
+  factsMax: Math.min(memory.max_facts ?? memoryLimits.factsInPrompt, memoryLimits.factsMax),
+  retrieval: memory.retrieval ?? 'recent',
+})
 
 function readBrain(brain: NonNullable<Config['brain']>): Definition['brain'] {
   const { provider, model, temperature, api_key_env } = brain

@@ -30,7 +30,7 @@ export function readDefinition(files: DefinitionFiles): ReadDefinition {
   problems.push(...prompt.problems)
   if (problems.length > 0) return { ok: false, problems }
   warnings.push(...config.warnings, ...warnOfSkills(config.config, skills, config.source))
-  const definition = toDefinition(config.config, prompt.text, [...skills.values()])
+  const definition = toDefinition(config.config, prompt.text, listedSkills(config.config, skills))
   return { ok: true, config: config.config, definition, source: config.source, warnings }
 }
 
@@ -44,6 +44,14 @@ function readSkills(files: DefinitionFiles, problems: ErrorDetail[]): Map<string
   return skills
 }
 
+/** All of them, when the definition lists none. */
+function listedSkills(config: Config, skills: Map<string, Skill>): Skill[] {
+  const listed = config.capabilities?.skills
+  return [...skills]
+    .filter(([folder, { name }]) => listed?.includes(folder) || listed?.includes(name) || !listed)
+    .map(([, skill]) => skill)
+}
+
 /** A skill is listed by its folder or by its name. */
 function warnOfSkills(
   config: Config,
@@ -52,9 +60,16 @@ function warnOfSkills(
 ): ErrorDetail[] {
   const known = new Set([...skills].flatMap(([folder, { name }]) => [folder, name]))
   const listed = config.capabilities?.skills ?? []
-  return listed.flatMap((name, index) => {
+  const missing = listed.flatMap((name, index) => {
     if (known.has(name)) return []
     const path = source.locate(['capabilities', 'skills', index])
     return [{ path, message: `left out: there is no skills/${name}/SKILL.md` }]
   })
+  const used = new Set(listedSkills(config, skills))
+  const unlisted = [...skills].flatMap(([folder, skill]) => {
+    if (used.has(skill)) return []
+    const path = source.locate(['capabilities', 'skills'])
+    return [{ path, message: `skills/${folder} is not in this list, so it is not used` }]
+  })
+  return [...missing, ...unlisted]
 }

@@ -76,10 +76,10 @@ async function refuse(asked: AskedCall, refusal: Refusal): Promise<ToolResult> {
 }
 
 function run(asked: AskedCall, hub: ConversationDoor): Promise<ToolRun> {
-  const { caller, tool, prepared, entry, signal } = asked
+  const { pipeline, caller, tool, prepared, entry, signal } = asked
   const actor = toActor(caller, entry.callId)
   return runTool(tool.name, tool.timeoutMs, signal, (stop) =>
-    prepared.run({ actor, hub, signal: stop }),
+    prepared.run({ actor, hub, memory: pipeline.memory, signal: stop }),
   )
 }
 

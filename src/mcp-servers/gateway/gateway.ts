@@ -1,10 +1,11 @@
 import type { ConversationDoor, GrantDoor } from '../../hub/contract'
 import type { Clock } from '../../ids'
-import type { ToolApi } from '../contract'
+import type { MemoryDoor, ToolApi } from '../contract'
 import type { Tool, ToolServer } from '../define-tool'
 
 export interface GatewayDeps {
   hub: ConversationDoor & GrantDoor
+  memory: MemoryDoor
   clock: Clock
   servers: ToolServer[]
   /** Told the private reason when a tool fails; for the operator's eyes. */

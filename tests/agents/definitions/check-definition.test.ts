@@ -4,6 +4,7 @@ import { checkDefinition } from '../../../src/agents/definitions/check-definitio
 import { definitionEtag } from '../../../src/agents/definitions/definition-etag'
 import { createDefinitionStore } from '../../../src/agents/definitions/definition-store'
 import type { Model, ModelChoice } from '../../../src/agents/models/model-port'
+import { isGranted } from '../../../src/mcp-servers/gateway/decide'
 
 const files = {
   'config.yaml': 'name: scout\nbrain:\n  provider: anthropic\n  model: big\n  max_tokens: 1000\n',
@@ -26,7 +27,7 @@ const aModel = (over: Partial<Model> = {}): Model => ({
 async function factsOf(model: Model, over: Record<string, string> = {}) {
   const check = await checkDefinition(
     { ...files, ...over },
-    { resolveModel: () => model, serverNames },
+    { resolveModel: () => model, serverNames, isGranted },
   )
   if (!check.ok) throw new Error(JSON.stringify(check.problems))
   return check.facts
@@ -38,7 +39,7 @@ test('B4: the floor and the want of a call are its worst case in whole micro-dol
     asked.push(choice)
     return aModel()
   }
-  const check = await checkDefinition(files, { resolveModel, serverNames })
+  const check = await checkDefinition(files, { resolveModel, serverNames, isGranted })
   expect(asked).toEqual([{ provider: 'anthropic', model: 'big' }])
   expect(check).toEqual({
     ok: true,
@@ -89,7 +90,7 @@ test('D3: a broken definition is checked without asking for a model', async () =
   const resolveModel = () => {
     throw new Error('asked')
   }
-  const check = await checkDefinition(broken, { resolveModel, serverNames })
+  const check = await checkDefinition(broken, { resolveModel, serverNames, isGranted })
   expect(check).toMatchObject({ ok: false, problems: [{ path: 'config.yaml:2:brain' }] })
 })
 

@@ -42,6 +42,7 @@ describe('defaults and ceilings', () => {
       narrowing: { allow: [], deny: [], blockedPatterns: [] },
       answers: { mentions: true, replies: true, dms: true },
       skills: [],
+      memory: { isEnabled: true, factsMax: 50, retrieval: 'recent' },
       hooks: { enable: [], disable: [] },
       executor: 'native',
     })

@@ -15,6 +15,7 @@ import {
   createFakeHubDoors,
   scoutAtWork,
 } from '../../support/fake-hub-doors'
+import { fakeMemory } from '../../support/fake-memory'
 
 type Run = (context: ToolContext<{ text: string }>) => Promise<unknown>
 
@@ -41,6 +42,7 @@ function setUp(run: Run = async ({ input }) => input.text, timeoutMs?: number) {
   const clock = createFakeClock()
   const failures: unknown[] = []
   const gateway = createGateway({
+    memory: fakeMemory,
     hub: hub.doors,
     clock,
     servers: [{ name: 'test', description: 'For tests.', tools: [echoWith(run, timeoutMs)] }],
@@ -275,7 +277,7 @@ test('M1: two tools cannot have one name', () => {
   const { doors } = createFakeHubDoors({ requested: null, allowed: [], denied: [] })
   const [hub] = servers
   const twice = hub ? [hub, hub] : []
-  expect(() => createGateway({ hub: doors, clock: createFakeClock(), servers: twice })).toThrow(
-    'hub_search',
-  )
+  expect(() =>
+    createGateway({ hub: doors, memory: fakeMemory, clock: createFakeClock(), servers: twice }),
+  ).toThrow('hub_search')
 })

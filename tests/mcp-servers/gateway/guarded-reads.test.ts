@@ -8,6 +8,7 @@ import { defineTool, type ToolContext } from '../../../src/mcp-servers/define-to
 import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
 import { hubServer } from '../../../src/mcp-servers/hub/server'
 import { createTestHub } from '../../hub/create-test-hub'
+import { fakeMemory } from '../../support/fake-memory'
 
 const hub = createTestHub()
 const finch = await hub.join('finch')
@@ -55,7 +56,12 @@ const odd = {
     }),
   ],
 }
-const gateway = createGateway({ hub: doors, clock: hub.clock, servers: [hubServer, odd] })
+const gateway = createGateway({
+  hub: doors,
+  memory: fakeMemory,
+  clock: hub.clock,
+  servers: [hubServer, odd],
+})
 
 const call = async (tool: string, args: unknown = {}) => {
   contexts.length = 0

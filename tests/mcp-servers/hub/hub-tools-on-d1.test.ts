@@ -6,9 +6,15 @@ import type { ToolCaller } from '../../../src/mcp-servers/contract'
 import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
 import { servers } from '../../../src/mcp-servers/servers'
 import { createTestHub } from '../../hub/create-test-hub'
+import { fakeMemory } from '../../support/fake-memory'
 
 const hub = createTestHub()
-const gateway = createGateway({ hub: createHubDoors(hub.context), clock: hub.clock, servers })
+const gateway = createGateway({
+  hub: createHubDoors(hub.context),
+  memory: fakeMemory,
+  clock: hub.clock,
+  servers,
+})
 const finch = await hub.join('finch')
 
 async function write(title: string, content: string): Promise<PostId> {
