@@ -1,7 +1,9 @@
 import { scheduling } from '../config'
 import type { AccountId, ActivationId } from '../ids'
 import type { AgentDeps } from './agent-deps'
+import { composeWake } from './compose-wake'
 import type { AgentState } from './contract'
+import { describeState } from './describe-state'
 import { EffectRunner } from './effects/effect-runner'
 import type { ActivationStream, Work } from './live/activation-stream'
 import type { Effect } from './loop/effect'
@@ -63,7 +65,7 @@ export class AgentShell {
     this.#enter()
     this.#runner.identify(agentId)
     this.#recover()
-    this.#apply(this.#wakeEvent(mayExplore))
+    this.#apply(composeWake(this.#deps.clock, mayExplore))
   }
 
   /**
@@ -97,17 +99,7 @@ export class AgentShell {
   }
 
   readState(): AgentState {
-    const { activationId, pending } = this.#state
-    const isAsleep = !isBusy(this.#state)
-    const sleep = pending.find((effect) => effect.type === 'sleep')
-    const isWaiting = sleep !== undefined && pending.length === 1
-    return {
-      state: isAsleep ? 'asleep' : isWaiting ? 'waiting' : 'working',
-      activationId,
-      doing: isAsleep ? null : this.#runner.doing,
-      reason: isWaiting ? (this.#runner.waitReason ?? 'waiting to try again') : null,
-      nextAt: sleep?.type === 'sleep' ? sleep.until : null,
-    }
+    return describeState(this.#state, this.#runner)
   }
 
   readTrace(activationId: ActivationId): string | null {
@@ -129,6 +121,11 @@ export class AgentShell {
     }
   }
 
+  /** A skill that the agent may use in the task it works on; null for any other. */
+  readSkill(name: string): Promise<string | null> {
+    return this.#runner.readSkill(name)
+  }
+
   /** Resolves when nothing is under way (tests and benches wait on it). */
   async untilQuiet(): Promise<void> {
     while (this.#running.size > 0) {
@@ -139,18 +136,6 @@ export class AgentShell {
   /** Rows of the activation under way or of the last one. */
   countJournalRows(): number {
     return this.#journal.countRows()
-  }
-
-  #wakeEvent(mayExplore = false): LoopEvent {
-    const { clock } = this.#deps
-    return {
-      type: 'woken',
-      at: clock.now(),
-      activationId: clock.newId(),
-      replyId: clock.newId(),
-      reportId: clock.newId(),
-      ...(mayExplore && { mayExplore }),
-    }
   }
 
   /** Every event of the platform may start a number of effects; the rest waits for the next one. */
@@ -180,7 +165,7 @@ export class AgentShell {
     this.#stream.tell(this.look(), endingBefore)
     this.#dropFinished()
     for (const effect of effects) this.#start(effect)
-    if (!isBusy(state) && state.isWokenAgain) this.#apply(this.#wakeEvent())
+    if (!isBusy(state) && state.isWokenAgain) this.#apply(composeWake(this.#deps.clock, false))
     else this.#armAlarm()
   }
 
@@ -257,7 +242,7 @@ export class AgentShell {
     this.#needsRecovery = false
     const { pending } = this.#state
     if (!isBusy(this.#state)) {
-      this.#apply(this.#wakeEvent())
+      this.#apply(composeWake(this.#deps.clock, false))
     } else if (pending.every(({ type }) => type === 'sleep')) {
       for (const effect of pending) this.#start(effect)
     } else {

@@ -1,14 +1,18 @@
 import { statusTail } from '../context/status-tail'
 import type { Definition } from '../definitions/definition'
+import type { HookTiming } from '../hooks/hook'
+import { hookRequest } from '../hooks/hook-request'
 import type { Effect } from '../loop/effect'
-import type { LoadedFacts, LoopEvent } from '../loop/event'
-import type { Message } from '../loop/message'
+import type { LoadedFacts, LoopEvent, LoopEventOf } from '../loop/event'
+import type { Message, ModelAnswer } from '../loop/message'
 import { buildTranscript } from '../loop/transcript'
 import { estimateTokens } from '../models/estimate-tokens'
-import { type CallPlan, chargeOf, estimateUsage, worstCharge } from './price-call'
-import { outputTokensFloor, reserve } from './reserve-call'
+import { measurePrompt, type Prompt } from '../trace/measure-prompt'
+import { affordableOutput, type CallPlan, chargeOf, estimateUsage, worstCharge } from './price-call'
+import { outputTokensFloor, type Room, reserve } from './reserve-call'
 import {
   announce,
+  hookContext,
   listTools,
   loadedFacts,
   readDefinition,
@@ -19,27 +23,27 @@ import {
 /** One model call: reserve what it may cost at worst, call, tell what it cost. */
 export async function callModel(
   bench: Workbench,
-  effect: Extract<Effect, { type: 'call_model' }>,
+  effect: CallEffect,
   signal: AbortSignal,
 ): Promise<LoopEvent | null> {
   const { deps } = bench
-  const { events } = bench.now()
-  const facts = loadedFacts(events)
+  const facts = loadedFacts(bench.now().events)
   if (!facts) throw new Error('a model call before LOAD')
   const found = await readDefinition(bench, facts.agentName, facts.definition.etag)
   if (!found.ok) throw new Error(found.message)
-  const plan = planCall(bench, facts, found.definition, signal)
-  const room = await reserve(bench, plan, effect)
+  const work = { facts, definition: found.definition }
+  const plan = planCall(bench, work, signal)
+  const { room, timings } = await prepare(bench, work, plan, effect)
   if (room.kind !== 'reserved') return { at: deps.clock.now(), effectId: effect.id, ...room.event }
   if (signal.aborted) return null
   plan.request.maxOutputTokens = room.outputTokens
-  if (room.isRenewed) tellWhatHoldsNow(bench, facts, plan)
   announce(bench, 'thinking')
   const startedAt = deps.clock.now()
   const worst = worstCharge(plan)
   // an unrenewed call follows its row at once; after a renewal time has passed since
   bench.sent = { effectId: effect.id, worst }
   if (room.isRenewed) bench.journal.markSent(bench.sent)
+  const input = rememberPrompt(bench, plan)
   const result = await callWatched(bench, plan)
   if (signal.aborted) return null
   const at = deps.clock.now()
@@ -49,18 +53,88 @@ export async function callModel(
     const cost = failure.mayBeCharged ? { ...worst, durationMs: at - startedAt } : null
     return { ...base, type: 'model_failed', failure, charge: cost, jitter: deps.random() }
   }
-  const { answer } = result
-  const usage = answer.usage ?? estimateUsage(plan, answer)
+  const told = tellHooks(bench, work, result.answer)
+  const hooks = [...timings, ...(told instanceof Promise ? await told : told)]
+  if (signal.aborted) return null
   return {
     ...base,
+    input,
+    ...describeAnswer(bench, plan, result.answer, at - startedAt),
+    ...(hooks.length > 0 && { hooks }),
+  }
+}
+
+type CallEffect = Extract<Effect, { type: 'call_model' }>
+
+/** Reserves, then lets the hooks have a look at the prompt as it will be sent. */
+async function prepare(
+  bench: Workbench,
+  work: Work,
+  plan: CallPlan,
+  effect: CallEffect,
+): Promise<{ room: Room; timings: HookTiming[] }> {
+  const room = await reserve(bench, plan, effect)
+  if (room.kind !== 'reserved') return { room, timings: [] }
+  if (room.isRenewed) tellWhatHoldsNow(bench, work.facts, plan)
+  const asked = askHooks(bench, work, plan)
+  const { value, timings } = asked instanceof Promise ? await asked : asked
+  if (value === plan.request) return { room, timings }
+  return { room: await reserveAnew(bench, plan, value, room), timings }
+}
+
+/** An answer with its price, and what the platform knows of the tools it asks for. */
+function describeAnswer(
+  { deps }: Workbench,
+  plan: CallPlan,
+  answer: ModelAnswer,
+  durationMs: number,
+): Pick<LoopEventOf<'model_answered'>, 'type' | 'answer' | 'charge' | 'calls'> {
+  const usage = answer.usage ?? estimateUsage(plan, answer)
+  return {
     type: 'model_answered',
     answer,
-    charge: chargeOf(plan.model, usage, answer.usage === null, at - startedAt),
+    charge: chargeOf(plan.model, usage, answer.usage === null, durationMs),
     calls: answer.calls.map(({ callId, name }) => ({
       callId,
       isSequential: deps.tools.describe(name)?.isSequential ?? false,
     })),
   }
+}
+
+interface Work {
+  facts: LoadedFacts
+  definition: Definition
+}
+
+const askHooks = (bench: Workbench, { facts, definition }: Work, { request }: CallPlan) =>
+  hookRequest(bench.deps.hooks.forAgent(definition.hooks), request, hookContext(bench, facts))
+
+const tellHooks = (bench: Workbench, { facts, definition }: Work, answer: ModelAnswer) =>
+  bench.deps.hooks.forAgent(definition.hooks).afterModelCall(answer, hookContext(bench, facts))
+
+/** A prompt that hooks have changed may cost more than what was reserved. */
+async function reserveAnew(
+  bench: Workbench,
+  plan: CallPlan,
+  { messages, tools }: Prompt,
+  before: Extract<Room, { kind: 'reserved' }>,
+): Promise<Room> {
+  Object.assign(plan.request, { messages, tools })
+  plan.promptTokens = estimateTokens(messages, tools)
+  const outputTokens = bench.grants ? affordableOutput(plan, bench.grants.reservation) : 0
+  if (outputTokens >= Math.min(plan.request.maxOutputTokens, outputTokensFloor)) {
+    return { ...before, outputTokens }
+  }
+  return reserve(bench, plan, { mustRenew: true })
+}
+
+/** For the trace: what the model is shown, and how much of it begins like the last prompt (L14). */
+function rememberPrompt(bench: Workbench, { request, promptTokens }: CallPlan) {
+  const { messages, tools } = request
+  const { activationId } = bench.now().state
+  const before = bench.prompt?.activationId === activationId ? bench.prompt : null
+  bench.prompt = { activationId, messages, tools }
+  return measurePrompt(bench.prompt, promptTokens, before)
 }
 
 /** The call itself; its words go to those who watch as they come (L22). */
@@ -76,12 +150,7 @@ async function callWatched({ stream, now }: Workbench, { model, request }: CallP
   }
 }
 
-function planCall(
-  bench: Workbench,
-  facts: LoadedFacts,
-  definition: Definition,
-  signal: AbortSignal,
-): CallPlan {
+function planCall(bench: Workbench, { facts, definition }: Work, signal: AbortSignal): CallPlan {
   const { model } = resolveModel(bench, definition, facts)
   const messages = buildTranscript(bench.now().events)
   messages.push(describeStatus(bench))

@@ -1,16 +1,24 @@
+import type { Awaitable, HookContext } from '../hooks/hook'
+import type { AgentHooks, GuardDecision } from '../hooks/hook-runner'
+import type { Hooked } from '../hooks/walk-hooks'
+import type { AdmittedCall } from '../loop/admit-calls'
 import type { Effect } from '../loop/effect'
-import type { LoopEvent } from '../loop/event'
+import type { Approval, LoadedFacts, LoopEvent } from '../loop/event'
 import { findApproval } from './park'
 import {
   announce,
   findCall,
+  hookContext,
   loadedFacts,
   readDefinition,
   toolCaller,
   type Workbench,
 } from './workbench'
 
-/** One tool call through the gateway, which never throws. */
+/**
+ * One tool call: the guards of this deployment, the gateway, then the hooks that see its output (L32).
+ * The gateway never throws.
+ */
 export async function callTool(
   bench: Workbench,
   effect: Extract<Effect, { type: 'call_tool' }>,
@@ -24,28 +32,76 @@ export async function callTool(
   // after a crash the definition is not in memory yet, and it narrows what the call may do
   const found = await readDefinition(bench, facts.agentName, facts.definition.etag)
   if (!found.ok) throw new Error(found.message)
-  // after its approval a call runs exactly as it was approved
-  const approved = findApproval(events, effect.callId)
   const startedAt = deps.clock.now()
   const doing = deps.tools.describe(call.name)?.doing ?? 'using a tool'
   announce(bench, doing)
   bench.stream.tellProgress(call, doing, bench.now().state.activationId)
-  const result = await deps.tools.call(
-    toolCaller(bench, facts),
-    { callId: call.callId, tool: call.name, arguments: approved?.arguments ?? call.arguments },
-    signal,
-  )
-  if (signal.aborted) return null
+  const hooks = deps.hooks.forAgent(found.definition.hooks)
+  const context = hookContext(bench, facts)
   const { callId, name } = call
-  const audit = { ...result.audit }
-  const base = { at: deps.clock.now(), effectId: effect.id, callId, name, startedAt, audit }
-  if (result.approval) return { ...base, type: 'tool_parked', approval: result.approval }
+  const guarded = await guard(hooks, call, findApproval(events, callId), context)
+  const timings = [...guarded.timings]
+  const result = await run(bench, facts, call, guarded.value, signal)
+  if (signal.aborted) return null
+  const { approval, durationMs, audit } = result
+  const base = { effectId: effect.id, callId, name, startedAt, audit }
+  if (approval) {
+    const hooked = timings.length > 0 ? { hooks: timings } : {}
+    return { ...base, at: deps.clock.now(), type: 'tool_parked', approval, ...hooked }
+  }
+  const { text, isError } = result
+  const shown = await hooks.afterToolCall({ callId, tool: name, text, isError }, context)
+  if (signal.aborted) return null
+  timings.push(...shown.timings)
   return {
     ...base,
+    at: deps.clock.now(),
     type: 'tool_returned',
-    text: result.text,
-    isError: result.isError,
-    durationMs: result.durationMs,
-    resultBytes: result.audit.resultBytes ?? result.text.length,
+    text: shown.value.text,
+    isError: shown.value.isError,
+    durationMs,
+    resultBytes: result.resultBytes,
+    ...(timings.length > 0 && { hooks: timings }),
   }
+}
+
+/** After its approval a call runs exactly as it was approved: nobody may change it any more. */
+const guard = (
+  hooks: AgentHooks,
+  { callId, name, arguments: args }: AdmittedCall,
+  approved: Approval | null,
+  context: HookContext,
+): Awaitable<Hooked<GuardDecision>> =>
+  approved
+    ? { value: { kind: 'allowed', arguments: approved.arguments }, timings: [] }
+    : hooks.beforeToolCall({ callId, tool: name, arguments: args }, context)
+
+interface Ran {
+  text: string
+  isError: boolean
+  approval: Approval | null
+  durationMs: number
+  resultBytes: number
+  audit: Record<string, unknown> | null
+}
+
+async function run(
+  bench: Workbench,
+  facts: LoadedFacts,
+  { callId, name }: AdmittedCall,
+  decision: GuardDecision,
+  signal: AbortSignal,
+): Promise<Ran> {
+  if (decision.kind === 'denied') {
+    const text = `Error: denied by ${decision.hook}: ${decision.reason}`
+    return { text, isError: true, approval: null, durationMs: 0, resultBytes: 0, audit: null }
+  }
+  const result = await bench.deps.tools.call(
+    toolCaller(bench, facts),
+    { callId, tool: name, arguments: decision.arguments },
+    signal,
+  )
+  const { text, isError, approval, durationMs, audit } = result
+  const resultBytes = audit.resultBytes ?? text.length
+  return { text, isError, approval, durationMs, resultBytes, audit: { ...audit } }
 }

@@ -11,6 +11,7 @@ import { commit } from './commit'
 import { compact } from './compact'
 import { load } from './load'
 import { park } from './park'
+import { readSkill } from './read-skill'
 import { findCall, loadedFacts, type Now, type Workbench } from './workbench'
 
 /**
@@ -39,6 +40,7 @@ export class EffectRunner {
       doing: null,
       waitReason: null,
       sent: null,
+      prompt: null,
     }
   }
 
@@ -55,6 +57,10 @@ export class EffectRunner {
 
   get waitReason(): string | null {
     return this.#bench.waitReason
+  }
+
+  readSkill(name: string): Promise<string | null> {
+    return readSkill(this.#bench, name)
   }
 
   /** Null when the effect was dropped meanwhile. Rejects with what `describeFailure` takes. */

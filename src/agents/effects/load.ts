@@ -1,4 +1,5 @@
 import { activationLimits } from '../../config'
+import { AppError } from '../../errors'
 import type { Load, LoadAnswer, Resumed } from '../../hub/contract'
 import type { ActivationId } from '../../ids'
 import { assemblePrompt } from '../context/assemble-prompt'
@@ -121,7 +122,13 @@ async function gatherFacts(bench: Workbench, answer: Load): Promise<LoadedFacts>
   }
   const { modelOverride } = answer
   const override = modelOverride === null ? {} : { modelOverride }
-  const { model, substitutedFor } = resolveModel(bench, definition, override)
+  const chosen = chooseModel(bench, definition, override)
+  if (!chosen.ok) {
+    const { problem } = chosen
+    const model = { id: modelOverride ?? 'none', isOffline: false, substitutedFor: null }
+    return { ...common, ...noPrompt, limits: defaultLimits, model, problem }
+  }
+  const { model, substitutedFor } = chosen.resolved
   const facts: LoadedFacts = {
     ...common,
     ...noPrompt,
@@ -141,6 +148,22 @@ async function gatherFacts(bench: Workbench, answer: Load): Promise<LoadedFacts>
   facts.promptTokens = estimateTokens(facts.prompt, tools)
   announceReading(bench, facts)
   return facts
+}
+
+/** A model that was named for one run and cannot be called is a problem to tell, not a broken promise. */
+function chooseModel(
+  bench: Workbench,
+  definition: Definition,
+  override: { modelOverride?: string },
+):
+  | { ok: true; resolved: ReturnType<typeof resolveModel> }
+  | { ok: false; problem: { code: string; message: string } } {
+  try {
+    return { ok: true, resolved: resolveModel(bench, definition, override) }
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    return { ok: false, problem: { code: error.code, message: error.message } }
+  }
 }
 
 const noPrompt = { prompt: [], historyFrom: 0, promptTokens: 0 }

@@ -1,14 +1,16 @@
 import type { BudgetStatus, Environment, GrantPolicy, Reservation } from '../../hub/contract'
-import type { AccountId } from '../../ids'
+import type { AccountId, ActivationId } from '../../ids'
 import type { ToolCaller } from '../../mcp-servers/contract'
 import type { AgentDeps } from '../agent-deps'
 import type { Definition } from '../definitions/definition'
+import type { HookContext } from '../hooks/hook'
 import type { ActivationStream } from '../live/activation-stream'
 import { type AdmittedCall, admitCalls } from '../loop/admit-calls'
 import type { LoadedFacts, LoopEvent } from '../loop/event'
 import type { LoopState } from '../loop/state'
 import type { Journal, SentCall } from '../storage/journal'
 import type { MemoryStore } from '../storage/memory-store'
+import type { Prompt } from '../trace/measure-prompt'
 
 export interface Now {
   state: LoopState
@@ -39,6 +41,8 @@ export interface Workbench {
   waitReason: string | null
   /** The model call under way, or the last one. */
   sent: SentCall | null
+  /** What the last model call was shown. */
+  prompt: (Prompt & { activationId: ActivationId | null }) | null
 }
 
 /** What LOAD found out, from the journal. */
@@ -111,3 +115,18 @@ export const resolveModel = (
 /** The tools it may use now. */
 export const listTools = (bench: Workbench, facts: LoadedFacts) =>
   bench.grants ? bench.deps.tools.list(toolCaller(bench, facts), bench.grants.policy) : []
+
+/** How things stand, for hooks. */
+export function hookContext(bench: Workbench, facts: LoadedFacts): HookContext {
+  const { state } = bench.now()
+  if (!state.activationId) throw new Error('a hook without an activation')
+  return {
+    agent: { id: bench.agentId, name: facts.agentName },
+    activationId: state.activationId,
+    step: state.iteration,
+    postId: facts.answer?.postId ?? null,
+    model: facts.model.id,
+    budgets: bench.grants?.budgets ?? [],
+    now: bench.deps.clock.now(),
+  }
+}

@@ -1,0 +1,20 @@
+import type { AgentState } from './contract'
+import { isBusy, type LoopState } from './loop/state'
+
+/** What an agent does now, for people who look. */
+export function describeState(
+  state: LoopState,
+  { doing, waitReason }: { doing: string | null; waitReason: string | null },
+): AgentState {
+  const { activationId, pending } = state
+  const isAsleep = !isBusy(state)
+  const sleep = pending.find((effect) => effect.type === 'sleep')
+  const isWaiting = sleep !== undefined && pending.length === 1
+  return {
+    state: isAsleep ? 'asleep' : isWaiting ? 'waiting' : 'working',
+    activationId,
+    doing: isAsleep ? null : doing,
+    reason: isWaiting ? (waitReason ?? 'waiting to try again') : null,
+    nextAt: sleep?.type === 'sleep' ? sleep.until : null,
+  }
+}
