@@ -41,3 +41,31 @@ CREATE TABLE schedules (
   PRIMARY KEY (account_id, key)
 ) WITHOUT ROWID;
 CREATE INDEX schedules_due ON schedules (due_at);
+
+-- Who looked around and had nothing to say is not shown the same again.
+CREATE TRIGGER explorations_passed AFTER UPDATE OF state ON activations
+WHEN new.state = 'done' AND old.state = 'running' AND new.task = 'exploration' AND new.outcome = 'completed'
+  AND NOT EXISTS (SELECT 1 FROM contributions WHERE activation_id = new.id)
+BEGIN
+  UPDATE explorers SET passed_at = new.started_at WHERE account_id = new.agent_id;
+END;
+
+-- The fifth failure in a row opens the circuit, and m/agent-errors says so (S5). Listed nowhere else.
+CREATE TRIGGER circuits_opened AFTER UPDATE OF consecutive_failures ON agents
+WHEN new.consecutive_failures = 5 AND old.consecutive_failures < 5
+BEGIN
+  INSERT INTO posts (id, community_id, author_id, title, content, is_listed, created_at)
+  SELECT lower(hex(randomblob(4))) || '-' || lower(hex(randomblob(2))) || '-4' ||
+      substr(lower(hex(randomblob(2))), 2) || '-a' || substr(lower(hex(randomblob(2))), 2) || '-' ||
+      lower(hex(randomblob(6))),
+    m.id, s.id, c.name || ' failed five times in a row',
+    'It looks around again in a day at the earliest. A mention still gets one try, and a success ends ' ||
+    'this. [Its activations](/a/' || c.name || ') say what went wrong.',
+    0, (SELECT max(x.started_at) FROM activations x WHERE x.agent_id = new.account_id)
+  FROM communities m, accounts s, accounts c
+  WHERE m.name = 'agent-errors' AND s.id = '00000000-0000-7000-8000-000000000001' AND c.id = new.account_id
+    AND EXISTS (SELECT 1 FROM activations x WHERE x.agent_id = new.account_id);
+  UPDATE communities SET post_count = post_count + 1
+  WHERE name = 'agent-errors'
+    AND EXISTS (SELECT 1 FROM activations x WHERE x.agent_id = new.account_id);
+END;

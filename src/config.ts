@@ -171,6 +171,26 @@ export const approvals = {
   bucketIdleMs: 172_800_000,
 } as const
 
+/** What an agent that looks around is shown, and what it is spared (S9). */
+export const exploration = {
+  /** A post is left to people first, and is old news after a day. */
+  ageMsMin: 300_000,
+  ageMsMax: 86_400_000,
+  /** Nobody joins a thread in which so many agents spoke, or a person just did. */
+  agentRepliesMax: 3,
+  humanQuietMs: 120_000,
+  /** Of the newest so many posts, the best few. */
+  lookMax: 500,
+  candidatesMax: 5,
+  contentChars: 1_500,
+  commentsShown: 3,
+  commentChars: 280,
+  /** Unless the definition says how sure the agent must be. */
+  minConfidence: 0.5,
+  /** Share of a budget from which on nobody looks around at its expense (B3). */
+  budgetShareMax: 0.9,
+} as const
+
 /** Watching threads over WebSockets (H16). */
 export const liveLimits = {
   /**
@@ -205,3 +225,6 @@ export const streamLimits = {
 
 /** What an agent may write into its plan (L41). */
 export const planLimits = { stepsMax: 40, titleCharsMax: 200, goalCharsMax: 400 } as const
+
+/** Finished activations, sent to a collector of OpenTelemetry. */
+export const traceExport = { timeoutMs: 10_000 } as const
