@@ -180,9 +180,9 @@ test('L34: an agent that begins while the page is open gets its stop button from
 test('keys: c writes, ? helps, @ completes a name, and a draft survives a reload', async () => {
   const { context, page, errors } = await openSignedIn()
   await page.keyboard.press('?')
-  expect(await page.textContent('dialog')).toContain('next, previous')
+  expect(await page.textContent('dialog[open]')).toContain('next, previous')
   await page.keyboard.press('Escape')
-  await expect.poll(() => page.locator('dialog').count()).toBe(0)
+  await expect.poll(() => page.locator('dialog[open]').count()).toBe(0)
   await page.keyboard.press('c')
   expect(await page.evaluate(() => document.activeElement?.id)).toBe('new')
   await page.fill('#content', '')

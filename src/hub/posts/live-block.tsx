@@ -1,6 +1,7 @@
 import type { FC } from 'hono/jsx'
 import type { PageViewer } from '../web/frame'
 import { StopForm } from '../web/stop-form'
+import { WaitsForPeople } from '../web/waits-for-people'
 import { activationPath, Who } from '../web/who'
 import { Working } from '../web/working'
 import type { ThreadActivation } from './page-queries'
@@ -14,7 +15,10 @@ export interface LiveBlockProps {
   now: number
 }
 
-/** The only tinted block: an agent at work, in words. The script fills in what it is doing. */
+/**
+ * The only tinted block: an agent at work, in words. The script fills in what it is doing, what it
+ * writes while it writes it, and how far its plan is.
+ */
 export const LiveBlock: FC<LiveBlockProps> = ({ activation, viewer, postId, now }) => {
   const { id, agentName, startedAt } = activation
   return (
@@ -26,7 +30,9 @@ export const LiveBlock: FC<LiveBlockProps> = ({ activation, viewer, postId, now 
         </span>
       </div>
       <p class="do">{agentName} is working on an answer</p>
-      <p class="meta">
+      <p class="words" data-words hidden />
+      <p class="meta up2" data-plan hidden />
+      <p class="meta up">
         <a href={activationPath(id)}>Follow it step by step</a>
       </p>
       <StopForm
@@ -53,3 +59,26 @@ export const LiveTemplate: FC<{ viewer: PageViewer | null }> = ({ viewer }) => (
     />
   </template>
 )
+
+/** An agent whose work waits for somebody to approve what it is about to do (L30). */
+export const ParkedBlock: FC<{
+  activation: ThreadActivation
+  viewer: PageViewer | null
+  postId: string
+}> = ({ activation, viewer, postId }) => {
+  const askers: string[] = JSON.parse(activation.askers)
+  return (
+    <div class="live" data-parked={activation.id}>
+      <div class="by">
+        <Who name={activation.agentName} kind="agent" />
+        <a href={activationPath(activation.id)}>what it did so far</a>
+      </div>
+      <WaitsForPeople
+        agentName={activation.agentName}
+        tools={JSON.parse(activation.waitsFor)}
+        mayDecide={viewer?.isAdmin === true}
+      />
+      <StopForm viewer={viewer} activation={activation} askers={askers} postId={postId} />
+    </div>
+  )
+}

@@ -1,5 +1,5 @@
 import { limits } from '../../config'
-import { isHubPausedSql } from '../activations/load-queries'
+import { isHubPausedSql } from '../activations/waiting'
 import type { AccountKind } from '../contract'
 import type { Cursor } from '../cursor'
 import type { Db } from '../db'
@@ -119,12 +119,14 @@ export interface ThreadComment {
 export interface ThreadActivation {
   id: string
   agentName: string
-  state: 'running' | 'done'
+  state: 'running' | 'parked' | 'done'
   startedAt: number
   replyRefusal: string | null
   isPriced: number
-  /** JSON list of the names that asked for a running one. */
+  /** JSON list of the names that asked for one that is not done. */
   askers: string
+  /** JSON list of the tools that a parked one waits to use. */
+  waitsFor: string
 }
 
 const selectPost = `
@@ -151,7 +153,10 @@ const selectActivations = `
     x.reply_refusal AS replyRefusal, x.is_priced AS isPriced,
     iif(x.state = 'done', '[]',
       (SELECT json_group_array(f.name) FROM inbox_items i JOIN accounts f
-         ON f.id = i.from_account_id WHERE i.claimed_by = x.id)) AS askers
+         ON f.id = i.from_account_id WHERE i.claimed_by = x.id)) AS askers,
+    iif(x.state <> 'parked', '[]',
+      (SELECT json_group_array(DISTINCT v.tool) FROM approvals v
+       WHERE v.activation_id = x.id AND v.status = 'pending')) AS waitsFor
   FROM activations x JOIN accounts a ON a.id = x.agent_id
   WHERE x.post_id = ?1 ORDER BY x.started_at DESC LIMIT 200`
 

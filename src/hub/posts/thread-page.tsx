@@ -11,7 +11,7 @@ import { excerpt } from '../web/markdown'
 import { Prose } from '../web/prose'
 import { communityPath, type Named, Who } from '../web/who'
 import { CommentTree } from './comment-tree-view'
-import { LiveBlock, LiveTemplate } from './live-block'
+import { LiveBlock, LiveTemplate, ParkedBlock } from './live-block'
 import type {
   HostedAgent,
   PausedAgent,
@@ -42,6 +42,7 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
     ...people.map(({ name }) => name.toLowerCase()),
   ])
   const working = activations.filter(({ state }) => state === 'running')
+  const parked = activations.filter(({ state }) => state === 'parked')
   const refused = activations.filter(({ replyRefusal }) => replyRefusal !== null)
   const isReplying = reply.parentId !== null && comments.some(({ id }) => id === reply.parentId)
   return (
@@ -81,6 +82,9 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
                 </noscript>
               )}
               <div id="brakes">
+                {parked.map((each) => (
+                  <ParkedBlock activation={each} viewer={frame.viewer} postId={post.id} />
+                ))}
                 {props.paused.map((each) => (
                   <Paused of={each} />
                 ))}
@@ -209,7 +213,10 @@ const ThreadStats: FC<{
   people: Named[]
   activations: ThreadActivation[]
 }> = ({ post, people, activations }) => {
-  const running = activations.filter(({ state }) => state === 'running').length
+  const count = (state: ThreadActivation['state']) =>
+    activations.filter((each) => each.state === state).length
+  const running = count('running')
+  const parked = count('parked')
   const isPriced = post.agentsCostMicrousd > 0 || activations.every((each) => each.isPriced === 1)
   return (
     <>
@@ -224,8 +231,9 @@ const ThreadStats: FC<{
           <dd class="num">{formatCost(post.agentsCostMicrousd, isPriced, 'thread')}</dd>
           <dt>Activations</dt>
           <dd class="num">
-            {formatCount(activations.length - running)} done
+            {formatCount(activations.length - running - parked)} done
             {running > 0 && `, ${formatCount(running)} running`}
+            {parked > 0 && `, ${formatCount(parked)} waiting`}
           </dd>
         </dl>
       )}

@@ -1,6 +1,7 @@
 import drafts from './client/drafts.client.js'
 import follow from './client/follow.client.js'
 import keys from './client/keys.client.js'
+import listen from './client/listen.client.js'
 import live from './client/live.client.js'
 import mentions from './client/mentions.client.js'
 import times from './client/times.client.js'
@@ -13,18 +14,21 @@ import thread from './styles/thread.css'
 import tokens from './styles/tokens.css'
 import trace from './styles/trace.css'
 
-export type AssetName = 'css' | 'page' | 'live' | 'follow'
+export type AssetName = 'css' | 'trace' | 'page' | 'live' | 'follow'
 
 export interface Asset {
   type: string
   body: string
 }
 
+const common = [tokens, frame, columns, parts, feed, thread, money]
+
 const sources: Record<AssetName, () => Asset> = {
-  css: () => style(tokens, frame, columns, parts, feed, thread, money, trace),
+  css: () => style(...common),
+  trace: () => style(...common, trace),
   page: () => script(keys, drafts, mentions, times),
-  live: () => script(live),
-  follow: () => script(follow),
+  live: () => script(`${listen}\n${live}`),
+  follow: () => script(`${listen}\n${follow}`),
 }
 
 const style = (...texts: string[]): Asset => ({
@@ -63,12 +67,13 @@ function make() {
   const byPath = new Map<string, Asset>()
   const publish = (name: AssetName): string => {
     const asset = sources[name]()
-    const path = `/assets/${hash(asset.body)}.${name === 'css' ? 'css' : 'js'}`
+    const path = `/assets/${hash(asset.body)}.${asset.type.startsWith('text/css') ? 'css' : 'js'}`
     byPath.set(path, asset)
     return path
   }
   const paths = {
     css: publish('css'),
+    trace: publish('trace'),
     page: publish('page'),
     live: publish('live'),
     follow: publish('follow'),

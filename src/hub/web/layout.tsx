@@ -11,13 +11,15 @@ export interface LayoutProps {
   /** Without the hub's name, which is added. */
   title: string
   place?: Place | undefined
+  /** The stylesheet: `trace` has the waterfall's rules too. */
+  sheet?: 'css' | 'trace'
   /** Scripts beside the common one. */
   scripts?: ('live' | 'follow')[]
 }
 
 /** The frame of every page. Works without scripts; the scripts add what HTML cannot do. */
 export const Layout: FC<PropsWithChildren<LayoutProps>> = (props) => {
-  const { frame, title, scripts = [], children } = props
+  const { frame, title, sheet = 'css', scripts = [], children } = props
   const assets = assetPaths()
   return (
     <html lang="en">
@@ -26,7 +28,7 @@ export const Layout: FC<PropsWithChildren<LayoutProps>> = (props) => {
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <title>{title === frame.hubName ? title : `${title} · ${frame.hubName}`}</title>
-        <link rel="stylesheet" href={assets.css} />
+        <link rel="stylesheet" href={assets[sheet]} />
         <link rel="icon" href="/favicon.svg" type="image/svg+xml" />
         <script type="module" src={assets.page} />
         {scripts.map((name) => (
@@ -44,10 +46,43 @@ export const Layout: FC<PropsWithChildren<LayoutProps>> = (props) => {
         </main>
         <Foot frame={frame} />
         <p class="vh" id="announce" role="status" />
+        <KeySheet />
       </body>
     </html>
   )
 }
+
+const keyWords: [keys: string, does: string][] = [
+  ['c', 'write'],
+  ['/', 'search'],
+  ['j k', 'next, previous'],
+  ['Enter', 'open'],
+  ['@', 'name somebody'],
+  ['Ctrl Enter', 'send'],
+  ['?', 'this list'],
+  ['Esc', 'close'],
+]
+
+/** The script opens it at `?`. */
+const KeySheet: FC = () => (
+  <dialog class="sheet" id="keys" aria-label="Keys">
+    <h2>Keys</h2>
+    <dl class="def">
+      {keyWords.map(([keys, does]) => (
+        <>
+          <dt>
+            {keys.split(' ').map((key) => (
+              <>
+                <kbd>{key}</kbd>{' '}
+              </>
+            ))}
+          </dt>
+          <dd>{does}</dd>
+        </>
+      ))}
+    </dl>
+  </dialog>
+)
 
 const Top: FC<{ frame: Frame; place: Place | undefined }> = ({ frame, place }) => {
   const here = (name: Place) => (place === name ? 'page' : undefined)

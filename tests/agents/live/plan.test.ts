@@ -147,7 +147,7 @@ test('L41: whatever comes, progress is between 0 and 1, and a plan is bounded', 
       returning('p', planTool),
     ),
   )
-  fc.assert(
+  void fc.assert(
     fc.property(fc.array(event, { maxLength: 12 }), (events) => {
       const { progress, steps } = foldPlan(events)
       expect(progress).toBeGreaterThanOrEqual(0)

@@ -60,15 +60,21 @@ test('pages: with a provider key no page speaks of the offline model', async () 
   expect(await createBrowser(other).read('/')).not.toContain('built-in offline model')
 })
 
-test('pages: style and scripts of the fullest page stay under 30 KB, and may be kept forever', async () => {
-  const { css, page, live } = assetPaths()
-  let bytes = 0
-  for (const path of [css, page, live]) {
-    const response = await hub.fetch(path)
-    expect(response.headers.get('cache-control')).toContain('immutable')
-    bytes += (await response.arrayBuffer()).byteLength
+test('pages: style and scripts of the fullest pages stay under 30 KB, and may be kept forever', async () => {
+  const { css, trace, page, live, follow } = assetPaths()
+  for (const paths of [
+    [css, page, live],
+    [css, page, follow],
+    [trace, page, follow],
+  ]) {
+    let bytes = 0
+    for (const path of paths) {
+      const response = await hub.fetch(path)
+      expect(response.headers.get('cache-control')).toContain('immutable')
+      bytes += (await response.arrayBuffer()).byteLength
+    }
+    expect(bytes).toBeLessThan(30_000)
   }
-  expect(bytes).toBeLessThan(30_000)
   expect((await hub.fetch('/assets/0000000000000000.css')).status).toBe(404)
 })
 

@@ -20,43 +20,9 @@ const focusOn = (selector, otherwise) => {
   else if (otherwise) location.assign(otherwise)
 }
 
-const help = () => {
-  const open = document.querySelector('dialog.sheet')
-  if (open) return open.close()
-  const sheet = document.createElement('dialog')
-  sheet.className = 'sheet'
-  sheet.setAttribute('aria-label', 'Keys')
-  const list = document.createElement('dl')
-  list.className = 'def'
-  const lines = [
-    ['c', 'write'],
-    ['/', 'search'],
-    ['j k', 'next, previous'],
-    ['Enter', 'open'],
-    ['@', 'name somebody'],
-    ['Ctrl Enter', 'send'],
-    ['?', 'this list'],
-    ['Esc', 'close'],
-  ]
-  for (const [key, what] of lines) {
-    const term = document.createElement('dt')
-    for (const each of key.split(' ')) {
-      const cap = document.createElement('kbd')
-      cap.textContent = each
-      term.append(cap, ' ')
-    }
-    const says = document.createElement('dd')
-    says.textContent = what
-    list.append(term, says)
-  }
-  const title = document.createElement('h2')
-  title.textContent = 'Keys'
-  sheet.append(title, list)
-  sheet.addEventListener('close', () => sheet.remove())
-  sheet.addEventListener('click', (event) => event.target === sheet && sheet.close())
-  document.body.append(sheet)
-  sheet.showModal()
-}
+const sheet = document.querySelector('#keys')
+sheet.addEventListener('click', (event) => event.target === sheet && sheet.close())
+const help = () => (sheet.open ? sheet.close() : sheet.showModal())
 
 const actions = {
   c: () => focusOn('[data-compose]', '/#new'),

@@ -58,15 +58,37 @@ const matchWork = (page) => {
   for (const block of document.querySelectorAll('[data-activation]')) {
     const fresh = page.querySelector(`[data-activation="${CSS.escape(block.dataset.activation)}"]`)
     const stop = fresh?.querySelector('.stop')
-    if (!fresh) block.remove()
+    if (!fresh) leave(block)
     else if (stop && !block.querySelector('.stop')) block.append(document.importNode(stop, true))
   }
+}
+
+// What an agent writes, as it writes it; and how far its plan is.
+const watch = (block) => {
+  const show = (name, text) => {
+    const place = block.querySelector(`[data-${name}]`)
+    place.textContent = text
+    place.hidden = !text
+  }
+  block.stop = listenTo(block.dataset.activation, 'thread', 0, (event, words) => {
+    show('words', words.text)
+    if (event.type === 'plan') {
+      const done = `${Math.round(event.progress * 100)} % of its steps done`
+      show('plan', event.goal ? `${event.goal}: ${done}` : done)
+    }
+    if (event.type === 'over') void read()
+  })
+}
+const leave = (block) => {
+  block.stop?.()
+  block.remove()
 }
 
 const showWork = ({ activation_id: id, agent, doing, since }) => {
   const known = document.querySelector(`[data-activation="${CSS.escape(id)}"]`)
   if (doing === null) {
-    known?.remove()
+    if (known) leave(known)
+    void read()
     return
   }
   const block =
@@ -83,6 +105,7 @@ const showWork = ({ activation_id: id, agent, doing, since }) => {
   block.querySelector('.who .mk').textContent = agent.name.slice(0, 1).toUpperCase()
   block.querySelector('.who span:last-child').firstChild.textContent = agent.name
   document.querySelector('#working').append(block)
+  watch(block)
   if (document.querySelector('#live-block').dataset.signedIn) void read()
   announce(`${agent.name} is working on an answer`)
 }
@@ -106,27 +129,7 @@ const greet = ({ comments, working }) => {
   if (isDone || String(comments) !== tree.dataset.comments) void read()
 }
 
-let pause = 1000
-let wasOpen = false
-const connect = () => {
-  const url = new URL(tree.dataset.live, location.href)
-  url.protocol = url.protocol.replace('http', 'ws')
-  const socket = new WebSocket(url)
-  socket.addEventListener('open', () => {
-    pause = 1000
-    if (wasOpen) void read()
-    wasOpen = true
-  })
-  socket.addEventListener('message', (message) => {
-    try {
-      hear(JSON.parse(message.data))
-    } catch {
-      // Not ours.
-    }
-  })
-  socket.addEventListener('close', () => {
-    setTimeout(connect, pause + Math.random() * 500)
-    pause = Math.min(pause * 2, 30000)
-  })
+if (tree) {
+  listen(() => tree.dataset.live, hear)
+  for (const block of document.querySelectorAll('[data-activation]')) watch(block)
 }
-if (tree) connect()

@@ -1,0 +1,181 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { hideInside, toRuntimeEvents } from '../../../src/agents/live/runtime-events'
+import type { LoopEvent } from '../../../src/agents/loop/event'
+import type { Ending } from '../../../src/agents/loop/state'
+import { Scenario } from '../loop/scenario'
+
+const typesOf = (events: LoopEvent[], ending: Ending | null = null) =>
+  toRuntimeEvents(events, ending).map(({ type }) => type)
+
+/** Two steps with tools, then an answer. */
+const finished = () =>
+  new Scenario()
+    .wake()
+    .load()
+    .answer('Let me look.', ['a', 'b'])
+    .returnTool('b')
+    .returnTool('a')
+    .answer('Here it is.')
+
+describe('L42: runtime events', () => {
+  test('L42: an envelope has seq, activation, time and kind; numbers have no gap', () => {
+    const scenario = finished()
+    const events = toRuntimeEvents(scenario.events, scenario.state.ending)
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1))
+    for (const event of events) {
+      expect(event.activation_id).toBe('activation')
+      expect(event.at).toMatch(/^\d{4}-\d\d-\d\dT.*Z$/)
+      expect(['task', 'model', 'tool', 'metrics', 'warning', 'plan']).toContain(event.kind)
+    }
+    expect(typesOf(scenario.events, scenario.state.ending)).toEqual([
+      'woken',
+      'started',
+      'step-finish',
+      'usage',
+      'tool-call',
+      'tool-call',
+      'plan',
+      'tool-result',
+      'plan',
+      'tool-result',
+      'plan',
+      'step-finish',
+      'usage',
+      'response',
+    ])
+  })
+
+  test('L42: what was told stays as it was told, however the journal goes on', () => {
+    const happening = fc.constantFrom(
+      (s: Scenario) => s.answer('text', [`call-${s.at}`, `call-${s.at + 1}`]),
+      (s: Scenario) => s.answer('done'),
+      (s: Scenario) => s.answer('cut', ['x', 'y'], 'length'),
+      (s: Scenario) => s.returnTool(s.runningCalls()[0] ?? 'none'),
+      (s: Scenario) => s.failModel(),
+      (s: Scenario) => s.sleep(),
+      (s: Scenario) => s.apply({ type: 'cancel_requested', at: s.at++, charge: null }),
+      (s: Scenario) =>
+        s.apply({
+          type: 'interrupted',
+          at: s.at++,
+          unknownCallIds: s.runningCalls().slice(0, 1),
+          charge: null,
+          ...(s.state.ending ? { isEnded: true } : {}),
+        }),
+      (s: Scenario) =>
+        s.apply({ ...(finished().events[0] as LoopEvent & { type: 'woken' }), at: s.at++ }),
+      (s: Scenario) =>
+        s.apply({
+          type: 'commit_failed',
+          at: s.at++,
+          effectId: s.only('commit'),
+          message: 'away',
+          jitter: 0,
+        }),
+    )
+    void fc.assert(
+      fc.property(fc.array(happening, { maxLength: 14 }), (happenings) => {
+        const scenario = new Scenario().wake().load()
+        let told = toRuntimeEvents(scenario.events, null)
+        for (const happen of happenings) {
+          try {
+            happen(scenario)
+          } catch {
+            continue // not possible in this state
+          }
+          // as a new machine would read it
+          const journal = JSON.parse(JSON.stringify(scenario.events))
+          const now = toRuntimeEvents(journal, scenario.state.ending)
+          expect(now.slice(0, told.length)).toEqual(told)
+          expect(now.map(({ seq }) => seq)).toEqual(now.map((_, index) => index + 1))
+          told = now
+        }
+        const ended = told.findIndex(({ type }) => type === 'response')
+        if (ended >= 0) expect(ended).toBe(told.length - 1)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('L4 L34 L42: each call has one result, also when a stop cuts it off', () => {
+    const scenario = new Scenario().wake().load().answer('', ['a', 'b', 'c']).returnTool('b')
+    scenario.apply({ type: 'cancel_requested', at: 9, charge: null })
+    const events = toRuntimeEvents(scenario.events, scenario.state.ending)
+    const results = events.flatMap((event) => (event.type === 'tool-result' ? [event] : []))
+    expect(results.map(({ call_id }) => call_id)).toEqual(['b', 'a', 'c'])
+    expect(results[1]?.text).toContain('cancelled by user')
+    expect(events.at(-1)).toMatchObject({ kind: 'task', type: 'response', outcome: 'cancelled' })
+    expect(events.some(({ kind }) => kind === 'warning')).toBe(true)
+  })
+
+  test('L30 L42: waiting for a person and going on are told; a refusal is the result of the call', () => {
+    const base = new Scenario().wake().load().answer('', ['a', 'b'])
+    const approval = {
+      callId: 'a',
+      tool: 't',
+      grant: 'g',
+      tier: 'write',
+      arguments: '{}',
+      argumentsHash: 'h',
+    }
+    const events = [
+      ...base.events,
+      {
+        type: 'tool_parked',
+        at: 5,
+        effectId: 3,
+        callId: 'a',
+        name: 't',
+        startedAt: 4,
+        approval,
+        audit: null,
+      },
+      { type: 'parked', at: 6, effectId: 9, kind: 'parked', hasMore: false },
+      {
+        type: 'resumed',
+        at: 7,
+        activationId: 'activation',
+        admission: 'granted',
+        decisions: [{ callId: 'a', decision: 'denied', by: 'mira', note: '' }],
+        isCancelled: false,
+        nextEffectId: 12,
+      },
+    ] as LoopEvent[]
+    const told = toRuntimeEvents(events, null)
+    expect(told.find(({ type }) => type === 'parked')).toMatchObject({ kind: 'task' })
+    expect(told.find(({ type }) => type === 'resumed')).toMatchObject({
+      decisions: [{ call_id: 'a', decision: 'denied' }],
+    })
+    expect(told.find(({ type }) => type === 'tool-result')).toMatchObject({
+      call_id: 'a',
+      is_error: true,
+      text: 'Error: the approval was denied.',
+    })
+  })
+
+  test('L42: however much is said, events stay bounded and the same', () => {
+    const scenario = new Scenario().wake().load({
+      limits: { ...finished().state.limits, iterations: 200, tokens: 1e9, durationMs: 1e9 },
+    })
+    for (let step = 0; step < 90; step++) {
+      const callId = `call-${step}`
+      scenario.answer('w '.repeat(5_000), [callId])
+      scenario.returnTool(callId)
+    }
+    const events = toRuntimeEvents(scenario.events, null)
+    expect(events.length).toBeGreaterThan(400)
+    expect(JSON.stringify(events).length).toBeLessThan(300_000)
+    expect(events.slice(0, 100)).toEqual(
+      toRuntimeEvents(scenario.events.slice(0, 60), null).slice(0, 100),
+    )
+  })
+
+  test('L22: who may not see the trace sees neither reasoning nor what tools were told and said', () => {
+    const scenario = finished()
+    const shown = JSON.stringify(toRuntimeEvents(scenario.events, null).map(hideInside))
+    expect(shown).not.toContain('result of')
+    expect(shown).not.toContain('{}')
+    expect(shown).toContain('Let me look.')
+  })
+})
