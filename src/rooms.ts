@@ -7,6 +7,7 @@ import { hooks } from './agents/hooks/hooks'
 import { createModelRegistry } from './agents/models/registry'
 import { createSchedulerApi } from './agents/scheduler/scheduler-api'
 import type { SchedulerDeps } from './agents/scheduler/scheduler-object'
+import { createOtlpExporter } from './agents/trace/otlp-exporter'
 import { scheduling } from './config'
 import { createHub } from './hub/app'
 import { createDb } from './hub/db'
@@ -30,12 +31,7 @@ export function createRooms(env: Env) {
   const clock = systemClock
   const { log, redact } = createOperatorLog(env, settings)
   const live = createLivePublisher(env.LIVE)
-  const models = createModelRegistry(settings, {
-    readKey: (variable) => {
-      const value: unknown = Reflect.get(env, variable)
-      return typeof value === 'string' ? value : undefined
-    },
-  })
+  const models = createModelRegistry(settings, { readKey: (name) => readVariable(env, name) })
   const definitions = createDefinitionStore(env.FILES)
   const serverNames = servers.map(({ name }) => name)
   const agents = createAgentApi({
@@ -44,6 +40,7 @@ export function createRooms(env: Env) {
     models,
     serverNames,
     isGranted,
+    otlp: describeExport(settings),
   })
   const scheduler = createSchedulerApi(env.SCHEDULER)
   const hub = createHubDoors(() => ({
@@ -86,13 +83,20 @@ export function createRooms(env: Env) {
     hooks: createHookRunner(hooks, { redact, now: clock.now, report: reportHook(log) }),
     wakeOthers: wake,
     clock,
+    hubName: settings.ROOKERY_NAME,
     mask: (text) => maskCredentials(text, settings.ROOKERY_KEY_PREFIX),
     log,
+    ...createExporter(settings, log, redact),
     random: Math.random,
     capacity: settings.ROOKERY_MAX_CONCURRENT ?? scheduling.concurrentActivationsMax,
   }
   const schedulerDeps: SchedulerDeps = { hub, wake, clock }
   return { app, scheduler, agentDeps, schedulerDeps }
+}
+
+function readVariable(env: Env, name: string): string | undefined {
+  const value: unknown = Reflect.get(env, name)
+  return typeof value === 'string' ? value : undefined
 }
 
 /** What the operator reads, and how secrets are kept out of it. */
@@ -104,6 +108,30 @@ function createOperatorLog(env: Env, settings: Settings) {
     redact,
     log: createLog({ level: settings.ROOKERY_LOG_LEVEL, redact, now: systemClock.now }),
   }
+}
+
+const describeExport = (settings: Settings) => ({
+  hub: settings.ROOKERY_NAME,
+  hasContent: settings.ROOKERY_OTLP_CONTENT,
+})
+
+/** Where finished activations are sent; nothing when no collector is set. */
+function createExporter(
+  settings: Settings,
+  log: Log,
+  redact: (text: string) => string,
+): Pick<AgentDeps, 'exporter'> {
+  const endpoint = settings.OTEL_EXPORTER_OTLP_ENDPOINT
+  if (!endpoint) return {}
+  const headers = settings.OTEL_EXPORTER_OTLP_HEADERS
+  const exporter = createOtlpExporter({
+    ...describeExport(settings),
+    endpoint,
+    headers,
+    redact,
+    log,
+  })
+  return { exporter }
 }
 
 const reportHook =

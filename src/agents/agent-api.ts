@@ -7,6 +7,7 @@ import { checkDefinition } from './definitions/check-definition'
 import type { DefinitionStore } from './definitions/definition-store'
 import { toWatchRequest } from './live/watch-request'
 import type { ModelChoice, ModelRegistry } from './models/model-port'
+import { type OtlpOptions, toOtlp } from './trace/to-otlp'
 
 export interface AgentApiDeps {
   namespace: DurableObjectNamespace<AgentObjectBase<unknown>>
@@ -14,6 +15,8 @@ export interface AgentApiDeps {
   models: ModelRegistry
   /** The tool servers that a definition may name. */
   serverNames: readonly string[]
+  /** What exported traces hold. */
+  otlp: OtlpOptions
   isGranted(policy: GrantPolicy, grant: string): boolean
 }
 
@@ -28,6 +31,7 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
     readState: async (agentId) => object(agentId).readState(),
     readTrace: async (agentId, activationId) => object(agentId).readTrace(activationId),
     watch: (agentId, watched, request) => object(agentId).fetch(toWatchRequest(watched, request)),
+    toOtlp: (trace) => toOtlp(trace, deps.otlp),
     checkDefinition: (files) => checkDefinition(files, { resolveModel, serverNames, isGranted }),
     keepDefinition: (name, etag, files) => definitions.keep(name, etag, files),
   }

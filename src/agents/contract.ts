@@ -69,6 +69,8 @@ export interface AgentApi {
    * come (L22). `full` shows reasoning, arguments and results as the trace does.
    */
   watch(agentId: AccountId, watched: Watched, request: Request): Promise<Response>
+  /** A trace as OpenTelemetry writes it: an ExportTraceServiceRequest in JSON (L43). */
+  toOtlp(trace: TraceFacts): object
   checkDefinition(files: DefinitionFiles): Promise<DefinitionCheck>
   /** Keeps the files where agents read them (R2), under their etag. */
   keepDefinition(name: string, etag: string, files: DefinitionFiles): Promise<void>
@@ -206,6 +208,9 @@ export interface Trace {
   plan: Plan
   events: RuntimeEvent[]
 }
+
+/** What of a trace can be exported. */
+export type TraceFacts = Omit<Trace, 'plan' | 'events'>
 
 // ---------------------------------------------------------------- watching
 

@@ -1,6 +1,7 @@
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import type { AgentApi, DefinitionCheck, DefinitionFiles } from '../../src/agents/contract'
+import { toOtlp } from '../../src/agents/trace/to-otlp'
 import { createContext } from '../../src/hub/action-context'
 import { createHub } from '../../src/hub/app'
 import type { HubDeps } from '../../src/hub/http/hub-env'
@@ -73,6 +74,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
     readTrace: (...of) => seen.readTrace(...of),
     watch: (...of) => seen.watch(...of),
     cancel: (...of) => seen.cancel(...of),
+    toOtlp: (trace) => toOtlp(trace, { hub: 'Test', hasContent: false }),
     checkDefinition: async (files) => seen.check(files),
     keepDefinition: async (name, etag, files) => {
       seen.kept.push({ name, etag, files })

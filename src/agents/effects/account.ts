@@ -2,21 +2,18 @@ import type { Usage } from '../../hub/contract'
 import type { Charge, LoopEvent } from '../loop/event'
 import type { Ending } from '../loop/state'
 import { buildTrace } from '../trace/build-trace'
+import { writeTrace } from '../trace/write-trace'
 import { loadedFacts } from './workbench'
-
-/** A trace larger than this is left out: the books must be closed all the same. */
-const traceBytesMax = 512 * 1024
 
 /** What the hub's books hold of an activation, whether it parks or ends. */
 export function composeAccount(events: LoopEvent[], ending: Ending | null, now: number) {
   const model = loadedFacts(events)?.model.id ?? 'none'
-  const trace = JSON.stringify(buildTrace(events, ending, ending ? now : null))
   return {
     usage: collectUsage(events, model),
     tools: [
       ...new Set(events.flatMap((event) => (event.type === 'tool_returned' ? [event.name] : []))),
     ],
-    trace: trace.length > traceBytesMax ? '{}' : trace,
+    trace: writeTrace(buildTrace(events, ending, ending ? now : null)),
     model,
   }
 }

@@ -15,7 +15,14 @@ export async function commit(
 ): Promise<LoopEvent> {
   const { deps, agentId } = bench
   const request = composeCommit(bench)
-  const answer = await deps.hub.commit(request)
+  const exportFailures = deps.exporter?.takeFailures() ?? 0
+  request.counters = countEvents(bench.now().events, exportFailures)
+  const answer = await deps.hub.commit(request).catch((error: unknown) => {
+    deps.exporter?.giveBack(exportFailures)
+    throw error
+  })
+  // nothing waits for it: a collector that is slow or away is not the agent's business
+  if (answer.kind === 'done') void deps.exporter?.push(request.trace)
   announce(bench, null)
   const others = answer.waiting.filter((id) => id !== agentId)
   if (others.length > 0) void deps.wakeOthers(others)
@@ -44,7 +51,6 @@ function composeCommit(bench: Workbench): CommitRequest {
     report: composeReport(state, ending, facts, events),
     iterations: state.iteration,
     ...composeAccount(events, ending, now),
-    counters: countEvents(events),
     audit: events.flatMap((event) =>
       'audit' in event && event.audit ? [event.audit as unknown as AuditEntry] : [],
     ),

@@ -35,6 +35,29 @@ export const presentTrace = (trace: TraceView): object => ({
   prompt: trace.prompt,
   steps: trace.steps.map(presentStep),
   notes: trace.notes.map(({ at, text }) => ({ at: presentTime(at), text })),
+  compactions: trace.compactions.map((each) => ({
+    at: presentTime(each.at),
+    duration_ms: each.durationMs,
+    replaced_messages: each.replaced,
+    tokens_before: each.tokensBefore,
+    tokens: each.tokens,
+    cost_microusd: each.costMicrousd,
+    problem: each.problem,
+  })),
+  parks: trace.parks.map(({ at, resumedAt, tools, decisions }) => ({
+    at: presentTime(at),
+    resumed_at: presentTime(resumedAt),
+    tools,
+    decisions: decisions.map(({ callId, decision, by, note }) => ({
+      call_id: callId,
+      decision,
+      by,
+      note,
+    })),
+  })),
+  time: Object.fromEntries(
+    Object.entries(trace.time).map(([part, ms]) => [part.replace('Ms', '_ms'), ms]),
+  ),
   plan: {
     goal: trace.plan.goal,
     steps: trace.plan.steps.map(({ title, status, callId }) => ({
@@ -51,15 +74,23 @@ const presentStep = (step: TraceView['steps'][number]): object => ({
   started_at: presentTime(step.startedAt),
   model_ms: step.modelMs,
   retries: step.retries,
+  input: step.input && {
+    messages: step.input.messages,
+    chars: step.input.chars,
+    tokens: step.input.tokens,
+    prefix_share: step.input.prefixShare,
+  },
   input_tokens: step.inputTokens,
   cached_tokens: step.cachedTokens,
   output_tokens: step.outputTokens,
+  reasoning_tokens: step.reasoningTokens,
   cost_microusd: step.costMicrousd,
   is_priced: step.isPriced,
   is_estimated: step.isEstimated,
   finish_reason: step.finishReason,
   text: step.text,
   reasoning: step.reasoning,
+  hooks: step.hooks,
   tools: step.tools.map((tool) => ({
     call_id: tool.callId,
     name: tool.name,
@@ -70,5 +101,6 @@ const presentStep = (step: TraceView['steps'][number]): object => ({
     started_at: presentTime(tool.startedAt),
     duration_ms: tool.durationMs,
     result_bytes: tool.resultBytes,
+    hooks: tool.hooks,
   })),
 })

@@ -76,6 +76,31 @@ const eventsRoute = route({
   },
 })
 
+const otlpRoute = route({
+  method: 'get',
+  path: '/activations/:id/otlp',
+  summary: 'One activation as OpenTelemetry spans (OTLP JSON, ExportTraceServiceRequest)',
+  tag,
+  access: 'read',
+  handle: async ({ c, context, param, read }) => {
+    const { results } = await read([selectActivation(context.db, param('id'))])
+    const row = readRow(results[0])
+    const trace = readTrace((await readLiveTrace(context, row)) ?? row.trace)
+    if (!trace) throw notFound('trace', 'The agent has not begun, or its trace is gone.')
+    const { id, agentName, model, outcome } = row
+    const facts = {
+      ...trace,
+      version: 1 as const,
+      activationId: id,
+      agent: agentName,
+      model,
+      outcome,
+    }
+    // as it is, so that it can be sent on to a collector
+    return c.json(context.agents.toOtlp(facts))
+  },
+})
+
 type Row = ActivationFacts & { trace: string | null }
 
 function readRow(result: D1Result<Record<string, unknown>> | undefined): Row {
@@ -98,6 +123,7 @@ export const activationRoutes: Route[] = [
   listRoute,
   readRoute,
   eventsRoute,
+  otlpRoute,
   route({
     method: 'post',
     path: '/activations/:id/cancel',

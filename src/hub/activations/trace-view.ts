@@ -1,5 +1,16 @@
 import * as z from 'zod'
 
+const hooks = z
+  .array(
+    z.object({
+      hook: z.string().catch(''),
+      point: z.string().catch(''),
+      ms: z.number().catch(0),
+      outcome: z.enum(['ok', 'denied', 'failed', 'timed_out']).catch('ok'),
+    }),
+  )
+  .catch([])
+
 const tool = z.object({
   callId: z.string().catch(''),
   name: z.string().catch('unknown tool'),
@@ -10,6 +21,7 @@ const tool = z.object({
   startedAt: z.number().catch(0),
   durationMs: z.number().catch(0),
   resultBytes: z.number().catch(0),
+  hooks,
 })
 
 const step = z.object({
@@ -17,15 +29,26 @@ const step = z.object({
   startedAt: z.number().catch(0),
   modelMs: z.number().catch(0),
   retries: z.number().catch(0),
+  input: z
+    .object({
+      messages: z.number(),
+      chars: z.number(),
+      tokens: z.number(),
+      prefixShare: z.number().nullable(),
+    })
+    .nullable()
+    .catch(null),
   inputTokens: z.number().catch(0),
   cachedTokens: z.number().catch(0),
   outputTokens: z.number().catch(0),
+  reasoningTokens: z.number().catch(0),
   costMicrousd: z.number().catch(0),
   isPriced: z.boolean().catch(true),
   isEstimated: z.boolean().catch(false),
   finishReason: z.string().catch(''),
   text: z.string().catch(''),
   reasoning: z.string().catch(''),
+  hooks,
   tools: z.array(tool).catch([]),
 })
 
@@ -37,8 +60,55 @@ const event = z.looseObject({
   type: z.string(),
 })
 
+const compaction = z.object({
+  at: z.number().catch(0),
+  durationMs: z.number().catch(0),
+  replaced: z.number().catch(0),
+  tokensBefore: z.number().catch(0),
+  tokens: z.number().catch(0),
+  costMicrousd: z.number().catch(0),
+  problem: z.string().nullable().catch(null),
+})
+
+const park = z.object({
+  at: z.number().catch(0),
+  resumedAt: z.number().nullable().catch(null),
+  tools: z.array(z.string()).catch([]),
+  decisions: z
+    .array(
+      z.object({
+        callId: z.string().catch(''),
+        decision: z.string().catch(''),
+        by: z.string().nullable().catch(null),
+        note: z.string().catch(''),
+      }),
+    )
+    .catch([]),
+})
+
+const noTime = {
+  ...{ loadingMs: 0, modelMs: 0, toolsMs: 0, hooksMs: 0, compactionMs: 0 },
+  ...{ parkedMs: 0, waitingMs: 0, otherMs: 0, totalMs: 0 },
+}
+const time = z
+  .object({
+    loadingMs: z.number(),
+    modelMs: z.number(),
+    toolsMs: z.number(),
+    hooksMs: z.number(),
+    compactionMs: z.number(),
+    parkedMs: z.number(),
+    waitingMs: z.number(),
+    otherMs: z.number(),
+    totalMs: z.number(),
+  })
+  .catch(noTime)
+
 /** What a page reads of a `Trace` (agents/contract.ts): what an older version left out has a default. */
 const traceSchema = z.object({
+  task: z.string().catch(''),
+  session: z.string().nullable().catch(null),
+  definitionVersion: z.number().catch(0),
   startedAt: z.number().catch(0),
   finishedAt: z.number().nullable().catch(null),
   error: z.object({ code: z.string(), message: z.string() }).nullable().catch(null),
@@ -53,6 +123,9 @@ const traceSchema = z.object({
     .catch([]),
   steps: z.array(step).catch([]),
   notes: z.array(z.object({ at: z.number().catch(0), text: z.string().catch('') })).catch([]),
+  compactions: z.array(compaction).catch([]),
+  parks: z.array(park).catch([]),
+  time,
   plan: z
     .object({
       goal: z.string().nullable().catch(null),

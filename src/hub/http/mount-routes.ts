@@ -47,6 +47,7 @@ const noRoute = (path: string): AppError =>
 async function answer(c: Context<HubEnv>, route: Route): Promise<Response> {
   const viewer = await authorize(c, route)
   const body = await route.handle(await createCall(c, route, viewer))
+  if (body instanceof Response) return body
   return c.json({ success: true, ...body }, route.status)
 }
 

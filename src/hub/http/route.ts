@@ -40,6 +40,7 @@ export interface Route {
   bytesMax?: number
   query?: z.ZodType
   body?: z.ZodType
+  /** The body of the answer; a whole answer for what others have given a form. */
   // biome-ignore lint/suspicious/noExplicitAny: each handler knows its own query and body
   handle(call: Call<any, any>): Promise<object>
 }

@@ -19,6 +19,7 @@ const trace = (text: string): Partial<Trace> => ({
       ...{ step: 1, startedAt: 1_000, modelMs: 20, retries: 0, inputTokens: 3, cachedTokens: 0 },
       ...{ outputTokens: 2, costMicrousd: 30, isPriced: true, isEstimated: false },
       ...{ finishReason: 'stop', text, reasoning: '', tools: [] },
+      ...{ input: null, reasoningTokens: 0, hooks: [] },
     },
   ],
 })
