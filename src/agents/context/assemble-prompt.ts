@@ -22,6 +22,7 @@ export interface PromptSources {
   load: Load
   toolNames: string[]
   contextTokens: number
+  hubName: string
   memory: Pick<MemoryStore, 'readForPrompt'>
   isGranted(policy: GrantPolicy, grant: string): boolean
 }
@@ -48,7 +49,7 @@ export function assemblePrompt(sources: PromptSources): Assembled {
   const community = load.thread?.post.community ?? null
   const head: Message[] = [
     ...system(definition.systemPrompt),
-    ...system(bootstrapLayer(load)),
+    ...system(bootstrapLayer(load, sources.hubName)),
     ...user(memories && memoryLayer(memories, room(memoryLimits.factsWindowShare))),
     ...system(skillsLayer(skills, { words, community }, room(memoryLimits.skillsWindowShare))),
     ...system(toolGuideLayer(toolNames)),

@@ -82,6 +82,11 @@ export class MemoryStore {
     this.#sql = sql
   }
 
+  /** Of everything the agent's object stores. */
+  get storageBytes(): number {
+    return this.#sql.databaseSize
+  }
+
   readForPrompt({ sessionId, words, factsMax, retrieval }: MemoryQuestion): Memories {
     const isRanked = retrieval === 'keyword'
     const [row] = this.query<Record<'summary' | 'turns' | 'facts' | 'tasks' | 'lately', string>>(
