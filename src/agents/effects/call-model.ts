@@ -176,9 +176,16 @@ function planCall(bench: Workbench, { facts, definition }: Work, signal: AbortSi
   }
 }
 
-const describeStatus = ({ deps, grants, now }: Workbench): Message => ({
+const describeStatus = ({ deps, grants, memory, now }: Workbench): Message => ({
   role: 'user',
-  text: statusTail(now().state, grants?.budgets ?? [], deps.clock.now()),
+  text: statusTail({
+    state: now().state,
+    budgets: grants?.budgets ?? [],
+    environment: grants?.environment ?? null,
+    storageBytes: memory.storageBytes,
+    hubName: deps.hubName,
+    now: deps.clock.now(),
+  }),
 })
 
 /** A renewal brings the policy and the budgets as they are now. */

@@ -142,9 +142,12 @@ async function gatherFacts(bench: Workbench, answer: Load): Promise<LoadedFacts>
   const names = tools.map(({ name }) => name)
   const { contextTokens } = model
   const { memory } = bench
-  const { isGranted } = bench.deps.tools
-  const sources = { definition, load: answer, toolNames: names, contextTokens, memory, isGranted }
-  Object.assign(facts, assemblePrompt(sources))
+  const {
+    hubName,
+    tools: { isGranted },
+  } = bench.deps
+  const sources = { definition, load: answer, toolNames: names, contextTokens, hubName, memory }
+  Object.assign(facts, assemblePrompt({ ...sources, isGranted }))
   facts.promptTokens = estimateTokens(facts.prompt, tools)
   announceReading(bench, facts)
   return facts
