@@ -5,13 +5,14 @@ import { formatCost, formatCount, formatPlural, formatShare, formatSpan } from '
 import type { Frame } from '../web/frame'
 import { Layout } from '../web/layout'
 import { Prose } from '../web/prose'
-import { StopForm } from '../web/stop-form'
 import { postPath, Who } from '../web/who'
-import { Working } from '../web/working'
+import { ActivationNow } from './activation-now'
+import { EventList } from './event-list'
 import type { ActivationDetail, Asker } from './page-queries'
+import { PlanBlock } from './plan-block'
 import { StepTable } from './step-table'
-import { formatClock, PromptBlock } from './trace-extras'
-import type { TraceView } from './trace-view'
+import { HookTable, NoteList, PromptBlock } from './trace-extras'
+import { notesOf, type TraceView } from './trace-view'
 import { Waterfall } from './waterfall'
 
 export interface ActivationPageProps {
@@ -28,31 +29,21 @@ const namesOf = (askers: Asker[]): ReadonlySet<string> =>
 
 export const ActivationPage: FC<ActivationPageProps> = (props) => {
   const { frame, activation, trace, doing } = props
-  const isRunning = activation.state === 'running'
-  const title = isRunning
-    ? `${activation.agentName} is working`
-    : `Why ${activation.agentName} answered this way`
+  const isOpen = activation.state !== 'done'
+  const title = titleOf(activation)
   return (
-    <Layout frame={frame} title={title} {...(isRunning ? { scripts: ['follow'] } : {})}>
+    <Layout frame={frame} title={title} sheet="trace" {...(isOpen ? { scripts: ['follow'] } : {})}>
       <Heading {...props} title={title} />
-      {isRunning && (
-        <section class="live" data-running aria-label="Now">
-          <p class="do">
-            {activation.agentName} is {doing ?? 'working on an answer'}
-          </p>
-          <p class="meta">
-            for <Working since={activation.startedAt} now={frame.now} />. What is known so far is
-            below.
-            <noscript> Reload the page to see more.</noscript>
-          </p>
-          <StopForm
-            viewer={frame.viewer}
-            activation={activation}
-            askers={props.askers.map(({ name }) => name)}
-          />
-        </section>
+      {isOpen && (
+        <ActivationNow
+          frame={frame}
+          activation={activation}
+          askers={props.askers.map(({ name }) => name)}
+          doing={doing}
+          seq={trace?.events.length ?? 0}
+        />
       )}
-      <div class={isRunning ? 'up5' : undefined}>
+      <div class={isOpen ? 'up5' : undefined}>
         <Figures {...props} />
       </div>
       <WentWrong activation={activation} trace={trace} />
@@ -78,6 +69,13 @@ export const ActivationPage: FC<ActivationPageProps> = (props) => {
     </Layout>
   )
 }
+
+const titleOf = ({ state, agentName }: ActivationDetail): string =>
+  ({
+    running: `${agentName} is working`,
+    parked: `${agentName} waits for approval`,
+    done: `Why ${agentName} answered this way`,
+  })[state]
 
 const Heading: FC<ActivationPageProps & { title: string }> = (props) => {
   const { frame, activation, askers, title } = props
@@ -133,7 +131,7 @@ const Figures: FC<ActivationPageProps> = (props) => {
       <div>
         <dt>Outcome</dt>
         <dd>
-          {sayOutcome(activation.outcome)}
+          {activation.state === 'parked' ? 'waiting' : sayOutcome(activation.outcome)}
           <small>{formatPlural(figures.steps, 'step', 'steps')}</small>
         </dd>
       </div>
@@ -166,7 +164,7 @@ const Figures: FC<ActivationPageProps> = (props) => {
         <dt>Cost</dt>
         <dd>
           {formatCost(figures.cost, figures.isPriced, 'trace')}
-          <small>{activation.state === 'running' ? 'so far' : 'settled'}</small>
+          <small>{activation.state === 'done' ? 'settled' : 'so far'}</small>
         </dd>
       </div>
     </dl>
@@ -202,16 +200,17 @@ const TraceSections: FC<ActivationPageProps> = ({ frame, activation, trace }) =>
     return (
       <div class="empty">
         <p>
-          <strong>There is no trace {activation.state === 'running' ? 'yet' : 'any more'}.</strong>
-          {activation.state === 'running'
-            ? 'The first step is being prepared.'
-            : 'Its figures above are complete; the steps were not kept.'}
+          <strong>There is no trace {activation.state === 'done' ? 'any more' : 'yet'}.</strong>
+          {activation.state === 'done'
+            ? 'Its figures above are complete; the steps were not kept.'
+            : 'The first step is being prepared.'}
         </p>
       </div>
     )
   }
   return (
     <>
+      <PlanBlock plan={trace.plan} />
       <section class="block">
         <h2>
           Where the time went{' '}
@@ -227,19 +226,13 @@ const TraceSections: FC<ActivationPageProps> = ({ frame, activation, trace }) =>
           <StepTable steps={trace.steps} />
         </section>
       )}
-      {trace.notes.length > 0 && (
-        <section class="block">
-          <h2>Notes</h2>
-          <ul class="list">
-            {trace.notes.map((note) => (
-              <li>
-                <span>{note.text}</span>
-                <span class="r">{formatClock(note.at - activation.startedAt)}</span>
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
+      <HookTable steps={trace.steps} />
+      <NoteList notes={notesOf(trace)} startedAt={activation.startedAt} />
+      <EventList
+        activationId={activation.id}
+        events={trace.events}
+        startedAt={activation.startedAt}
+      />
       <PromptBlock prompt={trace.prompt} />
     </>
   )

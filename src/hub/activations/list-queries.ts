@@ -11,7 +11,7 @@ export interface ActivationFacts {
   agentKind: AccountKind
   class: 'inbox' | 'exploration'
   task: Task
-  state: 'running' | 'done'
+  state: 'running' | 'parked' | 'done'
   admission: 'granted' | 'budget_exhausted'
   outcome: Outcome | null
   /** JSON `{ code, message }`. */
@@ -40,7 +40,7 @@ export interface ActivationFacts {
 export interface ActivationList {
   /** Name of an agent. */
   agent?: string | undefined
-  outcome?: Outcome | 'running' | undefined
+  outcome?: Outcome | 'running' | 'parked' | undefined
   /** Keyset: start and id of the last one seen. */
   before: [number, string] | null
   limit: number
@@ -89,7 +89,7 @@ export const selectActivation = (db: Db, id: string): D1PreparedStatement =>
 export interface Cancellable {
   id: ActivationId
   agentId: AccountId
-  state: 'running' | 'done'
+  state: 'running' | 'parked' | 'done'
   isAsker: number
 }
 
@@ -97,7 +97,8 @@ export const selectCancellable = (db: Db, id: string, accountId: AccountId): D1P
   db.d1
     .prepare(
       `SELECT id, agent_id AS agentId, state,
-         EXISTS (SELECT 1 FROM inbox_items WHERE claimed_by = ?1 AND from_account_id = ?2) AS isAsker
+         EXISTS (SELECT 1 FROM inbox_items WHERE claimed_by = ?1 AND from_account_id = ?2
+           AND type <> 'approval_decision') AS isAsker
        FROM activations WHERE id = ?1`,
     )
     .bind(id, accountId)

@@ -7,7 +7,7 @@ export interface ActivationRow {
   id: string
   agentName: string
   task: string
-  state: 'running' | 'done'
+  state: 'running' | 'parked' | 'done'
   outcome: string | null
   model: string
   postTitle: string | null
@@ -44,7 +44,9 @@ export type ActivationDetail = ActivationRow & {
   outputTokens: number
   replyCommentId: string | null
   replyRefusal: string | null
-  /** JSON of a `Trace`; null while it runs. */
+  /** JSON list of the tools that a parked one waits to use. */
+  waitsFor: string
+  /** JSON of a `Trace`; null until it has ended or parked. */
   trace: string | null
   reply: string | null
 }
@@ -61,7 +63,9 @@ const selectActivation = `
     x.reserved_microusd AS reservedMicrousd, x.reserved_tokens AS reservedTokens, x.error,
     x.iterations, x.input_tokens AS inputTokens, x.cached_tokens AS cachedTokens,
     x.output_tokens AS outputTokens, x.reply_comment_id AS replyCommentId,
-    x.reply_refusal AS replyRefusal, t.trace, m.content AS reply
+    x.reply_refusal AS replyRefusal, iif(x.state <> 'parked', '[]',
+      (SELECT json_group_array(DISTINCT v.tool) FROM approvals v
+       WHERE v.activation_id = x.id AND v.status = 'pending')) AS waitsFor, t.trace, m.content AS reply
   FROM activations x JOIN accounts a ON a.id = x.agent_id
   LEFT JOIN posts p ON p.id = x.post_id AND p.deleted_at IS NULL
   LEFT JOIN activation_traces t ON t.activation_id = x.id

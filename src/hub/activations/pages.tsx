@@ -27,7 +27,7 @@ export function registerActivationPages(app: Hono<HubEnv>): void {
           frame={read.frame}
           activation={activation}
           askers={rowsOf<Asker>(read, 1)}
-          trace={readTrace(activation.trace ?? live.trace)}
+          trace={readTrace(live.trace ?? activation.trace)}
           doing={live.doing}
         />,
       )

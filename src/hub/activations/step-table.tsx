@@ -17,7 +17,7 @@ export const StepTable: FC<{ steps: StepView[] }> = ({ steps }) => {
       <thead>
         <tr>
           <th scope="col">Step</th>
-          {['Prompt', 'of it cached', 'Share cached', 'Answer'].map((head) => (
+          {['Prompt', 'As before', 'Cached', 'Share cached', 'Answer'].map((head) => (
             <th scope="col" class="r">
               {head}
             </th>
@@ -34,7 +34,7 @@ export const StepTable: FC<{ steps: StepView[] }> = ({ steps }) => {
             <td>
               {step.step}. {sayStep(step)}
             </td>
-            <TokenCells of={step} />
+            <TokenCells of={step} kept={step.input?.prefixShare ?? null} />
             <td data-l="Ended">{step.finishReason}</td>
             <td class="r" data-l="Cost">
               {formatCost(step.costMicrousd, step.isPriced, 'trace')}
@@ -59,12 +59,19 @@ export const StepTable: FC<{ steps: StepView[] }> = ({ steps }) => {
   )
 }
 
-const TokenCells: FC<{ of: Pick<StepView, 'inputTokens' | 'cachedTokens' | 'outputTokens'> }> = ({
-  of,
-}) => (
+interface TokenCellsProps {
+  of: Pick<StepView, 'inputTokens' | 'cachedTokens' | 'outputTokens'>
+  /** Share of the step before's prompt that this one begins with, byte by byte (L14). */
+  kept?: number | null
+}
+
+const TokenCells: FC<TokenCellsProps> = ({ of, kept = null }) => (
   <>
     <td class="r" data-l="Prompt">
       {formatCount(of.inputTokens)}
+    </td>
+    <td class="r" data-l="As before">
+      {kept !== null && formatShare(kept)}
     </td>
     <td class="r" data-l="Cached">
       {formatCount(of.cachedTokens)}

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { sayTool } from '../web/agent-words'
 
 const hooks = z
   .array(
@@ -158,6 +159,35 @@ export function readTrace(json: string | null): TraceView | null {
   } catch {
     return null
   }
+}
+
+export interface Note {
+  /** Milliseconds since the Unix epoch. */
+  at: number
+  text: string
+}
+
+/** The notes of a trace with its summaries and its waits for people, in the order they came. */
+export function notesOf({ notes, compactions, parks }: TraceView): Note[] {
+  const said: Note[] = [
+    ...notes,
+    ...compactions.map(({ at, replaced, tokensBefore, tokens, problem }) => ({
+      at,
+      text:
+        `${replaced} messages became a summary: ${tokensBefore} tokens before, ${tokens} after.` +
+        (problem === null ? '' : ` It is an extract: ${problem}`),
+    })),
+    ...parks.flatMap(({ at, resumedAt, tools, decisions }) => [
+      { at, text: `Waited for approval to use ${tools.map(sayTool).join(', ')}.` },
+      ...(resumedAt === null
+        ? []
+        : decisions.map(({ decision, by, note }) => ({
+            at: resumedAt,
+            text: `${decision}${by === null ? '' : ` by ${by}`}${note ? `: ${note}` : ''}`,
+          }))),
+    ]),
+  ]
+  return said.sort((a, b) => a.at - b.at)
 }
 
 /** When a step ends: its model call, then the slowest of its tools. */

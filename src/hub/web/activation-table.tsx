@@ -9,7 +9,7 @@ export interface ActivationLine {
   id: string
   agentName: string
   task: string
-  state: 'running' | 'done'
+  state: 'running' | 'parked' | 'done'
   outcome: string | null
   postTitle: string | null
   startedAt: number
@@ -85,6 +85,7 @@ export const ActivationTable: FC<ActivationTableProps> = ({ rows, now, hasAgent 
 
 const Outcome: FC<{ row: ActivationLine }> = ({ row }) => {
   if (row.state === 'running') return <span class="lit">running</span>
+  if (row.state === 'parked') return <>waits for approval</>
   if (row.outcome === 'completed') return <>completed</>
   return <span class="warn">{sayOutcome(row.outcome)}</span>
 }

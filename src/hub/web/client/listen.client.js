@@ -32,7 +32,7 @@ const listen = (path, hear, lost) => {
 }
 
 // One activation: events by number, words as they come. A socket that comes back says what it has.
-const listenTo = (id, view, seen, hear, lost) => {
+globalThis.listenTo = (id, view, seen, hear, lost) => {
   let after = seen
   const words = { text: '', reasoning: '' }
   const stop = listen(
