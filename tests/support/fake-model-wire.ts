@@ -21,7 +21,10 @@ export interface FakeAnswer {
     written?: number
     reasoning?: number
   } | null
-  finish?: 'stop' | 'tool-calls' | 'length' | 'content-filter'
+  /** `unheard-of`: a reason that no package knows; `error`: the provider's word for a failure. */
+  finish?: 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'unheard-of' | 'error'
+  /** Chat Completions: cached tokens in a field that one server found on its own. */
+  hits?: boolean
   /** Before the first byte. */
   latencyMs?: number
   /** Between pieces. */

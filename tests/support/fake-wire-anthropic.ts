@@ -55,6 +55,8 @@ export function toAnthropicEvents(answer: FakeAnswer, model: string, id: string)
     'tool-calls': 'tool_use',
     length: 'max_tokens',
     'content-filter': 'refusal',
+    'unheard-of': 'moon_phase',
+    error: 'error',
   }
   return {
     content,

@@ -37,6 +37,8 @@ export function toChatEvents(answer: FakeAnswer, model: string, id: string): Wir
     'tool-calls': 'tool_calls',
     length: 'length',
     'content-filter': 'content_filter',
+    'unheard-of': 'moon_phase',
+    error: 'error',
   }
   const ending = [chunk({}, reasons[reasonOf(answer)])]
   if (usage) {
@@ -51,7 +53,14 @@ export function toChatEvents(answer: FakeAnswer, model: string, id: string): Wir
           prompt_tokens: usage.input,
           completion_tokens: usage.output,
           total_tokens: usage.input + usage.output,
-          prompt_tokens_details: { cached_tokens: usage.cached },
+          ...(answer.hits
+            ? { prompt_cache_hit_tokens: usage.cached }
+            : {
+                prompt_tokens_details: {
+                  cached_tokens: usage.cached,
+                  ...(usage.written ? { cache_write_tokens: usage.written } : {}),
+                },
+              }),
           completion_tokens_details: { reasoning_tokens: usage.reasoning },
         },
       }),

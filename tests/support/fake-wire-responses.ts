@@ -62,11 +62,29 @@ export function toResponsesEvents(answer: FakeAnswer, model: string, id: string)
   return { content, ending: [toEnding(answer, base)] }
 }
 
+const incompleteReasons: Record<string, string> = {
+  length: 'max_output_tokens',
+  'content-filter': 'content_filter',
+  'unheard-of': 'moon_phase',
+}
+
+const toFailure = (base: object): string =>
+  named({
+    type: 'response.failed',
+    sequence_number: 9,
+    response: {
+      ...base,
+      status: 'failed',
+      error: { code: 'server_error', message: 'The model gave up.' },
+    },
+  })
+
 function toEnding(answer: FakeAnswer, base: object): string {
   const usage = usageOf(answer)
   const reason = reasonOf(answer)
+  if (reason === 'error') return toFailure(base)
   const isComplete = reason === 'stop' || reason === 'tool-calls'
-  const incomplete = { reason: reason === 'length' ? 'max_output_tokens' : 'content_filter' }
+  const incomplete = { reason: incompleteReasons[reason] ?? reason }
   return named({
     type: isComplete ? 'response.completed' : 'response.incomplete',
     response: {
@@ -76,7 +94,10 @@ function toEnding(answer: FakeAnswer, base: object): string {
       ...(usage && {
         usage: {
           input_tokens: usage.input,
-          input_tokens_details: { cached_tokens: usage.cached },
+          input_tokens_details: {
+            cached_tokens: usage.cached,
+            ...(usage.written ? { cache_write_tokens: usage.written } : {}),
+          },
           output_tokens: usage.output,
           output_tokens_details: { reasoning_tokens: usage.reasoning },
           total_tokens: usage.input + usage.output,

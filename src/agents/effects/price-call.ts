@@ -2,7 +2,8 @@ import type { Reservation } from '../../hub/contract'
 import { countChars, toTokens } from '../loop/estimate'
 import type { Charge } from '../loop/event'
 import type { ModelAnswer, ModelUsage } from '../loop/message'
-import { costOf } from '../models/catalogue'
+import { boundTokens } from '../models/bound-tokens'
+import { costOf, worstCostOf } from '../models/catalogue'
 import type { Model, ModelRequest } from '../models/model-port'
 
 /** A call that is about to be made, and how long its prompt is. */
@@ -12,36 +13,41 @@ export interface CallPlan {
   model: Model
 }
 
-export function worstCase({ model, promptTokens }: CallPlan, outputTokens: number): Reservation {
-  const usage = { inputTokens: promptTokens, cachedTokens: 0, outputTokens, reasoningTokens: 0 }
+/** The most its prompt can be: `promptTokens` is an estimate, which a budget must not rest on. */
+const boundPrompt = ({ request }: CallPlan): number => boundTokens(request.messages, request.tools)
+
+export function worstCase(plan: CallPlan, outputTokens: number): Reservation {
+  const promptTokens = boundPrompt(plan)
   return {
     tokens: promptTokens + outputTokens,
-    microusd: model.prices ? costOf(model.prices, usage) : 0,
+    microusd: worstCostOf(plan.model.prices, promptTokens, outputTokens),
   }
 }
 
 /** How long the answer may get so that prompt and answer stay within the reservation. */
 export function affordableOutput(plan: CallPlan, reservation: Reservation): number {
-  const byTokens = reservation.tokens - plan.promptTokens
+  const prompt = worstCase(plan, 0)
+  const byTokens = reservation.tokens - prompt.tokens
   const price = plan.model.prices?.output ?? 0
-  const left = reservation.microusd - worstCase(plan, 0).microusd
+  const left = reservation.microusd - prompt.microusd
   const byMoney = price > 0 ? Math.floor((left * 1_000_000) / price) : Number.POSITIVE_INFINITY
   return Math.max(0, Math.min(plan.request.maxOutputTokens, byTokens, byMoney))
 }
 
 /** What the call is charged when its answer gets lost (L36). */
-export const worstCharge = (plan: CallPlan): Charge =>
-  chargeOf(
-    plan.model,
-    {
-      inputTokens: plan.promptTokens,
-      cachedTokens: 0,
-      outputTokens: plan.request.maxOutputTokens,
-      reasoningTokens: 0,
-    },
-    true,
-    0,
-  )
+export function worstCharge(plan: CallPlan): Charge {
+  const { maxOutputTokens } = plan.request
+  return {
+    inputTokens: boundPrompt(plan),
+    cachedTokens: 0,
+    outputTokens: maxOutputTokens,
+    reasoningTokens: 0,
+    microusd: worstCase(plan, maxOutputTokens).microusd,
+    isPriced: plan.model.prices !== null,
+    isEstimated: true,
+    durationMs: 0,
+  }
+}
 
 /** For a provider that tells no usage (L18). */
 export function estimateUsage(plan: CallPlan, answer: ModelAnswer): ModelUsage {

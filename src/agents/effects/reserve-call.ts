@@ -4,6 +4,8 @@ import type { Workbench } from './workbench'
 
 /** An answer shorter than this is of no use: then the budget counts as used up. */
 export const outputTokensFloor = 64
+/** Usual answers are shorter: a cap below this is worth a round trip to ask for more. */
+const outputTokensUsual = 1_024
 
 type Refusal =
   | Pick<LoopEventOf<'model_refused'>, 'type' | 'reason'>
@@ -25,7 +27,7 @@ export async function reserve(
 ): Promise<Room> {
   if (!mustRenew && bench.grants) {
     const outputTokens = affordableOutput(plan, bench.grants.reservation)
-    if (outputTokens >= Math.min(plan.request.maxOutputTokens, outputTokensFloor)) {
+    if (outputTokens >= Math.min(plan.request.maxOutputTokens, outputTokensUsual)) {
       return { kind: 'reserved', outputTokens, isRenewed: false }
     }
   }

@@ -4,10 +4,11 @@ import type {
   LanguageModelV4Usage,
   SharedV4ProviderMetadata,
 } from '@ai-sdk/provider'
-import { activationLimits } from '../../config'
+import { activationLimits, limits } from '../../config'
 import type { FinishReason, ModelAnswer, ModelUsage } from '../loop/message'
 import type { ModelRequest } from './model-port'
 import { type ProviderPart, writeProviderParts } from './provider-parts'
+import { countStoredBytes, fitStoredBytes } from './stored-size'
 
 type StreamEnd =
   | { kind: 'answer'; answer: ModelAnswer }
@@ -27,7 +28,7 @@ export async function readStream(
   onDelta: ModelRequest['onDelta'],
   bytesMax: number = activationLimits.modelAnswerBytes,
 ): Promise<StreamEnd> {
-  const collected = new CollectedAnswer(onDelta)
+  const collected = new CollectedAnswer(onDelta, bytesMax)
   const reader = stream.getReader()
   try {
     for (;;) {
@@ -35,7 +36,7 @@ export async function readStream(
       if (done) break
       const problem = collected.add(value)
       if (problem) return { ...problem, hasAnswerBegun: collected.bytes > 0 }
-      if (collected.bytes > bytesMax) {
+      if (collected.isFull) {
         collected.finish = 'length'
         break
       }
@@ -49,22 +50,31 @@ export async function readStream(
   return { kind: 'answer', answer: collected.toAnswer(provider) }
 }
 
-/** What has arrived of an answer. */
+/** What each call takes beside its arguments. */
+const callBytes = 100
+
+/** What has arrived of an answer, up to as much as is kept. */
 class CollectedAnswer {
   bytes = 0
+  /** More came than is kept. */
+  isFull = false
   /** Something came that the package did not make up by itself. */
   hasEvents = false
   finish: FinishReason = 'interrupted'
   readonly #onDelta: ModelRequest['onDelta']
+  readonly #bytesMax: number
   readonly #parts: ProviderPart[] = []
   readonly #open = new Map<string, ProviderPart>()
   readonly #calls: ModelAnswer['calls'] = []
+  /** Calls whose arguments are still coming. */
+  readonly #begun = new Map<string, ModelAnswer['calls'][number]>()
   #text = ''
   #reasoning = ''
   #usage: ModelUsage | null = null
 
-  constructor(onDelta: ModelRequest['onDelta']) {
+  constructor(onDelta: ModelRequest['onDelta'], bytesMax: number) {
     this.#onDelta = onDelta
+    this.#bytesMax = bytesMax
   }
 
   /** Answers with the problem when the part is one. */
@@ -83,11 +93,13 @@ class CollectedAnswer {
       case 'reasoning-end':
         mergeMetadata(this.#open.get(part.id), part.providerMetadata)
         return null
+      case 'tool-input-start':
+      case 'tool-input-delta':
       case 'tool-call':
-        this.#addCall(part)
+        this.#takeCall(part)
         return null
       case 'finish':
-        this.finish = isUnsaid(part.finishReason) ? 'interrupted' : part.finishReason.unified
+        this.finish = toFinish(part.finishReason)
         this.#usage = toUsage(part.usage)
         return null
       case 'error':
@@ -98,15 +110,27 @@ class CollectedAnswer {
   }
 
   toAnswer(provider: string): ModelAnswer {
-    const providerParts = writeProviderParts(provider, this.#parts)
-    return {
+    // A call that was cut off in its arguments is told of, and not run.
+    const calls = this.isFull ? [...this.#calls, ...this.#begun.values()] : this.#calls
+    const answer = {
       text: this.#text,
       reasoning: this.#reasoning,
-      calls: this.#calls,
+      calls,
       finish: this.finish,
       usage: this.#usage,
-      ...(providerParts === undefined ? {} : { providerParts }),
     }
+    const providerParts = writeProviderParts(provider, this.#parts)
+    if (providerParts === undefined) return answer
+    const size = countStoredBytes(providerParts) + this.bytes
+    return size > storedBytesMax ? answer : { ...answer, providerParts }
+  }
+
+  /** What still fits of a piece. */
+  #take(piece: string): string {
+    const kept = fitStoredBytes(piece, this.#bytesMax - this.bytes)
+    this.bytes += countStoredBytes(kept)
+    if (kept.length < piece.length) this.isFull = true
+    return kept
   }
 
   #openPart(type: string, id: string, metadata: SharedV4ProviderMetadata | undefined): void {
@@ -120,28 +144,69 @@ class CollectedAnswer {
   #extend(delta: LanguageModelV4StreamPart & { type: 'text-delta' | 'reasoning-delta' }): void {
     const part = this.#open.get(delta.id)
     mergeMetadata(part, delta.providerMetadata)
-    if (delta.delta === '') return
-    this.bytes += countUtf8Bytes(delta.delta)
+    const text = this.#take(delta.delta)
+    if (text === '') return
     if (delta.type === 'text-delta') {
-      this.#text += delta.delta
-      if (part?.kind === 'text') part.chars += delta.delta.length
-      this.#onDelta?.({ kind: 'text', text: delta.delta })
+      this.#text += text
+      if (part?.kind === 'text') part.chars += text.length
+      this.#onDelta?.({ kind: 'text', text })
     } else {
-      this.#reasoning += delta.delta
-      if (part?.kind === 'reasoning') part.text += delta.delta
-      this.#onDelta?.({ kind: 'reasoning', text: delta.delta })
+      this.#reasoning += text
+      if (part?.kind === 'reasoning') part.text += text
+      this.#onDelta?.({ kind: 'reasoning', text })
     }
   }
 
-  #addCall(call: LanguageModelV4ToolCall): void {
+  #takeCall(part: CallPart): void {
     // What the provider ran by itself needs no answer from us; we offer no such tools.
-    if (call.providerExecuted) return
-    this.bytes += countUtf8Bytes(call.input)
-    this.#calls.push({ callId: call.toolCallId, name: call.toolName, arguments: call.input })
+    if (part.type !== 'tool-input-delta' && part.providerExecuted) return
+    if (part.type === 'tool-call') {
+      this.#finishCall(part)
+    } else if (part.type === 'tool-input-start') {
+      this.#beginCall(part.id, part.toolName)
+    } else {
+      const begun = this.#begun.get(part.id)
+      if (begun) begun.arguments += this.#take(part.delta)
+    }
+  }
+
+  #beginCall(callId: string, name: string): ModelAnswer['calls'][number] {
+    const call = { callId, name, arguments: '' }
+    this.#begun.set(callId, call)
+    this.bytes += callBytes
+    if (this.bytes > this.#bytesMax) this.isFull = true
+    return call
+  }
+
+  /** The finished call holds its arguments once more, or for the first time. */
+  #finishCall({ toolCallId, toolName, input, providerMetadata }: LanguageModelV4ToolCall): void {
+    const begun = this.#begun.get(toolCallId)
+    const call = begun ?? this.#beginCall(toolCallId, toolName)
+    this.#begun.delete(toolCallId)
+    call.arguments = begun?.arguments === input ? input : this.#replace(begun?.arguments, input)
+    this.#calls.push(call)
     const part: ProviderPart = { kind: 'call' }
-    mergeMetadata(part, call.providerMetadata)
+    mergeMetadata(part, providerMetadata)
     this.#parts.push(part)
   }
+
+  #replace(before: string | undefined, after: string): string {
+    if (before) this.bytes -= countStoredBytes(before)
+    return this.#take(after)
+  }
+}
+
+type CallPart =
+  | LanguageModelV4ToolCall
+  | (LanguageModelV4StreamPart & { type: 'tool-input-start' | 'tool-input-delta' })
+
+/** A row holds the answer, what goes back with it, and the rest of its event. */
+const storedBytesMax = limits.storedRowBytesMax - 64 * 1024
+
+/** A provider's own word for a failure is not one of the packages' reasons. */
+function toFinish(reason: { unified: FinishReason; raw: string | undefined }): FinishReason {
+  if (isUnsaid(reason)) return 'interrupted'
+  return reason.raw === 'error' ? 'error' : reason.unified
 }
 
 /** Packages begin and end an answer by themselves, even when the body holds nothing. */
@@ -189,14 +254,4 @@ function toUsage(usage: LanguageModelV4Usage): ModelUsage | null {
     outputTokens: output,
     reasoningTokens: usage.outputTokens.reasoning ?? 0,
   }
-}
-
-function countUtf8Bytes(text: string): number {
-  let bytes = text.length
-  for (let index = 0; index < text.length; index++) {
-    const unit = text.charCodeAt(index)
-    // Half of a surrogate pair is two bytes of the pair's four.
-    if (unit > 0x7f) bytes += unit > 0x7ff && (unit < 0xd800 || unit > 0xdfff) ? 2 : 1
-  }
-  return bytes
 }

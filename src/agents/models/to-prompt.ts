@@ -12,15 +12,31 @@ const isVolatile = (message: Message) =>
   message.role === 'user' && message.text.startsWith(volatileMark)
 
 /**
- * Our messages as a provider's prompt. For Anthropic the last system message and the last message
- * before the volatile tail carry cache markers: the prompt of the next step begins with both.
+ * Providers take system messages at the beginning only. What the agent remembers is data, and stands
+ * between them in our order of layers (L11): it moves behind them.
  */
-export function toPrompt(provider: string, messages: Message[]): LanguageModelV4Prompt {
+const systemFirst = (messages: Message[]): Message[] => [
+  ...messages.filter(({ role }) => role === 'system'),
+  ...messages.filter(({ role }) => role !== 'system'),
+]
+
+const isAnswer = (message: Message) => message.role === 'assistant'
+
+/**
+ * Our messages as a provider's prompt. For Anthropic three messages carry cache markers, of four
+ * that it takes: the last of the layers that stay the same from task to task, the last one before
+ * the volatile tail, which the next step will find, and the one that was that in the last step.
+ * Anthropic looks for what it has only some twenty blocks back from a marker, and a step with many
+ * calls is longer.
+ */
+export function toPrompt(provider: string, layers: Message[]): LanguageModelV4Prompt {
+  const messages = systemFirst(layers)
   const prompt = messages.map((message) => toProviderMessage(provider, message))
   if (provider !== 'anthropic') return prompt
   const lastSystem = messages.findLastIndex((message) => message.role === 'system')
   const lastStable = messages.findLastIndex((message) => !isVolatile(message))
-  for (const index of new Set([lastSystem, lastStable])) {
+  const lastAnswer = messages.slice(0, lastStable + 1).findLastIndex(isAnswer)
+  for (const index of new Set([lastSystem, lastAnswer - 1, lastStable])) {
     const message = prompt[index]
     if (message) message.providerOptions = cacheHere
   }

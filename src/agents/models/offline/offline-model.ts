@@ -24,6 +24,7 @@ const threadsMax = 9
 const hitsMax = 20
 const hitsOfManyMax = 10
 const manyQuestions = 4
+const piecesMax = 8
 
 /**
  * The built-in model: deterministic, without a network and for nothing. It searches the hub for
@@ -42,7 +43,7 @@ export function createOfflineModel(): Model {
     async call(request) {
       if (request.signal.aborted) return { ok: false, failure: cancelled }
       const decision = decide(request)
-      if (decision.text) request.onDelta?.({ kind: 'text', text: decision.text })
+      for (const text of split(decision.text)) request.onDelta?.({ kind: 'text', text })
       return { ok: true, answer: toAnswer(request, decision) }
     },
   }
@@ -59,6 +60,16 @@ const cancelled = {
 interface Decision {
   text: string
   calls: { name: string; arguments: Record<string, unknown> }[]
+}
+
+/** A few pieces, each ending with a word, so that those who watch see an answer come. */
+function split(text: string): string[] {
+  const words = text.split(/(?<=\s)(?=\S)/)
+  const size = Math.ceil(words.length / piecesMax)
+  const pieces = Array.from({ length: piecesMax }, (_, index) =>
+    words.slice(index * size, (index + 1) * size).join(''),
+  )
+  return pieces.filter((piece) => piece !== '')
 }
 
 const say = (text: string): Decision => ({ text, calls: [] })
