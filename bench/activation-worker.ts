@@ -71,6 +71,20 @@ const loaded: Load = {
   environment,
 }
 
+let asked = 0
+
+/** Every mention is in a thread of its own. */
+function askAnew(): Load {
+  const { thread, items } = loaded
+  if (!thread) return loaded
+  const id = `post-${++asked}` as PostId
+  return {
+    ...loaded,
+    items: items.map((item) => ({ ...item, postId: id })),
+    thread: { ...thread, post: { ...thread.post, id } },
+  }
+}
+
 const definition: Definition = {
   name: 'adder',
   displayName: null,
@@ -97,7 +111,8 @@ const model: Model = {
   outputTokensMax: 1_000,
   prices: { input: 1_000_000, cached: 100_000, output: 5_000_000 },
   call: async ({ messages }) => {
-    const isDone = messages.some(({ role }) => role === 'tool')
+    // the last message is the status
+    const isDone = messages.at(-2)?.role === 'tool'
     const answer = isDone
       ? { text: 'done', calls: [], finish: 'stop' as const }
       : {
@@ -129,7 +144,7 @@ const tool = {
 function createDeps(onCommit: (reply: string) => void): AgentDeps {
   return {
     hub: {
-      load: async () => loaded,
+      load: async () => askAnew(),
       park: async () => ({ kind: 'lost', waiting: [] }),
       renew: async () => ({ kind: 'renewed', reservation, policy, budgets: [], environment }),
       commit: async ({ reply }) => {
@@ -170,6 +185,7 @@ function createDeps(onCommit: (reply: string) => void): AgentDeps {
     hooks: createHookRunner(hooks, { redact: (text) => text, now: Date.now, report: () => {} }),
     wakeOthers: async () => {},
     clock: systemClock,
+    hubName: 'Bench',
     log: createLog({ level: 'info', redact: (text) => text, now: Date.now, write: () => {} }),
     mask: (text) => text,
     random: Math.random,
