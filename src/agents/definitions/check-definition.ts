@@ -1,6 +1,7 @@
 import type { ErrorDetail } from '../../errors'
 import type { GrantPolicy } from '../../hub/contract'
 import type { DefinitionCheck, DefinitionFiles } from '../contract'
+import { worstCostOf } from '../models/catalogue'
 import type { Model, ModelChoice, Prices } from '../models/model-port'
 import type { Config } from './config-schema'
 import type { Definition } from './definition'
@@ -8,9 +9,9 @@ import { definitionEtag } from './definition-etag'
 import { readDefinition } from './read-definition'
 import type { YamlSource } from './yaml-source'
 
-/** Prompt tokens of the smallest call worth making, and of a usual one (B4). */
+/** Prompt tokens of the smallest call worth making, and the most of a usual one (B4). */
 const floorCall = { input: 2_000, output: 256 }
-const wantedInput = 16_000
+const wantedInput = 48_000
 
 /** What a definition may ask for. */
 export interface Offered {
@@ -77,8 +78,10 @@ function priceCall(
   prices: Prices | null,
   tokens: { input: number; output: number },
 ): { microusd: number; tokens: number } {
-  const millionths = prices ? tokens.input * prices.input + tokens.output * prices.output : 0
-  return { microusd: Math.ceil(millionths / 1_000_000), tokens: tokens.input + tokens.output }
+  return {
+    microusd: worstCostOf(prices, tokens.input, tokens.output),
+    tokens: tokens.input + tokens.output,
+  }
 }
 
 /** Servers that are only named must be the hub's own; those with an address or a command are not. */

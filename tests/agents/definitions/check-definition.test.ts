@@ -54,9 +54,9 @@ test('B4: the floor and the want of a call are its worst case in whole micro-dol
       answersMentions: true,
       answersReplies: true,
       durationSecondsMax: 300,
-      // 2,000 x $3 + 256 x $15 and 16,000 x $3 + 1,000 x $15, per million
+      // 2,000 x $3 + 256 x $15 and 48,000 x $3 + 1,000 x $15, per million
       callFloor: { microusd: 9_840, tokens: 2_256 },
-      callWant: { microusd: 63_000, tokens: 17_000 },
+      callWant: { microusd: 159_000, tokens: 49_000 },
       budget: { costPerDayMicrousd: null },
       etag: await definitionEtag(files),
       warnings: [],
@@ -68,12 +68,12 @@ test('B4: a part of a micro-dollar is rounded up, and the model limits the answe
   const cheap = aModel({ prices: { input: 50_001, cached: 0, output: 0 }, outputTokensMax: 100 })
   const { callFloor, callWant } = await factsOf(cheap)
   expect(callFloor).toEqual({ microusd: 101, tokens: 2_100 })
-  expect(callWant).toEqual({ microusd: 801, tokens: 16_100 })
+  expect(callWant).toEqual({ microusd: 2_401, tokens: 48_100 })
 })
 
 test('B7: an offline or unpriced model costs nothing and is counted in tokens', async () => {
   const unpriced = await factsOf(aModel({ prices: null }))
-  expect(unpriced.callWant).toEqual({ microusd: 0, tokens: 17_000 })
+  expect(unpriced.callWant).toEqual({ microusd: 0, tokens: 49_000 })
   expect(unpriced.warnings).toEqual([])
   const offline = await factsOf(aModel({ id: 'offline/extractive', isOffline: true, prices: null }))
   expect(offline).toMatchObject({ isOffline: true, callFloor: { microusd: 0, tokens: 2_256 } })
