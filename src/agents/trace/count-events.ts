@@ -8,12 +8,12 @@ export function countEvents(events: LoopEvent[], exportFailures = 0): Activation
   const answers = count(({ type }) => type === 'model_answered')
   const failures = count(({ type }) => type === 'model_failed')
   const compactions = events.filter((event) => event.type === 'compacted')
+  const summaries = compactions.filter(({ charge }) => charge !== null)
   const tools = countTools(events)
   return {
-    modelRequests:
-      answers + failures + lostCalls + compactions.filter(({ charge }) => charge !== null).length,
+    modelRequests: answers + failures + lostCalls + summaries.length,
     modelFailures:
-      failures + lostCalls + compactions.filter(({ problem }) => problem !== null).length,
+      failures + lostCalls + summaries.filter(({ problem }) => problem !== null).length,
     toolExecutions: tools.executions,
     toolFailures: tools.failures,
     permissionDenials: countDenials(events),
