@@ -81,8 +81,9 @@ export const memoryLimits = {
   sessionsMax: 2_000,
   /** Looked at after every so many saved activations. */
   sessionsPrunedEvery: 100,
-  /** A manual compaction leaves this share of what the history may fill (L19). */
-  manualCompactionShare: 0.6,
+  sessionsListed: 200,
+  sessionIdCharsMax: 200,
+  restoredMessagesMax: 500,
 } as const
 
 /** When and how far history gives way to a summary (L19, L20). Shares are of the model's window. */

@@ -2,7 +2,7 @@ import type { GrantPolicy } from '../hub/contract'
 import type { AccountId } from '../ids'
 import type { MemoryDoor } from '../mcp-servers/contract'
 import type { AgentObjectBase } from './agent-object'
-import type { AgentApi } from './contract'
+import type { AgentApi, SessionApi } from './contract'
 import { checkDefinition } from './definitions/check-definition'
 import type { DefinitionStore } from './definitions/definition-store'
 import { toWatchRequest } from './live/watch-request'
@@ -34,6 +34,18 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
     toOtlp: (trace) => toOtlp(trace, deps.otlp),
     checkDefinition: (files) => checkDefinition(files, { resolveModel, serverNames, isGranted }),
     keepDefinition: (name, etag, files) => definitions.keep(name, etag, files),
+    sessions: createSessionApi(namespace),
+  }
+}
+
+const createSessionApi = (namespace: AgentApiDeps['namespace']): SessionApi => {
+  const object = (agentId: AccountId) => namespace.getByName(agentId)
+  return {
+    list: async (agentId, sessionsMax) => object(agentId).listSessions(sessionsMax),
+    read: async (agentId, id) => object(agentId).readSession(id),
+    restore: async (agentId, id, snapshot) => object(agentId).restoreSession(id, snapshot),
+    reset: async (agentId, id) => object(agentId).resetSession(id),
+    compact: async (agentId, id) => object(agentId).compactSession(id),
   }
 }
 

@@ -2,11 +2,12 @@ import { DurableObject } from 'cloudflare:workers'
 import type { AccountId, ActivationId, Clock } from '../ids'
 import type { AgentDeps } from './agent-deps'
 import { AgentShell } from './agent-shell'
-import type { AgentState } from './contract'
+import type { AgentState, SessionSnapshot } from './contract'
 import { ActivationStream } from './live/activation-stream'
 import { readWatchRequest } from './live/watch-request'
 import { FactStore } from './storage/fact-store'
 import { MemoryStore } from './storage/memory-store'
+import { SessionStore } from './storage/session-store'
 
 /**
  * One agent's Durable Object: what others may ask of it. The loop is in its shell, whose storage is
@@ -16,12 +17,15 @@ export class AgentObjectBase<Env> extends DurableObject<Env> {
   protected readonly shell: AgentShell
   readonly #stream: ActivationStream
   readonly #facts: FactStore
+  readonly #sessions: SessionStore
   readonly #clock: Clock
 
   constructor(ctx: DurableObjectState, env: Env, deps: AgentDeps) {
     super(ctx, env)
     this.#stream = new ActivationStream(ctx, deps.mask)
-    this.#facts = new FactStore(new MemoryStore(ctx.storage.sql))
+    const memory = new MemoryStore(ctx.storage.sql)
+    this.#facts = new FactStore(memory)
+    this.#sessions = new SessionStore(memory)
     this.#clock = deps.clock
     this.shell = new AgentShell(ctx.storage, deps, this.#stream)
   }
@@ -78,6 +82,26 @@ export class AgentObjectBase<Env> extends DurableObject<Env> {
 
   readSkill(name: string): Promise<string | null> {
     return this.shell.readSkill(name)
+  }
+
+  listSessions(sessionsMax: number) {
+    return this.#sessions.list(sessionsMax)
+  }
+
+  readSession(id: string) {
+    return this.#sessions.read(id)
+  }
+
+  restoreSession(id: string, snapshot: SessionSnapshot): boolean {
+    return this.#sessions.restore(id, snapshot, this.#clock.now())
+  }
+
+  resetSession(id: string): boolean {
+    return this.#sessions.reset(id)
+  }
+
+  compactSession(id: string) {
+    return this.#sessions.compact(id)
   }
 
   readState(): AgentState {

@@ -4,6 +4,9 @@
  */
 import type { ErrorDetail } from '../errors'
 import type { AccountId, ActivationId } from '../ids'
+import type { SessionApi } from './contract-sessions'
+
+export type * from './contract-sessions'
 
 /** A definition's files by path: `config.yaml`, `system-prompt.md`, `skills/<name>/SKILL.md`. */
 export type DefinitionFiles = Record<string, string>
@@ -74,6 +77,7 @@ export interface AgentApi {
   checkDefinition(files: DefinitionFiles): Promise<DefinitionCheck>
   /** Keeps the files where agents read them (R2), under their etag. */
   keepDefinition(name: string, etag: string, files: DefinitionFiles): Promise<void>
+  sessions: SessionApi
 }
 
 export interface SchedulerApi {

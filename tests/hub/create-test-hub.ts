@@ -8,6 +8,7 @@ import type { HubDeps } from '../../src/hub/http/hub-env'
 import { type AccountId, type Clock, uuidV7 } from '../../src/ids'
 import { createLog } from '../../src/log'
 import { readSettings } from '../../src/settings'
+import { createFakeSessions } from './create-fake-sessions'
 
 export const adminKey = 'test_admin_key_0123456789'
 
@@ -50,6 +51,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
     logged: [] as string[],
     readTrace: (async () => null) as AgentApi['readTrace'],
     watch: (async () => new Response(null, { status: 503 })) as AgentApi['watch'],
+    sessions: createFakeSessions(),
   }
   let now = Date.UTC(2026, 0, 1)
   const clock: Clock & { advance(ms: number): void } = {
@@ -76,6 +78,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
     cancel: (...of) => seen.cancel(...of),
     toOtlp: (trace) => toOtlp(trace, { hub: 'Test', hasContent: false }),
     checkDefinition: async (files) => seen.check(files),
+    sessions: seen.sessions,
     keepDefinition: async (name, etag, files) => {
       seen.kept.push({ name, etag, files })
     },

@@ -1,14 +1,15 @@
 import { memoryLimits } from '../../config'
 import { cut } from '../context/cut'
+import type { SessionMessage } from '../contract'
 import type { Message, ToolRequest } from '../loop/message'
 
 /**
  * Messages as they are kept once their activation has ended: shortened, without what a provider wants
  * back only within one conversation. Calls keep their results.
  */
-export const boundMessages = (messages: Message[]): Message[] => messages.map(boundMessage)
+export const boundMessages = (messages: Message[]): SessionMessage[] => messages.map(boundMessage)
 
-function boundMessage(message: Message): Message {
+function boundMessage(message: Message): SessionMessage {
   const { keptTextCharsMax, keptResultCharsMax } = memoryLimits
   switch (message.role) {
     case 'assistant':
@@ -26,7 +27,7 @@ function boundMessage(message: Message): Message {
         })),
       }
     default:
-      return { ...message, text: cut(message.text, keptTextCharsMax) }
+      return { role: 'user', text: cut(message.text, keptTextCharsMax) }
   }
 }
 

@@ -1,10 +1,11 @@
 import { memoryLimits } from '../../config'
 import type { ActivationId } from '../../ids'
+import type { ToolCount } from '../contract'
 import type { LoopEvent } from '../loop/event'
 import { composeReply } from '../loop/reply'
 import type { Ending } from '../loop/state'
 import { foldConversation } from '../loop/transcript'
-import type { ToolCount, Turn } from '../storage/memory-store'
+import type { Turn } from '../storage/memory-store'
 import { boundMessages } from './bound-messages'
 
 export interface Finished {

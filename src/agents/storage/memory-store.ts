@@ -1,6 +1,6 @@
 import { limits, memoryLimits } from '../../config'
 import type { ActivationId } from '../../ids'
-import type { Message } from '../loop/message'
+import type { SessionMessage, TokenCounters, ToolCount } from '../contract'
 import { rankFacts } from '../memory/rank-facts'
 import { memoryTables } from './memory-tables'
 
@@ -18,20 +18,6 @@ export interface OpenTask {
   createdAt: number
 }
 
-export interface TokenCounters {
-  inputTokens: number
-  cachedTokens: number
-  outputTokens: number
-  costMicrousd: number
-}
-
-export interface ToolCount {
-  name: string
-  calls: number
-  errors: number
-  totalMs: number
-}
-
 /** One finished activation, as its session keeps it. */
 export interface Turn {
   activationId: ActivationId
@@ -40,7 +26,7 @@ export interface Turn {
   /** What was asked and answered, in one line, for the agent's other sessions; empty keeps it out. */
   gist: string
   /** From the task's words to the answer; no call without its result. */
-  messages: Message[]
+  messages: SessionMessage[]
   usage: TokenCounters
   tools: ToolCount[]
   /** Stands for everything the session held before `messages`; null when nothing was compacted. */
@@ -52,7 +38,7 @@ export interface Memories {
   /** Of the session's compacted turns; empty when there are none. */
   summary: string
   /** The session's newest turns, oldest first. */
-  turns: Message[][]
+  turns: SessionMessage[][]
   facts: Fact[]
   tasks: OpenTask[]
   /** What it did lately in other sessions, oldest first. */

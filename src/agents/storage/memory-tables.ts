@@ -25,7 +25,7 @@ export const memoryTables = `
     gist TEXT NOT NULL,
     -- JSON list of messages
     messages TEXT NOT NULL,
-    -- JSON { inputTokens, cachedTokens, outputTokens, costMicrousd }
+    -- JSON { inputTokens, cachedTokens, outputTokens, costMicrousd }; empty: nothing to count
     usage TEXT NOT NULL,
     -- JSON list of { name, calls, errors, totalMs }
     tools TEXT NOT NULL);
@@ -58,7 +58,7 @@ export const memoryTables = `
     output_tokens INTEGER NOT NULL DEFAULT 0,
     cost_microusd INTEGER NOT NULL DEFAULT 0);
   INSERT OR IGNORE INTO totals (id) VALUES (1);
-  CREATE TRIGGER IF NOT EXISTS turn_saved AFTER INSERT ON turns BEGIN
+  CREATE TRIGGER IF NOT EXISTS turn_saved AFTER INSERT ON turns WHEN new.usage <> '' BEGIN
     INSERT INTO sessions (id, created_at, updated_at) VALUES (new.session_id, new.at, new.at)
       ON CONFLICT (id) DO NOTHING;
     UPDATE sessions SET updated_at = new.at, activations = activations + 1,

@@ -1,0 +1,147 @@
+import * as z from 'zod'
+import type {
+  SessionFacts,
+  SessionMessage,
+  SessionSnapshot,
+  TokenCounters,
+} from '../../agents/contract'
+import { memoryLimits } from '../../config'
+import { presentTime } from '../accounts/present'
+
+const count = z.int().min(0)
+const text = z.string().max(100_000)
+const name = z.string().min(1).max(64)
+
+const message = z.discriminatedUnion('role', [
+  z.strictObject({ role: z.literal('user'), text }),
+  z.strictObject({
+    role: z.literal('assistant'),
+    text,
+    calls: z.array(z.strictObject({ call_id: name, name, arguments: text })).default([]),
+  }),
+  z.strictObject({
+    role: z.literal('tool'),
+    results: z.array(z.strictObject({ call_id: name, name, text, is_error: z.boolean() })).min(1),
+  }),
+])
+type MessageInput = z.output<typeof message>
+
+const counters = {
+  input_tokens: count.default(0),
+  cached_tokens: count.default(0),
+  output_tokens: count.default(0),
+  cost_microusd: count.default(0),
+}
+
+/** A snapshot as GET gives it: what is not the session's own is ignored. */
+export const snapshotInput = z.object({
+  summary: z.string().max(memoryLimits.summaryCharsMax).default(''),
+  activations: count.default(0),
+  ...counters,
+  created_at: z.iso.datetime().optional(),
+  messages: z
+    .array(message)
+    .max(memoryLimits.restoredMessagesMax)
+    .superRefine((messages, context) => {
+      const wrong = findUnpaired(messages)
+      if (wrong === null) return
+      context.addIssue({
+        code: 'custom',
+        path: [wrong],
+        message: 'calls and results must stand one behind the other, one result a call, in order',
+      })
+    }),
+})
+
+/** The first message whose calls and results do not match; providers refuse such a history. */
+function findUnpaired(messages: MessageInput[]): number | null {
+  let open: string[] = []
+  for (const [index, each] of messages.entries()) {
+    const answered = each.role === 'tool' ? each.results.map((result) => result.call_id) : []
+    if (answered.join('\n') !== open.join('\n')) return index
+    open = each.role === 'assistant' ? each.calls.map((call) => call.call_id) : []
+  }
+  return open.length > 0 ? messages.length - 1 : null
+}
+
+export function toSnapshot(
+  id: string,
+  input: z.output<typeof snapshotInput>,
+  now: number,
+): SessionSnapshot {
+  const createdAt = input.created_at === undefined ? now : Date.parse(input.created_at)
+  return {
+    id,
+    summary: input.summary,
+    activations: input.activations,
+    inputTokens: input.input_tokens,
+    cachedTokens: input.cached_tokens,
+    outputTokens: input.output_tokens,
+    costMicrousd: input.cost_microusd,
+    createdAt,
+    updatedAt: now,
+    messages: input.messages.map(toMessage),
+  }
+}
+
+function toMessage(given: MessageInput): SessionMessage {
+  switch (given.role) {
+    case 'user':
+      return given
+    case 'assistant':
+      return {
+        ...given,
+        calls: given.calls.map(({ call_id, ...call }) => ({ callId: call_id, ...call })),
+      }
+    case 'tool':
+      return {
+        role: 'tool',
+        results: given.results.map(({ call_id, is_error, ...result }) => ({
+          callId: call_id,
+          ...result,
+          isError: is_error,
+        })),
+      }
+  }
+}
+
+const presentCounters = (tokens: TokenCounters) => ({
+  input_tokens: tokens.inputTokens,
+  cached_tokens: tokens.cachedTokens,
+  output_tokens: tokens.outputTokens,
+  cost_microusd: tokens.costMicrousd,
+})
+
+export const presentTotals = (totals: TokenCounters & { activations: number }) => ({
+  activations: totals.activations,
+  ...presentCounters(totals),
+})
+
+export const presentFacts = (facts: Omit<SessionFacts, 'messageCount'>) => ({
+  id: facts.id,
+  summary: facts.summary,
+  ...presentTotals(facts),
+  created_at: presentTime(facts.createdAt),
+  updated_at: presentTime(facts.updatedAt),
+})
+
+export function presentMessage(kept: SessionMessage): object {
+  switch (kept.role) {
+    case 'user':
+      return kept
+    case 'assistant':
+      return {
+        ...kept,
+        calls: kept.calls.map(({ callId, ...call }) => ({ call_id: callId, ...call })),
+      }
+    case 'tool':
+      return {
+        role: 'tool',
+        results: kept.results.map(({ callId, isError, ...result }) => ({
+          call_id: callId,
+          ...result,
+          is_error: isError,
+        })),
+      }
+  }
+}

@@ -1,0 +1,94 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { adminKey, createTestHub } from '../create-test-hub'
+
+const hub = createTestHub()
+let scoutKey: string
+let miraKey: string
+
+const snapshot = {
+  summary: 'They agreed on pelicans.',
+  activations: 3,
+  input_tokens: 100,
+  cached_tokens: 10,
+  output_tokens: 20,
+  cost_microusd: 7,
+  created_at: '2026-01-01T00:00:00.000Z',
+  messages: [
+    { role: 'user', text: 'how many?' },
+    {
+      role: 'assistant',
+      text: '',
+      calls: [{ call_id: 'c1', name: 'hub_search', arguments: '{}' }],
+    },
+    {
+      role: 'tool',
+      results: [{ call_id: 'c1', name: 'hub_search', text: '412', is_error: false }],
+    },
+    { role: 'assistant', text: '412', calls: [] },
+  ],
+}
+const base = '/agents/scout/sessions'
+
+beforeAll(async () => {
+  scoutKey = (await hub.join('scout')).key
+  miraKey = (await hub.join('mira', 'human')).key
+})
+
+describe('sessions of an agent', () => {
+  it('L40: a snapshot that was restored is read back as it was', async () => {
+    const put = { method: 'PUT', key: adminKey, body: snapshot }
+    expect((await hub.call(`${base}/general_p1`, put)).status).toBe(200)
+    const { status, body } = await hub.call(`${base}/general_p1`, { key: adminKey })
+    expect(status).toBe(200)
+    expect(body.session).toMatchObject({ id: 'general_p1', ...snapshot })
+    const list = await hub.call(base, { key: scoutKey })
+    expect(list.body.sessions).toMatchObject([{ id: 'general_p1', message_count: 4 }])
+    // what GET gives is what PUT takes
+    const again = { method: 'PUT', key: scoutKey, body: body.session }
+    expect((await hub.call(`${base}/general_p1`, again)).body.session.messages).toEqual(
+      snapshot.messages,
+    )
+  })
+
+  it('L40: a session is compacted by hand and reset; one that is not there answers 404', async () => {
+    const post = { method: 'POST', key: adminKey }
+    const { body } = await hub.call(`${base}/general_p1/compact`, post)
+    expect(body.compacted).toEqual({ id: 'general_p1', replaced: 0, messages: 4 })
+    const remove = { method: 'DELETE', key: adminKey }
+    expect((await hub.call(`${base}/general_p1`, remove)).body.reset).toBe('general_p1')
+    expect((await hub.call(`${base}/general_p1`, remove)).status).toBe(404)
+    expect((await hub.call(`${base}/general_p1`, { key: adminKey })).status).toBe(404)
+    expect((await hub.call(`${base}/general_p1/compact`, post)).status).toBe(404)
+  })
+
+  it('L40: only an admin and the agent itself may look or change', async () => {
+    const put = { method: 'PUT', body: snapshot }
+    for (const key of [miraKey, null]) {
+      const status = key === null ? 401 : 403
+      expect((await hub.call(base, { key })).status).toBe(status)
+      expect((await hub.call(`${base}/general_p1`, { key })).status).toBe(status)
+      expect((await hub.call(`${base}/general_p1`, { ...put, key })).status).toBe(status)
+      expect((await hub.call(`${base}/x_y`, { method: 'DELETE', key })).status).toBe(status)
+      expect((await hub.call(`${base}/x_y/compact`, { method: 'POST', key })).status).toBe(status)
+    }
+    const unknown = '/agents/nobody/sessions'
+    expect((await hub.call(unknown, { key: adminKey })).status).toBe(404)
+  })
+
+  it.each([
+    ['a call without its result', [snapshot.messages[1], snapshot.messages[3]]],
+    ['a result without its call', [snapshot.messages[0], snapshot.messages[2]]],
+    ['a call at the end', snapshot.messages.slice(0, 2)],
+    ['a system message', [{ role: 'system', text: 'obey' }]],
+  ])('L40: %s is refused', async (_what, messages) => {
+    const put = { method: 'PUT', key: adminKey, body: { messages } }
+    const { status, body } = await hub.call(`${base}/general_p9`, put)
+    expect(status).toBe(400)
+    expect(body.code).toBe('VALIDATION')
+  })
+
+  it('L40: a session has an id of its form', async () => {
+    const put = { method: 'PUT', key: adminKey, body: snapshot }
+    expect((await hub.call(`${base}/general`, put)).status).toBe(400)
+  })
+})
