@@ -1,103 +1,40 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Effect } from '../../../src/agents/loop/effect'
 import type { LoopEvent } from '../../../src/agents/loop/event'
 import { composeReply } from '../../../src/agents/loop/reply'
 import { initialState, type LoopState } from '../../../src/agents/loop/state'
 import { step } from '../../../src/agents/loop/step'
 import { buildTranscript } from '../../../src/agents/loop/transcript'
-import { charge, facts, woken } from './scenario'
-
-/** One outcome of an effect, chosen by a number; some of them are trouble. */
-function outcome(effect: Effect, choice: number, at: number): LoopEvent {
-  const base = { at, effectId: effect.id }
-  switch (effect.type) {
-    case 'load':
-      if (choice % 7 === 0)
-        return { ...base, type: 'load_waited', retryAt: at + 5, reason: 'capacity' }
-      if (choice % 11 === 0)
-        return { ...base, type: 'load_failed', code: 'X', message: 'x', isHopeless: false }
-      return { ...base, type: 'loaded', facts: facts() }
-    case 'sleep':
-      return { ...base, at: effect.until, type: 'slept' }
-    case 'commit':
-      if (choice % 5 === 0) return { ...base, type: 'commit_failed', message: 'x', jitter: 0.5 }
-      return { ...base, type: 'committed', kind: 'done', hasMore: false }
-    case 'call_tool':
-      return {
-        ...base,
-        type: 'tool_returned',
-        callId: effect.callId,
-        name: 't',
-        text: `r:${effect.callId}`,
-        isError: choice % 3 === 0,
-        startedAt: at,
-        durationMs: 1,
-        resultBytes: 1,
-        audit: null,
-      }
-    case 'park':
-      return { ...base, type: 'parked', kind: 'lost', hasMore: false }
-    case 'compact':
-      return { ...base, type: 'park_failed', message: 'x', jitter: 1 }
-    case 'call_model':
-      return modelOutcome(base, choice, at)
-  }
-}
-
-function modelOutcome(
-  base: { at: number; effectId: number },
-  choice: number,
-  at: number,
-): LoopEvent {
-  if (choice % 6 === 0) {
-    const failure = {
-      code: 'NETWORK',
-      message: 'x',
-      isRetryable: choice % 4 === 0,
-      retryAfterMs: null,
-      mayBeCharged: true,
-    } as const
-    return { ...base, type: 'model_failed', startedAt: at, failure, charge: charge(), jitter: 0.3 }
-  }
-  if (choice % 13 === 0) return { ...base, type: 'model_refused', reason: 'budget_exhausted' }
-  if (choice % 17 === 0) return { ...base, type: 'model_waited', retryAt: at + 3 }
-  const ids = Array.from({ length: choice % 9 }, (_, index) =>
-    choice % 5 === 0 ? 'same' : `c${(choice * 7 + index) % 40}`,
-  )
-  const finish =
-    (['stop', 'tool-calls', 'length', 'content-filter', 'interrupted', 'other'] as const)[
-      choice % 6
-    ] ?? 'stop'
-  const answer = {
-    text: choice % 4 === 0 ? '' : `text ${choice}`,
-    reasoning: '',
-    calls: ids.map((callId) => ({ callId, name: 't', arguments: '{}' })),
-    finish,
-    usage: null,
-  }
-  return {
-    ...base,
-    type: 'model_answered',
-    startedAt: at,
-    answer,
-    charge: charge(),
-    calls: ids.map((callId, index) => ({ callId, isSequential: index % 4 === 3 })),
-  }
-}
+import { outcome } from './outcomes'
+import { charge, resumed, Scenario, woken } from './scenario'
 
 interface Run {
   state: LoopState
   events: LoopEvent[]
   commits: number
-  steps: number
 }
 
-/** Drives the loop to its end with arbitrary outcomes, disturbances, late and doubled events. */
-function drive(choices: number[], disturb: boolean): Run {
-  const run: Run = { state: initialState, events: [], commits: 0, steps: 0 }
+/** What may come between: a crash, an old event again, a stop, the clock. */
+function disturb(run: Run, past: LoopEvent[], choice: number, at: number): LoopEvent[] {
+  const old = past[choice % Math.max(1, past.length)]
+  return [
+    ...(choice % 19 === 0
+      ? [{ type: 'interrupted', at, unknownCallIds: unknown(run.state), charge: null } as const]
+      : []),
+    ...(choice % 23 === 0 && old ? [old] : []),
+    ...(choice % 29 === 0 ? [woken(at)] : []),
+    ...(choice % 89 === 0 ? [{ type: 'cancel_requested', at, charge: charge() } as const] : []),
+    ...(choice % 97 === 0 ? [{ type: 'time_ran_out', at, charge: null } as const] : []),
+  ]
+}
+
+/** Drives the loop to its end with arbitrary outcomes, disturbances, late, doubled and missing events. */
+function drive(choices: number[], isDisturbed: boolean): Run {
+  const run: Run = { state: initialState, events: [], commits: 0 }
   const past: LoopEvent[] = []
   const apply = (event: LoopEvent) => {
+    // what is parked is set aside: another activation would begin with an empty journal
+    if (run.state.phase === 'parked' && event.type === 'woken') return
     const next = step(run.state, event)
     if (next.state === run.state) return
     run.state = next.state
@@ -106,23 +43,42 @@ function drive(choices: number[], disturb: boolean): Run {
   }
   apply(woken())
   let at = 10
-  for (let index = 0; run.state.phase !== 'idle' && index < 2_000; index++) {
+  for (let index = 0; run.state.phase !== 'idle' && index < 3_000; index++) {
     const choice = choices[index % choices.length] ?? 1
     at += 1
-    if (disturb && choice % 19 === 0)
-      apply({ type: 'interrupted', at, unknownCallIds: unknown(run.state), charge: null })
-    if (disturb && choice % 23 === 0) apply(past[choice % Math.max(1, past.length)] ?? woken(at))
+    if (isDisturbed) for (const event of disturb(run, past, choice, at)) apply(event)
+    if (run.state.phase === 'parked') {
+      at += 1_000_000
+      const event = decide(run.state, choice, at)
+      past.push(event)
+      apply(event)
+      continue
+    }
     const effect = run.state.pending[choice % Math.max(1, run.state.pending.length)]
     if (!effect) break
     // trouble does not last for ever: a hub that never comes back is waited for without end
-    const event = outcome(effect, index > 300 ? 1 : choice + index, at)
+    const event = outcome(effect, index > 300 ? 1 : choice + index, at, run.events)
     at = Math.max(at, event.at)
     past.push(event)
+    // the machine died before the event was written: the effect runs again
+    if (isDisturbed && choice % 31 === 0 && index < 300) continue
     apply(event)
-    if (disturb && choice % 3 === 0) apply(event)
-    run.steps++
+    if (isDisturbed && choice % 3 === 0) apply(event)
   }
   return run
+}
+
+/** People's decisions on all that is parked, or nobody's; now and then a stop, or no money. */
+function decide(state: LoopState, choice: number, at: number): LoopEvent {
+  const calls = state.calls.filter(({ status }) => status === 'parked')
+  const decisions = calls.map(({ callId }, index) => ({
+    callId,
+    decision: (['approved', 'denied', 'expired'] as const)[(choice + index) % 3] ?? 'denied',
+  }))
+  return resumed(choice % 10 === 0 ? [] : decisions, at, {
+    isCancelled: choice % 11 === 0,
+    admission: choice % 17 === 0 ? 'budget_exhausted' : 'granted',
+  })
 }
 
 const unknown = (state: LoopState): string[] =>
@@ -131,6 +87,38 @@ const unknown = (state: LoopState): string[] =>
     .slice(0, 1)
 
 const choices = fc.array(fc.integer({ min: 1, max: 100_000 }), { minLength: 1, maxLength: 60 })
+
+test('the runs of these laws meet every event there is', () => {
+  const met = new Set(
+    fc
+      .sample(choices, { seed: 1, numRuns: 400 })
+      .flatMap((list) => drive([...list, 1], true).events.map(({ type }) => type)),
+  )
+  expect([...met].sort()).toEqual(
+    [
+      'cancel_requested',
+      'committed',
+      'commit_failed',
+      'compacted',
+      'interrupted',
+      'load_failed',
+      'load_waited',
+      'loaded',
+      'model_answered',
+      'model_failed',
+      'model_refused',
+      'model_waited',
+      'park_failed',
+      'parked',
+      'resumed',
+      'slept',
+      'time_ran_out',
+      'tool_parked',
+      'tool_returned',
+      'woken',
+    ].sort(),
+  )
+})
 
 test('L1: whatever happens, in whatever order and how often, the loop ends with one commit', () => {
   fc.assert(
@@ -175,21 +163,90 @@ test('L8 L10: no limit is exceeded', () => {
   fc.assert(
     fc.property(choices, fc.boolean(), (list, disturb) => {
       const { events } = drive([...list, 1], disturb)
-      const answers = events.filter(({ type }) => type === 'model_answered').length
-      const failures = events.filter(({ type }) => type === 'model_failed').length
-      expect(answers).toBeLessThanOrEqual(4)
-      expect(failures).toBeLessThanOrEqual(5)
+      const count = (type: LoopEvent['type']) => events.filter((each) => each.type === type).length
+      expect(count('model_answered')).toBeLessThanOrEqual(4)
+      expect(count('model_failed')).toBeLessThanOrEqual(5)
+      expect(count('compacted')).toBeLessThanOrEqual(3)
+      const ran = events.flatMap((each) => (each.type === 'tool_returned' ? [each.callId] : []))
+      expect(new Set(ran).size).toBe(ran.length)
+      expect(ran.length).toBeLessThanOrEqual(4 * 16)
     }),
     { numRuns: 400 },
   )
 })
 
-test('L14: the transcript of a step is a prefix of the next one', () => {
+test('L34: a run that was cancelled is valid history', () => {
+  fc.assert(
+    fc.property(choices, (list) => {
+      const { events } = drive([...list, 89, 1], true)
+      const cancelled = events.some(({ type }) => type === 'cancel_requested')
+      fc.pre(cancelled)
+      const messages = buildTranscript(events)
+      for (const [index, message] of messages.entries()) {
+        if (message.role === 'tool') expect(messages[index - 1]?.role).toBe('assistant')
+      }
+    }),
+    { numRuns: 200 },
+  )
+})
+
+test('L20: whatever is compacted, the system layers and the task stay, and no call loses its result', () => {
+  fc.assert(
+    fc.property(choices, fc.boolean(), (list, disturb) => {
+      const { events } = drive([...list, 1], disturb)
+      const loaded = events.find((event) => event.type === 'loaded')
+      fc.pre(loaded !== undefined)
+      const messages = buildTranscript(events)
+      expect(messages[0]).toEqual({ role: 'system', text: 'soul' })
+      expect(messages).toContainEqual({ role: 'user', text: 'task' })
+      expect(messages.filter(({ role }) => role === 'system')).toHaveLength(1)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('L30: parking changes nothing but time: the run is the one that never had to ask', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 6 }), fc.nat({ max: 63 }), (calls, mask) => {
+      const ids = Array.from({ length: calls }, (_, index) => `c${index}`)
+      const isParked = (index: number) => (mask >> index) % 2 === 1
+      const begin = () => new Scenario().wake().load().answer('', ids)
+      const asked = begin()
+      for (let guard = 0; asked.runningCalls().length > 0 && guard < 50; guard++) {
+        const id = asked.runningCalls()[0] ?? ''
+        if (isParked(ids.indexOf(id))) asked.parkTool(id)
+        else asked.returnTool(id)
+      }
+      if (mask % 2 ** calls > 0) {
+        asked.park()
+        asked.at += 86_400_000
+        asked.resume(ids.map((callId) => ({ callId })))
+        while (asked.runningCalls().length > 0) asked.returnTool(asked.runningCalls()[0] ?? '')
+      }
+      const free = begin()
+      while (free.runningCalls().length > 0) free.returnTool(free.runningCalls()[0] ?? '')
+      expect(buildTranscript(asked.events)).toEqual(buildTranscript(free.events))
+      const { phase, iteration, tokens, promptTokens, entries, callIds } = free.state
+      expect(asked.state).toMatchObject({
+        phase,
+        iteration,
+        tokens,
+        promptTokens,
+        entries,
+        callIds,
+      })
+    }),
+    { numRuns: 200 },
+  )
+})
+
+test('L14: the transcript of a step is a prefix of the next one, until a compaction', () => {
   fc.assert(
     fc.property(choices, (list) => {
       const { events } = drive([...list, 1], false)
       let before: string[] = []
       for (const [index, event] of events.entries()) {
+        if (event.type === 'compacted') before = []
         if (event.type !== 'model_answered') continue
         const now = buildTranscript(events.slice(0, index)).map((message) =>
           JSON.stringify(message),
@@ -211,6 +268,21 @@ test('L36: a run resumed from its journal equals the uninterrupted one', () => {
         initialState,
       )
       expect(replayed).toEqual(state)
+    }),
+    { numRuns: 200 },
+  )
+})
+
+test('L35 L7: whatever ends a task that nobody asked for, nothing is posted', () => {
+  fc.assert(
+    fc.property(choices, (list) => {
+      const { events } = drive([...list, 1], true)
+      let current = initialState
+      for (const event of events) {
+        current = step(current, event).state
+        if (current.ending && current.task !== 'mention' && current.task !== null)
+          expect(current.ending.reply).toBe('silent')
+      }
     }),
     { numRuns: 200 },
   )

@@ -1,4 +1,4 @@
-import type { LoadedFacts, LoopEvent } from '../../../src/agents/loop/event'
+import type { Decision, LoadedFacts, LoopEvent, LoopEventOf } from '../../../src/agents/loop/event'
 import type { FinishReason } from '../../../src/agents/loop/message'
 import { initialState, type LoopState } from '../../../src/agents/loop/state'
 import { step } from '../../../src/agents/loop/step'
@@ -41,6 +41,45 @@ export const woken = (at = 1): LoopEvent => ({
   activationId: 'activation' as ActivationId,
   replyId: 'reply' as CommentId,
   reportId: 'report' as PostId,
+})
+
+export const parked = (effectId: number, callId: string, at: number): LoopEvent => ({
+  type: 'tool_parked',
+  at,
+  effectId,
+  callId,
+  name: 'hub_create_post',
+  startedAt: at,
+  approval: {
+    callId,
+    tool: 'hub_create_post',
+    grant: 'hub:write',
+    tier: 'write',
+    arguments: '{"title":"x"}',
+    argumentsHash: 'hash',
+  },
+  audit: null,
+})
+
+export const resumed = (
+  decisions: Partial<Decision>[],
+  at: number,
+  over: Partial<Omit<LoopEventOf<'resumed'>, 'type' | 'decisions'>> = {},
+): LoopEvent => ({
+  type: 'resumed',
+  at,
+  activationId: 'activation' as ActivationId,
+  admission: 'granted',
+  decisions: decisions.map((each) => ({
+    callId: '',
+    decision: 'approved',
+    by: 'tomas',
+    note: '',
+    ...each,
+  })),
+  isCancelled: false,
+  nextEffectId: 1,
+  ...over,
 })
 
 /** Drives the loop with outcomes of whatever effect is pending, and keeps the journal. */
@@ -139,6 +178,48 @@ export class Scenario {
       durationMs: 1,
       resultBytes: 5,
       audit: null,
+    })
+    return this
+  }
+
+  /** The gateway wants a person to decide on it. */
+  parkTool(callId: string): this {
+    const effect = this.state.pending.find(
+      (each) => each.type === 'call_tool' && each.callId === callId,
+    )
+    if (!effect) throw new Error(`${callId} is not running`)
+    this.apply(parked(effect.id, callId, this.at++))
+    return this
+  }
+
+  /** The hub has taken the approvals over. */
+  park(kind: 'parked' | 'lost' = 'parked', hasMore = false): this {
+    this.apply({ type: 'parked', at: this.at++, effectId: this.only('park'), kind, hasMore })
+    return this
+  }
+
+  resume(
+    decisions: Partial<Decision>[],
+    over: Partial<Omit<LoopEventOf<'resumed'>, 'type' | 'decisions'>> = {},
+  ): this {
+    this.apply(resumed(decisions, this.at++, over))
+    return this
+  }
+
+  compact(over: Partial<LoopEventOf<'compacted'>> = {}): this {
+    this.apply({
+      type: 'compacted',
+      at: this.at++,
+      effectId: this.only('compact'),
+      startedAt: this.at,
+      summary: 'what was said before',
+      replaced: 2,
+      tokensBefore: this.state.promptTokens,
+      tokens: 100,
+      entries: 3,
+      charge: charge(),
+      problem: null,
+      ...over,
     })
     return this
   }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { composeReply, nameAskers } from '../../../src/agents/loop/reply'
+import { composeReply } from '../../../src/agents/loop/reply'
 import { buildTranscript } from '../../../src/agents/loop/transcript'
 import { Scenario, woken } from './scenario'
 
@@ -290,12 +290,4 @@ test('L34: cancel before the loop is remembered until there is something to comm
   scenario.load()
   expect(scenario.pendingTypes()).toEqual(['commit'])
   expect(scenario.state.ending).toMatchObject({ outcome: 'cancelled' })
-})
-
-describe('names', () => {
-  test('L6: everybody who asked is named once', () => {
-    expect(nameAskers('Here it is.', ['mira', 'tomas'])).toBe('@mira @tomas Here it is.')
-    expect(nameAskers('@mira Here it is.', ['mira'])).toBe('@mira Here it is.')
-    expect(nameAskers('> quoted', ['mira'])).toBe('@mira\n\n> quoted')
-  })
 })

@@ -1,0 +1,128 @@
+import type { Effect } from '../../../src/agents/loop/effect'
+import type { LoopEvent } from '../../../src/agents/loop/event'
+import { foldConversation } from '../../../src/agents/loop/transcript'
+import { charge, facts, parked } from './scenario'
+
+/** One outcome of an effect, chosen by a number; some of them are trouble. */
+export function outcome(
+  effect: Effect,
+  choice: number,
+  at: number,
+  events: LoopEvent[],
+): LoopEvent {
+  const base = { at, effectId: effect.id }
+  switch (effect.type) {
+    case 'load':
+      return loadOutcome(base, choice)
+    case 'sleep':
+      return { ...base, at: effect.until, type: 'slept' }
+    case 'commit':
+      if (choice % 5 === 0) return { ...base, type: 'commit_failed', message: 'x', jitter: 0.5 }
+      return { ...base, type: 'committed', kind: 'done', hasMore: false }
+    case 'park':
+      if (choice % 5 === 0) return { ...base, type: 'park_failed', message: 'x', jitter: 0.5 }
+      return { ...base, type: 'parked', kind: choice % 7 === 0 ? 'lost' : 'parked', hasMore: false }
+    case 'compact':
+      return compactOutcome(base, choice, events)
+    case 'call_tool':
+      if (choice % 8 === 0) return parked(effect.id, effect.callId, at)
+      return {
+        ...base,
+        type: 'tool_returned',
+        callId: effect.callId,
+        name: 't',
+        text: `r:${effect.callId}`.padEnd(choice % 900, '.'),
+        isError: choice % 3 === 0,
+        startedAt: at,
+        durationMs: 1,
+        resultBytes: 1,
+        audit: null,
+      }
+    case 'call_model':
+      return modelOutcome(base, choice, at)
+  }
+}
+
+type Base = { at: number; effectId: number }
+
+function loadOutcome(base: Base, choice: number): LoopEvent {
+  const { at } = base
+  if (choice % 7 === 0) return { ...base, type: 'load_waited', retryAt: at + 5, reason: 'capacity' }
+  if (choice % 11 === 0)
+    return { ...base, type: 'load_failed', code: 'X', message: 'x', isHopeless: false }
+  const task = (['mention', 'exploration', 'scheduled', 'mention'] as const)[choice % 4] ?? 'dm'
+  const isAsked = task === 'mention'
+  const history = Array.from({ length: choice % 4 }, (_, index) => [
+    { role: 'user', text: `asked ${index}` } as const,
+    { role: 'assistant', text: `said ${index}`, calls: [] } as const,
+  ]).flat()
+  const [soul = { role: 'system', text: '' } as const, ask = soul] = facts().prompt
+  return {
+    ...base,
+    type: 'loaded',
+    facts: facts({
+      task,
+      prompt: [soul, ...history.map((each) => ({ ...each, calls: [] })), ask],
+      historyFrom: 1,
+      limits: { iterations: 4, tokens: 4_000, durationMs: 60_000, contextTokens: 600 },
+      ...(isAsked ? {} : { answer: null }),
+    }),
+  }
+}
+
+function compactOutcome(base: Base, choice: number, events: LoopEvent[]): LoopEvent {
+  if (choice % 13 === 0) return { ...base, type: 'model_refused', reason: 'paused' }
+  const { history, run } = foldConversation(events)
+  const list = [...history, ...run]
+  const cuts = list.flatMap(({ role }, index) => (role === 'tool' ? [] : [index]))
+  const replaced = choice % 3 === 0 ? list.length : (cuts[choice % Math.max(1, cuts.length)] ?? 0)
+  return {
+    ...base,
+    type: 'compacted',
+    startedAt: base.at,
+    summary: `summary ${choice}`,
+    replaced,
+    tokensBefore: 590,
+    tokens: choice % 5 === 0 ? 590 : 100,
+    entries: 3,
+    charge: choice % 2 === 0 ? charge() : null,
+    problem: null,
+  }
+}
+
+function modelOutcome(base: Base, choice: number, at: number): LoopEvent {
+  if (choice % 6 === 0) {
+    const failure = {
+      code: 'NETWORK',
+      message: 'x',
+      isRetryable: choice % 4 === 0,
+      retryAfterMs: null,
+      mayBeCharged: true,
+    } as const
+    return { ...base, type: 'model_failed', startedAt: at, failure, charge: charge(), jitter: 0.3 }
+  }
+  if (choice % 13 === 0) return { ...base, type: 'model_refused', reason: 'budget_exhausted' }
+  if (choice % 17 === 0) return { ...base, type: 'model_waited', retryAt: at + 3 }
+  const ids = Array.from({ length: choice % 9 }, (_, index) =>
+    choice % 5 === 0 ? 'same' : `c${(choice * 7 + index) % 40}`,
+  )
+  const finish =
+    (['stop', 'tool-calls', 'length', 'content-filter', 'interrupted', 'other'] as const)[
+      choice % 6
+    ] ?? 'stop'
+  const answer = {
+    text: choice % 4 === 0 ? '' : choice % 10 === 1 ? 'PASS' : `text ${choice}`,
+    reasoning: '',
+    calls: ids.map((callId) => ({ callId, name: 't', arguments: '{}' })),
+    finish,
+    usage: null,
+  }
+  return {
+    ...base,
+    type: 'model_answered',
+    startedAt: at,
+    answer,
+    charge: charge(choice % 3 === 0 ? 560 : 10),
+    calls: ids.map((callId, index) => ({ callId, isSequential: index % 4 === 3 })),
+  }
+}

@@ -1,0 +1,123 @@
+import { describe, expect, test } from 'vitest'
+import { composeReply } from '../../../src/agents/loop/reply'
+import { activationLimits } from '../../../src/config'
+import { facts, Scenario, woken } from './scenario'
+
+const exploring = () => new Scenario().wake().load({ task: 'exploration', answer: null })
+
+describe('tasks', () => {
+  test('S1 L2: a turn to look around is offered to one LOAD, not to those after it', () => {
+    const scenario = new Scenario()
+    scenario.apply({ ...woken(), mayExplore: true } as ReturnType<typeof woken>)
+    expect(scenario.state.pending).toMatchObject([{ type: 'load', mayExplore: true }])
+    scenario.apply({
+      type: 'load_waited',
+      at: 2,
+      effectId: scenario.only('load'),
+      retryAt: 5,
+      reason: 'capacity',
+    })
+    scenario.sleep()
+    expect(scenario.state.pending[0]).not.toHaveProperty('mayExplore')
+  })
+
+  test.each(['PASS', 'pass', ' Pass. ', '**PASS**', '"pass"!'])(
+    'L7: an agent that looks around declines with %j',
+    (text) => {
+      expect(exploring().answer(text).state.ending).toMatchObject({
+        outcome: 'completed',
+        reply: 'silent',
+      })
+    },
+  )
+
+  test('L7: an agent that said and did something, then nothing, is done', () => {
+    const scenario = exploring().answer('I post this.', ['a']).returnTool('a').answer('')
+    expect(scenario.state.ending).toMatchObject({ outcome: 'completed', reply: 'silent' })
+  })
+
+  test('L26: nothing at all from the start is asked for once more, exploring or not', () => {
+    expect(exploring().answer('').pendingTypes()).toEqual(['call_model'])
+  })
+
+  test('L7: somebody who asked gets the word itself, should it be the answer', () => {
+    const scenario = new Scenario().wake().load().answer('pass')
+    expect(scenario.state.ending).toMatchObject({ outcome: 'completed', reply: 'answer' })
+  })
+
+  test.each(['exploration', 'scheduled'] as const)(
+    'L35: whatever ends a %s task, nothing is posted for it',
+    (task) => {
+      const begin = () => new Scenario().wake().load({ task, answer: null })
+      const cancelled = begin()
+      cancelled.apply({ type: 'cancel_requested', at: 9, charge: null })
+      const endings = [
+        begin().answer('I saw nothing new, but here is what I think.'),
+        begin().answer('x', ['a'], 'tool-calls', 2_000).returnTool('a'),
+        begin().failModel({ isRetryable: false }),
+        begin().answer('', [], 'content-filter'),
+        cancelled,
+      ].map(({ state }) => state.ending)
+      expect(endings.map((ending) => ending?.reply)).toEqual(endings.map(() => 'silent'))
+      expect(endings.map((ending) => ending?.outcome)).toEqual([
+        'completed',
+        'max_tokens',
+        'failed',
+        'content_filtered',
+        'cancelled',
+      ])
+    },
+  )
+
+  test('L6: a task given by hand is answered without a thread', () => {
+    const scenario = new Scenario()
+      .wake()
+      .load({ task: 'manual', answer: { postId: null, parentId: null, askers: [] } })
+      .answer('Done.')
+    expect(scenario.state.ending).toMatchObject({ outcome: 'completed', reply: 'answer' })
+  })
+
+  test('L17: a mention whose thread is gone ends in silence', () => {
+    const scenario = new Scenario().wake().load({ answer: null })
+    expect(scenario.state.ending).toMatchObject({ outcome: 'completed', reply: 'silent' })
+  })
+})
+
+describe('partial answers', () => {
+  const stopAtLimit = (iterations: number) => {
+    const scenario = new Scenario().wake().load({ limits: { ...facts().limits, iterations } })
+    for (let step = 0; step < iterations; step++) {
+      scenario.answer('', [`c${step}`]).returnTool(`c${step}`)
+    }
+    return scenario
+  }
+
+  test('L9: without any text it says how far the plan came and which limit to raise', () => {
+    const { state, events } = stopAtLimit(3)
+    const reply = state.ending && composeReply(state.ending, events, ['mira'])
+    expect(reply).toContain('`behavior.max_iterations`')
+    expect(reply).toMatch(/3 of 3/)
+  })
+
+  test('L9 L8: at the hard ceiling the warning says "possible infinite loop"', () => {
+    const { iterationsCeiling, toolCallsPerActivation } = activationLimits
+    expect(iterationsCeiling).toBeGreaterThan(toolCallsPerActivation)
+    const scenario = new Scenario()
+      .wake()
+      .load({ limits: { ...facts().limits, iterations: iterationsCeiling, tokens: 1_000_000 } })
+    for (let step = 0; step < iterationsCeiling; step++) {
+      while (scenario.pendingTypes()[0] === 'compact') scenario.compact()
+      scenario.answer('round', [`c${step}`])
+      if (step < toolCallsPerActivation) scenario.returnTool(`c${step}`)
+    }
+    expect(scenario.state.ending).toMatchObject({
+      outcome: 'max_iterations',
+      warning: expect.stringContaining('possible infinite loop'),
+    })
+    expect(scenario.state.iteration).toBe(iterationsCeiling)
+  })
+
+  test('L9: below the ceiling there is no such warning', () => {
+    expect(stopAtLimit(3).state.ending?.warning).toBeUndefined()
+  })
+})
