@@ -1,0 +1,83 @@
+import type { LoopEvent } from '../../../src/agents/loop/event'
+import { initialState, type LoopState } from '../../../src/agents/loop/state'
+import { step } from '../../../src/agents/loop/step'
+import { outcome } from './outcomes'
+import { charge, resumed, woken } from './scenario'
+
+export interface Run {
+  state: LoopState
+  events: LoopEvent[]
+  commits: number
+}
+
+/** What may come between: a crash, an old event again, a stop, the clock. */
+function disturb(run: Run, past: LoopEvent[], choice: number, at: number): LoopEvent[] {
+  const old = past[choice % Math.max(1, past.length)]
+  return [
+    ...(choice % 19 === 0
+      ? [{ type: 'interrupted', at, unknownCallIds: unknown(run.state), charge: null } as const]
+      : []),
+    ...(choice % 23 === 0 && old ? [old] : []),
+    ...(choice % 29 === 0 ? [woken(at)] : []),
+    ...(choice % 89 === 0 ? [{ type: 'cancel_requested', at, charge: charge() } as const] : []),
+    ...(choice % 97 === 0 ? [{ type: 'time_ran_out', at, charge: null } as const] : []),
+  ]
+}
+
+/** Drives the loop to its end with arbitrary outcomes, disturbances, late, doubled and missing events. */
+export function drive(choices: number[], isDisturbed: boolean): Run {
+  const run: Run = { state: initialState, events: [], commits: 0 }
+  const past: LoopEvent[] = []
+  const apply = (event: LoopEvent) => {
+    // what is parked is set aside: another activation would begin with an empty journal
+    if (run.state.phase === 'parked' && event.type === 'woken') return
+    const next = step(run.state, event)
+    if (next.state === run.state) return
+    run.state = next.state
+    run.events.push(event)
+    if (event.type === 'committed') run.commits++
+  }
+  apply(woken())
+  let at = 10
+  for (let index = 0; run.state.phase !== 'idle' && index < 3_000; index++) {
+    const choice = choices[index % choices.length] ?? 1
+    at += 1
+    if (isDisturbed) for (const event of disturb(run, past, choice, at)) apply(event)
+    if (run.state.phase === 'parked') {
+      at += 1_000_000
+      const event = decide(run.state, choice, at)
+      past.push(event)
+      apply(event)
+      continue
+    }
+    const effect = run.state.pending[choice % Math.max(1, run.state.pending.length)]
+    if (!effect) break
+    // trouble does not last for ever: a hub that never comes back is waited for without end
+    const event = outcome(effect, index > 300 ? 1 : choice + index, at, run.events)
+    at = Math.max(at, event.at)
+    past.push(event)
+    // the machine died before the event was written: the effect runs again
+    if (isDisturbed && choice % 31 === 0 && index < 300) continue
+    apply(event)
+    if (isDisturbed && choice % 3 === 0) apply(event)
+  }
+  return run
+}
+
+/** People's decisions on all that is parked, or nobody's; now and then a stop, or no money. */
+function decide(state: LoopState, choice: number, at: number): LoopEvent {
+  const calls = state.calls.filter(({ status }) => status === 'parked')
+  const decisions = calls.map(({ callId }, index) => ({
+    callId,
+    decision: (['approved', 'denied', 'expired'] as const)[(choice + index) % 3] ?? 'denied',
+  }))
+  return resumed(choice % 10 === 0 ? [] : decisions, at, {
+    isCancelled: choice % 11 === 0,
+    admission: choice % 17 === 0 ? 'budget_exhausted' : 'granted',
+  })
+}
+
+const unknown = (state: LoopState): string[] =>
+  state.pending
+    .flatMap((effect) => (effect.type === 'call_tool' ? [effect.callId] : []))
+    .slice(0, 1)
