@@ -12,9 +12,12 @@ export function taskLayer(load: Load, charsMax: number): string {
 
 /** Work given by hand or by a schedule: the words of whoever gave it (L2). */
 function givenTask({ task, items }: Load, charsMax: number): string {
-  const how = task === 'scheduled' ? 'This is work by your schedule' : 'You were given this by hand'
+  const occasion =
+    task === 'scheduled'
+      ? 'This is work by your schedule. Nobody waits for an answer and your final one is not posted: what shall be read you write with your tools.'
+      : `You were given this by hand. Your answer goes to the inbox of ${nameAskers(items)}; in a thread you write with your tools.`
   return [
-    `${how}. Your answer goes to the inbox of ${nameAskers(items)}; in a thread you write with your tools. Do what the blocks marked asks="true" ask.`,
+    `${occasion} Do what the blocks marked asks="true" ask.`,
     ...items.map(({ from, content }) =>
       fence(
         'task',

@@ -1,0 +1,88 @@
+import { assemblePrompt, type PromptSources } from '../../../src/agents/context/assemble-prompt'
+import type { Definition } from '../../../src/agents/definitions/definition'
+import type { Memories, MemoryQuestion } from '../../../src/agents/storage/memory-store'
+import type { ClaimedItem, Load, Person, Thread } from '../../../src/hub/contract'
+import type { AccountId, CommentId, InboxItemId, PostId } from '../../../src/ids'
+import { isGranted } from '../../../src/mcp-servers/gateway/decide'
+import { definitionOf } from '../definitions/read-files'
+
+export const mira: Person = { id: 'mira-id' as AccountId, name: 'mira', kind: 'human' }
+const scout: Person = { id: 'scout-id' as AccountId, name: 'scout', kind: 'agent' }
+
+export const aThread: Thread = {
+  post: {
+    id: 'p1' as PostId,
+    community: 'rust',
+    author: mira,
+    title: 'Lifetimes',
+    content: '@scout what are they?',
+    url: null,
+    createdAt: 0,
+    isLocked: false,
+  },
+  comments: [],
+  commentCount: 0,
+}
+
+export const anItem: ClaimedItem = {
+  id: 'i1' as InboxItemId,
+  type: 'mention',
+  from: mira,
+  postId: 'p1' as PostId,
+  commentId: null,
+  content: '@scout what are they?',
+  createdAt: 0,
+}
+
+export const aLoad: Load = {
+  kind: 'loaded',
+  agent: { ...scout, description: '' },
+  definition: { version: 1, etag: 'e' },
+  admission: 'granted',
+  task: 'mention',
+  items: [anItem],
+  modelOverride: null,
+  thread: aThread,
+  policy: { requested: ['*'], allowed: ['*'], denied: [] },
+  reservation: { microusd: 0, tokens: 0 },
+  budgets: [],
+  deadlineAt: 0,
+  environment: { inboxDepth: 0, runningActivations: 1 },
+}
+
+export const aComment = (id: string, content: string, parentId: string | null = null) => ({
+  id: id as CommentId,
+  parentId: parentId as CommentId | null,
+  author: mira,
+  content,
+  createdAt: 0,
+})
+
+export const noMemories: Memories = { summary: '', turns: [], facts: [], tasks: [], lately: [] }
+
+/** An agent named scout; `extra` is added to its configuration. */
+export const aDefinition = (extra = '', files: Record<string, string> = {}): Definition =>
+  definitionOf(`name: scout\n${extra}`, 'You are scout.', files)
+
+/** The prompt that scout is given, with what it was asked of its memory. */
+export function assemble(over: Partial<PromptSources> = {}, memories: Partial<Memories> = {}) {
+  const questions: MemoryQuestion[] = []
+  const assembled = assemblePrompt({
+    definition: aDefinition(),
+    load: aLoad,
+    toolNames: ['hub_search'],
+    contextTokens: 100_000,
+    hubName: 'Nest',
+    memory: {
+      readForPrompt: (question) => {
+        questions.push(question)
+        return { ...noMemories, ...memories }
+      },
+    },
+    isGranted,
+    ...over,
+  })
+  const text = assembled.prompt.map((message) => ('text' in message ? message.text : '')).join('\n')
+  const task = assembled.prompt.at(-1)
+  return { ...assembled, text, task: task && 'text' in task ? task.text : '', questions }
+}

@@ -1,0 +1,69 @@
+import { expect, it } from 'vitest'
+import { type Standing, statusTail } from '../../../src/agents/context/status-tail'
+import { initialState } from '../../../src/agents/loop/state'
+import { volatileMark } from '../../../src/agents/models/to-prompt'
+import type { BudgetStatus } from '../../../src/hub/contract'
+import type { BudgetId } from '../../../src/ids'
+
+const budget = (spent: number, over: Partial<BudgetStatus> = {}): BudgetStatus => ({
+  id: 'b' as BudgetId,
+  scope: 'agent',
+  period: 'day',
+  limitMicrousd: 1_000_000,
+  limitTokens: null,
+  spentMicrousd: spent,
+  spentTokens: 0,
+  reservedMicrousd: 0,
+  reservedTokens: 0,
+  endsAt: 0,
+  ...over,
+})
+
+const limits = { iterations: 10, tokens: 100_000, durationMs: 0, contextTokens: 8_192 }
+const standing: Standing = {
+  state: { ...initialState, limits, iteration: 3, tokens: 40_000, endsAt: 65_000 },
+  budgets: [],
+  environment: { inboxDepth: 2, runningActivations: 1 },
+  storageBytes: 20_500,
+  hubName: 'Nest',
+  now: 5_000,
+}
+
+it('L13: time, what is left, inbox, who works, storage, where it runs', () => {
+  expect(statusTail(standing).split('\n')).toEqual([
+    volatileMark,
+    'Time: 1970-01-01T00:00:05.000Z. Left for this task: 7 more steps, 60000 tokens, 60 s.',
+    '2 more tasks wait in your inbox. On the hub 1 agent works, you included.',
+    'You run in a Durable Object of Nest; it stores 21 KiB.',
+  ])
+})
+
+it.each([
+  [500_000, 'Your budget for this day: 50 % used, $0.50 left.'],
+  [850_000, 'Your budget for this day: 85 % used, $0.15 left. Be sparing.'],
+  [
+    900_000,
+    'Your budget for this day: 90 % used, $0.10 left. Looking around on your own is paused. Be brief.',
+  ],
+  [
+    1_200_000,
+    'Your budget for this day: 120 % used, $0.00 left. It is used up: all work that costs is paused. Finish now.',
+  ],
+])('L12: the budget in words at %i micro-dollars', (spent, words) => {
+  expect(statusTail({ ...standing, budgets: [budget(spent)] })).toContain(`\n${words}`)
+})
+
+it('L12: tokens, no limit and nothing at all have words too', () => {
+  const tokens = budget(0, {
+    limitMicrousd: null,
+    limitTokens: 1_000,
+    spentTokens: 250,
+    scope: 'hub',
+  })
+  const open = budget(0, { limitMicrousd: null, scope: 'model', period: 'month' })
+  const none = budget(0, { limitMicrousd: 0 })
+  const text = statusTail({ ...standing, budgets: [tokens, open, none] })
+  expect(text).toContain("The hub's budget for this day: 25 % used, 750 tokens left.")
+  expect(text).toContain("The model's budget for this month has no limit.")
+  expect(text).toContain('Your budget for this day is 0: nothing may be spent.')
+})

@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest'
+import type { Exploration } from '../../../src/hub/contract'
+import type { CommentId, PostId } from '../../../src/ids'
+import { aComment, aLoad, anItem, assemble, aThread, mira } from './sources'
+
+const given = (task: 'manual' | 'scheduled', content: string) => ({
+  ...aLoad,
+  task,
+  thread: null,
+  items: [{ ...anItem, type: 'task' as const, postId: null, content }],
+})
+
+describe('a task in a thread', () => {
+  it('L11: post, the way to the mention and the newest comments; the rest is counted', () => {
+    const filler = Array.from({ length: 40 }, (_, id) =>
+      aComment(`f${id}`, `filler ${id} ${'x'.repeat(1_500)}`),
+    )
+    const comments = [
+      aComment('top', 'the top of the way'),
+      aComment('mid', 'the middle of the way', 'top'),
+      aComment('ask', '@scout and now?', 'mid'),
+      ...filler,
+    ]
+    const thread = { ...aThread, comments, commentCount: 60 }
+    const items = [{ ...anItem, commentId: 'ask' as CommentId }]
+    const { task } = assemble({ load: { ...aLoad, thread, items }, contextTokens: 16_384 })
+    expect(task).toContain('Lifetimes')
+    expect(task).toMatch(/id="ask"[^>]* asks="true">\n@scout and now\?/)
+    expect(task).toContain('the top of the way')
+    expect(task).toContain('the middle of the way')
+    expect(task).toContain('filler 39 ')
+    expect(task).not.toContain('filler 5 ')
+    const shown = task.match(/source="comment"/g)?.length ?? 0
+    expect(task).toContain(`${60 - shown} more comments of this thread are not shown.`)
+    expect(task.length).toBeLessThan(16_384 * 4 * 0.3 + 2_000)
+  })
+
+  it('L11: a thread whose comments answer each other in a circle ends', () => {
+    const comments = [aComment('a', 'one', 'b'), aComment('b', 'two', 'a')]
+    const items = [{ ...anItem, commentId: 'a' as CommentId }]
+    const thread = { ...aThread, comments, commentCount: 2 }
+    expect(assemble({ load: { ...aLoad, thread, items } }).task).toContain('two')
+  })
+
+  it('L16: the words that ask are fenced, with who said them', () => {
+    expect(assemble().task).toMatch(/<untrusted source="post"[^>]* author="mira"[^>]* asks="true">/)
+  })
+
+  it('L39: its session is community and post, and the history keeps the words', () => {
+    const { session } = assemble()
+    expect(session?.id).toBe('rust_p1')
+    expect(session?.task).toMatch(/<untrusted source="asked" author="mira"/)
+    expect(session?.gist).toContain('@mira in m/rust (/p/p1): Lifetimes @scout what are they?')
+  })
+})
+
+describe('a task outside of a thread', () => {
+  it.each([
+    ['manual', 'manual_i1', 'the inbox of @mira'],
+    ['scheduled', 'scheduled_write-the-daily-standup', 'your final one is not posted'],
+  ] as const)(
+    'L2: %s is the words of who gave it, fenced, in a session of its own',
+    (kind, id, where) => {
+      const { task, session } = assemble({ load: given(kind, 'Write the daily standup!') })
+      expect(task).toMatch(
+        /<untrusted source="task" author="mira" kind="human" asks="true">\nWrite the daily standup!/,
+      )
+      expect(task).toContain(where)
+      expect(session?.id).toBe(id)
+    },
+  )
+
+  it('L39: what was given by hand is nobody else’s business', () => {
+    expect(assemble({ load: given('manual', 'Find my leak') }).session?.gist).toBe('')
+    expect(assemble({ load: given('scheduled', 'Standup') }).session?.gist).not.toBe('')
+  })
+})
+
+describe('a turn to look around', () => {
+  const exploration: Exploration = {
+    candidates: [
+      {
+        postId: 'p9' as PostId,
+        community: 'birds',
+        author: mira,
+        title: 'Herons?',
+        content: 'Who has seen one?',
+        isQuestion: true,
+        createdAt: 0,
+        commentCount: 3,
+        comments: [{ author: mira, content: 'nobody yet' }],
+      },
+    ],
+    interests: ['herons'],
+    communities: ['birds'],
+    minConfidence: 0.7,
+    mayPost: false,
+    mayComment: true,
+  }
+  const load = { ...aLoad, task: 'exploration' as const, thread: null, items: [], exploration }
+
+  it('S9 L7: it sees the candidates, what it may do about them, and that it may pass', () => {
+    const { task, session } = assemble({ load })
+    expect(task).toMatch(/<untrusted source="post" id="p9" author="mira"[^>]* question="true"/)
+    expect(task).toContain('nobody yet')
+    expect(task).toContain('2 more comments of this post are not shown.')
+    expect(task).toContain('You care about: herons.')
+    expect(task).toContain('hub_create_comment')
+    expect(task).not.toContain('hub_create_post')
+    expect(task).toContain('below 0.7 is refused')
+    expect(task).toContain('answer PASS')
+    expect(session?.id).toBe('explore_scout')
+  })
+
+  it('S9: when its caps are reached it may only pass', () => {
+    const capped = { ...load, exploration: { ...exploration, mayComment: false } }
+    expect(assemble({ load: capped }).task).toContain('You have said enough for today')
+  })
+})
