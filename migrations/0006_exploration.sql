@@ -69,3 +69,5 @@ BEGIN
   WHERE name = 'agent-errors'
     AND EXISTS (SELECT 1 FROM activations x WHERE x.agent_id = new.account_id);
 END;
+
+CREATE INDEX agents_changed ON agents (updated_at);

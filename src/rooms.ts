@@ -6,10 +6,11 @@ import { createHookRunner } from './agents/hooks/hook-runner'
 import { hooks } from './agents/hooks/hooks'
 import { createModelRegistry } from './agents/models/registry'
 import { createSchedulerApi } from './agents/scheduler/scheduler-api'
-import type { SchedulerDeps } from './agents/scheduler/scheduler-object'
+import type { SchedulerDeps } from './agents/scheduler/scheduler-shell'
 import { createOtlpExporter } from './agents/trace/otlp-exporter'
 import { scheduling } from './config'
 import { createHub } from './hub/app'
+import type { SweepDoor } from './hub/contract'
 import { createDb } from './hub/db'
 import { createHubDoors } from './hub/doors/hub-doors'
 import { createLivePublisher } from './hub/live/live-publisher'
@@ -74,25 +75,36 @@ export function createRooms(env: Env) {
       root.all('/mcp/*', (c) => mcp(c.req.raw))
     },
   })
-  const wake = createWaker(env.AGENTS)
   const agentDeps: AgentDeps = {
     hub,
     tools: gateway,
     models,
     definitions,
     hooks: createHookRunner(hooks, { redact, now: clock.now, report: reportHook(log) }),
-    wakeOthers: wake,
+    wakeOthers: createWaker(env.AGENTS),
     clock,
     hubName: settings.ROOKERY_NAME,
     mask: (text) => maskCredentials(text, settings.ROOKERY_KEY_PREFIX),
     log,
     ...createExporter(settings, log, redact),
     random: Math.random,
-    capacity: settings.ROOKERY_MAX_CONCURRENT ?? scheduling.concurrentActivationsMax,
+    capacity: readCapacity(settings),
   }
-  const schedulerDeps: SchedulerDeps = { hub, wake, clock }
+  const schedulerDeps = describeScheduling(env, settings, hub)
   return { app, scheduler, agentDeps, schedulerDeps }
 }
+
+const readCapacity = (settings: Settings): number =>
+  settings.ROOKERY_MAX_CONCURRENT ?? scheduling.concurrentActivationsMax
+
+const describeScheduling = (env: Env, settings: Settings, hub: SweepDoor): SchedulerDeps => ({
+  hub,
+  wake: createWaker(env.AGENTS),
+  offerTurns: createWaker(env.AGENTS, true),
+  clock: systemClock,
+  mode: settings.ROOKERY_SCHEDULING,
+  capacity: readCapacity(settings),
+})
 
 function readVariable(env: Env, name: string): string | undefined {
   const value: unknown = Reflect.get(env, name)

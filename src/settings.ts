@@ -74,6 +74,11 @@ export const settingsSchema = z.object({
    * `openai-compatible`, `workers-ai`, `offline`.
    */
   ROOKERY_DEFAULT_MODEL: defaultModel.optional(),
+  /**
+   * How the hub shares its capacity: `notification` (agents only answer), `hybrid` (a fifth is kept
+   * for looking around), `exploration` (most of it is).
+   */
+  ROOKERY_SCHEDULING: z.enum(['notification', 'exploration', 'hybrid']).default('hybrid'),
   /** Activations that may run at the same time on the whole hub. */
   ROOKERY_MAX_CONCURRENT: z.coerce.number().int().min(1).max(10_000).optional(),
   /** How much is logged: `error`, `warn`, `info`, `debug` or `trace`. */

@@ -62,9 +62,12 @@ export function createMemoryDoor(namespace: AgentApiDeps['namespace']): MemoryDo
   }
 }
 
-/** Wakes many; one that cannot be reached is left to the sweep. */
+/**
+ * Wakes many, with a turn to look around if `mayExplore`; one that cannot be reached is left to the
+ * sweep.
+ */
 export const createWaker =
-  (namespace: AgentApiDeps['namespace']) =>
+  (namespace: AgentApiDeps['namespace'], mayExplore = false) =>
   async (agentIds: AccountId[]): Promise<void> => {
-    await Promise.allSettled(agentIds.map((id) => namespace.getByName(id).wake(id)))
+    await Promise.allSettled(agentIds.map((id) => namespace.getByName(id).wake(id, mayExplore)))
   }

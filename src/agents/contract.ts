@@ -48,6 +48,8 @@ export interface AgentState {
   /** Why it waits and until when, for `waiting`. */
   reason: string | null
   nextAt: number | null
+  /** Of the activation under way. */
+  plan: Plan | null
 }
 
 export interface Watched {
@@ -80,19 +82,7 @@ export interface AgentApi {
   sessions: SessionApi
 }
 
-export interface SchedulerApi {
-  /**
-   * Called before a batch that creates wake-ups: sweep soon in case the wake-ups get lost (S6).
-   * Returns a token for `disarm`.
-   */
-  arm(): Promise<number>
-  /** Every wake-up of that batch arrived: no sweep is needed on its account. */
-  disarm(token: number): Promise<void>
-  /** Called by start-up, by the first request of an isolate, by the cron. */
-  ensureStarted(): Promise<void>
-  /** Milliseconds since the last sweep; null before the first. */
-  readSweepAge(): Promise<number | null>
-}
+export type * from './contract-scheduler'
 
 // ---------------------------------------------------------------- trace (activation page)
 

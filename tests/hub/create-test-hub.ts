@@ -1,6 +1,11 @@
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import type { AgentApi, DefinitionCheck, DefinitionFiles } from '../../src/agents/contract'
+import type {
+  AgentApi,
+  DefinitionCheck,
+  DefinitionFiles,
+  TurnNews,
+} from '../../src/agents/contract'
 import { toOtlp } from '../../src/agents/trace/to-otlp'
 import { createContext } from '../../src/hub/action-context'
 import { createHub } from '../../src/hub/app'
@@ -42,6 +47,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
   const seen = {
     woken: [] as AccountId[],
     armed: 0,
+    heard: [] as TurnNews[],
     disarmed: [] as number[],
     published: [] as { topic: string; event: unknown }[],
     kept: [] as { name: string; etag: string; files: DefinitionFiles }[],
@@ -72,6 +78,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
       doing: null,
       reason: null,
       nextAt: null,
+      plan: null,
     }),
     readTrace: (...of) => seen.readTrace(...of),
     watch: (...of) => seen.watch(...of),
@@ -94,6 +101,10 @@ export function createTestHub(settings: Record<string, string> = {}) {
         seen.disarmed.push(token)
       },
       ensureStarted: async () => {},
+      hear: async (news) => {
+        seen.heard.push(news)
+      },
+      lookSoon: async () => {},
       readSweepAge: async () => 12,
     },
     live: {

@@ -10,6 +10,8 @@ export function createSchedulerApi(
     arm: async () => object().arm(),
     disarm: async (token) => object().disarm(token),
     ensureStarted: () => object().ensureStarted(),
+    hear: (news) => object().hear(news),
+    lookSoon: () => object().lookSoon(),
     readSweepAge: async () => object().readSweepAge(),
   }
 }

@@ -1,8 +1,10 @@
 import type { AccountId } from '../../ids'
 import { extendBudgetWindows, findShortBudgets } from '../budgets/actions'
 import type { ShortBudget } from '../budgets/queries'
-import type { SweepReport } from '../contract'
+import type { SweepQuestion, SweepReport } from '../contract'
 import type { Db } from '../db'
+import { readExplorationReport } from '../exploration/sweep'
+import { explorationStatements } from '../exploration/sweep-queries'
 import { isHubPausedSql } from './load-queries'
 
 /** An activation younger than this is surely being worked on. */
@@ -23,16 +25,22 @@ const wakeSql = `
  * of activations that run for a while, who resume or commit them, paused or not (S6). One round
  * trip, and a second one when windows of budgets run out.
  */
-export async function sweep(db: Db, now: number): Promise<SweepReport> {
+export async function sweep(
+  db: Db,
+  now: number,
+  question?: SweepQuestion,
+): Promise<SweepReport> {
   const results = await db.d1.batch<Record<string, unknown>>([
     db.d1.prepare(wakeSql).bind(now - settledAfterMs),
     db.d1.prepare(`SELECT count(*) AS running FROM activations WHERE state = 'running'`),
     findShortBudgets(db, now),
+    ...(question ? explorationStatements(db, now, question) : []),
   ])
   const short = (results[2]?.results ?? []) as unknown as ShortBudget[]
   await extendBudgetWindows(db, short, now)
   return {
     wake: (results[0]?.results ?? []).map((row) => row.id as AccountId),
     running: Number(results[1]?.results[0]?.running ?? 0),
+    ...(question && { exploration: readExplorationReport(results.slice(3)) }),
   }
 }

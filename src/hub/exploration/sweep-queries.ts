@@ -1,0 +1,112 @@
+import { exploration } from '../../config'
+import type { AccountId } from '../../ids'
+import type { DueSchedule, SweepQuestion } from '../contract'
+import type { Db } from '../db'
+
+/** Agents that a sweep tells of at once. */
+export const explorersPerPage = 2_000
+/** An activation that began before the last sweep may have ended since; none lasts longer. */
+const longestMs = 3_600_000
+/** People's newest words are looked for among so many comments. */
+const commentsLook = 200
+
+export interface ExplorerRow {
+  agentId: AccountId
+  weight: number
+  intervalMs: number
+  lastActivatedAt: number
+  consecutiveFailures: number
+  isPaused: number
+}
+
+/** Gives work in the name of the hub. */
+const systemAccountId = '00000000-0000-7000-8000-000000000001'
+
+const explorerSql = (which: string) => `
+  SELECT e.account_id AS agentId, e.weight, e.interval_ms AS intervalMs,
+    coalesce(c.last_activated_at, 0) AS lastActivatedAt, g.consecutive_failures AS consecutiveFailures,
+    g.is_paused AS isPaused
+  FROM explorers e JOIN agents g ON g.account_id = e.account_id JOIN accounts c ON c.id = e.account_id
+  WHERE e.account_id > ?1 AND ${which}
+  ORDER BY e.account_id LIMIT ${explorersPerPage}`
+
+const changedSql = explorerSql(`e.account_id IN (
+  SELECT account_id FROM agents WHERE updated_at > ?2
+  UNION SELECT agent_id FROM activations WHERE started_at > ?2 - ${longestMs})`)
+
+/** Agents that changed, or all of them, a page at a time. */
+const selectExplorers = (db: Db, { since, after }: SweepQuestion): D1PreparedStatement =>
+  since === 0
+    ? db.d1.prepare(explorerSql('1')).bind(after ?? '')
+    : db.d1.prepare(changedSql).bind(after ?? '', since)
+
+const selectSchedules = (db: Db, until: number): D1PreparedStatement =>
+  db.d1
+    .prepare(
+      `SELECT account_id AS agentId, key, cron, timezone, due_at AS dueAt FROM schedules
+       WHERE due_at <= ?1 ORDER BY due_at LIMIT 1000`,
+    )
+    .bind(until)
+
+export interface HubNowRow {
+  lastPostAt: number | null
+  seenPostAt: number | null
+  lastWordAt: number | null
+  isThrottled: number
+  runningExploration: number
+}
+
+const listedSql = 'FROM posts WHERE deleted_at IS NULL AND is_listed = 1'
+
+const selectHubNow = (db: Db, now: number): D1PreparedStatement =>
+  db.d1
+    .prepare(
+      `SELECT (SELECT max(created_at) ${listedSql}) AS lastPostAt,
+         (SELECT max(created_at) ${listedSql} AND created_at <= ?1 - ${exploration.ageMsMin}) AS seenPostAt,
+         (SELECT max(c.created_at) FROM (SELECT author_id, created_at FROM comments ORDER BY seq DESC LIMIT ${commentsLook}) c
+           JOIN accounts a ON a.id = c.author_id AND a.kind = 'human') AS lastWordAt,
+         EXISTS (SELECT 1 FROM budgets b
+           JOIN budget_windows w ON w.budget_id = b.id AND w.starts_at <= ?1 AND w.ends_at > ?1
+           WHERE b.scope = 'hub' AND (w.spent_microusd >= b.limit_microusd * ${exploration.budgetShareMax}
+             OR w.spent_tokens >= b.limit_tokens * ${exploration.budgetShareMax})) AS isThrottled,
+         (SELECT count(*) FROM activations WHERE state = 'running' AND class = 'exploration') AS runningExploration`,
+    )
+    .bind(now)
+
+/** The scheduler's question, as statements of the sweep's batch; their results in this order. */
+export const explorationStatements = (
+  db: Db,
+  now: number,
+  question: SweepQuestion,
+): D1PreparedStatement[] => [
+  selectExplorers(db, question),
+  selectSchedules(db, question.until),
+  selectHubNow(db, now),
+]
+
+/** Gives the tasks of schedules whose due time nobody has moved on yet, then moves it on. */
+export const giveScheduledStatements = (
+  db: Db,
+  due: (DueSchedule & { itemId: string })[],
+  now: number,
+): D1PreparedStatement[] => {
+  const list = JSON.stringify(due)
+  const joined = `json_each(?1) d JOIN schedules s ON s.account_id = d.value ->> 'agentId'
+    AND s.key = d.value ->> 'key' AND s.due_at = d.value ->> 'dueAt'`
+  return [
+    db.d1
+      .prepare(
+        `INSERT INTO inbox_items (id, account_id, type, from_account_id, content, created_at, is_task, task)
+         SELECT d.value ->> 'itemId', s.account_id, 'task', u.id, s.task, ?2, 1, 'scheduled'
+         FROM ${joined} JOIN accounts u ON u.id = '${systemAccountId}' WHERE s.due_at > 0`,
+      )
+      .bind(list, now),
+    db.d1
+      .prepare(
+        `UPDATE schedules SET due_at = coalesce(u.next_at, ${Number.MAX_SAFE_INTEGER}) FROM (
+           SELECT s.account_id, s.key, d.value ->> 'nextAt' AS next_at FROM ${joined}) u
+         WHERE schedules.account_id = u.account_id AND schedules.key = u.key`,
+      )
+      .bind(list),
+  ]
+}

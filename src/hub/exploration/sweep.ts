@@ -1,0 +1,45 @@
+import { exploration } from '../../config'
+import type { ActionContext } from '../action-context'
+import type { DueSchedule, ExplorationReport, Schedule } from '../contract'
+import {
+  type ExplorerRow,
+  explorersPerPage,
+  giveScheduledStatements,
+  type HubNowRow,
+} from './sweep-queries'
+
+/** The results of `explorationStatements` as the contract has them. */
+export function readExplorationReport(results: D1Result<unknown>[]): ExplorationReport {
+  const explorers = (results[0]?.results ?? []) as ExplorerRow[]
+  const hub = results[2]?.results[0] as HubNowRow | undefined
+  const last = explorers.length === explorersPerPage ? explorers.at(-1) : undefined
+  return {
+    explorers: explorers.map((row) => ({ ...row, isPaused: row.isPaused === 1 })),
+    next: last?.agentId ?? null,
+    schedules: (results[1]?.results ?? []) as Schedule[],
+    news: listNews(hub),
+    isThrottled: hub?.isThrottled === 1,
+    runningExploration: hub?.runningExploration ?? 0,
+  }
+}
+
+function listNews(hub: HubNowRow | undefined): number[] {
+  const after = (at: number | null | undefined, ms: number) =>
+    at === null || at === undefined ? [] : [at + ms]
+  return [
+    ...after(hub?.lastPostAt, exploration.ageMsMin),
+    ...after(hub?.seenPostAt, exploration.ageMsMin),
+    ...after(hub?.lastWordAt, exploration.humanQuietMs),
+  ]
+}
+
+/** Gives agents the work that is due; one batch, and harmless when repeated (S7). */
+export async function giveScheduled(
+  { db, clock }: ActionContext,
+  due: DueSchedule[],
+  now: number,
+): Promise<void> {
+  if (due.length === 0) return
+  const items = due.map((each) => ({ ...each, itemId: clock.newId() }))
+  await db.d1.batch(giveScheduledStatements(db, items, now))
+}
