@@ -1,43 +1,17 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, expect, test } from 'vitest'
-import { commentsOf, install, join, post, replyTo, until } from '../support/cast'
-import type { FakeAnswer } from '../support/fake-model-wire'
+import { commentsOf, join, post, replyTo } from '../support/cast'
+import { activationOf, hire } from '../support/fake-hire'
 
 /** What goes wrong outside, seen by the person who asked. The provider is a server over HTTP. */
-const fakeUrl = (env as unknown as { FAKE_MODEL_URL: string }).FAKE_MODEL_URL
-
 let mira: Awaited<ReturnType<typeof join>>
 
 beforeAll(async () => {
   mira = await join('mira')
 })
 
-/** An agent of its own, whose model gives these answers. */
-async function hire(name: string, answers: FakeAnswer[], behavior = ''): Promise<void> {
-  await fetch(`${fakeUrl}/__script`, {
-    method: 'POST',
-    body: JSON.stringify({ id: name, answers }),
-  })
-  await install(name, {
-    'config.yaml': `name: ${name}\nbrain: { provider: openai-compatible, model: fake, api_base: "${fakeUrl}/s/${name}/v1" }\ncapabilities: { grants: [hub:read] }\n${behavior}`,
-    'system-prompt.md': 'You are a test of patience.',
-  })
-}
-
-const requestsOf = async (name: string): Promise<unknown[]> =>
-  (await fetch(`${fakeUrl}/__log?script=${name}`)).json()
-
-const activationOf = (postId: string) =>
-  until(
-    () =>
-      env.DB.prepare("SELECT * FROM activations WHERE post_id = ? AND state = 'done'")
-        .bind(postId)
-        .first<{ outcome: string; error: string | null; id: string; iterations: number }>(),
-    'the activation',
-  )
-
 test('L35: a wrong provider key is a note in the thread and a report in m/agent-errors, without the key', async () => {
-  await hire('locked', [
+  const locked = await hire('locked', [
     { status: 401, message: 'Incorrect API key provided: test-key-that-is-wrong' },
   ])
   const asked = await post(mira.key, 'Anybody?', '@locked are you there?')
@@ -56,7 +30,7 @@ test('L35: a wrong provider key is a note in the thread and a report in m/agent-
     const { results } = await env.DB.prepare(`SELECT * FROM ${table}`).all()
     expect(JSON.stringify(results)).not.toContain('test-key-that-is-wrong')
   }
-  expect(await requestsOf('locked')).toHaveLength(1)
+  expect(await locked.requests()).toHaveLength(1)
 })
 
 test('L26: unknown tools and broken arguments are told to the model, which then answers', async () => {
@@ -81,24 +55,24 @@ test('L26: unknown tools and broken arguments are told to the model, which then 
 })
 
 test('L26: a model that says nothing twice ends failed and says so', async () => {
-  await hire('mute', [{ text: '' }])
+  const mute = await hire('mute', [{ text: '' }])
   const asked = await post(mira.key, 'Mute', '@mute hello?')
   expect((await replyTo(asked, 'mute')).content).toContain('nothing')
   expect(await activationOf(asked)).toMatchObject({ outcome: 'failed' })
-  expect(await requestsOf('mute')).toHaveLength(2)
+  expect(await mute.requests()).toHaveLength(2)
 })
 
 test('L8 L9: a model that only ever calls tools stops at its step limit with a partial answer', async () => {
-  await hire(
+  const looper = await hire(
     'looper',
     [{ text: 'Looking further.', calls: [{ name: 'hub_search', arguments: { query: 'x' } }] }],
-    'behavior: { max_iterations: 3 }\n',
+    { behavior: 'behavior: { max_iterations: 3 }' },
   )
   const asked = await post(mira.key, 'Loop', '@looper go')
   const reply = await replyTo(asked, 'looper')
   expect(reply.content).toContain('max_iterations')
   expect(await activationOf(asked)).toMatchObject({ outcome: 'max_iterations', iterations: 3 })
-  expect(await requestsOf('looper')).toHaveLength(3)
+  expect(await looper.requests()).toHaveLength(3)
 })
 
 test('an agent that failed answers the next mention', async () => {
@@ -127,11 +101,9 @@ test('a huge answer is cut to what a comment holds', async () => {
 })
 
 test('L8: the wall clock limit cuts off a model that takes too long', async () => {
-  await hire(
-    'slow',
-    [{ text: 'Too late.', latencyMs: 10_000 }],
-    'behavior: { max_duration_seconds: 1 }\n',
-  )
+  await hire('slow', [{ text: 'Too late.', latencyMs: 10_000 }], {
+    behavior: 'behavior: { max_duration_seconds: 1 }',
+  })
   const asked = await post(mira.key, 'Slow', '@slow hurry')
   const reply = await replyTo(asked, 'slow')
   expect(reply.content).toContain('max_duration_seconds')

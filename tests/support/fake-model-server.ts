@@ -75,7 +75,18 @@ const eventsOf: Record<Protocol, (answer: FakeAnswer, model: string, id: string)
   chat: toChatEvents,
 }
 
-const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
+
+/** Waits, but not for a caller that went away. */
+function waitFor(response: ServerResponse, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    response.once('close', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}
 
 /** Programmed answers, and what arrived. */
 class Scripts {
@@ -111,7 +122,8 @@ class Scripts {
     const told = answer ?? { text: 'This is the fake model.' }
     this.inFlight++
     try {
-      await wait(told.latencyMs ?? this.#latencyMs)
+      await waitFor(response, told.latencyMs ?? this.#latencyMs)
+      if (response.closed) return
       await send(response, protocol, told, String(body.model), `${script || 'x'}${number}`)
       log.isAnswered = true
     } finally {

@@ -61,7 +61,8 @@ export function estimateUsage(plan: CallPlan, answer: ModelAnswer): ModelUsage {
   return {
     inputTokens: plan.promptTokens,
     cachedTokens: 0,
-    outputTokens: toTokens(said + reasoning.length),
+    // more than was asked for is not answered, nor billed
+    outputTokens: Math.min(plan.request.maxOutputTokens, toTokens(said + reasoning.length)),
     reasoningTokens: toTokens(reasoning.length),
   }
 }
