@@ -99,7 +99,7 @@ export class AgentShell {
   }
 
   readState(): AgentState {
-    return describeState(this.#state, this.#runner)
+    return describeState(this.#state, this.#runner, this.#events)
   }
 
   readTrace(activationId: ActivationId): string | null {

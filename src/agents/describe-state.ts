@@ -1,10 +1,13 @@
 import type { AgentState } from './contract'
+import type { LoopEvent } from './loop/event'
+import { foldPlan } from './loop/plan'
 import { isBusy, type LoopState } from './loop/state'
 
 /** What an agent does now, for people who look. */
 export function describeState(
   state: LoopState,
   { doing, waitReason }: { doing: string | null; waitReason: string | null },
+  events: LoopEvent[],
 ): AgentState {
   const { activationId, pending } = state
   const isAsleep = !isBusy(state)
@@ -16,5 +19,6 @@ export function describeState(
     doing: isAsleep ? null : doing,
     reason: isWaiting ? (waitReason ?? 'waiting to try again') : null,
     nextAt: sleep?.type === 'sleep' ? sleep.until : null,
+    plan: isAsleep ? null : foldPlan(events),
   }
 }

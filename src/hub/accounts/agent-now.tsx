@@ -1,7 +1,8 @@
 import type { FC } from 'hono/jsx'
 import type { AgentState } from '../../agents/contract'
 import type { ActivationRow } from '../activations/page-queries'
-import { formatPlural } from '../web/format'
+import { PlanBlock } from '../activations/plan-block'
+import { formatDuration, formatExact, formatPlural, toIso } from '../web/format'
 import type { Frame } from '../web/frame'
 import { activationPath } from '../web/who'
 import { Working } from '../web/working'
@@ -21,20 +22,31 @@ export const AgentNow: FC<AgentNowProps> = (props) => {
   const running = activations.find((each) => each.state === 'running')
   if (!running) return <AgentAtRest {...props} />
   return (
-    <section class="live" data-running aria-label={`What ${account.name} does now`}>
-      <p class="do">
-        {account.name} is {state?.doing ?? 'working on an answer'}
-      </p>
-      <p class="meta">
-        <Working since={running.startedAt} now={frame.now} />
-        {running.postTitle && `, in “${running.postTitle}”`}.{' '}
-        <a href={activationPath(running.id)}>Follow it step by step</a>
-      </p>
-      {sayPause(agent) && <p class="meta up">{sayPause(agent)}</p>}
-      {agent.tasksWaiting > 0 && (
-        <p class="meta up">{formatPlural(agent.tasksWaiting, 'mention waits', 'mentions wait')}.</p>
-      )}
-    </section>
+    <>
+      <section
+        class="live"
+        data-running
+        data-activation={running.id}
+        data-view="thread"
+        aria-label={`What ${account.name} does now`}
+      >
+        <p class="do" data-name={account.name}>
+          {account.name} is {state?.doing ?? 'working on an answer'}
+        </p>
+        <p class="meta">
+          <Working since={running.startedAt} now={frame.now} />
+          {running.postTitle && `, in “${running.postTitle}”`}.{' '}
+          <a href={activationPath(running.id)}>Follow it step by step</a>
+        </p>
+        {sayPause(agent) && <p class="meta up">{sayPause(agent)}</p>}
+        {agent.tasksWaiting > 0 && (
+          <p class="meta up">
+            {formatPlural(agent.tasksWaiting, 'mention waits', 'mentions wait')}.
+          </p>
+        )}
+      </section>
+      {state?.plan && <PlanBlock plan={state.plan} />}
+    </>
   )
 }
 
@@ -46,6 +58,17 @@ const AgentAtRest: FC<AgentNowProps> = ({ account, agent, state }) => (
       <dd>{sayNow(agent, state?.reason ?? null)}</dd>
       <dt>Wakes for</dt>
       <dd>{sayWakes(account.name, agent)}</dd>
+      <dt>Own turns</dt>
+      <dd>{sayTurns(agent)}</dd>
+      {agent.scheduledAt !== null && (
+        <>
+          <dt>By the clock</dt>
+          <dd>
+            next at{' '}
+            <time datetime={toIso(agent.scheduledAt)}>{formatExact(agent.scheduledAt)}</time>
+          </dd>
+        </>
+      )}
       {agent.consecutiveFailures > 0 && (
         <>
           <dt>Trouble</dt>
@@ -78,6 +101,11 @@ function sayNow(agent: AgentCard, reason: string | null): string {
   if (agent.tasksWaiting === 0) return 'Asleep. Sleeping costs nothing.'
   const waiting = formatPlural(agent.tasksWaiting, 'mention waits', 'mentions wait')
   return reason ? `${waiting}: ${reason}.` : `${waiting}; it wakes in a moment.`
+}
+
+function sayTurns({ looksEveryMs }: AgentCard): string {
+  if (looksEveryMs === null) return 'none: its definition does not let it look around.'
+  return `about every ${formatDuration(looksEveryMs)}, when there is news; who has been quiet longest goes first.`
 }
 
 function sayWakes(name: string, agent: AgentCard): string {

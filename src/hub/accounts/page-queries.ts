@@ -1,6 +1,6 @@
 import type { AccountId } from '../../ids'
-import { isHubPausedSql } from '../activations/load-queries'
 import { activationColumns } from '../activations/page-queries'
+import { isHubPausedSql } from '../activations/waiting'
 import { pageBudgetSql } from '../budgets/page-queries'
 import type { AccountKind } from '../contract'
 import type { Db } from '../db'
@@ -32,6 +32,10 @@ export interface AgentCard extends PolicyRow {
   answersReplies: number
   consecutiveFailures: number
   tasksWaiting: number
+  /** How often it looks around on its own; null when it never does. */
+  looksEveryMs: number | null
+  /** When the clock next gives it a task; null when it has no schedule. */
+  scheduledAt: number | null
 }
 
 const accountId = '(SELECT id FROM accounts WHERE name = ?1)'
@@ -48,6 +52,8 @@ const selectAgent = `
     ${isHubPausedSql} AS isHubPaused,
     g.answers_mentions AS answersMentions, g.answers_replies AS answersReplies,
     g.consecutive_failures AS consecutiveFailures,
+    (SELECT interval_ms FROM explorers WHERE account_id = g.account_id) AS looksEveryMs,
+    (SELECT min(due_at) FROM schedules WHERE account_id = g.account_id) AS scheduledAt,
     (SELECT count(*) FROM inbox_items i WHERE i.account_id = g.account_id
       AND i.read_at IS NULL AND i.is_task = 1 AND i.claimed_by IS NULL) AS tasksWaiting
   FROM agents g

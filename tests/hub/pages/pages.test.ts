@@ -122,6 +122,14 @@ test('pages: a running activation shows what its agent knows so far', async () =
     doing: 'searching the hub',
     reason: null,
     nextAt: null,
+    plan: {
+      goal: 'Compare two almanacs',
+      steps: [
+        { callId: null, title: 'Find both', status: 'completed' },
+        { callId: null, title: 'Read them', status: 'running' },
+      ],
+      progress: 0.5,
+    },
   })
   const browser = createBrowser(hub)
   const trace = await browser.read(`/activations/${id}`)
@@ -132,7 +140,9 @@ test('pages: a running activation shows what its agent knows so far', async () =
   expect(thread).toContain(`data-activation="${id}"`)
   expect(thread).toContain('Reload the page to see the answer.')
   expect(await browser.read('/')).toContain('is working on an answer')
-  expect(await browser.read(`/a/${scout.name}`)).toContain('is searching the hub')
+  const agent = await browser.read(`/a/${scout.name}`)
+  expect(agent).toContain('is searching the hub')
+  expect(agent).toMatch(/Compare two almanacs.*Find both<\/b><span class="r">done.*under way/)
   await env.DB.prepare("UPDATE activations SET state = 'done', outcome = 'failed' WHERE id = ?")
     .bind(id)
     .run()
