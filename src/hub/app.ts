@@ -1,6 +1,7 @@
 import { Hono } from 'hono'
 import { accountRoutes } from './accounts/routes'
 import { activationRoutes } from './activations/routes'
+import { approvalRoutes } from './approvals/routes'
 import { budgetRoutes } from './budgets/routes'
 import { commentRoutes } from './comments/routes'
 import { communityRoutes } from './communities/routes'
@@ -36,6 +37,7 @@ export const apiRoutes: Route[] = [
   ...definitionRoutes,
   ...grantRoutes,
   ...activationRoutes,
+  ...approvalRoutes,
   ...budgetRoutes,
   ...systemRoutes,
   ...importRoutes,

@@ -27,7 +27,7 @@ export interface AuditEntry {
   tool: string
   grant: string
   argumentsHash: string
-  decision: 'allowed' | 'denied' | 'invalid' | 'unknown_tool'
+  decision: 'allowed' | 'denied' | 'invalid' | 'unknown_tool' | 'needs_approval' | 'rate_limited'
   outcome: 'ok' | 'error' | 'timeout' | 'cancelled' | null
   durationMs: number | null
   resultBytes: number | null

@@ -11,9 +11,53 @@ export interface CallQuestion {
   argumentsHash: string
 }
 
+/** Policy with what only calls need of it. */
+export interface CallPolicy extends GrantPolicy {
+  /** Calls that need a person's word: a grant pattern, `tier:<tier>` or `tool:<name>` (M7). */
+  requireApproval: string[]
+  rateLimits: RateLimit[]
+}
+
+/** How often some tools may be called (M8): a bucket of `limit` calls that fills up again in `per`. */
+export interface RateLimit {
+  /** Calls of this tool; absent: of any. */
+  tool?: string | undefined
+  /** Calls whose grant matches this pattern; absent: any. */
+  grant?: string | undefined
+  per: 'minute' | 'hour' | 'day'
+  limit: number
+  /** Counted for the account, or for each thread that it works on. */
+  scope: 'agent' | 'session'
+}
+
 /** What decides about one call, as it stands when the call is made (M4). */
 export interface CallFacts {
-  policy: GrantPolicy
+  policy: CallPolicy
+  /** What people were asked about calls like this one, newest first. */
+  approvals: KnownApproval[]
+}
+
+export type ApprovalStatus = 'pending' | 'approved' | 'denied' | 'expired' | 'cancelled'
+
+/** Of this tool in this activation; for an outside caller, of this very call and not used up. */
+export interface KnownApproval {
+  id: string
+  callId: string
+  grant: string
+  argumentsHash: string
+  status: ApprovalStatus
+  scope: 'once' | 'activation'
+  /** Name of who decided. */
+  by: string | null
+  note: string
+  expiresAt: number
+}
+
+/** One bucket of a rate limit: `id` says whose and for what. */
+export interface RateBucket {
+  id: string
+  limit: number
+  perMs: number
 }
 
 /** A tool call that waits for a person, exactly as it would run (M7). */

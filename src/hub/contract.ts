@@ -15,7 +15,7 @@ import type {
   Person,
   Thread,
 } from './contract-activations'
-import type { CallFacts, CallQuestion } from './contract-approvals'
+import type { ApprovalRequest, CallFacts, CallQuestion, RateBucket } from './contract-approvals'
 import type { SweepDoor } from './contract-exploration'
 
 export type * from './contract-activations'
@@ -122,6 +122,12 @@ export interface GrantDoor {
    * reaches the tool.
    */
   guardReads(question: CallQuestion, admit: (facts: CallFacts) => Promise<void>): ConversationDoor
+  /** Puts an outside caller's call before the approvers, once; the caller repeats it later (M7). */
+  askApproval(accountId: AccountId, request: ApprovalRequest): Promise<void>
+  /** Uses up an approval for one outside call; false when another call was faster. */
+  useApproval(approvalId: string, callId: string): Promise<boolean>
+  /** Takes one call from each bucket, or from none when one of them is empty (M8). */
+  takeCall(buckets: RateBucket[], now: number): Promise<{ isTaken: boolean; retryMs: number }>
   /** Who holds this key; null when nobody does. */
   findCaller(keyHash: string, now: number): Promise<(Person & { scopes: string[] }) | null>
   /** Written before a tool runs for an outside caller; throws when it cannot be written (M9). */

@@ -126,7 +126,10 @@ export function createFakeHubDoors(policy: GrantPolicy) {
   const doors = {
     ...conversation,
     readPolicy: noted('readPolicy', () => policy),
-    readFacts: noted('readFacts', () => ({ policy })),
+    readFacts: noted('readFacts', () => toFacts(policy)),
+    askApproval: noted('askApproval', () => undefined),
+    useApproval: noted('useApproval', () => true),
+    takeCall: noted('takeCall', () => ({ isTaken: true, retryMs: 0 })),
     guardReads: (
       _question: unknown,
       admit: (facts: CallFacts) => Promise<void>,
@@ -157,6 +160,11 @@ export function createFakeHubDoors(policy: GrantPolicy) {
   return { doors, calls, audit, policy }
 }
 
+const toFacts = (policy: GrantPolicy): CallFacts => ({
+  policy: { requireApproval: [], rateLimits: [], ...policy },
+  approvals: [],
+})
+
 /** Every read of the guarded door waits for the decision, as a batch would bring it. */
 const guard = (
   doors: ConversationDoor,
@@ -167,7 +175,7 @@ const guard = (
     get:
       (_, method: keyof ConversationDoor) =>
       async (...args: unknown[]) => {
-        await admit({ policy })
+        await admit(toFacts(policy))
         return (doors[method] as (...all: unknown[]) => unknown)(...args)
       },
   })

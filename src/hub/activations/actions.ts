@@ -1,8 +1,10 @@
 import { AppError, notFound } from '../../errors'
 import type { ActivationId } from '../../ids'
 import type { ActionContext } from '../action-context'
+import { cancelApprovals, followCancellation } from '../approvals/write-queries'
 import type { Actor } from '../contract'
 import { type Done, findReplay, runOnce } from '../idempotency/run-once'
+import { armSweep, wakeAll } from '../inbox/deliver'
 import { type Cancellable, selectCancellable } from './list-queries'
 
 export interface Cancelled {
@@ -31,7 +33,10 @@ export async function cancelActivation(
   const before = await findReplay<Cancelled>(db, once)
   if (before) return { answer: before, isReplay: true, results: [] }
   const activation = await findCancellable(context, actor, isAdmin, id)
-  if (activation.state === 'done' || !(await stop(context, activation))) {
+  const isStopped =
+    (activation.state === 'parked' && (await stopParked(context, activation))) ||
+    (activation.state !== 'done' && (await stop(context, activation)))
+  if (!isStopped) {
     throw new AppError('TOO_LATE', 'This activation is over.', {
       hint: `See what came of it: GET /api/v1/activations/${activation.id}`,
     })
@@ -53,6 +58,25 @@ async function findCancellable(
   throw new AppError('FORBIDDEN', 'Only an admin or who asked may cancel this.', {
     hint: 'Use the key of the account that asked the agent.',
   })
+}
+
+/**
+ * What is parked is asleep: it resumes to end, as after a decision. False when it has resumed by now.
+ */
+async function stopParked(context: ActionContext, { agentId, id }: Cancellable): Promise<boolean> {
+  const { db, clock } = context
+  const now = clock.now()
+  const token = await armSweep(context)
+  const [marked] = await db.d1.batch([
+    db.d1
+      .prepare(`UPDATE activations SET cancel_requested_at = coalesce(cancel_requested_at, ?2)
+        WHERE id = ?1 AND state = 'parked'`)
+      .bind(id, now),
+    cancelApprovals(db, id, now),
+    ...followCancellation(db, id, now),
+  ])
+  context.defer(wakeAll(context, [{ accountId: agentId }], token))
+  return (marked?.meta.changes ?? 0) > 0
 }
 
 async function stop({ agents }: ActionContext, { agentId, id }: Cancellable): Promise<boolean> {

@@ -1,13 +1,9 @@
 import { limits } from '../../config'
-import { settle } from '../budgets/queries'
 import type { CommitRequest } from '../contract'
 import type { Db } from '../db'
 import { countActivation } from '../system/counter-queries'
-import { isHubPausedSql } from './load-queries'
-
-/** Waiting agents that a commit wakes: its own slot is free, and some slack. */
-const waitingMax = 3
-const waitingLookMax = 200
+import { accountStatements, totalsSql } from './spend-queries'
+import { selectWaiting } from './waiting'
 
 const isRunning = `EXISTS (SELECT 1 FROM activations WHERE id = ?1 AND state = 'running')`
 
@@ -19,6 +15,15 @@ const replySql = `
     ?3, ?4, min(coalesce(parent.depth + 1, 0), ${limits.comment.depthMax}), ?1, ?5
   FROM posts p LEFT JOIN comments parent ON parent.id = ?6 AND parent.post_id = p.id
   WHERE p.id = ?7 AND p.deleted_at IS NULL AND p.is_locked = 0 AND ${isRunning}
+  ON CONFLICT DO NOTHING`
+
+/** The answer to a task that was not said in a thread goes to who gave it. */
+const inboxAnswerSql = `
+  INSERT INTO inbox_items (id, account_id, type, from_account_id, content, created_at, activation_id)
+  SELECT ?2, u.id, 'reply', ?3, ?4, ?5, ?1
+  FROM inbox_items i JOIN accounts u ON u.id = i.from_account_id
+  WHERE i.claimed_by = ?1 AND i.type = 'task' AND u.kind <> 'system' AND u.id <> ?3 AND ${isRunning}
+  LIMIT 1
   ON CONFLICT DO NOTHING`
 
 /** The first ten of the names that are accounts (H4). */
@@ -40,7 +45,8 @@ const newIdSql = `substr(?2, 1, 15) || substr(lower(hex(randomblob(2))), 1, 3) |
 const notifySql = `
   WITH told (id, has_asked) AS (
     SELECT id, max(has_asked) FROM (
-      SELECT from_account_id AS id, 1 AS has_asked FROM inbox_items WHERE claimed_by = ?1
+      SELECT from_account_id AS id, 1 AS has_asked FROM inbox_items
+        WHERE claimed_by = ?1 AND type <> 'approval_decision'
       UNION ALL
       SELECT m.account_id, 0 FROM comments c
         CROSS JOIN mentions m ON m.post_id = c.post_id AND m.comment_id = c.id
@@ -59,31 +65,24 @@ const tellRefusalSql = `
   SELECT ${newIdSql}, i.from_account_id, 'system', i.post_id, ?3,
     'The answer could not be posted: the thread is locked or deleted.', ?4
   FROM (SELECT DISTINCT from_account_id, post_id FROM inbox_items
-    WHERE claimed_by = ?1 AND from_account_id IS NOT NULL) i
+    WHERE claimed_by = ?1 AND from_account_id IS NOT NULL AND type <> 'approval_decision') i
   WHERE ${isRunning} AND NOT EXISTS (SELECT 1 FROM comments WHERE activation_id = ?1)`
 
+type Place = 'none' | 'inbox' | 'thread'
+
 /** Why an answer was not posted, or not as it was; null when it was or when there is none. */
-const refusalSql = (hasReply: string, withheld: string) => `CASE
-  WHEN ${hasReply} = 0 THEN NULL
+const refusalSql = (place: string, withheld: string) => `CASE
+  WHEN ${place} = 'none' THEN NULL
+  WHEN ${place} = 'inbox' THEN ${withheld}
   WHEN EXISTS (SELECT 1 FROM comments WHERE activation_id = ?1) THEN ${withheld}
   WHEN EXISTS (SELECT 1 FROM activations x JOIN posts p ON p.id = x.post_id
     WHERE x.id = ?1 AND p.deleted_at IS NULL) THEN 'thread_locked'
   ELSE 'post_deleted' END`
 
 const countReplySql = `
-  UPDATE posts SET agents_cost_microusd = agents_cost_microusd + ?2,
-    comment_count = comment_count + EXISTS (SELECT 1 FROM comments WHERE activation_id = ?1)
-  WHERE id = (SELECT post_id FROM activations WHERE id = ?1 AND state = 'running')`
-
-const usageSql = `
-  INSERT OR IGNORE INTO usage_events (activation_id, call, account_id, executor, model, task, post_id,
-    input_tokens, cached_tokens, output_tokens, reasoning_tokens, cost_microusd, is_priced, is_estimated,
-    duration_ms, created_at)
-  SELECT x.id, u.value ->> 'call', x.agent_id, u.value ->> 'executor', u.value ->> 'model', x.task, x.post_id,
-    u.value ->> 'inputTokens', u.value ->> 'cachedTokens', u.value ->> 'outputTokens',
-    u.value ->> 'reasoningTokens', u.value ->> 'costMicrousd', u.value ->> 'isPriced',
-    u.value ->> 'isEstimated', u.value ->> 'durationMs', ?3
-  FROM activations x, json_each(?2) u WHERE x.id = ?1 AND x.state = 'running'`
+  UPDATE posts SET comment_count = comment_count + 1
+  WHERE id = (SELECT post_id FROM activations WHERE id = ?1 AND state = 'running')
+    AND EXISTS (SELECT 1 FROM comments WHERE activation_id = ?1)`
 
 const auditSql = `
   INSERT OR IGNORE INTO audit_log (id, account_id, activation_id, call_id, tool, "grant", arguments_hash,
@@ -110,10 +109,9 @@ const countReportSql = `
 
 const finishSql = `
   UPDATE activations SET state = 'done', finished_at = ?2, outcome = ?3, error = ?4, iterations = ?5,
-    model = ?6, tools = ?7, input_tokens = ?8, cached_tokens = ?9, output_tokens = ?10,
-    cost_microusd = ?11, is_priced = ?12, reserved_microusd = 0, reserved_tokens = 0,
+    model = ?6, tools = ?7, reserved_microusd = 0, reserved_tokens = 0, ${totalsSql},
     reply_comment_id = (SELECT id FROM comments WHERE activation_id = ?1),
-    reply_refusal = ${refusalSql('?13', '?14')}
+    reply_refusal = ${refusalSql('?8', '?9')}
   WHERE id = ?1 AND state = 'running'`
 
 /** A success ends a row of failures; being stopped or out of money says nothing either way (S5). */
@@ -129,25 +127,6 @@ const resultSql = `SELECT state, reply_comment_id AS replyId, reply_refusal AS r
   FROM activations WHERE id = ?1`
 
 /**
- * Agents with tasks that nobody claimed and that could run now, the longest waiting first. It looks
- * at the oldest tasks only, so that a flood of them does not make every commit dear; the sweep finds
- * who is behind it.
- */
-const waitingSql = `
-  SELECT i.account_id AS id, min(i.created_at) AS since FROM (
-    SELECT account_id, created_at FROM inbox_items
-    WHERE read_at IS NULL AND is_task = 1 AND claimed_by IS NULL AND NOT ${isHubPausedSql}
-    ORDER BY created_at LIMIT ${waitingLookMax}) i
-  JOIN agents a ON a.account_id = i.account_id AND a.is_paused = 0
-  WHERE NOT EXISTS (SELECT 1 FROM activations x WHERE x.agent_id = i.account_id AND x.state = 'running')
-  GROUP BY i.account_id ORDER BY since LIMIT ${waitingMax}`
-
-const sum = (
-  request: CommitRequest,
-  field: 'inputTokens' | 'cachedTokens' | 'outputTokens' | 'costMicrousd',
-) => request.usage.reduce((total, usage) => total + usage[field], 0)
-
-/**
  * The whole of COMMIT as one batch. Every write asks whether the row still runs; the row turns to
  * done last, so a second commit of the same activation changes nothing and reads the same result.
  *
@@ -159,32 +138,14 @@ export function commitStatements(
   named: string[],
   withheld: string | null,
 ): { statements: D1PreparedStatement[]; resultAt: number } {
-  const { activationId: id, agentId, now, reply, report } = request
+  const { activationId: id, agentId, now, report } = request
+  const place = placeOf(request)
   const bind = (sql: string, ...values: unknown[]) => db.d1.prepare(sql).bind(id, ...values)
-  const cost = sum(request, 'costMicrousd')
-  const tokens = sum(request, 'inputTokens') + sum(request, 'outputTokens')
   const statements = [
-    ...(reply
-      ? [
-          bind(replySql, reply.id, agentId, reply.content, now, reply.parentId, reply.postId),
-          ...(named.length > 0 ? [bind(mentionsSql, JSON.stringify(named))] : []),
-          bind(notifySql, reply.id),
-          bind(tellRefusalSql, reply.id, agentId, now),
-        ]
-      : []),
-    bind(countReplySql, cost),
-    ...(request.usage.length > 0
-      ? [
-          bind(usageSql, JSON.stringify(request.usage), now),
-          settle(db, { agentId, activationId: id, microusd: cost, tokens, now }),
-        ]
-      : []),
+    ...answerStatements(db, request, named),
+    ...accountStatements(db, request),
     ...(request.audit.length > 0 ? [bind(auditSql, JSON.stringify(request.audit))] : []),
-    bind(
-      `INSERT OR REPLACE INTO activation_traces (activation_id, trace) SELECT ?1, ?2 WHERE ${isRunning}`,
-      request.trace,
-    ),
-    bind(consumeSql, now, reply ? 1 : 0, withheld),
+    bind(consumeSql, now, place, withheld),
     ...(report
       ? [
           bind(reportSql, report.id, report.title, report.content, now),
@@ -202,22 +163,34 @@ export function commitStatements(
       request.iterations,
       request.model,
       JSON.stringify(request.tools),
-      sum(request, 'inputTokens'),
-      sum(request, 'cachedTokens'),
-      sum(request, 'outputTokens'),
-      cost,
-      request.usage.every((usage) => usage.isPriced) ? 1 : 0,
-      reply ? 1 : 0,
+      place,
       withheld,
     ),
   ]
   const resultAt = statements.length
-  return { statements: [...statements, bind(resultSql), db.d1.prepare(waitingSql)], resultAt }
+  return { statements: [...statements, bind(resultSql), selectWaiting(db)], resultAt }
+}
+
+const placeOf = ({ reply }: CommitRequest): Place =>
+  reply === null ? 'none' : reply.postId === null ? 'inbox' : 'thread'
+
+function answerStatements(db: Db, request: CommitRequest, named: string[]): D1PreparedStatement[] {
+  const { activationId: id, agentId, now, reply } = request
+  if (!reply) return []
+  const bind = (sql: string, ...values: unknown[]) => db.d1.prepare(sql).bind(id, ...values)
+  if (reply.postId === null) return [bind(inboxAnswerSql, reply.id, agentId, reply.content, now)]
+  return [
+    bind(replySql, reply.id, agentId, reply.content, now, reply.parentId, reply.postId),
+    ...(named.length > 0 ? [bind(mentionsSql, JSON.stringify(named))] : []),
+    bind(notifySql, reply.id),
+    bind(tellRefusalSql, reply.id, agentId, now),
+    bind(countReplySql),
+  ]
 }
 
 /** The row as it is after the batch. */
 export interface CommitResultRow {
-  state: 'running' | 'done'
+  state: 'running' | 'parked' | 'done'
   replyId: string | null
   replyRefusal: string | null
 }

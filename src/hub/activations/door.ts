@@ -1,18 +1,15 @@
-import { AppError } from '../../errors'
 import type { ActionContext } from '../action-context'
 import type { ActivationDoor, SweepDoor } from '../contract'
-import { giveScheduled } from '../exploration/sweep'
 import { commit } from './commit'
 import { load } from './load'
+import { park } from './park'
 import { renew } from './renew'
 import { sweep } from './sweep'
 
-/** The hub's side of an activation: LOAD, RENEW and COMMIT, one round trip each. */
+/** The hub's side of an activation: LOAD, RENEW, PARK and COMMIT, one round trip each. */
 export const createActivationDoor = (open: () => ActionContext): ActivationDoor & SweepDoor => ({
   load: (request) => load(open().db, request),
-  park: async () => {
-    throw new AppError('UNAVAILABLE', 'Parking is on its way.')
-  },
+  park: (request) => park(open(), request),
   renew: (request) => renew(open().db, request),
   commit: async (request) => {
     const { db, settings, live, defer } = open()
@@ -24,8 +21,7 @@ export const createActivationDoor = (open: () => ActionContext): ActivationDoor 
     }
     return answer
   },
-  sweep: (now, question) => sweep(open().db, now, question),
-  giveScheduled: (due, now) => giveScheduled(open(), due, now),
+  sweep: (now) => sweep(open().db, now),
   announce: (postId, { activationId, agent, doing, since }) =>
     open().live.publish(`post:${postId}`, {
       type: 'working',

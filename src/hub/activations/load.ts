@@ -1,6 +1,14 @@
 import { scheduling } from '../../config'
 import type { AccountId, ActivationId, CommentId, InboxItemId, PostId } from '../../ids'
-import type { BudgetStatus, Load, LoadAnswer, LoadRequest, Person, Thread } from '../contract'
+import type {
+  ApprovalDecision,
+  BudgetStatus,
+  Load,
+  LoadAnswer,
+  LoadRequest,
+  Person,
+  Thread,
+} from '../contract'
 import type { Db } from '../db'
 import { mergePolicy, readPolicyRow } from '../grants/queries'
 import {
@@ -15,10 +23,28 @@ import {
 export async function load(db: Db, request: LoadRequest): Promise<LoadAnswer> {
   const results = await db.d1.batch<unknown>(loadStatements(db, request))
   const rows = <Row>(index: number) => (results[index]?.results ?? []) as Row[]
-  const state = rows<LoadStateRow>(2)[0]
+  const state = rows<LoadStateRow>(4)[0]
   if (!state) return { kind: 'unknown_agent' }
   if (state.state !== 'running') return explainNoClaim(state, request)
-  const post = rows<LoadPostRow>(4)[0]
+  const common = {
+    admission: state.admission,
+    policy: mergePolicy(readPolicyRow(rows(8))),
+    reservation: { microusd: state.reservedMicrousd, tokens: state.reservedTokens },
+    budgets: rows<BudgetStatus>(9),
+    deadlineAt: state.deadlineAt,
+    environment: { inboxDepth: state.inboxDepth, runningActivations: state.running },
+  }
+  if (state.isResumed) {
+    return {
+      kind: 'resumed',
+      activationId: state.activationId as ActivationId,
+      decisions: rows<ApprovalDecision>(10),
+      isCancelled: state.isCancelled === 1,
+      ...common,
+    }
+  }
+  const items = rows<LoadItemRow>(5)
+  const post = rows<LoadPostRow>(6)[0]
   const answer: Load = {
     kind: 'loaded',
     agent: {
@@ -28,9 +54,8 @@ export async function load(db: Db, request: LoadRequest): Promise<LoadAnswer> {
       description: state.description,
     },
     definition: { version: state.version, etag: state.etag },
-    admission: state.admission,
     task: state.task,
-    items: rows<LoadItemRow>(3).map((row) => ({
+    items: items.map((row) => ({
       id: row.id as InboxItemId,
       type: row.type,
       from: person(row.fromId, row.fromName, row.fromKind),
@@ -39,21 +64,17 @@ export async function load(db: Db, request: LoadRequest): Promise<LoadAnswer> {
       content: row.content,
       createdAt: row.createdAt,
     })),
-    modelOverride: null,
-    thread: post ? readThread(post, rows<LoadCommentRow>(5)) : null,
-    policy: mergePolicy(readPolicyRow(rows(6))),
-    reservation: { microusd: state.reservedMicrousd, tokens: state.reservedTokens },
-    budgets: rows<BudgetStatus>(7),
-    deadlineAt: state.deadlineAt,
-    environment: { inboxDepth: state.inboxDepth, runningActivations: state.running },
+    modelOverride: items[0]?.model ?? null,
+    thread: post ? readThread(post, rows<LoadCommentRow>(7)) : null,
+    ...common,
   }
   return answer
 }
 
 /** Why LOAD inserted no row, from what the same batch read. */
 function explainNoClaim(state: LoadStateRow, request: LoadRequest): LoadAnswer {
-  // A late repeat: this activation is over, and what waits now is for the next one.
-  if (state.state === 'done') return { kind: 'nothing' }
+  // A late repeat: this activation is over or parked, and what waits now is for the next request.
+  if (state.state !== null) return { kind: 'nothing' }
   const retryAt = request.now + scheduling.capacityRetryMs
   if (state.otherId) {
     return {

@@ -3,7 +3,7 @@ import { budgetsInScopeSql, roomSql } from '../budgets/queries'
 import type { BudgetStatus, RenewAnswer, RenewRequest } from '../contract'
 import type { Db } from '../db'
 import { mergePolicy, readPolicyRow, selectPolicy } from '../grants/queries'
-import { isHubPausedSql } from './load-queries'
+import { inboxDepthSql, isHubPausedSql } from './waiting'
 
 /**
  * Notes what was spent, and extends the reservation for one more call when the money is there: what
@@ -33,13 +33,12 @@ const stateSql = `
     a.is_paused AS isPaused, ${isHubPausedSql} AS isHubPaused,
     room.leftMicrousd, room.leftTokens, room.freeMicrousd, room.freeTokens,
     (SELECT count(*) FROM activations WHERE state = 'running') AS running,
-    (SELECT count(*) FROM inbox_items WHERE account_id = ?2 AND read_at IS NULL AND is_task = 1
-      AND claimed_by IS NULL) AS inboxDepth
+    ${inboxDepthSql} AS inboxDepth
   FROM activations x JOIN agents a ON a.account_id = x.agent_id, (${roomSql}) AS room
   WHERE x.id = ?1`
 
 interface StateRow {
-  state: 'running' | 'done'
+  state: 'running' | 'parked' | 'done'
   reservedMicrousd: number
   reservedTokens: number
   spentMicrousd: number

@@ -19,7 +19,7 @@ const listRoute = route({
   access: 'read',
   query: z.object({
     agent: z.string().max(100).optional(),
-    outcome: z.enum([...outcomes, 'running']).optional(),
+    outcome: z.enum([...outcomes, 'running', 'parked']).optional(),
     limit: z.coerce.number().int().min(1).max(100).default(25),
     cursor: z.string().max(500).optional(),
   }),

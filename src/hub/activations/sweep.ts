@@ -1,11 +1,11 @@
 import type { AccountId } from '../../ids'
+import { expireApprovals, followExpiry } from '../approvals/write-queries'
 import { extendBudgetWindows, findShortBudgets } from '../budgets/actions'
 import type { ShortBudget } from '../budgets/queries'
-import type { SweepQuestion, SweepReport } from '../contract'
+import type { SweepReport } from '../contract'
 import type { Db } from '../db'
-import { readExplorationReport } from '../exploration/sweep'
-import { explorationStatements } from '../exploration/sweep-queries'
-import { isHubPausedSql } from './load-queries'
+import { forgetBuckets } from '../grants/rate-buckets'
+import { isHubPausedSql, isWaitingSql } from './waiting'
 
 /** An activation younger than this is surely being worked on. */
 const settledAfterMs = 5_000
@@ -14,7 +14,7 @@ const wakeSql = `
   SELECT id FROM (
     SELECT i.account_id AS id, min(i.created_at) AS since FROM inbox_items i
       JOIN agents a ON a.account_id = i.account_id AND a.is_paused = 0
-      WHERE i.read_at IS NULL AND i.is_task = 1 AND i.claimed_by IS NULL AND NOT ${isHubPausedSql}
+      WHERE ${isWaitingSql('i')} AND NOT ${isHubPausedSql}
       GROUP BY i.account_id
     UNION
     SELECT agent_id, started_at FROM activations WHERE state = 'running' AND started_at < ?1
@@ -22,25 +22,22 @@ const wakeSql = `
 
 /**
  * Who must be woken because a hint may have been lost: agents with unclaimed tasks, and the owners
- * of activations that run for a while, who resume or commit them, paused or not (S6). One round
- * trip, and a second one when windows of budgets run out.
+ * of activations that run for a while, who resume or commit them, paused or not (S6). Approvals whose time
+ * has passed expire first, so their agents are among them (M7). One round trip, and a second one when windows of budgets run out.
  */
-export async function sweep(
-  db: Db,
-  now: number,
-  question?: SweepQuestion,
-): Promise<SweepReport> {
-  const results = await db.d1.batch<Record<string, unknown>>([
+export async function sweep(db: Db, now: number): Promise<SweepReport> {
+  const upkeep = [expireApprovals(db, now), ...followExpiry(db, now), forgetBuckets(db, now)]
+  const all = await db.d1.batch<Record<string, unknown>>([
+    ...upkeep,
     db.d1.prepare(wakeSql).bind(now - settledAfterMs),
     db.d1.prepare(`SELECT count(*) AS running FROM activations WHERE state = 'running'`),
     findShortBudgets(db, now),
-    ...(question ? explorationStatements(db, now, question) : []),
   ])
+  const results = all.slice(upkeep.length)
   const short = (results[2]?.results ?? []) as unknown as ShortBudget[]
   await extendBudgetWindows(db, short, now)
   return {
     wake: (results[0]?.results ?? []).map((row) => row.id as AccountId),
     running: Number(results[1]?.results[0]?.running ?? 0),
-    ...(question && { exploration: readExplorationReport(results.slice(3)) }),
   }
 }

@@ -1,5 +1,5 @@
 import type { AccountId, ActivationId, BudgetId } from '../../ids'
-import type { BudgetStatus } from '../contract'
+import type { BudgetStatus, Usage } from '../contract'
 import type { Db } from '../db'
 import { listWindows, type Period, windowsAheadMs } from './calendar'
 
@@ -141,25 +141,31 @@ export const roomSql = `
   )`
 
 /**
- * Adds what an activation spent to every budget in its scope, if the activation still runs. Where
- * no window holds now, the last one before takes it: what was spent is never left out (B11).
+ * What the calls in the JSON list `usage` cost that are not in the books yet, as one row: so a call
+ * that was settled when its activation was parked is not paid for twice. `?1` is the activation.
+ */
+export const unsettledSql = (usage: string): string => `
+  SELECT coalesce(sum(u.value ->> 'costMicrousd'), 0) AS microusd,
+    coalesce(sum((u.value ->> 'inputTokens') + (u.value ->> 'outputTokens')), 0) AS tokens
+  FROM json_each(${usage}) u
+  WHERE NOT EXISTS (SELECT 1 FROM usage_events e WHERE e.activation_id = ?1 AND e.call = u.value ->> 'call')`
+
+/**
+ * Adds what an activation spent to every budget in its scope, if the activation still runs; goes
+ * before the statement that writes the calls down. Where no window holds now, the last one before
+ * takes it: what was spent is never left out (B11).
  */
 export const settle = (
   db: Db,
-  spent: {
-    agentId: AccountId
-    activationId: ActivationId
-    microusd: number
-    tokens: number
-    now: number
-  },
+  spent: { agentId: AccountId; activationId: ActivationId; usage: Usage[]; now: number },
 ): D1PreparedStatement =>
   db.d1
     .prepare(
-      `UPDATE budget_windows SET spent_microusd = spent_microusd + ?3, spent_tokens = spent_tokens + ?4
+      `UPDATE budget_windows SET spent_microusd = spent_microusd + new.microusd, spent_tokens = spent_tokens + new.tokens
+       FROM (${unsettledSql('?3')}) AS new
        WHERE (budget_id, starts_at) IN (
-           SELECT b.id, (SELECT max(w.starts_at) FROM budget_windows w WHERE w.budget_id = b.id AND w.starts_at <= ?5)
+           SELECT b.id, (SELECT max(w.starts_at) FROM budget_windows w WHERE w.budget_id = b.id AND w.starts_at <= ?4)
            FROM budgets b WHERE b.scope = 'hub' OR (b.scope = 'agent' AND b.scope_id = ?2))
          AND EXISTS (SELECT 1 FROM activations WHERE id = ?1 AND state = 'running')`,
     )
-    .bind(spent.activationId, spent.agentId, spent.microusd, spent.tokens, spent.now)
+    .bind(spent.activationId, spent.agentId, JSON.stringify(spent.usage), spent.now)

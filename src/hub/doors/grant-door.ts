@@ -1,8 +1,11 @@
 import type { ActionContext } from '../action-context'
+import { selectKnown } from '../approvals/queries'
+import { insertOutsideApproval, useApproval } from '../approvals/write-queries'
 import { insertIntent, updateResult } from '../audit/queries'
-import type { CallFacts, CallQuestion, GrantDoor } from '../contract'
+import type { CallFacts, CallQuestion, GrantDoor, KnownApproval } from '../contract'
 import type { Db } from '../db'
-import { mergePolicy, readPolicyRow, selectPolicy } from '../grants/queries'
+import { mergeCallPolicy, mergePolicy, readPolicyRow, selectPolicy } from '../grants/queries'
+import { takeStatements } from '../grants/rate-buckets'
 import { readViewer, viewerStatement } from '../keys/queries'
 import { sha256 } from '../sha256'
 import { createConversationDoor } from './conversation-door'
@@ -35,6 +38,26 @@ export const createGrantDoor = (open: () => ActionContext): GrantDoor => ({
     })
   },
 
+  askApproval: async (accountId, request) => {
+    const { db, clock } = open()
+    const asked = { id: clock.newId(), accountId, request, now: clock.now() }
+    await db.d1.batch(insertOutsideApproval(db, asked))
+  },
+
+  useApproval: async (approvalId, callId) => {
+    const { meta } = await useApproval(open().db, approvalId, callId).run()
+    return meta.changes > 0
+  },
+
+  takeCall: async (buckets, now) => {
+    const { db } = open()
+    const [, level, taken] = await db.d1.batch<{ shortMs: number }>(
+      takeStatements(db, buckets, now),
+    )
+    const shortMs = Math.ceil(level?.results[0]?.shortMs ?? 0)
+    return { isTaken: (taken?.meta.changes ?? 0) > 0, retryMs: Math.max(0, shortMs) }
+  },
+
   findCaller: async (keyHash, now) => {
     const { db, settings } = open()
     const adminKey = settings.ROOKERY_ADMIN_KEY
@@ -57,10 +80,12 @@ export const createGrantDoor = (open: () => ActionContext): GrantDoor => ({
   },
 })
 
-const factStatements = (db: Db, { accountId }: CallQuestion): D1PreparedStatement[] => [
-  selectPolicy(db, accountId),
+const factStatements = (db: Db, question: CallQuestion): D1PreparedStatement[] => [
+  selectPolicy(db, question.accountId),
+  selectKnown(db, question),
 ]
 
 const readFacts = (results: D1Result<unknown>[]): CallFacts => ({
-  policy: mergePolicy(readPolicyRow(results[0]?.results ?? [])),
+  policy: mergeCallPolicy(readPolicyRow(results[0]?.results ?? [])),
+  approvals: (results[1]?.results ?? []) as KnownApproval[],
 })

@@ -1,5 +1,5 @@
 import type { AccountId } from '../../ids'
-import type { GrantPolicy } from '../contract'
+import type { CallPolicy, GrantPolicy, RateLimit } from '../contract'
 import type { Db } from '../db'
 
 export interface PolicyRow {
@@ -7,14 +7,20 @@ export interface PolicyRow {
   defaultDenied: string | null
   ownAllowed: string | null
   ownDenied: string | null
+  defaultApproval: string | null
+  ownApproval: string | null
+  defaultLimits: string | null
+  ownLimits: string | null
   requested: string | null
 }
 
-export const selectPolicy = (db: Db, accountId: AccountId): D1PreparedStatement =>
+export const selectPolicy = (db: Db, accountId: AccountId | '*'): D1PreparedStatement =>
   db.d1
     .prepare(
       `SELECT d.allowed AS defaultAllowed, d.denied AS defaultDenied,
-              o.allowed AS ownAllowed, o.denied AS ownDenied, g.grants AS requested
+              o.allowed AS ownAllowed, o.denied AS ownDenied, g.grants AS requested,
+              d.require_approval AS defaultApproval, o.require_approval AS ownApproval,
+              d.rate_limits AS defaultLimits, o.rate_limits AS ownLimits
        FROM (SELECT ?1 AS id) x
        LEFT JOIN grant_policies d ON d.account_id = '*'
        LEFT JOIN grant_policies o ON o.account_id = x.id
@@ -31,24 +37,29 @@ export function readPolicyRow(results: unknown[]): PolicyRow {
 
 export const upsertPolicy = (
   db: Db,
-  accountId: AccountId,
-  policy: { allowed: string[]; denied: string[]; by: AccountId; now: number },
+  accountId: AccountId | '*',
+  policy: Omit<CallPolicy, 'requested'> & { by: AccountId; now: number },
 ): D1PreparedStatement =>
   db.d1
     .prepare(
-      `INSERT INTO grant_policies (account_id, allowed, denied, updated_by, updated_at) VALUES (?1, ?2, ?3, ?4, ?5)
+      `INSERT INTO grant_policies (account_id, allowed, denied, require_approval, rate_limits, updated_by, updated_at)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
        ON CONFLICT (account_id) DO UPDATE SET allowed = excluded.allowed, denied = excluded.denied,
+         require_approval = excluded.require_approval, rate_limits = excluded.rate_limits,
          updated_by = excluded.updated_by, updated_at = excluded.updated_at`,
     )
     .bind(
       accountId,
       JSON.stringify(policy.allowed),
       JSON.stringify(policy.denied),
+      JSON.stringify(policy.requireApproval),
+      JSON.stringify(policy.rateLimits),
       policy.by,
       policy.now,
     )
 
-const readList = (json: string | null): string[] => (json === null ? [] : JSON.parse(json))
+const readList = <Entry = string>(json: string | null): Entry[] =>
+  json === null ? [] : JSON.parse(json)
 
 /**
  * The policy that counts: an account's own row replaces what the default allows; what either denies
@@ -61,3 +72,10 @@ export function mergePolicy(row: PolicyRow): GrantPolicy {
     denied: [...new Set([...readList(row.defaultDenied), ...readList(row.ownDenied)])],
   }
 }
+
+/** The same with what needs a person's word and how often; what either row asks for is asked for. */
+export const mergeCallPolicy = (row: PolicyRow): CallPolicy => ({
+  ...mergePolicy(row),
+  requireApproval: [...new Set([...readList(row.defaultApproval), ...readList(row.ownApproval)])],
+  rateLimits: [...readList<RateLimit>(row.defaultLimits), ...readList<RateLimit>(row.ownLimits)],
+})

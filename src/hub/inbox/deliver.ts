@@ -61,7 +61,7 @@ export async function deliver<Answer>(
 }
 
 /** Without a scheduler the message still goes in: its slow sweep finds the items later. */
-async function armSweep({ scheduler }: ActionContext): Promise<number | null> {
+export async function armSweep({ scheduler }: ActionContext): Promise<number | null> {
   try {
     return await scheduler.arm()
   } catch {
@@ -69,7 +69,7 @@ async function armSweep({ scheduler }: ActionContext): Promise<number | null> {
   }
 }
 
-async function wakeAll(
+export async function wakeAll(
   { agents, scheduler }: ActionContext,
   woken: { accountId: AccountId }[],
   token: number | null,

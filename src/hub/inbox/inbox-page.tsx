@@ -24,6 +24,7 @@ const typeWords: Record<InboxRow['type'], string> = {
   approval_request: 'asks for your approval',
   approval_decision: 'decided on an approval',
   system: 'tells you',
+  task: 'gave you a task',
 }
 
 export const InboxPage: FC<InboxPageProps> = ({ frame, items, next }) => (
@@ -81,6 +82,11 @@ const Item: FC<{ item: InboxRow; now: number }> = ({ item, now }) => (
           href={`${postPath(item.postId)}${item.commentId ? `#c-${item.commentId}` : ''}`}
         >
           {item.postTitle ?? 'a post'}
+        </a>
+      )}
+      {item.type === 'approval_request' && (
+        <a class="ul" href="/approvals">
+          decide
         </a>
       )}
       <Ago at={item.createdAt} now={now} />

@@ -10,3 +10,4 @@ export type InboxType =
   | 'approval_request'
   | 'approval_decision'
   | 'system'
+  | 'task'

@@ -62,7 +62,10 @@ async function walk(
   entry.grant = prepared.grant
 
   const value = args.ok ? args.value : undefined
-  const asked = { pipeline, caller, tool, prepared, args: value, entry, signal }
+  const asked = {
+    ...{ pipeline, caller, tool, prepared, entry, signal },
+    ...{ raw: call.arguments, args: value },
+  }
   // An outside caller's intent must be on record before anything is read.
   const isGuarded = tool.isGuardable && caller.activationId !== null
   return isGuarded ? readGuarded(asked) : runDecided(asked)

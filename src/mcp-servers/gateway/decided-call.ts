@@ -5,11 +5,12 @@ import type {
   CallFacts,
   CallQuestion,
   ConversationDoor,
+  GrantDoor,
 } from '../../hub/contract'
 import type { ToolCaller, ToolResult } from '../contract'
 import type { PreparedCall } from '../define-tool'
 import type { NamedTool } from './gateway'
-import { judgeCall, type Refusal } from './judge-call'
+import { judgeCall, type Refusal, toApprovalRequest } from './judge-call'
 import { noteIntent, noteOutcome, type Pipeline, toResult } from './pipeline'
 import { runTool, type ToolRun } from './run-tool'
 
@@ -19,10 +20,13 @@ export interface AskedCall {
   caller: ToolCaller
   tool: NamedTool
   prepared: PreparedCall
-  /** The arguments as they were parsed. */
+  /** The arguments as they came, and parsed. */
+  raw: string
   args: unknown
   entry: AuditEntry
   signal: AbortSignal
+  /** What its rate limits said: asked once, however often it is decided. */
+  taken?: ReturnType<GrantDoor['takeCall']>
 }
 
 /** Decides, then runs. */
@@ -72,7 +76,9 @@ async function refuse(asked: AskedCall, refusal: Refusal): Promise<ToolResult> {
   const { pipeline, caller, entry } = asked
   entry.decision = refusal.decision
   await noteIntent(pipeline, caller, entry)
-  return toResult(pipeline, entry, { outcome: null, text: refusal.text })
+  const result = toResult(pipeline, entry, { outcome: null, text: refusal.text })
+  const isParking = refusal.decision === 'needs_approval' && caller.activationId !== null
+  return isParking ? { ...result, approval: toApprovalRequest(asked) } : result
 }
 
 function run(asked: AskedCall, hub: ConversationDoor): Promise<ToolRun> {

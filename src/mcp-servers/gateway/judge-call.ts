@@ -1,23 +1,100 @@
-import type { AuditEntry, CallFacts } from '../../hub/contract'
+import type { AuditEntry, CallFacts, KnownApproval } from '../../hub/contract'
 import { decide } from './decide'
 import type { AskedCall } from './decided-call'
+import { findLimits, sayRetry } from './find-limits'
+import { needsApproval } from './needs-approval'
 
 /** Why a call does not run, in words that the model reads. */
 export interface Refusal {
-  decision: AuditEntry['decision']
+  decision: Exclude<AuditEntry['decision'], 'allowed'>
   text: string
 }
 
-/** The one place where a call is refused or let through; null lets it run. */
-export async function judgeCall(
-  { caller, tool, prepared, args }: AskedCall,
-  facts: CallFacts,
-): Promise<Refusal | null> {
+/**
+ * The one place where a call is refused or let through, in this order: policy, a person's word, how
+ * often (M3, M7, M8). Null lets it run.
+ */
+export async function judgeCall(asked: AskedCall, facts: CallFacts): Promise<Refusal | null> {
+  const { caller, tool, prepared, args } = asked
   const { grant } = prepared
   const decision = decide(facts.policy, caller, tool, { grant, args })
-  if (decision.isAllowed) return null
-  return {
-    decision: 'denied',
-    text: `Error: Missing grant ${decision.grant}. Why: ${decision.reason}.`,
+  if (!decision.isAllowed) {
+    const text = `Error: Missing grant ${decision.grant}. Why: ${decision.reason}.`
+    return { decision: 'denied', text }
   }
+  if (needsApproval(facts.policy.requireApproval, { ...tool, grant })) {
+    const refusal = await judgeApproval(asked, facts.approvals)
+    if (refusal) return refusal
+  }
+  return judgeRate(asked, facts)
+}
+
+async function judgeApproval(asked: AskedCall, known: KnownApproval[]): Promise<Refusal | null> {
+  const { caller } = asked
+  const found = caller.activationId === null ? known[0] : findForAgent(asked, known)
+  if (found?.status === 'denied' || (found?.status === 'expired' && caller.activationId !== null)) {
+    return { decision: 'denied', text: sayRefused(found) }
+  }
+  if (found?.status !== 'approved') return ask(asked, found)
+  if (caller.activationId !== null) return null
+  const isMine = await asked.pipeline.hub.useApproval(found.id, asked.entry.callId)
+  return isMine ? null : ask(asked, undefined)
+}
+
+/**
+ * One for the whole activation, else that of this very call, else a refusal of the same arguments: no
+ * means no, however often it is asked.
+ */
+function findForAgent(
+  { entry, prepared }: AskedCall,
+  known: KnownApproval[],
+): KnownApproval | undefined {
+  const isSameCall = (each: KnownApproval) => each.argumentsHash === entry.argumentsHash
+  return (
+    known.find(
+      ({ status, scope, grant }) =>
+        status === 'approved' && scope === 'activation' && grant === prepared.grant,
+    ) ??
+    known.find((each) => each.callId === entry.callId && isSameCall(each)) ??
+    known.find((each) => each.status === 'denied' && isSameCall(each))
+  )
+}
+
+const sayRefused = ({ status, by, note }: KnownApproval): string => {
+  if (status === 'expired') return 'Error: Nobody approved this call in time, so it was not run.'
+  const words = note === '' ? '.' : `, with the words: ${note}`
+  return `Error: Denied by ${by ?? 'a person'}${words}`
+}
+
+/** A hosted agent parks with it; an outside caller is asked to come again (M7). */
+async function ask(asked: AskedCall, found: KnownApproval | undefined): Promise<Refusal> {
+  const { pipeline, caller, tool, prepared } = asked
+  if (caller.activationId === null && found?.status !== 'pending') {
+    await pipeline.hub.askApproval(caller.accountId, toApprovalRequest(asked))
+  }
+  const again =
+    caller.activationId === null
+      ? 'Error: needs approval by a person (/approvals): repeat the same call once it is approved.'
+      : `Error: ${tool.name} (${prepared.grant}) needs approval by a person.`
+  return { decision: 'needs_approval', text: again }
+}
+
+export const toApprovalRequest = ({ tool, prepared, raw, entry }: AskedCall) => ({
+  callId: entry.callId,
+  tool: tool.name,
+  grant: prepared.grant,
+  tier: tool.tier,
+  arguments: raw,
+  argumentsHash: entry.argumentsHash,
+})
+
+/** Only what is configured costs anything: with no limit for this call nothing is asked. */
+async function judgeRate(asked: AskedCall, { policy }: CallFacts): Promise<Refusal | null> {
+  const buckets = findLimits(policy.rateLimits, asked)
+  if (buckets.length === 0) return null
+  const { hub, clock } = asked.pipeline
+  asked.taken ??= hub.takeCall(buckets, clock.now())
+  const { isTaken, retryMs } = await asked.taken
+  if (isTaken) return null
+  return { decision: 'rate_limited', text: sayRetry(asked.tool.name, retryMs) }
 }

@@ -78,8 +78,12 @@ export function createOffice() {
     return body.comment.id as CommentId
   }
 
-  const load = (agentId: AccountId, activationId = newId<ActivationId>(), capacity = 50) =>
-    doors.load({ agentId, activationId, now: hub.clock.now(), capacity, mayExplore: false })
+  const load = (
+    agentId: AccountId,
+    activationId = newId<ActivationId>(),
+    capacity = 50,
+    mayExplore = false,
+  ) => doors.load({ agentId, activationId, now: hub.clock.now(), capacity, mayExplore })
 
   /** LOAD that must succeed. */
   const start = async (agentId: AccountId, activationId = newId<ActivationId>()) => {
@@ -183,6 +187,12 @@ export interface ActivationRow {
   reserved_microusd: number
   reserved_tokens: number
   cost_microusd: number
+  settled_microusd: number
+  settled_tokens: number
+  class: string
+  task: string
+  model: string
+  post_id: string | null
   reply_comment_id: string | null
   reply_refusal: string | null
   admission: string

@@ -32,6 +32,7 @@ test.each(withParams)('unknown ids answer 404, never 500: $method $path', async 
   const bodies: Record<string, unknown> = {
     '/posts/:id/comments': { content: 'x' },
     '/comments/:id': { content: 'x' },
+    '/approvals/:id': { decision: 'deny' },
     '/agents/:name/definition': { files: { 'config.yaml': 'x' } },
   }
   for (const id of garbage) {

@@ -1,0 +1,52 @@
+import type { AccountId } from '../../ids'
+import type { ActionContext } from '../action-context'
+import { insertApprovals } from '../approvals/write-queries'
+import type { ParkAnswer, ParkRequest } from '../contract'
+import { maskTrace } from './mask-trace'
+import { accountStatements, totalsSql } from './spend-queries'
+import { selectWaiting } from './waiting'
+
+/**
+ * Gives up slot, deadline and reservation. What it spent is in the books by now. A request that comes
+ * late, when people have decided and it runs again, changes nothing: its approvals are there.
+ */
+const parkSql = `
+  UPDATE activations SET state = 'parked', iterations = ?2, model = ?3, tools = ?4,
+    reserved_microusd = 0, reserved_tokens = 0, deadline_at = ?5, ${totalsSql},
+    (settled_microusd, settled_tokens) = (
+      SELECT coalesce(sum(cost_microusd), 0), coalesce(sum(input_tokens + output_tokens), 0)
+      FROM usage_events WHERE activation_id = ?1)
+  WHERE id = ?1 AND state = 'running' AND NOT EXISTS (
+    SELECT 1 FROM approvals a, json_each(?6) r
+    WHERE a.id = ?1 || ':' || (r.value ->> 'callId') AND a.arguments_hash = r.value ->> 'argumentsHash'
+      AND a.tool = r.value ->> 'tool')`
+
+/**
+ * PARK: settles what was spent so far, frees the slot, and asks the approvers, in one round trip
+ * (L30). Repeating it is harmless. The claimed items stay claimed.
+ */
+export async function park(
+  { db, settings }: ActionContext,
+  request: ParkRequest,
+): Promise<ParkAnswer> {
+  const { activationId, agentId, now, approvals: requests, iterations, model, tools } = request
+  if (requests.length === 0) throw new Error('parked without a call to approve')
+  const trace = maskTrace(request.trace, settings.ROOKERY_KEY_PREFIX)
+  const results = await db.d1.batch<unknown>([
+    ...accountStatements(db, { ...request, trace }),
+    db.d1
+      .prepare(parkSql)
+      .bind(
+        ...[activationId, iterations, model, JSON.stringify(tools), now, JSON.stringify(requests)],
+      ),
+    ...insertApprovals(db, { activationId, agentId, requests, now }),
+    db.d1.prepare('SELECT state FROM activations WHERE id = ?1').bind(activationId),
+    selectWaiting(db),
+  ])
+  const [row] = (results.at(-2)?.results ?? []) as { state: string }[]
+  const waiting = (results.at(-1)?.results ?? []) as { id: AccountId }[]
+  return {
+    kind: row?.state === 'parked' ? 'parked' : 'lost',
+    waiting: waiting.map(({ id }) => id),
+  }
+}

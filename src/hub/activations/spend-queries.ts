@@ -1,0 +1,51 @@
+import { settle, unsettledSql } from '../budgets/queries'
+import type { CommitRequest } from '../contract'
+import type { Db } from '../db'
+
+/** What both COMMIT and PARK tell of the work so far. */
+type Account = Pick<CommitRequest, 'activationId' | 'agentId' | 'usage' | 'now' | 'trace'>
+
+const countCostSql = `
+  UPDATE posts SET agents_cost_microusd = agents_cost_microusd + new.microusd
+  FROM (${unsettledSql('?2')}) AS new
+  WHERE id = (SELECT post_id FROM activations WHERE id = ?1 AND state = 'running')`
+
+const usageSql = `
+  INSERT OR IGNORE INTO usage_events (activation_id, call, account_id, executor, model, task, post_id,
+    input_tokens, cached_tokens, output_tokens, reasoning_tokens, cost_microusd, is_priced, is_estimated,
+    duration_ms, created_at)
+  SELECT x.id, u.value ->> 'call', x.agent_id, u.value ->> 'executor', u.value ->> 'model', x.task, x.post_id,
+    u.value ->> 'inputTokens', u.value ->> 'cachedTokens', u.value ->> 'outputTokens',
+    u.value ->> 'reasoningTokens', u.value ->> 'costMicrousd', u.value ->> 'isPriced',
+    u.value ->> 'isEstimated', u.value ->> 'durationMs', ?3
+  FROM activations x, json_each(?2) u WHERE x.id = ?1 AND x.state = 'running'`
+
+const traceSql = `
+  INSERT OR REPLACE INTO activation_traces (activation_id, trace)
+  SELECT id, ?2 FROM activations WHERE id = ?1 AND state = 'running'`
+
+/**
+ * Pays for the calls that are not in the books yet and writes them down, and keeps the trace; all of
+ * it only while the row runs. A call counts once, however often it is told.
+ */
+export function accountStatements(db: Db, account: Account): D1PreparedStatement[] {
+  const { activationId, agentId, usage, now, trace } = account
+  const bind = (sql: string, ...values: unknown[]) =>
+    db.d1.prepare(sql).bind(activationId, ...values)
+  const paying =
+    usage.length === 0
+      ? []
+      : [
+          bind(countCostSql, JSON.stringify(usage)),
+          settle(db, { agentId, activationId, usage, now }),
+          bind(usageSql, JSON.stringify(usage), now),
+        ]
+  return [...paying, bind(traceSql, trace)]
+}
+
+/** Sets the totals of an activation, `?1`, to what the books say of it. */
+export const totalsSql = `
+  (input_tokens, cached_tokens, output_tokens, cost_microusd, is_priced) = (
+    SELECT coalesce(sum(input_tokens), 0), coalesce(sum(cached_tokens), 0), coalesce(sum(output_tokens), 0),
+      coalesce(sum(cost_microusd), 0), coalesce(min(is_priced), 1)
+    FROM usage_events WHERE activation_id = ?1)`

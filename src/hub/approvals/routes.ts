@@ -1,0 +1,90 @@
+import * as z from 'zod'
+import { approvals } from '../../config'
+import { presentTime } from '../accounts/present'
+import { readCursor, writeCursor } from '../cursor'
+import { presentOnce, type Route, route } from '../http/route'
+import { decide } from './actions'
+import { type ApprovalRow, selectApprovals } from './queries'
+
+const tag = 'approvals'
+
+const presentApproval = (row: ApprovalRow): object => ({
+  id: row.id,
+  status: row.status,
+  agent: { id: row.agentId, name: row.agentName, kind: row.agentKind },
+  activation_id: row.activationId,
+  post_id: row.postId,
+  call_id: row.callId,
+  tool: row.tool,
+  grant: row.grant,
+  tier: row.tier,
+  arguments: row.arguments,
+  scope: row.status === 'approved' ? row.scope : null,
+  decided_by: row.decidedBy,
+  note: row.note,
+  created_at: presentTime(row.createdAt),
+  expires_at: presentTime(row.expiresAt),
+  decided_at: presentTime(row.decidedAt),
+})
+
+export const decisionBody = z.object({
+  decision: z
+    .enum(['approve', 'approve_activation', 'deny'])
+    .describe('approve_activation: also further calls of this tool and grant in its activation'),
+  note: z.string().trim().max(approvals.noteCharsMax).default('').describe('the agent reads it'),
+})
+
+export const approvalRoutes: Route[] = [
+  route({
+    method: 'get',
+    path: '/approvals',
+    summary:
+      'Calls that wait for a person, exactly as they would run; for others, what they asked for',
+    tag,
+    access: 'own',
+    query: z.object({
+      status: z
+        .enum(['pending', 'approved', 'denied', 'expired', 'cancelled', 'all'])
+        .default('pending'),
+      limit: z.coerce.number().int().min(1).max(approvals.pageMax).default(approvals.pageDefault),
+      cursor: z.string().max(500).optional(),
+    }),
+    handle: async ({ context, credential, query, read }) => {
+      const { db, clock } = context
+      const cursor = readCursor(query.cursor)
+      const who = credential ?? { hash: '', isSession: false, isAdminKey: false }
+      const { results } = await read([
+        selectApprovals(
+          db,
+          { credential: who, now: clock.now() },
+          {
+            status: query.status === 'all' ? null : query.status,
+            before: Array.isArray(cursor) ? cursor : null,
+            limit: query.limit + 1,
+          },
+        ),
+      ])
+      const rows = (results[0]?.results ?? []) as unknown as ApprovalRow[]
+      const page = rows.slice(0, query.limit)
+      const last = page.at(-1)
+      const hasMore = rows.length > page.length
+      return {
+        approvals: page.map(presentApproval),
+        has_more: hasMore,
+        next_cursor: hasMore && last ? writeCursor([last.createdAt, String(last.row)]) : null,
+      }
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/approvals/:id',
+    summary: 'Approves or denies a call that waits; the agent goes on at once (admin)',
+    tag,
+    access: 'admin',
+    body: decisionBody,
+    handle: async (call) => {
+      const done = await decide(call.context, call.actor(), call.param('id'), call.body)
+      return presentOnce(call, done, (row) => ({ approval: presentApproval(row) }))
+    },
+  }),
+]

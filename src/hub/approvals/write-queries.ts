@@ -1,0 +1,210 @@
+import { approvals } from '../../config'
+import { type AccountId, type ActivationId, uuidV7 } from '../../ids'
+import type { ApprovalRequest } from '../contract'
+import type { Db } from '../db'
+
+/** An id whose time SQL takes for the ids that it makes. */
+const idAt = (now: number): string => uuidV7(now, new Uint8Array(10))
+
+/** A new UUIDv7 with the time of the id `like`. */
+const newIdSql = (
+  like: string,
+): string => `substr(${like}, 1, 15) || substr(lower(hex(randomblob(2))), 1, 3) ||
+  '-a' || substr(lower(hex(randomblob(2))), 1, 3) || '-' || lower(hex(randomblob(6)))`
+
+/** Everybody who may decide: the admins of this hub. */
+const approversSql = `SELECT id FROM accounts WHERE role = 'admin' AND kind = 'human' AND is_imported = 0`
+
+const describeSql = (tool: string, args: string): string =>
+  `substr('Wants to call ' || (${tool}) || ' ' || (${args}), 1, ${approvals.excerptChars})`
+
+const isParked = `EXISTS (SELECT 1 FROM activations WHERE id = ?1 AND state = 'parked')`
+
+const insertSql = `
+  INSERT INTO approvals (id, account_id, activation_id, call_id, tool, "grant", tier, arguments, arguments_hash,
+    created_at, expires_at)
+  SELECT ?1 || ':' || (r.value ->> 'callId'), ?2, ?1, r.value ->> 'callId', r.value ->> 'tool', r.value ->> 'grant',
+    r.value ->> 'tier', r.value ->> 'arguments', r.value ->> 'argumentsHash', ?4, ?4 + ${approvals.expiresMs}
+  FROM json_each(?3) r WHERE ${isParked}
+  ON CONFLICT (id) DO UPDATE SET status = 'pending', scope = 'once', decided_by = NULL, decided_at = NULL, note = '',
+    arguments = excluded.arguments, arguments_hash = excluded.arguments_hash, "grant" = excluded."grant",
+    tool = excluded.tool, tier = excluded.tier, created_at = excluded.created_at, expires_at = excluded.expires_at
+  WHERE arguments_hash <> excluded.arguments_hash OR tool <> excluded.tool`
+
+const tellApproversSql = `
+  INSERT INTO inbox_items (id, account_id, type, post_id, from_account_id, content, created_at, activation_id, approval_id)
+  SELECT ${newIdSql('?5')}, u.id, 'approval_request', x.post_id, ?2,
+    ${describeSql(`r.value ->> 'tool'`, `r.value ->> 'arguments'`)}, ?4, ?1, ?1 || ':' || (r.value ->> 'callId')
+  FROM activations x, json_each(?3) r, (${approversSql}) u
+  WHERE x.id = ?1 AND x.state = 'parked' AND NOT EXISTS (
+    SELECT 1 FROM approvals WHERE id = ?1 || ':' || (r.value ->> 'callId')
+      AND arguments_hash = r.value ->> 'argumentsHash' AND tool = r.value ->> 'tool')`
+
+/**
+ * What a parked activation waits for, and the approvers' items, in that order: part of the batch that
+ * parks it, after its row has changed. A repeat finds them there and adds nothing.
+ */
+export function insertApprovals(
+  db: Db,
+  parked: {
+    activationId: ActivationId
+    agentId: AccountId
+    requests: ApprovalRequest[]
+    now: number
+  },
+): D1PreparedStatement[] {
+  const { activationId, agentId, requests, now } = parked
+  const list = JSON.stringify(requests)
+  return [
+    db.d1.prepare(tellApproversSql).bind(activationId, agentId, list, now, idAt(now)),
+    db.d1.prepare(insertSql).bind(activationId, agentId, list, now),
+  ]
+}
+
+/** An outside caller's call, put before the approvers unless it waits there already. */
+export function insertOutsideApproval(
+  db: Db,
+  asked: { id: string; accountId: AccountId; request: ApprovalRequest; now: number },
+): D1PreparedStatement[] {
+  const { id, accountId, request, now } = asked
+  return [
+    db.d1
+      .prepare(
+        `INSERT INTO approvals (id, account_id, call_id, tool, "grant", tier, arguments, arguments_hash, created_at, expires_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9 + ${approvals.expiresMs}) ON CONFLICT DO NOTHING`,
+      )
+      .bind(
+        ...[id, accountId, request.callId, request.tool, request.grant, request.tier],
+        ...[request.arguments, request.argumentsHash, now],
+      ),
+    db.d1
+      .prepare(
+        `INSERT INTO inbox_items (id, account_id, type, from_account_id, content, created_at, approval_id)
+         SELECT ${newIdSql('?2')}, u.id, 'approval_request', p.account_id,
+           ${describeSql('p.tool', 'p.arguments')}, p.created_at, p.id
+         FROM approvals p, (${approversSql}) u WHERE p.id = ?1`,
+      )
+      .bind(id, idAt(now)),
+  ]
+}
+
+export const useApproval = (db: Db, id: string, callId: string): D1PreparedStatement =>
+  db.d1
+    .prepare(
+      `UPDATE approvals SET used_by = ?2 WHERE id = ?1 AND status = 'approved' AND used_by IS NULL`,
+    )
+    .bind(id, callId)
+
+export interface Verdict {
+  id: string
+  status: 'approved' | 'denied'
+  scope: 'once' | 'activation'
+  by: AccountId
+  note: string
+  now: number
+}
+
+/**
+ * Decides one approval, if nobody has and its time has not passed. Approving for the activation
+ * approves whatever else waits there for the same tool and grant.
+ */
+export const decideApproval = (db: Db, verdict: Verdict): D1PreparedStatement =>
+  db.d1
+    .prepare(
+      `UPDATE approvals SET status = ?2, scope = ?3, decided_by = ?4, note = ?5, decided_at = ?6
+       FROM (SELECT id, activation_id, tool, "grant" FROM approvals
+         WHERE id = ?1 AND status = 'pending' AND expires_at > ?6) AS own
+       WHERE approvals.status = 'pending' AND (approvals.id = own.id OR (?3 = 'activation'
+         AND approvals.activation_id = own.activation_id AND approvals.tool = own.tool
+         AND approvals."grant" = own."grant"))`,
+    )
+    .bind(...[verdict.id, verdict.status, verdict.scope, verdict.by, verdict.note, verdict.now])
+
+/** Those whose time has passed: nobody's answer is a no. */
+export const expireApprovals = (db: Db, now: number): D1PreparedStatement =>
+  db.d1
+    .prepare(
+      `UPDATE approvals SET status = 'expired', decided_at = ?1 WHERE status = 'pending' AND expires_at <= ?1`,
+    )
+    .bind(now)
+
+/** What an activation waited for when it was stopped. */
+export const cancelApprovals = (
+  db: Db,
+  activationId: ActivationId,
+  now: number,
+): D1PreparedStatement =>
+  db.d1
+    .prepare(
+      `UPDATE approvals SET status = 'cancelled', decided_at = ?2
+       WHERE activation_id = ?1 AND status = 'pending'
+         AND EXISTS (SELECT 1 FROM activations WHERE id = ?1 AND cancel_requested_at IS NOT NULL)`,
+    )
+    .bind(activationId, now)
+
+/**
+ * The item that resumes a parked activation, once nothing that it waits for is undecided: goes into
+ * the batch of the decision, so that there is never one without the other (L30). `where` chooses the
+ * approvals `p` that were just decided; with `?1` now, `?2` what an id begins with, `?3` and on for it.
+ */
+const resumeItemsSql = (where: string): string => `
+  INSERT INTO inbox_items (id, account_id, type, from_account_id, content, created_at, is_task, activation_id)
+  SELECT ${newIdSql('?2')}, x.agent_id, 'approval_decision', max(p.decided_by),
+    CASE WHEN count(*) > 1 THEN count(*) || ' calls are decided.'
+      ELSE max(p.tool) || ': ' || max(p.status) || '.' END, ?1, 1, x.id
+  FROM approvals p JOIN activations x ON x.id = p.activation_id AND x.state = 'parked'
+  WHERE ${where}
+    AND NOT EXISTS (SELECT 1 FROM approvals o WHERE o.activation_id = x.id AND o.status = 'pending')
+    AND NOT EXISTS (SELECT 1 FROM inbox_items i WHERE i.activation_id = x.id
+      AND i.type = 'approval_decision' AND i.claimed_by IS NULL AND i.read_at IS NULL)
+  GROUP BY x.id`
+
+/** An outside caller, who has nothing parked, is told. */
+const tellCallersSql = (where: string): string => `
+  INSERT INTO inbox_items (id, account_id, type, from_account_id, content, created_at, approval_id)
+  SELECT ${newIdSql('?2')}, p.account_id, 'approval_decision', p.decided_by,
+    p.tool || ': ' || p.status || CASE WHEN p.note = '' THEN '.' ELSE '. ' || p.note END, ?1, p.id
+  FROM approvals p WHERE p.activation_id IS NULL AND ${where}
+    AND NOT EXISTS (SELECT 1 FROM inbox_items i WHERE i.approval_id = p.id AND i.type = 'approval_decision')`
+
+/** The approvers' items of what is decided are done with. */
+const clearRequestsSql = (where: string): string => `
+  UPDATE inbox_items SET read_at = ?1 WHERE type = 'approval_request' AND read_at IS NULL
+    AND approval_id IN (SELECT p.id FROM approvals p WHERE ${where})`
+
+/** What follows from a decision of one approval, and of those that were approved with it. */
+export function followDecision(db: Db, id: string, now: number): D1PreparedStatement[] {
+  const just = (own: string) => `p.status IN ('approved', 'denied') AND p.decided_at = ?1
+    AND (p.id = ${own} OR p.activation_id = (SELECT activation_id FROM approvals WHERE id = ${own}))`
+  return [
+    db.d1.prepare(resumeItemsSql(just('?3'))).bind(now, idAt(now), id),
+    db.d1.prepare(tellCallersSql(just('?3'))).bind(now, idAt(now), id),
+    db.d1.prepare(clearRequestsSql(just('?2'))).bind(now, id),
+  ]
+}
+
+/** What follows when a parked activation was asked to stop: it resumes to end. */
+export function followCancellation(
+  db: Db,
+  activationId: ActivationId,
+  now: number,
+): D1PreparedStatement[] {
+  const own = (id: string) => `p.activation_id = ${id} AND p.status <> 'pending'`
+  const wasAsked = 'x.cancel_requested_at IS NOT NULL'
+  return [
+    db.d1
+      .prepare(resumeItemsSql(`${own('?3')} AND ${wasAsked}`))
+      .bind(now, idAt(now), activationId),
+    db.d1.prepare(clearRequestsSql(own('?2'))).bind(now, activationId),
+  ]
+}
+
+/** What follows from what expired just now. */
+export function followExpiry(db: Db, now: number): D1PreparedStatement[] {
+  const just = `p.status = 'expired' AND p.decided_at = ?1`
+  return [
+    db.d1.prepare(resumeItemsSql(just)).bind(now, idAt(now)),
+    db.d1.prepare(tellCallersSql(just)).bind(now, idAt(now)),
+    db.d1.prepare(clearRequestsSql(just)).bind(now),
+  ]
+}

@@ -1,0 +1,28 @@
+import type { RateBucket, RateLimit } from '../../hub/contract'
+import type { AskedCall } from './decided-call'
+import { coversGrant } from './grant-pattern'
+
+const perMs = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const
+
+/** The buckets that a call takes from: one for each limit that names its tool or its grant (M8). */
+export const findLimits = (
+  limits: RateLimit[],
+  { caller, tool, prepared }: Pick<AskedCall, 'caller' | 'tool' | 'prepared'>,
+): RateBucket[] => {
+  const found = limits.filter(
+    (limit) =>
+      (limit.tool === undefined || limit.tool === tool.name) &&
+      (limit.grant === undefined || coversGrant(limit.grant, prepared.grant)),
+  )
+  const buckets = found.map((rule) => {
+    const session = rule.scope === 'session' ? (caller.postId ?? caller.activationId ?? '') : '*'
+    const what = `${rule.tool ?? '*'} ${rule.grant ?? '*'} ${rule.limit}/${rule.per}`
+    const id = `${caller.accountId} ${session} ${what}`
+    return { id, limit: rule.limit, perMs: perMs[rule.per] }
+  })
+  // The default and an account's own row may say the same.
+  return [...new Map(buckets.map((bucket) => [bucket.id, bucket])).values()]
+}
+
+export const sayRetry = (tool: string, retryMs: number): string =>
+  `Error: rate limit of ${tool} reached: try again in ${Math.max(1, Math.ceil(retryMs / 1_000))} s.`

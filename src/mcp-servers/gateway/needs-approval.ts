@@ -1,0 +1,15 @@
+import { coversGrant } from './grant-pattern'
+
+/**
+ * Whether policy wants a person's word for a call (M7). An entry is `tier:write`, `tool:hub_create_post`
+ * or a grant pattern such as `github:*`.
+ */
+export const needsApproval = (
+  entries: string[],
+  call: { name: string; tier: string; grant: string },
+): boolean =>
+  entries.some((entry) => {
+    if (entry.startsWith('tier:')) return entry === `tier:${call.tier}`
+    if (entry.startsWith('tool:')) return entry === `tool:${call.name}`
+    return coversGrant(entry, call.grant)
+  })

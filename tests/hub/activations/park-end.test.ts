@@ -1,0 +1,73 @@
+import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { PostId } from '../../../src/ids'
+import { createOffice } from './create-office'
+import { createParking } from './create-parking'
+
+const office = createOffice()
+const { hub, hire, post, comment } = office
+let ada: Awaited<ReturnType<typeof hub.join>>
+let scout: typeof ada
+let thread: PostId
+const { parkTask, decide, resume, decisionItems, clear } = createParking(office, () => scout.id)
+
+beforeAll(async () => {
+  ada = await hub.join('ada', 'human')
+  scout = await hire('scout')
+  await office.doors.sweep(hub.clock.now())
+})
+beforeEach(async () => {
+  thread = await post(ada.key, '@scout please write a post')
+})
+afterEach(clear)
+
+test('L34: a parked activation that is cancelled resumes cancelled, and its calls are not run', async () => {
+  const id = await parkTask()
+  for (let times = 0; times < 2; times++) {
+    const { status } = await hub.call(`/activations/${id}/cancel`, { method: 'POST', key: ada.key })
+    expect(status).toBe(200)
+  }
+  expect(hub.seen.woken.at(-1)).toBe(scout.id)
+  expect(await decide(`${id}:call-1`)).toMatchObject({ status: 409 })
+  expect(await decisionItems()).toHaveLength(1)
+  expect(await resume()).toMatchObject({ activationId: id, isCancelled: true, decisions: [] })
+  await office.commit(scout.id, id, { outcome: 'cancelled' })
+  expect(
+    (await hub.call(`/activations/${id}/cancel`, { method: 'POST', key: ada.key })).status,
+  ).toBe(409)
+})
+
+test('L34: cancelling after the decision but before it resumes is one item, and it is cancelled', async () => {
+  const id = await parkTask()
+  await decide(`${id}:call-1`)
+  await hub.call(`/activations/${id}/cancel`, { method: 'POST', key: ada.key })
+  expect(await decisionItems()).toHaveLength(1)
+  expect(await resume()).toMatchObject({ isCancelled: true })
+})
+
+test('L30: the thread deleted meanwhile: the answer is refused and the asker is told', async () => {
+  const id = await parkTask()
+  await hub.call(`/posts/${thread}`, { method: 'DELETE', key: ada.key })
+  await decide(`${id}:call-1`)
+  await resume()
+  const answer = await office.commit(scout.id, id, {
+    reply: { id: office.newId(), postId: thread, parentId: null, content: 'Done.' },
+  })
+  expect(answer).toMatchObject({ kind: 'done', replyId: null, replyRefusal: 'post_deleted' })
+  const told = await office.inbox(ada.id)
+  expect(told.at(-1)).toMatchObject({ type: 'system' })
+})
+
+test('L37: who decided is not told of the answer as if they had asked', async () => {
+  const id = await parkTask()
+  await decide(`${id}:call-1`)
+  await resume()
+  await comment(ada.key, thread, 'Meanwhile')
+  await office.commit(scout.id, id, {
+    reply: { id: office.newId(), postId: thread, parentId: null, content: 'Done.' },
+  })
+  const told = await office.all<{ name: string }>(
+    `SELECT a.name FROM inbox_items i JOIN accounts a ON a.id = i.account_id WHERE i.type = 'reply' AND i.post_id = ?`,
+    thread,
+  )
+  expect(told).toEqual([{ name: 'ada' }])
+})
