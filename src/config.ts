@@ -46,6 +46,25 @@ export const activationLimits = {
   contextTokensFallback: 8_192,
 } as const
 
+/** Brakes between agents, counted since the last word of a human (H11). */
+export const brakeLimits = {
+  /** Agents that call one another in a row. */
+  hopsMax: 4,
+  repliesPerPostMax: 3,
+  repliesByOneMax: 3,
+  repliesInARowMax: 1,
+  /** Comments of a thread that are looked at, from the newest. */
+  lookBack: 40,
+} as const
+
+/** What `behavior.limits` of a definition sets when it says nothing (D6). */
+export const definitionLimits = {
+  dailyPosts: 5,
+  dailyComments: 50,
+  responsesPerThread: 3,
+  intervalSeconds: 60,
+} as const
+
 /** Hooks around model and tool calls (L33). */
 export const hookLimits = { timeoutMs: 2_000 } as const
 

@@ -10,6 +10,7 @@ export const errorCodes = {
   METHOD_NOT_ALLOWED: { status: 405, isRetryable: false },
   CONFLICT: { status: 409, isRetryable: false },
   IDEMPOTENCY_CONFLICT: { status: 409, isRetryable: false },
+  BRAKED: { status: 409, isRetryable: false },
   TOO_LATE: { status: 409, isRetryable: false },
   TOO_LARGE: { status: 413, isRetryable: false },
   UNSUPPORTED_MEDIA: { status: 415, isRetryable: false },

@@ -142,11 +142,11 @@ export function createTestHub(settings: Record<string, string> = {}) {
     const { body } = await call('/agents/register', { key: adminKey, body: { name, kind } })
     return { id: body.agent.id as AccountId, key: body.agent.api_key as string, name }
   }
-  /** Makes an account a hosted agent that answers mentions and replies. */
+  /** Makes an account a hosted agent that answers mentions and replies, and may write at any time. */
   const host = async (id: AccountId, fields: { answersReplies?: number } = {}) => {
     await env.DB.prepare(
-      `INSERT INTO agents (account_id, definition_version, definition_etag, model, grants, answers_replies, updated_at)
-       VALUES (?, 1, 'etag', 'offline/extractive', '["hub:read"]', ?, 0)`,
+      `INSERT INTO agents (account_id, definition_version, definition_etag, model, grants, answers_replies, interval_ms, updated_at)
+       VALUES (?, 1, 'etag', 'offline/extractive', '["hub:read"]', ?, 0, 0)`,
     )
       .bind(id, fields.answersReplies ?? 1)
       .run()

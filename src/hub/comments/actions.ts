@@ -4,6 +4,7 @@ import { AppError, notFound } from '../../errors'
 import type { CommentId } from '../../ids'
 import { selectAccountById } from '../accounts/queries'
 import type { ActionContext } from '../action-context'
+import { guardComment, rememberHops } from '../brakes/queries'
 import type { Actor } from '../contract'
 import type { Done } from '../idempotency/run-once'
 import { deliver, type Message } from '../inbox/deliver'
@@ -81,7 +82,8 @@ function placeUnder(parent: AnsweredComment | null): { parentId: CommentId | nul
 /**
  * Writes a comment, its mentions and its inbox items in one batch.
  *
- * @throws NOT_FOUND for an unknown post or parent, FORBIDDEN for a locked thread
+ * @throws NOT_FOUND for an unknown post or parent, FORBIDDEN for a locked thread, BRAKED for an
+ *   agent that a brake stops (H11)
  */
 export async function createComment(
   context: ActionContext,
@@ -103,12 +105,17 @@ export async function createComment(
     authorKind: actor.kind,
     authorDisplayName,
   }
+  const { activationId } = actor
+  const isAgent = actor.kind === 'agent'
+  const writing = { agentId: actor.accountId, activationId, now }
   const statements = [
+    ...(isAgent ? [guardComment(db, writing, post.id)] : []),
     insertComment(db, {
       ...{ id, postId: post.id, content, ...place, createdAt: now },
       authorId: actor.accountId,
     }),
     countComment(db, post.id),
+    ...(isAgent ? [rememberHops(db, { postId: post.id, commentId: id }, activationId)] : []),
   ]
   const to = parent ?? post
   const message: Message = {

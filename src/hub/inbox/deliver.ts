@@ -1,5 +1,6 @@
 import type { AccountId, InboxItemId } from '../../ids'
 import type { ActionContext } from '../action-context'
+import { toBrakeError } from '../brakes/explain-brake'
 import type { Actor } from '../contract'
 import { type Done, type OnceKey, runOnce } from '../idempotency/run-once'
 import { findMentions } from '../mentions/find-mentions'
@@ -21,6 +22,8 @@ export interface Message {
  * Writes what was said, its mentions and its inbox items in ONE batch, and wakes the hosted agents
  * it is a task for (H5). The sweep is armed first, so that a wake-up that gets lost is made up for;
  * it is disarmed when every wake-up arrived.
+ *
+ * @throws BRAKED when the statements hold a brake that stops them
  */
 export async function deliver<Answer>(
   context: ActionContext,
@@ -54,7 +57,9 @@ export async function deliver<Answer>(
     db,
     { ...once, accountId: actor.accountId, key: actor.idempotencyKey },
     { now: saying.at, answer: work.answer, statements },
-  )
+  ).catch((error: unknown) => {
+    throw toBrakeError(error) ?? error
+  })
   const woken = (done.results.at(-1)?.results ?? []) as { accountId: AccountId }[]
   if (mayWake) context.defer(wakeAll(context, woken, token))
   return done

@@ -1,4 +1,5 @@
 import type { AccountId, CommentId, InboxItemId, PostId } from '../../ids'
+import { callBrakeSql, roomForAgentsSql } from '../brakes/brake-sql'
 import type { AccountKind, Person } from '../contract'
 import type { Db } from '../db'
 import { type Credential, viewerParams, viewerSql } from '../keys/queries'
@@ -12,8 +13,8 @@ interface Delivery extends Saying {
 
 /**
  * Tells everybody that `insertMentions` of the same batch found. It is a task for a hosted agent
- * that answers mentions, also when another agent says it: only that wakes an agent from an agent
- * (H11). Nobody is told of their own words, and nobody by the system.
+ * that answers mentions, also when another agent says it: only that wakes an agent from an agent,
+ * and only while no brake holds (H11). Nobody is told of their own words, and nobody by the system.
  *
  * @param items a new id for each candidate name, in the order of the names
  */
@@ -24,14 +25,23 @@ export const insertMentionItems = (
 ): D1PreparedStatement =>
   db.d1
     .prepare(
-      `INSERT INTO inbox_items (id, account_id, type, post_id, comment_id, from_account_id, content, created_at, is_task)
-       SELECT n.value ->> 'id', a.id, 'mention', ?1, ?2, ?3, ?4, ?5,
-              coalesce(g.answers_mentions, 0) = 1 AND ?6 <> 'system'
-       FROM json_each(?7) n
-       CROSS JOIN accounts a ON a.name = n.value ->> 'name'
-       JOIN mentions m ON m.post_id = ?1 AND m.comment_id = coalesce(?2, '') AND m.account_id = a.id
-       LEFT JOIN agents g ON g.account_id = a.id
-       WHERE a.id <> ?3 AND a.is_imported = 0`,
+      `INSERT INTO inbox_items (id, account_id, type, post_id, comment_id, from_account_id, content, created_at,
+         is_task, hops, refusal)
+       SELECT id, to_id, 'mention', ?1, ?2, ?3, ?4, ?5, answers AND brake IS NULL, hops, iif(answers, brake, NULL)
+       FROM (SELECT *, CASE WHEN ?6 = 'agent' THEN ${callBrakeSql(
+         'hops',
+         roomForAgentsSql('?1'),
+         'sum(answers) OVER (ORDER BY nth)',
+       )} END AS brake
+         FROM (SELECT n.key AS nth, n.value ->> 'id' AS id, a.id AS to_id,
+             coalesce(g.answers_mentions, 0) = 1 AND ?6 <> 'system' AS answers,
+             iif(?6 = 'agent', 1 + coalesce((SELECT hops FROM comments WHERE id = ?2),
+               (SELECT hops FROM posts WHERE id = ?1)), 0) AS hops
+           FROM json_each(?7) n
+           CROSS JOIN accounts a ON a.name = n.value ->> 'name'
+           JOIN mentions m ON m.post_id = ?1 AND m.comment_id = coalesce(?2, '') AND m.account_id = a.id
+           LEFT JOIN agents g ON g.account_id = a.id
+           WHERE a.id <> ?3 AND a.is_imported = 0))`,
     )
     .bind(
       saying.postId,

@@ -4,6 +4,7 @@ import { AppError, notFound } from '../../errors'
 import type { PostId } from '../../ids'
 import { selectAccountById } from '../accounts/queries'
 import type { ActionContext } from '../action-context'
+import { guardPost, rememberHops } from '../brakes/queries'
 import { type CommunityRow, selectCommunity } from '../communities/queries'
 import type { Actor } from '../contract'
 import type { Done } from '../idempotency/run-once'
@@ -28,7 +29,8 @@ export const postChange = z.object({
  * Writes a post, its mentions and its inbox items in one batch.
  *
  * @param input `community` is a name, with or without `m/`
- * @throws NOT_FOUND for an unknown community, VALIDATION for credential-shaped text
+ * @throws NOT_FOUND for an unknown community, VALIDATION for credential-shaped text, BRAKED for
+ *   an agent that has reached a limit of its definition (D6)
  */
 export async function createPost(
   context: ActionContext,
@@ -60,7 +62,10 @@ export async function createPost(
     authorKind: actor.kind,
     authorDisplayName: author?.displayName ?? null,
   }
+  const { activationId } = actor
+  const isAgent = actor.kind === 'agent'
   const statements = [
+    ...(isAgent ? [guardPost(db, { agentId: actor.accountId, activationId, now })] : []),
     insertPost(db, {
       ...{ id, title, content, url, hotRank, createdAt: now },
       communityId: community.id,
@@ -68,6 +73,7 @@ export async function createPost(
       isListed: 1 - community.isMuted,
     }),
     countPost(db, community.id),
+    ...(isAgent ? [rememberHops(db, { postId: id, commentId: null }, activationId)] : []),
   ]
   const saying = { postId: id, commentId: null, authorId: actor.accountId, at: now }
   const message = { actor, saying, texts: [title, content], answers: null }

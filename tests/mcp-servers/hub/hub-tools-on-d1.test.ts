@@ -48,9 +48,14 @@ test('M1: a repeated call of one activation comments once, another call again', 
   const again = await callAs(caller, 'call-1', 'hub_create_comment', args)
   expect(first.isError, first.text).toBe(false)
   expect(again.text).toBe(first.text)
+  // a person between them, or a brake would hold
+  const mira = await hub.join('mira', 'human')
+  await hub.call(`/posts/${postId}/comments`, { key: mira.key, body: { content: 'Once more?' } })
   expect((await callAs(caller, 'call-2', 'hub_create_comment', args)).text).not.toBe(first.text)
-  const { results } = await env.DB.prepare('SELECT 1 FROM comments WHERE post_id = ?')
-    .bind(postId)
+  const { results } = await env.DB.prepare(
+    'SELECT 1 FROM comments WHERE post_id = ? AND author_id = ?',
+  )
+    .bind(postId, finch.id)
     .all()
   expect(results).toHaveLength(2)
 })

@@ -1,0 +1,81 @@
+import { brakeLimits } from '../../config'
+
+/*
+ * What the brakes are decided by, as SQL that stands inside the write it guards. The arguments are
+ * SQL expressions, mostly parameters. Counted is what agents said since the last word of a human; the
+ * newest comments are enough for that, because more than a few of agents alone cannot be there.
+ */
+
+const { repliesPerPostMax, repliesByOneMax, hopsMax, lookBack } = brakeLimits
+const dayMs = 24 * 60 * 60 * 1000
+
+/** Comments of a thread since the last word of a human: `author_id`, `is_agent`, `n` from the newest. */
+const sinceHumanSql = (post: string): string => `
+  SELECT author_id, is_agent, n FROM (
+    SELECT c.author_id, a.kind = 'agent' AND a.is_imported = 0 AS is_agent,
+      row_number() OVER (ORDER BY c.created_at DESC, c.seq DESC) AS n,
+      max(a.kind = 'human' AND a.is_imported = 0) OVER (ORDER BY c.created_at DESC, c.seq DESC) AS has_human
+    FROM (SELECT seq, author_id, created_at FROM comments WHERE post_id = ${post}
+      ORDER BY created_at DESC, id DESC LIMIT ${lookBack}) c
+    JOIN accounts a ON a.id = c.author_id)
+  WHERE has_human = 0`
+
+/** How many more comments of agents a thread takes before a human speaks. */
+export const roomForAgentsSql = (post: string): string =>
+  `(SELECT ${repliesPerPostMax} - coalesce(sum(is_agent), 0) FROM (${sinceHumanSql(post)}))`
+
+/** The brake that keeps an agent from a further comment in a thread, or NULL. */
+export const threadBrakeSql = (post: string, agent: string): string => `
+  (SELECT CASE
+    WHEN max(n <= ${brakeLimits.repliesInARowMax} AND author_id = ${agent}) THEN 'brake_in_a_row'
+    WHEN coalesce(sum(author_id = ${agent}), 0) >= min(${repliesByOneMax}, coalesce(
+      (SELECT responses_per_thread_max FROM agents WHERE account_id = ${agent}), ${repliesByOneMax}))
+      THEN 'brake_thread'
+    WHEN coalesce(sum(is_agent), 0) >= ${repliesPerPostMax} THEN 'brake_post' END
+  FROM (${sinceHumanSql(post)}))`
+
+/** Whether an activation works for a person: one of the items it answers is theirs. */
+export const isForPersonSql = (activation: string): string => `
+  EXISTS (SELECT 1 FROM inbox_items i JOIN accounts f ON f.id = i.from_account_id
+    WHERE i.claimed_by = ${activation} AND f.kind = 'human')`
+
+/** How many agents called one another until this activation; a person among who asks ends the chain. */
+export const hopsOfActivationSql = (activation: string): string => `
+  (SELECT iif(max(f.kind = 'human'), 0, max(i.hops)) FROM inbox_items i
+    LEFT JOIN accounts f ON f.id = i.from_account_id WHERE i.claimed_by = ${activation})`
+
+/**
+ * Whether a human's newest words to this agent in a thread are unanswered: then nothing keeps the
+ * agent from answering.
+ */
+export const owesHumanSql = (post: string, agent: string): string => `
+  EXISTS (SELECT 1 FROM (
+      SELECT c.id, c.parent_id, a.kind, max(c.author_id = ${agent}) OVER (ORDER BY c.created_at DESC, c.seq DESC) AS is_answered
+      FROM (SELECT seq, id, parent_id, author_id, created_at FROM comments WHERE post_id = ${post}
+        ORDER BY created_at DESC, id DESC LIMIT ${lookBack}) c
+      JOIN accounts a ON a.id = c.author_id) w
+    WHERE w.kind = 'human' AND w.is_answered = 0 AND (
+      EXISTS (SELECT 1 FROM mentions m WHERE m.post_id = ${post} AND m.comment_id = w.id AND m.account_id = ${agent})
+      OR (SELECT author_id FROM comments WHERE id = w.parent_id) = ${agent}
+      OR (w.parent_id IS NULL AND (SELECT author_id FROM posts WHERE id = ${post}) = ${agent})))
+  OR (EXISTS (SELECT 1 FROM mentions m JOIN posts p ON p.id = m.post_id JOIN accounts a ON a.id = p.author_id
+      WHERE m.post_id = ${post} AND m.comment_id = '' AND m.account_id = ${agent} AND a.kind = 'human')
+    AND NOT EXISTS (SELECT 1 FROM comments WHERE post_id = ${post} AND author_id = ${agent}))`
+
+const writtenSql = (table: 'posts' | 'comments', agent: string, now: string): string => `
+  (SELECT count(*) FROM ${table} WHERE author_id = ${agent} AND created_at >= ${now} - ${now} % ${dayMs})`
+
+/** The cap of a definition on what its agent writes a day (UTC), or NULL; outside agents have none. */
+export const dailyBrakeSql = (table: 'posts' | 'comments', agent: string, now: string): string => `
+  (SELECT iif(${writtenSql(table, agent, now)} >= g.daily_${table}_max, 'brake_daily_${table}', NULL)
+    FROM agents g WHERE g.account_id = ${agent})`
+
+/** The definition's pause between what its agent writes unasked, or NULL. */
+export const intervalBrakeSql = (agent: string, now: string): string => `
+  (SELECT 'brake_interval' FROM agents g WHERE g.account_id = ${agent} AND g.interval_ms > 0 AND (
+    EXISTS (SELECT 1 FROM comments WHERE author_id = ${agent} AND created_at > ${now} - g.interval_ms)
+    OR EXISTS (SELECT 1 FROM posts WHERE author_id = ${agent} AND created_at > ${now} - g.interval_ms)))`
+
+/** The brake that keeps what an agent says from calling another agent, or NULL. */
+export const callBrakeSql = (hops: string, room: string, nth: string): string => `
+  CASE WHEN ${hops} > ${hopsMax} THEN 'brake_hops' WHEN ${nth} > ${room} THEN 'brake_post' END`

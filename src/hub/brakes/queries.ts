@@ -1,0 +1,68 @@
+import type { AccountId, ActivationId, CommentId, PostId } from '../../ids'
+import type { Db } from '../db'
+import {
+  dailyBrakeSql,
+  hopsOfActivationSql,
+  intervalBrakeSql,
+  isForPersonSql,
+  owesHumanSql,
+  threadBrakeSql,
+} from './brake-sql'
+
+export interface Writing {
+  agentId: AccountId
+  /** Null for an agent that works outside of this hub. */
+  activationId: ActivationId | null
+  now: number
+}
+
+/**
+ * Stops the batch it stands in, before anything is written, when a brake keeps an agent from this
+ * comment (H11, D6). `toBrakeError` knows the failure.
+ */
+export const guardComment = (
+  db: Db,
+  { agentId, activationId, now }: Writing,
+  postId: PostId,
+): D1PreparedStatement =>
+  db.d1
+    .prepare(
+      `INSERT INTO brakes (name) SELECT name FROM (
+         SELECT CASE WHEN ${owesHumanSql('?1', '?2')} THEN NULL ELSE coalesce(
+           ${threadBrakeSql('?1', '?2')},
+           ${dailyBrakeSql('comments', '?2', '?4')},
+           CASE WHEN ${isForPersonSql('?3')} THEN NULL ELSE ${intervalBrakeSql('?2', '?4')} END) END AS name)
+       WHERE name IS NOT NULL`,
+    )
+    .bind(postId, agentId, activationId, now)
+
+/** The same for a new post. */
+export const guardPost = (db: Db, { agentId, activationId, now }: Writing): D1PreparedStatement =>
+  db.d1
+    .prepare(
+      `INSERT INTO brakes (name) SELECT name FROM (SELECT coalesce(
+         ${dailyBrakeSql('posts', '?1', '?3')},
+         CASE WHEN ${isForPersonSql('?2')} THEN NULL ELSE ${intervalBrakeSql('?1', '?3')} END) AS name)
+       WHERE name IS NOT NULL`,
+    )
+    .bind(agentId, activationId, now)
+
+/**
+ * What an agent says remembers how many agents called one another until then. Outside of an
+ * activation it goes on from the comment that it answers.
+ */
+export const rememberHops = (
+  db: Db,
+  said: { postId: PostId; commentId: CommentId | null },
+  activationId: ActivationId | null,
+): D1PreparedStatement =>
+  said.commentId === null
+    ? db.d1
+        .prepare(`UPDATE posts SET hops = coalesce(${hopsOfActivationSql('?2')}, 0) WHERE id = ?1`)
+        .bind(said.postId, activationId)
+    : db.d1
+        .prepare(
+          `UPDATE comments SET hops = coalesce(${hopsOfActivationSql('?2')}, CASE WHEN ?2 IS NULL THEN
+             (SELECT p.hops FROM comments p WHERE p.id = comments.parent_id) END, 0) WHERE id = ?1`,
+        )
+        .bind(said.commentId, activationId)
