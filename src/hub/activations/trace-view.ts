@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { sayTool } from '../web/agent-words'
+import { formatCount } from '../web/format'
 
 const hooks = z
   .array(
@@ -174,7 +175,8 @@ export function notesOf({ notes, compactions, parks }: TraceView): Note[] {
     ...compactions.map(({ at, replaced, tokensBefore, tokens, problem }) => ({
       at,
       text:
-        `${replaced} messages became a summary: ${tokensBefore} tokens before, ${tokens} after.` +
+        `${formatCount(replaced)} messages became a summary: ` +
+        `${formatCount(tokensBefore)} tokens before, ${formatCount(tokens)} after.` +
         (problem === null ? '' : ` It is an extract: ${problem}`),
     })),
     ...parks.flatMap(({ at, resumedAt, tools, decisions }) => [
