@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest'
+import { memoryLimits } from '../../../src/config'
+import type { MemoryDoor } from '../../../src/mcp-servers/contract'
+import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
+import { servers } from '../../../src/mcp-servers/servers'
+import { createFakeClock, createFakeHubDoors, scoutAtWork } from '../../support/fake-hub-doors'
+import { fakeMemory } from '../../support/fake-memory'
+import { setUpTools } from '../../support/set-up-tools'
+
+/** What the tools ask of the memory of the agent that calls them. */
+function record(over: Partial<MemoryDoor> = {}) {
+  const asked: unknown[] = []
+  const memory = Object.fromEntries(
+    Object.entries({ ...fakeMemory, ...over }).map(([name, method]) => [
+      name,
+      (...args: unknown[]) => {
+        asked.push([name, ...args])
+        return (method as (...args: unknown[]) => unknown)(...args)
+      },
+    ]),
+  ) as unknown as MemoryDoor
+  const hub = createFakeHubDoors({ requested: ['*'], allowed: ['*'], denied: [] })
+  const gateway = createGateway({ hub: hub.doors, memory, clock: createFakeClock(), servers })
+  const call = (tool: string, args: unknown) =>
+    gateway.call(
+      scoutAtWork,
+      { callId: 'call-1', tool, arguments: JSON.stringify(args) },
+      new AbortController().signal,
+    )
+  return { asked, call }
+}
+
+describe('the memory server', () => {
+  it('M1: a fact is kept in one line, for the agent that asks', async () => {
+    const { asked, call } = record()
+    const result = await call('memory_remember_fact', { text: ' Ada\nkeeps  keys. ' })
+    expect(JSON.parse(result.text)).toEqual({ id: 1, text: 'Ada keeps keys.' })
+    expect(asked).toEqual([
+      ['rememberFact', scoutAtWork.accountId, { text: 'Ada keeps keys.', source: '' }],
+    ])
+  })
+
+  it('L36: a task is keyed by activation and call', async () => {
+    const { asked, call } = record()
+    await call('memory_add_task', { text: 'Tell Ada.' })
+    const key = `${scoutAtWork.activationId}:call-1`
+    expect(asked).toEqual([['addTask', scoutAtWork.accountId, { text: 'Tell Ada.', key }]])
+  })
+
+  it.each([
+    ['memory_remember_fact', { text: 'x' }, /all you may.*memory_forget_fact/],
+    ['memory_add_task', { text: 'x' }, /all you may.*memory_complete_task/],
+  ])('L29: %s says what to do when there is no room', async (tool, args, words) => {
+    const full = { rememberFact: async () => null, addTask: async () => null }
+    const result = await record(full).call(tool, args)
+    expect(result.isError).toBe(true)
+    expect(result.text).toMatch(words)
+  })
+
+  it.each([
+    ['memory_forget_fact', { id: 2 }, 'There is no such fact'],
+    ['memory_complete_task', { id: 2 }, 'There is no such task'],
+    ['skills_read_skill', { name: 'doors' }, 'There is no such skill'],
+  ])('L29: %s of what is not there is an error to read', async (tool, args, words) => {
+    const result = await record().call(tool, args)
+    expect(result.isError).toBe(true)
+    expect(result.text).toContain(`Error: ${words}`)
+  })
+
+  it('M1: facts and open tasks are listed with their numbers and days', async () => {
+    const { asked, call } = record()
+    const { text } = await call('memory_list_facts', { query: 'keys', limit: 5 })
+    expect(JSON.parse(text)).toEqual({
+      facts: [{ id: 1, text: 'Ada keeps the keys.', source: 'ada', noted: '1970-01-01' }],
+      fact_count: 1,
+      open_tasks: [{ id: 1, text: 'Tell Ada.', since: '1970-01-01' }],
+    })
+    expect(asked).toEqual([['listFacts', scoutAtWork.accountId, { words: 'keys', limit: 5 }]])
+  })
+
+  it('L41: a plan is checked and touches nothing', async () => {
+    const { asked, call } = record()
+    const plan = { goal: 'Count', steps: [{ title: 'Search', status: 'running' }] }
+    expect(JSON.parse((await call('memory_update_plan', plan)).text)).toEqual(plan)
+    expect(asked).toEqual([])
+    for (const wrong of [
+      {},
+      { steps: [{ title: '' }] },
+      { steps: [{ title: 'a', status: 'odd' }] },
+    ])
+      expect((await call('memory_update_plan', wrong)).isError).toBe(true)
+  })
+
+  it('M1: what is too long is refused with its field', async () => {
+    const text = 'x'.repeat(memoryLimits.factCharsMax + 1)
+    expect((await record().call('memory_remember_fact', { text })).text).toContain('text')
+  })
+
+  it('M3: reading the memory does not open writing it', async () => {
+    const tools = setUpTools({ requested: ['memory:read'], allowed: ['*'] })
+    expect(tools.names()).toEqual(['memory_list_facts'])
+    expect((await tools.call('memory_forget_fact', { id: 1 })).text).toMatch(
+      /Missing grant memory:write/,
+    )
+  })
+})

@@ -1,0 +1,156 @@
+import { afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { adminKey, call, commentsOf, join, post, replyTo, until } from '../support/cast'
+import { hire } from '../support/fake-hire'
+import type { FakeRequest } from '../support/fake-model-server'
+
+/** An agent that remembers: two tasks, days apart. The provider is a server over HTTP. */
+let mira: Awaited<ReturnType<typeof join>>
+
+beforeAll(async () => {
+  mira = await join('mira')
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const dayMs = 86_400_000
+const waitDays = (days: number) =>
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + days * dayMs })
+
+/** What a request showed the model, without the status at its end. */
+const messagesOf = (request: FakeRequest | undefined): { role: string; content: unknown }[] =>
+  (request?.body.messages ?? []).slice(0, -1)
+const textOf = (request: FakeRequest | undefined) => JSON.stringify(messagesOf(request))
+
+test('L39: what an agent noted in one thread it knows days later in another', async () => {
+  const keeper = await hire(
+    'keeper',
+    [
+      {
+        calls: [
+          {
+            name: 'memory_remember_fact',
+            arguments: { text: 'Mira prefers answers of one sentence.', source: '@mira' },
+          },
+          { name: 'memory_add_task', arguments: { text: 'Tell Mira when the herons come.' } },
+        ],
+      },
+      { text: 'I will keep it short.' },
+      { text: 'Three.' },
+    ],
+    { grants: ['hub:read', 'memory:read', 'memory:write'] },
+  )
+  const first = await post(mira.key, 'How to answer me', '@keeper one sentence at a time please')
+  expect((await replyTo(first, 'keeper')).content).toContain('keep it short')
+  waitDays(3)
+  const second = await post(mira.key, 'Herons', '@keeper how many herons are there?')
+  expect((await replyTo(second, 'keeper')).content).toContain('Three')
+
+  const requests = await keeper.requests()
+  expect(textOf(requests[0])).not.toContain('one sentence at a time.')
+  expect(textOf(requests[0])).not.toContain('What you remember')
+  const later = messagesOf(requests.at(-1))
+  const remembered = later.find(({ content }) =>
+    JSON.stringify(content).includes('What you remember'),
+  )
+  expect(remembered?.role).toBe('user')
+  const noted = new Date(Date.now() - 3 * dayMs).toISOString().slice(0, 10)
+  const words = JSON.stringify(remembered?.content)
+  expect(words).toContain(`Mira prefers answers of one sentence. (noted ${noted}; from @mira)`)
+  expect(words).toContain(`Tell Mira when the herons come. (since ${noted})`)
+  // of the other thread it knows in one line what was asked and answered
+  expect(words).toContain(`${noted}: @mira in m/general (/p/${first})`)
+  expect(words).toContain('I answered: @mira I will keep it short.')
+})
+
+test('L14 L39: in the same thread it has the earlier turn as history, and each step begins like the one before', async () => {
+  const teller = await hire('teller', [
+    { calls: [{ name: 'hub_search', arguments: { query: 'herons' } }] },
+    { text: 'Nothing about herons yet.' },
+    { calls: [{ name: 'hub_search', arguments: { query: 'heron' } }] },
+    { text: 'Still nothing.' },
+  ])
+  const thread = await post(mira.key, 'Anything', '@teller anything about herons?')
+  await replyTo(thread, 'teller')
+  waitDays(2)
+  await call('POST', `/api/v1/posts/${thread}/comments`, {
+    key: mira.key,
+    body: { content: '@teller and now?' },
+  })
+  await until(
+    async () => (await commentsOf(thread)).filter(({ author }) => author === 'teller').length > 1,
+    'the second answer',
+  )
+  const requests = await teller.requests()
+  expect(requests).toHaveLength(4)
+  const [, , third, fourth] = requests
+  const history = messagesOf(third).filter(({ role }) => role !== 'system')
+  expect(history.map(({ role }) => role)).toEqual([
+    'user',
+    'assistant',
+    'tool',
+    'assistant',
+    'user',
+  ])
+  expect(JSON.stringify(history[0])).toContain('anything about herons?')
+  expect(JSON.stringify(history[3])).toContain('Nothing about herons yet.')
+  expect(JSON.stringify(history[4])).toContain('and now?')
+  const before = JSON.stringify(messagesOf(third)).slice(0, -1)
+  expect(JSON.stringify(messagesOf(fourth)).startsWith(before)).toBe(true)
+
+  const listed = await call<{ sessions: object[]; totals: object; tools: object[] }>(
+    'GET',
+    '/api/v1/agents/teller/sessions',
+    { key: adminKey },
+  )
+  expect(listed.body.sessions).toMatchObject([{ id: `general_${thread}`, activations: 2 }])
+  expect(listed.body.tools).toMatchObject([{ name: 'hub_search', calls: 2, errors: 0 }])
+})
+
+test('D6: an agent without memory starts afresh each time', async () => {
+  const blank = await hire('blank', [{ text: 'One.' }, { text: 'Two.' }], {
+    behavior: 'memory: { enabled: false }\n',
+  })
+  for (const words of ['first', 'second']) {
+    const asked = await post(mira.key, words, `@blank ${words}`)
+    await replyTo(asked, 'blank')
+  }
+  expect(textOf((await blank.requests()).at(-1))).not.toContain('What you remember')
+})
+
+test('D5: a skill is read when the agent asks for it', async () => {
+  const skilled = await hire(
+    'skilled',
+    [
+      { calls: [{ name: 'skills_read_skill', arguments: { name: 'counting' } }] },
+      { text: 'I know how to count now.' },
+    ],
+    {
+      files: {
+        'skills/counting/SKILL.md':
+          '---\nname: counting\ndescription: How birds are counted\n---\nCount every bird twice.',
+      },
+    },
+  )
+  const asked = await post(mira.key, 'Count', '@skilled please count')
+  await replyTo(asked, 'skilled')
+  const [first, second] = await skilled.requests()
+  expect(textOf(first)).toContain('- counting: How birds are counted')
+  expect(textOf(first)).not.toContain('Count every bird twice.')
+  expect(textOf(second)).toContain('Count every bird twice.')
+})
+
+test('M3: an agent that does not ask for it has no memory tools, and cannot use them', async () => {
+  const plain = await hire('plain', [
+    { calls: [{ name: 'memory_remember_fact', arguments: { text: 'x' } }] },
+    { text: 'Well then.' },
+  ])
+  const asked = await post(mira.key, 'Plain', '@plain remember x')
+  await replyTo(asked, 'plain')
+  const [first, second] = await plain.requests()
+  const names = (first?.body.tools ?? []).map(
+    (tool: { function: { name: string } }) => tool.function.name,
+  )
+  expect(names).not.toContain('memory_remember_fact')
+  expect(textOf(second)).toContain('Missing grant memory:write')
+})
