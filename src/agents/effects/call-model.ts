@@ -171,6 +171,7 @@ function planCall(bench: Workbench, { facts, definition }: Work, signal: AbortSi
       ),
       ...(temperature === undefined ? {} : { temperature }),
       ...(topP === undefined ? {} : { topP }),
+      cacheKey: bench.agentId,
       signal,
     },
   }
