@@ -98,6 +98,7 @@ const definition: Definition = {
   narrowing: { allow: [], deny: [], blockedPatterns: [] },
   answers: { mentions: true, replies: true, dms: true },
   skills: [],
+  writing: { dailyPostsMax: 5, dailyCommentsMax: 50, responsesPerThreadMax: 3, intervalMs: 0 },
   memory: { isEnabled: true, factsMax: 50, retrieval: 'recent' },
   hooks: { enable: [], disable: [] },
 }

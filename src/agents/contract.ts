@@ -25,6 +25,9 @@ export interface DefinitionFacts {
   grants: string[]
   answersMentions: boolean
   answersReplies: boolean
+  answersDms: boolean
+  /** What it may write of its own accord (D6). */
+  writing: WritingLimits
   durationSecondsMax: number
   /** The smallest and the usual worst case of one model call (B4). */
   callFloor: { microusd: number; tokens: number }
@@ -33,6 +36,14 @@ export interface DefinitionFacts {
   /** SHA-256 over the files, hex. */
   etag: string
   warnings: ErrorDetail[]
+}
+
+/** `behavior.limits` of a definition, defaults applied. */
+export interface WritingLimits {
+  dailyPostsMax: number
+  dailyCommentsMax: number
+  responsesPerThreadMax: number
+  intervalMs: number
 }
 
 export type DefinitionCheck =

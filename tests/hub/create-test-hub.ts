@@ -51,6 +51,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
     disarmed: [] as number[],
     published: [] as { topic: string; event: unknown }[],
     kept: [] as { name: string; etag: string; files: DefinitionFiles }[],
+    keepDefinition: (async () => {}) as AgentApi['keepDefinition'],
     check: (() => ({ ok: false, problems: [] })) as (files: DefinitionFiles) => DefinitionCheck,
     wake: async (_id: AccountId) => {},
     cancel: (async () => false) as AgentApi['cancel'],
@@ -88,6 +89,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
     sessions: seen.sessions,
     keepDefinition: async (name, etag, files) => {
       seen.kept.push({ name, etag, files })
+      await seen.keepDefinition(name, etag, files)
     },
   }
   const deps: HubDeps = {

@@ -45,6 +45,8 @@ export async function checkDefinition(
       grants: definition.grants,
       answersMentions: definition.answers.mentions,
       answersReplies: definition.answers.replies,
+      answersDms: definition.answers.dms,
+      writing: definition.writing,
       durationSecondsMax: definition.limits.durationSeconds,
       ...(isNative ? reserveCalls(model.prices, outputTokens) : nothingReserved),
       budget: { costPerDayMicrousd: definition.costPerDayMicrousd },

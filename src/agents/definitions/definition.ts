@@ -1,5 +1,6 @@
-import { activationLimits, memoryLimits, profileIterations } from '../../config'
+import { activationLimits, definitionLimits, memoryLimits, profileIterations } from '../../config'
 import type { Narrowing } from '../../mcp-servers/contract'
+import type { WritingLimits } from '../contract'
 import type { ExecutorType } from '../executors/executor'
 import type { HookSwitches } from '../hooks/hook'
 import type { ModelChoice } from '../models/model-port'
@@ -29,6 +30,7 @@ export interface Definition {
   /** For the gateway, as part of the caller. */
   narrowing: Narrowing
   answers: { mentions: boolean; replies: boolean; dms: boolean }
+  writing: WritingLimits
   skills: Skill[]
   memory: { isEnabled: boolean; factsMax: number; retrieval: 'recent' | 'keyword' }
   /** Which of the deployment's hooks it has (L32). */
@@ -55,6 +57,7 @@ export function toDefinition(config: Config, systemPrompt: string, skills: Skill
       blockedPatterns: tools?.blocked_patterns ?? [],
     },
     answers: readAnswers(config.behavior ?? {}),
+    writing: readWriting(config.behavior?.limits ?? {}),
     skills,
     memory: readMemory(config.memory ?? {}),
     hooks: { enable: config.hooks?.enable ?? [], disable: config.hooks?.disable ?? [] },
@@ -105,6 +108,15 @@ function readLimits({ profile, brain, behavior }: Config): Definition['limits'] 
     outputTokens: brain?.max_tokens ?? activationLimits.outputTokens,
   }
 }
+
+const readWriting = (
+  limits: NonNullable<NonNullable<Config['behavior']>['limits']>,
+): WritingLimits => ({
+  dailyPostsMax: limits.max_daily_posts ?? definitionLimits.dailyPosts,
+  dailyCommentsMax: limits.max_daily_comments ?? definitionLimits.dailyComments,
+  responsesPerThreadMax: limits.max_responses_per_thread ?? definitionLimits.responsesPerThread,
+  intervalMs: 1000 * (limits.min_interval_seconds ?? definitionLimits.intervalSeconds),
+})
 
 function readAnswers(behavior: NonNullable<Config['behavior']>): Definition['answers'] {
   const { notifications } = behavior

@@ -42,7 +42,6 @@ function findUnbuilt({ behavior }: Config): Finding[] {
   const unbuilt: [unknown, PropertyKey[]][] = [
     [behavior?.schedule?.length, ['behavior', 'schedule']],
     [behavior?.discovery?.enabled, ['behavior', 'discovery']],
-    [behavior?.limits, ['behavior', 'limits']],
   ]
   return unbuilt
     .filter(([isUsed]) => isUsed)

@@ -63,13 +63,30 @@ export async function putDefinition(
   name: string,
   files: DefinitionFiles,
 ): Promise<DefinitionRow> {
-  const { db, clock, agents } = context
+  const { agents } = context
   const facts = requireSound(await agents.checkDefinition(files), name)
   const known = await findAgent(context, name)
   await agents.keepDefinition(name, facts.etag, files)
+  const write = (id: AccountId | null) => writeDefinition(context, actor, facts, id)
+  const row = await write(known).catch(async (error: unknown) => {
+    if (known || !String(error).includes('accounts.name')) throw error
+    // somebody else took the name meanwhile: the agent is there now, or it is not one
+    return write(await findAgent(context, name))
+  })
+  // It may have mentions from before it could answer.
+  context.defer(agents.wake(row.agentId))
+  return row
+}
+
+async function writeDefinition(
+  { db, clock }: ActionContext,
+  actor: Actor,
+  facts: DefinitionFacts,
+  known: AccountId | null,
+): Promise<DefinitionRow> {
+  const { name, displayName, description } = facts
   const now = clock.now()
   const id = known ?? clock.newId<AccountId>()
-  const { displayName, description } = facts
   const account = known
     ? updateAccount(db, id, { displayName, description })
     : insertAccount(db, { id, name, kind: 'agent', displayName, description, createdAt: now })
@@ -85,8 +102,6 @@ export async function putDefinition(
     ...(limit === null ? [liftBudget(db, id, now)] : createBudgetStatements(db, budget)),
     selectDefinition(db, name),
   ])
-  // It may have mentions from before it could answer.
-  context.defer(agents.wake(id))
   const row = results.at(-1)?.results[0]
   if (!row) throw new Error(`The definition of ${name} was written and is not there`)
   return row

@@ -52,14 +52,18 @@ export const upsertAgent = (
     .prepare(
       `INSERT INTO agents (account_id, definition_version, definition_etag, model, grants, answers_mentions,
          answers_replies, duration_seconds_max, call_floor_microusd, call_floor_tokens, call_want_microusd,
-         call_want_tokens, updated_at)
-       VALUES (?1, (SELECT max(version) FROM agent_definitions WHERE account_id = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+         call_want_tokens, answers_dms, daily_posts_max, daily_comments_max, responses_per_thread_max, interval_ms,
+         updated_at)
+       VALUES (?1, (SELECT max(version) FROM agent_definitions WHERE account_id = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
        ON CONFLICT (account_id) DO UPDATE SET
          definition_version = excluded.definition_version, definition_etag = excluded.definition_etag,
          model = excluded.model, grants = excluded.grants, answers_mentions = excluded.answers_mentions,
          answers_replies = excluded.answers_replies, duration_seconds_max = excluded.duration_seconds_max,
          call_floor_microusd = excluded.call_floor_microusd, call_floor_tokens = excluded.call_floor_tokens,
          call_want_microusd = excluded.call_want_microusd, call_want_tokens = excluded.call_want_tokens,
+         answers_dms = excluded.answers_dms, daily_posts_max = excluded.daily_posts_max,
+         daily_comments_max = excluded.daily_comments_max,
+         responses_per_thread_max = excluded.responses_per_thread_max, interval_ms = excluded.interval_ms,
          updated_at = excluded.updated_at`,
     )
     .bind(
@@ -74,6 +78,11 @@ export const upsertAgent = (
       facts.callFloor.tokens,
       facts.callWant.microusd,
       facts.callWant.tokens,
+      Number(facts.answersDms),
+      facts.writing.dailyPostsMax,
+      facts.writing.dailyCommentsMax,
+      facts.writing.responsesPerThreadMax,
+      facts.writing.intervalMs,
       now,
     )
 

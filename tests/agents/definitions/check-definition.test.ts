@@ -53,6 +53,11 @@ test('B4: the floor and the want of a call are its worst case in whole micro-dol
       grants: [],
       answersMentions: true,
       answersReplies: true,
+      answersDms: true,
+      writing: {
+        ...{ dailyPostsMax: 5, dailyCommentsMax: 50 },
+        ...{ responsesPerThreadMax: 3, intervalMs: 60_000 },
+      },
       durationSecondsMax: 300,
       // 2,000 x $3 + 256 x $15 and 48,000 x $3 + 1,000 x $15, per million
       callFloor: { microusd: 9_840, tokens: 2_256 },

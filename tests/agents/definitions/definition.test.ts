@@ -45,6 +45,10 @@ describe('defaults and ceilings', () => {
       memory: { isEnabled: true, factsMax: 50, retrieval: 'recent' },
       hooks: { enable: [], disable: [] },
       executor: 'native',
+      writing: {
+        ...{ dailyPostsMax: 5, dailyCommentsMax: 50 },
+        ...{ responsesPerThreadMax: 3, intervalMs: 60_000 },
+      },
     })
   })
 
@@ -117,4 +121,19 @@ describe('defaults and ceilings', () => {
       narrowing: { allow: ['hub_*'], deny: ['hub_create_post'], blockedPatterns: ['rm -rf'] },
     })
   })
+})
+
+test('D6: respond_to_* and limits are read where the family writes them', () => {
+  const config = [
+    'name: a1',
+    'behavior:',
+    '  respond_to_replies: false',
+    '  notifications: { respond_to_dms: false, respond_to_replies: true }',
+    '  limits: { max_daily_posts: 0, min_interval_seconds: 5 }',
+  ].join('\n')
+  expect(definitionOf(config)).toMatchObject({
+    answers: { mentions: true, replies: false, dms: false },
+    writing: { dailyPostsMax: 0, dailyCommentsMax: 50, intervalMs: 5_000 },
+  })
+  expect(warningsOf(config)).toEqual([])
 })
