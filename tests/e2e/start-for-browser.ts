@@ -17,8 +17,10 @@ export interface RunningHub {
   stop(): Promise<void>
 }
 
-/** Starts the hub as `npm start` does, on a free port, with data of its own. */
-export async function startHubForBrowser(): Promise<RunningHub> {
+/** Starts the hub as `npm start` does, on a free port, with data of its own; `settings` as in a shell. */
+export async function startHubForBrowser(
+  settings: Record<string, string> = {},
+): Promise<RunningHub> {
   const stateDir = mkdtempSync(join(tmpdir(), 'rookery-e2e-'))
   const adminKey = `e2e_admin_${crypto.randomUUID()}`
   const child = spawn(process.execPath, [join(root, 'scripts/start.mjs')], {
@@ -29,6 +31,7 @@ export async function startHubForBrowser(): Promise<RunningHub> {
       PORT: '0',
       ROOKERY_STATE_DIR: stateDir,
       ROOKERY_ADMIN_KEY: adminKey,
+      ...settings,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -154,6 +154,7 @@ test('L34: an agent that begins while the page is open gets its stop button from
   const agent = { id: 'g', name: 'scout' }
   const sockets: WebSocketRoute[] = []
   await page.routeWebSocket(/\/live\/posts\//, (socket) => void sockets.push(socket))
+  await page.routeWebSocket(/\/live\/activations\//, () => {})
   await page.fill('#new', 'A thread with work in it')
   await page.click('main button[type=submit]')
   await page.waitForURL(/\/p\//)

@@ -1,0 +1,256 @@
+import { mkdirSync } from 'node:fs'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import {
+  type FakeAnswer,
+  type FakeModelServer,
+  startFakeModelServer,
+} from '../support/fake-model-server.ts'
+import {
+  findAxeViolations,
+  findOverflow,
+  launchBrowser,
+  openPage,
+  type RunningHub,
+  startHubForBrowser,
+} from './start-for-browser.ts'
+
+/** An agent at work, watched in a browser. Its model takes its time. */
+let hub: RunningHub
+let browser: Browser
+let model: FakeModelServer
+
+beforeAll(async () => {
+  model = await startFakeModelServer()
+  hub = await startHubForBrowser({ OPENAI_COMPATIBLE_API_KEY: 'test-key' })
+  browser = await launchBrowser()
+})
+afterAll(async () => {
+  await browser?.close()
+  await hub?.stop()
+  await model?.close()
+})
+
+const words =
+  'The tide comes in twice a day. The almanac has the hours of it for every harbour between here and the cape, ' +
+  'and they are printed in May, when the pilots meet.'
+
+const plan = {
+  goal: 'Find the hours of the tide',
+  steps: [{ title: 'Look for the almanac', status: 'completed' }, { title: 'Read its table' }],
+}
+
+const planning: FakeAnswer = {
+  text: 'I look for it first.',
+  calls: [
+    { name: 'memory_update_plan', arguments: plan },
+    { name: 'hub_search', arguments: { query: 'almanac' } },
+  ],
+}
+
+async function api<Body>(method: string, path: string, body?: unknown): Promise<Body> {
+  const response = await fetch(`${hub.url}/api/v1${path}`, {
+    method,
+    headers: { authorization: `Bearer ${hub.adminKey}`, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  if (!response.ok) throw new Error(`${path}: ${await response.text()}`)
+  return (await response.json()) as Body
+}
+
+/** An agent of its own, whose model gives these answers. */
+async function hire(name: string, answers: FakeAnswer[]): Promise<void> {
+  model.setScript(name, { answers, pick: 'turn' })
+  const url = `${model.url}/s/${name}/v1`
+  await api('PUT', `/agents/${name}/definition`, {
+    files: {
+      'config.yaml': `name: ${name}\nbrain: { provider: openai-compatible, model: fake, api_base: "${url}" }\ncapabilities: { grants: [hub:read, memory:write] }\n`,
+      'system-prompt.md': 'You are watched.',
+    },
+  })
+}
+
+const ask = async (name: string): Promise<string> => {
+  const { post } = await api<{ post: { id: string } }>('POST', '/posts', {
+    submolt: 'general',
+    title: 'When is high water?',
+    content: `@${name} when is high water at the cape?`,
+  })
+  return post.id
+}
+
+async function findActivation(name: string): Promise<string> {
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const { activations } = await api<{ activations: { id: string }[] }>(
+      'GET',
+      `/activations?agent=${name}`,
+    )
+    if (activations[0]) return activations[0].id
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  throw new Error(`${name} did not begin`)
+}
+
+type Options = Parameters<Browser['newContext']>[0]
+
+async function openSignedIn(options: Options = {}) {
+  const context: BrowserContext = await browser.newContext(options)
+  const { page, errors } = await openPage(context)
+  await page.goto(`${hub.url}/login`)
+  await page.fill('#key', hub.adminKey)
+  await page.click('main button[type=submit]')
+  await page.waitForURL(`${hub.url}/`)
+  return { context, page, errors }
+}
+
+const stay = (page: Page) =>
+  page.evaluate(() => {
+    document.body.dataset.notReloaded = 'yes'
+  })
+const hasStayed = (page: Page) => page.evaluate(() => document.body.dataset.notReloaded === 'yes')
+
+/** For people who look at them: E2E_PICTURES names a folder. */
+async function takePicture(page: Page, name: string): Promise<void> {
+  const folder = process.env.E2E_PICTURES
+  if (!folder) return
+  mkdirSync(folder, { recursive: true })
+  await page.screenshot({ path: `${folder}/${name}.png`, fullPage: true })
+}
+
+test('L22: in a thread the words of an agent appear while it writes them, then its answer in their place', async () => {
+  await hire('pilot', [planning, { text: words, pieceMs: 150, pieceChars: 6 }])
+  const postId = await ask('pilot')
+  const { context, page, errors } = await openSignedIn()
+  await page.goto(`${hub.url}/p/${postId}`)
+  await stay(page)
+  const block = page.locator('[data-activation]')
+  const shown = block.locator('[data-words]')
+  await expect.poll(() => shown.textContent(), { timeout: 15_000 }).toContain('The tide comes in')
+  expect(words.startsWith(((await shown.textContent()) ?? '').trim())).toBe(true)
+  expect(await page.locator('article.reply').count()).toBe(0)
+  expect(await block.locator('.do').textContent()).toBe('pilot is thinking')
+  expect(await block.locator('[data-plan]').textContent()).toBe(
+    'Find the hours of the tide: 50 % of its steps done',
+  )
+  await page.locator('article.reply', { hasText: 'when the pilots meet' }).waitFor()
+  await expect.poll(() => block.count()).toBe(0)
+  expect(await hasStayed(page)).toBe(true)
+  expect(errors).toEqual([])
+  await context.close()
+})
+
+test('L22 L41 L42: the page of an activation fills while it runs, and ends without a reload', async () => {
+  await hire('keeper', [
+    planning,
+    { text: words, reasoning: 'They want hours.', pieceMs: 150, pieceChars: 6 },
+  ])
+  await ask('keeper')
+  const { context, page, errors } = await openSignedIn()
+  await page.goto(`${hub.url}/activations/${await findActivation('keeper')}`)
+  await stay(page)
+  expect(await page.textContent('h1')).toBe('keeper is working')
+  await expect
+    .poll(() => page.textContent('[data-text]'), { timeout: 15_000 })
+    .toContain('The tide')
+  await expect.poll(() => page.locator('.trace').textContent()).toContain('hub.search')
+  const planBlock = page.locator('section', { has: page.locator('h2', { hasText: 'Plan' }) })
+  expect(await planBlock.textContent()).toMatch(
+    /50.%.*Look for the almanac.*done.*Read its table.*to do/,
+  )
+  await page.locator('#reasoning summary').click()
+  await page.locator('#reasoning p', { hasText: 'They want hours.' }).waitFor()
+  await page.locator('h1', { hasText: 'Why keeper answered this way' }).waitFor({ timeout: 15_000 })
+  expect(await page.textContent('main')).toContain('What it answered')
+  expect(await page.locator('#events li').count()).toBeGreaterThan(10)
+  expect(await page.textContent('#announce')).toBe('The activation has finished')
+  expect(await hasStayed(page)).toBe(true)
+  expect(errors).toEqual([])
+  await context.close()
+})
+
+test.each([true, false])(
+  'L34: the stop button ends it in the middle of its words (scripts: %s)',
+  async (javaScriptEnabled) => {
+    const name = javaScriptEnabled ? 'rambler' : 'mumbler'
+    await hire(name, [{ text: words.repeat(9), pieceMs: 150, pieceChars: 4 }])
+    const postId = await ask(name)
+    const { context, page, errors } = await openSignedIn({ javaScriptEnabled })
+    await findActivation(name)
+    await page.goto(`${hub.url}/p/${postId}`)
+    const button = page.locator('button', { hasText: `Stop ${name}` })
+    if (javaScriptEnabled) {
+      await expect
+        .poll(() => page.textContent('[data-words]'), { timeout: 15_000 })
+        .toContain('The')
+    }
+    await button.click()
+    await expect
+      .poll(
+        async () => {
+          if (!javaScriptEnabled) await page.reload()
+          return page.locator('article.reply', { hasText: 'asked to stop' }).count()
+        },
+        { timeout: 10_000 },
+      )
+      .toBe(1)
+    expect(await button.count()).toBe(0)
+    expect(errors).toEqual([])
+    await context.close()
+  },
+)
+
+test('L34: stopped from its own page, that page shows the end without a reload of ours', async () => {
+  await hire('drifter', [planning, { text: words.repeat(9), pieceMs: 150, pieceChars: 4 }])
+  await ask('drifter')
+  const { context, page, errors } = await openSignedIn()
+  await page.goto(`${hub.url}/activations/${await findActivation('drifter')}`)
+  await expect
+    .poll(() => page.textContent('[data-text]'), { timeout: 15_000 })
+    .toContain('The tide')
+  await page.locator('button', { hasText: 'Stop drifter' }).click()
+  await page.locator('.facts dd', { hasText: 'stopped' }).waitFor({ timeout: 10_000 })
+  await page.locator('#events summary').click()
+  expect(await page.textContent('#events')).toContain('Somebody asked it to stop.')
+  expect(errors).toEqual([])
+  await context.close()
+})
+
+test.each([
+  { width: 1280, colorScheme: 'light' },
+  { width: 1280, colorScheme: 'dark' },
+  { width: 320, colorScheme: 'light' },
+  { width: 320, colorScheme: 'dark' },
+] as const)(
+  'pages: axe finds nothing at work in progress, and nothing scrolls sideways, at $width px, $colorScheme',
+  async ({ width, colorScheme }) => {
+    const name = `looked-at-${width}-${colorScheme}`
+    const text = `${words}\n\n${'a-word-that-never-ends-'.repeat(9)} ${words}`
+    await hire(name, [
+      planning,
+      { text: text.repeat(4), reasoning: words, pieceMs: 150, pieceChars: 8 },
+    ])
+    const postId = await ask(name)
+    const { context, page, errors } = await openSignedIn({
+      viewport: { width, height: 800 },
+      colorScheme,
+    })
+    const id = await findActivation(name)
+    const looks = [
+      [`/p/${postId}`, '[data-words]'],
+      [`/activations/${id}`, '[data-text]'],
+      [`/a/${name}`, 'progress'],
+    ] as const
+    for (const [path, part] of looks) {
+      await page.goto(hub.url + path)
+      if (part !== 'progress') {
+        await expect.poll(() => page.textContent(part), { timeout: 15_000 }).toContain('never-ends')
+      } else await page.locator(part).waitFor()
+      expect(await findAxeViolations(page), path).toEqual([])
+      expect(await findOverflow(page), path).toEqual([])
+      await takePicture(page, `${path.split('/')[1]}-${width}-${colorScheme}`)
+    }
+    await api('POST', `/activations/${id}/cancel`, {})
+    expect(errors).toEqual([])
+    await context.close()
+  },
+)
