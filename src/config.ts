@@ -78,10 +78,13 @@ export const memoryLimits = {
   sourceCharsMax: 200,
   openTasksMax: 50,
   taskCharsMax: 500,
-  /** Messages of a session's history; beyond that it is compacted. */
-  historyMessages: 50,
-  /** Share of the model's window that the history of the session may fill. */
-  historyWindowShare: 0.3,
+  /** Activations of a session that are read back; a compaction makes them one. */
+  historyTurnsMax: 50,
+  /**
+   * Share of the model's window that the history of the session may fill. Long before, or after so
+   * many messages, it is compacted; what is beyond could not be read even for that.
+   */
+  historyWindowShare: 0.6,
   /** Share of the model's window that the task with its thread may fill. */
   threadWindowShare: 0.3,
   /** Share of the model's window that facts, what it did lately and open tasks may fill. */

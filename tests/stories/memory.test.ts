@@ -107,6 +107,38 @@ test('L14 L39: in the same thread it has the earlier turn as history, and each s
   expect(listed.body.tools).toMatchObject([{ name: 'hub_search', calls: 2, errors: 0 }])
 })
 
+test('L11 L39: a history of more than 50 messages is compacted before it is shown again', async () => {
+  const old = await hire('old', [{ text: 'They counted birds.' }, { text: 'All of them.' }])
+  const thread = await post(mira.key, 'Counting', 'We count.')
+  const messages = Array.from({ length: 30 }, (_, id) => [
+    { role: 'user', text: `question ${id}` },
+    { role: 'assistant', text: `answer ${id}` },
+  ]).flat()
+  const path = `/api/v1/agents/old/sessions/general_${thread}`
+  const restored = await call('PUT', path, { key: adminKey, body: { messages } })
+  expect(restored.status).toBe(200)
+  await call('POST', `/api/v1/posts/${thread}/comments`, {
+    key: mira.key,
+    body: { content: '@old how many were there?' },
+  })
+  expect((await replyTo(thread, 'old')).content).toContain('All of them.')
+
+  const requests = await old.requests()
+  expect(requests).toHaveLength(2)
+  expect(JSON.stringify(requests[0]?.body)).toContain('question 0')
+  const shown = messagesOf(requests[1]).filter(({ role }) => role !== 'system')
+  expect(shown.length).toBeLessThanOrEqual(50)
+  expect(JSON.stringify(shown[0])).toContain('They counted birds.')
+  expect(JSON.stringify(shown)).not.toContain('question 0')
+  expect(JSON.stringify(shown)).toContain('answer 29')
+  const after = await call<{ session: { summary: string; messages: object[] } }>('GET', path, {
+    key: adminKey,
+  })
+  expect(after.body.session.summary).toBe('They counted birds.')
+  expect(after.body.session.messages.length).toBeLessThan(60)
+  expect(JSON.stringify(after.body.session.messages.at(-1))).toContain('All of them.')
+})
+
 test('D6: an agent without memory starts afresh each time', async () => {
   const blank = await hire('blank', [{ text: 'One.' }, { text: 'Two.' }], {
     behavior: 'memory: { enabled: false }\n',

@@ -1,13 +1,12 @@
-import { memoryLimits } from '../../config'
 import { countAllChars } from '../loop/estimate'
 import type { Message } from '../loop/message'
 import type { Memories } from '../storage/memory-store'
 import { fence } from './fence'
 
 /**
- * The session so far: the summary of what was compacted, then its turns (L11). At the end of an
- * activation a long history is compacted; where that failed the oldest messages are left out, never a
- * call without its result.
+ * The session so far: the summary of what was compacted, then its turns (L11). A long history is
+ * compacted by the loop before its next model call; only what is too long even for that is left out,
+ * the oldest first, never a call without its result.
  *
  * @param hasTools without tools only what was said is shown: providers refuse calls of tools they do
  *   not know
@@ -47,9 +46,7 @@ function renameCalls(turn: Message[], index: number): Message[] {
 
 /** Cuts before a message that somebody said, so that what is left begins like a conversation. */
 function dropOldest(messages: Message[], charsMax: number): Message[] {
-  const fits = (from: number) =>
-    messages.length - from <= memoryLimits.historyMessages &&
-    countAllChars(messages.slice(from)) <= charsMax
+  const fits = (from: number) => countAllChars(messages.slice(from)) <= charsMax
   for (let from = 0; from < messages.length; from++) {
     const role = messages[from]?.role
     if ((role === 'user' || from === 0) && fits(from)) return messages.slice(from)

@@ -174,7 +174,7 @@ const insertTurn = `INSERT INTO turns (activation_id, session_id, at, gist, mess
 const readMemories = `SELECT
   coalesce((SELECT summary FROM sessions WHERE id = ?1), '') AS summary,
   (SELECT json_group_array(messages) FROM
-    (SELECT messages FROM turns WHERE session_id = ?1 ORDER BY seq DESC LIMIT ${memoryLimits.historyMessages})) AS turns,
+    (SELECT messages FROM turns WHERE session_id = ?1 ORDER BY seq DESC LIMIT ${memoryLimits.historyTurnsMax})) AS turns,
   (SELECT json_group_array(json_object('id', id, 'text', text, 'source', source, 'createdAt', created_at)) FROM
     (SELECT * FROM facts ORDER BY id DESC LIMIT ?2)) AS facts,
   (SELECT json_group_array(json_object('id', id, 'text', text, 'createdAt', created_at)) FROM

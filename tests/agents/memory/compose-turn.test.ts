@@ -1,0 +1,205 @@
+import { describe, expect, it } from 'vitest'
+import type { Charge, LoadedFacts, LoopEvent } from '../../../src/agents/loop/event'
+import type { Message } from '../../../src/agents/loop/message'
+import type { Ending } from '../../../src/agents/loop/state'
+import { composeTurn } from '../../../src/agents/memory/compose-turn'
+import { memoryLimits } from '../../../src/config'
+import type { ActivationId, CommentId, PostId } from '../../../src/ids'
+
+const activationId = 'act-1' as ActivationId
+const answered: Ending = { outcome: 'completed', error: null, reply: 'answer', text: '' }
+
+const history: Message[] = [
+  { role: 'user', text: 'asked before' },
+  { role: 'assistant', text: 'said before', calls: [] },
+  { role: 'user', text: 'asked again' },
+  { role: 'assistant', text: 'said again', calls: [] },
+]
+
+const facts = (over: Partial<LoadedFacts> = {}): LoadedFacts => ({
+  task: 'mention',
+  admission: 'granted',
+  reservation: { microusd: 0, tokens: 0 },
+  isPriced: true,
+  limits: { iterations: 10, tokens: 1_000, durationMs: 1_000, contextTokens: 8_192 },
+  prompt: [
+    { role: 'system', text: 'You are scout.' },
+    ...history,
+    { role: 'user', text: 'the whole thread' },
+  ],
+  historyFrom: 1,
+  promptTokens: 10,
+  agentName: 'scout',
+  model: { id: 'a/b', isOffline: false, substitutedFor: null },
+  definition: { version: 1, etag: 'e' },
+  answer: { postId: 'p' as PostId, parentId: null, askers: ['mira'] },
+  problem: null,
+  session: { id: 'general_p', task: 'You were asked: herons?', gist: '@mira: herons? -' },
+  ...over,
+})
+
+const charge: Charge = {
+  inputTokens: 100,
+  cachedTokens: 40,
+  outputTokens: 10,
+  reasoningTokens: 0,
+  microusd: 5,
+  isPriced: true,
+  isEstimated: false,
+  durationMs: 1,
+}
+
+const loaded = (over: Partial<LoadedFacts> = {}): LoopEvent => ({
+  type: 'loaded',
+  at: 1,
+  effectId: 1,
+  facts: facts(over),
+})
+
+const said = (text: string, ...callIds: string[]): LoopEvent => ({
+  type: 'model_answered',
+  at: 2,
+  effectId: 2,
+  startedAt: 1,
+  answer: {
+    text,
+    reasoning: 'secretly',
+    calls: callIds.map((callId) => ({ callId, name: 'hub_search', arguments: '{}' })),
+    finish: callIds.length > 0 ? 'tool-calls' : 'stop',
+    usage: null,
+    providerParts: '[{"type":"reasoning"}]',
+  },
+  charge,
+  calls: [],
+})
+
+const returned = (callId: string, text: string, isError = false): LoopEvent => ({
+  type: 'tool_returned',
+  at: 3,
+  effectId: 3,
+  startedAt: 2,
+  durationMs: 7,
+  resultBytes: 1,
+  audit: null,
+  ...{ callId, name: 'hub_search', text, isError },
+})
+
+const woken: LoopEvent = {
+  type: 'woken',
+  at: 0,
+  activationId,
+  replyId: 'r' as CommentId,
+  reportId: 'x' as PostId,
+}
+
+const compose = (events: LoopEvent[], ending = answered) =>
+  composeTurn({ activationId, at: 9, events: [woken, ...events], ending })
+
+describe('a finished activation as its session remembers it', () => {
+  it('L39: the task’s words, the calls with their results, the answer; counters beside them', () => {
+    const turn = compose([
+      loaded(),
+      said('', 'c1', 'c2'),
+      returned('c1', 'found'),
+      returned('c2', 'Error: no', true),
+      said('Three herons.'),
+    ])
+    expect(turn).toEqual({
+      activationId,
+      sessionId: 'general_p',
+      at: 9,
+      gist: '@mira: herons? - I answered: @mira Three herons.',
+      messages: [
+        { role: 'user', text: 'You were asked: herons?' },
+        {
+          role: 'assistant',
+          text: '',
+          calls: [
+            { callId: 'c1', name: 'hub_search', arguments: '{}' },
+            { callId: 'c2', name: 'hub_search', arguments: '{}' },
+          ],
+        },
+        {
+          role: 'tool',
+          results: [
+            { callId: 'c1', name: 'hub_search', text: 'found', isError: false },
+            { callId: 'c2', name: 'hub_search', text: 'Error: no', isError: true },
+          ],
+        },
+        { role: 'assistant', text: 'Three herons.', calls: [] },
+      ],
+      usage: { inputTokens: 200, cachedTokens: 80, outputTokens: 20, costMicrousd: 10 },
+      tools: [{ name: 'hub_search', calls: 2, errors: 1, totalMs: 14 }],
+      summary: null,
+    })
+  })
+
+  it('L39: without a memory there is nothing to keep', () => {
+    const { session: _session, ...without } = facts()
+    expect(compose([{ type: 'loaded', at: 1, effectId: 1, facts: without }, said('Hi')])).toBeNull()
+    expect(compose([])).toBeNull()
+  })
+
+  it('L35 L39: an activation that was cut off keeps what it posted', () => {
+    const ending: Ending = {
+      ...answered,
+      outcome: 'max_iterations',
+      reply: 'partial',
+      text: 'I stopped.',
+    }
+    const turn = compose([loaded(), said('So far so good', 'c1'), returned('c1', 'found')], ending)
+    expect(turn?.messages.at(-1)).toEqual({
+      role: 'assistant',
+      text: expect.stringContaining('I stopped.'),
+      calls: [],
+    })
+    const [, call, result] = turn?.messages ?? []
+    expect(call).toMatchObject({ role: 'assistant', calls: [{ callId: 'c1' }] })
+    expect(result).toMatchObject({ role: 'tool', results: [{ callId: 'c1' }] })
+  })
+
+  it('L20 L39: after a compaction the summary and what it left stand for the whole session', () => {
+    const compacted: LoopEvent = {
+      type: 'compacted',
+      at: 4,
+      effectId: 4,
+      startedAt: 3,
+      summary: 'It began with pelicans.',
+      replaced: 2,
+      tokensBefore: 100,
+      tokens: 50,
+      entries: 3,
+      charge,
+      problem: null,
+    }
+    const turn = compose([loaded(), compacted, said('Three.')])
+    expect(turn?.summary).toBe('It began with pelicans.')
+    expect(turn?.messages).toEqual([
+      ...history.slice(2),
+      { role: 'user', text: 'You were asked: herons?' },
+      { role: 'assistant', text: 'Three.', calls: [] },
+    ])
+    expect(turn?.usage.inputTokens).toBe(200)
+  })
+
+  it('L39: long results, texts and arguments are shortened; arguments stay JSON', () => {
+    const long = 'x'.repeat(20_000)
+    const call = said('', 'c1')
+    if (call.type !== 'model_answered') throw new Error('no answer')
+    call.answer.calls = [{ callId: 'c1', name: 'hub_search', arguments: JSON.stringify({ long }) }]
+    const turn = compose([loaded(), call, returned('c1', long), said(long)])
+    const [, asked, result, answer] = turn?.messages ?? []
+    const args = asked?.role === 'assistant' ? (asked.calls[0]?.arguments ?? '') : ''
+    expect(args.length).toBeLessThan(memoryLimits.keptArgumentsCharsMax)
+    expect(JSON.parse(args)).toHaveProperty('shortened')
+    const text = result?.role === 'tool' ? (result.results[0]?.text ?? '') : ''
+    expect(text.length).toBeLessThan(memoryLimits.keptResultCharsMax + 50)
+    expect(JSON.stringify(answer).length).toBeLessThan(memoryLimits.keptTextCharsMax + 100)
+    expect(turn?.gist.length).toBeLessThan(memoryLimits.gistCharsMax + 100)
+  })
+
+  it('L39: what is nobody else’s business leaves no line for other sessions', () => {
+    const session = { id: 'dm_mira', task: 'psst', gist: '' }
+    expect(compose([loaded({ session }), said('Yes.')])?.gist).toBe('')
+  })
+})
