@@ -197,6 +197,7 @@ async function send(
   if (answer.fault === 'reset') return void response.destroy()
   if (answer.status) {
     if (answer.retryAfter) response.setHeader('retry-after', answer.retryAfter)
+    if (answer.retryAfterMs) response.setHeader('retry-after-ms', answer.retryAfterMs)
     const message = answer.message ?? `fake error ${answer.status}`
     return sendJson(response, answer.status, toErrorBody(protocol, answer.status, message))
   }

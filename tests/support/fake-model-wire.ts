@@ -34,6 +34,7 @@ export interface FakeAnswer {
   /** An HTTP error instead of an answer. */
   status?: number
   retryAfter?: string
+  retryAfterMs?: string
   /** What the HTTP error says; may be made to hold a secret. */
   message?: string
   /**

@@ -89,7 +89,7 @@ function describeBusy(status: number, error: unknown, context: FailureContext): 
     code: 'PROVIDER_BUSY',
     message: `${context.providerName} answered ${status}: ${reason}`,
     isRetryable: !isHopeless(error, context.retries),
-    retryAfterMs: readRetryAfter(readHeaders(error)['retry-after'], context.now),
+    retryAfterMs: readRetryAfter(readHeaders(error), context.now),
     mayBeCharged: context.hasAnswerBegun,
   }
 }
@@ -100,8 +100,14 @@ function isHopeless(error: unknown, { hopeless }: RetryPolicy): boolean {
   return hopeless.some((words) => told.some((part) => String(part ?? '').includes(words)))
 }
 
-/** `Retry-After` is a number of seconds or an HTTP date (RFC 9110, 10.2.3). */
-function readRetryAfter(header: string | undefined, now: number): number | null {
+/**
+ * `Retry-After` is a number of seconds or an HTTP date (RFC 9110, 10.2.3); some providers say it
+ * more exactly in `retry-after-ms`.
+ */
+function readRetryAfter(headers: Record<string, string>, now: number): number | null {
+  const exact = Number(headers['retry-after-ms'] ?? Number.NaN)
+  if (exact >= 0 && Number.isFinite(exact)) return Math.ceil(exact)
+  const header = headers['retry-after']
   if (header === undefined || header.trim() === '') return null
   const seconds = Number(header)
   if (Number.isFinite(seconds)) return seconds >= 0 ? Math.ceil(seconds * 1_000) : null

@@ -29,6 +29,7 @@ export function createProviderModel(options: ProviderModelOptions): Model {
   const { provider, known, modelName, baseUrl, key, clock, silenceMs, limits } = options
   const listeners: ByteListeners = new WeakMap()
   const fetch = createWatchedFetch(options.fetch, listeners)
+  const id = `${provider}/${modelName}`
   let model: LanguageModelV4 | null = null
   const describe = (error: unknown, hasAnswerBegun: boolean): CallResult => {
     const context: FailureContext = {
@@ -46,9 +47,9 @@ export function createProviderModel(options: ProviderModelOptions): Model {
   async function stream(request: ModelRequest, signal: AbortSignal): Promise<CallResult> {
     try {
       model ??= known.createModel({ baseUrl, key, modelName, fetch })
-      const callOptions = toCallOptions(provider, known, request, limits.outputTokensMax)
+      const callOptions = toCallOptions({ id, provider, known }, request, limits.outputTokensMax)
       const { stream, response } = await model.doStream({ ...callOptions, abortSignal: signal })
-      const end = await readStream(provider, stream, request.onDelta)
+      const end = await readStream(id, stream, request.onDelta)
       if (end.kind === 'answer') return { ok: true, answer: end.answer }
       if (end.kind === 'error') return describe(end.error, end.hasAnswerBegun)
       const contentType = response?.headers?.['content-type'] ?? ''
@@ -60,7 +61,7 @@ export function createProviderModel(options: ProviderModelOptions): Model {
   }
 
   return {
-    id: `${provider}/${modelName}`,
+    id,
     provider,
     isOffline: false,
     ...limits,
@@ -106,13 +107,12 @@ async function callWatched(
 }
 
 function toCallOptions(
-  provider: string,
-  known: KnownProvider,
+  { id, provider, known }: { id: string; provider: string; known: KnownProvider },
   request: ModelRequest,
   outputTokensMax: number,
 ): LanguageModelV4CallOptions {
   return {
-    prompt: toPrompt(provider, request.messages),
+    prompt: toPrompt(provider, request.messages, id),
     maxOutputTokens: Math.min(request.maxOutputTokens, outputTokensMax),
     providerOptions: known.options(request.cacheKey),
     ...(request.temperature === undefined ? {} : { temperature: request.temperature }),

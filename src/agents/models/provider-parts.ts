@@ -22,30 +22,31 @@ export type ProviderPart =
   | { kind: 'call'; metadata?: SharedV4ProviderMetadata }
 
 interface Stored {
-  provider: string
+  /** Id of the model that wrote them: another one may not be able to read them. */
+  author: string
   parts: ProviderPart[]
 }
 
 /** JSON to keep beside an answer, or undefined when the provider wants nothing back. */
-export function writeProviderParts(provider: string, parts: ProviderPart[]): string | undefined {
+export function writeProviderParts(author: string, parts: ProviderPart[]): string | undefined {
   const isPlain = parts.every((part) => part.kind !== 'reasoning' && part.metadata === undefined)
-  return isPlain ? undefined : JSON.stringify({ provider, parts } satisfies Stored)
+  return isPlain ? undefined : JSON.stringify({ author, parts } satisfies Stored)
 }
 
-/** None when another provider wrote them, or when they cannot be read. */
-function readProviderParts(provider: string, json: string | undefined): ProviderPart[] {
+/** None when another model wrote them, or when they cannot be read. */
+function readProviderParts(author: string, json: string | undefined): ProviderPart[] {
   if (json === undefined) return []
   try {
     const stored = JSON.parse(json) as Stored
-    return stored.provider === provider && Array.isArray(stored.parts) ? stored.parts : []
+    return stored.author === author && Array.isArray(stored.parts) ? stored.parts : []
   } catch {
     return []
   }
 }
 
-/** An assistant message's parts as they came, its reasoning included for the provider it is from. */
+/** An assistant message's parts as they came, its reasoning included for the model it is from. */
 export function buildAssistantParts(
-  provider: string,
+  author: string,
   message: { text: string; calls: ToolRequest[]; providerParts?: string },
 ): AssistantPart[] {
   const calls = [...message.calls]
@@ -54,7 +55,7 @@ export function buildAssistantParts(
   const add = (part: AssistantPart | null, metadata?: SharedV4ProviderMetadata) => {
     if (part) parts.push(metadata ? { ...part, providerOptions: metadata } : part)
   }
-  for (const part of readProviderParts(provider, message.providerParts)) {
+  for (const part of readProviderParts(author, message.providerParts)) {
     if (part.kind === 'reasoning') {
       add({ type: 'reasoning', text: part.text }, part.metadata)
     } else if (part.kind === 'text') {

@@ -23,7 +23,7 @@ type StreamEnd =
  * a reason it is an `interrupted` answer; an answer over 512 KiB is cut there and ends as `length`.
  */
 export async function readStream(
-  provider: string,
+  author: string,
   stream: ReadableStream<LanguageModelV4StreamPart>,
   onDelta: ModelRequest['onDelta'],
   bytesMax: number = activationLimits.modelAnswerBytes,
@@ -47,7 +47,7 @@ export async function readStream(
     reader.cancel().catch(() => {})
   }
   if (!collected.hasEvents) return { kind: 'nothing' }
-  return { kind: 'answer', answer: collected.toAnswer(provider) }
+  return { kind: 'answer', answer: collected.toAnswer(author) }
 }
 
 /** What each call takes beside its arguments. */
@@ -109,7 +109,7 @@ class CollectedAnswer {
     }
   }
 
-  toAnswer(provider: string): ModelAnswer {
+  toAnswer(author: string): ModelAnswer {
     // A call that was cut off in its arguments is told of, and not run.
     const calls = this.isFull ? [...this.#calls, ...this.#begun.values()] : this.#calls
     const answer = {
@@ -119,7 +119,7 @@ class CollectedAnswer {
       finish: this.finish,
       usage: this.#usage,
     }
-    const providerParts = writeProviderParts(provider, this.#parts)
+    const providerParts = writeProviderParts(author, this.#parts)
     if (providerParts === undefined) return answer
     const size = countStoredBytes(providerParts) + this.bytes
     return size > storedBytesMax ? answer : { ...answer, providerParts }

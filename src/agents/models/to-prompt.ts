@@ -20,6 +20,16 @@ const systemFirst = (messages: Message[]): Message[] => [
   ...messages.filter(({ role }) => role !== 'system'),
 ]
 
+/** The chat templates of many open models take one system message at most. */
+function joinSystem(messages: Message[]): Message[] {
+  const system = messages.flatMap((message) => (message.role === 'system' ? [message.text] : []))
+  if (system.length < 2) return messages
+  return [{ role: 'system', text: system.join('\n\n') }, ...messages.slice(system.length)]
+}
+
+/** Providers of their own models, which know what to do with several. */
+const takesSeveral = new Set(['anthropic', 'openai'])
+
 const isAnswer = (message: Message) => message.role === 'assistant'
 
 /**
@@ -28,10 +38,17 @@ const isAnswer = (message: Message) => message.role === 'assistant'
  * the volatile tail, which the next step will find, and the one that was that in the last step.
  * Anthropic looks for what it has only some twenty blocks back from a marker, and a step with many
  * calls is longer.
+ *
+ * @param author whose reasoning goes back to it: the model's id
  */
-export function toPrompt(provider: string, layers: Message[]): LanguageModelV4Prompt {
-  const messages = systemFirst(layers)
-  const prompt = messages.map((message) => toProviderMessage(provider, message))
+export function toPrompt(
+  provider: string,
+  layers: Message[],
+  author: string = provider,
+): LanguageModelV4Prompt {
+  const ordered = systemFirst(layers)
+  const messages = takesSeveral.has(provider) ? ordered : joinSystem(ordered)
+  const prompt = messages.map((message) => toProviderMessage(author, message))
   if (provider !== 'anthropic') return prompt
   const lastSystem = messages.findLastIndex((message) => message.role === 'system')
   const lastStable = messages.findLastIndex((message) => !isVolatile(message))
@@ -43,14 +60,14 @@ export function toPrompt(provider: string, layers: Message[]): LanguageModelV4Pr
   return prompt
 }
 
-function toProviderMessage(provider: string, message: Message): LanguageModelV4Message {
+function toProviderMessage(author: string, message: Message): LanguageModelV4Message {
   switch (message.role) {
     case 'system':
       return { role: 'system', content: message.text }
     case 'user':
       return { role: 'user', content: [{ type: 'text', text: message.text }] }
     case 'assistant':
-      return { role: 'assistant', content: buildAssistantParts(provider, message) }
+      return { role: 'assistant', content: buildAssistantParts(author, message) }
     case 'tool':
       return {
         role: 'tool',

@@ -68,15 +68,24 @@ describe.each(protocols)('%s', (provider) => {
       { status: 429, retryAfter: '7' },
       { status: 503, retryAfter: new Date(Date.now() + 60_000).toUTCString() },
       { status: 429, retryAfter: 'soon' },
+      { status: 429, retryAfter: '7', retryAfterMs: '6400' },
     ])
     expect((await failureOf(model)).retryAfterMs).toBe(7_000)
     const byDate = (await failureOf(model)).retryAfterMs ?? 0
     expect(byDate).toBeGreaterThan(55_000)
     expect(byDate).toBeLessThanOrEqual(60_000)
     expect((await failureOf(model)).retryAfterMs).toBeNull()
+    expect((await failureOf(model)).retryAfterMs).toBe(6_400)
   })
 
-  test.each([400, 404, 413])(
+  test('L24: a used-up quota says 429 and is not retried', async () => {
+    const message = 'insufficient_quota: You have used up your daily free allocation'
+    const { model } = await fakeModel(provider, [{ status: 429, message }])
+    const { isRetryable } = await failureOf(model)
+    expect(isRetryable).toBe(provider === 'anthropic')
+  })
+
+  test.each([400, 404, 409, 413, 422, 425])(
     'L24: %d is not retried, and its reason is readable',
     async (status) => {
       const message = `the model is unhappy with ${secretKey} in it`

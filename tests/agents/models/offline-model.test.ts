@@ -172,3 +172,18 @@ describe('behind the model port', () => {
     expect(result).toMatchObject({ ok: false, failure: { code: 'CANCELLED' } })
   })
 })
+
+test('L22: its answer comes in a few pieces that end between words, the same each time', async () => {
+  const pieces: string[][] = [[], []]
+  const texts = await Promise.all(
+    pieces.map(async (seen) => {
+      const messages = askingMessages('@scout')
+      return answerOf(model, { messages, tools: hubTools, onDelta: ({ text }) => seen.push(text) })
+    }),
+  )
+  expect(texts[0]?.text).toBe(pieces[0]?.join(''))
+  expect(pieces[0]?.length).toBeGreaterThan(2)
+  expect(pieces[0]?.length).toBeLessThanOrEqual(8)
+  expect(pieces[0]?.slice(0, -1).every((piece) => /\s$/.test(piece))).toBe(true)
+  expect(pieces[1]).toEqual(pieces[0])
+})

@@ -66,7 +66,7 @@ describe.each(protocols)('%s', (provider) => {
     }
   })
 
-  test('L25: signed reasoning goes back to the provider it came from, and to no other', async () => {
+  test('L25: signed reasoning goes back to the provider it came from, and to no other model', async () => {
     const { model, requests } = await fakeModel(provider, [
       {
         reasoning: 'Hm, tins.',
@@ -88,8 +88,11 @@ describe.each(protocols)('%s', (provider) => {
     if (provider === 'openai') expect(sent).toMatch(/"encrypted_content":"sealed_/)
     const other = provider === 'openai-compatible' ? 'anthropic' : 'openai-compatible'
     const stranger = await fakeModel(other, [{ text: 'ok' }])
-    await answerOf(stranger.model, { tools: [searchTool], messages })
-    expect(JSON.stringify((await stranger.requests())[0]?.body)).not.toContain('Hm, tins.')
+    const sibling = await fakeModel(provider, [{ text: 'ok' }], { choice: { model: 'sibling' } })
+    for (const other of [stranger, sibling]) {
+      await answerOf(other.model, { tools: [searchTool], messages })
+      expect(JSON.stringify((await other.requests())[0]?.body)).not.toContain('Hm, tins.')
+    }
   })
 
   test('L26: broken arguments come through as the text they are, and can be sent back', async () => {
@@ -132,4 +135,15 @@ test('L27: OpenAI is asked not to keep the conversation', async () => {
   const { model, requests } = await fakeModel('openai', [{ text: 'ok' }])
   await answerOf(model)
   expect((await requests())[0]?.body.store).toBe(false)
+})
+
+test('L27: servers of open models get one system message, at the beginning', async () => {
+  const { model, requests } = await fakeModel('openai-compatible', [{ text: 'ok' }])
+  const [first, ...rest] = question
+  if (!first) throw new Error('no question')
+  const messages: Message[] = [first, { role: 'user', text: 'What you remember: tins.' }, ...rest]
+  await answerOf(model, { messages })
+  const sent: { role: string; content: string }[] = (await requests())[0]?.body.messages
+  expect(sent.map(({ role }) => role)).toEqual(['system', 'user', 'user'])
+  expect(sent[0]?.content).toBe('You are Scout.\n\nThe rules of the hub.')
 })

@@ -1,0 +1,70 @@
+import { env } from 'cloudflare:workers'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { join, post } from '../support/cast'
+import { activationOf, hire } from '../support/fake-hire'
+
+/** Micro-dollars a token: plain, cached, written to the cache, answered. */
+const prices = {
+  anthropic: { model: 'claude-haiku-4-5', each: [1, 0.1, 1.25, 5] },
+  openai: { model: 'gpt-6-sol', each: [2, 0.2, 2.5, 10] },
+  'openai-compatible': { model: 'gpt-6-sol', each: [2, 0.2, 2.5, 10] },
+} as const
+
+let mira: Awaited<ReturnType<typeof join>>
+
+beforeAll(async () => {
+  mira = await join('mira')
+})
+
+describe.each(['anthropic', 'openai', 'openai-compatible'] as const)('%s', (provider) => {
+  test('L14 B1: a step begins like the last one, and what the cache saved is not charged', async () => {
+    const { model, each } = prices[provider]
+    const agent = await hire(
+      `saver-${provider}`,
+      [
+        {
+          calls: [{ id: 'c1', name: 'hub_search', arguments: { query: 'tin' } }],
+          usage: { input: 2_000, output: 20, written: 1_800 },
+        },
+        { text: 'Saved.', usage: { input: 2_500, output: 10, cached: 1_800, written: 600 } },
+      ],
+      { provider, model },
+    )
+    const asked = await post(mira.key, 'Saving', `@${agent.name} save`)
+    const { id } = await activationOf(asked)
+    const { results } = await env.DB.prepare(
+      'SELECT input_tokens, cached_tokens, cost_microusd FROM usage_events WHERE activation_id = ? ORDER BY call',
+    )
+      .bind(id)
+      .all()
+    const [plain, cached, written, answered] = each
+    expect(results).toEqual([
+      {
+        input_tokens: 2_000,
+        cached_tokens: 0,
+        cost_microusd: Math.ceil(200 * plain + 1_800 * written + 20 * answered),
+      },
+      {
+        input_tokens: 2_500,
+        cached_tokens: 1_800,
+        cost_microusd: Math.ceil(100 * plain + 1_800 * cached + 600 * written + 10 * answered),
+      },
+    ])
+    const [first, second] = (await agent.requests()).map(({ body }) => body)
+    const marker = ',"cache_control":{"type":"ephemeral"}'
+    const write = (body: typeof first) =>
+      JSON.stringify([body.tools, body.system, body.input ?? body.messages])
+    const untilTail = (text: string) => text.slice(0, text.indexOf('[status]'))
+    const before = untilTail(write(first).replaceAll(marker, ''))
+    expect(before.length).toBeGreaterThan(1_000)
+    expect(
+      write(second)
+        .replaceAll(marker, '')
+        .slice(0, before.length - 60),
+    ).toBe(before.slice(0, -60))
+    const markers = [first, second].map((body) => write(body).split(marker).length - 1)
+    expect(markers).toEqual(provider === 'anthropic' ? [2, 3] : [0, 0])
+    const keys = [first, second].map((body) => body.prompt_cache_key)
+    expect(keys).toEqual(Array(2).fill(provider === 'openai' ? agent.accountId : undefined))
+  })
+})
