@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'vitest'
+import { agentId } from './fake-hub'
+import { callOf, inObject, live, type Script, World } from './world'
+
+const isSummary = ({ messages }: Parameters<Script>[0]) =>
+  JSON.stringify(messages[0]).includes('condense')
+
+const wordy = (turns: number, sum: ReturnType<Script>): Script => {
+  let turn = 0
+  return (request) => {
+    if (isSummary(request)) return sum
+    const id = turn++
+    return id < turns
+      ? { text: `Step ${id}. ${'heron '.repeat(250)}`, calls: [callOf(`c${id}`, 'look')] }
+      : { text: 'Nine herons in all.' }
+  }
+}
+
+const run = (turns: number, sum: ReturnType<Script>, killAt: number | null = null) =>
+  inObject(async (state) => {
+    const world = new World(wordy(turns, sum))
+    world.model = { contextTokens: 3_000 }
+    world.killAt = killAt
+    world.hub.ask('@scout count them')
+    await live(world, state)
+    return world
+  })
+
+describe('compaction', () => {
+  test('L19 L20: a full window is compacted by a summary of the model, which is paid for', async () => {
+    const world = await run(8, { text: 'There were herons at the weir.' })
+    expect(world.hub.commits[0]).toMatchObject({ outcome: 'completed' })
+    const summaries = world.asked.filter(isSummary)
+    expect(summaries.length).toBeGreaterThanOrEqual(1)
+    expect(world.hub.commits[0]?.usage).toHaveLength(world.asked.length)
+    const last = JSON.stringify(world.asked.at(-1)?.messages)
+    expect(last).toContain('There were herons at the weir.')
+    expect(last).not.toContain('Step 0.')
+    expect(world.asked.at(-1)?.messages[0]).toEqual({ role: 'system', text: 'soul first' })
+    expect(last).toContain('count them')
+  })
+
+  test('L16 L20: what is summed up reaches the model as fenced data, without any tool', async () => {
+    const world = await run(8, { text: 'short' })
+    const summary = world.asked.find(isSummary)
+    expect(summary?.tools).toEqual([])
+    const [, record] = summary?.messages ?? []
+    expect(record?.role === 'user' && record.text).toContain('<untrusted source="record">')
+  })
+
+  test.each([
+    ['fails', { fails: 'no' }],
+    ['says nothing', { text: '' }],
+  ] as const)('L20: when the model %s the summary is an extract', async (_, sum) => {
+    const world = await run(8, sum)
+    expect(world.hub.commits[0]).toMatchObject({ outcome: 'completed' })
+    expect(JSON.stringify(world.asked.at(-1)?.messages)).toContain('I called look')
+  })
+
+  test('L18 L19: no prompt that is sent is longer than the window', async () => {
+    const world = await run(8, { text: 'short' })
+    for (const { messages, maxOutputTokens } of world.asked) {
+      expect(JSON.stringify(messages).length / 4 + Math.min(64, maxOutputTokens)).toBeLessThan(
+        3_200,
+      )
+    }
+  })
+
+  test('L19: a task that alone fills the window ends as context_limit, and says so', () =>
+    inObject(async (state) => {
+      const world = new World(() => ({ text: 'never' }))
+      world.model = { contextTokens: 300 }
+      world.hub.ask(`@scout ${'read this '.repeat(1_000)}`)
+      await live(world, state)
+      expect(world.asked).toEqual([])
+      expect(world.hub.commits).toMatchObject([
+        { outcome: 'context_limit', error: { code: 'CONTEXT_LIMIT' }, usage: [] },
+      ])
+      expect(world.hub.commits[0]?.reply?.content).toContain('@mira')
+    }))
+
+  test('L36: killed at any point, it ends the same, and no answer that was journaled is paid twice', async () => {
+    const whole = await run(8, { text: 'short' })
+    const at = whole.asked.length
+    expect(whole.asked.filter(isSummary).length).toBeGreaterThan(0)
+    for (let killAt = 1; killAt <= whole.points.length; killAt++) {
+      const world = await run(8, { text: 'short' }, killAt)
+      expect(world.hub.commits).toHaveLength(1)
+      expect(world.hub.commits[0]).toMatchObject({ outcome: 'completed' })
+      expect(world.hub.commits[0]?.reply?.content).toContain('Nine herons')
+      expect(world.asked.length).toBeLessThanOrEqual(at + 2)
+      const paid = world.hub.commits[0]?.usage.filter(
+        ({ durationMs, isEstimated }) => !(isEstimated && durationMs === 0),
+      )
+      expect(paid?.length).toBeLessThanOrEqual(at + 1)
+    }
+  }, 30_000)
+
+  test('L39 L20: what was compacted is remembered by its summary in the next activation', () =>
+    inObject(async (state) => {
+      const world = new World(wordy(8, { text: 'There were herons at the weir.' }))
+      world.model = { contextTokens: 3_000 }
+      world.hub.ask('@scout count them')
+      const shell = await live(world, state)
+      world.hub.ask('@scout and now?')
+      shell.wake(agentId)
+      await shell.untilQuiet()
+      expect(JSON.stringify(world.asked.at(-1)?.messages)).toContain(
+        'There were herons at the weir.',
+      )
+    }))
+})

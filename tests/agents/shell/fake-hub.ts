@@ -1,0 +1,206 @@
+import type {
+  ActivationDoor,
+  ApprovalDecision,
+  ApprovalRequest,
+  ClaimedItem,
+  CommitRequest,
+  Load,
+  LoadAnswer,
+  LoadRequest,
+  ParkRequest,
+  Resumed,
+  Task,
+} from '../../../src/hub/contract'
+import type { AccountId, ActivationId, InboxItemId, PostId } from '../../../src/ids'
+
+export const agentId = 'agent' as AccountId
+const mira = { id: 'mira' as AccountId, name: 'mira', kind: 'human' } as const
+
+const grants = {
+  policy: { requested: ['hub:read'], allowed: ['*'], denied: [] },
+  reservation: { microusd: 1_000_000, tokens: 50_000 },
+  budgets: [],
+  environment: { inboxDepth: 0, runningActivations: 1 },
+}
+const deadlineAt = Number.MAX_SAFE_INTEGER
+
+interface Row {
+  state: 'running' | 'parked' | 'done'
+  task: Task
+  item: Asked | null
+  open: ApprovalRequest[]
+  isCancelled: boolean
+}
+
+export interface Asked {
+  task: Task
+  words: string
+  claimedBy: ActivationId | null
+  modelOverride: string | null
+}
+
+/** The hub's side of an activation in memory, as its contract says; one agent, no limits. */
+export class FakeHub {
+  readonly rows = new Map<ActivationId, Row>()
+  readonly asked: Asked[] = []
+  readonly decided = new Map<string, ApprovalDecision>()
+  readonly parks: ParkRequest[] = []
+  readonly commits: CommitRequest[] = []
+  readonly loads: LoadRequest[] = []
+  /** Whether a repeated LOAD brings a resumed activation again, or only says that it runs. */
+  repeatsResumed = true
+  /** Of the definition that is current. */
+  etag = 'first'
+  #resumedBy = new Map<ActivationId, ActivationId>()
+
+  ask(words: string, task: Task = 'mention', modelOverride: string | null = null): void {
+    this.asked.push({ task, words, claimedBy: null, modelOverride })
+  }
+
+  readonly door: ActivationDoor = {
+    load: async (request) => {
+      this.loads.push(request)
+      return this.#load(request)
+    },
+    renew: async ({ activationId }) =>
+      this.rows.get(activationId)?.state === 'running'
+        ? { kind: 'renewed', ...grants }
+        : { kind: 'refused', reason: 'lost' },
+    park: async (request) => this.#park(request),
+    commit: async (request) => this.#commit(request),
+    announce: async () => {},
+  }
+
+  get waiting(): AccountId[] {
+    return this.asked.some(({ claimedBy }) => claimedBy === null) || this.#findDecided()
+      ? [agentId]
+      : []
+  }
+
+  get isIdle(): boolean {
+    const isWaiting = this.asked.some(({ claimedBy }) => claimedBy === null)
+    return !isWaiting && [...this.rows.values()].every(({ state }) => state === 'done')
+  }
+
+  /** What waits for a person. */
+  listOpen(): { activationId: ActivationId; callId: string }[] {
+    return [...this.rows].flatMap(([activationId, { state, open }]) =>
+      state === 'parked'
+        ? open
+            .filter(({ callId }) => !this.decided.has(`${activationId}:${callId}`))
+            .map(({ callId }) => ({ activationId, callId }))
+        : [],
+    )
+  }
+
+  decide(
+    activationId: ActivationId,
+    callId: string,
+    decision: Partial<ApprovalDecision> = {},
+  ): void {
+    const full = { callId, decision: 'approved', by: 'tomas', note: '', ...decision } as const
+    this.decided.set(`${activationId}:${callId}`, full)
+  }
+
+  #load({ activationId, mayExplore }: LoadRequest): LoadAnswer {
+    const own = this.rows.get(activationId)
+    if (own) return own.state === 'running' ? this.#describe(own) : { kind: 'nothing' }
+    const running = [...this.rows].find(([, { state }]) => state === 'running')
+    if (running) {
+      const [otherId, row] = running
+      if (this.repeatsResumed && this.#resumedBy.get(otherId) === activationId) {
+        return this.#resume(otherId, row)
+      }
+      const reserved = { reservedMicrousd: 0, reservedTokens: 0 }
+      const other = { activationId: otherId, deadlineAt, ...reserved }
+      return { kind: 'wait', reason: 'already_running', retryAt: Date.now() + 2, other }
+    }
+    const decided = this.#findDecided()
+    if (decided) {
+      const [parkedId, row] = decided
+      row.state = 'running'
+      this.#resumedBy.set(parkedId, activationId)
+      return this.#resume(parkedId, row)
+    }
+    const item = this.asked.find(({ claimedBy }) => claimedBy === null) ?? null
+    if (!item && !mayExplore) return { kind: 'nothing' }
+    if (item) item.claimedBy = activationId
+    const task = item?.task ?? 'exploration'
+    const row: Row = { state: 'running', task, item, open: [], isCancelled: false }
+    this.rows.set(activationId, row)
+    return this.#describe(row)
+  }
+
+  #findDecided() {
+    return [...this.rows].find(
+      ([id, { state, open, isCancelled }]) =>
+        state === 'parked' &&
+        (isCancelled || open.every(({ callId }) => this.decided.has(`${id}:${callId}`))),
+    )
+  }
+
+  #resume(activationId: ActivationId, { open, isCancelled }: Row): Resumed {
+    const decisions = open.flatMap(
+      ({ callId }) => this.decided.get(`${activationId}:${callId}`) ?? [],
+    )
+    return {
+      kind: 'resumed',
+      activationId,
+      admission: 'granted',
+      decisions,
+      isCancelled,
+      deadlineAt,
+      ...grants,
+    }
+  }
+
+  #describe({ task, item }: Row): Load {
+    const isThread = task === 'mention' || task === 'reply'
+    const postId = isThread ? ('post' as PostId) : null
+    const content = item?.words ?? ''
+    const claimed: ClaimedItem = {
+      id: 'item' as InboxItemId,
+      type: isThread ? 'mention' : 'task',
+      ...{ from: mira, postId, commentId: null, content, createdAt: 1 },
+    }
+    const post = {
+      id: 'post' as PostId,
+      ...{ community: 'general', author: mira, title: 'Asked', content, url: null },
+      ...{ createdAt: 1, isLocked: false },
+    }
+    return {
+      kind: 'loaded',
+      agent: { id: agentId, name: 'scout', kind: 'agent', description: '' },
+      definition: { version: 1, etag: this.etag },
+      admission: 'granted',
+      task,
+      items: item ? [claimed] : [],
+      modelOverride: item?.modelOverride ?? null,
+      thread: isThread ? { post, comments: [], commentCount: 0 } : null,
+      deadlineAt,
+      ...grants,
+    }
+  }
+
+  #park(request: ParkRequest) {
+    const row = this.rows.get(request.activationId)
+    const { waiting } = this
+    if (row?.state === 'parked') return { kind: 'parked' as const, waiting }
+    if (row?.state !== 'running') return { kind: 'lost' as const, waiting }
+    row.state = 'parked'
+    row.open = request.approvals
+    this.parks.push(request)
+    return { kind: 'parked' as const, waiting: this.waiting }
+  }
+
+  #commit(request: CommitRequest) {
+    const row = this.rows.get(request.activationId)
+    const isFirst = row?.state === 'running'
+    if (row && isFirst) {
+      row.state = 'done'
+      this.commits.push(request)
+    }
+    const kind = row?.state === 'done' ? ('done' as const) : ('lost' as const)
+    return { kind, replyId: null, replyRefusal: null, waiting: this.waiting }
+  }
+}

@@ -1,0 +1,188 @@
+import { describe, expect, test } from 'vitest'
+import type { Hook } from '../../../src/agents/hooks/hook'
+import type { PostId } from '../../../src/ids'
+import { agentId } from './fake-hub'
+import { callOf, countResults, inObject, live, type Script, World } from './world'
+
+const once = (script: Script, ...asked: Parameters<World['hub']['ask']>) =>
+  inObject(async (state) => {
+    const world = new World(script)
+    world.hub.ask(...asked)
+    await live(world, state)
+    return world
+  })
+
+describe('tasks', () => {
+  test('L2 L6: a task given by hand is answered to who gave it, outside any thread', async () => {
+    const { hub } = await once(() => ({ text: 'It is done.' }), 'count the herons', 'manual')
+    expect(hub.commits).toMatchObject([
+      { outcome: 'completed', reply: { postId: null, parentId: null, content: 'It is done.' } },
+    ])
+  })
+
+  test('L27: a model named for one run is the one that is called', async () => {
+    const models: string[] = []
+    const script: Script = (_, id) => {
+      models.push(id)
+      return { text: 'Yes.' }
+    }
+    const { hub } = await once(script, 'count', 'manual', 'other/model')
+    expect(models).toEqual(['other/model'])
+    expect(hub.commits[0]?.model).toBe('other/model')
+  })
+
+  test('L2 L35: what a schedule asks for is answered in the trace alone', async () => {
+    const { hub } = await once(() => ({ text: 'Nothing new today.' }), 'look', 'scheduled')
+    expect(hub.commits).toMatchObject([{ outcome: 'completed', reply: null }])
+    expect(hub.commits[0]?.trace).toContain('Nothing new today.')
+  })
+
+  test('S1 L7: an offer to look around is taken once, and PASS posts nothing', () =>
+    inObject(async (state) => {
+      const world = new World(() => ({ text: 'Pass.' }))
+      const shell = world.boot(state)
+      shell.wake(agentId, true)
+      await shell.untilQuiet()
+      expect(world.hub.loads.map(({ mayExplore }) => mayExplore)).toEqual([true])
+      expect(world.hub.commits).toMatchObject([{ outcome: 'completed', reply: null, error: null }])
+      shell.wake(agentId)
+      await shell.untilQuiet()
+      expect(world.hub.loads.at(-1)?.mayExplore).toBe(false)
+      expect(world.hub.commits).toHaveLength(1)
+    }))
+
+  test('L6: a mention is answered in its thread, by name', async () => {
+    const { hub } = await once(() => ({ text: 'In March.' }), '@scout when?')
+    expect(hub.commits[0]?.reply).toMatchObject({
+      postId: 'post' as PostId,
+      content: '@mira In March.',
+    })
+  })
+})
+
+describe('stopping', () => {
+  const stop = (script: Script) =>
+    inObject(async (state) => {
+      const world = new World(script)
+      world.hub.ask('@scout go')
+      const shell = world.boot(state)
+      shell.wake(agentId)
+      const isBusy = () => world.asked.length + world.called.length > 0
+      for (let wait = 0; wait < 200 && !isBusy(); wait++) await scheduler.wait(1)
+      await scheduler.wait(5)
+      const { activationId } = shell.readState()
+      const isStopped = activationId !== null && shell.cancel(activationId)
+      await shell.untilQuiet()
+      return { world, isStopped, isLate: activationId !== null && shell.cancel(activationId) }
+    })
+
+  test('L34: during a model call; the call is charged at its worst', async () => {
+    const { world, isStopped, isLate } = await stop(() => 'hang')
+    expect([isStopped, isLate]).toEqual([true, false])
+    expect(world.hub.commits).toMatchObject([
+      {
+        outcome: 'cancelled',
+        usage: [{ isEstimated: true }],
+        reply: { content: expect.stringContaining('asked to stop') },
+      },
+    ])
+  })
+
+  test('L34: during tools; what hangs is let go, and every call has its result', async () => {
+    const { world } = await stop((request) =>
+      countResults(request) === 0
+        ? { text: 'I look.', calls: [callOf('a', 'look'), callOf('b', 'hang')] }
+        : { text: 'never' },
+    )
+    expect(world.asked).toHaveLength(1)
+    expect(world.hub.commits).toMatchObject([
+      { outcome: 'cancelled', reply: { content: expect.stringContaining('I look.') } },
+    ])
+  })
+})
+
+describe('hooks', () => {
+  const withHook = (hook: Hook, script: Script) =>
+    inObject(async (state) => {
+      const world = new World(script)
+      world.hooks = [hook]
+      world.hub.ask('@scout go')
+      await live(world, state)
+      return world
+    })
+  const looking: Script = (request) =>
+    countResults(request) === 0
+      ? { calls: [callOf('a', 'look', '{"at":"sky"}')] }
+      : {
+          text:
+            request.messages.flatMap((each) => (each.role === 'tool' ? each.results : []))[0]
+              ?.text ?? '',
+        }
+
+  test('L32: a guard changes the arguments that the gateway gets, and its time is in the trace', async () => {
+    const world = await withHook(
+      { name: 'down', beforeToolCall: () => ({ input: { at: 'ground' } }) },
+      looking,
+    )
+    expect(world.called).toMatchObject([{ arguments: '{"at":"ground"}' }])
+    const trace = JSON.parse(world.hub.commits[0]?.trace ?? '{}')
+    expect(trace.steps[0].tools[0].hooks).toMatchObject([{ hook: 'down', outcome: 'ok' }])
+  })
+
+  test('L32: a denied call never reaches the gateway, and the model reads why', async () => {
+    const world = await withHook(
+      { name: 'strict', beforeToolCall: () => ({ deny: 'Not today.' }) },
+      looking,
+    )
+    expect(world.called).toEqual([])
+    expect(world.hub.commits[0]?.reply?.content).toContain('Error: denied by strict: Not today.')
+  })
+
+  test('L32: hooks see and change what the model is shown and what tools gave', async () => {
+    const answers: string[] = []
+    const world = await withHook(
+      {
+        name: 'all',
+        beforeModelCall: ({ tools }) => ({
+          systemPrompt: 'another soul',
+          tools: tools.filter(({ name }) => name === 'look'),
+          status: ['Be brief.'],
+        }),
+        afterModelCall: async (answer) => {
+          answers.push(answer.text)
+        },
+        afterToolCall: () => ({ text: 'changed' }),
+      },
+      looking,
+    )
+    const [first] = world.asked
+    expect(first?.messages[0]).toEqual({ role: 'system', text: 'another soul' })
+    expect(first?.tools.map(({ name }) => name)).toEqual(['look'])
+    expect(JSON.stringify(first?.messages.at(-1))).toContain('Be brief.')
+    expect(answers).toHaveLength(2)
+    expect(world.hub.commits[0]?.reply?.content).toContain('changed')
+    const trace = JSON.parse(world.hub.commits[0]?.trace ?? '{}')
+    expect(trace.steps[0].hooks.map(({ point }: { point: string }) => point)).toEqual([
+      'beforeModelCall',
+      'afterModelCall',
+    ])
+  })
+})
+
+test('L14: over ten steps each prompt begins with at least 95 % of the one before', async () => {
+  const { hub, asked } = await once(
+    (request) => {
+      const turn = countResults(request)
+      const words = `Step ${turn}: ${'the herons nest at the weir, '.repeat(10)}`
+      return turn < 9 ? { text: words, calls: [callOf(`c${turn}`, 'look')] } : { text: 'Done.' }
+    },
+    `@scout ${'what do you know of herons and weirs? '.repeat(150)}`,
+  )
+  expect(asked).toHaveLength(10)
+  const { steps } = JSON.parse(hub.commits[0]?.trace ?? '{}')
+  const shares = steps
+    .slice(1)
+    .map(({ input }: { input: { prefixShare: number } }) => input.prefixShare)
+  expect(shares).toHaveLength(9)
+  expect(Math.min(...shares)).toBeGreaterThanOrEqual(0.95)
+})

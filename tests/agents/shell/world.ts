@@ -1,0 +1,276 @@
+import { runInDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import type { AgentDeps } from '../../../src/agents/agent-deps'
+import { AgentShell } from '../../../src/agents/agent-shell'
+import { type Definition, toDefinition } from '../../../src/agents/definitions/definition'
+import type { Hook } from '../../../src/agents/hooks/hook'
+import { createHookRunner } from '../../../src/agents/hooks/hook-runner'
+import { ActivationStream } from '../../../src/agents/live/activation-stream'
+import type { ModelAnswer } from '../../../src/agents/loop/message'
+import type { Model, ModelRequest } from '../../../src/agents/models/model-port'
+import type { ApprovalRequest } from '../../../src/hub/contract'
+import { systemClock } from '../../../src/ids'
+import { createLog } from '../../../src/log'
+import type { ToolApi, ToolCall, ToolCaller, ToolResult } from '../../../src/mcp-servers/contract'
+import { agentId, FakeHub } from './fake-hub'
+
+export type Answer = Partial<ModelAnswer> | { fails: string } | 'hang'
+export type Script = (request: ModelRequest, modelId: string) => Answer
+
+const definition = toDefinition(
+  { name: 'scout', behavior: { max_tokens: 1_000_000 }, capabilities: { grants: ['hub:read'] } },
+  'soul',
+  [],
+)
+
+const never = new Promise<never>(() => {})
+const identity = (text: string) => text
+
+/**
+ * Everything outside an agent's object, in memory, with a look-out before and after each thing the
+ * object asks for: the machine can be killed at any of them. What a killed shell asked for is never
+ * answered. Names of tools say what they are: `look`, `act` (a person must approve it), `hang`.
+ */
+export class World {
+  readonly hub = new FakeHub()
+  readonly points: string[] = []
+  readonly asked: ModelRequest[] = []
+  /** What tools did, by activation and call: the same key does it once. */
+  readonly ran = new Map<string, string>()
+  readonly called: ToolCall[] = []
+  /** Kills the machine there, once. */
+  killAt: number | null = null
+  model: Partial<Model> = {}
+  hooks: Hook[] = []
+  #epoch = 0
+  readonly #epochOf = new WeakMap<AgentShell, number>()
+  #killed = Promise.withResolvers<void>()
+  readonly #script: Script
+
+  constructor(script: Script) {
+    this.#script = script
+  }
+
+  boot(state: DurableObjectState): AgentShell {
+    const stream = new ActivationStream(state, identity)
+    const shell = new AgentShell(state.storage, this.#createDeps(++this.#epoch), stream)
+    this.#epochOf.set(shell, this.#epoch)
+    return shell
+  }
+
+  /** Resolves when the shell has nothing under way; true when the machine was killed first. */
+  async rest(shell: AgentShell): Promise<boolean> {
+    const isKilled = () => this.#epochOf.get(shell) !== this.#epoch
+    if (!isKilled()) await Promise.race([shell.untilQuiet(), this.#killed.promise])
+    return isKilled()
+  }
+
+  async #pass(epoch: number, point: string): Promise<void> {
+    if (epoch !== this.#epoch) return never
+    this.points.push(point)
+    if (this.points.length !== this.killAt) return
+    this.#epoch++
+    this.#killed.resolve()
+    this.#killed = Promise.withResolvers()
+    return never
+  }
+
+  #gate<Args extends unknown[], Result>(
+    epoch: number,
+    name: string,
+    work: (...args: Args) => Promise<Result>,
+  ) {
+    return async (...args: Args): Promise<Result> => {
+      await this.#pass(epoch, `${name}.before`)
+      const result = await work(...args)
+      await this.#pass(epoch, `${name}.after`)
+      return result
+    }
+  }
+
+  #createDeps(epoch: number): AgentDeps {
+    const { door } = this.hub
+    return {
+      hub: {
+        load: this.#gate(epoch, 'load', door.load),
+        renew: this.#gate(epoch, 'renew', door.renew),
+        park: this.#gate(epoch, 'park', door.park),
+        commit: this.#gate(epoch, 'commit', door.commit),
+        announce: door.announce,
+      },
+      tools: {
+        ...tools,
+        call: this.#gate(epoch, 'tool', (caller, call, signal) =>
+          this.#callTool(caller, call, signal),
+        ),
+      },
+      models: {
+        resolve: ({ override }) => ({
+          model: this.#createModel(epoch, override ?? 'fake/one'),
+          substitutedFor: null,
+        }),
+      },
+      definitions: {
+        read: async (_name, etag) => ({ ok: true, definition: this.#define(etag) }),
+      },
+      hooks: createHookRunner(this.hooks, { redact: identity, now: Date.now, report: () => {} }),
+      wakeOthers: async () => {},
+      clock: systemClock,
+      hubName: 'Test',
+      mask: identity,
+      log: createLog({ level: 'error', redact: identity, now: Date.now, write: () => {} }),
+      random: () => 0,
+      capacity: 50,
+    }
+  }
+
+  /** Each version is a little warmer than the one before. */
+  #define(etag: string): Definition {
+    const temperature = etag === 'first' ? 0.1 : 0.2
+    return { ...definition, systemPrompt: `soul ${etag}`, brain: { temperature } }
+  }
+
+  #createModel(epoch: number, id: string): Model {
+    return {
+      id,
+      provider: 'fake',
+      isOffline: false,
+      contextTokens: 100_000,
+      outputTokensMax: 1_000,
+      prices: { input: 1_000_000, cached: 100_000, output: 5_000_000 },
+      ...this.model,
+      call: this.#gate(epoch, 'model', async (request) => {
+        this.asked.push(request)
+        const answer = this.#script(request, id)
+        if (answer === 'hang') return never
+        if ('fails' in answer) return { ok: false, failure: failure(answer.fails) }
+        const calls = answer.calls ?? []
+        const base = { text: '', reasoning: '', calls, usage: null } as const
+        const finish = calls.length > 0 ? ('tool-calls' as const) : ('stop' as const)
+        return { ok: true, answer: { ...base, finish, ...answer } }
+      }),
+    }
+  }
+
+  async #callTool(caller: ToolCaller, call: ToolCall, signal: AbortSignal): Promise<ToolResult> {
+    this.called.push(call)
+    const key = `${caller.activationId}:${call.callId}`
+    if (call.tool === 'hang') {
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+      return toResult(call, 'Error: cancelled', true)
+    }
+    if (call.tool !== 'act') return toResult(call, this.#run(key, `${call.tool} saw it`))
+    const decision = this.hub.decided.get(key)
+    if (!decision) return { ...toResult(call, 'waits'), approval: toApproval(call) }
+    if (decision.decision !== 'approved') return toResult(call, 'Error: denied', true)
+    return toResult(call, this.#run(key, `did ${call.arguments}`))
+  }
+
+  #run(key: string, text: string): string {
+    const before = this.ran.get(key)
+    if (before === undefined) this.ran.set(key, text)
+    return before ?? text
+  }
+}
+
+const failure = (message: string) =>
+  ({
+    code: 'PROVIDER_ERROR',
+    message,
+    isRetryable: false,
+    retryAfterMs: null,
+    mayBeCharged: false,
+  }) as const
+
+const toApproval = (call: ToolCall): ApprovalRequest => ({
+  callId: call.callId,
+  tool: call.tool,
+  grant: 'hub:write',
+  tier: 'write',
+  arguments: call.arguments,
+  argumentsHash: call.arguments,
+})
+
+const toResult = (call: ToolCall, text: string, isError = false): ToolResult => ({
+  callId: call.callId,
+  text,
+  isError,
+  approval: null,
+  durationMs: 1,
+  audit: {
+    callId: call.callId,
+    tool: call.tool,
+    grant: 'hub:read',
+    argumentsHash: '',
+    decision: 'allowed',
+    outcome: isError ? 'error' : 'ok',
+    durationMs: 1,
+    resultBytes: text.length,
+    at: 1,
+  },
+})
+
+const tools: ToolApi = {
+  list: () =>
+    ['look', 'act', 'hang'].map((name) => ({
+      name,
+      description: name,
+      inputSchema: { type: 'object' },
+      tier: name === 'act' ? 'write' : 'read',
+      isIdempotent: true,
+      isSequential: false,
+      doing: name,
+    })),
+  describe: (name) => ({ isIdempotent: true, isSequential: false, doing: name }),
+  isGranted: () => true,
+  call: () => never,
+}
+
+let objects = 0
+
+/** Runs in the storage of a fresh object. */
+export const inObject = <Result>(work: (state: DurableObjectState) => Promise<Result>) =>
+  runInDurableObject(env.AGENTS.getByName(`shell-${objects++}`), (_agent, state) => work(state))
+
+/**
+ * Lets the agent work until the hub has nothing more for it: boots it again when it was killed, lets
+ * `people` act when it is quiet, and wakes it when something is left, like a sweep.
+ */
+export async function live(
+  world: World,
+  state: DurableObjectState,
+  people: (world: World) => void = approveAll,
+): Promise<AgentShell> {
+  let shell = world.boot(state)
+  shell.wake(agentId)
+  for (let turn = 0; turn < 100; turn++) {
+    if (await world.rest(shell)) {
+      shell = world.boot(state)
+      void shell.alarm()
+      continue
+    }
+    if (world.hub.isIdle) return shell
+    people(world)
+    shell.wake(agentId)
+    // a long activation goes on in the next event of the platform
+    void shell.alarm()
+  }
+  throw new Error(`It did not come to an end: ${world.points.join(' ')}`)
+}
+
+export const approveAll = ({ hub }: World): void => {
+  for (const { activationId, callId } of hub.listOpen()) hub.decide(activationId, callId)
+}
+
+export const callOf = (callId: string, name: string, args = '{}') => ({
+  callId,
+  name,
+  arguments: args,
+})
+
+/** How many groups of tool results the model was shown: which turn it is. */
+export const countResults = ({ messages }: ModelRequest): number =>
+  messages.slice(messages.findLastIndex(isTask)).filter(({ role }) => role === 'tool').length
+
+const isTask = ({ role, ...message }: ModelRequest['messages'][number]): boolean =>
+  role === 'user' && 'text' in message && message.text.includes('asks="true"')
