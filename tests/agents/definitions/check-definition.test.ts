@@ -121,6 +121,31 @@ test('D2: a tool server that this hub does not have warns and names those it has
   ])
 })
 
+test('D5: a skill whose grants the definition does not ask for warns at load', async () => {
+  const skill = (grants: string) =>
+    `---\nname: pulls\ndescription: x\nrequires_grants: [${grants}]\n---\nOpen one.`
+  const warn = async (grants: string) => {
+    const over = {
+      'config.yaml': 'name: scout\ncapabilities:\n  grants: ["github:*"]',
+      'skills/pulls/SKILL.md': skill(grants),
+    }
+    return (await factsOf(aModel(), over)).warnings
+  }
+  expect(await warn('github:write, "aws:s3:read:a"')).toEqual([
+    {
+      path: 'config.yaml:3:capabilities.grants',
+      message: 'the skill pulls is left out: it needs aws:s3:read:a. Ask for it here',
+    },
+  ])
+  expect(await warn('github:write')).toEqual([])
+})
+
+test('D5: an agent with skills may read them without asking', async () => {
+  const skill = { 'skills/a/SKILL.md': '---\nname: a\ndescription: b\n---\nc' }
+  expect((await factsOf(aModel(), skill)).grants).toEqual(['skills:read'])
+  expect((await factsOf(aModel())).grants).toEqual([])
+})
+
 test('D1: equal files have one etag, any change another', async () => {
   const etag = await definitionEtag(files)
   expect(etag).toMatch(/^[0-9a-f]{64}$/)

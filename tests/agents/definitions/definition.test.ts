@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { memoryLimits } from '../../../src/config'
 import { definitionOf, warningsOf } from './read-files'
 
 /** The files of `agents/`, by path. */
@@ -9,16 +10,19 @@ const examples = import.meta.glob<string>('../../../agents/*/*', {
 })
 
 describe('the example agents', () => {
-  test.each(['scout', 'archivist'])(
-    'D1: %s is read without a warning and asks only to read',
-    (name) => {
+  test.each([
+    ['scout', ['hub:read', 'memory:read', 'memory:write']],
+    ['archivist', ['hub:read']],
+  ])(
+    'D1: %s is read without a warning and asks for no more than to read and to remember',
+    (name, grants) => {
       const config = examples[`../../../agents/${name}/config.yaml`] ?? ''
       const prompt = examples[`../../../agents/${name}/system-prompt.md`] ?? ''
       expect(warningsOf(config, prompt)).toEqual([])
       const definition = definitionOf(config, prompt)
       expect(definition).toMatchObject({
         name,
-        grants: ['hub:read'],
+        grants,
         brain: { provider: 'anthropic', model: 'claude-sonnet-4-5' },
         answers: { mentions: true },
       })
@@ -76,6 +80,17 @@ describe('defaults and ceilings', () => {
     const config =
       'name: a1\nbrain: { max_tokens_per_activation: 9000 }\nbehavior: { max_tokens: 8000 }'
     expect(definitionOf(config).limits.tokens).toBe(8_000)
+  })
+
+  test('D6: memory is on unless it is switched off; what it asks for is kept in bounds', () => {
+    expect(definitionOf('name: a1\nmemory: { enabled: false }').memory.isEnabled).toBe(false)
+    const config = 'name: a1\nmemory: { max_facts: 100000, retrieval: keyword }'
+    expect(definitionOf(config).memory).toEqual({
+      isEnabled: true,
+      factsMax: memoryLimits.factsMax,
+      retrieval: 'keyword',
+    })
+    expect(warningsOf(config)).toEqual([])
   })
 
   test('D6: whether it answers is read from behavior, then from its notifications', () => {

@@ -221,6 +221,18 @@ describe('skills', () => {
     ])
   })
 
+  test('D5: a skill that the list leaves out is not used, and warns', () => {
+    const files = {
+      'skills/hub-post/SKILL.md': skill,
+      'skills/other/SKILL.md': skill.replace('hub-post', 'other'),
+    }
+    const config = 'name: a1\ncapabilities:\n  skills: [other]'
+    expect(definitionOf(config, 'Hi', files).skills.map(({ name }) => name)).toEqual(['other'])
+    expect(warningsOf(config, 'Hi', files)).toEqual([
+      'config.yaml:3:capabilities.skills skills/hub-post is not in this list, so it is not used',
+    ])
+  })
+
   test('D5: a listed skill without a file warns', () => {
     const config = 'name: a1\ncapabilities:\n  skills: [hub-post, github-pr]'
     expect(warningsOf(config, 'Hi', { 'skills/hub-post/SKILL.md': skill })).toContain(
