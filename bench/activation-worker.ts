@@ -1,14 +1,16 @@
 /**
  * The agents' room alone, for `activation.cpu_ms`: the real shell, loop and journal; the hub's door
  * and the tool answer from memory, the model answers at once. The same work as the peers: two model
- * turns and one tool call.
+ * turns and one tool call. `FullBenchAgent` does it with everything on: answers that come in pieces,
+ * and a hook at each of the four points.
  */
 import type { AgentDeps } from '../src/agents/agent-deps'
 import { AgentObjectBase } from '../src/agents/agent-object'
 import type { Definition } from '../src/agents/definitions/definition'
+import type { Hook } from '../src/agents/hooks/hook'
 import { createHookRunner } from '../src/agents/hooks/hook-runner'
 import { hooks } from '../src/agents/hooks/hooks'
-import type { Model } from '../src/agents/models/model-port'
+import type { Model, ModelRequest } from '../src/agents/models/model-port'
 import type { Load } from '../src/hub/contract'
 import {
   type AccountId,
@@ -131,6 +133,30 @@ const model: Model = {
   },
 }
 
+/** Says what it thinks and says in pieces of a dozen characters, as providers send them. */
+const streamingModel: Model = {
+  ...model,
+  call: async (request) => {
+    sendPieces(request, 'reasoning', 4)
+    const result = await model.call(request)
+    if (result.ok && result.answer.text !== '') sendPieces(request, 'text', 16)
+    return result
+  },
+}
+
+function sendPieces({ onDelta }: ModelRequest, kind: 'text' | 'reasoning', pieces: number): void {
+  for (let piece = 0; piece < pieces; piece++) onDelta?.({ kind, text: 'twelve chars' })
+}
+
+/** Looks at everything and lets it pass. */
+const onlooker: Hook = {
+  name: 'onlooker',
+  beforeModelCall: () => undefined,
+  afterModelCall: () => {},
+  beforeToolCall: () => undefined,
+  afterToolCall: () => undefined,
+}
+
 const tool = {
   name: 'bench_add',
   description: 'Adds two numbers.',
@@ -141,8 +167,15 @@ const tool = {
   doing: 'adding',
 } as const
 
-/** The world from memory; `onCommit` sees the reply of every commit. */
-function createDeps(onCommit: (reply: string) => void): AgentDeps {
+interface World {
+  model: Model
+  hooks: readonly Hook[]
+  /** Sees the reply of every commit. */
+  onCommit(reply: string): void
+}
+
+/** The world from memory. */
+function createDeps({ model, hooks, onCommit }: World): AgentDeps {
   return {
     hub: {
       load: async () => askAnew(),
@@ -196,18 +229,16 @@ function createDeps(onCommit: (reply: string) => void): AgentDeps {
 
 interface BenchEnv {
   AGENTS: DurableObjectNamespace<BenchAgent>
+  FULL: DurableObjectNamespace<FullBenchAgent>
 }
 
 export class BenchAgent extends AgentObjectBase<BenchEnv> {
   readonly #replies: string[]
 
-  constructor(ctx: DurableObjectState, env: BenchEnv) {
+  constructor(ctx: DurableObjectState, env: BenchEnv, world: Partial<World> = {}) {
     const replies: string[] = []
-    super(
-      ctx,
-      env,
-      createDeps((reply) => replies.push(reply)),
-    )
+    const onCommit = (reply: string) => void replies.push(reply)
+    super(ctx, env, createDeps({ model, hooks, ...world, onCommit }))
     this.#replies = replies
   }
 
@@ -222,17 +253,38 @@ export class BenchAgent extends AgentObjectBase<BenchEnv> {
     this.#replies.length = 0
     return this.shell.countJournalRows()
   }
+
+  /** Rows of the last activation's work that are in the database. */
+  countStoredRows(): number {
+    const { n } = this.ctx.storage.sql
+      .exec<{ n: number }>(
+        `SELECT count(*) AS n FROM journal WHERE run = (SELECT run FROM journal WHERE seq = 1)
+           AND event ->> 'type' IN ('woken', 'loaded', 'model_answered', 'tool_returned')`,
+      )
+      .one()
+    return n
+  }
+}
+
+export class FullBenchAgent extends BenchAgent {
+  constructor(ctx: DurableObjectState, env: BenchEnv) {
+    super(ctx, env, { model: streamingModel, hooks: [...hooks, onlooker] })
+  }
 }
 
 export default {
-  /** `?n=` activations over `?agents=` agents, `?conc=` at a time. */
+  /**
+   * `?n=` activations over `?agents=` agents of `?room=`, `?conc=` at a time; answers how many journal
+   * rows each said it wrote, and with `?verify=1` how many of the last one's are stored.
+   */
   async fetch(request, env) {
     const query = new URL(request.url).searchParams
     const [n = 0, agents = 1, concurrent = 16] = ['n', 'agents', 'conc'].map((name) =>
       Number(query.get(name)),
     )
+    const room = query.get('room') === 'FULL' ? env.FULL : env.AGENTS
     const stubs = Array.from({ length: agents }, (_, index) =>
-      env.AGENTS.getByName(`agent-${index}`),
+      room.getByName(`${query.get('base') ?? 'agent'}-${index}`),
     )
     let next = 0
     let rows = 0
@@ -244,6 +296,8 @@ export default {
       }
     }
     await Promise.all(Array.from({ length: concurrent }, work))
-    return Response.json({ n, rows })
+    if (!query.has('verify')) return Response.json({ n, rows })
+    const stored = await Promise.all(stubs.map((stub) => stub.countStoredRows()))
+    return Response.json({ n, rows, stored })
   },
 } satisfies ExportedHandler<BenchEnv>

@@ -1,43 +1,89 @@
 import { fileURLToPath } from 'node:url'
-import { bundle, readCpuMs, withWorker } from './miniflare.mjs'
+import { bundle, readCpuMs, readRssKb, withWorker } from './miniflare.mjs'
 
 /**
  * Rows one activation of two model turns and one tool call writes before its commit: woken, loaded,
  * answered, tool returned, answered.
  */
 const journalRows = 5
+const warmAgents = 64
+const coldAgents = 1000
+const rooms = { AGENTS: 'BenchAgent', FULL: 'FullBenchAgent' }
 
 /**
- * `activation.cpu_ms`: the agents' room with its journal, the hub's door from memory; 16 at a time
- * over 64 agents, median of five rounds after a warm-up.
+ * The agents' room with its journal, the hub's door from memory, 16 at a time.
+ * `activation.cpu_ms` and, with everything on, `activation.full.cpu_ms`: over 64 agents, median of
+ * five rounds after a warm-up, the two in turns. `cold`: the first activation ever of 1,000 agents.
  * @param {number} scale
  */
 export async function measureActivation(scale) {
   const code = await bundle(fileURLToPath(new URL('./activation-worker.ts', import.meta.url)))
-  return withWorker(code, { AGENTS: 'BenchAgent' }, async (url, pid) => {
-    const perRound = Math.round(4000 * scale)
-    await run(url, 400)
-    const rounds = []
-    for (let round = 0; round < 5; round++) {
-      const before = readCpuMs(pid)
-      await run(url, perRound)
-      rounds.push((readCpuMs(pid) - before) / perRound)
-    }
-    return [{ name: 'activation.cpu_ms', value: median(rounds), unit: 'ms' }]
-  })
+  const warm = await withWorker(code, rooms, (url, pid) =>
+    measureWarm(url, pid, Math.round(4000 * scale)),
+  )
+  const cold = await withWorker(code, rooms, measureCold)
+  return [...warm, ...cold]
 }
 
 /**
  * @param {URL} url
- * @param {number} n
+ * @param {number} pid
+ * @param {number} perRound
  */
-async function run(url, n) {
-  const response = await fetch(`${url}?n=${n}&agents=64&conc=16`)
+async function measureWarm(url, pid, perRound) {
+  /** @type {Record<string, number[]>} */
+  const costs = { AGENTS: [], FULL: [] }
+  for (const room of Object.keys(costs)) await run(url, { room, n: 400, agents: warmAgents })
+  for (let round = 0; round < 5; round++) {
+    for (const [room, each] of Object.entries(costs)) {
+      const before = readCpuMs(pid)
+      await run(url, { room, n: perRound, agents: warmAgents })
+      each.push((readCpuMs(pid) - before) / perRound)
+    }
+  }
+  for (const room of Object.keys(costs)) {
+    await run(url, { room, n: 0, agents: warmAgents, verify: 1 })
+  }
+  return [
+    { name: 'activation.cpu_ms', value: median(costs.AGENTS ?? []), unit: 'ms' },
+    { name: 'activation.full.cpu_ms', value: median(costs.FULL ?? []), unit: 'ms' },
+  ]
+}
+
+/**
+ * Objects that are made, their tables and their first activation; memory is that of the process.
+ * @param {URL} url
+ * @param {number} pid
+ */
+async function measureCold(url, pid) {
+  await run(url, { n: 1, agents: 1, conc: 1, base: 'first' })
+  const [cpu, kb] = [readCpuMs(pid), readRssKb(pid)]
+  await run(url, { n: coldAgents, agents: coldAgents, base: 'cold' })
+  const cost = (readCpuMs(pid) - cpu) / coldAgents
+  const weight = (readRssKb(pid) - kb) / coldAgents
+  await run(url, { n: 0, agents: coldAgents, base: 'cold', verify: 1 })
+  return [
+    { name: 'cold.cpu_ms', value: Number(cost.toFixed(3)), unit: 'ms' },
+    { name: 'cold.kb', value: Math.round(weight), unit: 'KB' },
+  ]
+}
+
+/**
+ * @param {URL} url
+ * @param {Record<string, string | number>} query
+ */
+async function run(url, query) {
+  const given = Object.entries({ conc: 16, ...query }).map(([name, value]) => [name, String(value)])
+  const response = await fetch(`${url}?${new URLSearchParams(given)}`)
   const text = await response.text()
   if (!response.ok) throw new Error(text.slice(0, 500))
-  const { rows } = JSON.parse(text)
+  const { n, rows, stored = [] } = JSON.parse(text)
   if (rows !== n * journalRows) {
     throw new Error(`${n} activations wrote ${rows} journal rows instead of ${n * journalRows}`)
+  }
+  const wrong = stored.filter((/** @type {number} */ count) => count !== journalRows)
+  if (wrong.length > 0) {
+    throw new Error(`${wrong.length} agents have ${wrong[0]} rows stored instead of ${journalRows}`)
   }
 }
 

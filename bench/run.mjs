@@ -8,6 +8,7 @@ import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { measureActivation } from './activation.mjs'
 import { measureFeed } from './feed.mjs'
+import { measureGateway } from './gateway.mjs'
 import { measureBundle, measureStartup } from './start-up.mjs'
 import { measureWhole } from './whole.mjs'
 
@@ -22,6 +23,7 @@ const { values: options } = parseArgs({
 const scale = options.quick ? 0.2 : 1
 const measures = [
   () => measureActivation(scale),
+  () => measureGateway(scale),
   () => measureWhole(scale),
   () => measureFeed(),
   () => measureBundle(),
