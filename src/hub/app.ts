@@ -21,6 +21,7 @@ import { keyRoutes } from './keys/routes'
 import { postRoutes } from './posts/routes'
 import { registerPages } from './register-pages'
 import { searchRoutes } from './search/routes'
+import { sessionRoutes } from './sessions/routes'
 import { mountProbes } from './system/mount-probes'
 import { systemRoutes } from './system/routes'
 
@@ -34,6 +35,7 @@ export const apiRoutes: Route[] = [
   ...inboxRoutes,
   ...feedRoutes,
   ...searchRoutes,
+  ...sessionRoutes,
   ...definitionRoutes,
   ...grantRoutes,
   ...activationRoutes,
