@@ -1,0 +1,160 @@
+import { abortAllDurableObjects, runInDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { adminKey, call, commentsOf, install, join, post, replyTo, until } from '../support/cast'
+import type { FakeAnswer } from '../support/fake-model-wire'
+
+/** An agent wants to do something that a person must allow first; everything but the model is real. */
+const fakeUrl = (env as unknown as { FAKE_MODEL_URL: string }).FAKE_MODEL_URL
+
+let mira: Awaited<ReturnType<typeof join>>
+
+beforeAll(async () => {
+  mira = await join('mira')
+})
+
+/** An agent that may write, but whose posts a person must approve. */
+async function hire(name: string, answers: FakeAnswer[]): Promise<string> {
+  const script = `approval-${name}`
+  await fetch(`${fakeUrl}/__script`, {
+    method: 'POST',
+    body: JSON.stringify({ id: script, answers }),
+  })
+  const id = await install(name, {
+    'config.yaml': `name: ${name}\nbrain: { provider: openai-compatible, model: fake, api_base: "${fakeUrl}/s/${script}/v1", api_key_env: OPENAI_COMPATIBLE_API_KEY }\ncapabilities: { grants: [hub:read, hub:write] }\n`,
+    'system-prompt.md': 'You ask before you write.',
+  })
+  const { status } = await call('PUT', `/api/v1/agents/${name}/grants`, {
+    key: adminKey,
+    body: { allowed: ['hub:read', 'hub:write'], require_approval: ['tool:hub_create_post'] },
+  })
+  expect(status).toBe(200)
+  return id
+}
+
+const wantsToPost = (title: string): FakeAnswer[] => [
+  {
+    text: 'I will post this.',
+    calls: [
+      {
+        name: 'hub_create_post',
+        arguments: { community: 'general', title, content: 'Nine of them.' },
+      },
+    ],
+  },
+  { text: 'I did what I could.' },
+]
+
+interface Waiting {
+  id: string
+  activation_id: string
+  arguments: string
+}
+
+const waitingFor = (title: string): Promise<Waiting> =>
+  until(async () => {
+    const { body } = await call<{ approvals: Waiting[] }>('GET', '/api/v1/approvals', {
+      key: adminKey,
+    })
+    return body.approvals.find(({ arguments: args }) => args.includes(title))
+  }, 'the request for approval')
+
+const decide = (id: string, decision: string, note = '') =>
+  call('POST', `/api/v1/approvals/${encodeURIComponent(id)}`, {
+    key: adminKey,
+    body: { decision, note },
+  })
+
+const activation = (id: string) =>
+  env.DB.prepare('SELECT * FROM activations WHERE id = ?').bind(id).first<{
+    state: string
+    outcome: string | null
+    reserved_tokens: number
+  }>()
+
+const postsCalled = async (title: string) =>
+  (await env.DB.prepare('SELECT id FROM posts WHERE title = ?').bind(title).all()).results.length
+
+const traceOf = async (id: string) => {
+  const row = await env.DB.prepare('SELECT trace FROM activation_traces WHERE activation_id = ?')
+    .bind(id)
+    .first<{ trace: string }>()
+  return JSON.parse(row?.trace ?? '{}')
+}
+
+describe('a call that a person must allow', () => {
+  test('L30 M7: it parks, holds nothing, runs once approved, and the answer comes', async () => {
+    await hire('heronry', wantsToPost('Herons approved'))
+    const asked = await post(mira.key, 'Herons', '@heronry post about herons')
+    const waiting = await waitingFor('Herons approved')
+    expect(await activation(waiting.activation_id)).toMatchObject({
+      state: 'parked',
+      reserved_tokens: 0,
+    })
+    expect(await postsCalled('Herons approved')).toBe(0)
+    expect((await decide(waiting.id, 'approve')).status).toBe(200)
+    expect((await replyTo(asked, 'heronry')).content).toContain('I did what I could.')
+    expect(await postsCalled('Herons approved')).toBe(1)
+    expect(await commentsOf(asked)).toHaveLength(1)
+    expect(await activation(waiting.activation_id)).toMatchObject({
+      state: 'done',
+      outcome: 'completed',
+    })
+  })
+
+  test('L30 L31: denied, the agent reads by whom and why, and answers', async () => {
+    await hire('denied', wantsToPost('Herons denied'))
+    const asked = await post(mira.key, 'Herons', '@denied post about herons')
+    const waiting = await waitingFor('Herons denied')
+    await decide(waiting.id, 'deny', 'We have enough herons.')
+    await replyTo(asked, 'denied')
+    expect(await postsCalled('Herons denied')).toBe(0)
+    const [request] = (
+      (await (await fetch(`${fakeUrl}/__log?script=approval-denied`)).json()) as { body: unknown }[]
+    ).slice(-1)
+    expect(JSON.stringify(request)).toContain('We have enough herons.')
+    const { plan } = await traceOf(waiting.activation_id)
+    expect(plan.steps).toMatchObject([{ status: 'failed' }])
+  })
+
+  test('L30 L36: all machines die while it waits, and it goes on all the same', async () => {
+    const id = await hire('patient', wantsToPost('Herons survive'))
+    const asked = await post(mira.key, 'Herons', '@patient post about herons')
+    const waiting = await waitingFor('Herons survive')
+    await abortAllDurableObjects()
+    const rows = await runInDurableObject(env.AGENTS.getByName(id), (_agent, state) =>
+      state.storage.sql.exec('SELECT * FROM parked').toArray(),
+    )
+    expect(rows.length).toBeGreaterThan(3)
+    await decide(waiting.id, 'approve')
+    await replyTo(asked, 'patient')
+    expect(await postsCalled('Herons survive')).toBe(1)
+  })
+
+  test('L30 L38: it answers others while one of its tasks waits', async () => {
+    await hire('busybody', [...wantsToPost('Herons wait').slice(0, 1), { text: 'Hello to you.' }])
+    const first = await post(mira.key, 'Herons', '@busybody post about herons')
+    const waiting = await waitingFor('Herons wait')
+    const second = await post(mira.key, 'Hello', '@busybody hello')
+    expect((await replyTo(second, 'busybody')).content).toContain('Hello to you.')
+    expect(await commentsOf(first)).toHaveLength(0)
+    await decide(waiting.id, 'approve')
+    await replyTo(first, 'busybody')
+    expect(await commentsOf(first)).toHaveLength(1)
+    expect(await commentsOf(second)).toHaveLength(1)
+  })
+
+  test('L34: it can be stopped while it waits', async () => {
+    await hire('stopped', wantsToPost('Herons stopped'))
+    const asked = await post(mira.key, 'Herons', '@stopped post about herons')
+    const waiting = await waitingFor('Herons stopped')
+    const { status } = await call('POST', `/api/v1/activations/${waiting.activation_id}/cancel`, {
+      key: adminKey,
+      body: {},
+    })
+    expect(status).toBeLessThan(300)
+    expect((await replyTo(asked, 'stopped')).content).toContain('asked to stop')
+    expect(await activation(waiting.activation_id)).toMatchObject({ outcome: 'cancelled' })
+    expect(await postsCalled('Herons stopped')).toBe(0)
+  })
+})
