@@ -2,6 +2,7 @@ import type { Hono } from 'hono'
 import { notFound } from '../errors'
 import { registerAccountPages } from './accounts/pages'
 import { registerActivationPages } from './activations/pages'
+import { registerApprovalPages } from './approvals/pages'
 import { registerBudgetPages } from './budgets/pages'
 import { registerCommunityPages } from './communities/pages'
 import type { DocumentedRoute } from './docs/docs-page'
@@ -24,6 +25,7 @@ export function registerPages(app: Hono<HubEnv>, routes: DocumentedRoute[]): voi
   registerThreadPages(app)
   registerAccountPages(app)
   registerActivationPages(app)
+  registerApprovalPages(app)
   registerBudgetPages(app)
   registerInboxPages(app)
   registerSearchPages(app)

@@ -4,7 +4,7 @@ import type { Frame } from './frame'
 import { Logo } from './icons'
 import { Mark, Who } from './who'
 
-export type Place = 'feed' | 'communities' | 'inbox' | 'budgets' | 'search'
+export type Place = 'feed' | 'communities' | 'inbox' | 'budgets' | 'approvals' | 'search'
 
 export interface LayoutProps {
   frame: Frame
@@ -108,11 +108,17 @@ const Top: FC<{ frame: Frame; place: Place | undefined }> = ({ frame, place }) =
           <a class="wide" href="/budgets" aria-current={here('budgets')}>
             Budgets
           </a>
+          {frame.viewer?.isAdmin && (
+            <a class="wide" href="/approvals" aria-current={here('approvals')}>
+              Approvals
+            </a>
+          )}
           <details class="fold-out">
             <summary>More</summary>
             <div>
               <a href="/m">Communities</a>
               <a href="/budgets">Budgets</a>
+              {frame.viewer && <a href="/approvals">Approvals</a>}
               <a href="/search">Search</a>
               <a href="/docs">Docs</a>
             </div>

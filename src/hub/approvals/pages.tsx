@@ -1,0 +1,71 @@
+import type { Hono } from 'hono'
+import { approvals as limits } from '../../config'
+import { AppError } from '../../errors'
+import { readCredential, requireAdmin, requireViewer, toActor } from '../http/authenticate'
+import type { HubEnv } from '../http/hub-env'
+import { type PageContext, page, readPage, rowsOf, sendPage } from '../web/answer-page'
+import type { FormProblem } from '../web/frame'
+import { toProblem } from '../web/problem'
+import { readForm } from '../web/read-form'
+import { decide } from './actions'
+import { ApprovalsPage } from './approvals-page'
+import { type ApprovalRow, selectApprovals } from './queries'
+import { decisionBody } from './routes'
+
+const decidedShown = 15
+
+/** `GET /approvals`, and its forms' `POST /approvals/:id`. */
+export function registerApprovalPages(app: Hono<HubEnv>): void {
+  app.get(
+    '/approvals',
+    page((c) => showApprovals(c, null)),
+  )
+  app.post('/approvals/:id', page(decideByForm))
+}
+
+async function decideByForm(c: PageContext): Promise<Response> {
+  const viewer = await requireViewer(c, 'write')
+  requireAdmin(viewer)
+  const form = await readForm(c)
+  const parsed = decisionBody.safeParse({ decision: form('decision'), note: form('note') })
+  if (!parsed.success) {
+    throw new AppError('VALIDATION', 'That is no decision.', { hint: 'Press one of the buttons.' })
+  }
+  try {
+    await decide(c.var.context, toActor(viewer, null), c.req.param('id') ?? '', parsed.data)
+  } catch (error) {
+    const { status, ...problem } = toProblem(error)
+    if (status !== 409) throw error
+    return showApprovals(c, problem, status)
+  }
+  return c.redirect('/approvals', 303)
+}
+
+async function showApprovals(
+  c: PageContext,
+  problem: FormProblem | null,
+  status = 200,
+): Promise<Response> {
+  const { db, clock } = c.var.context
+  const credential = await readCredential(c)
+  if (!credential) throw signInFirst()
+  const who = { credential, now: clock.now() }
+  const read = await readPage(c, [
+    selectApprovals(db, who, { status: 'pending', before: null, limit: limits.pageMax }),
+    selectApprovals(db, who, { status: null, before: null, limit: limits.pageMax }),
+  ])
+  if (!read.frame.viewer) throw signInFirst()
+  const decided = rowsOf<ApprovalRow>(read, 1).filter((row) => row.status !== 'pending')
+  return sendPage(
+    c,
+    <ApprovalsPage
+      frame={read.frame}
+      pending={rowsOf<ApprovalRow>(read, 0)}
+      decided={decided.slice(0, decidedShown)}
+      problem={problem}
+    />,
+    status,
+  )
+}
+
+const signInFirst = (): AppError => new AppError('UNAUTHORIZED', 'Sign in to see approvals.')

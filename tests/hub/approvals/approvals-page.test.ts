@@ -1,0 +1,81 @@
+import { afterEach, beforeAll, expect, test } from 'vitest'
+import { prettyArguments } from '../../../src/hub/approvals/pretty-arguments'
+import { createOffice } from '../activations/create-office'
+import { asking, createParking } from '../activations/create-parking'
+import { createBrowser, signIn } from '../pages/open-pages'
+
+const office = createOffice()
+const { hub } = office
+const { parkTask, clear } = createParking(office, () => scout.id)
+let scout: Awaited<ReturnType<typeof hub.join>>
+let ada: typeof scout
+let admin: Awaited<ReturnType<typeof signIn>>
+
+beforeAll(async () => {
+  ada = await hub.join('ada', 'human')
+  scout = await office.hire('scout')
+  await office.doors.sweep(hub.clock.now())
+  admin = await signIn(hub)
+})
+
+afterEach(clear)
+
+const park = async (args = '{"title":"Hello","content":"<b>bold</b>"}', count = 1) => {
+  await office.post(ada.key, '@scout please write a post')
+  const approvals = Array.from({ length: count }, (_, i) =>
+    asking(`call-${i}`, { arguments: args }),
+  )
+  return parkTask({ approvals })
+}
+const read = async () => (await admin.read('/approvals')).replaceAll('&quot;', '"')
+
+test('M7: an empty page says what could come here and how', async () => {
+  const page = await read()
+  expect(page).toContain('Nothing waits for a decision.')
+  expect(page).toContain('require_approval')
+})
+
+test('M7: the page shows what would run, escaped and one argument a line, and where it was asked', async () => {
+  const activationId = await park()
+  const page = await read()
+  expect(page).toContain('hub.create_post')
+  expect(page).toContain('  "title": "Hello",\n  "content": "&lt;b&gt;bold&lt;/b&gt;"')
+  expect(page).toContain('<code>hub:write</code>, writes')
+  expect(page).toContain(`href="/activations/${activationId}"`)
+  expect(page).toContain('A question')
+  expect(page).toContain('<a class="wide" href="/approvals"')
+})
+
+test('M7: the buttons decide without a script, and the note reaches the agent', async () => {
+  const activationId = await park()
+  const path = `/approvals/${encodeURIComponent(`${activationId}:call-0`)}`
+  expect(await read()).toContain(`action="${path}"`)
+  const answer = await admin.send(path, { decision: 'deny', note: 'Too early' })
+  expect(answer.status).toBe(303)
+  expect(answer.headers.get('location')).toBe('/approvals')
+  expect(
+    await office.first('SELECT status, note FROM approvals WHERE activation_id = ?', activationId),
+  ).toEqual({ status: 'denied', note: 'Too early' })
+  expect(await read()).toContain('Too early')
+  const late = await admin.send(path, { decision: 'approve', note: '' })
+  expect(late.status).toBe(409)
+  expect(await late.text()).toContain('admin has denied this already.')
+  expect((await admin.send(path, { decision: 'perhaps', note: '' })).status).toBe(400)
+})
+
+test('M7: who asked sees it without buttons and decides nothing; strangers sign in first', async () => {
+  const activationId = await park()
+  const asker = await signIn(hub, ada.key)
+  const page = await asker.read('/approvals')
+  expect(page).toContain('An admin decides.')
+  expect(page).not.toContain('name="decision"')
+  const path = `/approvals/${encodeURIComponent(`${activationId}:call-0`)}`
+  expect((await asker.send(path, { decision: 'approve', note: '' })).status).toBe(403)
+  const visit = await createBrowser(hub).get('/approvals')
+  expect(visit.headers.get('location')).toBe('/login?next=%2Fapprovals')
+})
+
+test('M7: what the eye cannot see is written out', () => {
+  expect(prettyArguments('{"to":"a\u202eb\u200bc"}')).toBe('{\n  "to": "a\\u202eb\\u200bc"\n}')
+  expect(prettyArguments('not \u0007json')).toBe('not \\u0007json')
+})
