@@ -22,7 +22,7 @@ export function historyLayer(
   return [{ role: 'user', text: showSummary(summary) }, ...kept]
 }
 
-export const showSummary = (summary: string): string =>
+const showSummary = (summary: string): string =>
   `Earlier in this conversation, in short:\n\n${fence('summary', {}, summary)}`
 
 const isSaid = (hasTools: boolean) => (message: Message) =>

@@ -32,7 +32,7 @@ function chooseOpened(skills: Skill[], task: SkillTask, charsMax: number): Skill
 }
 
 /** A keyword counts as a whole word or phrase, in any case. */
-export function isTriggered({ triggers }: Skill, { words, community }: SkillTask): boolean {
+function isTriggered({ triggers }: Skill, { words, community }: SkillTask): boolean {
   const isHere = triggers.communities.some(
     (name) => name.replace(/^m\//, '').toLowerCase() === community?.toLowerCase(),
   )

@@ -39,7 +39,6 @@ export interface Definition {
 
 export function toDefinition(config: Config, systemPrompt: string, skills: Skill[]): Definition {
   const { brain, capabilities } = config
-  const tools = capabilities?.tools
   return {
     name: config.name,
     displayName: config.display_name ?? null,
@@ -51,11 +50,7 @@ export function toDefinition(config: Config, systemPrompt: string, skills: Skill
     costPerDayMicrousd:
       brain?.max_cost_per_day === undefined ? null : Math.round(brain.max_cost_per_day * 1_000_000),
     grants: readGrants(config, skills),
-    narrowing: {
-      allow: tools?.allow ?? [],
-      deny: tools?.deny ?? [],
-      blockedPatterns: tools?.blocked_patterns ?? [],
-    },
+    narrowing: readNarrowing(capabilities?.tools ?? {}),
     answers: readAnswers(config.behavior ?? {}),
     writing: readWriting(config.behavior?.limits ?? {}),
     skills,
@@ -63,6 +58,14 @@ export function toDefinition(config: Config, systemPrompt: string, skills: Skill
     hooks: { enable: config.hooks?.enable ?? [], disable: config.hooks?.disable ?? [] },
   }
 }
+
+type Tools = NonNullable<NonNullable<Config['capabilities']>['tools']>
+
+const readNarrowing = ({ allow, deny, blocked_patterns }: Tools): Narrowing => ({
+  allow: allow ?? [],
+  deny: deny ?? [],
+  blockedPatterns: blocked_patterns ?? [],
+})
 
 /** An agent with skills may read them without asking for it. */
 const readGrants = ({ capabilities }: Config, skills: Skill[]): string[] => [

@@ -58,7 +58,7 @@ export const aComment = (id: string, content: string, parentId: string | null = 
   createdAt: 0,
 })
 
-export const noMemories: Memories = { summary: '', turns: [], facts: [], tasks: [], lately: [] }
+const noMemories: Memories = { summary: '', turns: [], facts: [], tasks: [], lately: [] }
 
 /** An agent named scout; `extra` is added to its configuration. */
 export const aDefinition = (extra = '', files: Record<string, string> = {}): Definition =>
