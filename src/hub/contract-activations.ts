@@ -267,6 +267,8 @@ export interface CommitRequest {
     postId: PostId | null
     parentId: CommentId | null
     content: string
+    /** Who asked and is only named for that: it calls none of them (H11). */
+    addressed?: string[]
   } | null
   /** A short redacted report for m/agent-errors (L35), or null. */
   report: { id: PostId; title: string; content: string } | null

@@ -2,7 +2,7 @@ import { limits } from '../../config'
 import type { AuditEntry, CommitRequest } from '../../hub/contract'
 import type { Effect } from '../loop/effect'
 import type { LoadedFacts, LoopEvent } from '../loop/event'
-import { composeReply } from '../loop/reply'
+import { composeReply, findUnnamed } from '../loop/reply'
 import type { Ending, LoopState } from '../loop/state'
 import { countEvents } from '../trace/count-events'
 import { composeAccount } from './account'
@@ -72,8 +72,9 @@ function composeAnswer(
   const max = limits.comment.contentCharsMax
   const content =
     clean.length <= max ? clean : `${clean.slice(0, max - cutNote.length).toWellFormed()}${cutNote}`
-  const { postId, parentId } = facts.answer
-  return { id: replyId, postId, parentId, content }
+  const { postId, parentId, askers } = facts.answer
+  const addressed = findUnnamed(composeReply(ending, events, []) ?? '', askers)
+  return { id: replyId, postId, parentId, content, addressed }
 }
 
 /** The event that began the activation; it brought the ids of what the activation will write. */

@@ -35,10 +35,15 @@ function joinAnswer(answers: ModelAnswer[]): string {
     .trim()
 }
 
+/** Who asked and is not mentioned in the text. */
+export function findUnnamed(text: string, askers: string[]): string[] {
+  const lower = text.toLowerCase()
+  return askers.filter((name) => !lower.includes(`@${name.toLowerCase()}`))
+}
+
 /** Names everybody who asked and is not named yet; on a line of its own before Markdown blocks. */
 export function nameAskers(text: string, askers: string[]): string {
-  const lower = text.toLowerCase()
-  const missing = askers.filter((name) => !lower.includes(`@${name.toLowerCase()}`))
+  const missing = findUnnamed(text, askers)
   if (missing.length === 0) return text
   const names = missing.map((name) => `@${name}`).join(' ')
   const startsAsProse = /^[\p{L}\p{N}"'“(]/u.test(text) && !/^\d+[.)]\s/.test(text)

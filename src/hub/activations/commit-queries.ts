@@ -1,4 +1,11 @@
 import { limits } from '../../config'
+import {
+  answerBrakeSql,
+  callBrakeSql,
+  hopsOfActivationSql,
+  roomForAgentsSql,
+} from '../brakes/brake-sql'
+import { explainBrakeSql } from '../brakes/explain-brake'
 import type { CommitRequest } from '../contract'
 import type { Db } from '../db'
 import { countActivation } from '../system/counter-queries'
@@ -7,14 +14,16 @@ import { selectWaiting } from './waiting'
 
 const isRunning = `EXISTS (SELECT 1 FROM activations WHERE id = ?1 AND state = 'running')`
 
-/** The answer, if the thread still takes it. A parent at the deepest level lends its own parent. */
+/** The answer, if the thread still takes it and no brake holds (H11). A parent at the deepest level lends its own parent. */
 const replySql = `
-  INSERT INTO comments (id, post_id, parent_id, author_id, content, depth, activation_id, created_at)
+  INSERT INTO comments (id, post_id, parent_id, author_id, content, depth, activation_id, created_at, hops)
   SELECT ?2, p.id,
     CASE WHEN parent.depth >= ${limits.comment.depthMax} THEN parent.parent_id ELSE parent.id END,
-    ?3, ?4, min(coalesce(parent.depth + 1, 0), ${limits.comment.depthMax}), ?1, ?5
+    ?3, ?4, min(coalesce(parent.depth + 1, 0), ${limits.comment.depthMax}), ?1, ?5,
+    coalesce(${hopsOfActivationSql('?1')}, 0)
   FROM posts p LEFT JOIN comments parent ON parent.id = ?6 AND parent.post_id = p.id
   WHERE p.id = ?7 AND p.deleted_at IS NULL AND p.is_locked = 0 AND ${isRunning}
+    AND ${answerBrakeSql('?7', '?3', '?5')} IS NULL
   ON CONFLICT DO NOTHING`
 
 /** The answer to a task that was not said in a thread goes to who gave it. */
@@ -39,8 +48,8 @@ const newIdSql = `substr(?2, 1, 15) || substr(lower(hex(randomblob(2))), 1, 3) |
   substr(lower(hex(randomblob(2))), 1, 3) || '-' || lower(hex(randomblob(6)))`
 
 /**
- * Tells everybody who asked, and every other person named, that the answer is there. An answer
- * never wakes an agent: that takes an explicit word of its own (H11).
+ * Tells everybody who asked, and everybody else named, that the answer is there. An agent that its
+ * own words call, `?3`, is woken while no brake holds; naming who asked calls nobody (H11).
  */
 const notifySql = `
   WITH told (id, has_asked) AS (
@@ -51,19 +60,34 @@ const notifySql = `
       SELECT m.account_id, 0 FROM comments c
         CROSS JOIN mentions m ON m.post_id = c.post_id AND m.comment_id = c.id
         WHERE c.activation_id = ?1
-    ) GROUP BY id)
-  INSERT INTO inbox_items (id, account_id, type, post_id, comment_id, from_account_id, content, created_at)
-  SELECT ${newIdSql}, u.id, iif(t.has_asked, 'reply', 'mention'),
-    c.post_id, c.id, c.author_id, substr(c.content, 1, 280), c.created_at
-  FROM told t CROSS JOIN accounts u ON u.id = t.id CROSS JOIN comments c ON c.activation_id = ?1
-  WHERE u.id <> c.author_id AND ${isRunning}
-    AND (t.has_asked OR (u.kind = 'human' AND u.is_imported = 0))`
+    ) GROUP BY id),
+  items AS (
+    SELECT u.id AS to_id, t.has_asked, called.key AS nth,
+      called.key IS NOT NULL AND coalesce(g.answers_mentions, 0) = 1 AS answers,
+      c.post_id, c.id AS comment_id, c.author_id, c.content, c.created_at, c.hops + 1 AS hops
+    FROM told t CROSS JOIN accounts u ON u.id = t.id CROSS JOIN comments c ON c.activation_id = ?1
+    LEFT JOIN json_each(?3) called ON u.name = called.value
+    LEFT JOIN agents g ON g.account_id = u.id
+    WHERE u.id <> c.author_id AND ${isRunning}
+      AND (t.has_asked OR (u.is_imported = 0 AND (u.kind = 'human' OR called.key IS NOT NULL)))),
+  braked AS (
+    SELECT *, CASE WHEN answers THEN
+      ${callBrakeSql('hops', roomForAgentsSql('items.post_id'), 'sum(answers) OVER (ORDER BY nth)')} END AS brake
+    FROM items)
+  INSERT INTO inbox_items (id, account_id, type, post_id, comment_id, from_account_id, content, created_at,
+    is_task, hops, refusal)
+  SELECT ${newIdSql}, to_id, iif(has_asked AND NOT answers, 'reply', 'mention'), post_id, comment_id, author_id,
+    substr(content, 1, 280), created_at, answers AND brake IS NULL, iif(answers, hops, 0), brake
+  FROM braked`
 
 /** When there is an answer that the thread does not take, who asked is told so. */
 const tellRefusalSql = `
   INSERT INTO inbox_items (id, account_id, type, post_id, from_account_id, content, created_at)
   SELECT ${newIdSql}, i.from_account_id, 'system', i.post_id, ?3,
-    'The answer could not be posted: the thread is locked or deleted.', ?4
+    ${explainBrakeSql(
+      answerBrakeSql('i.post_id', '?3', '?4'),
+      `'The answer could not be posted: the thread is locked or deleted.'`,
+    )}, ?4
   FROM (SELECT DISTINCT from_account_id, post_id FROM inbox_items
     WHERE claimed_by = ?1 AND from_account_id IS NOT NULL AND type <> 'approval_decision') i
   WHERE ${isRunning} AND NOT EXISTS (SELECT 1 FROM comments WHERE activation_id = ?1)`
@@ -71,13 +95,14 @@ const tellRefusalSql = `
 type Place = 'none' | 'inbox' | 'thread'
 
 /** Why an answer was not posted, or not as it was; null when it was or when there is none. */
-const refusalSql = (place: string, withheld: string) => `CASE
+const refusalSql = (place: string, withheld: string, now: string) => `CASE
   WHEN ${place} = 'none' THEN NULL
   WHEN ${place} = 'inbox' THEN ${withheld}
   WHEN EXISTS (SELECT 1 FROM comments WHERE activation_id = ?1) THEN ${withheld}
-  WHEN EXISTS (SELECT 1 FROM activations x JOIN posts p ON p.id = x.post_id
-    WHERE x.id = ?1 AND p.deleted_at IS NULL) THEN 'thread_locked'
-  ELSE 'post_deleted' END`
+  ELSE coalesce((SELECT iif(p.is_locked, NULL, ${answerBrakeSql('p.id', 'x.agent_id', now)})
+    FROM activations x JOIN posts p ON p.id = x.post_id WHERE x.id = ?1 AND p.deleted_at IS NULL),
+    (SELECT 'thread_locked' FROM activations x JOIN posts p ON p.id = x.post_id
+      WHERE x.id = ?1 AND p.deleted_at IS NULL), 'post_deleted') END`
 
 const countReplySql = `
   UPDATE posts SET comment_count = comment_count + 1
@@ -93,7 +118,7 @@ const auditSql = `
   FROM activations x, json_each(?2) e WHERE x.id = ?1 AND x.state = 'running'`
 
 const consumeSql = `
-  UPDATE inbox_items SET read_at = ?2, refusal = ${refusalSql('?3', '?4')}
+  UPDATE inbox_items SET read_at = ?2, refusal = ${refusalSql('?3', '?4', '?2')}
   WHERE claimed_by = ?1 AND read_at IS NULL AND ${isRunning}`
 
 const reportSql = `
@@ -111,7 +136,7 @@ const finishSql = `
   UPDATE activations SET state = 'done', finished_at = ?2, outcome = ?3, error = ?4, iterations = ?5,
     model = ?6, tools = ?7, reserved_microusd = 0, reserved_tokens = 0, ${totalsSql},
     reply_comment_id = (SELECT id FROM comments WHERE activation_id = ?1),
-    reply_refusal = ${refusalSql('?8', '?9')}
+    reply_refusal = ${refusalSql('?8', '?9', '?2')}
   WHERE id = ?1 AND state = 'running'`
 
 /** A success ends a row of failures; being stopped or out of money says nothing either way (S5). */
@@ -135,14 +160,14 @@ const resultSql = `SELECT state, reply_comment_id AS replyId, reply_refusal AS r
 export function commitStatements(
   db: Db,
   request: CommitRequest,
-  named: string[],
+  names: Names,
   withheld: string | null,
 ): { statements: D1PreparedStatement[]; resultAt: number } {
   const { activationId: id, agentId, now, report } = request
   const place = placeOf(request)
   const bind = (sql: string, ...values: unknown[]) => db.d1.prepare(sql).bind(id, ...values)
   const statements = [
-    ...answerStatements(db, request, named),
+    ...answerStatements(db, request, names),
     ...accountStatements(db, request),
     ...(request.audit.length > 0 ? [bind(auditSql, JSON.stringify(request.audit))] : []),
     bind(consumeSql, now, place, withheld),
@@ -174,15 +199,25 @@ export function commitStatements(
 const placeOf = ({ reply }: CommitRequest): Place =>
   reply === null ? 'none' : reply.postId === null ? 'inbox' : 'thread'
 
-function answerStatements(db: Db, request: CommitRequest, named: string[]): D1PreparedStatement[] {
+/** Who an answer mentions, and whom of them its own words call. */
+export interface Names {
+  mentioned: string[]
+  called: string[]
+}
+
+function answerStatements(
+  db: Db,
+  request: CommitRequest,
+  { mentioned, called }: Names,
+): D1PreparedStatement[] {
   const { activationId: id, agentId, now, reply } = request
   if (!reply) return []
   const bind = (sql: string, ...values: unknown[]) => db.d1.prepare(sql).bind(id, ...values)
   if (reply.postId === null) return [bind(inboxAnswerSql, reply.id, agentId, reply.content, now)]
   return [
     bind(replySql, reply.id, agentId, reply.content, now, reply.parentId, reply.postId),
-    ...(named.length > 0 ? [bind(mentionsSql, JSON.stringify(named))] : []),
-    bind(notifySql, reply.id),
+    ...(mentioned.length > 0 ? [bind(mentionsSql, JSON.stringify(mentioned))] : []),
+    bind(notifySql, reply.id, JSON.stringify(called)),
     bind(tellRefusalSql, reply.id, agentId, now),
     bind(countReplySql),
   ]

@@ -3,7 +3,7 @@ import type { CommitAnswer, CommitRequest } from '../contract'
 import type { Db } from '../db'
 import { findMentions } from '../mentions/find-mentions'
 import { findCredential, maskCredentials } from '../posts/credential-shapes'
-import { type CommitResultRow, commitStatements } from './commit-queries'
+import { type CommitResultRow, commitStatements, type Names } from './commit-queries'
 import { maskTrace } from './mask-trace'
 
 const withheldNotice =
@@ -21,8 +21,8 @@ export async function commit(
 ): Promise<CommitAnswer> {
   const safe = maskCredentialsIn(request, keyPrefix)
   const withheld = safe.reply?.content === request.reply?.content ? null : 'credential_withheld'
-  const named = safe.reply ? findMentions(safe.reply.content) : []
-  const { statements, resultAt } = commitStatements(db, safe, named, withheld)
+  const names = findNames(safe.reply)
+  const { statements, resultAt } = commitStatements(db, safe, names, withheld)
   const results = await db.d1.batch<unknown>(statements)
   const row = results[resultAt]?.results[0] as CommitResultRow | undefined
   const waiting = (results[resultAt + 1]?.results ?? []) as { id: AccountId }[]
@@ -32,6 +32,12 @@ export async function commit(
     replyRefusal: row?.replyRefusal ?? null,
     waiting: waiting.map(({ id }) => id),
   }
+}
+
+function findNames(reply: CommitRequest['reply']): Names {
+  const mentioned = reply ? findMentions(reply.content) : []
+  const addressed = new Set(reply?.addressed?.map((name) => name.toLowerCase()))
+  return { mentioned, called: mentioned.filter((name) => !addressed.has(name.toLowerCase())) }
 }
 
 /**

@@ -79,3 +79,11 @@ export const intervalBrakeSql = (agent: string, now: string): string => `
 /** The brake that keeps what an agent says from calling another agent, or NULL. */
 export const callBrakeSql = (hops: string, room: string, nth: string): string => `
   CASE WHEN ${hops} > ${hopsMax} THEN 'brake_hops' WHEN ${nth} > ${room} THEN 'brake_post' END`
+
+/**
+ * The brake that keeps the answer of activation `?1` from its thread, or NULL. Who works for a person
+ * has none: a person is always answered.
+ */
+export const answerBrakeSql = (post: string, agent: string, now: string): string => `
+  CASE WHEN ${isForPersonSql('?1')} THEN NULL ELSE
+    coalesce(${threadBrakeSql(post, agent)}, ${dailyBrakeSql('comments', agent, now)}) END`

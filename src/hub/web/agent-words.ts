@@ -1,4 +1,5 @@
 import type { Outcome } from '../../errors'
+import { explainBrake } from '../brakes/explain-brake'
 
 /** How an activation ended, in words that say it to somebody who has never read the code. */
 const outcomeWords: Record<string, string> = {
@@ -25,7 +26,7 @@ const refusalWords: Record<string, string> = {
 
 /** Why an answer was not posted, or not as it was. */
 export const sayRefusal = (refusal: string | null): string =>
-  refusalWords[refusal ?? ''] ?? 'Its answer could not be posted.'
+  refusalWords[refusal ?? ''] ?? explainBrake(refusal) ?? 'Its answer could not be posted.'
 
 /** Whether the thread has a reply all the same: the notice in place of the answer. */
 export const isPosted = (refusal: string | null): boolean => refusal === 'credential_withheld'

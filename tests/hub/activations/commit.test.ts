@@ -193,7 +193,7 @@ test('L38: only what was claimed is consumed, never the thread', async () => {
   expect(answer.waiting).toEqual([scout.id])
 })
 
-test('H11: an answer tells people it names, at most ten, and wakes no agent', async () => {
+test('H11: an answer tells people it names, at most ten, and wakes the agent it calls', async () => {
   const flock = []
   for (let i = 0; i < 12; i++) flock.push(await hub.join(`crowd-${i}`, 'human'))
   const wren = await hire('wren')
@@ -202,7 +202,7 @@ test('H11: an answer tells people it names, at most ten, and wakes no agent', as
   await commit(scout.id, run.activationId, { reply: reply(content) })
   const told = await Promise.all(flock.map(itemsOf))
   expect(told.map(({ length }) => length)).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0])
-  expect(await itemsOf(wren)).toEqual([])
+  expect(await itemsOf(wren)).toMatchObject([{ type: 'mention', is_task: 1, hops: 1 }])
   expect(await itemsOf(bob)).toEqual([])
 })
 

@@ -1,0 +1,164 @@
+import { beforeAll, beforeEach, expect, it } from 'vitest'
+import type { CommentId, PostId } from '../../../src/ids'
+import { createOffice } from '../activations/create-office'
+
+const office = createOffice()
+const { hub } = office
+type Account = Awaited<ReturnType<typeof hub.join>>
+let mira: Account
+let ant: Account
+let bee: Account
+let cat: Account
+let outside: Account
+
+beforeAll(async () => {
+  mira = await hub.join('mira', 'human')
+  ant = await office.hire('ant')
+  bee = await office.hire('bee')
+  cat = await office.hire('cat')
+  outside = await hub.join('outsider', 'agent')
+})
+
+beforeEach(async () => {
+  await office.clear()
+  await office.run(
+    'UPDATE agents SET answers_mentions = 1, answers_replies = 1, daily_comments_max = 50, responses_per_thread_max = 3',
+  )
+  hub.clock.advance(60_000)
+})
+
+/** One activation on what waits for an agent: its answer, and what the hub said to it. */
+async function answer(agent: Account, postId: PostId, content: string, addressed: string[] = []) {
+  hub.clock.advance(1)
+  const { activationId, items } = await office.start(agent.id)
+  const reply = {
+    ...{ id: office.newId<CommentId>(), postId, content, addressed },
+    parentId: items.at(-1)?.commentId ?? null,
+  }
+  const committed = await office.commit(agent.id, activationId, { reply })
+  return { ...committed, activationId }
+}
+
+const tasksOf = async (agent: Account) =>
+  (await office.inbox(agent.id)).filter(({ is_task, read_at }) => is_task === 1 && read_at === null)
+
+it('H11: an answer that mentions an agent wakes it, and a reply that only names who asked does not', async () => {
+  const post = await office.post(mira.key, '@ant what do you say?')
+  const first = await answer(ant, post, 'Ask @bee.', [])
+  expect(await tasksOf(bee)).toMatchObject([{ type: 'mention', post_id: post }])
+  expect(first.waiting).toContain(bee.id)
+
+  await answer(bee, post, '@ant it is so.', ['ant'])
+  expect(await tasksOf(ant)).toEqual([])
+  const told = (await office.inbox(ant.id)).find(({ content }) => content === '@ant it is so.')
+  expect(told).toMatchObject({ type: 'reply', is_task: 0, refusal: null })
+})
+
+it('H11: an answer that mentions an agent outside of this hub tells it', async () => {
+  const post = await office.post(mira.key, '@ant what do you say?')
+  await answer(ant, post, 'Ask @outsider.')
+  expect((await office.inbox(outside.id)).filter((item) => item.post_id === post)).toMatchObject([
+    { type: 'mention', is_task: 0 },
+  ])
+})
+
+it('H11: two agents that always mention each other stop by themselves, and a person lifts the brake', async () => {
+  const post = await office.post(mira.key, '@ant talk to @bee')
+  await answer(ant, post, '@bee, what do you think?')
+  // bee was called by mira and by ant: it answers both at once
+  await answer(bee, post, '@ant, and you?')
+  await answer(ant, post, '@bee, and you?')
+  expect(await tasksOf(bee)).toEqual([])
+  expect(await tasksOf(ant)).toEqual([])
+  const refused = (await office.inbox(bee.id)).at(-1)
+  expect(refused).toMatchObject({ type: 'mention', is_task: 0, refusal: 'brake_post' })
+
+  await office.comment(mira.key, post, '@bee go on')
+  await answer(bee, post, '@ant, and you?')
+  expect(await tasksOf(ant)).toHaveLength(1)
+})
+
+it('H11: of agents called at once that all answer, three are posted; the others are told which brake held', async () => {
+  hub.clock.advance(1)
+  const { body } = await hub.call('/posts', {
+    key: outside.key,
+    body: { submolt: 'general', title: 'All', content: '@ant @bee @cat what now?' },
+  })
+  const post = body.post.id as PostId
+  // somebody else was quicker
+  await hub.call(`/posts/${post}/comments`, { key: outside.key, body: { content: 'I think so.' } })
+  expect((await answer(ant, post, 'Yes.')).replyRefusal).toBeNull()
+  expect((await answer(bee, post, 'No.')).replyRefusal).toBeNull()
+  const third = await answer(cat, post, 'Perhaps.')
+  expect(third).toMatchObject({ kind: 'done', replyId: null, replyRefusal: 'brake_post' })
+  expect((await office.activation(third.activationId))?.reply_refusal).toBe('brake_post')
+  const told = (await office.inbox(outside.id)).at(-1)
+  expect(told).toMatchObject({
+    type: 'system',
+    content: expect.stringMatching(/3 comments in a thread.*A word of a person/),
+  })
+  expect((await office.inbox(cat.id)).at(-1)).toMatchObject({ refusal: 'brake_post' })
+  expect(await office.first('SELECT comment_count AS n FROM posts WHERE id = ?', post)).toEqual({
+    n: 3,
+  })
+})
+
+it('H11: a person is always answered: by every agent they call, whatever is used up', async () => {
+  await office.run(
+    'UPDATE agents SET daily_comments_max = 0, responses_per_thread_max = 0, interval_ms = 60000',
+  )
+  const post = await office.post(mira.key, '@ant @bee @cat all of you')
+  await hub.call(`/posts/${post}/comments`, { key: outside.key, body: { content: 'Me too.' } })
+  for (const agent of [ant, bee, cat]) {
+    expect((await answer(agent, post, 'Here.')).replyRefusal).toBeNull()
+  }
+  await office.comment(mira.key, post, '@cat once more')
+  expect((await answer(cat, post, 'Here again.')).replyRefusal).toBeNull()
+  await office.run('UPDATE agents SET interval_ms = 0')
+})
+
+it('D6: max_responses_per_thread and max_daily_comments bind what an agent says to agents', async () => {
+  const ask = async () => {
+    hub.clock.advance(1)
+    const { body } = await hub.call('/posts', {
+      key: outside.key,
+      body: { submolt: 'general', title: 'Question', content: '@ant what now?' },
+    })
+    return body.post.id as PostId
+  }
+  await office.run('UPDATE agents SET responses_per_thread_max = 0 WHERE account_id = ?', ant.id)
+  expect((await answer(ant, await ask(), 'Yes.')).replyRefusal).toBe('brake_thread')
+  await office.run(
+    'UPDATE agents SET responses_per_thread_max = 3, daily_comments_max = 0 WHERE account_id = ?',
+    ant.id,
+  )
+  expect((await answer(ant, await ask(), 'Yes.')).replyRefusal).toBe('brake_daily_comments')
+  await office.run('UPDATE agents SET daily_comments_max = 50 WHERE account_id = ?', ant.id)
+  expect((await answer(ant, await ask(), 'Yes.')).replyRefusal).toBeNull()
+})
+
+it('D6: respond_to_mentions decides whether a mention wakes the agent', async () => {
+  await office.post(mira.key, '@ant hello')
+  expect(await tasksOf(ant)).toHaveLength(1)
+  await office.clear()
+  await office.run('UPDATE agents SET answers_mentions = 0 WHERE account_id = ?', ant.id)
+  const post = await office.post(mira.key, '@ant hello, @bee hello')
+  expect(await tasksOf(ant)).toEqual([])
+  await answer(bee, post, 'Ask @ant.')
+  expect(await tasksOf(ant)).toEqual([])
+  expect((await office.inbox(ant.id)).at(-1)).toMatchObject({ type: 'mention', refusal: null })
+})
+
+it('D6: respond_to_replies decides whether an answer to its words wakes the agent', async () => {
+  const talk = async () => {
+    const post = await office.post(mira.key, '@ant hello')
+    const { replyId } = await answer(ant, post, 'Hello.')
+    await office.comment(mira.key, post, 'How are you?', replyId as CommentId)
+  }
+  await talk()
+  expect(await tasksOf(ant)).toMatchObject([{ type: 'reply' }])
+  await office.clear()
+  await office.run('UPDATE agents SET answers_replies = 0 WHERE account_id = ?', ant.id)
+  await talk()
+  expect(await tasksOf(ant)).toEqual([])
+})

@@ -1,0 +1,62 @@
+import { env } from 'cloudflare:workers'
+import { beforeAll, expect, it } from 'vitest'
+import { call, commentsOf, join, post, until } from '../../support/cast'
+import { hire } from '../../support/fake-hire'
+
+let mira: Awaited<ReturnType<typeof join>>
+
+beforeAll(async () => {
+  mira = await join('mira')
+})
+
+/** Everything that was set going has ended: no task waits and nobody works. */
+const calm = () =>
+  until(async () => {
+    const row = await env.DB.prepare(
+      `SELECT (SELECT count(*) FROM inbox_items WHERE is_task = 1 AND read_at IS NULL) +
+         (SELECT count(*) FROM activations WHERE state <> 'done') AS open`,
+    ).first<{ open: number }>()
+    return row?.open === 0
+  }, 'the end of all work')
+
+const authorsOf = async (postId: string) => (await commentsOf(postId)).map(({ author }) => author)
+
+it('H11: two agents whose every answer mentions the other stop by themselves, and a person lifts the brake', async () => {
+  const ping = await hire('ping', [{ text: 'I wonder what @pong thinks.' }])
+  const pong = await hire('pong', [{ text: 'I wonder what @ping thinks.' }])
+  const asked = await post(mira.key, 'A question', '@ping what is it?')
+  await until(async () => (await commentsOf(asked)).length >= 3, 'their talk')
+  await calm()
+  expect(await authorsOf(asked)).toEqual(['ping', 'pong', 'ping'])
+  // nobody was paid to find out that a brake holds
+  expect((await ping.requests()).length + (await pong.requests()).length).toBe(3)
+  const braked = await env.DB.prepare(
+    'SELECT refusal FROM inbox_items WHERE refusal IS NOT NULL',
+  ).all()
+  expect(braked.results).toEqual([{ refusal: 'brake_post' }])
+
+  await call('POST', `/api/v1/posts/${asked}/comments`, {
+    key: mira.key,
+    body: { content: '@pong go on' },
+  })
+  await until(async () => (await commentsOf(asked)).length >= 7, 'their second talk')
+  await calm()
+  expect(await authorsOf(asked)).toEqual([
+    ...['ping', 'pong', 'ping'],
+    ...['mira', 'pong', 'ping', 'pong'],
+  ])
+})
+
+it('H11: ten agents that are called at once give at most three answers', async () => {
+  const names = Array.from({ length: 10 }, (_, n) => `crowd-${n}`)
+  for (const name of names) await hire(name, [{ text: 'So do I.' }])
+  const herald = await hire('herald', [
+    { text: `Hear this: ${names.map((n) => `@${n}`).join(' ')}` },
+  ])
+  const asked = await post(mira.key, 'News', '@herald tell everybody')
+  await until(async () => (await commentsOf(asked)).length >= 3, 'the crowd')
+  await calm()
+  const authors = await authorsOf(asked)
+  expect(authors).toHaveLength(3)
+  expect(authors[0]).toBe(herald.name)
+})
