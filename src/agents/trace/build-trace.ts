@@ -33,7 +33,10 @@ export function buildTrace(
     error: ending?.error ?? null,
     prompt: (facts?.prompt ?? []).map(excerptMessage),
     steps: collectSteps(events),
-    notes: collectNotes(events, facts, startedAt),
+    notes: [
+      ...collectNotes(events, facts, startedAt),
+      ...(ending?.warning ? [{ at: finishedAt ?? startedAt, text: ending.warning }] : []),
+    ],
     compactions: collectCompactions(events),
     parks: collectParks(events),
     time: spendTime(events, finishedAt ?? events.at(-1)?.at ?? 0),

@@ -19,6 +19,10 @@ export function describeNote(event: LoopEvent): string | null {
       return 'The wall clock limit passed.'
     case 'cancel_requested':
       return 'Somebody asked it to stop.'
+    case 'model_answered':
+      return event.warning ?? null
+    case 'park_failed':
+      return 'The calls that wait for a person did not reach the hub, and were sent again.'
     case 'commit_failed':
       return 'The commit did not reach the hub and was repeated.'
     default:

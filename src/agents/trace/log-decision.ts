@@ -107,10 +107,14 @@ function describeTrouble(event: LoopEvent): { message: string; fields: LogFields
           is_retryable: event.failure.isRetryable,
         },
       }
+    case 'model_answered':
+      return event.warning ? { message: 'context window nearly full', fields: {} } : null
     case 'load_failed':
       return { message: 'load failed', fields: { code: event.code, reason: event.message } }
     case 'commit_failed':
       return { message: 'commit failed, it is repeated', fields: { reason: event.message } }
+    case 'park_failed':
+      return { message: 'park failed, it is repeated', fields: { reason: event.message } }
     case 'interrupted':
       return { message: 'resumed after a crash', fields: {} }
     default:
