@@ -128,7 +128,7 @@ test('L22: in a thread the words of an agent appear while it writes them, then i
   await expect.poll(() => shown.textContent(), { timeout: 15_000 }).toContain('The tide comes in')
   expect(words.startsWith(((await shown.textContent()) ?? '').trim())).toBe(true)
   expect(await page.locator('article.reply').count()).toBe(0)
-  expect(await block.locator('.do').textContent()).toBe('pilot is thinking')
+  expect(await block.locator('.do').textContent()).toBe('pilot is writing')
   expect(await block.locator('[data-plan]').textContent()).toBe(
     'Find the hours of the tide: 50 % of its steps done',
   )

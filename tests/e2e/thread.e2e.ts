@@ -174,6 +174,7 @@ test('L34: an agent that begins while the page is open gets its stop button from
   const done = { type: 'working', activation_id: id, agent, doing: null, since: 1 }
   sockets[0]?.send(JSON.stringify(done))
   await expect.poll(() => page.locator('#working [data-activation]').count()).toBe(0)
+  await page.unrouteAll({ behavior: 'ignoreErrors' })
   expect(errors).toEqual([])
   await context.close()
 })

@@ -138,11 +138,18 @@ function rememberPrompt(bench: Workbench, { request, promptTokens }: CallPlan) {
 }
 
 /** The call itself; its words go to those who watch as they come (L22). */
-async function callWatched({ stream, now }: Workbench, { model, request }: CallPlan) {
-  const { activationId } = now().state
+async function callWatched(bench: Workbench, { model, request }: CallPlan) {
+  const { stream } = bench
+  const { activationId } = bench.now().state
   if (!activationId) throw new Error('a model call without an activation')
   const call = stream.beginCall(activationId)
-  request.onDelta = (delta) => stream.addDelta(call, delta)
+  request.onDelta = (delta) => {
+    if (delta.kind === 'text' && bench.doing !== 'writing') {
+      bench.doing = 'writing'
+      stream.tellDoing(activationId, 'writing')
+    }
+    stream.addDelta(call, delta)
+  }
   try {
     return await model.call(request)
   } finally {

@@ -1,5 +1,4 @@
 import type { FC } from 'hono/jsx'
-import { sayTool } from '../web/agent-words'
 import { formatCount, formatSpan } from '../web/format'
 import type { Note, StepView, TraceView } from './trace-view'
 
@@ -45,14 +44,9 @@ export const NoteList: FC<{ notes: Note[]; startedAt: number }> = ({ notes, star
     </section>
   )
 
-/** How long each hook took and what came of it (L33); nothing where none ran. */
+/** What the hooks came to and how long they took together (L33); nothing where none ran. */
 export const HookTable: FC<{ steps: StepView[] }> = ({ steps }) => {
-  const rows = steps.flatMap((step) => [
-    ...step.hooks.map((hook) => ({ ...hook, step: step.step, on: 'model' })),
-    ...step.tools.flatMap((tool) =>
-      tool.hooks.map((hook) => ({ ...hook, step: step.step, on: sayTool(tool.name) })),
-    ),
-  ])
+  const rows = sumHooks(steps)
   if (rows.length === 0) return null
   return (
     <section class="block">
@@ -72,11 +66,13 @@ export const HookTable: FC<{ steps: StepView[] }> = ({ steps }) => {
           {rows.map((row) => (
             <tr>
               <td>{row.hook}</td>
-              <td data-l="Where">
-                step {row.step}, {row.on}, {row.point}
+              <td class="whole" data-l="Where">
+                {row.point}
               </td>
-              <td data-l="Came to">{row.outcome.replaceAll('_', ' ')}</td>
-              <td class="r" data-l="Time">
+              <td class="whole" data-l="Came to">
+                {sayOutcomes(row.outcomes)}
+              </td>
+              <td class="r whole" data-l="Time">
                 {formatSpan(row.ms)}
               </td>
             </tr>
@@ -86,3 +82,33 @@ export const HookTable: FC<{ steps: StepView[] }> = ({ steps }) => {
     </section>
   )
 }
+
+interface HookRow {
+  hook: string
+  point: string
+  ms: number
+  outcomes: Map<string, number>
+}
+
+/** One row a hook and place, in the order they first ran. */
+function sumHooks(steps: StepView[]): HookRow[] {
+  const rows = new Map<string, HookRow>()
+  for (const step of steps) {
+    for (const { hook, point, ms, outcome } of [
+      ...step.hooks,
+      ...step.tools.flatMap((tool) => tool.hooks),
+    ]) {
+      const key = `${hook} ${point}`
+      const row = rows.get(key) ?? { hook, point, ms: 0, outcomes: new Map() }
+      row.ms += ms
+      row.outcomes.set(outcome, (row.outcomes.get(outcome) ?? 0) + 1)
+      rows.set(key, row)
+    }
+  }
+  return [...rows.values()]
+}
+
+const sayOutcomes = (outcomes: HookRow['outcomes']): string =>
+  [...outcomes]
+    .map(([outcome, count]) => `${outcome.replaceAll('_', ' ')} ${formatCount(count)} ×`)
+    .join(', ')

@@ -22,14 +22,16 @@ export interface LiveBlockProps {
 export const LiveBlock: FC<LiveBlockProps> = ({ activation, viewer, postId, now }) => {
   const { id, agentName, startedAt } = activation
   return (
-    <div class="live" data-activation={id}>
+    <div class="live" data-activation={id} data-name={agentName}>
       <div class="by">
         <Who name={agentName} kind="agent" />
         <span>
           working for <Working since={startedAt} now={now} />
         </span>
       </div>
-      <p class="do">{agentName} is working on an answer</p>
+      <p class="do" data-do>
+        {agentName} is working on an answer
+      </p>
       <p class="words" data-words hidden />
       <p class="meta up2" data-plan hidden />
       <p class="meta up">

@@ -72,6 +72,7 @@ const watch = (block) => {
   }
   block.stop = listenTo(block.dataset.activation, 'thread', 0, (event, words) => {
     show('words', words.text)
+    if (event.doing) show('do', `${block.dataset.name} is ${event.doing}`)
     if (event.type === 'plan') {
       const done = `${Math.round(event.progress * 100)} % of its steps done`
       show('plan', event.goal ? `${event.goal}: ${done}` : done)
@@ -93,9 +94,10 @@ const showWork = ({ activation_id: id, agent, doing, since }) => {
   }
   const block =
     known ?? document.querySelector('#live-block').content.firstElementChild.cloneNode(true)
-  block.querySelector('.do').textContent = `${agent.name} is ${doing}`
+  block.querySelector('[data-do]').textContent = `${agent.name} is ${doing}`
   if (known) return
   block.dataset.activation = id
+  block.dataset.name = agent.name
   block.querySelector('[data-since]').dataset.since = since
   for (const link of block.querySelectorAll('a')) {
     link.href = link.classList.contains('who')
