@@ -77,9 +77,9 @@ export class Rounds {
     while (this.#hasRoom()) {
       const head = pick(this.#index.readHeads(now), now)
       if (!head) break
-      this.#index.start(head.id, now)
-      this.#underWay.set(head.id, now)
-      taken.push(head.id)
+      const agentId = this.#index.start(head, now)
+      this.#underWay.set(agentId, now)
+      taken.push(agentId)
     }
     return taken
   }

@@ -1,5 +1,6 @@
 import type { ActionContext } from '../action-context'
 import type { ActivationDoor, SweepDoor } from '../contract'
+import { giveScheduled } from '../exploration/sweep'
 import { commit } from './commit'
 import { load } from './load'
 import { park } from './park'
@@ -21,7 +22,8 @@ export const createActivationDoor = (open: () => ActionContext): ActivationDoor 
     }
     return answer
   },
-  sweep: (now) => sweep(open().db, now),
+  sweep: (now, question) => sweep(open().db, now, question),
+  giveScheduled: (due, now) => giveScheduled(open(), due, now),
   announce: (postId, { activationId, agent, doing, since }) =>
     open().live.publish(`post:${postId}`, {
       type: 'working',

@@ -2,8 +2,10 @@ import type { AccountId } from '../../ids'
 import { expireApprovals, followExpiry } from '../approvals/write-queries'
 import { extendBudgetWindows, findShortBudgets } from '../budgets/actions'
 import type { ShortBudget } from '../budgets/queries'
-import type { SweepReport } from '../contract'
+import type { SweepQuestion, SweepReport } from '../contract'
 import type { Db } from '../db'
+import { readExplorationReport } from '../exploration/sweep'
+import { explorationStatements } from '../exploration/sweep-queries'
 import { forgetBuckets } from '../grants/rate-buckets'
 import { isHubPausedSql, isWaitingSql } from './waiting'
 
@@ -25,13 +27,14 @@ const wakeSql = `
  * of activations that run for a while, who resume or commit them, paused or not (S6). Approvals whose time
  * has passed expire first, so their agents are among them (M7). One round trip, and a second one when windows of budgets run out.
  */
-export async function sweep(db: Db, now: number): Promise<SweepReport> {
+export async function sweep(db: Db, now: number, question?: SweepQuestion): Promise<SweepReport> {
   const upkeep = [expireApprovals(db, now), ...followExpiry(db, now), forgetBuckets(db, now)]
   const all = await db.d1.batch<Record<string, unknown>>([
     ...upkeep,
     db.d1.prepare(wakeSql).bind(now - settledAfterMs),
     db.d1.prepare(`SELECT count(*) AS running FROM activations WHERE state = 'running'`),
     findShortBudgets(db, now),
+    ...(question ? explorationStatements(db, now, question) : []),
   ])
   const results = all.slice(upkeep.length)
   const short = (results[2]?.results ?? []) as unknown as ShortBudget[]
@@ -39,5 +42,6 @@ export async function sweep(db: Db, now: number): Promise<SweepReport> {
   return {
     wake: (results[0]?.results ?? []).map((row) => row.id as AccountId),
     running: Number(results[1]?.results[0]?.running ?? 0),
+    ...(question && { exploration: readExplorationReport(results.slice(3)) }),
   }
 }
