@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { join, post } from '../support/cast'
+import { call, commentsOf, join, post } from '../support/cast'
 import { activationOf, hire } from '../support/fake-hire'
 
 /** Micro-dollars a token: plain, cached, written to the cache, answered. */
@@ -67,4 +67,52 @@ describe.each(['anthropic', 'openai', 'openai-compatible'] as const)('%s', (prov
     const keys = [first, second].map((body) => body.prompt_cache_key)
     expect(keys).toEqual(Array(2).fill(provider === 'openai' ? agent.accountId : undefined))
   })
+})
+
+describe.each(['anthropic', 'openai', 'openai-compatible'] as const)('%s', (provider) => {
+  test('L25: reasoning is in the trace and never in the thread', async () => {
+    const agent = await hire(
+      `muser-${provider}`,
+      [
+        {
+          reasoning: 'The secret thought number one.',
+          calls: [{ id: 'c1', name: 'hub_search', arguments: { query: 'tin' } }],
+        },
+        { reasoning: 'The secret thought number two.', text: 'Out loud.' },
+      ],
+      { provider },
+    )
+    const asked = await post(mira.key, 'Musing', `@${agent.name} muse`)
+    const { id } = await activationOf(asked)
+    const [reply] = await commentsOf(asked)
+    expect(reply?.content).toContain('Out loud.')
+    expect(reply?.content).not.toContain('secret thought')
+    const stored = await env.DB.prepare(
+      'SELECT trace FROM activation_traces WHERE activation_id = ?',
+    )
+      .bind(id)
+      .first<{ trace: string }>()
+    for (const number of ['one', 'two']) {
+      expect(stored?.trace).toContain(`The secret thought number ${number}.`)
+    }
+    expect(JSON.stringify((await agent.requests())[1]?.body)).toContain('The secret thought')
+  })
+})
+
+test('B7: a model that nobody knows is counted in tokens and shown as unpriced, not as free', async () => {
+  await hire('homegrown', [{ text: 'Home.' }], { model: 'house-model' })
+  const asked = await post(mira.key, 'House', '@homegrown hello')
+  const { id } = await activationOf(asked)
+  const usage = await env.DB.prepare('SELECT * FROM usage_events WHERE activation_id = ?')
+    .bind(id)
+    .first()
+  expect(usage).toMatchObject({
+    input_tokens: 100,
+    output_tokens: 20,
+    cost_microusd: 0,
+    is_priced: 0,
+    is_estimated: 0,
+  })
+  const page = await call<{ text: string }>('GET', `/activations/${id}`)
+  expect(page.body.text).toMatch(/unpriced/i)
 })

@@ -119,7 +119,8 @@ class Scripts {
     const programmed = this.#scripts.get(script)
     const index = programmed?.pick === 'turn' ? countTurns(protocol, body) : number
     const answer = programmed?.answers[Math.min(index, programmed.answers.length - 1)]
-    const told = answer ?? { text: 'This is the fake model.' }
+    const said = answer ?? { text: 'This is the fake model.' }
+    const told = said.isDearest ? { ...said, usage: countDearest(body) } : said
     this.inFlight++
     try {
       await waitFor(response, told.latencyMs ?? this.#latencyMs)
@@ -168,6 +169,16 @@ export async function startFakeModelServer(
         server.closeAllConnections()
       }),
   }
+}
+
+/** What a tokenizer without any words would count of a prompt in Chat Completions. */
+// biome-ignore lint/suspicious/noExplicitAny: a body of the protocol
+function countDearest(body: any): { input: number; output: number } {
+  const texts = body.messages.map(({ content }: { content: string }) => content)
+  const tools = JSON.stringify(
+    (body.tools ?? []).map((tool: { function: object }) => tool.function),
+  )
+  return { input: Buffer.byteLength(texts.join('') + tools), output: body.max_tokens }
 }
 
 function scriptOf(path: string, model: string): string {

@@ -21,6 +21,8 @@ export interface FakeAnswer {
     written?: number
     reasoning?: number
   } | null
+  /** The provider's bill is the worst there can be: a token a byte, and as much text as allowed. */
+  isDearest?: boolean
   /** `unheard-of`: a reason that no package knows; `error`: the provider's word for a failure. */
   finish?: 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'unheard-of' | 'error'
   /** Chat Completions: cached tokens in a field that one server found on its own. */

@@ -16,7 +16,21 @@ describe.each(protocols)('%s', (provider) => {
     expect(deltas.join('')).toBe(text)
     const [sent] = await requests()
     expect(JSON.stringify(sent?.headers)).toContain(secretKey)
-    expect(sent?.body.tools).toBeUndefined()
+  })
+
+  test('L3: the model gets the context and its tools; without tools the field is left out', async () => {
+    const { model, requests } = await fakeModel(provider, [{ text: 'ok' }])
+    await answerOf(model, { tools: [searchTool] })
+    await answerOf(model)
+    const [withTools, without] = (await requests()).map(({ body }) => body)
+    for (const body of [withTools, without]) {
+      const sent = JSON.stringify(body)
+      for (const { text } of question.filter((each) => 'text' in each)) expect(sent).toContain(text)
+    }
+    expect(withTools.tools).toHaveLength(1)
+    expect(JSON.stringify(withTools.tools)).toContain('"required":["query"]')
+    expect(without).not.toHaveProperty('tools')
+    expect(without).not.toHaveProperty('tool_choice')
   })
 
   test('L27: a tool call and its result go round', async () => {
