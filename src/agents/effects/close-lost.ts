@@ -23,7 +23,8 @@ export async function closeLost(
     usage: reserved
       ? [
           {
-            call: 1,
+            // beside the numbers of real calls, which may have been settled when it parked
+            call: 0,
             executor: 'unknown',
             model: 'unknown',
             inputTokens: reserved.tokens,

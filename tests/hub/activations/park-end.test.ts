@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { PostId } from '../../../src/ids'
-import { createOffice } from './create-office'
+import { createOffice, usageOf } from './create-office'
 import { createParking } from './create-parking'
 
 const office = createOffice()
@@ -70,4 +70,15 @@ test('L37: who decided is not told of the answer as if they had asked', async ()
     thread,
   )
   expect(told).toEqual([{ name: 'ada' }])
+})
+
+test('B4: a resumed activation whose record is lost is charged what it had reserved, on top', async () => {
+  const id = await parkTask()
+  await decide(`${id}:call-1`)
+  const { reservation } = await resume()
+  await office.commit(scout.id, id, {
+    outcome: 'failed',
+    usage: [{ ...usageOf(reservation.microusd, reservation.tokens), call: 0 }],
+  })
+  expect(await office.activation(id)).toMatchObject({ state: 'done', cost_microusd: 130 })
 })
