@@ -49,7 +49,8 @@ export class AgentObjectBase<Env> extends DurableObject<Env> {
 
   /** The upgrade of somebody who watches an activation (L22). */
   override fetch(request: Request): Response {
-    return this.#stream.watch(request, readWatchRequest(request), this.shell.look())
+    const watched = readWatchRequest(request)
+    return this.#stream.watch(request, watched, this.shell.look(watched.activationId))
   }
 
   /** Watchers have nothing to say. */

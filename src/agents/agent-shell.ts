@@ -5,7 +5,8 @@ import { composeWake } from './compose-wake'
 import type { AgentState } from './contract'
 import { describeState } from './describe-state'
 import { EffectRunner } from './effects/effect-runner'
-import type { ActivationStream, Work } from './live/activation-stream'
+import type { ActivationStream } from './live/activation-stream'
+import { findActivation, toParkedWork, type Work } from './live/work'
 import type { Effect } from './loop/effect'
 import type { LoopEvent, LoopEventOf } from './loop/event'
 import { type Ending, isBusy, isWorking, type LoopState } from './loop/state'
@@ -103,17 +104,17 @@ export class AgentShell {
   }
 
   readTrace(activationId: ActivationId): string | null {
-    const isMine = this.#events.some(
-      (event) => event.type === 'woken' && event.activationId === activationId,
-    )
-    return isMine ? JSON.stringify(buildTrace(this.#events, this.#ending, null)) : null
+    const { events, ending } = this.look(activationId)
+    return events.length > 0 ? JSON.stringify(buildTrace(events, ending, null)) : null
   }
 
-  /** The activation under way or the last one, for those who watch. */
-  look(): Work {
-    const woken = this.#events.find((event) => event.type === 'woken')
+  /** For those who watch: the activation under way or the last one, or one that was set aside. */
+  look(activationId = findActivation(this.#events)): Work {
+    if (activationId !== null && activationId !== findActivation(this.#events)) {
+      return toParkedWork(activationId, this.#journal.readAside(activationId))
+    }
     return {
-      activationId: woken?.activationId ?? null,
+      activationId,
       events: this.#events,
       ending: this.#ending,
       doing: this.#runner.doing,

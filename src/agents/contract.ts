@@ -68,8 +68,6 @@ export interface Watched {
   /** The last `seq` the watcher has; 0 for none. */
   after: number
   view: 'full' | 'thread'
-  /** It waits for people: there is nothing to hear until they have decided. */
-  isParked: boolean
 }
 
 export interface AgentApi {

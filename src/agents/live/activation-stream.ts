@@ -1,21 +1,11 @@
 import { streamLimits } from '../../config'
 import type { ActivationId } from '../../ids'
 import type { RuntimeEvent, Watched } from '../contract'
-import type { LoopEvent } from '../loop/event'
 import type { ToolRequest } from '../loop/message'
 import type { Ending } from '../loop/state'
 import { type DeltaKind, LiveText } from './live-text'
 import { hideInside, toRuntimeEvents } from './runtime-events'
-
-/** What the agent works on, or what it did last. */
-export interface Work {
-  activationId: ActivationId | null
-  events: LoopEvent[]
-  ending: Ending | null
-  doing: string | null
-  /** Its commit is through. */
-  isOver: boolean
-}
+import type { Work } from './work'
 
 /** Besides runtime events, whose `seq` tells them apart. */
 type Aside =
@@ -56,7 +46,7 @@ export class ActivationStream {
   }
 
   /** Answers an upgrade: what was missed, the text so far, then everything as it comes. */
-  watch(request: Request, { activationId, after, view, isParked }: Watched, work: Work): Response {
+  watch(request: Request, { activationId, after, view }: Watched, work: Work): Response {
     if (request.headers.get('upgrade')?.toLowerCase() !== 'websocket') {
       const headers = { upgrade: 'websocket' }
       return new Response('This is a WebSocket.', { status: 426, headers })
@@ -72,7 +62,7 @@ export class ActivationStream {
     const isMine = work.activationId === activationId
     this.#send([server], { type: 'hello', doing: isMine ? work.doing : null })
     if (isMine) this.#catchUp(server, after, view, work)
-    if (isMine ? work.isOver : !isParked) this.#end([server])
+    if (!isMine || work.isOver) this.#end([server])
     return new Response(null, { status: 101, webSocket: client })
   }
 

@@ -3,9 +3,8 @@ import type { Watched } from '../contract'
 
 /** An upgrade as the agent's object wants it: what is watched, in the query. */
 export function toWatchRequest(watched: Watched, request: Request): Request {
-  const { activationId, after, view, isParked } = watched
+  const { activationId, after, view } = watched
   const query = new URLSearchParams({ activationId, after: String(after), view })
-  if (isParked) query.set('parked', 'yes')
   return new Request(`https://agent.invalid/?${query}`, request)
 }
 
@@ -15,6 +14,5 @@ export function readWatchRequest(request: Request): Watched {
     activationId: (query.get('activationId') ?? '') as ActivationId,
     after: Number(query.get('after')) || 0,
     view: query.get('view') === 'full' ? 'full' : 'thread',
-    isParked: query.has('parked'),
   }
 }

@@ -88,15 +88,21 @@ export class Journal {
     )
   }
 
-  /** Makes a parked activation the one under way; null when its rows are gone. */
-  takeUp(activationId: ActivationId): Journaled | null {
+  /** A parked activation as it was left; null when its rows are gone. */
+  readAside(activationId: ActivationId): Journaled | null {
     const rows = this.#sql
       .exec<Row>(
         'SELECT event, state FROM parked WHERE activation_id = ? ORDER BY seq',
         activationId,
       )
       .toArray()
-    if (rows.length === 0) return null
+    return rows.length === 0 ? null : parseRows(rows)
+  }
+
+  /** Makes a parked activation the one under way; null when its rows are gone. */
+  takeUp(activationId: ActivationId): Journaled | null {
+    const kept = this.readAside(activationId)
+    if (!kept) return null
     this.begin()
     this.#sql.exec(
       'INSERT OR REPLACE INTO journal (seq, run, event, state) SELECT seq, ?, event, state FROM parked WHERE activation_id = ?',
@@ -104,8 +110,8 @@ export class Journal {
       activationId,
     )
     this.#sql.exec('DELETE FROM parked WHERE activation_id = ?', activationId)
-    this.#seq = rows.length
-    return parseRows(rows)
+    this.#seq = kept.events.length
+    return kept
   }
 
   countRows(): number {

@@ -55,7 +55,7 @@ async function readLive(
   c: PageContext,
   { state, agentId, id }: ActivationDetail,
 ): Promise<{ trace: string | null; doing: string | null }> {
-  if (state !== 'running') return { trace: null, doing: null }
+  if (state === 'done') return { trace: null, doing: null }
   const { agents, settings } = c.var.context
   const [trace, now] = await Promise.all([
     agents.readTrace(agentId, id).catch(() => null),

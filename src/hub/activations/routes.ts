@@ -114,7 +114,7 @@ async function readLiveTrace(
   { agents, settings }: ActionContext,
   { state, agentId, id }: ActivationFacts,
 ): Promise<string | null> {
-  if (state !== 'running') return null
+  if (state === 'done') return null
   const trace = await agents.readTrace(agentId, id).catch(() => null)
   return trace && maskTrace(trace, settings.ROOKERY_KEY_PREFIX)
 }

@@ -31,20 +31,15 @@ export function readKnown(results: D1Result<Record<string, unknown>>[]): Known |
 export interface WatchedActivation {
   id: ActivationId
   agentId: AccountId
-  isParked: boolean
 }
 
 export const selectWatchedActivation = (db: Db, id: string): D1PreparedStatement =>
-  db.d1.prepare('SELECT id, agent_id AS agentId, state FROM activations WHERE id = ?1').bind(id)
+  db.d1.prepare('SELECT id, agent_id AS agentId FROM activations WHERE id = ?1').bind(id)
 
 export function readWatchedActivation(
   result: D1Result<Record<string, unknown>> | undefined,
 ): WatchedActivation | null {
   const row = result?.results[0]
   if (!row) return null
-  return {
-    id: row.id as ActivationId,
-    agentId: row.agentId as AccountId,
-    isParked: row.state === 'parked',
-  }
+  return { id: row.id as ActivationId, agentId: row.agentId as AccountId }
 }

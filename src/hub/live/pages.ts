@@ -55,8 +55,8 @@ async function watchActivation(c: Context<HubEnv>, read: Read): Promise<Response
   const [found] = await read([selectWatchedActivation(db, c.req.param('id') ?? '')])
   const activation = readWatchedActivation(found)
   if (!activation) throw notFound('activation')
-  const { id: activationId, agentId, isParked } = activation
+  const { id: activationId, agentId } = activation
   const after = Number(c.req.query('after')) || 0
   const view = c.req.query('view') === 'full' ? 'full' : 'thread'
-  return agents.watch(agentId, { activationId, after, view, isParked }, c.req.raw)
+  return agents.watch(agentId, { activationId, after, view }, c.req.raw)
 }
