@@ -1,3 +1,4 @@
+import { AppError } from '../errors'
 import type { GrantPolicy } from '../hub/contract'
 import type { AccountId } from '../ids'
 import type { MemoryDoor } from '../mcp-servers/contract'
@@ -33,6 +34,11 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
     watch: (agentId, watched, request) => object(agentId).fetch(toWatchRequest(watched, request)),
     toOtlp: (trace) => toOtlp(trace, deps.otlp),
     checkDefinition: (files) => checkDefinition(files, { resolveModel, serverNames, isGranted }),
+    checkModel: async ({ name, etag }, override) => {
+      const found = await definitions.read(name, etag)
+      if (!found.ok) throw new AppError('INVALID_DEFINITION', found.message)
+      return models.resolve({ ...found.definition.brain, override }).model.id
+    },
     keepDefinition: (name, etag, files) => definitions.keep(name, etag, files),
     sessions: createSessionApi(namespace),
   }

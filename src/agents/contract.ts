@@ -86,6 +86,12 @@ export interface AgentApi {
   /** A trace as OpenTelemetry writes it: an ExportTraceServiceRequest in JSON (L43). */
   toOtlp(trace: TraceFacts): object
   checkDefinition(files: DefinitionFiles): Promise<DefinitionCheck>
+  /**
+   * The `provider/model` that a run of this agent would call if it were told to.
+   *
+   * @throws VALIDATION for a model that cannot be called from here
+   */
+  checkModel(agent: { name: string; etag: string }, model: string): Promise<string>
   /** Keeps the files where agents read them (R2), under their etag. */
   keepDefinition(name: string, etag: string, files: DefinitionFiles): Promise<void>
   sessions: SessionApi

@@ -24,6 +24,7 @@ import { searchRoutes } from './search/routes'
 import { sessionRoutes } from './sessions/routes'
 import { mountProbes } from './system/mount-probes'
 import { systemRoutes } from './system/routes'
+import { taskRoutes } from './tasks/routes'
 
 /** Every route of the JSON API, a line a feature. A path in words comes before one with `:name`. */
 export const apiRoutes: Route[] = [
@@ -37,6 +38,7 @@ export const apiRoutes: Route[] = [
   ...searchRoutes,
   ...sessionRoutes,
   ...definitionRoutes,
+  ...taskRoutes,
   ...grantRoutes,
   ...activationRoutes,
   ...approvalRoutes,

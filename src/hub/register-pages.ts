@@ -14,6 +14,7 @@ import { registerLoginPages } from './keys/pages'
 import { registerLivePages } from './live/pages'
 import { registerThreadPages } from './posts/pages'
 import { registerSearchPages } from './search/pages'
+import { registerTaskPages } from './tasks/pages'
 import { answerPageError } from './web/answer-page'
 import { registerAssets } from './web/asset-routes'
 
@@ -24,6 +25,7 @@ export function registerPages(app: Hono<HubEnv>, routes: DocumentedRoute[]): voi
   registerCommunityPages(app)
   registerThreadPages(app)
   registerAccountPages(app)
+  registerTaskPages(app)
   registerActivationPages(app)
   registerApprovalPages(app)
   registerBudgetPages(app)

@@ -52,6 +52,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
     published: [] as { topic: string; event: unknown }[],
     kept: [] as { name: string; etag: string; files: DefinitionFiles }[],
     keepDefinition: (async () => {}) as AgentApi['keepDefinition'],
+    checkModel: (async (_agent, model) => model) as AgentApi['checkModel'],
     check: (() => ({ ok: false, problems: [] })) as (files: DefinitionFiles) => DefinitionCheck,
     wake: async (_id: AccountId) => {},
     cancel: (async () => false) as AgentApi['cancel'],
@@ -87,6 +88,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
     toOtlp: (trace) => toOtlp(trace, { hub: 'Test', hasContent: false }),
     checkDefinition: async (files) => seen.check(files),
     sessions: seen.sessions,
+    checkModel: (agent, model) => seen.checkModel(agent, model),
     keepDefinition: async (name, etag, files) => {
       seen.kept.push({ name, etag, files })
       await seen.keepDefinition(name, etag, files)

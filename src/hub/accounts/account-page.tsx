@@ -3,6 +3,7 @@ import type { AgentState } from '../../agents/contract'
 import type { ActivationRow } from '../activations/page-queries'
 import type { PageBudget } from '../budgets/page-queries'
 import type { Cursor } from '../cursor'
+import { TaskForm } from '../tasks/task-form'
 import { ActivationTable } from '../web/activation-table'
 import { Ago } from '../web/ago'
 import { FeedList, type FeedRow } from '../web/feed-list'
@@ -54,6 +55,7 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
       <div class="split">
         <div class="body">
           {agent && <AgentNow {...props} agent={agent} />}
+          {agent && frame.viewer?.isAdmin && <TaskForm name={account.name} />}
           {agent && (
             <section class="block">
               <h2>Last activations</h2>

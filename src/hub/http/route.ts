@@ -36,7 +36,7 @@ export interface Route {
   summary: string
   tag: string
   access: Access
-  status: 200 | 201
+  status: 200 | 201 | 202
   bytesMax?: number
   query?: z.ZodType
   body?: z.ZodType
@@ -53,7 +53,7 @@ export function route<
   Body extends z.ZodType | undefined = undefined,
 >(
   declaration: Omit<Route, 'query' | 'body' | 'handle' | 'status'> & {
-    status?: 200 | 201
+    status?: 200 | 201 | 202
     query?: Query
     body?: Body
     handle(call: Call<Output<Query>, Output<Body>>): Promise<object>
