@@ -211,6 +211,8 @@ export const exploration = {
   commentChars: 280,
   /** Unless the definition says how sure the agent must be. */
   minConfidence: 0.5,
+  /** How long tasks leave room for an agent that could not have its turn. */
+  waitsMs: 60_000,
   /** Share of a budget from which on nobody looks around at its expense (B3). */
   budgetShareMax: 0.9,
 } as const

@@ -7,6 +7,7 @@ import { hooks } from './agents/hooks/hooks'
 import { createModelRegistry } from './agents/models/registry'
 import { createSchedulerApi } from './agents/scheduler/scheduler-api'
 import type { SchedulerDeps } from './agents/scheduler/scheduler-shell'
+import { explorationFloor } from './agents/scheduler/shares'
 import { createOtlpExporter } from './agents/trace/otlp-exporter'
 import { scheduling } from './config'
 import { createHub } from './hub/app'
@@ -89,6 +90,7 @@ export function createRooms(env: Env) {
     ...createExporter(settings, log, redact),
     random: Math.random,
     capacity: readCapacity(settings),
+    explorationFloor: explorationFloor(settings.ROOKERY_SCHEDULING, readCapacity(settings)),
   }
   const schedulerDeps = describeScheduling(env, settings, hub)
   return { app, scheduler, agentDeps, schedulerDeps }

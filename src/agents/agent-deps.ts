@@ -37,4 +37,6 @@ export interface AgentDeps {
   random(): number
   /** Running activations allowed on the hub. */
   capacity: number
+  /** Of these, what looking around keeps while agents wait to (S3). */
+  explorationFloor?: number
 }

@@ -43,8 +43,9 @@ export interface LoadRequest {
   now: number
   /** Running activations allowed on the hub (S3). */
   capacity: number
-  /** With no task in its inbox the agent may look around (S1). */
+  /** With no task in its inbox the agent may look around (S1); so many slots are kept for that (S3). */
   mayExplore: boolean
+  explorationFloor?: number
 }
 
 /** What the model is told about money, in numbers (L12 turns them into words). */
@@ -135,8 +136,8 @@ export interface Environment {
 export type LoadAnswer =
   | Load
   | Resumed
-  /** The inbox holds no task: nothing to do. */
-  | { kind: 'nothing' }
+  /** The inbox holds no task and nothing is to be seen, or there was no room to look: nothing to do. */
+  | { kind: 'nothing'; isRefused?: boolean }
   /** Not now: try again after `retryAt`. */
   | { kind: 'wait'; reason: 'capacity' | 'money_reserved'; retryAt: number }
   /** Another activation of this agent runs: one this agent knows nothing of is an orphan. */

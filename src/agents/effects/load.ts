@@ -25,6 +25,7 @@ export async function load(
     now: deps.clock.now(),
     capacity: deps.capacity,
     mayExplore: effect.mayExplore ?? false,
+    explorationFloor: deps.explorationFloor ?? 0,
   })
   const base = { at: deps.clock.now(), effectId: effect.id }
   bench.waitReason = describeWait(answer)

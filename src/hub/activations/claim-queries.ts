@@ -1,5 +1,6 @@
 import { scheduling } from '../../config'
 import { roomSql } from '../budgets/queries'
+import { hasInboxRoomSql, mayStartExplorationSql } from '../exploration/share-sql'
 import { isHubPausedSql, isWaitingSql } from './waiting'
 
 /** More mentions than this in one thread wait for the next activation. */
@@ -42,10 +43,13 @@ const mayRunSql = `
 /** With no task to do, the agent looks around, unless that is not paid for (S1). */
 const explorationSql = `
   SELECT NULL, 'exploration', NULL, NULL, NULL, NULL
-  WHERE ?5 AND NOT EXISTS (SELECT 1 FROM (${firstTaskSql}))`
+  WHERE ?5 AND NOT EXISTS (SELECT 1 FROM (${firstTaskSql})) AND ${mayStartExplorationSql}`
 
-/** A new activation for the next task, in one statement: the row is the claim. */
-export const claimSql = `
+/**
+ * A new activation for the next task, in one statement: the row is the claim. `?6` is how many slots
+ * looking around keeps.
+ */
+export const createClaimSql = (mayExplore: boolean): string => `
   INSERT INTO activations (id, agent_id, class, task, state, admission, post_id, model,
     definition_version, started_at, deadline_at, reserved_microusd, reserved_tokens)
   SELECT ?1, a.account_id, iif(first.type = 'exploration', 'exploration', 'inbox'),
@@ -53,8 +57,9 @@ export const claimSql = `
     coalesce(first.model, a.model), a.definition_version, ?3, ${deadlineSql},
     ${reservedMicrousdSql}, ${reservedTokensSql}
   FROM (${agentWithRoomSql}) AS a,
-    (SELECT * FROM (${firstTaskSql}) UNION ALL ${explorationSql}) AS first
+    (SELECT * FROM (${firstTaskSql}) ${mayExplore ? `UNION ALL ${explorationSql}` : ''}) AS first
   WHERE first.type <> 'approval_decision' AND (first.type <> 'exploration' OR NOT a.isExhausted)
+    AND (first.type = 'exploration' OR ${hasInboxRoomSql})
     AND ${mayRunSql}`
 
 /** In place of a new one: when the next task is a decision, the parked activation runs again (L30). */

@@ -8,6 +8,7 @@ import {
 import { explainBrakeSql } from '../brakes/explain-brake'
 import type { CommitRequest } from '../contract'
 import type { Db } from '../db'
+import { type TurnRow, turnSql } from '../exploration/turn-queries'
 import { countActivation } from '../system/counter-queries'
 import { accountStatements, totalsSql } from './spend-queries'
 import { selectWaiting } from './waiting'
@@ -148,8 +149,8 @@ const rememberAgentSql = `
 
 const activatedSql = `UPDATE accounts SET last_activated_at = ?3 WHERE id = ?2 AND ${isRunning}`
 
-const resultSql = `SELECT state, reply_comment_id AS replyId, reply_refusal AS replyRefusal
-  FROM activations WHERE id = ?1`
+const resultSql = `SELECT state, reply_comment_id AS replyId, reply_refusal AS replyRefusal, ${turnSql}
+  FROM activations x WHERE id = ?1`
 
 /**
  * The whole of COMMIT as one batch. Every write asks whether the row still runs; the row turns to
@@ -224,7 +225,7 @@ function answerStatements(
 }
 
 /** The row as it is after the batch. */
-export interface CommitResultRow {
+export interface CommitResultRow extends TurnRow {
   state: 'running' | 'parked' | 'done'
   replyId: string | null
   replyRefusal: string | null

@@ -1,6 +1,8 @@
+import type { TurnNews } from '../../agents/contract'
 import type { AccountId, CommentId } from '../../ids'
 import type { CommitAnswer, CommitRequest } from '../contract'
 import type { Db } from '../db'
+import { describeCommit } from '../exploration/tell-scheduler'
 import { findMentions } from '../mentions/find-mentions'
 import { findCredential, maskCredentials } from '../posts/credential-shapes'
 import { type CommitResultRow, commitStatements, type Names } from './commit-queries'
@@ -18,7 +20,7 @@ export async function commit(
   db: Db,
   request: CommitRequest,
   keyPrefix: string,
-): Promise<CommitAnswer> {
+): Promise<{ answer: CommitAnswer; turn: TurnNews | null }> {
   const safe = maskCredentialsIn(request, keyPrefix)
   const withheld = safe.reply?.content === request.reply?.content ? null : 'credential_withheld'
   const names = findNames(safe.reply)
@@ -26,12 +28,13 @@ export async function commit(
   const results = await db.d1.batch<unknown>(statements)
   const row = results[resultAt]?.results[0] as CommitResultRow | undefined
   const waiting = (results[resultAt + 1]?.results ?? []) as { id: AccountId }[]
-  return {
+  const answer: CommitAnswer = {
     kind: row?.state === 'done' ? 'done' : 'lost',
     replyId: (row?.replyId ?? null) as CommentId | null,
     replyRefusal: row?.replyRefusal ?? null,
     waiting: waiting.map(({ id }) => id),
   }
+  return { answer, turn: describeCommit(request, row) }
 }
 
 function findNames(reply: CommitRequest['reply']): Names {

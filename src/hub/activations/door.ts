@@ -1,6 +1,7 @@
 import type { ActionContext } from '../action-context'
 import type { ActivationDoor, SweepDoor } from '../contract'
 import { giveScheduled } from '../exploration/sweep'
+import { describeLoad } from '../exploration/tell-scheduler'
 import { commit } from './commit'
 import { load } from './load'
 import { park } from './park'
@@ -9,12 +10,19 @@ import { sweep } from './sweep'
 
 /** The hub's side of an activation: LOAD, RENEW, PARK and COMMIT, one round trip each. */
 export const createActivationDoor = (open: () => ActionContext): ActivationDoor & SweepDoor => ({
-  load: (request) => load(open().db, request),
+  load: async (request) => {
+    const { db, scheduler, defer } = open()
+    const answer = await load(db, request)
+    const turn = describeLoad(request, answer)
+    if (turn) defer(scheduler.hear(turn))
+    return answer
+  },
   park: (request) => park(open(), request),
   renew: (request) => renew(open().db, request),
   commit: async (request) => {
-    const { db, settings, live, defer } = open()
-    const answer = await commit(db, request, settings.ROOKERY_KEY_PREFIX)
+    const { db, settings, live, scheduler, defer } = open()
+    const { answer, turn } = await commit(db, request, settings.ROOKERY_KEY_PREFIX)
+    if (turn) defer(scheduler.hear(turn))
     if (answer.replyId && request.reply) {
       const { postId } = request.reply
       const told = { type: 'comment', id: answer.replyId, post_id: postId }

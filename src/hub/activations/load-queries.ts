@@ -2,8 +2,10 @@ import { selectDecisions } from '../approvals/queries'
 import { budgetsInScopeSql } from '../budgets/queries'
 import type { LoadRequest, Task } from '../contract'
 import type { Db } from '../db'
+import { selectExploration } from '../exploration/queries'
+import { noteRefusalSql } from '../exploration/share-sql'
 import { selectPolicy } from '../grants/queries'
-import { claimDecisionSql, claimItemsSql, claimSql, resumeSql } from './claim-queries'
+import { claimDecisionSql, claimItemsSql, createClaimSql, resumeSql } from './claim-queries'
 import { inboxDepthSql, isHubPausedSql } from './waiting'
 
 /** The newest comments shown to an agent besides the path to the ones that ask. */
@@ -58,12 +60,13 @@ const commentsSql = `
 
 /** The whole of LOAD as one batch, in the order `load` expects its results. */
 export function loadStatements(db: Db, request: LoadRequest): D1PreparedStatement[] {
-  const { activationId, agentId, now, capacity, mayExplore } = request
+  const { activationId, agentId, now, capacity, mayExplore, explorationFloor = 0 } = request
+  const claim = [activationId, agentId, now, capacity, Number(mayExplore), explorationFloor]
   const prepare = (sql: string) => db.d1.prepare(sql)
   return [
     prepare(resumeSql).bind(activationId, agentId, now, capacity),
     prepare(claimDecisionSql).bind(activationId, agentId),
-    prepare(claimSql).bind(activationId, agentId, now, capacity, mayExplore ? 1 : 0),
+    prepare(createClaimSql(mayExplore)).bind(...claim),
     prepare(claimItemsSql).bind(activationId, agentId),
     prepare(stateSql).bind(activationId, agentId),
     prepare(itemsSql).bind(activationId),
@@ -72,6 +75,9 @@ export function loadStatements(db: Db, request: LoadRequest): D1PreparedStatemen
     selectPolicy(db, agentId),
     prepare(budgetsInScopeSql).bind(agentId, now),
     selectDecisions(db, activationId),
+    ...(mayExplore
+      ? [selectExploration(db, activationId, agentId, now), prepare(noteRefusalSql).bind(...claim)]
+      : []),
   ]
 }
 

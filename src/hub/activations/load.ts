@@ -10,6 +10,8 @@ import type {
   Thread,
 } from '../contract'
 import type { Db } from '../db'
+import type { ExplorationRow } from '../exploration/queries'
+import { readExploration } from '../exploration/read-exploration'
 import { mergePolicy, readPolicyRow } from '../grants/queries'
 import {
   type LoadCommentRow,
@@ -25,7 +27,7 @@ export async function load(db: Db, request: LoadRequest): Promise<LoadAnswer> {
   const rows = <Row>(index: number) => (results[index]?.results ?? []) as Row[]
   const state = rows<LoadStateRow>(4)[0]
   if (!state) return { kind: 'unknown_agent' }
-  if (state.state !== 'running') return explainNoClaim(state, request)
+  if (state.state !== 'running') return explainNoClaim(state, request, rows(12).length > 0)
   const common = {
     admission: state.admission,
     policy: mergePolicy(readPolicyRow(rows(8))),
@@ -45,6 +47,7 @@ export async function load(db: Db, request: LoadRequest): Promise<LoadAnswer> {
   }
   const items = rows<LoadItemRow>(5)
   const post = rows<LoadPostRow>(6)[0]
+  const exploration = readExploration(rows<ExplorationRow>(11))
   const answer: Load = {
     kind: 'loaded',
     agent: {
@@ -66,13 +69,14 @@ export async function load(db: Db, request: LoadRequest): Promise<LoadAnswer> {
     })),
     modelOverride: items[0]?.model ?? null,
     thread: post ? readThread(post, rows<LoadCommentRow>(7)) : null,
+    ...(exploration && { exploration }),
     ...common,
   }
   return answer
 }
 
 /** Why LOAD inserted no row, from what the same batch read. */
-function explainNoClaim(state: LoadStateRow, request: LoadRequest): LoadAnswer {
+function explainNoClaim(state: LoadStateRow, request: LoadRequest, isRefused: boolean): LoadAnswer {
   // A late repeat: this activation is over or parked, and what waits now is for the next request.
   if (state.state !== null) return { kind: 'nothing' }
   const retryAt = request.now + scheduling.capacityRetryMs
@@ -89,7 +93,7 @@ function explainNoClaim(state: LoadStateRow, request: LoadRequest): LoadAnswer {
       },
     }
   }
-  if (state.inboxDepth === 0) return { kind: 'nothing' }
+  if (state.inboxDepth === 0) return { kind: 'nothing', ...(isRefused && { isRefused }) }
   if (state.isPaused || state.isHubPaused) return { kind: 'paused' }
   if (state.running >= request.capacity) return { kind: 'wait', reason: 'capacity', retryAt }
   return { kind: 'wait', reason: 'money_reserved', retryAt }

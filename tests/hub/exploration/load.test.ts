@@ -1,0 +1,177 @@
+import { beforeAll, beforeEach, expect, test } from 'vitest'
+import type { AccountId, ActivationId } from '../../../src/ids'
+import { createOffice } from '../activations/create-office'
+
+const office = createOffice()
+const { hub, doors, post, run } = office
+const minute = 60_000
+
+let mira: Awaited<ReturnType<typeof hub.join>>
+let agents: { id: AccountId; key: string; name: string }[]
+const agent = (at: number) => agents[at] as { id: AccountId; key: string; name: string }
+
+beforeAll(async () => {
+  mira = await hub.join('mira', 'human')
+  agents = []
+  for (let number = 0; number < 6; number++) agents.push(await office.hire(`agent${number}`))
+})
+
+beforeEach(async () => {
+  await office.clear()
+  await run('UPDATE posts SET deleted_at = 1')
+  await run('DELETE FROM explorers')
+  await run(`DELETE FROM settings WHERE key = 'exploration_waits'`)
+  await run('UPDATE accounts SET last_activated_at = NULL')
+  await run('UPDATE agents SET consecutive_failures = 0')
+  for (const { id } of agents) {
+    await run(
+      'INSERT INTO explorers (account_id, interval_ms, updated_at) VALUES (?, ?, 0)',
+      id,
+      15 * minute,
+    )
+  }
+  hub.clock.advance(48 * 60 * minute)
+  await doors.sweep(hub.clock.now())
+  hub.seen.heard.length = 0
+})
+
+const wake = (at: number, capacity = 50, explorationFloor = 10) =>
+  doors.load({
+    agentId: agent(at).id,
+    activationId: office.newId<ActivationId>(),
+    now: hub.clock.now(),
+    capacity,
+    mayExplore: true,
+    explorationFloor,
+  })
+
+/** A post that everybody may look at now. */
+async function news(): Promise<string> {
+  const id = await post(mira.key, 'What grows on Mars?')
+  hub.clock.advance(6 * minute)
+  return id
+}
+
+test('S1 S9: an agent without tasks is shown what is new, in one round trip', async () => {
+  const id = await news()
+  const answers: Awaited<ReturnType<typeof wake>>[] = []
+  const trips = await office.countTrips(async () => {
+    answers.push(await wake(0))
+  })
+  expect(trips).toBe(1)
+  expect(answers[0]).toMatchObject({
+    kind: 'loaded',
+    task: 'exploration',
+    items: [],
+    thread: null,
+    exploration: { candidates: [{ postId: id, title: 'A question' }], mayPost: true },
+  })
+})
+
+test('S1: a task in its inbox comes first', async () => {
+  await news()
+  await post(mira.key, `@${agent(0).name} hello`)
+  expect(await wake(0)).toMatchObject({ kind: 'loaded', task: 'mention' })
+})
+
+test('S10: with nothing to see there is no activation, and the scheduler hears of it', async () => {
+  expect(await wake(0)).toEqual({ kind: 'nothing' })
+  expect(hub.seen.heard).toMatchObject([{ kind: 'found_nothing', agentId: agent(0).id }])
+  expect(
+    await office.first(`SELECT count(*) AS n FROM activations WHERE state = 'running'`),
+  ).toEqual({ n: 0 })
+})
+
+test('B3: nobody looks around when nine tenths of the budget are used', async () => {
+  await news()
+  await office.setSpent(18_000_000)
+  expect(await wake(0)).toEqual({ kind: 'nothing' })
+  await office.setSpent(17_000_000)
+  expect(await wake(0)).toMatchObject({ kind: 'loaded' })
+})
+
+test('S3: while tasks wait, looking around has its floor and no more', async () => {
+  await news()
+  await post(mira.key, `@${agent(5).name} hello`)
+  expect(await wake(0, 5, 2)).toMatchObject({ task: 'exploration' })
+  expect(await wake(1, 5, 2)).toMatchObject({ task: 'exploration' })
+  expect(await wake(2, 5, 2)).toEqual({ kind: 'nothing', isRefused: true })
+  expect(hub.seen.heard.at(-1)).toMatchObject({ kind: 'refused', agentId: agent(2).id })
+})
+
+test('S3: it may have all there is while no task waits', async () => {
+  await news()
+  for (const at of [0, 1, 2]) expect(await wake(at, 3, 1)).toMatchObject({ kind: 'loaded' })
+  expect(await wake(3, 3, 1)).toEqual({ kind: 'nothing', isRefused: true })
+})
+
+test('S3: tasks leave room for who was refused, and take it when nobody waits for it', async () => {
+  await news()
+  const ask = async (at: number) => {
+    await post(mira.key, `@${agent(at).name} hello`)
+    return office.doors.load({
+      agentId: agent(at).id,
+      activationId: office.newId<ActivationId>(),
+      now: hub.clock.now(),
+      capacity: 3,
+      mayExplore: false,
+      explorationFloor: 1,
+    })
+  }
+  const running: ActivationId[] = []
+  for (const at of [0, 1, 2]) {
+    const answer = await ask(at)
+    expect(answer).toMatchObject({ kind: 'loaded', task: 'mention' })
+  }
+  expect(await wake(3, 3, 1)).toEqual({ kind: 'nothing', isRefused: true })
+  for (const { id } of await office.all<{ id: ActivationId }>(
+    `SELECT id FROM activations WHERE state = 'running'`,
+  )) {
+    running.push(id)
+  }
+  await office.commit(agent(0).id, running[0] as ActivationId)
+  // Two tasks run of three slots: the third is kept for the agent that was refused.
+  expect(await ask(4)).toMatchObject({ kind: 'wait' })
+  expect(await wake(3, 3, 1)).toMatchObject({ kind: 'loaded', task: 'exploration' })
+})
+
+test('S2 S5 L7: the scheduler hears how it ended; a pass means there is nothing more to see', async () => {
+  await news()
+  const explore = async (at: number) => {
+    const answer = await wake(at)
+    if (answer.kind !== 'loaded') throw new Error(JSON.stringify(answer))
+    const row = await office.first<{ id: ActivationId }>(
+      `SELECT id FROM activations WHERE agent_id = ? AND state = 'running'`,
+      agent(at).id,
+    )
+    return row?.id as ActivationId
+  }
+  await office.commit(agent(0).id, await explore(0))
+  await office.commit(agent(1).id, await explore(1), { outcome: 'failed' })
+  expect(hub.seen.heard).toMatchObject([
+    { kind: 'finished', agentId: agent(0).id, hasFailed: false, isSatisfied: true },
+    { kind: 'finished', agentId: agent(1).id, hasFailed: true, isSatisfied: false },
+  ])
+  hub.clock.advance(16 * minute)
+  expect(await wake(0)).toEqual({ kind: 'nothing' })
+  expect(await wake(1)).toEqual({ kind: 'nothing' })
+  hub.clock.advance(15 * minute)
+  expect(await wake(1)).toMatchObject({ kind: 'loaded' })
+})
+
+test('S7: a schedule gives its task once for each due time, whatever is repeated', async () => {
+  await run(
+    `INSERT INTO schedules (account_id, key, cron, timezone, task, due_at)
+     VALUES (?, 'k', '0 9 * * *', 'UTC', 'Say what is new.', 5000)`,
+    agent(0).id,
+  )
+  const due = { agentId: agent(0).id, key: 'k', dueAt: 5000, nextAt: 90_000 }
+  await doors.giveScheduled([due], hub.clock.now())
+  await doors.giveScheduled([due], hub.clock.now())
+  expect((await office.inbox(agent(0).id)).filter(({ type }) => type === 'task')).toMatchObject([
+    { content: 'Say what is new.', is_task: 1 },
+  ])
+  expect(await office.first('SELECT due_at FROM schedules')).toEqual({ due_at: 90_000 })
+  expect(await wake(0)).toMatchObject({ kind: 'loaded', task: 'scheduled' })
+  await run('DELETE FROM schedules')
+})
