@@ -223,8 +223,6 @@ export type TraceFacts = Omit<Trace, 'plan' | 'events'>
 
 // ---------------------------------------------------------------- watching
 
-export type RuntimeEventKind = 'task' | 'model' | 'tool' | 'metrics' | 'warning' | 'plan'
-
 /**
  * Something that happened in an activation, as clients get it (L42). `seq` counts from 1 without a
  * gap and is the same for whoever asks and whenever. Texts are bounded excerpts.

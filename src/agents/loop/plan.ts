@@ -23,7 +23,7 @@ export interface Plan {
   progress: number
 }
 
-export const emptyPlan: Plan = { goal: null, steps: [], progress: 0 }
+const emptyPlan: Plan = { goal: null, steps: [], progress: 0 }
 
 /** The tool by which an agent revises its plan; a call of it is no step. */
 export const planTool = 'memory_update_plan'
