@@ -188,7 +188,6 @@ const describeStatus = ({ deps, grants, memory, now }: Workbench): Message => ({
   role: 'user',
   text: statusTail({
     state: now().state,
-    budgets: grants?.budgets ?? [],
     environment: grants?.environment ?? null,
     storageBytes: memory.storageBytes,
     hubName: deps.hubName,

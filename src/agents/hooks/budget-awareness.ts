@@ -1,4 +1,4 @@
-import { describeBudget } from '../context/status-tail'
+import { describeBudget } from '../context/describe-budget'
 import type { Hook } from './hook'
 
 /** Tells the agent in words how much money is left, so that it can be brief when there is little (L12). */

@@ -2,6 +2,7 @@ import { memoryLimits } from '../../config'
 import type { ActivationId } from '../../ids'
 import type { ToolCount } from '../contract'
 import type { LoopEvent } from '../loop/event'
+import type { Message } from '../loop/message'
 import { composeReply } from '../loop/reply'
 import type { Ending } from '../loop/state'
 import { foldConversation } from '../loop/transcript'
@@ -37,7 +38,7 @@ export function composeTurn({ activationId, at, events, ending }: Finished): Tur
     activationId,
     sessionId: session.id,
     at,
-    gist: session.gist === '' ? '' : composeGist(session.gist, reply),
+    gist: session.gist === '' ? '' : composeGist(session.gist, reply ?? endOf(messages)),
     messages,
     usage: sumCharges(events),
     tools: countTools(events),
@@ -45,11 +46,15 @@ export function composeTurn({ activationId, at, events, ending }: Finished): Tur
   }
 }
 
-/** In one line, to be reminded of it elsewhere. */
-function composeGist(asked: string, reply: string | null): string {
-  const said = reply === null ? 'I said nothing' : `I answered: ${toLine(reply)}`
-  return `${asked} ${said}`
+/** What it said in the end, posted or not. */
+const endOf = (messages: Message[]): string => {
+  const last = messages.at(-1)
+  return last?.role === 'assistant' ? last.text : ''
 }
+
+/** In one line, to be reminded of it elsewhere; nothing when it had nothing to say (L7). */
+const composeGist = (asked: string, said: string): string =>
+  said === '' || /^\W*pass\b/i.test(said) ? '' : `${asked} I answered: ${toLine(said)}`
 
 export const toLine = (text: string): string => {
   const line = text.replace(/\s+/g, ' ').trim()

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { describeBudget } from '../../../src/agents/context/describe-budget'
 import { type Standing, statusTail } from '../../../src/agents/context/status-tail'
 import { initialState } from '../../../src/agents/loop/state'
 import { volatileMark } from '../../../src/agents/models/to-prompt'
@@ -22,7 +23,6 @@ const budget = (spent: number, over: Partial<BudgetStatus> = {}): BudgetStatus =
 const limits = { iterations: 10, tokens: 100_000, durationMs: 0, contextTokens: 8_192 }
 const standing: Standing = {
   state: { ...initialState, limits, iteration: 3, tokens: 40_000, endsAt: 65_000 },
-  budgets: [],
   environment: { inboxDepth: 2, runningActivations: 1 },
   storageBytes: 20_500,
   hubName: 'Nest',
@@ -50,7 +50,7 @@ it.each([
     'Your budget for this day: 120 % used, $0.00 left. It is used up: all work that costs is paused. Finish now.',
   ],
 ])('L12: the budget in words at %i micro-dollars', (spent, words) => {
-  expect(statusTail({ ...standing, budgets: [budget(spent)] })).toContain(`\n${words}`)
+  expect(describeBudget(budget(spent))).toBe(words)
 })
 
 it('L12: tokens, no limit and nothing at all have words too', () => {
@@ -62,8 +62,9 @@ it('L12: tokens, no limit and nothing at all have words too', () => {
   })
   const open = budget(0, { limitMicrousd: null, scope: 'model', period: 'month' })
   const none = budget(0, { limitMicrousd: 0 })
-  const text = statusTail({ ...standing, budgets: [tokens, open, none] })
-  expect(text).toContain("The hub's budget for this day: 25 % used, 750 tokens left.")
-  expect(text).toContain("The model's budget for this month has no limit.")
-  expect(text).toContain('Your budget for this day is 0: nothing may be spent.')
+  expect([tokens, open, none].map(describeBudget)).toEqual([
+    "The hub's budget for this day: 25 % used, 750 tokens left.",
+    "The model's budget for this month has no limit.",
+    'Your budget for this day is 0: nothing may be spent.',
+  ])
 })

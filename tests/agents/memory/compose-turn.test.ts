@@ -198,6 +198,16 @@ describe('a finished activation as its session remembers it', () => {
     expect(turn?.gist.length).toBeLessThan(memoryLimits.gistCharsMax + 100)
   })
 
+  it('L7 L39: a turn to look around that ended with nothing to say is not told of elsewhere', () => {
+    const session = { id: 'explore_scout', task: 'You looked around', gist: 'I looked around.' }
+    const silent: Ending = { ...answered, reply: 'silent' }
+    const events = [loaded({ session, answer: null })]
+    expect(compose([...events, said('PASS.')], silent)?.gist).toBe('')
+    expect(compose([...events, said('I commented on herons.')], silent)?.gist).toBe(
+      'I looked around. I answered: I commented on herons.',
+    )
+  })
+
   it('L39: what is nobody else’s business leaves no line for other sessions', () => {
     const session = { id: 'dm_mira', task: 'psst', gist: '' }
     expect(compose([loaded({ session }), said('Yes.')])?.gist).toBe('')

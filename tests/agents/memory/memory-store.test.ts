@@ -28,6 +28,33 @@ describe('what an agent keeps between activations', () => {
     })
   })
 
+  it('L39: what is not needed has no table: an agent without facts and tasks has neither', async () => {
+    await inStorage((memory, sql) => {
+      const tables = () =>
+        sql
+          .exec<{ name: string }>(
+            "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name",
+          )
+          .toArray()
+          .map(({ name }) => name)
+          .filter((name) => ['facts', 'sessions', 'statistics', 'tasks', 'turns'].includes(name))
+      memory.saveTurn(turn(1))
+      expect(tables()).toEqual(['sessions', 'statistics', 'turns'])
+      addFact(memory, 'Owls hunt at night.')
+      expect(tables()).toEqual(['facts', 'sessions', 'statistics', 'turns'])
+      expect(memory.readForPrompt(question).facts).toMatchObject([{ text: 'Owls hunt at night.' }])
+    })
+  })
+
+  it('L39: facts without any finished activation are read too', async () => {
+    await inStorage((memory) => {
+      addFact(memory, 'Owls hunt at night.')
+      const { facts, turns } = memory.readForPrompt(question)
+      expect(facts).toMatchObject([{ text: 'Owls hunt at night.' }])
+      expect(turns).toEqual([])
+    })
+  })
+
   it('L39: turns come back in their order, in their session; elsewhere as one line', async () => {
     await inStorage((memory) => {
       memory.saveTurn(turn(1))
@@ -54,8 +81,8 @@ describe('what an agent keeps between activations', () => {
       memory.saveTurn(turn(1))
       memory.saveTurn(turn(1))
       memory.saveTurn(turn(2))
-      expect(one(sql, 'SELECT * FROM totals')).toMatchObject({
-        activations: 2,
+      expect(one(sql, "SELECT * FROM statistics WHERE name = ''")).toMatchObject({
+        calls: 2,
         input_tokens: 200,
         cached_tokens: 20,
         output_tokens: 40,
@@ -67,7 +94,7 @@ describe('what an agent keeps between activations', () => {
         created_at: 1_000,
         updated_at: 2_000,
       })
-      expect(one(sql, 'SELECT * FROM tool_statistics')).toMatchObject({
+      expect(one(sql, "SELECT * FROM statistics WHERE name <> ''")).toMatchObject({
         calls: 4,
         errors: 2,
         total_ms: 60,
@@ -83,7 +110,7 @@ describe('what an agent keeps between activations', () => {
       const { summary, turns } = memory.readForPrompt(question)
       expect(summary).toBe('They agreed on pelicans.')
       expect(turns).toEqual([turn(3).messages])
-      expect(one(sql, 'SELECT activations FROM totals').activations).toBe(3)
+      expect(one(sql, "SELECT calls FROM statistics WHERE name = ''").calls).toBe(3)
       expect(memory.readForPrompt({ ...question, sessionId: 'general_p2' }).turns).toHaveLength(1)
     })
   })
@@ -93,7 +120,7 @@ describe('what an agent keeps between activations', () => {
       const text = 'x'.repeat(1_100_000)
       memory.saveTurn(turn(1, { messages: [{ role: 'user', text }] }))
       expect(memory.readForPrompt(question).turns).toEqual([[]])
-      expect(one(sql, 'SELECT activations FROM totals').activations).toBe(1)
+      expect(one(sql, "SELECT calls FROM statistics WHERE name = ''").calls).toBe(1)
     })
   })
 
