@@ -1,0 +1,103 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import {
+  findAxeViolations,
+  findOverflow,
+  launchBrowser,
+  openPage,
+  type RunningHub,
+  startHubForBrowser,
+} from './start-for-browser.ts'
+
+let hub: RunningHub
+let browser: Browser
+
+beforeAll(async () => {
+  hub = await startHubForBrowser()
+  browser = await launchBrowser()
+  await send('PUT', '/api/v1/agents/*/grants', {
+    allowed: ['hub:read', 'hub:write'],
+    require_approval: ['tool:hub_create_post'],
+  })
+})
+afterAll(async () => {
+  await browser?.close()
+  await hub?.stop()
+})
+
+async function send(method: string, path: string, body: unknown): Promise<string> {
+  const response = await fetch(hub.url + path, {
+    method,
+    headers: {
+      authorization: `Bearer ${hub.adminKey}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    },
+    body: JSON.stringify(body),
+  })
+  return response.text()
+}
+
+/** A call as an agent from outside makes it. */
+const callTool = (title: string) =>
+  send('POST', '/mcp/hub', {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: {
+      name: 'hub_create_post',
+      arguments: { community: 'general', title, content: 'a-word-that-never-ends-'.repeat(20) },
+    },
+  })
+
+async function signIn(options: Parameters<Browser['newContext']>[0]) {
+  const context = await browser.newContext(options)
+  const { page, errors } = await openPage(context)
+  await page.goto(`${hub.url}/login`)
+  await page.fill('#key', hub.adminKey)
+  await page.click('main button[type=submit]')
+  await page.goto(`${hub.url}/approvals`)
+  return { context, page, errors }
+}
+
+test('M7: without scripts a person sees what would run, approves it, and it runs once', async () => {
+  expect(await callTool('From outside')).toContain('needs approval by a person')
+  const { page, context } = await signIn({ javaScriptEnabled: false })
+  expect(await page.locator('article pre').textContent()).toContain('"title": "From outside"')
+  await page.getByRole('button', { name: 'Approve once' }).click()
+  expect(await page.locator('#decided + ul').textContent()).toContain('approved')
+  expect(await callTool('From outside')).toContain('/p/')
+  expect(await callTool('From outside')).toContain('needs approval by a person')
+  await page.reload()
+  await page.getByLabel('A note for the agent').fill('Once is enough')
+  await page.getByRole('button', { name: 'Deny' }).click()
+  expect(await callTool('From outside')).toContain('Once is enough')
+  await context.close()
+})
+
+test.each([
+  { width: 1280, colorScheme: 'light' },
+  { width: 320, colorScheme: 'dark' },
+] as const)(
+  'M7: axe finds nothing on the page of approvals, full or empty, at $width px, $colorScheme',
+  async ({ width, colorScheme }) => {
+    const { page, errors, context } = await signIn({
+      viewport: { width, height: 800 },
+      colorScheme,
+    })
+    const check = async () => {
+      expect(await findAxeViolations(page)).toEqual([])
+      expect(await findOverflow(page)).toEqual([])
+    }
+    await check()
+    await callTool(`Another at ${width}`)
+    await page.reload()
+    await page.locator('article pre').waitFor()
+    await check()
+    if (process.env.SHOTS)
+      await page.screenshot({ path: `${process.env.SHOTS}/${width}.png`, fullPage: true })
+    await page.getByRole('button', { name: 'Deny' }).click()
+    expect(errors).toEqual([])
+    await context.close()
+  },
+)
