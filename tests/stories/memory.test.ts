@@ -1,3 +1,4 @@
+import { abortAllDurableObjects } from 'cloudflare:test'
 import { afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { adminKey, call, commentsOf, join, post, replyTo, until } from '../support/cast'
 import { hire } from '../support/fake-hire'
@@ -22,7 +23,7 @@ const messagesOf = (request: FakeRequest | undefined): { role: string; content: 
   (request?.body.messages ?? []).slice(0, -1)
 const textOf = (request: FakeRequest | undefined) => JSON.stringify(messagesOf(request))
 
-test('L39: what an agent noted in one thread it knows days later in another', async () => {
+test('L39: what an agent noted in one thread it knows days later in another, also after a restart', async () => {
   const keeper = await hire(
     'keeper',
     [
@@ -42,6 +43,8 @@ test('L39: what an agent noted in one thread it knows days later in another', as
   )
   const first = await post(mira.key, 'How to answer me', '@keeper one sentence at a time please')
   expect((await replyTo(first, 'keeper')).content).toContain('keep it short')
+  // every machine stops meanwhile
+  await abortAllDurableObjects()
   waitDays(3)
   const second = await post(mira.key, 'Herons', '@keeper how many herons are there?')
   expect((await replyTo(second, 'keeper')).content).toContain('Three')
