@@ -181,7 +181,7 @@ export const turns = {
 
 /** Calls of tools that a person must approve, and how often tools may be called (M7, M8). */
 export const approvals = {
-  /** Nobody's answer within this time counts as no. */
+  /** Nobody's answer within this time counts as no; what is said to an outside caller holds as long. */
   expiresMs: 86_400_000,
   noteCharsMax: 1_000,
   /** Of the list, newest first. */

@@ -50,7 +50,7 @@ export interface KnownApproval {
   /** Name of who decided. */
   by: string | null
   note: string
-  expiresAt: number
+  decidedAt: number | null
 }
 
 /** One bucket of a rate limit: `id` says whose and for what. */

@@ -7,7 +7,7 @@ import { type Credential, viewerParams, viewerSql } from '../keys/queries'
 export const selectKnown = (db: Db, question: CallQuestion): D1PreparedStatement => {
   const { accountId, activationId, tool, argumentsHash } = question
   const columns = `p.id, p.call_id AS callId, p."grant", p.arguments_hash AS argumentsHash, p.status, p.scope,
-    u.name AS by, p.note, p.expires_at AS expiresAt
+    u.name AS by, p.note, p.decided_at AS decidedAt
     FROM approvals p LEFT JOIN accounts u ON u.id = p.decided_by`
   if (activationId !== null) {
     return db.d1

@@ -1,3 +1,4 @@
+import { approvals } from '../../config'
 import type { AuditEntry, CallFacts, KnownApproval } from '../../hub/contract'
 import { decide } from './decide'
 import type { AskedCall } from './decided-call'
@@ -31,12 +32,13 @@ export async function judgeCall(asked: AskedCall, facts: CallFacts): Promise<Ref
 
 async function judgeApproval(asked: AskedCall, known: KnownApproval[]): Promise<Refusal | null> {
   const { caller } = asked
-  const found = caller.activationId === null ? known[0] : findForAgent(asked, known)
-  if (found?.status === 'denied' || (found?.status === 'expired' && caller.activationId !== null)) {
+  const isOutside = caller.activationId === null
+  const found = isOutside ? findForOutside(asked, known) : findForAgent(asked, known)
+  if (found?.status === 'denied' || (found?.status === 'expired' && !isOutside)) {
     return { decision: 'denied', text: sayRefused(found) }
   }
   if (found?.status !== 'approved') return ask(asked, found)
-  if (caller.activationId !== null) return null
+  if (!isOutside) return null
   const isMine = await asked.pipeline.hub.useApproval(found.id, asked.entry.callId)
   return isMine ? null : ask(asked, undefined)
 }
@@ -58,6 +60,15 @@ function findForAgent(
     known.find((each) => each.callId === entry.callId && isSameCall(each)) ??
     known.find((each) => each.status === 'denied' && isSameCall(each))
   )
+}
+
+/** What was decided about an outside call holds for a while, yes or no; then it may be asked anew. */
+function findForOutside(
+  { pipeline }: AskedCall,
+  [newest]: KnownApproval[],
+): KnownApproval | undefined {
+  const since = pipeline.clock.now() - approvals.expiresMs
+  return newest && (newest.decidedAt ?? since) >= since ? newest : undefined
 }
 
 const sayRefused = ({ status, by, note }: KnownApproval): string => {

@@ -221,6 +221,22 @@ test('M7: an outside call that was denied stays denied; one that expired may be 
   expect((await approvals()).map(({ status }) => status)).toEqual(['denied', 'expired', 'pending'])
 })
 
+test('M7: what was said to an outside caller holds for a day, yes or no', async () => {
+  for (const decision of ['approve', 'deny']) {
+    await env.DB.prepare('DELETE FROM approvals').run()
+    await call(outside, 'write')
+    const [asked] = await approvals()
+    await decide(String(asked?.id), decision)
+    hub.clock.advance(86_400_001)
+    expect((await call(outside, 'write')).audit.decision).toBe('needs_approval')
+    expect((await approvals()).map(({ status }) => status)).toEqual([
+      decision === 'deny' ? 'denied' : 'approved',
+      'pending',
+    ])
+  }
+  expect(ran).toEqual([])
+})
+
 test('M7: an entry never reserves more than it names', () => {
   const segment = fc.constantFrom('a', 'b', 'c')
   void fc.assert(
