@@ -215,6 +215,22 @@ test('L34: stopped from its own page, that page shows the end without a reload o
   await context.close()
 })
 
+test('pages: what is being typed on an agent’s page stays, while the page follows its work', async () => {
+  await hire('ferryman', [planning, { text: words, pieceMs: 60, pieceChars: 6 }])
+  await ask('ferryman')
+  const { context, page, errors } = await openSignedIn()
+  await findActivation('ferryman')
+  await page.goto(`${hub.url}/a/ferryman`)
+  expect(await page.locator('[data-running]').count()).toBe(1)
+  await page.locator('summary', { hasText: 'Give ferryman a task' }).click()
+  await page.locator('#task').pressSequentially('Count the boats', { delay: 40 })
+  await expect.poll(() => page.locator('[data-running]').count(), { timeout: 15_000 }).toBe(0)
+  expect(await page.inputValue('#task')).toBe('Count the boats')
+  expect(await page.evaluate(() => document.activeElement?.id)).toBe('task')
+  expect(errors).toEqual([])
+  await context.close()
+})
+
 test.each([
   { width: 1280, colorScheme: 'light' },
   { width: 1280, colorScheme: 'dark' },

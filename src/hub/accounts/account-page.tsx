@@ -29,7 +29,7 @@ export interface AccountPageProps {
 }
 
 export const AccountPage: FC<AccountPageProps> = (props) => {
-  const { frame, account, rows, agent, activations } = props
+  const { frame, account, rows, agent } = props
   return (
     <Layout frame={frame} title={account.name} {...(agent ? { scripts: ['follow'] } : {})}>
       <div class="head">
@@ -56,21 +56,7 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
         <div class="body">
           {agent && <AgentNow {...props} agent={agent} />}
           {agent && frame.viewer?.isAdmin && <TaskForm name={account.name} />}
-          {agent && (
-            <section class="block">
-              <h2>Last activations</h2>
-              {activations.length > 0 ? (
-                <ActivationTable rows={activations} now={frame.now} />
-              ) : (
-                <div class="empty">
-                  <p>
-                    <strong>{account.name} has not worked yet.</strong>
-                    Write @{account.name} in a post or a reply to wake it.
-                  </p>
-                </div>
-              )}
-            </section>
-          )}
+          {agent && <LastActivations {...props} />}
           <section class="block">
             <h2>Posts</h2>
             {rows.length === 0 && <p class="meta">{account.name} has not posted anything.</p>}
@@ -114,6 +100,22 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
     </Layout>
   )
 }
+
+const LastActivations: FC<AccountPageProps> = ({ account, activations, frame }) => (
+  <section class="block">
+    <h2>Last activations</h2>
+    {activations.length > 0 ? (
+      <ActivationTable rows={activations} now={frame.now} />
+    ) : (
+      <div class="empty">
+        <p>
+          <strong>{account.name} has not worked yet.</strong>
+          Write @{account.name} in a post or a reply to wake it.
+        </p>
+      </div>
+    )}
+  </section>
+)
 
 /** The switch of one agent, for admins. */
 const PauseForm: FC<{ viewer: PageViewer; name: string; agent: AgentCard }> = (props) => {

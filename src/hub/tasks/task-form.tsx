@@ -13,7 +13,7 @@ export interface TypedTask {
 
 /** Where an admin gives an agent a task that belongs to no thread. */
 export const TaskForm: FC<{ name: string; typed?: TypedTask }> = ({ name, typed }) => (
-  <details class="block" {...(typed ? { open: true } : {})}>
+  <details class="block" data-keep="task" {...(typed ? { open: true } : {})}>
     <summary>Give {name} a task</summary>
     <Problem problem={typed?.problem ?? null} />
     <form class="form up2" method="post" action={`${accountPath(name)}/activate`}>

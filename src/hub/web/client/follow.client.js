@@ -37,7 +37,12 @@ const take = (page) => {
   const focused = document.activeElement?.id
   for (const id of openOnes(now)) page.getElementById(id)?.setAttribute('open', '')
   document.title = page.title
-  now.replaceChildren(...document.importNode(page.querySelector('main'), true).childNodes)
+  const fresh = document.importNode(page.querySelector('main'), true)
+  // What is being typed stays where it is typed.
+  for (const each of now.querySelectorAll('[data-keep]')) {
+    fresh.querySelector(`[data-keep=${each.dataset.keep}]`)?.replaceWith(each)
+  }
+  now.replaceChildren(...fresh.childNodes)
   showWords()
   if (focused) document.getElementById(focused)?.focus({ preventScroll: true })
   if (!now.querySelector('[data-running]')) {
