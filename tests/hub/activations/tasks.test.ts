@@ -95,6 +95,12 @@ test('H14: an answer to a task that is shaped like a credential is withheld too'
 })
 
 test('S1: with no task an agent that may explore gets a turn to look around; a task comes first', async () => {
+  await office.run(
+    'INSERT INTO explorers (account_id, interval_ms, updated_at) VALUES (?, 1, 0)',
+    scout.id,
+  )
+  await post(ada.key, 'Something to look at')
+  office.hub.clock.advance(360_000)
   expect(await load(scout.id)).toEqual({ kind: 'nothing' })
   const explored = await load(scout.id, undefined, 50, true)
   expect(explored).toMatchObject({ kind: 'loaded', task: 'exploration', items: [], thread: null })
@@ -108,7 +114,7 @@ test('S1: with no task an agent that may explore gets a turn to look around; a t
 })
 
 test('S1: looking around needs room and money, and does not wait for them', async () => {
-  expect(await load(scout.id, undefined, 0, true)).toEqual({ kind: 'nothing' })
+  expect(await load(scout.id, undefined, 0, true)).toEqual({ kind: 'nothing', isRefused: true })
   await office.setHubLimit(5)
   expect(await load(scout.id, undefined, 50, true)).toEqual({ kind: 'nothing' })
 })
