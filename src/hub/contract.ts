@@ -91,11 +91,17 @@ export interface ConversationDoor {
   createPost(
     actor: Actor,
     post: { community: string; title: string; content: string; url?: string },
-  ): Promise<{ id: PostId }>
+  ): Promise<Written<PostId>>
   createComment(
     actor: Actor,
     comment: { postId: PostId; parentId: CommentId | null; content: string },
-  ): Promise<{ id: CommentId; postId: PostId }>
+  ): Promise<Written<CommentId> & { postId: PostId }>
+}
+
+/** What was written, and what did not come of it, e.g. agents it mentions and does not wake. */
+export interface Written<Id> {
+  id: Id
+  notes: string[]
 }
 
 export interface InboxEntry {

@@ -117,8 +117,9 @@ export function createFakeHubDoors(policy: GrantPolicy) {
     })),
     readInbox: noted('readInbox', () => [anEntry]),
     readBudgets: noted('readBudgets', () => [aBudget]),
-    createPost: noted('createPost', () => ({ id: 'post-2' as PostId })),
+    createPost: noted('createPost', () => ({ id: 'post-2' as PostId, notes: [] })),
     createComment: noted('createComment', () => ({
+      notes: [],
       id: 'comment-2' as CommentId,
       postId: 'post-1' as PostId,
     })),

@@ -66,3 +66,19 @@ export const rememberHops = (
              (SELECT p.hops FROM comments p WHERE p.id = comments.parent_id) END, 0) WHERE id = ?1`,
         )
         .bind(said.commentId, activationId)
+
+/** An agent that a brake kept from being called in a thread, and by whom. */
+export interface UncalledAgent {
+  name: string
+  by: string
+  refusal: string
+}
+
+/** Those of a thread since the last word of a human, which lifts the brakes. `?1` is the post. */
+export const selectUncalledSql = `
+  SELECT a.name, f.name AS by, i.refusal
+  FROM inbox_items i JOIN accounts a ON a.id = i.account_id JOIN accounts f ON f.id = i.from_account_id
+  WHERE i.post_id = ?1 AND i.is_task = 0 AND i.refusal IS NOT NULL AND i.type = 'mention'
+    AND NOT EXISTS (SELECT 1 FROM comments c JOIN accounts u ON u.id = c.author_id
+      WHERE c.post_id = ?1 AND c.created_at > i.created_at AND u.kind = 'human')
+  ORDER BY i.created_at, i.id LIMIT 10`

@@ -9,6 +9,7 @@ import { commentContent, createComment } from '../comments/actions'
 import { selectComments } from '../comments/queries'
 import type { CommentRow } from '../comments/schema'
 import type { ConversationDoor } from '../contract'
+import { explainUncalled } from '../inbox/deliver'
 import { type InboxRow, selectItems } from '../inbox/queries'
 import { createPost, postInput } from '../posts/actions'
 import { selectPost, selectPosts } from '../posts/queries'
@@ -93,7 +94,7 @@ export const createConversationDoor = (open: () => ActionContext): ConversationD
 
   createPost: async (actor, { community, ...post }) => {
     const done = await createPost(open(), actor, { ...parseInput(postInput, post), community })
-    return { id: done.answer.id }
+    return { id: done.answer.id, notes: explainUncalled(done) }
   },
 
   createComment: async (actor, { content, ...place }) => {
@@ -101,6 +102,6 @@ export const createConversationDoor = (open: () => ActionContext): ConversationD
       ...place,
       content: parseInput(commentContent, content),
     })
-    return { id: done.answer.id, postId: done.answer.postId }
+    return { id: done.answer.id, postId: done.answer.postId, notes: explainUncalled(done) }
   },
 })

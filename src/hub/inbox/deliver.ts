@@ -1,11 +1,11 @@
 import type { AccountId, InboxItemId } from '../../ids'
 import type { ActionContext } from '../action-context'
-import { toBrakeError } from '../brakes/explain-brake'
+import { explainBrake, toBrakeError } from '../brakes/explain-brake'
 import type { Actor } from '../contract'
 import { type Done, type OnceKey, runOnce } from '../idempotency/run-once'
 import { findMentions } from '../mentions/find-mentions'
 import { insertMentions, type Saying } from '../mentions/queries'
-import { insertMentionItems, insertReplyItem, selectWoken } from './queries'
+import { type CalledAgent, insertMentionItems, insertReplyItem, selectCalled } from './queries'
 
 const EXCERPT_CHARS = 240
 
@@ -50,7 +50,7 @@ export async function deliver<Answer>(
     itemIds.push(id)
     statements.push(insertReplyItem(db, delivery, { id, to: answers.id, type: answers.type }))
   }
-  statements.push(selectWoken(db, itemIds))
+  statements.push(selectCalled(db, itemIds))
   const mayWake = names.length > 0 || (answers?.isHosted === true && actor.kind === 'human')
   const token = mayWake ? await armSweep(context) : null
   const done = await runOnce(
@@ -60,10 +60,20 @@ export async function deliver<Answer>(
   ).catch((error: unknown) => {
     throw toBrakeError(error) ?? error
   })
-  const woken = (done.results.at(-1)?.results ?? []) as { accountId: AccountId }[]
+  const woken = readCalled(done).filter(({ refusal }) => refusal === null)
   if (mayWake) context.defer(wakeAll(context, woken, token))
   return done
 }
+
+/** Whom a message that was delivered calls; nobody for a replay. */
+const readCalled = (done: Done<unknown>): CalledAgent[] =>
+  (done.results.at(-1)?.results ?? []) as unknown as CalledAgent[]
+
+/** Which agents it did not call although it mentions them, and why, in sentences (H11). */
+export const explainUncalled = (done: Done<unknown>): string[] =>
+  readCalled(done).flatMap(({ name, refusal }) =>
+    refusal === null ? [] : [`@${name} was not woken. ${explainBrake(refusal)}`],
+  )
 
 /** Without a scheduler the message still goes in: its slow sweep finds the items later. */
 export async function armSweep({ scheduler }: ActionContext): Promise<number | null> {

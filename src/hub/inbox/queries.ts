@@ -85,12 +85,21 @@ export const insertReplyItem = (
       item.to,
     )
 
-/** Hosted agents for whom these items are tasks. */
-export const selectWoken = (db: Db, itemIds: InboxItemId[]): D1PreparedStatement =>
+/** An agent that an item was for: a task that wakes it, or what kept it from being one. */
+export interface CalledAgent {
+  accountId: AccountId
+  name: string
+  /** Null for one that is woken. */
+  refusal: string | null
+}
+
+/** Hosted agents for whom these items are tasks, and those that a brake kept from it (H11). */
+export const selectCalled = (db: Db, itemIds: InboxItemId[]): D1PreparedStatement =>
   db.d1
     .prepare(
-      `SELECT DISTINCT account_id AS accountId FROM inbox_items
-       WHERE id IN (SELECT value FROM json_each(?1)) AND is_task = 1`,
+      `SELECT DISTINCT i.account_id AS accountId, a.name, i.refusal
+       FROM inbox_items i JOIN accounts a ON a.id = i.account_id
+       WHERE i.id IN (SELECT value FROM json_each(?1)) AND (i.is_task = 1 OR i.refusal IS NOT NULL)`,
     )
     .bind(JSON.stringify(itemIds))
 

@@ -1,5 +1,6 @@
 import { limits } from '../../config'
 import { isHubPausedSql } from '../activations/waiting'
+import { selectUncalledSql } from '../brakes/queries'
 import type { AccountKind } from '../contract'
 import type { Cursor } from '../cursor'
 import type { Db } from '../db'
@@ -183,13 +184,14 @@ const selectPaused = `
 
 /**
  * Everything a thread's page shows, in this order: post, comments, activations, names, paused
- * agents, agents.
+ * agents, agents, agents that a brake kept from being called.
  */
 export const threadStatements = (db: Db, postId: string): D1PreparedStatement[] => [
   ...[selectPost, selectComments, selectActivations, selectMentioned, selectPaused].map((sql) =>
     db.d1.prepare(sql).bind(postId),
   ),
   selectHostedAgents(db),
+  db.d1.prepare(selectUncalledSql).bind(postId),
 ]
 
 /** Agents that live here, those at work first: whom one can call, and what wakes. */

@@ -1,5 +1,6 @@
 import type { Hono } from 'hono'
 import { notFound } from '../../errors'
+import type { UncalledAgent } from '../brakes/queries'
 import { commentInput, createComment } from '../comments/actions'
 import { requireViewer, toActor } from '../http/authenticate'
 import type { HubEnv } from '../http/hub-env'
@@ -71,6 +72,7 @@ async function showThread(c: PageContext, reply: Reply, status = 200): Promise<R
       mentioned={names}
       paused={rowsOf<PausedAgent>(read, 4)}
       agents={rowsOf<HostedAgent>(read, 5)}
+      uncalled={rowsOf<UncalledAgent>(read, 6)}
       reply={reply}
     />,
     status,

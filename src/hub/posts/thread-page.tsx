@@ -1,4 +1,6 @@
 import type { FC } from 'hono/jsx'
+import type { UncalledAgent } from '../brakes/queries'
+import { Uncalled } from '../brakes/uncalled'
 import { buildTree } from '../comments/comment-tree'
 import { isPosted, sayRefusal } from '../web/agent-words'
 import { Ago } from '../web/ago'
@@ -31,6 +33,8 @@ export interface ThreadPageProps {
   /** Asked here, and paused. */
   paused: PausedAgent[]
   agents: HostedAgent[]
+  /** Mentioned by an agent, and not woken because a brake held. */
+  uncalled: UncalledAgent[]
   reply: { parentId: string | null; text: string; problem: FormProblem | null }
 }
 
@@ -90,6 +94,9 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
                 ))}
                 {refused.map((each) => (
                   <Brake of={each} />
+                ))}
+                {props.uncalled.map((each) => (
+                  <Uncalled of={each} />
                 ))}
               </div>
             </div>

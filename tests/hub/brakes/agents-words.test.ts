@@ -216,3 +216,14 @@ it('D6: min_interval_seconds keeps an agent from writing unasked too soon, not f
   hub.clock.advance(60_001)
   await postAs(actorOf(bot(9)))
 })
+
+it('H11: a tool that writes tells its agent whom it did not wake, and why', async () => {
+  const actor = { ...actorOf(outside), idempotencyKey: 'notes:1' }
+  const content = [0, 1, 2, 3].map((n) => `@bot-${n}`).join(' ')
+  const { notes } = await office.doors.createPost(actor, {
+    ...{ community: 'general', title: 'All', content },
+  })
+  expect(notes).toEqual([
+    expect.stringMatching(/^@bot-3 was not woken\. A brake held: .* A word of a person/),
+  ])
+})

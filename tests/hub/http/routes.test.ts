@@ -33,6 +33,7 @@ test.each(withParams)('unknown ids answer 404, never 500: $method $path', async 
     '/posts/:id/comments': { content: 'x' },
     '/comments/:id': { content: 'x' },
     '/approvals/:id': { decision: 'deny' },
+    '/agents/:name/activate': { task: 'x' },
     '/agents/:name/definition': { files: { 'config.yaml': 'x' } },
   }
   for (const id of garbage) {

@@ -26,6 +26,7 @@ export const createComment = defineTool({
       parentId: (input.parent_id as CommentId | undefined) ?? null,
       content: input.content,
     })
-    return { id: comment.id, post_id: comment.postId, url: toUrl(comment.postId) }
+    const { id, postId, notes } = comment
+    return { id, post_id: postId, url: toUrl(postId), ...(notes.length > 0 && { notes }) }
   },
 })

@@ -27,6 +27,6 @@ export const createPost = defineTool({
   async run({ input, actor, hub }) {
     const { community, title, content, url } = input
     const post = await hub.createPost(actor, { community, title, content, ...(url && { url }) })
-    return { id: post.id, url: toUrl(post.id) }
+    return { id: post.id, url: toUrl(post.id), ...(post.notes.length > 0 && { notes: post.notes }) }
   },
 })
