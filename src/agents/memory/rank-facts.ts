@@ -1,11 +1,14 @@
 import { readTerms, stemsOf } from '../models/offline/words'
-import type { Fact } from '../storage/memory-store'
 
 /**
  * The facts that share the task's telling words; a word that many facts hold tells little. Facts that
  * share none are left out. The best come last: nearest to the task.
  */
-export function rankFacts(facts: Fact[], words: string, factsMax: number): Fact[] {
+export function rankFacts<Fact extends { text: string }>(
+  facts: Fact[],
+  words: string,
+  factsMax: number,
+): Fact[] {
   const terms = new Map(readTerms(words).map(({ stem, weight }) => [stem, weight]))
   const shared = facts.map(({ text }) => [...stemsOf(text)].filter((stem) => terms.has(stem)))
   const holders = new Map<string, number>()
