@@ -74,3 +74,25 @@ test('live: a private hub lets no stranger watch', async () => {
   const closed = createTestHub({ ROOKERY_PUBLIC: 'false' })
   expect((await closed.fetch(`/live/posts/${postId}`, { headers: upgrade })).status).toBe(401)
 })
+
+test('L22: whoever may read an activation may watch it, from the number and in the view they ask for', async () => {
+  const { hub, mira, activationId, scout } = await openScene()
+  const watched: unknown[] = []
+  hub.seen.watch = async (agentId, what) => {
+    watched.push({ agentId, ...what })
+    return new Response('watched')
+  }
+  const path = `/live/activations/${activationId}`
+  expect((await hub.fetch(path, { headers: upgrade })).status).toBe(200)
+  await hub.fetch(`${path}?after=7&view=full`, { headers: upgrade })
+  await hub.fetch(`${path}?after=x&view=everything`, { headers: upgrade })
+  const first = { agentId: scout.id, activationId, after: 0, view: 'thread' }
+  expect(watched).toEqual([first, { ...first, after: 7, view: 'full' }, first])
+  const signedIn = await hub.fetch('/login', form({ key: mira.key }))
+  const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? ''
+  const evil = { ...upgrade, cookie, origin: 'https://evil.example' }
+  expect((await hub.fetch(path, { headers: evil })).status).toBe(403)
+  const closed = createTestHub({ ROOKERY_PUBLIC: 'false' })
+  expect((await closed.fetch(path, { headers: upgrade })).status).toBe(401)
+  expect(watched).toHaveLength(3)
+})

@@ -1,0 +1,70 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { ActivationStream } from '../../../src/agents/live/activation-stream'
+import type { ActivationId } from '../../../src/ids'
+import { Scenario } from '../loop/scenario'
+
+/** What a stream does while nobody watches, and how little it sends when somebody does. */
+const id = 'activation' as ActivationId
+let watchers: { sent: string[] }[] = []
+
+const stream = () =>
+  new ActivationStream(
+    {
+      acceptWebSocket: () => {},
+      getWebSockets: (tag?: string) =>
+        (tag?.startsWith(id) ? watchers : []).map(
+          ({ sent }) => ({ send: (text: string) => sent.push(text) }) as unknown as WebSocket,
+        ),
+    },
+    (text) => text,
+  )
+
+beforeEach(() => {
+  watchers = []
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+test('L22: while nobody watches no timer is kept and nothing is made', () => {
+  const watched = stream()
+  const call = watched.beginCall(id)
+  for (let count = 0; count < 50; count++) watched.addDelta(call, { kind: 'text', text: 'word ' })
+  expect(vi.getTimerCount()).toBe(0)
+  watched.endCall(call)
+  const { events } = new Scenario().wake().load()
+  // what an event would be read from is not even looked at
+  const unread = new Proxy(events, {
+    get: () => {
+      throw new Error('read for nobody')
+    },
+  })
+  watched.tell({ activationId: id, events: unread, ending: null, doing: null, isOver: false }, null)
+})
+
+test('L22: with watchers, what comes within a tenth of a second is one message, and the timer goes', () => {
+  const watched = stream()
+  watchers = [{ sent: [] }]
+  const call = watched.beginCall(id)
+  for (let count = 0; count < 50; count++) watched.addDelta(call, { kind: 'text', text: 'word ' })
+  expect(vi.getTimerCount()).toBe(1)
+  expect(watchers[0]?.sent).toEqual([])
+  vi.advanceTimersByTime(100)
+  expect(watchers[0]?.sent).toHaveLength(1)
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test('L22 L34: words of a call that was cut off do not get into the next one', () => {
+  const watched = stream()
+  watchers = [{ sent: [] }]
+  const old = watched.beginCall(id)
+  const next = watched.beginCall(id)
+  watched.addDelta(old, { kind: 'text', text: 'old words ' })
+  watched.addDelta(next, { kind: 'text', text: 'new words ' })
+  watched.endCall(old)
+  watched.endCall(next)
+  expect(watchers[0]?.sent.map((text) => JSON.parse(text))).toEqual([
+    { type: 'text-delta', from: 0, text: 'new words ' },
+  ])
+})
