@@ -33,9 +33,6 @@ export class Journal {
     sql.exec(`
       CREATE TABLE IF NOT EXISTS journal (
         seq INTEGER PRIMARY KEY, run INTEGER NOT NULL, event TEXT NOT NULL, state TEXT NOT NULL, sent TEXT);
-      CREATE TABLE IF NOT EXISTS parked (
-        activation_id TEXT NOT NULL, seq INTEGER NOT NULL, event TEXT NOT NULL, state TEXT NOT NULL,
-        PRIMARY KEY (activation_id, seq)) WITHOUT ROWID;
       CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;`)
   }
 
@@ -73,6 +70,7 @@ export class Journal {
 
   /** Keeps all rows of an activation that is parked, for as long as people take (L30). */
   setAside(activationId: ActivationId): void {
+    this.#sql.exec(parkedTable)
     this.#sql.exec(
       'INSERT OR REPLACE INTO parked SELECT ?, seq, event, state FROM journal WHERE run = ? AND seq <= ?',
       activationId,
@@ -82,6 +80,7 @@ export class Journal {
   }
 
   hasParked(activationId: ActivationId): boolean {
+    this.#sql.exec(parkedTable)
     return (
       this.#sql.exec('SELECT 1 FROM parked WHERE activation_id = ? LIMIT 1', activationId).toArray()
         .length > 0
@@ -90,6 +89,7 @@ export class Journal {
 
   /** A parked activation as it was left; null when its rows are gone. */
   readAside(activationId: ActivationId): Journaled | null {
+    this.#sql.exec(parkedTable)
     const rows = this.#sql
       .exec<Row>(
         'SELECT event, state FROM parked WHERE activation_id = ? ORDER BY seq',
@@ -147,6 +147,11 @@ export class Journal {
     return row?.value ?? null
   }
 }
+
+/** Made when it is first needed: most agents never wait for a person. */
+const parkedTable = `CREATE TABLE IF NOT EXISTS parked (
+  activation_id TEXT NOT NULL, seq INTEGER NOT NULL, event TEXT NOT NULL, state TEXT NOT NULL,
+  PRIMARY KEY (activation_id, seq)) WITHOUT ROWID`
 
 interface Row extends Record<string, SqlStorageValue> {
   event: string

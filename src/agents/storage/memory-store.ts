@@ -2,7 +2,7 @@ import { limits, memoryLimits } from '../../config'
 import type { ActivationId } from '../../ids'
 import type { SessionMessage, TokenCounters, ToolCount } from '../contract'
 import { rankFacts } from '../memory/rank-facts'
-import { memoryTables } from './memory-tables'
+import { findMaker } from './memory-tables'
 
 export interface Fact {
   id: number
@@ -53,11 +53,9 @@ export interface MemoryQuestion {
   retrieval: 'recent' | 'keyword'
 }
 
-const nothing: Memories = { summary: '', turns: [], facts: [], tasks: [], lately: [] }
-
 /**
  * The memory of one agent between activations (L39). Nothing here waits, so reading and saving are
- * part of the transaction around them. Reading is one statement, saving one more.
+ * part of the transaction around them.
  */
 export class MemoryStore {
   readonly #sql: SqlStorage
@@ -75,20 +73,25 @@ export class MemoryStore {
 
   readForPrompt({ sessionId, words, factsMax, retrieval }: MemoryQuestion): Memories {
     const isRanked = retrieval === 'keyword'
-    const [row] = this.query<Record<'summary' | 'turns' | 'facts' | 'tasks' | 'lately', string>>(
-      readMemories,
-      sessionId,
-      isRanked ? memoryLimits.factsMax : factsMax,
-    )
-    if (!row) return nothing
-    const facts = JSON.parse(row.facts) as Fact[]
+    const kept = new Set(this.query<{ name: string }>(listTables).map(({ name }) => name))
+    const facts = kept.has('facts')
+      ? this.query<Row<Fact>>(readFacts, isRanked ? memoryLimits.factsMax : factsMax)
+      : []
     const shown = isRanked ? rankFacts(facts, words, factsMax) : facts.reverse()
     this.#shownFacts = shown.map(({ id }) => id)
     return {
+      ...(kept.has('turns') ? this.#readTurns(sessionId) : { summary: '', turns: [], lately: [] }),
+      facts: shown,
+      tasks: kept.has('tasks') ? this.query<Row<OpenTask>>(readTasks) : [],
+    }
+  }
+
+  #readTurns(sessionId: string): Pick<Memories, 'summary' | 'turns' | 'lately'> {
+    const [row] = this.query<Record<'summary' | 'turns' | 'lately', string>>(readTurns, sessionId)
+    if (!row) return { summary: '', turns: [], lately: [] }
+    return {
       summary: row.summary,
       turns: (JSON.parse(row.turns) as string[]).reverse().map((text) => JSON.parse(text)),
-      facts: shown,
-      tasks: JSON.parse(row.tasks),
       lately: (JSON.parse(row.lately) as Memories['lately']).reverse(),
     }
   }
@@ -103,13 +106,22 @@ export class MemoryStore {
       turn.at,
       turn.gist,
       messages.length > limits.storedRowBytesMax ? '[]' : messages,
-      JSON.stringify(turn.usage),
-      JSON.stringify(turn.tools),
     )
     if (!saved) return
+    this.#count(turn)
     if (turn.summary !== null) this.replaceHistory(turn.sessionId, turn.summary, saved.seq)
     this.#noteUse(turn.at)
     if (saved.seq % memoryLimits.sessionsPrunedEvery === 0) this.#prune()
+  }
+
+  /** Nothing waits in between, so it is one transaction with the turn. */
+  #count({ sessionId, at, usage, tools }: Turn): void {
+    const { inputTokens, cachedTokens, outputTokens, costMicrousd } = usage
+    this.write(countSession, sessionId, inputTokens, cachedTokens, outputTokens, costMicrousd, at)
+    this.write(
+      countUse,
+      JSON.stringify([{ name: '', calls: 1, errors: 0, totalMs: 0, ...usage }, ...tools]),
+    )
   }
 
   /** Everything of a session before `seq` gives way to the summary. */
@@ -126,12 +138,12 @@ export class MemoryStore {
     try {
       return this.#sql.exec<Row>(sql, ...values).toArray()
     } catch (error) {
-      if (isWithoutTables(error)) return []
+      if (findMaker(error)) return []
       throw error
     }
   }
 
-  /** A write; the first one makes the tables. */
+  /** A write; the first one makes its table. */
   write<Row extends Record<string, SqlStorageValue>>(
     sql: string,
     ...values: SqlStorageValue[]
@@ -139,8 +151,9 @@ export class MemoryStore {
     try {
       return this.#sql.exec<Row>(sql, ...values).toArray()
     } catch (error) {
-      if (!isWithoutTables(error)) throw error
-      this.#sql.exec(memoryTables)
+      const maker = findMaker(error)
+      if (!maker) throw error
+      this.#sql.exec(maker)
       return this.#sql.exec<Row>(sql, ...values).toArray()
     }
   }
@@ -165,19 +178,43 @@ export class MemoryStore {
   }
 }
 
-const isWithoutTables = (error: unknown): boolean =>
-  error instanceof Error && error.message.includes('no such table')
+/** An interface as a row that the database gives. */
+type Row<Shape> = { [Field in keyof Shape]: Shape[Field] & SqlStorageValue }
 
-const insertTurn = `INSERT INTO turns (activation_id, session_id, at, gist, messages, usage, tools)
-  VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (activation_id) DO NOTHING RETURNING seq`
+/** A save that is repeated comes soon: no other activation ends between the two. */
+const insertTurn = `INSERT INTO turns (activation_id, session_id, at, gist, messages)
+  SELECT ?1, ?2, ?3, ?4, ?5 WHERE NOT EXISTS (
+    SELECT 1 FROM (SELECT activation_id FROM turns ORDER BY seq DESC LIMIT 16) WHERE activation_id = ?1)
+  RETURNING seq`
 
-const readMemories = `SELECT
+const countSession = `INSERT INTO sessions
+    (id, activations, input_tokens, cached_tokens, output_tokens, cost_microusd, created_at, updated_at)
+  VALUES (?1, 1, ?2, ?3, ?4, ?5, ?6, ?6) ON CONFLICT (id) DO UPDATE SET
+    activations = activations + 1, input_tokens = input_tokens + ?2, cached_tokens = cached_tokens + ?3,
+    output_tokens = output_tokens + ?4, cost_microusd = cost_microusd + ?5, updated_at = ?6`
+
+const countUse = `INSERT INTO statistics
+    (name, calls, errors, total_ms, input_tokens, cached_tokens, output_tokens, cost_microusd)
+  SELECT value ->> 'name', value ->> 'calls', value ->> 'errors', value ->> 'totalMs',
+    coalesce(value ->> 'inputTokens', 0), coalesce(value ->> 'cachedTokens', 0),
+    coalesce(value ->> 'outputTokens', 0), coalesce(value ->> 'costMicrousd', 0)
+  FROM json_each(?1) WHERE true ON CONFLICT (name) DO UPDATE SET
+    calls = calls + excluded.calls, errors = errors + excluded.errors, total_ms = total_ms + excluded.total_ms,
+    input_tokens = input_tokens + excluded.input_tokens, cached_tokens = cached_tokens + excluded.cached_tokens,
+    output_tokens = output_tokens + excluded.output_tokens, cost_microusd = cost_microusd + excluded.cost_microusd`
+
+/** To ask a table that is not there would be an error, which is dear. */
+const listTables = "SELECT name FROM sqlite_master WHERE name IN ('turns', 'facts', 'tasks')"
+
+const readTurns = `SELECT
   coalesce((SELECT summary FROM sessions WHERE id = ?1), '') AS summary,
   (SELECT json_group_array(messages) FROM
     (SELECT messages FROM turns WHERE session_id = ?1 ORDER BY seq DESC LIMIT ${memoryLimits.historyTurnsMax})) AS turns,
-  (SELECT json_group_array(json_object('id', id, 'text', text, 'source', source, 'createdAt', created_at)) FROM
-    (SELECT * FROM facts ORDER BY id DESC LIMIT ?2)) AS facts,
-  (SELECT json_group_array(json_object('id', id, 'text', text, 'createdAt', created_at)) FROM
-    (SELECT * FROM tasks WHERE done_at IS NULL ORDER BY id LIMIT ${memoryLimits.openTasksMax})) AS tasks,
   (SELECT json_group_array(json_object('at', at, 'gist', gist)) FROM
     (SELECT at, gist FROM turns WHERE session_id <> ?1 AND gist <> '' ORDER BY seq DESC LIMIT ${memoryLimits.latelyMax})) AS lately`
+
+const readFacts =
+  'SELECT id, text, source, created_at AS createdAt FROM facts ORDER BY id DESC LIMIT ?'
+
+const readTasks = `SELECT id, text, created_at AS createdAt FROM tasks WHERE done_at IS NULL
+  ORDER BY id LIMIT ${memoryLimits.openTasksMax}`

@@ -30,10 +30,10 @@ export class SessionStore {
       sessionsMax,
     )
     const [totals] = this.#memory.query<Row<TokenCounters & { activations: number }>>(
-      `SELECT activations, ${counters} FROM totals`,
+      `SELECT calls AS activations, ${counters} FROM statistics WHERE name = ''`,
     )
     const tools = this.#memory.query<Row<ToolCount>>(
-      'SELECT name, calls, errors, total_ms AS totalMs FROM tool_statistics ORDER BY calls DESC, name',
+      "SELECT name, calls, errors, total_ms AS totalMs FROM statistics WHERE name <> '' ORDER BY calls DESC, name",
     )
     return { sessions, totals: totals ?? { ...noTokens, activations: 0 }, tools }
   }
@@ -125,11 +125,11 @@ export class SessionStore {
       .flatMap(({ messages }) => JSON.parse(messages) as SessionMessage[])
   }
 
-  /** A turn without usage is no activation: nothing is counted. */
+  /** No activation, so nothing is counted. */
   #write(id: string, messages: Message[], at: number, gist: string): void {
     if (messages.length === 0) return
     this.#memory.write(
-      "INSERT INTO turns (activation_id, session_id, at, gist, messages, usage, tools) VALUES (?, ?, ?, ?, ?, '', '[]')",
+      'INSERT INTO turns (activation_id, session_id, at, gist, messages) VALUES (?, ?, ?, ?, ?)',
       `kept ${id} ${crypto.randomUUID()}`,
       id,
       at,
