@@ -84,6 +84,40 @@ test('L36 L41: a call whose outcome a crash made unknown is a failed step', () =
   expect(titles(events)).toEqual(['aws_s3_put failed', 'hub_search running'])
 })
 
+test('L30 L41: a call that waits for a person is to be done; approved it runs, refused it has failed', () => {
+  const base = calling({ callId: 'a', name: 'aws_stop' }, { callId: 'b', name: 'aws_start' })
+  const approval = { tool: 't', grant: 'g', tier: 'write', arguments: '{}', argumentsHash: 'h' }
+  const waiting = ['a', 'b'].map(
+    (callId) =>
+      ({
+        type: 'tool_parked',
+        at: 2,
+        effectId: 3,
+        callId,
+        name: 't',
+        startedAt: 1,
+        approval: { ...approval, callId },
+        audit: null,
+      }) as LoopEvent,
+  )
+  const events = [base, ...waiting]
+  expect(titles(events)).toEqual(['aws_stop pending', 'aws_start pending'])
+  const resumed = (isCancelled: boolean): LoopEvent => ({
+    type: 'resumed',
+    at: 3,
+    activationId: 'activation' as never,
+    admission: 'granted',
+    decisions: [
+      { callId: 'a', decision: 'approved', by: 'mira', note: '' },
+      { callId: 'b', decision: 'expired', by: null, note: '' },
+    ],
+    isCancelled,
+    nextEffectId: 9,
+  })
+  expect(titles([...events, resumed(false)])).toEqual(['aws_stop running', 'aws_start failed'])
+  expect(titles([...events, resumed(true)])).toEqual(['aws_stop failed', 'aws_start failed'])
+})
+
 test('L41: the agent writes goal and steps, revises them, and its own steps are the progress', () => {
   const first = {
     goal: 'Compare two papers',

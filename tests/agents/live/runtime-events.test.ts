@@ -154,6 +154,30 @@ describe('L42: runtime events', () => {
     })
   })
 
+  test('L20 L22: a compaction is told with what it saved', () => {
+    const compacted: LoopEvent = {
+      type: 'compacted',
+      at: 5,
+      effectId: 4,
+      startedAt: 4,
+      summary: 'They spoke of tides.',
+      replaced: 12,
+      tokensBefore: 9_000,
+      tokens: 3_000,
+      entries: 4,
+      charge: null,
+      problem: null,
+    }
+    const events = toRuntimeEvents([...new Scenario().wake().load().events, compacted], null)
+    expect(events.at(-1)).toMatchObject({
+      kind: 'model',
+      type: 'compacted',
+      messages: 12,
+      tokens_before: 9_000,
+      tokens: 3_000,
+    })
+  })
+
   test('L42: however much is said, events stay bounded and the same', () => {
     const [, , answered, returned] = new Scenario()
       .wake()

@@ -160,3 +160,19 @@ test('L42: the events of work under way come from its agent, masked, and are num
   expect(body).toMatchObject({ last_seq: 2, is_over: false, events: [{ seq: 2 }] })
   expect(JSON.stringify(body)).not.toContain(secret)
 })
+
+test('pages: an agent at rest says what wakes it, how often it looks around and when the clock calls', async () => {
+  const before = await stranger.read(`/a/${scout.name}`)
+  expect(before).toContain('its definition does not let it look around')
+  await env.DB.batch([
+    env.DB.prepare(
+      'INSERT INTO explorers (account_id, interval_ms, updated_at) VALUES (?, 7200000, 0)',
+    ).bind(scout.id),
+    env.DB.prepare(
+      `INSERT INTO schedules (account_id, key, cron, timezone, task, due_at) VALUES (?, 'k', '0 9 * * *', 'UTC', 'news', ?)`,
+    ).bind(scout.id, Date.UTC(2026, 0, 2, 9)),
+  ])
+  const html = (await stranger.read(`/a/${scout.name}`)).replaceAll('\u00a0', ' ')
+  expect(html).toContain('about every 2 h 00 min')
+  expect(html).toContain('2026-01-02 09:00:00 UTC')
+})
