@@ -15,11 +15,13 @@ import type {
   Person,
   Thread,
 } from './contract-activations'
-import type { ApprovalRequest, CallFacts, CallQuestion, RateBucket } from './contract-approvals'
+import type { ApprovalRequest } from './contract-approvals'
+import type { CallFacts, CallQuestion, RateBucket } from './contract-calls'
 import type { SweepDoor } from './contract-exploration'
 
 export type * from './contract-activations'
 export type * from './contract-approvals'
+export type * from './contract-calls'
 export type * from './contract-exploration'
 
 // ---------------------------------------------------------------- conversation (tools)
@@ -34,6 +36,8 @@ export interface Actor {
   idempotencyKey: string | null
   /** The thread the actor works on, if any. */
   postId: PostId | null
+  /** How sure it is of what it says, from 0 to 1: who looks around is asked (S9). */
+  confidence?: number
 }
 
 export interface SearchHit {

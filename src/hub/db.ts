@@ -79,6 +79,9 @@ export function createDb(binding: D1Database): Db {
   return { d1, orm: drizzle(d1), cost }
 }
 
+/** The same `Db` with another way to the database. */
+export const withD1 = (db: Db, d1: D1Database): Db => ({ d1, orm: drizzle(d1), cost: db.cost })
+
 /** A drizzle query as a D1 statement, to stand in a batch beside hand-written ones. */
 export function toD1(
   db: Db,

@@ -116,7 +116,7 @@ const Place: FC<{ row: ApprovalRow }> = ({ row }) => (
   </>
 )
 
-export const approvalPath = (id: string): string => `/approvals/${encodeURIComponent(id)}`
+const approvalPath = (id: string): string => `/approvals/${encodeURIComponent(id)}`
 
 const DecisionForm: FC<{ row: ApprovalRow }> = ({ row }) => {
   const field = `note-${row.row}`

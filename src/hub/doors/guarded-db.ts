@@ -1,5 +1,4 @@
-import { drizzle } from 'drizzle-orm/d1'
-import type { Db } from '../db'
+import { type Db, withD1 } from '../db'
 
 export interface Guard {
   /** Read in front of whatever is asked. */
@@ -58,5 +57,5 @@ export function guardDb(db: Db, guard: Guard): Db {
     prepare: (sql: string) => wrap(db.d1.prepare(sql), writes.test(sql)),
     batch: run,
   } as unknown as D1Database
-  return { d1, orm: drizzle(d1), cost: db.cost }
+  return withD1(db, d1)
 }

@@ -1,33 +1,10 @@
 import { AppError } from '../../errors'
-import type {
-  Actor,
-  AuditEntry,
-  CallFacts,
-  CallQuestion,
-  ConversationDoor,
-  GrantDoor,
-} from '../../hub/contract'
+import type { Actor, CallFacts, CallQuestion, ConversationDoor } from '../../hub/contract'
 import type { ToolCaller, ToolResult } from '../contract'
-import type { PreparedCall } from '../define-tool'
-import type { NamedTool } from './gateway'
+import type { AskedCall } from './asked-call'
 import { judgeCall, type Refusal, toApprovalRequest } from './judge-call'
-import { noteIntent, noteOutcome, type Pipeline, toResult } from './pipeline'
+import { noteIntent, noteOutcome, toResult } from './pipeline'
 import { runTool, type ToolRun } from './run-tool'
-
-/** A call whose arguments are valid. */
-export interface AskedCall {
-  pipeline: Pipeline
-  caller: ToolCaller
-  tool: NamedTool
-  prepared: PreparedCall
-  /** The arguments as they came, and parsed. */
-  raw: string
-  args: unknown
-  entry: AuditEntry
-  signal: AbortSignal
-  /** What its rate limits said: asked once, however often it is decided. */
-  taken?: ReturnType<GrantDoor['takeCall']>
-}
 
 /** Decides, then runs. */
 export async function runDecided(asked: AskedCall): Promise<ToolResult> {

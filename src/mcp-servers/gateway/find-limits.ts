@@ -1,5 +1,5 @@
 import type { RateBucket, RateLimit } from '../../hub/contract'
-import type { AskedCall } from './decided-call'
+import type { AskedCall } from './asked-call'
 import { coversGrant } from './grant-pattern'
 
 const perMs = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const

@@ -1,7 +1,7 @@
 import { approvals } from '../../config'
 import type { AuditEntry, CallFacts, KnownApproval } from '../../hub/contract'
+import type { AskedCall } from './asked-call'
 import { decide } from './decide'
-import type { AskedCall } from './decided-call'
 import { findLimits, sayRetry } from './find-limits'
 import { needsApproval } from './needs-approval'
 

@@ -1,0 +1,60 @@
+/** What decides about a tool call: policy, people, how often. Part of the hub's contract. */
+import type { AccountId, ActivationId } from '../ids'
+import type { GrantPolicy } from './contract-activations'
+import type { ApprovalStatus } from './contract-approvals'
+
+/** A call that the gateway must decide about. */
+export interface CallQuestion {
+  accountId: AccountId
+  activationId: ActivationId | null
+  callId: string
+  tool: string
+  argumentsHash: string
+}
+
+/** Policy with what only calls need of it. */
+export interface CallPolicy extends GrantPolicy {
+  /** Calls that need a person's word: a grant pattern, `tier:<tier>` or `tool:<name>` (M7). */
+  requireApproval: string[]
+  rateLimits: RateLimit[]
+}
+
+/** How often some tools may be called (M8): a bucket of `limit` calls that fills up again in `per`. */
+export interface RateLimit {
+  /** Calls of this tool; absent: of any. */
+  tool?: string | undefined
+  /** Calls whose grant matches this pattern; absent: any. */
+  grant?: string | undefined
+  per: 'minute' | 'hour' | 'day'
+  limit: number
+  /** Counted for the account, or for each thread that it works on. */
+  scope: 'agent' | 'session'
+}
+
+/** What decides about one call, as it stands when the call is made (M4). */
+export interface CallFacts {
+  policy: CallPolicy
+  /** What people were asked about calls like this one, newest first. */
+  approvals: KnownApproval[]
+}
+
+/** Of this tool in this activation; for an outside caller, of this very call and not used up. */
+export interface KnownApproval {
+  id: string
+  callId: string
+  grant: string
+  argumentsHash: string
+  status: ApprovalStatus
+  scope: 'once' | 'activation'
+  /** Name of who decided. */
+  by: string | null
+  note: string
+  decidedAt: number | null
+}
+
+/** One bucket of a rate limit: `id` says whose and for what. */
+export interface RateBucket {
+  id: string
+  limit: number
+  perMs: number
+}

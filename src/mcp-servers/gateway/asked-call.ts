@@ -1,0 +1,20 @@
+import type { AuditEntry, GrantDoor } from '../../hub/contract'
+import type { ToolCaller } from '../contract'
+import type { PreparedCall } from '../define-tool'
+import type { NamedTool } from './gateway'
+import type { Pipeline } from './pipeline'
+
+/** A call whose arguments are valid. */
+export interface AskedCall {
+  pipeline: Pipeline
+  caller: ToolCaller
+  tool: NamedTool
+  prepared: PreparedCall
+  /** The arguments as they came, and parsed. */
+  raw: string
+  args: unknown
+  entry: AuditEntry
+  signal: AbortSignal
+  /** What its rate limits said: asked once, however often it is decided. */
+  taken?: ReturnType<GrantDoor['takeCall']>
+}
