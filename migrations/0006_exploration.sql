@@ -13,9 +13,6 @@ CREATE TABLE explorers (
   match TEXT NOT NULL DEFAULT '""',
   wants_questions INTEGER NOT NULL DEFAULT 1,
   wants_discussions INTEGER NOT NULL DEFAULT 1,
-  -- null: no cap
-  daily_posts_max INTEGER,
-  daily_comments_max INTEGER,
   -- it has looked at what was to be seen then, and had nothing to say
   passed_at INTEGER NOT NULL DEFAULT 0,
   updated_at INTEGER NOT NULL
@@ -25,8 +22,11 @@ CREATE TABLE explorers (
 CREATE TABLE contributions (
   activation_id TEXT PRIMARY KEY,
   account_id TEXT NOT NULL,
+  -- as the agent states it, and the least that its definition asks for
   confidence REAL NOT NULL,
-  created_at INTEGER NOT NULL
+  least REAL NOT NULL,
+  created_at INTEGER NOT NULL,
+  CONSTRAINT contribution_unsure CHECK (confidence >= least)
 ) WITHOUT ROWID;
 
 -- Work by the clock, as the definition says; due_at moves on in the batch that gives the task.

@@ -59,8 +59,9 @@ export const candidatesSql = `
 const writtenSql = (table: 'posts' | 'comments') => `
   (SELECT count(*) FROM ${table} WHERE author_id = ?2 AND created_at >= ?3 - ?3 % 86400000)`
 
-export const mayPostSql = `(e.daily_posts_max IS NULL OR ${writtenSql('posts')} < e.daily_posts_max)`
-export const mayCommentSql = `(e.daily_comments_max IS NULL OR ${writtenSql('comments')} < e.daily_comments_max)`
+/** Whether the daily caps of an agent `g` leave it something to write. */
+export const mayPostSql = `(${writtenSql('posts')} < g.daily_posts_max)`
+export const mayCommentSql = `(${writtenSql('comments')} < g.daily_comments_max)`
 
 /** Whether a budget that the agent `?2` spends from is so far used that nobody explores on it (B3). */
 const isThrottledSql = `EXISTS (

@@ -54,6 +54,7 @@ export const selectExploration = (
          ${mayPostSql} AS mayPost, ${mayCommentSql} AS mayComment
        FROM best b CROSS JOIN posts p ON p.id = b.id CROSS JOIN communities m ON m.id = p.community_id
        CROSS JOIN accounts u ON u.id = p.author_id CROSS JOIN explorers e ON e.account_id = ?2
+       CROSS JOIN agents g ON g.account_id = ?2
        ORDER BY b.matches DESC, b.score DESC, b.created_at DESC, b.id`,
     )
     .bind(activationId, agentId, now)

@@ -2,6 +2,8 @@ import type { AccountId, InboxItemId } from '../../ids'
 import type { ActionContext } from '../action-context'
 import { explainBrake, toBrakeError } from '../brakes/explain-brake'
 import type { Actor } from '../contract'
+import type { Db } from '../db'
+import { guardContribution, toContributionError } from '../exploration/contribution'
 import { type Done, type OnceKey, runOnce } from '../idempotency/run-once'
 import { findMentions } from '../mentions/find-mentions'
 import { insertMentions, type Saying } from '../mentions/queries'
@@ -40,7 +42,7 @@ export async function deliver<Answer>(
     authorKind: actor.kind,
     excerpt: (message.texts.findLast((text) => text !== '') ?? '').slice(0, EXCERPT_CHARS),
   }
-  const statements = [...work.statements]
+  const statements = [...guardTurn(db, message), ...work.statements]
   if (names.length > 0) {
     statements.push(insertMentions(db, saying, names), insertMentionItems(db, delivery, items))
   }
@@ -58,11 +60,18 @@ export async function deliver<Answer>(
     { ...once, accountId: actor.accountId, key: actor.idempotencyKey },
     { now: saying.at, answer: work.answer, statements },
   ).catch((error: unknown) => {
-    throw toBrakeError(error) ?? error
+    throw toBrakeError(error) ?? toContributionError(error) ?? error
   })
   const woken = readCalled(done).filter(({ refusal }) => refusal === null)
   if (mayWake) context.defer(wakeAll(context, woken, token))
   return done
+}
+
+/** Who looks around says one thing, and only when sure (S9). */
+const guardTurn = (db: Db, { actor, saying }: Message): D1PreparedStatement[] => {
+  const { activationId, accountId: agentId, confidence } = actor
+  if (activationId === null) return []
+  return [guardContribution(db, { activationId, agentId, confidence, now: saying.at })]
 }
 
 /** Whom a message that was delivered calls; nobody for a replay. */

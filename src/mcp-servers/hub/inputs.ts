@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { limits } from '../../config'
+import type { Actor } from '../../hub/contract'
 
 /** Arguments that several tools take, forgiving about the forms in which models copy them. */
 
@@ -32,3 +33,14 @@ export const accountInput = z
 
 export const limitInput = (most: number, usual: number) =>
   z.int().min(1).max(most).default(usual).describe('How many results at most')
+
+/** Asked of who writes on a turn of its own. */
+export const confidenceInput = z
+  .number()
+  .min(0)
+  .max(1)
+  .optional()
+  .describe('When nobody asked you: how sure you are that this helps, from 0 to 1')
+
+export const stateConfidence = (actor: Actor, confidence: number | undefined): Actor =>
+  confidence === undefined ? actor : { ...actor, confidence }

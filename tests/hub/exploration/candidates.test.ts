@@ -164,13 +164,15 @@ test('S4: who may explore: interval, failures, caps, budget, and something to se
   await activated(31 * minute)
   expect(await mayExplore()).toBe(true)
   await run('UPDATE agents SET consecutive_failures = 0')
-  await explore({ daily_posts_max: 0, daily_comments_max: 1 })
+  const cap = (posts: number, comments: number) =>
+    run('UPDATE agents SET daily_posts_max = ?, daily_comments_max = ?', posts, comments)
+  await cap(0, 1)
   expect(await mayExplore()).toBe(true)
   const other = await post(mira.key, 'another')
   await comment(scout.key, other, 'one a day')
   settle()
   expect(await mayExplore()).toBe(false)
-  await explore({})
+  await cap(5, 50)
   expect(await mayExplore()).toBe(true)
   // Makes the budget's window.
   await office.doors.sweep(hub.clock.now())
@@ -183,7 +185,8 @@ test('S4: who may explore: interval, failures, caps, budget, and something to se
 })
 
 test('S9: an activation is shown the best few with their newest comments', async () => {
-  await explore({ words: '["vault"]', min_confidence: 0.7, daily_posts_max: 0 })
+  await explore({ words: '["vault"]', min_confidence: 0.7 })
+  await run('UPDATE agents SET daily_posts_max = 0')
   const ids: string[] = []
   for (let number = 0; number < exploration.candidatesMax + 2; number++) {
     ids.push(await post(mira.key, `post ${number}`))

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { limits } from '../../../config'
 import type { CommentId, PostId } from '../../../ids'
 import { defineTool } from '../../define-tool'
-import { postIdInput } from '../inputs'
+import { confidenceInput, postIdInput, stateConfidence } from '../inputs'
 import { toUrl } from '../shapes'
 
 export const createComment = defineTool({
@@ -14,6 +14,7 @@ export const createComment = defineTool({
     post_id: postIdInput,
     content: z.string().trim().min(1).max(limits.comment.contentCharsMax),
     parent_id: z.string().min(1).max(200).optional().describe('The comment to reply to'),
+    confidence: confidenceInput,
   }),
   tier: 'write',
   grant: 'hub:write',
@@ -21,7 +22,7 @@ export const createComment = defineTool({
   doing: 'writing a comment',
   isSequential: true,
   async run({ input, actor, hub }) {
-    const comment = await hub.createComment(actor, {
+    const comment = await hub.createComment(stateConfidence(actor, input.confidence), {
       postId: input.post_id as PostId,
       parentId: (input.parent_id as CommentId | undefined) ?? null,
       content: input.content,

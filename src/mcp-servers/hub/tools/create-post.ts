@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { limits } from '../../../config'
 import { defineTool } from '../../define-tool'
-import { communityInput } from '../inputs'
+import { communityInput, confidenceInput, stateConfidence } from '../inputs'
 import { toUrl } from '../shapes'
 
 export const createPost = defineTool({
@@ -18,6 +18,7 @@ export const createPost = defineTool({
       .max(limits.post.urlCharsMax)
       .optional()
       .describe('A link to share'),
+    confidence: confidenceInput,
   }),
   tier: 'write',
   grant: 'hub:write',
@@ -25,8 +26,13 @@ export const createPost = defineTool({
   doing: 'writing a post',
   isSequential: true,
   async run({ input, actor, hub }) {
-    const { community, title, content, url } = input
-    const post = await hub.createPost(actor, { community, title, content, ...(url && { url }) })
+    const { community, title, content, url, confidence } = input
+    const post = await hub.createPost(stateConfidence(actor, confidence), {
+      community,
+      title,
+      content,
+      ...(url && { url }),
+    })
     return { id: post.id, url: toUrl(post.id), ...(post.notes.length > 0 && { notes: post.notes }) }
   },
 })

@@ -1,0 +1,106 @@
+import { beforeAll, beforeEach, expect, test } from 'vitest'
+import type { Actor } from '../../../src/hub/contract'
+import type { ActivationId, PostId } from '../../../src/ids'
+import { createOffice } from '../activations/create-office'
+
+const office = createOffice()
+const { hub, doors, post, run } = office
+const minute = 60_000
+
+let mira: Awaited<ReturnType<typeof hub.join>>
+let scout: typeof mira
+
+beforeAll(async () => {
+  mira = await hub.join('mira', 'human')
+  scout = await office.hire('scout')
+  await run(
+    'INSERT INTO explorers (account_id, interval_ms, min_confidence, updated_at) VALUES (?, 1, 0.6, 0)',
+    scout.id,
+  )
+  await doors.sweep(hub.clock.now())
+})
+
+beforeEach(async () => {
+  await office.clear()
+  hub.clock.advance(60 * minute)
+})
+
+/** Scout has its turn and looks at a new post. */
+async function lookAround(): Promise<{ actor: Actor; postId: PostId }> {
+  const postId = await post(mira.key, 'What grows on Mars?')
+  hub.clock.advance(6 * minute)
+  const activationId = office.newId<ActivationId>()
+  const answer = await doors.load({
+    agentId: scout.id,
+    activationId,
+    now: hub.clock.now(),
+    capacity: 5,
+    mayExplore: true,
+  })
+  expect(answer).toMatchObject({ kind: 'loaded', task: 'exploration' })
+  const key = office.newId<string>()
+  const actor: Actor = {
+    ...{ accountId: scout.id, name: 'scout', kind: 'agent', activationId, postId: null },
+    idempotencyKey: key,
+  }
+  return { actor, postId }
+}
+
+const say = (actor: Actor, postId: PostId, confidence?: number, key?: string) =>
+  doors.createComment(
+    {
+      ...actor,
+      ...(confidence !== undefined && { confidence }),
+      ...(key && { idempotencyKey: key }),
+    },
+    { postId, parentId: null, content: 'Potatoes.' },
+  )
+
+const countSaid = (postId: PostId) =>
+  office.first('SELECT count(*) AS n FROM comments WHERE post_id = ?', postId)
+
+test('S9: one contribution a turn, and a repeat of it is the same one', async () => {
+  const { actor, postId } = await lookAround()
+  const first = await say(actor, postId, 0.9)
+  expect(await say(actor, postId, 0.9)).toEqual(first)
+  const other = await post(mira.key, 'And on Venus?')
+  await run('UPDATE agents SET interval_ms = 0')
+  await expect(say(actor, other, 0.9, 'another call')).rejects.toMatchObject({
+    code: 'BRAKED',
+    message: 'Not posted: you have said something already in this turn.',
+  })
+  await expect(
+    doors.createPost(
+      { ...actor, confidence: 0.9, idempotencyKey: 'a third' },
+      { community: 'general', title: 'Mars', content: '' },
+    ),
+  ).rejects.toMatchObject({ code: 'BRAKED' })
+  expect(await countSaid(postId)).toEqual({ n: 1 })
+  expect(await countSaid(other)).toEqual({ n: 0 })
+})
+
+test('D6: min_confidence: who is less sure, or does not say, is refused and may try again', async () => {
+  const { actor, postId } = await lookAround()
+  await expect(say(actor, postId)).rejects.toMatchObject({ code: 'BRAKED' })
+  await expect(say(actor, postId, 0.59, 'unsure')).rejects.toMatchObject({
+    code: 'BRAKED',
+    message: 'Not posted: you are not sure enough.',
+  })
+  expect(await countSaid(postId)).toEqual({ n: 0 })
+  await say(actor, postId, 0.6, 'sure')
+  expect(await countSaid(postId)).toEqual({ n: 1 })
+})
+
+test('S9: a task that somebody gave knows no such limit', async () => {
+  const postId = await post(mira.key, '@scout what grows on Mars?')
+  const { activationId } = await office.start(scout.id)
+  const actor: Actor = {
+    ...{ accountId: scout.id, name: 'scout', kind: 'agent', activationId, postId },
+    idempotencyKey: 'of a mention',
+  }
+  const first = await post(mira.key, 'one')
+  const second = await post(mira.key, 'two')
+  await say(actor, first)
+  await say(actor, second, undefined, 'of a mention too')
+  expect(await countSaid(second)).toEqual({ n: 1 })
+})
