@@ -3,9 +3,8 @@ import { beforeEach, expect, test } from 'vitest'
 import type { DefinitionFacts } from '../../../src/agents/contract'
 import { createConversationDoor } from '../../../src/hub/doors/conversation-door'
 import { createGrantDoor } from '../../../src/hub/doors/grant-door'
-import { createHubDoors } from '../../../src/hub/doors/hub-doors'
 import { sha256 } from '../../../src/hub/sha256'
-import type { AccountId, ActivationId } from '../../../src/ids'
+import type { AccountId } from '../../../src/ids'
 import { adminKey, createTestHub } from '../create-test-hub'
 
 const hub = createTestHub()
@@ -157,7 +156,7 @@ test('M3: the policy is the default, or an own row, less what either denies', as
   const { id } = await hub.join('outsider')
   expect(await door.readPolicy(id)).toEqual({
     requested: null,
-    allowed: ['hub:read', 'hub:write'],
+    allowed: ['hub:read', 'hub:write', 'memory:read', 'memory:write', 'skills:read'],
     denied: [],
   })
   const scout = await env.DB.prepare(
@@ -271,74 +270,4 @@ test('tools read and write through the door, in one round trip a read', async ()
   await expect(
     door.createPost({ ...actor, idempotencyKey: null }, { ...input, content: key }),
   ).rejects.toMatchObject({ code: 'VALIDATION' })
-})
-
-test('D6: what a definition limits is where the brakes look', async () => {
-  accept({ etag: 'etag-limits' })
-  const { body } = await put()
-  const row = await env.DB.prepare(
-    `SELECT answers_dms, daily_posts_max, daily_comments_max, responses_per_thread_max, interval_ms
-     FROM agents WHERE account_id = ?`,
-  )
-    .bind(body.definition.agent_id)
-    .first()
-  expect(row).toEqual({
-    ...{ answers_dms: 0, daily_posts_max: 1, daily_comments_max: 2 },
-    ...{ responses_per_thread_max: 3, interval_ms: 4 },
-  })
-})
-
-test('D1: two first definitions at the same moment make one agent, and both are versions of it', async () => {
-  const keep: (() => void)[] = []
-  const bothFound = new Promise<void>((resolve) => keep.push(resolve))
-  let found = 0
-  // neither writes before both have seen that the name is free
-  hub.seen.check = (given) => ({
-    ok: true,
-    facts: { ...facts, name: 'twin', etag: `etag-${given['system-prompt.md']}` },
-  })
-  const { keepDefinition } = hub.seen
-  hub.seen.keepDefinition = async (...kept) => {
-    await keepDefinition(...kept)
-    if (++found === 2) keep[0]?.()
-    await bothFound
-  }
-  const putTwin = (prompt: string) =>
-    hub.call('/agents/twin/definition', {
-      method: 'PUT',
-      key: adminKey,
-      body: { files: { ...files, 'system-prompt.md': prompt } },
-    })
-  const [one, other] = await Promise.all([putTwin('one'), putTwin('other')])
-  hub.seen.keepDefinition = keepDefinition
-  expect([one.status, other.status]).toEqual([200, 200])
-  expect(one.body.definition.agent_id).toBe(other.body.definition.agent_id)
-  expect([one.body.definition.version, other.body.definition.version].sort()).toEqual([1, 2])
-})
-
-test('D1: an activation records the version of the definition that it runs with', async () => {
-  accept({ etag: 'etag-first', name: 'heron' })
-  const first = await put('heron')
-  const mira = await hub.join('mira', 'human')
-  const ask = () =>
-    hub.call('/posts', {
-      key: mira.key,
-      body: { submolt: 'general', title: 'Hello', content: '@heron hello' },
-    })
-  const doors = createHubDoors(hub.context)
-  const agentId = first.body.definition.agent_id as AccountId
-  const work = async () => {
-    await ask()
-    const activationId = hub.clock.newId<ActivationId>()
-    const now = hub.clock.now()
-    await doors.load({ agentId, activationId, now, capacity: 50, mayExplore: false })
-    await env.DB.prepare(`UPDATE activations SET state = 'done'`).run()
-    return env.DB.prepare('SELECT definition_version FROM activations WHERE id = ?')
-      .bind(activationId)
-      .first('definition_version')
-  }
-  expect(await work()).toBe(1)
-  accept({ etag: 'etag-second', name: 'heron' })
-  await put('heron')
-  expect(await work()).toBe(2)
 })
