@@ -27,7 +27,7 @@ export class AgentObjectBase<Env> extends DurableObject<Env> {
     this.#facts = new FactStore(memory)
     this.#sessions = new SessionStore(memory)
     this.#clock = deps.clock
-    this.shell = new AgentShell(ctx.storage, deps, this.#stream)
+    this.shell = new AgentShell(ctx.storage, deps, this.#stream, memory)
   }
 
   /**

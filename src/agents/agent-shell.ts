@@ -42,12 +42,17 @@ export class AgentShell {
   #needsRecovery: boolean
   #lastRow: { event: LoopEvent; state: LoopState } | null = null
 
-  constructor(storage: DurableObjectStorage, deps: AgentDeps, stream: ActivationStream) {
+  constructor(
+    storage: DurableObjectStorage,
+    deps: AgentDeps,
+    stream: ActivationStream,
+    memory = new MemoryStore(storage.sql),
+  ) {
     this.#storage = storage
     this.#deps = deps
     this.#stream = stream
     this.#journal = new Journal(storage.sql)
-    this.#memory = new MemoryStore(storage.sql)
+    this.#memory = memory
     const { state, events } = this.#journal.load()
     this.#state = state
     this.#events = events

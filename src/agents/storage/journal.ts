@@ -3,6 +3,7 @@ import { AppError } from '../../errors'
 import type { ActivationId } from '../../ids'
 import type { Charge, LoopEvent } from '../loop/event'
 import { initialState, type LoopState } from '../loop/state'
+import { keptTable } from './memory-tables'
 
 /** What the journal holds when an object starts: the activation under way, or the last one. */
 export interface Journaled {
@@ -33,7 +34,7 @@ export class Journal {
     sql.exec(`
       CREATE TABLE IF NOT EXISTS journal (
         seq INTEGER PRIMARY KEY, run INTEGER NOT NULL, event TEXT NOT NULL, state TEXT NOT NULL, sent TEXT);
-      CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;`)
+      ${keptTable}`)
   }
 
   load(): Journaled {

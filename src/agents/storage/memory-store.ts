@@ -1,8 +1,8 @@
 import { limits, memoryLimits } from '../../config'
 import type { ActivationId } from '../../ids'
-import type { SessionMessage, TokenCounters, ToolCount } from '../contract'
+import type { AgentSessions, SessionMessage, TokenCounters, ToolCount } from '../contract'
 import { rankFacts } from '../memory/rank-facts'
-import { findMaker } from './memory-tables'
+import { findMaker, makeTurns } from './memory-tables'
 
 export interface Fact {
   id: number
@@ -33,6 +33,18 @@ export interface Turn {
   summary: string | null
 }
 
+/** What an agent did in numbers. */
+export type Statistics = Pick<AgentSessions, 'totals' | 'tools'>
+
+const counted = ['inputTokens', 'cachedTokens', 'outputTokens', 'costMicrousd'] as const
+const noTotals = {
+  activations: 0,
+  inputTokens: 0,
+  cachedTokens: 0,
+  outputTokens: 0,
+  costMicrousd: 0,
+}
+
 /** What an agent is reminded of before it starts. */
 export interface Memories {
   /** Of the session's compacted turns; empty when there are none. */
@@ -61,6 +73,8 @@ export class MemoryStore {
   readonly #sql: SqlStorage
   /** Facts that the activation under way was shown; lost in a crash, which does no harm. */
   #shownFacts: number[] = []
+  /** Tables that are there, once it was looked up. */
+  #tables: Set<string> | null = null
 
   constructor(sql: SqlStorage) {
     this.#sql = sql
@@ -73,7 +87,7 @@ export class MemoryStore {
 
   readForPrompt({ sessionId, words, factsMax, retrieval }: MemoryQuestion): Memories {
     const isRanked = retrieval === 'keyword'
-    const kept = new Set(this.query<{ name: string }>(listTables).map(({ name }) => name))
+    const kept = this.#listTables()
     const facts = kept.has('facts')
       ? this.query<Row<Fact>>(readFacts, isRanked ? memoryLimits.factsMax : factsMax)
       : []
@@ -96,8 +110,15 @@ export class MemoryStore {
     }
   }
 
+  /** To ask a table that is not there would be an error, which is dear. */
+  #listTables(): Set<string> {
+    this.#tables ??= new Set(this.query<{ name: string }>(listTables).map(({ name }) => name))
+    return this.#tables
+  }
+
   /** Does nothing when this activation was saved before. */
   saveTurn(turn: Turn): void {
+    if (!this.#listTables().has('turns')) this.#make(makeTurns)
     const messages = JSON.stringify(turn.messages)
     const [saved] = this.write<{ seq: number }>(
       insertTurn,
@@ -118,10 +139,30 @@ export class MemoryStore {
   #count({ sessionId, at, usage, tools }: Turn): void {
     const { inputTokens, cachedTokens, outputTokens, costMicrousd } = usage
     this.write(countSession, sessionId, inputTokens, cachedTokens, outputTokens, costMicrousd, at)
-    this.write(
-      countUse,
-      JSON.stringify([{ name: '', calls: 1, errors: 0, totalMs: 0, ...usage }, ...tools]),
+    const { totals, tools: used } = this.readStatistics()
+    totals.activations++
+    for (const field of counted) totals[field] += usage[field]
+    for (const tool of tools) {
+      const known = used.find(({ name }) => name === tool.name)
+      if (!known) {
+        used.push({ ...tool })
+        continue
+      }
+      known.calls += tool.calls
+      known.errors += tool.errors
+      known.totalMs += tool.totalMs
+    }
+    const value = JSON.stringify({ totals, tools: used })
+    this.write('INSERT OR REPLACE INTO kept (key, value) VALUES (?, ?)', 'statistics', value)
+  }
+
+  /** Of all activations, also of those whose session is forgotten. */
+  readStatistics(): Statistics {
+    const [row] = this.query<{ value: string }>(
+      'SELECT value FROM kept WHERE key = ?',
+      'statistics',
     )
+    return row ? JSON.parse(row.value) : { totals: { ...noTotals }, tools: [] }
   }
 
   /** Everything of a session before `seq` gives way to the summary. */
@@ -153,9 +194,14 @@ export class MemoryStore {
     } catch (error) {
       const maker = findMaker(error)
       if (!maker) throw error
-      this.#sql.exec(maker)
+      this.#make(maker)
       return this.#sql.exec<Row>(sql, ...values).toArray()
     }
+  }
+
+  #make(tables: string): void {
+    this.#sql.exec(tables)
+    this.#tables = null
   }
 
   #noteUse(at: number): void {
@@ -193,17 +239,6 @@ const countSession = `INSERT INTO sessions
     activations = activations + 1, input_tokens = input_tokens + ?2, cached_tokens = cached_tokens + ?3,
     output_tokens = output_tokens + ?4, cost_microusd = cost_microusd + ?5, updated_at = ?6`
 
-const countUse = `INSERT INTO statistics
-    (name, calls, errors, total_ms, input_tokens, cached_tokens, output_tokens, cost_microusd)
-  SELECT value ->> 'name', value ->> 'calls', value ->> 'errors', value ->> 'totalMs',
-    coalesce(value ->> 'inputTokens', 0), coalesce(value ->> 'cachedTokens', 0),
-    coalesce(value ->> 'outputTokens', 0), coalesce(value ->> 'costMicrousd', 0)
-  FROM json_each(?1) WHERE true ON CONFLICT (name) DO UPDATE SET
-    calls = calls + excluded.calls, errors = errors + excluded.errors, total_ms = total_ms + excluded.total_ms,
-    input_tokens = input_tokens + excluded.input_tokens, cached_tokens = cached_tokens + excluded.cached_tokens,
-    output_tokens = output_tokens + excluded.output_tokens, cost_microusd = cost_microusd + excluded.cost_microusd`
-
-/** To ask a table that is not there would be an error, which is dear. */
 const listTables = "SELECT name FROM sqlite_master WHERE name IN ('turns', 'facts', 'tasks')"
 
 const readTurns = `SELECT

@@ -24,17 +24,7 @@ const turnTables = `
     gist TEXT NOT NULL,
     -- JSON list of messages
     messages TEXT NOT NULL);
-  CREATE INDEX IF NOT EXISTS turns_of ON turns (session_id, seq);
-  -- of each tool; '' stands for the agent's activations, whose calls are their number
-  CREATE TABLE IF NOT EXISTS statistics (
-    name TEXT PRIMARY KEY,
-    calls INTEGER NOT NULL,
-    errors INTEGER NOT NULL,
-    total_ms INTEGER NOT NULL,
-    input_tokens INTEGER NOT NULL,
-    cached_tokens INTEGER NOT NULL,
-    output_tokens INTEGER NOT NULL,
-    cost_microusd INTEGER NOT NULL) WITHOUT ROWID;`
+  CREATE INDEX IF NOT EXISTS turns_of ON turns (session_id, seq);`
 
 const factTable = `
   CREATE TABLE IF NOT EXISTS facts (
@@ -54,15 +44,22 @@ const taskTable = `
     done_at INTEGER,
     note TEXT NOT NULL DEFAULT '');`
 
+/** Small things by name: the journal's, and what an agent did in numbers. */
+export const keptTable =
+  'CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;'
+
 const makers: Record<string, string> = {
   sessions: turnTables,
   turns: turnTables,
-  statistics: turnTables,
+  kept: keptTable,
   facts: factTable,
   tasks: taskTable,
   // made by the platform for tables with AUTOINCREMENT
   sqlite_sequence: factTable,
 }
+
+/** What makes the tables that a finished activation needs. */
+export const makeTurns = turnTables
 
 /** What makes the table whose absence an error tells; null for another error. */
 export function findMaker(error: unknown): string | null {

@@ -5,8 +5,6 @@ import type {
   SessionFacts,
   SessionMessage,
   SessionSnapshot,
-  TokenCounters,
-  ToolCount,
 } from '../contract'
 import { planCompaction, replaceOldest } from '../loop/compaction'
 import { extractSummary } from '../loop/condense'
@@ -29,13 +27,9 @@ export class SessionStore {
       `${selectSession} ORDER BY updated_at DESC LIMIT ?`,
       sessionsMax,
     )
-    const [totals] = this.#memory.query<Row<TokenCounters & { activations: number }>>(
-      `SELECT calls AS activations, ${counters} FROM statistics WHERE name = ''`,
-    )
-    const tools = this.#memory.query<Row<ToolCount>>(
-      "SELECT name, calls, errors, total_ms AS totalMs FROM statistics WHERE name <> '' ORDER BY calls DESC, name",
-    )
-    return { sessions, totals: totals ?? { ...noTokens, activations: 0 }, tools }
+    const { totals, tools } = this.#memory.readStatistics()
+    tools.sort((a, b) => b.calls - a.calls || (a.name < b.name ? -1 : 1))
+    return { sessions, totals, tools }
   }
 
   read(id: string): SessionSnapshot | null {
@@ -148,10 +142,3 @@ const counters = `input_tokens AS inputTokens, cached_tokens AS cachedTokens, ou
 const selectSession = `SELECT id, summary, activations, ${counters}, created_at AS createdAt, updated_at AS updatedAt,
   (SELECT coalesce(sum(json_array_length(messages)), 0) FROM turns WHERE session_id = sessions.id) AS messageCount
   FROM sessions`
-
-const noTokens: TokenCounters = {
-  inputTokens: 0,
-  cachedTokens: 0,
-  outputTokens: 0,
-  costMicrousd: 0,
-}

@@ -37,11 +37,11 @@ describe('what an agent keeps between activations', () => {
           )
           .toArray()
           .map(({ name }) => name)
-          .filter((name) => ['facts', 'sessions', 'statistics', 'tasks', 'turns'].includes(name))
+          .filter((name) => ['facts', 'sessions', 'tasks', 'turns'].includes(name))
       memory.saveTurn(turn(1))
-      expect(tables()).toEqual(['sessions', 'statistics', 'turns'])
+      expect(tables()).toEqual(['sessions', 'turns'])
       addFact(memory, 'Owls hunt at night.')
-      expect(tables()).toEqual(['facts', 'sessions', 'statistics', 'turns'])
+      expect(tables()).toEqual(['facts', 'sessions', 'turns'])
       expect(memory.readForPrompt(question).facts).toMatchObject([{ text: 'Owls hunt at night.' }])
     })
   })
@@ -81,12 +81,12 @@ describe('what an agent keeps between activations', () => {
       memory.saveTurn(turn(1))
       memory.saveTurn(turn(1))
       memory.saveTurn(turn(2))
-      expect(one(sql, "SELECT * FROM statistics WHERE name = ''")).toMatchObject({
-        calls: 2,
-        input_tokens: 200,
-        cached_tokens: 20,
-        output_tokens: 40,
-        cost_microusd: 14,
+      expect(memory.readStatistics().totals).toEqual({
+        activations: 2,
+        inputTokens: 200,
+        cachedTokens: 20,
+        outputTokens: 40,
+        costMicrousd: 14,
       })
       expect(one(sql, 'SELECT * FROM sessions')).toMatchObject({
         activations: 2,
@@ -94,33 +94,29 @@ describe('what an agent keeps between activations', () => {
         created_at: 1_000,
         updated_at: 2_000,
       })
-      expect(one(sql, "SELECT * FROM statistics WHERE name <> ''")).toMatchObject({
-        calls: 4,
-        errors: 2,
-        total_ms: 60,
-      })
+      expect(memory.readStatistics().tools).toMatchObject([{ calls: 4, errors: 2, totalMs: 60 }])
     })
   })
 
   it('L39: a summary stands for the turns before it, and what is counted stays counted', async () => {
-    await inStorage((memory, sql) => {
+    await inStorage((memory) => {
       memory.saveTurn(turn(1))
       memory.saveTurn(turn(2, { sessionId: 'general_p2' }))
       memory.saveTurn(turn(3, { summary: 'They agreed on pelicans.' }))
       const { summary, turns } = memory.readForPrompt(question)
       expect(summary).toBe('They agreed on pelicans.')
       expect(turns).toEqual([turn(3).messages])
-      expect(one(sql, "SELECT calls FROM statistics WHERE name = ''").calls).toBe(3)
+      expect(memory.readStatistics().totals.activations).toBe(3)
       expect(memory.readForPrompt({ ...question, sessionId: 'general_p2' }).turns).toHaveLength(1)
     })
   })
 
   it('L39: a message list over what a row may hold is dropped, the counters are kept', async () => {
-    await inStorage((memory, sql) => {
+    await inStorage((memory) => {
       const text = 'x'.repeat(1_100_000)
       memory.saveTurn(turn(1, { messages: [{ role: 'user', text }] }))
       expect(memory.readForPrompt(question).turns).toEqual([[]])
-      expect(one(sql, "SELECT calls FROM statistics WHERE name = ''").calls).toBe(1)
+      expect(memory.readStatistics().totals.activations).toBe(1)
     })
   })
 
