@@ -2,7 +2,8 @@ import { activationLimits } from '../../config'
 import type { Outcome } from '../../errors'
 import type { Log, LogFields } from '../../log'
 import type { LoopEvent } from '../loop/event'
-import type { LoopState } from '../loop/state'
+import { foldPlan } from '../loop/plan'
+import type { Ending, LoopState } from '../loop/state'
 
 /** One decision of the loop: what happened, and the state before and after. */
 export interface Decision {
@@ -64,7 +65,7 @@ function describeWhere({ before, after, events }: Decision): LogFields {
   return {
     agent: loaded?.facts.agentName,
     activation: before.activationId ?? after.activationId ?? undefined,
-    session: loaded?.facts.answer?.postId ?? undefined,
+    session: loaded?.facts.session?.id ?? loaded?.facts.answer?.postId ?? undefined,
     step: Math.max(step, after.iteration),
   }
 }
@@ -77,7 +78,7 @@ function describeEnd({ before, event, events }: Decision): LogFields {
     iterations: before.iteration,
     model_calls: before.modelCalls,
     tool_calls: before.toolCalls,
-    plan_progress: computeProgress(events, before),
+    plan_progress: computeProgress(events, before.ending),
     tokens: before.tokens,
     cost_microusd: before.microusd,
     duration_ms: before.startedAt === 0 ? 0 : event.at - before.startedAt,
@@ -85,15 +86,11 @@ function describeEnd({ before, event, events }: Decision): LogFields {
   }
 }
 
-/** 0 to 1: the tool calls that succeeded, of those that were wanted; no call is nothing left to do. */
-function computeProgress(events: LoopEvent[], { ending }: LoopState): number {
-  const wanted = events.reduce(
-    (sum, event) => sum + (event.type === 'model_answered' ? event.answer.calls.length : 0),
-    0,
-  )
-  if (wanted === 0) return ending?.outcome === 'completed' ? 1 : 0
-  const done = events.filter((event) => event.type === 'tool_returned' && !event.isError).length
-  return Number((done / wanted).toFixed(2))
+/** 0 to 1; who had nothing to plan and got through has done all of it. */
+function computeProgress(events: LoopEvent[], ending: Ending | null): number {
+  const { steps, progress } = foldPlan(events)
+  if (steps.length === 0) return ending?.outcome === 'completed' ? 1 : 0
+  return progress
 }
 
 function describeTrouble(event: LoopEvent): { message: string; fields: LogFields } | null {
