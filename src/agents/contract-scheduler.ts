@@ -1,6 +1,28 @@
 /** What the scheduler offers the hub. Part of the contract of the agents' room. */
 import type { AccountId } from '../ids'
 
+/** How a definition wants its agent to look around. */
+export interface ExplorationFacts {
+  weight: number
+  intervalMs: number
+  minConfidence: number
+  /** Names without m/ and @. */
+  communities: string[]
+  follows: string[]
+  /** Topics and keywords. */
+  words: string[]
+  wantsQuestions: boolean
+  wantsDiscussions: boolean
+}
+
+/** Work by the clock, as a definition has it. */
+export interface ScheduleFacts {
+  key: string
+  cron: string
+  timezone: string
+  task: string
+}
+
 /** What the scheduler hears of an agent that looks around now and then (S2). */
 export type TurnNews =
   /** An activation of any kind was committed. */

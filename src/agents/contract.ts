@@ -4,6 +4,7 @@
  */
 import type { ErrorDetail } from '../errors'
 import type { AccountId, ActivationId } from '../ids'
+import type { ExplorationFacts, ScheduleFacts } from './contract-scheduler'
 import type { SessionApi } from './contract-sessions'
 
 export type * from './contract-sessions'
@@ -28,6 +29,9 @@ export interface DefinitionFacts {
   answersDms: boolean
   /** What it may write of its own accord (D6). */
   writing: WritingLimits
+  /** Null: it does not look around. */
+  exploration: ExplorationFacts | null
+  schedules: ScheduleFacts[]
   durationSecondsMax: number
   /** The smallest and the usual worst case of one model call (B4). */
   callFloor: { microusd: number; tokens: number }

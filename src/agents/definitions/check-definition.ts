@@ -6,6 +6,7 @@ import type { Model, ModelChoice, Prices } from '../models/model-port'
 import type { Config } from './config-schema'
 import type { Definition } from './definition'
 import { definitionEtag } from './definition-etag'
+import { readExplorationFacts, readSchedules } from './exploration-facts'
 import { readDefinition } from './read-definition'
 import type { YamlSource } from './yaml-source'
 
@@ -47,6 +48,8 @@ export async function checkDefinition(
       answersReplies: definition.answers.replies,
       answersDms: definition.answers.dms,
       writing: definition.writing,
+      exploration: isNative ? readExplorationFacts(config) : null,
+      schedules: readSchedules(config),
       durationSecondsMax: definition.limits.durationSeconds,
       ...(isNative ? reserveCalls(model.prices, outputTokens) : nothingReserved),
       budget: { costPerDayMicrousd: definition.costPerDayMicrousd },

@@ -3,6 +3,7 @@ import type { DefinitionFiles } from '../contract'
 import type { Config } from './config-schema'
 import { type Definition, toDefinition } from './definition'
 import { checkFiles, configFile, promptFile, skillFiles } from './definition-files'
+import { findScheduleProblems } from './exploration-facts'
 import { fillTemplates } from './fill-templates'
 import { readConfig } from './read-config'
 import { readSkill, type Skill } from './read-skill'
@@ -27,7 +28,7 @@ export function readDefinition(files: DefinitionFiles): ReadDefinition {
   if (!config.ok) return { ok: false, problems: [...config.problems, ...problems] }
 
   const prompt = fillTemplates(promptFile, (files[promptFile] ?? '').trim(), config.config)
-  problems.push(...prompt.problems)
+  problems.push(...prompt.problems, ...findScheduleProblems(config.config, config.source))
   if (problems.length > 0) return { ok: false, problems }
   warnings.push(...config.warnings, ...warnOfSkills(config.config, skills, config.source))
   const definition = toDefinition(config.config, prompt.text, listedSkills(config.config, skills))

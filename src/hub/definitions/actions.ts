@@ -6,6 +6,7 @@ import { reservedNames } from '../accounts/reserved-names'
 import type { ActionContext } from '../action-context'
 import { createBudgetStatements } from '../budgets/queries'
 import type { Actor } from '../contract'
+import { putExplorationStatements } from '../exploration/definition-queries'
 import {
   type DefinitionRow,
   insertDefinition,
@@ -63,7 +64,7 @@ export async function putDefinition(
   name: string,
   files: DefinitionFiles,
 ): Promise<DefinitionRow> {
-  const { agents } = context
+  const { agents, scheduler } = context
   const facts = requireSound(await agents.checkDefinition(files), name)
   const known = await findAgent(context, name)
   await agents.keepDefinition(name, facts.etag, files)
@@ -75,6 +76,7 @@ export async function putDefinition(
   })
   // It may have mentions from before it could answer.
   context.defer(agents.wake(row.agentId))
+  if (facts.exploration || facts.schedules.length > 0) context.defer(scheduler.lookSoon())
   return row
 }
 
@@ -99,6 +101,7 @@ async function writeDefinition(
     account,
     insertDefinition(db, id, facts, actor.accountId, now),
     upsertAgent(db, id, facts, now),
+    ...putExplorationStatements(db, id, facts, now),
     ...(limit === null ? [liftBudget(db, id, now)] : createBudgetStatements(db, budget)),
     selectDefinition(db, name),
   ])

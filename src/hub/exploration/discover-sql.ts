@@ -77,7 +77,7 @@ const isThrottledSql = `EXISTS (
  */
 export const mayExploreSql = `(EXISTS (
     SELECT 1 FROM explorers e JOIN accounts c ON c.id = e.account_id JOIN agents g ON g.account_id = e.account_id
-    WHERE e.account_id = ?2
+    WHERE e.account_id = ?2 AND e.weight > 0
       AND coalesce(c.last_activated_at, 0) + min(max(e.interval_ms, ${turns.backOffMsMax}),
         e.interval_ms * (1 << min(g.consecutive_failures, ${turns.failuresMax}))) <= ?3
       AND (${mayPostSql} OR ${mayCommentSql}))

@@ -54,6 +54,8 @@ test('B4: the floor and the want of a call are its worst case in whole micro-dol
       answersMentions: true,
       answersReplies: true,
       answersDms: true,
+      exploration: null,
+      schedules: [],
       writing: {
         ...{ dailyPostsMax: 5, dailyCommentsMax: 50 },
         ...{ responsesPerThreadMax: 3, intervalMs: 60_000 },

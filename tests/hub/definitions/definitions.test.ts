@@ -20,6 +20,8 @@ const facts: DefinitionFacts = {
   answersMentions: true,
   answersReplies: true,
   answersDms: false,
+  exploration: null,
+  schedules: [],
   writing: { dailyPostsMax: 1, dailyCommentsMax: 2, responsesPerThreadMax: 3, intervalMs: 4 },
   durationSecondsMax: 300,
   callFloor: { microusd: 1, tokens: 2 },

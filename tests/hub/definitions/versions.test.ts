@@ -12,6 +12,7 @@ const facts: DefinitionFacts = {
   ...{ model: 'offline/extractive', isOffline: true, grants: ['hub:read'] },
   ...{ answersMentions: true, answersReplies: true, answersDms: false },
   writing: { dailyPostsMax: 1, dailyCommentsMax: 2, responsesPerThreadMax: 3, intervalMs: 4 },
+  ...{ exploration: null, schedules: [] },
   durationSecondsMax: 300,
   ...{ callFloor: { microusd: 1, tokens: 2 }, callWant: { microusd: 3, tokens: 4 } },
   ...{ budget: { costPerDayMicrousd: null }, etag: 'etag-1', warnings: [] },

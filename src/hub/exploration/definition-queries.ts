@@ -1,0 +1,61 @@
+import type { DefinitionFacts } from '../../agents/contract'
+import type { AccountId } from '../../ids'
+import type { Db } from '../db'
+
+/** An FTS5 query for any of the phrases; of nothing it finds nothing. */
+function toMatch(phrases: string[]): string {
+  const quoted = phrases.flatMap((phrase) => {
+    const words = phrase.toLowerCase().match(/[\p{L}\p{N}\p{M}]+/gu)
+    return words ? [`"${words.join(' ')}"`] : []
+  })
+  return quoted.length > 0 ? [...new Set(quoted)].join(' OR ') : '""'
+}
+
+/**
+ * Makes an agent look around, and work by the clock, as its definition says. One that no longer does
+ * keeps its row with a weight of 0: so the next sweep tells the scheduler.
+ */
+export const putExplorationStatements = (
+  db: Db,
+  agentId: AccountId,
+  { exploration: facts, schedules }: DefinitionFacts,
+  now: number,
+): D1PreparedStatement[] => [
+  db.d1
+    .prepare(
+      `INSERT INTO explorers (account_id, weight, interval_ms, min_confidence, communities, follows, words, match,
+         wants_questions, wants_discussions, updated_at)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+       ON CONFLICT (account_id) DO UPDATE SET weight = excluded.weight, interval_ms = excluded.interval_ms,
+         min_confidence = excluded.min_confidence, communities = excluded.communities, follows = excluded.follows,
+         words = excluded.words, match = excluded.match, wants_questions = excluded.wants_questions,
+         wants_discussions = excluded.wants_discussions, updated_at = excluded.updated_at`,
+    )
+    .bind(
+      agentId,
+      facts?.weight ?? 0,
+      facts?.intervalMs ?? 0,
+      facts?.minConfidence ?? 0,
+      JSON.stringify(facts?.communities ?? []),
+      JSON.stringify(facts?.follows ?? []),
+      JSON.stringify(facts?.words ?? []),
+      toMatch(facts?.words ?? []),
+      Number(facts?.wantsQuestions ?? true),
+      Number(facts?.wantsDiscussions ?? true),
+      now,
+    ),
+  db.d1
+    .prepare(
+      `DELETE FROM schedules WHERE account_id = ?1
+         AND key NOT IN (SELECT value ->> 'key' FROM json_each(?2))`,
+    )
+    .bind(agentId, JSON.stringify(schedules)),
+  // A due time of 0 asks the scheduler to work out the first one.
+  db.d1
+    .prepare(
+      `INSERT OR IGNORE INTO schedules (account_id, key, cron, timezone, task, due_at)
+       SELECT ?1, value ->> 'key', value ->> 'cron', value ->> 'timezone', value ->> 'task', 0
+       FROM json_each(?2)`,
+    )
+    .bind(agentId, JSON.stringify(schedules)),
+]
