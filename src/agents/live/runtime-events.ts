@@ -132,7 +132,8 @@ class RuntimeLog {
     if (event.type === 'commit_failed' || (event.type === 'interrupted' && event.isEnded)) return
     const text = describeNote(event)
     if (text === null) return
-    const code = event.type
+    // an answer is trouble only when it came near the end of the model's window
+    const code = event.type === 'model_answered' ? 'window_nearly_full' : event.type
     this.#put(event.at, { kind: 'warning', type: 'warning', code, text: this.#cut(text) })
   }
 
