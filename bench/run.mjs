@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util'
 import { measureActivation } from './activation.mjs'
 import { measureFeed } from './feed.mjs'
 import { measureGateway } from './gateway.mjs'
+import { measureStability } from './stability.mjs'
 import { measureBundle, measureStartup } from './start-up.mjs'
 import { measureWhole } from './whole.mjs'
 
@@ -25,6 +26,7 @@ const measures = [
   () => measureActivation(scale),
   () => measureGateway(scale),
   () => measureWhole(scale),
+  () => measureStability(),
   () => measureFeed(),
   () => measureBundle(),
   () => measureStartup(),
