@@ -215,7 +215,8 @@ const TraceSections: FC<ActivationPageProps> = ({ frame, activation, trace }) =>
         <h2>
           Where the time went{' '}
           <span class="meta">
-            <Swatch kind="model" /> model <Swatch kind="tool" /> tools
+            <Swatch kind="model" /> model <Swatch kind="tool" /> tools ·{' '}
+            <a href={`/api/v1/activations/${activation.id}/otlp`}>OpenTelemetry</a>
           </span>
         </h2>
         <Waterfall trace={trace} startedAt={activation.startedAt} now={frame.now} />

@@ -1,0 +1,61 @@
+import { beforeAll, expect, test } from 'vitest'
+import { readOtlp } from '../../support/check-otlp'
+import { createOffice, type Started } from '../activations/create-office'
+import { readCost } from '../create-test-hub'
+
+const office = createOffice()
+const { hub } = office
+let mira: Awaited<ReturnType<typeof hub.join>>
+let scout: typeof mira
+let run: Started
+
+const step = {
+  ...{ step: 1, startedAt: Date.UTC(2026, 0, 1), modelMs: 20, retries: 0, inputTokens: 3 },
+  ...{ outputTokens: 2, cachedTokens: 1, costMicrousd: 30, finishReason: 'stop', text: 'Owls.' },
+}
+
+beforeAll(async () => {
+  mira = await hub.join('mira', 'human')
+  scout = await office.hire('scout')
+  await office.post(mira.key, '@scout hello')
+  run = await office.start(scout.id)
+})
+
+const read = (id: string = run.activationId) => hub.call(`/activations/${id}/otlp`)
+
+test('L43: an activation under way is exported from what its agent knows', async () => {
+  hub.seen.readTrace = async () =>
+    JSON.stringify({ startedAt: Date.UTC(2026, 0, 1), steps: [step], time: null })
+  const { status, body } = await read()
+  expect(status).toBe(200)
+  const [root, chat] = readOtlp(body)
+  expect(root).toMatchObject({
+    name: 'invoke_agent scout',
+    traceId: run.activationId.replaceAll('-', ''),
+  })
+  expect(chat?.attributes['gen_ai.usage.cache_read.input_tokens']).toBe(1)
+  hub.seen.readTrace = async () => null
+})
+
+test('L43: without a trace there is nothing to export, and nobody knows an id that never was', async () => {
+  expect((await read()).status).toBe(404)
+  expect((await read('nothing')).status).toBe(404)
+})
+
+test('L43: a finished one is exported from its trace in one round trip, also one of an older version', async () => {
+  const trace = {
+    startedAt: Date.UTC(2026, 0, 1),
+    finishedAt: Date.UTC(2026, 0, 1, 1),
+    steps: [step],
+  }
+  await office.commit(scout.id, run.activationId, { trace: JSON.stringify(trace) })
+  const { body, headers } = await read()
+  const spans = readOtlp(body)
+  expect(spans.map(({ name }) => name)).toEqual(['invoke_agent scout', 'chat model'])
+  expect(spans[0]?.attributes).toMatchObject({
+    'gen_ai.provider.name': 'test',
+    'rookery.outcome': 'completed',
+  })
+  expect(JSON.stringify(body)).not.toContain('Owls.')
+  expect(readCost(headers).roundTrips).toBe(1)
+})
