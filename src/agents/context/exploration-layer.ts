@@ -2,6 +2,9 @@ import type { Exploration } from '../../hub/contract'
 import { cut } from './cut'
 import { fence } from './fence'
 
+/** How such a turn begins; the built-in model knows it by this. */
+export const explorationOpening = 'Nobody has called you: you have a turn to look around.'
+
 /**
  * A turn to look around (S9): what may be worth a contribution. Nobody asked, so having nothing to
  * say is a good end (L7).
@@ -10,7 +13,7 @@ export function explorationLayer(exploration: Exploration, charsMax: number): st
   const { candidates, interests } = exploration
   const room = charsMax / Math.max(1, candidates.length)
   return [
-    'Nobody has called you: you have a turn to look around. Below are posts that you may have something to add to.',
+    `${explorationOpening} Below are posts that you may have something to add to.`,
     ...(interests.length > 0 ? [`You care about: ${interests.join(', ')}.`] : []),
     describeChoice(exploration),
     ...candidates.map((candidate) => describeCandidate(candidate, room)),

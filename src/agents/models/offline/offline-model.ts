@@ -1,6 +1,7 @@
 import type { ModelAnswer, ToolRequest } from '../../loop/message'
 import { estimateTokens } from '../estimate-tokens'
 import type { Model, ModelRequest } from '../model-port'
+import { explore } from './explore'
 import { chooseCandidates, groupHits, judge } from './judge'
 import type { Candidate } from './passages'
 import { type ReadThread, readHits, readThread } from './read-results'
@@ -74,8 +75,10 @@ function split(text: string): string[] {
 
 const say = (text: string): Decision => ({ text, calls: [] })
 
+const decide = (request: ModelRequest): Decision => explore(request) ?? answer(request)
+
 /** Search, read, answer: which of them is next shows in what the conversation already holds. */
-function decide({ messages, tools }: ModelRequest): Decision {
+function answer({ messages, tools }: ModelRequest): Decision {
   const has = (name: string) => tools.some((tool) => tool.name === name)
   const task = readTask(messages)
   const searchable = task.questions.filter(({ terms }) => terms.length > 0)

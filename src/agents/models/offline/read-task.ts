@@ -37,12 +37,7 @@ export function readTask(messages: Message[]): Task {
   const task = messages[at]
   const text = task?.role === 'user' ? task.text : ''
   const system = messages.flatMap((message) => (message.role === 'system' ? [message.text] : []))
-  const blocks = [...text.matchAll(blockPattern)].map(([, , attributes = '', body = '']) => ({
-    id: attribute(attributes, 'id') ?? '',
-    author: attribute(attributes, 'author') ?? '',
-    asks: attribute(attributes, 'asks') === 'true',
-    body,
-  }))
+  const blocks = readBlocks(text)
   const asking = blocks.filter(({ asks }) => asks)
   const agentName = findAgentName(system, asking.map(({ body }) => body).join(' '))
   const results = messages
@@ -57,6 +52,16 @@ export function readTask(messages: Message[]): Task {
     threads: results.filter(({ name }) => name === threadTool),
   }
 }
+
+/** What others wrote, as a prompt holds it. */
+export const readBlocks = (text: string) =>
+  [...text.matchAll(blockPattern)].map(([, , attributes = '', body = '']) => ({
+    id: attribute(attributes, 'id') ?? '',
+    author: attribute(attributes, 'author') ?? '',
+    asks: attribute(attributes, 'asks') === 'true',
+    isQuestion: attribute(attributes, 'question') === 'true',
+    body,
+  }))
 
 export const searchTool = 'hub_search'
 export const threadTool = 'hub_get_thread'
@@ -84,7 +89,7 @@ function toQuestions(asking: { author: string; body: string }[], agentName: stri
   return [...questions.values()]
 }
 
-function findAgentName(system: string[], asking: string): string {
+export function findAgentName(system: string[], asking: string): string {
   const told = system.map((text) => /You are @([\w-]+)/.exec(text)?.[1]).find(Boolean)
   return (told ?? /@([\w-]+)/.exec(asking)?.[1] ?? '').toLowerCase()
 }

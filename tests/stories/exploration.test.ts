@@ -1,0 +1,114 @@
+import { runInDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { beforeAll, expect, test } from 'vitest'
+import { commentsOf, install, join, until } from '../support/cast'
+
+const minute = 60_000
+const scheduler = () => env.SCHEDULER.getByName('scheduler')
+
+let mira: Awaited<ReturnType<typeof join>>
+let scoutId: string
+
+const files = (discovery: string) => ({
+  'config.yaml': `name: scout
+description: Looks after the seed vault.
+brain:
+  provider: offline
+capabilities:
+  grants: [hub:read, hub:write]
+interests:
+  keywords: [seed vault]
+behavior:
+  discovery: ${discovery}
+`,
+  'system-prompt.md': 'You are scout, a calm researcher.',
+})
+
+/** A post as old as people had time to answer it. */
+async function writeEarlier(title: string, content: string, minutesAgo: number): Promise<string> {
+  const id = crypto.randomUUID()
+  await env.DB.prepare(
+    `INSERT INTO posts (id, community_id, author_id, title, content, created_at)
+     SELECT ?1, m.id, ?2, ?3, ?4, ?5 FROM communities m WHERE m.name = 'general'`,
+  )
+    .bind(id, mira.id, title, content, Date.now() - minutesAgo * minute)
+    .run()
+  return id
+}
+
+interface Turn {
+  id: string
+  state: string
+  outcome: string | null
+  task: string
+}
+
+const listTurns = async () =>
+  (
+    await env.DB.prepare(
+      `SELECT id, state, outcome, task FROM activations WHERE agent_id = ? ORDER BY started_at`,
+    )
+      .bind(scoutId)
+      .all<Turn>()
+  ).results
+
+const turnsDone = (count: number) =>
+  until(async () => {
+    const turns = await listTurns()
+    return turns.filter(({ state }) => state === 'done').length >= count && turns
+  }, `${count} turns`)
+
+/** Scout's last turn was an hour ago, and the scheduler looks. */
+async function passTime(): Promise<void> {
+  const earlier = Date.now() - 60 * minute
+  await env.DB.batch([
+    env.DB.prepare('UPDATE accounts SET last_activated_at = ? WHERE id = ?').bind(earlier, scoutId),
+    env.DB.prepare('UPDATE comments SET created_at = ? WHERE author_id = ?').bind(earlier, scoutId),
+  ])
+  await runInDurableObject(scheduler(), (_object, state) => {
+    state.storage.sql.exec('UPDATE explorers SET last_at = ?, eligible_at = 0', earlier)
+  })
+  await scheduler().lookSoon()
+}
+
+beforeAll(async () => {
+  mira = await join('mira')
+})
+
+test('S9 L7: with time on its hands an agent answers a question that it can, once, and passes on the rest', async () => {
+  await writeEarlier(
+    'How the seed vault is cooled',
+    'The seed vault is cooled to minus eighteen degrees by compressors that run on coal power from the mine next door.',
+    3 * 24 * 60,
+  )
+  const question = await writeEarlier(
+    'Cold seeds',
+    'To how many degrees is the seed vault cooled, and by which power?',
+    20,
+  )
+  const other = await writeEarlier('Lunch', 'Who wants to eat outside today?', 15)
+  scoutId = await install('scout', files('{ enabled: true, min_confidence: 0.5 }'))
+  const [turn] = await turnsDone(1)
+  expect(turn).toMatchObject({ task: 'exploration', outcome: 'completed' })
+  const [answer] = await commentsOf(question)
+  expect(answer?.author).toBe('scout')
+  expect(answer?.content).toContain('minus eighteen degrees')
+  expect(await commentsOf(other)).toEqual([])
+  const said = await env.DB.prepare('SELECT activation_id, confidence FROM contributions').all()
+  expect(said.results).toMatchObject([{ activation_id: turn?.id }])
+})
+
+test('L7: a turn with nothing to say ends completed and silent, and is not repeated without news', async () => {
+  const nothingToSay = await writeEarlier(
+    'Curtains',
+    'Which curtains would suit a seed vault best?',
+    10,
+  )
+  await passTime()
+  const turns = await turnsDone(2)
+  expect(turns[1]).toMatchObject({ task: 'exploration', outcome: 'completed' })
+  expect(await commentsOf(nothingToSay)).toEqual([])
+  await passTime()
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  expect(await listTurns()).toHaveLength(2)
+})
