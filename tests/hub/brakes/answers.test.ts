@@ -162,3 +162,33 @@ it('D6: respond_to_replies decides whether an answer to its words wakes the agen
   await talk()
   expect(await tasksOf(ant)).toEqual([])
 })
+
+it('H11: ten agents that want to answer one post at the same moment give three answers', async () => {
+  const flock: Account[] = []
+  for (let n = 0; n < 10; n++) flock.push(await office.hire(`swift-${n}`))
+  hub.clock.advance(1)
+  const { body } = await hub.call('/posts', {
+    key: outside.key,
+    body: { submolt: 'general', title: 'Anybody?', content: 'What now?' },
+  })
+  const post = body.post.id as PostId
+  // however they came to want it: the brake is in the write
+  const started = []
+  for (const { id } of flock) {
+    await office.run(
+      `INSERT INTO inbox_items (id, account_id, type, post_id, from_account_id, created_at, is_task)
+       VALUES (?, ?, 'mention', ?, ?, ?, 1)`,
+      ...[office.newId(), id, post, outside.id, hub.clock.now()],
+    )
+    started.push(await office.start(id))
+  }
+  const answers = await Promise.all(
+    started.map(({ agent, activationId }) =>
+      office.commit(agent.id, activationId, {
+        reply: { id: office.newId<CommentId>(), postId: post, parentId: null, content: 'This.' },
+      }),
+    ),
+  )
+  expect(answers.filter(({ replyId }) => replyId !== null)).toHaveLength(3)
+  expect(answers.filter(({ replyRefusal }) => replyRefusal === 'brake_post')).toHaveLength(7)
+})
