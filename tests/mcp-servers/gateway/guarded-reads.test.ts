@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, beforeEach, expect, test } from 'vitest'
 import * as z from 'zod'
+import { guardDb } from '../../../src/hub/doors/guarded-db'
 import { createHubDoors } from '../../../src/hub/doors/hub-doors'
 import type { ActivationId, PostId } from '../../../src/ids'
 import type { ToolCaller } from '../../../src/mcp-servers/contract'
@@ -120,6 +121,22 @@ test('M4: a tool that reads nothing is decided all the same', async () => {
   await allow([])
   expect((await call('odd_nothing')).text).toMatch(/^Error: Missing grant hub:read\b/)
   expect((await call('hub_search', { query: '!!!' })).text).toMatch(/^Error: Missing grant/)
+})
+
+test('M4: a write through a guarded database waits for the decision, alone or in a batch', async () => {
+  const { db } = hub.context()
+  const guarded = guardDb(db, {
+    ahead: (plain) => [plain.d1.prepare('SELECT 1')],
+    admit: async () => {
+      throw new Error('refused')
+    },
+  })
+  const write = () =>
+    guarded.d1.prepare(`INSERT INTO settings (key, value, updated_at) VALUES ('sly', '1', 0)`)
+  await expect(write().run()).rejects.toThrow('refused')
+  await expect(guarded.d1.batch([write()])).rejects.toThrow('refused')
+  await expect(guarded.d1.prepare('SELECT key FROM settings').raw()).rejects.toThrow('refused')
+  expect(await env.DB.prepare(`SELECT 1 FROM settings WHERE key = 'sly'`).first()).toBeNull()
 })
 
 test('M4: what a read tool would write waits for the decision', async () => {
