@@ -136,6 +136,8 @@ export type LoopEvent = { at: number } & (
       calls: CallFacts[]
       /** What the model was shown, for the trace (L43). */
       input?: PromptSize
+      /** The prompt came near the window (L19). */
+      warning?: string
       hooks?: HookTime[]
     }
   | {
