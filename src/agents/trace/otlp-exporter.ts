@@ -86,7 +86,7 @@ function findRejection(text: string): string | null {
 }
 
 /** `name=value,name=value`, values percent-encoded, as OpenTelemetry writes headers in a variable. */
-export function readHeaders(text = ''): Record<string, string> {
+function readHeaders(text = ''): Record<string, string> {
   const headers: Record<string, string> = {}
   for (const pair of text.split(',')) {
     const equals = pair.indexOf('=')

@@ -16,7 +16,7 @@ export const charge = (over: Partial<Charge> = {}): Charge => ({
   ...over,
 })
 
-export const facts = (over: Partial<LoadedFacts> = {}): LoadedFacts => ({
+const facts = (over: Partial<LoadedFacts> = {}): LoadedFacts => ({
   task: 'mention',
   admission: 'granted',
   reservation: { microusd: 1_000, tokens: 1_000 },
