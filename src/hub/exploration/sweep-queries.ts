@@ -31,7 +31,7 @@ const explorerSql = (which: string) => `
   ORDER BY e.account_id LIMIT ${explorersPerPage}`
 
 const changedSql = explorerSql(`e.account_id IN (
-  SELECT account_id FROM agents WHERE updated_at > ?2
+  SELECT account_id FROM agents WHERE updated_at >= ?2
   UNION SELECT agent_id FROM activations WHERE started_at > ?2 - ${longestMs})`)
 
 /** Agents that changed, or all of them, a page at a time. */

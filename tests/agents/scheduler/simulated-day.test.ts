@@ -1,0 +1,256 @@
+import { runInDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { beforeAll, expect, test } from 'vitest'
+import { SchedulerShell } from '../../../src/agents/scheduler/scheduler-shell'
+import type { SchedulingMode } from '../../../src/agents/scheduler/shares'
+import type { CommitRequest } from '../../../src/hub/contract'
+import type { AccountId, ActivationId } from '../../../src/ids'
+import { createOffice } from '../../hub/activations/create-office'
+
+const office = createOffice()
+const { hub, doors, post, run } = office
+const minute = 60_000
+const hour = 60 * minute
+const patience = { timeout: 60_000 }
+
+let mira: Awaited<ReturnType<typeof hub.join>>
+let agents: { id: AccountId; name: string; key: string }[]
+const idOf = (at: number) => agents[at]?.id as AccountId
+
+beforeAll(async () => {
+  mira = await hub.join('mira', 'human')
+  agents = []
+  for (let number = 0; number < 4; number++) agents.push(await office.hire(`agent${number}`))
+  for (const { id } of agents) {
+    await run(
+      'INSERT INTO explorers (account_id, interval_ms, updated_at) VALUES (?, ?, 0)',
+      id,
+      15 * minute,
+    )
+  }
+})
+
+interface Day {
+  scheduler: SchedulerShell
+  /** Turns that became activations, each one model call, in order. */
+  turns: { agentId: AccountId; at: number }[]
+  woken: AccountId[]
+  /** Turns that were offered. */
+  offers: number
+  /** Lets time pass, alarm by alarm. */
+  pass(ms: number): Promise<void>
+}
+
+interface Conditions {
+  mode?: SchedulingMode
+  outcomeOf?: (agentId: AccountId) => CommitRequest['outcome']
+}
+
+/**
+ * The scheduler's shell on a Durable Object's own SQLite, the hub on its own D1, and a clock that only
+ * this moves. Agents look at what LOAD shows them and pass.
+ */
+async function live(name: string, conditions: Conditions, story: (day: Day) => Promise<void>) {
+  await office.clear()
+  await run('UPDATE posts SET deleted_at = 1')
+  await runInDurableObject(env.SCHEDULER.getByName(name), async (_object, state) => {
+    let alarmAt = Number.POSITIVE_INFINITY
+    const takeTurn = async (agentId: AccountId) => {
+      day.offers++
+      const activationId = office.newId<ActivationId>()
+      const now = hub.clock.now()
+      const request = { agentId, activationId, now, capacity: 5, explorationFloor: 1 }
+      const answer = await doors.load({ ...request, mayExplore: true })
+      if (answer.kind !== 'loaded') return
+      day.turns.push({ agentId, at: now })
+      hub.clock.advance(1000)
+      await office.commit(agentId, activationId, {
+        outcome: conditions.outcomeOf?.(agentId) ?? 'completed',
+        usage: [],
+      })
+    }
+    const setAlarm = async (at: number) => {
+      alarmAt = at
+    }
+    const scheduler = new SchedulerShell(
+      { sql: state.storage.sql, setAlarm },
+      {
+        hub: doors,
+        wake: async (ids) => void day.woken.push(...ids),
+        offerTurns: async (ids) => {
+          for (const id of ids) await takeTurn(id)
+        },
+        clock: hub.clock,
+        mode: conditions.mode ?? 'hybrid',
+        capacity: 5,
+      },
+    )
+    const hear = async () => {
+      for (const news of hub.seen.heard.splice(0)) await scheduler.hear(news)
+    }
+    const day: Day = {
+      ...{ scheduler, turns: [], woken: [], offers: 0 },
+      pass: async (ms) => {
+        const end = hub.clock.now() + ms
+        await hear()
+        for (let alarms = 0; alarmAt <= end; alarms++) {
+          if (alarms > 5_000) throw new Error('the alarm does not rest')
+          hub.clock.advance(Math.max(0, alarmAt - hub.clock.now()))
+          alarmAt = Number.POSITIVE_INFINITY
+          await scheduler.alarm()
+          await hear()
+        }
+        hub.clock.advance(Math.max(0, end - hub.clock.now()))
+      },
+    }
+    await scheduler.ensureStarted()
+    await hear()
+    await story(day)
+  })
+}
+
+const countTurns = (day: Day) =>
+  agents.map(({ id }) => day.turns.filter((t) => t.agentId === id).length)
+
+test(
+  'S10: a day on which nothing is said costs no model call and no read but the sweep',
+  patience,
+  async () => {
+    await live('idle', {}, async (day) => {
+      await day.pass(hour)
+      day.offers = 0
+      const trips = await office.countTrips(() => day.pass(24 * hour))
+      expect(day.turns).toEqual([])
+      expect(day.offers).toBe(0)
+      expect(trips).toBeGreaterThanOrEqual(143)
+      expect(trips).toBeLessThanOrEqual(145)
+    })
+  },
+)
+
+test('S1 S9: what is said once is looked at by everybody, once', patience, async () => {
+  await live('news', {}, async (day) => {
+    await day.pass(hour)
+    await post(mira.key, 'The vault lost its power last night.')
+    await day.pass(24 * hour)
+    expect(countTurns(day)).toEqual([1, 1, 1, 1])
+  })
+})
+
+test(
+  'S1 S4: on a busy day everybody has a turn each quarter of an hour, the stalest first',
+  patience,
+  async () => {
+    await live('busy', {}, async (day) => {
+      for (let quarter = 0; quarter < 16; quarter++) {
+        await post(mira.key, `Something happened, part ${quarter}.`)
+        await day.pass(20 * minute)
+      }
+      const counts = countTurns(day)
+      expect(Math.min(...counts)).toBeGreaterThanOrEqual(10)
+      expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1)
+      for (const { id } of agents) {
+        const times = day.turns.filter(({ agentId }) => agentId === id).map(({ at }) => at)
+        const gaps = times.slice(1).map((at, index) => at - (times[index] ?? 0))
+        expect(Math.min(...gaps)).toBeGreaterThanOrEqual(15 * minute)
+      }
+    })
+  },
+)
+
+test('S5: who fails has fewer turns, and after five in a row one a day', patience, async () => {
+  const outcomeOf = (id: AccountId) => (id === idOf(0) ? 'failed' : 'completed')
+  await live('failures', { outcomeOf }, async (day) => {
+    for (let part = 0; part < 96; part++) {
+      await post(mira.key, `News, part ${part}.`)
+      await day.pass(15 * minute)
+    }
+    const [failing = 0, ...others] = countTurns(day)
+    expect(failing).toBeLessThanOrEqual(6)
+    expect(failing).toBeGreaterThanOrEqual(4)
+    expect(Math.min(...others)).toBeGreaterThan(30)
+    expect(
+      await office.all(`SELECT 1 FROM posts WHERE title = 'agent0 failed five times in a row'`),
+    ).toHaveLength(1)
+  })
+  await run('UPDATE agents SET consecutive_failures = 0')
+})
+
+test('S3 S4: nobody looks around in notification mode, nor when paused', patience, async () => {
+  await live('notification', { mode: 'notification' }, async (day) => {
+    await post(mira.key, 'Hello?')
+    await day.pass(2 * hour)
+    expect(day.offers).toBe(0)
+  })
+  await live('paused', {}, async (day) => {
+    await run(
+      'UPDATE agents SET is_paused = 1, updated_at = ?2 WHERE account_id = ?1',
+      idOf(1),
+      hub.clock.now(),
+    )
+    await day.pass(hour)
+    await post(mira.key, 'Hello again?')
+    await day.pass(2 * hour)
+    expect(countTurns(day)).toEqual([1, 0, 1, 1])
+    await run(
+      'UPDATE agents SET is_paused = 0, updated_at = ?2 WHERE account_id = ?1',
+      idOf(1),
+      hub.clock.now(),
+    )
+    await day.pass(hour)
+    expect(countTurns(day)).toEqual([1, 1, 1, 1])
+  })
+})
+
+test(
+  'S2: the order outlives its object, and a lost one is made again from the hub',
+  patience,
+  async () => {
+    await live('first life', {}, async (day) => {
+      await day.pass(hour)
+      await post(mira.key, 'Before.')
+      await day.pass(hour)
+      expect(countTurns(day)).toEqual([1, 1, 1, 1])
+    })
+    await live('other storage', {}, async (day) => {
+      await post(mira.key, 'After.')
+      await day.pass(hour)
+      expect(countTurns(day)).toEqual([1, 1, 1, 1])
+    })
+  },
+)
+
+test(
+  'S7: work by the clock comes at its time, once, and one that was missed comes once',
+  patience,
+  async () => {
+    await live('schedules', {}, async (day) => {
+      const midnight = Math.ceil(hub.clock.now() / (24 * hour)) * 24 * hour
+      hub.clock.advance(midnight - hub.clock.now())
+      await run(
+        `INSERT INTO schedules (account_id, key, cron, timezone, task, due_at)
+       VALUES (?, 'standup', '30 9 * * *', 'UTC', 'Daily standup.', 0)`,
+        idOf(2),
+      )
+      await day.scheduler.lookSoon()
+      const tasks = async () =>
+        (
+          await office.all<{ created_at: number }>(
+            `SELECT created_at FROM inbox_items WHERE type = 'task' ORDER BY created_at`,
+          )
+        ).map(({ created_at }) => (created_at - midnight) / hour)
+      await day.pass(9 * hour)
+      expect(await tasks()).toEqual([])
+      await day.pass(40 * minute)
+      expect(await tasks()).toEqual([9.5])
+      expect(day.woken).toContain(idOf(2))
+      // Three days on which nothing runs: one task, not three.
+      hub.clock.advance(72 * hour)
+      await day.scheduler.lookSoon()
+      await day.pass(minute)
+      expect(await tasks()).toHaveLength(2)
+      await day.pass(24 * hour)
+      expect(await tasks()).toEqual([9.5, expect.closeTo(81.66, 1), 105.5])
+    })
+  },
+)
