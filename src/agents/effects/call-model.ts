@@ -2,6 +2,7 @@ import { statusTail } from '../context/status-tail'
 import type { Definition } from '../definitions/definition'
 import type { HookTiming } from '../hooks/hook'
 import { hookRequest } from '../hooks/hook-request'
+import { warnOfWindow } from '../loop/compaction'
 import type { Effect } from '../loop/effect'
 import type { LoadedFacts, LoopEvent, LoopEventOf } from '../loop/event'
 import type { Message, ModelAnswer } from '../loop/message'
@@ -88,7 +89,8 @@ function describeAnswer(
   plan: CallPlan,
   answer: ModelAnswer,
   durationMs: number,
-): Pick<LoopEventOf<'model_answered'>, 'type' | 'answer' | 'charge' | 'calls'> {
+): Pick<LoopEventOf<'model_answered'>, 'type' | 'answer' | 'charge' | 'calls' | 'warning'> {
+  const warning = warnOfWindow(plan.promptTokens, plan.model.contextTokens)
   const usage = answer.usage ?? estimateUsage(plan, answer)
   return {
     type: 'model_answered',
@@ -98,6 +100,7 @@ function describeAnswer(
       callId,
       isSequential: deps.tools.describe(name)?.isSequential ?? false,
     })),
+    ...(warning !== null && { warning }),
   }
 }
 

@@ -36,12 +36,15 @@ type Sockets = Pick<DurableObjectState, 'acceptWebSocket' | 'getWebSockets'>
 export class ActivationStream {
   readonly #sockets: Sockets
   readonly #mask: (text: string) => string
+  /** Asking the platform has its price: while nobody has come there is nothing to ask. */
+  #hasWatchers: boolean
   #call: LiveCall | null = null
   #timer: ReturnType<typeof setTimeout> | null = null
 
   /** @param mask leaves out what is shaped like a credential */
   constructor(sockets: Sockets, mask: (text: string) => string) {
     this.#sockets = sockets
+    this.#hasWatchers = sockets.getWebSockets().length > 0
     this.#mask = mask
   }
 
@@ -58,6 +61,7 @@ export class ActivationStream {
     // watchers so far and the new one go on from the same text
     if (this.#call?.activationId === activationId) this.#flush(false)
     const { 0: client, 1: server } = new WebSocketPair()
+    this.#hasWatchers = true
     this.#sockets.acceptWebSocket(server, [activationId, tagOf(activationId, view)])
     const isMine = work.activationId === activationId
     this.#send([server], { type: 'hello', doing: isMine ? work.doing : null })
@@ -75,7 +79,7 @@ export class ActivationStream {
       this.#send(this.#of(activationId, 'full'), event)
       this.#send(this.#of(activationId, 'thread'), hideInside(event))
     }
-    if (isOver) this.#end(this.#sockets.getWebSockets(activationId))
+    if (isOver) this.#end(this.#listen(activationId))
   }
 
   /** A model call begins: its text starts from nothing. */
@@ -104,7 +108,7 @@ export class ActivationStream {
 
   /** What the agent does now, in words. */
   tellDoing(activationId: ActivationId, doing: string | null): void {
-    this.#send(this.#sockets.getWebSockets(activationId), { type: 'doing', doing })
+    this.#send(this.#listen(activationId), { type: 'doing', doing })
   }
 
   /** A call has got its slot and runs. */
@@ -115,7 +119,7 @@ export class ActivationStream {
   ): void {
     if (!activationId) return
     const progress = { type: 'tool-progress', call_id: callId, name, doing } as const
-    this.#send(this.#sockets.getWebSockets(activationId), progress)
+    this.#send(this.#listen(activationId), progress)
   }
 
   #catchUp(socket: WebSocket, after: number, view: Watched['view'], work: Work): void {
@@ -138,8 +142,7 @@ export class ActivationStream {
     for (const kind of kindsOf.full) {
       const change = call[kind].take(isEnd)
       if (!change) continue
-      const watchers =
-        kind === 'text' ? this.#sockets.getWebSockets(activationId) : this.#of(activationId, 'full')
+      const watchers = kind === 'text' ? this.#listen(activationId) : this.#of(activationId, 'full')
       this.#send(watchers, { type: `${kind}-delta`, ...change }, false)
     }
   }
@@ -149,12 +152,16 @@ export class ActivationStream {
     this.#timer = null
   }
 
+  #listen(tag: string): WebSocket[] {
+    return this.#hasWatchers ? this.#sockets.getWebSockets(tag) : []
+  }
+
   #count(activationId: ActivationId): number {
-    return this.#sockets.getWebSockets(activationId).length
+    return this.#listen(activationId).length
   }
 
   #of(activationId: ActivationId, view: Watched['view']): WebSocket[] {
-    return this.#sockets.getWebSockets(tagOf(activationId, view))
+    return this.#listen(tagOf(activationId, view))
   }
 
   #end(sockets: WebSocket[]): void {

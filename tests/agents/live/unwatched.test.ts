@@ -12,7 +12,7 @@ const stream = () =>
     {
       acceptWebSocket: () => {},
       getWebSockets: (tag?: string) =>
-        (tag?.startsWith(id) ? watchers : []).map(
+        (tag === undefined || tag.startsWith(id) ? watchers : []).map(
           ({ sent }) => ({ send: (text: string) => sent.push(text) }) as unknown as WebSocket,
         ),
     },
@@ -44,8 +44,8 @@ test('L22: while nobody watches no timer is kept and nothing is made', () => {
 })
 
 test('L22: with watchers, what comes within a tenth of a second is one message, and the timer goes', () => {
-  const watched = stream()
   watchers = [{ sent: [] }]
+  const watched = stream()
   const call = watched.beginCall(id)
   for (let count = 0; count < 50; count++) watched.addDelta(call, { kind: 'text', text: 'word ' })
   expect(vi.getTimerCount()).toBe(1)
@@ -56,8 +56,8 @@ test('L22: with watchers, what comes within a tenth of a second is one message, 
 })
 
 test('L22 L34: words of a call that was cut off do not get into the next one', () => {
-  const watched = stream()
   watchers = [{ sent: [] }]
+  const watched = stream()
   const old = watched.beginCall(id)
   const next = watched.beginCall(id)
   watched.addDelta(old, { kind: 'text', text: 'old words ' })

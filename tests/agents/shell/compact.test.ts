@@ -40,6 +40,16 @@ describe('compaction', () => {
     expect(last).toContain('count them')
   })
 
+  test('L19: a prompt that comes near the window is a note of the trace', async () => {
+    const world = await run(8, { text: 'short' })
+    const trace = JSON.parse(world.hub.commits[0]?.trace ?? '{}')
+    const notes = trace.notes.map(({ text }: { text: string }) => text)
+    expect(notes).toContainEqual(
+      expect.stringMatching(/^The prompt fills (8|9)\d % of the model's window/),
+    )
+    expect(trace.compactions).toMatchObject([{ problem: null }])
+  })
+
   test('L16 L20: what is summed up reaches the model as fenced data, without any tool', async () => {
     const world = await run(8, { text: 'short' })
     const summary = world.asked.find(isSummary)
