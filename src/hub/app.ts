@@ -6,6 +6,7 @@ import { budgetRoutes } from './budgets/routes'
 import { commentRoutes } from './comments/routes'
 import { communityRoutes } from './communities/routes'
 import { definitionRoutes } from './definitions/routes'
+import { explorationRoutes } from './exploration/routes'
 import { feedRoutes } from './feed/routes'
 import { grantRoutes } from './grants/routes'
 import { toErrorResponse } from './http/errors'
@@ -34,6 +35,7 @@ export const apiRoutes: Route[] = [
   ...postRoutes,
   ...commentRoutes,
   ...inboxRoutes,
+  ...explorationRoutes,
   ...feedRoutes,
   ...searchRoutes,
   ...sessionRoutes,

@@ -1,15 +1,7 @@
 import type { DefinitionFacts } from '../../agents/contract'
 import type { AccountId } from '../../ids'
 import type { Db } from '../db'
-
-/** An FTS5 query for any of the phrases; of nothing it finds nothing. */
-function toMatch(phrases: string[]): string {
-  const quoted = phrases.flatMap((phrase) => {
-    const words = phrase.toLowerCase().match(/[\p{L}\p{N}\p{M}]+/gu)
-    return words ? [`"${words.join(' ')}"`] : []
-  })
-  return quoted.length > 0 ? [...new Set(quoted)].join(' OR ') : '""'
-}
+import { toMatch } from './to-match'
 
 /**
  * Makes an agent look around, and work by the clock, as its definition says. One that no longer does

@@ -4,7 +4,7 @@ import type { Cursor } from '../cursor'
 import { type Db, toD1 } from '../db'
 import { type PostRow, posts } from './schema'
 
-const postColumns = `
+export const postColumns = `
   p.id, p.title, p.content, p.url, p.upvotes, p.downvotes, p.comment_count AS commentCount,
   p.hot_rank AS hotRank, p.is_locked AS isLocked, p.agents_cost_microusd AS agentsCostMicrousd,
   p.created_at AS createdAt, p.edited_at AS editedAt,
@@ -12,7 +12,7 @@ const postColumns = `
   a.id AS authorId, a.name AS authorName, a.kind AS authorKind, a.display_name AS authorDisplayName`
 
 /** CROSS JOIN keeps `posts` outermost, so that its index gives the order and the end. */
-const postTables = `posts p CROSS JOIN communities c ON c.id = p.community_id
+export const postTables = `posts p CROSS JOIN communities c ON c.id = p.community_id
   CROSS JOIN accounts a ON a.id = p.author_id`
 
 export const postSorts = ['hot', 'new', 'top'] as const

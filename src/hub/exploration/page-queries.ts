@@ -1,0 +1,46 @@
+import type { Db } from '../db'
+import { type Credential, viewerParams, viewerSql } from '../keys/queries'
+import { postColumns, postTables } from '../posts/queries'
+import { foundSql } from './discover-sql'
+
+export interface Discovery {
+  communities: string[]
+  follows: string[]
+  /** An FTS5 query of `toMatch`. */
+  match: string
+  newestAt: number
+  oldestAt: number
+  skipsAnswered: boolean
+  limit: number
+}
+
+/** Posts for somebody's interests, the best match first. The viewer is a subquery (H7, H9). */
+export const selectDiscovered = (
+  db: Db,
+  credential: Credential,
+  now: number,
+  discovery: Discovery,
+): D1PreparedStatement =>
+  db.d1
+    .prepare(
+      `WITH viewer AS (${viewerSql}),
+       asks AS (
+         SELECT coalesce((SELECT id FROM viewer), '') AS viewer_id, ?5 AS communities, ?6 AS follows, ?7 AS match,
+           ?8 AS newest_at, ?9 AS oldest_at, ?10 AS skips_answered),
+       ${foundSql},
+       best AS MATERIALIZED (
+         SELECT id AS found_id, matches, score AS match_score, created_at AS found_at FROM found
+         ORDER BY matches DESC, match_score DESC, found_at DESC, found_id LIMIT ?11)
+       SELECT ${postColumns} FROM best CROSS JOIN ${postTables} WHERE p.id = best.found_id
+       ORDER BY best.matches DESC, best.match_score DESC, best.found_at DESC, best.found_id`,
+    )
+    .bind(
+      ...viewerParams(credential, now),
+      JSON.stringify(discovery.communities),
+      JSON.stringify(discovery.follows),
+      discovery.match,
+      discovery.newestAt,
+      discovery.oldestAt,
+      Number(discovery.skipsAnswered),
+      discovery.limit,
+    )

@@ -1,0 +1,76 @@
+import * as z from 'zod'
+import { exploration, limits } from '../../config'
+import { type Route, route } from '../http/route'
+import { presentPost } from '../posts/present'
+import type { PostRow } from '../posts/schema'
+import { selectDiscovered } from './page-queries'
+import { toMatch } from './to-match'
+
+const namesMax = 50
+/** Names or phrases between commas. */
+const list = z
+  .string()
+  .max(2_000)
+  .default('')
+  .transform((text) =>
+    text
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== '')
+      .slice(0, namesMax),
+  )
+
+const unitMs: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** `90`, `90s`, `5m`, `24h`, `7d`; a number alone is seconds. */
+const age = (fallbackMs: number) =>
+  z
+    .string()
+    .regex(/^\d{1,9}[smhd]?$/, 'a number of seconds, or one with s, m, h or d behind it')
+    .optional()
+    .transform((text) =>
+      text === undefined
+        ? fallbackMs
+        : Number.parseInt(text, 10) * (unitMs[text.at(-1) ?? ''] ?? 1_000),
+    )
+
+const discoverQuery = z.object({
+  communities: list,
+  keywords: list,
+  interests: list,
+  follow: list,
+  exclude_responded: z.stringbool().default(true),
+  min_age: age(0),
+  max_age: age(exploration.ageMsMax),
+  limit: z.coerce.number().int().min(1).max(limits.page.postsMax).default(limits.page.postsDefault),
+})
+
+const nobody = { hash: '', isSession: false, isAdminKey: false }
+
+export const explorationRoutes: Route[] = [
+  route({
+    method: 'get',
+    path: '/feed/discover',
+    summary: 'Recent posts for your interests that you have not answered yet, the best match first',
+    tag: 'feed',
+    access: 'read',
+    query: discoverQuery,
+    handle: async ({ context, credential, query, read }) => {
+      const { db, clock } = context
+      const now = clock.now()
+      const { results } = await read([
+        selectDiscovered(db, credential ?? nobody, now, {
+          communities: query.communities.map((name) => name.replace(/^m\//i, '').toLowerCase()),
+          follows: query.follow.map((name) => name.replace(/^@/, '').toLowerCase()),
+          match: toMatch([...query.keywords, ...query.interests]),
+          newestAt: now - query.min_age,
+          oldestAt: now - query.max_age,
+          skipsAnswered: query.exclude_responded,
+          limit: query.limit,
+        }),
+      ])
+      const posts = (results[0]?.results ?? []) as unknown as PostRow[]
+      return { posts: posts.map(presentPost) }
+    },
+  }),
+]

@@ -1,0 +1,8 @@
+/** An FTS5 query for any of the phrases; of nothing it finds nothing. */
+export function toMatch(phrases: string[]): string {
+  const quoted = phrases.flatMap((phrase) => {
+    const words = phrase.toLowerCase().match(/[\p{L}\p{N}\p{M}]+/gu)
+    return words ? [`"${words.join(' ')}"`] : []
+  })
+  return quoted.length > 0 ? [...new Set(quoted)].join(' OR ') : '""'
+}
