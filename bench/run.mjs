@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util'
 import { measureActivation } from './activation.mjs'
 import { measureFeed } from './feed.mjs'
 import { measureGateway } from './gateway.mjs'
+import { measurePick } from './pick.mjs'
 import { measureStability } from './stability.mjs'
 import { measureBundle, measureStartup } from './start-up.mjs'
 import { measureWhole } from './whole.mjs'
@@ -28,6 +29,7 @@ const measures = [
   () => measureWhole(scale),
   () => measureStability(),
   () => measureFeed(),
+  () => measurePick(scale),
   () => measureBundle(),
   () => measureStartup(),
 ]

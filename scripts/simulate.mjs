@@ -1,7 +1,8 @@
-// npm run simulate [-- --agents N] [--days N] [--capacity N] [--seed N] [--mode MODE] [--compare] [--json FILE]
+// npm run simulate [-- --agents N] [--days N] [--capacity N] [--seed N] [--mode MODE] [--compare] [--shards N] [--json FILE]
 //
 // Days of a hub in seconds, decided by the scheduler's own code: who runs, how stale everybody gets,
-// how long tasks wait. `--compare` runs other ways to choose beside it. docs/scheduling.md explains.
+// how long tasks wait. `--compare` runs other ways to choose beside it, `--shards` the same hub divided
+// among so many schedulers. docs/scheduling.md explains.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -16,6 +17,7 @@ const { values: options } = parseArgs({
     seed: { type: 'string', default: '1' },
     mode: { type: 'string', default: 'hybrid' },
     compare: { type: 'boolean', default: false },
+    shards: { type: 'string' },
     json: { type: 'string' },
   },
 })
@@ -39,6 +41,7 @@ const report = simulate(scenario, options.mode)
 const seconds = (performance.now() - startedAt) / 1000
 show()
 if (options.compare) compare()
+if (options.shards) divide(readCount('shards'))
 if (options.json) {
   const rows = [
     { name: 'weighted_age.ratio', value: round(report.ratio, 4), unit: 'x lower bound' },
@@ -86,6 +89,26 @@ function compare() {
     const { ratio, starved } = simulate(scenario, options.mode, rule)
     console.log(`${name.padEnd(18)} ${ratio.toFixed(3).padStart(8)}   starved ${starved}`)
   }
+}
+
+/** Each scheduler has its part of the agents and of the capacity, and knows nothing of the others. */
+function divide(shards) {
+  const part = {
+    ...scenario,
+    agents: Math.round(scenario.agents / shards),
+    capacity: Math.max(2, Math.round(scenario.capacity / shards)),
+  }
+  const reports = Array.from({ length: shards }, (_, shard) =>
+    simulate({ ...part, seed: scenario.seed + shard }, options.mode),
+  )
+  const ratios = reports.map(({ ratio }) => ratio)
+  const starved = reports.reduce((sum, each) => sum + each.starved, 0)
+  const mean = ratios.reduce((sum, ratio) => sum + ratio, 0) / shards
+  console.log(`\n${shards} schedulers of ${part.agents} agents, ${part.capacity} at a time each`)
+  console.log(
+    `weighted age / lower bound   ${mean.toFixed(4)} on average, ${Math.max(...ratios).toFixed(4)} at worst`,
+  )
+  console.log(`starved                      ${starved}`)
 }
 
 async function loadSimulator() {
