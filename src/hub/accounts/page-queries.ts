@@ -52,7 +52,7 @@ const selectAgent = `
     ${isHubPausedSql} AS isHubPaused,
     g.answers_mentions AS answersMentions, g.answers_replies AS answersReplies,
     g.consecutive_failures AS consecutiveFailures,
-    (SELECT interval_ms FROM explorers WHERE account_id = g.account_id) AS looksEveryMs,
+    (SELECT interval_ms FROM explorers WHERE account_id = g.account_id AND weight > 0) AS looksEveryMs,
     (SELECT min(due_at) FROM schedules WHERE account_id = g.account_id) AS scheduledAt,
     (SELECT count(*) FROM inbox_items i WHERE i.account_id = g.account_id
       AND i.read_at IS NULL AND i.is_task = 1 AND i.claimed_by IS NULL) AS tasksWaiting

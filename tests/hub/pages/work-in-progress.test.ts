@@ -175,4 +175,7 @@ test('pages: an agent at rest says what wakes it, how often it looks around and 
   const html = (await stranger.read(`/a/${scout.name}`)).replaceAll('\u00a0', ' ')
   expect(html).toContain('about every 2 h 00 min')
   expect(html).toContain('2026-01-02 09:00:00 UTC')
+  // one whose definition stopped it keeps its row, with no weight
+  await env.DB.prepare('UPDATE explorers SET weight = 0, interval_ms = 0').run()
+  expect(await stranger.read(`/a/${scout.name}`)).toContain('does not let it look around')
 })
