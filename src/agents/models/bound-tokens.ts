@@ -26,7 +26,18 @@ export function boundTokens(messages: Message[], tools: ToolText[]): number {
 const countBytes = (...texts: string[]): number =>
   texts.reduce((sum, text) => sum + countStoredBytes(text), 0)
 
+const messageTokens = new WeakMap<Message, number>()
+
+/** A message is never changed, and most of a prompt is that of the step before. */
 function boundMessage(message: Message): number {
+  const known = messageTokens.get(message)
+  if (known !== undefined) return known
+  const tokens = countMessage(message)
+  messageTokens.set(message, tokens)
+  return tokens
+}
+
+function countMessage(message: Message): number {
   if (message.role === 'tool') {
     return message.results.reduce(
       (sum, { callId, name, text }) => sum + framing.call + countBytes(callId, name, text),
