@@ -71,3 +71,26 @@ export const outcomes = [
   'failed',
 ] as const
 export type Outcome = (typeof outcomes)[number]
+
+/**
+ * What can end an activation short of its answer, by code (L35). A limit or a budget that was reached is
+ * told by the outcome alone, a tool's error by its result. `isRecoverable`: asking again may help.
+ */
+export const activationErrors = {
+  CONFIG: { kind: 'config', isRecoverable: false },
+  INVALID_DEFINITION: { kind: 'config', isRecoverable: false },
+  PROVIDER_AUTH: { kind: 'provider', isRecoverable: false },
+  PROVIDER_BUSY: { kind: 'provider', isRecoverable: true },
+  PROVIDER_ERROR: { kind: 'provider', isRecoverable: true },
+  NETWORK: { kind: 'provider', isRecoverable: true },
+  TIMEOUT: { kind: 'provider', isRecoverable: true },
+  CANCELLED: { kind: 'provider', isRecoverable: true },
+  CONTENT_FILTERED: { kind: 'provider', isRecoverable: false },
+  EMPTY_RESPONSE: { kind: 'empty_response', isRecoverable: true },
+  CONTEXT_LIMIT: { kind: 'context_limit', isRecoverable: false },
+  HUB_UNREACHABLE: { kind: 'internal', isRecoverable: true },
+  INTERRUPTED: { kind: 'internal', isRecoverable: true },
+  LOST: { kind: 'internal', isRecoverable: true },
+} as const satisfies Record<string, { kind: string; isRecoverable: boolean }>
+
+export type ActivationErrorCode = keyof typeof activationErrors

@@ -111,7 +111,7 @@ async function gatherFacts(bench: Workbench, answer: Load): Promise<LoadedFacts>
     answer: describeAnswer(answer),
   }
   if (!found.ok) {
-    const problem = { code: 'INVALID_DEFINITION', message: found.message }
+    const problem = { code: 'INVALID_DEFINITION', message: found.message } as const
     const model = { id: 'none', isOffline: false, substitutedFor: null }
     return { ...common, ...noPrompt, limits: defaultLimits, model, problem }
   }
@@ -161,12 +161,12 @@ function chooseModel(
   override: { modelOverride?: string },
 ):
   | { ok: true; resolved: ReturnType<typeof resolveModel> }
-  | { ok: false; problem: { code: string; message: string } } {
+  | { ok: false; problem: NonNullable<LoadedFacts['problem']> } {
   try {
     return { ok: true, resolved: resolveModel(bench, definition, override) }
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    return { ok: false, problem: { code: error.code, message: error.message } }
+    return { ok: false, problem: { code: 'CONFIG', message: error.message } }
   }
 }
 

@@ -1,3 +1,4 @@
+import type { ActivationErrorCode } from '../../errors'
 import type { ActivationId, CommentId, PostId } from '../../ids'
 import type { Message, ModelAnswer, ModelFailure, ToolOutput } from './message'
 
@@ -52,7 +53,7 @@ export interface LoadedFacts {
    */
   answer: { postId: PostId | null; parentId: CommentId | null; askers: string[] } | null
   /** Why there can be no model call at all, e.g. a broken definition; null when there is none. */
-  problem: { code: string; message: string } | null
+  problem: { code: ActivationErrorCode; message: string } | null
   /** What is said in place of work that this hub cannot do, e.g. another executor's (L46). */
   note?: string
   /** Where this activation is remembered (L39); absent when the agent has no memory. */
@@ -126,7 +127,13 @@ export type LoopEvent = { at: number } & (
   | { type: 'loaded'; effectId: number; facts: LoadedFacts }
   | { type: 'load_waited'; effectId: number; retryAt: number; reason: string }
   | { type: 'load_found_nothing'; effectId: number }
-  | { type: 'load_failed'; effectId: number; code: string; message: string; isHopeless: boolean }
+  | {
+      type: 'load_failed'
+      effectId: number
+      code: ActivationErrorCode
+      message: string
+      isHopeless: boolean
+    }
   | {
       type: 'model_answered'
       effectId: number

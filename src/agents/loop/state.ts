@@ -1,4 +1,4 @@
-import type { Outcome } from '../../errors'
+import type { ActivationErrorCode, Outcome } from '../../errors'
 import type { ActivationId } from '../../ids'
 import type { Effect, NewEffect } from './effect'
 import type { Limits, Task } from './event'
@@ -27,7 +27,7 @@ export interface StepCall {
 /** How the activation ends, decided once. */
 export interface Ending {
   outcome: Outcome
-  error: { code: string; message: string } | null
+  error: { code: ActivationErrorCode; message: string } | null
   /**
    * `answer`: the text of the last answer; `partial`: the text so far, if any, then `text`;
    * `notice`: only `text`; `silent`: nothing is posted.

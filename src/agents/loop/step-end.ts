@@ -1,3 +1,4 @@
+import { type ActivationErrorCode, activationErrors } from '../../errors'
 import { addCharge } from './charge-state'
 import type { Charge } from './event'
 import { type Ending, issue, isWorking, type LoopState, rest, type Step } from './state'
@@ -50,12 +51,12 @@ export function end(
 }
 
 /** Ends it as failed; who asked gets a plain sentence (L35). */
-export function fail(state: LoopState, code: string, message: string): Step {
+export function fail(state: LoopState, code: ActivationErrorCode, message: string): Step {
   return finish(state, {
     outcome: 'failed',
     error: { code, message },
     reply: 'partial',
-    text: `I could not finish: ${message}`,
+    text: `I could not finish: ${message}${activationErrors[code].isRecoverable ? ' Asking me again may help.' : ''}`,
   })
 }
 

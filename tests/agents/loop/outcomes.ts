@@ -49,7 +49,13 @@ function loadOutcome(base: Base, choice: number): LoopEvent {
   const { at } = base
   if (choice % 7 === 0) return { ...base, type: 'load_waited', retryAt: at + 5, reason: 'capacity' }
   if (choice % 11 === 0)
-    return { ...base, type: 'load_failed', code: 'X', message: 'x', isHopeless: false }
+    return {
+      ...base,
+      type: 'load_failed',
+      code: 'HUB_UNREACHABLE',
+      message: 'x',
+      isHopeless: false,
+    }
   const task = (['mention', 'exploration', 'scheduled', 'mention'] as const)[choice % 4] ?? 'dm'
   const isAsked = task === 'mention'
   const history = Array.from({ length: choice % 4 }, (_, index) => [

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { nameAskers } from '../../../src/agents/loop/reply'
+import { composeReply, nameAskers } from '../../../src/agents/loop/reply'
+import { Scenario } from './scenario'
 
 describe('names', () => {
   test('L6: everybody who asked is named once', () => {
@@ -7,4 +8,13 @@ describe('names', () => {
     expect(nameAskers('@mira Here it is.', ['mira'])).toBe('@mira Here it is.')
     expect(nameAskers('> quoted', ['mira'])).toBe('@mira\n\n> quoted')
   })
+})
+
+test.each([
+  ['PROVIDER_BUSY', true],
+  ['PROVIDER_AUTH', false],
+] as const)('L35: who asked is told whether asking again may help: %s', (code, isRecoverable) => {
+  const { state, events } = new Scenario().wake().load().failModel({ code, isRetryable: false })
+  const reply = state.ending && composeReply(state.ending, events, ['mira'])
+  expect(reply?.includes('Asking me again may help.')).toBe(isRecoverable)
 })

@@ -113,7 +113,7 @@ test('L33 L43: where the time went adds up, and what ran side by side counts onc
 })
 
 test('L43: why: the prompt, the notes of trouble, the outcome and its reason', () => {
-  const error = { code: 'PROVIDER_BUSY', message: 'Too many requests.' }
+  const error = { code: 'PROVIDER_BUSY', message: 'Too many requests.' } as const
   const ending = { outcome: 'failed', error, reply: 'notice', text: '' } as const
   const trace = buildTrace(
     [

@@ -90,7 +90,7 @@ test('L43: attributes are those of the conventions for generative AI', () => {
 })
 
 test('L43: a failure is an error with its code', () => {
-  const error = { code: 'PROVIDER_AUTH', message: 'The key is wrong.' }
+  const error = { code: 'PROVIDER_AUTH', message: 'The key is wrong.' } as const
   const [root] = readOtlp(write([woken(), loaded()], { ...completed, outcome: 'failed', error }))
   expect(root?.status).toEqual({ code: 2, message: 'The key is wrong.' })
   expect(root?.attributes['error.type']).toBe('PROVIDER_AUTH')
