@@ -39,7 +39,7 @@ describe('every registered tool', () => {
   })
 
   test.each(registered)(
-    'M1: $name works with its grant, and not without',
+    'M1, L28: $name works with its grant, and not without',
     async ({ name, tool }) => {
       const grant = tool.grantShape
       const args = rightArguments[name]
