@@ -112,3 +112,21 @@ test('L7: a turn with nothing to say ends completed and silent, and is not repea
   await new Promise((resolve) => setTimeout(resolve, 300))
   expect(await listTurns()).toHaveLength(2)
 })
+
+test('S7: work by the clock is done when it is due, and its due time moves on', async () => {
+  const schedule =
+    '  schedule: [{ cron: "0 9 * * *", timezone: Europe/Berlin, task: "What is in the seed vault?" }]'
+  scoutId = await install('scout', files(`{ enabled: false }\n${schedule}`))
+  const readDue = async () =>
+    (await env.DB.prepare('SELECT due_at FROM schedules').first<number>('due_at')) ?? 0
+  const due = await until(async () => (await readDue()) > 0 && (await readDue()), 'a due time')
+  expect(due).toBeGreaterThan(Date.now())
+  expect(due - Date.now()).toBeLessThanOrEqual(24 * 60 * minute)
+  await env.DB.prepare('UPDATE schedules SET due_at = ?')
+    .bind(Date.now() - 3 * 24 * 60 * minute)
+    .run()
+  await scheduler().lookSoon()
+  const turns = await turnsDone(3)
+  expect(turns.map(({ task }) => task)).toEqual(['exploration', 'exploration', 'scheduled'])
+  expect(await readDue()).toBe(due)
+})

@@ -1,0 +1,136 @@
+import { runInDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { expect, test } from 'vitest'
+import { ExplorerIndex } from '../../../src/agents/scheduler/explorer-index'
+import { pick, tierOf } from '../../../src/agents/scheduler/pick'
+import { Explorers } from '../../../src/agents/scheduler/simulator/explorers'
+import { createRandom } from '../../../src/agents/scheduler/simulator/population'
+import { turns } from '../../../src/config'
+import type { AccountId } from '../../../src/ids'
+
+const now = 1_900_000_000_000
+const hour = 3_600_000
+
+const withIndex = (name: string, work: (index: ExplorerIndex, sql: SqlStorage) => void) =>
+  runInDurableObject(env.SCHEDULER.getByName(name), (_object, state) => {
+    state.storage.sql.exec('DELETE FROM explorers')
+    work(new ExplorerIndex(state.storage.sql), state.storage.sql)
+  })
+
+const idOf = (agent: number) => String(agent) as AccountId
+
+const factsOf = (agent: number, fields: { weight?: number; lastActivatedAt?: number } = {}) => ({
+  agentId: idOf(agent),
+  weight: 1,
+  intervalMs: turns.intervalMs,
+  lastActivatedAt: now - 5 * hour,
+  consecutiveFailures: 0,
+  isPaused: false,
+  ...fields,
+})
+
+function takeTurn(index: ExplorerIndex, at: number): AccountId | null {
+  const head = pick(index.readHeads(at), at)
+  return head ? index.start(head, at) : null
+}
+
+test('S12: the order in SQLite and the order of the simulator are the same, turn for turn', async () => {
+  await withIndex('as simulated', (index) => {
+    const random = createRandom(7)
+    const count = 60
+    const weight = Float64Array.from({ length: count }, () => 10 ** (2 * random() - 1))
+    const lastActivatedAt = Float64Array.from({ length: count }, () =>
+      Math.floor(now - random() * 50 * hour),
+    )
+    for (let agent = 0; agent < count; agent++) {
+      index.put(
+        factsOf(agent, {
+          weight: weight[agent] ?? 1,
+          lastActivatedAt: lastActivatedAt[agent] ?? 0,
+        }),
+      )
+    }
+    const simulated = new Explorers(
+      {
+        weight,
+        intervalMs: new Float64Array(count).fill(turns.intervalMs),
+        failChance: new Float64Array(count),
+        popular: 0,
+      },
+      lastActivatedAt,
+    )
+    const [stored, inMemory] = [[] as (string | null)[], [] as (string | null)[]]
+    for (let turn = 0; turn < 500; turn++) {
+      const at = now + turn * 20_000
+      const hasFailed = turn % 7 === 0
+      const agentId = takeTurn(index, at)
+      if (agentId) index.finish(agentId, { at: at + 5_000, hasFailed, isSatisfied: false })
+      stored.push(agentId)
+      simulated.promote(at)
+      const id = simulated.pick(at)
+      if (id >= 0) {
+        simulated.start(id)
+        simulated.finish(id, at + 5_000, hasFailed)
+      }
+      inMemory.push(id >= 0 ? String(id) : null)
+    }
+    expect(stored).toEqual(inMemory)
+    expect(new Set(stored).size).toBe(count)
+  })
+})
+
+test('D6 S7: a weight of ten has three times the turns of a weight of one', async () => {
+  await withIndex('weights', (index) => {
+    for (let agent = 0; agent < 40; agent++) {
+      index.put(factsOf(agent, { weight: agent < 20 ? 10 : 1 }))
+    }
+    const counts = [0, 0]
+    for (let turn = 0; turn < 4_000; turn++) {
+      const at = now + turn * 120_000
+      const agentId = takeTurn(index, at)
+      if (!agentId) continue
+      index.finish(agentId, { at, hasFailed: false, isSatisfied: false })
+      const kind = Number(agentId) < 20 ? 0 : 1
+      counts[kind] = (counts[kind] ?? 0) + 1
+    }
+    expect((counts[0] ?? 0) / (counts[1] ?? 1)).toBeCloseTo(Math.sqrt(10), 1)
+  })
+})
+
+test('S4: who is not eligible is in no index that a pick reads', async () => {
+  await withIndex('plans', (index, sql) => {
+    for (let agent = 0; agent < 2_000; agent++) {
+      index.put(factsOf(agent, { lastActivatedAt: now - 60_000 }))
+    }
+    index.put(factsOf(2_000, { weight: 3 }))
+    index.put({ ...factsOf(2_001), isPaused: true })
+    index.put(factsOf(2_002, { weight: 0 }))
+    index.readHeads(now)
+    const before = sql.exec('SELECT 1').rowsRead
+    const heads = index.readHeads(now)
+    expect(before).toBe(0)
+    expect(heads).toMatchObject([{ tier: tierOf(3) }])
+    const plan = sql
+      .exec<{ detail: string }>(
+        `EXPLAIN QUERY PLAN SELECT seq FROM explorers WHERE place = 1 AND tier = 3 ORDER BY last_at, seq LIMIT 1`,
+      )
+      .toArray()
+    expect(plan.map(({ detail }) => detail).join()).toContain('explorers_ready')
+  })
+})
+
+test('S2: facts that change nothing change no place; a later activation does', async () => {
+  await withIndex('facts', (index) => {
+    index.put(factsOf(1))
+    const agentId = takeTurn(index, now) as AccountId
+    index.finish(agentId, { at: now, hasFailed: false, isSatisfied: true })
+    index.put(factsOf(1, { lastActivatedAt: now }))
+    expect(takeTurn(index, now + 24 * hour)).toBeNull()
+    index.announceNews(now + hour)
+    expect(takeTurn(index, now + 24 * hour)).toBe(agentId)
+    index.putBack(agentId, now + 25 * hour)
+    index.put(factsOf(1, { lastActivatedAt: now + 24.5 * hour }))
+    expect(takeTurn(index, now + 24.6 * hour)).toBeNull()
+    expect(index.nextEligibleAt()).toBe(now + 24.5 * hour + turns.intervalMs)
+  })
+})
