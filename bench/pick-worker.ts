@@ -13,7 +13,6 @@ interface BenchEnv {
 }
 
 const startAt = 1_800_000_000_000
-const decisionsPerEvent = 10
 const random = new Uint8Array(10)
 
 export class BenchScheduler extends DurableObject<BenchEnv> {
@@ -45,15 +44,15 @@ export class BenchScheduler extends DurableObject<BenchEnv> {
   }
 
   /**
-   * Ten decisions are written together, as they are when a scheduler fills ten free places; more
-   * would hide what the writing of one costs.
+   * Each decision is written before the next begins, as it is on a hub where each comes with an event
+   * of its own.
    *
    * @param after time since the start, and `stepMs` from one turn to the next
    */
   async decide(count: number, after: number, stepMs: number): Promise<number> {
     let decided = 0
     for (let turn = 0; turn < count; turn++) {
-      if (turn % decisionsPerEvent === 0) await this.ctx.storage.sync()
+      await this.ctx.storage.sync()
       const now = startAt + after + turn * stepMs
       const head = pick(this.#index.readHeads(now), now)
       if (!head) continue

@@ -16,7 +16,7 @@ export async function measurePick(scale) {
   const rows = []
   for (const [name, agents] of Object.entries(sizes)) {
     if (scale < 1 && agents > 100_000) continue
-    rows.push(...(await measureSize(code, name, agents, Math.round(4_000 * scale))))
+    rows.push(...(await measureSize(code, name, agents, Math.round(1_000 * scale))))
   }
   return rows
 }

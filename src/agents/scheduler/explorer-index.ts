@@ -5,11 +5,12 @@ import { computeEligibleAt } from './eligibility'
 import { type Head, tierOf } from './pick'
 
 /**
- * Where an agent stands. Only `ready` ones are in the index that a pick reads, so a pick never scans
- * past one that is not eligible (S4).
+ * Where an agent stands. Only `ready` ones are in the index that a pick reads. An agent that comes to
+ * the head of its tier before it is eligible leaves that index until it is, so no pick scans past it
+ * again (S4).
  */
 const places = {
-  /** Its interval or back-off has not passed. */
+  /** Its back-off, or its interval as far as anybody looked, has not passed. */
   waiting: 0,
   ready: 1,
   /** It has seen what there is to see: it waits for news. */
@@ -41,7 +42,7 @@ const schema = [
 const tiersJson = JSON.stringify(Array.from({ length: turns.weightTiers }, (_, tier) => tier))
 
 const headsSql = `
-  SELECT e.seq AS id, e.tier, e.last_at AS lastActivatedAt
+  SELECT e.seq AS id, e.tier, e.last_at AS lastActivatedAt, e.eligible_at AS eligibleAt
   FROM json_each('${tiersJson}') t CROSS JOIN explorers e ON e.seq = (
     SELECT seq FROM explorers WHERE place = ${places.ready} AND tier = t.value
     ORDER BY last_at, seq LIMIT 1)`
@@ -49,6 +50,13 @@ const headsSql = `
 const promoteSql = `
   UPDATE explorers SET place = ${places.ready}
   WHERE place = ${places.waiting} AND eligible_at <= ?`
+
+const parkSql = `UPDATE explorers SET place = ${places.waiting} WHERE seq = ?`
+
+/** A pick looks so many times at the heads; the next one goes on where it stopped. */
+const roundsMax = 64
+
+type StoredHead = Head<number> & { eligibleAt: number }
 
 /** Should nobody hear how the turn ended, the agent is eligible again after its interval. */
 const startSql = `
@@ -98,7 +106,14 @@ export class ExplorerIndex {
   /** The stalest eligible agent of each tier, after those whose time has come joined theirs. */
   readHeads(now: number): Head<number>[] {
     this.#sql.exec(promoteSql, now)
-    return this.#sql.exec(headsSql).toArray() as unknown as Head<number>[]
+    let heads: StoredHead[] = []
+    for (let round = 0; round < roundsMax; round++) {
+      heads = this.#sql.exec<StoredHead & Record<string, SqlStorageValue>>(headsSql).toArray()
+      const early = heads.filter(({ eligibleAt }) => eligibleAt > now)
+      for (const { id } of early) this.#sql.exec(parkSql, id)
+      if (early.length === 0) break
+    }
+    return heads.filter(({ eligibleAt }) => eligibleAt <= now)
   }
 
   /** The agent has its turn. */
@@ -116,7 +131,7 @@ export class ExplorerIndex {
     if (!known) return
     const failures = hasFailed ? known.failures + 1 : 0
     const turn = { agentId, lastActivatedAt: at, intervalMs: known.intervalMs, failures }
-    const place = isSatisfied ? places.satisfied : places.waiting
+    const place = isSatisfied ? places.satisfied : hasFailed ? places.waiting : places.ready
     this.#sql.exec(finishSql, place, failures, at, computeEligibleAt(turn), known.seq)
   }
 
