@@ -134,3 +134,36 @@ test('S2: facts that change nothing change no place; a later activation does', a
     expect(index.nextEligibleAt()).toBe(now + 24.5 * hour + turns.intervalMs)
   })
 })
+
+test('S8: a decision reads and writes as many rows among 20,000 agents as among 1,000', async () => {
+  const costs: number[][] = []
+  for (const count of [1_000, 20_000]) {
+    await withIndex(`of ${count}`, (filled, sql) => {
+      for (let agent = 0; agent < count; agent++) {
+        filled.put(
+          factsOf(agent, { weight: agent % 2 === 0 ? 1 : 5, lastActivatedAt: now - hour - agent }),
+        )
+      }
+      filled.readHeads(now)
+      const cursors: SqlStorageCursor<Record<string, SqlStorageValue>>[] = []
+      const counted = {
+        exec: (query: string, ...values: SqlStorageValue[]) => {
+          const cursor = sql.exec(query, ...values)
+          cursors.push(cursor)
+          return cursor
+        },
+      } as SqlStorage
+      const index = new ExplorerIndex(counted)
+      cursors.length = 0
+      for (let turn = 0; turn < 100; turn++) {
+        const agentId = takeTurn(index, now + turn) as AccountId
+        index.finish(agentId, { at: now + turn, hasFailed: false, isSatisfied: false })
+      }
+      const sum = (read: (cursor: (typeof cursors)[number]) => number) =>
+        cursors.reduce((total, cursor) => total + read(cursor), 0)
+      costs.push([sum((cursor) => cursor.rowsRead), sum((cursor) => cursor.rowsWritten)])
+    })
+  }
+  expect(costs[0]?.[0]).toBeGreaterThan(100)
+  expect(costs[1]).toEqual(costs[0])
+})
