@@ -59,7 +59,7 @@ async function callDirectly(index: number, signal: AbortSignal): Promise<string>
   const prepared = add.prepare(JSON.parse(`{"a":${index},"b":2}`))
   if (!prepared.ok) throw new Error('not prepared')
   const actor = { ...caller, idempotencyKey: null }
-  return JSON.stringify(await prepared.run({ actor, hub, memory, signal }))
+  return JSON.stringify(await prepared.run({ actor, hub, memory, outside: null, signal }))
 }
 
 export default {

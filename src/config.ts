@@ -252,5 +252,18 @@ export const streamLimits = {
 /** What an agent may write into its plan (L41). */
 export const planLimits = { stepsMax: 40, titleCharsMax: 200, goalCharsMax: 400 } as const
 
+/** Requests of tools to services outside (M13). */
+export const outside = {
+  timeoutMs: 20_000,
+  bodyBytesMax: 1024 * 1024,
+  redirectsMax: 5,
+  /** Of an answer, what the model reads; and of one that says what went wrong. */
+  answerCharsMax: 40_000,
+  excerptChars: 500,
+  credentialCharsMax: 8_000,
+  /** When a credential was used last is noted this often. */
+  lastUsedEveryMs: 60_000,
+} as const
+
 /** Finished activations, sent to a collector of OpenTelemetry. */
 export const traceExport = { timeoutMs: 10_000 } as const

@@ -106,7 +106,12 @@ function writeToConsole(level: LogLevel, line: string): void {
 /** The values of an environment whose names say that they are secret. */
 export const findSecrets = (env: Record<string, unknown>): string[] =>
   Object.entries(env).flatMap(([name, value]) => {
-    if (typeof value !== 'string' || !/(KEY|TOKEN|SECRET|PASSWORD|HEADERS)$/.test(name)) return []
+    if (
+      typeof value !== 'string' ||
+      !/((KEYS?|TOKEN|SECRET|PASSWORD|HEADERS)$|^ROOKERY_SECRET_)/.test(name)
+    )
+      return []
+    if (name.endsWith('KEYS')) return value.split(',').map((key) => key.trim())
     return name.endsWith('HEADERS') ? [value, ...readHeaderValues(value)] : [value]
   })
 

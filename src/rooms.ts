@@ -14,12 +14,19 @@ import { createHub } from './hub/app'
 import type { SweepDoor } from './hub/contract'
 import { createDb } from './hub/db'
 import { createHubDoors } from './hub/doors/hub-doors'
+import type { HubDeps } from './hub/http/hub-env'
 import { createLivePublisher } from './hub/live/live-publisher'
 import { maskCredentials } from './hub/posts/credential-shapes'
 import { systemClock } from './ids'
 import { createLog, createRedactor, findSecrets, type Log } from './log'
+import { createCipher } from './mcp-servers/credentials/cipher'
+import { createConnect } from './mcp-servers/credentials/connect'
+import { createAdminRoutes } from './mcp-servers/credentials/create-admin-routes'
+import { createVault } from './mcp-servers/credentials/vault'
+import { createResolver } from './mcp-servers/fetch/resolve-over-https'
 import { createGateway } from './mcp-servers/gateway/create-gateway'
 import { isGranted } from './mcp-servers/gateway/decide'
+import { createServices } from './mcp-servers/http/services'
 import { createMcpRoutes } from './mcp-servers/outside/create-mcp-routes'
 import { servers } from './mcp-servers/servers'
 import { readSettings, type Settings } from './settings'
@@ -55,14 +62,15 @@ export function createRooms(env: Env) {
     log,
     defer: (work) => void work.catch(() => undefined),
   }))
+  const outside = createOutside(env, settings)
   const gateway = createGateway({
     hub,
     memory: createMemoryDoor(env.AGENTS),
     clock,
     servers,
+    connect: outside.connect,
     reportFailure: (tool, error) => log.warn('tool failed', { tool, error }),
   })
-  const mcp = createMcpRoutes({ gateway, hub, settings, clock })
   const app = createHub({
     binding: env.DB,
     settings,
@@ -71,10 +79,7 @@ export function createRooms(env: Env) {
     scheduler,
     live,
     log,
-    mounts: (root) => {
-      root.all('/mcp', (c) => mcp(c.req.raw))
-      root.all('/mcp/*', (c) => mcp(c.req.raw))
-    },
+    mounts: createMounts({ gateway, hub, settings, clock, log, ...outside }),
   })
   const agentDeps: AgentDeps = {
     hub,
@@ -94,6 +99,42 @@ export function createRooms(env: Env) {
   }
   const schedulerDeps = describeScheduling(env, settings, hub)
   return { app, scheduler, agentDeps, schedulerDeps }
+}
+
+/** What other rooms answer on the hub's origin. */
+function createMounts(
+  deps: Parameters<typeof createMcpRoutes>[0] &
+    Omit<Parameters<typeof createAdminRoutes>[0], 'reportFailure'> & { log: Log },
+): NonNullable<HubDeps['mounts']> {
+  const mcp = createMcpRoutes(deps)
+  const reportFailure = (error: unknown) => deps.log.error('request failed', { error })
+  const admin = createAdminRoutes({ ...deps, reportFailure })
+  return (root) => {
+    root.all('/mcp', (c) => mcp(c.req.raw))
+    root.all('/mcp/*', (c) => mcp(c.req.raw))
+    root.all('/api/v1/credentials/:name?', (c) => admin(c.req.raw))
+    root.all('/api/v1/http-services/:name?', (c) => admin(c.req.raw))
+  }
+}
+
+/** Services outside and their credentials; `src/hub` gets none of it. */
+function createOutside(env: Env, settings: Settings) {
+  const key = settings.ROOKERY_VAULT_KEY
+  const cipher = createCipher(key ? [key, ...(settings.ROOKERY_VAULT_OLD_KEYS ?? [])] : [])
+  const readSecret = (name: string) => readVariable(env, name)
+  const base = {
+    d1: env.DB,
+    clock: systemClock,
+    isPrivateAllowed: settings.ROOKERY_ALLOW_PRIVATE_SERVICES,
+  }
+  const vault = createVault({ ...base, cipher, readVariable: readSecret })
+  const dns = settings.ROOKERY_DNS_OVER_HTTPS
+  const resolve = dns ? createResolver(dns) : undefined
+  return {
+    vault,
+    services: createServices(base),
+    connect: createConnect({ ...base, vault, resolve }),
+  }
 }
 
 const readCapacity = (settings: Settings): number =>

@@ -27,6 +27,10 @@ const httpUrl = z
     'must be an address that begins with http:// or https://',
   )
 
+const vaultKey = z
+  .string()
+  .regex(/^[A-Za-z0-9+/]{43}=$/, 'must be 32 bytes in base64: openssl rand -base64 32')
+
 const dollars = z.number().min(0).max(100_000)
 const tokens = z.number().int().min(1).max(100_000_000)
 const ownModel = z.strictObject({
@@ -92,6 +96,24 @@ export const settingsSchema = z.object({
   OTEL_EXPORTER_OTLP_HEADERS: z.string().optional(),
   /** Whether exported traces hold the words of prompts, answers and tools too. */
   ROOKERY_OTLP_CONTENT: flag(false),
+  /**
+   * Encrypts the credentials that agents' tools use: 32 random bytes in base64, e.g. of
+   * `openssl rand -base64 32`. `npm start` makes one.
+   */
+  ROOKERY_VAULT_KEY: vaultKey.optional(),
+  /** Keys that were in use before, with commas between them. */
+  ROOKERY_VAULT_OLD_KEYS: z
+    .string()
+    .transform((text) => text.split(',').map((key) => key.trim()))
+    .pipe(z.array(vaultKey))
+    .optional(),
+  /** Whether services that an admin declares may be at private addresses. */
+  ROOKERY_ALLOW_PRIVATE_SERVICES: flag(false),
+  /**
+   * A resolver that answers `application/dns-json`, e.g. `https://cloudflare-dns.com/dns-query`: then
+   * no request of a tool goes to a name with a private address.
+   */
+  ROOKERY_DNS_OVER_HTTPS: httpUrl.optional(),
   /** Key for models of the provider `anthropic`. */
   ANTHROPIC_API_KEY: z.string().optional(),
   /** Another address for Anthropic's API, e.g. a proxy. */

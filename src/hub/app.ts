@@ -57,8 +57,8 @@ export function createHub(deps: HubDeps): Hono<HubEnv> {
   mountProbes(app)
   mountOpenapi(app, apiRoutes)
   mountSkill(app)
-  mountRoutes(app, apiRoutes)
   deps.mounts?.(app)
+  mountRoutes(app, apiRoutes)
   registerPages(app, apiRoutes)
   return app
 }

@@ -139,7 +139,10 @@ export interface GrantDoor {
   /** Takes one call from each bucket, or from none when one of them is empty (M8). */
   takeCall(buckets: RateBucket[], now: number): Promise<{ isTaken: boolean; retryMs: number }>
   /** Who holds this key; null when nobody does. */
-  findCaller(keyHash: string, now: number): Promise<(Person & { scopes: string[] }) | null>
+  findCaller(
+    keyHash: string,
+    now: number,
+  ): Promise<(Person & { scopes: string[]; isAdmin?: boolean }) | null>
   /** Written before a tool runs for an outside caller; throws when it cannot be written (M9). */
   recordIntent(accountId: AccountId, entry: AuditEntry): Promise<{ id: string }>
   recordResult(

@@ -3,6 +3,7 @@ import { activationLimits } from '../config'
 import type { ErrorDetail } from '../errors'
 import type { Actor, ConversationDoor } from '../hub/contract'
 import type { MemoryDoor, Tier } from './contract'
+import type { Connection } from './credentials/connection'
 
 /** All a tool gets to see: what was asked, who asks, the hub, its memory, and when to stop. */
 export interface ToolContext<Input> {
@@ -11,6 +12,8 @@ export interface ToolContext<Input> {
   hub: ConversationDoor
   /** Of the agent that asks, and of no other. */
   memory: MemoryDoor
+  /** Of the service that the tool names; the gateway opens it once the call is decided (M6). */
+  outside: Connection | null
   signal: AbortSignal
 }
 
@@ -23,6 +26,8 @@ interface ToolDeclaration<Schema extends z.ZodObject> {
   tier: Tier
   /** A fixed grant, or one that depends on the arguments and the `shape` all of them have (M2). */
   grant: string | { shape: string; of(input: z.output<Schema>): string }
+  /** Which service outside a call needs: the one with this name on the tool's own server. */
+  service?(input: z.output<Schema>): string
   /** Running it again after a lost answer does no harm. */
   isIdempotent: boolean
   /** In words for people who watch: "searching the hub". */
@@ -37,6 +42,8 @@ interface ToolDeclaration<Schema extends z.ZodObject> {
 export interface PreparedCall {
   ok: true
   grant: string
+  /** The service to open for it; null: it stays inside. */
+  service: string | null
   run(context: Omit<ToolContext<never>, 'input'>): Promise<unknown>
 }
 
@@ -94,6 +101,7 @@ export function defineTool<Schema extends z.ZodObject>(declared: ToolDeclaration
       return {
         ok: true,
         grant: typeof grant === 'string' ? grant : grant.of(input),
+        service: declared.service?.(input) ?? null,
         run: (context) => declared.run({ ...context, input }),
       }
     },

@@ -1,7 +1,8 @@
 import type { ToolServer } from './define-tool'
+import { httpServer } from './http/server'
 import { hubServer } from './hub/server'
 import { memoryServer } from './memory/server'
 import { skillsServer } from './skills/server'
 
 /** Every server of this hub. Adding one is its folder and a line here. */
-export const servers: ToolServer[] = [hubServer, memoryServer, skillsServer]
+export const servers: ToolServer[] = [hubServer, memoryServer, skillsServer, httpServer]

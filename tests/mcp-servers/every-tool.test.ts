@@ -20,6 +20,7 @@ const rightArguments: Record<string, unknown> = {
   memory_add_task: { text: 'Tell Ada.' },
   memory_complete_task: { id: 1 },
   skills_read_skill: { name: 'keys' },
+  http_request: { service: 'weather', path: '/today' },
 }
 
 const siblingOf = (grant: string) => (grant === 'hub:read' ? 'hub:write' : 'hub:read')

@@ -3,6 +3,7 @@ import type { GrantPolicy } from '../../src/hub/contract'
 import type { ToolCaller } from '../../src/mcp-servers/contract'
 import { createGateway } from '../../src/mcp-servers/gateway/create-gateway'
 import { servers } from '../../src/mcp-servers/servers'
+import { fakeConnect } from './fake-connect'
 import { createFakeClock, createFakeHubDoors, scoutAtWork } from './fake-hub-doors'
 import { fakeMemory } from './fake-memory'
 
@@ -15,6 +16,7 @@ export function setUpTools(policy: Partial<GrantPolicy> = {}) {
     memory: fakeMemory,
     clock: createFakeClock(),
     servers,
+    connect: fakeConnect,
   })
   const call = (tool: string, args: unknown, caller: ToolCaller = scoutAtWork) =>
     gateway.call(

@@ -65,7 +65,8 @@ export const createGrantDoor = (open: () => ActionContext): GrantDoor => ({
     const credential = { hash: keyHash, isSession: false, isAdminKey }
     const viewer = readViewer(await viewerStatement(db, credential, now).all())
     if (!viewer) return null
-    return { id: viewer.id, name: viewer.name, kind: viewer.kind, scopes: viewer.scopes }
+    const { id, name, kind, scopes } = viewer
+    return { id, name, kind, scopes, ...(viewer.role === 'admin' && { isAdmin: true }) }
   },
 
   recordIntent: async (accountId, entry) => {

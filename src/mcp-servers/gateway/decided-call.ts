@@ -4,6 +4,7 @@ import type { ToolCaller, ToolResult } from '../contract'
 import type { AskedCall } from './asked-call'
 import { judgeCall, type Refusal, toApprovalRequest } from './judge-call'
 import { noteIntent, noteOutcome, toResult } from './pipeline'
+import { runOutside } from './run-outside'
 import { runTool, type ToolRun } from './run-tool'
 
 /** Decides, then runs. */
@@ -61,9 +62,13 @@ async function refuse(asked: AskedCall, refusal: Refusal): Promise<ToolResult> {
 function run(asked: AskedCall, hub: ConversationDoor): Promise<ToolRun> {
   const { pipeline, caller, tool, prepared, entry, signal } = asked
   const actor = toActor(caller, entry.callId)
-  return runTool(tool.name, tool.timeoutMs, signal, (stop) =>
-    prepared.run({ actor, hub, memory: pipeline.memory, signal: stop }),
-  )
+  const { memory } = pipeline
+  if (prepared.service === null) {
+    return runTool(tool.name, tool.timeoutMs, signal, (stop) =>
+      prepared.run({ actor, hub, memory, outside: null, signal: stop }),
+    )
+  }
+  return runOutside(asked, { server: tool.server, service: prepared.service, actor, hub })
 }
 
 function finish({ pipeline, tool, entry }: AskedCall, ran: ToolRun): ToolResult {

@@ -1,6 +1,7 @@
 import type { ConversationDoor, GrantDoor } from '../../hub/contract'
 import type { Clock } from '../../ids'
 import type { MemoryDoor, ToolApi } from '../contract'
+import type { Connect } from '../credentials/connection'
 import type { Tool, ToolServer } from '../define-tool'
 
 export interface GatewayDeps {
@@ -8,6 +9,8 @@ export interface GatewayDeps {
   memory: MemoryDoor
   clock: Clock
   servers: ToolServer[]
+  /** Opens services outside, with their credentials; without it no tool gets out. */
+  connect?: Connect
   /** Told the private reason when a tool fails; for the operator's eyes. */
   reportFailure?: (tool: string, cause: unknown) => void
 }

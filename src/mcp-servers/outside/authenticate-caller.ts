@@ -10,12 +10,16 @@ export async function authenticateCaller(
   request: Request,
   now: number,
 ): Promise<ToolCaller | null> {
-  const key = /^Bearer +(\S{1,512})$/i.exec(request.headers.get('Authorization') ?? '')?.[1]
-  if (key === undefined) return null
-  const found = await hub.findCaller(await hashKey(key), now)
+  const found = await findKeyHolder(hub, request, now)
   if (!found) return null
   const { id, name, kind, scopes } = found
   return { accountId: id, name, kind, activationId: null, postId: null, tiers: toTiers(scopes) }
+}
+
+/** The account whose key a request carries. */
+export async function findKeyHolder(hub: GrantDoor, request: Request, now: number) {
+  const key = /^Bearer +(\S{1,512})$/i.exec(request.headers.get('Authorization') ?? '')?.[1]
+  return key === undefined ? null : hub.findCaller(await hashKey(key), now)
 }
 
 async function hashKey(key: string): Promise<string> {

@@ -1,0 +1,85 @@
+import { AppError } from '../../errors'
+
+/** A value as the database keeps it. */
+export interface Sealed {
+  ciphertext: string
+  iv: string
+  keyId: string
+}
+
+/** Encrypts with the first key and decrypts with the one that is named (M5). */
+export interface Cipher {
+  /** Id of the key in use; null: none is set. */
+  currentId(): Promise<string | null>
+  /** @param context what the value belongs to; it opens for nothing else */
+  seal(value: string, context: string): Promise<Sealed>
+  open(sealed: Sealed, context: string): Promise<string>
+}
+
+interface VaultKey {
+  id: string
+  key: CryptoKey
+}
+
+/** AES-256-GCM; keys are 32 bytes in base64, the one in use before those it replaced. */
+export function createCipher(keys: string[]): Cipher {
+  // Imported at first use: most isolates never open a credential.
+  let imported: Promise<VaultKey[]> | undefined
+  const load = () => {
+    imported ??= Promise.all(keys.map(importKey))
+    return imported
+  }
+  return {
+    currentId: async () => (await load())[0]?.id ?? null,
+    async seal(value, context) {
+      const [current] = await load()
+      if (!current) throw noKey()
+      const iv = crypto.getRandomValues(new Uint8Array(12))
+      const bytes = await crypto.subtle.encrypt(
+        { name: 'AES-GCM', iv, additionalData: encode(context) },
+        current.key,
+        encode(value),
+      )
+      return { ciphertext: toBase64(new Uint8Array(bytes)), iv: toBase64(iv), keyId: current.id }
+    },
+    async open({ ciphertext, iv, keyId }, context) {
+      const found = (await load()).find(({ id }) => id === keyId)
+      if (!found) throw unreadable(`The vault has no key ${keyId}.`)
+      try {
+        const bytes = await crypto.subtle.decrypt(
+          { name: 'AES-GCM', iv: fromBase64(iv), additionalData: encode(context) },
+          found.key,
+          fromBase64(ciphertext),
+        )
+        return new TextDecoder().decode(bytes)
+      } catch (cause) {
+        throw unreadable('A credential does not open: it was changed in the database.', cause)
+      }
+    },
+  }
+}
+
+async function importKey(text: string): Promise<VaultKey> {
+  const raw = fromBase64(text)
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', raw))
+  const id = Array.from(digest.subarray(0, 4), (byte) => byte.toString(16).padStart(2, '0')).join(
+    '',
+  )
+  const key = await crypto.subtle.importKey('raw', raw, 'AES-GCM', false, ['encrypt', 'decrypt'])
+  return { id, key }
+}
+
+const noKey = (): AppError =>
+  new AppError('UNAVAILABLE', 'This hub has no vault key, so it cannot keep a credential.', {
+    hint: 'Make one with `openssl rand -base64 32`, set it as the secret ROOKERY_VAULT_KEY, and keep a copy.',
+  })
+
+const unreadable = (message: string, cause?: unknown): AppError =>
+  new AppError('UNAVAILABLE', message, {
+    hint: 'An admin puts the key it was made with into ROOKERY_VAULT_OLD_KEYS, or sets the credential again.',
+    cause,
+  })
+
+const encode = (text: string) => new TextEncoder().encode(text)
+const toBase64 = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes))
+const fromBase64 = (text: string) => Uint8Array.from(atob(text), (char) => char.charCodeAt(0))

@@ -1,0 +1,151 @@
+import { outside } from '../../config'
+import { AppError, notFound } from '../../errors'
+import type { Clock } from '../../ids'
+import type { Cipher } from './cipher'
+import {
+  type CredentialRow,
+  deleteCredential,
+  resealCredential,
+  selectCredentials,
+  touchCredential,
+  upsertCredential,
+} from './queries'
+import { secretCharsMin } from './scrub'
+
+/** Only secrets of the Worker whose names begin like this can be lent to a service. */
+const variablePrefix = 'ROOKERY_SECRET_'
+
+interface VaultDeps {
+  d1: D1Database
+  cipher: Cipher
+  clock: Clock
+  /** A secret of the Worker, by name. */
+  readVariable: (name: string) => string | undefined
+}
+
+/** A credential as an admin sets it. */
+interface CredentialInput {
+  name: string
+  /** The secret, or `env:NAME` of a Worker secret. */
+  value: string
+  server: string
+  service: string
+  community: string | null
+  agent: { id: string; name: string } | null
+  by: string
+}
+
+export type Vault = ReturnType<typeof createVault>
+
+/** The credentials of this hub: written and used here, read nowhere (M5). */
+export function createVault({ d1, cipher, clock, readVariable }: VaultDeps) {
+  return {
+    async list() {
+      const [{ results }, current] = await Promise.all([
+        selectCredentials(d1).all<CredentialRow>(),
+        cipher.currentId(),
+      ])
+      return results.map((row) => describe(row, current))
+    },
+
+    async put(input: CredentialInput): Promise<void> {
+      const now = clock.now()
+      const { name, server, service, community, agent, by } = input
+      const bound = { name, server, service, community, agentId: agent?.id ?? null }
+      const variable = /^env:(.*)$/.exec(input.value)?.[1] ?? null
+      checkSecret(variable === null ? input.value : findVariable(variable, readVariable))
+      const sealed = variable === null ? await cipher.seal(input.value, toContext(bound)) : unsealed
+      await upsertCredential(d1, {
+        ...{ ...bound, ...sealed, variable, agent: agent?.name ?? null, updatedBy: by },
+        ...{ createdAt: now, updatedAt: now, lastUsedAt: null },
+      }).run()
+    },
+
+    async remove(name: string): Promise<void> {
+      const { meta } = await deleteCredential(d1, name).run()
+      if (meta.changes === 0) throw notFound('credential')
+    },
+
+    /** The value, for the gateway alone. What was sealed with an older key is sealed anew. */
+    async open(row: CredentialRow): Promise<string> {
+      const now = clock.now()
+      const writes = isStale(row, now) ? [touchCredential(d1, row.name, now)] : []
+      const value =
+        row.variable === null
+          ? await cipher.open(toSealed(row), toContext(row))
+          : findVariable(row.variable, readVariable)
+      checkSecret(value)
+      if (row.variable === null && row.keyId !== (await cipher.currentId())) {
+        writes.push(resealCredential(d1, row, await cipher.seal(value, toContext(row))))
+      }
+      if (writes.length > 0) await d1.batch(writes)
+      return value
+    },
+  }
+}
+
+const toSealed = ({ ciphertext, iv, keyId }: CredentialRow) => ({
+  ciphertext: ciphertext ?? '',
+  iv: iv ?? '',
+  keyId: keyId ?? '',
+})
+
+const unsealed = { ciphertext: null, iv: null, keyId: null }
+
+/** A value that is moved to another row, or whose binding is changed there, does not open. */
+const toContext = (row: {
+  name: string
+  server: string
+  service: string
+  community: string | null
+  agentId: string | null
+}): string => JSON.stringify([row.name, row.server, row.service, row.community, row.agentId])
+
+/** To the minute is enough to know that it is used, and most calls write nothing. */
+const isStale = ({ lastUsedAt }: CredentialRow, now: number): boolean =>
+  lastUsedAt === null || now - lastUsedAt > outside.lastUsedEveryMs
+
+function findVariable(name: string, readVariable: VaultDeps['readVariable']): string {
+  if (!name.startsWith(variablePrefix)) {
+    throw new AppError('VALIDATION', `The secret's name must begin with ${variablePrefix}.`, {
+      hint: 'Other secrets of the Worker are for the hub itself.',
+    })
+  }
+  const value = readVariable(name)
+  if (value) return value
+  throw new AppError('UNAVAILABLE', `The Worker has no secret ${name}.`, {
+    hint: `Set it with \`npx wrangler secret put ${name}\`, or in the environment of \`npm start\`.`,
+  })
+}
+
+/** What cannot be told apart from ordinary words cannot be kept out of answers (M6). */
+function checkSecret(value: string): void {
+  if (value.length < secretCharsMin) {
+    throw new AppError('VALIDATION', `A credential has at least ${secretCharsMin} characters.`, {
+      hint: 'A shorter one could not be told from other text and kept out of answers.',
+    })
+  }
+  if (value.length > outside.credentialCharsMax || !/^[\x20-\x7e\t\r\n]+$/.test(value)) {
+    throw new AppError(
+      'VALIDATION',
+      `A credential is at most ${outside.credentialCharsMax} characters of ASCII.`,
+    )
+  }
+}
+
+const toTime = (at: number | null): string | null =>
+  at === null ? null : new Date(at).toISOString()
+
+/** What may be told of a credential. */
+const describe = (row: CredentialRow, current: string | null) => ({
+  name: row.name,
+  server: row.server,
+  service: row.service,
+  community: row.community,
+  agent: row.agent,
+  source: row.variable === null ? 'vault' : `env:${row.variable}`,
+  key: row.keyId === null ? null : row.keyId === current ? 'current' : 'old',
+  updated_at: toTime(row.updatedAt),
+  updated_by: row.updatedBy,
+  last_used_at: toTime(row.lastUsedAt),
+})

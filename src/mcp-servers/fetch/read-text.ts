@@ -1,0 +1,37 @@
+/**
+ * Reads at most `bytesMax` of a body. `text` is null when it is not UTF-8 text: what is shown of other
+ * bytes could hide a credential from the gateway.
+ */
+export async function readText(
+  response: Response,
+  bytesMax: number,
+): Promise<{ text: string | null; bytes: number; isCut: boolean }> {
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
+  let bytes = 0
+  let text: string | null = ''
+  let isCut = false
+  for await (const chunk of response.body ?? []) {
+    const kept: Uint8Array = chunk.subarray(0, bytesMax - bytes)
+    isCut = kept.length < chunk.length
+    bytes += kept.length
+    text = append(text, decoder, kept, true)
+    if (isCut) break
+  }
+  // A character that the cut went through is no reason to call it binary.
+  if (!isCut) text = append(text, decoder, new Uint8Array(), false)
+  return { text: text?.includes('\0') ? null : text, bytes, isCut }
+}
+
+function append(
+  text: string | null,
+  decoder: TextDecoder,
+  bytes: Uint8Array,
+  stream: boolean,
+): string | null {
+  if (text === null) return null
+  try {
+    return text + decoder.decode(bytes, { stream })
+  } catch {
+    return null
+  }
+}
