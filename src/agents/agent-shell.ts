@@ -167,7 +167,7 @@ export class AgentShell {
     const endingBefore = isNew ? null : this.#ending
     this.#ending = state.ending ?? endingBefore
     this.#state = state
-    if (effects.some(({ type }) => type === 'commit')) this.#remember(event.at)
+    if (state.ending && !endingBefore) this.#remember(event.at)
     this.#stream.tell(this.look(), endingBefore)
     this.#dropFinished()
     for (const effect of effects) this.#start(effect)
@@ -175,7 +175,7 @@ export class AgentShell {
     else this.#armAlarm()
   }
 
-  /** In the transaction that decides the end; again and again does no harm (L39). */
+  /** In the transaction that decides the end, so once (L39). */
   #remember(at: number): void {
     const { activationId, ending } = this.#state
     if (!activationId || !ending) return

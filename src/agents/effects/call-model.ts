@@ -187,16 +187,19 @@ function planCall(bench: Workbench, { facts, definition }: Work, signal: AbortSi
   }
 }
 
-const describeStatus = ({ deps, grants, memory, now }: Workbench): Message => ({
-  role: 'user',
-  text: statusTail({
+function describeStatus(bench: Workbench): Message {
+  const { deps, grants, now } = bench
+  // the database counts its pages for that
+  bench.storageBytes ??= bench.memory.storageBytes
+  const text = statusTail({
     state: now().state,
     environment: grants?.environment ?? null,
-    storageBytes: memory.storageBytes,
+    storageBytes: bench.storageBytes,
     hubName: deps.hubName,
     now: deps.clock.now(),
-  }),
-})
+  })
+  return { role: 'user', text }
+}
 
 /** A renewal brings the policy and the budgets as they are now. */
 function tellWhatHoldsNow(bench: Workbench, facts: LoadedFacts, { request }: CallPlan): void {

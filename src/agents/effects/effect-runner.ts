@@ -40,6 +40,7 @@ export class EffectRunner {
       doing: null,
       waitReason: null,
       sent: null,
+      storageBytes: null,
       prompt: null,
     }
   }

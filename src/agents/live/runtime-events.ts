@@ -57,6 +57,8 @@ class RuntimeLog {
   readonly #open = new Map<string, string>()
   #activationId = '' as ActivationId
   #step = 0
+  #at = Number.NaN
+  #time = ''
   #charsLeft: number = streamLimits.eventCharsMax
 
   add(event: LoopEvent): void {
@@ -226,9 +228,18 @@ class RuntimeLog {
     this.events.push({
       seq: this.events.length + 1,
       activation_id: this.#activationId,
-      at: new Date(at).toISOString(),
+      at: this.#toTime(at),
       ...body,
     })
+  }
+
+  /** Several events come of one decision. */
+  #toTime(at: number): string {
+    if (at !== this.#at) {
+      this.#at = at
+      this.#time = new Date(at).toISOString()
+    }
+    return this.#time
   }
 
   /** The beginning of a text. Words are limited in all too, in order, so that every reader gets the same. */

@@ -18,7 +18,7 @@ export function boundTokens(messages: Message[], tools: ToolText[]): number {
   let tokens = tools.length > 0 ? framing.tools : 0
   for (const message of messages) tokens += framing.message + boundMessage(message)
   for (const tool of tools) {
-    tokens += framing.tool + countBytes(tool.name, tool.description) + boundSchema(tool.inputSchema)
+    tokens += framing.tool + boundTool(tool)
   }
   return tokens
 }
@@ -51,13 +51,13 @@ function countMessage(message: Message): number {
   )
 }
 
-const schemaBytes = new WeakMap<object, number>()
+const toolBytes = new WeakMap<object, number>()
 
 /** Counted once per schema object, which lives as long as its tool. */
-function boundSchema(schema: object): number {
-  const known = schemaBytes.get(schema)
+function boundTool({ name, description, inputSchema }: ToolText): number {
+  const known = toolBytes.get(inputSchema)
   if (known !== undefined) return known
-  const bytes = countStoredBytes(JSON.stringify(schema))
-  schemaBytes.set(schema, bytes)
+  const bytes = countBytes(name, description, JSON.stringify(inputSchema))
+  toolBytes.set(inputSchema, bytes)
   return bytes
 }

@@ -59,7 +59,7 @@ export class Journal {
       ++this.#seq,
       this.#run,
       text,
-      JSON.stringify(state),
+      writeState(state),
     )
   }
 
@@ -159,10 +159,26 @@ interface Row extends Record<string, SqlStorageValue> {
   state: string
 }
 
+/** Only what differs from the state of an idle loop: most of it never does. */
+function writeState(state: LoopState): string {
+  const differing: Partial<Record<keyof LoopState, unknown>> = {}
+  for (const key of stateKeys) {
+    if (state[key] !== initialState[key]) differing[key] = state[key]
+  }
+  return JSON.stringify(differing)
+}
+
+const stateKeys = Object.keys(initialState) as (keyof LoopState)[]
+
+const readState = (text: string): LoopState => ({
+  ...initialState,
+  ...(JSON.parse(text) as Partial<LoopState>),
+})
+
 const parseRows = (rows: Row[]): Journaled => {
   const last = rows.at(-1)
   return {
-    state: last ? (JSON.parse(last.state) as LoopState) : initialState,
+    state: last ? readState(last.state) : initialState,
     events: rows.map(({ event }) => JSON.parse(event) as LoopEvent),
   }
 }

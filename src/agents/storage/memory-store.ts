@@ -36,6 +36,11 @@ export interface Turn {
 /** What an agent did in numbers. */
 export type Statistics = Pick<AgentSessions, 'totals' | 'tools'>
 
+/** The statistics, and the activation that was counted last. */
+interface Books extends Statistics {
+  last: ActivationId | null
+}
+
 const counted = ['inputTokens', 'cachedTokens', 'outputTokens', 'costMicrousd'] as const
 const noTotals = {
   activations: 0,
@@ -73,6 +78,8 @@ export class MemoryStore {
   readonly #sql: SqlStorage
   /** Facts that the activation under way was shown; lost in a crash, which does no harm. */
   #shownFacts: number[] = []
+  /** As they are stored, once they were read: nobody else writes them. */
+  #books: Books | null = null
   /** Tables that are there, once it was looked up. */
   #tables: Set<string> | null = null
 
@@ -116,11 +123,13 @@ export class MemoryStore {
     return this.#tables
   }
 
-  /** Does nothing when this activation was saved before. */
+  /** Does nothing when it was this activation that was saved last. */
   saveTurn(turn: Turn): void {
+    const books = this.#readBooks()
+    if (books.last === turn.activationId) return
     if (!this.#listTables().has('turns')) this.#make(makeTurns)
     const messages = JSON.stringify(turn.messages)
-    const [saved] = this.write<{ seq: number }>(
+    this.write(
       insertTurn,
       turn.activationId,
       turn.sessionId,
@@ -128,46 +137,53 @@ export class MemoryStore {
       turn.gist,
       messages.length > limits.storedRowBytesMax ? '[]' : messages,
     )
-    if (!saved) return
-    this.#count(turn)
-    if (turn.summary !== null) this.replaceHistory(turn.sessionId, turn.summary, saved.seq)
+    this.#count(books, turn)
+    if (turn.summary !== null) this.#replaceHistory(turn.sessionId, turn.summary)
     this.#noteUse(turn.at)
-    if (saved.seq % memoryLimits.sessionsPrunedEvery === 0) this.#prune()
+    if (books.totals.activations % memoryLimits.sessionsPrunedEvery === 0) this.#prune()
   }
 
   /** Nothing waits in between, so it is one transaction with the turn. */
-  #count({ sessionId, at, usage, tools }: Turn): void {
+  #count(books: Books, { activationId, sessionId, at, usage, tools }: Turn): void {
     const { inputTokens, cachedTokens, outputTokens, costMicrousd } = usage
     this.write(countSession, sessionId, inputTokens, cachedTokens, outputTokens, costMicrousd, at)
-    const { totals, tools: used } = this.readStatistics()
-    totals.activations++
-    for (const field of counted) totals[field] += usage[field]
+    books.last = activationId
+    books.totals.activations++
+    for (const field of counted) books.totals[field] += usage[field]
     for (const tool of tools) {
-      const known = used.find(({ name }) => name === tool.name)
+      const known = books.tools.find(({ name }) => name === tool.name)
       if (!known) {
-        used.push({ ...tool })
+        books.tools.push({ ...tool })
         continue
       }
       known.calls += tool.calls
       known.errors += tool.errors
       known.totalMs += tool.totalMs
     }
-    const value = JSON.stringify({ totals, tools: used })
-    this.write('INSERT OR REPLACE INTO kept (key, value) VALUES (?, ?)', 'statistics', value)
+    this.write(keepBooks, JSON.stringify(books))
   }
 
   /** Of all activations, also of those whose session is forgotten. */
   readStatistics(): Statistics {
-    const [row] = this.query<{ value: string }>(
-      'SELECT value FROM kept WHERE key = ?',
-      'statistics',
-    )
-    return row ? JSON.parse(row.value) : { totals: { ...noTotals }, tools: [] }
+    const { totals, tools } = structuredClone(this.#readBooks())
+    return { totals, tools }
   }
 
-  /** Everything of a session before `seq` gives way to the summary. */
-  replaceHistory(sessionId: string, summary: string, seq: number): void {
-    this.write('DELETE FROM turns WHERE session_id = ? AND seq < ?', sessionId, seq)
+  #readBooks(): Books {
+    if (this.#books) return this.#books
+    const [row] = this.query<{ value: string }>("SELECT value FROM kept WHERE key = 'statistics'")
+    this.#books = row
+      ? (JSON.parse(row.value) as Books)
+      : { last: null, totals: { ...noTotals }, tools: [] }
+    return this.#books
+  }
+
+  /** Everything of a session before its newest turn gives way to the summary. */
+  #replaceHistory(sessionId: string, summary: string): void {
+    this.write(
+      'DELETE FROM turns WHERE session_id = ?1 AND seq < (SELECT max(seq) FROM turns WHERE session_id = ?1)',
+      sessionId,
+    )
     this.write('UPDATE sessions SET summary = ? WHERE id = ?', summary, sessionId)
   }
 
@@ -227,11 +243,10 @@ export class MemoryStore {
 /** An interface as a row that the database gives. */
 type Row<Shape> = { [Field in keyof Shape]: Shape[Field] & SqlStorageValue }
 
-/** A save that is repeated comes soon: no other activation ends between the two. */
-const insertTurn = `INSERT INTO turns (activation_id, session_id, at, gist, messages)
-  SELECT ?1, ?2, ?3, ?4, ?5 WHERE NOT EXISTS (
-    SELECT 1 FROM (SELECT activation_id FROM turns ORDER BY seq DESC LIMIT 16) WHERE activation_id = ?1)
-  RETURNING seq`
+const insertTurn =
+  'INSERT INTO turns (activation_id, session_id, at, gist, messages) VALUES (?, ?, ?, ?, ?)'
+
+const keepBooks = "INSERT OR REPLACE INTO kept (key, value) VALUES ('statistics', ?)"
 
 const countSession = `INSERT INTO sessions
     (id, activations, input_tokens, cached_tokens, output_tokens, cost_microusd, created_at, updated_at)

@@ -24,12 +24,13 @@ export const noScrubber: Scrubber = {
 export function createScrubber(secret: string): Scrubber {
   const bytes = new TextEncoder().encode(secret)
   const forms = [
-    [...secret].map(escapedForms).join(''),
+    (secret.match(/\\+|[^\\]/g) ?? []).map(escapedForms).join(''),
     ...[0, 1, 2].map((offset) => base64Forms(bytes, offset)),
   ]
-  const pattern = new RegExp(forms.filter(Boolean).join('|'), 'g')
-  const hex = new RegExp(Array.from(bytes, toHex).join('[ :-]?'), 'gi')
-  const text = (given: string) => given.replace(pattern, redacted).replace(hex, redacted)
+  const hex = Array.from(bytes, toHex).join('[ :-]?')
+  // A service may write in capitals or in small letters what it was sent.
+  const pattern = new RegExp([...forms, hex].join('|'), 'gi')
+  const text = (given: string) => given.replace(pattern, redacted)
   const value = (given: unknown): unknown => {
     if (typeof given === 'string') return text(given)
     if (Array.isArray(given)) return given.map(value)
@@ -40,35 +41,32 @@ export function createScrubber(secret: string): Scrubber {
   return { text, value, cut: (given) => text(given).slice(0, -longest) }
 }
 
-/** `\u0026` within JSON within JSON. */
-const charsPerCharMax = 8
+/** A quote or `\u0026` within JSON within JSON within JSON. */
+const charsPerCharMax = 10
 
 const toHex = (byte: number): string => byte.toString(16).padStart(2, '0')
 
 const escapePattern = (text: string): string => text.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&')
 
-/** Digits of hex, in either case. */
-const anyCase = (hex: string): string =>
-  hex.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`)
-
 const entities: Record<string, string> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot' }
 const controls: Record<string, string> = { '\n': 'n', '\r': 'r', '\t': 't' }
 
-/** One character in every way that it may be written. */
-function escapedForms(char: string): string {
+/** One character, or a run of backslashes, in every way that it may be written. */
+function escapedForms(run: string): string {
+  const char = run.charAt(0)
   const code = char.charCodeAt(0)
-  const percent = Array.from(new TextEncoder().encode(char), (byte) => `%(?:25)?${toHex(byte)}`)
   const forms = [
-    // A backslash before it, or three: JSON within JSON.
-    /["'/]/.test(char) ? `\\\\{0,3}${escapePattern(char)}` : escapePattern(char),
-    anyCase(percent.join('')),
-    `\\\\{1,2}u${anyCase(code.toString(16).padStart(4, '0'))}`,
+    `%(?:25)?${toHex(code)}`,
+    `\\\\{1,4}u${toHex(code).padStart(4, '0')}`,
     `&#0*${code};`,
-    `&#[xX]0*${anyCase(code.toString(16))};`,
+    `&#x0*${toHex(code)};`,
   ]
-  if (char === '\\') forms.unshift('\\\\{4}', '\\\\{2}')
+  // JSON doubles backslashes at each level; one repetition for the run cannot be matched in many ways.
+  if (char === '\\')
+    return `(?:\\\\{${run.length},${run.length * 8}}|(?:${forms.join('|')}){${run.length}})`
+  forms.push(/["'/]/.test(char) ? `\\\\{0,7}${escapePattern(char)}` : escapePattern(char))
   if (char === ' ') forms.push('\\+')
-  if (controls[char]) forms.push(`\\\\{1,2}${controls[char]}`)
+  if (controls[char]) forms.push(`\\\\{1,4}${controls[char]}`)
   if (entities[char]) forms.push(`&${entities[char]};`)
   return `(?:${forms.join('|')})`
 }
@@ -84,7 +82,7 @@ function base64Forms(bytes: Uint8Array, offset: number): string {
 }
 
 function base64Char(char: string): string {
-  if (char === '+') return '(?:[+-]|%2[bB]|\\\\u002[bB])'
-  if (char === '/') return '(?:\\\\?\\/|_|%2[fF])'
+  if (char === '+') return '(?:[+-]|%2b|\\\\u002b)'
+  if (char === '/') return '(?:\\\\?\\/|_|%2f)'
   return char
 }
