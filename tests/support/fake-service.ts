@@ -37,7 +37,7 @@ const answers: Record<string, Answer> = {
   '/encoded': (_, response, secret) =>
     json(response, {
       component: encodeURIComponent(secret),
-      lower: encodeURIComponent(secret).toLowerCase(),
+      lower: encodeURIComponent(secret).replace(/%../g, (hex) => hex.toLowerCase()),
       form: new URLSearchParams({ key: secret }).toString(),
       every: [...secret].map((char) => `%${Buffer.from(char).toString('hex')}`).join(''),
     }),

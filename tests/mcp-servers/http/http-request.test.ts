@@ -1,0 +1,175 @@
+import { env, exports } from 'cloudflare:workers'
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { joinPath } from '../../../src/mcp-servers/http/join-path'
+import { join } from '../../support/cast'
+import { connectMcp, textOf } from '../../support/connect-mcp'
+import { allow, asAdmin, declare, serviceUrl } from '../../support/services'
+
+/** The whole Worker, called by an outside agent; the service is a real server over HTTP. */
+let client: Client
+let agentId: string
+
+beforeAll(async () => {
+  const agent = await join('wren', 'agent')
+  agentId = agent.id
+  await allow(agentId, ['http:weather:*', 'http:loose:*', 'http:readable:read', 'http:nothing:*'])
+  await declare('weather')
+  await declare('loose', { format: 'any' })
+  await declare('readable')
+  client = await connectMcp((request) => exports.default.fetch(request), agent.key, '/mcp')
+})
+
+const use = async (args: Record<string, unknown>) => {
+  const result = await client.callTool({
+    name: 'http_request',
+    arguments: { service: 'weather', ...args },
+  })
+  return { text: textOf(result), isError: result.isError === true }
+}
+
+test('M1: a request goes below the base URL and its answer comes back as data', async () => {
+  const { text, isError } = await use({ path: '/fine', query: { day: 'to day', x: '1&2' } })
+  expect(isError, text).toBe(false)
+  expect(JSON.parse(text)).toEqual({
+    status: 200,
+    content_type: 'application/json',
+    body: '{"fine":true,"path":"/api/fine?day=to+day&x=1%262"}',
+  })
+})
+
+test('M2: GET and HEAD need the read grant of their service, everything else its write grant', async () => {
+  for (const method of ['GET', 'HEAD']) {
+    expect((await use({ service: 'readable', method, path: '/method' })).isError).toBe(false)
+  }
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+    const { text } = await use({ service: 'readable', method, path: '/method' })
+    expect(text).toMatch(/^Error: Missing grant http:readable:write\b/)
+  }
+  expect((await use({ service: 'other', path: '/fine' })).text).toMatch(
+    /^Error: Missing grant http:other:read\b/,
+  )
+  const written = await use({ method: 'POST', path: '/method', body: '{}' })
+  expect(JSON.parse(JSON.parse(written.text).body)).toEqual({
+    method: 'POST',
+    type: 'application/json',
+  })
+  const { results } = await env.DB.prepare(
+    `SELECT DISTINCT "grant", decision FROM audit_log WHERE account_id = ? AND "grant" LIKE 'http:readable:%' ORDER BY 1`,
+  )
+    .bind(agentId)
+    .all()
+  expect(results).toEqual([
+    { grant: 'http:readable:read', decision: 'allowed' },
+    { grant: 'http:readable:write', decision: 'denied' },
+  ])
+})
+
+test('M2: a service that nobody declared says who can', async () => {
+  expect((await use({ service: 'nothing', path: '/' })).text).toBe(
+    'Error: There is no such service. An admin declares it: PUT /api/v1/http-services/<name>.',
+  )
+})
+
+describe('what upstreams do wrong is an error that a model can read', () => {
+  test.each([
+    ['4xx', '/error', /^Error: The service weather answered 401\. It said: \{"error":"bad key/],
+    ['a wrong path', '/nothing', /^Error: The service weather answered 404\. .*Check the path\.$/],
+    ['429', '/header', /answered 429\. It said: slowly It is asked too often\.$/],
+    ['5xx with a page', '/down', /answered 503\. It said: Back soon It may work later\.$/],
+    ['HTML', '/page', /answered with a web page\. It begins: Sign in Please sign in\./],
+    ['broken JSON', '/broken', /answered with broken JSON\. It begins: \{"key":/],
+    ['a reset', '/reset', /could not be reached, or broke off its answer\./],
+    ['a broken body', '/cut', /could not be reached, or broke off its answer\./],
+    ['a circle', '/circle', /was stopped: it redirects more than 5 times\./],
+    ['a redirect inside', '/metadata', /was stopped: .*169\.254\.169\.254/],
+  ])('M14: %s', async (_what, path, words) => {
+    const { text, isError } = await use({ path })
+    expect(isError).toBe(true)
+    expect(text).toMatch(words)
+    expect(text).not.toContain('<h1>')
+  })
+
+  test('M14: a service whose format is any may answer with a page', async () => {
+    const { text } = await use({ service: 'loose', path: '/page' })
+    expect(JSON.parse(text).body).toContain('<h1>Please sign in</h1>')
+  })
+
+  test('M10: a long answer is cut and says so', async () => {
+    const { text } = await use({ path: '/long' })
+    expect(JSON.parse(text).body).toMatch(/^x{40000}$/)
+    expect(JSON.parse(text).note).toMatch(/was cut here/)
+  })
+})
+
+test('M13: a path never leaves the base URL', () => {
+  const base = new URL('https://api.example.com/v1/')
+  for (const [path, to] of [
+    ['/items/7', '/v1/items/7'],
+    ['items', '/v1/items'],
+    ['', '/v1/'],
+    ['/a%20b', '/v1/a%20b'],
+    ['/a@b:c', '/v1/a@b:c'],
+    ['/100%', '/v1/100%'],
+    ['/x?y=../z', '/v1/x?y=../z'],
+  ] as const) {
+    expect(joinPath(base, path, {}).href).toBe(`https://api.example.com${to}`)
+  }
+  for (const path of [
+    '../x',
+    '/a/../../x',
+    '/..',
+    '/./x',
+    '/%2e%2e/x',
+    '/.%2E/x',
+    '/%252e%252e/x',
+    '/a%2f..%2fx',
+    '//evil.example.org/x',
+    '/a//b',
+    '\\\\evil.example.org',
+    '/a%5c..%5cx',
+    '/..;/x',
+    '/a#b',
+    '/a\nb',
+    '/a%0d%0ab',
+  ]) {
+    expect(() => joinPath(base, path, {}), path).toThrow(/must lead to something below/)
+  }
+  expect(joinPath(base, 'https://evil.example.org'.replace('//', '/'), {}).host).toBe(
+    'api.example.com',
+  )
+})
+
+describe('declaring a service', () => {
+  test('M13: only an admin may, and the address is checked', async () => {
+    const put = (body: object) => asAdmin('PUT', '/http-services/checked', body)
+    for (const [body, words] of [
+      [{ base_url: 'nonsense' }, 'whole address'],
+      [{ base_url: 'http://api.example.com/' }, 'only https'],
+      [{ base_url: 'https://127.0.0.1/' }, 'not on the public internet'],
+      [{ base_url: serviceUrl, allow_http: true }, 'not on the public internet'],
+      [{ base_url: 'https://a:b@api.example.com/' }, 'password'],
+      [{ base_url: 'https://api.example.com/', hosts: ['10.0.0.1'] }, 'public internet'],
+      [{ base_url: 'https://api.example.com/', hosts: ['https://x.org/a'] }, 'no host'],
+      [{ base_url: 'https://api.example.com/', credential: 'k' }, '{credential}'],
+      [{ base_url: 'https://api.example.com/', headers: { 'A b': 'c' } }, 'body.headers.A b'],
+    ] as const) {
+      const answer = await put(body)
+      expect(answer.status).toBe(400)
+      expect(JSON.stringify(answer.body)).toContain(words)
+    }
+    const fine = { base_url: 'https://api.example.com/v1', hosts: ['cdn.example.com'] }
+    expect((await put(fine)).status).toBe(200)
+    const { body } = await asAdmin('GET', '/http-services')
+    expect((body as unknown as { services: object[] }).services).toContainEqual(
+      expect.objectContaining({
+        name: 'checked',
+        hosts: ['api.example.com', 'cdn.example.com'],
+        allow_private: false,
+        updated_by: 'admin',
+      }),
+    )
+    expect((await asAdmin('DELETE', '/http-services/checked')).status).toBe(200)
+    expect((await asAdmin('DELETE', '/http-services/checked')).status).toBe(404)
+  })
+})
