@@ -9,7 +9,7 @@ import { readSettings, settingsSchema } from '../src/settings.ts'
 import { applyMigrations } from './apply-migrations.mjs'
 import { buildWorker, quietWranglerEnv } from './build-worker.mjs'
 import { claimStateDir } from './claim-state-dir.mjs'
-import { ensureAdminKey, PlainError, writeRunningHub } from './local-state.mjs'
+import { ensureAdminKey, ensureVaultKey, PlainError, writeRunningHub } from './local-state.mjs'
 import { describeLogLine } from './print-log.mjs'
 
 const host = '127.0.0.1'
@@ -98,6 +98,7 @@ async function runHub(options, settings, release) {
             ROOKERY_PUBLIC: 'true',
             ...settings,
             ROOKERY_ADMIN_KEY: adminKey,
+            ROOKERY_VAULT_KEY: ensureVaultKey(stateDir, env),
             ...options.bindings,
           },
         }),

@@ -40,10 +40,31 @@ export function ensureAdminKey(stateDir, env) {
   const found = findAdminKey(stateDir, env)
   if (found !== null) return found
   const prefix = env.ROOKERY_KEY_PREFIX || 'rookery_'
-  const made = `${prefix}${randomBytes(32).toString('base64url')}`
+  return keep(stateDir, 'admin-key', `${prefix}${randomBytes(32).toString('base64url')}`)
+}
+
+/**
+ * The key of the vault: the one given, else the one kept in the state directory, made when there is
+ * none. Who loses it loses the credentials, so it is never replaced.
+ * @param {string} stateDir
+ * @param {Record<string, string | undefined>} env
+ */
+export function ensureVaultKey(stateDir, env) {
+  if (env.ROOKERY_VAULT_KEY) return env.ROOKERY_VAULT_KEY
+  const path = join(stateDir, 'vault-key')
+  if (existsSync(path)) return readFileSync(path, 'utf8').trim()
+  return keep(stateDir, 'vault-key', randomBytes(32).toString('base64'))
+}
+
+/**
+ * @param {string} stateDir
+ * @param {string} file
+ * @param {string} secret
+ */
+function keep(stateDir, file, secret) {
   mkdirSync(stateDir, { recursive: true, mode: 0o700 })
-  writeFileSync(join(stateDir, 'admin-key'), `${made}\n`, { mode: 0o600 })
-  return made
+  writeFileSync(join(stateDir, file), `${secret}\n`, { mode: 0o600 })
+  return secret
 }
 
 /**

@@ -74,13 +74,16 @@ function listenForStop() {
 }
 
 /**
- * Keys whose variable a definition in agents/ names (`api_key_env`); other keys of this shell are
- * none of the hub's business.
+ * Keys whose variable a definition in agents/ names (`api_key_env`) and secrets for services outside
+ * (`ROOKERY_SECRET_...`); other keys of this shell are none of the hub's business.
  * @param {Record<string, string | undefined>} env
  */
 function readNamedKeys(env) {
   /** @type {Record<string, string>} */
   const keys = {}
+  for (const [name, value] of Object.entries(env)) {
+    if (name.startsWith('ROOKERY_SECRET_') && value) keys[name] = value
+  }
   for (const name of listAgentFolders()) {
     const path = join(agentsFolder, name, 'config.yaml')
     const config = existsSync(path) ? readFileSync(path, 'utf8') : ''

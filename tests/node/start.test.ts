@@ -91,6 +91,7 @@ describe('npm start', () => {
   test('the admin key is kept for its owner only, and never printed', async () => {
     const before = adminKey()
     expect(statSync(join(stateDir, 'admin-key')).mode & 0o777).toBe(0o600)
+    expect(statSync(join(stateDir, 'vault-key')).mode & 0o777).toBe(0o600)
     const hub = await start()
     expect(adminKey()).toBe(before)
     expect(hub.output()).not.toContain(before)
