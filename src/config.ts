@@ -261,6 +261,8 @@ export const outside = {
   answerCharsMax: 40_000,
   excerptChars: 500,
   credentialCharsMax: 8_000,
+  /** Opened lately, and kept out of logs, hooks' words and exports too. */
+  knownSecretsMax: 50,
   /** When a credential was used last is noted this often. */
   lastUsedEveryMs: 60_000,
 } as const

@@ -22,6 +22,7 @@ import { createLog, createRedactor, findSecrets, type Log } from './log'
 import { createCipher } from './mcp-servers/credentials/cipher'
 import { createConnect } from './mcp-servers/credentials/connect'
 import { createAdminRoutes } from './mcp-servers/credentials/create-admin-routes'
+import { createKnownSecrets } from './mcp-servers/credentials/known-secrets'
 import { createVault } from './mcp-servers/credentials/vault'
 import { createResolver } from './mcp-servers/fetch/resolve-over-https'
 import { createGateway } from './mcp-servers/gateway/create-gateway'
@@ -38,7 +39,8 @@ import { readSettings, type Settings } from './settings'
 export function createRooms(env: Env) {
   const settings = readSettings(env as unknown as Record<string, unknown>)
   const clock = systemClock
-  const { log, redact } = createOperatorLog(env, settings)
+  const outside = createOutside(env, settings)
+  const { log, redact } = createOperatorLog(env, settings, outside.known.text)
   const live = createLivePublisher(env.LIVE)
   const models = createModelRegistry(settings, { readKey: (name) => readVariable(env, name) })
   const definitions = createDefinitionStore(env.FILES)
@@ -62,7 +64,6 @@ export function createRooms(env: Env) {
     log,
     defer: (work) => void work.catch(() => undefined),
   }))
-  const outside = createOutside(env, settings)
   const gateway = createGateway({
     hub,
     memory: createMemoryDoor(env.AGENTS),
@@ -127,13 +128,15 @@ function createOutside(env: Env, settings: Settings) {
     clock: systemClock,
     isPrivateAllowed: settings.ROOKERY_ALLOW_PRIVATE_SERVICES,
   }
+  const known = createKnownSecrets()
   const vault = createVault({ ...base, cipher, readVariable: readSecret })
   const dns = settings.ROOKERY_DNS_OVER_HTTPS
   const resolve = dns ? createResolver(dns) : undefined
   return {
     vault,
+    known,
     services: createServices(base),
-    connect: createConnect({ ...base, vault, resolve }),
+    connect: createConnect({ ...base, vault, known, resolve }),
   }
 }
 
@@ -155,9 +158,9 @@ function readVariable(env: Env, name: string): string | undefined {
 }
 
 /** What the operator reads, and how secrets are kept out of it. */
-function createOperatorLog(env: Env, settings: Settings) {
+function createOperatorLog(env: Env, settings: Settings, hideOpened: (text: string) => string) {
   const redact = createRedactor(findSecrets(env as unknown as Record<string, unknown>), (text) =>
-    maskCredentials(text, settings.ROOKERY_KEY_PREFIX),
+    maskCredentials(hideOpened(text), settings.ROOKERY_KEY_PREFIX),
   )
   return {
     redact,

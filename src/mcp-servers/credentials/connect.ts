@@ -3,20 +3,22 @@ import { createGuardedFetch, type GuardedFetch, type Resolve } from '../fetch/gu
 import { type ServiceRow, selectService } from '../http/queries'
 import { credentialMark } from '../http/services'
 import type { Connect } from './connection'
+import type { KnownSecrets } from './known-secrets'
 import { type CredentialRow, selectCandidates } from './queries'
-import { createScrubber, noScrubber, type Scrubber } from './scrub'
+import { noScrubber, type Scrubber } from './scrub'
 import type { Vault } from './vault'
 
 interface ConnectDeps {
   d1: D1Database
   vault: Vault
+  known: KnownSecrets
   isPrivateAllowed: boolean
   resolve?: Resolve | undefined
 }
 
 /** Declaration and credentials come in one round trip, and only for calls that were let through. */
 export const createConnect =
-  ({ d1, vault, isPrivateAllowed, resolve }: ConnectDeps): Connect =>
+  ({ d1, vault, known, isPrivateAllowed, resolve }: ConnectDeps): Connect =>
   async (ask) => {
     const { server, service, actor, signal } = ask
     const [found, candidates] = await d1.batch<unknown>([
@@ -27,7 +29,7 @@ export const createConnect =
     if (!row) throw notFound('service', 'An admin declares it: PUT /api/v1/http-services/<name>.')
     const rows = (candidates?.results ?? []) as CredentialRow[]
     const value = row.credential === null ? null : await vault.open(await pick(ask, row, rows))
-    const scrubber = value === null ? noScrubber : createScrubber(value)
+    const scrubber = value === null ? noScrubber : known.scrubberFor(value)
     const reach = {
       hosts: JSON.parse(row.hosts) as string[],
       allowHttp: row.allowHttp === 1,

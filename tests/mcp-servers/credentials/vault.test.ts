@@ -4,6 +4,7 @@ import { outside } from '../../../src/config'
 import type { PostId } from '../../../src/ids'
 import { createCipher } from '../../../src/mcp-servers/credentials/cipher'
 import { createConnect } from '../../../src/mcp-servers/credentials/connect'
+import { createKnownSecrets } from '../../../src/mcp-servers/credentials/known-secrets'
 import type { CredentialRow } from '../../../src/mcp-servers/credentials/queries'
 import { createVault } from '../../../src/mcp-servers/credentials/vault'
 import { adminKey, call, join } from '../../support/cast'
@@ -259,7 +260,12 @@ describe('a service that is opened for one call', () => {
     const { doors } = createFakeHubDoors({ requested: null, allowed: [], denied: [] })
     doors.readThread = async () => ({ ...aThread, post: { ...aThread.post, community: 'attic' } })
     const actor = { ...scoutAtWork, postId, idempotencyKey: null }
-    const connect = createConnect({ d1: env.DB, vault, isPrivateAllowed })
+    const connect = createConnect({
+      d1: env.DB,
+      vault,
+      known: createKnownSecrets(),
+      isPrivateAllowed,
+    })
     const { signal } = new AbortController()
     return connect({ server: 'http', service: 'places', actor, hub: doors, signal })
   }
