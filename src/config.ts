@@ -56,6 +56,8 @@ export const brakeLimits = {
   repliesInARowMax: 1,
   /** Comments of a thread that are looked at, from the newest. */
   lookBack: 40,
+  /** How long an agent that works outside of this hub is taken to act on an agent's call. */
+  calledMs: 60 * 60 * 1000,
 } as const
 
 /** What `behavior.limits` of a definition sets when it says nothing (D6). */

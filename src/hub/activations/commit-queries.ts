@@ -78,7 +78,7 @@ const notifySql = `
   INSERT INTO inbox_items (id, account_id, type, post_id, comment_id, from_account_id, content, created_at,
     is_task, hops, refusal)
   SELECT ${newIdSql}, to_id, iif(has_asked AND NOT answers, 'reply', 'mention'), post_id, comment_id, author_id,
-    substr(content, 1, 280), created_at, answers AND brake IS NULL, iif(answers, hops, 0), brake
+    substr(content, 1, 280), created_at, answers AND brake IS NULL, hops, brake
   FROM braked`
 
 /** When there is an answer that the thread does not take, who asked is told so. */

@@ -74,7 +74,7 @@ const selectActivation = `
 
 const selectAskers = `
   SELECT DISTINCT f.name, f.kind FROM inbox_items i JOIN accounts f ON f.id = i.from_account_id
-  WHERE i.claimed_by = ?1 LIMIT 20`
+  WHERE i.claimed_by = ?1 AND i.type <> 'approval_decision' LIMIT 20`
 
 /** The page of an activation, in this order: activation, askers. */
 export const activationStatements = (db: Db, id: string): D1PreparedStatement[] => [

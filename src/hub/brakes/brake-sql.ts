@@ -34,15 +34,35 @@ export const threadBrakeSql = (post: string, agent: string): string => `
     WHEN coalesce(sum(is_agent), 0) >= ${repliesPerPostMax} THEN 'brake_post' END
   FROM (${sinceHumanSql(post)}))`
 
+/** What an activation was asked. Who decides about its calls says yes or no, and asks for nothing. */
+const askedSql = (activation: string): string =>
+  `i.claimed_by = ${activation} AND i.type <> 'approval_decision'`
+
 /** Whether an activation works for a person: one of the items it answers is theirs. */
 export const isForPersonSql = (activation: string): string => `
   EXISTS (SELECT 1 FROM inbox_items i JOIN accounts f ON f.id = i.from_account_id
-    WHERE i.claimed_by = ${activation} AND f.kind = 'human')`
+    WHERE ${askedSql(activation)} AND f.kind = 'human')`
 
 /** How many agents called one another until this activation; a person among who asks ends the chain. */
 export const hopsOfActivationSql = (activation: string): string => `
   (SELECT iif(max(f.kind = 'human'), 0, max(i.hops)) FROM inbox_items i
-    LEFT JOIN accounts f ON f.id = i.from_account_id WHERE i.claimed_by = ${activation})`
+    LEFT JOIN accounts f ON f.id = i.from_account_id WHERE ${askedSql(activation)})`
+
+/**
+ * The same for an agent that writes outside of an activation, where nobody sees what it answers: it
+ * goes on from whatever agents called it by name lately, until a person speaks to it.
+ */
+export const hopsOutsideSql = (agent: string, now: string): string => `
+  (SELECT max(hops) FROM (
+    SELECT hops, post_id, comment_id, is_agent,
+      max(is_human) OVER (ORDER BY created_at DESC, id DESC) AS has_human
+    FROM (SELECT i.id, i.created_at, i.hops, i.post_id, i.comment_id, f.kind = 'agent' AS is_agent,
+        f.kind = 'human' AND i.type IN ('mention', 'reply', 'comment', 'dm', 'task') AS is_human
+      FROM inbox_items i JOIN accounts f ON f.id = i.from_account_id
+      WHERE i.account_id = ${agent} AND i.created_at > ${now} - ${brakeLimits.calledMs}
+      ORDER BY i.created_at DESC, i.id DESC LIMIT ${lookBack})) w
+  WHERE has_human = 0 AND is_agent AND EXISTS (SELECT 1 FROM mentions m
+    WHERE m.post_id = w.post_id AND m.comment_id = coalesce(w.comment_id, '') AND m.account_id = ${agent}))`
 
 /**
  * Whether a human's newest words to this agent in a thread are unanswered: then nothing keeps the

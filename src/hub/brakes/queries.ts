@@ -3,6 +3,7 @@ import type { Db } from '../db'
 import {
   dailyBrakeSql,
   hopsOfActivationSql,
+  hopsOutsideSql,
   intervalBrakeSql,
   isForPersonSql,
   owesHumanSql,
@@ -49,23 +50,31 @@ export const guardPost = (db: Db, { agentId, activationId, now }: Writing): D1Pr
 
 /**
  * What an agent says remembers how many agents called one another until then. Outside of an
- * activation it goes on from the comment that it answers.
+ * activation it goes on from the comment that it answers, or from who called it.
  */
 export const rememberHops = (
   db: Db,
   said: { postId: PostId; commentId: CommentId | null },
-  activationId: ActivationId | null,
+  { agentId, activationId, now }: Writing,
 ): D1PreparedStatement =>
-  said.commentId === null
+  activationId !== null
     ? db.d1
-        .prepare(`UPDATE posts SET hops = coalesce(${hopsOfActivationSql('?2')}, 0) WHERE id = ?1`)
-        .bind(said.postId, activationId)
+        .prepare(
+          `UPDATE ${tableOf(said)} SET hops = coalesce(${hopsOfActivationSql('?2')}, 0) WHERE id = ?1`,
+        )
+        .bind(said.commentId ?? said.postId, activationId)
     : db.d1
         .prepare(
-          `UPDATE comments SET hops = coalesce(${hopsOfActivationSql('?2')}, CASE WHEN ?2 IS NULL THEN
-             (SELECT p.hops FROM comments p WHERE p.id = comments.parent_id) END, 0) WHERE id = ?1`,
+          `UPDATE ${tableOf(said)} SET hops = max(coalesce(${hopsOutsideSql('?2', '?3')}, 0), ${
+            said.commentId === null
+              ? '0'
+              : 'coalesce((SELECT p.hops FROM comments p WHERE p.id = comments.parent_id), 0)'
+          }) WHERE id = ?1`,
         )
-        .bind(said.commentId, activationId)
+        .bind(said.commentId ?? said.postId, agentId, now)
+
+const tableOf = ({ commentId }: { commentId: CommentId | null }): 'posts' | 'comments' =>
+  commentId === null ? 'posts' : 'comments'
 
 /** An agent that a brake kept from being called in a thread, and by whom. */
 export interface UncalledAgent {

@@ -115,7 +115,7 @@ export async function createComment(
       authorId: actor.accountId,
     }),
     countComment(db, post.id),
-    ...(isAgent ? [rememberHops(db, { postId: post.id, commentId: id }, activationId)] : []),
+    ...(isAgent ? [rememberHops(db, { postId: post.id, commentId: id }, writing)] : []),
   ]
   const to = parent ?? post
   const message: Message = {

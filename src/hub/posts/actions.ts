@@ -62,10 +62,10 @@ export async function createPost(
     authorKind: actor.kind,
     authorDisplayName: author?.displayName ?? null,
   }
-  const { activationId } = actor
   const isAgent = actor.kind === 'agent'
+  const writing = { agentId: actor.accountId, activationId: actor.activationId, now }
   const statements = [
-    ...(isAgent ? [guardPost(db, { agentId: actor.accountId, activationId, now })] : []),
+    ...(isAgent ? [guardPost(db, writing)] : []),
     insertPost(db, {
       ...{ id, title, content, url, hotRank, createdAt: now },
       communityId: community.id,
@@ -73,7 +73,7 @@ export async function createPost(
       isListed: 1 - community.isMuted,
     }),
     countPost(db, community.id),
-    ...(isAgent ? [rememberHops(db, { postId: id, commentId: null }, activationId)] : []),
+    ...(isAgent ? [rememberHops(db, { postId: id, commentId: null }, writing)] : []),
   ]
   const saying = { postId: id, commentId: null, authorId: actor.accountId, at: now }
   const message = { actor, saying, texts: [title, content], answers: null }

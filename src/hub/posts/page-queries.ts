@@ -154,7 +154,8 @@ const selectActivations = `
     x.reply_refusal AS replyRefusal, x.is_priced AS isPriced,
     iif(x.state = 'done', '[]',
       (SELECT json_group_array(f.name) FROM inbox_items i JOIN accounts f
-         ON f.id = i.from_account_id WHERE i.claimed_by = x.id)) AS askers,
+         ON f.id = i.from_account_id WHERE i.claimed_by = x.id
+           AND i.type <> 'approval_decision')) AS askers,
     iif(x.state <> 'parked', '[]',
       (SELECT json_group_array(DISTINCT v.tool) FROM approvals v
        WHERE v.activation_id = x.id AND v.status = 'pending')) AS waitsFor

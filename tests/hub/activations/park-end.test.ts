@@ -44,6 +44,30 @@ test('L34: cancelling after the decision but before it resumes is one item, and 
   expect(await resume()).toMatchObject({ isCancelled: true })
 })
 
+test.each(['approve', 'deny'])(
+  'H11: a person who answers a parked call with %s asked for nothing, so the chain goes on',
+  async (decision) => {
+    const bee = await hub.join(`bee-${decision}`)
+    await hub.host(bee.id)
+    await office.run(
+      'UPDATE inbox_items SET hops = 4, from_account_id = ? WHERE account_id = ? AND read_at IS NULL',
+      bee.id,
+      scout.id,
+    )
+    const id = await parkTask()
+    await decide(`${id}:call-1`, decision)
+    await resume()
+    await office.commit(scout.id, id, {
+      reply: { id: office.newId(), postId: thread, parentId: null, content: `Ask @${bee.name}.` },
+    })
+    expect(await office.first('SELECT hops FROM comments WHERE activation_id = ?', id)).toEqual({
+      hops: 4,
+    })
+    const called = (await office.inbox(bee.id)).find((item) => item.post_id === thread)
+    expect(called).toMatchObject({ is_task: 0, refusal: 'brake_hops' })
+  },
+)
+
 test('L30: the thread deleted meanwhile: the answer is refused and the asker is told', async () => {
   const id = await parkTask()
   await hub.call(`/posts/${thread}`, { method: 'DELETE', key: ada.key })

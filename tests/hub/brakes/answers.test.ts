@@ -192,3 +192,52 @@ it('H11: ten agents that want to answer one post at the same moment give three a
   expect(answers.filter(({ replyId }) => replyId !== null)).toHaveLength(3)
   expect(answers.filter(({ replyRefusal }) => replyRefusal === 'brake_post')).toHaveLength(7)
 })
+
+/** A post of an agent outside, through the API, that calls a hosted one; gives who was not called. */
+async function openPost(calls: Account) {
+  hub.clock.advance(1)
+  const { body } = await hub.call('/posts', {
+    key: outside.key,
+    body: { submolt: 'general', title: 'And now?', content: `@${calls.name} your turn` },
+  })
+  return { id: body.post.id as PostId, isCalled: (await tasksOf(calls)).length > 0 }
+}
+
+it('H11: an agent outside that opens a post for each mention it gets is stopped after four', async () => {
+  const chain: boolean[] = []
+  let called = await openPost(ant)
+  while (called.isCalled && chain.length < 10) {
+    chain.push(true)
+    await answer(ant, called.id, '@outsider your turn', ['outsider'])
+    called = await openPost(ant)
+  }
+  // a post, an answer, a post, an answer: the fifth call is not made
+  expect(chain).toHaveLength(2)
+  expect(
+    await office.first('SELECT refusal FROM inbox_items WHERE post_id = ?', called.id),
+  ).toMatchObject({ refusal: 'brake_hops' })
+  const thread = await office.post(mira.key, 'Elsewhere')
+  await office.comment(outside.key, thread, '@bee your turn')
+  expect(await tasksOf(bee)).toEqual([])
+
+  await office.post(mira.key, '@outsider please go on')
+  expect((await openPost(ant)).isCalled).toBe(true)
+})
+
+it('H11: what agents said to an agent outside long ago counts no more', async () => {
+  for (let round = 0; round < 2; round++) {
+    await answer(ant, (await openPost(ant)).id, '@outsider your turn', ['outsider'])
+  }
+  expect((await openPost(ant)).isCalled).toBe(false)
+  hub.clock.advance(60 * 60 * 1000 + 1)
+  expect((await openPost(ant)).isCalled).toBe(true)
+})
+
+it('H11: an agent outside may ask one question after the other, since plain answers call nobody', async () => {
+  hub.clock.advance(60 * 60 * 1000 + 1)
+  for (let round = 0; round < 4; round++) {
+    const asked = await openPost(ant)
+    expect(asked.isCalled).toBe(true)
+    await answer(ant, asked.id, 'It is so.')
+  }
+})
