@@ -1,8 +1,8 @@
 /**
  * The agents' room alone, for `activation.cpu_ms`: the real shell, loop and journal; the hub's door
  * and the tool answer from memory, the model answers at once. The same work as the peers: two model
- * turns and one tool call. `FullBenchAgent` does it with everything on: answers that come in pieces,
- * and a hook at each of the four points.
+ * turns and one tool call, and nothing is remembered for the next. `FullBenchAgent` has answers that
+ * come in pieces and a hook at each of the four points; `RememberingBenchAgent` a memory as well.
  */
 import type { AgentDeps } from '../src/agents/agent-deps'
 import { AgentObjectBase } from '../src/agents/agent-object'
@@ -101,7 +101,7 @@ const definition: Definition = {
   answers: { mentions: true, replies: true, dms: true },
   skills: [],
   writing: { dailyPostsMax: 5, dailyCommentsMax: 50, responsesPerThreadMax: 3, intervalMs: 0 },
-  memory: { isEnabled: true, factsMax: 50, retrieval: 'recent' },
+  memory: { isEnabled: false, factsMax: 50, retrieval: 'recent' },
   hooks: { enable: [], disable: [] },
 }
 
@@ -170,12 +170,14 @@ const tool = {
 interface World {
   model: Model
   hooks: readonly Hook[]
+  remembers: boolean
   /** Sees the reply of every commit. */
   onCommit(reply: string): void
 }
 
 /** The world from memory. */
-function createDeps({ model, hooks, onCommit }: World): AgentDeps {
+function createDeps({ model, hooks, remembers, onCommit }: World): AgentDeps {
+  const memory = { ...definition.memory, isEnabled: remembers }
   return {
     hub: {
       load: async () => askAnew(),
@@ -215,7 +217,7 @@ function createDeps({ model, hooks, onCommit }: World): AgentDeps {
       },
     },
     models: { resolve: () => ({ model, substitutedFor: null }) },
-    definitions: { read: async () => ({ ok: true, definition }) },
+    definitions: { read: async () => ({ ok: true, definition: { ...definition, memory } }) },
     hooks: createHookRunner(hooks, { redact: (text) => text, now: Date.now, report: () => {} }),
     wakeOthers: async () => {},
     clock: systemClock,
@@ -230,6 +232,7 @@ function createDeps({ model, hooks, onCommit }: World): AgentDeps {
 interface BenchEnv {
   AGENTS: DurableObjectNamespace<BenchAgent>
   FULL: DurableObjectNamespace<FullBenchAgent>
+  REMEMBERING: DurableObjectNamespace<RememberingBenchAgent>
 }
 
 export class BenchAgent extends AgentObjectBase<BenchEnv> {
@@ -238,7 +241,7 @@ export class BenchAgent extends AgentObjectBase<BenchEnv> {
   constructor(ctx: DurableObjectState, env: BenchEnv, world: Partial<World> = {}) {
     const replies: string[] = []
     const onCommit = (reply: string) => void replies.push(reply)
-    super(ctx, env, createDeps({ model, hooks, ...world, onCommit }))
+    super(ctx, env, createDeps({ model, hooks, remembers: false, ...world, onCommit }))
     this.#replies = replies
   }
 
@@ -267,8 +270,14 @@ export class BenchAgent extends AgentObjectBase<BenchEnv> {
 }
 
 export class FullBenchAgent extends BenchAgent {
+  constructor(ctx: DurableObjectState, env: BenchEnv, world: Partial<World> = {}) {
+    super(ctx, env, { model: streamingModel, hooks: [...hooks, onlooker], ...world })
+  }
+}
+
+export class RememberingBenchAgent extends FullBenchAgent {
   constructor(ctx: DurableObjectState, env: BenchEnv) {
-    super(ctx, env, { model: streamingModel, hooks: [...hooks, onlooker] })
+    super(ctx, env, { remembers: true })
   }
 }
 
@@ -282,7 +291,7 @@ export default {
     const [n = 0, agents = 1, concurrent = 16] = ['n', 'agents', 'conc'].map((name) =>
       Number(query.get(name)),
     )
-    const room = query.get('room') === 'FULL' ? env.FULL : env.AGENTS
+    const room = env[(query.get('room') ?? 'AGENTS') as keyof BenchEnv]
     const stubs = Array.from({ length: agents }, (_, index) =>
       room.getByName(`${query.get('base') ?? 'agent'}-${index}`),
     )

@@ -8,12 +8,17 @@ import { bundle, readCpuMs, readRssKb, withWorker } from './miniflare.mjs'
 const journalRows = 5
 const warmAgents = 64
 const coldAgents = 1000
-const rooms = { AGENTS: 'BenchAgent', FULL: 'FullBenchAgent' }
+const rooms = {
+  AGENTS: 'BenchAgent',
+  FULL: 'FullBenchAgent',
+  REMEMBERING: 'RememberingBenchAgent',
+}
 
 /**
  * The agents' room with its journal, the hub's door from memory, 16 at a time.
- * `activation.cpu_ms` and, with everything on, `activation.full.cpu_ms`: over 64 agents, median of
- * five rounds after a warm-up, the two in turns. `cold`: the first activation ever of 1,000 agents.
+ * `activation.cpu_ms`; `activation.full.cpu_ms` with streaming, hooks and trace;
+ * `activation.memory.cpu_ms` with a memory of earlier tasks as well: over 64 agents, median of five
+ * rounds after a warm-up, in turns. `cold`: the first activation ever of 1,000 agents.
  * @param {number} scale
  */
 export async function measureActivation(scale) {
@@ -32,7 +37,7 @@ export async function measureActivation(scale) {
  */
 async function measureWarm(url, pid, perRound) {
   /** @type {Record<string, number[]>} */
-  const costs = { AGENTS: [], FULL: [] }
+  const costs = { AGENTS: [], FULL: [], REMEMBERING: [] }
   for (const room of Object.keys(costs)) await run(url, { room, n: 400, agents: warmAgents })
   for (let round = 0; round < 5; round++) {
     for (const [room, each] of Object.entries(costs)) {
@@ -47,6 +52,7 @@ async function measureWarm(url, pid, perRound) {
   return [
     { name: 'activation.cpu_ms', value: median(costs.AGENTS ?? []), unit: 'ms' },
     { name: 'activation.full.cpu_ms', value: median(costs.FULL ?? []), unit: 'ms' },
+    { name: 'activation.memory.cpu_ms', value: median(costs.REMEMBERING ?? []), unit: 'ms' },
   ]
 }
 
