@@ -12,7 +12,8 @@ import { startHub } from '../scripts/hub-runtime.mjs'
  */
 export async function withHub(env, measure) {
   const stateDir = mkdtempSync(join(tmpdir(), 'rookery-bench-hub-'))
-  const hub = await startHub({ stateDir, env })
+  // its log would stand between the rows of the table
+  const hub = await startHub({ stateDir, env: { ROOKERY_LOG_LEVEL: 'warn', ...env } })
   try {
     return await measure(hub, createApi(hub))
   } finally {

@@ -31,6 +31,7 @@ async function start(): Promise<void> {
     bundlePath,
     env: {
       ROOKERY_ADMIN_KEY: adminKey,
+      ROOKERY_LOG_LEVEL: 'error',
       OPENAI_COMPATIBLE_API_KEY: 'not-a-secret',
       OPENAI_COMPATIBLE_BASE_URL: `${fake.url}/v1`,
     },
