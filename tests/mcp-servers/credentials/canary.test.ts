@@ -2,7 +2,7 @@ import { runInDurableObject } from 'cloudflare:test'
 import { env, exports } from 'cloudflare:workers'
 import { expect, test, vi } from 'vitest'
 import { createScrubber } from '../../../src/mcp-servers/credentials/scrub'
-import { call, join, post, replyTo } from '../../support/cast'
+import { adminKey, call, join, post, replyTo } from '../../support/cast'
 import { connectMcp, textOf } from '../../support/connect-mcp'
 import { hire } from '../../support/fake-hire'
 import { allow, declareWithKey } from '../../support/services'
@@ -92,7 +92,8 @@ test('M5 M6: a credential that a service echoes in every form is in no answer, p
   expect(logged.filter(holds)).toEqual([])
 
   const page = await call<{ text: string }>('GET', `/activations/${reply.activation_id}`, {
-    key: mira.key,
+    // who may see what a tool answered
+    key: adminKey,
   })
   expect(page.status).toBe(200)
   expect(holds(JSON.stringify(page.body))).toBe(false)
