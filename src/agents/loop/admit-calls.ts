@@ -8,7 +8,8 @@ export interface AdmittedCall extends ToolRequest {
 
 /**
  * Makes the calls of one model message safe to run and to send back: every id is unique within the
- * activation, and what may not run has its reason (L10, L26). The same function serves `step`,
+ * activation, and what may not run has its reason (L10, L26). An id of an earlier message gets a new
+ * name and runs: some servers number the calls of each answer from zero. The same function serves `step`,
  * which runs the rest, and the transcript, which shows the refusals as results.
  *
  * @param seen ids of earlier calls of the activation
@@ -19,9 +20,12 @@ export function admitCalls(
   isCutOff: boolean,
 ): AdmittedCall[] {
   const ids = new Set(seen)
+  const inMessage = new Set([''])
   return calls.map((call, index) => {
-    const isDoubled = ids.has(call.callId) || call.callId === ''
-    const callId = isDoubled ? freshId(call.callId || 'call', ids) : call.callId
+    const isDoubled = inMessage.has(call.callId)
+    const isTaken = isDoubled || ids.has(call.callId)
+    const callId = isTaken ? freshId(call.callId || 'call', ids) : call.callId
+    inMessage.add(call.callId)
     ids.add(callId)
     return { ...call, callId, refusal: refuse(index, seen.length + index, isDoubled, isCutOff) }
   })
@@ -35,7 +39,8 @@ function refuse(
 ): string | null {
   if (isCutOff)
     return 'Error: your answer was cut off, so this call was not run. Ask for less at a time.'
-  if (isDoubled) return 'Error: this call id was used before. Give every call an id of its own.'
+  if (isDoubled)
+    return 'Error: this answer used the call id before. Give every call an id of its own.'
   if (inStep >= activationLimits.toolCallsPerStep) {
     return `Error: at most ${activationLimits.toolCallsPerStep} tool calls are run at a time.`
   }

@@ -11,13 +11,11 @@ export function runCalls(
   admitted: AdmittedCall[],
   event: LoopEventOf<'model_answered'>,
 ): Step {
-  const calls: StepCall[] = admitted
-    .filter(({ refusal }) => refusal === null)
-    .map(({ callId }) => ({
-      callId,
-      status: 'todo',
-      isSequential: event.calls.find((facts) => facts.callId === callId)?.isSequential ?? false,
-    }))
+  // by place: an admitted call may have another id than the model gave it
+  const calls = admitted.flatMap(({ callId, refusal }, index): StepCall[] => {
+    const isSequential = event.calls[index]?.isSequential ?? false
+    return refusal === null ? [{ callId, status: 'todo', isSequential }] : []
+  })
   const next: LoopState = {
     ...state,
     phase: 'acting',

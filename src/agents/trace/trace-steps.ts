@@ -1,11 +1,12 @@
 import type { TraceStep, TraceTool } from '../contract'
+import { admitCalls } from '../loop/admit-calls'
 import type { LoopEvent, LoopEventOf } from '../loop/event'
 import { cut, excerptChars } from './cut'
 
 /** The steps of an activation with the tools each asked for, from its journal. */
 export function collectSteps(events: LoopEvent[]): TraceStep[] {
   const steps: TraceStep[] = []
-  /** The latest call of each id, and the step it belongs to. */
+  /** Each call under the id it ran with, and the step it belongs to. */
   const asked = new Map<string, { arguments: string; step: TraceStep }>()
   let retries = 0
   for (const event of events) {
@@ -14,7 +15,8 @@ export function collectSteps(events: LoopEvent[]): TraceStep[] {
       const step = describeStep(event, steps.length + 1, retries)
       steps.push(step)
       retries = 0
-      for (const call of event.answer.calls) {
+      const { calls, finish } = event.answer
+      for (const call of admitCalls(calls, [...asked.keys()], finish === 'length')) {
         asked.set(call.callId, { arguments: call.arguments, step })
       }
     }
