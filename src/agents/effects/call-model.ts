@@ -4,13 +4,15 @@ import type { HookTiming } from '../hooks/hook'
 import { hookRequest } from '../hooks/hook-request'
 import { warnOfWindow } from '../loop/compaction'
 import type { Effect } from '../loop/effect'
+import { outputTokensFloor } from '../loop/estimate'
 import type { LoadedFacts, LoopEvent, LoopEventOf } from '../loop/event'
 import type { Message, ModelAnswer } from '../loop/message'
+import type { LoopState } from '../loop/state'
 import { buildTranscript } from '../loop/transcript'
 import { estimateTokens } from '../models/estimate-tokens'
 import { measurePrompt, type Prompt } from '../trace/measure-prompt'
-import { affordableOutput, type CallPlan, chargeOf, estimateUsage, worstCharge } from './price-call'
-import { outputTokensFloor, type Room, reserve } from './reserve-call'
+import { affordableOutput, type CallPlan, chargeOf, worstCharge } from './price-call'
+import { type Room, reserve } from './reserve-call'
 import {
   announce,
   hookContext,
@@ -91,11 +93,10 @@ function describeAnswer(
   durationMs: number,
 ): Pick<LoopEventOf<'model_answered'>, 'type' | 'answer' | 'charge' | 'calls' | 'warning'> {
   const warning = warnOfWindow(plan.promptTokens, plan.model.contextTokens)
-  const usage = answer.usage ?? estimateUsage(plan, answer)
   return {
     type: 'model_answered',
     answer,
-    charge: chargeOf(plan.model, usage, answer.usage === null, durationMs),
+    charge: chargeOf(plan, answer, durationMs),
     calls: answer.calls.map(({ callId, name }) => ({
       callId,
       isSequential: deps.tools.describe(name)?.isSequential ?? false,
@@ -178,6 +179,7 @@ function planCall(bench: Workbench, { facts, definition }: Work, signal: AbortSi
         definition.limits.outputTokens,
         // providers refuse a prompt and an answer that together exceed the window
         Math.max(outputTokensFloor, model.contextTokens - promptTokens),
+        Math.max(outputTokensFloor, countTokensLeft(bench.now().state, promptTokens)),
       ),
       ...(temperature === undefined ? {} : { temperature }),
       ...(topP === undefined ? {} : { topP }),
@@ -186,6 +188,10 @@ function planCall(bench: Workbench, { facts, definition }: Work, signal: AbortSi
     },
   }
 }
+
+/** For the answer, of the tokens that this activation may use in all (B5). */
+const countTokensLeft = ({ limits, tokens, promptTokens }: LoopState, estimate: number): number =>
+  limits.tokens - tokens - Math.max(promptTokens, estimate)
 
 function describeStatus(bench: Workbench): Message {
   const { deps, grants, now } = bench

@@ -12,7 +12,7 @@ import { fence } from '../loop/fence'
 import { foldConversation, showConversation } from '../loop/transcript'
 import { estimateTokens } from '../models/estimate-tokens'
 import type { Model } from '../models/model-port'
-import { type CallPlan, chargeOf, estimateUsage, worstCharge } from './price-call'
+import { type CallPlan, chargeOf, worstCharge } from './price-call'
 import { type Room, reserve } from './reserve-call'
 import {
   announce,
@@ -132,8 +132,7 @@ async function askModel(
     return extract(task, message, mayBeCharged ? { ...worst, durationMs } : null)
   }
   const { answer } = result
-  const usage = answer.usage ?? estimateUsage(call, answer)
-  const charge = chargeOf(model, usage, answer.usage === null, durationMs)
+  const charge = chargeOf(call, answer, durationMs)
   const text = answer.text.trim()
   if (text === '') return extract(task, 'The model wrote no summary.', charge)
   return { summary: text.slice(0, plan.summaryCharsMax).toWellFormed(), charge, problem: null }

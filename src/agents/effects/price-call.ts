@@ -5,6 +5,7 @@ import type { ModelAnswer, ModelUsage } from '../loop/message'
 import { boundTokens } from '../models/bound-tokens'
 import { costOf, worstCostOf } from '../models/catalogue'
 import type { Model, ModelRequest } from '../models/model-port'
+import { judgeUsage, limitUsage } from './judge-usage'
 
 /** A call that is about to be made, and how long its prompt is. */
 export interface CallPlan {
@@ -50,7 +51,7 @@ export function worstCharge(plan: CallPlan): Charge {
 }
 
 /** For a provider that tells no usage (L18). */
-export function estimateUsage(plan: CallPlan, answer: ModelAnswer): ModelUsage {
+function estimateUsage(plan: CallPlan, answer: ModelAnswer): ModelUsage {
   const { text, reasoning, calls, providerParts } = answer
   const said = countChars({
     role: 'assistant',
@@ -67,15 +68,24 @@ export function estimateUsage(plan: CallPlan, answer: ModelAnswer): ModelUsage {
   }
 }
 
-export const chargeOf = (
-  model: Model,
-  usage: ModelUsage,
-  isEstimated: boolean,
-  durationMs: number,
-): Charge => ({
-  ...usage,
-  microusd: model.prices ? costOf(model.prices, usage) : 0,
-  isPriced: model.prices !== null,
-  isEstimated,
-  durationMs,
-})
+/**
+ * What an answer is charged: whole, never negative, and at most what the call had reserved, whatever
+ * the provider tells. Usage that cannot be true is not believed, and a note says so (B4, L18).
+ */
+export function chargeOf(plan: CallPlan, answer: ModelAnswer, durationMs: number): Charge {
+  const { prices } = plan.model
+  const bounds = { input: boundPrompt(plan), output: plan.request.maxOutputTokens }
+  const told = answer.usage && judgeUsage(answer.usage, bounds)
+  const usage = told ?? limitUsage(estimateUsage(plan, answer), bounds)
+  return {
+    ...usage,
+    microusd: costOf(prices, usage),
+    isPriced: prices !== null,
+    isEstimated: told === null,
+    durationMs,
+    ...(answer.usage !== null && told === null && { doubt: unbelievable }),
+  }
+}
+
+const unbelievable =
+  'The provider told a usage that cannot be true, so this call is charged by an estimate.'

@@ -1,9 +1,8 @@
+import { outputTokensFloor } from '../loop/estimate'
 import type { LoopEventOf } from '../loop/event'
 import { affordableOutput, type CallPlan, worstCase } from './price-call'
 import type { Workbench } from './workbench'
 
-/** An answer shorter than this is of no use: then the budget counts as used up. */
-export const outputTokensFloor = 64
 /** Usual answers are shorter: a cap below this is worth a round trip to ask for more. */
 const outputTokensUsual = 1_024
 

@@ -1,5 +1,8 @@
 import type { Message } from './message'
 
+/** An answer shorter than this is of no use: without room for it no call is begun. */
+export const outputTokensFloor = 64
+
 const charsPerToken = 4
 /** What a message costs beside its words. */
 const charsPerMessage = 16

@@ -24,6 +24,8 @@ export interface Charge {
   isPriced: boolean
   isEstimated: boolean
   durationMs: number
+  /** Why it is not what the provider told, in a sentence. */
+  doubt?: string
 }
 
 /** Everything later decisions and the commit need to know of LOAD. */

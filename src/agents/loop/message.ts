@@ -55,7 +55,7 @@ export interface ModelAnswer {
   reasoning: string
   calls: ToolRequest[]
   finish: FinishReason
-  /** Null when the provider told none: then it is estimated (L18). */
+  /** As the provider told it, true or not; null when it told none: then it is estimated (L18). */
   usage: ModelUsage | null
   providerParts?: string
 }

@@ -1,5 +1,6 @@
 import { activationLimits } from '../../config'
 import { judgeWindow } from './compaction'
+import { outputTokensFloor } from './estimate'
 import { type Ending, issue, type LoopState, type Step } from './state'
 import { finish } from './step-end'
 
@@ -57,10 +58,11 @@ function findLimit(state: LoopState, at: number): Ending | null {
       `I stopped after ${state.limits.iterations} steps. Raise \`behavior.max_iterations\` in my definition to let me go on.`,
     )
   }
-  if (state.tokens >= state.limits.tokens) {
+  const nextTokens = state.promptTokens + outputTokensFloor
+  if (state.tokens + nextTokens > state.limits.tokens) {
     return partial(
       'max_tokens',
-      `I used ${state.tokens} of the ${state.limits.tokens} tokens I have for one task. Raise \`behavior.max_tokens\` in my definition to let me go on.`,
+      `I used ${state.tokens} of the ${state.limits.tokens} tokens I have for one task, and my next step would need about ${nextTokens}. Raise \`behavior.max_tokens\` in my definition to let me go on.`,
     )
   }
   if (at >= state.endsAt) {

@@ -242,11 +242,14 @@ function mergeMetadata(
   part.metadata = merged
 }
 
-/** Null when the provider told none or nothing but zeros: then it is estimated (L18). */
+/**
+ * Null when the provider told none or nothing but zeros: then it is estimated (L18). The numbers
+ * are as they came: whether they can be true is judged where the call's bounds are known.
+ */
 function toUsage(usage: LanguageModelV4Usage): ModelUsage | null {
   const input = usage.inputTokens.total
   const output = usage.outputTokens.total
-  if (!input || output === undefined) return null
+  if (input === undefined || input === 0 || output === undefined) return null
   return {
     inputTokens: input,
     cachedTokens: usage.inputTokens.cacheRead ?? 0,

@@ -20,7 +20,9 @@ export function describeNote(event: LoopEvent): string | null {
     case 'cancel_requested':
       return 'Somebody asked it to stop.'
     case 'model_answered':
-      return event.warning ?? null
+      return [event.warning, event.charge.doubt].filter(Boolean).join(' ') || null
+    case 'compacted':
+      return event.charge?.doubt ?? null
     case 'park_failed':
       return 'The calls that wait for a person did not reach the hub, and were sent again.'
     case 'commit_failed':

@@ -105,6 +105,7 @@ function describeTrouble(event: LoopEvent): { message: string; fields: LogFields
         },
       }
     case 'model_answered':
+      if (event.charge.doubt) return { message: 'usage not believed', fields: {} }
       return event.warning ? { message: 'context window nearly full', fields: {} } : null
     case 'load_failed':
       return { message: 'load failed', fields: { code: event.code, reason: event.message } }

@@ -1,0 +1,127 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { type CallPlan, chargeOf, worstCase } from '../../../src/agents/effects/price-call'
+import type { ModelUsage } from '../../../src/agents/loop/message'
+
+const prices = { input: 1_000_000, cached: 100_000, cacheWrite: 1_250_000, output: 5_000_000 }
+
+const plan: CallPlan = {
+  promptTokens: 30,
+  request: {
+    messages: [{ role: 'user', text: 'What is in the tin? '.repeat(5) }],
+    tools: [],
+    maxOutputTokens: 500,
+    signal: new AbortController().signal,
+  },
+  model: {
+    id: 'fake/one',
+    provider: 'fake',
+    isOffline: false,
+    contextTokens: 8_000,
+    outputTokensMax: 1_000,
+    prices,
+    call: () => Promise.reject(new Error('not called')),
+  },
+}
+const { tokens: promptMax } = worstCase(plan, 0)
+
+const charge = (usage: ModelUsage | null, text = 'Tea.') =>
+  chargeOf(plan, { text, reasoning: '', calls: [], finish: 'stop', usage }, 7)
+
+const told = (over: Partial<ModelUsage> = {}): ModelUsage => ({
+  inputTokens: 40,
+  cachedTokens: 0,
+  outputTokens: 20,
+  reasoningTokens: 0,
+  ...over,
+})
+
+describe('what an answer is charged', () => {
+  it('B4 L18: whatever a provider tells, the charge is whole and within what was reserved', () => {
+    const count = fc.oneof(
+      fc.integer({ min: -600, max: 1_000 }),
+      fc.double(),
+      fc.double({ min: -1, max: 600, noNaN: true }),
+      fc.constantFrom(-0, 1e12, Number.MAX_SAFE_INTEGER, promptMax, promptMax + 1, 500, 501),
+    )
+    const usages = fc.record(
+      {
+        inputTokens: count,
+        cachedTokens: count,
+        cacheWriteTokens: count,
+        outputTokens: count,
+        reasoningTokens: count,
+      },
+      {
+        requiredKeys: ['inputTokens', 'cachedTokens', 'outputTokens', 'reasoningTokens'],
+      },
+    )
+    const texts = fc.string({ maxLength: 4_000 })
+    fc.assert(
+      fc.property(fc.option(usages), texts, (usage, text) => {
+        const { isPriced, isEstimated, durationMs, doubt, ...counts } = charge(usage, text)
+        const most = worstCase(plan, 500)
+        for (const each of Object.values(counts)) {
+          expect(Number.isSafeInteger(each)).toBe(true)
+          expect(each).toBeGreaterThanOrEqual(0)
+        }
+        expect(counts.inputTokens + counts.outputTokens).toBeLessThanOrEqual(most.tokens)
+        expect(counts.microusd).toBeLessThanOrEqual(most.microusd)
+        expect(counts.cachedTokens).toBeLessThanOrEqual(counts.inputTokens)
+        expect(counts.reasoningTokens).toBeLessThanOrEqual(counts.outputTokens)
+        expect(doubt !== undefined).toBe(usage !== null && isEstimated)
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  it.each<[string, Partial<ModelUsage>]>([
+    ['negative input', { inputTokens: -1 }],
+    ['negative output', { outputTokens: -1 }],
+    ['a negative share from a cache', { cachedTokens: -1 }],
+    ['no number', { inputTokens: Number.NaN }],
+    ['no end', { outputTokens: Number.POSITIVE_INFINITY }],
+    ['a prompt longer than its bytes', { inputTokens: 2 * promptMax + 1_000 }],
+    ['an answer longer than was asked for', { outputTokens: 1_000 }],
+  ])('L18: %s is not believed: the estimate is charged, and says so', (_, over) => {
+    const { doubt, ...charged } = charge(told(over))
+    expect(charged).toEqual(charge(null))
+    expect(charged).toMatchObject({ isEstimated: true, inputTokens: 30 })
+    expect(doubt).toContain('cannot be true')
+  })
+
+  it('L18: true usage is charged as it was told, though the estimate was lower', () => {
+    const usage = told({ inputTokens: 90, cachedTokens: 50, reasoningTokens: 5 })
+    expect(charge(usage)).toEqual({
+      ...usage,
+      microusd: 40 + 5 + 100,
+      isPriced: true,
+      isEstimated: false,
+      durationMs: 7,
+    })
+  })
+
+  it('B4: a little framing beyond the bound is charged at the bound', () => {
+    expect(charge(told({ inputTokens: promptMax + 10, outputTokens: 505 }))).toMatchObject({
+      inputTokens: promptMax,
+      outputTokens: 500,
+      isEstimated: false,
+    })
+  })
+
+  it('L18: parts of tokens are rounded up, and no part is more than its whole', () => {
+    const usage = told({
+      inputTokens: 40.1,
+      cachedTokens: 70,
+      outputTokens: 19.5,
+      reasoningTokens: 21,
+    })
+    expect(charge(usage)).toMatchObject({
+      inputTokens: 41,
+      cachedTokens: 41,
+      outputTokens: 20,
+      reasoningTokens: 20,
+      isEstimated: false,
+    })
+  })
+})
