@@ -62,6 +62,8 @@ export const brakeLimits = {
 
 /** What `behavior.limits` of a definition sets when it says nothing (D6). */
 export const definitionLimits = {
+  /** The least that `brain.max_context_tokens` may say: the rules and tools alone take a good part of it. */
+  contextTokensMin: 4_000,
   dailyPosts: 5,
   dailyComments: 50,
   responsesPerThread: 3,

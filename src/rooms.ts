@@ -50,6 +50,7 @@ export function createRooms(env: Env) {
     definitions,
     models,
     serverNames,
+    hookNames: hooks.map(({ name }) => name),
     isGranted,
     otlp: describeExport(settings),
   })

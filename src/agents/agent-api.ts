@@ -6,6 +6,7 @@ import type { AgentObjectBase } from './agent-object'
 import type { AgentApi, SessionApi } from './contract'
 import { checkDefinition } from './definitions/check-definition'
 import type { DefinitionStore } from './definitions/definition-store'
+import { hideInside } from './live/runtime-events'
 import { toWatchRequest } from './live/watch-request'
 import type { ModelChoice, ModelRegistry } from './models/model-port'
 import { type OtlpOptions, toOtlp } from './trace/to-otlp'
@@ -16,6 +17,8 @@ export interface AgentApiDeps {
   models: ModelRegistry
   /** The tool servers that a definition may name. */
   serverNames: readonly string[]
+  /** The hooks that it may switch. */
+  hookNames: readonly string[]
   /** What exported traces hold. */
   otlp: OtlpOptions
   isGranted(policy: GrantPolicy, grant: string): boolean
@@ -23,7 +26,7 @@ export interface AgentApiDeps {
 
 /** The hub's way to its agents: one Durable Object each, named by account id. */
 export function createAgentApi(deps: AgentApiDeps): AgentApi {
-  const { namespace, definitions, models, serverNames, isGranted } = deps
+  const { namespace, definitions, models } = deps
   const resolveModel = (choice: ModelChoice) => models.resolve(choice).model
   const object = (agentId: AccountId) => namespace.getByName(agentId)
   return {
@@ -32,8 +35,9 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
     readState: async (agentId) => object(agentId).readState(),
     readTrace: async (agentId, activationId) => object(agentId).readTrace(activationId),
     watch: (agentId, watched, request) => object(agentId).fetch(toWatchRequest(watched, request)),
+    hideInside,
     toOtlp: (trace) => toOtlp(trace, deps.otlp),
-    checkDefinition: (files) => checkDefinition(files, { resolveModel, serverNames, isGranted }),
+    checkDefinition: (files) => checkDefinition(files, { ...deps, resolveModel }),
     checkModel: async ({ name, etag }, override) => {
       const found = await definitions.read(name, etag)
       if (!found.ok) throw new AppError('INVALID_DEFINITION', found.message)

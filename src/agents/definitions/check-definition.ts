@@ -19,6 +19,8 @@ export interface Offered {
   resolveModel: (choice: ModelChoice) => Model
   /** The tool servers of this hub. */
   serverNames: readonly string[]
+  /** The hooks of this deployment. */
+  hookNames: readonly string[]
   /** Whether a policy gives a grant. */
   isGranted(policy: GrantPolicy, grant: string): boolean
 }
@@ -26,11 +28,13 @@ export interface Offered {
 /** Says what the hub must know of a definition, or everything that is wrong with it (D3). */
 export async function checkDefinition(
   files: DefinitionFiles,
-  { resolveModel, serverNames, isGranted }: Offered,
+  { resolveModel, serverNames, hookNames, isGranted }: Offered,
 ): Promise<DefinitionCheck> {
   const read = readDefinition(files)
   if (!read.ok) return read
   const { config, definition, source, warnings } = read
+  const problems = findHookConflicts(definition, source)
+  if (problems.length > 0) return { ok: false, problems }
   const model = resolveModel(definition.brain)
   const isNative = definition.executor === 'native'
   const outputTokens = Math.min(definition.limits.outputTokens, model.outputTokensMax)
@@ -57,6 +61,7 @@ export async function checkDefinition(
       warnings: [
         ...warnings,
         ...warnOfServers(config, serverNames, source),
+        ...warnOfHooks(definition, hookNames, source),
         ...warnOfSkillGrants(definition, isGranted, source),
         ...(isNative ? warnOfSubstitution(definition.brain, model, source) : []),
       ],
@@ -103,6 +108,29 @@ function warnOfServers(
     return [{ path, message }]
   })
 }
+
+/** A hook cannot be both on and off; which one was meant nobody can know. */
+const findHookConflicts = ({ hooks }: Definition, source: YamlSource): ErrorDetail[] =>
+  hooks.enable.flatMap((name, index) => {
+    if (!hooks.disable.includes(name)) return []
+    const path = source.locate(['hooks', 'enable', index])
+    return [{ path, message: `the hook ${name} is both enabled and disabled: take one out` }]
+  })
+
+/** A hook that is misspelt would be neither on nor off without a word (L32). */
+const warnOfHooks = (
+  { hooks }: Definition,
+  hookNames: readonly string[],
+  source: YamlSource,
+): ErrorDetail[] =>
+  (['enable', 'disable'] as const).flatMap((field) =>
+    hooks[field].flatMap((name, index) => {
+      if (hookNames.includes(name)) return []
+      const path = source.locate(['hooks', field, index])
+      const known = hookNames.length > 0 ? `it has ${hookNames.join(', ')}` : 'it has none'
+      return [{ path, message: `ignored: this hub has no hook ${name}; ${known}` }]
+    }),
+  )
 
 /** A skill that needs more than the definition asks for can never be used (D5). */
 function warnOfSkillGrants(

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { limits, profileIterations } from '../../config'
+import { definitionLimits, limits, profileIterations } from '../../config'
 import { executorTypes } from '../executors/executor'
 
 /**
@@ -29,7 +29,7 @@ const brain = z.strictObject({
   temperature: z.number().min(0).max(2).optional(),
   top_p: z.number().min(0).max(1).optional(),
   max_tokens: positive.optional().describe('Tokens of one answer at most'),
-  max_context_tokens: positive.optional(),
+  max_context_tokens: z.int().min(definitionLimits.contextTokensMin).optional(),
   api_base: z.url({ protocol: /^https?$/ }).optional(),
   api_key_env: z.string().max(100).optional().describe('A variable whose name ends in _API_KEY'),
   max_tokens_per_activation: positive.optional(),

@@ -1,7 +1,7 @@
 import { scheduling } from '../../config'
 import { roomSql } from '../budgets/queries'
 import { hasInboxRoomSql, mayStartExplorationSql } from '../exploration/share-sql'
-import { isHubPausedSql, isWaitingSql } from './waiting'
+import { isEndingSql, isHubPausedSql, isWaitingSql } from './waiting'
 
 /** More mentions than this in one thread wait for the next activation. */
 const itemsPerActivationMax = 20
@@ -26,15 +26,14 @@ const deadlineSql = `?3 + a.duration_seconds_max * 1000 + ${scheduling.deadlineG
 const reservedMicrousdSql = `CASE WHEN a.isExhausted THEN 0 ELSE min(a.call_want_microusd, a.freeMicrousd) END`
 const reservedTokensSql = `CASE WHEN a.isExhausted THEN 0 ELSE min(a.call_want_tokens, a.freeTokens) END`
 
+const isNotPausedSql = `(a.is_paused = 0 AND NOT ${isHubPausedSql})`
+
 /**
- * Admission (L37): nothing is paused, the agent does not run, the hub has capacity, and money is
- * free. When money is gone rather than merely reserved by others, it is admitted without a
+ * Admission (L37): the agent does not run, the hub has capacity, and money is free. When money is gone rather than merely reserved by others, it is admitted without a
  * reservation, so that the agent can say so politely. A request is answered once.
  */
 const mayRunSql = `
-  a.is_paused = 0
-  AND NOT ${isHubPausedSql}
-  AND NOT EXISTS (SELECT 1 FROM activations r WHERE r.id = ?1)
+  NOT EXISTS (SELECT 1 FROM activations r WHERE r.id = ?1)
   AND NOT EXISTS (SELECT 1 FROM activations r WHERE r.resumed_by = ?1)
   AND NOT EXISTS (SELECT 1 FROM activations r WHERE r.agent_id = ?2 AND r.state = 'running')
   AND (SELECT count(*) FROM activations r WHERE r.state = 'running') < ?4
@@ -60,16 +59,27 @@ export const createClaimSql = (mayExplore: boolean): string => `
     (SELECT * FROM (${firstTaskSql}) ${mayExplore ? `UNION ALL ${explorationSql}` : ''}) AS first
   WHERE first.type <> 'approval_decision' AND (first.type <> 'exploration' OR NOT a.isExhausted)
     AND (first.type = 'exploration' OR ${hasInboxRoomSql})
-    AND ${mayRunSql}`
+    AND ${isNotPausedSql} AND ${mayRunSql}`
 
-/** In place of a new one: when the next task is a decision, the parked activation runs again (L30). */
+/** The parked activation that was asked to stop and only has to be ended, whatever waits before it. */
+const endingSql = `
+  SELECT i.activation_id FROM inbox_items i
+  WHERE i.account_id = ?2 AND ${isWaitingSql('i')} AND ${isEndingSql('i')}
+  ORDER BY i.created_at, i.id LIMIT 1`
+
+/**
+ * In place of a new one: when the next task is a decision, the parked activation runs again (L30). One
+ * that only has to end does so first, and in a pause too (L34).
+ */
 export const resumeSql = `
   UPDATE activations SET state = 'running', resumed_by = ?1, admission = ${admissionSql},
     deadline_at = ${deadlineSql}, reserved_microusd = ${reservedMicrousdSql},
     reserved_tokens = ${reservedTokensSql}, cost_microusd = 0, input_tokens = 0
   FROM (${agentWithRoomSql}) AS a
-  WHERE activations.id = (SELECT activation_id FROM (${firstTaskSql}) WHERE type = 'approval_decision')
-    AND activations.state = 'parked' AND activations.agent_id = ?2 AND ${mayRunSql}`
+  WHERE activations.id = coalesce((${endingSql}),
+      (SELECT activation_id FROM (${firstTaskSql}) WHERE type = 'approval_decision'))
+    AND activations.state = 'parked' AND activations.agent_id = ?2
+    AND (activations.cancel_requested_at IS NOT NULL OR ${isNotPausedSql}) AND ${mayRunSql}`
 
 /**
  * The task itself, and what else was said in its thread. Only the LOAD that inserted the row claims:

@@ -7,7 +7,7 @@ import type { Db } from '../db'
 import { readExplorationReport } from '../exploration/sweep'
 import { explorationStatements } from '../exploration/sweep-queries'
 import { forgetBuckets } from '../grants/rate-buckets'
-import { isHubPausedSql, isWaitingSql } from './waiting'
+import { isEndingSql, isHubPausedSql, isWaitingSql } from './waiting'
 
 /** An activation younger than this is surely being worked on. */
 const settledAfterMs = 5_000
@@ -15,8 +15,8 @@ const settledAfterMs = 5_000
 const wakeSql = `
   SELECT id FROM (
     SELECT i.account_id AS id, min(i.created_at) AS since FROM inbox_items i
-      JOIN agents a ON a.account_id = i.account_id AND a.is_paused = 0
-      WHERE ${isWaitingSql('i')} AND NOT ${isHubPausedSql}
+      JOIN agents a ON a.account_id = i.account_id
+      WHERE ${isWaitingSql('i')} AND ((a.is_paused = 0 AND NOT ${isHubPausedSql}) OR ${isEndingSql('i')})
       GROUP BY i.account_id
     UNION
     SELECT agent_id, started_at FROM activations WHERE state = 'running' AND started_at < ?1

@@ -16,6 +16,14 @@ export const isWaitingSql = (item: string): string => `
   AND (${item}.type <> 'approval_decision'
     OR EXISTS (SELECT 1 FROM activations p WHERE p.id = ${item}.activation_id AND p.state = 'parked'))`
 
+/**
+ * Whether what waits only ends a parked activation that was asked to stop. Nothing but its commit
+ * runs then, so no pause keeps it.
+ */
+export const isEndingSql = (item: string): string => `
+  (${item}.type = 'approval_decision' AND EXISTS (SELECT 1 FROM activations p
+    WHERE p.id = ${item}.activation_id AND p.state = 'parked' AND p.cancel_requested_at IS NOT NULL))`
+
 /** How many tasks wait for the agent `?2`. */
 export const inboxDepthSql = `
   (SELECT count(*) FROM inbox_items d WHERE d.account_id = ?2 AND ${isWaitingSql('d')})`

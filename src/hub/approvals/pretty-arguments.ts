@@ -6,11 +6,11 @@ const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
  * the text are written out, so that nothing runs which was not shown.
  */
 export function prettyArguments(raw: string): string {
-  return pretty(raw)
-    .split('\n')
-    .map((line) => line.replace(unseen, writeOut))
-    .join('\n')
+  return pretty(raw).split('\n').map(showUnseen).join('\n')
 }
+
+/** One line of it; also what the inbox shows of a call. */
+export const showUnseen = (line: string): string => line.replace(unseen, writeOut)
 
 const writeOut = (character: string): string =>
   Array.from({ length: character.length }, (_, index) => character.charCodeAt(index))

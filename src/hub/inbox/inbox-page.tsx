@@ -1,4 +1,5 @@
 import type { FC } from 'hono/jsx'
+import { showUnseen } from '../approvals/pretty-arguments'
 import { type Cursor, writeCursor } from '../cursor'
 import { Ago } from '../web/ago'
 import type { Frame } from '../web/frame'
@@ -92,6 +93,10 @@ const Item: FC<{ item: InboxRow; now: number }> = ({ item, now }) => (
       <Ago at={item.createdAt} now={now} />
       {item.readAt === null && <span class="vh">unread</span>}
     </div>
-    {item.content && <p>{excerpt(item.content, 240)}</p>}
+    {item.content && <p>{wordsOf(item)}</p>}
   </>
 )
+
+/** Arguments of a call are no prose: every character of them is shown. */
+const wordsOf = ({ type, content }: InboxRow): string =>
+  type === 'approval_request' ? showUnseen(content) : excerpt(content, 240)

@@ -12,6 +12,7 @@ const files = {
 }
 
 const serverNames = ['hub', 'weather']
+const hookNames = ['budget-awareness', 'quiet-hours']
 
 const aModel = (over: Partial<Model> = {}): Model => ({
   id: 'anthropic/big',
@@ -27,7 +28,7 @@ const aModel = (over: Partial<Model> = {}): Model => ({
 async function factsOf(model: Model, over: Record<string, string> = {}) {
   const check = await checkDefinition(
     { ...files, ...over },
-    { resolveModel: () => model, serverNames, isGranted },
+    { resolveModel: () => model, serverNames, hookNames, isGranted },
   )
   if (!check.ok) throw new Error(JSON.stringify(check.problems))
   return check.facts
@@ -39,7 +40,7 @@ test('B4: the floor and the want of a call are its worst case in whole micro-dol
     asked.push(choice)
     return aModel()
   }
-  const check = await checkDefinition(files, { resolveModel, serverNames, isGranted })
+  const check = await checkDefinition(files, { resolveModel, serverNames, hookNames, isGranted })
   expect(asked).toEqual([{ provider: 'anthropic', model: 'big' }])
   expect(check).toEqual({
     ok: true,
@@ -97,7 +98,7 @@ test('D3: a broken definition is checked without asking for a model', async () =
   const resolveModel = () => {
     throw new Error('asked')
   }
-  const check = await checkDefinition(broken, { resolveModel, serverNames, isGranted })
+  const check = await checkDefinition(broken, { resolveModel, serverNames, hookNames, isGranted })
   expect(check).toMatchObject({ ok: false, problems: [{ path: 'config.yaml:2:brain' }] })
 })
 
@@ -200,4 +201,34 @@ test('L15: a missing, incomplete or invalid definition is an answer that names t
   const brokenEtag = await definitionEtag(broken)
   await store.keep('broken', brokenEtag, broken)
   expect(await messageOf('broken', brokenEtag)).toMatch(/config\.yaml:2:brain /)
+})
+
+test('L32: a hook that this deployment does not have warns and names those it has', async () => {
+  const config = 'name: scout\nhooks:\n  enable: [nope, quiet-hours]\n  disable: [nope2]\n'
+  const { warnings } = await factsOf(aModel(), { 'config.yaml': config })
+  expect(warnings).toEqual([
+    {
+      path: 'config.yaml:3:hooks.enable.0',
+      message: 'ignored: this hub has no hook nope; it has budget-awareness, quiet-hours',
+    },
+    {
+      path: 'config.yaml:4:hooks.disable.0',
+      message: 'ignored: this hub has no hook nope2; it has budget-awareness, quiet-hours',
+    },
+  ])
+})
+
+test('L32: a hook that is both enabled and disabled is an error that names its line', async () => {
+  const config = 'name: scout\nhooks:\n  enable: [quiet-hours]\n  disable: [quiet-hours]\n'
+  const offered = { resolveModel: () => aModel(), serverNames, hookNames, isGranted }
+  const check = await checkDefinition({ ...files, 'config.yaml': config }, offered)
+  expect(check).toEqual({
+    ok: false,
+    problems: [
+      {
+        path: 'config.yaml:3:hooks.enable.0',
+        message: 'the hook quiet-hours is both enabled and disabled: take one out',
+      },
+    ],
+  })
 })

@@ -147,11 +147,36 @@ describe('files of the family', () => {
     expect(definitionOf(config).description).toBe('')
   })
 
-  test('D2: what this version only keeps is said', () => {
-    const config = 'name: a1\nbehavior:\n  schedule:\n    - { cron: "0 9 * * *", task: standup }\n'
+  test('D2: what this version only keeps is said, and what works is not', () => {
+    const config = [
+      'name: a1',
+      'behavior:',
+      '  respond_to_dms: true',
+      '  schedule:',
+      '    - { cron: "0 9 * * *", task: standup }',
+      '  discovery: { enabled: true }',
+      'memory: { enabled: true }',
+      'interests: { topics: [rust] }',
+      'observability: { post_errors: false, post_summaries: true, post_learnings: true }',
+    ].join('\n')
+    const kept = 'kept, but this version does not act on it yet'
     expect(warningsOf(config)).toEqual([
-      'config.yaml:3:behavior.schedule kept, but this version does not act on it yet',
+      `config.yaml:3:behavior.respond_to_dms ${kept}`,
+      `config.yaml:9:observability.post_errors ${kept}`,
+      `config.yaml:9:observability.post_summaries ${kept}`,
+      `config.yaml:9:observability.post_learnings ${kept}`,
     ])
+    const usual = 'name: a1\nobservability: { post_errors: true, post_summaries: false }'
+    expect(warningsOf(usual)).toEqual([])
+  })
+
+  test('D3: a context too small for any answer is an error that names its line', () => {
+    expect(problemsOf('name: a1\nbrain:\n  max_context_tokens: 10\n')).toEqual([
+      expect.stringMatching(/^config\.yaml:3:brain\.max_context_tokens .*4000/),
+    ])
+    expect(definitionOf('name: a1\nbrain: { max_context_tokens: 4000 }').brain).toEqual({
+      contextTokens: 4000,
+    })
   })
 
   test('D2: files that a definition does not have warn', () => {

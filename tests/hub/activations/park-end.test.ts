@@ -1,5 +1,6 @@
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { PostId } from '../../../src/ids'
+import { adminKey } from '../create-test-hub'
 import { createOffice, usageOf } from './create-office'
 import { createParking } from './create-parking'
 
@@ -35,6 +36,36 @@ test('L34: a parked activation that is cancelled resumes cancelled, and its call
     (await hub.call(`/activations/${id}/cancel`, { method: 'POST', key: ada.key })).status,
   ).toBe(409)
 })
+
+test.each([
+  ['the agent', () => office.run('UPDATE agents SET is_paused = 1 WHERE account_id = ?', scout.id)],
+  ['the hub', () => hub.call('/system/pause', { method: 'POST', key: adminKey })],
+])(
+  'L34: a parked activation is cancelled while %s is paused, whatever waits before it',
+  async (_, pause) => {
+    const id = await parkTask()
+    await post(ada.key, '@scout and this?')
+    await pause()
+    await hub.call(`/activations/${id}/cancel`, { method: 'POST', key: ada.key })
+    const { wake } = await office.doors.sweep(hub.clock.now())
+    expect(wake).toEqual([scout.id])
+    expect(await resume()).toMatchObject({ activationId: id, isCancelled: true })
+    await office.commit(scout.id, id, {
+      outcome: 'cancelled',
+      reply: {
+        id: office.newId(),
+        postId: thread,
+        parentId: null,
+        content: 'I was asked to stop.',
+      },
+    })
+    expect(await office.activation(id)).toMatchObject({ state: 'done', outcome: 'cancelled' })
+    expect((await office.inbox(ada.id)).at(-1)).toMatchObject({ type: 'reply', post_id: thread })
+    expect(await office.load(scout.id)).toEqual({ kind: 'paused' })
+    expect((await office.doors.sweep(hub.clock.now())).wake).toEqual([])
+    await office.run('UPDATE agents SET is_paused = 0')
+  },
+)
 
 test('L34: cancelling after the decision but before it resumes is one item, and it is cancelled', async () => {
   const id = await parkTask()

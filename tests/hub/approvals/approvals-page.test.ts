@@ -79,3 +79,10 @@ test('M7: what the eye cannot see is written out', () => {
   expect(prettyArguments('{"to":"a\u202eb\u200bc"}')).toBe('{\n  "to": "a\\u202eb\\u200bc"\n}')
   expect(prettyArguments('not \u0007json')).toBe('not \\u0007json')
 })
+
+test('M7: the inbox writes out what the eye cannot see in a call, too', async () => {
+  await park('{"to":"a\u202eb\u200bc"}')
+  const page = await admin.read('/inbox')
+  expect(page).toContain('a\\u202eb\\u200bc')
+  expect(page).not.toMatch(/[\u202e\u200b]/)
+})
