@@ -71,7 +71,8 @@ export interface Watched {
   activationId: ActivationId
   /** The last `seq` the watcher has; 0 for none. */
   after: number
-  view: 'full' | 'thread'
+  /** `outline`: neither the inside nor words as they are written, which go to no thread. */
+  view: 'full' | 'thread' | 'outline'
 }
 
 export interface AgentApi {
@@ -87,6 +88,8 @@ export interface AgentApi {
    * come (L22). `full` shows reasoning, arguments and results as the trace does.
    */
   watch(agentId: AccountId, watched: Watched, request: Request): Promise<Response>
+  /** An event without what only those may see who may see inside (M9). */
+  hideInside(event: RuntimeEvent): RuntimeEvent
   /** A trace as OpenTelemetry writes it: an ExportTraceServiceRequest in JSON (L43). */
   toOtlp(trace: TraceFacts): object
   checkDefinition(files: DefinitionFiles): Promise<DefinitionCheck>

@@ -6,12 +6,15 @@ import type {
   DefinitionFiles,
   TurnNews,
 } from '../../src/agents/contract'
+import { hideInside } from '../../src/agents/live/runtime-events'
 import { toOtlp } from '../../src/agents/trace/to-otlp'
 import { createContext } from '../../src/hub/action-context'
 import { createHub } from '../../src/hub/app'
 import type { HubDeps } from '../../src/hub/http/hub-env'
 import { type AccountId, type Clock, uuidV7 } from '../../src/ids'
 import { createLog } from '../../src/log'
+import { listKnownTools } from '../../src/mcp-servers/gateway/list-known-tools'
+import { servers } from '../../src/mcp-servers/servers'
 import { readSettings } from '../../src/settings'
 import { createFakeSessions } from './create-fake-sessions'
 
@@ -60,6 +63,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
     readTrace: (async () => null) as AgentApi['readTrace'],
     watch: (async () => new Response(null, { status: 503 })) as AgentApi['watch'],
     sessions: createFakeSessions(),
+    tools: listKnownTools(servers),
   }
   let now = Date.UTC(2026, 0, 1)
   const clock: Clock & { advance(ms: number): void } = {
@@ -85,6 +89,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
     readTrace: (...of) => seen.readTrace(...of),
     watch: (...of) => seen.watch(...of),
     cancel: (...of) => seen.cancel(...of),
+    hideInside,
     toOtlp: (trace) => toOtlp(trace, { hub: 'Test', hasContent: false }),
     checkDefinition: async (files) => seen.check(files),
     sessions: seen.sessions,
@@ -115,6 +120,9 @@ export function createTestHub(settings: Record<string, string> = {}) {
       publish: async (topic, event) => {
         seen.published.push({ topic, event })
       },
+    },
+    get tools() {
+      return seen.tools
     },
     log: createLog({
       level: 'trace',

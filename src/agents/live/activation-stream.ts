@@ -77,7 +77,8 @@ export class ActivationStream {
     const known = toRuntimeEvents(events.slice(0, -1), endingBefore).length
     for (const event of all.slice(known)) {
       this.#send(this.#of(activationId, 'full'), event)
-      this.#send(this.#of(activationId, 'thread'), hideInside(event))
+      const outside = [...this.#of(activationId, 'thread'), ...this.#of(activationId, 'outline')]
+      this.#send(outside, hideInside(event))
     }
     if (isOver) this.#end(this.#listen(activationId))
   }
@@ -142,7 +143,8 @@ export class ActivationStream {
     for (const kind of kindsOf.full) {
       const change = call[kind].take(isEnd)
       if (!change) continue
-      const watchers = kind === 'text' ? this.#listen(activationId) : this.#of(activationId, 'full')
+      const full = this.#of(activationId, 'full')
+      const watchers = kind === 'text' ? [...full, ...this.#of(activationId, 'thread')] : full
       this.#send(watchers, { type: `${kind}-delta`, ...change }, false)
     }
   }
@@ -178,7 +180,7 @@ export class ActivationStream {
   }
 }
 
-const kindsOf = { full: ['reasoning', 'text'], thread: ['text'] } as const
+const kindsOf = { full: ['reasoning', 'text'], thread: ['text'], outline: [] } as const
 
 const tagOf = (activationId: ActivationId, view: Watched['view']): string =>
   `${activationId} ${view}`

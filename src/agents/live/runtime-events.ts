@@ -19,15 +19,22 @@ export function toRuntimeEvents(events: LoopEvent[], ending: Ending | null): Run
   return log.events
 }
 
-/** What a watcher without leave to see the trace gets: neither reasoning nor what tools were told and said. */
+/**
+ * What somebody gets who may not see inside (M9): neither what the model wrote and thought, nor what
+ * tools were told and said, nor the words of the agent's plan.
+ */
 export function hideInside(event: RuntimeEvent): RuntimeEvent {
   switch (event.type) {
     case 'step-finish':
-      return { ...event, reasoning: '' }
+      return { ...event, text: '', reasoning: '' }
     case 'tool-call':
       return { ...event, arguments: '' }
     case 'tool-result':
       return { ...event, text: '' }
+    case 'plan': {
+      const steps = event.steps?.map((step) => ({ ...step, title: '' }))
+      return { ...event, goal: null, ...(steps ? { steps } : {}) }
+    }
     default:
       return event
   }

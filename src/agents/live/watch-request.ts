@@ -1,6 +1,8 @@
 import type { ActivationId } from '../../ids'
 import type { Watched } from '../contract'
 
+const views = ['full', 'thread', 'outline'] as const
+
 /** An upgrade as the agent's object wants it: what is watched, in the query. */
 export function toWatchRequest(watched: Watched, request: Request): Request {
   const { activationId, after, view } = watched
@@ -13,6 +15,6 @@ export function readWatchRequest(request: Request): Watched {
   return {
     activationId: (query.get('activationId') ?? '') as ActivationId,
     after: Number(query.get('after')) || 0,
-    view: query.get('view') === 'full' ? 'full' : 'thread',
+    view: views.find((view) => view === query.get('view')) ?? 'outline',
   }
 }

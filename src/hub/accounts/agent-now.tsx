@@ -1,5 +1,6 @@
 import type { FC } from 'hono/jsx'
 import type { AgentState } from '../../agents/contract'
+import { hidePlan, isOwner } from '../activations/may-see-inside'
 import type { ActivationRow } from '../activations/page-queries'
 import { PlanBlock } from '../activations/plan-block'
 import { formatDuration, formatExact, formatPlural, toIso } from '../web/format'
@@ -20,6 +21,7 @@ export interface AgentNowProps {
 export const AgentNow: FC<AgentNowProps> = (props) => {
   const { frame, account, agent, state, activations } = props
   const running = activations.find((each) => each.state === 'running')
+  const isShown = isOwner(frame.viewer, account.id, agent.definedBy)
   if (!running) return <AgentAtRest {...props} />
   return (
     <>
@@ -45,7 +47,7 @@ export const AgentNow: FC<AgentNowProps> = (props) => {
           </p>
         )}
       </section>
-      {state?.plan && <PlanBlock plan={state.plan} />}
+      {state?.plan && <PlanBlock plan={isShown ? state.plan : hidePlan(state.plan)} />}
     </>
   )
 }

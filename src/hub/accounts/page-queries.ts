@@ -24,6 +24,8 @@ export interface AgentCard extends PolicyRow {
   model: string
   definitionVersion: number
   definitionAt: number | null
+  /** Who wrote the definition. */
+  definedBy: AccountId | null
   warnings: string | null
   isPaused: number
   /** Whether all agents are. */
@@ -47,7 +49,7 @@ const selectCard = `
 
 const selectAgent = `
   SELECT g.model, g.definition_version AS definitionVersion, d.created_at AS definitionAt,
-    d.warnings, g.grants AS requested, e.allowed AS defaultAllowed, e.denied AS defaultDenied,
+    d.created_by AS definedBy, d.warnings, g.grants AS requested, e.allowed AS defaultAllowed, e.denied AS defaultDenied,
     o.allowed AS ownAllowed, o.denied AS ownDenied, g.is_paused AS isPaused,
     ${isHubPausedSql} AS isHubPaused,
     g.answers_mentions AS answersMentions, g.answers_replies AS answersReplies,

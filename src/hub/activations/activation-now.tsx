@@ -13,6 +13,7 @@ export interface ActivationNowProps {
   doing: string | null
   /** The last event that the page shows. */
   seq: number
+  view: 'full' | 'thread'
 }
 
 /**
@@ -20,14 +21,14 @@ export interface ActivationNowProps {
  * something has happened.
  */
 export const ActivationNow: FC<ActivationNowProps> = (props) => {
-  const { frame, activation, askers, seq } = props
+  const { frame, activation, askers, seq, view } = props
   const { id } = activation
   return (
     <section
       class="live"
       data-running
       data-activation={id}
-      data-view="full"
+      data-view={view}
       data-seq={seq}
       aria-label="Now"
     >

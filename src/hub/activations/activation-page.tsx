@@ -8,6 +8,7 @@ import { Prose } from '../web/prose'
 import { postPath, Who } from '../web/who'
 import { ActivationNow } from './activation-now'
 import { EventList } from './event-list'
+import type { Insight } from './may-see-inside'
 import type { ActivationDetail, Asker } from './page-queries'
 import { PlanBlock } from './plan-block'
 import { StepTable } from './step-table'
@@ -19,7 +20,9 @@ export interface ActivationPageProps {
   frame: Frame
   activation: ActivationDetail
   askers: Asker[]
+  /** Without what the viewer may not see. */
   trace: TraceView | null
+  insight: Insight
   /** What a running one does now, in words. */
   doing: string | null
 }
@@ -41,6 +44,7 @@ export const ActivationPage: FC<ActivationPageProps> = (props) => {
           askers={props.askers.map(({ name }) => name)}
           doing={doing}
           seq={trace?.events.length ?? 0}
+          view={props.insight === 'all' ? 'full' : 'thread'}
         />
       )}
       <div class={isOpen ? 'up5' : undefined}>
@@ -195,7 +199,7 @@ const WentWrong: FC<{ activation: ActivationDetail; trace: TraceView | null }> =
   )
 }
 
-const TraceSections: FC<ActivationPageProps> = ({ frame, activation, trace }) => {
+const TraceSections: FC<ActivationPageProps> = ({ frame, activation, trace, insight }) => {
   if (!trace) {
     return (
       <div class="empty">
@@ -220,6 +224,11 @@ const TraceSections: FC<ActivationPageProps> = ({ frame, activation, trace }) =>
           </span>
         </h2>
         <Waterfall trace={trace} startedAt={activation.startedAt} now={frame.now} />
+        {insight !== 'all' && (
+          <p class="meta up2">
+            What it was told and what tools answered is shown to admins and the agent’s owner.
+          </p>
+        )}
       </section>
       {trace.steps.length > 0 && (
         <section class="block">

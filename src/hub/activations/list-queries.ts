@@ -2,6 +2,7 @@ import type { Outcome } from '../../errors'
 import type { AccountId, ActivationId, PostId } from '../../ids'
 import type { AccountKind, Task } from '../contract'
 import type { Db } from '../db'
+import { type InsideFacts, insideColumns } from './may-see-inside'
 
 /** An activation as the API tells it. */
 export interface ActivationFacts {
@@ -76,11 +77,18 @@ export function selectActivations(db: Db, list: ActivationList): D1PreparedState
     .bind(at, id, agent ?? null, outcome ?? null, limit)
 }
 
-/** One activation with its trace, which is null while it runs. */
+/** An activation with what only some may see of it. */
+export type TracedActivation = ActivationFacts &
+  InsideFacts & {
+    /** JSON of a `Trace`; null until it has ended or parked. */
+    trace: string | null
+  }
+
+/** One activation with its trace. */
 export const selectActivation = (db: Db, id: string): D1PreparedStatement =>
   db.d1
     .prepare(
-      `SELECT ${columns}, t.trace FROM ${tables}
+      `SELECT ${columns}, ${insideColumns}, t.trace FROM ${tables}
        LEFT JOIN activation_traces t ON t.activation_id = x.id WHERE x.id = ?1`,
     )
     .bind(id)

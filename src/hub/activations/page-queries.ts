@@ -1,6 +1,7 @@
-import type { AccountId, ActivationId } from '../../ids'
+import type { ActivationId } from '../../ids'
 import type { AccountKind } from '../contract'
 import type { Db } from '../db'
+import { type InsideFacts, insideColumns } from './may-see-inside'
 
 /** One row of a list of activations. */
 export interface ActivationRow {
@@ -26,30 +27,30 @@ export const activationColumns = `
   x.is_priced AS isPriced`
 
 /** One activation with everything its page shows. */
-export type ActivationDetail = ActivationRow & {
-  id: ActivationId
-  agentId: AccountId
-  agentKind: AccountKind
-  admission: string
-  postId: string | null
-  definitionVersion: number
-  deadlineAt: number
-  reservedMicrousd: number
-  reservedTokens: number
-  /** JSON `{ code, message }`. */
-  error: string | null
-  iterations: number
-  inputTokens: number
-  cachedTokens: number
-  outputTokens: number
-  replyCommentId: string | null
-  replyRefusal: string | null
-  /** JSON list of the tools that a parked one waits to use. */
-  waitsFor: string
-  /** JSON of a `Trace`; null until it has ended or parked. */
-  trace: string | null
-  reply: string | null
-}
+export type ActivationDetail = ActivationRow &
+  InsideFacts & {
+    id: ActivationId
+    agentKind: AccountKind
+    admission: string
+    postId: string | null
+    definitionVersion: number
+    deadlineAt: number
+    reservedMicrousd: number
+    reservedTokens: number
+    /** JSON `{ code, message }`. */
+    error: string | null
+    iterations: number
+    inputTokens: number
+    cachedTokens: number
+    outputTokens: number
+    replyCommentId: string | null
+    replyRefusal: string | null
+    /** JSON list of the tools that a parked one waits to use. */
+    waitsFor: string
+    /** JSON of a `Trace`; null until it has ended or parked. */
+    trace: string | null
+    reply: string | null
+  }
 
 /** Who asked for it. */
 export interface Asker {
@@ -65,7 +66,8 @@ const selectActivation = `
     x.output_tokens AS outputTokens, x.reply_comment_id AS replyCommentId,
     x.reply_refusal AS replyRefusal, iif(x.state <> 'parked', '[]',
       (SELECT json_group_array(DISTINCT v.tool) FROM approvals v
-       WHERE v.activation_id = x.id AND v.status = 'pending')) AS waitsFor, t.trace, m.content AS reply
+       WHERE v.activation_id = x.id AND v.status = 'pending')) AS waitsFor, t.trace,
+    ${insideColumns}, m.content AS reply
   FROM activations x JOIN accounts a ON a.id = x.agent_id
   LEFT JOIN posts p ON p.id = x.post_id AND p.deleted_at IS NULL
   LEFT JOIN activation_traces t ON t.activation_id = x.id

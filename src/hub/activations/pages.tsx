@@ -8,6 +8,7 @@ import { activationPath, postPath } from '../web/who'
 import { cancelActivation } from './actions'
 import { ActivationPage } from './activation-page'
 import { maskTrace } from './mask-trace'
+import { findInsight, hideInside } from './may-see-inside'
 import { type ActivationDetail, type Asker, activationStatements } from './page-queries'
 import { readTrace } from './trace-view'
 
@@ -21,13 +22,16 @@ export function registerActivationPages(app: Hono<HubEnv>): void {
       const activation = rowsOf<ActivationDetail>(read, 0)[0]
       if (!activation) throw notFound('activation')
       const live = await readLive(c, activation)
+      const insight = findInsight(read.frame.viewer, activation)
+      const trace = readTrace(live.trace ?? activation.trace)
       return sendPage(
         c,
         <ActivationPage
           frame={read.frame}
           activation={activation}
           askers={rowsOf<Asker>(read, 1)}
-          trace={readTrace(live.trace ?? activation.trace)}
+          trace={trace && hideInside(trace, insight, c.var.context.agents)}
+          insight={insight}
           doing={live.doing}
         />,
       )

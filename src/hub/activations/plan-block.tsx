@@ -27,7 +27,11 @@ export const PlanBlock: FC<{ plan: PlanView }> = ({ plan: { goal, steps, progres
       <ol class="list">
         {steps.slice(0, stepsShown).map(({ title, callId, status }) => (
           <li>
-            {callId === null ? <b>{title}</b> : <span>{sayTool(title)}</span>}
+            {callId === null ? (
+              <b>{title || 'A step of its own'}</b>
+            ) : (
+              <span>{sayTool(title)}</span>
+            )}
             <span class={status === 'failed' ? 'r crit' : 'r'}>{statusWords[status]}</span>
           </li>
         ))}

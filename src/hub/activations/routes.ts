@@ -2,12 +2,18 @@ import * as z from 'zod'
 import { notFound, outcomes } from '../../errors'
 import type { ActionContext } from '../action-context'
 import { readCursor, writeCursor } from '../cursor'
-import { presentOnce, type Route, route } from '../http/route'
+import { type Call, presentOnce, type Route, route } from '../http/route'
 import { cancelActivation } from './actions'
-import { type ActivationFacts, selectActivation, selectActivations } from './list-queries'
+import {
+  type ActivationFacts,
+  selectActivation,
+  selectActivations,
+  type TracedActivation,
+} from './list-queries'
 import { maskTrace } from './mask-trace'
+import { findInsight, hideInside } from './may-see-inside'
 import { presentActivation, presentTrace } from './present'
-import { readTrace } from './trace-view'
+import { readTrace, type TraceView } from './trace-view'
 
 const tag = 'activations'
 
@@ -45,33 +51,36 @@ const listRoute = route({
 const readRoute = route({
   method: 'get',
   path: '/activations/:id',
-  summary: 'One activation with its trace, also while it runs',
+  summary:
+    'One activation with its trace, also while it runs; is_redacted: prompts, words, arguments and results, which are for admins and the owner of the agent, are empty',
   tag,
   access: 'read',
-  handle: async ({ context, param, read }) => {
-    const { results } = await read([selectActivation(context.db, param('id'))])
-    const row = readRow(results[0])
-    const trace = readTrace((await readLiveTrace(context, row)) ?? row.trace)
-    return { activation: presentActivation(row), trace: trace && presentTrace(trace) }
+  handle: async (call) => {
+    const { row, trace, isRedacted } = await readActivation(call)
+    return {
+      activation: presentActivation(row),
+      trace: trace && presentTrace(trace),
+      is_redacted: isRedacted,
+    }
   },
 })
 
 const eventsRoute = route({
   method: 'get',
   path: '/activations/:id/events',
-  summary: 'What happened in an activation, numbered without a gap, also while it runs',
+  summary:
+    'What happened in an activation, numbered without a gap, also while it runs; is_redacted as of the activation',
   tag,
   access: 'read',
   query: z.object({ after: z.coerce.number().int().min(0).default(0) }),
-  handle: async ({ context, query, param, read }) => {
-    const { results } = await read([selectActivation(context.db, param('id'))])
-    const row = readRow(results[0])
-    const trace = readTrace((await readLiveTrace(context, row)) ?? row.trace)
+  handle: async (call) => {
+    const { row, trace, isRedacted } = await readActivation(call)
     const events = trace?.events ?? []
     return {
-      events: events.filter(({ seq }) => seq > query.after),
+      events: events.filter(({ seq }) => seq > call.query.after),
       last_seq: events.length,
       is_over: row.state === 'done',
+      is_redacted: isRedacted,
     }
   },
 })
@@ -82,10 +91,8 @@ const otlpRoute = route({
   summary: 'One activation as OpenTelemetry spans (OTLP JSON, ExportTraceServiceRequest)',
   tag,
   access: 'read',
-  handle: async ({ c, context, param, read }) => {
-    const { results } = await read([selectActivation(context.db, param('id'))])
-    const row = readRow(results[0])
-    const trace = readTrace((await readLiveTrace(context, row)) ?? row.trace)
+  handle: async (call) => {
+    const { row, trace } = await readActivation(call)
     if (!trace) throw notFound('trace', 'The agent has not begun, or its trace is gone.')
     const { id, agentName, model, outcome } = row
     const facts = {
@@ -97,16 +104,30 @@ const otlpRoute = route({
       outcome,
     }
     // as it is, so that it can be sent on to a collector
-    return c.json(context.agents.toOtlp(facts))
+    return call.c.json(call.context.agents.toOtlp(facts))
   },
 })
 
-type Row = ActivationFacts & { trace: string | null }
+interface SeenActivation {
+  row: TracedActivation
+  trace: TraceView | null
+  isRedacted: boolean
+}
 
-function readRow(result: D1Result<Record<string, unknown>> | undefined): Row {
-  const row = result?.results[0] as unknown as Row | undefined
+/** An activation as its viewer may see it, read in the round trip that tells who that is. */
+async function readActivation(call: Call<unknown, unknown>): Promise<SeenActivation> {
+  const { context, param, read } = call
+  const { viewer, results } = await read([selectActivation(context.db, param('id'))])
+  const row = results[0]?.results[0] as unknown as TracedActivation | undefined
   if (!row) throw notFound('activation')
-  return row
+  const onlooker = viewer && { id: viewer.id, isAdmin: viewer.role === 'admin' }
+  const insight = findInsight(onlooker, row)
+  const trace = readTrace((await readLiveTrace(context, row)) ?? row.trace)
+  return {
+    row,
+    trace: trace && hideInside(trace, insight, context.agents),
+    isRedacted: insight !== 'all',
+  }
 }
 
 /** What only the agent knows while it works; without it the answer tells what D1 knows. */

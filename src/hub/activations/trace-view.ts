@@ -203,7 +203,7 @@ export const endOfStep = (of: StepView): number =>
 export function sayStep(of: StepView): string {
   const count = of.tools.length
   if (count > 0) return `asks for ${count === 1 ? 'one tool' : `${count} tools`}`
-  if (of.text) return 'writes the answer'
+  if (of.text || of.finishReason === 'stop') return 'writes the answer'
   return of.finishReason || 'calls the model'
 }
 

@@ -123,46 +123,63 @@ interface ToolRowProps {
   step: number
 }
 
-const ToolRow: FC<ToolRowProps> = ({ tool, startedAt, axis, step }) => (
-  <li>
-    <details id={`step-${step}-${tool.callId}`}>
-      <summary>
-        <div class="tr">
-          <span>
-            {sayTool(tool.name)}
-            {tool.isError && <span class="crit">, error</span>}
-          </span>
-          <Lane
-            axis={axis}
-            from={tool.startedAt - startedAt}
-            ms={tool.durationMs}
-            kind={tool.isError ? 'bad' : 'tool'}
+const ToolRow: FC<ToolRowProps> = (props) => {
+  const { tool, step } = props
+  // nothing to unfold for who may not see it
+  if (!tool.arguments && !tool.result) {
+    return (
+      <li>
+        <ToolBar {...props} />
+      </li>
+    )
+  }
+  return (
+    <li>
+      <details id={`step-${step}-${tool.callId}`}>
+        <summary>
+          <ToolBar {...props} />
+        </summary>
+        <div class="io two">
+          <div>
+            <Excerpt title="Arguments, as they ran" text={indentJson(tool.arguments)} />
+            <p class="meta">
+              {tool.grant ? (
+                <>
+                  grant <code>{tool.grant}</code>
+                </>
+              ) : (
+                'no grant was found for it'
+              )}
+            </p>
+          </div>
+          <Excerpt
+            title={
+              tool.isError ? 'Error the model read' : `Result, ${formatBytes(tool.resultBytes)}`
+            }
+            text={tool.result}
           />
-          <span class="n">{formatSpan(tool.durationMs)}</span>
-          <span class="n tok">{formatBytes(tool.resultBytes)}</span>
-          <span class="n" />
         </div>
-      </summary>
-      <div class="io two">
-        <div>
-          <Excerpt title="Arguments, as they ran" text={indentJson(tool.arguments)} />
-          <p class="meta">
-            {tool.grant ? (
-              <>
-                grant <code>{tool.grant}</code>
-              </>
-            ) : (
-              'no grant was found for it'
-            )}
-          </p>
-        </div>
-        <Excerpt
-          title={tool.isError ? 'Error the model read' : `Result, ${formatBytes(tool.resultBytes)}`}
-          text={tool.result}
-        />
-      </div>
-    </details>
-  </li>
+      </details>
+    </li>
+  )
+}
+
+const ToolBar: FC<ToolRowProps> = ({ tool, startedAt, axis }) => (
+  <div class="tr">
+    <span>
+      {sayTool(tool.name)}
+      {tool.isError && <span class="crit">, error</span>}
+    </span>
+    <Lane
+      axis={axis}
+      from={tool.startedAt - startedAt}
+      ms={tool.durationMs}
+      kind={tool.isError ? 'bad' : 'tool'}
+    />
+    <span class="n">{formatSpan(tool.durationMs)}</span>
+    <span class="n tok">{formatBytes(tool.resultBytes)}</span>
+    <span class="n" />
+  </div>
 )
 
 const Excerpt: FC<{ title: string; text: string }> = ({ title, text }) => (

@@ -1,4 +1,5 @@
-import type { AccountId, ActivationId } from '../../ids'
+import type { ActivationId } from '../../ids'
+import { type InsideFacts, insideColumns } from '../activations/may-see-inside'
 import type { Db } from '../db'
 import type { Known } from './live-event'
 
@@ -28,18 +29,20 @@ export function readKnown(results: D1Result<Record<string, unknown>>[]): Known |
   return { comments: Number(post.comments), working }
 }
 
-export interface WatchedActivation {
+export interface WatchedActivation extends InsideFacts {
   id: ActivationId
-  agentId: AccountId
+  /** Its words go to a thread that everybody may read. */
+  isForThread: number
+  /** JSON of a `Trace`; null until it has ended. */
+  trace: string | null
 }
 
 export const selectWatchedActivation = (db: Db, id: string): D1PreparedStatement =>
-  db.d1.prepare('SELECT id, agent_id AS agentId FROM activations WHERE id = ?1').bind(id)
-
-export function readWatchedActivation(
-  result: D1Result<Record<string, unknown>> | undefined,
-): WatchedActivation | null {
-  const row = result?.results[0]
-  if (!row) return null
-  return { id: row.id as ActivationId, agentId: row.agentId as AccountId }
-}
+  db.d1
+    .prepare(
+      `SELECT x.id, x.agent_id AS agentId, ${insideColumns},
+         x.post_id IS NOT NULL AND x.task IN ('mention', 'reply') AS isForThread,
+         (SELECT trace FROM activation_traces WHERE activation_id = x.id AND x.state = 'done') AS trace
+       FROM activations x WHERE x.id = ?1`,
+    )
+    .bind(id)

@@ -199,11 +199,12 @@ describe('L42: runtime events', () => {
     expect(events.slice(0, part.length)).toEqual(part)
   })
 
-  test('L22: who may not see the trace sees neither reasoning nor what tools were told and said', () => {
+  test('L22 M9: who may not see inside sees neither words nor reasoning nor what tools were told and said', () => {
     const scenario = finished()
     const shown = JSON.stringify(toRuntimeEvents(scenario.events, null).map(hideInside))
     expect(shown).not.toContain('result of')
     expect(shown).not.toContain('{}')
-    expect(shown).toContain('Let me look.')
+    expect(shown).not.toContain('Let me look.')
+    expect(shown).toContain('tool-call')
   })
 })

@@ -12,7 +12,7 @@ const stream = () =>
     {
       acceptWebSocket: () => {},
       getWebSockets: (tag?: string) =>
-        (tag === undefined || tag.startsWith(id) ? watchers : []).map(
+        ([undefined, id, `${id} thread`].includes(tag) ? watchers : []).map(
           ({ sent }) => ({ send: (text: string) => sent.push(text) }) as unknown as WebSocket,
         ),
     },

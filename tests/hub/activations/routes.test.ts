@@ -99,7 +99,7 @@ test.each(['limit=0', 'limit=x', 'outcome=great', 'cursor=%%'])(
 
 test('one activation comes with its trace, in one round trip; unknown ids are 404', async () => {
   await office.commit(scout.id, run.activationId, { trace: JSON.stringify(trace('Thinking')) })
-  const { body, headers } = await hub.call(`/activations/${run.activationId}`, { key: ada.key })
+  const { body, headers } = await hub.call(`/activations/${run.activationId}`, { key: adminKey })
   expect(readCost(headers).roundTrips).toBe(1)
   expect(body).toMatchObject({
     activation: { id: run.activationId, outcome: 'completed' },
@@ -119,9 +119,13 @@ test('while it runs the trace is the agent’s own, without what looks like a cr
   const secret = `sk-${'a1B2'.repeat(8)}`
   hub.seen.readTrace = async (agentId, id) =>
     agentId === scout.id && id === run.activationId ? JSON.stringify(trace(`so\n${secret}`)) : null
-  const { body } = await hub.call(`/activations/${run.activationId}`)
+  const { body } = await hub.call(`/activations/${run.activationId}`, { key: adminKey })
   expect(body.trace.steps[0].text).toBe('so\n[withheld]')
-  expect(await (await hub.fetch(`/activations/${run.activationId}`)).text()).not.toContain(secret)
+  const headers = { authorization: `Bearer ${adminKey}` }
+  const page = await hub.fetch(`/activations/${run.activationId}`, { headers })
+  const html = await page.text()
+  expect(html).toContain('[withheld]')
+  expect(html).not.toContain(secret)
   hub.seen.readTrace = async () => {
     throw new Error('away')
   }

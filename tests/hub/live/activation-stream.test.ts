@@ -100,7 +100,7 @@ describe('L22: the words of an agent while it writes them', () => {
     expect(JSON.stringify(await eventsOf(id))).not.toContain('Zz9Zz9')
   })
 
-  test('L22: on the thread there is no reasoning, and nothing of what tools were told and said', async () => {
+  test('L22 M9: on the thread there is no reasoning, and nothing of what tools were told and said', async () => {
     await post(mira.key, 'Lagoon facts', 'The lagoon is four fathoms deep, says quartzite.')
     await hire('private', [
       {
@@ -111,9 +111,14 @@ describe('L22: the words of an agent while it writes them', () => {
     ])
     const asked = await post(mira.key, 'Depth', '@private how deep?')
     const id = await running(asked)
-    const [thread, full] = await Promise.all([watch(id, 'view=thread'), watch(id)])
-    await until(async () => thread.isClosed() && full.isClosed(), 'the end')
-    const seen = JSON.stringify(thread.heard)
+    const [thread, full, stranger] = await Promise.all([
+      watch(id, 'view=thread'),
+      watch(id),
+      watch(id, 'view=full', null),
+    ])
+    await until(async () => [thread, full, stranger].every((each) => each.isClosed()), 'the end')
+    const seen = JSON.stringify([thread.heard, stranger.heard])
+    expect(stranger.text()).toContain('It is deep.')
     for (const hidden of ['planning', 'Still thinking', 'quartzite'])
       expect(seen).not.toContain(hidden)
     expect(thread.text()).toContain('It is deep.')

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { expect, test, vi } from 'vitest'
 import { createLivePublisher } from '../../../src/hub/live/live-publisher'
-import { createTestHub } from '../create-test-hub'
+import { adminKey, createTestHub } from '../create-test-hub'
 import { createScene, form } from '../pages/open-pages'
 
 const upgrade = { upgrade: 'websocket' }
@@ -69,14 +69,34 @@ test('live: another site cannot open a socket with somebody’s session', async 
   expect((await from('http://hub.test')).status).toBe(101)
 })
 
+test('live: another site cannot open a socket without a session either; programs say no origin', async () => {
+  const { hub, postId, activationId } = await openScene()
+  for (const path of [`/live/posts/${postId}`, `/live/activations/${activationId}`]) {
+    const from = async (headers: Record<string, string>) =>
+      (await hub.fetch(path, { headers: { ...upgrade, ...headers } })).status
+    expect(await from({ origin: 'https://evil.example' })).toBe(403)
+    expect(await from({ origin: 'null' })).toBe(403)
+    expect(await from({ origin: 'http://hub.test' })).toBe(101)
+    expect(await from({})).toBe(101)
+  }
+})
+
 test('live: a private hub lets no stranger watch', async () => {
   const { postId } = await openScene()
   const closed = createTestHub({ ROOKERY_PUBLIC: 'false' })
   expect((await closed.fetch(`/live/posts/${postId}`, { headers: upgrade })).status).toBe(401)
 })
 
-test('L22: whoever may read an activation may watch it, from the number and in the view they ask for', async () => {
-  const { hub, mira, activationId, scout } = await openScene()
+test('L22 M9: whoever may read an activation may watch it, in full who may see inside', async () => {
+  const { hub, mira, scout, postId } = await openScene()
+  const activationId = hub.clock.newId<string>()
+  await env.DB.prepare(
+    `INSERT INTO activations (id, agent_id, class, task, state, admission, post_id, model,
+       definition_version, started_at, deadline_at)
+     VALUES (?1, ?2, 'inbox', 'mention', 'running', 'granted', ?3, 'm', 1, 7, 9)`,
+  )
+    .bind(activationId, scout.id, postId)
+    .run()
   const watched: unknown[] = []
   hub.seen.watch = async (agentId, what) => {
     watched.push({ agentId, ...what })
@@ -84,7 +104,8 @@ test('L22: whoever may read an activation may watch it, from the number and in t
   }
   const path = `/live/activations/${activationId}`
   expect((await hub.fetch(path, { headers: upgrade })).status).toBe(200)
-  await hub.fetch(`${path}?after=7&view=full`, { headers: upgrade })
+  const asAdmin = { ...upgrade, authorization: `Bearer ${adminKey}` }
+  await hub.fetch(`${path}?after=7&view=full`, { headers: asAdmin })
   await hub.fetch(`${path}?after=x&view=everything`, { headers: upgrade })
   const first = { agentId: scout.id, activationId, after: 0, view: 'thread' }
   expect(watched).toEqual([first, { ...first, after: 7, view: 'full' }, first])

@@ -1,5 +1,5 @@
 import { env, exports } from 'cloudflare:workers'
-import { call, install, until } from '../../support/cast'
+import { adminKey, call, install, until } from '../../support/cast'
 import type { FakeAnswer } from '../../support/fake-model-wire'
 
 /** Watching agents at work: the whole Worker, with a model that takes its time over HTTP. */
@@ -39,8 +39,14 @@ export async function openSocket(
   )
 }
 
-export async function watch(id: string, query = 'view=full'): Promise<Watcher> {
-  const { status, webSocket } = await openSocket(`/live/activations/${id}?${query}`)
+/** Watches as an admin unless somebody else is named; null is a stranger. */
+export async function watch(
+  id: string,
+  query = 'view=full',
+  key: string | null = adminKey,
+): Promise<Watcher> {
+  const headers: Record<string, string> = key ? { authorization: `Bearer ${key}` } : {}
+  const { status, webSocket } = await openSocket(`/live/activations/${id}?${query}`, headers)
   if (status !== 101 || !webSocket) throw new Error(`no socket: ${status}`)
   const heard: Heard[] = []
   let text = ''
@@ -81,6 +87,7 @@ export const eventsOf = async (id: string, after = 0): Promise<Heard[]> => {
   const { body } = await call<{ events: Heard[] }>(
     'GET',
     `/api/v1/activations/${id}/events?after=${after}`,
+    { key: adminKey },
   )
   return body.events
 }

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, expect, test } from 'vitest'
+import { adminKey } from '../create-test-hub'
 import { createBrowser, createScene, signIn, traceOf } from './open-pages'
 
 /** What pages show of work that is not done, and of a trace with everything in it. */
@@ -66,10 +67,14 @@ test('L22: work in a thread has a place for its words, and they are followed whe
         { seq: 1, activation_id: id, at: '2026-01-01T00:00:00.000Z', kind: 'task', type: 'woken' },
       ],
     })
-  const page = await stranger.read(`/activations/${id}`)
-  expect(page).toMatch(
-    new RegExp(`data-running.*data-activation="${id}" data-view="full" data-seq="1"`),
-  )
+  for (const [reader, view] of [
+    [admin, 'full'],
+    [stranger, 'thread'],
+  ] as const) {
+    expect(await reader.read(`/activations/${id}`)).toMatch(
+      new RegExp(`data-running.*data-activation="${id}" data-view="${view}" data-seq="1"`),
+    )
+  }
 })
 
 const event = (seq: number, kind: string, type: string, more: object = {}) => ({
@@ -130,7 +135,7 @@ test('L33 L41 L42: plan, events, summaries, waits and hooks of a trace are on it
         event(4, 'model', 'made-up-later'),
       ],
     })
-  const html = (await stranger.read(`/activations/${id}`)).replaceAll('\u00a0', ' ')
+  const html = (await admin.read(`/activations/${id}`)).replaceAll('\u00a0', ' ')
   expect(html).toContain('Find the &lt;b&gt;cause&lt;/b&gt;')
   expect(html).toContain('100 % done')
   expect(html).toMatch(/hub\.search<\/span><span class="r crit">failed/)
@@ -156,7 +161,8 @@ test('L42: the events of work under way come from its agent, masked, and are num
         event(2, 'tool', 'tool-call', { arguments: JSON.stringify({ key: secret }) }),
       ],
     })
-  const { body } = await hub.call(`/activations/${id}/events?after=1`)
+  const { body } = await hub.call(`/activations/${id}/events?after=1`, { key: adminKey })
+  expect(JSON.stringify(body)).toContain('[withheld]')
   expect(body).toMatchObject({ last_seq: 2, is_over: false, events: [{ seq: 2 }] })
   expect(JSON.stringify(body)).not.toContain(secret)
 })

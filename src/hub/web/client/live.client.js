@@ -74,8 +74,7 @@ const watch = (block) => {
     show('words', words.text)
     if (event.doing) show('do', `${block.dataset.name} is ${event.doing}`)
     if (event.type === 'plan') {
-      const done = `${Math.round(event.progress * 100)} % of its steps done`
-      show('plan', event.goal ? `${event.goal}: ${done}` : done)
+      show('plan', `${Math.round(event.progress * 100)} % of its steps done`)
     }
     if (event.type === 'over') void read()
   })
