@@ -27,6 +27,7 @@ import { createVault } from './mcp-servers/credentials/vault'
 import { createResolver } from './mcp-servers/fetch/resolve-over-https'
 import { createGateway } from './mcp-servers/gateway/create-gateway'
 import { isGranted } from './mcp-servers/gateway/decide'
+import { listKnownTools } from './mcp-servers/gateway/list-known-tools'
 import { createServices } from './mcp-servers/http/services'
 import { createMcpRoutes } from './mcp-servers/outside/create-mcp-routes'
 import { servers } from './mcp-servers/servers'
@@ -45,6 +46,7 @@ export function createRooms(env: Env) {
   const models = createModelRegistry(settings, { readKey: (name) => readVariable(env, name) })
   const definitions = createDefinitionStore(env.FILES)
   const serverNames = servers.map(({ name }) => name)
+  const tools = listKnownTools(servers)
   const agents = createAgentApi({
     namespace: env.AGENTS,
     definitions,
@@ -62,6 +64,7 @@ export function createRooms(env: Env) {
     agents,
     scheduler,
     live,
+    tools,
     log,
     defer: (work) => void work.catch(() => undefined),
   }))
@@ -80,6 +83,7 @@ export function createRooms(env: Env) {
     agents,
     scheduler,
     live,
+    tools,
     log,
     mounts: createMounts({ gateway, hub, settings, clock, log, ...outside }),
   })

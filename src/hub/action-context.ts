@@ -2,6 +2,7 @@ import type { AgentApi, SchedulerApi } from '../agents/contract'
 import type { Clock } from '../ids'
 import type { Log } from '../log'
 import type { Settings } from '../settings'
+import type { KnownTools } from './contract'
 import { createDb, type Db } from './db'
 import type { Known } from './live/live-event'
 
@@ -23,6 +24,8 @@ export interface ActionContext {
   agents: AgentApi
   scheduler: SchedulerApi
   live: LivePublisher
+  /** What policies may name. */
+  tools: KnownTools
   log: Log
   /** Work that goes on after the answer. Failures are the work's own business. */
   defer(work: Promise<unknown>): void
@@ -40,7 +43,7 @@ export function createContext(
   deps: ContextDeps,
   waitUntil: (work: Promise<unknown>) => void,
 ): ActionContext {
-  const { clock, settings, agents, scheduler, live, log } = deps
+  const { clock, settings, agents, scheduler, live, tools, log } = deps
   const defer = (work: Promise<unknown>) => waitUntil(work.catch(() => undefined))
-  return { clock, settings, agents, scheduler, live, log, db: createDb(deps.binding), defer }
+  return { clock, settings, agents, scheduler, live, tools, log, db: createDb(deps.binding), defer }
 }

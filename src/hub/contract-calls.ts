@@ -58,3 +58,12 @@ export interface RateBucket {
   limit: number
   perMs: number
 }
+
+/** The tools of this deployment, as far as a policy names them. */
+export interface KnownTools {
+  tiers: readonly string[]
+  /** `server_tool`. */
+  names: readonly string[]
+  /** Whether any of them may need a grant that matches this pattern. */
+  needsSome(pattern: string): boolean
+}

@@ -1,9 +1,10 @@
 import * as z from 'zod'
 import { approvals } from '../../config'
-import { notFound } from '../../errors'
+import { AppError, notFound } from '../../errors'
 import type { AccountId } from '../../ids'
 import { selectAccountByName } from '../accounts/queries'
 import { type Call, type Route, route } from '../http/route'
+import { findUnknownNames, warnOfPatterns } from './check-policy'
 import { mergeCallPolicy, readPolicyRow, selectPolicy, upsertPolicy } from './queries'
 
 const tag = 'grants'
@@ -69,14 +70,16 @@ export const grantRoutes: Route[] = [
     access: 'admin',
     body: policyBody,
     handle: async (call) => {
-      const { db, clock } = call.context
+      const { db, clock, tools } = call.context
       const id = await findAccount(call)
       const { allowed, denied, require_approval: requireApproval, rate_limits } = call.body
-      await upsertPolicy(db, id, {
-        ...{ allowed, denied, requireApproval, rateLimits: rate_limits },
-        ...{ by: call.viewer().id, now: clock.now() },
-      }).run()
-      return presentPolicy(call, id)
+      const policy = { allowed, denied, requireApproval, rateLimits: rate_limits }
+      const details = findUnknownNames(policy, tools)
+      if (details.length > 0) {
+        throw new AppError('VALIDATION', 'The policy names what is not there.', { details })
+      }
+      await upsertPolicy(db, id, { ...policy, by: call.viewer().id, now: clock.now() }).run()
+      return { ...(await presentPolicy(call, id)), warnings: warnOfPatterns(policy, tools) }
     },
   }),
 ]

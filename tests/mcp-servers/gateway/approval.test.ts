@@ -7,6 +7,7 @@ import type { ActivationId } from '../../../src/ids'
 import type { ToolCaller } from '../../../src/mcp-servers/contract'
 import { defineTool } from '../../../src/mcp-servers/define-tool'
 import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
+import { listKnownTools } from '../../../src/mcp-servers/gateway/list-known-tools'
 import { needsApproval } from '../../../src/mcp-servers/gateway/needs-approval'
 import { adminKey, createTestHub } from '../../hub/create-test-hub'
 import { fakeMemory } from '../../support/fake-memory'
@@ -30,18 +31,15 @@ const echo = (name: string, tier: 'read' | 'write' | 'destructive') =>
       return input.text
     },
   })
-const gateway = createGateway({
-  hub: doors,
-  memory: fakeMemory,
-  clock: hub.clock,
-  servers: [
-    {
-      name: 'test',
-      description: 'For tests.',
-      tools: [echo('look', 'read'), echo('write', 'write'), echo('erase', 'destructive')],
-    },
-  ],
-})
+const servers = [
+  {
+    name: 'test',
+    description: 'For tests.',
+    tools: [echo('look', 'read'), echo('write', 'write'), echo('erase', 'destructive')],
+  },
+]
+const gateway = createGateway({ hub: doors, memory: fakeMemory, clock: hub.clock, servers })
+hub.seen.tools = listKnownTools(servers)
 
 const activationId = '00000000-0000-7000-8000-00000000a001' as ActivationId
 const outside: ToolCaller = {
