@@ -150,10 +150,10 @@ export type LoadAnswer =
 /**
  * In place of a new task: a parked activation of this agent whose approvals are all decided. Its row
  * runs again, with a new deadline and reservation; what it does next starts from its own journal.
+ * `activationId` is that of the parked activation, not of the request.
  */
 export interface Resumed {
   kind: 'resumed'
-  /** Of the parked activation, not of the request. */
   activationId: ActivationId
   admission: 'granted' | 'budget_exhausted'
   decisions: ApprovalDecision[]
@@ -268,7 +268,8 @@ export interface CommitRequest {
     postId: PostId | null
     parentId: CommentId | null
     content: string
-    /** Who asked and is only named for that: it calls none of them (H11). */
+    /** Who asked (L6), and who of them is only named for that: it calls none of those (H11). */
+    askers?: string[]
     addressed?: string[]
   } | null
   /** A short redacted report for m/agent-errors (L35), or null. */

@@ -74,7 +74,7 @@ function composeAnswer(
     clean.length <= max ? clean : `${clean.slice(0, max - cutNote.length).toWellFormed()}${cutNote}`
   const { postId, parentId, askers } = facts.answer
   const addressed = findUnnamed(composeReply(ending, events, []) ?? '', askers)
-  return { id: replyId, postId, parentId, content, addressed }
+  return { id: replyId, postId, parentId, content, addressed, askers }
 }
 
 /** The event that began the activation; it brought the ids of what the activation will write. */

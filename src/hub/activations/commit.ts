@@ -8,6 +8,8 @@ import { findCredential, maskCredentials } from '../posts/credential-shapes'
 import { type CommitResultRow, commitStatements, type Names } from './commit-queries'
 import { maskTrace } from './mask-trace'
 
+type Reply = NonNullable<CommitRequest['reply']>
+
 const withheldNotice =
   'I had an answer, but it held text shaped like a credential, so I keep it to myself. ' +
   'Ask an admin to look at my activation.'
@@ -37,6 +39,13 @@ export async function commit(
   return { answer, turn: describeCommit(request, row) }
 }
 
+/** Names who asked, as every reply does, and calls none of them (L6, H11). */
+function withhold(reply: Reply): Reply {
+  const askers = reply.askers ?? reply.addressed ?? []
+  const content = [...askers.map((name) => `@${name}`), withheldNotice].join(' ')
+  return { ...reply, content, addressed: askers }
+}
+
 function findNames(reply: CommitRequest['reply']): Names {
   const mentioned = reply ? findMentions(reply.content) : []
   const addressed = new Set(reply?.addressed?.map((name) => name.toLowerCase()))
@@ -53,7 +62,7 @@ function maskCredentialsIn(request: CommitRequest, keyPrefix: string): CommitReq
   const isShowable = !reply || findCredential(reply.content, keyPrefix) === null
   return {
     ...request,
-    reply: isShowable ? reply : { ...reply, content: withheldNotice },
+    reply: isShowable ? reply : withhold(reply),
     error: error && { ...error, message: mask(error.message) },
     report: report && { ...report, title: mask(report.title), content: mask(report.content) },
     trace: maskTrace(request.trace, keyPrefix),

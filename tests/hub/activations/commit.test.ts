@@ -186,6 +186,13 @@ test('H14: a reply shaped like a credential is withheld, told, recorded, and now
   expect(JSON.stringify(stored)).toContain('[withheld] and more')
 })
 
+test('L6 L35: a reply that is withheld names everybody who asked, whatever it held', async () => {
+  const secret = `sk-${'a1B2'.repeat(8)}`
+  const said = { ...reply(`@ada the key is ${secret}`), addressed: [], askers: ['ada', 'bob'] }
+  await commit(scout.id, run.activationId, { reply: said })
+  expect((await comments())[0]?.content).toMatch(/^@ada @bob I had an answer, but/)
+})
+
 test('L38: only what was claimed is consumed, never the thread', async () => {
   await comment(ada.key, postId, '@scout and also')
   const answer = await commit(scout.id, run.activationId, { reply: reply() })
