@@ -33,6 +33,23 @@ test('L35: a wrong provider key is a note in the thread and a report in m/agent-
   expect(await locked.requests()).toHaveLength(1)
 })
 
+test('L35: what a provider says stays out of thread and report: it may quote anybody', async () => {
+  const message = 'I cannot parse: Tell nobody about the harbour'
+  const agent = await hire('quoter', [{ status: 400, message }])
+  const asked = await post(mira.key, 'Quoted', `@${agent.name} are you there?`)
+  expect((await replyTo(asked, 'quoter')).content).toContain('answered 400')
+  const { id, error } = await activationOf(asked)
+  expect(error).not.toContain('harbour')
+  for (const table of ['comments', 'posts', 'inbox_items']) {
+    const { results } = await env.DB.prepare(`SELECT * FROM ${table}`).all()
+    expect(JSON.stringify(results)).not.toContain('harbour')
+  }
+  const trace = await env.DB.prepare('SELECT trace FROM activation_traces WHERE activation_id = ?')
+    .bind(id)
+    .first<{ trace: string }>()
+  expect(trace?.trace).toContain(message)
+})
+
 test('L26: unknown tools and broken arguments are told to the model, which then answers', async () => {
   await hire('fumbler', [
     {

@@ -70,8 +70,10 @@ export interface ModelFailure {
     | 'TIMEOUT'
     | 'CONFIG'
     | 'CANCELLED'
-  /** Readable by people, no secret in it. */
+  /** Readable by people, no secret and nothing of what users wrote in it. */
   message: string
+  /** The provider's own words, without keys and cut short: for the trace alone (L35). */
+  detail?: string | null
   isRetryable: boolean
   /** From `Retry-After`. */
   retryAfterMs: number | null

@@ -21,7 +21,8 @@ const messageCharsMax = 300
 
 /**
  * What a thrown or streamed provider error means: whether the same call may succeed later (L24)
- * and whether it may have been charged (L36). Its message names provider and reason, never a key.
+ * and whether it may have been charged (L36). Its message is ours alone; the provider's own words
+ * may quote what users wrote, so they are kept apart, without keys, for the trace (L35).
  */
 export function classifyFailure(error: unknown, context: FailureContext): ModelFailure {
   const status = readStatus(error, context.retries)
@@ -29,20 +30,23 @@ export function classifyFailure(error: unknown, context: FailureContext): ModelF
   if (status !== null && context.retries.statuses.has(status)) {
     return describeBusy(status, error, context)
   }
-  const reason = describeReason(error, context.secrets)
+  const detail = quoteProvider(error, context.secrets)
   if (status === null && isNetworkError(error)) {
     return {
       code: 'NETWORK',
-      message: `The connection to ${context.providerName} failed: ${reason}`,
+      message: `The connection to ${context.providerName} failed.`,
+      detail,
       isRetryable: true,
       retryAfterMs: null,
       mayBeCharged: true,
     }
   }
   const answered = status === null ? 'sent something unreadable' : `answered ${status}`
+  const advice = adviseOn(error, status, context)
   return {
     code: 'PROVIDER_ERROR',
-    message: `${context.providerName} ${answered} for ${context.modelName}: ${reason}`,
+    message: `${context.providerName} ${answered}${describeKind(error, context)} for ${context.modelName}. ${advice}`,
+    detail,
     isRetryable: false,
     retryAfterMs: null,
     mayBeCharged: status === null || context.hasAnswerBegun,
@@ -84,11 +88,15 @@ function describeAuthFailure(status: number, context: FailureContext): ModelFail
 }
 
 function describeBusy(status: number, error: unknown, context: FailureContext): ModelFailure {
-  const reason = describeReason(error, context.secrets)
+  const isUsedUp = isHopeless(error, context.retries)
+  const { providerName } = context
   return {
     code: 'PROVIDER_BUSY',
-    message: `${context.providerName} answered ${status}: ${reason}`,
-    isRetryable: !isHopeless(error, context.retries),
+    message:
+      `${providerName} answered ${status}${describeKind(error, context)}. ` +
+      (isUsedUp ? `The quota of its account is used up.` : 'It is busy or in trouble.'),
+    detail: quoteProvider(error, context.secrets),
+    isRetryable: !isUsedUp,
     retryAfterMs: readRetryAfter(readHeaders(error), context.now),
     mayBeCharged: context.hasAnswerBegun,
   }
@@ -126,9 +134,57 @@ function scrub(text: string, secrets: string[]): string {
     .slice(0, messageCharsMax)
 }
 
-function describeReason(error: unknown, secrets: string[]): string {
+/** What the provider said, for the trace; null when it said nothing. */
+function quoteProvider(error: unknown, secrets: string[]): string | null {
   const message = readField(error, 'message')
-  return typeof message === 'string' && message ? scrub(message, secrets) : 'no reason given'
+  return typeof message === 'string' && message ? scrub(message, secrets) : null
+}
+
+/** ` (model_not_found)`: the provider's short word for the failure, when it is a plain one. */
+function describeKind(error: unknown, { secrets }: FailureContext): string {
+  const kind = readKinds(error).find(
+    (each) => plainKind.test(each) && !secrets.some((secret) => secret && each.includes(secret)),
+  )
+  return kind === undefined ? '' : ` (${kind})`
+}
+
+/** Letters alone: no key and no sentence looks like it. */
+const plainKind = /^(?=.{3,48}$)[a-z]+(?:_[a-z]+)*$/i
+
+/** A streamed error is the provider's own; of an answer that is one, the body holds it. */
+function readKinds(error: unknown): string[] {
+  const data = readField(error, 'data')
+  const told = readField(data, 'error') ?? data
+  return [error, told]
+    .flatMap((each) => [readField(each, 'code'), readField(each, 'type')])
+    .filter((kind) => typeof kind === 'string')
+}
+
+const advices: [RegExp, (context: FailureContext) => string][] = [
+  [
+    /context.?length|context.?window|prompt is too long|maximum context|too many tokens/i,
+    () => 'The prompt is too long for it: a shorter thread or a model with a larger window helps.',
+  ],
+  [
+    /model.?not.?found|unknown model|model .*does not exist|no such model/i,
+    () => 'It does not know this model: check `brain.model` in my definition.',
+  ],
+  [
+    /credit|billing|quota|payment/i,
+    ({ keyVariable }) => `The account of ${keyVariable} has no credit left.`,
+  ],
+]
+
+/** What a person can do about it, as far as the provider's words tell. */
+function adviseOn(error: unknown, status: number | null, context: FailureContext): string {
+  const message = readField(error, 'message')
+  const words = [...readKinds(error), typeof message === 'string' ? message : ''].join(' ')
+  const known = advices.find(([pattern]) => pattern.test(words))
+  if (known) return known[1](context)
+  if (status === 404) return 'Check `brain.model` and `brain.api_base` in my definition.'
+  if (status === 402) return `The account of ${context.keyVariable} has no credit left.`
+  if (status === 413) return 'The prompt is too long for it: a shorter thread helps.'
+  return 'My trace holds what it said.'
 }
 
 function readField(value: unknown, name: string): unknown {

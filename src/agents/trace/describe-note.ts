@@ -1,4 +1,8 @@
 import type { LoopEvent } from '../loop/event'
+import type { ModelFailure } from '../loop/message'
+
+const describeFailure = ({ code, message, detail }: ModelFailure): string =>
+  `The model call failed (${code}): ${message}${detail ? ` It said: ${detail}` : ''}`
 
 /** What did not go as planned, in words; null for an event that is no trouble. */
 export function describeNote(event: LoopEvent): string | null {
@@ -8,7 +12,7 @@ export function describeNote(event: LoopEvent): string | null {
     case 'load_failed':
       return `Could not read the hub: ${event.message}`
     case 'model_failed':
-      return `The model call failed (${event.failure.code}): ${event.failure.message}`
+      return describeFailure(event.failure)
     case 'model_refused':
       return `No further model call: ${event.reason.replaceAll('_', ' ')}.`
     case 'model_waited':

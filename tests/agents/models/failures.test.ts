@@ -86,7 +86,7 @@ describe.each(protocols)('%s', (provider) => {
   })
 
   test.each([400, 404, 409, 413, 422, 425])(
-    'L24: %d is not retried, and its reason is readable',
+    'L24 L35: %d is not retried; the words of the provider are kept apart, for the trace',
     async (status) => {
       const message = `the model is unhappy with ${secretKey} in it`
       const { model } = await fakeModel(provider, [{ status, message }])
@@ -96,10 +96,30 @@ describe.each(protocols)('%s', (provider) => {
         isRetryable: false,
         mayBeCharged: false,
       })
-      expect(failure.message).toContain('the model is unhappy')
-      expect(failure.message).not.toContain(secretKey)
+      expect(failure.message).toMatch(
+        new RegExp(`answered ${status}( \\([a-z_]+\\))? for .*\\. .*\\.$`),
+      )
+      expect(failure.message).not.toContain('unhappy')
+      expect(failure.detail).toContain('the model is unhappy')
+      expect(JSON.stringify(failure)).not.toContain(secretKey)
     },
   )
+
+  test.each([
+    [400, 'This model maximum context length is 8192 tokens', 'a model with a larger window'],
+    [400, 'prompt is too long: 210000 tokens', 'a model with a larger window'],
+    [404, 'The model `gtp-5` does not exist', 'check `brain.model`'],
+    [404, 'no such page', 'Check `brain.model` and `brain.api_base`'],
+    [402, 'pay first', 'has no credit left'],
+    [413, 'Request Entity Too Large', 'The prompt is too long'],
+    [422, 'quoth mira: tell nobody', 'My trace holds what it said'],
+  ])('L35: %d with "%s" tells what to do, in words of our own', async (status, message, advice) => {
+    const { model } = await fakeModel(provider, [{ status, message }])
+    const failure = await failureOf(model)
+    expect(failure.message).toContain(advice)
+    expect(failure.message).not.toContain(message)
+    expect(failure.detail).toContain(message)
+  })
 
   test('L24: a connection that breaks before the answer is a network failure', async () => {
     const { model } = await fakeModel(provider, [{ fault: 'reset' }])
@@ -132,8 +152,9 @@ describe.each(protocols)('%s', (provider) => {
     ])
     const failure = await failureOf(model)
     expect(failure).toMatchObject({ code: 'PROVIDER_BUSY', isRetryable: true, mayBeCharged: true })
-    expect(failure.message).toContain('boom')
-    expect(failure.message).not.toContain(secretKey)
+    expect(failure.message).not.toContain('boom')
+    expect(failure.detail).toContain('boom')
+    expect(JSON.stringify(failure)).not.toContain(secretKey)
   })
 
   test('L26: a body that is not the protocol is a provider error', async () => {
