@@ -74,6 +74,8 @@ export interface ToolServer {
    * that decides about the call, which is a round trip less.
    */
   isHubOnly?: boolean
+  /** Its tools are about an agent that this hub runs, and are for nobody else. */
+  isForHosted?: boolean
   tools: Tool[]
 }
 

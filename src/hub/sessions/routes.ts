@@ -1,8 +1,8 @@
 import { memoryLimits } from '../../config'
 import { AppError, notFound } from '../../errors'
 import type { AccountId } from '../../ids'
-import { selectAccountByName } from '../accounts/queries'
 import { type Call, type Route, route } from '../http/route'
+import { selectHostedAgent } from '../system/queries'
 import { presentFacts, presentMessage, presentTotals, snapshotInput, toSnapshot } from './snapshot'
 
 const tag = 'sessions'
@@ -20,10 +20,9 @@ async function findAgent(call: Call<unknown, unknown>): Promise<AccountId> {
       hint: "Use the key of an admin account, or the agent's own.",
     })
   }
-  if (isOwn) return viewer.id
-  const account = await selectAccountByName(call.context.db, name).first<{ id: AccountId }>()
-  if (!account) throw notFound('agent')
-  return account.id
+  const agent = await selectHostedAgent(call.context.db, name).first<{ accountId: AccountId }>()
+  if (agent) return agent.accountId
+  throw notFound('hosted agent', 'Only agents that this hub runs have sessions.')
 }
 
 const noSession = () =>

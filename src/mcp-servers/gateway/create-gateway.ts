@@ -37,7 +37,8 @@ function nameTools(servers: ToolServer[]): Map<string, NamedTool> {
         throw new Error(`The tool name ${name} is taken or malformed.`)
       }
       const isGuardable = server.isHubOnly === true && tool.tier === 'read'
-      named.set(name, { ...tool, name, server: server.name, isGuardable })
+      const isForHosted = server.isForHosted === true
+      named.set(name, { ...tool, name, server: server.name, isGuardable, isForHosted })
     }
   }
   return named

@@ -7,6 +7,8 @@ interface Asked {
   name: string
   tier: Tier
   grantShape: string
+  /** Absent: for everybody. */
+  isForHosted?: boolean
 }
 
 /** A call: the grant its arguments need, and the arguments themselves. */
@@ -34,6 +36,7 @@ export function decide(
 ): Decision {
   const grant = call?.grant ?? tool.grantShape
   const reason =
+    refusedByKind(policy, tool) ??
     refusedByPolicy(policy, grant, call !== undefined) ??
     (caller.tiers && !caller.tiers.includes(tool.tier) ? 'this key may only read' : null) ??
     refusedByDefinition(caller.narrowing, tool.name, call?.args)
@@ -43,6 +46,10 @@ export function decide(
 /** Whether the policy gives a grant, or some of what a pattern of grants stands for. */
 export const isGranted = (policy: GrantPolicy, grant: string): boolean =>
   refusedByPolicy(policy, grant, false) === null
+
+/** Only an agent that this hub runs has a definition that asks; for others there is nothing behind it. */
+const refusedByKind = ({ requested }: GrantPolicy, { isForHosted }: Asked): string | null =>
+  isForHosted === true && requested === null ? 'only agents that this hub runs have it' : null
 
 /** Requested and allowed and not denied; denied wins (M3). */
 function refusedByPolicy(policy: GrantPolicy, grant: string, isCall: boolean): string | null {

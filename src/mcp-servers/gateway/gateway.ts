@@ -21,6 +21,8 @@ export interface NamedTool extends Omit<Tool, 'name'> {
   server: string
   /** A read that may be decided by the row that comes with it. */
   isGuardable: boolean
+  /** Only for agents that this hub runs. */
+  isForHosted: boolean
 }
 
 export interface Gateway extends ToolApi {

@@ -11,5 +11,6 @@ export const memoryServer: ToolServer = {
   name: 'memory',
   description:
     'Your own memory: facts and open tasks that outlast a task, and the plan of this one.',
+  isForHosted: true,
   tools: [rememberFact, forgetFact, listFacts, updatePlan, addTask, completeTask],
 }

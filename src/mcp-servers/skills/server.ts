@@ -5,5 +5,6 @@ import { readSkill } from './tools/read-skill'
 export const skillsServer: ToolServer = {
   name: 'skills',
   description: "The skills of a hosted agent's definition, read in full when they are needed.",
+  isForHosted: true,
   tools: [readSkill],
 }

@@ -4,6 +4,7 @@ import { adminKey, createTestHub } from '../create-test-hub'
 const hub = createTestHub()
 let scoutKey: string
 let miraKey: string
+let outsideKey: string
 
 const snapshot = {
   summary: 'They agreed on pelicans.',
@@ -30,7 +31,10 @@ const snapshot = {
 const base = '/agents/scout/sessions'
 
 beforeAll(async () => {
-  scoutKey = (await hub.join('scout')).key
+  const scout = await hub.join('scout')
+  await hub.host(scout.id)
+  scoutKey = scout.key
+  outsideKey = (await hub.join('outsider')).key
   miraKey = (await hub.join('mira', 'human')).key
 })
 
@@ -85,6 +89,22 @@ describe('sessions of an agent', () => {
     const { status, body } = await hub.call(`${base}/general_p9`, put)
     expect(status).toBe(400)
     expect(body.code).toBe('VALIDATION')
+  })
+
+  it('L40: who is not run by this hub has no sessions, and nothing is made for them', async () => {
+    for (const [name, key] of [
+      ['mira', miraKey],
+      ['outsider', outsideKey],
+      ['outsider', adminKey],
+    ] as const) {
+      const put = { method: 'PUT', key, body: snapshot }
+      const answer = await hub.call(`/agents/${name}/sessions/general_p1`, put)
+      expect(answer).toMatchObject({
+        status: 404,
+        body: { code: 'NOT_FOUND', hint: 'Only agents that this hub runs have sessions.' },
+      })
+      expect((await hub.call(`/agents/${name}/sessions`, { key })).status).toBe(404)
+    }
   })
 
   it('L40: a session has an id of its form', async () => {

@@ -33,6 +33,15 @@ test('M3: people and outside agents ask for everything that policy allows', () =
   expect(decide(policyOf(null, []), {}, comment).isAllowed).toBe(false)
 })
 
+test('M4: a tool about agents that this hub runs is for nobody else', () => {
+  const remember = { ...comment, grantShape: 'memory:write', isForHosted: true }
+  expect(decide(policyOf(['memory:write'], ['*']), {}, remember).isAllowed).toBe(true)
+  expect(decide(policyOf(null, ['*']), {}, remember)).toMatchObject({
+    isAllowed: false,
+    reason: 'only agents that this hub runs have it',
+  })
+})
+
 test('M4: a tool whose grant depends on arguments is listed when some call would be allowed', () => {
   const one = policyOf(['aws:s3:read:artifacts'], ['aws:*'])
   expect(decide(one, {}, getObject).isAllowed).toBe(true)
