@@ -11,81 +11,9 @@ import type { Hook } from '../src/agents/hooks/hook'
 import { createHookRunner } from '../src/agents/hooks/hook-runner'
 import { hooks } from '../src/agents/hooks/hooks'
 import type { Model, ModelRequest } from '../src/agents/models/model-port'
-import type { Load } from '../src/hub/contract'
-import {
-  type AccountId,
-  type CommentId,
-  type InboxItemId,
-  type PostId,
-  systemClock,
-} from '../src/ids'
+import { type AccountId, systemClock } from '../src/ids'
 import { createLog } from '../src/log'
-
-const mira = { id: 'mira' as AccountId, name: 'mira', kind: 'human' } as const
-const policy = { requested: ['bench:read'], allowed: ['*'], denied: [] }
-const reservation = { microusd: 1_000_000, tokens: 1_000_000 }
-const environment = { inboxDepth: 0, runningActivations: 1 }
-
-const loaded: Load = {
-  kind: 'loaded',
-  agent: { id: 'adder' as AccountId, name: 'adder', kind: 'agent', description: 'Adds.' },
-  definition: { version: 1, etag: 'bench' },
-  admission: 'granted',
-  task: 'mention',
-  items: [
-    {
-      id: 'item' as InboxItemId,
-      type: 'mention',
-      from: mira,
-      postId: 'post' as PostId,
-      commentId: 'ask' as CommentId,
-      content: '@adder add 1 2',
-      createdAt: 1,
-    },
-  ],
-  modelOverride: null,
-  thread: {
-    post: {
-      id: 'post' as PostId,
-      community: 'general',
-      author: mira,
-      title: 'Sum',
-      content: 'Who can add?',
-      url: null,
-      createdAt: 1,
-      isLocked: false,
-    },
-    comments: [
-      {
-        id: 'ask' as CommentId,
-        parentId: null,
-        author: mira,
-        content: '@adder add 1 2',
-        createdAt: 1,
-      },
-    ],
-    commentCount: 1,
-  },
-  policy,
-  reservation,
-  budgets: [],
-  deadlineAt: Number.MAX_SAFE_INTEGER,
-  environment,
-}
-
-let asked = 0
-
-/** Every mention is in a thread of its own. */
-function askAnew(): Load {
-  const { thread, items } = loaded
-  if (!thread) return loaded
-  const id = `post-${++asked}` as PostId
-  return {
-    ...loaded,
-    items: items.map((item) => ({ ...item, postId: id })),
-    thread: { ...thread, post: { ...thread.post, id } },
-  }
-}
+import { askAnew, environment, policy, reservation } from './activation-load'
 
 const definition: Definition = {
   name: 'adder',
@@ -167,6 +95,8 @@ const tool = {
   doing: 'adding',
 } as const
 
+const keep = (text: string): string => text
+
 interface World {
   model: Model
   hooks: readonly Hook[]
@@ -218,12 +148,12 @@ function createDeps({ model, hooks, remembers, onCommit }: World): AgentDeps {
     },
     models: { resolve: () => ({ model, substitutedFor: null }) },
     definitions: { read: async () => ({ ok: true, definition: { ...definition, memory } }) },
-    hooks: createHookRunner(hooks, { redact: (text) => text, now: Date.now, report: () => {} }),
+    hooks: createHookRunner(hooks, { redact: keep, now: Date.now, report: () => {} }),
     wakeOthers: async () => {},
     clock: systemClock,
     hubName: 'Bench',
-    log: createLog({ level: 'info', redact: (text) => text, now: Date.now, write: () => {} }),
-    mask: (text) => text,
+    log: createLog({ level: 'info', redact: keep, now: Date.now, write: () => {} }),
+    mask: keep,
     random: Math.random,
     capacity: 50,
   }
@@ -247,13 +177,12 @@ export class BenchAgent extends AgentObjectBase<BenchEnv> {
 
   /** One activation from the wake-up to the end of its commit; answers how many rows it wrote. */
   async runOnce(agentId: AccountId): Promise<number> {
-    const before = this.#replies.length
+    this.#replies.length = 0
     await this.wake(agentId)
     await this.shell.untilQuiet()
-    if (this.#replies.length !== before + 1) throw new Error('the activation did not commit once')
-    if (!this.#replies.at(-1)?.includes('done'))
-      throw new Error(`wrong reply: ${this.#replies.at(-1)}`)
-    this.#replies.length = 0
+    const [reply] = this.#replies
+    if (this.#replies.length !== 1) throw new Error('the activation did not commit once')
+    if (!reply?.includes('done')) throw new Error(`wrong reply: ${reply}`)
     return this.shell.countJournalRows()
   }
 

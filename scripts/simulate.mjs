@@ -64,7 +64,8 @@ function show() {
   )
   console.log(`starved                      ${report.starved}`)
   console.log('\nweight   agents   age 99 %   age max (slots)')
-  for (const tier of report.tiers.filter(({ agents }) => agents > 0)) {
+  for (const tier of report.tiers) {
+    if (tier.agents === 0) continue
     console.log(
       [
         tier.weight.toFixed(2).padStart(6),
@@ -78,6 +79,7 @@ function show() {
 
 /** What other ways to choose would do with the same hub. */
 function compare() {
+  /** @type {Record<string, (weight: number, slots: number) => number>} */
   const rules = {
     'this scheduler': computeIndex,
     'stalest first': (_weight, slots) => slots,
@@ -91,7 +93,10 @@ function compare() {
   }
 }
 
-/** Each scheduler has its part of the agents and of the capacity, and knows nothing of the others. */
+/**
+ * Each scheduler has its part of the agents and of the capacity, and knows nothing of the others.
+ * @param {number} shards
+ */
 function divide(shards) {
   const part = {
     ...scenario,
@@ -127,10 +132,11 @@ async function loadSimulator() {
     platform: 'node',
   })
   return import(
-    `data:text/javascript;base64,${Buffer.from(outputFiles[0].text).toString('base64')}`
+    `data:text/javascript;base64,${Buffer.from(outputFiles[0]?.text ?? '').toString('base64')}`
   )
 }
 
+/** @param {'agents' | 'days' | 'capacity' | 'seed' | 'shards'} name */
 function readCount(name) {
   const count = Number(options[name])
   if (!Number.isInteger(count) || count < 1) stop(`--${name} is a whole number from 1 on.`)

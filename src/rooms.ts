@@ -57,15 +57,10 @@ export function createRooms(env: Env) {
     otlp: describeExport(settings),
   })
   const scheduler = createSchedulerApi(env.SCHEDULER)
+  const shared = { settings, clock, agents, scheduler, live, tools, log }
   const hub = createHubDoors(() => ({
+    ...shared,
     db: createDb(env.DB),
-    settings,
-    clock,
-    agents,
-    scheduler,
-    live,
-    tools,
-    log,
     defer: (work) => void work.catch(() => undefined),
   }))
   const gateway = createGateway({
@@ -77,14 +72,8 @@ export function createRooms(env: Env) {
     reportFailure: (tool, error) => log.warn('tool failed', { tool, error }),
   })
   const app = createHub({
+    ...shared,
     binding: env.DB,
-    settings,
-    clock,
-    agents,
-    scheduler,
-    live,
-    tools,
-    log,
     mounts: createMounts({ gateway, hub, settings, clock, log, ...outside }),
   })
   const agentDeps: AgentDeps = {

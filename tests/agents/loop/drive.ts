@@ -29,8 +29,10 @@ export function drive(choices: number[], isDisturbed: boolean): Run {
   const run: Run = { state: initialState, events: [], commits: 0 }
   const past: LoopEvent[] = []
   const apply = (event: LoopEvent) => {
-    // what is parked is set aside: another activation would begin with an empty journal
-    if (run.state.phase === 'parked' && event.type === 'woken') return
+    // what is parked is set aside, and what is over is over: another activation would begin with an
+    // empty journal
+    const isAtRest = run.state.phase === 'parked' || run.commits > 0
+    if (isAtRest && event.type === 'woken') return
     const next = step(run.state, event)
     if (next.state === run.state) return
     run.state = next.state
