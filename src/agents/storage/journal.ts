@@ -159,7 +159,10 @@ interface Row extends Record<string, SqlStorageValue> {
   state: string
 }
 
-/** Only what differs from the state of an idle loop: most of it never does. */
+/**
+ * Only what differs from the state of an idle loop: most of it never does. So a value there must not
+ * change its meaning: work under way, or parked for a day, would read the new one.
+ */
 function writeState(state: LoopState): string {
   const differing: Partial<Record<keyof LoopState, unknown>> = {}
   for (const key of stateKeys) {

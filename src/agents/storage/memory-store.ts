@@ -127,6 +127,8 @@ export class MemoryStore {
   saveTurn(turn: Turn): void {
     const books = this.#readBooks()
     if (books.last === turn.activationId) return
+    // should a write below fail, what is stored counts
+    this.#books = null
     if (!this.#listTables().has('turns')) this.#make(makeTurns)
     const messages = JSON.stringify(turn.messages)
     this.write(
@@ -161,6 +163,7 @@ export class MemoryStore {
       known.totalMs += tool.totalMs
     }
     this.write(keepBooks, JSON.stringify(books))
+    this.#books = books
   }
 
   /** Of all activations, also of those whose session is forgotten. */
