@@ -26,6 +26,7 @@ import { sessionRoutes } from './sessions/routes'
 import { mountProbes } from './system/mount-probes'
 import { systemRoutes } from './system/routes'
 import { taskRoutes } from './tasks/routes'
+import { mountRoomPages } from './web/mount-room-pages'
 
 /** Every route of the JSON API, a line a feature. A path in words comes before one with `:name`. */
 export const apiRoutes: Route[] = [
@@ -55,10 +56,12 @@ export function createHub(deps: HubDeps): Hono<HubEnv> {
   app.use(prepareRequest(deps))
   app.onError((error, c) => toErrorResponse(c, error))
   mountProbes(app)
-  mountOpenapi(app, apiRoutes)
+  const described = [...apiRoutes, ...(deps.roomRoutes ?? [])]
+  mountOpenapi(app, described)
   mountSkill(app)
   deps.mounts?.(app)
   mountRoutes(app, apiRoutes)
-  registerPages(app, apiRoutes)
+  mountRoomPages(app, deps.roomPages ?? [])
+  registerPages(app, described)
   return app
 }

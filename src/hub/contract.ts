@@ -23,6 +23,7 @@ export type * from './contract-activations'
 export type * from './contract-approvals'
 export type * from './contract-calls'
 export type * from './contract-exploration'
+export type * from './contract-pages'
 
 // ---------------------------------------------------------------- conversation (tools)
 

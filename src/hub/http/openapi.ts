@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { errorCodes } from '../../errors'
 import type { HubEnv } from './hub-env'
 import { apiBase } from './mount-routes'
-import type { Route } from './route'
+import type { DescribedRoute } from './route'
 
 type Json = Record<string, unknown>
 
@@ -33,7 +33,7 @@ const errorSchema = {
 }
 
 /** `GET /openapi.json`, at the root and beside what it describes. */
-export function mountOpenapi(app: Hono<HubEnv>, routes: Route[]): void {
+export function mountOpenapi(app: Hono<HubEnv>, routes: DescribedRoute[]): void {
   for (const path of ['/openapi.json', `${apiBase}/openapi.json`]) {
     app.get(path, (c) => {
       const name = c.var.context.settings.ROOKERY_NAME
@@ -43,7 +43,7 @@ export function mountOpenapi(app: Hono<HubEnv>, routes: Route[]): void {
 }
 
 /** The API as OpenAPI 3.1, from the same declarations that validate every call (H17). */
-function describeApi(routes: Route[], hub: { name: string; url: string }): Json {
+function describeApi(routes: DescribedRoute[], hub: { name: string; url: string }): Json {
   const paths: Record<string, Json> = {}
   for (const route of routes) {
     const path = toTemplate(route.path)
@@ -68,7 +68,7 @@ function describeApi(routes: Route[], hub: { name: string; url: string }): Json 
 /** Hono's `/posts/:id` as OpenAPI's `/posts/{id}`. */
 export const toTemplate = (path: string): string => path.replace(/:(\w+)/g, '{$1}')
 
-function describeRoute(route: Route): Json {
+function describeRoute(route: DescribedRoute): Json {
   const isOpen = route.access === 'open'
   return {
     summary: route.summary,
@@ -92,13 +92,13 @@ function describeRoute(route: Route): Json {
   }
 }
 
-const describePath = (route: Route): Json[] =>
+const describePath = (route: DescribedRoute): Json[] =>
   [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => ({
     ...{ name, in: 'path', required: true },
     schema: { type: 'string' },
   }))
 
-function describeQuery(route: Route): Json[] {
+function describeQuery(route: DescribedRoute): Json[] {
   if (!route.query) return []
   const { properties = {}, required = [] } = toSchema(route.query) as {
     properties?: Record<string, Json>
@@ -110,7 +110,7 @@ function describeQuery(route: Route): Json[] {
   }))
 }
 
-const describeHeaders = (route: Route): Json[] =>
+const describeHeaders = (route: DescribedRoute): Json[] =>
   route.method === 'post'
     ? [
         {

@@ -45,6 +45,9 @@ export interface Route {
   handle(call: Call<any, any>): Promise<object>
 }
 
+/** What the API's description tells of a route. */
+export type DescribedRoute = Omit<Route, 'handle' | 'bytesMax'>
+
 type Output<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined
 
 /** Declares a route; the handler's query and body have the types of the schemas. */
