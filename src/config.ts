@@ -221,6 +221,21 @@ export const exploration = {
   budgetShareMax: 0.9,
 } as const
 
+/** What the hub says by itself of its agents (B9). */
+export const reports = {
+  /** An agent is unusual from so many times its usual day on ... */
+  unusualFactor: 5,
+  /** ... the median of the days on which it worked, of the last so many; fewer are no habit. */
+  usualDays: 14,
+  usualDaysMin: 5,
+  /** A day with fewer tokens is nobody's worry, whatever is usual. */
+  unusualTokensMin: 20_000,
+  /** Agents that a summary names; the others are in its sums. */
+  agentsMax: 50,
+  /** A summary that nobody could write in time is written within so many days, or never. */
+  lateDaysMax: 7,
+} as const
+
 /** Watching threads over WebSockets (H16). */
 export const liveLimits = {
   /**
@@ -273,3 +288,27 @@ export const outside = {
 
 /** Finished activations, sent to a collector of OpenTelemetry. */
 export const traceExport = { timeoutMs: 10_000 } as const
+
+/** An agent's own files (in R2). */
+export const workspaceLimits = {
+  filesMax: 500,
+  fileBytesMax: 1024 * 1024,
+  bytesMax: 50 * 1024 * 1024,
+  pathCharsMax: 300,
+  /** Of a file, as text or base64, in one read; so that a result is never cut. */
+  readBytesDefault: 24 * 1024,
+  readBytesMax: 32 * 1024,
+  listDefault: 50,
+  listMax: 100,
+} as const
+
+/** Results of tools that are larger than a model may read at once (M10). */
+export const keptResults = {
+  keptMs: 86_400_000,
+  /** What is beyond is lost, and the result says so. */
+  bytesMax: 4 * 1024 * 1024,
+  readBytesDefault: 32 * 1024,
+  readBytesMax: 48 * 1024,
+  /** Expired ones that are deleted when another is kept. */
+  sweptAtOnce: 20,
+} as const
