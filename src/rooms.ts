@@ -28,9 +28,10 @@ import { createResolver } from './mcp-servers/fetch/resolve-over-https'
 import { createGateway } from './mcp-servers/gateway/create-gateway'
 import { isGranted } from './mcp-servers/gateway/decide'
 import { listKnownTools } from './mcp-servers/gateway/list-known-tools'
-import { createServices } from './mcp-servers/http/services'
 import { createMcpRoutes } from './mcp-servers/outside/create-mcp-routes'
 import { servers } from './mcp-servers/servers'
+import { toServiceKinds } from './mcp-servers/services/service-kind'
+import { createServices } from './mcp-servers/services/services'
 import { readSettings, type Settings } from './settings'
 
 /**
@@ -109,6 +110,8 @@ function createMounts(
     root.all('/mcp/*', (c) => mcp(c.req.raw))
     root.all('/api/v1/credentials/:name?', (c) => admin(c.req.raw))
     root.all('/api/v1/http-services/:name?', (c) => admin(c.req.raw))
+    root.all('/api/v1/services', (c) => admin(c.req.raw))
+    root.all('/api/v1/services/:server/:name', (c) => admin(c.req.raw))
   }
 }
 
@@ -120,6 +123,7 @@ function createOutside(env: Env, settings: Settings) {
   const base = {
     d1: env.DB,
     clock: systemClock,
+    kinds: toServiceKinds(servers),
     isPrivateAllowed: settings.ROOKERY_ALLOW_PRIVATE_SERVICES,
   }
   const known = createKnownSecrets()

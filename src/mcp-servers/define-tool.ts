@@ -4,6 +4,7 @@ import type { ErrorDetail } from '../errors'
 import type { Actor, ConversationDoor } from '../hub/contract'
 import type { MemoryDoor, Tier } from './contract'
 import type { Connection } from './credentials/connection'
+import type { ServiceKind } from './services/service-kind'
 
 /** All a tool gets to see: what was asked, who asks, the hub, its memory, and when to stop. */
 export interface ToolContext<Input> {
@@ -76,6 +77,8 @@ export interface ToolServer {
   isHubOnly?: boolean
   /** Its tools are about an agent that this hub runs, and are for nobody else. */
   isForHosted?: boolean
+  /** What it knows of the services that its tools name; a server that reaches outside has it. */
+  services?: ServiceKind
   tools: Tool[]
 }
 

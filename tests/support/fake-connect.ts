@@ -9,6 +9,9 @@ export const fakeConnect: Connect = async ({ service }) => ({
     baseUrl: new URL('https://api.example.com/v1'),
     headers: {},
     format: 'json',
+    hosts: ['api.example.com'],
+    allowPrivate: false,
+    credential: null,
     fetch: async () => ({
       status: 200,
       headers: new Headers({ 'content-type': 'application/json' }),

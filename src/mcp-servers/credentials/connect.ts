@@ -1,7 +1,9 @@
 import { AppError, notFound } from '../../errors'
 import { createGuardedFetch, type GuardedFetch, type Resolve } from '../fetch/guarded-fetch'
-import { type ServiceRow, selectService } from '../http/queries'
-import { credentialMark } from '../http/services'
+import { credentialMark } from '../services/check-service'
+import { type ServiceRow, selectService } from '../services/queries'
+import type { ServiceKind, ServiceKinds } from '../services/service-kind'
+import { toRow } from '../services/to-row'
 import type { Connect } from './connection'
 import type { KnownSecrets } from './known-secrets'
 import { type CredentialRow, selectCandidates } from './queries'
@@ -12,61 +14,106 @@ interface ConnectDeps {
   d1: D1Database
   vault: Vault
   known: KnownSecrets
+  kinds: ServiceKinds
   isPrivateAllowed: boolean
   resolve?: Resolve | undefined
 }
 
 /** Declaration and credentials come in one round trip, and only for calls that were let through. */
 export const createConnect =
-  ({ d1, vault, known, isPrivateAllowed, resolve }: ConnectDeps): Connect =>
+  ({ d1, vault, known, kinds, isPrivateAllowed, resolve }: ConnectDeps): Connect =>
   async (ask) => {
     const { server, service, actor, signal } = ask
     const [found, candidates] = await d1.batch<unknown>([
-      selectService(d1, service),
+      selectService(d1, server, service),
       selectCandidates(d1, { server, service, agentId: actor.accountId }),
     ])
-    const row = found?.results[0] as ServiceRow | undefined
-    if (!row) throw notFound('service', 'An admin declares it: PUT /api/v1/http-services/<name>.')
-    const rows = (candidates?.results ?? []) as CredentialRow[]
-    const value = row.credential === null ? null : await vault.open(await pick(ask, row, rows))
-    const scrubber = value === null ? noScrubber : known.scrubberFor(value)
+    const kind = kinds.get(server)
+    const declared = found?.results[0] as ServiceRow | undefined
+    const row = declared ?? findBuiltIn(server, service, kind)
+    const picked = await pick(ask, row, kind, (candidates?.results ?? []) as CredentialRow[])
+    const value = picked && (await vault.open(picked))
+    const scrubber =
+      value === null
+        ? noScrubber
+        : known.scrubberFor([value, ...(kind?.secretParts?.(value) ?? [])])
+    const more = declared || value === null ? [] : (kind?.hostsOf?.(value) ?? [])
     const reach = {
-      hosts: JSON.parse(row.hosts) as string[],
+      hosts: [...(JSON.parse(row.hosts) as string[]), ...more],
       allowHttp: row.allowHttp === 1,
       allowPrivate: row.allowPrivate === 1 && isPrivateAllowed,
     }
     const hasCredential = value !== null
     const fetch = createGuardedFetch({ service, reach, hasCredential, signal, resolve })
     const connection = {
-      ...{ service, baseUrl: new URL(row.baseUrl), format: row.format },
+      ...{ service, baseUrl: new URL(row.baseUrl), format: row.format, credential: value },
+      ...{ hosts: reach.hosts, allowPrivate: reach.allowPrivate },
       headers: fillIn(JSON.parse(row.headers), value),
       fetch: scrubAnswers(fetch, scrubber),
     }
     return { connection, scrubber }
   }
 
-/** The most specific one: of the agent, else of the community it works in, else the service's own. */
+function findBuiltIn(server: string, service: string, kind: ServiceKind | undefined): ServiceRow {
+  const known = kind?.builtIn(service)
+  if (known) return toRow(server, service, known)
+  const path = server === 'http' ? 'http-services/<name>' : `services/${server}/<name>`
+  throw notFound('service', `An admin declares it: PUT /api/v1/${path}.`)
+}
+
+/**
+ * The most specific one: of the agent, else of the community it works in, else the one that the service
+ * names, else the only one that is bound to nobody. Null: it needs none.
+ */
 async function pick(
   { actor, hub }: Parameters<Connect>[0],
-  { name, credential }: ServiceRow,
-  rows: CredentialRow[],
-): Promise<CredentialRow> {
-  const ofCommunity = rows.some(({ community }) => community !== null)
+  row: ServiceRow,
+  kind: ServiceKind | undefined,
+  candidates: CredentialRow[],
+): Promise<CredentialRow | null> {
+  const isMarked = row.headers.includes(credentialMark)
+  if (kind?.isSentInHeader && !isMarked) return null
+  const ofCommunity = candidates.some(({ community }) => community !== null)
   const community =
     ofCommunity && actor.postId !== null
       ? (await hub.readThread(actor, actor.postId, 1)).post.community
       : null
-  const usable = rows.filter((row) => row.community === null || row.community === community)
+  const usable = candidates.filter(
+    (each) => each.community === null || each.community === community,
+  )
   const found =
-    usable.find((row) => row.agentId !== null && row.community !== null) ??
-    usable.find((row) => row.agentId !== null) ??
-    usable.find((row) => row.community !== null) ??
-    usable.find((row) => row.name === credential)
+    usable.find((each) => each.agentId !== null && each.community !== null) ??
+    usable.find((each) => each.agentId !== null) ??
+    usable.find((each) => each.community !== null) ??
+    findForAll(row, usable)
   if (found) return found
-  throw new AppError('UNAVAILABLE', `The service ${name} has no credential ${credential} here.`, {
-    hint: `An admin sets it: PUT /api/v1/credentials/${credential}.`,
-  })
+  if (row.credential === null && !isMarked) return null
+  throw noCredential(row)
 }
+
+function findForAll(
+  { credential }: ServiceRow,
+  usable: CredentialRow[],
+): CredentialRow | undefined {
+  if (credential !== null) return usable.find(({ name }) => name === credential)
+  return usable.length === 1 ? usable[0] : undefined
+}
+
+/** For servers too that sign with it. */
+export const noCredential = ({
+  name,
+  credential,
+}: {
+  name: string
+  credential: string | null
+}): AppError =>
+  new AppError(
+    'UNAVAILABLE',
+    `The service ${name} has no credential ${credential === null ? '' : `${credential} `}here.`,
+    {
+      hint: `An admin sets it: PUT /api/v1/credentials/${credential ?? '<name>'}.`,
+    },
+  )
 
 const fillIn = (
   headers: Record<string, string>,

@@ -9,6 +9,15 @@ export interface Connection {
   /** Those that every request carries, the credential filled in. */
   headers: Record<string, string>
   format: 'json' | 'any'
+  /** Where requests may go: `host` or `host:port`. For servers that speak another protocol than HTTP. */
+  hosts: string[]
+  /** Private addresses too: declared so by an admin and allowed by the deployment. */
+  allowPrivate: boolean
+  /**
+   * For servers that sign requests or log in with it; null: there is none. Whatever holds it is cut
+   * out of results, errors and logs, and it must not go into an address.
+   */
+  credential: string | null
   /** Its answers hold no credential any more. */
   fetch: GuardedFetch
 }

@@ -3,8 +3,8 @@ import { outside } from '../../config'
 import { AppError, notFound } from '../../errors'
 import type { ConversationDoor, GrantDoor } from '../../hub/contract'
 import type { AccountId, Clock } from '../../ids'
-import { type Services, serviceInput } from '../http/services'
 import { authenticateAdmin } from '../outside/authenticate-admin'
+import { type Services, serviceInput } from '../services/services'
 import type { Vault } from './vault'
 
 interface AdminDeps {
@@ -35,7 +35,8 @@ const credentialInput = z.strictObject({
 const bodyCharsMax = 64 * 1024
 
 /**
- * The handler for `/api/v1/credentials` and `/api/v1/http-services`, for admins with their key (M5).
+ * The handler for `/api/v1/credentials`, `/api/v1/services` and `/api/v1/http-services`, which are the
+ * services of the server `http`; for admins with their key (M5).
  * It is here and not in the hub, so that a credential never passes through it. No cookie is taken, so
  * no page elsewhere can use a browser for it.
  */
@@ -50,28 +51,57 @@ export function createAdminRoutes(deps: AdminDeps): (request: Request) => Promis
   }
 }
 
+/** `credentials/:name`, `http-services/:name` and `services/:server/:name`; without names they list. */
 async function answer(deps: AdminDeps, admin: Admin, request: Request): Promise<object> {
   const { pathname } = new URL(request.url)
-  const [, kind, given] =
-    /^\/api\/v1\/(credentials|http-services)(?:\/([^/]+))?\/?$/.exec(pathname) ?? []
-  if (kind === undefined) throw notFound('path')
-  const isVault = kind === 'credentials'
-  const store = isVault ? deps.vault : deps.services
-  if (given === undefined) {
+  const [kind = '', ...given] = pathname.replace(/\/$/, '').split('/').slice(3)
+  const target = toTarget(deps, kind, given)
+  if (given.length === 0) {
     if (request.method !== 'GET') throw wrongMethod()
-    return { [isVault ? 'credentials' : 'services']: await store.list() }
+    return target.list()
   }
-  const name = parse(nameInput, given, 'name')
-  if (request.method === 'DELETE') {
-    await store.remove(name)
-    return { name }
-  }
-  if (request.method !== 'PUT') throw wrongMethod()
-  const body = await readBody(request)
-  if (isVault) await putCredential(deps, admin, name, body)
-  else await deps.services.put(name, parse(serviceInput, body, 'body'), admin.name)
-  return { name }
+  if (request.method === 'DELETE') await target.remove()
+  else if (request.method === 'PUT') await target.put(admin, await readBody(request))
+  else throw wrongMethod()
+  return { ...(target.server !== undefined && { server: target.server }), name: target.name }
 }
+
+interface Target {
+  name: string
+  server?: string
+  list(): Promise<object>
+  put(admin: Admin, body: unknown): Promise<void>
+  remove(): Promise<void>
+}
+
+function toTarget(deps: AdminDeps, kind: string, given: string[]): Target {
+  const [first = 'all', second = 'all'] = given.map((name) => parse(nameInput, name, 'name'))
+  if (kind === 'credentials' && given.length < 2) return toCredential(deps, first)
+  if (kind === 'http-services' && given.length < 2) return toService(deps, 'http', first, 'http')
+  if (kind === 'services' && given.length !== 1 && given.length < 3) {
+    return { server: first, ...toService(deps, first, second) }
+  }
+  throw notFound('path')
+}
+
+const toCredential = (deps: AdminDeps, name: string): Target => ({
+  name,
+  list: async () => ({ credentials: await deps.vault.list() }),
+  put: (admin, body) => putCredential(deps, admin, name, body),
+  remove: () => deps.vault.remove(name),
+})
+
+const toService = (
+  { services }: AdminDeps,
+  server: string,
+  name: string,
+  listed?: string,
+): Target => ({
+  name,
+  list: async () => ({ services: await services.list(listed) }),
+  put: (admin, body) => services.put(server, name, parse(serviceInput, body, 'body'), admin.name),
+  remove: () => services.remove(server, name),
+})
 
 async function putCredential(
   { vault, hub }: AdminDeps,

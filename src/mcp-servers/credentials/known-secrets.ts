@@ -3,18 +3,19 @@ import { createScrubber, type Scrubber } from './scrub'
 
 /** The credentials that this isolate has opened lately, for what is written by other ways than tools. */
 export interface KnownSecrets {
-  /** Remembers it; the newest ones stay. */
-  scrubberFor(secret: string): Scrubber
+  /** Remembers a credential and its parts; the newest ones stay. */
+  scrubberFor(secrets: string[]): Scrubber
   text(text: string): string
 }
 
 export function createKnownSecrets(): KnownSecrets {
   const known = new Map<string, Scrubber>()
   return {
-    scrubberFor(secret) {
-      const scrubber = known.get(secret) ?? createScrubber(secret)
-      known.delete(secret)
-      known.set(secret, scrubber)
+    scrubberFor(secrets) {
+      const key = JSON.stringify(secrets)
+      const scrubber = known.get(key) ?? createScrubber(...secrets)
+      known.delete(key)
+      known.set(key, scrubber)
       const [oldest] = known.keys()
       if (known.size > outside.knownSecretsMax && oldest !== undefined) known.delete(oldest)
       return scrubber

@@ -19,17 +19,13 @@ export const noScrubber: Scrubber = {
 
 /**
  * Redaction by value (M6): the secret as it is, escaped for JSON, HTML or an address, in hex, and in
- * base64 at any offset, so also within `Basic` credentials.
+ * base64 at any offset, so also within `Basic` credentials. Parts of a credential come after the whole,
+ * so that what holds it is taken out as one.
  */
-export function createScrubber(secret: string): Scrubber {
-  const bytes = new TextEncoder().encode(secret)
-  const forms = [
-    (secret.match(/\\+|[^\\]/g) ?? []).map(escapedForms).join(''),
-    ...[0, 1, 2].map((offset) => base64Forms(bytes, offset)),
-  ]
-  const hex = Array.from(bytes, toHex).join('[ :-]?')
+export function createScrubber(...secrets: string[]): Scrubber {
+  const longest = Math.max(...secrets.map(({ length }) => length)) * charsPerCharMax
   // A service may write in capitals or in small letters what it was sent.
-  const pattern = new RegExp([...forms, hex].join('|'), 'gi')
+  const pattern = new RegExp(secrets.flatMap(allForms).join('|'), 'gi')
   const text = (given: string) => given.replace(pattern, redacted)
   const value = (given: unknown): unknown => {
     if (typeof given === 'string') return text(given)
@@ -37,8 +33,16 @@ export function createScrubber(secret: string): Scrubber {
     if (typeof given !== 'object' || given === null) return given
     return Object.fromEntries(Object.entries(given).map(([key, each]) => [text(key), value(each)]))
   }
-  const longest = secret.length * charsPerCharMax
   return { text, value, cut: (given) => text(given).slice(0, -longest) }
+}
+
+function allForms(secret: string): string[] {
+  const bytes = new TextEncoder().encode(secret)
+  return [
+    (secret.match(/\\+|[^\\]/g) ?? []).map(escapedForms).join(''),
+    ...[0, 1, 2].map((offset) => base64Forms(bytes, offset)),
+    Array.from(bytes, toHex).join('[ :-]?'),
+  ]
 }
 
 /** A quote or `\u0026` within JSON within JSON within JSON. */

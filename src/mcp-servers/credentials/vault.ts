@@ -1,6 +1,7 @@
 import { outside } from '../../config'
 import { AppError, notFound } from '../../errors'
 import type { Clock } from '../../ids'
+import type { ServiceKinds } from '../services/service-kind'
 import type { Cipher } from './cipher'
 import {
   type CredentialRow,
@@ -19,6 +20,7 @@ interface VaultDeps {
   d1: D1Database
   cipher: Cipher
   clock: Clock
+  kinds: ServiceKinds
   /** A secret of the Worker, by name. */
   readVariable: (name: string) => string | undefined
 }
@@ -38,7 +40,8 @@ interface CredentialInput {
 export type Vault = ReturnType<typeof createVault>
 
 /** The credentials of this hub: written and used here, read nowhere (M5). */
-export function createVault({ d1, cipher, clock, readVariable }: VaultDeps) {
+export function createVault({ d1, cipher, clock, kinds, readVariable }: VaultDeps) {
+  const check = (value: string, server: string) => checkCredential(value, kinds, server)
   return {
     async list() {
       const [{ results }, current] = await Promise.all([
@@ -53,7 +56,7 @@ export function createVault({ d1, cipher, clock, readVariable }: VaultDeps) {
       const { name, server, service, community, agent, by } = input
       const bound = { name, server, service, community, agentId: agent?.id ?? null }
       const variable = /^env:(.*)$/.exec(input.value)?.[1] ?? null
-      checkSecret(variable === null ? input.value : findVariable(variable, readVariable))
+      check(variable === null ? input.value : findVariable(variable, readVariable), server)
       const sealed = variable === null ? await cipher.seal(input.value, toContext(bound)) : unsealed
       await upsertCredential(d1, {
         ...{ ...bound, ...sealed, variable, agent: agent?.name ?? null, updatedBy: by },
@@ -74,7 +77,7 @@ export function createVault({ d1, cipher, clock, readVariable }: VaultDeps) {
         row.variable === null
           ? await cipher.open(toSealed(row), toContext(row))
           : findVariable(row.variable, readVariable)
-      checkSecret(value)
+      check(value, row.server)
       if (row.variable === null && row.keyId !== (await cipher.currentId())) {
         writes.push(resealCredential(d1, row, await cipher.seal(value, toContext(row))))
       }
@@ -116,6 +119,20 @@ function findVariable(name: string, readVariable: VaultDeps['readVariable']): st
   throw new AppError('UNAVAILABLE', `The Worker has no secret ${name}.`, {
     hint: `Set it with \`npx wrangler secret put ${name}\`, or in the environment of \`npm start\`.`,
   })
+}
+
+/** The parts that a server makes of it are secrets of their own. */
+function checkCredential(value: string, kinds: ServiceKinds, server: string): void {
+  const kind = kinds.get(server)
+  if (!kind) {
+    throw new AppError('VALIDATION', `The server ${server} uses no credentials.`, {
+      hint: `Those that do are ${[...kinds.keys()].join(', ')}.`,
+    })
+  }
+  checkSecret(value)
+  const problem = kind.checkCredential?.(value) ?? null
+  if (problem !== null) throw new AppError('VALIDATION', problem)
+  for (const part of kind.secretParts?.(value) ?? []) checkSecret(part)
 }
 
 /** What cannot be told apart from ordinary words cannot be kept out of answers (M6). */

@@ -38,7 +38,8 @@ function nameTools(servers: ToolServer[]): Map<string, NamedTool> {
       }
       const isGuardable = server.isHubOnly === true && tool.tier === 'read'
       const isForHosted = server.isForHosted === true
-      named.set(name, { ...tool, name, server: server.name, isGuardable, isForHosted })
+      const keptUnder = server.services?.server ?? server.name
+      named.set(name, { ...tool, name, server: keptUnder, isGuardable, isForHosted })
     }
   }
   return named

@@ -18,6 +18,7 @@ export interface GatewayDeps {
 /** A tool under the name it has on the wire. */
 export interface NamedTool extends Omit<Tool, 'name'> {
   name: string
+  /** Under which its services and credentials are kept. */
   server: string
   /** A read that may be decided by the row that comes with it. */
   isGuardable: boolean

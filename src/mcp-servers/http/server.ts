@@ -5,5 +5,6 @@ import { request } from './tools/request'
 export const httpServer: ToolServer = {
   name: 'http',
   description: 'Requests to the HTTP services that an admin of this hub has declared.',
+  services: { builtIn: () => null, isSentInHeader: true },
   tools: [request],
 }

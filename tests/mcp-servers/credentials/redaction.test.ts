@@ -85,13 +85,13 @@ test('M5: the credential is looked up only once the call is decided', async () =
 test('M6: what was opened lately is taken out of logs and exports as well', () => {
   const known = createKnownSecrets()
   expect(known.text(secret)).toBe(secret)
-  const scrubber = known.scrubberFor(secret)
+  const scrubber = known.scrubberFor([secret])
   expect(known.text(`key=${secret}`)).toBe('key=[redacted]')
   for (let count = 1; count < outside.knownSecretsMax; count++) {
-    known.scrubberFor(`another-secret-${count}`)
+    known.scrubberFor([`another-secret-${count}`])
   }
-  expect(known.scrubberFor(secret)).toBe(scrubber)
-  known.scrubberFor('another-secret-of-all')
+  expect(known.scrubberFor([secret])).toBe(scrubber)
+  known.scrubberFor(['another-secret-of-all'])
   expect(known.text(secret)).toBe('[redacted]')
   expect(known.text('another-secret-1 ')).toBe('another-secret-1 ')
 })

@@ -7,6 +7,8 @@ import { createConnect } from '../../../src/mcp-servers/credentials/connect'
 import { createKnownSecrets } from '../../../src/mcp-servers/credentials/known-secrets'
 import type { CredentialRow } from '../../../src/mcp-servers/credentials/queries'
 import { createVault } from '../../../src/mcp-servers/credentials/vault'
+import { servers } from '../../../src/mcp-servers/servers'
+import { toServiceKinds } from '../../../src/mcp-servers/services/service-kind'
 import { adminKey, call, join } from '../../support/cast'
 import { connectMcp, textOf } from '../../support/connect-mcp'
 import {
@@ -28,9 +30,10 @@ const rowOf = (name: string) =>
     .first<CredentialRow>()
 
 const clock = createFakeClock()
+const kinds = toServiceKinds(servers)
 const vaultWith = (...keys: string[]) =>
   createVault({
-    ...{ d1: env.DB, clock, cipher: createCipher(keys) },
+    ...{ d1: env.DB, clock, kinds, cipher: createCipher(keys) },
     readVariable: (name) => (name === 'ROOKERY_SECRET_A' ? 'secret of the worker' : undefined),
   })
 const input = (name: string, value: string) => ({
@@ -251,7 +254,7 @@ describe('which credential is used', () => {
 describe('a service that is opened for one call', () => {
   const openWith = async (postId: PostId | null, isPrivateAllowed = true) => {
     const vault = createVault({
-      ...{ d1: env.DB, clock, cipher: createCipher([newKey]) },
+      ...{ d1: env.DB, clock, kinds, cipher: createCipher([newKey]) },
       readVariable: () => undefined,
     })
     const bound = { server: 'http', service: 'places', by: 'ada', agent: null }
@@ -260,12 +263,8 @@ describe('a service that is opened for one call', () => {
     const { doors } = createFakeHubDoors({ requested: null, allowed: [], denied: [] })
     doors.readThread = async () => ({ ...aThread, post: { ...aThread.post, community: 'attic' } })
     const actor = { ...scoutAtWork, postId, idempotencyKey: null }
-    const connect = createConnect({
-      d1: env.DB,
-      vault,
-      known: createKnownSecrets(),
-      isPrivateAllowed,
-    })
+    const known = createKnownSecrets()
+    const connect = createConnect({ d1: env.DB, vault, known, kinds, isPrivateAllowed })
     const { signal } = new AbortController()
     return connect({ server: 'http', service: 'places', actor, hub: doors, signal })
   }
