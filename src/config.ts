@@ -312,3 +312,27 @@ export const keptResults = {
   /** Expired ones that are deleted when another is kept. */
   sweptAtOnce: 20,
 } as const
+
+/** Where a budget is heading, and how usage is drawn (B8, B10). */
+export const budgetForecast = {
+  /** The run rate is the mean of so many whole days ... */
+  rateDays: 7,
+  /** ... shaped by the days of the week once so many whole weeks are known, of at most the last ... */
+  shapeWeeksMin: 2,
+  shapeWeeksMax: 4,
+} as const
+
+/** Charts of usage: more series than this are drawn as one. */
+export const usageCharts = { seriesMax: 8, daysDefault: 30, tableRowsMax: 100 } as const
+
+/** The scheduler's page: agents and waiting tasks a page. */
+export const schedulerPages = { agents: 50, tasks: 25 } as const
+
+/** The audit of tool calls, newest first. */
+export const audit = {
+  pageDefault: 50,
+  pageMax: 200,
+  csvRowsMax: 10_000,
+  /** Of what a caller from outside asked; the rest is known by its hash. */
+  argumentsCharsMax: 16_384,
+} as const
