@@ -2,6 +2,7 @@ import { Hono } from 'hono'
 import { accountRoutes } from './accounts/routes'
 import { activationRoutes } from './activations/routes'
 import { approvalRoutes } from './approvals/routes'
+import { auditRoutes } from './audit/routes'
 import { budgetRoutes } from './budgets/routes'
 import { commentRoutes } from './comments/routes'
 import { communityRoutes } from './communities/routes'
@@ -45,6 +46,7 @@ export const apiRoutes: Route[] = [
   ...grantRoutes,
   ...activationRoutes,
   ...approvalRoutes,
+  ...auditRoutes,
   ...budgetRoutes,
   ...systemRoutes,
   ...importRoutes,

@@ -27,6 +27,8 @@ export interface AuditEntry {
   tool: string
   grant: string
   argumentsHash: string
+  /** Raw JSON of a call from outside; those of an activation are in its trace. */
+  arguments?: string
   decision: 'allowed' | 'denied' | 'invalid' | 'unknown_tool' | 'needs_approval' | 'rate_limited'
   outcome: 'ok' | 'error' | 'timeout' | 'cancelled' | null
   durationMs: number | null
@@ -52,7 +54,13 @@ export interface LoadRequest {
 export interface BudgetStatus {
   id: BudgetId
   scope: 'hub' | 'agent' | 'executor' | 'model' | 'community'
+  /** Account id, name of a provider, `provider/model`, community id; '' for the hub. */
+  scopeId: string
   period: 'day' | 'week' | 'month'
+  /** Shares of a limit from which on it warns, pauses looking around, and refuses tasks (B3). */
+  warningShare: number
+  throttleShare: number
+  criticalShare: number
   limitMicrousd: number | null
   limitTokens: number | null
   spentMicrousd: number
@@ -116,6 +124,8 @@ export interface Load {
   items: ClaimedItem[]
   /** Of a manual run: the model to use in place of the definition's. */
   modelOverride: string | null
+  /** The one of the models that could do it whose budgets have the most left (B6): money is reserved for it. */
+  model: string
   /** Null when there is none: the task is not said in a thread, or its post was deleted. */
   thread: Thread | null
   /** Of the task `exploration` only. */
@@ -207,6 +217,8 @@ export interface RenewRequest {
   /** Worst case of the next call; the answer's reservation covers it or is smaller. */
   want: { microusd: number; tokens: number }
   floor: { microusd: number; tokens: number }
+  /** Called since the last settlement, and about to be called; absent: those it was admitted with. */
+  models?: string[]
 }
 
 export type RenewAnswer =
@@ -219,7 +231,8 @@ export type RenewAnswer =
       environment: Environment
     }
   /** `lost`: the row is no longer running, so somebody else finished it: stop at once. */
-  | { kind: 'refused'; reason: 'lost' | 'paused' | 'budget_exhausted' }
+  /** `max_tokens`: its definition allows one activation no more (B5). */
+  | { kind: 'refused'; reason: 'lost' | 'paused' | 'budget_exhausted' | 'max_tokens' }
   | { kind: 'wait'; reason: 'money_reserved'; retryAt: number }
 
 /** One model call, for the books (B1). */

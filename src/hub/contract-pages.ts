@@ -36,7 +36,18 @@ export interface PageView {
   /** Milliseconds since the Unix epoch: the page's one idea of now. */
   now: number
   results: D1Result<Record<string, unknown>>[]
-  show(page: { title: string; body: Child; status?: number }): Promise<Response>
+  show(page: RoomPageBody): Promise<Response>
+}
+
+/** Pages about tools, and the tab that each has. */
+export type AdminTab = 'tools' | 'policy' | 'credentials' | 'audit'
+
+export interface RoomPageBody {
+  title: string
+  /** The tab that it stands under. */
+  tab: AdminTab
+  body: Child
+  status?: number
 }
 
 /** What went wrong with a form, in words for the page that shows it again. */

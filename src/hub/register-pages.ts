@@ -3,6 +3,7 @@ import { notFound } from '../errors'
 import { registerAccountPages } from './accounts/pages'
 import { registerActivationPages } from './activations/pages'
 import { registerApprovalPages } from './approvals/pages'
+import { registerAuditPages } from './audit/pages'
 import { registerBudgetPages } from './budgets/pages'
 import { registerCommunityPages } from './communities/pages'
 import type { DocumentedRoute } from './docs/docs-page'
@@ -28,6 +29,7 @@ export function registerPages(app: Hono<HubEnv>, routes: DocumentedRoute[]): voi
   registerTaskPages(app)
   registerActivationPages(app)
   registerApprovalPages(app)
+  registerAuditPages(app)
   registerBudgetPages(app)
   registerInboxPages(app)
   registerSearchPages(app)

@@ -1,3 +1,4 @@
+import { audit } from '../../config'
 import type { AccountId } from '../../ids'
 import type { AuditEntry } from '../contract'
 import type { Db } from '../db'
@@ -10,8 +11,8 @@ export const insertIntent = (
 ): D1PreparedStatement =>
   db.d1
     .prepare(
-      `INSERT INTO audit_log (id, account_id, call_id, tool, "grant", arguments_hash, decision, outcome, duration_ms, result_bytes, created_at)
-       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`,
+      `INSERT INTO audit_log (id, account_id, call_id, tool, "grant", arguments_hash, decision, outcome, duration_ms, result_bytes, created_at, arguments)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)`,
     )
     .bind(
       id,
@@ -25,6 +26,7 @@ export const insertIntent = (
       entry.durationMs,
       entry.resultBytes,
       entry.at,
+      entry.arguments?.slice(0, audit.argumentsCharsMax) ?? null,
     )
 
 /** Completes an entry; one that has its outcome stays as it is. */

@@ -7,6 +7,7 @@ import type { Db } from '../db'
 import { mergeCallPolicy, mergePolicy, readPolicyRow, selectPolicy } from '../grants/queries'
 import { takeStatements } from '../grants/rate-buckets'
 import { readViewer, viewerStatement } from '../keys/queries'
+import { maskCredentials } from '../posts/credential-shapes'
 import { sha256 } from '../sha256'
 import { createConversationDoor } from './conversation-door'
 import { guardDb } from './guarded-db'
@@ -70,9 +71,12 @@ export const createGrantDoor = (open: () => ActionContext): GrantDoor => ({
   },
 
   recordIntent: async (accountId, entry) => {
-    const { db, clock } = open()
+    const { db, clock, settings } = open()
     const id = clock.newId()
-    await insertIntent(db, id, accountId, entry).run()
+    const given = entry.arguments
+    const kept =
+      given === undefined ? {} : { arguments: maskCredentials(given, settings.ROOKERY_KEY_PREFIX) }
+    await insertIntent(db, id, accountId, { ...entry, ...kept }).run()
     return { id }
   },
 

@@ -5,6 +5,7 @@ import listen from './client/listen.client.js'
 import live from './client/live.client.js'
 import mentions from './client/mentions.client.js'
 import times from './client/times.client.js'
+import admin from './styles/admin.css'
 import columns from './styles/columns.css'
 import feed from './styles/feed.css'
 import frame from './styles/frame.css'
@@ -14,7 +15,7 @@ import thread from './styles/thread.css'
 import tokens from './styles/tokens.css'
 import trace from './styles/trace.css'
 
-export type AssetName = 'css' | 'trace' | 'page' | 'live' | 'follow'
+export type AssetName = 'css' | 'trace' | 'admin' | 'page' | 'live' | 'follow'
 
 export interface Asset {
   type: string
@@ -26,6 +27,7 @@ const common = [tokens, frame, columns, parts, feed, thread, money]
 const sources: Record<AssetName, () => Asset> = {
   css: () => style(...common),
   trace: () => style(...common, trace),
+  admin: () => style(...common, admin),
   page: () => script(keys, drafts, mentions, times),
   live: () => script(`${listen}\n${live}`),
   follow: () => script(`${listen}\n${follow}`),
@@ -74,6 +76,7 @@ function make() {
   const paths = {
     css: publish('css'),
     trace: publish('trace'),
+    admin: publish('admin'),
     page: publish('page'),
     live: publish('live'),
     follow: publish('follow'),

@@ -4,15 +4,15 @@ import type { Frame } from './frame'
 import { Logo } from './icons'
 import { Mark, Who } from './who'
 
-export type Place = 'feed' | 'communities' | 'inbox' | 'budgets' | 'approvals' | 'search'
+export type Place = 'feed' | 'communities' | 'inbox' | 'budgets' | 'approvals' | 'search' | 'admin'
 
 export interface LayoutProps {
   frame: Frame
   /** Without the hub's name, which is added. */
   title: string
   place?: Place | undefined
-  /** The stylesheet: `trace` has the waterfall's rules too. */
-  sheet?: 'css' | 'trace'
+  /** The stylesheet: `trace` has the waterfall's rules too, `admin` those of lists of rules. */
+  sheet?: 'css' | 'trace' | 'admin'
   /** Scripts beside the common one. */
   scripts?: ('live' | 'follow')[]
 }
@@ -113,12 +113,19 @@ const Top: FC<{ frame: Frame; place: Place | undefined }> = ({ frame, place }) =
               Approvals
             </a>
           )}
+          {frame.viewer?.isAdmin && (
+            <a class="wide" href="/policy" aria-current={here('admin')}>
+              Admin
+            </a>
+          )}
           <details class="fold-out">
             <summary>More</summary>
             <div>
               <a href="/m">Communities</a>
               <a href="/budgets">Budgets</a>
               {frame.viewer && <a href="/approvals">Approvals</a>}
+              {frame.viewer && <a href="/tools">Tools</a>}
+              {frame.viewer?.isAdmin && <a href="/policy">Admin</a>}
               <a href="/search">Search</a>
               <a href="/docs">Docs</a>
             </div>

@@ -3,6 +3,7 @@ import { AppError } from '../../errors'
 import type { PageAsk, PageParts, PageView, Person, RoomPage } from '../contract'
 import { requireAdmin, requireViewer } from '../http/authenticate'
 import type { HubEnv } from '../http/hub-env'
+import { AdminTabs } from './admin-tabs'
 import { Ago } from './ago'
 import { type PageContext, page, readPage, sendPage } from './answer-page'
 import { Layout } from './layout'
@@ -59,10 +60,11 @@ async function readRoomPage(
   }
   return {
     ...{ viewer, now, results },
-    show: async ({ title, body, status }) =>
+    show: async ({ title, tab, body, status }) =>
       sendPage(
         c,
-        <Layout frame={frame} title={title}>
+        <Layout frame={frame} title={title} place="admin" sheet="admin">
+          <AdminTabs here={tab} isAdmin={viewer.isAdmin} />
           {body}
         </Layout>,
         status,

@@ -22,6 +22,7 @@ export async function callTool(
     tool: call.tool.slice(0, 64),
     grant: '',
     argumentsHash: '',
+    ...(caller.activationId === null && { arguments: call.arguments }),
     decision: 'denied',
     outcome: null,
     durationMs: null,

@@ -22,6 +22,15 @@ export interface Decision {
   grant: string
   /** For the caller, when it is not allowed. */
   reason: string | null
+  /** The list of the hub's policy that an admin would change to allow it; null: none of them would do. */
+  list: PolicyList | null
+}
+
+export type PolicyList = 'allowed' | 'denied'
+
+interface Refusal {
+  reason: string
+  list: PolicyList | null
 }
 
 /**
@@ -35,32 +44,42 @@ export function decide(
   call?: AskedCall,
 ): Decision {
   const grant = call?.grant ?? tool.grantShape
-  const reason =
+  const refusal =
     refusedByKind(policy, tool) ??
     refusedByPolicy(policy, grant, call !== undefined) ??
-    (caller.tiers && !caller.tiers.includes(tool.tier) ? 'this key may only read' : null) ??
-    refusedByDefinition(caller.narrowing, tool.name, call?.args)
-  return { isAllowed: reason === null, grant, reason }
+    byNoList(caller.tiers && !caller.tiers.includes(tool.tier) ? 'this key may only read' : null) ??
+    byNoList(refusedByDefinition(caller.narrowing, tool.name, call?.args))
+  const { reason, list } = refusal ?? { reason: null, list: null }
+  return { isAllowed: refusal === null, grant, reason, list }
 }
+
+const byNoList = (reason: string | null): Refusal | null =>
+  reason === null ? null : { reason, list: null }
 
 /** Whether the policy gives a grant, or some of what a pattern of grants stands for. */
 export const isGranted = (policy: GrantPolicy, grant: string): boolean =>
   refusedByPolicy(policy, grant, false) === null
 
 /** Only an agent that this hub runs has a definition that asks; for others there is nothing behind it. */
-const refusedByKind = ({ requested }: GrantPolicy, { isForHosted }: Asked): string | null =>
-  isForHosted === true && requested === null ? 'only agents that this hub runs have it' : null
+const refusedByKind = ({ requested }: GrantPolicy, { isForHosted }: Asked): Refusal | null =>
+  byNoList(
+    isForHosted === true && requested === null ? 'only agents that this hub runs have it' : null,
+  )
 
 /** Requested and allowed and not denied; denied wins (M3). */
-function refusedByPolicy(policy: GrantPolicy, grant: string, isCall: boolean): string | null {
-  if (isCall && !isPlainGrant(grant)) return 'the arguments do not name one resource'
+function refusedByPolicy(policy: GrantPolicy, grant: string, isCall: boolean): Refusal | null {
+  if (isCall && !isPlainGrant(grant)) return byNoList('the arguments do not name one resource')
   const requested = meetAny([grant], policy.requested ?? ['*'])
-  if (requested.length === 0) return "the agent's definition does not ask for it"
+  if (requested.length === 0) return byNoList("the agent's definition does not ask for it")
   const allowed = meetAny(requested, policy.allowed)
-  if (allowed.length === 0) return "the hub's policy does not allow it"
+  if (allowed.length === 0) {
+    return { reason: 'no line under "allowed" in the hub\'s policy covers it', list: 'allowed' }
+  }
   // A finite set of patterns covers a pattern only if one of them does: segments have no end.
-  const isOpen = allowed.some((each) => !policy.denied.some((denied) => coversGrant(denied, each)))
-  return isOpen ? null : "the hub's policy denies it"
+  const deniedBy = allowed.map((each) => policy.denied.find((line) => coversGrant(line, each)))
+  if (deniedBy.includes(undefined)) return null
+  const lines = [...new Set(deniedBy)].map((line) => `"${line}"`)
+  return { reason: `the hub's policy denies it with ${lines.join(' and ')}`, list: 'denied' }
 }
 
 const meetAny = (some: string[], others: string[]): string[] =>
@@ -110,3 +129,7 @@ function toExpression(pattern: string): RegExp {
     return new RegExp(pattern.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), 'i')
   }
 }
+
+/** The page where an admin finds the line, or would add one. */
+export const placeInPolicy = (name: string, list: PolicyList): string =>
+  `/policy/${encodeURIComponent(name)}#${list}`

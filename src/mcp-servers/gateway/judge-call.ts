@@ -1,7 +1,7 @@
 import { approvals } from '../../config'
 import type { AuditEntry, CallFacts, KnownApproval } from '../../hub/contract'
 import type { AskedCall } from './asked-call'
-import { decide } from './decide'
+import { decide, placeInPolicy } from './decide'
 import { findLimits, sayRetry } from './find-limits'
 import { needsApproval } from './needs-approval'
 
@@ -17,11 +17,13 @@ export interface Refusal {
  */
 export async function judgeCall(asked: AskedCall, facts: CallFacts): Promise<Refusal | null> {
   const { caller, tool, prepared, args } = asked
+  asked.policy = facts.policy
   const { grant } = prepared
   const decision = decide(facts.policy, caller, tool, { grant, args })
   if (!decision.isAllowed) {
     const text = `Error: Missing grant ${decision.grant}. Why: ${decision.reason}.`
-    return { decision: 'denied', text }
+    const place = decision.list && placeInPolicy(caller.name, decision.list)
+    return { decision: 'denied', text: place ? `${text} An admin can change that: ${place}` : text }
   }
   if (needsApproval(facts.policy.requireApproval, { ...tool, grant })) {
     const refusal = await judgeApproval(asked, facts.approvals)

@@ -116,3 +116,26 @@ test('M4: a key that may only read opens no write tool', () => {
   expect(decide(open, { tiers: ['read'] }, comment).isAllowed).toBe(false)
   expect(decide(open, { tiers: ['read'] }, getObject).isAllowed).toBe(true)
 })
+
+test('M4: a refusal names the line of the policy and the list that it stands in', () => {
+  const refusal = (policy: GrantPolicy) => {
+    const { reason, list } = decide(policy, {}, comment, call('hub:write'))
+    return { reason, list }
+  }
+  expect(refusal(policyOf(null, ['hub:read']))).toEqual({
+    reason: 'no line under "allowed" in the hub\'s policy covers it',
+    list: 'allowed',
+  })
+  expect(refusal(policyOf(null, ['*', 'hub:*'], ['github:*', 'hub:*']))).toEqual({
+    reason: 'the hub\'s policy denies it with "hub:*"',
+    list: 'denied',
+  })
+  expect(refusal(policyOf([], ['*']))).toEqual({
+    reason: "the agent's definition does not ask for it",
+    list: null,
+  })
+  expect(decide(policyOf(null, ['*'], ['hub:write']), {}, comment)).toMatchObject({
+    reason: 'the hub\'s policy denies it with "hub:write"',
+    list: 'denied',
+  })
+})

@@ -1,0 +1,30 @@
+import { writeCsv } from '../web/csv'
+import { toIso } from '../web/format'
+import type { AuditRow } from './list-queries'
+
+const heads = [
+  'time_utc',
+  'account',
+  'kind',
+  'tool',
+  'grant',
+  'decision',
+  'outcome',
+  'duration_ms',
+  'result_bytes',
+  'asked_by',
+  'activation_id',
+  'arguments_hash',
+  'id',
+]
+
+/** The audit without arguments, which are on the pages of its entries. */
+export const writeAuditCsv = (rows: AuditRow[]): string =>
+  writeCsv([
+    heads,
+    ...rows.map((row) => [
+      ...[toIso(row.at), row.accountName, row.accountKind, row.tool, row.grant, row.decision],
+      ...[row.outcome, row.durationMs, row.resultBytes, row.askedBy, row.activationId],
+      ...[row.argumentsHash, row.id],
+    ]),
+  ])

@@ -1,0 +1,107 @@
+import type { FC } from 'hono/jsx'
+import { prettyArguments } from '../approvals/pretty-arguments'
+import { AdminTabs } from '../web/admin-tabs'
+import { sayTool } from '../web/agent-words'
+import { Ago } from '../web/ago'
+import { formatBytes, formatExact, formatSpan } from '../web/format'
+import type { Frame } from '../web/frame'
+import { Layout } from '../web/layout'
+import { Who } from '../web/who'
+import { DecisionOf, TaskOf } from './audit-page'
+import { sayEnd } from './audit-words'
+import type { AuditRow } from './list-queries'
+import type { CallTexts } from './read-detail'
+
+export interface AuditEntryPageProps {
+  frame: Frame
+  row: AuditRow
+  texts: CallTexts
+}
+
+/** One call with what it was told and what it answered, for those who may see that. */
+export const AuditEntryPage: FC<AuditEntryPageProps> = ({ frame, row, texts }) => {
+  const isAdmin = frame.viewer?.isAdmin === true
+  return (
+    <Layout
+      frame={frame}
+      title={`${sayTool(row.tool)} by ${row.accountName}`}
+      place="admin"
+      sheet="admin"
+    >
+      <AdminTabs here="audit" isAdmin={isAdmin} />
+      <h1>{sayTool(row.tool)}</h1>
+      <div class="by up2">
+        <Who name={row.accountName} kind={row.accountKind} />
+        <Ago at={row.at} now={frame.now} />
+        <span>
+          <DecisionOf row={row} />, {sayEnd(row)}
+        </span>
+      </div>
+      <Facts row={row} isAdmin={isAdmin} />
+      <Texts row={row} texts={texts} />
+    </Layout>
+  )
+}
+
+const Facts: FC<{ row: AuditRow; isAdmin: boolean }> = ({ row, isAdmin }) => (
+  <dl class="def up4">
+    <dt>Grant</dt>
+    <dd>
+      {row.grant ? <code>{row.grant}</code> : 'none was looked for'}
+      {row.decision === 'denied' && isAdmin && (
+        <>
+          {' '}
+          <a class="ul" href={`/policy/${encodeURIComponent(row.accountName)}`}>
+            which line denied it, and how to change it
+          </a>
+        </>
+      )}
+    </dd>
+    <dt>Task</dt>
+    <dd>
+      <TaskOf row={row} />
+    </dd>
+    <dt>Time</dt>
+    <dd>
+      {formatExact(row.at)}
+      {row.durationMs !== null && `, took ${formatSpan(row.durationMs)}`}
+    </dd>
+    {row.resultBytes !== null && (
+      <>
+        <dt>Answer</dt>
+        <dd>{formatBytes(row.resultBytes)}</dd>
+      </>
+    )}
+    <dt>Arguments’ hash</dt>
+    <dd class="rules">
+      <code>{row.argumentsHash || 'none'}</code>
+    </dd>
+  </dl>
+)
+
+const Texts: FC<{ row: AuditRow; texts: CallTexts }> = ({ row, texts }) => (
+  <>
+    <section class="block">
+      <h2>Arguments</h2>
+      {texts.arguments === null ? (
+        <p class="meta">
+          {row.activationId === null
+            ? 'They were not kept; their hash tells whether it was the same call.'
+            : 'They are in the trace of its activation, which is not there yet or not any more.'}
+        </p>
+      ) : (
+        <pre class="up3" tabindex={0}>
+          {prettyArguments(texts.arguments)}
+        </pre>
+      )}
+    </section>
+    {texts.result !== null && (
+      <section class="block">
+        <h2>What the caller read</h2>
+        <pre class="up3" tabindex={0}>
+          {texts.result}
+        </pre>
+      </section>
+    )}
+  </>
+)

@@ -1,0 +1,108 @@
+import type { Hono } from 'hono'
+import { audit } from '../../config'
+import { AppError, notFound } from '../../errors'
+import { readCursor, writeCursor } from '../cursor'
+import { readCredential } from '../http/authenticate'
+import { listDetails } from '../http/errors'
+import type { HubEnv } from '../http/hub-env'
+import { type PageContext, page, readPage, rowsOf, sendPage } from '../web/answer-page'
+import { toProblem } from '../web/problem'
+import { writeAuditCsv } from './audit-csv'
+import { AuditEntryPage } from './audit-entry-page'
+import { filterFields, type TypedFilter } from './audit-filter-form'
+import { AuditPage } from './audit-page'
+import { auditFilter } from './filter'
+import {
+  type AuditDetail,
+  type AuditFilter,
+  type AuditRow,
+  selectAudit,
+  selectAuditEntry,
+} from './list-queries'
+import { readCallTexts } from './read-detail'
+
+/** `GET /audit`, `/audit.csv` with the same filter, and `/audit/:id`. */
+export function registerAuditPages(app: Hono<HubEnv>): void {
+  app.get('/audit', page(showAudit))
+  app.get('/audit.csv', page(sendCsv))
+  app.get('/audit/:id', page(showEntry))
+}
+
+async function showAudit(c: PageContext): Promise<Response> {
+  const { typed, filter, problem } = readFilter(c)
+  const cursor = readCursor(c.req.query('cursor'))
+  const before = Array.isArray(cursor) ? cursor : null
+  const list = { ...filter, before, limit: audit.pageDefault + 1 }
+  const { read, rows } = await readRows(c, list)
+  const shown = rows.slice(0, audit.pageDefault)
+  const last = shown.at(-1)
+  const given = Object.entries(typed).filter(([, value]) => value !== '')
+  return sendPage(
+    c,
+    <AuditPage
+      frame={read.frame}
+      rows={shown}
+      typed={typed}
+      query={new URLSearchParams(given).toString()}
+      next={rows.length > shown.length && last ? writeCursor([last.at, last.id]) : null}
+      problem={problem}
+    />,
+    problem ? 400 : 200,
+  )
+}
+
+async function sendCsv(c: PageContext): Promise<Response> {
+  const { filter, problem } = readFilter(c)
+  if (problem) throw new AppError('VALIDATION', problem.message, { hint: problem.hint ?? '' })
+  const { rows } = await readRows(c, { ...filter, before: null, limit: audit.csvRowsMax })
+  return c.body(writeAuditCsv(rows), 200, {
+    'content-type': 'text/csv; charset=utf-8',
+    'content-disposition': 'attachment; filename="rookery-audit.csv"',
+    'cache-control': 'private, no-cache',
+    'x-content-type-options': 'nosniff',
+  })
+}
+
+async function showEntry(c: PageContext): Promise<Response> {
+  const { db, clock } = c.var.context
+  const credential = await requireSignIn(c)
+  const who = { credential, now: clock.now() }
+  const read = await readPage(c, [selectAuditEntry(db, who, c.req.param('id') ?? '')])
+  const row = rowsOf<AuditDetail>(read, 0)[0]
+  if (!row) throw notFound('call', 'It is not there, or it is for its owner and admins to see.')
+  return sendPage(c, <AuditEntryPage frame={read.frame} row={row} texts={readCallTexts(row)} />)
+}
+
+async function readRows(c: PageContext, list: Parameters<typeof selectAudit>[2]) {
+  const { db, clock } = c.var.context
+  const credential = await requireSignIn(c)
+  const read = await readPage(c, [selectAudit(db, { credential, now: clock.now() }, list)])
+  if (!read.frame.viewer) throw signInFirst()
+  return { read, rows: rowsOf<AuditRow>(read, 0) }
+}
+
+async function requireSignIn(c: PageContext) {
+  const credential = await readCredential(c)
+  if (!credential) throw signInFirst()
+  return credential
+}
+
+const signInFirst = (): AppError => new AppError('UNAUTHORIZED', 'Sign in to see the audit.')
+
+/** What is no condition is shown again with the reason, above the whole list. */
+function readFilter(c: PageContext): {
+  typed: TypedFilter
+  filter: AuditFilter
+  problem: { message: string; hint: string | null } | null
+} {
+  const fields = filterFields.map((name) => [name, c.req.query(name) ?? ''] as const)
+  const typed = Object.fromEntries(fields) as TypedFilter
+  const given = Object.fromEntries(fields.filter(([, value]) => value !== ''))
+  const parsed = auditFilter.safeParse(given)
+  if (parsed.success) return { typed, filter: parsed.data, problem: null }
+  const details = listDetails(parsed.error, '')
+  const { message, hint } = toProblem(
+    new AppError('VALIDATION', 'That is no condition for calls.', { details }),
+  )
+  return { typed, filter: {}, problem: { message, hint } }
+}

@@ -1,0 +1,77 @@
+import * as z from 'zod'
+import { audit } from '../../config'
+import { notFound } from '../../errors'
+import { presentTime } from '../accounts/present'
+import { readCursor, writeCursor } from '../cursor'
+import { type Route, route } from '../http/route'
+import { auditFilter } from './filter'
+import { type AuditDetail, type AuditRow, selectAudit, selectAuditEntry } from './list-queries'
+import { readCallTexts } from './read-detail'
+
+const tag = 'audit'
+
+const nobody = { hash: '', isSession: false, isAdminKey: false }
+
+const presentEntry = (row: AuditRow): object => ({
+  id: row.id,
+  at: presentTime(row.at),
+  account: { id: row.accountId, name: row.accountName, kind: row.accountKind },
+  activation_id: row.activationId,
+  task: row.task,
+  asked_by: row.askedBy,
+  call_id: row.callId,
+  tool: row.tool,
+  grant: row.grant || null,
+  arguments_hash: row.argumentsHash,
+  decision: row.decision,
+  outcome: row.outcome,
+  duration_ms: row.durationMs,
+  result_bytes: row.resultBytes,
+})
+
+export const auditRoutes: Route[] = [
+  route({
+    method: 'get',
+    path: '/audit',
+    summary:
+      'Tool calls, newest first: who, which tool, which grant, what was decided and how it ended; for others than admins their own and those of their agents',
+    tag,
+    access: 'own',
+    query: auditFilter.extend({
+      limit: z.coerce.number().int().min(1).max(audit.pageMax).default(audit.pageDefault),
+      cursor: z.string().max(500).optional(),
+    }),
+    handle: async ({ context: { db, clock }, credential, query, read }) => {
+      const { limit, cursor: given, ...filter } = query
+      const cursor = readCursor(given)
+      const who = { credential: credential ?? nobody, now: clock.now() }
+      const before = Array.isArray(cursor) ? cursor : null
+      const { results } = await read([
+        selectAudit(db, who, { ...filter, before, limit: limit + 1 }),
+      ])
+      const rows = (results[0]?.results ?? []) as unknown as AuditRow[]
+      const page = rows.slice(0, limit)
+      const last = page.at(-1)
+      const hasMore = rows.length > page.length
+      return {
+        entries: page.map(presentEntry),
+        has_more: hasMore,
+        next_cursor: hasMore && last ? writeCursor([last.at, last.id]) : null,
+      }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/audit/:id',
+    summary: 'One tool call with its arguments and its result, as far as they are still kept',
+    tag,
+    access: 'own',
+    handle: async ({ context: { db, clock }, credential, param, read }) => {
+      const who = { credential: credential ?? nobody, now: clock.now() }
+      const { results } = await read([selectAuditEntry(db, who, param('id'))])
+      const row = results[0]?.results[0] as unknown as AuditDetail | undefined
+      if (!row) throw notFound('audit entry')
+      return { entry: { ...presentEntry(row), ...readCallTexts(row) } }
+    },
+  }),
+]
