@@ -63,3 +63,38 @@ export const audit = {
   /** Of what a caller from outside asked; the rest is known by its hash. */
   argumentsCharsMax: 16_384,
 } as const
+
+/** Tools of the server `github`. */
+export const github = {
+  apiVersion: '2022-11-28',
+  /** A pull request alone is 20 KB in GitHub's own form, and lists hold up to a hundred. */
+  answerBytesMax: 4 * 1024 * 1024,
+  pageDefault: 20,
+  pageMax: 50,
+  /** What a model reads of a body, a comment, the files and the patches of a pull request. */
+  bodyCharsMax: 12_000,
+  commentCharsMax: 1_500,
+  commentsMax: 20,
+  excerptChars: 300,
+  filesMax: 50,
+  patchCharsMax: 20_000,
+  fileCharsMax: 40_000,
+  /** How many of the newest are searched for what a lost answer may have left. */
+  newestSearched: 30,
+} as const
+
+/** Statements on PostgreSQL databases. */
+export const postgresLimits = {
+  connectMs: 5_000,
+  statementMs: 20_000,
+  lockMs: 5_000,
+  rowsDefault: 100,
+  rowsMax: 1_000,
+  /** Of everything a connection receives: an answer is held in memory. */
+  receivedBytesMax: 8 * 1024 * 1024,
+  /** Of one value that the model reads. */
+  valueCharsMax: 4_000,
+  sqlCharsMax: 20_000,
+  paramsMax: 100,
+  paramCharsMax: 20_000,
+} as const
