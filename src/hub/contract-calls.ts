@@ -66,4 +66,43 @@ export interface KnownTools {
   names: readonly string[]
   /** Whether any of them may need a grant that matches this pattern. */
   needsSome(pattern: string): boolean
+  servers: readonly KnownServer[]
+  /**
+   * What the gateway would say of each tool under a policy. A definition, a key or the arguments of a
+   * call may take away more.
+   */
+  judge(policy: CallPolicy): ToolVerdict[]
+  /** Whether a policy gives a grant, or some of what a pattern of grants stands for. */
+  isGranted(policy: GrantPolicy, grant: string): boolean
+}
+
+export interface KnownServer {
+  name: string
+  description: string
+  tools: readonly KnownTool[]
+}
+
+export interface KnownTool {
+  server: string
+  /** `server_tool`. */
+  name: string
+  description: string
+  tier: string
+  /** Its grant, or the pattern that all its grants match. */
+  grant: string
+  /** Only for agents that this hub runs. */
+  isForHosted: boolean
+}
+
+export interface ToolVerdict {
+  tool: KnownTool
+  isAllowed: boolean
+  /** Why not. */
+  reason: string | null
+  /** The list of the policy that would have to change for it; null: that would not do. */
+  list: 'allowed' | 'denied' | null
+  /** The grants that are open, as patterns; less than the tool's own when only some of its calls are. */
+  grants: string[]
+  /** Whether a person has to say yes first: for `some` calls it depends on their arguments. */
+  approval: 'never' | 'some' | 'always'
 }

@@ -69,9 +69,8 @@ const refusedByKind = ({ requested }: GrantPolicy, { isForHosted }: Asked): Refu
 /** Requested and allowed and not denied; denied wins (M3). */
 function refusedByPolicy(policy: GrantPolicy, grant: string, isCall: boolean): Refusal | null {
   if (isCall && !isPlainGrant(grant)) return byNoList('the arguments do not name one resource')
-  const requested = meetAny([grant], policy.requested ?? ['*'])
+  const { requested, allowed } = meetPolicy(policy, grant)
   if (requested.length === 0) return byNoList("the agent's definition does not ask for it")
-  const allowed = meetAny(requested, policy.allowed)
   if (allowed.length === 0) {
     return { reason: 'no line under "allowed" in the hub\'s policy covers it', list: 'allowed' }
   }
@@ -80,6 +79,20 @@ function refusedByPolicy(policy: GrantPolicy, grant: string, isCall: boolean): R
   if (deniedBy.includes(undefined)) return null
   const lines = [...new Set(deniedBy)].map((line) => `"${line}"`)
   return { reason: `the hub's policy denies it with ${lines.join(' and ')}`, list: 'denied' }
+}
+
+function meetPolicy(policy: GrantPolicy, grant: string) {
+  const requested = meetAny([grant], policy.requested ?? ['*'])
+  return { requested, allowed: meetAny(requested, policy.allowed) }
+}
+
+/** What a policy leaves open of a pattern of grants, as patterns; of each other, the wider ones. */
+export function openGrants(policy: GrantPolicy, grant: string): string[] {
+  const { allowed } = meetPolicy(policy, grant)
+  const open = [...new Set(allowed)].filter(
+    (each) => !policy.denied.some((denied) => coversGrant(denied, each)),
+  )
+  return open.filter((each) => !open.some((other) => other !== each && coversGrant(other, each)))
 }
 
 const meetAny = (some: string[], others: string[]): string[] =>
