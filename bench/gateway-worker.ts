@@ -30,9 +30,13 @@ const facts: CallFacts = {
 // the gateway asks the hub for nothing else here; anything more would throw
 const hub = { readFacts: async () => facts } as unknown as GatewayDeps['hub']
 const memory = {} as GatewayDeps['memory']
+const workspace = {} as ReturnType<GatewayDeps['workspaceOf']>
+const results = {} as GatewayDeps['results']
 const gateway = createGateway({
   hub,
   memory,
+  workspaceOf: () => workspace,
+  results,
   clock: systemClock,
   servers: [{ name: 'bench', description: 'Adds.', tools: [add] }],
   reportFailure: (tool, cause) => {
@@ -59,7 +63,8 @@ async function callDirectly(index: number, signal: AbortSignal): Promise<string>
   const prepared = add.prepare(JSON.parse(`{"a":${index},"b":2}`))
   if (!prepared.ok) throw new Error('not prepared')
   const actor = { ...caller, idempotencyKey: null }
-  return JSON.stringify(await prepared.run({ actor, hub, memory, outside: null, signal }))
+  const own = { memory, workspace, results }
+  return JSON.stringify(await prepared.run({ actor, hub, ...own, outside: null, signal }))
 }
 
 export default {

@@ -29,9 +29,11 @@ import { createGateway } from './mcp-servers/gateway/create-gateway'
 import { isGranted } from './mcp-servers/gateway/decide'
 import { listKnownTools } from './mcp-servers/gateway/list-known-tools'
 import { createMcpRoutes } from './mcp-servers/outside/create-mcp-routes'
+import { createResultStore } from './mcp-servers/results/result-store'
 import { servers } from './mcp-servers/servers'
 import { toServiceKinds } from './mcp-servers/services/service-kind'
 import { createServices } from './mcp-servers/services/services'
+import { createWorkspaces } from './mcp-servers/workspace/workspace'
 import { readSettings, type Settings } from './settings'
 
 /**
@@ -67,6 +69,8 @@ export function createRooms(env: Env) {
   const gateway = createGateway({
     hub,
     memory: createMemoryDoor(env.AGENTS),
+    workspaceOf: createWorkspaces(env.FILES),
+    results: createResultStore(env.FILES, clock),
     clock,
     servers,
     connect: outside.connect,

@@ -4,7 +4,9 @@ import type { ErrorDetail } from '../errors'
 import type { Actor, ConversationDoor } from '../hub/contract'
 import type { MemoryDoor, Tier } from './contract'
 import type { Connection } from './credentials/connection'
+import type { ResultStore } from './results/result-store'
 import type { ServiceKind } from './services/service-kind'
+import type { Workspace } from './workspace/workspace'
 
 /** All a tool gets to see: what was asked, who asks, the hub, its memory, and when to stop. */
 export interface ToolContext<Input> {
@@ -13,6 +15,9 @@ export interface ToolContext<Input> {
   hub: ConversationDoor
   /** Of the agent that asks, and of no other. */
   memory: MemoryDoor
+  /** Files of the account that asks, and of no other. */
+  workspace: Workspace
+  results: Pick<ResultStore, 'find'>
   /** Of the service that the tool names; the gateway opens it once the call is decided (M6). */
   outside: Connection | null
   signal: AbortSignal

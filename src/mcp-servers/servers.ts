@@ -2,7 +2,16 @@ import type { ToolServer } from './define-tool'
 import { httpServer } from './http/server'
 import { hubServer } from './hub/server'
 import { memoryServer } from './memory/server'
+import { resultsServer } from './results/server'
 import { skillsServer } from './skills/server'
+import { workspaceServer } from './workspace/server'
 
 /** Every server of this hub. Adding one is its folder and a line here. */
-export const servers: ToolServer[] = [hubServer, memoryServer, skillsServer, httpServer]
+export const servers: ToolServer[] = [
+  hubServer,
+  memoryServer,
+  skillsServer,
+  workspaceServer,
+  resultsServer,
+  httpServer,
+]

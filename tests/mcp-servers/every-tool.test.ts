@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest'
+import { env } from 'cloudflare:workers'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { GrantPolicy } from '../../src/hub/contract'
 import { servers } from '../../src/mcp-servers/servers'
 import { setUpTools as setUp } from '../support/set-up-tools'
@@ -20,6 +21,11 @@ const rightArguments: Record<string, unknown> = {
   memory_add_task: { text: 'Tell Ada.' },
   memory_complete_task: { id: 1 },
   skills_read_skill: { name: 'keys' },
+  workspace_list_files: {},
+  workspace_read_file: { path: 'kept.md' },
+  workspace_write_file: { path: 'kept.md', content: 'Kept.' },
+  workspace_delete_file: { path: 'nothing.md' },
+  results_read: { handle: 'zzzzzzzzz.1' },
   http_request: { service: 'weather', path: '/today' },
 }
 
@@ -27,6 +33,12 @@ const siblingOf = (grant: string) => (grant === 'hub:read' ? 'hub:write' : 'hub:
 const registered = servers.flatMap((server) =>
   server.tools.map((tool) => ({ name: `${server.name}_${tool.name}`, tool })),
 )
+
+// What the arguments name is there.
+beforeAll(async () => {
+  await env.FILES.put('workspace/account-scout/kept.md', 'Kept.')
+  await env.FILES.put('results/zzzzzzzzz/account-scout/1', 'Long.')
+})
 
 describe('every registered tool', () => {
   test('M1: has arguments in these tests, a description, a closed schema and words for watchers', () => {

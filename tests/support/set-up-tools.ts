@@ -6,12 +6,14 @@ import { servers } from '../../src/mcp-servers/servers'
 import { fakeConnect } from './fake-connect'
 import { createFakeClock, createFakeHubDoors, scoutAtWork } from './fake-hub-doors'
 import { fakeMemory } from './fake-memory'
+import { keptFiles } from './kept-files'
 
 /** The real gateway and tools in front of a fake hub, with shorthands to call them. */
 export function setUpTools(policy: Partial<GrantPolicy> = {}) {
   const whole = { requested: ['*'], allowed: ['*'], denied: [], ...policy }
   const hub = createFakeHubDoors(whole)
   const gateway = createGateway({
+    ...keptFiles,
     hub: hub.doors,
     memory: fakeMemory,
     clock: createFakeClock(),

@@ -1,4 +1,4 @@
-import type { AuditEntry, GrantDoor } from '../../hub/contract'
+import type { AuditEntry, GrantDoor, GrantPolicy } from '../../hub/contract'
 import type { ToolCaller } from '../contract'
 import type { PreparedCall } from '../define-tool'
 import type { NamedTool } from './gateway'
@@ -15,6 +15,8 @@ export interface AskedCall {
   args: unknown
   entry: AuditEntry
   signal: AbortSignal
+  /** The policy by which it was decided. */
+  policy?: GrantPolicy
   /** What its rate limits said: asked once, however often it is decided. */
   taken?: ReturnType<GrantDoor['takeCall']>
 }

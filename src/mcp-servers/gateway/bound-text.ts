@@ -1,25 +1,31 @@
+import { sliceUtf8 } from '../utf8'
+
 const encoder = new TextEncoder()
-const decoder = new TextDecoder()
 
 /** Room for the note, whatever the numbers in it. */
-const NOTE_BYTES = 120
+const NOTE_BYTES = 240
+
+export const isTooLong = (text: string, bytesMax: number): boolean =>
+  // A character takes three bytes at most, for each unit of its UTF-16.
+  text.length * 3 > bytesMax && encoder.encode(text).length > bytesMax
 
 /**
  * A result that a model can take: at most `bytesMax` bytes of UTF-8, cut between characters, with
- * a note at the end that says so.
+ * a note at the end that says so, and how to read on when the whole is kept under a handle (M10).
  */
-export function boundText(text: string, bytesMax: number): { text: string; bytes: number } {
+export function boundText(
+  text: string,
+  bytesMax: number,
+  handle: string | null = null,
+): { text: string; bytes: number } {
   const bytes = encoder.encode(text)
   if (bytes.length <= bytesMax) return { text, bytes: bytes.length }
-  let end = Math.max(0, bytesMax - NOTE_BYTES)
-  while (end > 0 && isContinuation(bytes[end])) end--
+  const part = sliceUtf8(bytes, 0, Math.max(0, bytesMax - NOTE_BYTES))
   const kib = (count: number) => Math.ceil(count / 1024)
-  const cut =
-    decoder.decode(bytes.subarray(0, end)) +
-    `\n[Cut here: ${kib(end)} of ${kib(bytes.length)} KiB are shown. Ask for less at a time.]`
+  const next =
+    handle === null
+      ? 'Ask for less at a time.'
+      : `Read on with results_read: handle ${handle}, offset ${part.end}.`
+  const cut = `${part.text}\n[Cut here: ${kib(part.end)} of ${kib(bytes.length)} KiB are shown. ${next}]`
   return { text: cut, bytes: encoder.encode(cut).length }
 }
-
-/** Bytes of the form 10xxxxxx go on with a character (RFC 3629, section 3). */
-const isContinuation = (byte: number | undefined): boolean =>
-  byte !== undefined && (byte & 0b1100_0000) === 0b1000_0000

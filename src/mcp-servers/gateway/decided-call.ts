@@ -3,7 +3,8 @@ import type { Actor, CallFacts, CallQuestion, ConversationDoor } from '../../hub
 import type { ToolCaller, ToolResult } from '../contract'
 import type { AskedCall } from './asked-call'
 import { judgeCall, type Refusal, toApprovalRequest } from './judge-call'
-import { noteIntent, noteOutcome, toResult } from './pipeline'
+import { keepWhole } from './keep-whole'
+import { noteIntent, noteOutcome, ownThings, toResult } from './pipeline'
 import { runOutside } from './run-outside'
 import { runTool, type ToolRun } from './run-tool'
 
@@ -14,7 +15,7 @@ export async function runDecided(asked: AskedCall): Promise<ToolResult> {
   if (refusal) return refuse(asked, refusal)
   entry.decision = 'allowed'
   const intent = await noteIntent(pipeline, caller, entry)
-  const result = finish(asked, await run(asked, pipeline.hub))
+  const result = await finish(asked, await run(asked, pipeline.hub))
   if (intent) await noteOutcome(pipeline, intent, result.audit)
   return result
 }
@@ -62,18 +63,19 @@ async function refuse(asked: AskedCall, refusal: Refusal): Promise<ToolResult> {
 function run(asked: AskedCall, hub: ConversationDoor): Promise<ToolRun> {
   const { pipeline, caller, tool, prepared, entry, signal } = asked
   const actor = toActor(caller, entry.callId)
-  const { memory } = pipeline
   if (prepared.service === null) {
+    const own = ownThings(pipeline, actor)
     return runTool(tool.name, tool.timeoutMs, signal, (stop) =>
-      prepared.run({ actor, hub, memory, outside: null, signal: stop }),
+      prepared.run({ actor, hub, ...own, outside: null, signal: stop }),
     )
   }
   return runOutside(asked, { server: tool.server, service: prepared.service, actor, hub })
 }
 
-function finish({ pipeline, tool, entry }: AskedCall, ran: ToolRun): ToolResult {
+async function finish(asked: AskedCall, ran: ToolRun): Promise<ToolResult> {
+  const { pipeline, tool, entry } = asked
   if (ran.cause !== undefined) pipeline.reportFailure?.(tool.name, ran.cause)
-  return toResult(pipeline, entry, ran)
+  return toResult(pipeline, entry, ran, await keepWhole(asked, ran.text))
 }
 
 function toActor(caller: ToolCaller, callId: string): Actor {

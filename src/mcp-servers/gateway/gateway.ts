@@ -1,12 +1,16 @@
 import type { ConversationDoor, GrantDoor } from '../../hub/contract'
-import type { Clock } from '../../ids'
+import type { AccountId, Clock } from '../../ids'
 import type { MemoryDoor, ToolApi } from '../contract'
 import type { Connect } from '../credentials/connection'
 import type { Tool, ToolServer } from '../define-tool'
+import type { ResultStore } from '../results/result-store'
+import type { Workspace } from '../workspace/workspace'
 
 export interface GatewayDeps {
   hub: ConversationDoor & GrantDoor
   memory: MemoryDoor
+  workspaceOf(accountId: AccountId): Workspace
+  results: ResultStore
   clock: Clock
   servers: ToolServer[]
   /** Opens services outside, with their credentials; without it no tool gets out. */

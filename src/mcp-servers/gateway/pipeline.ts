@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../../hub/contract'
+import type { Actor, AuditEntry } from '../../hub/contract'
 import type { ToolCaller, ToolResult } from '../contract'
 import { boundText } from './bound-text'
 import type { GatewayDeps, NamedTool } from './gateway'
@@ -8,6 +8,13 @@ export interface Pipeline extends GatewayDeps {
   tools: Map<string, NamedTool>
   resultBytesMax: number
 }
+
+/** What a tool may use of the account that asks. */
+export const ownThings = ({ memory, workspaceOf, results }: Pipeline, actor: Actor) => ({
+  memory,
+  workspace: workspaceOf(actor.accountId),
+  results,
+})
 
 /**
  * An outside caller has no journal, so the hub keeps its intent before anything runs; throws when
@@ -40,8 +47,9 @@ export function toResult(
   { clock, resultBytesMax }: Pipeline,
   entry: AuditEntry,
   run: Omit<ToolRun, 'outcome'> & { outcome: AuditEntry['outcome'] },
+  handle: string | null = null,
 ): ToolResult {
-  const { text, bytes } = boundText(run.text, resultBytesMax)
+  const { text, bytes } = boundText(run.text, resultBytesMax, handle)
   const durationMs = clock.now() - entry.at
   return {
     callId: entry.callId,

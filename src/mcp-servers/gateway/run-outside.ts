@@ -2,6 +2,7 @@ import { AppError } from '../../errors'
 import type { Actor, ConversationDoor } from '../../hub/contract'
 import { noScrubber, type Scrubber } from '../credentials/scrub'
 import type { AskedCall } from './asked-call'
+import { ownThings } from './pipeline'
 import { runTool, type ToolRun } from './run-tool'
 
 interface Errand {
@@ -25,8 +26,8 @@ export async function runOutside(asked: AskedCall, errand: Errand): Promise<Tool
     }
     const opened = await pipeline.connect({ ...errand, signal: stop })
     scrubber = opened.scrubber
-    const { memory } = pipeline
-    const context = { actor, hub, memory, outside: opened.connection, signal: stop }
+    const own = ownThings(pipeline, actor)
+    const context = { actor, hub, ...own, outside: opened.connection, signal: stop }
     // Texts by themselves: within JSON they would be escaped a second time.
     return scrubber.value(await prepared.run(context))
   })

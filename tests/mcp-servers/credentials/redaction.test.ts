@@ -10,6 +10,7 @@ import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
 import { fakeConnect } from '../../support/fake-connect'
 import { createFakeClock, createFakeHubDoors, scoutAtWork } from '../../support/fake-hub-doors'
 import { fakeMemory } from '../../support/fake-memory'
+import { keptFiles } from '../../support/kept-files'
 
 const secret = 'canary-0123456789'
 
@@ -32,6 +33,7 @@ function setUp(run: (context: ToolContext<object>) => Promise<unknown>, allowed 
     scrubber: createScrubber(secret),
   }))
   const gateway = createGateway({
+    ...keptFiles,
     hub: createFakeHubDoors({ requested: ['test:*'], allowed, denied: [] }).doors,
     memory: fakeMemory,
     clock: createFakeClock(),

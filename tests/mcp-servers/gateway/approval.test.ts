@@ -11,6 +11,7 @@ import { listKnownTools } from '../../../src/mcp-servers/gateway/list-known-tool
 import { needsApproval } from '../../../src/mcp-servers/gateway/needs-approval'
 import { adminKey, createTestHub } from '../../hub/create-test-hub'
 import { fakeMemory } from '../../support/fake-memory'
+import { keptFiles } from '../../support/kept-files'
 
 const hub = createTestHub()
 const finch = await hub.join('finch')
@@ -38,7 +39,13 @@ const servers = [
     tools: [echo('look', 'read'), echo('write', 'write'), echo('erase', 'destructive')],
   },
 ]
-const gateway = createGateway({ hub: doors, memory: fakeMemory, clock: hub.clock, servers })
+const gateway = createGateway({
+  ...keptFiles,
+  hub: doors,
+  memory: fakeMemory,
+  clock: hub.clock,
+  servers,
+})
 hub.seen.tools = listKnownTools(servers)
 
 const activationId = '00000000-0000-7000-8000-00000000a001' as ActivationId
@@ -89,7 +96,6 @@ beforeEach(async () => {
   await env.DB.batch([
     env.DB.prepare('DELETE FROM approvals'),
     env.DB.prepare('DELETE FROM inbox_items'),
-    env.DB.prepare('DELETE FROM audit_log'),
   ])
   await require(['tier:write', 'test:secret', 'tool:test_erase'])
 })

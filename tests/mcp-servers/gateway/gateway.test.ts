@@ -1,11 +1,9 @@
-import * as fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import * as z from 'zod'
 import { AppError } from '../../../src/errors'
 import type { GrantPolicy } from '../../../src/hub/contract'
 import type { ToolCaller } from '../../../src/mcp-servers/contract'
 import { defineTool, type ToolContext } from '../../../src/mcp-servers/define-tool'
-import { boundText } from '../../../src/mcp-servers/gateway/bound-text'
 import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
 import { hashArguments } from '../../../src/mcp-servers/gateway/hash-arguments'
 import { servers } from '../../../src/mcp-servers/servers'
@@ -16,6 +14,7 @@ import {
   scoutAtWork,
 } from '../../support/fake-hub-doors'
 import { fakeMemory } from '../../support/fake-memory'
+import { keptFiles } from '../../support/kept-files'
 
 type Run = (context: ToolContext<{ text: string }>) => Promise<unknown>
 
@@ -42,6 +41,7 @@ function setUp(run: Run = async ({ input }) => input.text, timeoutMs?: number) {
   const clock = createFakeClock()
   const failures: unknown[] = []
   const gateway = createGateway({
+    ...keptFiles,
     memory: fakeMemory,
     hub: hub.doors,
     clock,
@@ -230,28 +230,6 @@ test('M1: a cancelled call ends at once, even before it starts', async () => {
   expect((await pending).audit.outcome).toBe('cancelled')
 })
 
-test('M10: a long result is cut at 50 KiB between characters and says so', async () => {
-  const { call } = setUp(async () => '✓'.repeat(40_000))
-  const { text, isError, audit } = await call(yes)
-  expect(new TextEncoder().encode(text).length).toBeLessThanOrEqual(50 * 1024)
-  expect(audit.resultBytes).toBe(new TextEncoder().encode(text).length)
-  expect(text).toMatch(/^✓+\n\[Cut here: 50 of 118 KiB are shown\./)
-  expect(isError).toBe(false)
-})
-
-test('M10: any text fits its bound after the cut, and is whole when it fits', () => {
-  void fc.assert(
-    fc.property(fc.string({ unit: 'grapheme', maxLength: 600 }), (text) => {
-      const { text: cut, bytes } = boundText(text, 200)
-      expect(bytes).toBeLessThanOrEqual(200)
-      expect(new TextEncoder().encode(cut).length).toBe(bytes)
-      const isWhole = new TextEncoder().encode(text).length <= 200
-      if (isWhole) expect(cut).toBe(text)
-      else expect(text.startsWith(cut.slice(0, cut.lastIndexOf('\n[Cut here')))).toBe(true)
-    }),
-  )
-})
-
 test('M9: equal arguments have equal hashes, whatever the order of their keys', async () => {
   const hash = (raw: string) => hashArguments(raw, JSON.parse(raw))
   expect(await hash('{"a":1,"b":{"c":[1,2],"d":null}}')).toBe(
@@ -278,6 +256,12 @@ test('M1: two tools cannot have one name', () => {
   const [hub] = servers
   const twice = hub ? [hub, hub] : []
   expect(() =>
-    createGateway({ hub: doors, memory: fakeMemory, clock: createFakeClock(), servers: twice }),
+    createGateway({
+      ...keptFiles,
+      hub: doors,
+      memory: fakeMemory,
+      clock: createFakeClock(),
+      servers: twice,
+    }),
   ).toThrow('hub_search')
 })

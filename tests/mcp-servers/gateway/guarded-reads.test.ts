@@ -10,6 +10,7 @@ import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
 import { hubServer } from '../../../src/mcp-servers/hub/server'
 import { createTestHub } from '../../hub/create-test-hub'
 import { fakeMemory } from '../../support/fake-memory'
+import { keptFiles } from '../../support/kept-files'
 
 const hub = createTestHub()
 const finch = await hub.join('finch')
@@ -58,6 +59,7 @@ const odd = {
   ],
 }
 const gateway = createGateway({
+  ...keptFiles,
   hub: doors,
   memory: fakeMemory,
   clock: hub.clock,

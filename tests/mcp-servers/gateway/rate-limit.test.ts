@@ -8,6 +8,7 @@ import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
 import { servers } from '../../../src/mcp-servers/servers'
 import { adminKey, createTestHub } from '../../hub/create-test-hub'
 import { fakeMemory } from '../../support/fake-memory'
+import { keptFiles } from '../../support/kept-files'
 
 const hub = createTestHub()
 const finch = await hub.join('finch')
@@ -18,7 +19,13 @@ const doors = createHubDoors(() => {
   contexts.push(context)
   return context
 })
-const gateway = createGateway({ hub: doors, memory: fakeMemory, clock: hub.clock, servers })
+const gateway = createGateway({
+  ...keptFiles,
+  hub: doors,
+  memory: fakeMemory,
+  clock: hub.clock,
+  servers,
+})
 const outside: ToolCaller = {
   ...{ accountId: finch.id, name: 'finch', kind: 'agent', activationId: null, postId: null },
   tiers: ['read', 'write', 'destructive'],

@@ -7,9 +7,11 @@ import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
 import { servers } from '../../../src/mcp-servers/servers'
 import { createTestHub } from '../../hub/create-test-hub'
 import { fakeMemory } from '../../support/fake-memory'
+import { keptFiles } from '../../support/kept-files'
 
 const hub = createTestHub()
 const gateway = createGateway({
+  ...keptFiles,
   hub: createHubDoors(hub.context),
   memory: fakeMemory,
   clock: hub.clock,

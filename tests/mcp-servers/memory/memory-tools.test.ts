@@ -5,6 +5,7 @@ import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
 import { servers } from '../../../src/mcp-servers/servers'
 import { createFakeClock, createFakeHubDoors, scoutAtWork } from '../../support/fake-hub-doors'
 import { fakeMemory } from '../../support/fake-memory'
+import { keptFiles } from '../../support/kept-files'
 import { setUpTools } from '../../support/set-up-tools'
 
 /** What the tools ask of the memory of the agent that calls them. */
@@ -20,7 +21,13 @@ function record(over: Partial<MemoryDoor> = {}) {
     ]),
   ) as unknown as MemoryDoor
   const hub = createFakeHubDoors({ requested: ['*'], allowed: ['*'], denied: [] })
-  const gateway = createGateway({ hub: hub.doors, memory, clock: createFakeClock(), servers })
+  const gateway = createGateway({
+    ...keptFiles,
+    hub: hub.doors,
+    memory,
+    clock: createFakeClock(),
+    servers,
+  })
   const call = (tool: string, args: unknown) =>
     gateway.call(
       scoutAtWork,

@@ -6,6 +6,7 @@ import { servers } from '../../../src/mcp-servers/servers'
 import { connectMcp, textOf } from '../../support/connect-mcp'
 import { ada, createFakeClock, createFakeHubDoors } from '../../support/fake-hub-doors'
 import { fakeMemory } from '../../support/fake-memory'
+import { keptFiles } from '../../support/kept-files'
 
 const key = 'rookery_key_of_ada'
 const keyHash = await crypto.subtle
@@ -16,7 +17,13 @@ function setUp(policy: Partial<GrantPolicy> = {}, scopes = ['read', 'write']) {
   const hub = createFakeHubDoors({ requested: null, allowed: ['hub:*'], denied: [], ...policy })
   hub.doors.findCaller = async (hash) => (hash === keyHash ? { ...ada, scopes } : null)
   const clock = createFakeClock()
-  const gateway = createGateway({ hub: hub.doors, memory: fakeMemory, clock, servers })
+  const gateway = createGateway({
+    ...keptFiles,
+    hub: hub.doors,
+    memory: fakeMemory,
+    clock,
+    servers,
+  })
   const handle = createMcpRoutes({
     gateway,
     hub: hub.doors,

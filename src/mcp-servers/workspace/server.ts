@@ -1,0 +1,12 @@
+import type { ToolServer } from '../define-tool'
+import { deleteFile } from './tools/delete-file'
+import { listFiles } from './tools/list-files'
+import { readFile } from './tools/read-file'
+import { writeFile } from './tools/write-file'
+
+/** A folder of files for each account, and no way out of it. */
+export const workspaceServer: ToolServer = {
+  name: 'workspace',
+  description: 'Your own folder of files, which outlast a task. Nobody else can see them.',
+  tools: [listFiles, readFile, writeFile, deleteFile],
+}

@@ -1,0 +1,19 @@
+import * as z from 'zod'
+import { defineTool } from '../../define-tool'
+import { pathInput } from '../inputs'
+
+export const deleteFile = defineTool({
+  name: 'delete_file',
+  description:
+    'Delete a file of your own folder for good. Deleting one that is not there is no mistake: then ' +
+    'deleted is false.',
+  input: z.strictObject({ path: pathInput }),
+  tier: 'destructive',
+  grant: 'workspace:write',
+  isIdempotent: true,
+  doing: 'deleting a file',
+  isSequential: true,
+  async run({ input, workspace }) {
+    return { path: input.path, deleted: await workspace.remove(input.path) }
+  },
+})

@@ -1,0 +1,45 @@
+import * as z from 'zod'
+import { workspaceLimits } from '../../../config'
+import { AppError } from '../../../errors'
+import { defineTool } from '../../define-tool'
+import { encodingInput, pathInput } from '../inputs'
+import { presentFile } from '../present-file'
+
+/** Base64 is a third longer than what it stands for. */
+const charsMax = Math.ceil((workspaceLimits.fileBytesMax * 4) / 3) + 4
+
+export const writeFile = defineTool({
+  name: 'write_file',
+  description:
+    'Write a file of your own folder, whole: a new one, or with if_match one that you have read. It ' +
+    'is refused when the file has changed since, so that nothing is overwritten unseen.',
+  input: z.strictObject({
+    path: pathInput,
+    content: z.string().max(charsMax),
+    encoding: encodingInput,
+    if_match: z
+      .string()
+      .min(1)
+      .max(100)
+      .optional()
+      .describe('The etag of the file as you read it; leave it out for a new file'),
+  }),
+  tier: 'write',
+  grant: 'workspace:write',
+  isIdempotent: true,
+  doing: 'writing a file',
+  isSequential: true,
+  async run({ input, workspace }) {
+    const { path, content, encoding, if_match: ifMatch = null } = input
+    return presentFile(await workspace.write(path, toBytes(content, encoding), ifMatch))
+  },
+})
+
+function toBytes(content: string, encoding: 'text' | 'base64'): Uint8Array {
+  if (encoding === 'text') return new TextEncoder().encode(content)
+  try {
+    return Uint8Array.from(atob(content), (char) => char.charCodeAt(0))
+  } catch {
+    throw new AppError('VALIDATION', 'The content is not base64.')
+  }
+}

@@ -1,0 +1,121 @@
+import { env } from 'cloudflare:workers'
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import * as z from 'zod'
+import { keptResults } from '../../../src/config'
+import type { AccountId } from '../../../src/ids'
+import type { ToolCaller } from '../../../src/mcp-servers/contract'
+import { defineTool } from '../../../src/mcp-servers/define-tool'
+import { boundText } from '../../../src/mcp-servers/gateway/bound-text'
+import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
+import { createResultStore } from '../../../src/mcp-servers/results/result-store'
+import { resultsServer } from '../../../src/mcp-servers/results/server'
+import { createFakeClock, createFakeHubDoors, scoutAtWork } from '../../support/fake-hub-doors'
+import { fakeMemory } from '../../support/fake-memory'
+import { keptFiles } from '../../support/kept-files'
+
+const encoder = new TextEncoder()
+
+function setUp(said: string, allowed: string[] = ['*']) {
+  const hub = createFakeHubDoors({ requested: ['*'], allowed, denied: [] })
+  const clock = createFakeClock()
+  const say = defineTool({
+    name: 'say',
+    description: 'Says what it was made to say.',
+    input: z.strictObject({}),
+    tier: 'read',
+    grant: 'test:say',
+    isIdempotent: true,
+    doing: 'saying',
+    run: async () => said,
+  })
+  const gateway = createGateway({
+    ...{ hub: hub.doors, memory: fakeMemory, clock, ...keptFiles },
+    results: createResultStore(env.FILES, clock),
+    servers: [{ name: 'test', description: 'For tests.', tools: [say] }, resultsServer],
+  })
+  const call = (tool: string, args: unknown, caller: ToolCaller = scoutAtWork) =>
+    gateway.call(
+      caller,
+      { callId: 'call-1', tool, arguments: JSON.stringify(args) },
+      new AbortController().signal,
+    )
+  return { ...hub, clock, call }
+}
+
+/** Handle and offset as a cut result names them. */
+function readCut(text: string): { handle: string; offset: number } {
+  const [, handle = '', offset = ''] = /handle (\S+), offset (\d+)\.\]$/.exec(text) ?? []
+  return { handle, offset: Number(offset) }
+}
+
+test('M10: a long result is cut at 50 KiB between characters and says so', async () => {
+  const { call } = setUp('✓'.repeat(40_000))
+  const { text, isError, audit } = await call('test_say', {})
+  expect(encoder.encode(text).length).toBeLessThanOrEqual(50 * 1024)
+  expect(audit.resultBytes).toBe(encoder.encode(text).length)
+  expect(text).toMatch(/^✓+\n\[Cut here: 50 of 118 KiB are shown\. Read on with results_read: /)
+  expect(isError).toBe(false)
+})
+
+test('M10: the parts of a cut result are the whole of it, each within the bound', async () => {
+  const whole = Array.from({ length: 9_000 }, (_, line) => `${line} “zeile” ✓\n`).join('')
+  const { call } = setUp(whole)
+  const first = (await call('test_say', {})).text
+  let { handle, offset } = readCut(first)
+  let joined = first.slice(0, first.lastIndexOf('\n[Cut here'))
+  for (let part = 0; part < 10 && offset < encoder.encode(whole).length; part++) {
+    const { text, isError } = await call('results_read', { handle, offset, limit: 48 * 1024 })
+    expect(isError, text).toBe(false)
+    expect(encoder.encode(text).length).toBeLessThanOrEqual(50 * 1024)
+    const head = text.slice(0, text.indexOf('\n'))
+    joined += text.slice(head.length + 1)
+    offset = Number(/next part begins at offset (\d+)/.exec(head)?.[1] ?? Number.POSITIVE_INFINITY)
+  }
+  expect(joined).toBe(whole)
+})
+
+test('M10: a handle is good for the account that got it, and for no other', async () => {
+  const { call } = setUp('x'.repeat(60_000))
+  const { handle } = readCut((await call('test_say', {})).text)
+  const other: ToolCaller = { ...scoutAtWork, accountId: 'account-other' as AccountId }
+  expect((await call('results_read', { handle })).isError).toBe(false)
+  for (const wrong of [handle, `${handle}x`, '../account-scout/1', handle.replace('.', '/')]) {
+    const { text } = await call('results_read', { handle: wrong }, other)
+    expect(text).toMatch(/^Error: There is no such result/)
+  }
+})
+
+test('M10: a result is kept for a day; then it cannot be read, and the next one clears it away', async () => {
+  const { call, clock } = setUp('x'.repeat(60_000))
+  const { handle } = readCut((await call('test_say', {})).text)
+  const [end = '', id = ''] = handle.split('.')
+  const key = `results/${end}/${scoutAtWork.accountId}/${id}`
+  expect(await env.FILES.head(key)).not.toBeNull()
+  clock.time += keptResults.keptMs - 1
+  expect((await call('results_read', { handle })).isError).toBe(false)
+  clock.time += 1
+  expect((await call('results_read', { handle })).text).toMatch(/^Error: There is no such result/)
+  await call('test_say', {})
+  expect(await env.FILES.head(key)).toBeNull()
+})
+
+test('M10: who may not read kept results is told to ask for less, and nothing is kept', async () => {
+  const { call } = setUp('y'.repeat(60_000), ['test:*'])
+  const before = (await env.FILES.list({ prefix: 'results/' })).objects.length
+  expect((await call('test_say', {})).text).toMatch(/are shown\. Ask for less at a time\.\]$/)
+  expect((await env.FILES.list({ prefix: 'results/' })).objects).toHaveLength(before)
+})
+
+test('M10: any text fits its bound after the cut, and is whole when it fits', () => {
+  void fc.assert(
+    fc.property(fc.string({ unit: 'grapheme', maxLength: 600 }), (text) => {
+      const { text: cut, bytes } = boundText(text, 300, 'handle')
+      expect(bytes).toBeLessThanOrEqual(300)
+      expect(encoder.encode(cut).length).toBe(bytes)
+      const isWhole = encoder.encode(text).length <= 300
+      if (isWhole) expect(cut).toBe(text)
+      else expect(text.startsWith(cut.slice(0, cut.lastIndexOf('\n[Cut here')))).toBe(true)
+    }),
+  )
+})
