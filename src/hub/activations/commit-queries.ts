@@ -9,6 +9,7 @@ import { explainBrakeSql } from '../brakes/explain-brake'
 import type { CommitRequest } from '../contract'
 import type { Db } from '../db'
 import { type TurnRow, turnSql } from '../exploration/turn-queries'
+import { hasCrossedSql } from '../reports/level-queries'
 import { countActivation } from '../system/counter-queries'
 import { accountStatements, totalsSql } from './spend-queries'
 import { selectWaiting } from './waiting'
@@ -149,7 +150,8 @@ const rememberAgentSql = `
 
 const activatedSql = `UPDATE accounts SET last_activated_at = ?3 WHERE id = ?2 AND ${isRunning}`
 
-const resultSql = `SELECT state, reply_comment_id AS replyId, reply_refusal AS replyRefusal, ${turnSql}
+const resultSql = `SELECT state, reply_comment_id AS replyId, reply_refusal AS replyRefusal, ${turnSql},
+    ${hasCrossedSql} AS hasCrossed
   FROM activations x WHERE id = ?1`
 
 /**
@@ -229,4 +231,6 @@ export interface CommitResultRow extends TurnRow {
   state: 'running' | 'parked' | 'done'
   replyId: string | null
   replyRefusal: string | null
+  /** A budget may have crossed a threshold. */
+  hasCrossed: number
 }

@@ -22,7 +22,7 @@ export async function commit(
   db: Db,
   request: CommitRequest,
   keyPrefix: string,
-): Promise<{ answer: CommitAnswer; turn: TurnNews | null }> {
+): Promise<{ answer: CommitAnswer; turn: TurnNews | null; hasCrossed: boolean }> {
   const safe = maskCredentialsIn(request, keyPrefix)
   const withheld = safe.reply?.content === request.reply?.content ? null : 'credential_withheld'
   const names = findNames(safe.reply)
@@ -36,7 +36,7 @@ export async function commit(
     replyRefusal: row?.replyRefusal ?? null,
     waiting: waiting.map(({ id }) => id),
   }
-  return { answer, turn: describeCommit(request, row) }
+  return { answer, turn: describeCommit(request, row), hasCrossed: row?.hasCrossed === 1 }
 }
 
 /** Names who asked, as every reply does, and calls none of them (L6, H11). */

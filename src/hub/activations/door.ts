@@ -2,6 +2,7 @@ import type { ActionContext } from '../action-context'
 import type { ActivationDoor, SweepDoor } from '../contract'
 import { giveScheduled } from '../exploration/sweep'
 import { describeLoad } from '../exploration/tell-scheduler'
+import { sayBudgets } from '../reports/actions'
 import { commit } from './commit'
 import { load } from './load'
 import { park } from './park'
@@ -20,8 +21,10 @@ export const createActivationDoor = (open: () => ActionContext): ActivationDoor 
   park: (request) => park(open(), request),
   renew: (request) => renew(open().db, request),
   commit: async (request) => {
-    const { db, settings, live, scheduler, defer } = open()
-    const { answer, turn } = await commit(db, request, settings.ROOKERY_KEY_PREFIX)
+    const context = open()
+    const { db, settings, live, scheduler, defer } = context
+    const { answer, turn, hasCrossed } = await commit(db, request, settings.ROOKERY_KEY_PREFIX)
+    if (hasCrossed) defer(sayBudgets(context))
     if (turn) defer(scheduler.hear(turn))
     if (answer.replyId && request.reply) {
       const { postId } = request.reply
@@ -30,7 +33,7 @@ export const createActivationDoor = (open: () => ActionContext): ActivationDoor 
     }
     return answer
   },
-  sweep: (now, question) => sweep(open().db, now, question),
+  sweep: (now, question) => sweep(open(), now, question),
   giveScheduled: (due, now) => giveScheduled(open(), due, now),
   announce: (postId, { activationId, agent, doing, since }) =>
     open().live.publish(`post:${postId}`, {

@@ -1,0 +1,190 @@
+import { beforeAll, beforeEach, expect, it } from 'vitest'
+import type { ActivationId } from '../../../src/ids'
+import { createOffice, usageOf } from '../activations/create-office'
+
+const office = createOffice()
+const { hub, post, start, commit, run } = office
+const dayMs = 86_400_000
+let mira: Awaited<ReturnType<typeof hub.join>>
+const agents: (typeof mira)[] = []
+
+beforeAll(async () => {
+  mira = await hub.join('mira', 'human')
+  for (const n of [0, 1, 2, 3]) agents.push(await office.hire(`bot-${n}`, { floor: 1, want: 100 }))
+})
+
+beforeEach(async () => {
+  await office.clear()
+  hub.clock.advance(40 * dayMs)
+  await sweep()
+  await sweep()
+  await office.setHubLimit(1_000_000)
+  await run('DELETE FROM budget_levels')
+  await run('DELETE FROM inbox_items')
+  await run('UPDATE posts SET deleted_at = 1 WHERE is_listed = 0')
+})
+
+const sweep = () => {
+  hub.clock.advance(1)
+  return office.doors.sweep(hub.clock.now())
+}
+const saidTitles = async () =>
+  (
+    await office.all<{ title: string }>(
+      `SELECT p.title FROM posts p JOIN communities m ON m.id = p.community_id
+       WHERE m.name = 'agent-status' AND p.deleted_at IS NULL ORDER BY p.created_at, p.id`,
+    )
+  ).map(({ title }) => title.replaceAll('\u00a0', ' '))
+const toldAdmins = async () =>
+  (
+    await office.all<{ content: string }>(
+      `SELECT i.content FROM inbox_items i JOIN accounts a ON a.id = i.account_id
+     WHERE a.name = 'admin' AND i.type = 'system' ORDER BY i.created_at, i.id`,
+    )
+  ).map(({ content }) => content.replaceAll('\u00a0', ' '))
+
+/** One activation of an agent that costs so much; what it sets going has ended when it resolves. */
+async function spend(cost: number, agent = agents[0]): Promise<void> {
+  if (!agent) throw new Error('no agent')
+  hub.clock.advance(1)
+  await post(mira.key, `@${agent.name}`)
+  const { activationId } = await start(agent.id)
+  await finish(agent.id, activationId, cost)
+}
+const finish = async (id: (typeof mira)['id'], activationId: ActivationId, cost: number) => {
+  await commit(id, activationId, { usage: [usageOf(cost, 10)] })
+  await settled()
+}
+/** The doors say alerts after the commit: wait until no budget is marked. */
+async function settled(): Promise<void> {
+  for (let tries = 0; tries < 100; tries++) {
+    if ((await office.all('SELECT 1 FROM budget_levels WHERE is_crossed = 1')).length === 0) return
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+  throw new Error('nobody spoke of the budget')
+}
+
+it('B9: each threshold of a budget is said once a period, when it is crossed, and admins are told', async () => {
+  await spend(799_999)
+  expect(await saidTitles()).toEqual([])
+  await spend(1)
+  await spend(50_000)
+  await spend(60_000)
+  await spend(10_000)
+  await sweep()
+  expect(await saidTitles()).toEqual([
+    'The hub’s monthly budget is used to 80 %',
+    'The hub’s monthly budget is used to 91 %',
+  ])
+  await spend(80_000)
+  await sweep()
+  expect((await saidTitles()).at(2)).toBe('The hub’s monthly budget is used up')
+  expect(await toldAdmins()).toEqual(await saidTitles())
+  const { content } =
+    (await office.first<{ content: string }>(
+      `SELECT content FROM posts WHERE title LIKE '%used up' AND deleted_at IS NULL`,
+    )) ?? {}
+  expect(content?.replaceAll('\u00a0', ' ')).toContain('All agents: $1.00 of $1.00 spent.')
+})
+
+it('B9: of several thresholds at once the highest is said', async () => {
+  await spend(950_000)
+  expect(await saidTitles()).toEqual(['The hub’s monthly budget is used to 95 %'])
+})
+
+it('B9: commits and sweeps at the same time say it once', async () => {
+  const running = await Promise.all(
+    agents.map(async ({ id, name }) => {
+      await post(mira.key, `@${name}`)
+      return { id, ...(await start(id)) }
+    }),
+  )
+  await Promise.all([
+    ...running.map(({ id, activationId }) => finish(id, activationId, 205_000)),
+    sweep(),
+    sweep(),
+  ])
+  await sweep()
+  expect(await saidTitles()).toEqual(['The hub’s monthly budget is used to 82 %'])
+  expect(await toldAdmins()).toHaveLength(1)
+})
+
+it('B9: what a crash kept from being said, the next sweep says', async () => {
+  await run(
+    'UPDATE budget_windows SET spent_microusd = 920000 WHERE starts_at <= ?1 AND ends_at > ?1',
+    hub.clock.now(),
+  )
+  expect(await saidTitles()).toEqual([])
+  await sweep()
+  await sweep()
+  expect(await saidTitles()).toEqual(['The hub’s monthly budget is used to 92 %'])
+})
+
+it('B9: a raised limit is said once, and its own thresholds are said again', async () => {
+  await spend(950_000)
+  await office.setHubLimit(2_000_000)
+  await sweep()
+  await sweep()
+  await office.setHubLimit(1_000_000)
+  await sweep()
+  await office.setHubLimit(2_000_000)
+  await sweep()
+  expect((await saidTitles()).slice(1)).toEqual(['The hub’s monthly budget has room again'])
+  expect(await toldAdmins()).toHaveLength(1)
+  await spend(690_000)
+  expect((await saidTitles()).slice(2)).toEqual(['The hub’s monthly budget is used to 82 %'])
+})
+
+it('B9: a new period is said once, and only of a budget that was short', async () => {
+  await spend(950_000)
+  hub.clock.advance(32 * dayMs)
+  await sweep()
+  await sweep()
+  hub.clock.advance(32 * dayMs)
+  await sweep()
+  expect((await saidTitles()).slice(1)).toEqual(['The hub’s monthly budget has room again'])
+  const { content } =
+    (await office.first<{ content: string }>(
+      `SELECT content FROM posts WHERE title LIKE '%room again' AND deleted_at IS NULL`,
+    )) ?? {}
+  expect(content).toContain('A new month began.')
+})
+
+it('B9: thresholds are those of the budget, and an agent’s budget names its agent without calling it', async () => {
+  const [first] = agents
+  await run(
+    `INSERT INTO budgets (id, scope, scope_id, period, limit_microusd, warning_share, created_at, updated_at)
+     VALUES ('bot', 'agent', ?, 'day', 100000, 0.5, 0, 0)`,
+    first?.id,
+  )
+  await sweep()
+  await run('DELETE FROM inbox_items')
+  await spend(60_000)
+  expect(await saidTitles()).toEqual(['The daily budget of bot-0 is used to 60 %'])
+  expect(
+    await office.all(
+      `SELECT 1 FROM inbox_items WHERE account_id = ? AND read_at IS NULL`,
+      first?.id,
+    ),
+  ).toEqual([])
+  expect((await sweep()).wake).toEqual([])
+})
+
+it('S10: budgets that never crossed a threshold cost the sweep nothing', async () => {
+  const { selectChangedBudgets } = await import('../../../src/hub/reports/level-queries')
+  const count = async () => {
+    const { db } = office.context()
+    await selectChangedBudgets(db, hub.clock.now()).all()
+    return db.cost.rowsRead
+  }
+  const before = await count()
+  for (let n = 0; n < 20; n++) {
+    await run(
+      `INSERT INTO budgets (id, scope, scope_id, period, limit_microusd, created_at, updated_at)
+       VALUES (?1, 'agent', ?1, 'day', 100000, 0, 0)`,
+      `nobody-${n}`,
+    )
+  }
+  await sweep()
+  expect(await count()).toBe(before)
+})

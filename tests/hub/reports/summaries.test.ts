@@ -1,0 +1,195 @@
+import { beforeAll, beforeEach, expect, it } from 'vitest'
+import type { Exploration } from '../../../src/hub/contract'
+import type { ActivationId, CommentId, PostId } from '../../../src/ids'
+import { createOffice, usageOf } from '../activations/create-office'
+
+const office = createOffice()
+const { hub, hire, post, start, commit, run } = office
+const dayMs = 86_400_000
+type Account = Awaited<ReturnType<typeof hub.join>>
+let mira: Account
+let scout: Account
+let wren: Account
+
+beforeAll(async () => {
+  mira = await hub.join('mira', 'human')
+  scout = await hire('scout_1')
+  wren = await hire('wren')
+})
+
+beforeEach(async () => {
+  await office.clear()
+  await run('DELETE FROM agent_days')
+  await run('DELETE FROM reports')
+  await run(`UPDATE posts SET deleted_at = 1 WHERE is_listed = 0`)
+  // Monday, 5 January 2026, and on by four weeks each time
+  const now = hub.clock.now()
+  const weeks = Math.ceil((now - Date.UTC(2026, 0, 5)) / (28 * dayMs))
+  hub.clock.advance(Date.UTC(2026, 0, 5, 9) + weeks * 28 * dayMs - now)
+  await sweep()
+})
+
+const sweep = () => office.doors.sweep(hub.clock.now())
+const passDays = (days: number) => hub.clock.advance(days * dayMs)
+
+interface Said {
+  id: string
+  title: string
+  content: string
+  is_listed: number
+  author: string
+}
+const said = (community: string) =>
+  office.all<Said>(
+    `SELECT p.id, p.title, p.content, p.is_listed, a.name AS author FROM posts p
+     JOIN communities m ON m.id = p.community_id JOIN accounts a ON a.id = p.author_id
+     WHERE m.name = ? AND p.deleted_at IS NULL ORDER BY p.created_at, p.title`,
+    community,
+  )
+
+/** The agent is asked and answers. */
+async function answer(agent: Account, cost = 250_000): Promise<CommentId> {
+  const postId = await post(mira.key, `@${agent.name} a secret of mine: swordfish`)
+  const { activationId } = await start(agent.id)
+  const id = office.newId<CommentId>()
+  await commit(agent.id, activationId, {
+    reply: { id, postId, parentId: null, content: 'Words of the agent.' },
+    usage: [usageOf(cost, 1_500)],
+  })
+  return id
+}
+
+it('B9: what agents did on a day is said once, in numbers and links and without anybody’s words', async () => {
+  await answer(scout)
+  const best = await answer(scout)
+  await run('UPDATE comments SET upvotes = 3 WHERE id = ?', best)
+  await answer(wren, 0)
+  await sweep()
+  expect(await said('agent-activity')).toEqual([])
+
+  passDays(1)
+  await sweep()
+  const [summary, ...others] = await said('agent-activity')
+  expect(others).toEqual([])
+  expect(summary).toMatchObject({
+    author: 'rookery',
+    is_listed: 0,
+    title: expect.stringMatching(/^What the agents did on Monday/),
+  })
+  const content = summary?.content.replaceAll('\u00a0', ' ') ?? ''
+  expect(content).toContain('2 agents ran 3 times: 3 answers')
+  expect(content).toContain('It cost $0.50 and 4,500 tokens.')
+  expect(content).toContain('Nothing was refused.')
+  expect(content).toMatch(
+    /\| \[scout\\_1\]\(\/a\/scout_1\) \| 2 \| 2 \| 0 \| 0 \| 0 \| 0 \| \$0\.50 \| \[a comment in general\]\(\/p\/[^)]*\), \+3 \|/,
+  )
+  expect(content).toContain(`#c-${best}`)
+  for (const words of ['swordfish', 'Words of', 'A question']) expect(content).not.toContain(words)
+})
+
+it('B9: however often the sweep runs, at the same time too, and after a crash, a summary is said once', async () => {
+  await answer(scout)
+  passDays(1)
+  await Promise.all(Array.from({ length: 8 }, sweep))
+  await sweep()
+  hub.clock.advance(3_600_000)
+  await sweep()
+  expect(await said('agent-activity')).toHaveLength(1)
+  const count = await office.first<{ n: number }>(
+    `SELECT post_count AS n FROM communities WHERE name = 'agent-activity'`,
+  )
+  const posts = await office.first<{ n: number }>(
+    `SELECT count(*) AS n FROM posts p JOIN communities m ON m.id = p.community_id WHERE m.name = 'agent-activity'`,
+  )
+  expect(count?.n).toBe(posts?.n)
+})
+
+it('S10 B9: an idle day has no summary, and the sweep after one costs one round trip', async () => {
+  await answer(scout)
+  passDays(1)
+  expect(await office.countTrips(sweep)).toBe(3)
+  for (let day = 0; day < 3; day++) {
+    passDays(1)
+    expect(await office.countTrips(sweep)).toBe(1)
+  }
+  expect(await said('agent-activity')).toHaveLength(1)
+})
+
+it('B9: on Mondays the week is summed up, and a hub that was off tells of its last day of work', async () => {
+  await answer(scout)
+  passDays(3)
+  await answer(wren)
+  passDays(5)
+  await sweep()
+  const titles = (await said('agent-activity')).map(({ title }) => title)
+  expect(titles).toEqual([
+    expect.stringMatching(/^The agents’ week, 5 |^The agents’ week, \d+ \w+ \d+ to /),
+    expect.stringMatching(/^What the agents did on Thursday/),
+  ])
+  const [week] = await said('agent-activity')
+  expect(week?.content.replaceAll('\u00a0', ' ')).toContain('2 agents ran 2 times')
+  passDays(30)
+  await sweep()
+  expect(await said('agent-activity')).toHaveLength(2)
+})
+
+it('B9: contributions, turns with nothing to add, failures and what was refused are counted', async () => {
+  const look = async (hasSpoken: boolean) => {
+    const id = office.newId<ActivationId>()
+    await run(
+      `INSERT INTO activations (id, agent_id, class, task, state, admission, model, definition_version, started_at, deadline_at)
+       VALUES (?, ?, 'exploration', 'exploration', 'running', 'granted', 'x', 1, ?, ?)`,
+      ...[id, wren.id, hub.clock.now(), hub.clock.now() + 60_000],
+    )
+    if (hasSpoken) {
+      await run(`INSERT INTO contributions VALUES (?, ?, 1, 0, ?)`, id, wren.id, hub.clock.now())
+    }
+    const call = { callId: 'c1', tool: 'hub_search', grant: 'hub:read', argumentsHash: 'h' }
+    const rest = { outcome: null, durationMs: null, resultBytes: null, at: hub.clock.now() }
+    await commit(wren.id, id, { usage: [], audit: [{ ...call, ...rest, decision: 'denied' }] })
+  }
+  await look(true)
+  await look(false)
+  const postId: PostId = await post(mira.key, '@wren')
+  const { activationId } = await start(wren.id)
+  await run('UPDATE posts SET is_locked = 1 WHERE id = ?', postId)
+  await commit(wren.id, activationId, {
+    outcome: 'failed',
+    reply: { id: office.newId<CommentId>(), postId, parentId: null, content: 'Too late.' },
+    usage: [],
+  })
+  passDays(1)
+  await sweep()
+  const content = (await said('agent-activity'))[0]?.content.replaceAll('\u00a0', ' ') ?? ''
+  expect(content).toContain(
+    '1 agent ran 3 times: 0 answers, 1 contribution of their own, 1 turn with nothing to add, 1 failure.',
+  )
+  expect(content).toContain('Refused: 1 answer that its thread did not take, 2 tool calls.')
+})
+
+it('B9: what the hub says wakes nobody, the agent it speaks of neither, and nobody is led to it', async () => {
+  await run(
+    `INSERT OR REPLACE INTO explorers (account_id, interval_ms, communities, updated_at)
+     VALUES (?, 900000, '["agent-activity","agent-status"]', 0)`,
+    scout.id,
+  )
+  await answer(scout)
+  await run('UPDATE inbox_items SET read_at = 1 WHERE read_at IS NULL')
+  const mentions = await office.first('SELECT count(*) AS n FROM mentions')
+  const armed = hub.seen.armed
+  passDays(1)
+  expect((await sweep()).wake).toEqual([])
+  expect(await said('agent-activity')).toHaveLength(1)
+  expect(await office.all('SELECT 1 FROM inbox_items WHERE read_at IS NULL')).toEqual([])
+  expect(await office.first('SELECT count(*) AS n FROM mentions')).toEqual(mentions)
+  expect(hub.seen.armed).toBe(armed)
+  hub.clock.advance(3_600_000)
+  const answerOfLoad = await office.load(scout.id, office.newId<ActivationId>(), 50, true)
+  const shown: Exploration | undefined =
+    answerOfLoad.kind === 'loaded' ? answerOfLoad.exploration : undefined
+  expect(shown?.candidates.map(({ author }) => author.name) ?? []).not.toContain('rookery')
+  const { body } = await hub.call('/feed?sort=new&limit=100', { key: mira.key })
+  const authors = body.posts.map((each: { author: { name: string } }) => each.author.name)
+  expect(authors).not.toContain('rookery')
+  await run('DELETE FROM explorers')
+})
