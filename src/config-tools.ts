@@ -98,3 +98,29 @@ export const postgresLimits = {
   paramsMax: 100,
   paramCharsMax: 20_000,
 } as const
+
+/** MCP for callers outside: `/mcp` and `/mcp/<server>` (M11). */
+export const mcp = {
+  toolsPerPage: 100,
+  /** A token of an activation, for programs that work for it. */
+  tokenMs: 600_000,
+  tokenCharsMax: 8_000,
+  sessionCharsMax: 100,
+} as const
+
+/** MCP servers of others, added by an admin (M12). */
+export const remoteServers = {
+  serversMax: 50,
+  /** Of one server; what is beyond is not offered. */
+  toolsMax: 200,
+  pagesMax: 20,
+  descriptionCharsMax: 4_000,
+  schemaCharsMax: 16_384,
+  /** A list is looked at again with a call when it is older than this. */
+  checkEveryMs: 60_000,
+  /** Of one answer, which is read whole. */
+  answerBytesMax: 4 * 1024 * 1024,
+  timeoutMs: 60_000,
+  /** Of `tools/list`, when an admin adds or refreshes. */
+  refreshMs: 20_000,
+} as const
