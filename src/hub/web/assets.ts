@@ -6,6 +6,7 @@ import live from './client/live.client.js'
 import mentions from './client/mentions.client.js'
 import times from './client/times.client.js'
 import admin from './styles/admin.css'
+import chart from './styles/chart.css'
 import columns from './styles/columns.css'
 import feed from './styles/feed.css'
 import frame from './styles/frame.css'
@@ -15,7 +16,7 @@ import thread from './styles/thread.css'
 import tokens from './styles/tokens.css'
 import trace from './styles/trace.css'
 
-export type AssetName = 'css' | 'trace' | 'admin' | 'page' | 'live' | 'follow'
+export type AssetName = 'css' | 'trace' | 'chart' | 'admin' | 'page' | 'live' | 'follow'
 
 export interface Asset {
   type: string
@@ -27,6 +28,7 @@ const common = [tokens, frame, columns, parts, feed, thread, money]
 const sources: Record<AssetName, () => Asset> = {
   css: () => style(...common),
   trace: () => style(...common, trace),
+  chart: () => style(...common, chart),
   admin: () => style(...common, admin),
   page: () => script(keys, drafts, mentions, times),
   live: () => script(`${listen}\n${live}`),
@@ -76,6 +78,7 @@ function make() {
   const paths = {
     css: publish('css'),
     trace: publish('trace'),
+    chart: publish('chart'),
     admin: publish('admin'),
     page: publish('page'),
     live: publish('live'),

@@ -11,8 +11,8 @@ export interface LayoutProps {
   /** Without the hub's name, which is added. */
   title: string
   place?: Place | undefined
-  /** The stylesheet: `trace` has the waterfall's rules too, `admin` those of lists of rules. */
-  sheet?: 'css' | 'trace' | 'admin'
+  /** The stylesheet: `trace` has the waterfall's rules too, `chart` those of charts, `admin` those of lists of rules. */
+  sheet?: 'css' | 'trace' | 'chart' | 'admin'
   /** Scripts beside the common one. */
   scripts?: ('live' | 'follow')[]
 }
