@@ -13,6 +13,7 @@ const loaded: Load = {
   definition: { version: 1, etag: 'bench' },
   admission: 'granted',
   task: 'mention',
+  model: 'bench/model',
   items: [
     {
       id: 'item' as InboxItemId,

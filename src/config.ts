@@ -201,8 +201,17 @@ export const exploration = {
   minConfidence: 0.5,
   /** How long tasks leave room for an agent that could not have its turn. */
   waitsMs: 60_000,
-  /** Share of a budget from which on nobody looks around at its expense (B3). */
-  budgetShareMax: 0.9,
+} as const
+
+/** What budgets say unless they are told otherwise: shares of the limit (B3). */
+export const budgetLimits = {
+  warningShare: 0.8,
+  throttleShare: 0.9,
+  criticalShare: 1,
+  /** Ids of providers, models and communities that a budget may name. */
+  scopeIdCharsMax: 200,
+  /** Differences that an audit of the books lists. */
+  differencesMax: 1_000,
 } as const
 
 /** What the hub says by itself of its agents (B9). */

@@ -81,8 +81,8 @@ const anEntry: InboxEntry = {
 
 const aBudget: BudgetStatus = {
   id: 'budget-1' as BudgetId,
-  scope: 'hub',
-  period: 'month',
+  ...{ scope: 'hub', scopeId: '', period: 'month' },
+  ...{ warningShare: 0.8, throttleShare: 0.9, criticalShare: 1 },
   limitMicrousd: 20_000_000,
   limitTokens: null,
   spentMicrousd: 1_500_000,

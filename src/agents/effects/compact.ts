@@ -106,10 +106,10 @@ async function sumUp(
   if (signal.aborted) return null
   if (room.kind === 'reserved') return askModel(bench, effect, task, { call, room })
   const { event } = room
-  if (event.type === 'model_waited' || event.reason === 'budget_exhausted') {
-    return extract(task, 'There was no money for a summary by the model.', null)
+  if (event.type === 'model_refused' && (event.reason === 'lost' || event.reason === 'paused')) {
+    return { refusal: { type: 'model_refused', reason: event.reason } }
   }
-  return { refusal: { type: 'model_refused', reason: event.reason } }
+  return extract(task, 'There was no money for a summary by the model.', null)
 }
 
 async function askModel(

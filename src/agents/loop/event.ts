@@ -159,7 +159,11 @@ export type LoopEvent = { at: number } & (
       /** 0 to 1, spreads the retries. */
       jitter: number
     }
-  | { type: 'model_refused'; effectId: number; reason: 'lost' | 'paused' | 'budget_exhausted' }
+  | {
+      type: 'model_refused'
+      effectId: number
+      reason: 'lost' | 'paused' | 'budget_exhausted' | 'max_tokens'
+    }
   | { type: 'model_waited'; effectId: number; retryAt: number }
   | ({
       type: 'tool_returned'

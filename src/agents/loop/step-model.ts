@@ -102,6 +102,14 @@ export function afterModelRefused(state: LoopState, event: LoopEventOf<'model_re
       text: outOfBudget,
     })
   }
+  if (event.reason === 'max_tokens') {
+    return finish(state, {
+      outcome: 'max_tokens',
+      error: null,
+      reply: 'partial',
+      text: `I used ${state.tokens} tokens, which is all I have for one task.`,
+    })
+  }
   if (event.reason === 'paused') {
     return finish(state, {
       outcome: 'cancelled',

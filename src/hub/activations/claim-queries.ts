@@ -1,5 +1,5 @@
 import { scheduling } from '../../config'
-import { roomSql } from '../budgets/queries'
+import { modelsOfSql, roomSql } from '../budgets/scope-sql'
 import { hasInboxRoomSql, mayStartExplorationSql } from '../exploration/share-sql'
 import { isEndingSql, isHubPausedSql, isWaitingSql } from './waiting'
 
@@ -8,18 +8,25 @@ const itemsPerActivationMax = 20
 
 /** The task that is next for the agent `?2`. */
 const firstTaskSql = `
-  SELECT i.id, i.type, i.task, i.post_id, i.model, i.activation_id FROM inbox_items i
+  SELECT i.id, i.type, i.task, i.post_id, i.model, i.activation_id, i.priority FROM inbox_items i
   WHERE i.account_id = ?2 AND ${isWaitingSql('i')}
   ORDER BY i.created_at, i.id LIMIT 1`
 
+/** What a model call of the agent `g` needs, and how long it may work. */
+const agentColumns = `g.call_floor_microusd, g.call_floor_tokens, g.call_want_microusd, g.call_want_tokens,
+  g.duration_seconds_max, g.is_paused`
+
 /**
- * The agent `?2` with what the budgets leave it. In all of this file `?1` is the activation that LOAD
- * asks for, `?2` the agent, `?3` now, `?4` the capacity, `?5` whether it may explore.
+ * The rows of `ask` with what the budgets leave them, as `a`: more than one when several models could
+ * do the task. In all of this file `?1` is the activation that LOAD asks for, `?2` the agent, `?3`
+ * now, `?4` the capacity, `?5` whether it may explore. Without any budget nothing is left.
  */
-const agentWithRoomSql = `
-  SELECT a.*, room.freeMicrousd, room.freeTokens,
-    (room.leftMicrousd < a.call_floor_microusd OR room.leftTokens < a.call_floor_tokens) AS isExhausted
-  FROM agents a, (${roomSql}) room WHERE a.account_id = ?2`
+const askWithRoomSql = `(
+  SELECT ask.*, coalesce(r.freeMicrousd, 0) AS freeMicrousd, coalesce(r.freeTokens, 0) AS freeTokens,
+    r.freeShare, coalesce(r.isThrottled, 1) AS isThrottled,
+    coalesce(r.freeMicrousd >= ask.call_floor_microusd AND r.freeTokens >= ask.call_floor_tokens, 0) AS isFree,
+    min(coalesce(r.leftMicrousd < ask.call_floor_microusd OR r.leftTokens < ask.call_floor_tokens, 1)) OVER () AS isExhausted
+  FROM ask LEFT JOIN (${roomSql('?3')}) r ON r.candidate = ask.candidate) AS a`
 
 const admissionSql = `CASE WHEN a.isExhausted THEN 'budget_exhausted' ELSE 'granted' END`
 const deadlineSql = `?3 + a.duration_seconds_max * 1000 + ${scheduling.deadlineGraceMs}`
@@ -37,29 +44,41 @@ const mayRunSql = `
   AND NOT EXISTS (SELECT 1 FROM activations r WHERE r.resumed_by = ?1)
   AND NOT EXISTS (SELECT 1 FROM activations r WHERE r.agent_id = ?2 AND r.state = 'running')
   AND (SELECT count(*) FROM activations r WHERE r.state = 'running') < ?4
-  AND (a.isExhausted OR (a.freeMicrousd >= a.call_floor_microusd AND a.freeTokens >= a.call_floor_tokens))`
+  AND (a.isExhausted OR a.isFree)`
 
 /** With no task to do, the agent looks around, unless that is not paid for (S1). */
 const explorationSql = `
-  SELECT NULL, 'exploration', NULL, NULL, NULL, NULL
+  SELECT NULL, 'exploration', NULL, NULL, NULL, NULL, NULL
   WHERE ?5 AND NOT EXISTS (SELECT 1 FROM (${firstTaskSql})) AND ${mayStartExplorationSql}`
 
+/** What would be worked on, once for each model that could: who named one for this run gets that. */
+const newAskSql = (mayExplore: boolean) => `
+  SELECT ?1 AS id, m.key AS candidate, m.value AS model, json_array(m.value) AS models,
+    g.account_id AS agent_id, p.community_id, coalesce(first.priority, g.priority) AS priority,
+    first.type, first.task, first.post_id, g.definition_version, ${agentColumns}
+  FROM (SELECT * FROM (${firstTaskSql}) ${mayExplore ? `UNION ALL ${explorationSql}` : ''}) AS first
+  CROSS JOIN agents g ON g.account_id = ?2
+  CROSS JOIN json_each(iif(first.model IS NULL, ${modelsOfSql('g')}, json_array(first.model))) m
+  LEFT JOIN posts p ON p.id = first.post_id`
+
 /**
- * A new activation for the next task, in one statement: the row is the claim. `?6` is how many slots
- * looking around keeps.
+ * A new activation for the next task, in one statement: the row is the claim. Of several models the
+ * one whose own budgets have the most left is taken, then the first of the definition (B6). `?6` is
+ * how many slots looking around keeps.
  */
 export const createClaimSql = (mayExplore: boolean): string => `
-  INSERT INTO activations (id, agent_id, class, task, state, admission, post_id, model,
-    definition_version, started_at, deadline_at, reserved_microusd, reserved_tokens)
-  SELECT ?1, a.account_id, iif(first.type = 'exploration', 'exploration', 'inbox'),
-    coalesce(first.task, first.type), 'running', ${admissionSql}, first.post_id,
-    coalesce(first.model, a.model), a.definition_version, ?3, ${deadlineSql},
-    ${reservedMicrousdSql}, ${reservedTokensSql}
-  FROM (${agentWithRoomSql}) AS a,
-    (SELECT * FROM (${firstTaskSql}) ${mayExplore ? `UNION ALL ${explorationSql}` : ''}) AS first
-  WHERE first.type <> 'approval_decision' AND (first.type <> 'exploration' OR NOT a.isExhausted)
-    AND (first.type = 'exploration' OR ${hasInboxRoomSql})
-    AND ${isNotPausedSql} AND ${mayRunSql}`
+  WITH ask AS MATERIALIZED (${newAskSql(mayExplore)})
+  INSERT INTO activations (id, agent_id, class, task, state, admission, post_id, model, models, community_id,
+    priority, definition_version, started_at, deadline_at, reserved_microusd, reserved_tokens)
+  SELECT ?1, a.agent_id, iif(a.type = 'exploration', 'exploration', 'inbox'),
+    coalesce(a.task, a.type), 'running', ${admissionSql}, a.post_id, a.model, a.models, a.community_id,
+    a.priority, a.definition_version, ?3, ${deadlineSql}, ${reservedMicrousdSql}, ${reservedTokensSql}
+  FROM ${askWithRoomSql}
+  WHERE a.type <> 'approval_decision'
+    AND (a.type <> 'exploration' OR (NOT a.isExhausted AND NOT a.isThrottled))
+    AND (a.type = 'exploration' OR ${hasInboxRoomSql})
+    AND ${isNotPausedSql} AND ${mayRunSql}
+  ORDER BY a.isFree DESC, a.freeShare DESC, a.candidate LIMIT 1`
 
 /** The parked activation that was asked to stop and only has to be ended, whatever waits before it. */
 const endingSql = `
@@ -72,14 +91,18 @@ const endingSql = `
  * that only has to end does so first, and in a pause too (L34).
  */
 export const resumeSql = `
+  WITH ask AS MATERIALIZED (
+    SELECT x.id, 0 AS candidate, x.models, x.agent_id, x.community_id, x.priority, x.cancel_requested_at, ${agentColumns}
+    FROM activations x JOIN agents g ON g.account_id = x.agent_id
+    WHERE x.id = coalesce((${endingSql}),
+        (SELECT activation_id FROM (${firstTaskSql}) WHERE type = 'approval_decision'))
+      AND x.state = 'parked' AND x.agent_id = ?2)
   UPDATE activations SET state = 'running', resumed_by = ?1, admission = ${admissionSql},
     deadline_at = ${deadlineSql}, reserved_microusd = ${reservedMicrousdSql},
     reserved_tokens = ${reservedTokensSql}, cost_microusd = 0, input_tokens = 0
-  FROM (${agentWithRoomSql}) AS a
-  WHERE activations.id = coalesce((${endingSql}),
-      (SELECT activation_id FROM (${firstTaskSql}) WHERE type = 'approval_decision'))
-    AND activations.state = 'parked' AND activations.agent_id = ?2
-    AND (activations.cancel_requested_at IS NOT NULL OR ${isNotPausedSql}) AND ${mayRunSql}`
+  FROM ${askWithRoomSql}
+  WHERE activations.id = a.id AND activations.state = 'parked'
+    AND (a.cancel_requested_at IS NOT NULL OR ${isNotPausedSql}) AND ${mayRunSql}`
 
 /**
  * The task itself, and what else was said in its thread. Only the LOAD that inserted the row claims:

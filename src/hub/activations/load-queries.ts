@@ -17,7 +17,7 @@ const stateSql = `
   SELECT c.name, c.kind, c.description, a.definition_version AS version, a.definition_etag AS etag,
     a.is_paused AS isPaused, x.id AS activationId, x.state, x.resumed_by = ?1 AS isResumed,
     x.cancel_requested_at IS NOT NULL AS isCancelled, x.admission, x.task,
-    x.post_id AS postId, x.deadline_at AS deadlineAt,
+    x.model, x.post_id AS postId, x.deadline_at AS deadlineAt,
     x.reserved_microusd AS reservedMicrousd, x.reserved_tokens AS reservedTokens,
     other.id AS otherId, other.deadline_at AS otherDeadlineAt,
     other.reserved_microusd AS otherMicrousd, other.reserved_tokens AS otherTokens,
@@ -95,6 +95,7 @@ export interface LoadStateRow {
   isCancelled: number
   admission: 'granted' | 'budget_exhausted'
   task: Task
+  model: string
   postId: string | null
   deadlineAt: number
   reservedMicrousd: number

@@ -68,6 +68,7 @@ export async function load(db: Db, request: LoadRequest): Promise<LoadAnswer> {
       createdAt: row.createdAt,
     })),
     modelOverride: items[0]?.model ?? null,
+    model: state.model,
     thread: post ? readThread(post, rows<LoadCommentRow>(7)) : null,
     ...(exploration && { exploration }),
     ...common,

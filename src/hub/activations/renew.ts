@@ -1,5 +1,6 @@
 import { scheduling } from '../../config'
-import { budgetsInScopeSql, roomSql } from '../budgets/queries'
+import { budgetsInScopeSql } from '../budgets/queries'
+import { roomSql } from '../budgets/scope-sql'
 import type { BudgetStatus, RenewAnswer, RenewRequest } from '../contract'
 import type { Db } from '../db'
 import { mergePolicy, readPolicyRow, selectPolicy } from '../grants/queries'
@@ -14,28 +15,39 @@ import { inboxDepthSql, isHubPausedSql } from './waiting'
  * A renewal that comes late, from a run that was taken over, changes nothing (`spent` only grows) or
  * repeats what is there (a reservation that fits never shrinks).
  *
+ * `models` are those it has called since it was settled and the one that it is about to call: all
+ * their budgets answer for it from now on.
+ *
  * `?1` activation, `?2` agent, `?3` now, `?4` `?5` spent, `?6` `?7` wanted, `?8` `?9` floor, each in
- * micro-dollars and tokens.
+ * micro-dollars and tokens, `?10` models.
  */
 const extendSql = `
-  UPDATE activations SET cost_microusd = ?4, input_tokens = ?5,
+  WITH ask AS MATERIALIZED (
+    SELECT x.id, 0 AS candidate, x.agent_id, x.community_id, x.priority, coalesce(?10, x.models) AS models,
+      x.settled_tokens + ?5 < coalesce(g.activation_tokens_max, ${Number.MAX_SAFE_INTEGER}) AS hasTokens
+    FROM activations x JOIN agents g ON g.account_id = x.agent_id WHERE x.id = ?1)
+  UPDATE activations SET cost_microusd = ?4, input_tokens = ?5, models = room.models,
     reserved_microusd = CASE WHEN room.fits
       THEN min(room.freeMicrousd, max(reserved_microusd, ?4 + ?6)) ELSE ?4 END,
     reserved_tokens = CASE WHEN room.fits
       THEN min(room.freeTokens, max(reserved_tokens, ?5 + ?7)) ELSE ?5 END
-  FROM (SELECT *, freeMicrousd - ?4 >= ?8 AND freeTokens - ?5 >= ?9 AS fits FROM (${roomSql})) AS room
+  FROM (SELECT ask.models, r.freeMicrousd, r.freeTokens,
+      ask.hasTokens AND r.freeMicrousd - ?4 >= ?8 AND r.freeTokens - ?5 >= ?9 AS fits
+    FROM ask JOIN (${roomSql('?3')}) r ON r.candidate = ask.candidate) AS room
   WHERE activations.id = ?1 AND activations.state = 'running'
     AND activations.cost_microusd <= ?4 AND activations.input_tokens <= ?5`
 
 const stateSql = `
+  WITH ask AS MATERIALIZED (SELECT *, 0 AS candidate FROM activations WHERE id = ?1)
   SELECT x.state, x.reserved_microusd AS reservedMicrousd, x.reserved_tokens AS reservedTokens,
-    x.cost_microusd AS spentMicrousd, x.input_tokens AS spentTokens,
-    a.is_paused AS isPaused, ${isHubPausedSql} AS isHubPaused,
-    room.leftMicrousd, room.leftTokens, room.freeMicrousd, room.freeTokens,
+    x.cost_microusd AS spentMicrousd, x.input_tokens AS spentTokens, x.settled_tokens AS settledTokens,
+    a.activation_tokens_max AS tokensMax, a.is_paused AS isPaused, ${isHubPausedSql} AS isHubPaused,
+    coalesce(room.leftMicrousd, 0) AS leftMicrousd, coalesce(room.leftTokens, 0) AS leftTokens,
+    coalesce(room.freeMicrousd, 0) AS freeMicrousd, coalesce(room.freeTokens, 0) AS freeTokens,
     (SELECT count(*) FROM activations WHERE state = 'running') AS running,
     ${inboxDepthSql} AS inboxDepth
-  FROM activations x JOIN agents a ON a.account_id = x.agent_id, (${roomSql}) AS room
-  WHERE x.id = ?1`
+  FROM ask x JOIN agents a ON a.account_id = x.agent_id
+  LEFT JOIN (${roomSql('?3')}) AS room ON room.candidate = x.candidate`
 
 interface StateRow {
   state: 'running' | 'parked' | 'done'
@@ -43,6 +55,10 @@ interface StateRow {
   reservedTokens: number
   spentMicrousd: number
   spentTokens: number
+  /** By calls that were settled when it was parked. */
+  settledTokens: number
+  /** For all calls of one activation (B5); null: only the loop's own limit holds. */
+  tokensMax: number | null
   isPaused: number
   isHubPaused: number
   leftMicrousd: number
@@ -58,7 +74,7 @@ interface StateRow {
  * environment (L37, H21).
  */
 export async function renew(db: Db, request: RenewRequest): Promise<RenewAnswer> {
-  const { activationId, agentId, now, spent, want, floor } = request
+  const { activationId, agentId, now, spent, want, floor, models } = request
   const results = await db.d1.batch<unknown>([
     db.d1
       .prepare(extendSql)
@@ -72,6 +88,7 @@ export async function renew(db: Db, request: RenewRequest): Promise<RenewAnswer>
         want.tokens,
         floor.microusd,
         floor.tokens,
+        models === undefined ? null : JSON.stringify(models),
       ),
     db.d1.prepare(stateSql).bind(activationId, agentId, now),
     selectPolicy(db, agentId),
@@ -82,6 +99,9 @@ export async function renew(db: Db, request: RenewRequest): Promise<RenewAnswer>
     return { kind: 'refused', reason: 'lost' }
   }
   if (state.isPaused || state.isHubPaused) return { kind: 'refused', reason: 'paused' }
+  if (state.tokensMax !== null && state.settledTokens + spent.tokens >= state.tokensMax) {
+    return { kind: 'refused', reason: 'max_tokens' }
+  }
   if (!covers(state.freeMicrousd, state.freeTokens, request)) return explainRefusal(state, request)
   return {
     kind: 'renewed',

@@ -3,7 +3,7 @@ import type { CommitRequest } from '../contract'
 import type { Db } from '../db'
 
 /** What both COMMIT and PARK tell of the work so far. */
-type Account = Pick<CommitRequest, 'activationId' | 'agentId' | 'usage' | 'now' | 'trace'>
+type Account = Pick<CommitRequest, 'activationId' | 'usage' | 'now' | 'trace'>
 
 const countCostSql = `
   UPDATE posts SET agents_cost_microusd = agents_cost_microusd + new.microusd
@@ -12,10 +12,10 @@ const countCostSql = `
 
 const usageSql = `
   INSERT OR IGNORE INTO usage_events (activation_id, call, account_id, executor, model, task, post_id,
-    input_tokens, cached_tokens, output_tokens, reasoning_tokens, cost_microusd, is_priced, is_estimated,
+    community_id, input_tokens, cached_tokens, output_tokens, reasoning_tokens, cost_microusd, is_priced, is_estimated,
     duration_ms, created_at)
   SELECT x.id, u.value ->> 'call', x.agent_id, u.value ->> 'executor', u.value ->> 'model', x.task, x.post_id,
-    u.value ->> 'inputTokens', u.value ->> 'cachedTokens', u.value ->> 'outputTokens',
+    x.community_id, u.value ->> 'inputTokens', u.value ->> 'cachedTokens', u.value ->> 'outputTokens',
     u.value ->> 'reasoningTokens', u.value ->> 'costMicrousd', u.value ->> 'isPriced',
     u.value ->> 'isEstimated', u.value ->> 'durationMs', ?3
   FROM activations x, json_each(?2) u WHERE x.id = ?1 AND x.state = 'running'`
@@ -29,7 +29,7 @@ const traceSql = `
  * it only while the row runs. A call counts once, however often it is told.
  */
 export function accountStatements(db: Db, account: Account): D1PreparedStatement[] {
-  const { activationId, agentId, usage, now, trace } = account
+  const { activationId, usage, now, trace } = account
   const bind = (sql: string, ...values: unknown[]) =>
     db.d1.prepare(sql).bind(activationId, ...values)
   const paying =
@@ -37,7 +37,7 @@ export function accountStatements(db: Db, account: Account): D1PreparedStatement
       ? []
       : [
           bind(countCostSql, JSON.stringify(usage)),
-          settle(db, { agentId, activationId, usage, now }),
+          settle(db, { activationId, usage, now }),
           bind(usageSql, JSON.stringify(usage), now),
         ]
   return [...paying, bind(traceSql, trace)]

@@ -109,3 +109,6 @@ export function listWindows(period: Period, from: number, until: number): Window
 
 /** Windows are made this far ahead; a start or a sweep makes the next ones long before. */
 export const windowsAheadMs = 62 * DAY_MS
+
+/** A clock that goes back a little, or is behind on another machine, still finds a window. */
+export const windowsBehindMs = DAY_MS

@@ -1,6 +1,7 @@
 import { activationColumns } from '../activations/page-queries'
 import type { AccountKind, BudgetStatus } from '../contract'
 import type { Db } from '../db'
+import { isWindowOfSql, reservedSql } from './scope-sql'
 
 /** A budget as pages show it: its window that holds now, and what running work has reserved. */
 export interface PageBudget {
@@ -10,7 +11,10 @@ export interface PageBudget {
   /** Name of the agent, of an agent's budget. */
   name: string | null
   kind: AccountKind | null
+  /** Name of the community, of a community's budget. */
+  community: string | null
   period: 'day' | 'week' | 'month'
+  resetDay: number
   timezone: string
   limitMicrousd: number | null
   limitTokens: number | null
@@ -20,6 +24,13 @@ export interface PageBudget {
   reservedTokens: number
   startsAt: number | null
   endsAt: number | null
+  /** Shares of a limit at which something changes (B3). */
+  warningShare: number
+  throttleShare: number
+  criticalShare: number
+  /** 1 when tasks of critical priority may use what is beyond `criticalShare`. */
+  allowsCritical: number
+  madeBy: 'admin' | 'definition'
 }
 
 /** `?1` is now. Takes a WHERE clause on `b` behind it. */
@@ -27,14 +38,16 @@ export const pageBudgetSql = `
   SELECT b.id, b.scope, b.scope_id AS scopeId, a.name, a.kind, b.period, b.timezone,
     b.limit_microusd AS limitMicrousd, b.limit_tokens AS limitTokens,
     coalesce(w.spent_microusd, 0) AS spentMicrousd, coalesce(w.spent_tokens, 0) AS spentTokens,
-    (SELECT coalesce(sum(x.reserved_microusd), 0) FROM activations x
-      WHERE x.state = 'running' AND (b.scope = 'hub' OR x.agent_id = b.scope_id)) AS reservedMicrousd,
-    (SELECT coalesce(sum(x.reserved_tokens), 0) FROM activations x
-      WHERE x.state = 'running' AND (b.scope = 'hub' OR x.agent_id = b.scope_id)) AS reservedTokens,
+    ${reservedSql('b', 'reserved_microusd')} AS reservedMicrousd,
+    ${reservedSql('b', 'reserved_tokens')} AS reservedTokens,
+    b.reset_day AS resetDay, b.warning_share AS warningShare, b.throttle_share AS throttleShare,
+    b.critical_share AS criticalShare, b.allows_critical AS allowsCritical, b.made_by AS madeBy,
+    m.name AS community,
     w.starts_at AS startsAt, w.ends_at AS endsAt
   FROM budgets b
-  LEFT JOIN accounts a ON a.id = b.scope_id
-  LEFT JOIN budget_windows w ON w.budget_id = b.id AND w.starts_at <= ?1 AND w.ends_at > ?1`
+  LEFT JOIN accounts a ON b.scope = 'agent' AND a.id = b.scope_id
+  LEFT JOIN communities m ON b.scope = 'community' AND m.id = b.scope_id
+  LEFT JOIN budget_windows w ON ${isWindowOfSql('b', 'w', '?1')}`
 
 /** What one agent or model used, over three spans. */
 export interface UsageRow {

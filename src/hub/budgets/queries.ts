@@ -1,57 +1,63 @@
+import { budgetLimits } from '../../config'
 import type { AccountId, ActivationId, BudgetId } from '../../ids'
 import type { BudgetStatus, Usage } from '../contract'
 import type { Db } from '../db'
-import { listWindows, type Period, windowsAheadMs } from './calendar'
+import type { Period, Window } from './calendar'
+import { isWindowOfSql, modelsOfSql, paysForSql, reservedSql, spentSql } from './scope-sql'
 
-export interface NewBudget {
+export interface Thresholds {
+  warningShare: number
+  throttleShare: number
+  criticalShare: number
+  allowsCritical: boolean
+}
+
+export interface NewBudget extends Period, Thresholds {
+  id: string
   scope: BudgetStatus['scope']
-  /** Account id of an agent; '' for the hub. */
+  /** Account id, provider, model or community id; '' for the hub. */
   scopeId: string
-  period: Period['period']
   limitMicrousd: number | null
   limitTokens: number | null
+  madeBy: 'admin' | 'definition'
   now: number
-  timezone?: string
-  resetDay?: number
 }
 
-/**
- * Creates the budget of a scope, or sets the limits of the one there is, and makes its windows. The
- * period of a budget that exists stays, so its windows never overlap.
- * Unexecuted: run them in the batch of the action.
- */
-export function createBudgetStatements(db: Db, budget: NewBudget): D1PreparedStatement[] {
-  const { scope, scopeId, period, now, timezone = 'UTC', resetDay = 1 } = budget
-  const windows = listWindows({ period, resetDay, timezone }, now, now + windowsAheadMs)
-  return [
-    db.d1
-      .prepare(
-        `INSERT INTO budgets (id, scope, scope_id, period, reset_day, timezone, limit_microusd, limit_tokens, created_at, updated_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9)
-         ON CONFLICT (scope, scope_id) DO UPDATE SET
-           limit_microusd = excluded.limit_microusd, limit_tokens = excluded.limit_tokens, updated_at = excluded.updated_at`,
-      )
-      .bind(
-        `budget:${scope}:${scopeId}`,
-        scope,
-        scopeId,
-        period,
-        resetDay,
-        timezone,
-        budget.limitMicrousd,
-        budget.limitTokens,
-        now,
-      ),
-    db.d1
-      .prepare(
-        `INSERT OR IGNORE INTO budget_windows (budget_id, starts_at, ends_at)
-         SELECT b.id, w.value ->> 'startsAt', w.value ->> 'endsAt' FROM budgets b, json_each(?3) w
-         WHERE b.scope = ?1 AND b.scope_id = ?2
-           AND b.period = ?4 AND b.reset_day = ?5 AND b.timezone = ?6`,
-      )
-      .bind(scope, scopeId, JSON.stringify(windows), period, resetDay, timezone),
-  ]
+export const usualThresholds: Thresholds = {
+  warningShare: budgetLimits.warningShare,
+  throttleShare: budgetLimits.throttleShare,
+  criticalShare: budgetLimits.criticalShare,
+  allowsCritical: false,
 }
+
+/** Creates a budget. One of its scope, period and maker that exists stays as it is. */
+export const insertBudget = (db: Db, budget: NewBudget): D1PreparedStatement =>
+  db.d1
+    .prepare(
+      `INSERT INTO budgets (id, scope, scope_id, period, reset_day, timezone, limit_microusd, limit_tokens,
+         warning_share, throttle_share, critical_share, allows_critical, made_by, created_at, updated_at)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?14)
+       ON CONFLICT DO NOTHING`,
+    )
+    .bind(
+      ...[budget.id, budget.scope, budget.scopeId, budget.period, budget.resetDay, budget.timezone],
+      ...[budget.limitMicrousd, budget.limitTokens, budget.warningShare, budget.throttleShare],
+      ...[budget.criticalShare, Number(budget.allowsCritical), budget.madeBy, budget.now],
+    )
+
+/** The limit in money that the definition of an agent sets; null lifts it. */
+export const setDefinedLimit = (
+  db: Db,
+  agentId: AccountId,
+  limitMicrousd: number | null,
+  now: number,
+): D1PreparedStatement =>
+  db.d1
+    .prepare(
+      `UPDATE budgets SET limit_microusd = ?2, updated_at = ?3
+       WHERE scope = 'agent' AND scope_id = ?1 AND made_by = 'definition'`,
+    )
+    .bind(agentId, limitMicrousd, now)
 
 /** A budget whose last window ends early; null: it has none. */
 export interface ShortBudget extends Period {
@@ -72,32 +78,72 @@ export const selectShortBudgets = (db: Db, until: number): D1PreparedStatement =
     )
     .bind(until)
 
-export const insertWindows = (
-  db: Db,
-  windows: { budgetId: string; startsAt: number; endsAt: number }[],
-): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `INSERT OR IGNORE INTO budget_windows (budget_id, starts_at, ends_at)
-       SELECT value ->> 'budgetId', value ->> 'startsAt', value ->> 'endsAt' FROM json_each(?1)`,
-    )
-    .bind(JSON.stringify(windows))
+export type BudgetWindow = Window & { budgetId: string }
+
+/** The call `u` is counted in the window `w`, until the next one of its budget begins. */
+const isCountedInSql = `u.created_at >= w.starts_at AND u.created_at < coalesce(
+  (SELECT min(n.starts_at) FROM budget_windows n WHERE n.budget_id = w.budget_id AND n.starts_at > w.starts_at),
+  ${Number.MAX_SAFE_INTEGER})`
+
+/** What the usage events say of the windows that `which` is true of, `b` being their budgets (B11). */
+export const recountSql = (which: string): string => `
+  SELECT w.budget_id, w.starts_at, coalesce(sum(u.cost_microusd), 0) AS microusd,
+    coalesce(sum(u.input_tokens + u.output_tokens), 0) AS tokens
+  FROM budget_windows w CROSS JOIN budgets b ON b.id = w.budget_id
+  LEFT JOIN ${spentSql} u ON ${isCountedInSql} AND ${paysForSql('b', 'u')}
+  WHERE ${which} GROUP BY w.budget_id, w.starts_at`
+
+/** Stands in for what was spent in a window until the next statement counts it. */
+const uncounted = -1
 
 /**
- * The budgets an agent spends from, with what is spent in the window that holds now and what
- * running activations have reserved. `?1` is the agent, `?2` now.
+ * Makes windows that are not there yet, of budgets that are. What was spent since the beginning of
+ * one is counted, so a new budget counts from the beginning of its period (B11); and the one before
+ * it ends there. Run both in one batch.
+ */
+export function insertWindows(db: Db, windows: BudgetWindow[], now: number): D1PreparedStatement[] {
+  const list = JSON.stringify(windows)
+  const isNewSql = `(w.spent_tokens = ${uncounted} OR EXISTS (
+    SELECT 1 FROM budget_windows n WHERE n.budget_id = w.budget_id AND n.spent_tokens = ${uncounted}
+      AND n.starts_at = (SELECT min(a.starts_at) FROM budget_windows a
+        WHERE a.budget_id = w.budget_id AND a.starts_at > w.starts_at)))`
+  const ofThese = `w.budget_id IN (SELECT value ->> 'budgetId' FROM json_each(?1))`
+  return [
+    db.d1
+      .prepare(
+        `INSERT OR IGNORE INTO budget_windows (budget_id, starts_at, ends_at, spent_tokens)
+         SELECT b.id, n.value ->> 'startsAt', n.value ->> 'endsAt', iif(n.value ->> 'startsAt' <= ?2, ${uncounted}, 0)
+         FROM json_each(?1) n CROSS JOIN budgets b ON b.id = n.value ->> 'budgetId'`,
+      )
+      .bind(list, now),
+    db.d1
+      .prepare(
+        `UPDATE budget_windows SET spent_microusd = new.microusd, spent_tokens = new.tokens
+         FROM (${recountSql(`${ofThese} AND ${isNewSql}`)}) AS new
+         WHERE budget_windows.budget_id = new.budget_id AND budget_windows.starts_at = new.starts_at`,
+      )
+      .bind(list),
+  ]
+}
+
+/**
+ * The budgets that an agent spends from, with what is spent in the window that holds now and what
+ * running activations have reserved: those of its running activation, and while it sleeps those of
+ * any that it may begin. `?1` is the agent, `?2` now.
  */
 export const budgetsInScopeSql = `
-  SELECT b.id, b.scope, b.period, b.limit_microusd AS limitMicrousd, b.limit_tokens AS limitTokens,
+  SELECT b.id, b.scope, b.scope_id AS scopeId, b.period, b.limit_microusd AS limitMicrousd, b.limit_tokens AS limitTokens,
+    b.warning_share AS warningShare, b.throttle_share AS throttleShare, b.critical_share AS criticalShare,
     coalesce(w.spent_microusd, 0) AS spentMicrousd, coalesce(w.spent_tokens, 0) AS spentTokens,
     coalesce(w.ends_at, 0) AS endsAt,
-    (SELECT coalesce(sum(x.reserved_microusd), 0) FROM activations x
-      WHERE x.state = 'running' AND (b.scope = 'hub' OR x.agent_id = b.scope_id)) AS reservedMicrousd,
-    (SELECT coalesce(sum(x.reserved_tokens), 0) FROM activations x
-      WHERE x.state = 'running' AND (b.scope = 'hub' OR x.agent_id = b.scope_id)) AS reservedTokens
-  FROM budgets b
-  LEFT JOIN budget_windows w ON w.budget_id = b.id AND w.starts_at <= ?2 AND w.ends_at > ?2
-  WHERE b.scope = 'hub' OR (b.scope = 'agent' AND b.scope_id = ?1)`
+    ${reservedSql('b', 'reserved_microusd')} AS reservedMicrousd,
+    ${reservedSql('b', 'reserved_tokens')} AS reservedTokens
+  FROM (SELECT me.id AS agent_id, x.community_id, coalesce(x.models, ${modelsOfSql('g')}, '[]') AS models
+    FROM (SELECT ?1 AS id) me LEFT JOIN agents g ON g.account_id = me.id
+    LEFT JOIN activations x ON x.agent_id = me.id AND x.state = 'running') ask
+  CROSS JOIN budgets b ON ${paysForSql('b', 'ask')}
+  LEFT JOIN budget_windows w ON ${isWindowOfSql('b', 'w', '?2')}
+  ORDER BY b.scope <> 'hub', b.scope, b.scope_id, b.id`
 
 export const selectBudgetsInScope = (
   db: Db,
@@ -108,64 +154,40 @@ export const selectBudgetsInScope = (
 /** One row of `budgetsInScopeSql`. */
 export type BudgetRow = BudgetStatus & { id: BudgetId }
 
-/** Stands for "no limit"; far above any sum of micro-dollars, and exact in a double. */
-const unlimited = 9_000_000_000_000_000
-
-/**
- * What is left for one activation, over all budgets in its scope, as one row (B4):
- * `leftX` is limit - spent, what it could have if nobody else had anything reserved; what OTHER
- * running activations have already spent without settling it counts as spent;
- * `freeX` is limit - spent - the reservations of OTHER running activations.
- * Neither is ever negative. A limited budget without a window for now has nothing left: it fails
- * closed. Inside the text `?1` is the activation, `?2` the agent, `?3` now.
- */
-export const roomSql = `
-  SELECT max(0, coalesce(min(microusd - usedMicrousd), 0)) AS leftMicrousd,
-         max(0, coalesce(min(tokens - usedTokens), 0)) AS leftTokens,
-         max(0, coalesce(min(microusd - heldMicrousd), 0)) AS freeMicrousd,
-         max(0, coalesce(min(tokens - heldTokens), 0)) AS freeTokens
-  FROM (
-    SELECT
-      CASE WHEN b.limit_microusd IS NULL THEN ${unlimited}
-           ELSE b.limit_microusd - coalesce(w.spent_microusd, b.limit_microusd) END AS microusd,
-      CASE WHEN b.limit_tokens IS NULL THEN ${unlimited}
-           ELSE b.limit_tokens - coalesce(w.spent_tokens, b.limit_tokens) END AS tokens,
-      total(x.cost_microusd) AS usedMicrousd, total(x.input_tokens) AS usedTokens,
-      total(x.reserved_microusd) AS heldMicrousd, total(x.reserved_tokens) AS heldTokens
-    FROM budgets b
-    LEFT JOIN budget_windows w ON w.budget_id = b.id AND w.starts_at <= ?3 AND w.ends_at > ?3
-    LEFT JOIN activations x ON x.state = 'running' AND x.id <> ?1
-      AND (b.scope = 'hub' OR x.agent_id = b.scope_id)
-    WHERE b.scope = 'hub' OR (b.scope = 'agent' AND b.scope_id = ?2)
-    GROUP BY b.id
-  )`
+/** Whether the call `u` of the JSON list of usage is not in the books of the activation `?1` yet. */
+const isUnsettledSql = `NOT EXISTS (
+  SELECT 1 FROM usage_events e WHERE e.activation_id = ?1 AND e.call = u.value ->> 'call')`
 
 /**
  * What the calls in the JSON list `usage` cost that are not in the books yet, as one row: so a call
  * that was settled when its activation was parked is not paid for twice. `?1` is the activation.
  */
 export const unsettledSql = (usage: string): string => `
-  SELECT coalesce(sum(u.value ->> 'costMicrousd'), 0) AS microusd,
-    coalesce(sum((u.value ->> 'inputTokens') + (u.value ->> 'outputTokens')), 0) AS tokens
-  FROM json_each(${usage}) u
-  WHERE NOT EXISTS (SELECT 1 FROM usage_events e WHERE e.activation_id = ?1 AND e.call = u.value ->> 'call')`
+  SELECT coalesce(sum(u.value ->> 'costMicrousd'), 0) AS microusd
+  FROM json_each(${usage}) u WHERE ${isUnsettledSql}`
 
 /**
- * Adds what an activation spent to every budget in its scope, if the activation still runs; goes
- * before the statement that writes the calls down. Where no window holds now, the last one before
- * takes it: what was spent is never left out (B11).
+ * Adds what each call of an activation cost to every budget that pays for it, if the activation
+ * still runs; goes before the statement that writes the calls down. Where no window holds now, the
+ * last one before takes it: what was spent is never left out (B11).
  */
 export const settle = (
   db: Db,
-  spent: { agentId: AccountId; activationId: ActivationId; usage: Usage[]; now: number },
+  spent: { activationId: ActivationId; usage: Usage[]; now: number },
 ): D1PreparedStatement =>
   db.d1
     .prepare(
       `UPDATE budget_windows SET spent_microusd = spent_microusd + new.microusd, spent_tokens = spent_tokens + new.tokens
-       FROM (${unsettledSql('?3')}) AS new
-       WHERE (budget_id, starts_at) IN (
-           SELECT b.id, (SELECT max(w.starts_at) FROM budget_windows w WHERE w.budget_id = b.id AND w.starts_at <= ?4)
-           FROM budgets b WHERE b.scope = 'hub' OR (b.scope = 'agent' AND b.scope_id = ?2))
-         AND EXISTS (SELECT 1 FROM activations WHERE id = ?1 AND state = 'running')`,
+       FROM (
+         SELECT b.id,
+           (SELECT max(w.starts_at) FROM budget_windows w WHERE w.budget_id = b.id AND w.starts_at <= ?3) AS starts_at,
+           sum(c.microusd) AS microusd, sum(c.tokens) AS tokens
+         FROM (SELECT x.agent_id, x.community_id, json_array(u.value ->> 'model') AS models,
+             u.value ->> 'costMicrousd' AS microusd, (u.value ->> 'inputTokens') + (u.value ->> 'outputTokens') AS tokens
+           FROM activations x, json_each(?2) u
+           WHERE x.id = ?1 AND x.state = 'running' AND ${isUnsettledSql}) c
+         CROSS JOIN budgets b ON ${paysForSql('b', 'c')}
+         GROUP BY b.id) AS new
+       WHERE budget_windows.budget_id = new.id AND budget_windows.starts_at = new.starts_at`,
     )
-    .bind(spent.activationId, spent.agentId, JSON.stringify(spent.usage), spent.now)
+    .bind(spent.activationId, JSON.stringify(spent.usage), spent.now)

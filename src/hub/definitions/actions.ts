@@ -4,13 +4,12 @@ import type { AccountId } from '../../ids'
 import { insertAccount, updateAccount } from '../accounts/queries'
 import { reservedNames } from '../accounts/reserved-names'
 import type { ActionContext } from '../action-context'
-import { createBudgetStatements } from '../budgets/queries'
+import { setDefinedBudget } from '../budgets/actions'
 import type { Actor } from '../contract'
 import { putExplorationStatements } from '../exploration/definition-queries'
 import {
   type DefinitionRow,
   insertDefinition,
-  liftBudget,
   type NamedAccount,
   selectDefinition,
   selectNamedAccount,
@@ -92,17 +91,12 @@ async function writeDefinition(
   const account = known
     ? updateAccount(db, id, { displayName, description })
     : insertAccount(db, { id, name, kind: 'agent', displayName, description, createdAt: now })
-  const limit = facts.budget.costPerDayMicrousd
-  const budget = {
-    ...({ scope: 'agent', scopeId: id, period: 'day' } as const),
-    ...{ limitMicrousd: limit, limitTokens: null, now },
-  }
   const results = await db.d1.batch<DefinitionRow>([
     account,
     insertDefinition(db, id, facts, actor.accountId, now),
     upsertAgent(db, id, facts, now),
     ...putExplorationStatements(db, id, facts, now),
-    ...(limit === null ? [liftBudget(db, id, now)] : createBudgetStatements(db, budget)),
+    ...setDefinedBudget(db, id, facts.budget.costPerDayMicrousd, now),
     selectDefinition(db, name),
   ])
   const row = results.at(-1)?.results[0]

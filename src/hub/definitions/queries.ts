@@ -86,14 +86,6 @@ export const upsertAgent = (
       now,
     )
 
-/** A definition that names no cost a day any more lifts the limit that it set. */
-export const liftBudget = (db: Db, agentId: AccountId, now: number): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `UPDATE budgets SET limit_microusd = NULL, updated_at = ?2 WHERE scope = 'agent' AND scope_id = ?1`,
-    )
-    .bind(agentId, now)
-
 export interface DefinitionRow {
   agentId: AccountId
   name: string

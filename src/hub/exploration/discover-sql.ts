@@ -1,4 +1,5 @@
 import { exploration, turns } from '../../config'
+import { isThrottledSql } from '../budgets/scope-sql'
 
 /**
  * Posts that somebody may want to look at (H9, S9), as the end of a WITH clause whose first table is
@@ -63,13 +64,6 @@ const writtenSql = (table: 'posts' | 'comments') => `
 export const mayPostSql = `(${writtenSql('posts')} < g.daily_posts_max)`
 export const mayCommentSql = `(${writtenSql('comments')} < g.daily_comments_max)`
 
-/** Whether a budget that the agent `?2` spends from is so far used that nobody explores on it (B3). */
-const isThrottledSql = `EXISTS (
-  SELECT 1 FROM budgets b JOIN budget_windows w ON w.budget_id = b.id AND w.starts_at <= ?3 AND w.ends_at > ?3
-  WHERE (b.scope = 'hub' OR (b.scope = 'agent' AND b.scope_id = ?2))
-    AND (w.spent_microusd >= b.limit_microusd * ${exploration.budgetShareMax}
-      OR w.spent_tokens >= b.limit_tokens * ${exploration.budgetShareMax}))`
-
 /**
  * Whether the agent `?2` may look around at `?3`, and there is something to see (S4, S9). The
  * scheduler knows this by and large; a claim asks again. A wait after failures is doubled here as
@@ -81,5 +75,5 @@ export const mayExploreSql = `(EXISTS (
       AND coalesce(c.last_activated_at, 0) + min(max(e.interval_ms, ${turns.backOffMsMax}),
         e.interval_ms * (1 << min(g.consecutive_failures, ${turns.failuresMax}))) <= ?3
       AND (${mayPostSql} OR ${mayCommentSql}))
-  AND NOT ${isThrottledSql}
+  AND NOT ${isThrottledSql('?2', '?3')}
   AND EXISTS (WITH ${candidatesSql} SELECT 1 FROM candidates))`

@@ -1,5 +1,6 @@
 import { exploration } from '../../config'
 import type { AccountId } from '../../ids'
+import { isBeyondThrottleSql, isWindowOfSql } from '../budgets/scope-sql'
 import type { DueSchedule, SweepQuestion } from '../contract'
 import type { Db } from '../db'
 
@@ -66,9 +67,8 @@ const selectHubNow = (db: Db, now: number): D1PreparedStatement =>
          (SELECT max(c.created_at) FROM (SELECT author_id, created_at FROM comments ORDER BY seq DESC LIMIT ${commentsLook}) c
            JOIN accounts a ON a.id = c.author_id AND a.kind = 'human') AS lastWordAt,
          EXISTS (SELECT 1 FROM budgets b
-           JOIN budget_windows w ON w.budget_id = b.id AND w.starts_at <= ?1 AND w.ends_at > ?1
-           WHERE b.scope = 'hub' AND (w.spent_microusd >= b.limit_microusd * ${exploration.budgetShareMax}
-             OR w.spent_tokens >= b.limit_tokens * ${exploration.budgetShareMax})) AS isThrottled,
+           JOIN budget_windows w ON ${isWindowOfSql('b', 'w', '?1')}
+           WHERE b.scope = 'hub' AND ${isBeyondThrottleSql('b', 'w')}) AS isThrottled,
          (SELECT count(*) FROM activations WHERE state = 'running' AND class = 'exploration') AS runningExploration`,
     )
     .bind(now)

@@ -42,6 +42,7 @@ export const aLoad: Load = {
   task: 'mention',
   items: [anItem],
   modelOverride: null,
+  model: 'offline/extractive',
   thread: aThread,
   policy: { requested: ['*'], allowed: ['*'], denied: [] },
   reservation: { microusd: 0, tokens: 0 },

@@ -8,8 +8,8 @@ import type { BudgetId } from '../../../src/ids'
 
 const budget = (spent: number, over: Partial<BudgetStatus> = {}): BudgetStatus => ({
   id: 'b' as BudgetId,
-  scope: 'agent',
-  period: 'day',
+  ...{ scope: 'agent', scopeId: 'scout', period: 'day' },
+  ...{ warningShare: 0.8, throttleShare: 0.9, criticalShare: 1 },
   limitMicrousd: 1_000_000,
   limitTokens: null,
   spentMicrousd: spent,

@@ -16,7 +16,8 @@ const context: HookContext = {
     {
       ...{ id: 'b' as BudgetId, scope: 'hub', period: 'month', limitTokens: null, spentTokens: 0 },
       ...{ limitMicrousd: 20_000_000, spentMicrousd: 15_000_000, endsAt: 0 },
-      ...{ reservedMicrousd: 0, reservedTokens: 0 },
+      ...{ reservedMicrousd: 0, reservedTokens: 0, scopeId: '' },
+      ...{ warningShare: 0.8, throttleShare: 0.9, criticalShare: 1 },
     },
   ],
   now: 0,

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
-import { createBudgetStatements } from '../../../src/hub/budgets/queries'
+import { setDefinedBudget } from '../../../src/hub/budgets/actions'
 import type { ActivationId, PostId } from '../../../src/ids'
 import { createOffice, usageOf } from '../activations/create-office'
 
@@ -172,12 +172,7 @@ async function prepare(scripts: Script[], hubLimit: number): Promise<void> {
   await office.setHubLimit(hubLimit)
   const db = office.context().db
   const own = scripts.flatMap(({ ownLimit }, index) =>
-    ownLimit === null
-      ? []
-      : createBudgetStatements(db, {
-          ...{ scope: 'agent', scopeId: flock[index]?.id ?? '', period: 'day', now },
-          ...{ limitMicrousd: ownLimit, limitTokens: null },
-        }),
+    ownLimit === null ? [] : setDefinedBudget(db, flock[index]?.id as never, ownLimit, now),
   )
   if (own.length > 0) await db.d1.batch(own)
   await doors.sweep(now)

@@ -1,0 +1,100 @@
+/**
+ * Which budgets pay for what, as SQL. Every place that asks this asks here (B2). An asker is a row
+ * with `agent_id`, `community_id` and `models`, a JSON list: an activation, or who wants to be one.
+ */
+
+/** The provider of `provider/model`, which is also its executor while agents run on this hub. */
+const providerSql = (model: string) => `substr(${model}, 1, instr(${model} || '/', '/') - 1)`
+
+/** Whether the budget `b` pays for `asker`. Each line is found by an index of `budgets`. */
+export const paysForSql = (b: string, asker: string): string => `(
+  (${b}.scope = 'hub' AND ${b}.scope_id = '')
+  OR (${b}.scope = 'agent' AND ${b}.scope_id = ${asker}.agent_id)
+  OR (${b}.scope = 'community' AND ${b}.scope_id = ${asker}.community_id)
+  OR (${b}.scope = 'model' AND ${b}.scope_id IN (SELECT value FROM json_each(${asker}.models)))
+  OR (${b}.scope = 'executor' AND ${b}.scope_id IN (
+    SELECT ${providerSql('value')} FROM json_each(${asker}.models))))`
+
+/** Whether `w` is the window of the budget `b` that holds at `now`. */
+export const isWindowOfSql = (b: string, w: string, now: string): string =>
+  `${w}.budget_id = ${b}.id AND ${w}.starts_at <= ${now} AND ${w}.ends_at > ${now}`
+
+/** Usage events as askers: each model call is paid by the budgets of its own model. */
+export const spentSql = `(
+  SELECT account_id AS agent_id, community_id, json_array(model) AS models, cost_microusd, input_tokens,
+    output_tokens, created_at FROM usage_events)`
+
+/** What running activations have reserved of the budget `b`. */
+export const reservedSql = (b: string, column: 'reserved_microusd' | 'reserved_tokens'): string => `
+  (SELECT coalesce(sum(held.${column}), 0) FROM activations held
+    WHERE held.state = 'running' AND ${paysForSql(b, 'held')})`
+
+/** Whether so much of the budget `b` is used in its window `w` that nobody looks around on it (B3). */
+export const isBeyondThrottleSql = (b: string, w: string): string => `
+  (${w}.spent_microusd >= ${b}.limit_microusd * ${b}.throttle_share
+    OR ${w}.spent_tokens >= ${b}.limit_tokens * ${b}.throttle_share)`
+
+/** The models that could do the tasks of the agent `a`, as a JSON list. */
+export const modelsOfSql = (a: string): string =>
+  `iif(${a}.models = '[]', json_array(${a}.model), ${a}.models)`
+
+/** Stands for "no limit"; far above any sum of micro-dollars, and exact in a double. */
+const unlimited = 9_000_000_000_000_000
+
+type Kind = 'microusd' | 'tokens'
+
+/**
+ * What of a limit `ask` may use: what lies beyond the critical share is kept for tasks of critical
+ * priority, where the budget has them at all (B3). Nobody ever gets more than the limit.
+ */
+const usableSql = (kind: Kind) => `
+  CASE WHEN ask.priority = 'critical' AND b.allows_critical THEN b.limit_${kind}
+       ELSE cast(b.limit_${kind} * b.critical_share AS INTEGER) END`
+
+/** Without a window for now nothing is left of a limit: it fails closed. */
+const unspentSql = (kind: Kind) => `
+  CASE WHEN b.limit_${kind} IS NULL THEN ${unlimited}
+       WHEN w.budget_id IS NULL THEN 0 ELSE ${usableSql(kind)} - w.spent_${kind} END AS ${kind}`
+
+/** Of the limits of a model or of a provider, the share that nobody has spent or reserved. */
+const freeShareSql = (kind: Kind) => `
+  CASE WHEN b.scope NOT IN ('model', 'executor') OR b.limit_${kind} IS NULL THEN 1
+       WHEN w.budget_id IS NULL OR b.limit_${kind} = 0 THEN 0
+       ELSE (b.limit_${kind} - w.spent_${kind} - total(x.reserved_${kind})) / b.limit_${kind} END`
+
+/**
+ * What is left for each row of the table `ask`, over all budgets that pay for it (B4); a row has `id`
+ * and `candidate`, which tells it from the others, and `priority` beside what an asker has.
+ * `leftX` is limit - spent, what it could have if nobody else had anything reserved; what OTHER
+ * running activations have already spent without settling it counts as spent;
+ * `freeX` is limit - spent - the reservations of OTHER running activations. Neither is ever negative.
+ * `freeShare` is that of the model and its provider alone (B6).
+ */
+export const roomSql = (now: string): string => `
+  SELECT candidate,
+    max(0, min(microusd - usedMicrousd)) AS leftMicrousd, max(0, min(tokens - usedTokens)) AS leftTokens,
+    max(0, min(microusd - heldMicrousd)) AS freeMicrousd, max(0, min(tokens - heldTokens)) AS freeTokens,
+    min(freeShare) AS freeShare, max(isThrottled) AS isThrottled
+  FROM (
+    SELECT ask.candidate, ${unspentSql('microusd')}, ${unspentSql('tokens')},
+      total(x.cost_microusd) AS usedMicrousd, total(x.input_tokens) AS usedTokens,
+      total(x.reserved_microusd) AS heldMicrousd, total(x.reserved_tokens) AS heldTokens,
+      min(${freeShareSql('microusd')}, ${freeShareSql('tokens')}) AS freeShare,
+      coalesce(${isBeyondThrottleSql('b', 'w')}, 0) AS isThrottled
+    FROM ask CROSS JOIN budgets b ON ${paysForSql('b', 'ask')}
+    LEFT JOIN budget_windows w ON ${isWindowOfSql('b', 'w', now)}
+    LEFT JOIN activations x ON x.state = 'running' AND x.id <> ask.id AND ${paysForSql('b', 'x')}
+    GROUP BY ask.candidate, b.id)
+  GROUP BY candidate`
+
+/**
+ * Whether no model that could do the tasks of the agent `agent` may be used for looking around at
+ * `now`: each is paid by a budget that is far used up (B3).
+ */
+export const isThrottledSql = (agent: string, now: string): string => `NOT EXISTS (
+  SELECT 1 FROM (
+    SELECT t.account_id AS agent_id, NULL AS community_id, json_array(m.value) AS models
+    FROM agents t, json_each(${modelsOfSql('t')}) m WHERE t.account_id = ${agent}) who
+  WHERE NOT EXISTS (
+    SELECT 1 FROM budgets b JOIN budget_windows w ON ${isWindowOfSql('b', 'w', now)}
+    WHERE ${paysForSql('b', 'who')} AND ${isBeyondThrottleSql('b', 'w')}))`
