@@ -16,10 +16,14 @@ const worker = () =>
         OPENAI_COMPATIBLE_API_KEY: 'test-key-that-is-wrong',
         FAKE_MODEL_URL: inject<string>('fakeModelUrl'),
         FAKE_SERVICE_URL: inject<string>('fakeServiceUrl'),
+        OUTSIDE_URLS: inject<string>('outsideUrls'),
+        TEST_POSTGRES_URL: inject<string>('postgresUrl'),
+        TEST_POSTGRES_IS_WHOLE: String('ROOKERY_TEST_POSTGRES_URL' in process.env),
         ROOKERY_VAULT_KEY: 'dGVzdHMtb25seS10ZXN0cy1vbmx5LXRlc3RzLW9ubHk=',
         ROOKERY_ALLOW_PRIVATE_SERVICES: 'true',
         ROOKERY_SECRET_WEATHER: 'the-secret-of-the-weather',
       },
+      hyperdrives: { TEST_HYPERDRIVE: inject<string>('postgresUrl') },
     },
   }))
 

@@ -1,6 +1,8 @@
 import type { TestProject } from 'vitest/node'
 import { startFakeModelServer } from './fake-model-server.ts'
 import { startFakeService } from './fake-service.ts'
+import { startPostgres } from './postgres-server.ts'
+import { startOutside } from './start-outside.ts'
 
 /** Starts what tests talk to over HTTP and tells them where it listens (`env.FAKE_MODEL_URL`, `env.FAKE_SERVICE_URL`). */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -8,7 +10,13 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('fakeModelUrl' as never, server.url as never)
   const service = await startFakeService()
   project.provide('fakeServiceUrl' as never, service.url as never)
+  const outside = await startOutside()
+  project.provide('outsideUrls' as never, JSON.stringify(outside.urls) as never)
+  // a server of one's own, with an address like postgres://user:password@127.0.0.1:5432/name
+  const own = process.env['ROOKERY_TEST_POSTGRES_URL']
+  const postgres = await startPostgres()
+  project.provide('postgresUrl' as never, (own ?? postgres.url) as never)
   return async () => {
-    await Promise.all([server.close(), service.close()])
+    await Promise.all([server.close(), service.close(), postgres.close(), outside.close()])
   }
 }

@@ -1,0 +1,54 @@
+import { outside, postgresLimits } from '../../config'
+
+export interface Column {
+  name: string
+  /** The type's number in `pg_type`. */
+  type: number
+}
+
+/** Types that a JSON number holds without loss: smallint, integer, oid, real, double precision. */
+const numberTypes = [21, 23, 26, 700, 701]
+const boolean = 16
+const jsonTypes = [114, 3802]
+
+/** The rows that a model can take, and a note on what is missing. */
+export function fitRows(
+  answer: { columns: Column[]; rows: (string | null)[][] },
+  limit: number,
+  scrub: (text: string) => string,
+): { columns: string[]; rows: unknown[][]; note: string } {
+  const { columns } = answer
+  const rows: unknown[][] = []
+  let chars = 0
+  let hasCut = false
+  const read = (text: string | null, index: number): unknown => {
+    if (text === null) return null
+    const { valueCharsMax } = postgresLimits
+    if (text.length <= valueCharsMax) return toValue(text, columns[index]?.type ?? 0)
+    hasCut = true
+    // What is cut could hold the beginning of a secret, which nobody would know as one.
+    return `${scrub(text).slice(0, valueCharsMax)}… [cut: ${text.length} characters]`
+  }
+  for (const row of answer.rows.slice(0, limit)) {
+    const values = row.map(read)
+    chars += JSON.stringify(values).length
+    if (chars > outside.answerCharsMax && rows.length > 0) break
+    rows.push(values)
+  }
+  const notes = [
+    rows.length < answer.rows.length && `There are more rows; here are the first ${rows.length}.`,
+    hasCut && `Values longer than ${postgresLimits.valueCharsMax} characters were cut.`,
+  ]
+  return { columns: columns.map(({ name }) => name), rows, note: notes.filter(Boolean).join(' ') }
+}
+
+/** As PostgreSQL writes it, unless JSON has the same thing. */
+function toValue(text: string, type: number): unknown {
+  if (type === boolean) return text === 't'
+  if (numberTypes.includes(type)) {
+    const number = Number(text)
+    return Number.isFinite(number) ? number : text
+  }
+  // A number with so many digits would lose some of them.
+  return jsonTypes.includes(type) && !/\d{16}/.test(text) ? JSON.parse(text) : text
+}

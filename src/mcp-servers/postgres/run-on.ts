@@ -1,0 +1,56 @@
+import { env } from 'cloudflare:workers'
+import { AppError } from '../../errors'
+import type { Connection } from '../credentials/connection'
+import { createScrubber, noScrubber, type Scrubber, secretCharsMin } from '../credentials/scrub'
+import { isPublicHost } from '../fetch/public-address'
+import type { Login } from './driver'
+import { type Address, readAddress, splitCredential } from './read-address'
+import type { Outcome, Statement } from './run-statement'
+
+/** Runs a statement on the database that the gateway opened. The driver is loaded at first use. */
+export async function runOn(outside: Connection | null, statement: Statement): Promise<Outcome> {
+  if (!outside) throw new Error('The gateway opens the service first.')
+  const { service, baseUrl } = outside
+  const address = readAddress(baseUrl)
+  if (typeof address === 'string') throw unusable(service, `its address ${address}`)
+  const { runStatement } = await import('./run-statement')
+  if (address.kind === 'host') return runStatement(toLogin(outside, address), statement)
+  const { login, scrubber } = readHyperdrive(service, address.binding)
+  return scrubber.value(await runStatement(login, statement)) as Outcome
+}
+
+function toLogin(outside: Connection, address: Address & { kind: 'host' }): Login {
+  const { service, credential, allowPrivate, scrub } = outside
+  const parts = splitCredential(credential ?? '')
+  if (!parts) throw unusable(service, 'it has no credential of the form user:password')
+  if (!allowPrivate && !isPublicHost(address.hostname)) {
+    throw unusable(service, `${address.hostname} is not on the public internet`)
+  }
+  if (!allowPrivate && address.isPlain) {
+    throw unusable(service, 'only a private one may go without TLS')
+  }
+  return { service, ...address, ...parts, scrub }
+}
+
+/**
+ * Hyperdrive pools connections, and speaks TLS to the database by itself; what goes there stays within
+ * Cloudflare. Its password comes with the binding, so the gateway does not know it.
+ */
+function readHyperdrive(service: string, binding: string): { login: Login; scrubber: Scrubber } {
+  const found: unknown = Reflect.get(env, binding)
+  if (!isHyperdrive(found)) {
+    throw unusable(service, `this Worker has no Hyperdrive binding ${binding}`)
+  }
+  const { host: hostname, port, user, password, database } = found
+  const scrubber = password.length < secretCharsMin ? noScrubber : createScrubber(password)
+  const place = { hostname, port: Number(port), database, isPlain: true }
+  return { login: { service, ...place, user, password, scrub: scrubber.text }, scrubber }
+}
+
+const isHyperdrive = (value: unknown): value is Hyperdrive =>
+  typeof value === 'object' && value !== null && 'connectionString' in value && 'password' in value
+
+const unusable = (service: string, why: string): AppError =>
+  new AppError('UNAVAILABLE', `The database ${service} cannot be used: ${why}.`, {
+    hint: 'An admin sets it right: PUT /api/v1/services/postgres/<name>.',
+  })

@@ -1,0 +1,114 @@
+import { postgresLimits } from '../../config'
+import { type Driver, type Login, openDriver } from './driver'
+import { explainError } from './explain-error'
+import { type Column, fitRows } from './fit-rows'
+
+export interface Statement {
+  sql: string
+  params: (string | number | boolean | null)[]
+  /** Rows to answer. */
+  limit: number
+  isReadOnly: boolean
+  signal: AbortSignal
+}
+
+export interface Outcome {
+  columns: string[]
+  rows: unknown[][]
+  note: string
+  /** `UPDATE`, `CREATE TABLE`. */
+  command: string
+  affected: number
+}
+
+type Row = (string | null)[]
+type Batch = Row[] & { columns?: Column[] }
+
+/** What came, before it is brought into shape. */
+interface Answer {
+  columns: Column[]
+  rows: Row[]
+  command: string
+  affected: number
+}
+
+/**
+ * One connection, one transaction, one statement. A read ends in ROLLBACK, so that even what a
+ * read-only transaction lets through is undone.
+ */
+export async function runStatement(login: Login, statement: Statement): Promise<Outcome> {
+  const { signal, isReadOnly, limit } = statement
+  const { sql, cancel } = openDriver(login, signal)
+  let running: { cancel(): unknown } | null = null
+  const stop = async () => {
+    if (running) await cancel(running).catch(() => undefined)
+    await sql.end({ timeout: 0 })
+  }
+  signal.addEventListener('abort', stop)
+  try {
+    signal.throwIfAborted()
+    await sql.unsafe(begin(isReadOnly))
+    const answer = await readAnswer(sql, statement, (pending) => {
+      running = pending
+    })
+    running = null
+    await sql.unsafe(isReadOnly ? 'ROLLBACK' : 'COMMIT')
+    const { command, affected } = answer
+    return { ...fitRows(answer, limit, login.scrub), command, affected }
+  } catch (error) {
+    throw explainError(login, statement, error)
+  } finally {
+    signal.removeEventListener('abort', stop)
+    await sql.end({ timeout: 0 })
+  }
+}
+
+/**
+ * The limits hold for this transaction only, since a pool may lend its connection to others. The
+ * SELECT takes the snapshot, after which no transaction can be made writable again.
+ */
+const begin = (isReadOnly: boolean): string => {
+  const { statementMs, lockMs } = postgresLimits
+  return [
+    `BEGIN ${isReadOnly ? 'READ ONLY' : 'READ WRITE'}`,
+    `SET LOCAL statement_timeout = ${statementMs}`,
+    `SET LOCAL lock_timeout = ${lockMs}`,
+    `SET LOCAL idle_in_transaction_session_timeout = ${statementMs}`,
+    'SELECT 1',
+  ].join('; ')
+}
+
+/**
+ * With the extended protocol, which takes one statement and no more. A read stops after the rows that
+ * are wanted; a write is read to its end, because that tells how many rows it touched.
+ */
+async function readAnswer(
+  sql: Driver,
+  { sql: text, params, limit, isReadOnly }: Statement,
+  started: (pending: { cancel(): unknown }) => void,
+): Promise<Answer> {
+  const rows: Row[] = []
+  let columns: Column[] | undefined
+  let seen = 0
+  const take = (batch: Batch) => {
+    columns ??= batch.columns
+    seen += batch.length
+    rows.push(...batch.slice(0, limit + 1 - rows.length))
+  }
+  const pending = sql.unsafe(text, params.map(toText), oneStatement)
+  pending.values()
+  started(pending)
+  const done = await pending.cursor(limit + 1, (batch) => {
+    take(batch as unknown as Batch)
+    return isReadOnly && seen > limit ? sql.CLOSE : undefined
+  })
+  // Rows that the server does not count, as those of EXPLAIN, come at the end.
+  if (!done.count) take(done as unknown as Batch)
+  const affected = columns && columns.length > 0 ? seen : (done.count ?? 0)
+  return { columns: columns ?? [], rows, command: done.command ?? '', affected }
+}
+
+const oneStatement = { prepare: false, simple: false } as { prepare: boolean }
+
+const toText = (value: string | number | boolean | null): string | null =>
+  value === null ? null : String(value)

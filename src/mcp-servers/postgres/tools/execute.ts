@@ -1,0 +1,26 @@
+import { defineTool } from '../../define-tool'
+import { statementInput } from '../inputs'
+import { mayWrite } from '../kinds-of-statement'
+import { runOn } from '../run-on'
+
+export const execute = defineTool({
+  name: 'execute',
+  description:
+    'Change a PostgreSQL database with one statement in a transaction of its own, such as INSERT, ' +
+    'UPDATE, DELETE or CREATE TABLE. Answers how many rows it touched, and the first rows of RETURNING. ' +
+    'After an unclear failure look with postgres_query before you repeat it.',
+  input: statementInput,
+  tier: 'destructive',
+  grant: { shape: 'postgres:*:write', of: ({ database }) => `postgres:${database}:write` },
+  service: ({ database }) => database,
+  isIdempotent: false,
+  isSequential: true,
+  doing: 'changing a database',
+  async run({ input, outside, signal }) {
+    mayWrite(input.sql)
+    const done = await runOn(outside, { ...input, isReadOnly: false, signal })
+    const { command, affected, columns, rows, note } = done
+    const returned = columns.length > 0 ? { columns, rows } : {}
+    return { command, affected, ...returned, ...(note && { note }) }
+  },
+})

@@ -1,0 +1,90 @@
+import { env } from 'cloudflare:workers'
+import { createScrubber } from '../../../src/mcp-servers/credentials/scrub'
+import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
+import { postgresServer } from '../../../src/mcp-servers/postgres/server'
+import { createFakeClock, createFakeHubDoors, scoutAtWork } from '../../support/fake-hub-doors'
+import { fakeMemory } from '../../support/fake-memory'
+import { keptFiles } from '../../support/kept-files'
+
+const setting = env as unknown as { TEST_POSTGRES_URL: string; TEST_POSTGRES_IS_WHOLE: string }
+const address = new URL(setting.TEST_POSTGRES_URL)
+
+/** Of the embedded server, or of the one that ROOKERY_TEST_POSTGRES_URL names. */
+export const login = {
+  base: `postgres://${address.host}${address.pathname}`,
+  user: decodeURIComponent(address.username),
+  password: decodeURIComponent(address.password),
+}
+
+/** The embedded one is a single process: nothing interrupts it, and it starts no programs. */
+export const isWholeServer = setting.TEST_POSTGRES_IS_WHOLE === 'true'
+
+interface Place {
+  base?: string
+  credential?: string | null
+  allowPrivate?: boolean
+  allowed?: string[]
+}
+
+/** The real gateway with the server's tools, on a database; the hub before it is not real. */
+export function openDatabase(place: Place = {}) {
+  const failures: unknown[] = []
+  const credential = place.credential ?? `${login.user}:${login.password}`
+  const scrubber = createScrubber(credential, login.password)
+  const gateway = createGateway({
+    ...keptFiles,
+    hub: createFakeHubDoors({ requested: ['*'], allowed: place.allowed ?? ['*'], denied: [] })
+      .doors,
+    memory: fakeMemory,
+    clock: createFakeClock(),
+    servers: [postgresServer],
+    connect: async ({ service }) => ({
+      scrubber,
+      connection: {
+        service,
+        baseUrl: new URL(place.base ?? `${login.base}?sslmode=disable`),
+        headers: {},
+        format: 'json',
+        hosts: [],
+        allowPrivate: place.allowPrivate ?? true,
+        credential: place.credential === null ? null : credential,
+        scrub: scrubber.text,
+        fetch: () => Promise.reject(new Error('not over HTTP')),
+      },
+    }),
+    reportFailure: (_tool, cause) => failures.push(cause),
+  })
+  const call = async (tool: 'query' | 'execute', args: object, signal?: AbortSignal) => {
+    const { text, isError } = await gateway.call(
+      scoutAtWork,
+      {
+        callId: 'call-1',
+        tool: `postgres_${tool}`,
+        arguments: JSON.stringify({ database: 'main', ...args }),
+      },
+      signal ?? new AbortController().signal,
+    )
+    return { text, isError }
+  }
+  const answer = async (tool: 'query' | 'execute', sql: string, more: object = {}) => {
+    const { text, isError } = await call(tool, { sql, ...more })
+    if (isError) throw new Error(text)
+    return JSON.parse(text)
+  }
+  const refusal = async (tool: 'query' | 'execute', sql: string, more: object = {}) => {
+    const { text, isError } = await call(tool, { sql, ...more })
+    if (!isError) throw new Error(`It was not refused: ${text}`)
+    return text
+  }
+  return { call, answer, refusal, failures }
+}
+
+/** The embedded server starts when somebody connects; on a busy machine that takes a while. */
+export async function waitForServer(): Promise<void> {
+  const { call } = openDatabase()
+  for (let attempt = 0; attempt < 10; attempt++) {
+    const { isError } = await call('query', { sql: 'SELECT 1' })
+    if (!isError) return
+  }
+  throw new Error('PostgreSQL did not start.')
+}
