@@ -1,4 +1,5 @@
 import type { ToolServer } from './define-tool'
+import { githubServer } from './github/server'
 import { httpServer } from './http/server'
 import { hubServer } from './hub/server'
 import { memoryServer } from './memory/server'
@@ -14,4 +15,5 @@ export const servers: ToolServer[] = [
   workspaceServer,
   resultsServer,
   httpServer,
+  githubServer,
 ]

@@ -1,7 +1,8 @@
 import { env } from 'cloudflare:workers'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
 import type { GrantPolicy } from '../../src/hub/contract'
 import { servers } from '../../src/mcp-servers/servers'
+import { fakeConnect } from '../support/fake-connect'
 import { setUpTools as setUp } from '../support/set-up-tools'
 
 /** Arguments that are right, for every tool there is. */
@@ -27,12 +28,37 @@ const rightArguments: Record<string, unknown> = {
   workspace_delete_file: { path: 'nothing.md' },
   results_read: { handle: 'zzzzzzzzz.1' },
   http_request: { service: 'weather', path: '/today' },
+  github_list_repos: {},
+  github_get_file: { owner: 'acme', repo: 'tools', path: 'README.md' },
+  github_search_code: { query: 'retry' },
+  github_list_issues: { owner: 'acme', repo: 'tools' },
+  github_get_issue: { owner: 'acme', repo: 'tools', number: 1 },
+  github_create_issue: { owner: 'acme', repo: 'tools', title: 'A leak' },
+  github_add_comment: { owner: 'acme', repo: 'tools', number: 1, body: 'Mine too.' },
+  github_list_pull_requests: { owner: 'acme', repo: 'tools' },
+  github_get_pull_request: { owner: 'acme', repo: 'tools', number: 2 },
+  github_create_pull_request: {
+    ...{ owner: 'acme', repo: 'tools', title: 'Better', head: 'topic', base: 'main' },
+  },
+  github_trigger_workflow: { owner: 'acme', repo: 'tools', workflow: 'release.yml', ref: 'main' },
 }
 
-const siblingOf = (grant: string) => (grant === 'hub:read' ? 'hub:write' : 'hub:read')
 const registered = servers.flatMap((server) =>
-  server.tools.map((tool) => ({ name: `${server.name}_${tool.name}`, tool })),
+  server.tools.map((tool) => ({ name: `${server.name}_${tool.name}`, tool, server })),
 )
+
+/** What those arguments need, where it depends on them. */
+const rightGrants: Record<string, string> = {
+  http_request: 'http:weather:read',
+}
+const grantOf = ({ name, tool }: Pick<(typeof registered)[number], 'name' | 'tool'>): string =>
+  rightGrants[name] ?? tool.grantShape
+
+/** Every grant that some tool here needs, but this one; and those that differ in one segment. */
+const othersThan = (grant: string): string[] => [
+  ...new Set(registered.map(grantOf).filter((each) => each !== grant)),
+  ...grant.split(':').map((_, at) => grant.split(':').with(at, 'else').join(':')),
+]
 
 // What the arguments name is there.
 beforeAll(async () => {
@@ -52,42 +78,54 @@ describe('every registered tool', () => {
   })
 
   test.each(registered)(
-    'M1, L28: $name works with its grant, and not without',
-    async ({ name, tool }) => {
-      const grant = tool.grantShape
+    'M1, L28, M4: $name works with its grant, and with all others neither is listed nor runs',
+    async ({ name, tool, server }) => {
+      const grant = grantOf({ name, tool })
       const args = rightArguments[name]
-      const open = setUp({ requested: [grant], allowed: [grant] })
+      const opened = vi.fn(fakeConnect)
+      const open = setUp({ requested: [grant], allowed: [grant] }, opened)
       expect(open.names()).toContain(name)
-      expect((await open.call(name, args)).isError).toBe(false)
+      const { text, isError } = await open.call(name, args)
+      expect(isError, text).toBe(false)
+      expect(opened).toHaveBeenCalledTimes(server.services ? 1 : 0)
 
       const closed: Partial<GrantPolicy>[] = [
         { requested: [] },
         { allowed: [] },
         { denied: [grant] },
-        { requested: [siblingOf(grant)] },
-        { allowed: [siblingOf(grant)] },
+        { requested: othersThan(grant) },
+        { allowed: othersThan(grant) },
       ]
+      const connect = vi.fn(fakeConnect)
       for (const policy of closed) {
-        const { names, call, calls } = setUp(policy)
-        expect(names()).not.toContain(name)
-        expect((await call(name, args)).text).toMatch(
-          new RegExp(`^Error: Missing grant ${grant}\\b`),
-        )
+        const whole = { requested: ['*', grant], allowed: ['*', grant], ...policy }
+        const { names, call, calls } = setUp(whole, connect)
+        // some other resource may be within reach of the same tool
+        if (grant === tool.grantShape) expect(names()).not.toContain(name)
+        expect((await call(name, args)).text).toContain(`Error: Missing grant ${grant}.`)
         const isGuarded = name.startsWith('hub_') && tool.tier === 'read'
         const decided = isGuarded ? 'guardReads' : 'readFacts'
         expect(calls.map(({ method }) => method)).toEqual([decided])
       }
+      // a credential is looked for only once the call is decided (M5)
+      expect(connect).not.toHaveBeenCalled()
     },
   )
 
   test.each(registered)(
     'M4: $name stops working between two calls when its grant is revoked',
     async ({ name, tool }) => {
-      const { call, policy, names } = setUp()
+      const grant = grantOf({ name, tool })
+      const lists = { requested: ['*', grant], allowed: ['*', grant] }
+      const connect = vi.fn(fakeConnect)
+      const { call, policy, names } = setUp(lists, connect)
       expect((await call(name, rightArguments[name])).isError).toBe(false)
+      expect(names()).toContain(name)
+      connect.mockClear()
       policy.denied = [tool.grantShape]
       expect((await call(name, rightArguments[name])).text).toMatch(/^Error: Missing grant /)
       expect(names()).not.toContain(name)
+      expect(connect).not.toHaveBeenCalled()
     },
   )
 

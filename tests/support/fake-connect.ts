@@ -1,8 +1,32 @@
 import type { Connect } from '../../src/mcp-servers/credentials/connection'
 import { noScrubber } from '../../src/mcp-servers/credentials/scrub'
+import type { OutsideAnswer, OutsideRequest } from '../../src/mcp-servers/fetch/guarded-fetch'
+import { answerGithub, createHub } from './github-answers'
+import { issue, pull } from './github-shapes'
 
-/** Opens every service and has it answer the same, without a network. */
-export const fakeConnect: Connect = async ({ service }) => ({
+/** What each server's service says; whoever is not here says that all is well. */
+const answers: Record<string, (request: OutsideRequest) => { status: number; body?: unknown }> = {
+  github: ({ method, url, body }) => {
+    const hub = createHub()
+    hub.issues.push(issue('acme/tools', 1, { title: 'A leak' }))
+    if (method === 'GET')
+      hub.pulls.push(pull('acme/tools', 2, { title: 'Better', label: 'acme:topic' }))
+    const asked = { hub, url, parts: [], body: body === undefined ? {} : JSON.parse(body) }
+    return answerGithub(asked, method, url.pathname.replace('/v1', ''))
+  },
+}
+
+const fine = () => ({ status: 200, body: { ok: true } })
+
+function answer(server: string, request: OutsideRequest): OutsideAnswer {
+  const { status, body } = (answers[server] ?? fine)(request)
+  const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body)
+  const headers = new Headers({ 'content-type': 'application/json' })
+  return { status, headers, text, bytes: text.length, isCut: false }
+}
+
+/** Opens every service and has it answer, without a network. */
+export const fakeConnect: Connect = async ({ server, service }) => ({
   scrubber: noScrubber,
   connection: {
     service,
@@ -12,12 +36,7 @@ export const fakeConnect: Connect = async ({ service }) => ({
     hosts: ['api.example.com'],
     allowPrivate: false,
     credential: null,
-    fetch: async () => ({
-      status: 200,
-      headers: new Headers({ 'content-type': 'application/json' }),
-      text: '{"ok":true}',
-      bytes: 11,
-      isCut: false,
-    }),
+    scrub: (text) => text,
+    fetch: async (request) => answer(server, request),
   },
 })

@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import type { GrantPolicy } from '../../src/hub/contract'
 import type { ToolCaller } from '../../src/mcp-servers/contract'
+import type { Connect } from '../../src/mcp-servers/credentials/connection'
 import { createGateway } from '../../src/mcp-servers/gateway/create-gateway'
 import { servers } from '../../src/mcp-servers/servers'
 import { fakeConnect } from './fake-connect'
@@ -9,7 +10,7 @@ import { fakeMemory } from './fake-memory'
 import { keptFiles } from './kept-files'
 
 /** The real gateway and tools in front of a fake hub, with shorthands to call them. */
-export function setUpTools(policy: Partial<GrantPolicy> = {}) {
+export function setUpTools(policy: Partial<GrantPolicy> = {}, connect: Connect = fakeConnect) {
   const whole = { requested: ['*'], allowed: ['*'], denied: [], ...policy }
   const hub = createFakeHubDoors(whole)
   const gateway = createGateway({
@@ -18,7 +19,7 @@ export function setUpTools(policy: Partial<GrantPolicy> = {}) {
     memory: fakeMemory,
     clock: createFakeClock(),
     servers,
-    connect: fakeConnect,
+    connect,
   })
   const call = (tool: string, args: unknown, caller: ToolCaller = scoutAtWork) =>
     gateway.call(

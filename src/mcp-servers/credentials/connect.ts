@@ -49,6 +49,7 @@ export const createConnect =
       ...{ service, baseUrl: new URL(row.baseUrl), format: row.format, credential: value },
       ...{ hosts: reach.hosts, allowPrivate: reach.allowPrivate },
       headers: fillIn(JSON.parse(row.headers), value),
+      scrub: scrubber.text,
       fetch: scrubAnswers(fetch, scrubber),
     }
     return { connection, scrubber }

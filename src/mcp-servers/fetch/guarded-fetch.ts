@@ -9,6 +9,8 @@ export interface OutsideRequest {
   url: URL
   headers: Record<string, string>
   body?: string
+  /** More than this is not read. */
+  bytesMax?: number
 }
 
 /** What a service answered, as data. */
@@ -76,7 +78,7 @@ async function follow(
       ...(body !== undefined && { body }),
     })
     const location = redirectOf(response)
-    if (location === null) return readAnswer(response)
+    if (location === null) return readAnswer(response, request.bytesMax)
     await response.body?.cancel()
     hop = toNextHop(options, hop, response.status, location)
   }
@@ -120,7 +122,10 @@ function toNextHop(
   return { method, url, headers, ...(body !== undefined && { body }) }
 }
 
-async function readAnswer(response: Response): Promise<OutsideAnswer> {
-  const read = await readText(response, outside.bodyBytesMax)
+async function readAnswer(
+  response: Response,
+  bytesMax: number = outside.bodyBytesMax,
+): Promise<OutsideAnswer> {
+  const read = await readText(response, bytesMax)
   return { status: response.status, headers: response.headers, ...read }
 }

@@ -1,0 +1,64 @@
+import { request } from '@octokit/request'
+import { github } from '../../config'
+import { AppError } from '../../errors'
+import type { Connection } from '../credentials/connection'
+import { checkJson } from '../fetch/explain-answer'
+import { explainFailure } from './explain-failure'
+
+export type GithubClient = ReturnType<typeof openGithub>
+
+/** GitHub's own client, going out through the guarded fetch alone. */
+export function openGithub(outside: Connection | null) {
+  if (!outside) throw new Error('The gateway opens the service first.')
+  return request.defaults({
+    baseUrl: outside.baseUrl.href.replace(/\/$/, ''),
+    headers: { 'user-agent': 'Rookery', 'x-github-api-version': github.apiVersion },
+    request: {
+      fetch: toFetch(outside),
+      log: silent,
+      hook: async (ask: typeof request, options: Parameters<typeof request>[0]) => {
+        try {
+          return await ask(options)
+        } catch (failure) {
+          throw explainFailure(failure)
+        }
+      },
+    },
+  })
+}
+
+const silent = { debug() {}, info() {}, warn() {}, error() {} }
+
+/** Of what GitHub says in headers, the client needs these. */
+const keptHeaders = [
+  'content-type',
+  'link',
+  'retry-after',
+  'x-ratelimit-remaining',
+  'x-ratelimit-reset',
+]
+
+function toFetch(outside: Connection): typeof fetch {
+  return async (input, init) => {
+    const answer = await outside.fetch({
+      method: init?.method ?? 'GET',
+      url: new URL(String(input)),
+      headers: { ...(init?.headers as Record<string, string>), ...outside.headers },
+      bytesMax: github.answerBytesMax,
+      ...(typeof init?.body === 'string' && { body: init.body }),
+    })
+    if (answer.isCut) throw tooLarge()
+    if (answer.status < 500) checkJson('github', answer)
+    const headers = keptHeaders.flatMap((name) => {
+      const value = answer.headers.get(name)
+      return value === null ? [] : [[name, value] as [string, string]]
+    })
+    const hasBody = answer.status !== 204 && answer.status !== 304
+    return new Response(hasBody ? answer.text : null, { status: answer.status, headers })
+  }
+}
+
+const tooLarge = (): AppError =>
+  new AppError('TOO_LARGE', 'The answer of GitHub is too large to be read.', {
+    hint: 'Ask for less at a time: a smaller per_page, or one thing by its number.',
+  })

@@ -1,0 +1,39 @@
+import * as z from 'zod'
+import { github } from '../../config'
+
+/** Arguments that several tools take. What goes into an address can name nothing but itself. */
+
+export const ownerInput = z
+  .string()
+  .trim()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,38}$/, 'is the name of a user or an organisation')
+  .describe('User or organisation')
+
+export const repoInput = z
+  .string()
+  .trim()
+  .regex(/^(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}$/, 'is the name of a repository, without its owner')
+  .describe('Repository, without its owner')
+
+export const repository = { owner: ownerInput, repo: repoInput }
+
+export const numberInput = z.int().min(1).max(2_000_000_000)
+
+export const pages = {
+  page: z.int().min(1).max(1_000).default(1),
+  per_page: z.int().min(1).max(github.pageMax).default(github.pageDefault),
+}
+
+export const stateInput = z.enum(['open', 'closed', 'all']).default('open')
+
+/** A branch, a tag or a commit. */
+export const refInput = z
+  .string()
+  .trim()
+  .min(1)
+  .max(200)
+  .regex(/^[^\s~^:?*[\\]+$/, 'is the name of a branch or tag, or a commit')
+
+export const bodyInput = z.string().max(60_000)
+
+export const namesInput = z.array(z.string().trim().min(1).max(100)).max(20)

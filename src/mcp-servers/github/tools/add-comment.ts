@@ -1,0 +1,57 @@
+import * as z from 'zod'
+import { github } from '../../../config'
+import { defineTool } from '../../define-tool'
+import { openGithub } from '../github-client'
+import { bodyInput, numberInput, repository } from '../inputs'
+import { findMarked, markOf, withMark } from '../mark'
+
+export const addComment = defineTool({
+  name: 'add_comment',
+  description:
+    'Comment on an issue or a pull request of a repository. Answers the address of the comment. ' +
+    'Everybody who may see the repository can read it.',
+  input: z.strictObject({
+    ...repository,
+    number: numberInput.describe('Of the issue or pull request'),
+    body: bodyInput.min(1).describe('Markdown'),
+  }),
+  tier: 'write',
+  grant: 'github:write',
+  service: () => 'github',
+  isIdempotent: true,
+  doing: 'commenting on an issue',
+  async run({ input, actor, outside }) {
+    const { owner, repo, number: issue_number, body } = input
+    const client = openGithub(outside)
+    const mark = await markOf(actor.idempotencyKey)
+    const written = mark && findMarked(await listNewest(), mark)
+    if (written) {
+      return { ...toWritten(written), note: 'It was written by this very call before.' }
+    }
+    const { data } = await client('POST /repos/{owner}/{repo}/issues/{issue_number}/comments', {
+      ...{ owner, repo, issue_number, body: withMark(body, mark) },
+    })
+    return toWritten(data)
+
+    /** Of the whole repository, as only that list can begin with the newest. */
+    async function listNewest() {
+      const found = await client('GET /repos/{owner}/{repo}/issues/comments', {
+        ...{ owner, repo, sort: 'created' as const, direction: 'desc' as const },
+        per_page: github.newestSearched,
+      })
+      return found.data
+    }
+  },
+})
+
+interface Written {
+  id: number | bigint
+  html_url: string
+  created_at: string
+}
+
+const toWritten = ({ id, html_url, created_at }: Written) => ({
+  id: String(id),
+  created_at,
+  url: html_url,
+})

@@ -1,0 +1,52 @@
+import * as z from 'zod'
+import { github } from '../../../config'
+import { defineTool } from '../../define-tool'
+import { openGithub } from '../github-client'
+import { bodyInput, namesInput, repository } from '../inputs'
+import { findMarked, markOf, withMark } from '../mark'
+import { toIssue } from '../shapes'
+
+export const createIssue = defineTool({
+  name: 'create_issue',
+  description:
+    'Open an issue in a repository. Look with list_issues first whether there is one already. Answers ' +
+    'its number and address. Everybody who may see the repository can read it.',
+  input: z.strictObject({
+    ...repository,
+    title: z.string().trim().min(1).max(256),
+    body: bodyInput.default('').describe('Markdown'),
+    labels: namesInput.default([]),
+    assignees: namesInput.default([]),
+  }),
+  tier: 'write',
+  grant: 'github:write',
+  service: () => 'github',
+  isIdempotent: true,
+  doing: 'opening an issue',
+  async run({ input, actor, outside }) {
+    const { owner, repo, title, body, labels, assignees } = input
+    const client = openGithub(outside)
+    const mark = await markOf(actor.idempotencyKey)
+    const written = mark && findMarked(await listNewest(), mark)
+    if (written) return { ...toIssue(written), note: 'It was opened by this very call before.' }
+    const { data } = await client('POST /repos/{owner}/{repo}/issues', {
+      ...{ owner, repo, title, body: withMark(body, mark) },
+      ...(labels.length > 0 && { labels }),
+      ...(assignees.length > 0 && { assignees }),
+    })
+    return toIssue(data)
+
+    /** The list and not the search, which learns of an issue only later. */
+    async function listNewest() {
+      const newest = { state: 'all' as const, sort: 'created' as const, direction: 'desc' as const }
+      const per_page = github.newestSearched
+      const found = await client('GET /repos/{owner}/{repo}/issues', {
+        owner,
+        repo,
+        ...newest,
+        per_page,
+      })
+      return found.data
+    }
+  },
+})

@@ -1,0 +1,35 @@
+import * as z from 'zod'
+import { defineTool } from '../../define-tool'
+import { openGithub } from '../github-client'
+import { pages, refInput, repository, stateInput } from '../inputs'
+import { hasMore, toPullRequest } from '../shapes'
+
+export const listPullRequests = defineTool({
+  name: 'list_pull_requests',
+  description:
+    'List pull requests of a repository, newest first. has_more says whether there is another page; ' +
+    'get_pull_request reads one with its changes.',
+  input: z.strictObject({
+    ...repository,
+    state: stateInput,
+    base: refInput.optional().describe('Only those into this branch'),
+    ...pages,
+  }),
+  tier: 'read',
+  grant: 'github:read',
+  service: () => 'github',
+  isIdempotent: true,
+  doing: 'looking at pull requests',
+  async run({ input, outside }) {
+    const { base, ...asked } = input
+    const answer = await openGithub(outside)('GET /repos/{owner}/{repo}/pulls', {
+      ...asked,
+      ...(base !== undefined && { base }),
+    })
+    return {
+      pull_requests: answer.data.map(toPullRequest),
+      page: input.page,
+      has_more: hasMore(answer),
+    }
+  },
+})

@@ -1,0 +1,64 @@
+import * as z from 'zod'
+import { github } from '../../../config'
+import { AppError } from '../../../errors'
+import { defineTool } from '../../define-tool'
+import { type GithubClient, openGithub } from '../github-client'
+import { ownerInput, pages } from '../inputs'
+import { cut, hasMore } from '../shapes'
+
+export const listRepos = defineTool({
+  name: 'list_repos',
+  description:
+    'List repositories, those with the newest changes first: of one user or organisation, or without ' +
+    'owner all that the credential of this hub can reach. has_more says whether there is another page.',
+  input: z.strictObject({ owner: ownerInput.optional(), ...pages }),
+  tier: 'read',
+  grant: 'github:read',
+  service: () => 'github',
+  isIdempotent: true,
+  doing: 'looking at repositories',
+  async run({ input, outside }) {
+    const client = openGithub(outside)
+    const answer = await listOf(client, input)
+    return { repos: answer.data.map(toRepo), page: input.page, has_more: hasMore(answer) }
+  },
+})
+
+/** Only an organisation's own list has its private repositories, and only a user has the other. */
+async function listOf(
+  client: GithubClient,
+  { owner, page, per_page }: { owner?: string | undefined; page: number; per_page: number },
+) {
+  const paged = { page, per_page, sort: 'pushed' as const }
+  if (owner === undefined) return client('GET /user/repos', paged)
+  try {
+    return await client('GET /orgs/{org}/repos', { org: owner, ...paged })
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === 'NOT_FOUND')) throw error
+    return client('GET /users/{username}/repos', { username: owner, ...paged })
+  }
+}
+
+interface Repo {
+  full_name: string
+  description: string | null
+  private: boolean
+  archived?: boolean | undefined
+  default_branch?: string | undefined
+  language?: string | null | undefined
+  pushed_at?: string | null | undefined
+  open_issues_count?: number | undefined
+  html_url: string
+}
+
+const toRepo = (repo: Repo) => ({
+  name: repo.full_name,
+  description: cut(repo.description, github.excerptChars),
+  private: repo.private,
+  ...(repo.archived && { archived: true }),
+  default_branch: repo.default_branch ?? null,
+  language: repo.language ?? null,
+  open_issues: repo.open_issues_count ?? null,
+  pushed_at: repo.pushed_at ?? null,
+  url: repo.html_url,
+})

@@ -1,0 +1,47 @@
+import * as z from 'zod'
+import { github } from '../../../config'
+import { defineTool } from '../../define-tool'
+import { openGithub } from '../github-client'
+import { pages } from '../inputs'
+import { cut } from '../shapes'
+
+export const searchCode = defineTool({
+  name: 'search_code',
+  description:
+    'Search code on GitHub by its query language, e.g. "retry language:go repo:owner/name". Answers ' +
+    'files with the passages that match; get_file reads one whole.',
+  input: z.strictObject({
+    query: z.string().trim().min(1).max(256).describe('With qualifiers such as repo:, org:, path:'),
+    ...pages,
+  }),
+  tier: 'read',
+  grant: 'github:read',
+  service: () => 'github',
+  isIdempotent: true,
+  doing: 'searching code',
+  async run({ input, outside }) {
+    const { query, page, per_page } = input
+    const { data } = await openGithub(outside)('GET /search/code', {
+      ...{ q: query, page, per_page },
+      headers: { accept: 'application/vnd.github.text-match+json' },
+    })
+    return {
+      total_count: data.total_count,
+      ...(data.incomplete_results && { note: 'GitHub ran out of time; there may be more.' }),
+      files: data.items.map(({ repository, path, html_url, text_matches }) => ({
+        repo: repository.full_name,
+        path,
+        url: html_url,
+        passages: (text_matches ?? [])
+          .slice(0, passagesMax)
+          .map(({ fragment }) => cut(fragment, github.excerptChars)),
+      })),
+      page,
+      has_more: page * per_page < Math.min(data.total_count, reachableMax),
+    }
+  },
+})
+
+const passagesMax = 2
+/** GitHub shows no more of a search. */
+const reachableMax = 1_000
