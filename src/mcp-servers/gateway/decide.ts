@@ -1,5 +1,6 @@
 import type { GrantPolicy } from '../../hub/contract'
 import type { Narrowing, Tier, ToolCaller } from '../contract'
+import { resultsReadGrant } from '../results/tools/read'
 import { coversGrant, intersectGrants, isPlainGrant } from './grant-pattern'
 
 interface Asked {
@@ -82,8 +83,8 @@ function refusedByPolicy(policy: GrantPolicy, grant: string, isCall: boolean): R
 }
 
 function meetPolicy(policy: GrantPolicy, grant: string) {
-  const requested = meetAny([grant], policy.requested ?? ['*'])
-  return { requested, allowed: meetAny(requested, policy.allowed) }
+  const requested = meetAny([grant], withImplied(policy.requested ?? ['*']))
+  return { requested, allowed: meetAny(requested, withImplied(policy.allowed)) }
 }
 
 /** What a policy leaves open of a pattern of grants, as patterns; of each other, the wider ones. */
@@ -94,6 +95,10 @@ export function openGrants(policy: GrantPolicy, grant: string): string[] {
   )
   return open.filter((each) => !open.some((other) => other !== each && coversGrant(other, each)))
 }
+
+/** Whoever may use any tool may read on in what it gave them (M10), unless that is denied. */
+const withImplied = (patterns: string[]): string[] =>
+  patterns.length > 0 ? [...patterns, resultsReadGrant] : patterns
 
 const meetAny = (some: string[], others: string[]): string[] =>
   some.flatMap((one) =>

@@ -158,7 +158,10 @@ test('M3: the policy is the default, or an own row, less what either denies', as
   const { id } = await hub.join('outsider')
   expect(await door.readPolicy(id)).toEqual({
     requested: null,
-    allowed: ['hub:read', 'hub:write', 'memory:read', 'memory:write', 'skills:read'],
+    allowed: [
+      ...['hub:read', 'hub:write', 'memory:read', 'memory:write', 'skills:read'],
+      ...['workspace:read', 'workspace:write'],
+    ],
     denied: [],
   })
   const scout = await env.DB.prepare(

@@ -105,7 +105,7 @@ describe('the memory server', () => {
 
   it('M3: reading the memory does not open writing it', async () => {
     const tools = setUpTools({ requested: ['memory:read'], allowed: ['*'] })
-    expect(tools.names()).toEqual(['memory_list_facts'])
+    expect(tools.names()).toEqual(['memory_list_facts', 'results_read'])
     expect((await tools.call('memory_forget_fact', { id: 1 })).text).toMatch(
       /Missing grant memory:write/,
     )

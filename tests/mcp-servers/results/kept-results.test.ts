@@ -16,8 +16,8 @@ import { keptFiles } from '../../support/kept-files'
 
 const encoder = new TextEncoder()
 
-function setUp(said: string, allowed: string[] = ['*']) {
-  const hub = createFakeHubDoors({ requested: ['*'], allowed, denied: [] })
+function setUp(said: string, denied: string[] = []) {
+  const hub = createFakeHubDoors({ requested: ['test:*'], allowed: ['test:*'], denied })
   const clock = createFakeClock()
   const say = defineTool({
     name: 'say',
@@ -101,7 +101,7 @@ test('M10: a result is kept for a day; then it cannot be read, and the next one 
 })
 
 test('M10: who may not read kept results is told to ask for less, and nothing is kept', async () => {
-  const { call } = setUp('y'.repeat(60_000), ['test:*'])
+  const { call } = setUp('y'.repeat(60_000), ['results:*'])
   const before = (await env.FILES.list({ prefix: 'results/' })).objects.length
   expect((await call('test_say', {})).text).toMatch(/are shown\. Ask for less at a time\.\]$/)
   expect((await env.FILES.list({ prefix: 'results/' })).objects).toHaveLength(before)
