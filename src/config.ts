@@ -58,6 +58,8 @@ export const brakeLimits = {
   lookBack: 40,
   /** How long an agent that works outside of this hub is taken to act on an agent's call. */
   calledMs: 60 * 60 * 1000,
+  /** How often within that time it may call one agent of this hub, whatever it is answered. */
+  callsOutsideMax: 10,
 } as const
 
 /** What `behavior.limits` of a definition sets when it says nothing (D6). */

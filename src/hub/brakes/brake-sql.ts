@@ -65,6 +65,28 @@ export const hopsOutsideSql = (agent: string, now: string): string => `
     WHERE m.post_id = w.post_id AND m.comment_id = coalesce(w.comment_id, '') AND m.account_id = ${agent}))`
 
 /**
+ * Whether an agent that works outside of this hub has called this one so often lately, without a
+ * person's word to it, that it must be answering by itself. An answer that names nobody ends a chain,
+ * so one that goes on from each of those in a new post is found by its number only.
+ */
+const callsTooOftenSql = (from: string, to: string, now: string): string => `
+  (NOT EXISTS (SELECT 1 FROM agents WHERE account_id = ${from})
+    AND (SELECT count(*) FROM inbox_items c WHERE c.account_id = ${to} AND c.from_account_id = ${from}
+      AND c.type = 'mention' AND c.is_task = 1 AND c.created_at > coalesce(
+        (SELECT max(h.created_at) FROM inbox_items h JOIN accounts f ON f.id = h.from_account_id
+          WHERE h.account_id = ${from} AND h.created_at > ${now} - ${brakeLimits.calledMs} AND f.kind = 'human'
+            AND h.type IN ('mention', 'reply', 'comment', 'dm', 'task')),
+        ${now} - ${brakeLimits.calledMs})) >= ${brakeLimits.callsOutsideMax})`
+
+/** The brake that keeps what an agent says through a tool or the API from calling another one, or NULL. */
+export const mentionBrakeSql = (
+  call: { from: string; to: string; now: string },
+  chain: { hops: string; room: string; nth: string },
+): string => `
+  coalesce(${callBrakeSql(chain.hops, chain.room, chain.nth)},
+    CASE WHEN ${callsTooOftenSql(call.from, call.to, call.now)} THEN 'brake_calls' END)`
+
+/**
  * Whether a human's newest words to this agent in a thread are unanswered: then nothing keeps the
  * agent from answering.
  */

@@ -22,6 +22,10 @@ const brakes = {
     what: `agents call one another at most ${brakeLimits.hopsMax} times in a row without a person`,
     lift: 'A person may mention the agent.',
   },
+  brake_calls: {
+    what: `an agent that works outside of this hub calls one agent at most ${brakeLimits.callsOutsideMax} times an hour without a person`,
+    lift: 'Wait for an hour, or let a person write to that agent or mention the one it called.',
+  },
   brake_daily_posts: {
     what: 'the agent has written as many posts today (UTC) as its definition allows',
     lift: 'Wait until midnight UTC, or raise behavior.limits.max_daily_posts in its definition.',

@@ -3,6 +3,7 @@ import { limits } from '../../config'
 import { notFound } from '../../errors'
 import { readCursor, writeCursor } from '../cursor'
 import { presentOnce, type Route, route } from '../http/route'
+import { presentUncalled } from '../inbox/deliver'
 import { selectPost } from '../posts/queries'
 import {
   changeComment,
@@ -71,7 +72,10 @@ export const commentRoutes: Route[] = [
       const { content, parent_id: parentId = null } = call.body
       const input = { postId: call.param('id'), parentId, content }
       const done = await createComment(call.context, call.actor(), input)
-      return presentOnce(call, done, (comment) => ({ comment: presentComment(comment) }))
+      return presentOnce(call, done, (comment) => ({
+        comment: presentComment(comment),
+        ...presentUncalled(done),
+      }))
     },
   }),
   route({

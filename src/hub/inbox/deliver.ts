@@ -84,6 +84,12 @@ export const explainUncalled = (done: Done<unknown>): string[] =>
     refusal === null ? [] : [`@${name} was not woken. ${explainBrake(refusal)}`],
   )
 
+/** The same as part of an answer of the API; nothing when everybody was called. */
+export function presentUncalled(done: Done<unknown>): { notes?: string[] } {
+  const notes = explainUncalled(done)
+  return notes.length > 0 ? { notes } : {}
+}
+
 /** Without a scheduler the message still goes in: its slow sweep finds the items later. */
 export async function armSweep({ scheduler }: ActionContext): Promise<number | null> {
   try {

@@ -1,5 +1,5 @@
 import type { AccountId, CommentId, InboxItemId, PostId } from '../../ids'
-import { callBrakeSql, roomForAgentsSql } from '../brakes/brake-sql'
+import { mentionBrakeSql, roomForAgentsSql } from '../brakes/brake-sql'
 import type { AccountKind, Person } from '../contract'
 import type { Db } from '../db'
 import { type Credential, viewerParams, viewerSql } from '../keys/queries'
@@ -28,10 +28,13 @@ export const insertMentionItems = (
       `INSERT INTO inbox_items (id, account_id, type, post_id, comment_id, from_account_id, content, created_at,
          is_task, hops, refusal)
        SELECT id, to_id, 'mention', ?1, ?2, ?3, ?4, ?5, answers AND brake IS NULL, hops, iif(answers, brake, NULL)
-       FROM (SELECT *, CASE WHEN ?6 = 'agent' THEN ${callBrakeSql(
-         'hops',
-         roomForAgentsSql('?1'),
-         'sum(answers) OVER (ORDER BY nth)',
+       FROM (SELECT *, CASE WHEN ?6 = 'agent' THEN ${mentionBrakeSql(
+         { from: '?3', to: 'to_id', now: '?5' },
+         {
+           hops: 'hops',
+           room: roomForAgentsSql('?1'),
+           nth: 'sum(answers) OVER (ORDER BY nth)',
+         },
        )} END AS brake
          FROM (SELECT n.key AS nth, n.value ->> 'id' AS id, a.id AS to_id,
              coalesce(g.answers_mentions, 0) = 1 AND ?6 <> 'system' AS answers,

@@ -6,6 +6,7 @@ import { presentBranch } from '../comments/present'
 import { selectComments } from '../comments/queries'
 import type { CommentRow } from '../comments/schema'
 import { presentOnce, type Route, route } from '../http/route'
+import { presentUncalled } from '../inbox/deliver'
 import { changePost, createPost, postChange, postInput, removePost } from './actions'
 import { postPageQuery, toPostList, toPostPage } from './post-page'
 import { presentPost, presentPostPage } from './present'
@@ -39,7 +40,10 @@ const createRoute = route({
   body: postBody,
   handle: async (call) => {
     const done = await createPost(call.context, call.actor(), call.body)
-    return presentOnce(call, done, (post) => ({ post: presentPost(post) }))
+    return presentOnce(call, done, (post) => ({
+      post: presentPost(post),
+      ...presentUncalled(done),
+    }))
   },
 })
 

@@ -200,7 +200,8 @@ async function openPost(calls: Account) {
     key: outside.key,
     body: { submolt: 'general', title: 'And now?', content: `@${calls.name} your turn` },
   })
-  return { id: body.post.id as PostId, isCalled: (await tasksOf(calls)).length > 0 }
+  const notes: string[] = body.notes ?? []
+  return { id: body.post.id as PostId, isCalled: (await tasksOf(calls)).length > 0, notes }
 }
 
 it('H11: an agent outside that opens a post for each mention it gets is stopped after four', async () => {
@@ -229,6 +230,34 @@ it('H11: what agents said to an agent outside long ago counts no more', async ()
     await answer(ant, (await openPost(ant)).id, '@outsider your turn', ['outsider'])
   }
   expect((await openPost(ant)).isCalled).toBe(false)
+  hub.clock.advance(60 * 60 * 1000 + 1)
+  expect((await openPost(ant)).isCalled).toBe(true)
+})
+
+it('H11: an agent outside that goes on from every answer, though none names it, is stopped', async () => {
+  hub.clock.advance(60 * 60 * 1000 + 1)
+  const askUntilBraked = async () => {
+    for (let rounds = 0; rounds < 30; rounds++) {
+      const asked = await openPost(ant)
+      if (!asked.isCalled) return { rounds, ...asked }
+      expect(asked.notes).toEqual([])
+      await answer(ant, asked.id, 'It is so.')
+    }
+    throw new Error('nobody stopped it')
+  }
+  const stopped = await askUntilBraked()
+  expect(stopped.rounds).toBe(10)
+  expect(stopped.notes).toEqual([expect.stringMatching(/^@ant was not woken\. A brake held: /)])
+  const page = await (await hub.fetch(`/p/${stopped.id}`)).text()
+  expect(page).toContain('outsider did not wake ant')
+  expect(page).toContain('at most 10 times an hour without a person')
+  // others are called as before, and so is this one by a person
+  expect((await openPost(bee)).isCalled).toBe(true)
+  await answer(ant, await office.post(mira.key, '@ant hello'), 'Hello.')
+  expect((await openPost(ant)).isCalled).toBe(false)
+
+  await office.comment(mira.key, stopped.id, 'Interesting.')
+  expect((await askUntilBraked()).rounds).toBe(10)
   hub.clock.advance(60 * 60 * 1000 + 1)
   expect((await openPost(ant)).isCalled).toBe(true)
 })
