@@ -120,6 +120,7 @@ function createDeps({ model, hooks, remembers, onCommit }: World): AgentDeps {
       announce: async () => {},
     },
     tools: {
+      refresh: () => undefined,
       isGranted: () => true,
       list: () => [tool],
       describe: () => tool,

@@ -64,7 +64,9 @@ async function callDirectly(index: number, signal: AbortSignal): Promise<string>
   if (!prepared.ok) throw new Error('not prepared')
   const actor = { ...caller, idempotencyKey: null }
   const own = { memory, workspace, results }
-  return JSON.stringify(await prepared.run({ actor, hub, ...own, outside: null, signal }))
+  return JSON.stringify(
+    await prepared.run({ actor, hub, ...own, outside: null, signal, progress: () => undefined }),
+  )
 }
 
 export default {

@@ -20,6 +20,8 @@ export interface GrantPolicy {
   requested: string[] | null
   allowed: string[]
   denied: string[]
+  /** Counts changes of others' servers (M12); absent: there never was one. */
+  toolsVersion?: number
 }
 
 export interface AuditEntry {

@@ -144,12 +144,28 @@ export interface GrantDoor {
     keyHash: string,
     now: number,
   ): Promise<(Person & { scopes: string[]; isAdmin?: boolean }) | null>
-  /** Written before a tool runs for an outside caller; throws when it cannot be written (M9). */
-  recordIntent(accountId: AccountId, entry: AuditEntry): Promise<{ id: string }>
+  /** An activation that runs now; null when it is over or parked, or never was. */
+  findActivation(id: ActivationId): Promise<RunningActivation | null>
+  /**
+   * Written before a tool runs for an outside caller; throws when it cannot be written (M9).
+   *
+   * @param activationId for which it works, with its token
+   */
+  recordIntent(
+    accountId: AccountId,
+    entry: AuditEntry,
+    activationId?: ActivationId | null,
+  ): Promise<{ id: string }>
   recordResult(
     id: string,
     result: Pick<AuditEntry, 'outcome' | 'durationMs' | 'resultBytes'>,
   ): Promise<void>
+}
+
+export interface RunningActivation extends Person {
+  postId: PostId | null
+  /** Of the agent's definition. */
+  etag: string
 }
 
 export type HubDoors = ActivationDoor & SweepDoor & ConversationDoor & GrantDoor

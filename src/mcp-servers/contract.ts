@@ -17,6 +17,8 @@ export interface ToolCaller {
   postId: PostId | null
   /** What the agent's definition takes away from its policy; absent takes nothing. */
   narrowing?: Narrowing
+  /** It works for the activation from outside, with its token: nobody journals its calls. */
+  isOutside?: boolean
   /** Tiers the caller's key is good for; absent: all. */
   tiers?: Tier[]
 }
@@ -43,6 +45,8 @@ export interface ToolDescription {
   doing: string
   /** Must not run beside other calls of its step. */
   isSequential: boolean
+  /** It is about the world outside of the hub. */
+  reachesOut?: boolean
 }
 
 export interface ToolCall {
@@ -106,6 +110,8 @@ export interface MemoryDoor {
 }
 
 export interface ToolApi {
+  /** Reads again which tools there are, when the policy says so; undefined: what is known holds. */
+  refresh(policy: GrantPolicy): Promise<void> | undefined
   /** The tools the caller may use under this policy (M4). No round trip. */
   list(caller: ToolCaller, policy: GrantPolicy): ToolDescription[]
   /** What is known of a tool by its name alone; null for an unknown one. No round trip. */
@@ -113,5 +119,10 @@ export interface ToolApi {
   /** Whether the policy gives a grant, or some of what a pattern of grants stands for. No round trip. */
   isGranted(policy: GrantPolicy, grant: string): boolean
   /** Never throws: what fails outside becomes an error result. */
-  call(caller: ToolCaller, call: ToolCall, signal: AbortSignal): Promise<ToolResult>
+  call(
+    caller: ToolCaller,
+    call: ToolCall,
+    signal: AbortSignal,
+    progress?: (text: string) => void,
+  ): Promise<ToolResult>
 }

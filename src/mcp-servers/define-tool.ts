@@ -21,6 +21,8 @@ export interface ToolContext<Input> {
   /** Of the service that the tool names; the gateway opens it once the call is decided (M6). */
   outside: Connection | null
   signal: AbortSignal
+  /** Says how far it is, to callers that want to know. */
+  progress(text: string): void
 }
 
 interface ToolDeclaration<Schema extends z.ZodObject> {

@@ -9,6 +9,7 @@ import type {
   InboxEntry,
   Person,
   PostSummary,
+  RunningActivation,
   SearchHit,
   Thread,
 } from '../../src/hub/contract'
@@ -140,6 +141,10 @@ export function createFakeHubDoors(policy: GrantPolicy) {
     },
     findCaller: noted<Parameters<GrantDoor['findCaller']>, (Person & { scopes: string[] }) | null>(
       'findCaller',
+      () => null,
+    ),
+    findActivation: noted<Parameters<GrantDoor['findActivation']>, RunningActivation | null>(
+      'findActivation',
       () => null,
     ),
     recordIntent: noted<Parameters<GrantDoor['recordIntent']>, { id: string }>(

@@ -1,5 +1,5 @@
 import { audit } from '../../config'
-import type { AccountId } from '../../ids'
+import type { AccountId, ActivationId } from '../../ids'
 import type { AuditEntry } from '../contract'
 import type { Db } from '../db'
 
@@ -8,11 +8,12 @@ export const insertIntent = (
   id: string,
   accountId: AccountId,
   entry: AuditEntry,
+  activationId: ActivationId | null,
 ): D1PreparedStatement =>
   db.d1
     .prepare(
-      `INSERT INTO audit_log (id, account_id, call_id, tool, "grant", arguments_hash, decision, outcome, duration_ms, result_bytes, created_at, arguments)
-       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)`,
+      `INSERT INTO audit_log (id, account_id, call_id, tool, "grant", arguments_hash, decision, outcome, duration_ms, result_bytes, created_at, arguments, activation_id)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`,
     )
     .bind(
       id,
@@ -27,6 +28,7 @@ export const insertIntent = (
       entry.resultBytes,
       entry.at,
       entry.arguments?.slice(0, audit.argumentsCharsMax) ?? null,
+      activationId,
     )
 
 /** Completes an entry; one that has its outcome stays as it is. */

@@ -1,8 +1,15 @@
 import type { ActionContext } from '../action-context'
+import { selectRunning } from '../activations/running-queries'
 import { selectKnown } from '../approvals/queries'
 import { insertOutsideApproval, useApproval } from '../approvals/write-queries'
 import { insertIntent, updateResult } from '../audit/queries'
-import type { CallFacts, CallQuestion, GrantDoor, KnownApproval } from '../contract'
+import type {
+  CallFacts,
+  CallQuestion,
+  GrantDoor,
+  KnownApproval,
+  RunningActivation,
+} from '../contract'
 import type { Db } from '../db'
 import { mergeCallPolicy, mergePolicy, readPolicyRow, selectPolicy } from '../grants/queries'
 import { takeStatements } from '../grants/rate-buckets'
@@ -70,13 +77,15 @@ export const createGrantDoor = (open: () => ActionContext): GrantDoor => ({
     return { id, name, kind, scopes, ...(viewer.role === 'admin' && { isAdmin: true }) }
   },
 
-  recordIntent: async (accountId, entry) => {
+  findActivation: async (id) => selectRunning(open().db, id).first<RunningActivation>(),
+
+  recordIntent: async (accountId, entry, activationId = null) => {
     const { db, clock, settings } = open()
     const id = clock.newId()
     const given = entry.arguments
     const kept =
       given === undefined ? {} : { arguments: maskCredentials(given, settings.ROOKERY_KEY_PREFIX) }
-    await insertIntent(db, id, accountId, { ...entry, ...kept }).run()
+    await insertIntent(db, id, accountId, { ...entry, ...kept }, activationId).run()
     return { id }
   },
 

@@ -12,6 +12,7 @@ export interface PolicyRow {
   defaultLimits: string | null
   ownLimits: string | null
   requested: string | null
+  toolsVersion?: number
 }
 
 export const selectPolicy = (db: Db, accountId: AccountId | '*'): D1PreparedStatement =>
@@ -20,7 +21,8 @@ export const selectPolicy = (db: Db, accountId: AccountId | '*'): D1PreparedStat
       `SELECT d.allowed AS defaultAllowed, d.denied AS defaultDenied,
               o.allowed AS ownAllowed, o.denied AS ownDenied, g.grants AS requested,
               d.require_approval AS defaultApproval, o.require_approval AS ownApproval,
-              d.rate_limits AS defaultLimits, o.rate_limits AS ownLimits
+              d.rate_limits AS defaultLimits, o.rate_limits AS ownLimits,
+              (SELECT version FROM tools_version) AS toolsVersion
        FROM (SELECT ?1 AS id) x
        LEFT JOIN grant_policies d ON d.account_id = '*'
        LEFT JOIN grant_policies o ON o.account_id = x.id
@@ -70,6 +72,7 @@ export function mergePolicy(row: PolicyRow): GrantPolicy {
     requested: row.requested === null ? null : readList(row.requested),
     allowed: readList(row.ownAllowed ?? row.defaultAllowed),
     denied: [...new Set([...readList(row.defaultDenied), ...readList(row.ownDenied)])],
+    ...(row.toolsVersion && { toolsVersion: row.toolsVersion }),
   }
 }
 

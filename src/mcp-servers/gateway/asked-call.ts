@@ -15,6 +15,8 @@ export interface AskedCall {
   args: unknown
   entry: AuditEntry
   signal: AbortSignal
+  /** Tells the caller how far it is. */
+  progress(text: string): void
   /** The policy by which it was decided. */
   policy?: GrantPolicy
   /** What its rate limits said: asked once, however often it is decided. */

@@ -1,11 +1,19 @@
-import type { AuditEntry } from '../../hub/contract'
+import type { AuditEntry, GrantPolicy } from '../../hub/contract'
 import type { ToolCall, ToolCaller, ToolResult } from '../contract'
 import { decide } from './decide'
 import { readGuarded, runDecided } from './decided-call'
+import type { NamedTool } from './gateway'
 import { hashArguments } from './hash-arguments'
+import { isOutside } from './is-outside'
 import { nearNames } from './near-names'
 import { noteIntent, type Pipeline, toResult } from './pipeline'
 import { describeProblems, readArguments } from './read-arguments'
+
+/** How a running call hears of its caller, and the caller of it. */
+interface Wire {
+  signal: AbortSignal
+  progress(text: string): void
+}
 
 /**
  * One call through all stages: find, validate, resolve the grant, decide, note the intent, run,
@@ -15,14 +23,14 @@ export async function callTool(
   pipeline: Pipeline,
   caller: ToolCaller,
   call: ToolCall,
-  signal: AbortSignal,
+  wire: Wire,
 ): Promise<ToolResult> {
   const entry: AuditEntry = {
     callId: call.callId,
     tool: call.tool.slice(0, 64),
     grant: '',
     argumentsHash: '',
-    ...(caller.activationId === null && { arguments: call.arguments }),
+    ...(isOutside(caller) && { arguments: call.arguments }),
     decision: 'denied',
     outcome: null,
     durationMs: null,
@@ -30,7 +38,7 @@ export async function callTool(
     at: pipeline.clock.now(),
   }
   try {
-    return await walk(pipeline, caller, call, signal, entry)
+    return await walk(pipeline, caller, call, wire, entry)
   } catch (cause) {
     pipeline.reportFailure?.(entry.tool, cause)
     return toResult(pipeline, entry, {
@@ -44,7 +52,7 @@ async function walk(
   pipeline: Pipeline,
   caller: ToolCaller,
   call: ToolCall,
-  signal: AbortSignal,
+  wire: Wire,
   entry: AuditEntry,
 ): Promise<ToolResult> {
   const refuse = async (decision: AuditEntry['decision'], text: string) => {
@@ -55,8 +63,9 @@ async function walk(
   const args = readArguments(call.arguments)
   entry.argumentsHash = await hashArguments(call.arguments, args.ok ? args.value : undefined)
 
-  const tool = pipeline.tools.get(call.tool)
-  if (!tool) return refuse('unknown_tool', await describeUnknown(pipeline, caller, entry.tool))
+  const found = await findTool(pipeline, caller, call.tool)
+  if (!found.tool) return refuse('unknown_tool', describeUnknown(found, caller, entry.tool))
+  const { tool } = found
 
   const prepared = args.ok ? tool.prepare(args.value) : args
   if (!prepared.ok) return refuse('invalid', describeProblems(tool.name, prepared.problems))
@@ -64,24 +73,37 @@ async function walk(
 
   const value = args.ok ? args.value : undefined
   const asked = {
-    ...{ pipeline, caller, tool, prepared, entry, signal },
+    ...{ pipeline, caller, tool, prepared, entry, ...wire },
     ...{ raw: call.arguments, args: value },
   }
   // An outside caller's intent must be on record before anything is read.
-  const isGuarded = tool.isGuardable && caller.activationId !== null
+  const isGuarded = tool.isGuardable && !isOutside(caller)
   return isGuarded ? readGuarded(asked) : runDecided(asked)
 }
 
-/** Suggests only what the caller could call. */
-async function describeUnknown(
-  pipeline: Pipeline,
+type Found = { tool: NamedTool } | { tool: null; policy: GrantPolicy; tools: NamedTool[] }
+
+/** Which tools others' servers have is read anew when it changed: what was hidden is gone now (M12). */
+async function findTool(
+  { tools, hub }: Pipeline,
   caller: ToolCaller,
   name: string,
-): Promise<string> {
-  const policy = await pipeline.hub.readPolicy(caller.accountId)
-  const usable = [...pipeline.tools.values()].filter(
-    (tool) => decide(policy, caller, tool).isAllowed,
-  )
+): Promise<Found> {
+  const own = tools.getOwn(name)
+  if (own) return { tool: own }
+  const policy = await hub.readPolicy(caller.accountId)
+  await tools.refresh(policy)
+  const tool = tools.get(name)
+  return tool ? { tool } : { tool: null, policy, tools: tools.all() }
+}
+
+/** Suggests only what the caller could call. */
+function describeUnknown(
+  { policy, tools }: Extract<Found, { tool: null }>,
+  caller: ToolCaller,
+  name: string,
+): string {
+  const usable = tools.filter((tool) => decide(policy, caller, tool).isAllowed)
   const near = nearNames(
     name,
     usable.map((tool) => tool.name),

@@ -1,48 +1,29 @@
 import { activationLimits } from '../../config'
 import type { ToolDescription } from '../contract'
-import type { ToolServer } from '../define-tool'
 import { callTool } from './call-tool'
 import { decide, isGranted } from './decide'
 import type { Gateway, GatewayDeps, NamedTool } from './gateway'
+import { createToolRegistry } from './tool-registry'
 
 /** The one way to every tool: lists and calls of agents and of outside callers go through it. */
 export function createGateway(deps: GatewayDeps): Gateway {
-  const tools = nameTools(deps.servers)
+  const tools = createToolRegistry(deps.servers, deps.remote)
   return {
-    servers: deps.servers.map(({ name, description }) => ({ name, description })),
+    servers: () => tools.servers().map(({ name, description }) => ({ name, description })),
+    refresh: tools.refresh,
     list: (caller, policy) =>
-      [...tools.values()]
+      tools
+        .all()
         .filter((tool) => decide(policy, caller, tool).isAllowed)
         .map(describeTool),
     describe: (name) => tools.get(name) ?? null,
     isGranted,
-    call: (caller, call, signal) =>
-      callTool(
-        { ...deps, tools, resultBytesMax: activationLimits.toolResultBytes },
-        caller,
-        call,
+    call: (caller, call, signal, progress) =>
+      callTool({ ...deps, tools, resultBytesMax: activationLimits.toolResultBytes }, caller, call, {
         signal,
-      ),
+        progress: progress ?? (() => undefined),
+      }),
   }
-}
-
-const NAME = /^[a-z][a-z0-9]*_[a-z0-9_]+$/
-
-function nameTools(servers: ToolServer[]): Map<string, NamedTool> {
-  const named = new Map<string, NamedTool>()
-  for (const server of servers) {
-    for (const tool of server.tools) {
-      const name = `${server.name}_${tool.name}`
-      if (!NAME.test(name) || name.length > 64 || named.has(name)) {
-        throw new Error(`The tool name ${name} is taken or malformed.`)
-      }
-      const isGuardable = server.isHubOnly === true && tool.tier === 'read'
-      const isForHosted = server.isForHosted === true
-      const keptUnder = server.services?.server ?? server.name
-      named.set(name, { ...tool, name, server: keptUnder, isGuardable, isForHosted })
-    }
-  }
-  return named
 }
 
 const describeTool = (tool: NamedTool): ToolDescription => ({
@@ -53,4 +34,5 @@ const describeTool = (tool: NamedTool): ToolDescription => ({
   isIdempotent: tool.isIdempotent,
   doing: tool.doing,
   isSequential: tool.isSequential,
+  ...(tool.reachesOut && { reachesOut: true }),
 })

@@ -2,6 +2,7 @@ import { AppError } from '../../errors'
 import type { Actor, CallFacts, CallQuestion, ConversationDoor } from '../../hub/contract'
 import type { ToolCaller, ToolResult } from '../contract'
 import type { AskedCall } from './asked-call'
+import { isOutside } from './is-outside'
 import { judgeCall, type Refusal, toApprovalRequest } from './judge-call'
 import { keepWhole } from './keep-whole'
 import { noteIntent, noteOutcome, ownThings, toResult } from './pipeline'
@@ -45,7 +46,7 @@ export async function readGuarded(asked: AskedCall): Promise<ToolResult> {
 
 const toQuestion = ({ caller, tool, entry }: AskedCall): CallQuestion => ({
   accountId: caller.accountId,
-  activationId: caller.activationId,
+  activationId: isOutside(caller) ? null : caller.activationId,
   callId: entry.callId,
   tool: tool.name,
   argumentsHash: entry.argumentsHash,
@@ -56,17 +57,17 @@ async function refuse(asked: AskedCall, refusal: Refusal): Promise<ToolResult> {
   entry.decision = refusal.decision
   await noteIntent(pipeline, caller, entry)
   const result = toResult(pipeline, entry, { outcome: null, text: refusal.text })
-  const isParking = refusal.decision === 'needs_approval' && caller.activationId !== null
+  const isParking = refusal.decision === 'needs_approval' && !isOutside(caller)
   return isParking ? { ...result, approval: toApprovalRequest(asked) } : result
 }
 
 function run(asked: AskedCall, hub: ConversationDoor): Promise<ToolRun> {
-  const { pipeline, caller, tool, prepared, entry, signal } = asked
+  const { pipeline, caller, tool, prepared, entry, signal, progress } = asked
   const actor = toActor(caller, entry.callId)
   if (prepared.service === null) {
     const own = ownThings(pipeline, actor)
     return runTool(tool.name, tool.timeoutMs, signal, (stop) =>
-      prepared.run({ actor, hub, ...own, outside: null, signal: stop }),
+      prepared.run({ actor, hub, ...own, outside: null, signal: stop, progress }),
     )
   }
   return runOutside(asked, { server: tool.server, service: prepared.service, actor, hub })

@@ -5,6 +5,7 @@ import type { Connect } from '../credentials/connection'
 import type { Tool, ToolServer } from '../define-tool'
 import type { ResultStore } from '../results/result-store'
 import type { Workspace } from '../workspace/workspace'
+import type { RemoteCatalogue } from './tool-registry'
 
 export interface GatewayDeps {
   hub: ConversationDoor & GrantDoor
@@ -13,6 +14,8 @@ export interface GatewayDeps {
   results: ResultStore
   clock: Clock
   servers: ToolServer[]
+  /** Servers that admins add while the hub runs. */
+  remote?: RemoteCatalogue
   /** Opens services outside, with their credentials; without it no tool gets out. */
   connect?: Connect
   /** Told the private reason when a tool fails; for the operator's eyes. */
@@ -28,8 +31,11 @@ export interface NamedTool extends Omit<Tool, 'name'> {
   isGuardable: boolean
   /** Only for agents that this hub runs. */
   isForHosted: boolean
+  /** It is about the world outside of the hub. */
+  reachesOut: boolean
 }
 
 export interface Gateway extends ToolApi {
-  servers: { name: string; description: string }[]
+  /** As this isolate knows them; `refresh` first. */
+  servers(): { name: string; description: string }[]
 }

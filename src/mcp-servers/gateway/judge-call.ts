@@ -3,6 +3,7 @@ import type { AuditEntry, CallFacts, KnownApproval } from '../../hub/contract'
 import type { AskedCall } from './asked-call'
 import { decide, placeInPolicy } from './decide'
 import { findLimits, sayRetry } from './find-limits'
+import { isOutside } from './is-outside'
 import { needsApproval } from './needs-approval'
 
 /** Why a call does not run, in words that the model reads. */
@@ -34,13 +35,13 @@ export async function judgeCall(asked: AskedCall, facts: CallFacts): Promise<Ref
 
 async function judgeApproval(asked: AskedCall, known: KnownApproval[]): Promise<Refusal | null> {
   const { caller } = asked
-  const isOutside = caller.activationId === null
-  const found = isOutside ? findForOutside(asked, known) : findForAgent(asked, known)
-  if (found?.status === 'denied' || (found?.status === 'expired' && !isOutside)) {
+  const isFromOutside = isOutside(caller)
+  const found = isFromOutside ? findForOutside(asked, known) : findForAgent(asked, known)
+  if (found?.status === 'denied' || (found?.status === 'expired' && !isFromOutside)) {
     return { decision: 'denied', text: sayRefused(found) }
   }
   if (found?.status !== 'approved') return ask(asked, found)
-  if (!isOutside) return null
+  if (!isFromOutside) return null
   const isMine = await asked.pipeline.hub.useApproval(found.id, asked.entry.callId)
   return isMine ? null : ask(asked, undefined)
 }
@@ -82,13 +83,12 @@ const sayRefused = ({ status, by, note }: KnownApproval): string => {
 /** A hosted agent parks with it; an outside caller is asked to come again (M7). */
 async function ask(asked: AskedCall, found: KnownApproval | undefined): Promise<Refusal> {
   const { pipeline, caller, tool, prepared } = asked
-  if (caller.activationId === null && found?.status !== 'pending') {
+  if (isOutside(caller) && found?.status !== 'pending') {
     await pipeline.hub.askApproval(caller.accountId, toApprovalRequest(asked))
   }
-  const again =
-    caller.activationId === null
-      ? 'Error: needs approval by a person (/approvals): repeat the same call once it is approved.'
-      : `Error: ${tool.name} (${prepared.grant}) needs approval by a person.`
+  const again = isOutside(caller)
+    ? 'Error: needs approval by a person (/approvals): repeat the same call once it is approved.'
+    : `Error: ${tool.name} (${prepared.grant}) needs approval by a person.`
   return { decision: 'needs_approval', text: again }
 }
 

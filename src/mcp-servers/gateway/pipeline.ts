@@ -1,11 +1,13 @@
 import type { Actor, AuditEntry } from '../../hub/contract'
 import type { ToolCaller, ToolResult } from '../contract'
 import { boundText } from './bound-text'
-import type { GatewayDeps, NamedTool } from './gateway'
+import type { GatewayDeps } from './gateway'
+import { isOutside } from './is-outside'
 import type { ToolRun } from './run-tool'
+import type { ToolRegistry } from './tool-registry'
 
 export interface Pipeline extends GatewayDeps {
-  tools: Map<string, NamedTool>
+  tools: ToolRegistry
   resultBytesMax: number
 }
 
@@ -25,8 +27,8 @@ export async function noteIntent(
   caller: ToolCaller,
   entry: AuditEntry,
 ): Promise<string | null> {
-  if (caller.activationId !== null) return null
-  return (await hub.recordIntent(caller.accountId, entry)).id
+  if (!isOutside(caller)) return null
+  return (await hub.recordIntent(caller.accountId, entry, caller.activationId)).id
 }
 
 /** The tool has run: a result that cannot be noted leaves an intent without outcome, which is true. */

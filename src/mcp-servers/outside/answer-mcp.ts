@@ -79,7 +79,7 @@ function createServer(session: McpSession): Server {
 }
 
 function instructFor({ gateway, title, caller, serverName }: McpSession): string {
-  const offered = gateway.servers.filter(({ name }) => serverName === null || name === serverName)
+  const offered = gateway.servers().filter(({ name }) => serverName === null || name === serverName)
   const about = offered.map(({ name, description }) => `${name}: ${description}`)
   return [`You are ${caller.name} on ${title}, a hub of people and agents.`, ...about].join('\n')
 }

@@ -20,7 +20,7 @@ export function createMcpRoutes(deps: McpDeps): (request: Request) => Promise<Re
   return async (request) => {
     const { origin, pathname } = new URL(request.url)
     const serverName = /^\/mcp(?:\/([^/]*))?\/?$/.exec(pathname)?.[1] || null
-    const isKnown = deps.gateway.servers.some(({ name }) => name === serverName)
+    const isKnown = deps.gateway.servers().some(({ name }) => name === serverName)
     if (!isKnown && !/^\/mcp\/?$/.test(pathname)) return refuse(404, 'There is no such MCP server.')
 
     // A page elsewhere must not use a browser that can reach this hub (DNS rebinding).

@@ -211,6 +211,7 @@ const toResult = (call: ToolCall, text: string, isError = false): ToolResult => 
 })
 
 const tools: ToolApi = {
+  refresh: () => undefined,
   list: () =>
     ['look', 'act', 'hang'].map((name) => ({
       name,
