@@ -8,6 +8,7 @@ import { registerBudgetPages } from './budgets/pages'
 import { registerCommunityPages } from './communities/pages'
 import type { DocumentedRoute } from './docs/docs-page'
 import { registerDocsPages } from './docs/pages'
+import { registerPolicyPages } from './grants/pages'
 import { registerHomePages } from './home/pages'
 import type { HubEnv } from './http/hub-env'
 import { registerInboxPages } from './inbox/pages'
@@ -30,6 +31,7 @@ export function registerPages(app: Hono<HubEnv>, routes: DocumentedRoute[]): voi
   registerActivationPages(app)
   registerApprovalPages(app)
   registerAuditPages(app)
+  registerPolicyPages(app)
   registerBudgetPages(app)
   registerInboxPages(app)
   registerSearchPages(app)

@@ -1,85 +1,99 @@
 import * as z from 'zod'
-import { approvals } from '../../config'
-import { AppError, notFound } from '../../errors'
-import type { AccountId } from '../../ids'
-import { selectAccountByName } from '../accounts/queries'
 import { type Call, type Route, route } from '../http/route'
-import { findUnknownNames, warnOfPatterns } from './check-policy'
-import { mergeCallPolicy, readPolicyRow, selectPolicy, upsertPolicy } from './queries'
+import { type PolicySet, readPolicies, setPolicy } from './actions'
+import { policyBody, presentPolicy, toPolicy } from './policy-body'
+import { type AccountPolicyRow, policyOf, readOwn, selectVisiblePolicies } from './policy-queries'
+import { presentVerdict } from './present'
+import { findDropped, type PolicyChange } from './preview'
 
 const tag = 'grants'
 
-/** Segments of letters, digits and a few signs between colons; `*` stands for a segment or the rest. */
-const grant = z
-  .string()
-  .max(200)
-  .regex(/^[^\s:]+(:[^\s:]+)*$/, 'segments between colons, e.g. github:read or aws:s3:read:*')
-const grants = z.array(grant).max(200)
+const nobody = { hash: '', isSession: false, isAdminKey: false }
 
-/** `hub:write`, `aws:s3:*`, `tier:write` or `tool:hub_create_post`. */
-const needsApproval = grant.describe('a grant pattern, tier:<tier> or tool:<name>')
-
-const rateLimit = z.strictObject({
-  tool: z.string().min(1).max(64).optional(),
-  grant: grant.optional(),
-  per: z.enum(['minute', 'hour', 'day']),
-  limit: z.number().int().min(1).max(1_000_000),
-  scope: z
-    .enum(['agent', 'session'])
-    .default('agent')
-    .describe('counted for the account, or for each thread that it works on'),
-})
-
-const policyBody = z.object({
-  allowed: grants,
-  denied: grants.default([]),
-  require_approval: z.array(needsApproval).max(200).default([]),
-  rate_limits: z.array(rateLimit).max(approvals.rateLimitsMax).default([]),
-})
-
-/** `*` is the default policy, which holds for every account besides its own. */
-async function findAccount({ context, param }: Call<unknown, unknown>): Promise<AccountId | '*'> {
-  const name = param('name')
-  if (name === '*') return name
-  const account = await selectAccountByName(context.db, name).first<{ id: AccountId }>()
-  if (!account) throw notFound('account')
-  return account.id
+/** What counts for an account, and what it is made of. */
+function presentRow({ context: { tools } }: Call<unknown, unknown>, row: AccountPolicyRow): object {
+  const { requireApproval, rateLimits, ...grants } = policyOf(row)
+  const own = readOwn(row)
+  return {
+    grants,
+    require_approval: requireApproval,
+    rate_limits: rateLimits,
+    own: own && presentPolicy(own),
+    dropped: findDropped(grants, tools),
+  }
 }
 
-async function presentPolicy(call: Call<unknown, unknown>, id: AccountId | '*'): Promise<object> {
-  const { results } = await selectPolicy(call.context.db, id).all()
-  const { requireApproval, rateLimits, ...grants } = mergeCallPolicy(readPolicyRow(results))
-  return { grants, require_approval: requireApproval, rate_limits: rateLimits }
+const presentChange = ({ name, gains, loses, asks, asksNoMore }: PolicyChange): object => ({
+  /** Null: everybody without rules of their own. */
+  account: name || null,
+  ...{ gains, loses, asks, asks_no_more: asksNoMore },
+})
+
+const presentSet = ({ warnings, changes }: PolicySet): object => ({
+  warnings,
+  changes: changes.map(presentChange),
+})
+
+const dryRun = z.object({
+  dry_run: z.enum(['true', 'false']).default('false').describe('true only tells what it would do'),
+})
+
+async function answerWrite(
+  call: Call<z.output<typeof dryRun>, unknown>,
+  policy: ReturnType<typeof toPolicy> | null,
+): Promise<object> {
+  const name = call.param('name')
+  const isDryRun = call.query.dry_run === 'true'
+  const done = await setPolicy(call.context, { name, policy, by: call.viewer().id, isDryRun })
+  const { target } = await readPolicies(call.context, name)
+  return { ...presentRow(call, target), ...presentSet(done) }
 }
 
 export const grantRoutes: Route[] = [
   route({
     method: 'get',
     path: '/agents/:name/grants',
-    summary: 'What an account asks for, is allowed and is denied (admin)',
+    summary:
+      'What an account asks for, is allowed and is denied, what of it is its own policy, and what it asks for in vain (admin)',
     tag,
     access: 'admin',
-    handle: async (call) => presentPolicy(call, await findAccount(call)),
+    handle: async (call) => {
+      const { target } = await readPolicies(call.context, call.param('name'))
+      return presentRow(call, target)
+    },
   }),
   route({
     method: 'put',
     path: '/agents/:name/grants',
     summary:
-      "Sets an account's own policy, or the default's (*); it holds from the next tool call on (admin)",
+      "Sets an account's own policy, or the default's (*); it holds from the next tool call on. Tells what that gives and takes away (admin)",
     tag,
     access: 'admin',
+    query: dryRun,
     body: policyBody,
-    handle: async (call) => {
-      const { db, clock, tools } = call.context
-      const id = await findAccount(call)
-      const { allowed, denied, require_approval: requireApproval, rate_limits } = call.body
-      const policy = { allowed, denied, requireApproval, rateLimits: rate_limits }
-      const details = findUnknownNames(policy, tools)
-      if (details.length > 0) {
-        throw new AppError('VALIDATION', 'The policy names what is not there.', { details })
-      }
-      await upsertPolicy(db, id, { ...policy, by: call.viewer().id, now: clock.now() }).run()
-      return { ...(await presentPolicy(call, id)), warnings: warnOfPatterns(policy, tools) }
+    handle: (call) => answerWrite(call, toPolicy(call.body)),
+  }),
+  route({
+    method: 'delete',
+    path: '/agents/:name/grants',
+    summary: "Removes an account's own policy, so that the default holds (admin)",
+    tag,
+    access: 'admin',
+    query: dryRun,
+    handle: (call) => answerWrite(call, null),
+  }),
+  route({
+    method: 'get',
+    path: '/tools',
+    summary: 'Every tool with its grant and tier, and whether you may use it',
+    tag,
+    access: 'own',
+    handle: async ({ context: { db, clock, tools }, credential, read }) => {
+      const who = { credential: credential ?? nobody, now: clock.now() }
+      const { viewer, results } = await read([selectVisiblePolicies(db, who)])
+      const rows = (results[0]?.results ?? []) as unknown as AccountPolicyRow[]
+      const row = rows.find(({ id }) => id === viewer?.id) ?? rows.find(({ id }) => id === '*')
+      return { tools: row ? tools.judge(policyOf(row)).map(presentVerdict) : [] }
     },
   }),
 ]

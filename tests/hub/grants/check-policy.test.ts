@@ -45,7 +45,7 @@ test('M8: a rate limit for a tool that is not there is refused', async () => {
 
 test('M7: a pattern that no tool needs is kept and warned of', async () => {
   const policy = {
-    allowed: ['hub:*', '*', 'github:read'],
+    allowed: ['hub:*', '*', 'gitlab:read'],
     denied: ['hub:wri*', 'hub:write'],
     require_approval: ['hub_write', 'hub_create_post', 'hub:write', 'tier:destructive'],
     rate_limits: [{ grant: 'hubs:read', per: 'hour', limit: 1 }],
@@ -54,7 +54,7 @@ test('M7: a pattern that no tool needs is kept and warned of', async () => {
   expect(status).toBe(200)
   expect(body.require_approval).toEqual(policy.require_approval)
   expect(body.warnings).toEqual([
-    { path: 'body.allowed.2', message: 'github:read matches the grant of no tool here' },
+    { path: 'body.allowed.2', message: 'gitlab:read matches the grant of no tool here' },
     { path: 'body.denied.0', message: 'hub:wri* matches the grant of no tool here' },
     { path: 'body.require_approval.0', message: 'hub_write matches the grant of no tool here' },
     {

@@ -1,0 +1,52 @@
+import * as z from 'zod'
+import { approvals } from '../../config'
+import type { CallPolicy } from '../contract'
+
+/** A policy without what an agent asks for: what an admin sets. */
+export type Policy = Omit<CallPolicy, 'requested'>
+
+/** Segments of letters, digits and a few signs between colons; `*` stands for a segment or the rest. */
+const grant = z
+  .string()
+  .max(200)
+  .regex(/^[^\s:]+(:[^\s:]+)*$/, 'segments between colons, e.g. github:read or aws:s3:read:*')
+const grants = z.array(grant).max(200)
+
+/** `hub:write`, `aws:s3:*`, `tier:write` or `tool:hub_create_post`. */
+const needsApproval = grant.describe('a grant pattern, tier:<tier> or tool:<name>')
+
+const rateLimit = z.strictObject({
+  tool: z.string().min(1).max(64).optional(),
+  grant: grant.optional(),
+  per: z.enum(['minute', 'hour', 'day']),
+  limit: z.number().int().min(1).max(1_000_000),
+  scope: z
+    .enum(['agent', 'session'])
+    .default('agent')
+    .describe('counted for the account, or for each thread that it works on'),
+})
+
+export const policyBody = z.object({
+  allowed: grants,
+  denied: grants.default([]),
+  require_approval: z.array(needsApproval).max(200).default([]),
+  rate_limits: z.array(rateLimit).max(approvals.rateLimitsMax).default([]),
+})
+
+type PolicyBody = z.output<typeof policyBody>
+
+export const toPolicy = (body: PolicyBody): Policy => ({
+  allowed: body.allowed,
+  denied: body.denied,
+  requireApproval: body.require_approval,
+  rateLimits: body.rate_limits,
+})
+
+export const presentPolicy = ({
+  allowed,
+  denied,
+  requireApproval,
+  rateLimits,
+}: Policy): object => ({
+  ...{ allowed, denied, require_approval: requireApproval, rate_limits: rateLimits },
+})

@@ -1,0 +1,209 @@
+import { env } from 'cloudflare:workers'
+import { beforeAll, expect, test } from 'vitest'
+import { createGrantDoor } from '../../../src/hub/doors/grant-door'
+import { readPolicyText, sayLimit } from '../../../src/hub/grants/policy-text'
+import { adminKey, createTestHub, readCost } from '../create-test-hub'
+import { type Browser, signIn } from '../pages/open-pages'
+
+const hub = createTestHub()
+const wren = await hub.join('wren')
+const mira = await hub.join('mira', 'human')
+await hub.host(wren.id)
+await env.DB.prepare('UPDATE agents SET grants = ? WHERE account_id = ?')
+  .bind(JSON.stringify(['hub:read', 'hub:write', 'github:write']), wren.id)
+  .run()
+let browser: Browser
+
+const change = (name: string, method: string, query: string, body?: object) =>
+  hub.call(`/agents/${name}/grants${query}`, { method, key: adminKey, ...(body && { body }) })
+const read = async (name: string) => (await change(name, 'GET', '')).body
+const count = () =>
+  env.DB.prepare(`SELECT count(*) AS n FROM grant_policies WHERE account_id <> '*'`).first('n')
+
+beforeAll(async () => {
+  browser = await signIn(hub)
+  await change('*', 'PUT', '', { allowed: ['hub:*'] })
+})
+
+test('M3: the API tells what an agent asks for in vain, and what is its own policy', async () => {
+  expect(await read('wren')).toMatchObject({
+    grants: { requested: ['hub:read', 'hub:write', 'github:write'], allowed: ['hub:*'] },
+    ...{ own: null, dropped: ['github:write'] },
+  })
+  await change('wren', 'PUT', '', { allowed: ['*'], denied: ['hub:write'] })
+  expect(await read('wren')).toMatchObject({
+    own: { allowed: ['*'], denied: ['hub:write'] },
+    dropped: ['hub:write'],
+  })
+  expect((await change('wren', 'DELETE', '')).body).toMatchObject({ own: null })
+  expect((await change('*', 'DELETE', '')).status).toBe(400)
+  expect((await change('nobody', 'GET', '')).status).toBe(404)
+  expect((await hub.call('/agents/wren/grants', { key: mira.key })).status).toBe(403)
+})
+
+test('M3: before a policy is saved it tells what it gives, takes away and asks a person for', async () => {
+  const policy = {
+    allowed: ['github:*', 'hub:write'],
+    require_approval: ['tool:hub_create_post', 'github:write'],
+  }
+  const { body } = await change('wren', 'PUT', '?dry_run=true', policy)
+  const [{ account, gains, loses, asks, asks_no_more }, ...others] = body.changes
+  expect(others).toEqual([])
+  expect({ account, asks, asks_no_more }).toEqual({
+    ...{ account: 'wren', asks: ['hub_create_post'], asks_no_more: [] },
+  })
+  expect(gains).toContain('github_create_issue')
+  expect(gains).not.toContain('github_get_issue')
+  expect(loses).toContain('hub_search')
+  expect(loses).not.toContain('hub_create_comment')
+  expect(await count()).toBe(0)
+  expect(body.own).toBeNull()
+})
+
+test('M3: a new default tells what it means for each agent and for all others', async () => {
+  const { body } = await change('*', 'PUT', '?dry_run=true', {
+    allowed: ['hub:read', 'http:weather:read'],
+  })
+  const of = (name: string | null) =>
+    body.changes.find(({ account }: { account: string | null }) => account === name)
+  expect(of('wren').gains).toEqual([])
+  expect(of('wren').loses).toContain('hub_create_post')
+  expect(of(null).gains).toEqual(['http_request (http:weather:read)'])
+  expect(of(null).loses).toContain('hub_create_post')
+})
+
+test('M4: everybody hears which tools they may use, and why not', async () => {
+  const toolsOf = async (key: string) => {
+    // The first call with a key notes that it was used.
+    await hub.call('/tools', { key })
+    const { body, headers } = await hub.call('/tools', { key })
+    expect(readCost(headers).roundTrips).toBe(1)
+    return new Map<string, { is_allowed: boolean; reason: string | null; tier: string }>(
+      body.tools.map((tool: { name: string }) => [tool.name, tool]),
+    )
+  }
+  const own = await toolsOf(mira.key)
+  expect(own.get('hub_search')).toMatchObject({ is_allowed: true, reason: null, tier: 'read' })
+  expect(own.get('github_create_issue')).toMatchObject({
+    is_allowed: false,
+    reason: 'no line under "allowed" in the hub\'s policy covers it',
+  })
+  expect((await toolsOf(wren.key)).get('http_request')?.reason).toBe(
+    "the agent's definition does not ask for it",
+  )
+  expect((await hub.call('/tools')).status).toBe(401)
+})
+
+const fields = {
+  allowed: 'github:*\nhub:write\n',
+  denied: '',
+  require_approval: 'tier:destructive',
+  rate_limits: '5 per day of tool:hub_create_post\n\n100 per hour of github:* in each thread',
+  seen_at: '0',
+}
+
+test('M3: the page previews without saving, saves what was seen, and refuses what changed since', async () => {
+  const preview = await browser.send('/policy/wren', { ...fields, do: 'preview' })
+  const html = await preview.text()
+  expect(preview.status).toBe(200)
+  expect(html).toMatch(/class="loss">may not use <code>hub_search/)
+  expect(html).toMatch(/class="gain">may use <code>github_create_issue/)
+  expect(html).toContain('value="save"')
+  expect(await count()).toBe(0)
+
+  const saved = await browser.send('/policy/wren', { ...fields, do: 'save' })
+  expect([saved.status, saved.headers.get('location')]).toEqual([303, '/policy#wren'])
+  expect((await read('wren')).own).toEqual({
+    allowed: ['github:*', 'hub:write'],
+    denied: [],
+    require_approval: ['tier:destructive'],
+    rate_limits: [
+      { tool: 'hub_create_post', per: 'day', limit: 5, scope: 'agent' },
+      { grant: 'github:*', per: 'hour', limit: 100, scope: 'session' },
+    ],
+  })
+  const again = await browser.send('/policy/wren', { ...fields, allowed: '*', do: 'save' })
+  expect(again.status).toBe(409)
+  expect(await again.text()).toContain('admin changed this policy in the meantime')
+  expect((await read('wren')).own.allowed).toEqual(['github:*', 'hub:write'])
+
+  const seen = /name="seen_at" value="(\d+)"/.exec(await browser.read('/policy/wren'))?.[1] ?? ''
+  const removed = await browser.send('/policy/wren', { do: 'remove', seen_at: seen })
+  expect(removed.status).toBe(303)
+  expect((await read('wren')).own).toBeNull()
+})
+
+test('M7, M8: what is no rule is said by field and line, and what was typed stays', async () => {
+  const response = await browser.send('/policy/wren', {
+    ...fields,
+    denied: 'hub:write\nnot a grant',
+    require_approval: 'tier:writ',
+    rate_limits: '5 times a day',
+    do: 'save',
+  })
+  const html = await response.text()
+  expect(response.status).toBe(400)
+  expect(html).toContain('At most, line 1: write it like')
+  expect(html).toContain('not a grant')
+  expect(html).not.toContain('value="save"')
+  const names = await browser.send('/policy/wren', { ...fields, denied: 'a b', do: 'save' })
+  expect(await names.text()).toContain('Denied, line 1: segments between colons')
+  const tier = await browser.send('/policy/wren', {
+    ...fields,
+    require_approval: 'hub:write\ntier:writ',
+    do: 'save',
+  })
+  expect(await tier.text()).toContain('Needs a person’s yes, line 2: there is no tier writ')
+  expect(await count()).toBe(0)
+})
+
+test('M8: a rate limit reads back as it was written', () => {
+  const lines = [
+    '20 per hour',
+    '5 per day of tool:hub_create_post',
+    '7 per minute of tool:hub_vote of hub:*',
+    '100 per hour of github:* in each thread',
+  ]
+  const { body, problems } = readPolicyText({
+    ...{ allowed: '', denied: '', require_approval: '', rate_limits: lines.join('\r\n') },
+  })
+  expect(problems).toEqual([])
+  const { rate_limits } = body as { rate_limits: Parameters<typeof sayLimit>[0][] }
+  expect(rate_limits.map(sayLimit)).toEqual(lines)
+})
+
+test('M4: the place that a denied call names is on the page, and the overview has everybody', async () => {
+  const html = await browser.read('/policy/wren')
+  for (const list of ['allowed', 'denied']) expect(html).toContain(`id="${list}"`)
+  expect(html).toContain('Its definition asks in vain for')
+  const overview = await browser.read('/policy')
+  expect(overview).toContain('id="wren"')
+  expect(overview).toContain('<code>github:write</code>')
+  expect(overview).not.toContain('id="mira"')
+  expect((await browser.get('/policy/nobody')).status).toBe(404)
+
+  const theirs = await signIn(hub, mira.key)
+  for (const path of ['/policy', '/policy/wren']) expect((await theirs.get(path)).status).toBe(403)
+  const sent = await theirs.send('/policy/mira', { ...fields, do: 'save' })
+  expect([sent.status, await count()]).toEqual([403, 0])
+})
+
+test('M4: the tools page tells whoever looks what they may use, and admins who else', async () => {
+  const html = await (await signIn(hub, mira.key)).read('/tools')
+  expect(html).toContain('You may</span>')
+  expect(html).toMatch(/You may not<\/span>: no line under &quot;allowed&quot;/)
+  expect(html).not.toContain('Who may')
+  expect(html).toContain('An admin can change that.')
+  const admins = await browser.read('/tools')
+  expect(admins).toContain('href="/policy/admin#allowed"')
+  expect(admins).toMatch(/id="hub_search"[\s\S]*?href="\/a\/wren"/)
+  expect((await hub.fetch('/tools', { redirect: 'manual' })).status).toBe(303)
+})
+
+test('M4: removing a policy of its own takes effect on the next call', async () => {
+  const door = createGrantDoor(hub.context)
+  await change('mira', 'PUT', '', { allowed: ['github:*'] })
+  expect((await door.readPolicy(mira.id)).allowed).toEqual(['github:*'])
+  await change('mira', 'DELETE', '')
+  expect((await door.readPolicy(mira.id)).allowed).toEqual(['hub:*'])
+})
