@@ -26,16 +26,16 @@ const asText = {
 
 /**
  * The driver on one connection. It would open another one when that is lost, and a statement must not
- * run there, outside of its transaction: only `cancel` may open a second one, to cancel the first.
+ * run there, outside of its transaction.
  */
 export function openDriver(login: Login, signal: AbortSignal) {
   const { hostname: host, port, database, user, password } = login
-  let allowance = 1
+  let isUsed = false
   const socket = async () => {
-    if (allowance-- < 1) throw new Error('The connection was lost.')
-    const isMain = !signal.aborted
+    if (isUsed) throw new Error('The connection was lost.')
+    isUsed = true
     const opened = await openSocket(login)
-    if (!isMain || !signal.aborted) return opened
+    if (!signal.aborted) return opened
     opened.end()
     throw signal.reason
   }
@@ -47,13 +47,27 @@ export function openDriver(login: Login, signal: AbortSignal) {
     connection: { application_name: 'rookery' },
     onnotice: () => undefined,
   })
-  const cancel = async (running: { cancel(): unknown }): Promise<void> => {
-    allowance = 1
-    const cancelled = running.cancel()
-    allowance = 0
-    await cancelled
-  }
-  return { sql, cancel }
+  return sql
 }
 
-export type Driver = ReturnType<typeof openDriver>['sql']
+export type Driver = ReturnType<typeof openDriver>
+
+/** CancelRequest of PostgreSQL's protocol: length 16, code 80877102, process, secret. */
+const cancelRequest = [16, 80_877_102]
+
+/**
+ * Has the server stop a statement; to be told so by another connection is the only way it knows. The
+ * driver keeps both numbers with what it runs.
+ */
+export async function cancelStatement(login: Login, running: object): Promise<void> {
+  const { state } = running as { state?: { pid: number; secret: number } | null }
+  if (!state?.pid) return
+  const message = new DataView(new ArrayBuffer(16))
+  const fields = [...cancelRequest, state.pid, state.secret]
+  for (const [index, field] of fields.entries()) message.setUint32(index * 4, field)
+  const socket = await openSocket(login)
+  await new Promise<void>((resolve) => {
+    socket.on('close', () => resolve()).on('data', () => undefined)
+    socket.write(new Uint8Array(message.buffer))
+  })
+}

@@ -53,3 +53,8 @@ export function splitCredential(credential: string): { user: string; password: s
   const parts = { user: credential.slice(0, at), password: credential.slice(at + 1) }
   return at < 1 || parts.password === '' ? null : parts
 }
+
+/** As it is, and as SQL writes it within quotes. */
+export const toSecrets = (password: string): string[] => [
+  ...new Set([password, password.replaceAll("'", "''"), password.replaceAll('"', '""')]),
+]

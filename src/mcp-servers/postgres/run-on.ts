@@ -4,7 +4,7 @@ import type { Connection } from '../credentials/connection'
 import { createScrubber, noScrubber, type Scrubber, secretCharsMin } from '../credentials/scrub'
 import { isPublicHost } from '../fetch/public-address'
 import type { Login } from './driver'
-import { type Address, readAddress, splitCredential } from './read-address'
+import { type Address, readAddress, splitCredential, toSecrets } from './read-address'
 import type { Outcome, Statement } from './run-statement'
 
 /** Runs a statement on the database that the gateway opened. The driver is loaded at first use. */
@@ -42,7 +42,8 @@ function readHyperdrive(service: string, binding: string): { login: Login; scrub
     throw unusable(service, `this Worker has no Hyperdrive binding ${binding}`)
   }
   const { host: hostname, port, user, password, database } = found
-  const scrubber = password.length < secretCharsMin ? noScrubber : createScrubber(password)
+  const scrubber =
+    password.length < secretCharsMin ? noScrubber : createScrubber(...toSecrets(password))
   const place = { hostname, port: Number(port), database, isPlain: true }
   return { login: { service, ...place, user, password, scrub: scrubber.text }, scrubber }
 }

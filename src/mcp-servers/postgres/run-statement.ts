@@ -1,5 +1,5 @@
 import { postgresLimits } from '../../config'
-import { type Driver, type Login, openDriver } from './driver'
+import { cancelStatement, type Driver, type Login, openDriver } from './driver'
 import { explainError } from './explain-error'
 import { type Column, fitRows } from './fit-rows'
 
@@ -38,11 +38,11 @@ interface Answer {
  */
 export async function runStatement(login: Login, statement: Statement): Promise<Outcome> {
   const { signal, isReadOnly, limit } = statement
-  const { sql, cancel } = openDriver(login, signal)
-  let running: { cancel(): unknown } | null = null
-  const stop = async () => {
-    if (running) await cancel(running).catch(() => undefined)
-    await sql.end({ timeout: 0 })
+  const sql = openDriver(login, signal)
+  let running: object | null = null
+  const stop = () => {
+    const told = running ? cancelStatement(login, running) : Promise.resolve()
+    void told.catch(() => undefined).then(() => sql.end({ timeout: 0 }))
   }
   signal.addEventListener('abort', stop)
   try {
@@ -85,7 +85,7 @@ const begin = (isReadOnly: boolean): string => {
 async function readAnswer(
   sql: Driver,
   { sql: text, params, limit, isReadOnly }: Statement,
-  started: (pending: { cancel(): unknown }) => void,
+  started: (pending: object) => void,
 ): Promise<Answer> {
   const rows: Row[] = []
   let columns: Column[] | undefined

@@ -1,6 +1,6 @@
 import { secretCharsMin } from '../credentials/scrub'
 import type { ToolServer } from '../define-tool'
-import { readAddress, splitCredential } from './read-address'
+import { readAddress, splitCredential, toSecrets } from './read-address'
 import { execute } from './tools/execute'
 import { query } from './tools/query'
 
@@ -12,7 +12,7 @@ export const postgresServer: ToolServer = {
     builtIn: () => null,
     secretParts: (credential) => {
       const parts = splitCredential(credential)
-      return parts ? [parts.password] : []
+      return parts ? toSecrets(parts.password) : []
     },
     checkCredential: (credential) => {
       const { password = '' } = splitCredential(credential) ?? {}

@@ -30,7 +30,10 @@ interface Place {
 export function openDatabase(place: Place = {}) {
   const failures: unknown[] = []
   const credential = place.credential ?? `${login.user}:${login.password}`
-  const scrubber = createScrubber(credential, login.password)
+  const scrubber = createScrubber(
+    credential,
+    ...(postgresServer.services?.secretParts?.(credential) ?? []),
+  )
   const gateway = createGateway({
     ...keptFiles,
     hub: createFakeHubDoors({ requested: ['*'], allowed: place.allowed ?? ['*'], denied: [] })
