@@ -64,6 +64,16 @@ export const audit = {
   argumentsCharsMax: 16_384,
 } as const
 
+/** Tools of the server `aws`. */
+export const aws = {
+  answerBytesMax: 4 * 1024 * 1024,
+  objectCharsMax: 40_000,
+  putCharsMax: 200_000,
+  keyCharsMax: 1_024,
+  listDefault: 100,
+  listMax: 400,
+} as const
+
 /** Tools of the server `github`. */
 export const github = {
   apiVersion: '2022-11-28',

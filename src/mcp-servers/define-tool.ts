@@ -33,7 +33,7 @@ interface ToolDeclaration<Schema extends z.ZodObject> {
   input: Schema
   tier: Tier
   /** A fixed grant, or one that depends on the arguments and the `shape` all of them have (M2). */
-  grant: string | { shape: string; of(input: z.output<Schema>): string }
+  grant: string | { shape: string; of(input: z.output<Schema>): string; isScoped?: boolean }
   /** Which service outside a call needs: the one with this name on the tool's own server. */
   service?(input: z.output<Schema>): string
   /** Running it again after a lost answer does no harm. */
@@ -62,6 +62,8 @@ export interface Tool {
   tier: Tier
   /** The grant, or the pattern that all its grants match. */
   grantShape: string
+  /** Only a pattern whose last segment names the resource gives it (M3). */
+  isScoped: boolean
   isIdempotent: boolean
   isSequential: boolean
   doing: string
@@ -98,6 +100,7 @@ export function defineTool<Schema extends z.ZodObject>(declared: ToolDeclaration
     description: declared.description,
     tier: declared.tier,
     grantShape: typeof grant === 'string' ? grant : grant.shape,
+    isScoped: typeof grant !== 'string' && grant.isScoped === true,
     isIdempotent: declared.isIdempotent,
     isSequential: declared.isSequential ?? false,
     doing: declared.doing,

@@ -1,13 +1,15 @@
 import type { GrantPolicy } from '../../hub/contract'
 import type { Narrowing, Tier, ToolCaller } from '../contract'
 import { resultsReadGrant } from '../results/tools/read'
-import { coversGrant, intersectGrants, isPlainGrant } from './grant-pattern'
+import { coversGrant, intersectGrants, isPlainGrant, namesResource } from './grant-pattern'
 
 interface Asked {
   /** On the wire: `hub_search`. */
   name: string
   tier: Tier
   grantShape: string
+  /** Wide patterns do not give it. */
+  isScoped?: boolean
   /** Absent: for everybody. */
   isForHosted?: boolean
 }
@@ -47,7 +49,7 @@ export function decide(
   const grant = call?.grant ?? tool.grantShape
   const refusal =
     refusedByKind(policy, tool) ??
-    refusedByPolicy(policy, grant, call !== undefined) ??
+    refusedByGrants(policy, tool, grant, call !== undefined) ??
     byNoList(caller.tiers && !caller.tiers.includes(tool.tier) ? 'this key may only read' : null) ??
     byNoList(refusedByDefinition(caller.narrowing, tool.name, call?.args))
   const { reason, list } = refusal ?? { reason: null, list: null }
@@ -66,6 +68,26 @@ const refusedByKind = ({ requested }: GrantPolicy, { isForHosted }: Asked): Refu
   byNoList(
     isForHosted === true && requested === null ? 'only agents that this hub runs have it' : null,
   )
+
+/** A pattern with an open end names no resource, so it gives none where one must be named (M3). */
+const withoutWide = (policy: GrantPolicy): GrantPolicy => ({
+  ...policy,
+  requested: policy.requested?.filter(namesResource) ?? null,
+  allowed: policy.allowed.filter(namesResource),
+})
+
+function refusedByGrants(
+  policy: GrantPolicy,
+  { isScoped }: Asked,
+  grant: string,
+  isCall: boolean,
+): Refusal | null {
+  const refusal = refusedByPolicy(isScoped ? withoutWide(policy) : policy, grant, isCall)
+  const isWide = refusal !== null && isScoped && refusedByPolicy(policy, grant, isCall) === null
+  if (!isWide) return refusal
+  const reason = `a line must name the resource, as in ${grant.replace('*', '<name>')}; wider ones do not count here`
+  return { reason, list: 'allowed' }
+}
 
 /** Requested and allowed and not denied; denied wins (M3). */
 function refusedByPolicy(policy: GrantPolicy, grant: string, isCall: boolean): Refusal | null {

@@ -26,6 +26,9 @@ export function intersectGrants(one: string, other: string): string | null {
 export const isPlainGrant = (grant: string): boolean =>
   grant.split(':').every((segment) => segment !== '' && !segment.includes('*'))
 
+/** Whether a pattern ends in something that has a name. */
+export const namesResource = (pattern: string): boolean => !endsOpen(pattern.split(':'))
+
 const endsOpen = (segments: string[]): boolean => segments.at(-1) === '*'
 
 /** `base` where its first segments must also match `prefix`. */
