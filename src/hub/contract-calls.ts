@@ -66,6 +66,8 @@ export interface KnownTools {
   names: readonly string[]
   /** Whether any of them may need a grant that matches this pattern. */
   needsSome(pattern: string): boolean
+  /** Whether it stands for a tool's grants without naming the resource, as they must: it gives none (M3). */
+  isTooWide(pattern: string): boolean
   servers: readonly KnownServer[]
   /**
    * What the gateway would say of each tool under a policy. A definition, a key or the arguments of a
@@ -92,6 +94,8 @@ export interface KnownTool {
   grant: string
   /** Only for agents that this hub runs. */
   isForHosted: boolean
+  /** Only a pattern that names the resource gives it. */
+  isScoped: boolean
 }
 
 export interface ToolVerdict {

@@ -8,9 +8,12 @@ type Policy = Omit<CallPolicy, 'requested'>
  * and nobody would know (M7, M8).
  */
 export const findUnknownNames = (
-  { requireApproval, rateLimits }: Policy,
+  { allowed, requireApproval, rateLimits }: Policy,
   known: KnownTools,
 ): ErrorDetail[] => [
+  ...allowed.flatMap((pattern, index) =>
+    explain(`body.allowed.${index}`, known.isTooWide(pattern) ? sayTooWide(pattern) : null),
+  ),
   ...requireApproval.flatMap((entry, index) =>
     explain(`body.require_approval.${index}`, findUnknownName(entry, known)),
   ),
@@ -18,6 +21,9 @@ export const findUnknownNames = (
     explain(`body.rate_limits.${index}.tool`, tool ? findUnknownTool(tool, known) : null),
   ),
 ]
+
+const sayTooWide = (pattern: string): string =>
+  `${pattern} would give nothing: grants of ${pattern.split(':')[0]} name their resource, e.g. aws:s3:read:my-bucket`
 
 const explain = (path: string, message: string | null): ErrorDetail[] =>
   message === null ? [] : [{ path, message }]

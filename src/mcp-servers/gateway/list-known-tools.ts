@@ -8,7 +8,7 @@ import type {
 import type { Tier } from '../contract'
 import type { ToolServer } from '../define-tool'
 import { decide, isGranted, openGrants } from './decide'
-import { intersectGrants } from './grant-pattern'
+import { intersectGrants, namesResource } from './grant-pattern'
 import { needsApproval } from './needs-approval'
 
 const tiers: Tier[] = ['read', 'write', 'destructive']
@@ -21,6 +21,9 @@ export function listKnownTools(servers: readonly ToolServer[]): KnownTools {
     tiers,
     names: tools.map(({ name }) => name),
     needsSome: (pattern) => tools.some(({ grant }) => intersectGrants(pattern, grant) !== null),
+    isTooWide: (pattern) =>
+      !namesResource(pattern) &&
+      tools.some(({ isScoped, grant }) => isScoped && grant.split(':')[0] === pattern.split(':')[0]),
     servers: known,
     judge: (policy) => tools.map((tool) => judge(policy, tool)),
     isGranted,
@@ -37,14 +40,16 @@ const describeServer = ({ name, description, isForHosted, tools }: ToolServer): 
     tier: tool.tier,
     grant: tool.grantShape,
     isForHosted: isForHosted === true,
+    isScoped: tool.isScoped,
   })),
 })
 
 function judge(policy: CallPolicy, tool: KnownTool): ToolVerdict {
-  const { name, grant, isForHosted } = tool
-  const asked = { name, tier: tool.tier as Tier, grantShape: grant, isForHosted }
+  const { name, grant, isForHosted, isScoped } = tool
+  const asked = { name, tier: tool.tier as Tier, grantShape: grant, isForHosted, isScoped }
   const { isAllowed, reason, list } = decide(policy, {}, asked)
-  const grants = isAllowed ? openGrants(policy, grant) : []
+  const open = isAllowed ? openGrants(policy, grant) : []
+  const grants = isScoped ? open.filter(namesResource) : open
   return { tool, isAllowed, reason, list, grants, approval: sayApproval(policy, tool) }
 }
 
