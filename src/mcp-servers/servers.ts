@@ -3,6 +3,7 @@ import { githubServer } from './github/server'
 import { httpServer } from './http/server'
 import { hubServer } from './hub/server'
 import { memoryServer } from './memory/server'
+import { postgresServer } from './postgres/server'
 import { resultsServer } from './results/server'
 import { skillsServer } from './skills/server'
 import { workspaceServer } from './workspace/server'
@@ -16,4 +17,5 @@ export const servers: ToolServer[] = [
   resultsServer,
   httpServer,
   githubServer,
+  postgresServer,
 ]

@@ -4,6 +4,7 @@ import type { GrantPolicy } from '../../src/hub/contract'
 import { servers } from '../../src/mcp-servers/servers'
 import { fakeConnect } from '../support/fake-connect'
 import { setUpTools as setUp } from '../support/set-up-tools'
+import { waitForServer } from './postgres/open-database'
 
 /** Arguments that are right, for every tool there is. */
 const rightArguments: Record<string, unknown> = {
@@ -40,6 +41,8 @@ const rightArguments: Record<string, unknown> = {
   github_create_pull_request: {
     ...{ owner: 'acme', repo: 'tools', title: 'Better', head: 'topic', base: 'main' },
   },
+  postgres_query: { database: 'main', sql: 'SELECT 1' },
+  postgres_execute: { database: 'main', sql: 'SELECT 1' },
   github_trigger_workflow: { owner: 'acme', repo: 'tools', workflow: 'release.yml', ref: 'main' },
 }
 
@@ -50,6 +53,8 @@ const registered = servers.flatMap((server) =>
 /** What those arguments need, where it depends on them. */
 const rightGrants: Record<string, string> = {
   http_request: 'http:weather:read',
+  postgres_query: 'postgres:main:read',
+  postgres_execute: 'postgres:main:write',
 }
 const grantOf = ({ name, tool }: Pick<(typeof registered)[number], 'name' | 'tool'>): string =>
   rightGrants[name] ?? tool.grantShape
@@ -61,6 +66,7 @@ const othersThan = (grant: string): string[] => [
 ]
 
 // What the arguments name is there.
+beforeAll(waitForServer, 120_000)
 beforeAll(async () => {
   await env.FILES.put('workspace/account-scout/kept.md', 'Kept.')
   await env.FILES.put('results/zzzzzzzzz/account-scout/1', 'Long.')

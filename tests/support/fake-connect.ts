@@ -3,6 +3,7 @@ import { noScrubber } from '../../src/mcp-servers/credentials/scrub'
 import type { OutsideAnswer, OutsideRequest } from '../../src/mcp-servers/fetch/guarded-fetch'
 import { answerGithub, createHub } from './github-answers'
 import { issue, pull } from './github-shapes'
+import { testDatabase } from './postgres-login'
 
 /** What each server's service says; whoever is not here says that all is well. */
 const answers: Record<string, (request: OutsideRequest) => { status: number; body?: unknown }> = {
@@ -25,6 +26,13 @@ function answer(server: string, request: OutsideRequest): OutsideAnswer {
   return { status, headers, text, bytes: text.length, isCut: false }
 }
 
+/** It has no protocol of requests that could be answered here. */
+const realDatabase = {
+  baseUrl: new URL(testDatabase.baseUrl),
+  credential: testDatabase.credential,
+  allowPrivate: true,
+}
+
 /** Opens every service and has it answer, without a network. */
 export const fakeConnect: Connect = async ({ server, service }) => ({
   scrubber: noScrubber,
@@ -38,5 +46,6 @@ export const fakeConnect: Connect = async ({ server, service }) => ({
     credential: null,
     scrub: (text) => text,
     fetch: async (request) => answer(server, request),
+    ...(server === 'postgres' && realDatabase),
   },
 })

@@ -1,5 +1,6 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest'
-import { isWholeServer, openDatabase, waitForServer } from './open-database'
+import { isWholeServer } from '../../support/postgres-login'
+import { openDatabase, waitForServer } from './open-database'
 
 const { answer, refusal, call } = openDatabase()
 

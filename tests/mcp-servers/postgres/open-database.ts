@@ -1,23 +1,10 @@
-import { env } from 'cloudflare:workers'
 import { createScrubber } from '../../../src/mcp-servers/credentials/scrub'
 import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
 import { postgresServer } from '../../../src/mcp-servers/postgres/server'
 import { createFakeClock, createFakeHubDoors, scoutAtWork } from '../../support/fake-hub-doors'
 import { fakeMemory } from '../../support/fake-memory'
 import { keptFiles } from '../../support/kept-files'
-
-const setting = env as unknown as { TEST_POSTGRES_URL: string; TEST_POSTGRES_IS_WHOLE: string }
-const address = new URL(setting.TEST_POSTGRES_URL)
-
-/** Of the embedded server, or of the one that ROOKERY_TEST_POSTGRES_URL names. */
-export const login = {
-  base: `postgres://${address.host}${address.pathname}`,
-  user: decodeURIComponent(address.username),
-  password: decodeURIComponent(address.password),
-}
-
-/** The embedded one is a single process: nothing interrupts it, and it starts no programs. */
-export const isWholeServer = setting.TEST_POSTGRES_IS_WHOLE === 'true'
+import { testDatabase } from '../../support/postgres-login'
 
 interface Place {
   base?: string
@@ -29,7 +16,7 @@ interface Place {
 /** The real gateway with the server's tools, on a database; the hub before it is not real. */
 export function openDatabase(place: Place = {}) {
   const failures: unknown[] = []
-  const credential = place.credential ?? `${login.user}:${login.password}`
+  const credential = place.credential ?? testDatabase.credential
   const scrubber = createScrubber(
     credential,
     ...(postgresServer.services?.secretParts?.(credential) ?? []),
@@ -45,7 +32,7 @@ export function openDatabase(place: Place = {}) {
       scrubber,
       connection: {
         service,
-        baseUrl: new URL(place.base ?? `${login.base}?sslmode=disable`),
+        baseUrl: new URL(place.base ?? testDatabase.baseUrl),
         headers: {},
         format: 'json',
         hosts: [],

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { firstWord } from '../../../src/mcp-servers/postgres/kinds-of-statement'
-import { isWholeServer, login, openDatabase, waitForServer } from './open-database'
+import { isWholeServer, login } from '../../support/postgres-login'
+import { openDatabase, waitForServer } from './open-database'
 
 const { answer, refusal, call } = openDatabase()
 

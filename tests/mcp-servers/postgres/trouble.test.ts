@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { secretCharsMin } from '../../../src/mcp-servers/credentials/scrub'
 import { postgresServer } from '../../../src/mcp-servers/postgres/server'
+import { login } from '../../support/postgres-login'
 import { serviceUrl } from '../../support/services'
-import { login, openDatabase, waitForServer } from './open-database'
+import { openDatabase, waitForServer } from './open-database'
 
 const { answer, refusal, call, failures } = openDatabase()
 
