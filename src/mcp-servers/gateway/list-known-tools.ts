@@ -23,7 +23,9 @@ export function listKnownTools(servers: readonly ToolServer[]): KnownTools {
     needsSome: (pattern) => tools.some(({ grant }) => intersectGrants(pattern, grant) !== null),
     isTooWide: (pattern) =>
       !namesResource(pattern) &&
-      tools.some(({ isScoped, grant }) => isScoped && grant.split(':')[0] === pattern.split(':')[0]),
+      tools.some(
+        ({ isScoped, grant }) => isScoped && grant.split(':')[0] === pattern.split(':')[0],
+      ),
     servers: known,
     judge: (policy) => tools.map((tool) => judge(policy, tool)),
     isGranted,
