@@ -1,4 +1,3 @@
-import { connect } from 'cloudflare:sockets'
 import { postgresLimits } from '../../config'
 import { AppError } from '../../errors'
 import { WireSocket } from './wire-socket'
@@ -19,6 +18,7 @@ interface Target {
  * authorities and the host's name, which the runtime lets nobody switch off.
  */
 export async function openSocket(target: Target): Promise<WireSocket> {
+  const { connect } = await import('cloudflare:sockets')
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => late.reject(new Error('timeout')), postgresLimits.connectMs)
   const plain = connect(`${target.hostname}:${target.port}`, {

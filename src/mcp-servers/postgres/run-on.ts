@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:workers'
 import { AppError } from '../../errors'
 import type { Connection } from '../credentials/connection'
 import { createScrubber, noScrubber, type Scrubber, secretCharsMin } from '../credentials/scrub'
@@ -15,7 +14,7 @@ export async function runOn(outside: Connection | null, statement: Statement): P
   if (typeof address === 'string') throw unusable(service, `its address ${address}`)
   const { runStatement } = await import('./run-statement')
   if (address.kind === 'host') return runStatement(toLogin(outside, address), statement)
-  const { login, scrubber } = readHyperdrive(service, address.binding)
+  const { login, scrubber } = await readHyperdrive(service, address.binding)
   return scrubber.value(await runStatement(login, statement)) as Outcome
 }
 
@@ -36,7 +35,12 @@ function toLogin(outside: Connection, address: Address & { kind: 'host' }): Logi
  * Hyperdrive pools connections, and speaks TLS to the database by itself; what goes there stays within
  * Cloudflare. Its password comes with the binding, so the gateway does not know it.
  */
-function readHyperdrive(service: string, binding: string): { login: Login; scrubber: Scrubber } {
+async function readHyperdrive(
+  service: string,
+  binding: string,
+): Promise<{ login: Login; scrubber: Scrubber }> {
+  // Not at the top: what is written about tools is made outside of a Worker.
+  const { env } = await import('cloudflare:workers')
   const found: unknown = Reflect.get(env, binding)
   if (!isHyperdrive(found)) {
     throw unusable(service, `this Worker has no Hyperdrive binding ${binding}`)
