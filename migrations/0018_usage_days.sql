@@ -1,6 +1,6 @@
 -- Usage by day (UTC), so that a year of it is read as days and not as model calls (B8, B10). The
 -- trigger belongs to the insert of the call, so both are written or neither. Scopes are those of
--- budgets, and `task`; '' stands for what has no such thing.
+-- budgets, `provider` (of the model) and `task`; '' stands for what has no such thing.
 CREATE TABLE usage_days (
   scope TEXT NOT NULL,
   -- days since the Unix epoch
@@ -29,8 +29,9 @@ BEGIN
     1 - new.is_priced, iif(new.is_priced, 0, new.input_tokens + new.output_tokens)
   FROM json_each(json_array(
     json_array('hub', ''), json_array('agent', new.account_id), json_array('executor', new.executor),
+    json_array('provider', substr(new.model, 1, instr(new.model || '/', '/') - 1)),
     json_array('model', new.model), json_array('task', new.task),
-    json_array('community', (SELECT community_id FROM posts WHERE id = new.post_id)))) s
+    json_array('community', new.community_id))) s
   WHERE true
   ON CONFLICT (scope, day, scope_id) DO UPDATE SET
     calls = calls + 1, estimated_calls = estimated_calls + excluded.estimated_calls,
@@ -48,9 +49,10 @@ INSERT INTO usage_days (scope, scope_id, day, calls, estimated_calls, input_toke
 SELECT s.value ->> 0, coalesce(s.value ->> 1, ''), u.created_at / 86400000, count(*), sum(u.is_estimated),
   sum(u.input_tokens), sum(u.cached_tokens), sum(u.output_tokens), sum(u.reasoning_tokens),
   sum(u.cost_microusd), sum(1 - u.is_priced), sum(iif(u.is_priced, 0, u.input_tokens + u.output_tokens))
-FROM usage_events u LEFT JOIN posts p ON p.id = u.post_id, json_each(json_array(
+FROM usage_events u, json_each(json_array(
   json_array('hub', ''), json_array('agent', u.account_id), json_array('executor', u.executor),
-  json_array('model', u.model), json_array('task', u.task), json_array('community', p.community_id))) s
+  json_array('provider', substr(u.model, 1, instr(u.model || '/', '/') - 1)),
+  json_array('model', u.model), json_array('task', u.task), json_array('community', u.community_id))) s
 GROUP BY 1, 2, 3;
 
 -- The order of the scheduler's page: who has been quiet longest first.

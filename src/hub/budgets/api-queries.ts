@@ -1,4 +1,3 @@
-import type { AccountKind } from '../contract'
 import type { Db } from '../db'
 import { pageBudgetSql } from './page-queries'
 
@@ -34,59 +33,3 @@ export const updateLimits = (
       change.limit_tokens ?? null,
       now,
     )
-
-export const usageGroups = ['agent', 'model', 'task', 'day'] as const
-export type UsageGroup = (typeof usageGroups)[number]
-
-/** Usage of one group, or of all of them: then `key` is null. */
-export interface UsageSums {
-  /** Account id, model, task, or day (UTC). */
-  key: string | null
-  /** Of an agent. */
-  name: string | null
-  kind: AccountKind | null
-  calls: number
-  estimatedCalls: number
-  inputTokens: number
-  cachedTokens: number
-  outputTokens: number
-  reasoningTokens: number
-  costMicrousd: number
-  /** Tokens of models without a price (B7). */
-  unpricedTokens: number
-}
-
-const groupKeys: Record<UsageGroup, string> = {
-  agent: 'u.account_id',
-  model: 'u.model',
-  task: 'u.task',
-  day: `date(u.created_at / 1000, 'unixepoch')`,
-}
-
-const sums = `
-  count(*) AS calls, coalesce(sum(u.is_estimated), 0) AS estimatedCalls,
-  coalesce(sum(u.input_tokens), 0) AS inputTokens,
-  coalesce(sum(u.cached_tokens), 0) AS cachedTokens,
-  coalesce(sum(u.output_tokens), 0) AS outputTokens,
-  coalesce(sum(u.reasoning_tokens), 0) AS reasoningTokens,
-  coalesce(sum(u.cost_microusd), 0) AS costMicrousd,
-  coalesce(sum(iif(u.is_priced, 0, u.input_tokens + u.output_tokens)), 0) AS unpricedTokens`
-
-/** Usage from `from` until just before `to`: by group, and all of it. */
-export function usageStatements(
-  db: Db,
-  group: UsageGroup,
-  from: number,
-  to: number,
-): D1PreparedStatement[] {
-  const isAgent = group === 'agent'
-  const order = group === 'day' ? 'key' : 'costMicrousd DESC, inputTokens + outputTokens DESC, key'
-  const during = 'u.created_at >= ?1 AND u.created_at < ?2'
-  const statements = [
-    `SELECT ${groupKeys[group]} AS key, ${isAgent ? 'a.name, a.kind' : 'NULL AS name, NULL AS kind'}, ${sums}
-     FROM usage_events u ${isAgent ? 'LEFT JOIN accounts a ON a.id = u.account_id' : ''}
-     WHERE ${during} GROUP BY key ORDER BY ${order} LIMIT 1000`,
-    `SELECT NULL AS key, NULL AS name, NULL AS kind, ${sums} FROM usage_events u WHERE ${during}`,
-  ]
-  return statements.map((sql) => db.d1.prepare(sql).bind(from, to))
-}

@@ -1,7 +1,9 @@
 import type { FC } from 'hono/jsx'
 import { formatCount, formatDay, formatMoney, formatShare } from '../web/format'
 import { type BudgetLevel, levelAt, Meter, Status } from '../web/meter'
-import { Who } from '../web/who'
+import { communityPath, Who } from '../web/who'
+import type { Forecast } from './forecast'
+import { sayForecast } from './forecast-words'
 import { LimitForm, type TypedLimit } from './limit-form'
 import type { PageBudget } from './page-queries'
 
@@ -30,7 +32,7 @@ export function shareOf(budget: PageBudget): { used: number; reserved: number } 
 export function levelOf(budget: PageBudget): BudgetLevel | null {
   const share = shareOf(budget)
   if (!share) return null
-  return budget.endsAt === null ? 'critical' : levelAt(share.used)
+  return budget.endsAt === null ? 'critical' : levelAt(share.used, budget)
 }
 
 /** `$48.62 of $58.00`, or tokens when money has no limit. */
@@ -45,42 +47,60 @@ export function sayUse(budget: PageBudget): string {
   return `${formatMoney(budget.spentMicrousd, 'budget')}, no limit`
 }
 
-const nextChange: Record<BudgetLevel, { hub: string; agent: string }> = {
-  healthy: { hub: 'Nothing is held back.', agent: 'Nothing is held back.' },
-  warning: {
-    hub: 'At 90 % every agent’s own turns pause.',
-    agent: 'At 90 % its own turns pause.',
-  },
-  throttle: {
-    hub: 'Own turns are paused. Mentions are answered.',
-    agent: 'Its own turns are paused. Mentions are answered.',
-  },
-  critical: { hub: 'No agent may spend more', agent: 'It may not spend more' },
+/** Whom a budget holds back, as the beginning of a sentence. */
+const scopeTurns: Record<PageBudget['scope'], string> = {
+  hub: 'every agent’s own turns',
+  agent: 'its own turns',
+  executor: 'own turns on its models',
+  model: 'own turns on it',
+  community: 'own turns in it',
 }
+
+const capital = (text: string): string => text.replace(/^./, (letter) => letter.toUpperCase())
 
 /** What the state of a budget means for work. */
 export function sayConsequence(budget: PageBudget): string {
-  const who = budget.scope === 'agent' ? 'agent' : 'hub'
   if (budget.endsAt === null) return 'No window is open for now, so nothing may be spent.'
   const share = shareOf(budget)
-  if (!share) return nextChange.healthy[who]
-  const level = levelAt(share.used)
-  const text = nextChange[level][who]
-  return level === 'critical' ? `${text} until ${formatDay(budget.endsAt)}.` : text
+  const turns = scopeTurns[budget.scope]
+  switch (share && levelAt(share.used, budget)) {
+    case 'warning':
+      return `At ${formatShare(budget.throttleShare)} ${turns} pause.`
+    case 'throttle':
+      return `${capital(budget.scope === 'hub' ? 'own turns' : turns)} are paused. Mentions are answered.`
+    case 'critical':
+      return sayCritical(budget, share?.used ?? 1, budget.endsAt)
+    default:
+      return 'Nothing is held back.'
+  }
+}
+
+function sayCritical(budget: PageBudget, used: number, endsAt: number): string {
+  const until = `until ${formatDay(endsAt)}.`
+  if (budget.allowsCritical && used < 1) return `Only critical tasks run ${until}`
+  return `${budget.scope === 'hub' ? 'No agent may' : 'It may not'} spend more ${until}`
 }
 
 const scopeWords = {
   hub: 'Whole hub',
   agent: 'Agent',
-  executor: 'Executor',
+  executor: 'Provider',
   model: 'Model',
   community: 'Community',
 } as const
 
 const BudgetName: FC<{ budget: PageBudget }> = ({ budget }) => {
-  if (budget.name !== null) return <Who name={budget.name} kind={budget.kind ?? 'agent'} />
-  return <b>{`${scopeWords[budget.scope]} ${budget.scopeId}`.trim()}</b>
+  const { name, kind, community, scope, scopeId } = budget
+  if (name !== null) return <Who name={name} kind={kind ?? 'agent'} />
+  if (community !== null) return <a href={communityPath(community)}>m/{community}</a>
+  return <b>{scope === 'hub' ? scopeWords.hub : `${scopeWords[scope]} ${scopeId}`.trim()}</b>
 }
+
+/** Names a budget where no mark and no link can stand. */
+export const nameBudget = (budget: PageBudget): string =>
+  budget.name ??
+  (budget.community && `m/${budget.community}`) ??
+  (budget.scope === 'hub' ? 'the hub' : budget.scopeId)
 
 const sayReserved = (budget: PageBudget): string =>
   budget.reservedMicrousd > 0
@@ -91,49 +111,70 @@ const sayReserved = (budget: PageBudget): string =>
 
 export interface BudgetListProps {
   budgets: PageBudget[]
+  /** By the id of the budget. */
+  forecasts: Map<string, Forecast>
+  now: number
   /** Whether who looks may change the limits. */
   isAdmin: boolean
   typed: TypedLimit | null
 }
 
-/** Each budget with its meter, its figures and what its state means. */
-export const BudgetList: FC<BudgetListProps> = ({ budgets, isAdmin, typed }) => (
+/** Each budget with its meter, its figures, what its state means and where it is heading. */
+export const BudgetList: FC<BudgetListProps> = ({ budgets, forecasts, now, isAdmin, typed }) => (
   <ul class="budgets">
-    {budgets.map((budget) => {
-      const share = shareOf(budget)
-      const level = levelOf(budget)
-      return (
-        <li id={budget.id}>
-          <div>
-            <BudgetName budget={budget} /> <span class="meta">a {budget.period}</span>
-          </div>
-          <div>
-            {share && (
-              <Meter
-                share={share.used}
-                reserved={share.reserved}
-                label={`Budget of ${budget.name ?? 'the hub'}`}
-              />
-            )}
-          </div>
-          <div>
-            <div class="row">
-              <span class="num">
-                {share && <b>{formatShare(share.used)} </b>}
-                <span class="meta">
-                  {sayUse(budget)}
-                  {sayReserved(budget)}
-                </span>
-              </span>
-              {level && <Status level={level} />}
-            </div>
-            <p class="why">{sayConsequence(budget)}</p>
-            {isAdmin && (
-              <LimitForm budget={budget} typed={typed?.budgetId === budget.id ? typed : null} />
-            )}
-          </div>
-        </li>
-      )
-    })}
+    {budgets.map((budget) => (
+      <BudgetItem
+        budget={budget}
+        seen={forecasts.get(budget.id) ?? null}
+        now={now}
+        isAdmin={isAdmin}
+        typed={typed?.budgetId === budget.id ? typed : null}
+      />
+    ))}
   </ul>
 )
+
+const BudgetItem: FC<{
+  budget: PageBudget
+  seen: Forecast | null
+  now: number
+  isAdmin: boolean
+  typed: TypedLimit | null
+}> = ({ budget, seen, now, isAdmin, typed }) => {
+  const share = shareOf(budget)
+  const level = levelOf(budget)
+  return (
+    <li id={budget.id}>
+      <div>
+        <BudgetName budget={budget} /> <span class="meta">a {budget.period}</span>
+      </div>
+      <div>
+        {share && (
+          <Meter
+            share={share.used}
+            reserved={share.reserved}
+            label={`Budget of ${nameBudget(budget)} a ${budget.period}`}
+            marks={budget}
+          />
+        )}
+      </div>
+      <div>
+        <div class="row">
+          <span class="num">
+            {share && <b>{formatShare(share.used)} </b>}
+            <span class="meta">
+              {sayUse(budget)}
+              {sayReserved(budget)}
+            </span>
+          </span>
+          {level && <Status level={level} />}
+        </div>
+        <p class="why">
+          {sayConsequence(budget)}
+          {seen && seen.state !== 'exhausted' && ` ${sayForecast(budget, seen, now)}`}
+        </p>
+        {isAdmin && <LimitForm budget={budget} typed={typed} />}
+      </div>
+    </li>
+  )
+}

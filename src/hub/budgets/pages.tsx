@@ -6,16 +6,23 @@ import { type PageContext, page, readPage, rowsOf, sendPage } from '../web/answe
 import { toProblem } from '../web/problem'
 import { readForm } from '../web/read-form'
 import { setLimits } from './actions'
+import { selectBudgets } from './api-queries'
 import { BudgetsPage } from './budgets-page'
+import { composeChart } from './chart-data'
 import { readLimit, type TypedLimit } from './limit-form'
-import {
-  budgetStatements,
-  type PageBudget,
-  selectUsageLines,
-  type UsageLine,
-  type UsageRow,
-} from './page-queries'
+import type { PageBudget } from './page-queries'
+import { forecastBudgets } from './present'
 import { writeUsageCsv } from './usage-csv'
+import {
+  type BudgetDay,
+  type SeriesDay,
+  selectBudgetDays,
+  selectLastActivations,
+  type UsageSeries,
+  type UsageTotal,
+  usageViewStatements,
+} from './usage-queries'
+import { readUsageView, writeDay } from './usage-view'
 
 /** `GET /budgets`, its forms' `POST /budgets/:id`, and `GET /budgets.csv`. */
 export function registerBudgetPages(app: Hono<HubEnv>): void {
@@ -24,19 +31,22 @@ export function registerBudgetPages(app: Hono<HubEnv>): void {
     page((c) => showBudgets(c, null)),
   )
   app.post('/budgets/:id', page(changeLimit))
-  app.get(
-    '/budgets.csv',
-    page(async (c) => {
-      const { db, clock } = c.var.context
-      const read = await readPage(c, [selectUsageLines(db, clock.now())])
-      return c.body(writeUsageCsv(rowsOf<UsageLine>(read, 0)), 200, {
-        'content-type': 'text/csv; charset=utf-8',
-        'content-disposition': 'attachment; filename="rookery-usage.csv"',
-        'cache-control': 'private, no-cache',
-        'x-content-type-options': 'nosniff',
-      })
-    }),
-  )
+  app.get('/budgets.csv', page(downloadUsage))
+}
+
+/** What the page draws with the same query, to the last number. */
+async function downloadUsage(c: PageContext): Promise<Response> {
+  const { db, clock } = c.var.context
+  const view = readUsageView((name) => c.req.query(name), clock.now())
+  const read = await readPage(c, usageViewStatements(db, view))
+  const chart = composeChart(view, rowsOf<UsageSeries>(read, 0), rowsOf<SeriesDay>(read, 2))
+  const name = `rookery-usage-by-${view.by}-${writeDay(view.fromDay)}-${writeDay(view.toDay - 1)}.csv`
+  return c.body(writeUsageCsv(view, chart), 200, {
+    'content-type': 'text/csv; charset=utf-8',
+    'content-disposition': `attachment; filename="${name}"`,
+    'cache-control': 'private, no-cache',
+    'x-content-type-options': 'nosniff',
+  })
 }
 
 /** Back to the budget; what is no amount is shown again, with what was typed. */
@@ -60,15 +70,26 @@ async function showBudgets(
   status = 200,
 ): Promise<Response> {
   const { db, clock } = c.var.context
-  const read = await readPage(c, budgetStatements(db, clock.now()))
+  const now = clock.now()
+  const view = readUsageView((name) => c.req.query(name), now)
+  const read = await readPage(c, [
+    ...usageViewStatements(db, view),
+    selectBudgets(db, now),
+    selectBudgetDays(db, now),
+    selectLastActivations(db),
+  ])
+  const budgets = rowsOf<PageBudget>(read, 3)
   return sendPage(
     c,
     <BudgetsPage
       frame={read.frame}
-      budgets={rowsOf<PageBudget>(read, 0)}
-      byAgent={rowsOf<UsageRow>(read, 1)}
-      byModel={rowsOf<UsageRow>(read, 2)}
-      activations={rowsOf<ActivationRow>(read, 3)}
+      view={view}
+      rows={rowsOf<UsageSeries>(read, 0)}
+      total={rowsOf<UsageTotal>(read, 1)[0] as UsageTotal}
+      days={rowsOf<SeriesDay>(read, 2)}
+      budgets={budgets}
+      forecasts={forecastBudgets(budgets, rowsOf<BudgetDay>(read, 4), now)}
+      activations={rowsOf<ActivationRow>(read, 5)}
       typed={typed}
     />,
     status,

@@ -1,7 +1,9 @@
 import { presentTime } from '../accounts/present'
-import type { UsageGroup, UsageSums } from './api-queries'
 import { levelOf, shareOf } from './budget-list'
+import { type Forecast, forecast } from './forecast'
 import type { PageBudget } from './page-queries'
+import type { UsageGroup, UsageSums } from './usage-api-queries'
+import type { BudgetDay } from './usage-queries'
 
 const levels = ['healthy', 'warning', 'throttle', 'critical'] as const
 type Level = (typeof levels)[number]
@@ -29,14 +31,51 @@ export const presentBudget = (budget: PageBudget): object => ({
   status: readLevel(budget),
 })
 
+/** Where each budget is heading, by its id. */
+export function forecastBudgets(
+  budgets: PageBudget[],
+  days: BudgetDay[],
+  now: number,
+): Map<string, Forecast> {
+  const byBudget = Map.groupBy(days, ({ budgetId }) => budgetId)
+  return new Map(budgets.map((each) => [each.id, forecast(each, byBudget.get(each.id) ?? [], now)]))
+}
+
+/** `runs_out` has a time in `exhausted_at`; what is expected ignores the limit. */
+const presentForecast = (seen: Forecast): object => ({
+  state: seen.state,
+  microusd_per_day: seen.microusdPerDay,
+  tokens_per_day: seen.tokensPerDay,
+  basis_days: seen.basisDays,
+  is_shaped_by_weekday: seen.isShaped,
+  expected_microusd: seen.expectedMicrousd,
+  expected_tokens: seen.expectedTokens,
+  exhausted_at: presentTime(seen.exhaustedAt),
+})
+
+/** Each budget and its forecast. */
+export function presentHealth(budgets: PageBudget[], days: BudgetDay[], now: number): object {
+  const forecasts = forecastBudgets(budgets, days, now)
+  const present = (budget: PageBudget) => {
+    const seen = forecasts.get(budget.id)
+    return { ...presentBudget(budget), forecast: seen ? presentForecast(seen) : null }
+  }
+  return { status: findWorstLevel(budgets), budgets: budgets.map(present) }
+}
+
 /** The state of the budget that is worst off. */
-export const findWorstLevel = (budgets: PageBudget[]): Level =>
+const findWorstLevel = (budgets: PageBudget[]): Level =>
   levels[Math.max(0, ...budgets.map((budget) => levels.indexOf(readLevel(budget))))] ?? 'healthy'
 
 export const presentUsage = (group: UsageGroup, row: UsageSums): object => ({
-  [group]: group === 'agent' ? { id: row.key, name: row.name, kind: row.kind } : row.key,
+  [group]: presentKey(group, row),
   ...presentSums(row),
 })
+
+function presentKey(group: UsageGroup, { key, name, kind }: UsageSums): object | string | null {
+  if (group === 'agent') return { id: key, name, kind }
+  return group === 'community' && key !== null ? { id: key, name } : key
+}
 
 export const presentSums = (row: UsageSums): object => ({
   calls: row.calls,

@@ -3,9 +3,11 @@ import { AppError } from '../../errors'
 import { presentTime } from '../accounts/present'
 import { type Call, type Route, route } from '../http/route'
 import { limitsInput, setLimits } from './actions'
-import { selectBudgets, type UsageSums, usageGroups, usageStatements } from './api-queries'
+import { selectBudgets } from './api-queries'
 import type { PageBudget } from './page-queries'
-import { findWorstLevel, presentBudget, presentSums, presentUsage } from './present'
+import { presentBudget, presentHealth, presentSums, presentUsage } from './present'
+import { type UsageSums, usageGroups, usageStatements } from './usage-api-queries'
+import { type BudgetDay, selectBudgetDays } from './usage-queries'
 
 const tag = 'budgets'
 const DAY_MS = 86_400_000
@@ -22,7 +24,8 @@ const moment = z
 const usageRoute = route({
   method: 'get',
   path: '/usage',
-  summary: 'Tokens and cost by agent, model, task or day (UTC); the last 30 days if you do not say',
+  summary:
+    'Tokens and cost by agent, model, task, community, executor or day (UTC); the last 30 days if you do not say',
   tag,
   access: 'read',
   query: z.object({
@@ -57,12 +60,15 @@ export const budgetRoutes: Route[] = [
     method: 'get',
     path: '/system/budget-health',
     summary:
-      'How much of each budget is used: warning at 80 %, throttle at 90 %, critical at 100 %',
+      'How much of each budget is used, and where it is heading: run rate a day, when its limit is reached',
     tag,
     access: 'read',
     handle: async (call) => {
-      const budgets = await readBudgets(call)
-      return { status: findWorstLevel(budgets), budgets: budgets.map(presentBudget) }
+      const { db, clock } = call.context
+      const now = clock.now()
+      const { results } = await call.read([selectBudgets(db, now), selectBudgetDays(db, now)])
+      const [budgets, days] = results.map((result) => result.results as unknown)
+      return presentHealth(budgets as PageBudget[], days as BudgetDay[], now)
     },
   }),
   route({

@@ -1,30 +1,42 @@
-import type { UsageLine } from './page-queries'
+import type { UsageChart } from './chart-data'
+import type { UseSums } from './usage-queries'
+import { type UsageView, writeDay } from './usage-view'
 
-const heads = [
-  'day_utc',
-  'agent',
-  'model',
+const sumHeads = [
   'calls',
   'input_tokens',
   'cached_tokens',
   'output_tokens',
+  'unpriced_tokens',
   'cost_usd',
 ] as const
 
-/** Usage as CSV (RFC 4180): money in dollars to the micro-dollar, empty where there is no price. */
-export function writeUsageCsv(lines: UsageLine[]): string {
-  const rows = lines.map((line) => [
-    line.day,
-    line.agent,
-    line.model,
-    line.calls,
-    line.inputTokens,
-    line.cachedTokens,
-    line.outputTokens,
-    line.isPriced === 1 ? (line.costMicrousd / 1_000_000).toFixed(6) : '',
-  ])
-  return [heads, ...rows].map((row) => `${row.map(writeCell).join(',')}\r\n`).join('')
+/**
+ * The numbers of a chart as CSV (RFC 4180): a line for each bar and colour with something in it, money
+ * in dollars to the micro-dollar, empty where nothing has a price.
+ */
+export function writeUsageCsv(view: UsageView, chart: UsageChart): string {
+  const heads = view.each === 'day' ? ['day_utc'] : ['from_day_utc', 'to_day_utc']
+  const rows = chart.buckets.flatMap(({ fromDay, toDay, cells }) => {
+    const days =
+      view.each === 'day' ? [writeDay(fromDay)] : [writeDay(fromDay), writeDay(toDay - 1)]
+    return cells
+      .map((cell, place) => [...days, chart.series[place]?.name ?? '', ...writeSums(cell)])
+      .filter((_, place) => (cells[place]?.calls ?? 0) > 0)
+  })
+  return [[...heads, view.by, ...sumHeads], ...rows]
+    .map((row) => `${row.map(writeCell).join(',')}\r\n`)
+    .join('')
 }
+
+const writeSums = (sums: UseSums): (string | number)[] => [
+  sums.calls,
+  sums.inputTokens,
+  sums.cachedTokens,
+  sums.outputTokens,
+  sums.unpricedTokens,
+  sums.unpricedCalls === sums.calls ? '' : (sums.costMicrousd / 1_000_000).toFixed(6),
+]
 
 /** A cell that a spreadsheet would take for a formula gets a quote in front. */
 function writeCell(value: string | number): string {

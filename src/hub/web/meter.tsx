@@ -1,11 +1,21 @@
 import type { FC } from 'hono/jsx'
+import { budgetLimits } from '../../config'
 import { formatShare } from './format'
 
 export type BudgetLevel = 'healthy' | 'warning' | 'throttle' | 'critical'
 
 /** Shares of a limit at which something changes (B3). */
-export const levelAt = (share: number): BudgetLevel =>
-  share >= 1 ? 'critical' : share >= 0.9 ? 'throttle' : share >= 0.8 ? 'warning' : 'healthy'
+export interface MeterMarks {
+  warningShare: number
+  throttleShare: number
+  criticalShare: number
+}
+
+export function levelAt(share: number, marks: MeterMarks = budgetLimits): BudgetLevel {
+  if (share >= marks.criticalShare) return 'critical'
+  if (share >= marks.throttleShare) return 'throttle'
+  return share >= marks.warningShare ? 'warning' : 'healthy'
+}
 
 const looks = {
   healthy: { name: 'ok', path: 'M5 .5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9z' },
@@ -33,11 +43,20 @@ export interface MeterProps {
   /** Share that running work has reserved on top. */
   reserved?: number
   label: string
+  /** Where the level changes; the usual shares when it is not said. */
+  marks?: MeterMarks
 }
 
-/** Share of a limit with marks at 80, 90 and 100 %. */
-export const Meter: FC<MeterProps> = ({ share, reserved = 0, label }) => {
-  const level = levelAt(share)
+/** The words stand apart from each other only when the marks do. */
+const isApart = (places: number[]): boolean =>
+  places.every((place, index) => index === 0 || place - (places[index - 1] ?? 0) >= 7)
+
+/** Share of a limit with marks where its level changes. */
+export const Meter: FC<MeterProps> = ({ share, reserved = 0, label, marks = budgetLimits }) => {
+  const level = levelAt(share, marks)
+  const places = [marks.warningShare, marks.throttleShare, marks.criticalShare].map((mark) =>
+    Math.min(percentMax, mark * 100),
+  )
   const used = Math.min(percentMax, share * 100)
   const held = Math.min(percentMax - used, reserved * 100)
   return (
@@ -52,13 +71,19 @@ export const Meter: FC<MeterProps> = ({ share, reserved = 0, label }) => {
         {held > 0 && (
           <rect class="held" y="2" x={used.toFixed(2)} width={held.toFixed(2)} height="10" />
         )}
-        {[80, 90, 100].map((at) => (
+        {places.map((at) => (
           <line x1={at} x2={at} y1="0" y2="14" />
         ))}
       </svg>
-      <span class="p80">80</span>
-      <span class="p90">90</span>
-      <span class="p100">100</span>
+      {isApart(places) && (
+        <svg class="marks" aria-hidden="true">
+          {places.map((at) => (
+            <text x={`${((at / percentMax) * 100).toFixed(2)}%`} y="11" text-anchor="middle">
+              {Math.round(at)}
+            </text>
+          ))}
+        </svg>
+      )}
     </div>
   )
 }

@@ -152,6 +152,7 @@ export function createOffice() {
       env.DB.prepare('UPDATE inbox_items SET read_at = 1 WHERE read_at IS NULL'),
       env.DB.prepare('UPDATE budget_windows SET spent_microusd = 0, spent_tokens = 0'),
       env.DB.prepare('DELETE FROM usage_events'),
+      env.DB.prepare('DELETE FROM usage_days'),
       env.DB.prepare(`DELETE FROM settings WHERE key = 'paused'`),
       env.DB.prepare(`DELETE FROM budgets WHERE scope = 'agent'`),
     ])

@@ -40,7 +40,12 @@ test('times: short words with a no-break space', () => {
 })
 
 test('B3: the status words begin exactly at their thresholds', () => {
-  expect([0.79, 0.8, 0.9, 1].map(levelAt)).toEqual(['healthy', 'warning', 'throttle', 'critical'])
+  expect([0.79, 0.8, 0.9, 1].map((share) => levelAt(share))).toEqual([
+    'healthy',
+    'warning',
+    'throttle',
+    'critical',
+  ])
   expect(formatShare(0.999)).toBe('99\u00a0%')
   expect(formatShare(1)).toBe('100\u00a0%')
 })

@@ -159,7 +159,7 @@ test('B4: a budget without a window for now says that nothing may be spent', asy
 
 test.each([
   [0.5, 'healthy', 'Nothing is held back.'],
-  [0.85, 'warning', 'At 90 % every agent’s own turns pause.'],
+  [0.85, 'warning', 'At 90\u00a0% every agent’s own turns pause.'],
   [0.92, 'throttle', 'Mentions are answered.'],
   [1, 'critical', 'No agent may spend more until'],
 ])(
@@ -177,30 +177,6 @@ test.each([
     expect(html).toContain(means)
   },
 )
-
-test('pages: budgets offer the table and the CSV', async () => {
-  const html = await createBrowser(hub).read('/budgets')
-  expect(html).toContain('Whole hub')
-  expect(html).toContain('href="/budgets.csv"')
-})
-
-test('B10: the CSV has a line a day, agent and model, and no cost where there is no price', async () => {
-  const now = hub.clock.now()
-  const insert = env.DB.prepare(
-    `INSERT INTO usage_events (activation_id, call, account_id, executor, model, task, input_tokens, cached_tokens,
-       output_tokens, reasoning_tokens, cost_microusd, is_priced, is_estimated, duration_ms, created_at)
-     VALUES (?, ?, ?, 'native', ?, 'mention', 100, 10, 20, 0, ?, ?, 0, 5, ?)`,
-  )
-  await env.DB.batch([
-    insert.bind(activationId, 1, scout.id, '=priced', 61_800, 1, now),
-    insert.bind(activationId, 2, scout.id, 'un,priced', 0, 0, now),
-  ])
-  const browser = createBrowser(hub)
-  const csv = await browser.read('/budgets.csv')
-  expect(csv).toContain(`2026-01-01,${scout.name},'=priced,1,100,10,20,0.061800\r\n`)
-  expect(csv).toContain(`2026-01-01,${scout.name},"un,priced",1,100,10,20,\r\n`)
-  expect(await browser.read('/budgets')).toContain('unpriced')
-})
 
 test.each(['/nope', '/p/nope', '/a/nope', '/m/nope', '/activations/nope', "/p/'%00"])(
   'pages: %s is a 404 page that says where to go',

@@ -1,0 +1,39 @@
+import type { FC } from 'hono/jsx'
+import type { ChartSeries } from './chart-data'
+import { Swatch, slotOf } from './chart-paint'
+import type { UsageDimension } from './usage-view'
+
+export interface LegendProps {
+  series: ChartSeries[]
+  by: UsageDimension
+  hasForecast?: boolean
+  hasShares?: boolean
+}
+
+/** Which colour and pattern is whose, in the order in which the bars are stacked from below. */
+export const Legend: FC<LegendProps> = ({ series, by, hasForecast, hasShares }) => (
+  <ul class="keys legend" aria-label={`Colours by ${by}`}>
+    {series.map(({ id, name }, place) => (
+      <li>
+        <Swatch slot={slotOf(place, series.length, series.at(-1)?.id === null)} />
+        {id === null ? <i>{name}</i> : name}
+      </li>
+    ))}
+    {hasForecast && (
+      <li>
+        <Stroke kind="dash" /> forecast at the run rate
+      </li>
+    )}
+    {hasShares && (
+      <li>
+        <Stroke kind="share" /> warning, throttle
+      </li>
+    )}
+  </ul>
+)
+
+const Stroke: FC<{ kind: 'dash' | 'share' }> = ({ kind }) => (
+  <svg class="sw" width="24" height="12" aria-hidden="true">
+    <line class={kind} x1="0" x2="24" y1="6" y2="6" />
+  </svg>
+)

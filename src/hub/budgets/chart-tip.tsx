@@ -1,0 +1,60 @@
+import type { FC } from 'hono/jsx'
+import { Swatch } from './chart-paint'
+
+export interface TipLine {
+  name: string
+  text: string
+  slot: number
+}
+
+export interface ChartTipProps {
+  /** Where on the width of the drawing, 0 to 1. */
+  at: number
+  head: string
+  total: string
+  lines: TipLine[]
+}
+
+const lineHeight = 17
+const pad = 10
+const nameCharsMax = 18
+/** Of the font at the size of axes, on average; a little more than less. */
+const charWidth = 6.6
+
+const shorten = (name: string): string =>
+  name.length > nameCharsMax ? `${name.slice(0, nameCharsMax - 1)}…` : name
+
+/** What a bar says when it is pointed at: drawn beside it, towards the middle, so that it fits. */
+export const ChartTip: FC<ChartTipProps> = ({ at, head, total, lines }) => {
+  const chars = Math.max(
+    head.length + total.length + 1,
+    ...lines.map(({ name, text }) => shorten(name).length + text.length + 4),
+  )
+  const width = Math.round(chars * charWidth + 2 * pad)
+  const height = (lines.length + 1) * lineHeight + pad
+  const left = at < 0.4 ? 8 : at > 0.6 ? -width - 8 : -width / 2
+  return (
+    <svg class="tip" x={`${(at * 100).toFixed(2)}%`} overflow="visible" aria-hidden="true">
+      <g transform={`translate(${left} 4)`}>
+        <rect width={width} height={height} rx="4" />
+        <text x={pad} y={lineHeight} class="head">
+          {head}
+        </text>
+        <text x={width - pad} y={lineHeight} class="head" text-anchor="end">
+          {total}
+        </text>
+        {lines.map(({ name, text, slot }, index) => (
+          <g transform={`translate(0 ${(index + 2) * lineHeight})`}>
+            <svg x={pad} y="-10" overflow="visible" aria-hidden="true">
+              <Swatch slot={slot} />
+            </svg>
+            <text x={pad + 18}>{shorten(name)}</text>
+            <text x={width - pad} text-anchor="end">
+              {text}
+            </text>
+          </g>
+        ))}
+      </g>
+    </svg>
+  )
+}

@@ -1,0 +1,45 @@
+import { formatCount, formatMoney } from '../web/format'
+import type { ChartBucket } from './chart-data'
+import type { Bucket, Unit } from './usage-view'
+
+const DAY_MS = 86_400_000
+const NBSP = '\u00a0'
+
+const format = (options: Intl.DateTimeFormatOptions) => {
+  const dates = new Intl.DateTimeFormat('en-GB', { ...options, timeZone: 'UTC' })
+  return (day: number) => dates.format(day * DAY_MS).replaceAll(' ', NBSP)
+}
+const longDay = format({ weekday: 'short', day: 'numeric', month: 'short' })
+const longMonth = format({ month: 'long', year: 'numeric' })
+const shortMonth = format({ month: 'short' })
+export const shortDay = format({ day: 'numeric', month: 'short' })
+/** `21 Nov 2026`. */
+export const fullDay = format({ day: 'numeric', month: 'short', year: 'numeric' })
+
+/** `Sat 21 Nov`, `16 Nov to 22 Nov`, `November 2026`. */
+export function sayBucket({ fromDay, toDay }: ChartBucket, each: Bucket): string {
+  if (each === 'day') return longDay(fromDay)
+  if (each === 'month') return longMonth(fromDay)
+  return `${shortDay(fromDay)} to ${shortDay(toDay - 1)}`
+}
+
+/** Short enough for an axis. */
+export const sayTick = (day: number, each: Bucket): string =>
+  each === 'month' ? shortMonth(day) : shortDay(day)
+
+export const sayValue = (value: number, unit: Unit): string =>
+  unit === 'usd' ? formatMoney(value, 'budget') : `${formatCount(value)}${NBSP}tokens`
+
+const compact = new Intl.NumberFormat('en-US', { notation: 'compact' })
+
+/** `$50`, `$0.005`, `1.2M`: as many digits as the step between two of them needs. */
+export function sayScale(value: number, step: number, unit: Unit): string {
+  if (unit === 'tokens') return compact.format(value)
+  const digits = Math.max(0, -Math.floor(Math.log10(step / 1_000_000) + 1e-9))
+  const isHalf = step / 10 ** Math.floor(Math.log10(step)) === 2.5 && step < 10_000_000
+  const dollars = (value / 1_000_000).toLocaleString('en-US', {
+    minimumFractionDigits: value === 0 ? 0 : digits + Number(isHalf),
+    maximumFractionDigits: digits + Number(isHalf),
+  })
+  return `$${dollars}`
+}

@@ -1,0 +1,168 @@
+import type { FC, PropsWithChildren } from 'hono/jsx'
+import { listTicks } from './chart-data'
+import { paint, slotOf } from './chart-paint'
+import { ChartTip, type TipLine } from './chart-tip'
+import { sayScale, sayValue } from './chart-words'
+import type { Unit } from './usage-view'
+
+/** One bar: what each series has in it, in the order of the series. */
+export interface Bar {
+  label: string
+  /** Below it; null where there is no room for one. */
+  tick: string | null
+  values: number[]
+}
+
+export interface ChartProps {
+  label: string
+  unit: Unit
+  /** Names of the series; `hasOthers`: the last one is all that are small. */
+  series: string[]
+  hasOthers: boolean
+  bars: Bar[]
+  /** The bars after these have not come yet: they only take their place. */
+  drawnBars?: number
+  /** What else must fit under the top. */
+  highest?: number
+  /** Lines across: a limit, or a share of it. */
+  levels?: { at: number; kind: 'limit' | 'share'; label: string | null }[]
+  /** A dashed line, as places on the time axis (in bars) and values. */
+  path?: { x: number; value: number }[]
+}
+
+const percent = (share: number): string => `${(share * 100).toFixed(2)}%`
+/** Part of its place that a bar fills. */
+const barShare = 0.76
+
+/**
+ * Bars over time. Places are percents of a drawing that is never stretched, so that patterns and
+ * words keep their shape at every width. A bar tells its values when it is pointed at or focused.
+ */
+export const Chart: FC<ChartProps> = (props) => {
+  const { label, unit, bars, levels = [], path = [], drawnBars = bars.length } = props
+  const barsMax = bars.length
+  const totals = bars.map(({ values }) => values.reduce((sum, value) => sum + value, 0))
+  const highest = Math.max(...totals, ...levels.map(({ at }) => at), props.highest ?? 0)
+  const ticks = listTicks(highest)
+  const top = ticks.at(-1) ?? 1
+  const y = (value: number) => percent(1 - value / top)
+  return (
+    <figure class="chart">
+      <svg class="ax" aria-hidden="true">
+        {ticks.map((tick) => (
+          <text x="100%" y={y(tick)} dy="4" text-anchor="end">
+            {sayScale(tick, ticks[1] ?? 1, unit)}
+          </text>
+        ))}
+      </svg>
+      {/* biome-ignore lint/a11y/useSemanticElements: an SVG has no fieldset */}
+      <svg class="plot" role="group" aria-label={label}>
+        {ticks.map((tick) => (
+          <line class="grid" x1="0" x2="100%" y1={y(tick)} y2={y(tick)} />
+        ))}
+        <Stacks {...props} top={top} barsMax={barsMax} />
+        {levels.map(({ at, kind, label: text }) => (
+          <>
+            <line class={kind} x1="0" x2="100%" y1={y(at)} y2={y(at)} />
+            {text && (
+              <text class={`say-${kind}`} x="0" y={y(at)} dy="-5">
+                {text}
+              </text>
+            )}
+          </>
+        ))}
+        <Path path={path} top={top} barsMax={barsMax} />
+        {bars.slice(0, drawnBars).map((bar, index) => (
+          <Spot {...props} bar={bar} index={index} barsMax={barsMax} total={totals[index] ?? 0} />
+        ))}
+      </svg>
+      <svg class="ax x" aria-hidden="true">
+        {bars.map(
+          ({ tick }, index) =>
+            tick && (
+              <text x={percent((index + 0.5) / barsMax)} y="13" text-anchor="middle">
+                {tick}
+              </text>
+            ),
+        )}
+      </svg>
+    </figure>
+  )
+}
+
+const Stacks: FC<ChartProps & { top: number; barsMax: number }> = (props) => {
+  const { bars, series, hasOthers, top, barsMax } = props
+  return (
+    <g>
+      {bars.map(({ values }, index) => {
+        let below = 0
+        return values.map((value, place) => {
+          if (value <= 0) return null
+          below += value
+          return (
+            <rect
+              {...paint(slotOf(place, series.length, hasOthers))}
+              x={percent((index + (1 - barShare) / 2) / barsMax)}
+              width={percent(barShare / barsMax)}
+              y={percent(1 - below / top)}
+              height={percent(value / top)}
+            />
+          )
+        })
+      })}
+    </g>
+  )
+}
+
+/** Cut where it leaves the drawing. */
+const Path: FC<{ path: { x: number; value: number }[]; top: number; barsMax: number }> = (
+  props,
+) => (
+  <g>
+    {props.path.slice(1).map((to, index) => {
+      const from = props.path[index] ?? to
+      if (from.value > props.top) return null
+      const share = to.value > props.top ? (props.top - from.value) / (to.value - from.value) : 1
+      return (
+        <line
+          class="dash"
+          x1={percent(from.x / props.barsMax)}
+          x2={percent((from.x + (to.x - from.x) * share) / props.barsMax)}
+          y1={percent(1 - from.value / props.top)}
+          y2={percent(1 - Math.min(to.value, props.top) / props.top)}
+        />
+      )
+    })}
+  </g>
+)
+
+/** The whole height above a day answers to the pointer, and to the keyboard. */
+const Spot: FC<
+  PropsWithChildren<ChartProps & { bar: Bar; index: number; barsMax: number; total: number }>
+> = ({ bar, index, barsMax, series, hasOthers, unit, total }) => {
+  const lines: TipLine[] = bar.values
+    .map((value, place) => ({
+      name: series[place] ?? '',
+      value,
+      slot: slotOf(place, series.length, hasOthers),
+    }))
+    .filter(({ value }) => value > 0)
+    .reverse()
+    .map(({ value, ...line }) => ({ ...line, text: sayValue(value, unit) }))
+  const said = [
+    `${bar.label}: ${sayValue(total, unit)}`,
+    ...lines.map((l) => `${l.name} ${l.text}`),
+  ]
+  return (
+    // biome-ignore lint/a11y/noInteractiveElementToNoninteractiveRole: focus shows values and does nothing
+    <g class="spot" tabindex={0} role="img" aria-label={said.join('. ')}>
+      <rect class="hit" x={percent(index / barsMax)} width={percent(1 / barsMax)} height="100%" />
+      <ChartTip
+        at={(index + 0.5) / barsMax}
+        head={bar.label}
+        total={sayValue(total, unit)}
+        lines={lines}
+      />
+    </g>
+  )
+}

@@ -1,0 +1,107 @@
+import { usageCharts } from '../../config'
+
+const DAY_MS = 86_400_000
+
+export const usageDimensions = [
+  'agent',
+  'model',
+  'task',
+  'community',
+  'executor',
+  'provider',
+] as const
+export type UsageDimension = (typeof usageDimensions)[number]
+export const usageSpans = [7, 30, 90, 365] as const
+type SpanDays = (typeof usageSpans)[number]
+const buckets = ['day', 'week', 'month'] as const
+export type Bucket = (typeof buckets)[number]
+export type Unit = 'usd' | 'tokens'
+
+/** What of the usage a page or a CSV shows. Days are days since the Unix epoch, in UTC. */
+export interface UsageView {
+  by: UsageDimension
+  each: Bucket
+  days: SpanDays
+  /** Null: dollars, unless only tokens are known. */
+  unit: Unit | null
+  fromDay: number
+  /** Just after the last one. */
+  toDay: number
+  today: number
+}
+
+/** The buckets in which a span can be drawn so that each is wide enough to be seen. */
+export const bucketsOf = (days: SpanDays): readonly Bucket[] =>
+  ({ 7: ['day'], 30: ['day', 'week'], 90: ['day', 'week', 'month'], 365: ['week', 'month'] })[
+    days
+  ] as Bucket[]
+
+/** The day, week (from Monday) or month that holds a day, by its first day. */
+export function startOfBucket(day: number, each: Bucket): number {
+  if (each === 'day') return day
+  if (each === 'week') return day - ((day + 3) % 7)
+  const date = new Date(day * DAY_MS)
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1) / DAY_MS
+}
+
+/** The first days of all buckets of a view. */
+export function listBuckets({ fromDay, toDay, each }: UsageView): number[] {
+  const starts: number[] = []
+  let day = fromDay
+  while (day < toDay) {
+    starts.push(day)
+    day = endOfBucket(day, each)
+  }
+  return starts
+}
+
+/** The first day after the bucket that begins with `day`. */
+export function endOfBucket(day: number, each: Bucket): number {
+  if (each === 'month') return startOfBucket(day + 31, 'month')
+  return day + (each === 'week' ? 7 : 1)
+}
+
+/** Takes what it understands of a query and the usual for the rest: an old link never breaks. */
+export function readUsageView(query: (name: string) => string | undefined, now: number): UsageView {
+  const today = Math.floor(now / DAY_MS)
+  const pick = <Value extends string>(from: readonly Value[], name: string): Value | undefined =>
+    from.find((value) => value === query(name))
+  const days = usageSpans.find((span) => String(span) === query('days')) ?? usageCharts.daysDefault
+  const fitting = bucketsOf(days)
+  const each = pick(fitting, 'each') ?? fitting[0] ?? 'day'
+  const last = Math.min(today, readDay(query('to')) ?? today)
+  return {
+    by: pick(usageDimensions, 'by') ?? 'agent',
+    each,
+    days,
+    unit: pick(['usd', 'tokens'] as const, 'in') ?? null,
+    fromDay: startOfBucket(last - days + 1, each),
+    toDay: last + 1,
+    today,
+  }
+}
+
+function readDay(text: string | undefined): number | null {
+  if (!text || !/^\d{4}-\d{2}-\d{2}$/.test(text)) return null
+  const at = Date.parse(text)
+  return Number.isNaN(at) || at < 0 ? null : at / DAY_MS
+}
+
+/** `2026-11-21`. */
+export const writeDay = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10)
+
+/** The query of a view with some of it changed; what is usual is left out. */
+export function writeUsageView(
+  view: UsageView,
+  change: Partial<Pick<UsageView, 'by' | 'each' | 'days' | 'unit' | 'toDay'>> = {},
+): string {
+  const next = { ...view, ...change }
+  const params = new URLSearchParams()
+  if (next.by !== 'agent') params.set('by', next.by)
+  if (next.days !== usageCharts.daysDefault) params.set('days', String(next.days))
+  if (next.each !== bucketsOf(next.days)[0]) params.set('each', next.each)
+  if (next.unit) params.set('in', next.unit)
+  if (next.toDay <= next.today) params.set('to', writeDay(next.toDay - 1))
+  const text = params.toString()
+  return text && `?${text}`
+}

@@ -1,0 +1,134 @@
+/**
+ * A month of a hub's model calls, as they might have been: weekdays, growth, a day without power, one
+ * agent that went wild. The same seed gives the same month. For tests, and for looking at the pages.
+ */
+export interface GeneratedCall {
+  activationId: string
+  call: number
+  agent: string
+  model: string
+  task: string
+  inputTokens: number
+  cachedTokens: number
+  outputTokens: number
+  costMicrousd: number
+  isPriced: boolean
+  createdAt: number
+}
+
+const DAY_MS = 86_400_000
+
+/** Name, calls a weekday, model. */
+export const officeAgents = [
+  ['scout', 42, 'anthropic/claude-sonnet-4-5'],
+  ['archivist', 30, 'anthropic/claude-sonnet-4-5'],
+  ['ops', 24, 'anthropic/claude-haiku-4-5'],
+  ['reviewer', 16, 'anthropic/claude-sonnet-4-5'],
+  ['dispatch', 14, 'workers-ai/llama-3.3-70b'],
+  ['linkcheck', 12, 'workers-ai/llama-3.3-70b'],
+  ['wren', 11, 'openai/gpt-5-mini'],
+  ['translator', 9, 'openai/gpt-5-mini'],
+  ['minutes', 7, 'anthropic/claude-haiku-4-5'],
+  ['greeter', 4, 'openai/gpt-5-mini'],
+] as const
+
+/** Micro-dollars a token: in, cached, out. Null: it has no price here. */
+const prices: Record<string, readonly [number, number, number] | null> = {
+  'anthropic/claude-sonnet-4-5': [3, 0.3, 15],
+  'anthropic/claude-haiku-4-5': [1, 0.1, 5],
+  'openai/gpt-5-mini': [0.25, 0.025, 2],
+  'workers-ai/llama-3.3-70b': null,
+}
+
+const tasks = ['mention', 'mention', 'mention', 'reply', 'reply', 'exploration', 'scheduled']
+
+/** Mulberry32. */
+function createRandom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+export interface Month {
+  seed: number
+  /** The calls end here; the last day is as long as it is old. */
+  now: number
+  days: number
+  /** Times the usual number of calls. */
+  scale?: number
+}
+
+/** How busy a day is: weekends are quiet, each day a little busier than the last, one day is dark. */
+function busyness(day: number, age: number): number {
+  const weekday = (day + 4) % 7
+  const isWeekend = weekday === 0 || weekday === 6
+  const isDark = age === 11
+  return isDark ? 0.04 : (isWeekend ? 0.28 : 1) * 0.985 ** age
+}
+
+export function generateUsage({ seed, now, days, scale = 1 }: Month): GeneratedCall[] {
+  const random = createRandom(seed)
+  const today = Math.floor(now / DAY_MS)
+  const calls: GeneratedCall[] = []
+  for (let day = today - days + 1; day <= today; day++) {
+    const age = today - day
+    for (const [agent, usual, model] of officeAgents) {
+      const wild = agent === 'linkcheck' && age === 4 ? 7 : agent === 'ops' && age === 6 ? 5 : 1
+      const count = Math.round(usual * scale * busyness(day, age) * wild * (0.75 + random() / 2))
+      for (let index = 0; index < count; index++) {
+        // People and their agents work from seven to nineteen.
+        const createdAt = day * DAY_MS + Math.floor((7 + 12 * random()) * 3_600_000)
+        const call = makeCall(random, { agent, model, id: `${day}-${agent}-${index}`, createdAt })
+        if (createdAt <= now) calls.push(call)
+      }
+    }
+  }
+  return calls
+}
+
+function makeCall(
+  random: () => number,
+  of: { agent: string; model: string; id: string; createdAt: number },
+): GeneratedCall {
+  const inputTokens = Math.round(3_000 + 22_000 * random() ** 2)
+  const cachedTokens = Math.round(inputTokens * 0.6 * random())
+  const outputTokens = Math.round(150 + 1_400 * random() ** 2)
+  const price = prices[of.model]
+  const [perInput, perCached, perOutput] = price ?? [0, 0, 0]
+  const cost =
+    (inputTokens - cachedTokens) * perInput + cachedTokens * perCached + outputTokens * perOutput
+  return {
+    activationId: `made-${of.id}`,
+    call: 0,
+    agent: of.agent,
+    model: of.model,
+    task: tasks[Math.floor(random() * tasks.length)] ?? 'mention',
+    inputTokens,
+    cachedTokens,
+    outputTokens,
+    costMicrousd: Math.round(cost),
+    isPriced: price !== null,
+    createdAt: of.createdAt,
+  }
+}
+
+/** Writes calls down, whose agents have these names; `?1` is a JSON list of calls. */
+export const insertCallsSql = `
+  INSERT INTO usage_events (activation_id, call, account_id, executor, model, task, post_id, input_tokens,
+    cached_tokens, output_tokens, reasoning_tokens, cost_microusd, is_priced, is_estimated, duration_ms, created_at)
+  SELECT u.value ->> 'activationId', u.value ->> 'call', a.id, 'native', u.value ->> 'model', u.value ->> 'task',
+    NULL, u.value ->> 'inputTokens', u.value ->> 'cachedTokens', u.value ->> 'outputTokens', 0,
+    u.value ->> 'costMicrousd', u.value ->> 'isPriced', 0, 4000, u.value ->> 'createdAt'
+  FROM json_each(?1) u JOIN accounts a ON a.name = u.value ->> 'agent'`
+
+/** Makes the windows of budgets say what the events do, for the windows that there are. */
+export const fillWindowsSql = `
+  UPDATE budget_windows SET (spent_microusd, spent_tokens) = (
+    SELECT coalesce(sum(u.cost_microusd), 0), coalesce(sum(u.input_tokens + u.output_tokens), 0)
+    FROM usage_events u JOIN budgets b ON b.id = budget_windows.budget_id
+    WHERE u.created_at >= budget_windows.starts_at AND u.created_at < budget_windows.ends_at
+      AND (b.scope = 'hub' OR (b.scope = 'agent' AND u.account_id = b.scope_id)))`
