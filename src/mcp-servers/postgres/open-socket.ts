@@ -51,7 +51,7 @@ async function handshake(plain: Socket, target: Target): Promise<WireSocket> {
       hint: 'For one in a private network an admin may declare ?sslmode=disable.',
     })
   }
-  const secure = plain.startTls({ expectedServerHostname: target.hostname })
+  const secure = plain.startTls()
   await secure.opened
   return new WireSocket(secure)
 }
