@@ -13,7 +13,7 @@ const loaded: Load = {
   definition: { version: 1, etag: 'bench' },
   admission: 'granted',
   task: 'mention',
-  model: 'bench/model',
+  model: 'fake/one',
   items: [
     {
       id: 'item' as InboxItemId,

@@ -27,7 +27,7 @@ export interface AgentApiDeps {
 /** The hub's way to its agents: one Durable Object each, named by account id. */
 export function createAgentApi(deps: AgentApiDeps): AgentApi {
   const { namespace, definitions, models } = deps
-  const resolveModel = (choice: ModelChoice) => models.resolve(choice).model
+  const listModels = (choice: ModelChoice) => models.list(choice)
   const object = (agentId: AccountId) => namespace.getByName(agentId)
   return {
     wake: (agentId) => object(agentId).wake(agentId),
@@ -37,7 +37,7 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
     watch: (agentId, watched, request) => object(agentId).fetch(toWatchRequest(watched, request)),
     hideInside,
     toOtlp: (trace) => toOtlp(trace, deps.otlp),
-    checkDefinition: (files) => checkDefinition(files, { ...deps, resolveModel }),
+    checkDefinition: (files) => checkDefinition(files, { ...deps, listModels }),
     checkModel: async ({ name, etag }, override) => {
       const found = await definitions.read(name, etag)
       if (!found.ok) throw new AppError('INVALID_DEFINITION', found.message)

@@ -19,7 +19,7 @@ export interface DefinitionSource {
 export interface AgentDeps {
   hub: ActivationDoor
   tools: ToolApi
-  models: ModelRegistry
+  models: Pick<ModelRegistry, 'resolve'>
   definitions: DefinitionSource
   /** The hooks of this deployment (L32). */
   hooks: HookRunner

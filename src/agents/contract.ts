@@ -21,6 +21,10 @@ export interface DefinitionFacts {
   description: string
   /** `provider/model` after defaults: the model that will really be called. */
   model: string
+  /** Those that could do its tasks, `model` first (B6). */
+  models: string[]
+  /** Of its tasks (B3). */
+  priority: 'normal' | 'critical'
   /** True when `model` is the built-in offline model. */
   isOffline: boolean
   grants: string[]
@@ -33,6 +37,7 @@ export interface DefinitionFacts {
   exploration: ExplorationFacts | null
   schedules: ScheduleFacts[]
   durationSecondsMax: number
+  activationTokensMax: number
   /** The smallest and the usual worst case of one model call (B4). */
   callFloor: { microusd: number; tokens: number }
   callWant: { microusd: number; tokens: number }

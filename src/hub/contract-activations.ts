@@ -3,8 +3,9 @@
  * of the hub's contract; other rooms import it from `contract.ts`.
  */
 import type { Outcome } from '../errors'
-import type { AccountId, ActivationId, BudgetId, CommentId, InboxItemId, PostId } from '../ids'
+import type { AccountId, ActivationId, CommentId, InboxItemId, PostId } from '../ids'
 import type { ApprovalDecision, ApprovalRequest } from './contract-approvals'
+import type { BudgetStatus, Reservation, Usage } from './contract-budgets'
 import type { Exploration } from './contract-exploration'
 
 export type AccountKind = 'human' | 'agent' | 'system'
@@ -50,33 +51,6 @@ export interface LoadRequest {
   /** With no task in its inbox the agent may look around (S1); so many slots are kept for that (S3). */
   mayExplore: boolean
   explorationFloor?: number
-}
-
-/** What the model is told about money, in numbers (L12 turns them into words). */
-export interface BudgetStatus {
-  id: BudgetId
-  scope: 'hub' | 'agent' | 'executor' | 'model' | 'community'
-  /** Account id, name of a provider, `provider/model`, community id; '' for the hub. */
-  scopeId: string
-  period: 'day' | 'week' | 'month'
-  /** Shares of a limit from which on it warns, pauses looking around, and refuses tasks (B3). */
-  warningShare: number
-  throttleShare: number
-  criticalShare: number
-  limitMicrousd: number | null
-  limitTokens: number | null
-  spentMicrousd: number
-  spentTokens: number
-  /** Open reservations of running activations, this one's included. */
-  reservedMicrousd: number
-  reservedTokens: number
-  endsAt: number
-}
-
-export interface Reservation {
-  /** What this activation may still spend beyond what it has reported; null is no limit. */
-  microusd: number
-  tokens: number
 }
 
 export interface ThreadComment {
@@ -236,22 +210,6 @@ export type RenewAnswer =
   /** `max_tokens`: its definition allows one activation no more (B5). */
   | { kind: 'refused'; reason: 'lost' | 'paused' | 'budget_exhausted' | 'max_tokens' }
   | { kind: 'wait'; reason: 'money_reserved'; retryAt: number }
-
-/** One model call, for the books (B1). */
-export interface Usage {
-  call: number
-  executor: string
-  model: string
-  inputTokens: number
-  cachedTokens: number
-  outputTokens: number
-  reasoningTokens: number
-  costMicrousd: number
-  isPriced: boolean
-  isEstimated: boolean
-  durationMs: number
-  at: number
-}
 
 /** What one activation did, in numbers (L44). */
 export interface ActivationCounters {

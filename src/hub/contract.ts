@@ -10,17 +10,18 @@ import type {
   AccountKind,
   ActivationDoor,
   AuditEntry,
-  BudgetStatus,
   GrantPolicy,
   Person,
   Thread,
 } from './contract-activations'
 import type { ApprovalRequest } from './contract-approvals'
+import type { BudgetStatus } from './contract-budgets'
 import type { CallFacts, CallQuestion, RateBucket } from './contract-calls'
 import type { SweepDoor } from './contract-exploration'
 
 export type * from './contract-activations'
 export type * from './contract-approvals'
+export type * from './contract-budgets'
 export type * from './contract-calls'
 export type * from './contract-exploration'
 export type * from './contract-pages'

@@ -16,7 +16,8 @@ const wantedInput = 48_000
 
 /** What a definition may ask for. */
 export interface Offered {
-  resolveModel: (choice: ModelChoice) => Model
+  /** Those that could be called now, the preferred one first. */
+  listModels: (choice: ModelChoice) => Model[]
   /** The tool servers of this hub. */
   serverNames: readonly string[]
   /** The hooks of this deployment. */
@@ -28,16 +29,17 @@ export interface Offered {
 /** Says what the hub must know of a definition, or everything that is wrong with it (D3). */
 export async function checkDefinition(
   files: DefinitionFiles,
-  { resolveModel, serverNames, hookNames, isGranted }: Offered,
+  { listModels, serverNames, hookNames, isGranted }: Offered,
 ): Promise<DefinitionCheck> {
   const read = readDefinition(files)
   if (!read.ok) return read
   const { config, definition, source, warnings } = read
   const problems = findHookConflicts(definition, source)
   if (problems.length > 0) return { ok: false, problems }
-  const model = resolveModel(definition.brain)
+  const models = listModels(definition.brain)
+  const [model] = models
+  if (!model) throw new Error('no model, not even the offline one')
   const isNative = definition.executor === 'native'
-  const outputTokens = Math.min(definition.limits.outputTokens, model.outputTokensMax)
   return {
     ok: true,
     facts: {
@@ -46,6 +48,9 @@ export async function checkDefinition(
       displayName: definition.displayName,
       description: definition.description,
       model: model.id,
+      models: models.map(({ id }) => id),
+      priority: config.behavior?.priority ?? 'normal',
+      activationTokensMax: definition.limits.tokens,
       isOffline: model.isOffline,
       grants: definition.grants,
       answersMentions: definition.answers.mentions,
@@ -55,7 +60,7 @@ export async function checkDefinition(
       exploration: isNative ? readExplorationFacts(config) : null,
       schedules: readSchedules(config),
       durationSecondsMax: definition.limits.durationSeconds,
-      ...(isNative ? reserveCalls(model.prices, outputTokens) : nothingReserved),
+      ...(isNative ? reserveCalls(models, definition.limits.outputTokens) : nothingReserved),
       budget: { costPerDayMicrousd: definition.costPerDayMicrousd },
       etag: await definitionEtag(files),
       warnings: [
@@ -63,19 +68,33 @@ export async function checkDefinition(
         ...warnOfServers(config, serverNames, source),
         ...warnOfHooks(definition, hookNames, source),
         ...warnOfSkillGrants(definition, isGranted, source),
+        ...warnOfAlternatives(definition, models, source),
         ...(isNative ? warnOfSubstitution(definition.brain, model, source) : []),
       ],
     },
   }
 }
 
-const reserveCalls = (prices: Prices | null, outputTokens: number) => ({
-  callFloor: priceCall(prices, {
-    ...floorCall,
-    output: Math.min(floorCall.output, outputTokens),
-  }),
-  callWant: priceCall(prices, { input: wantedInput, output: outputTokens }),
-})
+/** Enough for the dearest of the models; the cheapest may begin with less. */
+function reserveCalls(models: Model[], outputTokensMax: number) {
+  const calls = models.map(({ prices, outputTokensMax: most }) => {
+    const output = Math.min(outputTokensMax, most)
+    return {
+      floor: priceCall(prices, { ...floorCall, output: Math.min(floorCall.output, output) }),
+      want: priceCall(prices, { input: wantedInput, output }),
+    }
+  })
+  return {
+    callFloor: {
+      microusd: Math.min(...calls.map(({ floor }) => floor.microusd)),
+      tokens: Math.min(...calls.map(({ floor }) => floor.tokens)),
+    },
+    callWant: {
+      microusd: Math.max(...calls.map(({ want }) => want.microusd)),
+      tokens: Math.max(...calls.map(({ want }) => want.tokens)),
+    },
+  }
+}
 
 /** A task that somebody else carries out calls no model here. */
 const nothingReserved = {
@@ -108,6 +127,18 @@ function warnOfServers(
     return [{ path, message }]
   })
 }
+
+/** An alternative whose provider has no key here is never used (B6). */
+const warnOfAlternatives = (
+  { brain }: Definition,
+  models: Model[],
+  source: YamlSource,
+): ErrorDetail[] =>
+  (brain.alternatives ?? []).flatMap((name, index) => {
+    if (models.some(({ id }) => id === name)) return []
+    const path = source.locate(['brain', 'alternatives', index])
+    return [{ path, message: `ignored: ${name} cannot be called from this hub` }]
+  })
 
 /** A hook cannot be both on and off; which one was meant nobody can know. */
 const findHookConflicts = ({ hooks }: Definition, source: YamlSource): ErrorDetail[] =>

@@ -26,6 +26,18 @@ const brain = z.strictObject({
     .optional()
     .describe('anthropic, openai, openai-compatible, workers-ai or offline'),
   model: z.string().min(1).max(200).optional().describe('A model name, or provider/model alone'),
+  alternatives: z
+    .array(
+      z
+        .string()
+        .regex(/^[^\s/]+\/\S+$/, 'provider/model')
+        .max(200),
+    )
+    .max(10)
+    .optional()
+    .describe(
+      'Models that could do its tasks as well: the one whose budgets have the most left is used',
+    ),
   temperature: z.number().min(0).max(2).optional(),
   top_p: z.number().min(0).max(1).optional(),
   max_tokens: positive.optional().describe('Tokens of one answer at most'),
@@ -88,6 +100,10 @@ const behavior = z.strictObject({
   max_iterations: positive.optional(),
   max_tokens: positive.optional().describe('Tokens of one activation at most'),
   max_duration_seconds: positive.optional(),
+  priority: z
+    .enum(['normal', 'critical'])
+    .optional()
+    .describe('critical: its tasks may use what a budget keeps for such tasks'),
   discovery: discovery.optional(),
   limits: z
     .strictObject({

@@ -86,6 +86,7 @@ function readBrain(brain: NonNullable<Config['brain']>): Definition['brain'] {
   return {
     ...(provider !== undefined && { provider }),
     ...(model !== undefined && { model }),
+    ...(brain.alternatives !== undefined && { alternatives: brain.alternatives }),
     ...(brain.api_base !== undefined && { apiBase: brain.api_base }),
     ...(api_key_env !== undefined && isKeyVariable(api_key_env) && { apiKeyEnv: api_key_env }),
     ...(brain.max_context_tokens !== undefined && { contextTokens: brain.max_context_tokens }),

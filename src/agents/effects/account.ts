@@ -20,7 +20,6 @@ export function composeAccount(events: LoopEvent[], ending: Ending | null, now: 
 
 /** Every call that cost something or may have, numbered in the order it was known (B1, L36). */
 function collectUsage(events: LoopEvent[], model: string): Usage[] {
-  const executor = model.split('/')[0] ?? model
   return events
     .flatMap((event) =>
       'charge' in event && event.charge ? [{ at: event.at, charge: event.charge }] : [],
@@ -28,11 +27,13 @@ function collectUsage(events: LoopEvent[], model: string): Usage[] {
     .map(({ at, charge }, index) => ({
       ...describeCharge(charge),
       call: index + 1,
-      executor,
-      model,
+      ...nameModel(charge.model ?? model),
       at,
     }))
 }
+
+/** While agents run on this hub, what carries out a call is its provider. */
+const nameModel = (model: string) => ({ model, executor: model.split('/')[0] ?? model })
 
 const describeCharge = (charge: Charge) => ({
   inputTokens: charge.inputTokens,

@@ -124,7 +124,7 @@ async function gatherFacts(bench: Workbench, answer: Load): Promise<LoadedFacts>
     return { ...common, ...noPrompt, limits: defaultLimits, model, problem: null, note }
   }
   const { modelOverride } = answer
-  const override = modelOverride === null ? {} : { modelOverride }
+  const override = modelOverride === null ? { reservedModel: answer.model } : { modelOverride }
   const chosen = chooseModel(bench, definition, override)
   if (!chosen.ok) {
     const { problem } = chosen
@@ -160,7 +160,7 @@ async function gatherFacts(bench: Workbench, answer: Load): Promise<LoadedFacts>
 function chooseModel(
   bench: Workbench,
   definition: Definition,
-  override: { modelOverride?: string },
+  override: Pick<LoadedFacts, 'modelOverride' | 'reservedModel'>,
 ):
   | { ok: true; resolved: ReturnType<typeof resolveModel> }
   | { ok: false; problem: NonNullable<LoadedFacts['problem']> } {

@@ -47,6 +47,7 @@ export function worstCharge(plan: CallPlan): Charge {
     isPriced: plan.model.prices !== null,
     isEstimated: true,
     durationMs: 0,
+    model: plan.model.id,
   }
 }
 
@@ -83,6 +84,7 @@ export function chargeOf(plan: CallPlan, answer: ModelAnswer, durationMs: number
     isPriced: prices !== null,
     isEstimated: told === null,
     durationMs,
+    model: plan.model.id,
     ...(answer.usage !== null && told === null && { doubt: unbelievable }),
   }
 }

@@ -1,7 +1,7 @@
 import { outputTokensFloor } from '../loop/estimate'
 import type { LoopEventOf } from '../loop/event'
 import { affordableOutput, type CallPlan, worstCase } from './price-call'
-import type { Workbench } from './workbench'
+import { loadedFacts, type Workbench } from './workbench'
 
 /** Usual answers are shorter: a cap below this is worth a round trip to ask for more. */
 const outputTokensUsual = 1_024
@@ -16,15 +16,17 @@ export type Room =
 
 /**
  * Makes sure that the call's worst case is reserved, and clamps its output to what is (B4). The
- * first call uses LOAD's reservation when that is enough, so a mention answered without tools needs
- * no further round trip (L37).
+ * first call uses LOAD's reservation when that is enough and for this model, so a mention answered
+ * without tools needs no further round trip (L37).
  */
 export async function reserve(
   bench: Workbench,
   plan: CallPlan,
   { mustRenew }: { mustRenew: boolean },
 ): Promise<Room> {
-  if (!mustRenew && bench.grants) {
+  const facts = loadedFacts(bench.now().events)
+  const isReserved = plan.model.id === (facts?.modelOverride ?? facts?.reservedModel)
+  if (!mustRenew && isReserved && bench.grants) {
     const outputTokens = affordableOutput(plan, bench.grants.reservation)
     if (outputTokens >= Math.min(plan.request.maxOutputTokens, outputTokensUsual)) {
       return { kind: 'reserved', outputTokens, isRenewed: false }
@@ -44,6 +46,7 @@ export async function reserve(
     },
     want: worstCase(plan, plan.request.maxOutputTokens),
     floor: worstCase(plan, outputTokensFloor),
+    models: [...new Set([...listCalled(bench), plan.model.id])],
   })
   if (answer.kind === 'refused') {
     return { kind: 'refused', event: { type: 'model_refused', reason: answer.reason } }
@@ -59,3 +62,7 @@ export async function reserve(
     isRenewed: true,
   }
 }
+
+/** Their budgets have not heard of what was spent yet. */
+const listCalled = (bench: Workbench): string[] =>
+  bench.now().events.flatMap((event) => ('charge' in event && event.charge?.model) || [])

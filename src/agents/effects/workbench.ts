@@ -106,13 +106,19 @@ export async function readDefinition(
   return found
 }
 
-/** The definition's model, or the one that this run was told to use. */
+type ModelFacts = Pick<LoadedFacts, 'modelOverride' | 'reservedModel'>
+
+/** The definition's model that money is reserved for, or the one that this run was told to use. */
 export const resolveModel = (
   { deps }: Workbench,
   { brain }: Definition,
-  { modelOverride }: { modelOverride?: string },
+  { modelOverride: override, reservedModel: reserved }: ModelFacts,
 ) =>
-  deps.models.resolve(modelOverride === undefined ? brain : { ...brain, override: modelOverride })
+  deps.models.resolve({
+    ...brain,
+    ...(override !== undefined && { override }),
+    ...(reserved !== undefined && { reserved }),
+  })
 
 /** The tools it may use now. */
 export const listTools = (bench: Workbench, facts: LoadedFacts) =>

@@ -24,6 +24,8 @@ export interface Charge {
   isPriced: boolean
   isEstimated: boolean
   durationMs: number
+  /** The model that was called; absent in records of old. */
+  model?: string
   /** Why it is not what the provider told, in a sentence. */
   doubt?: string
 }
@@ -48,6 +50,8 @@ export interface LoadedFacts {
   model: { id: string; isOffline: boolean; substitutedFor: string | null }
   /** Of a run by hand: the model to call in place of the definition's. */
   modelOverride?: string
+  /** The model that LOAD has reserved money for (B6). */
+  reservedModel?: string
   definition: { version: number; etag: string }
   /**
    * Where the answer goes, and who asked; without a post into the inbox of who asked. Null: nobody

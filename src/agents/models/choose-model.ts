@@ -29,6 +29,33 @@ export function chooseModel(choice: ModelChoice, settings: Settings): ChosenMode
   return offlineModel
 }
 
+/**
+ * Every model that a definition allows, as `provider/model`, the preferred one first (B6): its
+ * alternatives too, and when it leaves the choice to the hub, that of each provider with a key.
+ */
+export function listCandidates(choice: ModelChoice, settings: Settings): string[] {
+  const first = nameOf(chooseModel(choice, settings))
+  const isOpen = !choice.provider && !choice.model && !settings.ROOKERY_DEFAULT_MODEL
+  const keyed = Object.entries(knownProviders).flatMap(([name, known]) =>
+    known.defaultModel && settings[known.keySetting] ? [`${name}/${known.defaultModel}`] : [],
+  )
+  const alternatives = (choice.alternatives ?? []).map((name) => nameOf(splitModel(name)))
+  return [...new Set([first, ...(isOpen ? keyed : []), ...alternatives])]
+}
+
+/**
+ * The model that money is reserved for, when it is another than the preferred one: LOAD took it for
+ * its headroom. One that the definition does not allow any more is not called.
+ */
+export function findReserved(choice: ModelChoice, settings: Settings): string | null {
+  if (choice.reserved === undefined) return null
+  return listCandidates(choice, settings).slice(1).includes(choice.reserved)
+    ? choice.reserved
+    : null
+}
+
+const nameOf = ({ provider, model }: ChosenModel): string => `${provider}/${model}`
+
 const defaultOf = (provider: string): string =>
   provider === 'offline'
     ? offlineModel.model

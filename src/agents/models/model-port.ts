@@ -49,6 +49,10 @@ export interface ModelChoice {
   /** Name of the environment variable that holds the key. */
   apiKeyEnv?: string
   contextTokens?: number
+  /** Others that could do its tasks as well, as `provider/model`. */
+  alternatives?: string[]
+  /** The one of all these that LOAD has reserved money for (B6). */
+  reserved?: string
   /** `provider/model` for one manual run; goes before all of the above (L27). */
   override?: string
 }
@@ -60,4 +64,6 @@ export interface ModelRegistry {
    * an `AppError` instead: who asks for a certain model by hand wants that one.
    */
   resolve(choice: ModelChoice): { model: Model; substitutedFor: string | null }
+  /** Every model that could do the tasks of a definition now, the preferred one first; at least one. */
+  list(choice: ModelChoice): Model[]
 }

@@ -2,7 +2,13 @@ import { activationLimits } from '../../config'
 import { AppError } from '../../errors'
 import type { Settings } from '../../settings'
 import { findModel } from './catalogue'
-import { type ChosenModel, chooseModel, readOverride } from './choose-model'
+import {
+  type ChosenModel,
+  chooseModel,
+  findReserved,
+  listCandidates,
+  readOverride,
+} from './choose-model'
 import type { Model, ModelChoice, ModelRegistry } from './model-port'
 import { createOfflineModel } from './offline/offline-model'
 import { buildCatalogue } from './own-models'
@@ -23,14 +29,8 @@ export interface RegistryOptions {
 /** A definition names a variable; it must not be able to name any other secret. */
 const keyVariablePattern = /^[A-Z][A-Z0-9_]*_API_KEY$/
 
-/**
- * The models of this hub. Keys come from the settings only. Models are made when they are first
- * asked for and kept; a choice whose provider has no key gets the offline model.
- */
-export function createModelRegistry(
-  settings: Settings,
-  options: RegistryOptions = {},
-): ModelRegistry {
+/** Makes the models when they are first asked for and keeps them; null for one that cannot be called. */
+function createModelMaker(settings: Settings, options: RegistryOptions) {
   const models = buildCatalogue(settings.ROOKERY_PRICES)
   const offline = createOfflineModel()
   const made = new Map<string, Model>()
@@ -64,27 +64,57 @@ export function createModelRegistry(
     return model
   }
 
-  function findConnected(chosen: ChosenModel, choice: ModelChoice): Model | null {
+  function find(chosen: ChosenModel, choice: ModelChoice): Model | null {
+    if (chosen.provider === 'offline') return offline
     const known = findProvider(chosen.provider)
     const connection = known && findConnection(known, choice, settings, options)
     if (!known || !connection) return null
     return findOrMake(known, chosen, connection, choice.contextTokens)
   }
 
+  return { find, offline }
+}
+
+/**
+ * The models of this hub. Keys come from the settings only; a choice whose provider has no key gets
+ * the offline model.
+ */
+export function createModelRegistry(
+  settings: Settings,
+  options: RegistryOptions = {},
+): ModelRegistry {
+  const { find, offline } = createModelMaker(settings, options)
+
+  /** A model by its `provider/model`. */
+  function findNamed(name: string, choice: ModelChoice): Model | null {
+    const { chosen, rest } = readOverride(name, choice, settings)
+    return find(chosen, rest)
+  }
+
+  function findOverride(name: string, choice: ModelChoice): Model {
+    const model = findNamed(name, choice)
+    if (model) return model
+    throw describeUnreachable(readOverride(name, choice, settings).chosen.provider)
+  }
+
+  const resolve: ModelRegistry['resolve'] = (choice) => {
+    if (choice.override !== undefined) {
+      return { model: findOverride(choice.override, choice), substitutedFor: null }
+    }
+    const reserved = findReserved(choice, settings)
+    const chosen = chooseModel(choice, settings)
+    const model = (reserved !== null && findNamed(reserved, choice)) || find(chosen, choice)
+    if (model) return { model, substitutedFor: null }
+    return { model: offline, substitutedFor: `${chosen.provider}/${chosen.model}` }
+  }
+
   return {
-    resolve(choice) {
-      if (choice.override !== undefined) {
-        const { chosen, rest } = readOverride(choice.override, choice, settings)
-        if (chosen.provider === 'offline') return { model: offline, substitutedFor: null }
-        const model = findConnected(chosen, rest)
-        if (!model) throw describeUnreachable(chosen.provider)
-        return { model, substitutedFor: null }
-      }
-      const chosen = chooseModel(choice, settings)
-      if (chosen.provider === 'offline') return { model: offline, substitutedFor: null }
-      const model = findConnected(chosen, choice)
-      if (model) return { model, substitutedFor: null }
-      return { model: offline, substitutedFor: `${chosen.provider}/${chosen.model}` }
+    resolve,
+    list(choice) {
+      const { model, substitutedFor } = resolve(choice)
+      const names = listCandidates(choice, settings).slice(1)
+      const others = names.flatMap((name) => findNamed(name, choice) ?? [])
+      return substitutedFor === null || others.length === 0 ? [model, ...others] : others
     },
   }
 }

@@ -53,8 +53,8 @@ export const upsertAgent = (
       `INSERT INTO agents (account_id, definition_version, definition_etag, model, grants, answers_mentions,
          answers_replies, duration_seconds_max, call_floor_microusd, call_floor_tokens, call_want_microusd,
          call_want_tokens, answers_dms, daily_posts_max, daily_comments_max, responses_per_thread_max, interval_ms,
-         updated_at)
-       VALUES (?1, (SELECT max(version) FROM agent_definitions WHERE account_id = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
+         updated_at, models, priority, activation_tokens_max)
+       VALUES (?1, (SELECT max(version) FROM agent_definitions WHERE account_id = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)
        ON CONFLICT (account_id) DO UPDATE SET
          definition_version = excluded.definition_version, definition_etag = excluded.definition_etag,
          model = excluded.model, grants = excluded.grants, answers_mentions = excluded.answers_mentions,
@@ -64,7 +64,8 @@ export const upsertAgent = (
          answers_dms = excluded.answers_dms, daily_posts_max = excluded.daily_posts_max,
          daily_comments_max = excluded.daily_comments_max,
          responses_per_thread_max = excluded.responses_per_thread_max, interval_ms = excluded.interval_ms,
-         updated_at = excluded.updated_at`,
+         updated_at = excluded.updated_at, models = excluded.models, priority = excluded.priority,
+         activation_tokens_max = excluded.activation_tokens_max`,
     )
     .bind(
       agentId,
@@ -84,6 +85,9 @@ export const upsertAgent = (
       facts.writing.responsesPerThreadMax,
       facts.writing.intervalMs,
       now,
+      JSON.stringify(facts.models),
+      facts.priority,
+      facts.activationTokensMax,
     )
 
 export interface DefinitionRow {

@@ -18,6 +18,12 @@ export const taskInput = z.object({
     .max(200)
     .optional()
     .describe("provider/model, for this run only; the definition's when absent"),
+  priority: z
+    .enum(['normal', 'critical'])
+    .optional()
+    .describe(
+      "critical: it may use what budgets keep for such tasks; the definition's when absent",
+    ),
 })
 
 export interface GivenTask {
@@ -57,7 +63,10 @@ export async function giveTask(
   const done = await runOnce(db, once, {
     ...{ now: at, answer },
     statements: [
-      insertTask(db, { id, agentId: agent.id, from: accountId, task: input.task, model, at }),
+      insertTask(db, {
+        ...{ id, agentId: agent.id, from: accountId, task: input.task, model, at },
+        priority: input.priority ?? null,
+      }),
     ],
   })
   context.defer(wakeAll(context, [{ accountId: agent.id }], token))

@@ -23,6 +23,8 @@ export interface NewTask {
   task: string
   /** Null: the definition's. */
   model: string | null
+  /** Null: the definition's. */
+  priority: 'normal' | 'critical' | null
   at: number
 }
 
@@ -30,7 +32,7 @@ export interface NewTask {
 export const insertTask = (db: Db, task: NewTask): D1PreparedStatement =>
   db.d1
     .prepare(
-      `INSERT INTO inbox_items (id, account_id, type, from_account_id, content, created_at, is_task, task, model)
-       VALUES (?1, ?2, 'task', ?3, ?4, ?5, 1, 'manual', ?6)`,
+      `INSERT INTO inbox_items (id, account_id, type, from_account_id, content, created_at, is_task, task, model, priority)
+       VALUES (?1, ?2, 'task', ?3, ?4, ?5, 1, 'manual', ?6, ?7)`,
     )
-    .bind(task.id, task.agentId, task.from, task.task, task.at, task.model)
+    .bind(task.id, task.agentId, task.from, task.task, task.at, task.model, task.priority)

@@ -28,7 +28,7 @@ const aModel = (over: Partial<Model> = {}): Model => ({
 async function factsOf(model: Model, over: Record<string, string> = {}) {
   const check = await checkDefinition(
     { ...files, ...over },
-    { resolveModel: () => model, serverNames, hookNames, isGranted },
+    { listModels: () => [model], serverNames, hookNames, isGranted },
   )
   if (!check.ok) throw new Error(JSON.stringify(check.problems))
   return check.facts
@@ -36,11 +36,11 @@ async function factsOf(model: Model, over: Record<string, string> = {}) {
 
 test('B4: the floor and the want of a call are its worst case in whole micro-dollars', async () => {
   const asked: ModelChoice[] = []
-  const resolveModel = (choice: ModelChoice) => {
+  const listModels = (choice: ModelChoice) => {
     asked.push(choice)
-    return aModel()
+    return [aModel()]
   }
-  const check = await checkDefinition(files, { resolveModel, serverNames, hookNames, isGranted })
+  const check = await checkDefinition(files, { listModels, serverNames, hookNames, isGranted })
   expect(asked).toEqual([{ provider: 'anthropic', model: 'big' }])
   expect(check).toEqual({
     ok: true,
@@ -50,6 +50,9 @@ test('B4: the floor and the want of a call are its worst case in whole micro-dol
       displayName: null,
       description: '',
       model: 'anthropic/big',
+      models: ['anthropic/big'],
+      priority: 'normal',
+      activationTokensMax: 100_000,
       isOffline: false,
       grants: [],
       answersMentions: true,
@@ -68,6 +71,24 @@ test('B4: the floor and the want of a call are its worst case in whole micro-dol
       budget: { costPerDayMicrousd: null },
       etag: await definitionEtag(files),
       warnings: [],
+    },
+  })
+})
+
+test('B6: the models that could do its tasks are told, with a floor for the cheapest and a want for the dearest', async () => {
+  const cheap = aModel({ id: 'openai/cheap', prices: { input: 1_000_000, cached: 0, output: 0 } })
+  const config = `${files['config.yaml']}  alternatives: [openai/cheap, workers-ai/away]\n`
+  const check = await checkDefinition(
+    { ...files, 'config.yaml': config },
+    { listModels: () => [aModel(), cheap], serverNames, hookNames, isGranted },
+  )
+  expect(check).toMatchObject({
+    facts: {
+      model: 'anthropic/big',
+      models: ['anthropic/big', 'openai/cheap'],
+      callFloor: { microusd: 2_000 },
+      callWant: { microusd: 159_000 },
+      warnings: [{ message: expect.stringContaining('workers-ai/away') }],
     },
   })
 })
@@ -95,10 +116,10 @@ test('B7: an offline or unpriced model costs nothing and is counted in tokens', 
 
 test('D3: a broken definition is checked without asking for a model', async () => {
   const broken = { ...files, 'config.yaml': 'name: scout\nbrain: 3' }
-  const resolveModel = () => {
+  const listModels = () => {
     throw new Error('asked')
   }
-  const check = await checkDefinition(broken, { resolveModel, serverNames, hookNames, isGranted })
+  const check = await checkDefinition(broken, { listModels, serverNames, hookNames, isGranted })
   expect(check).toMatchObject({ ok: false, problems: [{ path: 'config.yaml:2:brain' }] })
 })
 
@@ -220,7 +241,7 @@ test('L32: a hook that this deployment does not have warns and names those it ha
 
 test('L32: a hook that is both enabled and disabled is an error that names its line', async () => {
   const config = 'name: scout\nhooks:\n  enable: [quiet-hours]\n  disable: [quiet-hours]\n'
-  const offered = { resolveModel: () => aModel(), serverNames, hookNames, isGranted }
+  const offered = { listModels: () => [aModel()], serverNames, hookNames, isGranted }
   const check = await checkDefinition({ ...files, 'config.yaml': config }, offered)
   expect(check).toEqual({
     ok: false,

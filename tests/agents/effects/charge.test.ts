@@ -59,7 +59,7 @@ describe('what an answer is charged', () => {
     const texts = fc.string({ maxLength: 4_000 })
     fc.assert(
       fc.property(fc.option(usages), texts, (usage, text) => {
-        const { isPriced, isEstimated, durationMs, doubt, ...counts } = charge(usage, text)
+        const { isPriced, isEstimated, durationMs, doubt, model, ...counts } = charge(usage, text)
         const most = worstCase(plan, 500)
         for (const each of Object.values(counts)) {
           expect(Number.isSafeInteger(each)).toBe(true)
@@ -70,6 +70,7 @@ describe('what an answer is charged', () => {
         expect(counts.cachedTokens).toBeLessThanOrEqual(counts.inputTokens)
         expect(counts.reasoningTokens).toBeLessThanOrEqual(counts.outputTokens)
         expect(doubt !== undefined).toBe(usage !== null && isEstimated)
+        expect(model).toBe(plan.model.id)
       }),
       { numRuns: 1_000 },
     )
@@ -98,6 +99,7 @@ describe('what an answer is charged', () => {
       isPriced: true,
       isEstimated: false,
       durationMs: 7,
+      model: 'fake/one',
     })
   })
 

@@ -176,7 +176,7 @@ export class FakeHub {
       task,
       items: item ? [claimed] : [],
       modelOverride: item?.modelOverride ?? null,
-      model: item?.modelOverride ?? 'offline/extractive',
+      model: item?.modelOverride ?? 'fake/one',
       thread: isThread ? { post, comments: [], commentCount: 0 } : null,
       deadlineAt,
       ...grants,

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import { findReserved, listCandidates } from '../../../src/agents/models/choose-model'
+import { createModelRegistry } from '../../../src/agents/models/registry'
+import { settingsSchema } from '../../../src/settings'
+
+const keys = { ANTHROPIC_API_KEY: 'a', OPENAI_API_KEY: 'o' }
+const settings = settingsSchema.parse(keys)
+const first = 'anthropic/claude-sonnet-5-5'
+const second = 'openai/gpt-6-sol'
+const usual = [first, second]
+
+test('B6: a definition that names no model leaves the choice between all providers with a key', () => {
+  expect(listCandidates({}, settings)).toEqual(usual)
+  expect(listCandidates({ provider: 'openai' }, settings)).toEqual(['openai/gpt-6-sol'])
+  const fixed = settingsSchema.parse({ ...keys, ROOKERY_DEFAULT_MODEL: 'openai/gpt-5' })
+  expect(listCandidates({}, fixed)).toEqual(['openai/gpt-5'])
+  expect(listCandidates({}, settingsSchema.parse({}))).toEqual(['offline/extractive'])
+})
+
+test('B6: alternatives come behind the model, each once', () => {
+  const choice = { model: 'claude-x', alternatives: ['openai/gpt-5', 'anthropic/claude-x'] }
+  expect(listCandidates(choice, settings)).toEqual(['anthropic/claude-x', 'openai/gpt-5'])
+})
+
+test('B6: what LOAD has reserved for is called, while the definition allows it', () => {
+  expect(findReserved({ reserved: second }, settings)).toBe(second)
+  expect(findReserved({ reserved: first }, settings)).toBeNull()
+  expect(findReserved({ reserved: 'openai/other' }, settings)).toBeNull()
+  const { resolve, list } = createModelRegistry(settings)
+  expect(resolve({ reserved: second }).model.id).toBe(second)
+  expect(resolve({ reserved: 'openai/other' }).model.id).toBe(first)
+  expect(list({}).map(({ id }) => id)).toEqual(usual)
+})
+
+test('B6: a model that cannot be called from here is none of the candidates', () => {
+  const registry = createModelRegistry(settingsSchema.parse({ OPENAI_API_KEY: 'o' }))
+  const alternatives = ['openai/gpt-5', 'workers-ai/x', 'nobody/x']
+  const ids = (choice: object) => registry.list(choice).map(({ id }) => id)
+  expect(ids({ model: 'claude-x', alternatives })).toEqual(['openai/gpt-5'])
+  expect(ids({ model: 'claude-x' })).toEqual(['offline/extractive'])
+})
