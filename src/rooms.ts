@@ -1,3 +1,4 @@
+import { waitUntil } from 'cloudflare:workers'
 import { createAgentApi, createMemoryDoor, createWaker } from './agents/agent-api'
 import type { AgentDeps } from './agents/agent-deps'
 import { createDefinitionStore } from './agents/definitions/definition-store'
@@ -28,6 +29,7 @@ import { createResolver } from './mcp-servers/fetch/resolve-over-https'
 import { createGateway } from './mcp-servers/gateway/create-gateway'
 import { isGranted } from './mcp-servers/gateway/decide'
 import { listKnownTools } from './mcp-servers/gateway/list-known-tools'
+import { createActivationTokens } from './mcp-servers/outside/activation-token'
 import { createMcpRoutes } from './mcp-servers/outside/create-mcp-routes'
 import { createResultStore } from './mcp-servers/results/result-store'
 import { servers } from './mcp-servers/servers'
@@ -79,7 +81,7 @@ export function createRooms(env: Env) {
   const app = createHub({
     ...shared,
     binding: env.DB,
-    mounts: createMounts({ gateway, hub, settings, clock, log, ...outside }),
+    mounts: createMounts({ gateway, hub, settings, clock, log, ...outside, defer: waitUntil }),
   })
   const agentDeps: AgentDeps = {
     hub,
@@ -122,7 +124,8 @@ function createMounts(
 /** Services outside and their credentials; `src/hub` gets none of it. */
 function createOutside(env: Env, settings: Settings) {
   const key = settings.ROOKERY_VAULT_KEY
-  const cipher = createCipher(key ? [key, ...(settings.ROOKERY_VAULT_OLD_KEYS ?? [])] : [])
+  const keys = key ? [key, ...(settings.ROOKERY_VAULT_OLD_KEYS ?? [])] : []
+  const cipher = createCipher(keys)
   const readSecret = (name: string) => readVariable(env, name)
   const base = {
     d1: env.DB,
@@ -137,6 +140,7 @@ function createOutside(env: Env, settings: Settings) {
   return {
     vault,
     known,
+    tokens: createActivationTokens(keys),
     services: createServices(base),
     connect: createConnect({ ...base, vault, known, resolve }),
   }

@@ -1,115 +1,112 @@
-import { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
-import {
-  CallToolRequestSchema,
-  type CallToolResult,
-  isJSONRPCNotification,
-  ListToolsRequestSchema,
-  type Tool,
-} from '@modelcontextprotocol/sdk/types.js'
-import { CfWorkerJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/cfworker'
-import * as z from 'zod'
-import { limits } from '../../config'
-import type { GrantDoor } from '../../hub/contract'
-import type { Clock } from '../../ids'
-import type { ToolCaller, ToolDescription } from '../contract'
-import type { Gateway } from '../gateway/gateway'
-
-export interface McpSession {
-  gateway: Gateway
-  hub: GrantDoor
-  clock: Clock
-  caller: ToolCaller
-  /** The hub's name, for clients that show it. */
-  title: string
-  /** Of `/mcp/<server>`; null for all servers. */
-  serverName: string | null
-}
+import { isJSONRPCNotification } from '@modelcontextprotocol/sdk/types.js'
+import { limits, mcp } from '../../config'
+import { readText } from '../fetch/read-text'
+import { createServer } from './create-server'
+import type { McpSession } from './mcp-session'
+import { type RunningCalls, toCallKey } from './running-calls'
 
 /**
- * The server checks the rest of a call itself and answers what is wrong with it as such; a schema
- * that refuses it earlier makes it an internal error.
+ * Answers one request of MCP's Streamable HTTP transport. Nothing is kept between requests but which
+ * calls run: the key says who calls, and the policy is read anew, so there is no session to steal or to
+ * lose. Its id only tells the calls of one client from those of another with the same key.
  */
-const anyCall = z.looseObject({ method: z.literal('tools/call') })
-
-/**
- * Answers one request of MCP's Streamable HTTP transport. Nothing is kept between requests: the
- * key says who calls, and the policy is read anew, so there is no session to steal or to lose.
- */
-export async function answerMcp(session: McpSession, request: Request): Promise<Response> {
+export async function answerMcp(
+  session: Omit<McpSession, 'id'>,
+  running: RunningCalls,
+  request: Request,
+): Promise<Response> {
+  const asked = await peek(request.clone())
+  if (Array.isArray(asked) && !hasBatches(request)) {
+    return refuse('Batches are gone since version 2025-06-18: send one message a request.')
+  }
+  const given = request.headers.get('Mcp-Session-Id')
+  const id = given?.slice(0, mcp.sessionCharsMax) ?? null
+  const server = createServer({ ...session, id }, running)
   const transport = new WebStandardStreamableHTTPServerTransport({
-    enableJsonResponse: true,
+    // A stream only where something comes before the answer: a whole answer is easier to send.
+    enableJsonResponse: !wantsProgress(asked),
     maxRequestBodySize: limits.requestBytesMax,
   })
-  await createServer(session).connect(transport)
-  ignoreCancellations(transport)
-  return transport.handleRequest(request)
+  await server.connect(transport)
+  const cancel = (requestId: unknown) =>
+    running.cancel(toCallKey(session.caller.accountId, id, requestId))
+  divertCancellations(transport, cancel)
+  const gone = Promise.withResolvers<Response>()
+  const leave = () => {
+    // Stops what runs for it; nobody reads this answer.
+    void server.close()
+    gone.resolve(new Response(null, { status: 499 }))
+  }
+  request.signal.addEventListener('abort', leave)
+  const response = await Promise.race([gone.promise, transport.handleRequest(request)])
+  if (isInitialize(asked)) response.headers.set('Mcp-Session-Id', session.clock.newId())
+  return closeWithReader(response, leave)
 }
 
-function createServer(session: McpSession): Server {
-  const { gateway, hub, clock, caller, serverName } = session
-  const isOffered = (tool: string) => serverName === null || tool.startsWith(`${serverName}_`)
-  const server = new Server(
-    { name: `rookery-${serverName ?? 'all'}`, title: session.title, version: '0.1.0' },
-    {
-      capabilities: { tools: {} },
-      instructions: instructFor(session),
-      // The default validator compiles code, which Workers forbid.
-      jsonSchemaValidator: new CfWorkerJsonSchemaValidator(),
-    },
-  )
-  server.setRequestHandler(ListToolsRequestSchema, async () => {
-    const policy = await hub.readPolicy(caller.accountId)
-    const tools = gateway.list(caller, policy).filter(({ name }) => isOffered(name))
-    return { tools: tools.map(toMcpTool) }
-  })
-  server.setRequestHandler(anyCall, async (request, { signal }) => {
-    const { params } = CallToolRequestSchema.parse(request)
-    if (!isOffered(params.name)) return toMcpResult(`Error: Unknown tool ${params.name}.`, true)
-    const call = {
-      // Numbers of JSON-RPC requests repeat; the audit needs an id of its own.
-      callId: clock.newId(),
-      tool: params.name,
-      arguments: JSON.stringify(params.arguments ?? {}),
-    }
-    const result = await gateway.call(caller, call, signal)
-    return toMcpResult(result.text, result.isError)
-  })
-  return server
+/** What was asked, to see which way to answer; the transport reads and judges it again. */
+async function peek(request: Request): Promise<unknown> {
+  try {
+    const { text, isCut } = await readText(new Response(request.body), limits.requestBytesMax)
+    return isCut || text === null ? undefined : JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
-function instructFor({ gateway, title, caller, serverName }: McpSession): string {
-  const offered = gateway.servers().filter(({ name }) => serverName === null || name === serverName)
-  const about = offered.map(({ name, description }) => `${name}: ${description}`)
-  return [`You are ${caller.name} on ${title}, a hub of people and agents.`, ...about].join('\n')
+/** Dates compare as texts; without the header it is 2025-03-26, which had them. */
+const hasBatches = ({ headers }: Request): boolean =>
+  (headers.get('MCP-Protocol-Version') ?? '') < '2025-06-18'
+
+const isMessage = (asked: unknown): asked is { method?: unknown; params?: unknown } =>
+  typeof asked === 'object' && asked !== null
+
+const isInitialize = (asked: unknown): boolean => isMessage(asked) && asked.method === 'initialize'
+
+function wantsProgress(asked: unknown): boolean {
+  if (Array.isArray(asked)) return asked.some(wantsProgress)
+  if (!isMessage(asked) || asked.method !== 'tools/call') return false
+  const { params } = asked
+  return isMessage(params) && '_meta' in params && isMessage(params._meta) && hasToken(params._meta)
 }
 
-const toMcpTool = (tool: ToolDescription): Tool => ({
-  name: tool.name,
-  description: tool.description,
-  inputSchema: tool.inputSchema as Tool['inputSchema'],
-  annotations: {
-    readOnlyHint: tool.tier === 'read',
-    destructiveHint: tool.tier === 'destructive',
-    idempotentHint: tool.isIdempotent,
-    openWorldHint: false,
-  },
-})
-
-const toMcpResult = (text: string, isError: boolean): CallToolResult => ({
-  content: [{ type: 'text', text }],
-  isError,
-})
+const hasToken = (meta: object): boolean => 'progressToken' in meta
 
 /**
- * A cancelled request gets no answer, and the answer to the whole HTTP request would wait for it
- * forever. Only a batch can cancel what came with it, so nothing is lost by not listening.
+ * A cancelled call still gets an answer, that it was cancelled: left to the SDK it would get none, and
+ * an HTTP request has to end.
  */
-function ignoreCancellations(transport: WebStandardStreamableHTTPServerTransport): void {
+function divertCancellations(
+  transport: WebStandardStreamableHTTPServerTransport,
+  cancel: (requestId: unknown) => void,
+): void {
   const deliver = transport.onmessage
   transport.onmessage = (message, extra) => {
     const isCancellation =
       isJSONRPCNotification(message) && message.method === 'notifications/cancelled'
-    if (!isCancellation) deliver?.(message, extra)
+    if (isCancellation) cancel(message.params?.requestId)
+    else deliver?.(message, extra)
   }
 }
+
+/** A client that stops reading a stream has gone. */
+function closeWithReader(response: Response, leave: () => void): Response {
+  const { body, status, headers } = response
+  if (body === null || !/event-stream/.test(headers.get('Content-Type') ?? '')) return response
+  const reader = body.getReader()
+  const watched = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await reader.read()
+      if (done) controller.close()
+      else controller.enqueue(value)
+    },
+    async cancel(reason) {
+      leave()
+      await reader.cancel(reason)
+    },
+  })
+  return new Response(watched, { status, headers })
+}
+
+const refuse = (message: string): Response =>
+  Response.json({ jsonrpc: '2.0', error: { code: -32_600, message }, id: null }, { status: 400 })

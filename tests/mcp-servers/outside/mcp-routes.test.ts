@@ -1,53 +1,8 @@
 import { expect, test } from 'vitest'
-import type { GrantPolicy } from '../../../src/hub/contract'
-import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
-import { createMcpRoutes } from '../../../src/mcp-servers/outside/create-mcp-routes'
 import { servers } from '../../../src/mcp-servers/servers'
-import { connectMcp, textOf } from '../../support/connect-mcp'
-import { ada, createFakeClock, createFakeHubDoors } from '../../support/fake-hub-doors'
-import { fakeMemory } from '../../support/fake-memory'
-import { keptFiles } from '../../support/kept-files'
+import { textOf } from '../../support/connect-mcp'
+import { key, listRequest, setUpMcp as setUp } from '../../support/set-up-mcp'
 
-const key = 'rookery_key_of_ada'
-const keyHash = await crypto.subtle
-  .digest('SHA-256', new TextEncoder().encode(key))
-  .then((digest) => new Uint8Array(digest).toHex())
-
-function setUp(policy: Partial<GrantPolicy> = {}, scopes = ['read', 'write']) {
-  const hub = createFakeHubDoors({ requested: null, allowed: ['hub:*'], denied: [], ...policy })
-  hub.doors.findCaller = async (hash) => (hash === keyHash ? { ...ada, scopes } : null)
-  const clock = createFakeClock()
-  const gateway = createGateway({
-    ...keptFiles,
-    hub: hub.doors,
-    memory: fakeMemory,
-    clock,
-    servers,
-  })
-  const handle = createMcpRoutes({
-    gateway,
-    hub: hub.doors,
-    settings: { ROOKERY_NAME: 'Nest' },
-    clock,
-  })
-  const connect = (path?: string) => connectMcp(handle, key, path)
-  const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
-    handle(
-      new Request(`https://hub.test${path}`, {
-        method: 'POST',
-        headers: {
-          Authorization: `Bearer ${key}`,
-          'Content-Type': 'application/json',
-          Accept: 'application/json, text/event-stream',
-          ...headers,
-        },
-        body: typeof body === 'string' ? body : JSON.stringify(body),
-      }),
-    )
-  return { ...hub, handle, connect, post }
-}
-
-const listRequest = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
 test('M11: a real client connects with an account key, lists the tools and searches', async () => {
   const { connect, audit } = setUp()
   const client = await connect()
@@ -57,7 +12,8 @@ test('M11: a real client connects with an account key, lists the tools and searc
   expect(tools.map(({ name }) => name)).toEqual(
     servers
       .filter(({ name }) => name === 'hub')
-      .flatMap((server) => server.tools.map((tool) => `${server.name}_${tool.name}`)),
+      .flatMap((server) => server.tools.map((tool) => `${server.name}_${tool.name}`))
+      .sort(),
   )
   expect(tools[0]?.annotations).toMatchObject({ readOnlyHint: true })
   const found = await client.callTool({ name: 'hub_search', arguments: { query: 'keys' } })
@@ -85,7 +41,7 @@ test('M4: a client sees and calls only what policy allows, decided anew each tim
   expect(textOf(denied)).toMatch(/^Error: Missing grant hub:write\b/)
   expect(calls.some(({ method }) => method === 'createPost')).toBe(false)
   policy.allowed = ['hub:write']
-  expect(await names()).toEqual(['hub_create_post', 'hub_create_comment'])
+  expect(await names()).toEqual(['hub_create_comment', 'hub_create_post'])
   expect((await client.callTool(write)).isError).toBe(false)
 })
 
@@ -96,14 +52,22 @@ test('M4: a key without the write scope gets no write tools', async () => {
   expect((await client.callTool(write)).isError).toBe(true)
 })
 
-test('M11: wrong arguments and unknown tools are answers a model can read', async () => {
+test('M11: wrong arguments are an answer that a model can read', async () => {
   const client = await setUp().connect()
   const wrong = await client.callTool({ name: 'hub_search', arguments: { query: 3 } })
   expect(textOf(wrong)).toMatch(/^Error: Wrong arguments for hub_search: query: /)
-  const unknown = await client.callTool({ name: 'hub_serch', arguments: {} })
-  expect(textOf(unknown)).toContain('Did you mean hub_search')
-  const elsewhere = await client.callTool({ name: 'github_get_file', arguments: {} })
-  expect(textOf(elsewhere)).toBe('Error: Unknown tool github_get_file.')
+})
+
+test('M11: an unknown tool is an error of the protocol that says which are near, and is on record', async () => {
+  const { connect, audit } = setUp()
+  const client = await connect()
+  const use = (name: string) => client.callTool({ name, arguments: {} })
+  await expect(use('hub_serch')).rejects.toMatchObject({
+    code: -32602,
+    message: expect.stringContaining('Did you mean hub_search'),
+  })
+  expect([...audit.values()]).toMatchObject([{ tool: 'hub_serch', decision: 'unknown_tool' }])
+  await expect(use('github_get_file')).rejects.toMatchObject({ code: -32602 })
 })
 
 test('M11: without a key that somebody holds the answer is 401', async () => {
@@ -133,9 +97,29 @@ test('M11: another origin is refused, the own one is not', async () => {
   expect(await statusOf('https://hub.test')).toBe(200)
 })
 
+test('M11: without TLS a page is only taken for one of the hub on this machine (DNS rebinding)', async () => {
+  const { handle } = setUp()
+  const statusAt = async (origin: string) => {
+    const headers = {
+      Authorization: `Bearer ${key}`,
+      'Content-Type': 'application/json',
+      Accept: 'application/json, text/event-stream',
+      Origin: origin,
+    }
+    const body = JSON.stringify(listRequest)
+    return (await handle(new Request(`${origin}/mcp`, { method: 'POST', headers, body }))).status
+  }
+  expect(await statusAt('http://evil.test')).toBe(403)
+  expect(await statusAt('http://localhost.evil.test:8787')).toBe(403)
+  expect(await statusAt('http://localhost:8787')).toBe(200)
+  expect(await statusAt('http://127.0.0.1:8787')).toBe(200)
+  expect(await statusAt('https://hub.example')).toBe(200)
+})
+
 test('M11: an unknown server is 404, other methods 405', async () => {
   const { post, handle } = setUp()
-  for (const path of ['/mcp/nope', '/mcp/hub/more', '/mcp/HUB', '/mcpx', '/mcp/%68ub'])
+  expect((await post('/mcp/nope', listRequest)).status).toBe(404)
+  for (const path of ['/mcp/hub/more', '/mcp/HUB', '/mcpx', '/mcp/%68ub'])
     expect((await post(path, listRequest)).status).toBe(404)
   expect((await post('/mcp/hub/', listRequest)).status).toBe(200)
   for (const method of ['GET', 'DELETE', 'PUT']) {
@@ -171,12 +155,4 @@ test('M11: malformed messages are protocol errors, never crashes', async () => {
   expect((await answer(listRequest, { Accept: 'text/html' })).status).toBe(406)
   expect((await answer(listRequest, { 'MCP-Protocol-Version': '1999-01-01' })).status).toBe(400)
   expect((await answer(`"${'x'.repeat(2 * 1024 * 1024)}"`)).status).toBe(413)
-})
-
-test('M11: a batch that cancels its own request is still answered', async () => {
-  const { post } = setUp()
-  const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } }
-  const response = await post('/mcp/hub', [listRequest, cancel])
-  expect(response.status).toBe(200)
-  expect(await response.json()).toMatchObject({ id: 1, result: { tools: expect.any(Array) } })
 })

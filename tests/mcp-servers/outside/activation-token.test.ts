@@ -1,0 +1,128 @@
+import { expect, test } from 'vitest'
+import type { AccountId, ActivationId } from '../../../src/ids'
+import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
+import { createActivationTokens } from '../../../src/mcp-servers/outside/activation-token'
+import { createMcpRoutes } from '../../../src/mcp-servers/outside/create-mcp-routes'
+import { servers } from '../../../src/mcp-servers/servers'
+import { connectMcp, textOf } from '../../support/connect-mcp'
+import { createFakeClock, createFakeHubDoors, scoutAtWork } from '../../support/fake-hub-doors'
+import { fakeMemory } from '../../support/fake-memory'
+import { keptFiles } from '../../support/kept-files'
+
+const [newKey, oldKey, otherKey] = ['n', 'o', 'x'].map((char) => btoa(char.repeat(32))) as [
+  string,
+  string,
+  string,
+]
+const claim = {
+  accountId: scoutAtWork.accountId,
+  activationId: scoutAtWork.activationId as ActivationId,
+  narrowing: null,
+}
+const now = 1_000_000
+
+test('M11: a token says whose it is for ten minutes, and only as it was signed', async () => {
+  const tokens = createActivationTokens([newKey, oldKey])
+  const { token, expiresAt } = await tokens.issue(claim, now)
+  expect(expiresAt).toBe(now + 600_000)
+  expect(await tokens.read(token, now)).toEqual({ ...claim, expiresAt })
+  expect(await tokens.read(token, expiresAt - 1)).not.toBeNull()
+  expect(await tokens.read(token, expiresAt)).toBeNull()
+  const [head, body = '', signature = ''] = token.split('.')
+  const forged = btoa(JSON.stringify({ ...claim, accountId: 'another', expiresAt })).replace(
+    /=/g,
+    '',
+  )
+  for (const each of [
+    `${head}.${forged}.${signature}`,
+    `${head}.${body}.${signature.slice(0, -2)}`,
+    `${head}.${body}.`,
+    `${head}.${body}`,
+    body,
+    '',
+  ]) {
+    expect(await tokens.read(each, now), each).toBeNull()
+  }
+})
+
+test('M11: a token of the key before is good after a rotation, one of another hub is not', async () => {
+  const { token } = await createActivationTokens([oldKey]).issue(claim, now)
+  expect(await createActivationTokens([newKey, oldKey]).read(token, now)).not.toBeNull()
+  expect(await createActivationTokens([newKey]).read(token, now)).toBeNull()
+  expect(await createActivationTokens([otherKey]).read(token, now)).toBeNull()
+})
+
+test('M11: without a vault key no token is made, and too much narrowing does not fit', async () => {
+  await expect(createActivationTokens([]).issue(claim, now)).rejects.toThrow('no vault key')
+  const deny = Array.from({ length: 900 }, (_, index) => `hub_tool_${index}`)
+  const narrowing = { allow: [], deny, blockedPatterns: [] }
+  const issue = createActivationTokens([newKey]).issue({ ...claim, narrowing }, now)
+  await expect(issue).rejects.toThrow('does not fit')
+})
+
+async function setUp(narrowing: { allow: string[]; deny: string[]; blockedPatterns: string[] }) {
+  const hub = createFakeHubDoors({ requested: ['hub:*'], allowed: ['hub:*'], denied: [] })
+  const running = { ...{ id: claim.accountId, name: 'scout', kind: 'agent' as const, etag: 'e' } }
+  const state = { isRunning: true, holder: claim.accountId }
+  hub.doors.findActivation = async (id) =>
+    id === claim.activationId && state.isRunning
+      ? { ...running, id: state.holder, postId: scoutAtWork.postId }
+      : null
+  const clock = createFakeClock()
+  const base = { ...keptFiles, hub: hub.doors, memory: fakeMemory, clock }
+  const gateway = createGateway({ ...base, servers })
+  const tokens = createActivationTokens([newKey])
+  const { token } = await tokens.issue({ ...claim, narrowing }, clock.now())
+  const settings = { ROOKERY_NAME: 'Nest' }
+  const defer = (work: Promise<unknown>) => void work
+  const handle = createMcpRoutes({ gateway, hub: hub.doors, tokens, settings, clock, defer })
+  const post = () =>
+    handle(
+      new Request('https://hub.test/mcp', {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${token}` },
+        body: '{}',
+      }),
+    )
+  return { ...hub, state, clock, post, connect: () => connectMcp(handle, token, '/mcp') }
+}
+
+const nothing = { allow: [], deny: [], blockedPatterns: [] }
+
+test('M11: its bearer calls tools as the agent, narrowed as the definition says, and on record', async () => {
+  const { connect, calls, doors } = await setUp({ ...nothing, deny: ['hub_create_*'] })
+  const intents: unknown[] = []
+  const record = doors.recordIntent
+  doors.recordIntent = async (...args) => {
+    intents.push([args[0], args[2], args[1].decision])
+    return record(...args)
+  }
+  const client = await connect()
+  expect(client.getInstructions()).toContain('You are scout')
+  const names = (await client.listTools()).tools.map(({ name }) => name)
+  expect(names).toContain('hub_search')
+  expect(names).not.toContain('hub_create_post')
+  const found = await client.callTool({ name: 'hub_search', arguments: { query: 'keys' } })
+  expect(found.isError).toBe(false)
+  const write = { name: 'hub_create_post', arguments: { community: 'general', title: 'T' } }
+  expect(textOf(await client.callTool(write))).toMatch(/^Error: Missing grant hub:write\b/)
+  expect(intents).toEqual([
+    [claim.accountId, claim.activationId, 'allowed'],
+    [claim.accountId, claim.activationId, 'denied'],
+  ])
+  const [{ args: [actor] = [] } = {}] = calls.filter(({ method }) => method === 'search')
+  expect(actor).toMatchObject({ accountId: claim.accountId, postId: scoutAtWork.postId })
+})
+
+test("M11: a token is worth nothing once its activation is over, is another agent's, or it is late", async () => {
+  const { state, clock, post } = await setUp(nothing)
+  expect((await post()).status).not.toBe(401)
+  state.holder = 'another' as AccountId
+  expect((await post()).status).toBe(401)
+  state.holder = claim.accountId
+  state.isRunning = false
+  expect((await post()).status).toBe(401)
+  state.isRunning = true
+  clock.time += 600_000
+  expect((await post()).status).toBe(401)
+})

@@ -1,0 +1,62 @@
+import type { GrantPolicy } from '../../src/hub/contract'
+import type { ToolServer } from '../../src/mcp-servers/define-tool'
+import { createGateway } from '../../src/mcp-servers/gateway/create-gateway'
+import { createActivationTokens } from '../../src/mcp-servers/outside/activation-token'
+import { createMcpRoutes } from '../../src/mcp-servers/outside/create-mcp-routes'
+import { servers } from '../../src/mcp-servers/servers'
+import { connectMcp } from './connect-mcp'
+import { ada, createFakeClock, createFakeHubDoors } from './fake-hub-doors'
+import { fakeMemory } from './fake-memory'
+import { keptFiles } from './kept-files'
+
+export const key = 'rookery_key_of_ada'
+const keyHash = await crypto.subtle
+  .digest('SHA-256', new TextEncoder().encode(key))
+  .then((digest) => new Uint8Array(digest).toHex())
+
+const vaultKey = btoa('k'.repeat(32))
+
+/** The routes of MCP with the real gateway and tools, in front of a fake hub that knows ada's key. */
+export function setUpMcp(
+  policy: Partial<GrantPolicy> = {},
+  scopes = ['read', 'write'],
+  more: ToolServer[] = [],
+) {
+  const hub = createFakeHubDoors({ requested: null, allowed: ['hub:*'], denied: [], ...policy })
+  hub.doors.findCaller = async (hash) => (hash === keyHash ? { ...ada, scopes } : null)
+  const clock = createFakeClock()
+  const gateway = createGateway({
+    ...keptFiles,
+    hub: hub.doors,
+    memory: fakeMemory,
+    clock,
+    servers: [...servers, ...more],
+  })
+  const tokens = createActivationTokens([vaultKey])
+  const deferred: Promise<unknown>[] = []
+  const handle = createMcpRoutes({
+    gateway,
+    hub: hub.doors,
+    tokens,
+    defer: (work) => void deferred.push(work),
+    settings: { ROOKERY_NAME: 'Nest' },
+    clock,
+  })
+  const connect = (path?: string) => connectMcp(handle, key, path)
+  const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
+    handle(
+      new Request(`https://hub.test${path}`, {
+        method: 'POST',
+        headers: {
+          Authorization: `Bearer ${key}`,
+          'Content-Type': 'application/json',
+          Accept: 'application/json, text/event-stream',
+          ...headers,
+        },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      }),
+    )
+  return { ...hub, handle, connect, post, tokens, clock, deferred }
+}
+
+export const listRequest = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
