@@ -45,7 +45,7 @@ function handle(request: IncomingMessage, response: ServerResponse, text: string
   })
   const at = hub.plan.findIndex((each) => each.method === method)
   const [plan] = at === -1 ? [] : hub.plan.splice(at, 1)
-  if (plan && !plan.isLost) {
+  if (plan && !plan.isLost && !plan.isHeld) {
     return void send(response, {
       status: plan.status ?? 500,
       body: plan.body,
@@ -55,6 +55,7 @@ function handle(request: IncomingMessage, response: ServerResponse, text: string
   const said = isKnown(authorization)
     ? answerGithub({ hub, url, body, parts: [] }, method, path)
     : badKey
+  if (plan?.isHeld) return
   if (plan?.isLost) request.socket.destroy()
   else send(response, said)
 }

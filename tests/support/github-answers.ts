@@ -9,6 +9,8 @@ export interface GithubPlan {
   body?: unknown
   /** It is done, and the answer gets lost. */
   isLost?: boolean
+  /** It is done, and nobody ever hears of it. */
+  isHeld?: boolean
 }
 
 export interface Hub {
