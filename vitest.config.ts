@@ -39,6 +39,7 @@ const alone = [
   'tests/mcp-servers/http/*.test.ts',
   'tests/mcp-servers/hub/hub-tools-on-d1.test.ts',
   'tests/mcp-servers/outside/mcp-on-worker.test.ts',
+  'tests/mcp-servers/pages/*.test.ts',
 ]
 
 const support = {

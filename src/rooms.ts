@@ -18,8 +18,10 @@ import { createHubDoors } from './hub/doors/hub-doors'
 import type { HubDeps } from './hub/http/hub-env'
 import { createLivePublisher } from './hub/live/live-publisher'
 import { maskCredentials } from './hub/posts/credential-shapes'
+import { pageParts } from './hub/web/mount-room-pages'
 import { systemClock } from './ids'
 import { createLog, createRedactor, findSecrets, type Log } from './log'
+import { adminRoutes } from './mcp-servers/credentials/admin-routes'
 import { createCipher } from './mcp-servers/credentials/cipher'
 import { createConnect } from './mcp-servers/credentials/connect'
 import { createAdminRoutes } from './mcp-servers/credentials/create-admin-routes'
@@ -31,6 +33,7 @@ import { isGranted } from './mcp-servers/gateway/decide'
 import { listKnownTools } from './mcp-servers/gateway/list-known-tools'
 import { createActivationTokens } from './mcp-servers/outside/activation-token'
 import { createMcpRoutes } from './mcp-servers/outside/create-mcp-routes'
+import { createCredentialPages } from './mcp-servers/pages/credential-pages'
 import { createResultStore } from './mcp-servers/results/result-store'
 import { servers } from './mcp-servers/servers'
 import { toServiceKinds } from './mcp-servers/services/service-kind'
@@ -81,6 +84,8 @@ export function createRooms(env: Env) {
   const app = createHub({
     ...shared,
     binding: env.DB,
+    roomRoutes: adminRoutes,
+    roomPages: createCredentialPages({ ...outside, hub, parts: pageParts }),
     mounts: createMounts({ gateway, hub, settings, clock, log, ...outside, defer: waitUntil }),
   })
   const agentDeps: AgentDeps = {
@@ -114,10 +119,7 @@ function createMounts(
   return (root) => {
     root.all('/mcp', (c) => mcp(c.req.raw))
     root.all('/mcp/*', (c) => mcp(c.req.raw))
-    root.all('/api/v1/credentials/:name?', (c) => admin(c.req.raw))
-    root.all('/api/v1/http-services/:name?', (c) => admin(c.req.raw))
-    root.all('/api/v1/services', (c) => admin(c.req.raw))
-    root.all('/api/v1/services/:server/:name', (c) => admin(c.req.raw))
+    for (const { path } of adminRoutes) root.all(`/api/v1${path}`, (c) => admin(c.req.raw))
   }
 }
 

@@ -1,44 +1,28 @@
-import * as z from 'zod'
-import { outside } from '../../config'
+import type * as z from 'zod'
 import { AppError, notFound } from '../../errors'
-import type { ConversationDoor, GrantDoor } from '../../hub/contract'
-import type { AccountId, Clock } from '../../ids'
+import type { Clock } from '../../ids'
 import { authenticateAdmin } from '../outside/authenticate-admin'
-import { type Services, serviceInput } from '../services/services'
-import type { Vault } from './vault'
+import {
+  type Admin,
+  type AdminRoomDeps,
+  type AdminRoute,
+  adminRoutes,
+  nameInput,
+} from './admin-routes'
 
-interface AdminDeps {
-  vault: Vault
-  services: Services
-  hub: GrantDoor & ConversationDoor
+interface AdminDeps extends AdminRoomDeps {
   clock: Clock
   /** Told what nobody foresaw. */
   reportFailure: (error: unknown) => void
 }
 
-interface Admin {
-  id: AccountId
-  name: string
-}
-
-const nameInput = z.string().regex(/^[a-z][a-z0-9-]{0,39}$/, 'small letters, digits and dashes')
-
-const credentialInput = z.strictObject({
-  value: z.string().min(1).max(outside.credentialCharsMax),
-  server: nameInput.default('http'),
-  service: nameInput,
-  community: z.string().min(1).max(100).nullish(),
-  agent: z.string().min(1).max(100).nullish(),
-})
-
 /** Far more than the longest credential. */
 const bodyCharsMax = 64 * 1024
 
 /**
- * The handler for `/api/v1/credentials`, `/api/v1/services` and `/api/v1/http-services`, which are the
- * services of the server `http`; for admins with their key (M5).
- * It is here and not in the hub, so that a credential never passes through it. No cookie is taken, so
- * no page elsewhere can use a browser for it.
+ * The handler for `adminRoutes`, for admins with their key (M5). It is here and not in the hub, so that
+ * a credential never passes through it. No cookie is taken, so no page elsewhere can use a browser
+ * for it.
  */
 export function createAdminRoutes(deps: AdminDeps): (request: Request) => Promise<Response> {
   return async (request) => {
@@ -51,73 +35,44 @@ export function createAdminRoutes(deps: AdminDeps): (request: Request) => Promis
   }
 }
 
-/** `credentials/:name`, `http-services/:name` and `services/:server/:name`; without names they list. */
 async function answer(deps: AdminDeps, admin: Admin, request: Request): Promise<object> {
-  const { pathname } = new URL(request.url)
-  const [kind = '', ...given] = pathname.replace(/\/$/, '').split('/').slice(3)
-  const target = toTarget(deps, kind, given)
-  if (given.length === 0) {
-    if (request.method !== 'GET') throw wrongMethod()
-    return target.list()
-  }
-  if (request.method === 'DELETE') await target.remove()
-  else if (request.method === 'PUT') await target.put(admin, await readBody(request))
-  else throw wrongMethod()
-  return { ...(target.server !== undefined && { server: target.server }), name: target.name }
+  const { route, given } = findRoute(request)
+  const params = Object.fromEntries(
+    Object.entries(given).map(([name, value]) => [name, parse(nameInput, value, name)]),
+  )
+  const body = route.body ? parse(route.body, await readBody(request), 'body') : undefined
+  return route.handle({ deps, admin, params, body })
 }
 
-interface Target {
-  name: string
-  server?: string
-  list(): Promise<object>
-  put(admin: Admin, body: unknown): Promise<void>
-  remove(): Promise<void>
-}
-
-function toTarget(deps: AdminDeps, kind: string, given: string[]): Target {
-  const [first = 'all', second = 'all'] = given.map((name) => parse(nameInput, name, 'name'))
-  if (kind === 'credentials' && given.length < 2) return toCredential(deps, first)
-  if (kind === 'http-services' && given.length < 2) return toService(deps, 'http', first, 'http')
-  if (kind === 'services' && given.length !== 1 && given.length < 3) {
-    return { server: first, ...toService(deps, first, second) }
-  }
-  throw notFound('path')
-}
-
-const toCredential = (deps: AdminDeps, name: string): Target => ({
-  name,
-  list: async () => ({ credentials: await deps.vault.list() }),
-  put: (admin, body) => putCredential(deps, admin, name, body),
-  remove: () => deps.vault.remove(name),
-})
-
-const toService = (
-  { services }: AdminDeps,
-  server: string,
-  name: string,
-  listed?: string,
-): Target => ({
-  name,
-  list: async () => ({ services: await services.list(listed) }),
-  put: (admin, body) => services.put(server, name, parse(serviceInput, body, 'body'), admin.name),
-  remove: () => services.remove(server, name),
-})
-
-async function putCredential(
-  { vault, hub }: AdminDeps,
-  admin: Admin,
-  name: string,
-  body: unknown,
-): Promise<void> {
-  const { value, server, service, community, agent } = parse(credentialInput, body, 'body')
-  const actor = { ...admin, accountId: admin.id, kind: 'human' as const }
-  const asked = { ...actor, activationId: null, postId: null, idempotencyKey: null }
-  const found = agent ? await hub.readProfile(asked, agent.replace(/^@/, '')) : null
-  await vault.put({
-    ...{ name, value, server, service, by: admin.name },
-    community: community?.replace(/^m\//, '') ?? null,
-    agent: found && { id: found.id, name: found.name },
+/** @throws NOT_FOUND, METHOD_NOT_ALLOWED */
+function findRoute({ url, method }: Request): {
+  route: AdminRoute
+  given: Record<string, string>
+} {
+  const path = new URL(url).pathname.replace(/^\/api\/v1|\/$/g, '')
+  const fitting = adminRoutes.flatMap((route) => {
+    const given = matchPath(route.path, path)
+    return given ? [{ route, given }] : []
   })
+  const found = fitting.find(({ route }) => route.method.toUpperCase() === method)
+  if (found) return found
+  if (fitting.length === 0) throw notFound('path')
+  const methods = fitting.map(({ route }) => route.method.toUpperCase())
+  throw new AppError('METHOD_NOT_ALLOWED', 'This does not work here.', {
+    hint: `Use ${methods.join(' or ')}.`,
+  })
+}
+
+/** What stands for the names in `/services/:server/:name`; null when the path is another. */
+function matchPath(pattern: string, path: string): Record<string, string> | null {
+  const wanted = pattern.split('/')
+  const given = path.split('/')
+  const fits = (part: string, index: number) => part.startsWith(':') || part === given[index]
+  if (wanted.length !== given.length || !wanted.every(fits)) return null
+  const names = wanted.map((part, index) => [part, given[index] ?? ''] as const)
+  return Object.fromEntries(
+    names.flatMap(([part, value]) => (part.startsWith(':') ? [[part.slice(1), value]] : [])),
+  )
 }
 
 async function readBody(request: Request): Promise<unknown> {
@@ -131,7 +86,7 @@ async function readBody(request: Request): Promise<unknown> {
   }
 }
 
-function parse<Schema extends z.ZodType>(
+export function parse<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
   place: string,
@@ -145,11 +100,6 @@ function parse<Schema extends z.ZodType>(
     })),
   })
 }
-
-const wrongMethod = (): AppError =>
-  new AppError('METHOD_NOT_ALLOWED', 'This does not work here.', {
-    hint: 'GET lists; PUT and DELETE take a name at the end of the path.',
-  })
 
 function refuse(deps: AdminDeps, error: unknown): Response {
   if (!(error instanceof AppError)) deps.reportFailure(error)

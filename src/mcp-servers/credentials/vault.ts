@@ -43,12 +43,16 @@ export type Vault = ReturnType<typeof createVault>
 export function createVault({ d1, cipher, clock, kinds, readVariable }: VaultDeps) {
   const check = (value: string, server: string) => checkCredential(value, kinds, server)
   return {
+    /** What `describe` reads, for who reads it together with other things. */
+    select: () => selectCredentials(d1),
+
+    async describe(rows: unknown[]) {
+      const current = await cipher.currentId()
+      return (rows as CredentialRow[]).map((row) => describe(row, current))
+    },
+
     async list() {
-      const [{ results }, current] = await Promise.all([
-        selectCredentials(d1).all<CredentialRow>(),
-        cipher.currentId(),
-      ])
-      return results.map((row) => describe(row, current))
+      return this.describe((await this.select().all<CredentialRow>()).results)
     },
 
     async put(input: CredentialInput): Promise<void> {

@@ -43,7 +43,14 @@ export function createServices({ d1, clock, kinds, isPrivateAllowed }: ServiceDe
   return {
     /** With those that a server knows under its own name; `server` narrows it to one. */
     async list(server?: string) {
-      const { results } = await selectServices(d1).all<ServiceRow>()
+      return this.describe((await this.select().all<ServiceRow>()).results, server)
+    },
+    /** What `describe` reads, for who reads it together with other things. */
+    select: () => selectServices(d1),
+    /** The servers that have services. */
+    servers: [...kinds.keys()],
+    describe(rows: unknown[], server?: string) {
+      const results = rows as ServiceRow[]
       const isDeclared = (row: ServiceRow) =>
         results.some((each) => each.server === row.server && each.name === row.name)
       const known = listKnown(kinds).filter((row) => !isDeclared(row))

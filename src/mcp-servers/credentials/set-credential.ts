@@ -1,0 +1,29 @@
+import type { ConversationDoor } from '../../hub/contract'
+import type { AccountId } from '../../ids'
+import type { Vault } from './vault'
+
+interface GivenCredential {
+  name: string
+  value: string
+  server: string
+  service: string
+  /** With or without `m/` and `@`. */
+  community?: string | null | undefined
+  agent?: string | null | undefined
+}
+
+/** Puts a credential into the vault as an admin gave it, by the page or the API. */
+export async function setCredential(
+  { vault, hub }: { vault: Vault; hub: ConversationDoor },
+  admin: { id: AccountId; name: string },
+  { name, value, server, service, community, agent }: GivenCredential,
+): Promise<void> {
+  const actor = { ...admin, accountId: admin.id, kind: 'human' as const }
+  const asked = { ...actor, activationId: null, postId: null, idempotencyKey: null }
+  const found = agent ? await hub.readProfile(asked, agent.replace(/^@/, '')) : null
+  await vault.put({
+    ...{ name, value, server, service, by: admin.name },
+    community: community?.replace(/^m\//, '') ?? null,
+    agent: found && { id: found.id, name: found.name },
+  })
+}
