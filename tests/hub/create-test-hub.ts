@@ -17,6 +17,7 @@ import { listKnownTools } from '../../src/mcp-servers/gateway/list-known-tools'
 import { servers } from '../../src/mcp-servers/servers'
 import { readSettings } from '../../src/settings'
 import { createFakeSessions } from './create-fake-sessions'
+import { fakeExplain } from './fake-explain'
 
 export const adminKey = 'test_admin_key_0123456789'
 
@@ -56,13 +57,16 @@ export function createTestHub(settings: Record<string, string> = {}) {
     kept: [] as { name: string; etag: string; files: DefinitionFiles }[],
     keepDefinition: (async () => {}) as AgentApi['keepDefinition'],
     checkModel: (async (_agent, model) => model) as AgentApi['checkModel'],
-    check: (() => ({ ok: false, problems: [] })) as (files: DefinitionFiles) => DefinitionCheck,
+    check: (() => ({ ok: false, problems: [] })) as (
+      files: DefinitionFiles,
+    ) => DefinitionCheck | Promise<DefinitionCheck>,
     wake: async (_id: AccountId) => {},
     cancel: (async () => false) as AgentApi['cancel'],
     logged: [] as string[],
     readTrace: (async () => null) as AgentApi['readTrace'],
     watch: (async () => new Response(null, { status: 503 })) as AgentApi['watch'],
     sessions: createFakeSessions(),
+    explain: fakeExplain,
     tools: listKnownTools(servers),
   }
   let now = Date.UTC(2026, 0, 1)
@@ -114,6 +118,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
         seen.heard.push(news)
       },
       lookSoon: async () => {},
+      explain: async (question) => seen.explain(question, now),
       readSweepAge: async () => 12,
     },
     live: {

@@ -2,6 +2,7 @@ import { turns } from '../../config'
 import type { ExplorerFacts } from '../../hub/contract'
 import type { AccountId } from '../../ids'
 import { computeEligibleAt } from './eligibility'
+import type { Stored } from './explain'
 import { type Head, tierOf } from './pick'
 
 /**
@@ -198,6 +199,17 @@ export class ExplorerIndex {
         agentId,
       )
       .toArray()[0]
+  }
+
+  /** What is kept of an agent; null when it has no turns. Changes nothing. */
+  read(agentId: AccountId): Stored | null {
+    const row = this.#sql
+      .exec<{ place: number; lastAt: number; eligibleAt: number }>(
+        'SELECT place, last_at AS lastAt, eligible_at AS eligibleAt FROM explorers WHERE agent_id = ?',
+        agentId,
+      )
+      .toArray()[0]
+    return row ? { ...row, isSatisfied: row.place === places.satisfied } : null
   }
 
   isEmpty(): boolean {

@@ -1,7 +1,8 @@
 import { turns } from '../../config'
 import type { ExplorationReport } from '../../hub/contract'
 import type { AccountId } from '../../ids'
-import type { TurnNews } from '../contract'
+import type { SchedulerQuestion, TurnNews, TurnView } from '../contract'
+import { explainTurn } from './explain'
 import { ExplorerIndex } from './explorer-index'
 import { readNews } from './news'
 import { pick } from './pick'
@@ -82,6 +83,15 @@ export class Rounds {
       taken.push(agentId)
     }
     return taken
+  }
+
+  /** Why each of these agents has no turn now. */
+  explain({ agents, hub }: SchedulerQuestion, now: number): TurnView[] {
+    return agents.map((agent) => {
+      const stored = this.#index.read(agent.agentId)
+      const isRunning = agent.isRunning || this.#underWay.has(agent.agentId)
+      return explainTurn({ ...agent, isRunning }, hub, { ...this.#deps, stored, now })
+    })
   }
 
   /** When somebody may have a turn next; null when only news or a word of the hub can change it. */

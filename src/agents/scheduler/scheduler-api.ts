@@ -12,6 +12,7 @@ export function createSchedulerApi(
     ensureStarted: () => object().ensureStarted(),
     hear: (news) => object().hear(news),
     lookSoon: () => object().lookSoon(),
+    explain: async (question) => object().explain(question),
     readSweepAge: async () => object().readSweepAge(),
   }
 }

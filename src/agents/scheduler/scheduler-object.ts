@@ -1,5 +1,5 @@
 import { DurableObject } from 'cloudflare:workers'
-import type { TurnNews } from '../contract'
+import type { SchedulerQuestion, SchedulerView, TurnNews } from '../contract'
 import { type SchedulerDeps, SchedulerShell } from './scheduler-shell'
 
 /** The scheduler's Durable Object: what others may ask of it. What it does is in its shell. */
@@ -31,6 +31,11 @@ export class SchedulerObjectBase<Env> extends DurableObject<Env> {
 
   lookSoon(): Promise<void> {
     return this.#shell.lookSoon()
+  }
+
+  /** Why agents have no turn and tasks wait. Reads its own memory only. */
+  explain(question: SchedulerQuestion): SchedulerView {
+    return this.#shell.explain(question)
   }
 
   readSweepAge(): number | null {

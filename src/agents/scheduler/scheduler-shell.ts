@@ -1,11 +1,12 @@
 import { scheduling } from '../../config'
 import type { DueSchedule, Schedule, SweepDoor, SweepReport } from '../../hub/contract'
 import type { AccountId, Clock } from '../../ids'
-import type { TurnNews } from '../contract'
+import type { SchedulerQuestion, SchedulerView, TurnNews } from '../contract'
 import { computeNextDue } from './cron'
+import { explainTask } from './explain'
 import { computeNextSweep, isForgotten } from './next-sweep'
 import { Rounds } from './rounds'
-import type { SchedulingMode } from './shares'
+import { explorationFloor, type SchedulingMode } from './shares'
 
 export interface SchedulerDeps {
   hub: SweepDoor
@@ -91,6 +92,20 @@ export class SchedulerShell {
     this.#rounds.hear(news)
     await this.#offerTurns()
     this.#plan()
+  }
+
+  explain(question: SchedulerQuestion): SchedulerView {
+    const { mode, capacity, clock } = this.#deps
+    const now = clock.now()
+    return {
+      mode,
+      capacity,
+      floor: explorationFloor(mode, capacity),
+      lastSweepAt: this.#lastSweepAt,
+      nextSweepAt: computeNextSweep(this.#state(), now),
+      turns: this.#rounds.explain(question, now),
+      tasks: question.tasks.map((task) => explainTask(task, question.hub, { mode, capacity })),
+    }
   }
 
   readSweepAge(): number | null {

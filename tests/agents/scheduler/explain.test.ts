@@ -1,0 +1,105 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { HubFacts, TurnFacts, TurnReason } from '../../../src/agents/contract'
+import { computeEligibleAt } from '../../../src/agents/scheduler/eligibility'
+import { explainTask, explainTurn } from '../../../src/agents/scheduler/explain'
+import type { AccountId } from '../../../src/ids'
+
+const minute = 60_000
+const now = Date.UTC(2026, 10, 21, 10)
+
+const agent: TurnFacts = {
+  agentId: 'scout' as AccountId,
+  isRunning: false,
+  isPaused: false,
+  intervalMs: 15 * minute,
+  weight: 1,
+  failures: 0,
+  lastActivatedAt: now - 60 * minute,
+  isThrottled: false,
+  isCapped: false,
+  tasksWaiting: 0,
+}
+const hub: HubFacts = {
+  isPaused: false,
+  running: 0,
+  runningExploration: 0,
+  tasksWaiting: 0,
+  doesExplorationWait: false,
+}
+const room = { mode: 'hybrid', capacity: 10, stored: null, now } as const
+const explain = (of: Partial<TurnFacts>, at: Partial<HubFacts> = {}, more: object = {}) =>
+  explainTurn({ ...agent, ...of }, { ...hub, ...at }, { ...room, ...more })
+
+test.each<[TurnReason, Partial<TurnFacts>, Partial<HubFacts>, object]>([
+  ['next', {}, {}, {}],
+  ['next', { lastActivatedAt: 0 }, {}, {}],
+  ['running', { isRunning: true, isPaused: true }, {}, {}],
+  ['hub_paused', { isPaused: true }, { isPaused: true }, {}],
+  ['paused', { isPaused: true }, {}, {}],
+  ['not_enabled', { intervalMs: null }, {}, {}],
+  ['not_enabled', { weight: 0 }, {}, {}],
+  ['mode', {}, {}, { mode: 'notification' }],
+  ['budget', { isThrottled: true }, {}, {}],
+  ['daily_cap', { isCapped: true }, {}, {}],
+  ['interval', { lastActivatedAt: now - minute }, {}, {}],
+  ['back_off', { lastActivatedAt: now - minute, failures: 2 }, {}, {}],
+  ['circuit_open', { lastActivatedAt: now - minute, failures: 5 }, {}, {}],
+  ['task_first', { tasksWaiting: 1 }, { tasksWaiting: 1 }, {}],
+  ['no_slot', {}, { running: 10 }, {}],
+  ['no_slot', {}, { running: 4, runningExploration: 2, tasksWaiting: 3 }, {}],
+  ['nothing_new', {}, {}, { stored: { lastAt: now, eligibleAt: 0, isSatisfied: true } }],
+])('S11: the reason is %s for %j on a hub with %j', (reason, of, at, more) => {
+  expect(explain(of, at, more).reason).toBe(reason)
+})
+
+test('S11: a wait says until when: an interval, a back-off, midnight for what was written', () => {
+  const lastActivatedAt = now - 5 * minute
+  expect(explain({ lastActivatedAt })).toMatchObject({ until: now + 10 * minute })
+  const failed = explain({ lastActivatedAt, failures: 2 })
+  expect(failed.until).toBe(
+    computeEligibleAt({ ...agent, lastActivatedAt, failures: 2, intervalMs: 15 * minute }),
+  )
+  expect(explain({ isCapped: true, lastActivatedAt })).toMatchObject({
+    ...{ reason: 'daily_cap', until: Date.UTC(2026, 10, 22) },
+  })
+  const daily = explain({ isCapped: true, lastActivatedAt, intervalMs: 24 * 60 * minute })
+  expect(daily).toMatchObject({ reason: 'interval', until: lastActivatedAt + 24 * 60 * minute })
+})
+
+test('S11: what the scheduler heard later than the hub told counts, and what is older does not', () => {
+  const refused = { lastAt: agent.lastActivatedAt, eligibleAt: now + 30_000, isSatisfied: false }
+  expect(explain({}, {}, { stored: refused })).toMatchObject({
+    ...{ reason: 'interval', until: now + 30_000, eligibleAt: now + 30_000 },
+  })
+  const stale = { lastAt: 1, eligibleAt: now + 30_000, isSatisfied: false }
+  expect(explain({}, {}, { stored: stale }).reason).toBe('next')
+})
+
+test('S11: who is free is free by the very rule that gives turns', () => {
+  fc.assert(
+    fc.property(
+      fc.record({
+        intervalMs: fc.integer({ min: 60_000, max: 86_400_000 }),
+        failures: fc.nat(8),
+        lastActivatedAt: fc.oneof(fc.constant(0), fc.integer({ min: now - 172_800_000, max: now })),
+      }),
+      (turn) => {
+        const { reason } = explain(turn)
+        const isFree = computeEligibleAt({ ...agent, ...turn }) <= now
+        expect(reason === 'next').toBe(isFree)
+      },
+    ),
+  )
+})
+
+test('S11: a task waits for its agent, for a pause to end, or for a slot; else it starts', () => {
+  const why = (of: object, at: Partial<HubFacts> = {}) =>
+    explainTask({ isRunning: false, isPaused: false, ...of }, { ...hub, ...at }, room)
+  expect(why({ isRunning: true })).toBe('at_work')
+  expect(why({}, { isPaused: true })).toBe('hub_paused')
+  expect(why({ isPaused: true })).toBe('paused')
+  expect(why({}, { running: 10 })).toBe('no_slot')
+  expect(why({}, { running: 8, doesExplorationWait: true })).toBe('no_slot')
+  expect(why({}, { running: 8 })).toBe('starting')
+})
