@@ -1,0 +1,169 @@
+import { abortAllDurableObjects, runInDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { beforeAll, beforeEach, expect, test } from 'vitest'
+import { adminKey, call, commentsOf, join, post, replyTo, until } from '../support/cast'
+import { hire } from '../support/fake-hire'
+import type { GithubPlan } from '../support/github-answers'
+import type { Json } from '../support/github-shapes'
+import { outsideUrls } from '../support/outside'
+import { asAdmin } from '../support/services'
+
+/** An agent asks to open an issue on GitHub. Everything is real but the model and GitHub's own server. */
+const hourMs = 3_600_000
+const token = 'ghp_the-token-of-this-hub'
+let mira: Awaited<ReturnType<typeof join>>
+/** A GitHub of each test's own. */
+let github: string
+
+beforeAll(async () => {
+  mira = await join('mira')
+})
+
+beforeEach(async () => {
+  github = `${outsideUrls.github}/${crypto.randomUUID()}`
+  const service = {
+    base_url: github,
+    headers: { Authorization: 'Bearer {credential}' },
+    ...{ allow_http: true, allow_private: true },
+  }
+  expect((await asAdmin('PUT', '/services/github/github', service)).status).toBe(200)
+  const credential = { value: token, server: 'github', service: 'github' }
+  expect((await asAdmin('PUT', '/credentials/github-key', credential)).status).toBe(200)
+})
+
+const issues = async () =>
+  ((await (await fetch(`${github}/_state`)).json()) as { issues: Json[] }).issues
+const plan = (...plans: GithubPlan[]) =>
+  fetch(`${github}/_plan`, { method: 'POST', body: JSON.stringify(plans) })
+const sent = async (method: string) =>
+  ((await (await fetch(`${github}/_state`)).json()) as { log: { method: string }[] }).log.filter(
+    (each) => each.method === method,
+  ).length
+
+/** Mira asks an agent for an issue; answers the thread and the call that waits for a person. */
+async function askFor(name: string, title: string) {
+  const wanted = { owner: 'acme', repo: 'tools', title, body: 'Seen by the pond.' }
+  const hired = await hire(
+    name,
+    [
+      { text: 'I open an issue.', calls: [{ name: 'github_create_issue', arguments: wanted }] },
+      { text: 'That is what came of it.' },
+    ],
+    { grants: ['hub:read', 'github:write'] },
+  )
+  const policy = {
+    allowed: ['hub:read', 'github:read', 'github:write'],
+    require_approval: ['github:write'],
+  }
+  expect((await asAdmin('PUT', `/agents/${name}/grants`, policy)).status).toBe(200)
+  const thread = await post(mira.key, 'The pond leaks', `@${name} open an issue about it`)
+  const waiting = await until(
+    () =>
+      env.DB.prepare(
+        `SELECT p.id, p.activation_id, p.arguments FROM approvals p JOIN activations x ON x.id = p.activation_id
+         WHERE p.status = 'pending' AND x.state = 'parked' AND p.arguments LIKE ?`,
+      )
+        .bind(`%${title}%`)
+        .first<{ id: string; activation_id: string; arguments: string }>(),
+    'the call that waits',
+  )
+  expect(JSON.parse(waiting.arguments)).toEqual(wanted)
+  return { thread, waiting, hired }
+}
+
+/** Everything that was noted happened so much earlier, and the agent's objects have slept since. */
+async function letPass(ms: number, { id, activation_id }: { id: string; activation_id: string }) {
+  await env.DB.batch([
+    env.DB.prepare(
+      'UPDATE approvals SET created_at = created_at - ?2, expires_at = expires_at - ?2 WHERE id = ?1',
+    ).bind(id, ms),
+    env.DB.prepare(
+      'UPDATE activations SET started_at = started_at - ?2, deadline_at = deadline_at - ?2 WHERE id = ?1',
+    ).bind(activation_id, ms),
+  ])
+  await abortAllDurableObjects()
+}
+
+const decide = (id: string, decision: string) =>
+  asAdmin('POST', `/approvals/${encodeURIComponent(id)}`, { decision, note: '' })
+
+/** The items of the admin's inbox that speak of a call. */
+async function approverItems(title: string) {
+  const { body } = await call<{
+    notifications: { type: string; content: string; read: boolean }[]
+  }>('GET', '/api/v1/notifications', { key: adminKey })
+  return body.notifications.filter(({ content }) => content.includes(title))
+}
+
+const toldTheModel = async (hired: Awaited<ReturnType<typeof hire>>) =>
+  JSON.stringify((await hired.requests()).at(-1)?.body)
+
+test('L30 M7: it asks, waits for hours, is approved, and opens the issue once', async () => {
+  const { thread, waiting, hired } = await askFor('ranger', 'The pond leaks slowly')
+  expect(await approverItems('The pond leaks slowly')).toMatchObject([
+    { type: 'approval_request', read: false },
+  ])
+  expect(await sent('POST')).toBe(0)
+  await letPass(11 * hourMs, waiting)
+  expect(await sent('POST')).toBe(0)
+  expect((await decide(waiting.id, 'approve')).status).toBe(200)
+  expect((await replyTo(thread, 'ranger')).content).toContain('That is what came of it.')
+
+  const [opened, ...more] = await issues()
+  expect(more).toEqual([])
+  expect(opened).toMatchObject({ title: 'The pond leaks slowly' })
+  expect(String(opened?.body)).toContain('Seen by the pond.')
+  expect(await sent('POST')).toBe(1)
+  expect(await toldTheModel(hired)).toContain('https://github.com/acme/tools/issues/1')
+  expect(await approverItems('The pond leaks slowly')).toMatchObject([{ read: true }])
+  expect(await commentsOf(thread)).toHaveLength(1)
+  // to say it again changes nothing, and to take it back is too late
+  expect((await decide(waiting.id, 'approve')).status).toBe(200)
+  expect((await decide(waiting.id, 'deny')).status).toBe(409)
+  expect(await issues()).toHaveLength(1)
+})
+
+test('L30 M7: when nobody has decided within a day, it is not opened', async () => {
+  const { thread, waiting, hired } = await askFor('unheard', 'The pond leaks unheard')
+  await letPass(25 * hourMs, waiting)
+  await runInDurableObject(env.SCHEDULER.getByName('scheduler'), (scheduler) => scheduler.arm())
+  await replyTo(thread, 'unheard')
+  expect(await toldTheModel(hired)).toContain('the approval expired')
+  expect((await decide(waiting.id, 'approve')).status).toBe(409)
+  expect(await sent('POST')).toBe(0)
+})
+
+test('L36 M7: its machine dies after GitHub has opened it and before it hears so, and it is opened once', async () => {
+  const { thread, waiting, hired } = await askFor('unlucky', 'The pond leaks again')
+  await plan({ method: 'POST', isHeld: true })
+  await letPass(5 * hourMs, waiting)
+  await decide(waiting.id, 'approve')
+  await until(async () => (await issues()).length === 1, 'GitHub to open it')
+  await abortAllDurableObjects()
+  expect((await replyTo(thread, 'unlucky')).content).toContain('That is what came of it.')
+  expect(await issues()).toHaveLength(1)
+  expect(await sent('POST')).toBe(1)
+  expect(await toldTheModel(hired)).toContain('https://github.com/acme/tools/issues/1')
+  expect(await commentsOf(thread)).toHaveLength(1)
+})
+
+test('M14 M7: the answer of GitHub gets lost, and the agent hears that it may have been done', async () => {
+  const { thread, waiting, hired } = await askFor('doubtful', 'The pond leaks perhaps')
+  await plan({ method: 'POST', isLost: true })
+  await decide(waiting.id, 'approve')
+  await replyTo(thread, 'doubtful')
+  expect(await issues()).toHaveLength(1)
+  expect(await sent('POST')).toBe(1)
+  expect(await toldTheModel(hired)).toMatch(
+    /may have been done all the same|opened by this very call/,
+  )
+})
+
+test('M6: nobody was told the token', async () => {
+  const { results } = await env.DB.prepare(
+    `SELECT trace AS text FROM activation_traces UNION ALL SELECT content FROM comments
+     UNION ALL SELECT content FROM inbox_items UNION ALL SELECT arguments FROM approvals`,
+  ).all<{ text: string }>()
+  expect(results.length).toBeGreaterThan(8)
+  expect(JSON.stringify(results)).not.toContain(token)
+})
