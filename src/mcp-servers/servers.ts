@@ -1,3 +1,4 @@
+import { awsServer } from './aws/server'
 import type { ToolServer } from './define-tool'
 import { githubServer } from './github/server'
 import { httpServer } from './http/server'
@@ -17,5 +18,6 @@ export const servers: ToolServer[] = [
   resultsServer,
   httpServer,
   githubServer,
+  awsServer,
   postgresServer,
 ]

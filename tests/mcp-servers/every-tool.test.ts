@@ -44,6 +44,12 @@ const rightArguments: Record<string, unknown> = {
   postgres_query: { database: 'main', sql: 'SELECT 1' },
   postgres_execute: { database: 'main', sql: 'SELECT 1' },
   github_trigger_workflow: { owner: 'acme', repo: 'tools', workflow: 'release.yml', ref: 'main' },
+  aws_s3_get: { bucket: 'artifacts', key: 'a' },
+  aws_s3_list: { bucket: 'artifacts' },
+  aws_s3_put: { bucket: 'artifacts', key: 'a', content: 'b' },
+  aws_s3_delete: { bucket: 'artifacts', key: 'a' },
+  aws_lambda_invoke: { function: 'double' },
+  aws_ssm_get: { path: '/shop/prod/url' },
 }
 
 const registered = servers.flatMap((server) =>
@@ -53,6 +59,12 @@ const registered = servers.flatMap((server) =>
 /** What those arguments need, where it depends on them. */
 const rightGrants: Record<string, string> = {
   http_request: 'http:weather:read',
+  aws_s3_get: 'aws:s3:read:artifacts',
+  aws_s3_list: 'aws:s3:read:artifacts',
+  aws_s3_put: 'aws:s3:write:artifacts',
+  aws_s3_delete: 'aws:s3:write:artifacts',
+  aws_lambda_invoke: 'aws:lambda:invoke:double',
+  aws_ssm_get: 'aws:ssm:read:/shop/prod/url',
   postgres_query: 'postgres:main:read',
   postgres_execute: 'postgres:main:write',
 }

@@ -1,9 +1,14 @@
 import type { Connect } from '../../src/mcp-servers/credentials/connection'
 import { noScrubber } from '../../src/mcp-servers/credentials/scrub'
 import type { OutsideAnswer, OutsideRequest } from '../../src/mcp-servers/fetch/guarded-fetch'
+import { awsCredential } from './aws-key'
 import { answerGithub, createHub } from './github-answers'
 import { issue, pull } from './github-shapes'
 import { testDatabase } from './postgres-login'
+
+const listing =
+  '<ListBucketResult><Contents><Key>a</Key><Size>1</Size></Contents></ListBucketResult>'
+const Parameter = { Type: 'String', Value: 'b', Version: 1, LastModifiedDate: 1 }
 
 /** What each server's service says; whoever is not here says that all is well. */
 const answers: Record<string, (request: OutsideRequest) => { status: number; body?: unknown }> = {
@@ -14,6 +19,10 @@ const answers: Record<string, (request: OutsideRequest) => { status: number; bod
       hub.pulls.push(pull('acme/tools', 2, { title: 'Better', label: 'acme:topic' }))
     const asked = { hub, url, parts: [], body: body === undefined ? {} : JSON.parse(body) }
     return answerGithub(asked, method, url.pathname.replace('/v1', ''))
+  },
+  aws: ({ url, headers }) => {
+    const isParameter = headers['x-amz-target'] !== undefined
+    return { status: 200, body: isParameter ? { Parameter } : url.search === '' ? 'b' : listing }
   },
 }
 
@@ -43,7 +52,7 @@ export const fakeConnect: Connect = async ({ server, service }) => ({
     format: 'json',
     hosts: ['api.example.com'],
     allowPrivate: false,
-    credential: null,
+    credential: server === 'aws' ? awsCredential : null,
     scrub: (text) => text,
     fetch: async (request) => answer(server, request),
     ...(server === 'postgres' && realDatabase),

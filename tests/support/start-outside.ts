@@ -1,8 +1,14 @@
+import { startFakeAws } from './fake-aws.ts'
 import { startFakeGithub } from './fake-github.ts'
+import { startS3 } from './s3-server.ts'
 
 /** Everything outside that tools of a server of their own talk to, and where it listens. */
 export async function startOutside() {
-  const started = { github: await startFakeGithub() }
+  const started = {
+    github: await startFakeGithub(),
+    aws: await startFakeAws(),
+    s3: await startS3(),
+  }
   const urls = Object.fromEntries(Object.entries(started).map(([name, { url }]) => [name, url]))
   return {
     urls,

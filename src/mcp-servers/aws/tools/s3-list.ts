@@ -1,0 +1,56 @@
+import * as z from 'zod'
+import { aws } from '../../../config'
+import { AppError } from '../../../errors'
+import { defineTool } from '../../define-tool'
+import { askAws } from '../aws-client'
+import { bucketInput, toPath } from '../inputs'
+import { readTag, readTags } from '../read-xml'
+
+export const s3List = defineTool({
+  name: 's3_list',
+  description:
+    'List objects in a bucket of S3 by the order of their keys, all below a prefix, or with the delimiter ' +
+    '/ only one level with its folders. Ask again with next_cursor for more.',
+  input: z.strictObject({
+    bucket: bucketInput,
+    prefix: z.string().max(aws.keyCharsMax).default(''),
+    delimiter: z.enum(['', '/']).default(''),
+    cursor: z.string().max(2_000).optional(),
+    limit: z.int().min(1).max(aws.listMax).default(aws.listDefault),
+  }),
+  tier: 'read',
+  grant: { shape: 'aws:s3:read:*', of: ({ bucket }) => `aws:s3:read:${bucket}`, isScoped: true },
+  service: () => 'aws',
+  isIdempotent: true,
+  doing: 'listing a bucket',
+  async run({ input, outside }) {
+    const { bucket, prefix, delimiter, cursor, limit } = input
+    const { text } = await askAws(outside, 's3', {
+      method: 'GET',
+      path: toPath(bucket),
+      query: {
+        ...{ 'list-type': '2', 'max-keys': String(limit), prefix },
+        ...(delimiter !== '' && { delimiter }),
+        ...(cursor !== undefined && { 'continuation-token': cursor }),
+      },
+    })
+    const xml = text ?? ''
+    if (!xml.includes('<ListBucketResult')) {
+      throw new AppError('UNAVAILABLE', 'The answer is no list of a bucket.', {
+        hint: 'An admin checks the address of the service aws.',
+      })
+    }
+    const next = readTag(xml, 'NextContinuationToken')
+    return {
+      objects: readTags(xml, 'Contents').map((each) => ({
+        key: readTag(each, 'Key'),
+        size: Number(readTag(each, 'Size')),
+        modified_at: readTag(each, 'LastModified'),
+      })),
+      ...(delimiter !== '' && {
+        folders: readTags(xml, 'CommonPrefixes').map((each) => readTag(each, 'Prefix')),
+      }),
+      ...(next !== '' && { next_cursor: next }),
+    }
+  },
+})

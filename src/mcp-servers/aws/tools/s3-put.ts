@@ -1,0 +1,37 @@
+import * as z from 'zod'
+import { aws } from '../../../config'
+import { defineTool } from '../../define-tool'
+import { askAws } from '../aws-client'
+import { bucketInput, keyInput, toPath } from '../inputs'
+
+export const s3Put = defineTool({
+  name: 's3_put',
+  description:
+    'Write a text object into a bucket of S3, whole. An object that has the key is replaced. Answers ' +
+    'its etag.',
+  input: z.strictObject({
+    bucket: bucketInput,
+    key: keyInput,
+    content: z.string().max(aws.putCharsMax),
+    content_type: z
+      .string()
+      .max(100)
+      .regex(/^[\w.+-]+\/[\w.+-]+(; ?[\w-]+=[\w.-]+)?$/)
+      .default('text/plain; charset=utf-8'),
+  }),
+  tier: 'destructive',
+  grant: { shape: 'aws:s3:write:*', of: ({ bucket }) => `aws:s3:write:${bucket}`, isScoped: true },
+  service: () => 'aws',
+  isIdempotent: true,
+  doing: 'writing an object into a bucket',
+  async run({ input, outside }) {
+    const { bucket, key, content, content_type } = input
+    const { headers } = await askAws(outside, 's3', {
+      method: 'PUT',
+      path: toPath(bucket, key),
+      headers: { 'content-type': content_type },
+      body: content,
+    })
+    return { key, etag: headers.get('etag'), version: headers.get('x-amz-version-id') }
+  },
+})

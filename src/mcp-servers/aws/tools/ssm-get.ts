@@ -1,0 +1,60 @@
+import * as z from 'zod'
+import { aws } from '../../../config'
+import { AppError } from '../../../errors'
+import { defineTool } from '../../define-tool'
+import { askAws } from '../aws-client'
+
+export const ssmGet = defineTool({
+  name: 'ssm_get',
+  description:
+    'Read one parameter from the Parameter Store of AWS Systems Manager. A SecureString stays secret: ' +
+    'you only learn that it is there.',
+  input: z.strictObject({
+    path: z
+      .string()
+      .max(aws.keyCharsMax)
+      .regex(/^\/?[A-Za-z0-9_.-]+(\/[A-Za-z0-9_.-]+)*$/, 'is the name of a parameter')
+      .describe('e.g. /shop/prod/url'),
+  }),
+  tier: 'read',
+  grant: { shape: 'aws:ssm:read:*', of: ({ path }) => `aws:ssm:read:${path}`, isScoped: true },
+  service: () => 'aws',
+  isIdempotent: true,
+  doing: 'reading a parameter',
+  async run({ input, outside }) {
+    const { text } = await askAws(outside, 'ssm', {
+      method: 'POST',
+      path: '',
+      headers: {
+        'content-type': 'application/x-amz-json-1.1',
+        'x-amz-target': 'AmazonSSM.GetParameter',
+      },
+      // Agents hold no secrets, so none is decrypted for them.
+      body: JSON.stringify({ Name: input.path, WithDecryption: false }),
+    })
+    const { Type, Value, Version, LastModifiedDate } = readParameter(text ?? '')
+    const isSecret = Type === 'SecureString'
+    return {
+      ...{ path: input.path, type: Type, value: isSecret ? null : Value, version: Version },
+      modified_at: new Date(LastModifiedDate * 1000).toISOString(),
+      ...(isSecret && { note: 'It is secret, so its value is not shown.' }),
+    }
+  },
+})
+
+const answer = z.object({
+  Parameter: z.object({
+    Type: z.string(),
+    Value: z.string(),
+    Version: z.number(),
+    LastModifiedDate: z.number(),
+  }),
+})
+
+function readParameter(text: string) {
+  try {
+    return answer.parse(JSON.parse(text)).Parameter
+  } catch (cause) {
+    throw new AppError('UNAVAILABLE', 'The answer is no parameter.', { cause })
+  }
+}

@@ -1,0 +1,7 @@
+/** What the peers of tests take for right. */
+export const awsKey = {
+  access_key_id: 'AKIDTEST0123456789',
+  secret_access_key: 'tEsT/secret+0123456789abcdefghijk',
+}
+
+export const awsCredential = JSON.stringify({ ...awsKey, region: 'eu-central-1' })
