@@ -152,15 +152,30 @@ const ToolRow: FC<ToolRowProps> = (props) => {
               )}
             </p>
           </div>
-          <Excerpt
-            title={
-              tool.isError ? 'Error the model read' : `Result, ${formatBytes(tool.resultBytes)}`
-            }
-            text={tool.result}
-          />
+          <div>
+            <Excerpt
+              title={
+                tool.isError ? 'Error the model read' : `Result, ${formatBytes(tool.resultBytes)}`
+              }
+              text={tool.result}
+            />
+            <PolicyLink result={tool.result} />
+          </div>
         </div>
       </details>
     </li>
+  )
+}
+
+/** From a denied call to the line of the policy that denied it. */
+const PolicyLink: FC<{ result: string }> = ({ result }) => {
+  const place = /^Error: Missing grant .* (\/policy\/[\w%.~-]+#(?:allowed|denied))$/s.exec(
+    result,
+  )?.[1]
+  return place === undefined ? null : (
+    <p class="meta">
+      <a href={place}>The line of the policy, for an admin to change</a>
+    </p>
   )
 }
 

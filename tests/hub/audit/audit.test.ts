@@ -173,3 +173,20 @@ test('M9: a wrong condition is said, and strangers are sent to sign in', async (
   expect(theirs).toContain('Your calls of tools')
   expect(theirs).not.toContain(activationId)
 })
+
+test('M4: a denied call leads from the activation to the line of the policy', async () => {
+  const browser = await signIn(hub)
+  const withResult = async (result: string) => {
+    await env.DB.prepare(
+      `UPDATE activation_traces SET trace = json_set(trace, '$.steps[0].tools[0].result', ?)
+       WHERE activation_id = ?`,
+    )
+      .bind(result, activationId)
+      .run()
+    return browser.read(`/activations/${activationId}`)
+  }
+  const denied = `Error: Missing grant hub:read. Why: the hub's policy denies it with "hub:*". An admin can change that: /policy/${scout.name}#denied`
+  expect(await withResult(denied)).toContain(`href="/policy/${scout.name}#denied"`)
+  const invented = `${denied}" onclick="x`
+  expect(await withResult(invented)).not.toContain('href="/policy/')
+})

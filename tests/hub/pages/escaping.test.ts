@@ -51,6 +51,9 @@ test('pages: what people write is text wherever it is shown', async () => {
     `/?ask=${query}`,
     `/login?next=${query}`,
     `${thread}?reply_to=${query}`,
+    `/audit?account=${query}&tool=${query}`,
+    '/policy',
+    '/tools',
   ]
   for (const path of pages) {
     const html = await browser.read(path)

@@ -110,6 +110,20 @@ test('M4: a denied call names the grant, and the tool does not run', async () =>
   expect(run).not.toHaveBeenCalled()
 })
 
+test('M4: a denied call tells which line of the policy denied it, and where an admin changes it', async () => {
+  const { call, policy } = setUp()
+  policy.denied = ['test:*']
+  expect((await call(yes)).text).toBe(
+    'Error: Missing grant test:echo:yes. Why: the hub\'s policy denies it with "test:*". ' +
+      'An admin can change that: /policy/scout#denied',
+  )
+  policy.denied = []
+  policy.allowed = ['hub:*']
+  expect((await call(yes)).text).toContain('An admin can change that: /policy/scout#allowed')
+  policy.requested = []
+  expect((await call(yes)).text).toMatch(/does not ask for it\.$/)
+})
+
 test('M4: policy is read again for every call', async () => {
   const { call, policy, calls } = setUp()
   expect((await call(yes)).isError).toBe(false)
