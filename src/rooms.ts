@@ -62,6 +62,7 @@ export function createRooms(env: Env) {
     serverNames,
     hookNames: hooks.map(({ name }) => name),
     isGranted,
+    isTooWide: tools.isTooWide,
     otlp: describeExport(settings),
   })
   const scheduler = createSchedulerApi(env.SCHEDULER)

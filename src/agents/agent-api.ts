@@ -22,6 +22,7 @@ export interface AgentApiDeps {
   /** What exported traces hold. */
   otlp: OtlpOptions
   isGranted(policy: GrantPolicy, grant: string): boolean
+  isTooWide(pattern: string): boolean
 }
 
 /** The hub's way to its agents: one Durable Object each, named by account id. */

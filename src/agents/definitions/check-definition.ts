@@ -24,12 +24,14 @@ export interface Offered {
   hookNames: readonly string[]
   /** Whether a policy gives a grant. */
   isGranted(policy: GrantPolicy, grant: string): boolean
+  /** Whether a pattern names no resource where it must. */
+  isTooWide(pattern: string): boolean
 }
 
 /** Says what the hub must know of a definition, or everything that is wrong with it (D3). */
 export async function checkDefinition(
   files: DefinitionFiles,
-  { listModels, serverNames, hookNames, isGranted }: Offered,
+  { listModels, serverNames, hookNames, isGranted, isTooWide }: Offered,
 ): Promise<DefinitionCheck> {
   const read = readDefinition(files)
   if (!read.ok) return read
@@ -67,6 +69,7 @@ export async function checkDefinition(
         ...warnings,
         ...warnOfServers(config, serverNames, source),
         ...warnOfHooks(definition, hookNames, source),
+        ...warnOfWideGrants(definition, isTooWide, source),
         ...warnOfSkillGrants(definition, isGranted, source),
         ...warnOfAlternatives(definition, models, source),
         ...(isNative ? warnOfSubstitution(definition.brain, model, source) : []),
@@ -162,6 +165,20 @@ const warnOfHooks = (
       return [{ path, message: `ignored: this hub has no hook ${name}; ${known}` }]
     }),
   )
+
+/** It would be granted nothing by them (M3). */
+const warnOfWideGrants = (
+  { grants }: Definition,
+  isTooWide: Offered['isTooWide'],
+  source: YamlSource,
+): ErrorDetail[] =>
+  grants.flatMap((grant, index) => {
+    if (!isTooWide(grant)) return []
+    const path = source.locate(['capabilities', 'grants', index])
+    const server = grant.split(':')[0]
+    const message = `${grant} gives nothing: grants of ${server} name their resource, e.g. aws:s3:read:my-bucket`
+    return [{ path, message }]
+  })
 
 /** A skill that needs more than the definition asks for can never be used (D5). */
 function warnOfSkillGrants(

@@ -5,6 +5,8 @@ import { definitionEtag } from '../../../src/agents/definitions/definition-etag'
 import { createDefinitionStore } from '../../../src/agents/definitions/definition-store'
 import type { Model, ModelChoice } from '../../../src/agents/models/model-port'
 import { isGranted } from '../../../src/mcp-servers/gateway/decide'
+import { listKnownTools } from '../../../src/mcp-servers/gateway/list-known-tools'
+import { servers } from '../../../src/mcp-servers/servers'
 
 const files = {
   'config.yaml': 'name: scout\nbrain:\n  provider: anthropic\n  model: big\n  max_tokens: 1000\n',
@@ -12,6 +14,7 @@ const files = {
 }
 
 const serverNames = ['hub', 'weather']
+const { isTooWide } = listKnownTools(servers)
 const hookNames = ['budget-awareness', 'quiet-hours']
 
 const aModel = (over: Partial<Model> = {}): Model => ({
@@ -28,7 +31,7 @@ const aModel = (over: Partial<Model> = {}): Model => ({
 async function factsOf(model: Model, over: Record<string, string> = {}) {
   const check = await checkDefinition(
     { ...files, ...over },
-    { listModels: () => [model], serverNames, hookNames, isGranted },
+    { listModels: () => [model], serverNames, hookNames, isGranted, isTooWide },
   )
   if (!check.ok) throw new Error(JSON.stringify(check.problems))
   return check.facts
@@ -40,7 +43,13 @@ test('B4: the floor and the want of a call are its worst case in whole micro-dol
     asked.push(choice)
     return [aModel()]
   }
-  const check = await checkDefinition(files, { listModels, serverNames, hookNames, isGranted })
+  const check = await checkDefinition(files, {
+    listModels,
+    serverNames,
+    hookNames,
+    isGranted,
+    isTooWide,
+  })
   expect(asked).toEqual([{ provider: 'anthropic', model: 'big' }])
   expect(check).toEqual({
     ok: true,
@@ -80,7 +89,7 @@ test('B6: the models that could do its tasks are told, with a floor for the chea
   const config = `${files['config.yaml']}  alternatives: [openai/cheap, workers-ai/away]\n`
   const check = await checkDefinition(
     { ...files, 'config.yaml': config },
-    { listModels: () => [aModel(), cheap], serverNames, hookNames, isGranted },
+    { listModels: () => [aModel(), cheap], serverNames, hookNames, isGranted, isTooWide },
   )
   expect(check).toMatchObject({
     facts: {
@@ -119,7 +128,13 @@ test('D3: a broken definition is checked without asking for a model', async () =
   const listModels = () => {
     throw new Error('asked')
   }
-  const check = await checkDefinition(broken, { listModels, serverNames, hookNames, isGranted })
+  const check = await checkDefinition(broken, {
+    listModels,
+    serverNames,
+    hookNames,
+    isGranted,
+    isTooWide,
+  })
   expect(check).toMatchObject({ ok: false, problems: [{ path: 'config.yaml:2:brain' }] })
 })
 
@@ -241,7 +256,7 @@ test('L32: a hook that this deployment does not have warns and names those it ha
 
 test('L32: a hook that is both enabled and disabled is an error that names its line', async () => {
   const config = 'name: scout\nhooks:\n  enable: [quiet-hours]\n  disable: [quiet-hours]\n'
-  const offered = { listModels: () => [aModel()], serverNames, hookNames, isGranted }
+  const offered = { listModels: () => [aModel()], serverNames, hookNames, isGranted, isTooWide }
   const check = await checkDefinition({ ...files, 'config.yaml': config }, offered)
   expect(check).toEqual({
     ok: false,
@@ -252,4 +267,16 @@ test('L32: a hook that is both enabled and disabled is an error that names its l
       },
     ],
   })
+})
+
+test('M3: a grant that must name its resource, and does not, is warned of', async () => {
+  const grants = ['hub:*', 'aws:*', 'aws:s3:read:artifacts', 'aws:s3:read:*']
+  const config = `${files['config.yaml']}capabilities:\n  grants:\n${grants.map((grant) => `    - "${grant}"\n`).join('')}`
+  const { warnings } = await factsOf(aModel(), { 'config.yaml': config })
+  const message = (grant: string) =>
+    `${grant} gives nothing: grants of aws name their resource, e.g. aws:s3:read:my-bucket`
+  expect(warnings).toEqual([
+    { path: expect.stringMatching(/^config\.yaml/), message: message('aws:*') },
+    { path: expect.stringMatching(/^config\.yaml/), message: message('aws:s3:read:*') },
+  ])
 })

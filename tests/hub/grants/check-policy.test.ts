@@ -65,3 +65,19 @@ test('M7: a pattern that no tool needs is kept and warned of', async () => {
     { path: 'body.rate_limits.0.grant', message: 'hubs:read matches the grant of no tool here' },
   ])
 })
+
+test('M3: what is allowed of aws names its resource; denied may be all of it', async () => {
+  const { status, body } = await put({
+    allowed: ['hub:*', 'aws:*', 'aws:s3:read:*', 'aws:s3:read:artifacts'],
+    denied: ['aws:*'],
+  })
+  expect(status).toBe(400)
+  const message = (pattern: string) =>
+    `${pattern} would give nothing: grants of aws name their resource, e.g. aws:s3:read:my-bucket`
+  expect(body.details).toEqual([
+    { path: 'body.allowed.1', message: message('aws:*') },
+    { path: 'body.allowed.2', message: message('aws:s3:read:*') },
+  ])
+  const fine = { allowed: ['*', 'aws:s3:read:artifacts'], denied: ['aws:s3:write:*'] }
+  expect((await put(fine)).status).toBe(200)
+})

@@ -139,3 +139,28 @@ test('M4: a refusal names the line of the policy and the list that it stands in'
     list: 'denied',
   })
 })
+
+test('M3: where the resource must be named, wide patterns give nothing and still deny', () => {
+  const scoped = { ...getObject, isScoped: true }
+  const grant = 'aws:s3:read:artifacts'
+  for (const wide of ['*', 'aws:*', 'aws:s3:*', 'aws:s3:read:*', 'aws:*:read:*']) {
+    for (const policy of [policyOf(['*', grant], [wide]), policyOf([wide], [grant])]) {
+      expect(decide(policy, {}, scoped).isAllowed, wide).toBe(false)
+      expect(decide(policy, {}, scoped, call(grant))).toMatchObject({
+        isAllowed: false,
+        list: 'allowed',
+        reason: `a line must name the resource, as in ${grant}; wider ones do not count here`,
+      })
+    }
+    expect(decide(policyOf([grant], [grant], [wide]), {}, scoped, call(grant)).isAllowed).toBe(
+      false,
+    )
+  }
+  const named = policyOf([grant], ['*', 'aws:*:read:artifacts'])
+  expect(decide(named, {}, scoped).isAllowed).toBe(true)
+  expect(decide(named, {}, scoped, call(grant)).isAllowed).toBe(true)
+  expect(decide(named, {}, scoped, call('aws:s3:read:secrets')).isAllowed).toBe(false)
+  // who has no definition asks for all that is allowed
+  expect(decide(policyOf(null, [grant]), {}, scoped, call(grant)).isAllowed).toBe(true)
+  expect(decide(policyOf(null, ['*']), {}, scoped, call(grant)).isAllowed).toBe(false)
+})
