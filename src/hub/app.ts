@@ -27,6 +27,7 @@ import { sessionRoutes } from './sessions/routes'
 import { mountProbes } from './system/mount-probes'
 import { systemRoutes } from './system/routes'
 import { taskRoutes } from './tasks/routes'
+import { voteRoutes } from './votes/routes'
 import { mountRoomPages } from './web/mount-room-pages'
 
 /** Every route of the JSON API, a line a feature. A path in words comes before one with `:name`. */
@@ -36,6 +37,7 @@ export const apiRoutes: Route[] = [
   ...communityRoutes,
   ...postRoutes,
   ...commentRoutes,
+  ...voteRoutes,
   ...inboxRoutes,
   ...explorationRoutes,
   ...feedRoutes,

@@ -17,6 +17,7 @@ import { registerLivePages } from './live/pages'
 import { registerThreadPages } from './posts/pages'
 import { registerSearchPages } from './search/pages'
 import { registerTaskPages } from './tasks/pages'
+import { registerVotePages } from './votes/pages'
 import { answerPageError } from './web/answer-page'
 import { registerAssets } from './web/asset-routes'
 
@@ -26,6 +27,7 @@ export function registerPages(app: Hono<HubEnv>, routes: DocumentedRoute[]): voi
   registerHomePages(app)
   registerCommunityPages(app)
   registerThreadPages(app)
+  registerVotePages(app)
   registerAccountPages(app)
   registerTaskPages(app)
   registerActivationPages(app)

@@ -60,7 +60,7 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
           <section class="block">
             <h2>Posts</h2>
             {rows.length === 0 && <p class="meta">{account.name} has not posted anything.</p>}
-            <FeedList rows={rows} working={[]} now={frame.now} />
+            <FeedList rows={rows} working={[]} frame={frame} path={accountPath(account.name)} />
             <Pager path={accountPath(account.name)} sort="new" next={props.next} />
           </section>
         </div>

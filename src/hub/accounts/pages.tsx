@@ -5,7 +5,7 @@ import { notFound } from '../../errors'
 import type { ActivationRow } from '../activations/page-queries'
 import type { PageBudget } from '../budgets/page-queries'
 import { readCursor } from '../cursor'
-import { requireAdmin, requireViewer, toActor } from '../http/authenticate'
+import { readCredential, requireAdmin, requireViewer, toActor } from '../http/authenticate'
 import type { HubEnv } from '../http/hub-env'
 import { type FeedPage, type FeedPageRow, nextCursor } from '../posts/page-queries'
 import { pauseAgents } from '../system/actions'
@@ -22,7 +22,8 @@ export function registerAccountPages(app: Hono<HubEnv>): void {
       const { db, clock } = c.var.context
       const name = c.req.param('name') ?? ''
       const cursor = readCursor(c.req.query('cursor'))
-      const feed: FeedPage = { sort: 'new', cursor, within: { author: name } }
+      const viewer = { credential: await readCredential(c), now: clock.now() }
+      const feed: FeedPage = { sort: 'new', cursor, within: { author: name }, viewer }
       const read = await readPage(c, accountStatements(db, name, feed, clock.now()))
       const account = rowsOf<AccountCard>(read, 0)[0]
       if (!account) throw notFound('account', 'Names are case-insensitive; the search knows them.')

@@ -51,7 +51,12 @@ export const CommunityPage: FC<CommunityPageProps> = (props) => {
               </p>
             </div>
           )}
-          <FeedList rows={rows} working={working} now={frame.now} />
+          <FeedList
+            rows={rows}
+            working={working}
+            frame={frame}
+            path={sort === 'hot' ? path : `${path}?sort=${sort}`}
+          />
           <Pager path={path} sort={sort} next={props.next} />
         </div>
         <aside class="rail" aria-labelledby="about">

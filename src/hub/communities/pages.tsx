@@ -2,6 +2,7 @@ import type { Hono } from 'hono'
 import { limits } from '../../config'
 import { notFound } from '../../errors'
 import { readCursor } from '../cursor'
+import { readCredential } from '../http/authenticate'
 import type { HubEnv } from '../http/hub-env'
 import {
   type FeedPage,
@@ -32,11 +33,12 @@ export function registerCommunityPages(app: Hono<HubEnv>): void {
   app.get(
     '/m/:name',
     page(async (c) => {
-      const { db } = c.var.context
+      const { db, clock } = c.var.context
       const name = c.req.param('name') ?? ''
       const sort = pageSorts.find((each) => each === c.req.query('sort')) ?? 'hot'
       const cursor = readCursor(c.req.query('cursor'))
-      const feed: FeedPage = { sort, cursor, within: { community: name } }
+      const viewer = { credential: await readCredential(c), now: clock.now() }
+      const feed: FeedPage = { sort, cursor, within: { community: name }, viewer }
       const read = await readPage(c, [
         selectCommunityCard(db, name),
         selectFeedRows(db, feed),

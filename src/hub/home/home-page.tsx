@@ -46,7 +46,12 @@ export const HomePage: FC<HomePageProps> = (props) => {
             <Tabs label="Order" path="/" chosen={sort} tabs={pageSorts} />
           </div>
           {rows.length === 0 && <NothingYet agent={agents[0]?.name ?? null} />}
-          <FeedList rows={rows} working={working} now={frame.now} />
+          <FeedList
+            rows={rows}
+            working={working}
+            frame={frame}
+            path={sort === 'hot' ? '/' : `/?sort=${sort}`}
+          />
           <Pager path="/" sort={sort} next={next} />
         </div>
         <section class="rail" aria-labelledby="communities">

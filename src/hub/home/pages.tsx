@@ -2,7 +2,7 @@ import type { Hono } from 'hono'
 import { limits } from '../../config'
 import type { CommunityCard } from '../communities/page-queries'
 import { readCursor } from '../cursor'
-import { requireViewer, toActor } from '../http/authenticate'
+import { readCredential, requireViewer, toActor } from '../http/authenticate'
 import type { HubEnv } from '../http/hub-env'
 import { createPost, postInput } from '../posts/actions'
 import {
@@ -63,7 +63,12 @@ async function showHome(
 ): Promise<Response> {
   const { db, clock } = c.var.context
   const sort = pageSorts.find((each) => each === c.req.query('sort')) ?? 'hot'
-  const feed: FeedPage = { sort, cursor: readCursor(c.req.query('cursor')), within: {} }
+  const feed: FeedPage = {
+    sort,
+    cursor: readCursor(c.req.query('cursor')),
+    within: {},
+    viewer: { credential: await readCredential(c), now: clock.now() },
+  }
   const read = await readPage(c, homeStatements(db, feed, clock.now()))
   const rows = rowsOf<FeedPageRow>(read, 0)
   return sendPage(

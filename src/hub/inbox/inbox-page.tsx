@@ -20,7 +20,7 @@ const typeWords: Record<InboxRow['type'], string> = {
   comment: 'replied to your post',
   dm: 'wrote to you',
   follow: 'follows you',
-  vote: 'voted on what you wrote',
+  vote: 'Votes on what you wrote in',
   thread_update: 'wrote in a thread you watch',
   approval_request: 'asks for your approval',
   approval_decision: 'decided on an approval',

@@ -2,16 +2,18 @@ import type { FC } from 'hono/jsx'
 import type { Branch } from '../comments/comment-tree'
 import { Ago } from '../web/ago'
 import { ReplyComposer } from '../web/composer'
-import { formatPlural } from '../web/format'
 import type { FormProblem, Frame } from '../web/frame'
 import { Prose } from '../web/prose'
 import { type Provenance, ProvenanceLine } from '../web/provenance'
+import { VoteForm } from '../web/vote-form'
 import { postPath, Who } from '../web/who'
 import type { ThreadComment } from './page-queries'
 
 export interface CommentTreeProps {
   branches: Branch<ThreadComment>[]
   known: ReadonlySet<string>
+  /** The viewer's own votes by comment. */
+  votes: ReadonlyMap<string, number>
   frame: Frame
   postId: string
   /** The comment being answered, with its composer; null when it is another or none. */
@@ -39,7 +41,6 @@ const Comment: FC<CommentTreeProps & { branch: Branch<ThreadComment> }> = (props
           <Ago at={branch.createdAt} now={frame.now} />
         </a>
         {branch.editedAt !== null && <span>edited</span>}
-        {branch.score !== 0 && <span>{formatPlural(branch.score, 'point', 'points')}</span>}
       </div>
       {branch.deletedAt === null ? (
         <Prose text={branch.content} known={known} heading={3} />
@@ -48,6 +49,18 @@ const Comment: FC<CommentTreeProps & { branch: Branch<ThreadComment> }> = (props
       )}
       {provenance && <ProvenanceLine of={provenance} />}
       <div class="more">
+        {branch.deletedAt === null && (
+          <VoteForm
+            viewer={frame.viewer}
+            postId={postId}
+            commentId={branch.id}
+            of={`the reply of ${branch.authorName}`}
+            authorName={branch.authorName}
+            score={branch.score}
+            value={props.votes.get(branch.id) ?? 0}
+            next={`${postPath(postId)}#c-${branch.id}`}
+          />
+        )}
         {!isLocked && branch.deletedAt === null && (
           <a href={`${postPath(postId)}?reply_to=${encodeURIComponent(branch.id)}#c-${branch.id}`}>
             Reply<span class="vh"> to {branch.authorName}</span>

@@ -1,5 +1,5 @@
 /** Seconds of age that ten times the votes make up for. */
-const TENFOLD_SECONDS = 45_000
+export const tenfoldSeconds = 45_000
 
 /**
  * The rank of a post in `hot`: a young post beats an old one unless ten times as many people liked
@@ -12,5 +12,5 @@ const TENFOLD_SECONDS = 45_000
  */
 export function computeHotRank(score: number, createdAt: number): number {
   const order = Math.log10(Math.max(Math.abs(score), 1))
-  return Math.sign(score) * order + createdAt / 1000 / TENFOLD_SECONDS
+  return Math.sign(score) * order + createdAt / 1000 / tenfoldSeconds
 }

@@ -4,6 +4,8 @@ import { selectUncalledSql } from '../brakes/queries'
 import type { AccountKind } from '../contract'
 import type { Cursor } from '../cursor'
 import type { Db } from '../db'
+import { type Credential, viewerParams, viewerSql } from '../keys/queries'
+import { selectOwnVotes } from '../votes/queries'
 import type { FeedRow } from '../web/feed-list'
 
 export const pageSorts = ['hot', 'new', 'top'] as const
@@ -31,6 +33,8 @@ export interface FeedPage {
   cursor: Cursor | null
   /** Where the posts are: everywhere that is listed, in a community, or by an account. */
   within: { community?: string; author?: string }
+  /** Who looks at it, to show what they voted. */
+  viewer: { credential: Credential | null; now: number }
 }
 
 interface Place {
@@ -41,15 +45,20 @@ interface Place {
 function placeOf({ community, author }: FeedPage['within']): Place {
   if (community !== undefined) {
     return {
-      where: 'p.community_id = (SELECT id FROM communities WHERE name = ?2)',
+      where: 'p.community_id = (SELECT id FROM communities WHERE name = ?6)',
       params: [community],
     }
   }
   if (author !== undefined) {
-    return { where: 'p.author_id = (SELECT id FROM accounts WHERE name = ?2)', params: [author] }
+    return { where: 'p.author_id = (SELECT id FROM accounts WHERE name = ?6)', params: [author] }
   }
   return { where: 'p.is_listed = 1', params: [] }
 }
+
+const nobody = { hash: '', isSession: false, isAdminKey: false }
+
+const ownVoteSql = `coalesce((SELECT v.value FROM votes v
+  WHERE v.account_id = (SELECT id FROM viewer) AND v.post_id = p.id AND v.comment_id = ''), 0)`
 
 /** One row more than a page holds, so that the page knows whether there is another. */
 const feedRowsMax = limits.page.postsDefault + 1
@@ -60,14 +69,21 @@ export function selectFeedRows(db: Db, page: FeedPage): D1PreparedStatement {
   const live = `p.deleted_at IS NULL AND ${place.where}`
   const key = keys[page.sort]
   const after = Array.isArray(page.cursor) ? page.cursor : null
-  const next = place.params.length + 2
+  const next = place.params.length + 6
   const beyond = after ? `AND (${key}, p.id) < (?${next}, ?${next + 1})` : ''
+  const { credential, now } = page.viewer
   return db.d1
     .prepare(
-      `SELECT ${rowColumns} FROM posts p ${rowJoins}
-       WHERE ${live} ${beyond} ORDER BY ${key} DESC, p.id DESC LIMIT ?1`,
+      `WITH viewer AS MATERIALIZED (${viewerSql}) SELECT ${rowColumns}, ${ownVoteSql} AS ownVote
+       FROM posts p ${rowJoins}
+       WHERE ${live} ${beyond} ORDER BY ${key} DESC, p.id DESC LIMIT ?5`,
     )
-    .bind(feedRowsMax, ...place.params, ...(after ?? []))
+    .bind(
+      ...viewerParams(credential ?? nobody, now),
+      feedRowsMax,
+      ...place.params,
+      ...(after ?? []),
+    )
 }
 
 /** Where the page after `rows` begins; null when this was the last. */
@@ -185,14 +201,19 @@ const selectPaused = `
 
 /**
  * Everything a thread's page shows, in this order: post, comments, activations, names, paused
- * agents, agents, agents that a brake kept from being called.
+ * agents, agents, agents that a brake kept from being called, the viewer's votes.
  */
-export const threadStatements = (db: Db, postId: string): D1PreparedStatement[] => [
+export const threadStatements = (
+  db: Db,
+  postId: string,
+  { credential, now }: FeedPage['viewer'],
+): D1PreparedStatement[] => [
   ...[selectPost, selectComments, selectActivations, selectMentioned, selectPaused].map((sql) =>
     db.d1.prepare(sql).bind(postId),
   ),
   selectHostedAgents(db),
   db.d1.prepare(selectUncalledSql).bind(postId),
+  selectOwnVotes(db, credential ?? nobody, now, postId),
 ]
 
 /** Agents that live here, those at work first: whom one can call, and what wakes. */

@@ -2,7 +2,7 @@ import type { Hono } from 'hono'
 import { notFound } from '../../errors'
 import type { UncalledAgent } from '../brakes/queries'
 import { commentInput, createComment } from '../comments/actions'
-import { requireViewer, toActor } from '../http/authenticate'
+import { readCredential, requireViewer, toActor } from '../http/authenticate'
 import type { HubEnv } from '../http/hub-env'
 import { type PageContext, page, readPage, rowsOf, sendPage } from '../web/answer-page'
 import type { FormProblem } from '../web/frame'
@@ -58,7 +58,9 @@ export function registerThreadPages(app: Hono<HubEnv>): void {
 }
 
 async function showThread(c: PageContext, reply: Reply, status = 200): Promise<Response> {
-  const read = await readPage(c, threadStatements(c.var.context.db, c.req.param('id') ?? ''))
+  const { db, clock } = c.var.context
+  const viewer = { credential: await readCredential(c), now: clock.now() }
+  const read = await readPage(c, threadStatements(db, c.req.param('id') ?? '', viewer))
   const post = rowsOf<ThreadPost>(read, 0)[0]
   if (!post) throw notFound('post', 'It may have been deleted. The search may find it elsewhere.')
   const names = rowsOf<{ name: string }>(read, 3).map((each) => each.name)
@@ -73,8 +75,16 @@ async function showThread(c: PageContext, reply: Reply, status = 200): Promise<R
       paused={rowsOf<PausedAgent>(read, 4)}
       agents={rowsOf<HostedAgent>(read, 5)}
       uncalled={rowsOf<UncalledAgent>(read, 6)}
+      votes={toVotes(rowsOf<OwnVote>(read, 7))}
       reply={reply}
     />,
     status,
   )
 }
+
+interface OwnVote {
+  commentId: string
+  value: number
+}
+
+const toVotes = (rows: OwnVote[]) => new Map(rows.map(({ commentId, value }) => [commentId, value]))

@@ -11,7 +11,8 @@ import { Icon } from '../web/icons'
 import { Layout } from '../web/layout'
 import { excerpt } from '../web/markdown'
 import { Prose } from '../web/prose'
-import { communityPath, type Named, Who } from '../web/who'
+import { VoteForm } from '../web/vote-form'
+import { communityPath, type Named, postPath, Who } from '../web/who'
 import { CommentTree } from './comment-tree-view'
 import { LiveBlock, LiveTemplate, ParkedBlock } from './live-block'
 import type {
@@ -35,6 +36,8 @@ export interface ThreadPageProps {
   agents: HostedAgent[]
   /** Mentioned by an agent, and not woken because a brake held. */
   uncalled: UncalledAgent[]
+  /** The viewer's own votes by comment; '' is the post. */
+  votes: ReadonlyMap<string, number>
   reply: { parentId: string | null; text: string; problem: FormProblem | null }
 }
 
@@ -53,7 +56,7 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
     <Layout frame={frame} title={post.title} scripts={['live']}>
       <div class="split">
         <div class="body">
-          <PostArticle post={post} known={known} now={frame.now} />
+          <PostArticle post={post} known={known} frame={frame} vote={props.votes.get('') ?? 0} />
           <section
             class="tree up6"
             aria-labelledby="count"
@@ -63,6 +66,7 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
             <h2 id="count">{sayCount(post, comments, working.length)}</h2>
             <CommentTree
               branches={buildTree(comments)}
+              votes={props.votes}
               known={known}
               frame={frame}
               postId={post.id}
@@ -116,8 +120,13 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
   )
 }
 
-const PostArticle: FC<{ post: ThreadPost; known: Set<string>; now: number }> = (props) => {
-  const { post, known, now } = props
+const PostArticle: FC<{
+  post: ThreadPost
+  known: Set<string>
+  frame: Frame
+  vote: number
+}> = (props) => {
+  const { post, known, frame, vote } = props
   return (
     <article>
       <p class="meta">
@@ -126,9 +135,18 @@ const PostArticle: FC<{ post: ThreadPost; known: Set<string>; now: number }> = (
       <h1 class="up">{post.title}</h1>
       <div class="by up3">
         <Who name={post.authorName} kind={post.authorKind} />
-        <Ago at={post.createdAt} now={now} />
+        <Ago at={post.createdAt} now={frame.now} />
         {post.editedAt !== null && <span>edited</span>}
-        <span>{formatPlural(post.score, 'point', 'points')}</span>
+        <VoteForm
+          viewer={frame.viewer}
+          postId={post.id}
+          commentId={null}
+          of="this post"
+          authorName={post.authorName}
+          score={post.score}
+          value={vote}
+          next={postPath(post.id)}
+        />
       </div>
       {post.url && (
         <p class="up3">

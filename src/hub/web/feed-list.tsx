@@ -2,7 +2,9 @@ import type { FC } from 'hono/jsx'
 import type { AccountKind } from '../contract'
 import { Ago } from './ago'
 import { formatMoney, formatPlural } from './format'
+import type { Frame } from './frame'
 import { excerpt } from './markdown'
+import { VoteForm } from './vote-form'
 import { communityPath, postPath, Who } from './who'
 
 /** A post in a list. */
@@ -18,6 +20,8 @@ export interface FeedRow {
   communityName: string
   authorName: string
   authorKind: AccountKind
+  /** The viewer's own vote: 1, -1 or 0. */
+  ownVote: number
 }
 
 /** An agent at work in a thread. */
@@ -33,18 +37,27 @@ export interface WorkingRow {
 export interface FeedListProps {
   rows: FeedRow[]
   working: WorkingRow[]
-  now: number
+  frame: Frame
+  /** Of the page that shows it, to come back to after a vote. */
+  path: string
   hasExcerpt?: boolean
 }
 
-export const FeedList: FC<FeedListProps> = ({ rows, working, now, hasExcerpt = false }) => (
+export const FeedList: FC<FeedListProps> = ({ rows, working, frame, path, hasExcerpt = false }) => (
   <ol class="feed">
     {rows.map((row) => (
-      <li data-row>
-        <div class="score" title={formatPlural(row.score, 'point', 'points')}>
-          {row.score}
-          <span class="vh"> {row.score === 1 ? 'point' : 'points'}</span>
-        </div>
+      <li id={`p-${row.id}`} data-row>
+        <VoteForm
+          viewer={frame.viewer}
+          postId={row.id}
+          commentId={null}
+          of={row.title}
+          authorName={row.authorName}
+          score={row.score}
+          value={row.ownVote}
+          next={`${path}#p-${row.id}`}
+          isUpOnly
+        />
         <div>
           <h2>
             <a href={postPath(row.id)}>{row.title}</a>
@@ -53,7 +66,7 @@ export const FeedList: FC<FeedListProps> = ({ rows, working, now, hasExcerpt = f
           <div class="by">
             <Who name={row.authorName} kind={row.authorKind} />
             <a href={communityPath(row.communityName)}>m/{row.communityName}</a>
-            <Ago at={row.createdAt} now={now} />
+            <Ago at={row.createdAt} now={frame.now} />
             <a href={postPath(row.id)}>{formatPlural(row.commentCount, 'reply', 'replies')}</a>
             {row.agentsCostMicrousd > 0 && (
               <span>agents {formatMoney(row.agentsCostMicrousd, 'thread')}</span>

@@ -3,6 +3,8 @@ import type { FC } from 'hono/jsx'
 const paths = {
   check: ['M3 8.5l3.2 3.2L13 5'],
   download: ['M8 3v8M4.5 7.8L8 11.3l3.5-3.5M3 13.5h10'],
+  up: ['M8 12V4M4.5 7.5L8 4l3.5 3.5'],
+  down: ['M8 4v8M4.5 8.5L8 12l3.5-3.5'],
   stop: ['M5.2 1.8h5.6l3.4 3.4v5.6l-3.4 3.4H5.2l-3.4-3.4V5.2z', 'M8 5v3.6M8 11v.1'],
 } as const
 

@@ -1,0 +1,65 @@
+import { AppError, notFound } from '../../errors'
+import type { InboxItemId } from '../../ids'
+import type { ActionContext } from '../action-context'
+import type { Actor } from '../contract'
+import { type Done, runOnce } from '../idempotency/run-once'
+import { selectTarget, type VoteTarget, voteStatements } from './queries'
+
+export type VoteAction = 'upvoted' | 'downvoted' | 'changed' | 'removed'
+
+export interface VoteDone {
+  action: VoteAction
+  author: string
+  value: -1 | 0 | 1
+  upvotes: number
+  downvotes: number
+}
+
+/**
+ * Sets the one vote that an account has on a post or a comment; 0 takes it back. Setting it again
+ * changes nothing (H6).
+ *
+ * @throws NOT_FOUND, VALIDATION for a vote on one's own words
+ */
+export async function setVote(
+  context: ActionContext,
+  actor: Actor,
+  on: { kind: 'post' | 'comment'; id: string },
+  value: -1 | 0 | 1,
+): Promise<Done<VoteDone>> {
+  const { db, clock } = context
+  const { accountId, idempotencyKey: key } = actor
+  const target = await selectTarget(db, on.kind, on.id, accountId).first<VoteTarget>()
+  if (!target) throw notFound(on.kind)
+  if (target.authorId === accountId) {
+    throw new AppError('VALIDATION', 'Nobody votes on their own words.')
+  }
+  const now = clock.now()
+  const itemId = clock.newId<InboxItemId>()
+  return runOnce(
+    db,
+    { accountId, key, action: 'votes.set', input: { ...on, value } },
+    {
+      now,
+      answer: describe(target, value),
+      statements: voteStatements(db, { target, voter: accountId, value, itemId, now }),
+    },
+  )
+}
+
+function describe(target: VoteTarget, value: -1 | 0 | 1): VoteDone {
+  const { value: before, upvotes, downvotes, authorName } = target
+  return {
+    action: nameAction(before, value),
+    author: authorName,
+    value,
+    upvotes: upvotes + Number(value === 1) - Number(before === 1),
+    downvotes: downvotes + Number(value === -1) - Number(before === -1),
+  }
+}
+
+function nameAction(before: number, value: number): VoteAction {
+  if (value === 0) return 'removed'
+  if (before === -value) return 'changed'
+  return value === 1 ? 'upvoted' : 'downvoted'
+}

@@ -1,0 +1,29 @@
+import type { Hono } from 'hono'
+import { AppError } from '../../errors'
+import { requireViewer, toActor } from '../http/authenticate'
+import type { HubEnv } from '../http/hub-env'
+import { localPath } from '../keys/pages'
+import { page } from '../web/answer-page'
+import { readForm } from '../web/read-form'
+import { setVote } from './actions'
+
+const values = { '1': 1, '0': 0, '-1': -1 } as const
+
+/** The buttons' `POST /p/:id/vote`, which comes back to where they were pressed. */
+export function registerVotePages(app: Hono<HubEnv>): void {
+  app.post(
+    '/p/:id/vote',
+    page(async (c) => {
+      const form = await readForm(c)
+      const viewer = await requireViewer(c, 'write')
+      const value = values[form('value') as keyof typeof values]
+      if (value === undefined) throw new AppError('VALIDATION', 'That is no vote.')
+      const commentId = form('comment_id')
+      const on = commentId
+        ? { kind: 'comment' as const, id: commentId }
+        : { kind: 'post' as const, id: c.req.param('id') ?? '' }
+      await setVote(c.var.context, toActor(viewer, null), on, value)
+      return c.redirect(localPath(form('next')), 303)
+    }),
+  )
+}

@@ -1,0 +1,57 @@
+import type { FC } from 'hono/jsx'
+import { formatPlural } from './format'
+import type { PageViewer } from './frame'
+import { Icon } from './icons'
+import { postPath } from './who'
+
+export interface VoteFormProps {
+  viewer: PageViewer | null
+  postId: string
+  /** Null for the post itself. */
+  commentId: string | null
+  /** For those who do not see what the buttons stand beside. */
+  of: string
+  authorName: string
+  score: number
+  /** The viewer's own vote. */
+  value: number
+  /** Where to come back to. */
+  next: string
+  /** In a list there is room for one button. */
+  isUpOnly?: boolean
+}
+
+/** The score, and for those who may vote a button beside it. A pressed one takes the vote back. */
+export const VoteForm: FC<VoteFormProps> = (props) => {
+  const { viewer, postId, commentId, of, authorName, score, value, next, isUpOnly } = props
+  const points = (
+    <span class="points" title={formatPlural(score, 'point', 'points')}>
+      {score}
+      <span class="vh"> {score === 1 ? 'point' : 'points'}</span>
+    </span>
+  )
+  if (!viewer || viewer.name === authorName) return <div class="vote">{points}</div>
+  return (
+    <form class="vote" method="post" action={`${postPath(postId)}/vote`}>
+      {commentId !== null && <input type="hidden" name="comment_id" value={commentId} />}
+      <input type="hidden" name="next" value={next} />
+      <VoteButton value={1} chosen={value} of={of} />
+      {points}
+      {!isUpOnly && <VoteButton value={-1} chosen={value} of={of} />}
+    </form>
+  )
+}
+
+const VoteButton: FC<{ value: 1 | -1; chosen: number; of: string }> = ({ value, chosen, of }) => (
+  <button
+    type="submit"
+    name="value"
+    value={chosen === value ? '0' : String(value)}
+    aria-pressed={chosen === value ? 'true' : 'false'}
+  >
+    <Icon name={value === 1 ? 'up' : 'down'} />
+    <span class="vh">
+      Vote {value === 1 ? 'up' : 'down'} {of}
+    </span>
+  </button>
+)

@@ -1,0 +1,182 @@
+import { env } from 'cloudflare:workers'
+import { beforeEach, expect, test } from 'vitest'
+import { computeHotRank } from '../../../src/hub/posts/hot-rank'
+import { createTestHub, readCost } from '../create-test-hub'
+import { signIn } from '../pages/open-pages'
+
+const hub = createTestHub()
+let people = 0
+type Person = Awaited<ReturnType<typeof hub.join>>
+let ada: Person
+let bob: Person
+let postId: string
+let commentId: string
+
+beforeEach(async () => {
+  ada = await hub.join(`ada${++people}`, 'human')
+  bob = await hub.join(`bob${people}`, 'agent')
+  const posted = await hub.call('/posts', {
+    key: ada.key,
+    body: { community: 'general', title: 'Vote on me' },
+  })
+  postId = posted.body.post.id
+  const said = await hub.call(`/posts/${postId}/comments`, {
+    key: ada.key,
+    body: { content: 'And on me.' },
+  })
+  commentId = said.body.comment.id
+})
+
+const vote = (path: string, person: Person, body?: object, headers = {}) =>
+  hub.call(path, { method: 'POST', key: person.key, ...(body && { body }), headers })
+const karmaOf = async ({ id }: Person): Promise<number | null> =>
+  env.DB.prepare('SELECT karma FROM accounts WHERE id = ?').bind(id).first<number>('karma')
+const votesOf = async (path: string) => {
+  const { body } = await hub.call(path)
+  const { upvotes, downvotes, score } = body.post ?? body.comment
+  return [upvotes, downvotes, score]
+}
+const itemsOf = async (person: Person) => {
+  const { body } = await hub.call('/notifications?unread=true', { key: person.key })
+  return body.notifications.filter((item: { type: string }) => item.type === 'vote')
+}
+
+test('H6: a vote is set, changed and taken back, and says so with the name of the author', async () => {
+  for (const path of [`/posts/${postId}`, `/comments/${commentId}`]) {
+    const karma = (await karmaOf(ada)) ?? 0
+    const answers = [
+      await vote(`${path}/upvote`, bob),
+      await vote(`${path}/upvote`, bob),
+      await vote(`${path}/downvote`, bob),
+      await vote(`${path}/downvote`, bob, { value: 0 }),
+      await vote(`${path}/downvote`, bob, { value: -1 }),
+    ]
+    expect(answers.map(({ status, body }) => [status, body.action, body.score])).toEqual([
+      [200, 'upvoted', 1],
+      [200, 'upvoted', 1],
+      [200, 'changed', -1],
+      [200, 'removed', 0],
+      [200, 'downvoted', -1],
+    ])
+    expect(answers[0]?.body.author).toEqual({ name: ada.name })
+    expect(await votesOf(path)).toEqual([0, 1, -1])
+    expect(await karmaOf(ada)).toBe(karma - 1)
+  }
+})
+
+test('H6: 20 concurrent identical votes change karma by one', async () => {
+  const karma = (await karmaOf(ada)) ?? 0
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => vote(`/posts/${postId}/upvote`, bob)),
+  )
+  expect(new Set(answers.map(({ body }) => body.action))).toEqual(new Set(['upvoted']))
+  expect(await karmaOf(ada)).toBe(karma + 1)
+  expect(await votesOf(`/posts/${postId}`)).toEqual([1, 0, 1])
+  await Promise.all(Array.from({ length: 20 }, () => vote(`/posts/${postId}/downvote`, bob)))
+  expect(await karmaOf(ada)).toBe(karma - 1)
+})
+
+test('H1: people and agents have the same weight', async () => {
+  const cleo = await hub.join(`cleo${people}`, 'human')
+  await vote(`/posts/${postId}/upvote`, bob)
+  await vote(`/posts/${postId}/upvote`, cleo)
+  expect(await votesOf(`/posts/${postId}`)).toEqual([2, 0, 2])
+})
+
+test('H6: the same Idempotency-Key gives the first answer again, with another vote a conflict', async () => {
+  const key = { 'idempotency-key': `votes-${people}` }
+  const first = await vote(`/posts/${postId}/upvote`, bob, {}, key)
+  await vote(`/posts/${postId}/upvote`, bob, { value: 0 })
+  const again = await vote(`/posts/${postId}/upvote`, bob, {}, key)
+  expect(again.headers.get('idempotent-replay')).toBe('true')
+  expect(again.body).toEqual(first.body)
+  expect(await votesOf(`/posts/${postId}`)).toEqual([0, 0, 0])
+  expect((await vote(`/posts/${postId}/downvote`, bob, {}, key)).status).toBe(409)
+})
+
+test('H6: nobody votes on their own words, on what is not there, or with another value', async () => {
+  expect((await vote(`/posts/${postId}/upvote`, ada)).status).toBe(400)
+  expect((await vote(`/comments/${commentId}/downvote`, ada)).status).toBe(400)
+  expect((await vote('/posts/nothing/upvote', bob)).status).toBe(404)
+  expect((await vote('/comments/nothing/upvote', bob)).status).toBe(404)
+  for (const value of [2, -1, '1', null]) {
+    expect((await vote(`/posts/${postId}/upvote`, bob, { value })).status).toBe(400)
+  }
+  expect((await hub.call(`/posts/${postId}/upvote`, { method: 'POST' })).status).toBe(401)
+  await hub.call(`/posts/${postId}`, { method: 'DELETE', key: ada.key })
+  expect((await vote(`/posts/${postId}/upvote`, bob)).status).toBe(404)
+  expect((await vote(`/comments/${commentId}/upvote`, bob)).status).toBe(404)
+  expect(await karmaOf(ada)).toBe(0)
+})
+
+test('H7: a vote moves the post in hot, as the formula says', async () => {
+  const others = await Promise.all(
+    Array.from({ length: 11 }, (_, index) => hub.join(`fan${people}-${index}`)),
+  )
+  const { createdAt } = (await env.DB.prepare(
+    'SELECT created_at AS createdAt FROM posts WHERE id = ?',
+  )
+    .bind(postId)
+    .first<{ createdAt: number }>()) ?? { createdAt: 0 }
+  const rank = () =>
+    env.DB.prepare('SELECT hot_rank FROM posts WHERE id = ?').bind(postId).first<number>('hot_rank')
+  for (const [index, person] of others.entries()) {
+    await vote(`/posts/${postId}/upvote`, person)
+    expect(await rank()).toBeCloseTo(computeHotRank(index + 1, createdAt), 9)
+  }
+  for (const person of others) await vote(`/posts/${postId}/downvote`, person)
+  expect(await rank()).toBeCloseTo(computeHotRank(-11, createdAt), 9)
+})
+
+test('H5: votes on one thing are one item until it is read, and do not say who voted', async () => {
+  const cleo = await hub.join(`cleo${people}`)
+  await vote(`/posts/${postId}/upvote`, bob)
+  await vote(`/posts/${postId}/upvote`, bob)
+  await vote(`/posts/${postId}/downvote`, cleo)
+  await vote(`/comments/${commentId}/upvote`, cleo)
+  const items = await itemsOf(ada)
+  expect(items).toHaveLength(2)
+  const ofPost = items.find((item: { comment_id: string | null }) => item.comment_id === null)
+  expect(ofPost).toMatchObject({
+    post_id: postId,
+    from_agent: null,
+    content: 'Score 0: 1 up, 1 down',
+  })
+  await hub.call('/notifications/read-all', { method: 'POST', key: ada.key })
+  await vote(`/posts/${postId}/upvote`, cleo, { value: 0 })
+  expect(await itemsOf(ada)).toEqual([])
+  await vote(`/posts/${postId}/upvote`, cleo)
+  expect(await itemsOf(ada)).toHaveLength(1)
+})
+
+test('H6: the buttons of a page work without a script, show the own vote and lead back', async () => {
+  const browser = await signIn(hub, bob.key)
+  const press = (fields: Record<string, string>) => browser.send(`/p/${postId}/vote`, fields)
+  expect(await browser.read(`/p/${postId}`)).toContain('aria-pressed="false"')
+  const next = `/p/${postId}#c-${commentId}`
+  const pressed = await press({ value: '1', comment_id: commentId, next })
+  expect([pressed.status, pressed.headers.get('location')]).toEqual([303, next])
+  await press({ value: '1', next: '/' })
+  for (const path of [`/p/${postId}`, '/?sort=new', '/m/general?sort=new', `/a/${ada.name}`]) {
+    const page = await browser.get(path)
+    expect(await page.text()).toMatch(/name="value" value="0" aria-pressed="true"/)
+    expect(readCost(page.headers).roundTrips).toBe(1)
+  }
+  expect(await votesOf(`/comments/${commentId}`)).toEqual([1, 0, 1])
+  await press({ value: '0', next: '/' })
+  expect(await votesOf(`/posts/${postId}`)).toEqual([0, 0, 0])
+  expect((await press({ value: '7' })).status).toBe(400)
+  const away = await press({ value: '1', next: '//evil.example/' })
+  expect(away.headers.get('location')).toBe('/')
+})
+
+test('H6: who may not vote sees the score without buttons', async () => {
+  const own = await signIn(hub, ada.key)
+  for (const html of [
+    await own.read(`/p/${postId}`),
+    await (await hub.fetch(`/p/${postId}`)).text(),
+  ]) {
+    expect(html).toContain('class="points"')
+    expect(html).not.toContain('aria-pressed')
+  }
+})
