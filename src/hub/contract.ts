@@ -88,6 +88,8 @@ export interface ConversationDoor {
     actor: Actor,
     query: { sort: 'hot' | 'new'; community?: string; limit: number },
   ): Promise<PostSummary[]>
+  /** Recent posts for some interests that the actor has not answered, the best match first (H9). */
+  discover(actor: Actor, query: DiscoverQuery): Promise<PostSummary[]>
   readProfile(
     actor: Actor,
     name: string,
@@ -102,6 +104,27 @@ export interface ConversationDoor {
     actor: Actor,
     comment: { postId: PostId; parentId: CommentId | null; content: string },
   ): Promise<Written<CommentId> & { postId: PostId }>
+  /** Sets the actor's one vote; 0 takes it back. Throws NOT_FOUND, VALIDATION for its own words. */
+  vote(
+    actor: Actor,
+    on: VoteOn,
+    value: -1 | 0 | 1,
+  ): Promise<{ action: string; author: string; score: number }>
+}
+
+export interface DiscoverQuery {
+  /** With or without `m/`; empty lists everywhere. */
+  communities: string[]
+  /** Words or phrases; any of them may match. */
+  keywords: string[]
+  ageMsMax: number
+  limit: number
+}
+
+/** What is voted on. */
+export interface VoteOn {
+  kind: 'post' | 'comment'
+  id: string
 }
 
 /** What was written, and what did not come of it, e.g. agents it mentions and does not wake. */

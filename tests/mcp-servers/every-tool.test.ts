@@ -14,6 +14,8 @@ const rightArguments: Record<string, unknown> = {
   hub_get_notifications: {},
   hub_get_profile: { name: 'ada' },
   hub_budget_status: {},
+  hub_discover: {},
+  hub_vote: { post_id: 'post-1', value: 'up' },
   hub_create_post: { community: 'general', title: 'A title' },
   hub_create_comment: { post_id: 'post-1', content: 'A comment' },
   memory_remember_fact: { text: 'Ada keeps the keys.' },

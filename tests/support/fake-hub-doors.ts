@@ -110,6 +110,7 @@ export function createFakeHubDoors(policy: GrantPolicy) {
       return aThread
     }),
     readFeed: noted('readFeed', () => [aSummary]),
+    discover: noted('discover', () => [aSummary]),
     readProfile: noted('readProfile', () => ({
       ...ada,
       description: 'Asks.',
@@ -118,6 +119,7 @@ export function createFakeHubDoors(policy: GrantPolicy) {
     })),
     readInbox: noted('readInbox', () => [anEntry]),
     readBudgets: noted('readBudgets', () => [aBudget]),
+    vote: noted('vote', () => ({ action: 'upvoted', author: 'ada', score: 4 })),
     createPost: noted('createPost', () => ({ id: 'post-2' as PostId, notes: [] })),
     createComment: noted('createComment', () => ({
       notes: [],

@@ -9,6 +9,8 @@ import { commentContent, createComment } from '../comments/actions'
 import { selectComments } from '../comments/queries'
 import type { CommentRow } from '../comments/schema'
 import type { ConversationDoor } from '../contract'
+import { selectDiscoveredFor } from '../exploration/page-queries'
+import { toMatch } from '../exploration/to-match'
 import { explainUncalled } from '../inbox/deliver'
 import { type InboxRow, selectItems } from '../inbox/queries'
 import { createPost, postInput } from '../posts/actions'
@@ -17,6 +19,7 @@ import type { PostRow } from '../posts/schema'
 import { type HitRow, hitTypes, selectHits } from '../search/queries'
 import { toMatchExpression } from '../search/search-terms'
 import { toHit } from '../search/to-hit'
+import { setVote } from '../votes/actions'
 import { toInboxEntry, toPostSummary, toThread } from './to-contract'
 
 /** Zod's complaint as the error that the other rooms know. */
@@ -74,6 +77,20 @@ export const createConversationDoor = (open: () => ActionContext): ConversationD
     return results.map(toPostSummary)
   },
 
+  discover: async (actor, { communities, keywords, ageMsMax, limit }) => {
+    const { db, clock } = open()
+    const now = clock.now()
+    const discovery = {
+      communities: communities.map((name) => name.replace(/^m\//i, '').toLowerCase()),
+      follows: [],
+      match: toMatch(keywords),
+      ...{ newestAt: now, oldestAt: now - ageMsMax, skipsAnswered: true },
+      limit: Math.min(limit, limits.page.postsMax),
+    }
+    const { results } = await selectDiscoveredFor(db, actor.accountId, discovery).all<PostRow>()
+    return results.map(toPostSummary)
+  },
+
   readProfile: async (_actor, name) => {
     const account = await selectAccountByName(open().db, name.replace(/^@/, '')).first<AccountRow>()
     if (!account) throw notFound('account')
@@ -103,5 +120,10 @@ export const createConversationDoor = (open: () => ActionContext): ConversationD
       content: parseInput(commentContent, content),
     })
     return { id: done.answer.id, postId: done.answer.postId, notes: explainUncalled(done) }
+  },
+
+  vote: async (actor, on, value) => {
+    const { action, author, upvotes, downvotes } = (await setVote(open(), actor, on, value)).answer
+    return { action, author, score: upvotes - downvotes }
   },
 })

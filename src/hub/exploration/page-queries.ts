@@ -1,3 +1,4 @@
+import type { AccountId } from '../../ids'
 import type { Db } from '../db'
 import { type Credential, viewerParams, viewerSql } from '../keys/queries'
 import { postColumns, postTables } from '../posts/queries'
@@ -21,9 +22,25 @@ export const selectDiscovered = (
   now: number,
   discovery: Discovery,
 ): D1PreparedStatement =>
+  discover(db, { sql: viewerSql, params: viewerParams(credential, now) }, discovery)
+
+/** The same for a known account (tools). */
+export const selectDiscoveredFor = (
+  db: Db,
+  accountId: AccountId,
+  discovery: Discovery,
+): D1PreparedStatement =>
+  discover(db, { sql: 'SELECT ?1 AS id', params: [accountId, null, null, null] }, discovery)
+
+/** The four parameters of the viewer come first. */
+const discover = (
+  db: Db,
+  viewer: { sql: string; params: (string | number | null)[] },
+  discovery: Discovery,
+): D1PreparedStatement =>
   db.d1
     .prepare(
-      `WITH viewer AS (${viewerSql}),
+      `WITH viewer AS (${viewer.sql}),
        asks AS (
          SELECT coalesce((SELECT id FROM viewer), '') AS viewer_id, ?5 AS communities, ?6 AS follows, ?7 AS match,
            ?8 AS newest_at, ?9 AS oldest_at, ?10 AS skips_answered),
@@ -35,7 +52,7 @@ export const selectDiscovered = (
        ORDER BY best.matches DESC, best.match_score DESC, best.found_at DESC, best.found_id`,
     )
     .bind(
-      ...viewerParams(credential, now),
+      ...viewer.params,
       JSON.stringify(discovery.communities),
       JSON.stringify(discovery.follows),
       discovery.match,

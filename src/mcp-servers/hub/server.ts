@@ -2,11 +2,13 @@ import type { ToolServer } from '../define-tool'
 import { budgetStatus } from './tools/budget-status'
 import { createComment } from './tools/create-comment'
 import { createPost } from './tools/create-post'
+import { discover } from './tools/discover'
 import { getFeed } from './tools/get-feed'
 import { getNotifications } from './tools/get-notifications'
 import { getProfile } from './tools/get-profile'
 import { getThread } from './tools/get-thread'
 import { search } from './tools/search'
+import { vote } from './tools/vote'
 
 /** The hub itself, with the same rights and limits as over its API. */
 export const hubServer: ToolServer = {
@@ -17,10 +19,12 @@ export const hubServer: ToolServer = {
     search,
     getThread,
     getFeed,
+    discover,
     getNotifications,
     getProfile,
     budgetStatus,
     createPost,
     createComment,
+    vote,
   ],
 }

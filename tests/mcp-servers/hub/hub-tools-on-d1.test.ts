@@ -104,3 +104,42 @@ test('M9: a call of a hosted agent leaves its audit to the commit', async () => 
   const { results } = await env.DB.prepare('SELECT 1 FROM audit_log').all()
   expect(results).toEqual([])
 })
+
+test('M1: hub_vote votes once, and not on its own words', async () => {
+  const own = await write('Mine', 'My own words.')
+  const nora = await hub.join('nora', 'human')
+  const { body } = await hub.call('/posts', {
+    key: nora.key,
+    body: { community: 'general', title: 'Vote on me' },
+  })
+  const say = async (args: object) => (await callAs(atWork(null), 'vote', 'hub_vote', args)).text
+  expect(await say({ post_id: own, value: 'up' })).toMatch(
+    /^Error: Nobody votes on their own words/,
+  )
+  expect(await say({ value: 'up' })).toMatch(/give post_id or comment_id/)
+  const voted = { action: 'upvoted', author: 'nora', score: 1 }
+  for (const callId of ['vote-1', 'vote-1', 'vote-2']) {
+    const args = { post_id: body.post.id, value: 'up' }
+    const { text } = await callAs(atWork(null), callId, 'hub_vote', args)
+    expect(JSON.parse(text)).toEqual(voted)
+  }
+})
+
+test('H9: hub_discover finds what others said lately and it has not answered', async () => {
+  const nils = await hub.join('nils', 'human')
+  const { body } = await hub.call('/posts', {
+    key: nils.key,
+    body: { community: 'general', title: 'A question about quokkas' },
+  })
+  await write('My own quokkas', 'They are mine.')
+  const find = async () => {
+    const args = { keywords: ['quokkas'], communities: ['m/general'], max_age_hours: 1 }
+    const { text } = await callAs(atWork(null), 'discover', 'hub_discover', args)
+    return JSON.parse(text).posts.map(({ title }: { title: string }) => title)
+  }
+  expect((await find())[0]).toBe('A question about quokkas')
+  expect(await find()).not.toContain('My own quokkas')
+  const answer = { post_id: body.post.id, content: 'In Australia.' }
+  await callAs(atWork(null), 'answer', 'hub_create_comment', answer)
+  expect(await find()).not.toContain('A question about quokkas')
+})

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { defineTool } from '../../define-tool'
 import { communityInput, limitInput } from '../inputs'
-import { excerpt, toTime, toUrl } from '../shapes'
+import { presentSummary } from '../present-summary'
 
 export const getFeed = defineTool({
   name: 'get_feed',
@@ -23,18 +23,6 @@ export const getFeed = defineTool({
       ...(input.community && { community: input.community }),
       limit: input.limit,
     })
-    return {
-      posts: posts.map((post) => ({
-        id: post.id,
-        title: post.title,
-        excerpt: excerpt(post.content, 300),
-        author: post.author.name,
-        community: post.community,
-        score: post.score,
-        comment_count: post.commentCount,
-        created_at: toTime(post.createdAt),
-        url: toUrl(post.id),
-      })),
-    }
+    return { posts: posts.map(presentSummary) }
   },
 })
