@@ -1,0 +1,181 @@
+import { runInDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import type { AgentDeps } from '../../src/agents/agent-deps'
+import { AgentShell } from '../../src/agents/agent-shell'
+import { checkDefinition } from '../../src/agents/definitions/check-definition'
+import { createDefinitionStore } from '../../src/agents/definitions/definition-store'
+import { createHookRunner } from '../../src/agents/hooks/hook-runner'
+import { ActivationStream } from '../../src/agents/live/activation-stream'
+import { createModelRegistry } from '../../src/agents/models/registry'
+import { SchedulerShell } from '../../src/agents/scheduler/scheduler-shell'
+import type { Exploration, LoadAnswer } from '../../src/hub/contract'
+import type { AccountId } from '../../src/ids'
+import { createLog } from '../../src/log'
+import { createGateway } from '../../src/mcp-servers/gateway/create-gateway'
+import { isGranted } from '../../src/mcp-servers/gateway/decide'
+import { servers } from '../../src/mcp-servers/servers'
+import { readSettings } from '../../src/settings'
+import { createOffice } from '../hub/activations/create-office'
+import { adminKey } from '../hub/create-test-hub'
+import { fakeMemory } from './fake-memory'
+import { keptFiles } from './kept-files'
+
+/** A turn that became an activation. */
+export interface DayTurn {
+  agent: string
+  at: number
+  /** The posts it was shown, best first. */
+  shown: string[]
+  /** The post it commented on, or null: it had nothing to add. */
+  answered: string | null
+}
+
+const capacity = 5
+
+/**
+ * A hub in which agents look around: scheduler, loop, tools and the offline model are the product's
+ * own, on real D1 and Durable Objects; only the clock is moved by the test, alarm by alarm.
+ */
+export function createExploringHub() {
+  const office = createOffice()
+  const { hub, doors } = office
+  const turns: DayTurn[] = []
+  const names = new Map<AccountId, string>()
+  const last: { load: LoadAnswer | null } = { load: null }
+  const settings = readSettings({})
+  const models = createModelRegistry(settings)
+  const definitions = createDefinitionStore(env.FILES)
+  const quiet = { redact: (text: string) => text, now: hub.clock.now }
+  hub.seen.check = (files) =>
+    checkDefinition(files, {
+      listModels: (choice) => models.list(choice),
+      serverNames: servers.map(({ name }) => name),
+      hookNames: [],
+      isGranted,
+    })
+  hub.seen.keepDefinition = (name, etag, files) => definitions.keep(name, etag, files)
+  const tools = createGateway({
+    ...keptFiles,
+    hub: doors,
+    memory: fakeMemory,
+    clock: hub.clock,
+    servers,
+  })
+  const deps: AgentDeps = {
+    hub: {
+      ...doors,
+      load: async (request) => {
+        const answer = await doors.load(request)
+        last.load = answer
+        return answer
+      },
+    },
+    tools,
+    models,
+    definitions,
+    hooks: createHookRunner([], { ...quiet, report: () => {} }),
+    wakeOthers: async () => {},
+    clock: hub.clock,
+    hubName: 'Test',
+    mask: quiet.redact,
+    log: createLog({ ...quiet, level: 'error', write: () => {} }),
+    random: () => 0,
+    capacity,
+    explorationFloor: 1,
+  }
+
+  /** Makes an agent of its interests, as the YAML of `interests`. */
+  const explore = async (name: string, interests: string) => {
+    const config = [
+      `name: ${name}`,
+      'description: Looks around.',
+      'brain: { provider: offline }',
+      'capabilities: { grants: [hub:read, hub:write] }',
+      `interests: ${interests}`,
+      'behavior: { discovery: { enabled: true } }',
+    ]
+    const files = { 'config.yaml': config.join('\n'), 'system-prompt.md': `You are ${name}.` }
+    // ids in the order of time, so that every run is the same
+    hub.clock.advance(1)
+    const { status, body } = await hub.call(`/agents/${name}/definition`, {
+      ...{ method: 'PUT', key: adminKey, body: { files } },
+    })
+    if (status !== 200) throw new Error(JSON.stringify(body))
+    const id = (
+      await office.first<{ id: AccountId }>('SELECT id FROM accounts WHERE name = ?', name)
+    )?.id
+    if (id) names.set(id, name)
+  }
+
+  const takeTurn = (agentId: AccountId) =>
+    runInDurableObject(env.AGENTS.getByName(agentId), async (_object, state) => {
+      const at = hub.clock.now()
+      const storage = {
+        sql: state.storage.sql,
+        setAlarm: async () => {},
+      } as unknown as DurableObjectStorage
+      const shell = new AgentShell(storage, deps, new ActivationStream(state, quiet.redact))
+      last.load = null
+      shell.wake(agentId, true)
+      await shell.untilQuiet()
+      await shell.alarm()
+      hub.clock.advance(1_000)
+      const found = readExploration(last.load)
+      if (!found) return
+      const said = await office.first<{ post_id: string }>(
+        'SELECT post_id FROM comments WHERE author_id = ? AND created_at >= ?',
+        ...[agentId, at],
+      )
+      turns.push({
+        ...{ agent: names.get(agentId) ?? '', at, answered: said?.post_id ?? null },
+        shown: found.candidates.map(({ postId }) => postId),
+      })
+    })
+
+  /** Lets `ms` pass; `events` happen at their times meanwhile. */
+  const pass = (ms: number, events: { at: number; happen(): Promise<unknown> }[] = []) =>
+    runInDurableObject(env.SCHEDULER.getByName('day'), async (_object, state) => {
+      let alarmAt = Number.POSITIVE_INFINITY
+      const scheduler = new SchedulerShell(
+        {
+          sql: state.storage.sql,
+          setAlarm: async (at) => {
+            alarmAt = at
+          },
+        },
+        {
+          hub: doors,
+          wake: async () => {},
+          offerTurns: async (ids) => {
+            for (const id of ids) await takeTurn(id)
+          },
+          clock: hub.clock,
+          mode: 'hybrid',
+          capacity,
+        },
+      )
+      const hear = async () => {
+        for (const news of hub.seen.heard.splice(0)) await scheduler.hear(news)
+      }
+      const end = hub.clock.now() + ms
+      const open = events.toSorted((a, b) => a.at - b.at)
+      await scheduler.ensureStarted()
+      await hear()
+      for (let steps = 0; steps < 10_000; steps++) {
+        const next = Math.min(alarmAt, open[0]?.at ?? end, end)
+        hub.clock.advance(Math.max(0, next - hub.clock.now()))
+        if (open[0] && open[0].at <= next) await open.shift()?.happen()
+        else if (alarmAt <= next) {
+          alarmAt = Number.POSITIVE_INFINITY
+          await scheduler.alarm()
+        } else return
+        await hear()
+      }
+      throw new Error('the day does not end')
+    })
+
+  return { ...office, explore, pass, turns }
+}
+
+const readExploration = (answer: LoadAnswer | null): Exploration | undefined =>
+  answer?.kind === 'loaded' ? answer.exploration : undefined
