@@ -1,10 +1,17 @@
-import * as z from 'zod'
-import { notFound } from '../../errors'
+import { AppError, notFound } from '../../errors'
 import type { AccountId } from '../../ids'
 import type { ActionContext } from '../action-context'
 import type { Db } from '../db'
-import { type LimitChange, selectBudget, updateLimits } from './api-queries'
+import {
+  deleteBudget,
+  deleteLostWindows,
+  selectBudget,
+  selectScopeId,
+  selectTwin,
+  updateBudget,
+} from './api-queries'
 import { listWindows, type Period, windowsAheadMs, windowsBehindMs } from './calendar'
+import type { BudgetChange, BudgetInput } from './inputs'
 import type { PageBudget } from './page-queries'
 import {
   type BudgetWindow,
@@ -14,33 +21,102 @@ import {
   type ShortBudget,
   selectShortBudgets,
   setDefinedLimit,
+  type Thresholds,
   usualThresholds,
 } from './queries'
 
-/** Far beyond any bill, and exact as a number of JSON. */
-export const limitMax = 1_000_000_000_000_000
-const limit = z.number().int().min(0).max(limitMax).nullable().optional()
-
-/** New limits of a budget: null lifts one, an absent one stays. */
-export const limitsInput = z
-  .strictObject({ limit_microusd: limit, limit_tokens: limit })
-  .refine((change) => Object.keys(change).length > 0, 'names no limit')
+/** Of thresholds that are not in order. */
+const disorderly = () =>
+  new AppError('VALIDATION', 'The thresholds of a budget have an order.', {
+    hint: 'warning_share is at most throttle_share, and that is at most critical_share.',
+  })
 
 /**
- * Sets the limits of a budget and reads it back, in one round trip.
+ * Creates a budget. It counts from the beginning of its period, so what was spent in it before is on
+ * it at once.
  *
- * @throws NOT_FOUND
+ * @throws NOT_FOUND for an agent or community that is not there, CONFLICT when there is such a budget
  */
-export async function setLimits(
+export async function createBudget(
   { db, clock }: ActionContext,
-  id: string,
-  change: LimitChange,
+  input: BudgetInput,
 ): Promise<PageBudget> {
   const now = clock.now()
-  const results = await db.d1.batch([updateLimits(db, id, change, now), selectBudget(db, id, now)])
+  const { warningShare, throttleShare, criticalShare } = usualThresholds
+  const budget: NewBudget = {
+    ...{ id: clock.newId(), scope: input.scope, scopeId: await findScopeId(db, input) },
+    ...{ period: input.period, resetDay: input.reset_day, timezone: input.timezone },
+    ...{ limitMicrousd: input.limit_microusd ?? null, limitTokens: input.limit_tokens ?? null },
+    warningShare: input.warning_share ?? warningShare,
+    throttleShare: input.throttle_share ?? throttleShare,
+    criticalShare: input.critical_share ?? criticalShare,
+    allowsCritical: input.allows_critical ?? false,
+    ...{ madeBy: 'admin', now },
+  }
+  if (!isOrderly(budget)) throw disorderly()
+  const results = await db.d1.batch<unknown>([
+    ...createBudgetStatements(db, budget),
+    selectBudget(db, budget.id, now),
+    selectTwin(db, budget),
+  ])
+  const made = results.at(-2)?.results[0] as PageBudget | undefined
+  if (made) return made
+  const [twin] = (results.at(-1)?.results ?? []) as { id: string }[]
+  throw new AppError('CONFLICT', `There is such a budget for each ${budget.period} already.`, {
+    hint: `Change that one: PUT /api/v1/budgets/${twin?.id}`,
+  })
+}
+
+const isOrderly = (budget: Thresholds): boolean =>
+  budget.warningShare <= budget.throttleShare && budget.throttleShare <= budget.criticalShare
+
+/** The id behind a name; providers and models are their own. */
+async function findScopeId(db: Db, { scope, name = '' }: BudgetInput): Promise<string> {
+  if (scope !== 'agent' && scope !== 'community') return name
+  const found = await selectScopeId(db, scope, name).first<{ id: string }>()
+  if (!found) throw notFound(scope)
+  return found.id
+}
+
+/**
+ * Sets limits and thresholds of a budget and reads it back, in one round trip.
+ *
+ * @throws NOT_FOUND, VALIDATION for thresholds that are not in order
+ */
+export async function changeBudget(
+  { db, clock }: ActionContext,
+  id: string,
+  change: BudgetChange,
+): Promise<PageBudget> {
+  const now = clock.now()
+  const results = await db.d1.batch<unknown>([
+    updateBudget(db, id, change, now),
+    selectBudget(db, id, now),
+  ])
   const budget = results[1]?.results[0] as PageBudget | undefined
   if (!budget) throw notFound('budget')
+  if (results[0]?.results.length === 0) throw disorderly()
   return budget
+}
+
+/**
+ * Takes a budget away, with what it counted; the usage itself stays in the books. The last one of
+ * the hub stays: without any budget no agent may spend anything.
+ *
+ * @throws NOT_FOUND, CONFLICT
+ */
+export async function removeBudget({ db, clock }: ActionContext, id: string): Promise<void> {
+  const results = await db.d1.batch<unknown>([
+    deleteBudget(db, id),
+    deleteLostWindows(db, id),
+    selectBudget(db, id, clock.now()),
+  ])
+  if (results[2]?.results.length === 1) {
+    throw new AppError('CONFLICT', 'This is the last budget of the hub.', {
+      hint: 'Lift its limits instead: null means no limit.',
+    })
+  }
+  if (results[0]?.results.length === 0) throw notFound('budget')
 }
 
 /** Finds the budgets that have windows for less than half of the time ahead. */

@@ -1,5 +1,7 @@
 import type { Db } from '../db'
+import type { BudgetChange } from './inputs'
 import { pageBudgetSql } from './page-queries'
+import type { NewBudget } from './queries'
 
 /** All budgets, the hub's first. */
 export const selectBudgets = (db: Db, now: number): D1PreparedStatement =>
@@ -8,28 +10,65 @@ export const selectBudgets = (db: Db, now: number): D1PreparedStatement =>
 export const selectBudget = (db: Db, id: string, now: number): D1PreparedStatement =>
   db.d1.prepare(`${pageBudgetSql} WHERE b.id = ?2`).bind(now, id)
 
-/** Limits to set; one that is absent stays, null lifts it. */
-export interface LimitChange {
-  limit_microusd?: number | null | undefined
-  limit_tokens?: number | null | undefined
-}
+/** The one of the same scope, period and maker that a new one would stand beside. */
+export const selectTwin = (
+  db: Db,
+  { scope, scopeId, period, madeBy }: Pick<NewBudget, 'scope' | 'scopeId' | 'period' | 'madeBy'>,
+): D1PreparedStatement =>
+  db.d1
+    .prepare(
+      'SELECT id FROM budgets WHERE scope = ?1 AND scope_id = ?2 AND period = ?3 AND made_by = ?4',
+    )
+    .bind(scope, scopeId, period, madeBy)
 
-export const updateLimits = (
+export const selectScopeId = (
+  db: Db,
+  scope: 'agent' | 'community',
+  name: string,
+): D1PreparedStatement =>
+  scope === 'agent'
+    ? db.d1.prepare(`SELECT id FROM accounts WHERE name = ?1 AND kind = 'agent'`).bind(name)
+    : db.d1.prepare('SELECT id FROM communities WHERE name = ?1').bind(name)
+
+/** What is absent stays. It answers with a row unless the thresholds would be out of order. */
+export const updateBudget = (
   db: Db,
   id: string,
-  change: LimitChange,
+  change: BudgetChange,
   now: number,
 ): D1PreparedStatement =>
   db.d1
     .prepare(
       `UPDATE budgets SET limit_microusd = iif(?2, ?3, limit_microusd),
-         limit_tokens = iif(?4, ?5, limit_tokens), updated_at = ?6 WHERE id = ?1`,
+         limit_tokens = iif(?4, ?5, limit_tokens), warning_share = coalesce(?6, warning_share),
+         throttle_share = coalesce(?7, throttle_share), critical_share = coalesce(?8, critical_share),
+         allows_critical = coalesce(?9, allows_critical), updated_at = ?10
+       WHERE id = ?1 AND coalesce(?6, warning_share) <= coalesce(?7, throttle_share)
+         AND coalesce(?7, throttle_share) <= coalesce(?8, critical_share)
+       RETURNING id`,
     )
     .bind(
-      id,
-      Number(change.limit_microusd !== undefined),
-      change.limit_microusd ?? null,
-      Number(change.limit_tokens !== undefined),
-      change.limit_tokens ?? null,
+      ...[id, Number(change.limit_microusd !== undefined), change.limit_microusd ?? null],
+      ...[Number(change.limit_tokens !== undefined), change.limit_tokens ?? null],
+      ...[change.warning_share ?? null, change.throttle_share ?? null],
+      change.critical_share ?? null,
+      change.allows_critical === undefined ? null : Number(change.allows_critical),
       now,
     )
+
+/** Answers with a row when it did. */
+export const deleteBudget = (db: Db, id: string): D1PreparedStatement =>
+  db.d1
+    .prepare(
+      `DELETE FROM budgets WHERE id = ?1
+         AND (scope <> 'hub' OR (SELECT count(*) FROM budgets WHERE scope = 'hub') > 1)
+       RETURNING id`,
+    )
+    .bind(id)
+
+export const deleteLostWindows = (db: Db, id: string): D1PreparedStatement =>
+  db.d1
+    .prepare(
+      'DELETE FROM budget_windows WHERE budget_id = ?1 AND NOT EXISTS (SELECT 1 FROM budgets WHERE id = ?1)',
+    )
+    .bind(id)

@@ -2,7 +2,7 @@ import type { FC } from 'hono/jsx'
 import { AppError } from '../../errors'
 import type { FormProblem } from '../web/frame'
 import { Problem } from '../web/problem'
-import { limitMax } from './actions'
+import { limitMax } from './inputs'
 import type { PageBudget } from './page-queries'
 
 /** What was typed into the form of a budget, and why it could not be taken. */

@@ -5,7 +5,7 @@ import type { HubEnv } from '../http/hub-env'
 import { type PageContext, page, readPage, rowsOf, sendPage } from '../web/answer-page'
 import { toProblem } from '../web/problem'
 import { readForm } from '../web/read-form'
-import { setLimits } from './actions'
+import { changeBudget } from './actions'
 import { selectBudgets } from './api-queries'
 import { BudgetsPage } from './budgets-page'
 import { composeChart } from './chart-data'
@@ -55,7 +55,7 @@ async function changeLimit(c: PageContext): Promise<Response> {
   requireAdmin(await requireViewer(c, 'write'))
   const text = (await readForm(c))('limit_dollars')
   try {
-    await setLimits(c.var.context, budgetId, { limit_microusd: readLimit(text) })
+    await changeBudget(c.var.context, budgetId, { limit_microusd: readLimit(text) })
   } catch (error) {
     const { status, ...problem } = toProblem(error)
     if (status !== 400) throw error

@@ -15,9 +15,13 @@ const readLevel = (budget: PageBudget): Level => levelOf(budget) ?? 'healthy'
 export const presentBudget = (budget: PageBudget): object => ({
   id: budget.id,
   scope: budget.scope,
+  scope_id: budget.scopeId,
+  community: budget.community,
+  made_by: budget.madeBy,
   agent:
     budget.scope === 'agent' ? { id: budget.scopeId, name: budget.name, kind: budget.kind } : null,
   period: budget.period,
+  reset_day: budget.resetDay,
   timezone: budget.timezone,
   starts_at: presentTime(budget.startsAt),
   ends_at: presentTime(budget.endsAt),
@@ -27,6 +31,10 @@ export const presentBudget = (budget: PageBudget): object => ({
   spent_tokens: budget.spentTokens,
   reserved_microusd: budget.reservedMicrousd,
   reserved_tokens: budget.reservedTokens,
+  warning_share: budget.warningShare,
+  throttle_share: budget.throttleShare,
+  critical_share: budget.criticalShare,
+  allows_critical: budget.allowsCritical === 1,
   share_used: shareOf(budget)?.used ?? null,
   status: readLevel(budget),
 })

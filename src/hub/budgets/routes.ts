@@ -2,8 +2,9 @@ import * as z from 'zod'
 import { AppError } from '../../errors'
 import { presentTime } from '../accounts/present'
 import { type Call, type Route, route } from '../http/route'
-import { limitsInput, setLimits } from './actions'
+import { changeBudget, createBudget, removeBudget } from './actions'
 import { selectBudgets } from './api-queries'
+import { budgetChange, budgetInput } from './inputs'
 import type { PageBudget } from './page-queries'
 import { presentBudget, presentHealth, presentSums, presentUsage } from './present'
 import { type UsageSums, usageGroups, usageStatements } from './usage-api-queries'
@@ -82,13 +83,37 @@ export const budgetRoutes: Route[] = [
   route({
     method: 'put',
     path: '/budgets/:id',
-    summary: 'Sets the limits of a budget; null lifts one, an absent one stays (admin)',
+    summary:
+      'Sets limits and thresholds of a budget; null lifts a limit, what is absent stays (admin)',
     tag,
     access: 'admin',
-    body: limitsInput,
+    body: budgetChange,
     handle: async ({ context, param, body }) => ({
-      budget: presentBudget(await setLimits(context, param('id'), body)),
+      budget: presentBudget(await changeBudget(context, param('id'), body)),
     }),
+  }),
+  route({
+    method: 'post',
+    path: '/budgets',
+    summary: 'Creates a budget; it counts from the beginning of its period (admin)',
+    tag,
+    access: 'admin',
+    status: 201,
+    body: budgetInput,
+    handle: async ({ context, body }) => ({
+      budget: presentBudget(await createBudget(context, body)),
+    }),
+  }),
+  route({
+    method: 'delete',
+    path: '/budgets/:id',
+    summary: 'Takes a budget away; usage stays in the books (admin)',
+    tag,
+    access: 'admin',
+    handle: async ({ context, param }) => {
+      await removeBudget(context, param('id'))
+      return { deleted: param('id') }
+    },
   }),
   usageRoute,
 ]
