@@ -54,6 +54,7 @@ export const fakeConnect: Connect = async ({ server, service }) => ({
     allowPrivate: false,
     credential: server === 'aws' ? awsCredential : null,
     scrub: (text) => text,
+    guardHost: async () => undefined,
     fetch: async (request) => answer(server, request),
     ...(server === 'postgres' && realDatabase),
   },

@@ -1,5 +1,10 @@
 import { AppError, notFound } from '../../errors'
-import { createGuardedFetch, type GuardedFetch, type Resolve } from '../fetch/guarded-fetch'
+import {
+  createGuardedFetch,
+  type GuardedFetch,
+  guardHost,
+  type Resolve,
+} from '../fetch/guarded-fetch'
 import { credentialMark } from '../services/check-service'
 import { type ServiceRow, selectService } from '../services/queries'
 import type { ServiceKind, ServiceKinds } from '../services/service-kind'
@@ -45,10 +50,12 @@ export const createConnect =
     }
     const hasCredential = value !== null
     const fetch = createGuardedFetch({ service, reach, hasCredential, signal, resolve })
+    const guard = (hostname: string) => guardHost({ service, reach, resolve }, hostname, signal)
     const connection = {
       ...{ service, baseUrl: new URL(row.baseUrl), format: row.format, credential: value },
       ...{ hosts: reach.hosts, allowPrivate: reach.allowPrivate },
       headers: fillIn(JSON.parse(row.headers), value),
+      guardHost: guard,
       scrub: scrubber.text,
       fetch: scrubAnswers(fetch, scrubber),
     }
@@ -131,7 +138,9 @@ const fillIn = (
 const scrubAnswers =
   (fetch: GuardedFetch, scrubber: Scrubber): GuardedFetch =>
   async (request) => {
-    const answer = await fetch(request)
+    const { watch } = request
+    const clean = watch && { watch: (line: string) => watch(scrubber.text(line)) }
+    const answer = await fetch({ ...request, ...clean })
     const headers = new Headers(
       [...answer.headers].map(([name, value]) => [name, scrubber.text(value)]),
     )

@@ -18,6 +18,8 @@ export interface Connection {
    * out of results, errors and logs, and it must not go into an address.
    */
   credential: string | null
+  /** Refuses a host that is private, unless that is allowed; for the same servers, before they connect. */
+  guardHost(hostname: string): Promise<void>
   /** For texts that a server itself decodes, so that no half of a credential is left when it cuts them. */
   scrub(text: string): string
   /** Its answers hold no credential any more. */

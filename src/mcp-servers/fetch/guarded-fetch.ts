@@ -1,7 +1,7 @@
 import { outside } from '../../config'
 import { AppError } from '../../errors'
 import { checkUrl, type Reach } from './check-url'
-import { isPublicAddress } from './public-address'
+import { isPublicAddress, isPublicHost } from './public-address'
 import { readText } from './read-text'
 
 export interface OutsideRequest {
@@ -11,6 +11,11 @@ export interface OutsideRequest {
   body?: string
   /** More than this is not read. */
   bytesMax?: number
+  timeoutMs?: number
+  /** Told each line as it comes; true: nothing more is needed. */
+  watch?(line: string): boolean
+  /** Said after the call too, so that the service can forget it; nobody waits long for it. */
+  isFarewell?: boolean
 }
 
 /** What a service answered, as data. */
@@ -45,10 +50,12 @@ interface GuardOptions {
  * bounded. What goes wrong outside is an `AppError` that a model can read (M14).
  */
 export function createGuardedFetch(options: GuardOptions): GuardedFetch {
-  const timeoutMs = options.timeoutMs ?? outside.timeoutMs
   return async (request) => {
+    const { isFarewell = false } = request
+    const patienceMs = request.timeoutMs ?? options.timeoutMs ?? outside.timeoutMs
+    const timeoutMs = isFarewell ? outside.farewellMs : patienceMs
     const timeout = AbortSignal.timeout(timeoutMs)
-    const signal = AbortSignal.any([options.signal, timeout])
+    const signal = isFarewell ? timeout : AbortSignal.any([options.signal, timeout])
     try {
       return await follow(options, request, signal)
     } catch (cause) {
@@ -78,7 +85,7 @@ async function follow(
       ...(body !== undefined && { body }),
     })
     const location = redirectOf(response)
-    if (location === null) return readAnswer(response, request.bytesMax)
+    if (location === null) return readAnswer(response, request)
     await response.body?.cancel()
     hop = toNextHop(options, hop, response.status, location)
   }
@@ -88,14 +95,25 @@ async function follow(
 async function guard(options: GuardOptions, url: URL, signal: AbortSignal): Promise<void> {
   const problem = checkUrl(url, options.reach)
   if (problem !== null) throw refuse(options, problem)
-  if (!options.resolve || options.reach.allowPrivate) return
-  const addresses = await options.resolve(url.hostname, signal)
+  await guardHost(options, url.hostname, signal)
+}
+
+/** Whether a host may be connected to, by whatever protocol: neither its name nor its addresses are private. */
+export async function guardHost(
+  options: Pick<GuardOptions, 'service' | 'reach' | 'resolve'>,
+  hostname: string,
+  signal: AbortSignal,
+): Promise<void> {
+  if (options.reach.allowPrivate) return
+  if (!isPublicHost(hostname)) throw refuse(options, `${hostname} is not on the public internet`)
+  if (!options.resolve) return
+  const addresses = await options.resolve(hostname, signal)
   if (addresses.length === 0 || !addresses.every(isPublicAddress)) {
-    throw refuse(options, `${url.hostname} has no public address`)
+    throw refuse(options, `${hostname} has no public address`)
   }
 }
 
-const refuse = ({ service }: GuardOptions, why: string): AppError =>
+const refuse = ({ service }: Pick<GuardOptions, 'service'>, why: string): AppError =>
   new AppError('FORBIDDEN', `The request to ${service} was stopped: ${why}.`)
 
 const redirectOf = ({ status, headers }: Response): string | null =>
@@ -124,8 +142,18 @@ function toNextHop(
 
 async function readAnswer(
   response: Response,
-  bytesMax: number = outside.bodyBytesMax,
+  { bytesMax = outside.bodyBytesMax, watch }: OutsideRequest,
 ): Promise<OutsideAnswer> {
-  const read = await readText(response, bytesMax)
+  const read = await readText(response, bytesMax, watch && watchLines(watch))
   return { status: response.status, headers: response.headers, ...read }
+}
+
+/** Lines of a text that comes in parts; the last one is whole when the text is. */
+function watchLines(watch: (line: string) => boolean): (part: string) => boolean {
+  let begun = ''
+  return (part) => {
+    const lines = (begun + part).split(/\r\n|\n/)
+    begun = lines.pop() ?? ''
+    return lines.some(watch)
+  }
 }

@@ -1,7 +1,6 @@
 import { AppError } from '../../errors'
 import type { Connection } from '../credentials/connection'
 import { createScrubber, noScrubber, type Scrubber, secretCharsMin } from '../credentials/scrub'
-import { isPublicHost } from '../fetch/public-address'
 import type { Login } from './driver'
 import { type Address, readAddress, splitCredential, toSecrets } from './read-address'
 import type { Outcome, Statement } from './run-statement'
@@ -13,7 +12,11 @@ export async function runOn(outside: Connection | null, statement: Statement): P
   const address = readAddress(baseUrl)
   if (typeof address === 'string') throw unusable(service, `its address ${address}`)
   const { runStatement } = await import('./run-statement')
-  if (address.kind === 'host') return runStatement(toLogin(outside, address), statement)
+  if (address.kind === 'host') {
+    const login = toLogin(outside, address)
+    await outside.guardHost(address.hostname)
+    return runStatement(login, statement)
+  }
   const { login, scrubber } = await readHyperdrive(service, address.binding)
   return scrubber.value(await runStatement(login, statement)) as Outcome
 }
@@ -22,9 +25,6 @@ function toLogin(outside: Connection, address: Address & { kind: 'host' }): Logi
   const { service, credential, allowPrivate, scrub } = outside
   const parts = splitCredential(credential ?? '')
   if (!parts) throw unusable(service, 'it has no credential of the form user:password')
-  if (!allowPrivate && !isPublicHost(address.hostname)) {
-    throw unusable(service, `${address.hostname} is not on the public internet`)
-  }
   if (!allowPrivate && address.isPlain) {
     throw unusable(service, 'only a private one may go without TLS')
   }

@@ -1,4 +1,5 @@
 import { createScrubber } from '../../../src/mcp-servers/credentials/scrub'
+import { guardHost } from '../../../src/mcp-servers/fetch/guarded-fetch'
 import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
 import { postgresServer } from '../../../src/mcp-servers/postgres/server'
 import { createFakeClock, createFakeHubDoors, scoutAtWork } from '../../support/fake-hub-doors'
@@ -10,6 +11,8 @@ interface Place {
   base?: string
   credential?: string | null
   allowPrivate?: boolean
+  /** Of every name. */
+  addresses?: string[]
   allowed?: string[]
 }
 
@@ -17,6 +20,8 @@ interface Place {
 export function openDatabase(place: Place = {}) {
   const failures: unknown[] = []
   const credential = place.credential ?? testDatabase.credential
+  const allowPrivate = place.allowPrivate ?? true
+  const resolve = async () => place.addresses ?? []
   const scrubber = createScrubber(
     credential,
     ...(postgresServer.services?.secretParts?.(credential) ?? []),
@@ -36,9 +41,15 @@ export function openDatabase(place: Place = {}) {
         headers: {},
         format: 'json',
         hosts: [],
-        allowPrivate: place.allowPrivate ?? true,
+        allowPrivate,
         credential: place.credential === null ? null : credential,
         scrub: scrubber.text,
+        guardHost: (hostname) =>
+          guardHost(
+            { service, reach: { hosts: [], allowHttp: false, allowPrivate }, resolve },
+            hostname,
+            new AbortController().signal,
+          ),
         fetch: () => Promise.reject(new Error('not over HTTP')),
       },
     }),

@@ -65,7 +65,11 @@ describe('what goes wrong is an error that a model can read', () => {
       /does not offer TLS|could not be reached/,
     ],
     ['no credential', { credential: null }, /no credential of the form user:password/],
-    ['a host in here', { allowPrivate: false }, /127\.0\.0\.1 is not on the public internet/],
+    [
+      'a host in here',
+      { base: login.base, allowPrivate: false },
+      /127\.0\.0\.1 is not on the public internet/,
+    ],
     [
       'a host in hexadecimal',
       { base: 'postgres://0x7f.1:5432/x', allowPrivate: false },
@@ -75,6 +79,11 @@ describe('what goes wrong is an error that a model can read', () => {
       'a host in IPv6',
       { base: 'postgres://[::ffff:7f00:1]:5432/x', allowPrivate: false },
       /is not on the public internet/,
+    ],
+    [
+      'a name of a host in here',
+      { base: 'postgres://db.example.com/x', allowPrivate: false, addresses: ['10.0.0.7'] },
+      /db\.example\.com has no public address/,
     ],
     [
       'clear text over the internet',
