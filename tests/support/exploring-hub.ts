@@ -52,6 +52,7 @@ export function createExploringHub() {
       serverNames: servers.map(({ name }) => name),
       hookNames: [],
       isGranted,
+      isTooWide: hub.seen.tools.isTooWide,
     })
   hub.seen.keepDefinition = (name, etag, files) => definitions.keep(name, etag, files)
   const tools = createGateway({
