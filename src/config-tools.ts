@@ -21,6 +21,8 @@ export const outside = {
   timeoutMs: 20_000,
   bodyBytesMax: 1024 * 1024,
   redirectsMax: 5,
+  /** For telling a service that a call is over. */
+  farewellMs: 2_000,
   /** Of an answer, what the model reads; and of one that says what went wrong. */
   answerCharsMax: 40_000,
   excerptChars: 500,

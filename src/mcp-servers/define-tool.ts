@@ -25,17 +25,17 @@ export interface ToolContext<Input> {
   progress(text: string): void
 }
 
-interface ToolDeclaration<Schema extends z.ZodObject> {
+/** All of a tool but how its arguments are read. */
+interface ToolFacts<Input> {
   /** Without its server: `search`, `create_post`. */
   name: string
   /** For the model that decides whether to call it. */
   description: string
-  input: Schema
   tier: Tier
   /** A fixed grant, or one that depends on the arguments and the `shape` all of them have (M2). */
-  grant: string | { shape: string; of(input: z.output<Schema>): string; isScoped?: boolean }
+  grant: string | { shape: string; of(input: Input): string; isScoped?: boolean }
   /** Which service outside a call needs: the one with this name on the tool's own server. */
-  service?(input: z.output<Schema>): string
+  service?(input: Input): string
   /** Running it again after a lost answer does no harm. */
   isIdempotent: boolean
   /** In words for people who watch: "searching the hub". */
@@ -43,7 +43,11 @@ interface ToolDeclaration<Schema extends z.ZodObject> {
   isSequential?: boolean
   timeoutMs?: number
   /** The answer: text as it is, anything else as JSON. Expected failures throw an `AppError`. */
-  run(context: ToolContext<z.output<Schema>>): Promise<unknown>
+  run(context: ToolContext<Input>): Promise<unknown>
+}
+
+interface ToolDeclaration<Schema extends z.ZodObject> extends ToolFacts<z.output<Schema>> {
+  input: Schema
 }
 
 /** A call whose arguments are valid, and what it needs. */
@@ -91,33 +95,52 @@ export interface ToolServer {
   tools: Tool[]
 }
 
-/** The one way to make a tool (M1). */
+/** The one way to make a tool of this code (M1). */
 export function defineTool<Schema extends z.ZodObject>(declared: ToolDeclaration<Schema>): Tool {
-  const { grant } = declared
+  const { input: schema } = declared
   let inputSchema: Record<string, unknown> | null = null
-  return {
-    name: declared.name,
-    description: declared.description,
-    tier: declared.tier,
-    grantShape: typeof grant === 'string' ? grant : grant.shape,
-    isScoped: typeof grant !== 'string' && grant.isScoped === true,
-    isIdempotent: declared.isIdempotent,
-    isSequential: declared.isSequential ?? false,
-    doing: declared.doing,
-    timeoutMs: declared.timeoutMs ?? activationLimits.toolTimeoutMs,
-    readInputSchema() {
-      inputSchema ??= z.toJSONSchema(declared.input, { io: 'input' })
+  return buildTool<z.output<Schema>>(
+    declared,
+    () => {
+      inputSchema ??= z.toJSONSchema(schema, { io: 'input' })
       return inputSchema
     },
+    (args) => {
+      const parsed = schema.safeParse(args)
+      return parsed.success
+        ? { ok: true, input: parsed.data }
+        : { ok: false, problems: parsed.error.issues.map(toDetail) }
+    },
+  )
+}
+
+/** What all tools are made by, those of others' servers too: nothing runs but what was read and granted. */
+export function buildTool<Input>(
+  facts: ToolFacts<Input>,
+  readInputSchema: () => Record<string, unknown>,
+  readInput: (args: unknown) => { ok: true; input: Input } | { ok: false; problems: ErrorDetail[] },
+): Tool {
+  const { grant } = facts
+  return {
+    name: facts.name,
+    description: facts.description,
+    tier: facts.tier,
+    grantShape: typeof grant === 'string' ? grant : grant.shape,
+    isScoped: typeof grant !== 'string' && grant.isScoped === true,
+    isIdempotent: facts.isIdempotent,
+    isSequential: facts.isSequential ?? false,
+    doing: facts.doing,
+    timeoutMs: facts.timeoutMs ?? activationLimits.toolTimeoutMs,
+    readInputSchema,
     prepare(args) {
-      const parsed = declared.input.safeParse(args)
-      if (!parsed.success) return { ok: false, problems: parsed.error.issues.map(toDetail) }
-      const input = parsed.data
+      const read = readInput(args)
+      if (!read.ok) return read
+      const { input } = read
       return {
         ok: true,
         grant: typeof grant === 'string' ? grant : grant.of(input),
-        service: declared.service?.(input) ?? null,
-        run: (context) => declared.run({ ...context, input }),
+        service: facts.service?.(input) ?? null,
+        run: (context) => facts.run({ ...context, input }),
       }
     },
   }

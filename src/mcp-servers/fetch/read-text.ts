@@ -1,10 +1,13 @@
 /**
  * Reads at most `bytesMax` of a body. `text` is null when it is not UTF-8 text: what is shown of other
  * bytes could hide a credential from the gateway.
+ *
+ * @param isEnough told each part; true: the rest is not waited for
  */
 export async function readText(
   response: Response,
   bytesMax: number,
+  isEnough?: (part: string) => boolean,
 ): Promise<{ text: string | null; bytes: number; isCut: boolean }> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
   let bytes = 0
@@ -14,8 +17,9 @@ export async function readText(
     const kept: Uint8Array = chunk.subarray(0, bytesMax - bytes)
     isCut = kept.length < chunk.length
     bytes += kept.length
+    const from: number = text?.length ?? 0
     text = append(text, decoder, kept, true)
-    if (isCut) break
+    if (isCut || (text !== null && isEnough?.(text.slice(from)))) break
   }
   // A character that the cut went through is no reason to call it binary.
   if (!isCut) text = append(text, decoder, new Uint8Array(), false)
