@@ -4,6 +4,7 @@ import { presentTime } from '../accounts/present'
 import { type Call, type Route, route } from '../http/route'
 import { changeBudget, createBudget, removeBudget } from './actions'
 import { selectBudgets } from './api-queries'
+import { budgetAuditRoutes } from './audit-routes'
 import { budgetChange, budgetInput } from './inputs'
 import type { PageBudget } from './page-queries'
 import { presentBudget, presentHealth, presentSums, presentUsage } from './present'
@@ -116,4 +117,5 @@ export const budgetRoutes: Route[] = [
     },
   }),
   usageRoute,
+  ...budgetAuditRoutes,
 ]

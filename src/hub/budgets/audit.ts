@@ -1,0 +1,30 @@
+import type { ActionContext } from '../action-context'
+import { insertIntent } from '../audit/queries'
+import type { Actor, AuditEntry } from '../contract'
+import { sha256 } from '../sha256'
+import { type Difference, repairWindows, selectDifferences } from './audit-queries'
+
+/** Recomputes every window from the usage events and lists where the counters differ (B11). */
+export async function auditBudgets({ db, clock }: ActionContext): Promise<Difference[]> {
+  return (await selectDifferences(db, clock.now()).all<Difference>()).results
+}
+
+/**
+ * Writes into the counters what the usage events say, with an entry in the audit log that holds what
+ * was there before. Gives what was mended; nothing is written when nothing differs.
+ */
+export async function repairBudgets(context: ActionContext, actor: Actor): Promise<Difference[]> {
+  const { db, clock } = context
+  const differences = await auditBudgets(context)
+  if (differences.length === 0) return []
+  const id = clock.newId()
+  const text = JSON.stringify({ before: differences })
+  const now = clock.now()
+  const entry: AuditEntry = {
+    ...{ callId: id, tool: 'budget_repair', grant: 'hub:admin', arguments: text, at: now },
+    argumentsHash: await sha256(text),
+    ...{ decision: 'allowed', outcome: 'ok', durationMs: null, resultBytes: null },
+  }
+  await db.d1.batch([insertIntent(db, id, actor.accountId, entry, null), repairWindows(db, now)])
+  return differences
+}
