@@ -76,6 +76,17 @@ export const aws = {
   listMax: 400,
 } as const
 
+/** Tools of the server `brave`. */
+export const brave = {
+  resultsDefault: 8,
+  resultsMax: 20,
+  titleCharsMax: 200,
+  passageCharsMax: 600,
+  summaryCharsMax: 8_000,
+  /** A plan of one request a second makes a tool wait so long, once. */
+  pauseMsMax: 2_000,
+} as const
+
 /** Tools of the server `github`. */
 export const github = {
   apiVersion: '2022-11-28',

@@ -1,4 +1,5 @@
 import { awsServer } from './aws/server'
+import { braveServer } from './brave/server'
 import type { ToolServer } from './define-tool'
 import { githubServer } from './github/server'
 import { httpServer } from './http/server'
@@ -18,6 +19,7 @@ export const servers: ToolServer[] = [
   resultsServer,
   httpServer,
   githubServer,
+  braveServer,
   awsServer,
   postgresServer,
 ]

@@ -46,6 +46,8 @@ const rightArguments: Record<string, unknown> = {
   postgres_query: { database: 'main', sql: 'SELECT 1' },
   postgres_execute: { database: 'main', sql: 'SELECT 1' },
   github_trigger_workflow: { owner: 'acme', repo: 'tools', workflow: 'release.yml', ref: 'main' },
+  brave_search: { query: 'tin' },
+  brave_summarize: { query: 'tin' },
   aws_s3_get: { bucket: 'artifacts', key: 'a' },
   aws_s3_list: { bucket: 'artifacts' },
   aws_s3_put: { bucket: 'artifacts', key: 'a', content: 'b' },

@@ -20,6 +20,10 @@ const answers: Record<string, (request: OutsideRequest) => { status: number; bod
     const asked = { hub, url, parts: [], body: body === undefined ? {} : JSON.parse(body) }
     return answerGithub(asked, method, url.pathname.replace('/v1', ''))
   },
+  brave: ({ url }) =>
+    url.pathname.endsWith('/web/search')
+      ? { status: 200, body: { summarizer: { key: 'k' } } }
+      : { status: 200, body: { status: 'complete', summary: [{ type: 'token', data: 'Tin.' }] } },
   aws: ({ url, headers }) => {
     const isParameter = headers['x-amz-target'] !== undefined
     return { status: 200, body: isParameter ? { Parameter } : url.search === '' ? 'b' : listing }

@@ -1,4 +1,5 @@
 import { startFakeAws } from './fake-aws.ts'
+import { startFakeBrave } from './fake-brave.ts'
 import { startFakeGithub } from './fake-github.ts'
 import { startS3 } from './s3-server.ts'
 
@@ -6,6 +7,7 @@ import { startS3 } from './s3-server.ts'
 export async function startOutside() {
   const started = {
     github: await startFakeGithub(),
+    brave: await startFakeBrave(),
     aws: await startFakeAws(),
     s3: await startS3(),
   }

@@ -1,0 +1,14 @@
+/** A passage as text: without the marks and entities of a page, and no longer than is of use. */
+export function toPlain(text: string, charsMax: number): string {
+  const plain = text
+    .replace(/<\/?[a-z][^<>]{0,200}>/gi, '')
+    .replace(/&(amp|lt|gt|quot|#x27|#39|nbsp);/g, (_, name: string) => entities[name] ?? ' ')
+    .replace(/\s+/g, ' ')
+    .trim()
+  return plain.length <= charsMax ? plain : `${plain.slice(0, charsMax)}…`
+}
+
+const entities: Record<string, string> = {
+  ...{ amp: '&', lt: '<', gt: '>', quot: '"' },
+  ...{ '#x27': "'", '#39': "'" },
+}
