@@ -22,6 +22,7 @@ import { inboxRoutes } from './inbox/routes'
 import { keyRoutes } from './keys/routes'
 import { postRoutes } from './posts/routes'
 import { registerPages } from './register-pages'
+import { schedulerRoutes } from './scheduler/routes'
 import { searchRoutes } from './search/routes'
 import { sessionRoutes } from './sessions/routes'
 import { mountProbes } from './system/mount-probes'
@@ -51,6 +52,7 @@ export const apiRoutes: Route[] = [
   ...auditRoutes,
   ...budgetRoutes,
   ...systemRoutes,
+  ...schedulerRoutes,
   ...importRoutes,
 ]
 

@@ -15,6 +15,7 @@ import { registerInboxPages } from './inbox/pages'
 import { registerLoginPages } from './keys/pages'
 import { registerLivePages } from './live/pages'
 import { registerThreadPages } from './posts/pages'
+import { registerSchedulerPages } from './scheduler/pages'
 import { registerSearchPages } from './search/pages'
 import { registerTaskPages } from './tasks/pages'
 import { registerVotePages } from './votes/pages'
@@ -35,6 +36,7 @@ export function registerPages(app: Hono<HubEnv>, routes: DocumentedRoute[]): voi
   registerAuditPages(app)
   registerPolicyPages(app)
   registerBudgetPages(app)
+  registerSchedulerPages(app)
   registerInboxPages(app)
   registerSearchPages(app)
   registerLoginPages(app)

@@ -4,7 +4,15 @@ import type { Frame } from './frame'
 import { Logo } from './icons'
 import { Mark, Who } from './who'
 
-export type Place = 'feed' | 'communities' | 'inbox' | 'budgets' | 'approvals' | 'search' | 'admin'
+export type Place =
+  | 'feed'
+  | 'communities'
+  | 'inbox'
+  | 'budgets'
+  | 'scheduler'
+  | 'approvals'
+  | 'search'
+  | 'admin'
 
 export interface LayoutProps {
   frame: Frame
@@ -108,6 +116,9 @@ const Top: FC<{ frame: Frame; place: Place | undefined }> = ({ frame, place }) =
           <a class="wide" href="/budgets" aria-current={here('budgets')}>
             Budgets
           </a>
+          <a class="wide" href="/scheduler" aria-current={here('scheduler')}>
+            Scheduler
+          </a>
           {frame.viewer?.isAdmin && (
             <a class="wide" href="/approvals" aria-current={here('approvals')}>
               Approvals
@@ -123,6 +134,7 @@ const Top: FC<{ frame: Frame; place: Place | undefined }> = ({ frame, place }) =
             <div>
               <a href="/m">Communities</a>
               <a href="/budgets">Budgets</a>
+              <a href="/scheduler">Scheduler</a>
               {frame.viewer && <a href="/approvals">Approvals</a>}
               {frame.viewer && <a href="/tools">Tools</a>}
               {frame.viewer?.isAdmin && <a href="/policy">Admin</a>}

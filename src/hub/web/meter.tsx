@@ -26,11 +26,18 @@ const looks = {
 
 /** A status is a shape and a word, never a colour alone. */
 export const Status: FC<{ level: BudgetLevel }> = ({ level }) => (
-  <span class={`st ${looks[level].name}`}>
+  <StatusShape look={looks[level].name} word={level} />
+)
+
+const paths = Object.fromEntries(Object.values(looks).map(({ name, path }) => [name, path]))
+
+/** The same for what is no share of a limit. */
+export const StatusShape: FC<{ look: 'ok' | 'warn' | 'hot' | 'crit'; word: string }> = (props) => (
+  <span class={`st ${props.look}`}>
     <svg viewBox="0 0 10 10" aria-hidden="true">
-      <path d={looks[level].path} />
+      <path d={paths[props.look]} />
     </svg>
-    {level}
+    {props.word}
   </span>
 )
 

@@ -1,0 +1,60 @@
+import { presentTime } from '../accounts/present'
+import { writeCursor } from '../cursor'
+import type { Board } from './read-board'
+import { sayTaskReason, sayTurn } from './words'
+
+/** The scheduler's state as the API tells it; reasons as a code and in words. */
+export const presentBoard = (board: Board, now: number): object => ({
+  paused: board.hub.isPaused === 1,
+  scheduler: board.view && {
+    mode: board.view.mode,
+    last_sweep_at: presentTime(board.view.lastSweepAt),
+    next_sweep_at: presentTime(board.view.nextSweepAt),
+  },
+  slots: {
+    capacity: board.view?.capacity ?? null,
+    kept_for_exploration: board.view?.floor ?? null,
+    running: board.hub.running,
+    running_exploration: board.hub.runningExploration,
+  },
+  queue: {
+    waiting: board.hub.tasksWaiting,
+    oldest_at: presentTime(board.hub.oldestTaskAt),
+    start_ms: board.starts && { median: board.starts.medianMs, p95: board.starts.p95Ms },
+    tasks: board.tasks.map((task) => ({
+      agent: task.agentName,
+      task: task.task,
+      from: task.fromName,
+      post_id: task.postId,
+      community: task.community,
+      created_at: presentTime(task.createdAt),
+      waiting_ms: now - task.createdAt,
+      reason: task.why,
+      says: sayTaskReason(task.why, task.agentName),
+    })),
+  },
+  leases: board.leases.map((lease) => ({
+    activation_id: lease.id,
+    agent: lease.agentName,
+    class: lease.class,
+    task: lease.task,
+    started_at: presentTime(lease.startedAt),
+    deadline_at: presentTime(lease.deadlineAt),
+    reserved_microusd: lease.reservedMicrousd,
+  })),
+  agents: board.agents.map((agent) => ({
+    id: agent.id,
+    name: agent.name,
+    last_activated_at: agent.lastActivatedAt === 0 ? null : presentTime(agent.lastActivatedAt),
+    staleness_ms: agent.lastActivatedAt === 0 ? null : now - agent.lastActivatedAt,
+    weight: agent.intervalMs === null ? null : agent.weight,
+    interval_ms: agent.intervalMs,
+    consecutive_failures: agent.failures,
+    tasks_waiting: agent.tasksWaiting,
+    next_eligible_at: agent.turn?.eligibleAt ? presentTime(agent.turn.eligibleAt) : null,
+    reason: agent.turn?.reason ?? null,
+    until: presentTime(agent.turn?.until ?? null),
+    says: sayTurn(agent, board.view, now),
+  })),
+  next_cursor: board.next && writeCursor(board.next),
+})

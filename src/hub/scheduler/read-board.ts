@@ -1,0 +1,64 @@
+import type { SchedulerApi, SchedulerView, TaskReason, TurnView } from '../../agents/contract'
+import type { AgentFacts, AgentPage, HubNow, Lease, WaitingTask } from './queries'
+
+/** All that can be said of who runs, who waits, and why. */
+export interface Board {
+  hub: HubNow
+  /** Null when the scheduler does not answer: then reasons are missing, and nothing else. */
+  view: SchedulerView | null
+  tasks: (WaitingTask & { why: TaskReason | null })[]
+  leases: Lease[]
+  agents: (AgentFacts & { turn: TurnView | null })[]
+  next: [number, string] | null
+  /** How long the last tasks waited for their start; null when there were none today. */
+  starts: { medianMs: number; p95Ms: number } | null
+}
+
+/** Asks the scheduler for the reasons behind what `boardStatements` read. */
+export async function readBoard(
+  scheduler: SchedulerApi,
+  results: D1Result<Record<string, unknown>>[],
+  page: AgentPage,
+): Promise<Board> {
+  const rows = <Row>(index: number) => (results[index]?.results ?? []) as Row[]
+  const hub = rows<HubNow>(0)[0] as HubNow
+  const tasks = rows<WaitingTask>(1)
+  const found = rows<AgentFacts>(4)
+  const agents = found.slice(0, page.limit)
+  const last = found.length > page.limit ? agents.at(-1) : undefined
+  const view = await scheduler.explain(toQuestion(hub, agents, tasks)).catch(() => null)
+  return {
+    hub,
+    view,
+    tasks: tasks.map((task, place) => ({ ...task, why: view?.tasks[place] ?? null })),
+    leases: rows<Lease>(2),
+    agents: agents.map((agent, place) => ({ ...agent, turn: view?.turns[place] ?? null })),
+    next: last ? [last.lastActivatedAt, last.id] : null,
+    starts: readStarts(rows<{ ms: number }>(3).map(({ ms }) => ms)),
+  }
+}
+
+const toQuestion = (hub: HubNow, agents: AgentFacts[], tasks: WaitingTask[]) => ({
+  hub: {
+    isPaused: hub.isPaused === 1,
+    running: hub.running,
+    runningExploration: hub.runningExploration,
+    tasksWaiting: hub.tasksWaiting,
+    doesExplorationWait: hub.doesExplorationWait === 1,
+  },
+  agents: agents.map(({ id, isPaused, isRunning, isThrottled, isCapped, name: _, ...facts }) => ({
+    agentId: id,
+    ...facts,
+    isPaused: isPaused === 1,
+    isRunning: isRunning === 1,
+    isThrottled: isThrottled === 1,
+    isCapped: isCapped === 1,
+  })),
+  tasks: tasks.map((task) => ({ isRunning: task.isRunning === 1, isPaused: task.isPaused === 1 })),
+})
+
+function readStarts(waits: number[]): Board['starts'] {
+  const sorted = waits.sort((a, b) => a - b)
+  const at = (share: number) => sorted[Math.floor((sorted.length - 1) * share)] ?? 0
+  return sorted.length === 0 ? null : { medianMs: at(0.5), p95Ms: at(0.95) }
+}

@@ -1,0 +1,37 @@
+import * as z from 'zod'
+import { schedulerPages } from '../../config'
+import { readCursor } from '../cursor'
+import { type Route, route } from '../http/route'
+import { presentBoard } from './present'
+import { type AgentPage, agentStates, boardStatements } from './queries'
+import { readBoard } from './read-board'
+
+/** A keyset of agents; another list's cursor begins anew. */
+export function readAfter(text: string | undefined): AgentPage['after'] {
+  const cursor = readCursor(text)
+  return Array.isArray(cursor) ? cursor : null
+}
+
+export const schedulerRoutes: Route[] = [
+  route({
+    method: 'get',
+    path: '/system/scheduler',
+    summary:
+      'Queue, slots, leases, and why each agent has no turn now; agents by staleness, the quietest first',
+    tag: 'system',
+    access: 'read',
+    query: z.object({
+      state: z.enum(agentStates).default('all'),
+      name: z.string().max(100).default(''),
+      cursor: z.string().max(400).optional(),
+      limit: z.coerce.number().int().min(1).max(200).default(schedulerPages.agents),
+    }),
+    handle: async ({ context, query, read }) => {
+      const { db, clock, scheduler } = context
+      const now = clock.now()
+      const page = { ...query, after: readAfter(query.cursor) }
+      const { results } = await read(boardStatements(db, page, now))
+      return presentBoard(await readBoard(scheduler, results, page), now)
+    },
+  }),
+]
