@@ -70,7 +70,11 @@ const Empty: FC<{ isFiltered: boolean }> = ({ isFiltered }) => (
       <strong>{isFiltered ? 'No call fits.' : 'No tool was called yet.'}</strong>
       {isFiltered ? (
         <>
-          Leave out one of the conditions, or <a href="/audit">look at all of them</a>.
+          Leave out one of the conditions, or{' '}
+          <a class="ul" href="/audit">
+            look at all of them
+          </a>
+          .
         </>
       ) : (
         'Name an agent in a post: what it searches, reads and writes is listed here.'
@@ -116,10 +120,10 @@ const AuditTable: FC<{ rows: AuditRow[]; now: number }> = ({ rows, now }) => (
           <td class="nb" data-l="When">
             <Ago at={row.at} now={now} />
           </td>
-          <td data-l="Task">
+          <td class="whole" data-l="Task">
             <TaskOf row={row} />
           </td>
-          <td data-l="Decision">
+          <td class="whole" data-l="Decision">
             <DecisionOf row={row} />
           </td>
           <td data-l="End">{sayEnd(row)}</td>

@@ -5,7 +5,7 @@ import type { PolicyChange } from './preview'
 /** What a policy that is not saved yet would give and take away. */
 export const ChangeList: FC<{ changes: PolicyChange[] }> = ({ changes }) =>
   changes.length === 0 ? (
-    <p class="up3">No tool is gained and none is lost by anybody.</p>
+    <p class="up3">Nobody gains or loses a tool.</p>
   ) : (
     <table class="tbl fold">
       <thead>

@@ -75,7 +75,7 @@ const PolicyForm: FC<PolicyEditPageProps> = ({ row, typed, preview, problem }) =
   return (
     <form class="form wide up4" method="post" action={policyPath(row.name)}>
       <input type="hidden" name="seen_at" value={String(row.updatedAt ?? 0)} />
-      <fieldset>
+      <fieldset class="two">
         {policyFields.map((field) => (
           <div>
             <label for={field}>{fieldWords[field]}</label>

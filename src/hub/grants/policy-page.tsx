@@ -92,7 +92,7 @@ const Default: FC<{ row: AccountPolicyRow; now: number }> = ({ row, now }) => {
         </dd>
         <dt>Denied</dt>
         <dd>
-          <Rules rules={own?.denied ?? []} none="nothing more" />
+          <Rules rules={own?.denied ?? []} none="nothing" />
         </dd>
         <dt>Needs a person’s yes</dt>
         <dd>
@@ -125,7 +125,7 @@ const AccountRow: FC<{ row: AccountPolicyRow; tools: KnownTools }> = ({ row, too
         {usable.length} of {formatPlural(tools.names.length, 'tool', 'tools')}
       </td>
       <td data-l="Rules">{readOwn(row) ? 'its own' : <span class="meta">the default</span>}</td>
-      <td data-l="Asks in vain for">
+      <td class="whole" data-l="Asks in vain for">
         {dropped.length > 0 ? (
           <span class="rules warn">
             {dropped.map((grant) => (

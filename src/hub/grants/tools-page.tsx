@@ -33,8 +33,14 @@ export const ToolsPage: FC<ToolsPageProps> = (props) => {
       <h1>Tools</h1>
       <p class="lede">
         What agents can do here, and you through MCP at <code>/mcp</code>. A tool runs when the{' '}
-        {isAdmin ? <a href="/policy">policy</a> : 'policy'} allows its grant; no agent ever holds a
-        key.
+        {isAdmin ? (
+          <a class="ul" href="/policy">
+            policy
+          </a>
+        ) : (
+          'policy'
+        )}{' '}
+        allows its grant; no agent ever holds a key.
       </p>
       {servers.map((server) => (
         <section class="block" id={server.name}>
@@ -69,8 +75,8 @@ const ServerTable: FC<ToolsPageProps & { server: KnownServer }> = (props) => {
             </th>
             <td data-l="Grant">
               <span>
-                <code>{tool.grant}</code>
-                <span class="meta"> {tierWords[tool.tier] ?? tool.tier}</span>
+                <code>{tool.grant}</code>{' '}
+                <span class="meta">{tierWords[tool.tier] ?? tool.tier}</span>
               </span>
             </td>
             <td class="whole">
@@ -95,7 +101,7 @@ const ServerTable: FC<ToolsPageProps & { server: KnownServer }> = (props) => {
 const tierWords: Record<string, string> = {
   read: 'reads',
   write: 'writes',
-  destructive: 'destroys',
+  destructive: 'destructive',
 }
 
 interface VerdictProps {
@@ -111,7 +117,7 @@ const Verdict: FC<VerdictProps> = ({ verdict, name, isAdmin }) => {
   if (!isAllowed) {
     return (
       <>
-        <span class="crit">You may not</span>: {reason}.{' '}
+        <b>You may not</b>: {reason}.{' '}
         {list && isAdmin && (
           <a class="ul" href={`${policyPath(name)}#${list}`}>
             Change that
@@ -124,7 +130,7 @@ const Verdict: FC<VerdictProps> = ({ verdict, name, isAdmin }) => {
   const isWhole = grants.includes(tool.grant)
   return (
     <>
-      <span class="ok">You may</span>
+      You may
       {!isWhole && (
         <>
           {' '}

@@ -14,7 +14,7 @@ import { type Services, serviceInput } from '../services/services'
 import { credentialFields, type TypedCredential } from './credential-form'
 import { CredentialsPage } from './credentials-page'
 import { readRoomForm } from './read-room-form'
-import { serviceFields, type TypedService, toServiceBody } from './service-form'
+import { serviceFields, type TypedService, toServiceBody, toTyped } from './service-form'
 
 interface CredentialPageDeps {
   vault: Vault
@@ -28,9 +28,13 @@ interface Shown {
   status: number
   credential: TypedCredential | null
   service: TypedService | null
+  /** The service is there already. */
+  isChange: boolean
 }
 
-const asItIs: Shown = { problem: null, status: 200, credential: null, service: null }
+const asItIs: Shown = {
+  ...{ problem: null, status: 200, credential: null, service: null, isChange: false },
+}
 
 /** `/credentials` and its forms: the way of a person, beside the API of `adminRoutes`. */
 export function createCredentialPages(deps: CredentialPageDeps): RoomPage[] {
@@ -54,7 +58,12 @@ async function show(deps: CredentialPageDeps, ask: PageAsk, shown: Shown): Promi
   const { vault, services, parts } = deps
   const view = await ask.read([vault.select(), services.select()])
   const [credentials, declared] = view.results
-  const { problem, status, credential, service } = shown
+  const lines = services.describe(declared?.results ?? [])
+  const { problem, status, credential } = shown
+  const asked = new URL(ask.request.url).searchParams.get('change')
+  const changed = lines.find(({ server, name }) => `${server}/${name}` === asked)
+  const service = shown.service ?? (changed ? toTyped(changed) : null)
+  const isChange = shown.isChange || (shown.service === null && changed !== undefined)
   return view.show({
     ...{ title: 'Credentials', tab: 'credentials', status },
     body: (
@@ -62,10 +71,10 @@ async function show(deps: CredentialPageDeps, ask: PageAsk, shown: Shown): Promi
         parts={parts}
         now={view.now}
         credentials={await vault.describe(credentials?.results ?? [])}
-        services={services.describe(declared?.results ?? [])}
+        services={lines}
         servers={services.servers}
         problem={problem}
-        typed={{ credential, service }}
+        typed={{ credential, service, isChange }}
       />
     ),
   })
@@ -127,8 +136,10 @@ async function removeCredential(deps: CredentialPageDeps, ask: PageAsk): Promise
 }
 
 async function declareService(deps: CredentialPageDeps, ask: PageAsk): Promise<Response> {
-  const typed = pick(serviceFields, await readRoomForm(ask.request))
-  return orProblem(deps, ask, { service: typed }, async () => {
+  const field = await readRoomForm(ask.request)
+  const typed = pick(serviceFields, field)
+  const isChange = field('is_change') === 'yes'
+  return orProblem(deps, ask, { service: typed, isChange }, async () => {
     const server = parse(nameInput, typed.server, 'server')
     const name = parse(nameInput, typed.name.trim(), 'name')
     const body = parse(serviceInput, toServiceBody(typed), 'body')

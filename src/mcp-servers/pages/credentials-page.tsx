@@ -14,7 +14,7 @@ export interface CredentialsPageProps {
   servers: readonly string[]
   problem: PageProblem | null
   /** What was typed into the form that has the problem; never a value. */
-  typed: { credential: TypedCredential | null; service: TypedService | null }
+  typed: { credential: TypedCredential | null; service: TypedService | null; isChange: boolean }
 }
 
 /** The keys of this hub, none of which is ever shown, and the services that they are for (M5). */
@@ -47,8 +47,8 @@ export const CredentialsPage: FC<CredentialsPageProps> = (props) => {
       </section>
       <section class="block" id="services">
         <h2>Services</h2>
-        <ServiceTable {...props} services={services} />
-        <ServiceForm servers={servers} typed={typed.service} />
+        <ServiceTable services={services} />
+        <ServiceForm servers={servers} typed={typed.service} isChange={typed.isChange} />
       </section>
     </>
   )

@@ -27,11 +27,17 @@ export const toTyped = (line: ServiceLine): TypedService => ({
   headers: Object.entries(line.headers)
     .map(([name, value]) => `${name}: ${value}`)
     .join('\n'),
-  hosts: line.hosts.join('\n'),
+  hosts: furtherHosts(line).join('\n'),
   format: line.format,
   allow_http: line.allow_http ? 'on' : '',
   allow_private: line.allow_private ? 'on' : '',
 })
+
+/** Beside that of the base URL, which may always be asked. */
+export function furtherHosts({ base_url, hosts }: ServiceLine): string[] {
+  const own = URL.canParse(base_url) ? new URL(base_url).host : ''
+  return hosts.filter((host) => host !== own)
+}
 
 /** The form in the body of `PUT /api/v1/services/:server/:name`. */
 export const toServiceBody = (typed: TypedService): object => ({
@@ -59,58 +65,55 @@ const readHeaders = (text: string): Record<string, string> =>
     }),
   )
 
+/** Where the form holds what a service has now. */
+export const changePath = ({ server, name }: { server: string; name: string }): string =>
+  `/credentials?change=${encodeURIComponent(`${server}/${name}`)}#declare`
+
 interface ServiceFormProps {
   servers: readonly string[]
+  /** What was typed, or what a service has that is to be changed; null: an empty form. */
   typed: TypedService | null
-  /** Changes this one; absent: declares another. */
-  line?: ServiceLine
+  isChange: boolean
 }
 
-export const ServiceForm: FC<ServiceFormProps> = ({ servers, typed, line }) => {
-  const id = line ? `${line.server}-${line.name}` : 'new'
-  const start = typed ?? (line ? toTyped(line) : nothing)
+export const ServiceForm: FC<ServiceFormProps> = ({ servers, typed, isChange }) => {
+  const start = typed ?? nothing
   return (
-    <details class={line ? 'danger' : 'up4'} {...(typed ? { open: true } : {})}>
-      <summary>
-        {line ? (
-          <>
-            Change<span class="vh"> {line.name}</span>
-          </>
-        ) : (
-          'Declare a service'
-        )}
-      </summary>
+    <details class="up4" id="declare" {...(typed ? { open: true } : {})}>
+      <summary>{isChange ? `Change ${start.server} / ${start.name}` : 'Declare a service'}</summary>
       <form class="form wide up3" method="post" action="/credentials/services">
         <fieldset>
-          <Place {...{ id, start, servers, line }} />
-          <Line id={id} name="base_url" label="Base URL" start={start} required />
+          <Place start={start} servers={servers} isChange={isChange} />
+          <Line name="base_url" label="Base URL" start={start} required />
           <Line
-            id={id}
             name="credential"
             label="Credential"
             start={start}
             hint="Its name. Empty: the only one there is for this service."
           />
           <Lines
-            id={id}
             name="headers"
             label="Headers"
             start={start}
             hint="One a line. {credential} stands for it: Authorization: Bearer {credential}"
           />
           <Lines
-            id={id}
             name="hosts"
             label="Further hosts"
             start={start}
             hint="Where it redirects to, one a line; never with a credential."
           />
-          <Options id={id} start={start} />
+          <Options start={start} />
         </fieldset>
         <div class="acts">
           <button type="submit" class="btn">
-            {line ? 'Change it' : 'Declare it'}
+            {isChange ? 'Change it' : 'Declare it'}
           </button>
+          {isChange && (
+            <a class="ul" href="/credentials#services">
+              Leave it as it is
+            </a>
+          )}
         </div>
       </form>
     </details>
@@ -118,27 +121,25 @@ export const ServiceForm: FC<ServiceFormProps> = ({ servers, typed, line }) => {
 }
 
 interface PartProps {
-  id: string
   start: TypedService
 }
 
-const Place: FC<PartProps & { servers: readonly string[]; line: ServiceLine | undefined }> = (
-  props,
-) => {
-  const { id, start, servers, line } = props
-  if (line) {
+const Place: FC<PartProps & { servers: readonly string[]; isChange: boolean }> = (props) => {
+  const { start, servers, isChange } = props
+  if (isChange) {
     return (
       <>
-        <input type="hidden" name="server" value={line.server} />
-        <input type="hidden" name="name" value={line.name} />
+        <input type="hidden" name="server" value={start.server} />
+        <input type="hidden" name="name" value={start.name} />
+        <input type="hidden" name="is_change" value="yes" />
       </>
     )
   }
   return (
     <>
       <div>
-        <label for={`service-${id}-server`}>Server</label>
-        <select id={`service-${id}-server`} name="server">
+        <label for="service-server">Server</label>
+        <select id="service-server" name="server">
           {servers.map((server) => (
             <option value={server} selected={start.server === server}>
               {server}
@@ -147,7 +148,6 @@ const Place: FC<PartProps & { servers: readonly string[]; line: ServiceLine | un
         </select>
       </div>
       <Line
-        id={id}
         name="name"
         label="Name"
         start={start}
@@ -165,11 +165,11 @@ interface FieldProps extends PartProps {
   required?: boolean
 }
 
-const Line: FC<FieldProps> = ({ id, name, label, start, hint, required = false }) => (
+const Line: FC<FieldProps> = ({ name, label, start, hint, required = false }) => (
   <div>
-    <label for={`service-${id}-${name}`}>{label}</label>
+    <label for={`service-${name}`}>{label}</label>
     <input
-      id={`service-${id}-${name}`}
+      id={`service-${name}`}
       name={name}
       value={start[name]}
       autocomplete="off"
@@ -180,26 +180,20 @@ const Line: FC<FieldProps> = ({ id, name, label, start, hint, required = false }
   </div>
 )
 
-const Lines: FC<FieldProps> = ({ id, name, label, start, hint }) => (
+const Lines: FC<FieldProps> = ({ name, label, start, hint }) => (
   <div>
-    <label for={`service-${id}-${name}`}>{label}</label>
-    <textarea
-      id={`service-${id}-${name}`}
-      name={name}
-      rows={2}
-      spellcheck={false}
-      autocomplete="off"
-    >
+    <label for={`service-${name}`}>{label}</label>
+    <textarea id={`service-${name}`} name={name} rows={2} spellcheck={false} autocomplete="off">
       {start[name]}
     </textarea>
     {hint && <p class="meta">{hint}</p>}
   </div>
 )
 
-const Options: FC<PartProps> = ({ id, start }) => (
+const Options: FC<PartProps> = ({ start }) => (
   <div>
-    <label for={`service-${id}-format`}>Its answers are</label>
-    <select id={`service-${id}-format`} name="format">
+    <label for="service-format">Its answers are</label>
+    <select id="service-format" name="format">
       <option value="json" selected={start.format === 'json'}>
         JSON; a web page is an error
       </option>

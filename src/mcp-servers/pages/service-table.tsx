@@ -1,14 +1,13 @@
 import type { FC } from 'hono/jsx'
 import type { ServiceLine } from './page-lines'
-import { ServiceForm } from './service-form'
+import { changePath, furtherHosts } from './service-form'
 
 interface ServiceTableProps {
   services: ServiceLine[]
-  servers: readonly string[]
 }
 
 /** Where tools may go: declared by an admin, or known to a server by itself. */
-export const ServiceTable: FC<ServiceTableProps> = ({ services, servers }) =>
+export const ServiceTable: FC<ServiceTableProps> = ({ services }) =>
   services.length === 0 ? (
     <div class="empty">
       <p>
@@ -31,13 +30,13 @@ export const ServiceTable: FC<ServiceTableProps> = ({ services, servers }) =>
       </thead>
       <tbody>
         {services.map((line) => (
-          <ServiceRow line={line} servers={servers} />
+          <ServiceRow line={line} />
         ))}
       </tbody>
     </table>
   )
 
-const ServiceRow: FC<{ line: ServiceLine; servers: readonly string[] }> = ({ line, servers }) => (
+const ServiceRow: FC<{ line: ServiceLine }> = ({ line }) => (
   <tr id={`service-${line.server}-${line.name}`} data-row>
     <th scope="row">
       {line.server} / <b>{line.name}</b>
@@ -63,7 +62,9 @@ const ServiceRow: FC<{ line: ServiceLine; servers: readonly string[] }> = ({ lin
     </td>
     <td data-l="Credential">{line.credential ?? <span class="meta">the only one</span>}</td>
     <td class="whole">
-      <ServiceForm servers={servers} typed={null} line={line} />
+      <a class="ul" href={changePath(line)}>
+        Change<span class="vh"> {line.name}</span>
+      </a>
       {line.is_built_in || (
         <details class="danger">
           <summary>
@@ -84,8 +85,7 @@ const ServiceRow: FC<{ line: ServiceLine; servers: readonly string[] }> = ({ lin
 
 /** What goes beyond https to the one host. */
 const Reach: FC<{ line: ServiceLine }> = ({ line }) => {
-  const own = URL.canParse(line.base_url) ? new URL(line.base_url).host : ''
-  const further = line.hosts.filter((host) => host !== own)
+  const further = furtherHosts(line)
   const words = [
     ...(further.length > 0 ? [`also ${further.join(', ')}`] : []),
     ...(line.allow_http ? ['plain http'] : []),

@@ -190,8 +190,10 @@ test('M4: the place that a denied call names is on the page, and the overview ha
 
 test('M4: the tools page tells whoever looks what they may use, and admins who else', async () => {
   const html = await (await signIn(hub, mira.key)).read('/tools')
-  expect(html).toContain('You may</span>')
-  expect(html).toMatch(/You may not<\/span>: no line under &quot;allowed&quot;/)
+  expect(html).toMatch(/id="hub_search"[\s\S]*?>You may<\/td>/)
+  expect(html).toMatch(
+    /id="http_request"[\s\S]*?You may not<\/b>: no line under &quot;allowed&quot;/,
+  )
   expect(html).not.toContain('Who may')
   expect(html).toContain('An admin can change that.')
   const admins = await browser.read('/tools')

@@ -133,6 +133,9 @@ describe('services by the page', () => {
     expect(html).toContain('Authorization: Bearer {credential}')
     expect(html).toContain('known to its server')
 
+    const form = await (await get('/credentials?change=http%2Fweather')).text()
+    expect(form).toContain('Change http / weather')
+    expect(form).toMatch(/<textarea id="service-hosts"[^>]*>cdn\.example\.com<\/textarea>/)
     await send('/credentials/services', { ...weather, hosts: '', headers: 'X-Key: {credential}' })
     expect(await listed()).toContainEqual(
       expect.objectContaining({ hosts: ['api.example.com'], headers: { 'X-Key': '{credential}' } }),
