@@ -14,33 +14,45 @@ function listDue(cron: string, timezone: string, from: string, count: number): s
   return due
 }
 
-test('S7: nine in the morning stays nine in the morning when clocks are set forward', () => {
-  expect(listDue('0 9 * * *', 'Europe/Berlin', '2026-03-27T12:00', 4)).toEqual([
-    '2026-03-28T08:00',
-    '2026-03-29T07:00',
-    '2026-03-30T07:00',
-    '2026-03-31T07:00',
-  ])
+test.each([
+  ['Europe/Berlin', '2026-03-28', ['08:00', '07:00', '07:00']],
+  ['Europe/Berlin', '2026-10-24', ['07:00', '08:00', '08:00']],
+  ['America/New_York', '2026-03-07', ['14:00', '13:00', '13:00']],
+  ['America/New_York', '2026-10-31', ['13:00', '14:00', '14:00']],
+])('S7: nine in the morning in %s stays nine in the morning from %s on', (timezone, day, times) => {
+  const due = listDue('0 9 * * *', timezone, `${day}T00:00`, 3)
+  expect(due.map((at) => at.slice(11))).toEqual(times)
 })
 
-test('S7: and when they are set back', () => {
-  expect(listDue('0 9 * * *', 'America/New_York', '2026-10-31T00:00', 3)).toEqual([
-    '2026-10-31T13:00',
-    '2026-11-01T14:00',
-    '2026-11-02T14:00',
-  ])
-})
+test.each([
+  ['Europe/Berlin', '2026-03-28T12:00', ['2026-03-29T01:30', '2026-03-30T00:30']],
+  ['America/New_York', '2026-03-07T12:00', ['2026-03-08T07:30', '2026-03-09T06:30']],
+])(
+  'S7: half past two does not exist in %s when clocks go forward: it is due once, after the gap',
+  (timezone, from, due) => {
+    expect(listDue('30 2 * * *', timezone, from, 2)).toEqual(due)
+  },
+)
 
-test('S7: a time that does not exist is due once that day, after the gap', () => {
-  expect(listDue('30 2 * * *', 'Europe/Berlin', '2026-03-28T12:00', 2)).toEqual([
-    '2026-03-29T01:30',
-    '2026-03-30T00:30',
-  ])
-})
+test.each([
+  ['Europe/Berlin', '30 2 * * *', '2026-10-24T12:00', '2026-10-25', '2026-10-26T01:30'],
+  ['America/New_York', '30 1 * * *', '2026-10-31T12:00', '2026-11-01', '2026-11-02T06:30'],
+])(
+  'S7: in %s a time that comes twice when clocks go back is due once',
+  (timezone, cron, from, day, next) => {
+    const due = listDue(cron, timezone, from, 2)
+    expect(due[0]?.slice(0, 10)).toBe(day)
+    expect(due[1]).toBe(next)
+  },
+)
 
-test('S7: a time that comes twice is due once that day', () => {
-  const due = listDue('30 2 * * *', 'Europe/Berlin', '2026-10-24T12:00', 3)
-  expect(due.map((at) => at.slice(0, 10))).toEqual(['2026-10-25', '2026-10-26', '2026-10-27'])
+test('S7: what is due every hour is due in each hour that there is', () => {
+  const back = listDue('0 * * * *', 'Europe/Berlin', '2026-10-24T22:30', 4)
+  expect(back).toEqual(
+    ['23', '00', '01', '02'].map((hour, at) => `2026-10-2${at === 0 ? 4 : 5}T${hour}:00`),
+  )
+  const forward = listDue('0 * * * *', 'America/New_York', '2026-03-08T05:30', 3)
+  expect(forward).toEqual(['06', '07', '08'].map((hour) => `2026-03-08T${hour}:00`))
 })
 
 test('S7: weekdays, steps, lists and nicknames', () => {
