@@ -13,6 +13,7 @@ export const statementInput = z.strictObject({
     .string()
     .min(1)
     .max(sqlCharsMax)
+    .refine((sql) => !sql.includes('\0'), 'holds a NUL character, at which it would end')
     .describe('One statement; values that come from others go into params as $1, $2'),
   params: z
     .array(z.union([z.string().max(paramCharsMax), z.number(), z.boolean(), z.null()]))
@@ -21,5 +22,3 @@ export const statementInput = z.strictObject({
     .describe('Values of $1, $2 and so on; JSON as text'),
   limit: z.int().min(1).max(rowsMax).default(rowsDefault).describe('Rows to answer at most'),
 })
-
-export type StatementInput = z.output<typeof statementInput>

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { secretCharsMin } from '../../../src/mcp-servers/credentials/scrub'
 import { postgresServer } from '../../../src/mcp-servers/postgres/server'
 import { connectTo } from '../../support/outside'
-import { login, testDatabase } from '../../support/postgres-login'
+import { isWholeServer, login, testDatabase } from '../../support/postgres-login'
 import { serviceUrl } from '../../support/services'
 import { setUpTools } from '../../support/set-up-tools'
 import { openDatabase, waitForServer } from './open-database'
@@ -41,6 +41,10 @@ describe('what goes wrong is an error that a model can read', () => {
     ['a division', 'SELECT 1 / 0', [], /22012: division by zero/],
   ])('M14: %s', async (_what, sql, params, words) => {
     expect(await refusal('query', sql, { params })).toMatch(words)
+  })
+
+  test('M14: a NUL character would end the statement, and is refused', async () => {
+    expect(await refusal('query', 'SELECT 1 \0 FROM x')).toContain('sql: holds a NUL character')
   })
 
   test('M14: writing with query says what to use', async () => {
@@ -197,5 +201,10 @@ describe('where it is', () => {
 
   test('M14: it works again after all of that', async () => {
     expect((await answer('query', 'SELECT 1')).rows).toEqual([[1]])
+  })
+
+  test.runIf(isWholeServer)('M13: no connection is left open', async () => {
+    const sql = `SELECT count(*)::int FROM pg_stat_activity WHERE application_name = 'rookery'`
+    await expect.poll(async () => (await answer('query', sql)).rows).toEqual([[1]])
   })
 })
