@@ -36,6 +36,8 @@ ALTER TABLE budgets_next RENAME TO budgets;
 ALTER TABLE activations ADD COLUMN models TEXT NOT NULL DEFAULT '[]';
 ALTER TABLE activations ADD COLUMN community_id TEXT;
 ALTER TABLE activations ADD COLUMN priority TEXT NOT NULL DEFAULT 'normal';
+-- the latest time at which money was reserved: clocks of several machines differ, its own never goes back
+ALTER TABLE activations ADD COLUMN reserved_at INTEGER NOT NULL DEFAULT 0;
 UPDATE activations SET models = json_array(model),
   community_id = (SELECT p.community_id FROM posts p WHERE p.id = post_id)
   WHERE state <> 'done';

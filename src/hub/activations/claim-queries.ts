@@ -26,7 +26,7 @@ const askWithRoomSql = `(
     r.freeShare, coalesce(r.isThrottled, 1) AS isThrottled,
     coalesce(r.freeMicrousd >= ask.call_floor_microusd AND r.freeTokens >= ask.call_floor_tokens, 0) AS isFree,
     min(coalesce(r.leftMicrousd < ask.call_floor_microusd OR r.leftTokens < ask.call_floor_tokens, 1)) OVER () AS isExhausted
-  FROM ask LEFT JOIN (${roomSql('?3')}) r ON r.candidate = ask.candidate) AS a`
+  FROM ask LEFT JOIN (${roomSql}) r ON r.candidate = ask.candidate) AS a`
 
 const admissionSql = `CASE WHEN a.isExhausted THEN 'budget_exhausted' ELSE 'granted' END`
 const deadlineSql = `?3 + a.duration_seconds_max * 1000 + ${scheduling.deadlineGraceMs}`
@@ -53,7 +53,7 @@ const explorationSql = `
 
 /** What would be worked on, once for each model that could: who named one for this run gets that. */
 const newAskSql = (mayExplore: boolean) => `
-  SELECT ?1 AS id, m.key AS candidate, m.value AS model, json_array(m.value) AS models,
+  SELECT ?1 AS id, ?3 AS at, m.key AS candidate, m.value AS model, json_array(m.value) AS models,
     g.account_id AS agent_id, p.community_id, coalesce(first.priority, g.priority) AS priority,
     first.type, first.task, first.post_id, g.definition_version, ${agentColumns}
   FROM (SELECT * FROM (${firstTaskSql}) ${mayExplore ? `UNION ALL ${explorationSql}` : ''}) AS first
@@ -69,10 +69,10 @@ const newAskSql = (mayExplore: boolean) => `
 export const createClaimSql = (mayExplore: boolean): string => `
   WITH ask AS MATERIALIZED (${newAskSql(mayExplore)})
   INSERT INTO activations (id, agent_id, class, task, state, admission, post_id, model, models, community_id,
-    priority, definition_version, started_at, deadline_at, reserved_microusd, reserved_tokens)
+    priority, definition_version, started_at, reserved_at, deadline_at, reserved_microusd, reserved_tokens)
   SELECT ?1, a.agent_id, iif(a.type = 'exploration', 'exploration', 'inbox'),
     coalesce(a.task, a.type), 'running', ${admissionSql}, a.post_id, a.model, a.models, a.community_id,
-    a.priority, a.definition_version, ?3, ${deadlineSql}, ${reservedMicrousdSql}, ${reservedTokensSql}
+    a.priority, a.definition_version, ?3, ?3, ${deadlineSql}, ${reservedMicrousdSql}, ${reservedTokensSql}
   FROM ${askWithRoomSql}
   WHERE a.type <> 'approval_decision'
     AND (a.type <> 'exploration' OR (NOT a.isExhausted AND NOT a.isThrottled))
@@ -92,14 +92,14 @@ const endingSql = `
  */
 export const resumeSql = `
   WITH ask AS MATERIALIZED (
-    SELECT x.id, 0 AS candidate, x.models, x.agent_id, x.community_id, x.priority, x.cancel_requested_at, ${agentColumns}
+    SELECT x.id, ?3 AS at, 0 AS candidate, x.models, x.agent_id, x.community_id, x.priority, x.cancel_requested_at, ${agentColumns}
     FROM activations x JOIN agents g ON g.account_id = x.agent_id
     WHERE x.id = coalesce((${endingSql}),
         (SELECT activation_id FROM (${firstTaskSql}) WHERE type = 'approval_decision'))
       AND x.state = 'parked' AND x.agent_id = ?2)
   UPDATE activations SET state = 'running', resumed_by = ?1, admission = ${admissionSql},
     deadline_at = ${deadlineSql}, reserved_microusd = ${reservedMicrousdSql},
-    reserved_tokens = ${reservedTokensSql}, cost_microusd = 0, input_tokens = 0
+    reserved_tokens = ${reservedTokensSql}, reserved_at = ?3, cost_microusd = 0, input_tokens = 0
   FROM ${askWithRoomSql}
   WHERE activations.id = a.id AND activations.state = 'parked'
     AND (a.cancel_requested_at IS NOT NULL OR ${isNotPausedSql}) AND ${mayRunSql}`

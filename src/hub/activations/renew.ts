@@ -23,22 +23,23 @@ import { inboxDepthSql, isHubPausedSql } from './waiting'
  */
 const extendSql = `
   WITH ask AS MATERIALIZED (
-    SELECT x.id, 0 AS candidate, x.agent_id, x.community_id, x.priority, coalesce(?10, x.models) AS models,
+    SELECT x.id, max(?3, x.reserved_at) AS at, 0 AS candidate, x.agent_id, x.community_id, x.priority, coalesce(?10, x.models) AS models,
       x.settled_tokens + ?5 < coalesce(g.activation_tokens_max, ${Number.MAX_SAFE_INTEGER}) AS hasTokens
     FROM activations x JOIN agents g ON g.account_id = x.agent_id WHERE x.id = ?1)
-  UPDATE activations SET cost_microusd = ?4, input_tokens = ?5, models = room.models,
+  UPDATE activations SET cost_microusd = ?4, input_tokens = ?5, models = room.models, reserved_at = room.at,
     reserved_microusd = CASE WHEN room.fits
       THEN min(room.freeMicrousd, max(reserved_microusd, ?4 + ?6)) ELSE ?4 END,
     reserved_tokens = CASE WHEN room.fits
       THEN min(room.freeTokens, max(reserved_tokens, ?5 + ?7)) ELSE ?5 END
-  FROM (SELECT ask.models, r.freeMicrousd, r.freeTokens,
+  FROM (SELECT ask.models, ask.at, r.freeMicrousd, r.freeTokens,
       ask.hasTokens AND r.freeMicrousd - ?4 >= ?8 AND r.freeTokens - ?5 >= ?9 AS fits
-    FROM ask JOIN (${roomSql('?3')}) r ON r.candidate = ask.candidate) AS room
+    FROM ask JOIN (${roomSql}) r ON r.candidate = ask.candidate) AS room
   WHERE activations.id = ?1 AND activations.state = 'running'
     AND activations.cost_microusd <= ?4 AND activations.input_tokens <= ?5`
 
 const stateSql = `
-  WITH ask AS MATERIALIZED (SELECT *, 0 AS candidate FROM activations WHERE id = ?1)
+  WITH ask AS MATERIALIZED (
+    SELECT *, max(?3, reserved_at) AS at, 0 AS candidate FROM activations WHERE id = ?1)
   SELECT x.state, x.reserved_microusd AS reservedMicrousd, x.reserved_tokens AS reservedTokens,
     x.cost_microusd AS spentMicrousd, x.input_tokens AS spentTokens, x.settled_tokens AS settledTokens,
     a.activation_tokens_max AS tokensMax, a.is_paused AS isPaused, ${isHubPausedSql} AS isHubPaused,
@@ -47,7 +48,7 @@ const stateSql = `
     (SELECT count(*) FROM activations WHERE state = 'running') AS running,
     ${inboxDepthSql} AS inboxDepth
   FROM ask x JOIN agents a ON a.account_id = x.agent_id
-  LEFT JOIN (${roomSql('?3')}) AS room ON room.candidate = x.candidate`
+  LEFT JOIN (${roomSql}) AS room ON room.candidate = x.candidate`
 
 interface StateRow {
   state: 'running' | 'parked' | 'done'

@@ -17,7 +17,7 @@ const usageSql = `
   SELECT x.id, u.value ->> 'call', x.agent_id, u.value ->> 'executor', u.value ->> 'model', x.task, x.post_id,
     x.community_id, u.value ->> 'inputTokens', u.value ->> 'cachedTokens', u.value ->> 'outputTokens',
     u.value ->> 'reasoningTokens', u.value ->> 'costMicrousd', u.value ->> 'isPriced',
-    u.value ->> 'isEstimated', u.value ->> 'durationMs', ?3
+    u.value ->> 'isEstimated', u.value ->> 'durationMs', max(?3, x.reserved_at)
   FROM activations x, json_each(?2) u WHERE x.id = ?1 AND x.state = 'running'`
 
 const traceSql = `

@@ -180,9 +180,9 @@ export const settle = (
       `UPDATE budget_windows SET spent_microusd = spent_microusd + new.microusd, spent_tokens = spent_tokens + new.tokens
        FROM (
          SELECT b.id,
-           (SELECT max(w.starts_at) FROM budget_windows w WHERE w.budget_id = b.id AND w.starts_at <= ?3) AS starts_at,
+           (SELECT max(w.starts_at) FROM budget_windows w WHERE w.budget_id = b.id AND w.starts_at <= c.at) AS starts_at,
            sum(c.microusd) AS microusd, sum(c.tokens) AS tokens
-         FROM (SELECT x.agent_id, x.community_id, json_array(u.value ->> 'model') AS models,
+         FROM (SELECT max(?3, x.reserved_at) AS at, x.agent_id, x.community_id, json_array(u.value ->> 'model') AS models,
              u.value ->> 'costMicrousd' AS microusd, (u.value ->> 'inputTokens') + (u.value ->> 'outputTokens') AS tokens
            FROM activations x, json_each(?2) u
            WHERE x.id = ?1 AND x.state = 'running' AND ${isUnsettledSql}) c

@@ -63,14 +63,15 @@ const freeShareSql = (kind: Kind) => `
        ELSE (b.limit_${kind} - w.spent_${kind} - total(x.reserved_${kind})) / b.limit_${kind} END`
 
 /**
- * What is left for each row of the table `ask`, over all budgets that pay for it (B4); a row has `id`
- * and `candidate`, which tells it from the others, and `priority` beside what an asker has.
+ * What is left for each row of the table `ask`, over all budgets that pay for it (B4); a row has `id`,
+ * `candidate`, which tells it from the others, `at`, the time, and `priority` beside what an asker has.
  * `leftX` is limit - spent, what it could have if nobody else had anything reserved; what OTHER
  * running activations have already spent without settling it counts as spent;
  * `freeX` is limit - spent - the reservations of OTHER running activations. Neither is ever negative.
- * `freeShare` is that of the model and its provider alone (B6).
+ * `freeShare` is that of the model and its provider alone (B6). The index is named, because SQLite
+ * would rather make one of all activations there ever were.
  */
-export const roomSql = (now: string): string => `
+export const roomSql = `
   SELECT candidate,
     max(0, min(microusd - usedMicrousd)) AS leftMicrousd, max(0, min(tokens - usedTokens)) AS leftTokens,
     max(0, min(microusd - heldMicrousd)) AS freeMicrousd, max(0, min(tokens - heldTokens)) AS freeTokens,
@@ -82,8 +83,9 @@ export const roomSql = (now: string): string => `
       min(${freeShareSql('microusd')}, ${freeShareSql('tokens')}) AS freeShare,
       coalesce(${isBeyondThrottleSql('b', 'w')}, 0) AS isThrottled
     FROM ask CROSS JOIN budgets b ON ${paysForSql('b', 'ask')}
-    LEFT JOIN budget_windows w ON ${isWindowOfSql('b', 'w', now)}
-    LEFT JOIN activations x ON x.state = 'running' AND x.id <> ask.id AND ${paysForSql('b', 'x')}
+    LEFT JOIN budget_windows w ON ${isWindowOfSql('b', 'w', 'ask.at')}
+    LEFT JOIN activations x INDEXED BY activations_running
+      ON x.state = 'running' AND x.id <> ask.id AND ${paysForSql('b', 'x')}
     GROUP BY ask.candidate, b.id)
   GROUP BY candidate`
 

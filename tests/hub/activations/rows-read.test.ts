@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { commit } from '../../../src/hub/activations/commit'
 import { load } from '../../../src/hub/activations/load'
+import { renew } from '../../../src/hub/activations/renew'
 import type { ActivationId } from '../../../src/ids'
 import { createOffice } from './create-office'
 
@@ -44,4 +45,49 @@ test('L37: LOAD and COMMIT read rows in proportion to the work, not to the hub',
   })
   await commit(committing.db, answer, 'rookery_')
   expect(committing.db.cost.rowsRead).toBeLessThan(900)
+})
+
+test('B4: LOAD, RENEW and COMMIT read as little after ten thousand activations, among ten thousand budgets', async () => {
+  const ada = await hub.join('bea', 'human')
+  const lark = await hire('lark')
+  const ids = Array.from({ length: 10_000 }, () => office.newId())
+  const list = JSON.stringify(ids)
+  await office.run(
+    `INSERT INTO accounts (id, name, kind, created_at) SELECT value, 'past-' || key, 'agent', 0 FROM json_each(?)`,
+    list,
+  )
+  await office.run(
+    `INSERT INTO activations (id, agent_id, class, task, state, admission, model, models, definition_version, started_at, deadline_at)
+     SELECT 'x-' || value, value, 'inbox', 'mention', 'done', 'granted', 'test/m', '["test/m"]', 1, key, key FROM json_each(?)`,
+    list,
+  )
+  await office.run(
+    `INSERT INTO budgets (id, scope, scope_id, period, created_at, updated_at) SELECT 'b-' || value, 'agent', value, 'day', 0, 0 FROM json_each(?)`,
+    list,
+  )
+  await office.run(
+    `INSERT INTO usage_events (activation_id, call, account_id, executor, model, task, input_tokens, cached_tokens,
+       output_tokens, reasoning_tokens, cost_microusd, is_priced, is_estimated, duration_ms, created_at)
+     SELECT 'x-' || value, 1, value, 'test', 'test/m', 'mention', 1, 0, 1, 0, 1, 1, 0, 1, key FROM json_each(?)`,
+    list,
+  )
+  const postId = await office.post(ada.key, '@lark')
+  const activationId = office.newId<ActivationId>()
+  const now = hub.clock.now()
+  const rowsRead = async (
+    work: (db: ReturnType<typeof office.context>['db']) => Promise<unknown>,
+  ) => {
+    const { db } = office.context()
+    await work(db)
+    return db.cost.rowsRead
+  }
+  const asked = { agentId: lark.id, activationId, now, capacity: 50, mayExplore: false }
+  expect(await rowsRead((db) => load(db, asked))).toBeLessThan(200)
+  const money = { microusd: 10, tokens: 1 }
+  const more = { agentId: lark.id, activationId, now, spent: money, want: money, floor: money }
+  expect(await rowsRead((db) => renew(db, more))).toBeLessThan(100)
+  const answer = office.composeCommit(lark.id, activationId, {
+    reply: { id: office.newId(), postId, parentId: null, content: 'Done.' },
+  })
+  expect(await rowsRead((db) => commit(db, answer, 'rookery_'))).toBeLessThan(900)
 })
