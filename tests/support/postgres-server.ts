@@ -1,111 +1,15 @@
+import { fileURLToPath } from 'node:url'
+import { Worker } from 'node:worker_threads'
+
 /**
- * PostgreSQL for tests, in Node, on its wire protocol: the real server, compiled to WebAssembly
- * (PGlite), behind a port that asks for a password. It starts when somebody connects first. It is one
- * process with one session, so connections take turns, and it cannot be interrupted.
+ * The embedded PostgreSQL of `postgres-worker.ts`, in a thread, because it thinks for seconds while other
+ * servers of the tests have to answer. Its address holds user and password.
  */
-
-import type { AddressInfo } from 'node:net'
-import { createServer, type Socket } from 'node:net'
-import type { PGlite } from '@electric-sql/pglite'
-
-const login = { user: 'rookery', password: 'a-pass:word/of the "tests"' }
-
-/** Codes in the place of a protocol version (PostgreSQL's manual, message formats). */
-const tlsRequests = [80877103, 80877104]
-const cancelRequest = 80877102
-
-/** Its address with user and password, as a client wants it. */
 export async function startPostgres(): Promise<{ url: string; close(): Promise<void> }> {
-  let database: Promise<PGlite> | null = null
-  let turn = Promise.resolve()
-  const sockets = new Set<Socket>()
-  const server = createServer((socket) => {
-    sockets.add(socket)
-    socket.on('error', () => socket.destroy())
-    socket.on('close', () => sockets.delete(socket))
-    database ??= import('@electric-sql/pglite').then(({ PGlite }) => PGlite.create())
-    const opening = database
-    serve(socket, async (session) => {
-      turn = turn.then(async () => session(await opening))
-      await turn
-    }).catch(() => socket.destroy())
+  const thread = new Worker(fileURLToPath(new URL('./postgres-worker.ts', import.meta.url).href))
+  const url = await new Promise<string>((resolve, reject) => {
+    thread.once('message', resolve)
+    thread.once('error', reject)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  return {
-    url: `postgres://${login.user}:${encodeURIComponent(login.password)}@127.0.0.1:${port}/postgres`,
-    close: async () => {
-      for (const socket of sockets) socket.destroy()
-      await new Promise((resolve) => server.close(resolve))
-      await (await database)?.close()
-    },
-  }
-}
-
-type TakeTurn = (session: (database: PGlite) => Promise<void>) => Promise<void>
-
-async function serve(socket: Socket, takeTurn: TakeTurn): Promise<void> {
-  const read = createReader(socket)
-  let startup = await read(4, 0)
-  for (; tlsRequests.includes(startup.readUInt32BE(4)); startup = await read(4, 0))
-    socket.write('N')
-  if (startup.readUInt32BE(4) === cancelRequest) return void socket.end()
-  // AuthenticationCleartextPassword
-  socket.write(Buffer.from([82, 0, 0, 0, 8, 0, 0, 0, 3]))
-  const answer = await read(5, 1)
-  if (answer.subarray(5, -1).toString() !== login.password) {
-    const text = `password authentication failed for user "${login.user}"`
-    return void socket.end(toError('28P01', text))
-  }
-  await takeTurn((database) => talk(socket, read, database, startup))
-}
-
-async function talk(
-  socket: Socket,
-  read: (head: number, lengthAt: number) => Promise<Buffer>,
-  database: PGlite,
-  startup: Buffer,
-): Promise<void> {
-  try {
-    for (let message = startup; message[0] !== 88; message = await read(5, 1)) {
-      socket.write(await database.execProtocolRaw(message))
-    }
-  } catch {
-    // it went away
-  } finally {
-    socket.end()
-    await database.execProtocolRaw(toQuery('ROLLBACK'))
-    await database.execProtocolRaw(toQuery('DISCARD ALL'))
-  }
-}
-
-/** Whole messages: `head` bytes with the length at `lengthAt`, which counts itself. */
-function createReader(socket: Socket) {
-  const chunks = socket[Symbol.asyncIterator]() as AsyncIterator<Buffer>
-  let held = Buffer.alloc(0)
-  const fill = async (count: number): Promise<void> => {
-    while (held.length < count) {
-      const { value, done } = await chunks.next()
-      if (done) throw new Error('gone')
-      held = Buffer.concat([held, value])
-    }
-  }
-  return async (head: number, lengthAt: number): Promise<Buffer> => {
-    await fill(head)
-    const length = lengthAt + held.readUInt32BE(lengthAt)
-    await fill(length)
-    const message = Buffer.from(held.subarray(0, length))
-    held = held.subarray(length)
-    return message
-  }
-}
-
-const toQuery = (sql: string): Buffer => frame('Q', `${sql}\0`)
-const toError = (code: string, message: string): Buffer =>
-  frame('E', `SFATAL\0VFATAL\0C${code}\0M${message}\0\0`)
-
-function frame(type: string, text: string): Buffer {
-  const message = Buffer.from(`${type}0000${text}`)
-  message.writeUInt32BE(message.length - 1, 1)
-  return message
+  return { url, close: async () => void (await thread.terminate()) }
 }
