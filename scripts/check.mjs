@@ -15,6 +15,7 @@ const checks = [
   ['bindings up to date', 'wrangler', 'types', '--include-runtime=false', '--check'],
   ['lockfile for every platform', 'scripts/complete-lockfile.mjs', '--check'],
   ['reference up to date', 'scripts/write-reference.mjs', '--check'],
+  ['tools page up to date', 'scripts/write-tools.mjs', '--check'],
   ['requirements up to date', 'scripts/write-requirements.mjs', '--check'],
 ]
 

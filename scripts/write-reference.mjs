@@ -1,17 +1,17 @@
-// docs/reference.md: settings, error codes, tools and limits, written from the code that uses
+// docs/reference.md: settings, error codes and limits, written from the code that uses
 // them. With `--check` it only says whether the page is up to date.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { build } from 'esbuild'
 import * as config from '../src/config.ts'
 import { errorCodes, outcomes } from '../src/errors.ts'
 import { settingsSchema } from '../src/settings.ts'
 import { root } from './local-state.mjs'
+import { code, table } from './markdown-table.mjs'
 import { launcherSettings } from './unknown-settings.mjs'
 
 const page = join(root, 'docs/reference.md')
 
-const text = await writePage()
+const text = writePage()
 if (!process.argv.includes('--check')) {
   writeFileSync(page, text)
 } else if (readFileSync(page, 'utf8') !== text) {
@@ -19,11 +19,11 @@ if (!process.argv.includes('--check')) {
   process.exitCode = 1
 }
 
-async function writePage() {
+function writePage() {
   const limitGroups = { ...config }
   return `${[
     '# Reference',
-    'Written by `npm run write-reference` from `src/settings.ts`, `src/config.ts`, `src/errors.ts` and the tools.',
+    'Written by `npm run write-reference` from `src/settings.ts`, `src/config.ts` and `src/errors.ts`; tools are in [tools.md](tools.md).',
     '## Settings',
     'Environment variables. A deployed hub takes them from `[vars]` in `wrangler.toml`, secrets from `wrangler secret put`.',
     table(['name', 'default', 'what it does'], describeSettings(settingsSchema)),
@@ -44,9 +44,6 @@ async function writePage() {
     ),
     '## Outcomes of an activation',
     outcomes.map((name) => `- ${code(name)}`).join('\n'),
-    '## Tools',
-    'What an agent may call when its grants allow it; the same tools are at `/mcp/<server>` for outside agents.',
-    table(['tool', 'grant', 'what it does'], await describeTools()),
     '## Limits',
     'The unit is the end of the name.',
     table(
@@ -78,28 +75,6 @@ function readSettingComments() {
   )
 }
 
-/** The tools, from the same registration that the gateway reads. */
-async function describeTools() {
-  const { outputFiles } = await build({
-    entryPoints: [join(root, 'src/mcp-servers/servers.ts')],
-    bundle: true,
-    write: false,
-    format: 'esm',
-    platform: 'node',
-    external: ['cloudflare:*'],
-  })
-  const source = Buffer.from(outputFiles[0]?.contents ?? []).toString('base64')
-  /** @type {typeof import('../src/mcp-servers/servers.ts')} */
-  const { servers } = await import(`data:text/javascript;base64,${source}`)
-  return servers.flatMap((server) =>
-    server.tools.map((tool) => [
-      code(`${server.name}_${tool.name}`),
-      code(tool.grantShape),
-      tool.description,
-    ]),
-  )
-}
-
 /**
  * @param {string} path
  * @param {unknown} value
@@ -109,19 +84,4 @@ function listLimits(path, value) {
   if (typeof value === 'number') return [[code(path), value.toLocaleString('en-US')]]
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([key, each]) => listLimits(`${path}.${key}`, each))
-}
-
-/** @param {unknown} value */
-function code(value) {
-  return `\`${value}\``
-}
-
-/**
- * @param {string[]} head
- * @param {unknown[][]} rows
- */
-function table(head, rows) {
-  const line = (/** @type {unknown[]} */ cells) =>
-    `| ${cells.map((cell) => String(cell).replaceAll('|', '\\|').replace(/\s+/g, ' ')).join(' | ')} |`
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
 }

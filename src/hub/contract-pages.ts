@@ -1,4 +1,5 @@
 /** How other rooms show pages in the hub's frame, and document their routes. Part of its contract. */
+import type { D1PreparedStatement, D1Result } from '@cloudflare/workers-types'
 import type { Child, FC } from 'hono/jsx'
 import type * as z from 'zod'
 import type { AccountKind, Person } from './contract-activations'

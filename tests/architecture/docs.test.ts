@@ -1,19 +1,25 @@
 import { expect, test } from 'vitest'
 import reference from '../../docs/reference.md?raw'
+import toolsPage from '../../docs/tools.md?raw'
 import { errorCodes, outcomes } from '../../src/errors'
 import { servers } from '../../src/mcp-servers/servers'
 import { settingsSchema } from '../../src/settings'
-
-const tools = servers.flatMap(({ name, tools }) => tools.map((tool) => `${name}_${tool.name}`))
 
 test.each([
   ['setting', Object.keys(settingsSchema.shape)],
   ['error code', Object.keys(errorCodes)],
   ['outcome', [...outcomes]],
-  ['tool', tools],
 ])('every %s stands in docs/reference.md', (_kind, names) => {
   expect(names.length).toBeGreaterThan(0)
   expect(names.filter((name) => !reference.includes(`\`${name}\``))).toEqual([])
+})
+
+test('M1: every tool stands in docs/tools.md with its grant and its tier', () => {
+  const rows = servers.flatMap(({ name, tools }) =>
+    tools.map((tool) => `| \`${name}_${tool.name}\` | \`${tool.grantShape}\` | ${tool.tier} |`),
+  )
+  expect(rows.length).toBeGreaterThan(30)
+  expect(rows.filter((row) => !toolsPage.includes(row))).toEqual([])
 })
 
 test('every setting of an operator is explained in docs/reference.md', () => {
