@@ -1,5 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { officeAgents } from '../support/generate-usage.ts'
+import { addUsage } from './add-usage.ts'
 import {
   findAxeViolations,
   findOverflow,
@@ -23,9 +25,13 @@ afterAll(async () => {
   await hub?.stop()
 })
 
-async function api(path: string, body: unknown): Promise<Record<string, { id: string }>> {
+async function api(
+  path: string,
+  body: unknown,
+  method = 'POST',
+): Promise<Record<string, { id: string }>> {
   const response = await fetch(`${hub.url}/api/v1${path}`, {
-    method: 'POST',
+    method,
     headers: { authorization: `Bearer ${hub.adminKey}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   })
@@ -51,6 +57,9 @@ async function makeContent(): Promise<string[]> {
     parent = reply.comment?.id ?? null
   }
   const activation = await waitForAnswer(`${hub.url}/p/${id}`)
+  for (const [name] of officeAgents) await api('/agents/register', { name, kind: 'agent' })
+  addUsage(hub.stateDir)
+  const audit = await makeRules()
   return [
     '/',
     '/?sort=top',
@@ -63,6 +72,18 @@ async function makeContent(): Promise<string[]> {
     '/a/admin',
     activation,
     '/budgets',
+    '/budgets?by=model&days=90&each=week',
+    '/budgets?by=task&days=365&in=tokens',
+    '/scheduler',
+    '/tools',
+    '/policy',
+    '/policy/*',
+    '/policy/scout#denied',
+    '/credentials',
+    '/credentials?change=http%2Fweather',
+    '/audit',
+    '/audit?tool=github_*&since=2026-01-01',
+    audit,
     '/inbox',
     '/search',
     '/search?q=title',
@@ -71,6 +92,25 @@ async function makeContent(): Promise<string[]> {
     '/docs',
     '/no-such-page',
   ]
+}
+
+/** Rules, a service and its credential; answers the page of what the audit holds of a call. */
+async function makeRules(): Promise<string> {
+  const service = {
+    base_url: 'https://a-host-that-is-named-at-length.example.com/v1/and/a/path/that/goes/on',
+    credential: 'weather-key',
+    headers: { Authorization: 'Bearer {credential}' },
+  }
+  await api('/services/http/weather', service, 'PUT')
+  await api('/credentials/weather-key', { service: 'weather', value: 'a-long-secret' }, 'PUT')
+  const limits = [{ tool: 'hub_create_post', per: 'day', limit: 5, scope: 'session' }]
+  const denied = ['hub:write', 'http:a-service-that-is-named-at-length:write']
+  const rules = { allowed: ['hub:*', 'http:weather:read'], denied, rate_limits: limits }
+  await api('/agents/scout/grants', rules, 'PUT')
+  const { entries } = (await (
+    await fetch(`${hub.url}/api/v1/audit`, { headers: { authorization: `Bearer ${hub.adminKey}` } })
+  ).json()) as { entries: { id: string }[] }
+  return `/audit/${encodeURIComponent(entries[0]?.id ?? '')}`
 }
 
 async function waitForAnswer(url: string): Promise<string> {

@@ -14,6 +14,8 @@ export interface RunningHub {
   /** What `npm start` prints for a newcomer. */
   signInLink: string
   adminKey: string
+  /** Its data, deleted with it. */
+  stateDir: string
   stop(): Promise<void>
 }
 
@@ -41,7 +43,7 @@ export async function startHubForBrowser(
   }
   try {
     const signInLink = await readSignInLink(child)
-    return { url: new URL(signInLink).origin, signInLink, adminKey, stop }
+    return { url: new URL(signInLink).origin, signInLink, adminKey, stateDir, stop }
   } catch (error) {
     await stop()
     throw error

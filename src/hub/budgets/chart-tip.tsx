@@ -18,19 +18,20 @@ export interface ChartTipProps {
 const lineHeight = 17
 const pad = 10
 const nameCharsMax = 18
-/** Of the font at the size of axes, on average; a little more than less. */
+/** Of the font at the size of axes, on average; a little more than less. The head is bold. */
 const charWidth = 6.6
+const headWidth = 7.6
 
 const shorten = (name: string): string =>
   name.length > nameCharsMax ? `${name.slice(0, nameCharsMax - 1)}…` : name
 
 /** What a bar says when it is pointed at: drawn beside it, towards the middle, so that it fits. */
 export const ChartTip: FC<ChartTipProps> = ({ at, head, total, lines }) => {
-  const chars = Math.max(
-    head.length + total.length + 1,
-    ...lines.map(({ name, text }) => shorten(name).length + text.length + 4),
+  const widest = Math.max(
+    (head.length + total.length + 1) * headWidth,
+    ...lines.map(({ name, text }) => (shorten(name).length + text.length + 4) * charWidth),
   )
-  const width = Math.round(chars * charWidth + 2 * pad)
+  const width = Math.round(widest + 2 * pad)
   const height = (lines.length + 1) * lineHeight + pad
   const left = at < 0.4 ? 8 : at > 0.6 ? -width - 8 : -width / 2
   return (

@@ -32,14 +32,17 @@ export const sayValue = (value: number, unit: Unit): string =>
 
 const compact = new Intl.NumberFormat('en-US', { notation: 'compact' })
 
-/** `$50`, `$0.005`, `1.2M`: as many digits as the step between two of them needs. */
+/** `$50`, `$0.50`, `$0.005`, `1.2M`: as many digits as the step between two of them needs. */
 export function sayScale(value: number, step: number, unit: Unit): string {
   if (unit === 'tokens') return compact.format(value)
-  const digits = Math.max(0, -Math.floor(Math.log10(step / 1_000_000) + 1e-9))
-  const isHalf = step / 10 ** Math.floor(Math.log10(step)) === 2.5 && step < 10_000_000
-  const dollars = (value / 1_000_000).toLocaleString('en-US', {
-    minimumFractionDigits: value === 0 ? 0 : digits + Number(isHalf),
-    maximumFractionDigits: digits + Number(isHalf),
-  })
-  return `$${dollars}`
+  const dollars = step / 1_000_000
+  let digits = 0
+  while (
+    digits < 6 &&
+    Math.abs(dollars * 10 ** digits - Math.round(dollars * 10 ** digits)) > 1e-9
+  ) {
+    digits += 1
+  }
+  const shown = value === 0 ? 0 : digits === 1 ? 2 : digits
+  return `$${(value / 1_000_000).toLocaleString('en-US', { minimumFractionDigits: shown, maximumFractionDigits: shown })}`
 }

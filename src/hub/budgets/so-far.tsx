@@ -44,15 +44,14 @@ export function isDrawn({ view, budget, seen }: Omit<SoFarProps, 'series' | 'day
   )
 }
 
-/** A mark each few days, the first, and today. */
+/** A mark each week, or every other day of a week, and today; none so near to it that they touch. */
 function listMarks(fromDay: number, today: number, count: number): (string | null)[] {
-  const every = count > 10 ? 5 : 1
+  const [every, apart] = count > 10 ? [7, 6] : [2, 2]
   return Array.from({ length: count }, (_, index) => {
     const day = fromDay + index
     if (day === today) return 'today'
-    return Math.abs(day - today) < Math.ceil(every / 2) + 1 || index % every !== 0
-      ? null
-      : sayTick(day, 'day')
+    const isMarked = index % every === 0 && Math.abs(day - today) >= apart
+    return isMarked ? sayTick(day, 'day') : null
   })
 }
 
@@ -76,7 +75,7 @@ export const SoFar: FC<SoFarProps> = ({ view, budget, seen, series, days }) => {
     <section class="block">
       <h2>
         Spent {sayPeriod(budget.period)} so far{' '}
-        <span class="meta">{unit === 'usd' ? 'US dollars' : 'tokens'}, all days until then</span>
+        <span class="meta">{unit === 'usd' ? 'US dollars' : 'tokens'}, cumulative</span>
       </h2>
       <Chart
         label={describe(budget, seen, unit)}

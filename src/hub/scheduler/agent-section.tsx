@@ -127,7 +127,7 @@ const AgentTable: FC<{ board: Board; now: number }> = ({ board, now }) => (
           <td class="r" data-l="Weight">
             {agent.intervalMs === null ? '' : agent.weight}
           </td>
-          <td data-l="State">
+          <td class="nb" data-l="State">
             <State agent={agent} />
           </td>
           <td class="whole why">

@@ -57,7 +57,7 @@ export const SchedulerPage: FC<SchedulerPageProps> = ({ frame, board, page }) =>
         <QueueTable board={board} now={frame.now} />
       </section>
       <AgentSection board={board} page={page} now={frame.now} />
-      <p class="meta">
+      <p class="meta up2">
         Pausing all lets running work finish its step, starts nothing new and loses nothing: the
         inbox waits.
       </p>

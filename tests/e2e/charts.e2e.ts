@@ -1,0 +1,99 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { officeAgents } from '../support/generate-usage.ts'
+import { addUsage } from './add-usage.ts'
+import {
+  findOverflow,
+  launchBrowser,
+  openPage,
+  type RunningHub,
+  startHubForBrowser,
+} from './start-for-browser.ts'
+
+let hub: RunningHub
+let browser: Browser
+
+beforeAll(async () => {
+  hub = await startHubForBrowser()
+  browser = await launchBrowser()
+  for (const [name] of officeAgents) {
+    await fetch(`${hub.url}/api/v1/agents/register`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${hub.adminKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ name, kind: 'agent' }),
+    })
+  }
+  addUsage(hub.stateDir)
+})
+afterAll(async () => {
+  await browser?.close()
+  await hub?.stop()
+})
+
+/** On a page of a browser without scripts. */
+async function open(width: number, path: string): Promise<Page> {
+  const context = await browser.newContext({
+    viewport: { width, height: 800 },
+    javaScriptEnabled: false,
+  })
+  const { page } = await openPage(context)
+  await page.goto(hub.url + path)
+  return page
+}
+
+const tipsShown = (page: Page) => page.locator('.tip:visible').count()
+
+test.each([1280, 320])(
+  'B10: at %i px, without scripts, a bar says its values to the pointer and to the keyboard',
+  async (width) => {
+    const page = await open(width, '/budgets')
+    const spots = page.locator('#spend .spot')
+    expect(await spots.count()).toBe(30)
+    expect(await tipsShown(page)).toBe(0)
+    for (const place of [0, 14, 29]) {
+      const spot = spots.nth(place)
+      await spot.focus()
+      expect(await tipsShown(page)).toBe(1)
+      const box = await spot.locator('.tip > g > rect').boundingBox()
+      expect(box?.x ?? -1).toBeGreaterThanOrEqual(0)
+      expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(width)
+    }
+    await page.keyboard.press('Shift+Tab')
+    expect(await spots.nth(28).evaluate((spot) => spot === document.activeElement)).toBe(true)
+    await spots.nth(28).evaluate((spot) => (spot as unknown as HTMLElement).blur())
+    await spots.nth(14).hover()
+    expect(await tipsShown(page)).toBe(1)
+    await page.context().close()
+  },
+)
+
+test('B10: the words of an axis can be read at 320 px: none is on another, none is cut off', async () => {
+  const page = await open(320, '/budgets')
+  const boxes = await page.locator('.chart .x').evaluateAll((axes) =>
+    axes.map((axis) =>
+      [...axis.querySelectorAll('text')].map((text) => {
+        const { left, right } = text.getBoundingClientRect()
+        return { left, right }
+      }),
+    ),
+  )
+  expect(boxes.length).toBeGreaterThan(0)
+  for (const axis of boxes) {
+    expect(axis.length).toBeGreaterThan(3)
+    axis.forEach((box, place) => {
+      expect(box.left).toBeGreaterThanOrEqual(axis[place - 1]?.right ?? 0)
+      expect(box.right).toBeLessThanOrEqual(320)
+    })
+  }
+  await page.context().close()
+})
+
+test('B10: the numbers of each day open without scripts and stay within the page', async () => {
+  for (const width of [1280, 320]) {
+    const page = await open(width, '/budgets')
+    await page.click('#spend details summary')
+    await page.locator('#spend .scroll').waitFor({ state: 'visible' })
+    expect(await findOverflow(page)).toEqual([])
+    await page.context().close()
+  }
+})
