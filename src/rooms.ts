@@ -1,7 +1,7 @@
 import { waitUntil } from 'cloudflare:workers'
 import { createAgentApi, createMemoryDoor, createWaker } from './agents/agent-api'
 import type { AgentDeps } from './agents/agent-deps'
-import { createDefinitionStore } from './agents/definitions/definition-store'
+import { createDefinitionStore, type DefinitionStore } from './agents/definitions/definition-store'
 import type { HookTiming } from './agents/hooks/hook'
 import { createHookRunner } from './agents/hooks/hook-runner'
 import { hooks } from './agents/hooks/hooks'
@@ -21,6 +21,7 @@ import { maskCredentials } from './hub/posts/credential-shapes'
 import { pageParts } from './hub/web/mount-room-pages'
 import { systemClock } from './ids'
 import { createLog, createRedactor, findSecrets, type Log } from './log'
+import type { Narrowing } from './mcp-servers/contract'
 import { adminRoutes } from './mcp-servers/credentials/admin-routes'
 import { createCipher } from './mcp-servers/credentials/cipher'
 import { createConnect } from './mcp-servers/credentials/connect'
@@ -31,9 +32,13 @@ import { createResolver } from './mcp-servers/fetch/resolve-over-https'
 import { createGateway } from './mcp-servers/gateway/create-gateway'
 import { isGranted } from './mcp-servers/gateway/decide'
 import { listKnownTools } from './mcp-servers/gateway/list-known-tools'
+import { createToolRegistry } from './mcp-servers/gateway/tool-registry'
 import { createActivationTokens } from './mcp-servers/outside/activation-token'
 import { createMcpRoutes } from './mcp-servers/outside/create-mcp-routes'
 import { createCredentialPages } from './mcp-servers/pages/credential-pages'
+import { createCatalogue } from './mcp-servers/remote/catalogue'
+import { remoteServices } from './mcp-servers/remote/remote-services'
+import { createRemotes } from './mcp-servers/remote/remotes'
 import { createResultStore } from './mcp-servers/results/result-store'
 import { servers } from './mcp-servers/servers'
 import { toServiceKinds } from './mcp-servers/services/service-kind'
@@ -53,13 +58,13 @@ export function createRooms(env: Env) {
   const live = createLivePublisher(env.LIVE)
   const models = createModelRegistry(settings, { readKey: (name) => readVariable(env, name) })
   const definitions = createDefinitionStore(env.FILES)
-  const serverNames = servers.map(({ name }) => name)
-  const tools = listKnownTools(servers)
+  const { catalogue, registry } = outside
+  const tools = listKnownTools(registry)
   const agents = createAgentApi({
     namespace: env.AGENTS,
     definitions,
     models,
-    serverNames,
+    listServers: () => registry.servers().map(({ name }) => name),
     hookNames: hooks.map(({ name }) => name),
     isGranted,
     isTooWide: tools.isTooWide,
@@ -79,15 +84,20 @@ export function createRooms(env: Env) {
     results: createResultStore(env.FILES, clock),
     clock,
     servers,
+    remote: catalogue,
     connect: outside.connect,
     reportFailure: (tool, error) => log.warn('tool failed', { tool, error }),
   })
+  const remotes = createRemotes({ ...outside, d1: env.DB, clock, hub })
   const app = createHub({
     ...shared,
     binding: env.DB,
     roomRoutes: adminRoutes,
     roomPages: createCredentialPages({ ...outside, hub, parts: pageParts }),
-    mounts: createMounts({ gateway, hub, settings, clock, log, ...outside, defer: waitUntil }),
+    mounts: createMounts({
+      ...{ ...outside, gateway, hub, settings, clock, log, remotes },
+      readNarrowing: createNarrowingReader(definitions),
+    }),
   })
   const agentDeps: AgentDeps = {
     hub,
@@ -111,10 +121,10 @@ export function createRooms(env: Env) {
 
 /** What other rooms answer on the hub's origin. */
 function createMounts(
-  deps: Parameters<typeof createMcpRoutes>[0] &
+  deps: Omit<Parameters<typeof createMcpRoutes>[0], 'defer'> &
     Omit<Parameters<typeof createAdminRoutes>[0], 'reportFailure'> & { log: Log },
 ): NonNullable<HubDeps['mounts']> {
-  const mcp = createMcpRoutes(deps)
+  const mcp = createMcpRoutes({ ...deps, defer: waitUntil })
   const reportFailure = (error: unknown) => deps.log.error('request failed', { error })
   const admin = createAdminRoutes({ ...deps, reportFailure })
   return (root) => {
@@ -123,6 +133,13 @@ function createMounts(
     for (const { path } of adminRoutes) root.all(`/api/v1${path}`, (c) => admin(c.req.raw))
   }
 }
+
+const createNarrowingReader =
+  (definitions: DefinitionStore) =>
+  async (agent: string, etag: string): Promise<Narrowing | null> => {
+    const found = await definitions.read(agent, etag)
+    return found.ok ? found.definition.narrowing : null
+  }
 
 /** Services outside and their credentials; `src/hub` gets none of it. */
 function createOutside(env: Env, settings: Settings) {
@@ -133,9 +150,10 @@ function createOutside(env: Env, settings: Settings) {
   const base = {
     d1: env.DB,
     clock: systemClock,
-    kinds: toServiceKinds(servers),
+    kinds: toServiceKinds([...servers, { name: 'remote', services: remoteServices }]),
     isPrivateAllowed: settings.ROOKERY_ALLOW_PRIVATE_SERVICES,
   }
+  const catalogue = createCatalogue(base)
   const known = createKnownSecrets()
   const vault = createVault({ ...base, cipher, readVariable: readSecret })
   const dns = settings.ROOKERY_DNS_OVER_HTTPS
@@ -144,6 +162,8 @@ function createOutside(env: Env, settings: Settings) {
     vault,
     known,
     tokens: createActivationTokens(keys),
+    catalogue,
+    registry: createToolRegistry(servers, catalogue),
     services: createServices(base),
     connect: createConnect({ ...base, vault, known, resolve }),
   }

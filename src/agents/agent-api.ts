@@ -16,7 +16,7 @@ export interface AgentApiDeps {
   definitions: DefinitionStore
   models: ModelRegistry
   /** The tool servers that a definition may name. */
-  serverNames: readonly string[]
+  listServers: () => readonly string[]
   /** The hooks that it may switch. */
   hookNames: readonly string[]
   /** What exported traces hold. */

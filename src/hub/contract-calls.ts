@@ -61,6 +61,8 @@ export interface RateBucket {
 
 /** The tools of this deployment, as far as a policy names them. */
 export interface KnownTools {
+  /** Reads servers of others again when a policy says that they changed; undefined: what is known holds. */
+  refresh(policy: Pick<GrantPolicy, 'toolsVersion'>): Promise<void> | undefined
   tiers: readonly string[]
   /** `server_tool`. */
   names: readonly string[]

@@ -23,3 +23,7 @@ export const servers: ToolServer[] = [
   awsServer,
   postgresServer,
 ]
+
+/** Names that no server of others may have. */
+export const isOwnServer = (name: string): boolean =>
+  name === 'remote' || servers.some((server) => server.name === name)

@@ -19,7 +19,7 @@ export interface Offered {
   /** Those that could be called now, the preferred one first. */
   listModels: (choice: ModelChoice) => Model[]
   /** The tool servers of this hub. */
-  serverNames: readonly string[]
+  listServers: () => readonly string[]
   /** The hooks of this deployment. */
   hookNames: readonly string[]
   /** Whether a policy gives a grant. */
@@ -31,7 +31,7 @@ export interface Offered {
 /** Says what the hub must know of a definition, or everything that is wrong with it (D3). */
 export async function checkDefinition(
   files: DefinitionFiles,
-  { listModels, serverNames, hookNames, isGranted, isTooWide }: Offered,
+  { listModels, listServers, hookNames, isGranted, isTooWide }: Offered,
 ): Promise<DefinitionCheck> {
   const read = readDefinition(files)
   if (!read.ok) return read
@@ -67,7 +67,7 @@ export async function checkDefinition(
       etag: await definitionEtag(files),
       warnings: [
         ...warnings,
-        ...warnOfServers(config, serverNames, source),
+        ...warnOfServers(config, listServers(), source),
         ...warnOfHooks(definition, hookNames, source),
         ...warnOfWideGrants(definition, isTooWide, source),
         ...warnOfSkillGrants(definition, isGranted, source),

@@ -19,6 +19,7 @@ import {
   listTools,
   loadedFacts,
   readDefinition,
+  refreshTools,
   resolveModel,
   type Workbench,
 } from './workbench'
@@ -34,6 +35,7 @@ export async function callModel(
   if (!facts) throw new Error('a model call before LOAD')
   const found = await readDefinition(bench, facts.agentName, facts.definition.etag)
   if (!found.ok) throw new Error(found.message)
+  await refreshTools(bench)
   const work = { facts, definition: found.definition }
   const plan = planCall(bench, work, signal)
   const { room, timings } = await prepare(bench, work, plan, effect)

@@ -120,6 +120,10 @@ export const resolveModel = (
     ...(reserved !== undefined && { reserved }),
   })
 
+/** Knows of tools that came and went since it looked; nothing to wait for when none did. */
+export const refreshTools = ({ grants, deps }: Workbench): Promise<void> | undefined =>
+  grants ? deps.tools.refresh(grants.policy) : undefined
+
 /** The tools it may use now. */
 export const listTools = (bench: Workbench, facts: LoadedFacts) =>
   bench.grants ? bench.deps.tools.list(toolCaller(bench, facts), bench.grants.policy) : []

@@ -4,7 +4,7 @@ import type { AccountId } from '../../ids'
 import type { ActionContext } from '../action-context'
 import { findUnknownNames, warnOfPatterns } from './check-policy'
 import type { Policy } from './policy-body'
-import { type AccountPolicyRow, deletePolicy, selectPolicies } from './policy-queries'
+import { type AccountPolicyRow, deletePolicy, policyOf, selectPolicies } from './policy-queries'
 import { type PolicyChange, previewPolicy } from './preview'
 import { upsertPolicy } from './queries'
 
@@ -59,8 +59,9 @@ interface PolicyWrite {
 export async function setPolicy(context: ActionContext, write: PolicyWrite): Promise<PolicySet> {
   const { db, clock, tools } = context
   const { name, policy, by, isDryRun, seenAt } = write
-  const warnings = policy ? checkPolicy(policy, context) : []
   const { rows, target } = await readPolicies(context, name)
+  await tools.refresh(policyOf(target))
+  const warnings = policy ? checkPolicy(policy, context) : []
   const changes = previewPolicy(rows, target.id, policy, tools)
   if (seenAt !== undefined && seenAt !== (target.updatedAt ?? 0)) throw changedSince(target)
   if (isDryRun) return { warnings, changes }

@@ -53,7 +53,9 @@ async function showTools(c: PageContext): Promise<Response> {
   const read = await readPage(c, [selectVisiblePolicies(db, { credential, now: clock.now() })])
   const { viewer } = read.frame
   if (!viewer) throw signInFirst()
-  const judged = rowsOf<AccountPolicyRow>(read, 0).map((row) => ({
+  const rows = rowsOf<AccountPolicyRow>(read, 0)
+  if (rows[0]) await tools.refresh(policyOf(rows[0]))
+  const judged = rows.map((row) => ({
     row,
     verdicts: new Map(tools.judge(policyOf(row)).map((each) => [each.tool.name, each])),
   }))
@@ -78,7 +80,9 @@ async function showTools(c: PageContext): Promise<Response> {
 async function showPolicies(c: PageContext): Promise<Response> {
   const read = await readAsAdmin(c, null)
   const rows = rowsOf<AccountPolicyRow>(read, 0)
-  return sendPage(c, <PolicyPage frame={read.frame} rows={rows} tools={c.var.context.tools} />)
+  const { tools } = c.var.context
+  if (rows[0]) await tools.refresh(policyOf(rows[0]))
+  return sendPage(c, <PolicyPage frame={read.frame} rows={rows} tools={tools} />)
 }
 
 const signInFirst = (): AppError => new AppError('UNAUTHORIZED', 'Sign in to see this.')
@@ -108,6 +112,7 @@ async function showPolicy(c: PageContext, typed: Typed | null, status = 200): Pr
   const read = await readAsAdmin(c, name)
   const rows = rowsOf<AccountPolicyRow>(read, 0)
   const row = findTarget(rows, name)
+  await tools.refresh(policyOf(row))
   const own = readOwn(row)
   const start = own ?? { ...emptyPolicy, allowed: readDefault(row).allowed }
   return sendPage(

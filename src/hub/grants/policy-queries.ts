@@ -22,6 +22,7 @@ const columns = `
   d.allowed AS defaultAllowed, d.denied AS defaultDenied, d.require_approval AS defaultApproval,
   d.rate_limits AS defaultLimits, o.allowed AS ownAllowed, o.denied AS ownDenied,
   o.require_approval AS ownApproval, o.rate_limits AS ownLimits, g.grants AS requested,
+  (SELECT version FROM tools_version) AS toolsVersion,
   o.updated_at AS updatedAt, u.name AS updatedBy`
 
 const tables = `

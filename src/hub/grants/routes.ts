@@ -12,7 +12,7 @@ const nobody = { hash: '', isSession: false, isAdminKey: false }
 
 /** What counts for an account, and what it is made of. */
 function presentRow({ context: { tools } }: Call<unknown, unknown>, row: AccountPolicyRow): object {
-  const { requireApproval, rateLimits, ...grants } = policyOf(row)
+  const { requireApproval, rateLimits, toolsVersion: _, ...grants } = policyOf(row)
   const own = readOwn(row)
   return {
     grants,
@@ -93,6 +93,7 @@ export const grantRoutes: Route[] = [
       const { viewer, results } = await read([selectVisiblePolicies(db, who)])
       const rows = (results[0]?.results ?? []) as unknown as AccountPolicyRow[]
       const row = rows.find(({ id }) => id === viewer?.id) ?? rows.find(({ id }) => id === '*')
+      if (row) await tools.refresh(policyOf(row))
       return { tools: row ? tools.judge(policyOf(row)).map(presentVerdict) : [] }
     },
   }),

@@ -1,35 +1,10 @@
 import * as z from 'zod'
 import { outside } from '../../config'
-import type { ConversationDoor, GrantDoor, RoomRoute } from '../../hub/contract'
-import type { AccountId } from '../../ids'
-import { type Services, serviceInput } from '../services/services'
+import { tokenRoutes } from '../outside/token-routes'
+import { remoteRoutes } from '../remote/routes'
+import { serviceInput } from '../services/services'
+import type { AdminCall, AdminRoute } from './admin-route'
 import { setCredential } from './set-credential'
-import type { Vault } from './vault'
-
-export interface AdminRoomDeps {
-  vault: Vault
-  services: Services
-  hub: GrantDoor & ConversationDoor
-}
-
-export interface Admin {
-  id: AccountId
-  name: string
-}
-
-interface AdminCall {
-  deps: AdminRoomDeps
-  admin: Admin
-  /** What stands in the path, by name. */
-  params: Record<string, string>
-  /** As the route's schema gives it. */
-  body: unknown
-}
-
-/** A route for admins: what validates it and documents it, and what it does. */
-export interface AdminRoute extends RoomRoute {
-  handle(call: AdminCall): Promise<object>
-}
 
 export const nameInput = z
   .string()
@@ -126,4 +101,6 @@ export const adminRoutes: AdminRoute[] = [
     summary: 'Takes a service of the server http back (admin)',
     handle: (call) => remove(call, 'http'),
   },
+  ...remoteRoutes,
+  ...tokenRoutes,
 ]

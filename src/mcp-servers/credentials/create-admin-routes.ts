@@ -1,17 +1,10 @@
 import type * as z from 'zod'
 import { AppError, notFound } from '../../errors'
-import type { Clock } from '../../ids'
 import { authenticateAdmin } from '../outside/authenticate-admin'
-import {
-  type Admin,
-  type AdminRoomDeps,
-  type AdminRoute,
-  adminRoutes,
-  nameInput,
-} from './admin-routes'
+import type { Admin, AdminRoomDeps, AdminRoute } from './admin-route'
+import { adminRoutes, nameInput } from './admin-routes'
 
 interface AdminDeps extends AdminRoomDeps {
-  clock: Clock
   /** Told what nobody foresaw. */
   reportFailure: (error: unknown) => void
 }
@@ -38,7 +31,10 @@ export function createAdminRoutes(deps: AdminDeps): (request: Request) => Promis
 async function answer(deps: AdminDeps, admin: Admin, request: Request): Promise<object> {
   const { route, given } = findRoute(request)
   const params = Object.fromEntries(
-    Object.entries(given).map(([name, value]) => [name, parse(nameInput, value, name)]),
+    Object.entries(given).map(([name, value]) => [
+      name,
+      parse(route.params?.[name] ?? nameInput, value, name),
+    ]),
   )
   const body = route.body ? parse(route.body, await readBody(request), 'body') : undefined
   return route.handle({ deps, admin, params, body })

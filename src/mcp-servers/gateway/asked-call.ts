@@ -1,8 +1,8 @@
 import type { AuditEntry, GrantDoor, GrantPolicy } from '../../hub/contract'
 import type { ToolCaller } from '../contract'
 import type { PreparedCall } from '../define-tool'
-import type { NamedTool } from './gateway'
 import type { Pipeline } from './pipeline'
+import type { NamedTool } from './tool-registry'
 
 /** A call whose arguments are valid. */
 export interface AskedCall {

@@ -2,12 +2,12 @@ import type { AuditEntry, GrantPolicy } from '../../hub/contract'
 import type { ToolCall, ToolCaller, ToolResult } from '../contract'
 import { decide } from './decide'
 import { readGuarded, runDecided } from './decided-call'
-import type { NamedTool } from './gateway'
 import { hashArguments } from './hash-arguments'
 import { isOutside } from './is-outside'
 import { nearNames } from './near-names'
 import { noteIntent, type Pipeline, toResult } from './pipeline'
 import { describeProblems, readArguments } from './read-arguments'
+import type { NamedTool } from './tool-registry'
 
 /** How a running call hears of its caller, and the caller of it. */
 interface Wire {

@@ -2,7 +2,8 @@ import { activationLimits } from '../../config'
 import type { ToolDescription } from '../contract'
 import { callTool } from './call-tool'
 import { decide, isGranted } from './decide'
-import type { Gateway, GatewayDeps, NamedTool } from './gateway'
+import type { Gateway, GatewayDeps } from './gateway'
+import type { NamedTool } from './tool-registry'
 import { createToolRegistry } from './tool-registry'
 
 /** The one way to every tool: lists and calls of agents and of outside callers go through it. */

@@ -2,7 +2,7 @@ import type { ConversationDoor, GrantDoor } from '../../hub/contract'
 import type { AccountId, Clock } from '../../ids'
 import type { MemoryDoor, ToolApi } from '../contract'
 import type { Connect } from '../credentials/connection'
-import type { Tool, ToolServer } from '../define-tool'
+import type { ToolServer } from '../define-tool'
 import type { ResultStore } from '../results/result-store'
 import type { Workspace } from '../workspace/workspace'
 import type { RemoteCatalogue } from './tool-registry'
@@ -20,19 +20,6 @@ export interface GatewayDeps {
   connect?: Connect
   /** Told the private reason when a tool fails; for the operator's eyes. */
   reportFailure?: (tool: string, cause: unknown) => void
-}
-
-/** A tool under the name it has on the wire. */
-export interface NamedTool extends Omit<Tool, 'name'> {
-  name: string
-  /** Under which its services and credentials are kept. */
-  server: string
-  /** A read that may be decided by the row that comes with it. */
-  isGuardable: boolean
-  /** Only for agents that this hub runs. */
-  isForHosted: boolean
-  /** It is about the world outside of the hub. */
-  reachesOut: boolean
 }
 
 export interface Gateway extends ToolApi {

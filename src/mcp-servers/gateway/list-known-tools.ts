@@ -10,27 +10,47 @@ import type { ToolServer } from '../define-tool'
 import { decide, isGranted, openGrants } from './decide'
 import { intersectGrants, namesResource } from './grant-pattern'
 import { needsApproval } from './needs-approval'
+import type { ToolRegistry } from './tool-registry'
 
 const tiers: Tier[] = ['read', 'write', 'destructive']
 
 /** What a policy may name of these servers, and what it comes to, for who checks or shows one. */
-export function listKnownTools(servers: readonly ToolServer[]): KnownTools {
-  const known = servers.map(describeServer)
-  const tools = known.flatMap((server) => server.tools)
+export function listKnownTools(
+  source: readonly ToolServer[] | Pick<ToolRegistry, 'servers' | 'refresh'>,
+): KnownTools {
+  const registry = isList(source) ? { servers: () => source, refresh: () => undefined } : source
+  let listed: readonly ToolServer[] | null = null
+  let known: KnownServer[] = []
+  const servers = () => {
+    const now = registry.servers()
+    if (now !== listed) {
+      listed = now
+      known = now.map(describeServer)
+    }
+    return known
+  }
+  const tools = () => servers().flatMap((server) => server.tools)
   return {
     tiers,
-    names: tools.map(({ name }) => name),
-    needsSome: (pattern) => tools.some(({ grant }) => intersectGrants(pattern, grant) !== null),
+    refresh: registry.refresh,
+    get names() {
+      return tools().map(({ name }) => name)
+    },
+    needsSome: (pattern) => tools().some(({ grant }) => intersectGrants(pattern, grant) !== null),
     isTooWide: (pattern) =>
       !namesResource(pattern) &&
-      tools.some(
+      tools().some(
         ({ isScoped, grant }) => isScoped && grant.split(':')[0] === pattern.split(':')[0],
       ),
-    servers: known,
-    judge: (policy) => tools.map((tool) => judge(policy, tool)),
+    get servers() {
+      return servers()
+    },
+    judge: (policy) => tools().map((tool) => judge(policy, tool)),
     isGranted,
   }
 }
+
+const isList = (source: object): source is readonly ToolServer[] => Array.isArray(source)
 
 const describeServer = ({ name, description, isForHosted, tools }: ToolServer): KnownServer => ({
   name,

@@ -1,6 +1,18 @@
 import type { GrantPolicy } from '../../hub/contract'
-import type { ToolServer } from '../define-tool'
-import type { NamedTool } from './gateway'
+import type { Tool, ToolServer } from '../define-tool'
+
+/** A tool under the name it has on the wire. */
+export interface NamedTool extends Omit<Tool, 'name'> {
+  name: string
+  /** Under which its services and credentials are kept. */
+  server: string
+  /** A read that may be decided by the row that comes with it. */
+  isGuardable: boolean
+  /** Only for agents that this hub runs. */
+  isForHosted: boolean
+  /** It is about the world outside of the hub. */
+  reachesOut: boolean
+}
 
 /** Servers that come and go while the hub runs (M12), as this isolate knows them. */
 export interface RemoteCatalogue {
@@ -25,14 +37,15 @@ export function createToolRegistry(own: ToolServer[], remote?: RemoteCatalogue):
   const ownTools = nameTools(own)
   const isTaken = new Set(own.map(({ name }) => name))
   let known: readonly ToolServer[] = []
-  let usable: ToolServer[] = []
+  let all: readonly ToolServer[] = own
   let remoteTools = new Map<string, NamedTool>()
   const current = () => {
     const servers = remote?.servers() ?? known
     if (servers !== known) {
       known = servers
       // A later version of the hub may bring a server of the same name; its own comes first.
-      usable = servers.filter(({ name }) => !isTaken.has(name))
+      const usable = servers.filter(({ name }) => !isTaken.has(name))
+      all = [...own, ...usable]
       remoteTools = nameTools(usable)
     }
     return remoteTools
@@ -40,7 +53,7 @@ export function createToolRegistry(own: ToolServer[], remote?: RemoteCatalogue):
   return {
     servers: () => {
       current()
-      return usable.length === 0 ? own : [...own, ...usable]
+      return all
     },
     all: () => [...ownTools.values(), ...current().values()],
     get: (name) => ownTools.get(name) ?? current().get(name),

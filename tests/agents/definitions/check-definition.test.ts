@@ -13,7 +13,7 @@ const files = {
   'system-prompt.md': 'You are {{name}}.',
 }
 
-const serverNames = ['hub', 'weather']
+const listServers = () => ['hub', 'weather']
 const { isTooWide } = listKnownTools(servers)
 const hookNames = ['budget-awareness', 'quiet-hours']
 
@@ -31,7 +31,7 @@ const aModel = (over: Partial<Model> = {}): Model => ({
 async function factsOf(model: Model, over: Record<string, string> = {}) {
   const check = await checkDefinition(
     { ...files, ...over },
-    { listModels: () => [model], serverNames, hookNames, isGranted, isTooWide },
+    { listModels: () => [model], listServers, hookNames, isGranted, isTooWide },
   )
   if (!check.ok) throw new Error(JSON.stringify(check.problems))
   return check.facts
@@ -45,7 +45,7 @@ test('B4: the floor and the want of a call are its worst case in whole micro-dol
   }
   const check = await checkDefinition(files, {
     listModels,
-    serverNames,
+    listServers,
     hookNames,
     isGranted,
     isTooWide,
@@ -89,7 +89,7 @@ test('B6: the models that could do its tasks are told, with a floor for the chea
   const config = `${files['config.yaml']}  alternatives: [openai/cheap, workers-ai/away]\n`
   const check = await checkDefinition(
     { ...files, 'config.yaml': config },
-    { listModels: () => [aModel(), cheap], serverNames, hookNames, isGranted, isTooWide },
+    { listModels: () => [aModel(), cheap], listServers, hookNames, isGranted, isTooWide },
   )
   expect(check).toMatchObject({
     facts: {
@@ -130,7 +130,7 @@ test('D3: a broken definition is checked without asking for a model', async () =
   }
   const check = await checkDefinition(broken, {
     listModels,
-    serverNames,
+    listServers,
     hookNames,
     isGranted,
     isTooWide,
@@ -256,7 +256,7 @@ test('L32: a hook that this deployment does not have warns and names those it ha
 
 test('L32: a hook that is both enabled and disabled is an error that names its line', async () => {
   const config = 'name: scout\nhooks:\n  enable: [quiet-hours]\n  disable: [quiet-hours]\n'
-  const offered = { listModels: () => [aModel()], serverNames, hookNames, isGranted, isTooWide }
+  const offered = { listModels: () => [aModel()], listServers, hookNames, isGranted, isTooWide }
   const check = await checkDefinition({ ...files, 'config.yaml': config }, offered)
   expect(check).toEqual({
     ok: false,

@@ -1,0 +1,54 @@
+import { type DiffLine, diffLines } from './diff-lines'
+import { type Pin, toVisible } from './pin'
+import type { RemoteServerRow, RemoteToolRow } from './queries'
+
+export type ToolState = 'usable' | 'unmapped' | 'changed' | 'gone'
+
+export const stateOf = ({ grant, offeredHash }: RemoteToolRow): ToolState => {
+  if (grant === null) return 'unmapped'
+  if (offeredHash === null) return 'usable'
+  return offeredHash === '' ? 'gone' : 'changed'
+}
+
+/** A description as people read it: the words, then what arguments it takes, nothing of it unseen. */
+export const toReadable = ({ description, inputSchema, annotations }: Pin): string =>
+  toVisible(
+    `${description}\n\n${JSON.stringify(inputSchema, null, 2)}\n${JSON.stringify(annotations)}`,
+  )
+
+export const diffOf = ({ pinned, offered }: RemoteToolRow): DiffLine[] | null =>
+  offered === null
+    ? null
+    : diffLines(toReadable(JSON.parse(pinned) as Pin), toReadable(JSON.parse(offered) as Pin))
+
+const toTime = (at: number | null): string | null =>
+  at === null ? null : new Date(at).toISOString()
+
+export function presentTool(row: RemoteToolRow) {
+  const pin = JSON.parse(row.pinned) as Pin
+  return {
+    /** As it is called here, and as its server calls it. */
+    name: row.wireName,
+    tool: `${row.server}_${row.wireName}`,
+    remote_name: row.name,
+    state: stateOf(row),
+    ...{ grant: row.grant, tier: row.tier },
+    description: toVisible(pin.description),
+    input_schema: pin.inputSchema,
+    annotations: pin.annotations,
+    hash: row.pinnedHash,
+    /** What its server says now, for `accept`; empty when it is gone. */
+    offered_hash: row.offeredHash,
+    diff: diffOf(row)?.map(({ sign, text }) => `${sign} ${text}`) ?? null,
+  }
+}
+
+export const presentServer = (row: RemoteServerRow, tools: RemoteToolRow[]) => ({
+  name: row.name,
+  description: row.description,
+  read_at: toTime(row.readAt),
+  failure: row.failure,
+  updated_at: toTime(row.updatedAt),
+  updated_by: row.updatedBy,
+  tools: tools.filter(({ server }) => server === row.name).map(presentTool),
+})

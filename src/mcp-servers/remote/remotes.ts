@@ -1,0 +1,180 @@
+import type * as z from 'zod'
+import { remoteServers } from '../../config'
+import { AppError, notFound } from '../../errors'
+import type { Actor, ConversationDoor } from '../../hub/contract'
+import type { AccountId, Clock } from '../../ids'
+import type { Connect } from '../credentials/connection'
+import { isPlainGrant } from '../gateway/grant-pattern'
+import { isOwnServer } from '../servers'
+import type { Services, serviceInput } from '../services/services'
+import { listRemoteTools } from './call-remote'
+import type { Catalogue } from './catalogue'
+import { withClient } from './open-client'
+import { presentServer } from './present'
+import {
+  acceptTool,
+  deleteServer,
+  deleteTool,
+  mapTool,
+  noteRead,
+  type RemoteServerRow,
+  type RemoteToolRow,
+  selectServers,
+  selectTools,
+  upsertServer,
+} from './queries'
+
+interface Admin {
+  id: AccountId
+  name: string
+}
+
+export interface RemoteInput {
+  description: string
+  service: z.output<typeof serviceInput>
+}
+
+interface RemotesDeps {
+  d1: D1Database
+  clock: Clock
+  hub: ConversationDoor
+  services: Services
+  connect: Connect
+  catalogue: Catalogue
+}
+
+export type Remotes = ReturnType<typeof createRemotes>
+
+/** What admins do with MCP servers of others (M12). */
+export function createRemotes(deps: RemotesDeps) {
+  const { d1, clock, services } = deps
+  const by = (admin: Admin) => ({ now: clock.now(), by: admin.name })
+  const remotes = {
+    async list() {
+      const [servers, tools] = await d1.batch<unknown>([selectServers(d1), selectTools(d1)])
+      const rows = (tools?.results ?? []) as RemoteToolRow[]
+      return ((servers?.results ?? []) as RemoteServerRow[]).map((row) => presentServer(row, rows))
+    },
+
+    async find(name: string) {
+      const found = (await remotes.list()).find((each) => each.name === name)
+      if (!found) throw notFound('remote server')
+      return found
+    },
+
+    /** Adds it, or changes where it is, and reads what it offers. */
+    async put(name: string, input: RemoteInput, admin: Admin) {
+      await checkName(deps, name)
+      await services.put('remote', name, input.service, admin.name)
+      const { description } = input
+      await upsertServer(d1, { name, description, ...by(admin) }).run()
+      return remotes.refresh(name, admin)
+    },
+
+    async remove(name: string): Promise<void> {
+      const [, gone] = await d1.batch(deleteServer(d1, name))
+      if (gone?.meta.changes === 0) throw notFound('remote server')
+      await services.remove('remote', name)
+    },
+
+    /** Reads what it offers now; why that failed is kept with it. */
+    async refresh(name: string, admin: Admin) {
+      await remotes.find(name)
+      const failure = await read(deps, name, admin)
+      await noteRead(d1, name, { now: clock.now(), failure }).run()
+      return remotes.find(name)
+    },
+
+    /** Takes what changed as it is described now: all of it, or what was looked at. */
+    async accept(name: string, seen: { name: string; hash: string }[], admin: Admin) {
+      const { tools } = await remotes.find(name)
+      const writes = seen.map(({ name: wireName, hash }) => {
+        const tool = tools.find((each) => each.name === wireName)
+        if (!tool) throw notFound('tool')
+        if (tool.offered_hash !== hash) throw otherwise(tool.tool)
+        return hash === ''
+          ? deleteTool(d1, name, tool.remote_name)
+          : acceptTool(d1, name, { name: tool.remote_name, hash }, by(admin))
+      })
+      if (writes.length > 0) await d1.batch(writes)
+      return remotes.find(name)
+    },
+
+    /** Says which grant and tier a tool needs; null hides it. */
+    async map(
+      name: string,
+      tool: { wireName: string; hash: string | null; grant: string | null; tier: string | null },
+      admin: Admin,
+    ) {
+      checkGrant(name, tool)
+      const { meta } = await mapTool(d1, name, tool, by(admin)).run()
+      if (meta.changes === 0) {
+        const { tools } = await remotes.find(name)
+        const found = tools.find((each) => each.name === tool.wireName)
+        throw found ? otherwise(found.tool) : notFound('tool')
+      }
+      return remotes.find(name)
+    },
+  }
+  return remotes
+}
+
+async function checkName({ d1 }: RemotesDeps, name: string): Promise<void> {
+  if (!/^[a-z][a-z0-9]{1,19}$/.test(name)) {
+    throw wrong('name', '2 to 20 small letters and digits, a letter first')
+  }
+  if (isOwnServer(name)) throw wrong('name', 'is a server of this hub')
+  const { results } = await selectServers(d1).all<RemoteServerRow>()
+  const isNew = !results.some((row) => row.name === name)
+  if (isNew && results.length >= remoteServers.serversMax) {
+    throw new AppError(
+      'CONFLICT',
+      `This hub has ${results.length} remote servers, as many as it may.`,
+    )
+  }
+}
+
+/**
+ * Only grants of its own: a grant that agents have for something else must not open a stranger's tool
+ * by a slip.
+ */
+function checkGrant(
+  name: string,
+  { grant, tier }: { grant: string | null; tier: string | null },
+): void {
+  if ((grant === null) !== (tier === null)) {
+    throw wrong('tier', 'grant and tier are both set, or both null to hide the tool')
+  }
+  if (grant !== null && !(isPlainGrant(grant) && grant.startsWith(`${name}:`))) {
+    throw wrong('grant', `begins with ${name}: and holds no *, e.g. ${name}:read`)
+  }
+}
+
+/** @returns what went wrong, in words; null: nothing */
+async function read(deps: RemotesDeps, name: string, admin: Admin): Promise<string | null> {
+  const actor: Actor = {
+    ...{ accountId: admin.id, name: admin.name, kind: 'human' },
+    ...{ activationId: null, postId: null, idempotencyKey: null },
+  }
+  const signal = AbortSignal.timeout(remoteServers.refreshMs)
+  const ask = { server: 'remote', service: name, actor, hub: deps.hub, signal }
+  try {
+    const { connection } = await deps.connect(ask)
+    const tools = await withClient({ connection }, listRemoteTools)
+    await deps.catalogue.note(name, tools)
+    return null
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    return [error.message, error.hint].filter(Boolean).join(' ')
+  }
+}
+
+const wrong = (field: string, message: string): AppError =>
+  new AppError('VALIDATION', 'The remote server is not valid.', {
+    details: [{ path: `body.${field}`, message }],
+  })
+
+const otherwise = (tool: string): AppError =>
+  new AppError('CONFLICT', `${tool} is described in another way than you saw it.`, {
+    hint: 'Read the server again, and look at what it says now.',
+  })

@@ -1,0 +1,105 @@
+import * as z from 'zod'
+import type { AdminRoute } from '../credentials/admin-route'
+import { serviceInput } from '../services/services'
+
+const name = z.string().max(20).describe('small letters and digits; its tools are called name_tool')
+
+const remoteInput = serviceInput.extend({
+  description: z.string().min(1).max(500).describe('for who chooses among servers'),
+})
+const newRemoteInput = remoteInput.extend({ name })
+
+const acceptInput = z.strictObject({
+  tools: z
+    .array(z.strictObject({ name: z.string().max(64), hash: z.string().max(64) }))
+    .min(1)
+    .max(200)
+    .describe('what you looked at: name and offered_hash of each; an empty hash takes a tool out'),
+})
+
+const mapInput = z.strictObject({
+  grant: z
+    .string()
+    .max(200)
+    .nullable()
+    .describe('e.g. acme:read for the server acme; null hides it'),
+  tier: z.enum(['read', 'write', 'destructive']).nullable(),
+  hash: z.string().max(64).optional().describe('of the description that you looked at'),
+})
+
+const toolName = z.string().regex(/^[a-z0-9_]{1,64}$/, 'small letters, digits and underscores')
+const common = { access: 'admin', status: 200, tag: 'remote servers' } as const
+
+const toInput = ({ description, ...service }: z.output<typeof remoteInput>) => ({
+  description,
+  service: {
+    ...service,
+    // What nearly all of them want, when a credential is named and no header holds it.
+    headers:
+      service.headers ?? (service.credential ? { Authorization: 'Bearer {credential}' } : {}),
+  },
+})
+
+/** The routes of MCP servers of others (M12). */
+export const remoteRoutes: AdminRoute[] = [
+  {
+    ...{ ...common, method: 'get', path: '/remote-servers' },
+    summary:
+      'MCP servers of others with their tools, and what changed since it was accepted (admin)',
+    handle: async ({ deps }) => ({ remote_servers: await deps.remotes.list() }),
+  },
+  {
+    ...{ ...common, method: 'post', path: '/remote-servers' },
+    summary:
+      'Adds an MCP server by its address; its tools are hidden until they are mapped (admin)',
+    body: newRemoteInput,
+    handle: async ({ deps, admin, body }) => {
+      const { name, ...input } = body as z.output<typeof newRemoteInput>
+      return { remote_server: await deps.remotes.put(name, toInput(input), admin) }
+    },
+  },
+  {
+    ...{ ...common, method: 'put', path: '/remote-servers/:name' },
+    summary: 'Adds a server, or changes its address, headers or description (admin)',
+    body: remoteInput,
+    handle: async ({ deps, admin, params, body }) => {
+      const input = toInput(body as z.output<typeof remoteInput>)
+      return { remote_server: await deps.remotes.put(params.name ?? '', input, admin) }
+    },
+  },
+  {
+    ...{ ...common, method: 'delete', path: '/remote-servers/:name' },
+    summary: 'Takes a server out, with all that was said of its tools (admin)',
+    handle: async ({ deps, params }) => {
+      await deps.remotes.remove(params.name ?? '')
+      return { name: params.name }
+    },
+  },
+  {
+    ...{ ...common, method: 'post', path: '/remote-servers/:name/refresh' },
+    summary: 'Reads what a server offers now; a mapped tool that changed is hidden (admin)',
+    handle: async ({ deps, admin, params }) => ({
+      remote_server: await deps.remotes.refresh(params.name ?? '', admin),
+    }),
+  },
+  {
+    ...{ ...common, method: 'post', path: '/remote-servers/:name/accept' },
+    summary: 'Accepts changed tools as they are described now (admin)',
+    body: acceptInput,
+    handle: async ({ deps, admin, params, body }) => {
+      const { tools } = body as z.output<typeof acceptInput>
+      return { remote_server: await deps.remotes.accept(params.name ?? '', tools, admin) }
+    },
+  },
+  {
+    ...{ ...common, method: 'put', path: '/remote-servers/:name/tools/:tool' },
+    summary: 'Says which grant and tier a tool needs, so that agents may get it (admin)',
+    params: { tool: toolName },
+    body: mapInput,
+    handle: async ({ deps, admin, params, body }) => {
+      const { grant, tier, hash = null } = body as z.output<typeof mapInput>
+      const tool = { wireName: params.tool ?? '', hash, grant, tier }
+      return { remote_server: await deps.remotes.map(params.name ?? '', tool, admin) }
+    },
+  },
+]
