@@ -30,6 +30,14 @@ export interface ChartProps {
   path?: { x: number; value: number }[]
 }
 
+/** Below the middle of its bar; at the ends within the drawing, so that a phone cuts nothing off. */
+const placeTick = (middle: number) => {
+  if (middle > 0.95) return { x: '100%', 'text-anchor': 'end' } as const
+  return middle < 0.05
+    ? ({ x: '0', 'text-anchor': 'start' } as const)
+    : ({ x: percent(middle), 'text-anchor': 'middle' } as const)
+}
+
 const percent = (share: number): string => `${(share * 100).toFixed(2)}%`
 /** Part of its place that a bar fills. */
 const barShare = 0.76
@@ -80,7 +88,7 @@ export const Chart: FC<ChartProps> = (props) => {
         {bars.map(
           ({ tick }, index) =>
             tick && (
-              <text x={percent((index + 0.5) / barsMax)} y="13" text-anchor="middle">
+              <text {...placeTick((index + 0.5) / barsMax)} y="13">
                 {tick}
               </text>
             ),

@@ -52,7 +52,7 @@ export const SpendSection: FC<SpendProps> = (props) => {
 
 /** A word below every few bars, and below the last. */
 function listTickPlaces(count: number): Set<number> {
-  const every = Math.max(1, Math.ceil(count / 5))
+  const every = Math.max(1, Math.ceil(count / 4))
   const places = new Set<number>()
   for (let place = count - 1; place >= 0; place -= every) places.add(place)
   return places
