@@ -1,6 +1,6 @@
 import { abortAllDurableObjects, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { adminKey, call, commentsOf, join, post, replyTo, until } from '../support/cast'
 import { hire } from '../support/fake-hire'
 import type { GithubPlan } from '../support/github-answers'
@@ -10,6 +10,8 @@ import { asAdmin } from '../support/services'
 
 /** An agent asks to open an issue on GitHub. Everything is real but the model and GitHub's own server. */
 const hourMs = 3_600_000
+// A machine that died is missed after three seconds.
+vi.setConfig({ testTimeout: 30_000 })
 const token = 'ghp_the-token-of-this-hub'
 let mira: Awaited<ReturnType<typeof join>>
 /** A GitHub of each test's own. */

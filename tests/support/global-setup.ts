@@ -13,7 +13,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const outside = await startOutside()
   project.provide('outsideUrls' as never, JSON.stringify(outside.urls) as never)
   // a server of one's own, with an address like postgres://user:password@127.0.0.1:5432/name
-  const own = process.env['ROOKERY_TEST_POSTGRES_URL']
+  const own = process.env.ROOKERY_TEST_POSTGRES_URL
   const postgres = await startPostgres()
   project.provide('postgresUrl' as never, (own ?? postgres.url) as never)
   return async () => {
