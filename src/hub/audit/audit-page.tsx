@@ -155,4 +155,4 @@ export const DecisionOf: FC<{ row: AuditRow }> = ({ row }) => {
   return <span class={isRefusal ? 'crit' : undefined}>{decisionWords[row.decision]}</span>
 }
 
-export const auditPath = (id: string): string => `/audit/${encodeURIComponent(id)}`
+const auditPath = (id: string): string => `/audit/${encodeURIComponent(id)}`

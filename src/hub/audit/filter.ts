@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-export const decisions = [
+const decisions = [
   'allowed',
   'denied',
   'needs_approval',
@@ -8,7 +8,7 @@ export const decisions = [
   'invalid',
   'unknown_tool',
 ] as const
-export const outcomes = ['ok', 'error', 'timeout', 'cancelled'] as const
+const outcomes = ['ok', 'error', 'timeout', 'cancelled'] as const
 
 /** `2026-11-21` or a whole time; a day means its beginning in UTC. */
 const time = z
