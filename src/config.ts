@@ -6,6 +6,7 @@ export const limits = {
   post: { titleCharsMax: 300, contentCharsMax: 40_000, urlCharsMax: 2_000 },
   comment: { contentCharsMax: 10_000, depthMax: 10 },
   task: { contentCharsMax: 10_000 },
+  directMessage: { contentCharsMax: 10_000, previewChars: 140, pageDefault: 50, pageMax: 100 },
   account: { nameCharsMin: 2, nameCharsMax: 32, descriptionCharsMax: 1_000 },
   community: { nameCharsMin: 2, nameCharsMax: 32, descriptionCharsMax: 2_000 },
   page: { postsDefault: 25, postsMax: 100, commentsDefault: 100, commentsMax: 500 },

@@ -12,6 +12,7 @@ export type CommentId = Branded<'comment'>
 export type InboxItemId = Branded<'inbox item'>
 export type ActivationId = Branded<'activation'>
 export type BudgetId = Branded<'budget'>
+export type ConversationId = Branded<'conversation'>
 
 /** A source of ids and time, given to everything that decides, so that tests can fix both. */
 export interface Clock {

@@ -7,6 +7,7 @@ import { budgetRoutes } from './budgets/routes'
 import { commentRoutes } from './comments/routes'
 import { communityRoutes } from './communities/routes'
 import { definitionRoutes } from './definitions/routes'
+import { dmRoutes } from './dms/routes'
 import { explorationRoutes } from './exploration/routes'
 import { feedRoutes } from './feed/routes'
 import { grantRoutes } from './grants/routes'
@@ -34,6 +35,7 @@ import { mountRoomPages } from './web/mount-room-pages'
 /** Every route of the JSON API, a line a feature. A path in words comes before one with `:name`. */
 export const apiRoutes: Route[] = [
   ...keyRoutes,
+  ...dmRoutes,
   ...accountRoutes,
   ...communityRoutes,
   ...postRoutes,

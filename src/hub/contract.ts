@@ -4,7 +4,14 @@
  *
  * Times are milliseconds since the Unix epoch; money is whole micro-dollars.
  */
-import type { AccountId, ActivationId, CommentId, InboxItemId, PostId } from '../ids'
+import type {
+  AccountId,
+  ActivationId,
+  CommentId,
+  ConversationId,
+  InboxItemId,
+  PostId,
+} from '../ids'
 
 import type {
   AccountKind,
@@ -110,6 +117,11 @@ export interface ConversationDoor {
     on: VoteOn,
     value: -1 | 0 | 1,
   ): Promise<{ action: string; author: string; score: number }>
+  /** Writes to somebody privately. The first message may be a request. Throws FORBIDDEN, CONFLICT. */
+  sendDm(
+    actor: Actor,
+    message: { to: string; message: string },
+  ): Promise<{ conversationId: ConversationId; isRequest: boolean }>
 }
 
 export interface DiscoverQuery {

@@ -15,6 +15,7 @@ const rightArguments: Record<string, unknown> = {
   hub_get_profile: { name: 'ada' },
   hub_budget_status: {},
   hub_discover: {},
+  hub_send_dm: { to: '@ada', message: 'Hello.' },
   hub_vote: { post_id: 'post-1', value: 'up' },
   hub_create_post: { community: 'general', title: 'A title' },
   hub_create_comment: { post_id: 'post-1', content: 'A comment' },

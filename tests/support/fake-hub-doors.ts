@@ -13,7 +13,15 @@ import type {
   SearchHit,
   Thread,
 } from '../../src/hub/contract'
-import type { AccountId, BudgetId, Clock, CommentId, InboxItemId, PostId } from '../../src/ids'
+import type {
+  AccountId,
+  BudgetId,
+  Clock,
+  CommentId,
+  ConversationId,
+  InboxItemId,
+  PostId,
+} from '../../src/ids'
 import type { ToolCaller } from '../../src/mcp-servers/contract'
 
 export const ada: Person = { id: 'account-ada' as AccountId, name: 'ada', kind: 'human' }
@@ -119,6 +127,10 @@ export function createFakeHubDoors(policy: GrantPolicy) {
     })),
     readInbox: noted('readInbox', () => [anEntry]),
     readBudgets: noted('readBudgets', () => [aBudget]),
+    sendDm: noted('sendDm', () => ({
+      conversationId: 'conversation-1' as ConversationId,
+      isRequest: true,
+    })),
     vote: noted('vote', () => ({ action: 'upvoted', author: 'ada', score: 4 })),
     createPost: noted('createPost', () => ({ id: 'post-2' as PostId, notes: [] })),
     createComment: noted('createComment', () => ({

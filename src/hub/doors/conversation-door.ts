@@ -9,6 +9,7 @@ import { commentContent, createComment } from '../comments/actions'
 import { selectComments } from '../comments/queries'
 import type { CommentRow } from '../comments/schema'
 import type { ConversationDoor } from '../contract'
+import { messageText, writeTo } from '../dms/actions'
 import { selectDiscoveredFor } from '../exploration/page-queries'
 import { toMatch } from '../exploration/to-match'
 import { explainUncalled } from '../inbox/deliver'
@@ -29,13 +30,11 @@ function parseInput<Schema extends z.ZodType>(schema: Schema, value: unknown): z
   throw new AppError('VALIDATION', z.prettifyError(parsed.error))
 }
 
-/**
- * What tools may ask of the hub: the same reads and actions as the API's, without HTTP. Every read
- * is one round trip.
- *
- * @param open a context for one call, with its own `Db`
- */
-export const createConversationDoor = (open: () => ActionContext): ConversationDoor => ({
+type Door<Method extends keyof ConversationDoor> = Pick<ConversationDoor, Method>
+
+const createPostReads = (
+  open: () => ActionContext,
+): Door<'search' | 'readThread' | 'readFeed' | 'discover'> => ({
   search: async (actor, query) => {
     const expression = toMatchExpression(query.text, query.match)
     if (expression === null) return []
@@ -90,7 +89,11 @@ export const createConversationDoor = (open: () => ActionContext): ConversationD
     const { results } = await selectDiscoveredFor(db, actor.accountId, discovery).all<PostRow>()
     return results.map(toPostSummary)
   },
+})
 
+const createOwnReads = (
+  open: () => ActionContext,
+): Door<'readProfile' | 'readInbox' | 'readBudgets'> => ({
   readProfile: async (_actor, name) => {
     const account = await selectAccountByName(open().db, name.replace(/^@/, '')).first<AccountRow>()
     if (!account) throw notFound('account')
@@ -108,7 +111,11 @@ export const createConversationDoor = (open: () => ActionContext): ConversationD
     const budgets = selectBudgetsInScope(db, actor.accountId, clock.now())
     return (await budgets.all<BudgetRow>()).results
   },
+})
 
+const createWrites = (
+  open: () => ActionContext,
+): Door<'createPost' | 'createComment' | 'vote' | 'sendDm'> => ({
   createPost: async (actor, { community, ...post }) => {
     const done = await createPost(open(), actor, { ...parseInput(postInput, post), community })
     return { id: done.answer.id, notes: explainUncalled(done) }
@@ -126,4 +133,22 @@ export const createConversationDoor = (open: () => ActionContext): ConversationD
     const { action, author, upvotes, downvotes } = (await setVote(open(), actor, on, value)).answer
     return { action, author, score: upvotes - downvotes }
   },
+
+  sendDm: async (actor, { to, message }) => {
+    const words = { message: parseInput(messageText, message) }
+    const { conversationId, status } = (await writeTo(open(), actor, to, words)).answer
+    return { conversationId, isRequest: status === 'pending' }
+  },
+})
+
+/**
+ * What tools may ask of the hub: the same reads and actions as the API's, without HTTP. Every read
+ * is one round trip.
+ *
+ * @param open a context for one call, with its own `Db`
+ */
+export const createConversationDoor = (open: () => ActionContext): ConversationDoor => ({
+  ...createPostReads(open),
+  ...createOwnReads(open),
+  ...createWrites(open),
 })

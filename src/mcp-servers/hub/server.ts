@@ -8,6 +8,7 @@ import { getNotifications } from './tools/get-notifications'
 import { getProfile } from './tools/get-profile'
 import { getThread } from './tools/get-thread'
 import { search } from './tools/search'
+import { sendDm } from './tools/send-dm'
 import { vote } from './tools/vote'
 
 /** The hub itself, with the same rights and limits as over its API. */
@@ -26,5 +27,6 @@ export const hubServer: ToolServer = {
     createPost,
     createComment,
     vote,
+    sendDm,
   ],
 }

@@ -41,7 +41,9 @@ test('M4: a client sees and calls only what policy allows, decided anew each tim
   expect(textOf(denied)).toMatch(/^Error: Missing grant hub:write\b/)
   expect(calls.some(({ method }) => method === 'createPost')).toBe(false)
   policy.allowed = ['hub:write']
-  expect(await names()).toEqual(['hub_create_comment', 'hub_create_post', 'hub_vote'])
+  expect(await names()).toEqual([
+    ...['hub_create_comment', 'hub_create_post', 'hub_send_dm', 'hub_vote'],
+  ])
   expect((await client.callTool(write)).isError).toBe(false)
 })
 

@@ -1,0 +1,67 @@
+import { limits } from '../../config'
+import { presentTime } from '../accounts/present'
+import type { SentMessage } from './actions'
+import type { ConversationRow, MessageRow } from './queries'
+
+/** The beginning of a message, on one line. */
+export const preview = (content: string): string => {
+  const line = content.replace(/\s+/g, ' ').trim()
+  const { previewChars } = limits.directMessage
+  return line.length <= previewChars ? line : `${line.slice(0, previewChars - 1).toWellFormed()}…`
+}
+
+export const presentConversation = (row: ConversationRow): object => ({
+  conversation_id: row.id,
+  id: row.id,
+  status: row.status,
+  with_agent: {
+    id: row.otherId,
+    name: row.otherName,
+    kind: row.otherKind,
+    description: row.otherDescription,
+    karma: row.otherKarma,
+  },
+  you_initiated: row.isStartedByMe === 1,
+  is_blocked: row.isBlocked === 1,
+  unread_count: row.unread,
+  last_message: row.lastContent === null ? null : preview(row.lastContent),
+  last_message_at: presentTime(row.lastMessageAt),
+  created_at: presentTime(row.createdAt),
+})
+
+export const presentRequest = (row: ConversationRow): object => ({
+  conversation_id: row.id,
+  id: row.id,
+  from: {
+    id: row.otherId,
+    name: row.otherName,
+    kind: row.otherKind,
+    description: row.otherDescription,
+  },
+  message_preview: preview(row.lastContent ?? ''),
+  created_at: presentTime(row.createdAt),
+})
+
+export const presentMessage = (row: MessageRow): object => ({
+  id: row.id,
+  from: { id: row.authorId, name: row.authorName, kind: row.authorKind },
+  content: row.content,
+  needs_human_input: row.needsHuman === 1,
+  activation_id: row.activationId,
+  created_at: presentTime(row.createdAt),
+})
+
+export const presentSent = (sent: SentMessage): object => ({
+  message: {
+    id: sent.id,
+    conversation_id: sent.conversationId,
+    content: sent.content,
+    created_at: presentTime(sent.createdAt),
+  },
+  conversation: {
+    conversation_id: sent.conversationId,
+    id: sent.conversationId,
+    status: sent.status,
+    with_agent: { name: sent.to },
+  },
+})

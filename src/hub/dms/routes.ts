@@ -1,0 +1,204 @@
+import * as z from 'zod'
+import { limits } from '../../config'
+import { notFound } from '../../errors'
+import { type Cursor, readCursor, writeCursor } from '../cursor'
+import { type Call, presentOnce, type Route, route } from '../http/route'
+import { type Decision, decide, messageText, writeIn, writeTo } from './actions'
+import { presentConversation, presentMessage, presentRequest, presentSent } from './present'
+import {
+  type ConversationList,
+  type ConversationRow,
+  type MessageRow,
+  readStatements,
+  selectConversation,
+  selectConversations,
+  selectMessages,
+  selectUnread,
+  type UnreadRow,
+} from './queries'
+
+const tag = 'messages'
+const nobody = { hash: '', isSession: false, isAdminKey: false }
+
+const pageQuery = z.object({
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(limits.directMessage.pageMax)
+    .default(limits.directMessage.pageDefault),
+  cursor: z.string().max(500).optional(),
+})
+type PageCall = Call<z.output<typeof pageQuery>, undefined>
+
+/** Cuts off the row that says there are more. */
+function cutPage<Row>(rows: Row[], limit: number, keyOf: (row: Row) => Cursor) {
+  const shown = rows.slice(0, limit)
+  const last = shown.at(-1)
+  const hasMore = rows.length > shown.length
+  const more = {
+    has_more: hasMore,
+    next_cursor: hasMore && last ? writeCursor(keyOf(last)) : null,
+  }
+  return { shown, more }
+}
+
+const rowsOf = <Row>(result: D1Result | undefined): Row[] => (result?.results ?? []) as Row[]
+
+async function list({ context, credential, query, read }: PageCall, which: ConversationList) {
+  const { db, clock } = context
+  const who = credential ?? nobody
+  const now = clock.now()
+  const { limit } = query
+  const before = readCursor(query.cursor)
+  const { results } = await read([
+    selectConversations(db, who, now, { list: which, before, limit: limit + 1 }),
+    selectUnread(db, who, now),
+  ])
+  const rows = rowsOf<ConversationRow>(results[0])
+  const { shown, more } = cutPage(rows, limit, (row) => [row.lastMessageAt, row.id])
+  const unread = rowsOf<UnreadRow>(results[1])[0] ?? { messages: 0, conversations: 0, requests: 0 }
+  return { shown, more, unread }
+}
+
+const checkRoute = route({
+  method: 'get',
+  path: '/agents/dm/check',
+  summary: 'Whether somebody has written to you, or asks to',
+  tag,
+  access: 'own',
+  handle: async (call) => {
+    const page = { ...call, query: { limit: limits.directMessage.pageMax } }
+    const { shown, unread } = await list(page, 'all')
+    const asking = shown.filter((row) => row.status === 'pending' && row.isStartedByMe === 0)
+    const latest = shown.filter((row) => row.status === 'open' && row.unread > 0)
+    return {
+      has_activity: unread.requests + unread.messages > 0,
+      summary: `${unread.requests} pending requests, ${unread.messages} unread messages`,
+      requests: { count: unread.requests, items: asking.map(presentRequest) },
+      messages: {
+        total_unread: unread.messages,
+        conversations_with_unread: unread.conversations,
+        latest: latest.map(presentConversation),
+      },
+    }
+  },
+})
+
+const conversationRoute = route({
+  method: 'get',
+  path: '/agents/dm/conversations/:id',
+  summary: 'A conversation of yours with its messages, oldest first; reading it marks it read',
+  tag,
+  access: 'own',
+  query: pageQuery,
+  handle: async ({ context, credential, param, query, read }) => {
+    const { db, clock } = context
+    const who = credential ?? nobody
+    const now = clock.now()
+    const { limit } = query
+    const conversationId = param('id')
+    const before = readCursor(query.cursor)
+    const { results } = await read([
+      selectConversation(db, who, now, conversationId),
+      selectMessages(db, who, now, { conversationId, before, limit: limit + 1 }),
+      ...readStatements(db, who, now, conversationId),
+    ])
+    const row = rowsOf<ConversationRow>(results[0])[0]
+    if (!row) throw notFound('conversation')
+    const messages = rowsOf<MessageRow>(results[1])
+    const { shown, more } = cutPage(messages, limit, (each) => [each.createdAt, each.id])
+    return {
+      conversation: presentConversation(row),
+      messages: shown.reverse().map(presentMessage),
+      ...more,
+    }
+  },
+})
+
+/** A route that answers a request or changes what one hears of somebody. */
+const decideRoute = (
+  method: 'post' | 'delete',
+  path: string,
+  decision: Decision,
+  summary: string,
+): Route =>
+  route({
+    method,
+    path: `/agents/dm/${path}`,
+    summary,
+    tag,
+    access: 'write',
+    body: z.object({ block: z.boolean().default(false) }),
+    handle: async (call) => {
+      const id = call.param('id')
+      const status = await decide(call.context, call.actor(), id, decision, call.body.block)
+      return { conversation: { conversation_id: id, id, status } }
+    },
+  })
+
+export const dmRoutes: Route[] = [
+  checkRoute,
+  route({
+    method: 'post',
+    path: '/agents/dm/request',
+    summary: 'Writes to somebody; the first message asks them whether they want more',
+    tag,
+    access: 'write',
+    status: 201,
+    body: z.object({ to: z.string().min(1).max(100), message: messageText }),
+    handle: async (call) => {
+      const { to, message } = call.body
+      const done = await writeTo(call.context, call.actor(), to, { message })
+      return presentOnce(call, done, presentSent)
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/agents/dm/requests',
+    summary: 'Who asks to write to you',
+    tag,
+    access: 'own',
+    query: pageQuery,
+    handle: async (call) => {
+      const { shown, more, unread } = await list(call, 'requests')
+      return { requests: { count: unread.requests, items: shown.map(presentRequest) }, ...more }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/agents/dm/conversations',
+    summary: 'Your conversations, the last written to first',
+    tag,
+    access: 'own',
+    query: pageQuery,
+    handle: async (call) => {
+      const { shown, more, unread } = await list(call, 'conversations')
+      return {
+        total_unread: unread.messages,
+        conversations: { count: shown.length, items: shown.map(presentConversation) },
+        ...more,
+      }
+    },
+  }),
+  conversationRoute,
+  route({
+    method: 'post',
+    path: '/agents/dm/conversations/:id/send',
+    summary: 'Writes in a conversation; an agent of this hub answers there',
+    tag,
+    access: 'write',
+    status: 201,
+    body: z.object({ message: messageText, needs_human_input: z.boolean().default(false) }),
+    handle: async (call) => {
+      const { message, needs_human_input: needsHuman } = call.body
+      const words = { message, needsHuman }
+      const done = await writeIn(call.context, call.actor(), call.param('id'), words)
+      return presentOnce(call, done, presentSent)
+    },
+  }),
+  decideRoute('post', 'requests/:id/approve', 'approve', 'Lets somebody write to you'),
+  decideRoute('post', 'requests/:id/reject', 'reject', 'Declines a request; block: true for good'),
+  decideRoute('post', 'conversations/:id/block', 'block', 'Hears no more from somebody'),
+  decideRoute('delete', 'conversations/:id/block', 'unblock', 'Lets them write again'),
+]

@@ -1,0 +1,213 @@
+import { env } from 'cloudflare:workers'
+import { beforeEach, expect, test } from 'vitest'
+import { createTestHub, readCost } from '../create-test-hub'
+
+const hub = createTestHub()
+type Person = Awaited<ReturnType<typeof hub.join>>
+let people = 0
+let ada: Person
+let bob: Person
+
+beforeEach(async () => {
+  ada = await hub.join(`ada${++people}`, 'human')
+  bob = await hub.join(`bob${people}`, 'agent')
+  hub.clock.advance(1_000)
+})
+
+const get = async (person: Person, path: string) =>
+  (await hub.call(`/agents/dm/${path}`, { key: person.key })).body
+const send = (person: Person, path: string, body: object = {}, headers = {}) =>
+  hub.call(`/agents/dm/${path}`, { method: 'POST', key: person.key, body, headers })
+const ask = async (from: Person, to: Person, message = 'May I?'): Promise<string> =>
+  (await send(from, 'request', { to: to.name, message })).body.conversation.id
+/** A conversation that both want. */
+async function open(from = ada, to = bob): Promise<string> {
+  const id = await ask(from, to)
+  expect((await send(to, `requests/${id}/approve`)).status).toBe(200)
+  return id
+}
+const textsOf = async (person: Person, id: string) =>
+  (await get(person, `conversations/${id}`)).messages.map(
+    ({ content }: { content: string }) => content,
+  )
+
+test('H10: the first message is a request; approved, both can write', async () => {
+  const asked = await send(ada, 'request', { to: `@${bob.name}`, message: ' May I? ' })
+  expect(asked.status).toBe(201)
+  expect(asked.body).toMatchObject({
+    message: { content: 'May I?' },
+    conversation: { status: 'pending', with_agent: { name: bob.name } },
+  })
+  const { id } = asked.body.conversation
+  expect(await get(bob, 'check')).toMatchObject({
+    has_activity: true,
+    requests: {
+      count: 1,
+      items: [{ conversation_id: id, from: { name: ada.name }, message_preview: 'May I?' }],
+    },
+    messages: { total_unread: 0 },
+  })
+  expect((await get(bob, 'requests')).requests.items[0].conversation_id).toBe(id)
+  expect((await get(bob, 'conversations')).conversations.items).toEqual([])
+  expect((await get(ada, 'conversations')).conversations.items[0]).toMatchObject({
+    ...{ status: 'pending', you_initiated: true },
+  })
+  const early = await send(ada, `conversations/${id}/send`, { message: 'And?' })
+  expect([early.status, early.body.code]).toEqual([409, 'CONFLICT'])
+  expect((await send(ada, `requests/${id}/approve`)).status).toBe(403)
+  expect((await send(bob, `requests/${id}/approve`)).body.conversation.status).toBe('open')
+  hub.clock.advance(10)
+  await send(bob, `conversations/${id}/send`, { message: 'You may.', needs_human_input: true })
+  hub.clock.advance(10)
+  await send(ada, 'request', { to: bob.name, message: 'Thanks.' })
+  expect(await textsOf(ada, id)).toEqual(['May I?', 'You may.', 'Thanks.'])
+  const { messages } = await get(ada, `conversations/${id}`)
+  expect(messages[1]).toMatchObject({ from: { name: bob.name }, needs_human_input: true })
+})
+
+test('H10: to answer a request is to approve it', async () => {
+  const id = await ask(ada, bob)
+  const answer = await send(bob, `conversations/${id}/send`, { message: 'Gladly.' })
+  expect(answer.body.conversation.status).toBe('open')
+  expect((await send(ada, `conversations/${id}/send`, { message: 'Fine.' })).status).toBe(201)
+})
+
+test('H10: what is unread is counted until it is read', async () => {
+  const id = await open()
+  for (const message of ['one', 'two', 'three']) {
+    hub.clock.advance(10)
+    await send(ada, `conversations/${id}/send`, { message })
+  }
+  const before = await get(bob, 'check')
+  // the request is the first of them
+  expect(before.messages).toMatchObject({ total_unread: 4, conversations_with_unread: 1 })
+  expect(before.messages.latest[0]).toMatchObject({ unread_count: 4, last_message: 'three' })
+  const inbox = async () =>
+    (await hub.call('/notifications/count', { key: bob.key })).body.unread_count
+  expect(await inbox()).toBe(4)
+  const page = await get(bob, `conversations/${id}?limit=3`)
+  expect(page.messages.map(({ content }: { content: string }) => content)).toEqual([
+    ...['one', 'two', 'three'],
+  ])
+  const older = await get(bob, `conversations/${id}?limit=3&cursor=${page.next_cursor}`)
+  expect([older.messages[0].content, older.next_cursor]).toEqual(['May I?', null])
+  expect((await get(bob, 'check')).has_activity).toBe(false)
+  expect(await inbox()).toBe(0)
+  expect((await get(ada, 'check')).has_activity).toBe(false)
+})
+
+test('H10: a declined request stays declined for who asked; blocking holds for good', async () => {
+  const id = await ask(ada, bob)
+  expect((await send(bob, `requests/${id}/reject`)).body.conversation.status).toBe('rejected')
+  const refused = await send(ada, 'request', { to: bob.name, message: 'Please?' })
+  expect([refused.status, refused.body.error]).toEqual([
+    403,
+    `${bob.name} takes no messages from you.`,
+  ])
+  expect((await get(bob, 'check')).has_activity).toBe(false)
+  expect((await get(bob, 'conversations')).conversations.items).toEqual([])
+  // who declined may change their mind
+  expect((await send(bob, 'request', { to: ada.name, message: 'Now.' })).status).toBe(201)
+  expect((await send(ada, `conversations/${id}/send`, { message: 'Good.' })).status).toBe(201)
+  expect((await send(bob, `requests/${id}/reject`)).status).toBe(409)
+  expect((await send(bob, `conversations/${id}/block`)).status).toBe(200)
+  const blocked = await send(ada, `conversations/${id}/send`, { message: 'Hello?' })
+  expect([blocked.status, blocked.body.error]).toEqual([403, refused.body.error])
+  expect((await send(bob, `conversations/${id}/send`, { message: 'x' })).body.hint).toBe(
+    'Unblock them first.',
+  )
+  const lifted = { method: 'DELETE', key: bob.key }
+  expect((await hub.call(`/agents/dm/conversations/${id}/block`, lifted)).status).toBe(200)
+  expect((await send(ada, `conversations/${id}/send`, { message: 'Hello!' })).status).toBe(201)
+})
+
+test('H10: a request can be declined and blocked in one', async () => {
+  const id = await ask(ada, bob)
+  await send(bob, `requests/${id}/reject`, { block: true })
+  expect((await get(bob, 'check')).requests.count).toBe(0)
+  expect((await send(ada, 'request', { to: bob.name, message: 'Please?' })).status).toBe(403)
+})
+
+test('H10: nobody reads or changes the conversation of others', async () => {
+  const id = await open()
+  const eve = await hub.join(`eve${people}`)
+  expect((await hub.call(`/agents/dm/conversations/${id}`, { key: eve.key })).status).toBe(404)
+  for (const path of [
+    `conversations/${id}/send`,
+    `requests/${id}/approve`,
+    `conversations/${id}/block`,
+  ]) {
+    expect((await send(eve, path, { message: 'x' })).status).toBe(404)
+  }
+  expect((await hub.call(`/agents/dm/conversations/${id}`)).status).toBe(401)
+  expect((await get(eve, 'conversations')).conversations.count).toBe(0)
+  const { body } = await hub.call(`/search?q=May`, { key: eve.key })
+  expect(JSON.stringify(body)).not.toContain('May I?')
+})
+
+test('H10: what cannot be written to says so', async () => {
+  const deaf = await hub.join(`deaf${people}`)
+  await hub.host(deaf.id)
+  await env.DB.prepare('UPDATE agents SET answers_dms = 0 WHERE account_id = ?').bind(deaf.id).run()
+  const to = (name: string, message = 'x') => send(ada, 'request', { to: name, message })
+  expect((await to('nobody-here')).status).toBe(404)
+  expect((await to(ada.name)).status).toBe(400)
+  expect((await to('rookery')).status).toBe(403)
+  expect((await to(deaf.name)).body.error).toBe(`${deaf.name} takes no direct messages.`)
+  expect((await to(bob.name, ' ')).status).toBe(400)
+  expect((await to(bob.name, `my key is ${bob.key}`)).status).toBe(400)
+})
+
+test('H6: a message with an Idempotency-Key is sent once', async () => {
+  const id = await open()
+  const key = { 'idempotency-key': `dm-${people}` }
+  const path = `conversations/${id}/send`
+  const first = await send(ada, path, { message: 'Once.' }, key)
+  const again = await send(ada, path, { message: 'Once.' }, key)
+  expect(again.body).toEqual(first.body)
+  expect((await send(ada, path, { message: 'Twice.' }, key)).status).toBe(409)
+  expect(await textsOf(bob, id)).toEqual(['May I?', 'Once.'])
+})
+
+test('H10: two that write to each other at once have one conversation', async () => {
+  const asked = await Promise.all([
+    send(ada, 'request', { to: bob.name, message: 'You?' }),
+    send(bob, 'request', { to: ada.name, message: 'You?' }),
+  ])
+  expect(asked.map(({ status }) => status).filter((status) => status === 201)).not.toEqual([])
+  const rows = await env.DB.prepare('SELECT count(*) AS n FROM conversations WHERE pair LIKE ?')
+    .bind(`%${ada.id}%`)
+    .first<number>('n')
+  expect(rows).toBe(1)
+})
+
+test('H10: a person wakes an agent of this hub, another agent does not', async () => {
+  const scout = await hub.join(`scout${people}`)
+  await hub.host(scout.id)
+  const asked = await send(ada, 'request', { to: scout.name, message: 'Where are the keys?' })
+  expect(asked.body.conversation.status).toBe('open')
+  expect(hub.seen.woken).toContain(scout.id)
+  hub.seen.woken.length = 0
+  hub.clock.advance(10)
+  await send(bob, 'request', { to: scout.name, message: 'Wake up.' })
+  expect(hub.seen.woken).toEqual([])
+  const { results } = await env.DB.prepare(
+    'SELECT is_task AS isTask, content FROM inbox_items WHERE account_id = ? ORDER BY id',
+  )
+    .bind(scout.id)
+    .all()
+  expect(results).toEqual([
+    { isTask: 1, content: 'Where are the keys?' },
+    { isTask: 0, content: 'Wake up.' },
+  ])
+})
+
+test('H7: a list and a conversation are one round trip each, with as many rows as they show', async () => {
+  const id = await open()
+  await env.DB.prepare('UPDATE api_keys SET last_used_at = ?').bind(hub.clock.now()).run()
+  for (const path of ['conversations', 'requests', 'check', `conversations/${id}`]) {
+    const { headers } = await hub.call(`/agents/dm/${path}`, { key: ada.key })
+    expect(readCost(headers).roundTrips).toBe(1)
+    expect(readCost(headers).rowsRead).toBeLessThan(60)
+  }
+})
