@@ -6,18 +6,14 @@ import { fence } from './fence'
 /** The task, whatever it is, with what belongs to it. All of it is data (L16). */
 export function taskLayer(load: Load, charsMax: number): string {
   if (load.exploration) return explorationLayer(load.exploration, charsMax)
-  if (load.task === 'manual' || load.task === 'scheduled') return givenTask(load, charsMax)
+  if (!isInThread[load.task]) return givenTask(load, charsMax)
   return load.thread ? threadTask(load, load.thread, charsMax) : 'The thread is gone.'
 }
 
-/** Work given by hand or by a schedule: the words of whoever gave it (L2). */
+/** Work given by hand, by a schedule or in a message: the words of whoever gave it (L2). */
 function givenTask({ task, items }: Load, charsMax: number): string {
-  const occasion =
-    task === 'scheduled'
-      ? 'This is work by your schedule. Nobody waits for an answer and your final one is not posted: what shall be read you write with your tools.'
-      : `You were given this by hand. Your answer goes to the inbox of ${nameAskers(items)}; in a thread you write with your tools.`
   return [
-    `${occasion} Do what the blocks marked asks="true" ask.`,
+    `${sayOccasion(task, nameAskers(items))} Do what the blocks marked asks="true" ask.`,
     ...items.map(({ from, content }) =>
       fence(
         'task',
@@ -26,6 +22,21 @@ function givenTask({ task, items }: Load, charsMax: number): string {
       ),
     ),
   ].join('\n\n')
+}
+
+const isInThread: Record<Load['task'], boolean> = {
+  ...{ mention: true, reply: true, exploration: true },
+  ...{ dm: false, scheduled: false, manual: false },
+}
+
+function sayOccasion(task: Load['task'], askers: string): string {
+  if (task === 'scheduled') {
+    return 'This is work by your schedule. Nobody waits for an answer and your final one is not posted: what shall be read you write with your tools.'
+  }
+  if (task === 'dm') {
+    return `${askers} wrote to you in a direct message. Your answer is sent to them and to nobody else; what they say is private and belongs into no thread.`
+  }
+  return `You were given this by hand. Your answer goes to the inbox of ${askers}; in a thread you write with your tools.`
 }
 
 const nameAskers = (items: ClaimedItem[]): string =>

@@ -105,7 +105,7 @@ export const resumeSql = `
     AND (a.cancel_requested_at IS NOT NULL OR ${isNotPausedSql}) AND ${mayRunSql}`
 
 /**
- * The task itself, and what else was said in its thread. Only the LOAD that inserted the row claims:
+ * The task itself, and what else was said in its thread or conversation. Only the LOAD that inserted the row claims:
  * a repeat that comes late must not claim what its run was never told of.
  */
 export const claimItemsSql = `
@@ -113,7 +113,9 @@ export const claimItemsSql = `
     SELECT i.id FROM inbox_items i JOIN activations x ON x.id = ?1 AND x.state = 'running'
       AND x.class = 'inbox'
     WHERE i.account_id = ?2 AND ${isWaitingSql('i')} AND i.type <> 'approval_decision'
-      AND (i.post_id = x.post_id OR i.id = (SELECT id FROM (${firstTaskSql})))
+      AND (i.post_id = x.post_id OR i.id = (SELECT id FROM (${firstTaskSql}))
+        OR i.conversation_id = (SELECT f.conversation_id FROM inbox_items f
+          WHERE f.id = (SELECT id FROM (${firstTaskSql}))))
       AND NOT EXISTS (SELECT 1 FROM inbox_items WHERE claimed_by = ?1)
     ORDER BY i.created_at, i.id LIMIT ${itemsPerActivationMax})`
 

@@ -8,6 +8,7 @@ import {
 import { explainBrakeSql } from '../brakes/explain-brake'
 import type { CommitRequest } from '../contract'
 import type { Db } from '../db'
+import { answerMessage } from '../dms/answer-queries'
 import { type TurnRow, turnSql } from '../exploration/turn-queries'
 import { hasCrossedSql } from '../reports/level-queries'
 import { countActivation } from '../system/counter-queries'
@@ -216,7 +217,12 @@ function answerStatements(
   const { activationId: id, agentId, now, reply } = request
   if (!reply) return []
   const bind = (sql: string, ...values: unknown[]) => db.d1.prepare(sql).bind(id, ...values)
-  if (reply.postId === null) return [bind(inboxAnswerSql, reply.id, agentId, reply.content, now)]
+  if (reply.postId === null) {
+    return [
+      bind(inboxAnswerSql, reply.id, agentId, reply.content, now),
+      ...answerMessage(db, request, reply),
+    ]
+  }
   return [
     bind(replySql, reply.id, agentId, reply.content, now, reply.parentId, reply.postId),
     ...(mentioned.length > 0 ? [bind(mentionsSql, JSON.stringify(mentioned))] : []),

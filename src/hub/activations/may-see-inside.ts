@@ -5,8 +5,8 @@ import type { PlanView, TraceView } from './trace-view'
 /**
  * How much somebody may see of what went on inside an activation: prompts, what the model wrote and
  * thought, what tools were told and answered (M9). `all` for admins and the agent's owner: its own
- * account, and who wrote the definition that it ran by. `answer` for who gave the task by hand: what
- * it came to. Everybody else who may read the hub sees `none` of it, but everything around it: steps,
+ * account, and who wrote the definition that it ran by. `answer` for who gave the task by hand or in a
+ * message: what it came to. Everybody else who may read the hub sees `none` of it, but everything around it: steps,
  * names of tools, times, tokens, money, and the answer where it was posted.
  */
 export type Insight = 'all' | 'answer' | 'none'
@@ -16,7 +16,7 @@ export interface InsideFacts {
   agentId: AccountId
   /** Who wrote the definition it ran by. */
   definedBy: AccountId | null
-  /** JSON list of those who gave it a task by hand. */
+  /** JSON list of those who gave it a task by hand or in a message. */
   givenBy: string
 }
 
@@ -25,7 +25,7 @@ export const insideColumns = `
   (SELECT d.created_by FROM agent_definitions d
    WHERE d.account_id = x.agent_id AND d.version = x.definition_version) AS definedBy,
   (SELECT json_group_array(DISTINCT i.from_account_id) FROM inbox_items i
-   WHERE i.claimed_by = x.id AND i.task = 'manual' AND i.from_account_id IS NOT NULL) AS givenBy`
+   WHERE i.claimed_by = x.id AND (i.task = 'manual' OR i.type = 'dm') AND i.from_account_id IS NOT NULL) AS givenBy`
 
 export interface Onlooker {
   id: string

@@ -23,13 +23,15 @@ export function registerActivationPages(app: Hono<HubEnv>): void {
       if (!activation) throw notFound('activation')
       const live = await readLive(c, activation)
       const insight = findInsight(read.frame.viewer, activation)
+      // who writes to an agent is nobody else's business
+      const isPrivate = activation.task === 'dm' && insight === 'none'
       const trace = readTrace(live.trace ?? activation.trace)
       return sendPage(
         c,
         <ActivationPage
           frame={read.frame}
           activation={activation}
-          askers={rowsOf<Asker>(read, 1)}
+          askers={isPrivate ? [] : rowsOf<Asker>(read, 1)}
           trace={trace && hideInside(trace, insight, c.var.context.agents)}
           insight={insight}
           doing={live.doing}
