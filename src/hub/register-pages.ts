@@ -6,6 +6,7 @@ import { registerApprovalPages } from './approvals/pages'
 import { registerAuditPages } from './audit/pages'
 import { registerBudgetPages } from './budgets/pages'
 import { registerCommunityPages } from './communities/pages'
+import { registerMessagePages } from './dms/pages'
 import type { DocumentedRoute } from './docs/docs-page'
 import { registerDocsPages } from './docs/pages'
 import { registerPolicyPages } from './grants/pages'
@@ -38,6 +39,7 @@ export function registerPages(app: Hono<HubEnv>, routes: DocumentedRoute[]): voi
   registerBudgetPages(app)
   registerSchedulerPages(app)
   registerInboxPages(app)
+  registerMessagePages(app)
   registerSearchPages(app)
   registerLoginPages(app)
   registerDocsPages(app, routes)

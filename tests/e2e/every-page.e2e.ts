@@ -56,6 +56,7 @@ async function makeContent(): Promise<string[]> {
     })
     parent = reply.comment?.id ?? null
   }
+  const written = await api('/agents/dm/request', { to: 'scout', message: `# Hi\n\n${long}` })
   const activation = await waitForAnswer(`${hub.url}/p/${id}`)
   for (const [name] of officeAgents) await api('/agents/register', { name, kind: 'agent' })
   addUsage(hub.stateDir)
@@ -85,6 +86,8 @@ async function makeContent(): Promise<string[]> {
     '/audit?tool=github_*&since=2026-01-01',
     audit,
     '/inbox',
+    '/dm',
+    `/dm/${written.conversation?.id}`,
     '/search',
     '/search?q=title',
     '/search?q=nothinghasthis',

@@ -46,12 +46,18 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
         {agent && frame.viewer && (
           <div class="acts">
             <PauseForm viewer={frame.viewer} name={account.name} agent={agent} />
+            <WriteTo viewer={frame.viewer} account={account} />
             <a class="btn go" href={`/?ask=${encodeURIComponent(account.name)}#new`}>
               Ask {account.name}
             </a>
           </div>
         )}
       </div>
+      {!agent && frame.viewer && (
+        <div class="acts">
+          <WriteTo viewer={frame.viewer} account={account} />
+        </div>
+      )}
       <div class="split">
         <div class="body">
           {agent && <AgentNow {...props} agent={agent} />}
@@ -133,3 +139,10 @@ const PauseForm: FC<{ viewer: PageViewer; name: string; agent: AgentCard }> = (p
 
 const sayKind = ({ kind }: AccountCard): string =>
   kind === 'system' ? 'The hub itself' : kindWords[kind] === 'agent' ? 'An agent' : 'A person'
+
+const WriteTo: FC<{ viewer: PageViewer; account: AccountCard }> = ({ viewer, account }) =>
+  account.kind === 'system' || account.name === viewer.name ? null : (
+    <a class="btn" href={`/dm?to=${encodeURIComponent(account.name)}`}>
+      Message
+    </a>
+  )

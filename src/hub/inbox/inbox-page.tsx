@@ -3,6 +3,7 @@ import { showUnseen } from '../approvals/pretty-arguments'
 import { type Cursor, writeCursor } from '../cursor'
 import { Ago } from '../web/ago'
 import type { Frame } from '../web/frame'
+import { InboxTabs } from '../web/inbox-tabs'
 import { Layout } from '../web/layout'
 import { excerpt } from '../web/markdown'
 import { postPath, Who } from '../web/who'
@@ -47,6 +48,7 @@ export const InboxPage: FC<InboxPageProps> = ({ frame, items, next }) => (
         </form>
       )}
     </div>
+    <InboxTabs chosen="inbox" />
     {items.length === 0 && (
       <div class="empty">
         <p>
@@ -83,6 +85,11 @@ const Item: FC<{ item: InboxRow; now: number }> = ({ item, now }) => (
           href={`${postPath(item.postId)}${item.commentId ? `#c-${item.commentId}` : ''}`}
         >
           {item.postTitle ?? 'a post'}
+        </a>
+      )}
+      {item.conversationId && (
+        <a class="ul" href={`/dm/${encodeURIComponent(item.conversationId)}#say`}>
+          read
         </a>
       )}
       {item.type === 'approval_request' && (

@@ -118,11 +118,13 @@ export interface InboxRow {
   fromName: string | null
   fromKind: AccountKind | null
   postTitle: string | null
+  conversationId: string | null
 }
 
 const itemColumns = `
   i.id, i.type, i.post_id AS postId, i.comment_id AS commentId, i.content, i.created_at AS createdAt,
-  i.read_at AS readAt, f.id AS fromId, f.name AS fromName, f.kind AS fromKind, p.title AS postTitle`
+  i.read_at AS readAt, f.id AS fromId, f.name AS fromName, f.kind AS fromKind, p.title AS postTitle,
+  i.conversation_id AS conversationId`
 
 export interface InboxPage {
   isUnread: boolean

@@ -20,6 +20,7 @@ const presentItem = (item: InboxRow): object => ({
   post_id: item.postId,
   comment_id: item.commentId,
   post_title: item.postTitle,
+  conversation_id: item.conversationId,
   from_agent:
     item.fromId === null ? null : { id: item.fromId, name: item.fromName, kind: item.fromKind },
   content: item.content,

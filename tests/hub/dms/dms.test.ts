@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, expect, test } from 'vitest'
 import { createTestHub, readCost } from '../create-test-hub'
+import { signIn } from '../pages/open-pages'
 
 const hub = createTestHub()
 type Person = Awaited<ReturnType<typeof hub.join>>
@@ -24,6 +25,7 @@ const ask = async (from: Person, to: Person, message = 'May I?'): Promise<string
 async function open(from = ada, to = bob): Promise<string> {
   const id = await ask(from, to)
   expect((await send(to, `requests/${id}/approve`)).status).toBe(200)
+  hub.clock.advance(10)
   return id
 }
 const textsOf = async (person: Person, id: string) =>
@@ -210,4 +212,61 @@ test('H7: a list and a conversation are one round trip each, with as many rows a
     expect(readCost(headers).roundTrips).toBe(1)
     expect(readCost(headers).rowsRead).toBeLessThan(60)
   }
+})
+
+test('H10: the pages work without a script: ask, approve, answer, decline', async () => {
+  const mine = await signIn(hub, ada.key)
+  const theirs = await signIn(hub, bob.key)
+  const asked = await mine.send('/dm', { to: bob.name, message: '<b>May</b> I?' })
+  const path = (asked.headers.get('location') ?? '').replace('#say', '')
+  expect([asked.status, path]).toEqual([303, expect.stringMatching(/^\/dm\/[0-9a-f-]{36}$/)])
+  expect(await mine.read('/dm')).toContain('not answered yet')
+  expect(await mine.read(path)).toContain('You cannot write here: not answered yet.')
+  expect(await theirs.read('/dm')).toContain('They ask to write to you')
+  expect(await theirs.read('/inbox')).toContain(`href="${path}#say"`)
+  const request = await theirs.read(path)
+  expect(request).toContain(`Let ${ada.name} write to you`)
+  expect(request).not.toContain('<b>May')
+  expect((await theirs.send(`${path}/approve`, {})).headers.get('location')).toBe(path)
+  const sent = await theirs.send(path, { message: 'You may.' })
+  expect(sent.headers.get('location')).toBe(`${path}#say`)
+  expect(await mine.read('/dm')).toContain('1 unread')
+  expect(await mine.read(path)).toContain('You may.')
+  expect(await mine.read('/dm')).not.toContain('1 unread')
+  await theirs.send(`${path}/block`, {})
+  expect(await theirs.read(path)).toContain('You cannot write here: blocked by you.')
+  const refused = await mine.send(path, { message: 'And what I typed?' })
+  expect(refused.status).toBe(403)
+  const page = await refused.text()
+  expect(page).toContain(`${bob.name} takes no messages from you.`)
+  expect(page).toContain('And what I typed?')
+  await theirs.send(`${path}/unblock`, {})
+  expect((await mine.send(path, { message: 'Thanks.' })).status).toBe(303)
+})
+
+test('H10: the pages are for those who are signed in, and show nobody else’s', async () => {
+  const id = await open()
+  const eve = await signIn(hub, (await hub.join(`eva${people}`)).key)
+  expect((await eve.get(`/dm/${id}`)).status).toBe(404)
+  expect((await eve.send(`/dm/${id}`, { message: 'x' })).status).toBe(404)
+  expect(await eve.read('/dm')).not.toContain(ada.name)
+  const stranger = await hub.fetch(`/dm/${id}`, { redirect: 'manual' })
+  expect(stranger.headers.get('location')).toBe(`/login?next=%2Fdm%2F${id}`)
+  expect(await eve.read(`/dm?to=${ada.name}`)).toContain(`value="${ada.name}"`)
+  expect((await eve.send('/dm', { to: 'no-such-name', message: 'Kept text' })).status).toBe(404)
+})
+
+test('H10: while an agent works on its answer the page says so', async () => {
+  const scout = await hub.join(`scout${people}`)
+  await hub.host(scout.id)
+  const mine = await signIn(hub, ada.key)
+  const asked = await mine.send('/dm', { to: scout.name, message: 'Where are the keys?' })
+  const path = asked.headers.get('location') ?? ''
+  const page = await mine.get(path.replace('#say', ''))
+  const html = await page.text()
+  expect(html).toContain('data-running')
+  expect(html).toContain('is working on an answer')
+  expect(readCost(page.headers).roundTrips).toBe(1)
+  await env.DB.prepare('UPDATE agents SET is_paused = 1 WHERE account_id = ?').bind(scout.id).run()
+  expect(await mine.read(path.replace('#say', ''))).toContain('is paused by an admin')
 })

@@ -1,0 +1,172 @@
+import type { FC } from 'hono/jsx'
+import { limits } from '../../config'
+import { type Cursor, writeCursor } from '../cursor'
+import { Ago } from '../web/ago'
+import type { FormProblem, Frame } from '../web/frame'
+import { InboxTabs } from '../web/inbox-tabs'
+import { Layout } from '../web/layout'
+import { Problem } from '../web/problem'
+import { Prose } from '../web/prose'
+import { activationPath, Who } from '../web/who'
+import { conversationPath, sayStatus } from './messages-page'
+import type { AnsweringRow } from './page-queries'
+import type { ConversationRow, MessageRow } from './queries'
+
+export interface ConversationPageProps {
+  frame: Frame
+  conversation: ConversationRow
+  /** Oldest first. */
+  messages: MessageRow[]
+  earlier: Cursor | null
+  answering: AnsweringRow | null
+  text: string
+  problem: FormProblem | null
+}
+
+export const ConversationPage: FC<ConversationPageProps> = (props) => {
+  const { frame, conversation, messages, earlier, answering } = props
+  const known = new Set([conversation.otherName.toLowerCase()])
+  const path = conversationPath(conversation.id)
+  return (
+    <Layout
+      frame={frame}
+      title={`Messages with ${conversation.otherName}`}
+      place="inbox"
+      scripts={['follow']}
+    >
+      <InboxTabs chosen="messages" />
+      <div class="row up4">
+        <h1>
+          <Who name={conversation.otherName} kind={conversation.otherKind} />
+        </h1>
+        <Block conversation={conversation} />
+      </div>
+      {earlier !== null && (
+        <p class="pager">
+          <a href={`${path}?cursor=${writeCursor(earlier)}`}>Earlier messages</a>
+        </p>
+      )}
+      <section class="tree" aria-label="Messages">
+        {messages.map((message) => (
+          <Message message={message} known={known} now={frame.now} />
+        ))}
+      </section>
+      {answering && <Answering of={answering} />}
+      <div class="up5" id="say" data-keep="say">
+        <Say {...props} />
+      </div>
+    </Layout>
+  )
+}
+
+const Message: FC<{ message: MessageRow; known: ReadonlySet<string>; now: number }> = (props) => {
+  const { message, known, now } = props
+  return (
+    <article class="reply" id={`m-${message.id}`} data-row>
+      <div class="by">
+        <Who name={message.authorName} kind={message.authorKind} />
+        <Ago at={message.createdAt} now={now} />
+        {message.needsHuman === 1 && <span>asks for a person</span>}
+      </div>
+      <Prose text={message.content} known={known} heading={2} />
+      {message.activationId && (
+        <div class="prov">
+          <a href={activationPath(message.activationId)}>What it did</a>
+        </div>
+      )}
+    </article>
+  )
+}
+
+/** The script reads the page again until the answer is there. */
+const Answering: FC<{ of: AnsweringRow }> = ({ of: { agentName, activationId, ...of } }) => {
+  if (of.isPaused && activationId === null) {
+    return <p class="meta up4">{agentName} is paused by an admin; it answers when it is resumed.</p>
+  }
+  return (
+    <section
+      class="live"
+      data-running
+      data-view="thread"
+      data-seq="0"
+      aria-label="Now"
+      {...(activationId !== null && { 'data-activation': activationId })}
+    >
+      <p class="do" data-name={agentName}>
+        {agentName} {of.isParked ? 'waits for an approval' : 'is working on an answer'}
+      </p>
+      <div data-text hidden>
+        <p class="words" />
+      </div>
+      <noscript>
+        <p class="meta up3">Reload the page to see the answer.</p>
+      </noscript>
+    </section>
+  )
+}
+
+const Act: FC<{ id: string; act: string; words: string; isMain?: boolean }> = (props) => (
+  <form method="post" action={`${conversationPath(props.id)}/${props.act}`}>
+    <button type="submit" class={props.isMain ? 'btn go' : 'btn'}>
+      {props.words}
+    </button>
+  </form>
+)
+
+const Block: FC<{ conversation: ConversationRow }> = ({ conversation: { id, isBlocked } }) => (
+  <div class="acts">
+    {isBlocked === 1 ? (
+      <Act id={id} act="unblock" words="Unblock" />
+    ) : (
+      <Act id={id} act="block" words="Block" />
+    )}
+  </div>
+)
+
+/** The composer, a request to answer, or why there is neither. */
+const Say: FC<ConversationPageProps> = ({ conversation, text, problem }) => {
+  const { id, otherName, status, isStartedByMe } = conversation
+  const closed = sayStatus(conversation)
+  if (closed) {
+    return (
+      <>
+        <Problem problem={problem} />
+        <p class="meta">You cannot write here: {closed}.</p>
+      </>
+    )
+  }
+  return (
+    <>
+      {status === 'pending' && isStartedByMe === 0 && (
+        <div class="acts">
+          <Act id={id} act="approve" words={`Let ${otherName} write to you`} isMain />
+          <Act id={id} act="reject" words="Decline" />
+        </div>
+      )}
+      <Problem problem={problem} />
+      <form class="say up3" method="post" action={conversationPath(id)}>
+        <label class="vh" for="message">
+          Message to {otherName}
+        </label>
+        <textarea
+          id="message"
+          name="message"
+          rows={3}
+          required
+          maxlength={limits.directMessage.contentCharsMax}
+          placeholder={`Write to ${otherName}`}
+          data-compose
+          data-draft={`dm-${id}`}
+        >
+          {text}
+        </textarea>
+        <div class="bar">
+          <span class="meta">Markdown works. Only the two of you can read it.</span>
+          <button class="btn go" type="submit">
+            Send
+          </button>
+        </div>
+      </form>
+    </>
+  )
+}

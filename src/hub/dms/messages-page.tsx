@@ -1,0 +1,132 @@
+import type { FC } from 'hono/jsx'
+import { limits } from '../../config'
+import { type Cursor, writeCursor } from '../cursor'
+import type { HostedAgent } from '../posts/page-queries'
+import { Ago } from '../web/ago'
+import { NameList } from '../web/composer'
+import type { FormProblem, Frame } from '../web/frame'
+import { InboxTabs } from '../web/inbox-tabs'
+import { Layout } from '../web/layout'
+import { Problem } from '../web/problem'
+import { Who } from '../web/who'
+import { preview } from './present'
+import type { ConversationRow } from './queries'
+
+export interface MessagesPageProps {
+  frame: Frame
+  /** The last written to first. */
+  conversations: ConversationRow[]
+  next: Cursor | null
+  agents: HostedAgent[]
+  /** What was typed for a new one. */
+  draft: { to: string; message: string }
+  problem: FormProblem | null
+}
+
+export const conversationPath = (id: string): string => `/dm/${encodeURIComponent(id)}`
+
+export const MessagesPage: FC<MessagesPageProps> = (props) => {
+  const { frame, conversations, next } = props
+  const requests = conversations.filter(isRequest)
+  const others = conversations.filter((row) => !isRequest(row))
+  return (
+    <Layout frame={frame} title="Messages" place="inbox">
+      <h1>Messages</h1>
+      <InboxTabs chosen="messages" />
+      <div class="up4">
+        <NewMessage {...props} />
+      </div>
+      {requests.length > 0 && (
+        <section class="block" aria-labelledby="requests">
+          <h2 id="requests">They ask to write to you</h2>
+          <Conversations rows={requests} now={frame.now} />
+        </section>
+      )}
+      <section class="block" aria-labelledby="conversations">
+        <h2 id="conversations">Conversations</h2>
+        {others.length === 0 && (
+          <p class="meta up3">None yet. What you write to somebody here, only they can read.</p>
+        )}
+        <Conversations rows={others} now={frame.now} />
+      </section>
+      {next !== null && (
+        <p class="pager">
+          <a href={`/dm?cursor=${writeCursor(next)}`} rel="next">
+            Older
+          </a>
+        </p>
+      )}
+      <NameList names={props.agents} />
+    </Layout>
+  )
+}
+
+const isRequest = ({ status, isStartedByMe }: ConversationRow): boolean =>
+  status === 'pending' && isStartedByMe === 0
+
+const NewMessage: FC<MessagesPageProps> = ({ draft, problem }) => (
+  <details class="block" open={draft.to !== '' || problem !== null}>
+    <summary>Write to somebody</summary>
+    <Problem problem={problem} />
+    <form class="form up2" method="post" action="/dm">
+      <label for="to">To</label>
+      <input
+        id="to"
+        name="to"
+        required
+        maxlength={limits.account.nameCharsMax + 1}
+        placeholder="name"
+        autocomplete="off"
+        list="names"
+        value={draft.to}
+      />
+      <label for="message">Message</label>
+      <textarea
+        id="message"
+        name="message"
+        rows={3}
+        required
+        maxlength={limits.directMessage.contentCharsMax}
+        data-draft="message"
+      >
+        {draft.message}
+      </textarea>
+      <p class="meta">
+        An agent of this hub answers at once. Anybody else is asked first whether they want it.
+      </p>
+      <div class="acts">
+        <button type="submit" class="btn go">
+          Send
+        </button>
+      </div>
+    </form>
+  </details>
+)
+
+const Conversations: FC<{ rows: ConversationRow[]; now: number }> = ({ rows, now }) => (
+  <ul class="list tall">
+    {rows.map((row) => (
+      <li class={row.unread > 0 ? 'unread' : undefined} data-row>
+        <div class="by">
+          <Who name={row.otherName} kind={row.otherKind} />
+          {row.unread > 0 && <span>{row.unread} unread</span>}
+          {sayStatus(row) && <span>{sayStatus(row)}</span>}
+          <Ago at={row.lastMessageAt} now={now} />
+        </div>
+        <p>
+          <a class="plain" href={`${conversationPath(row.id)}#say`}>
+            {row.isLastMine === 1 && 'You: '}
+            {preview(row.lastContent ?? '')}
+          </a>
+        </p>
+      </li>
+    ))}
+  </ul>
+)
+
+/** What keeps a conversation from going on; null when nothing does. */
+export function sayStatus({ status, isStartedByMe, isBlocked }: ConversationRow): string | null {
+  if (isBlocked === 1) return 'blocked by you'
+  if (status === 'open' || isStartedByMe === 0) return null
+  return status === 'pending' ? 'not answered yet' : 'declined'
+}

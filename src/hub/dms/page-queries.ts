@@ -1,0 +1,32 @@
+import { isHubPausedSql } from '../activations/waiting'
+import type { Db } from '../db'
+import { type Credential, viewerParams, viewerSql } from '../keys/queries'
+
+/** An agent that was written to and has not answered yet. */
+export interface AnsweringRow {
+  agentName: string
+  /** Null while its turn has not begun. */
+  activationId: string | null
+  isParked: number
+  isPaused: number
+}
+
+/** Of a conversation of the viewer's: whether an answer is on the way. */
+export const selectAnswering = (
+  db: Db,
+  credential: Credential,
+  now: number,
+  conversationId: string,
+): D1PreparedStatement =>
+  db.d1
+    .prepare(
+      `WITH viewer AS (${viewerSql})
+       SELECT a.name AS agentName, x.id AS activationId, coalesce(x.state = 'parked', 0) AS isParked,
+         (g.is_paused = 1 OR ${isHubPausedSql}) AS isPaused
+       FROM inbox_items i JOIN accounts a ON a.id = i.account_id JOIN agents g ON g.account_id = a.id
+       LEFT JOIN activations x ON x.id = i.claimed_by
+       WHERE i.conversation_id = ?5 AND i.is_task = 1 AND i.read_at IS NULL
+         AND i.from_account_id = (SELECT id FROM viewer)
+       ORDER BY x.id IS NULL, i.created_at LIMIT 1`,
+    )
+    .bind(...viewerParams(credential, now), conversationId)

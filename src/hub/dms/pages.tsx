@@ -1,0 +1,162 @@
+import type { Hono } from 'hono'
+import { limits } from '../../config'
+import { AppError, notFound } from '../../errors'
+import { type Cursor, readCursor } from '../cursor'
+import { readCredential, requireViewer, toActor } from '../http/authenticate'
+import type { HubEnv } from '../http/hub-env'
+import type { Credential } from '../keys/queries'
+import { type HostedAgent, selectHostedAgents } from '../posts/page-queries'
+import { type PageContext, page, readPage, rowsOf, sendPage } from '../web/answer-page'
+import type { FormProblem } from '../web/frame'
+import { toProblem } from '../web/problem'
+import { readForm } from '../web/read-form'
+import { type Decision, decide, messageText, writeIn, writeTo } from './actions'
+import { ConversationPage } from './conversation-page'
+import { conversationPath, MessagesPage } from './messages-page'
+import { type AnsweringRow, selectAnswering } from './page-queries'
+import {
+  type ConversationRow,
+  type MessageRow,
+  readStatements,
+  selectConversation,
+  selectConversations,
+  selectMessages,
+} from './queries'
+
+const shown = limits.directMessage.pageDefault
+
+/** `GET /dm` and `/dm/:id`; `POST` to them sends, to a conversation's `/approve` and so on decides. */
+export function registerMessagePages(app: Hono<HubEnv>): void {
+  app.get(
+    '/dm',
+    page((c) => showList(c, { to: c.req.query('to') ?? '', message: '' }, null)),
+  )
+  app.post('/dm', page(sendFirst))
+  app.get(
+    '/dm/:id',
+    page((c) => showConversation(c, '', null)),
+  )
+  app.post('/dm/:id', page(sendNext))
+  for (const decision of ['approve', 'reject', 'block', 'unblock'] as const) {
+    app.post(
+      `/dm/:id/${decision}`,
+      page((c) => answer(c, decision)),
+    )
+  }
+}
+
+async function sendFirst(c: PageContext): Promise<Response> {
+  const form = await readForm(c)
+  const draft = { to: form('to').trim(), message: form('message') }
+  try {
+    const viewer = await requireViewer(c, 'write')
+    const message = messageText.parse(draft.message)
+    const sent = await writeTo(c.var.context, toActor(viewer, null), draft.to, { message })
+    return c.redirect(`${conversationPath(sent.answer.conversationId)}#say`, 303)
+  } catch (error) {
+    const problem = toProblem(error)
+    return showList(c, draft, problem, problem.status)
+  }
+}
+
+async function sendNext(c: PageContext): Promise<Response> {
+  const id = c.req.param('id') ?? ''
+  const text = (await readForm(c))('message')
+  try {
+    const viewer = await requireViewer(c, 'write')
+    const message = messageText.parse(text)
+    await writeIn(c.var.context, toActor(viewer, null), id, { message })
+    return c.redirect(`${conversationPath(id)}#say`, 303)
+  } catch (error) {
+    const problem = toProblem(error)
+    return showConversation(c, text, problem, problem.status)
+  }
+}
+
+async function answer(c: PageContext, decision: Decision): Promise<Response> {
+  const id = c.req.param('id') ?? ''
+  const viewer = await requireViewer(c, 'write')
+  await decide(c.var.context, toActor(viewer, null), id, decision)
+  return c.redirect(decision === 'reject' ? '/dm' : conversationPath(id), 303)
+}
+
+async function requireCredential(c: PageContext): Promise<Credential> {
+  const credential = await readCredential(c)
+  if (credential) return credential
+  throw new AppError('UNAUTHORIZED', 'Sign in to see your messages.')
+}
+
+async function showList(
+  c: PageContext,
+  draft: { to: string; message: string },
+  problem: FormProblem | null,
+  status = 200,
+): Promise<Response> {
+  const { db, clock } = c.var.context
+  const credential = await requireCredential(c)
+  const before = readCursor(c.req.query('cursor'))
+  const read = await readPage(c, [
+    selectConversations(db, credential, clock.now(), { list: 'all', before, limit: shown + 1 }),
+    selectHostedAgents(db),
+  ])
+  requireViewerOf(read.frame)
+  const rows = rowsOf<ConversationRow>(read, 0)
+  return sendPage(
+    c,
+    <MessagesPage
+      frame={read.frame}
+      conversations={rows.slice(0, shown)}
+      next={cursorOf(rows, (row) => [row.lastMessageAt, row.id])}
+      agents={rowsOf<HostedAgent>(read, 1)}
+      draft={draft}
+      problem={problem}
+    />,
+    status,
+  )
+}
+
+async function showConversation(
+  c: PageContext,
+  text: string,
+  problem: FormProblem | null,
+  status = 200,
+): Promise<Response> {
+  const { db, clock } = c.var.context
+  const credential = await requireCredential(c)
+  const conversationId = c.req.param('id') ?? ''
+  const now = clock.now()
+  const before = readCursor(c.req.query('cursor'))
+  const read = await readPage(c, [
+    selectConversation(db, credential, now, conversationId),
+    selectMessages(db, credential, now, { conversationId, before, limit: shown + 1 }),
+    selectAnswering(db, credential, now, conversationId),
+    ...readStatements(db, credential, now, conversationId),
+  ])
+  requireViewerOf(read.frame)
+  const conversation = rowsOf<ConversationRow>(read, 0)[0]
+  if (!conversation) throw notFound('conversation', 'Your conversations are listed at /dm.')
+  const messages = rowsOf<MessageRow>(read, 1)
+  return sendPage(
+    c,
+    <ConversationPage
+      frame={read.frame}
+      conversation={conversation}
+      messages={messages.slice(0, shown).reverse()}
+      earlier={cursorOf(messages, (row) => [row.createdAt, row.id])}
+      answering={rowsOf<AnsweringRow>(read, 2)[0] ?? null}
+      text={text}
+      problem={problem}
+    />,
+    status,
+  )
+}
+
+function requireViewerOf({ viewer }: { viewer: unknown }): void {
+  if (!viewer) throw new AppError('UNAUTHORIZED', 'Sign in to see your messages.')
+}
+
+/** Where the page after this one begins; null when this is the last. */
+function cursorOf<Row>(rows: Row[], keyOf: (row: Row) => Cursor): Cursor | null {
+  const last = rows[shown - 1]
+  return rows.length > shown && last ? keyOf(last) : null
+}
