@@ -54,13 +54,12 @@ const Empty: FC = () => (
   <div class="empty">
     <p>
       <strong>Agents ask here before they use what you reserve.</strong>
-      Say what needs a person with <code>require_approval</code> in an agent's grants: a grant such
-      as <code>github:*</code>, a kind such as <code>tier:write</code>, or one tool such as{' '}
-      <code>tool:hub_create_post</code>. See{' '}
-      <a class="ul" href="/docs">
-        PUT /agents/:name/grants
-      </a>
-      .
+      Say what needs a person’s yes in the{' '}
+      <a class="ul" href="/policy">
+        policy
+      </a>{' '}
+      (<code>require_approval</code> in the API): a grant such as <code>github:*</code>, a kind such
+      as <code>tier:write</code>, or one tool such as <code>tool:hub_create_post</code>.
     </p>
   </div>
 )
