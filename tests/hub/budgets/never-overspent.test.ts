@@ -1,0 +1,169 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { adminKey } from '../create-test-hub'
+import { type Script, Spender, sumUp } from './spender'
+import { createSpendingWorld, type Held, pays, type SpendingWorld } from './spending-world'
+
+const HOUR_MS = 3_600_000
+const share = fc.constantFrom(0, 0.1, 0.4, 0.9, 1)
+const script: fc.Arbitrary<Script> = fc.record({
+  costs: fc.array(share, { minLength: 1, maxLength: 4 }),
+  diesAfter: fc.option(fc.integer({ min: 1, max: 3 }), { freq: 2 }),
+  switchesAt: fc.option(fc.integer({ min: 0, max: 3 }), { freq: 1 }),
+  repeats: fc.boolean(),
+})
+/** For many at once, so that the test ends soon. */
+const short = script.map((each) => ({ ...each, costs: each.costs.slice(0, 1), repeats: false }))
+const limit = fc.option(
+  fc.oneof(fc.integer({ min: 0, max: 600 }), fc.integer({ min: 600, max: 8_000 })),
+  { freq: 4 },
+)
+/** What happens between two rounds: the clock jumps, or the limits are other ones. */
+const turn = fc.record({
+  inRound: fc.integer({ min: 1, max: 4 }),
+  jumpMs: fc.constantFrom(0, -5_000, -20 * HOUR_MS, 20 * HOUR_MS, 25 * HOUR_MS, 32 * 24 * HOUR_MS),
+  limits: fc.option(fc.array(limit, { minLength: 3, maxLength: 7 })),
+})
+const planOf = (min: number, max: number) =>
+  fc.record({
+    scripts: fc.array(max > 100 ? short : script, { minLength: min, maxLength: max, size: 'max' }),
+    limits: fc.array(limit, { minLength: 3, maxLength: 7 }),
+    turns: fc.array(turn, { maxLength: 3 }),
+  })
+type Plan = typeof planOf extends (...args: never[]) => fc.Arbitrary<infer T> ? T : never
+
+type Counted = Held & { counted: number }
+
+let world: SpendingWorld
+let refusals = 0
+let grants = 0
+
+beforeAll(async () => {
+  world = await createSpendingWorld(256)
+})
+
+/** Sees to it that no budget ever grows beyond the limit in force. */
+class Watch {
+  before = new Map<string, number>()
+  /** The highest limit that was ever in force, by budget; absent for one without a limit. */
+  highest = new Map<string, number>()
+
+  async begin(): Promise<void> {
+    const now = await world.look(world.hub.clock.now())
+    this.before = sumUp(now)
+    for (const { id, limit } of now.budgets) {
+      this.highest.set(id, Math.max(this.highest.get(id) ?? 0, limit ?? Number.MAX_SAFE_INTEGER))
+    }
+  }
+
+  /** What is spent and reserved grows only up to the limit, whoever else is at it. */
+  async check(): Promise<void> {
+    const now = await world.look(world.hub.clock.now())
+    const sums = sumUp(now)
+    for (const { id, scope, limit } of now.budgets) {
+      const most = Math.max(limit ?? Number.MAX_SAFE_INTEGER, this.before.get(id) ?? 0)
+      expect(sums.get(id), `spent and reserved of ${scope}`).toBeLessThanOrEqual(most)
+    }
+  }
+
+  /** No window holds more than some limit that was in force. */
+  async end(): Promise<void> {
+    const windows = await world.office.all<{ id: string; spent: number }>(
+      'SELECT budget_id AS id, spent_microusd AS spent FROM budget_windows WHERE spent_microusd > 0',
+    )
+    for (const { id, spent } of windows) {
+      expect(spent).toBeLessThanOrEqual(this.highest.get(id) ?? 0)
+    }
+  }
+}
+
+async function play({ scripts, limits, turns }: Plan): Promise<void> {
+  const { hub, doors } = world
+  await world.clear()
+  hub.clock.advance(3 * 24 * HOUR_MS)
+  await world.setLimits(limits)
+  await doors.sweep(hub.clock.now())
+  await world.giveTasks(scripts.length)
+  const watch = new Watch()
+  const spenders: Spender[] = scripts.map(
+    (each, index) => new Spender(world, index, each, () => spenders),
+  )
+  for (let round = 0; spenders.some(({ isDone }) => !isDone); round++) {
+    expect(round, 'everybody waits for everybody').toBeLessThan(300)
+    for (const { jumpMs, limits: others } of turns.filter(({ inRound }) => inRound === round)) {
+      hub.clock.advance(jumpMs)
+      if (others) await world.setLimits(others)
+      await doors.sweep(hub.clock.now())
+    }
+    await watch.begin()
+    const atWork = spenders.filter(({ isDone }) => !isDone)
+    const checks = Array.from({ length: 1 + atWork.length / 16 }, () => watch.check())
+    await Promise.all([...atWork.map((each) => each.work()), ...checks])
+    await watch.check()
+  }
+  await watch.end()
+  await checkBooks(spenders)
+}
+
+/** Nothing stays reserved, the audit finds no difference, and nothing that was spent is left out. */
+async function checkBooks(spenders: Spender[]): Promise<void> {
+  const { office, hub } = world
+  const left = `SELECT total(reserved_microusd + reserved_tokens) AS n FROM activations`
+  expect((await office.first<{ n: number }>(left))?.n).toBe(0)
+  const { body } = await hub.call('/system/budget-audit', { key: adminKey })
+  expect(body.differences).toEqual([])
+  const counted = await office.all<Counted>(
+    `SELECT b.id, b.scope, b.scope_id AS scopeId, NULL AS "limit", NULL AS spent, total(w.spent_microusd) AS counted
+     FROM budgets b LEFT JOIN budget_windows w ON w.budget_id = b.id GROUP BY b.id`,
+  )
+  const calls = spenders.flatMap(({ usage, agent: { id: agentId }, communityId }) =>
+    usage.map(({ model, costMicrousd }) => ({
+      agentId,
+      communityId,
+      models: [model],
+      costMicrousd,
+    })),
+  )
+  for (const budget of counted) {
+    const paid = calls.filter((call) => pays(budget, call))
+    const sum = paid.reduce((all, { costMicrousd }) => all + costMicrousd, 0)
+    expect(budget.counted, `counted for ${budget.scope} ${budget.scopeId}`).toBe(sum)
+  }
+  grants += spenders.filter(({ usage }) => usage.length > 0).length
+  refusals += spenders.filter(({ usage, script }) => usage.length < script.costs.length).length
+}
+
+const law =
+  'over budgets that overlap, with deaths, new periods, other limits and clocks that jump: never overspent, never refused with money left, nothing stays reserved, and usage adds up'
+
+it.each([
+  [1, 10, 20],
+  [16, 48, 3],
+  [256, 256, 1],
+])(
+  `B4 B11: %i to %i at once, ${law}`,
+  async (min, max, numRuns) => {
+    await fc.assert(fc.asyncProperty(planOf(min, max), play), { numRuns, endOnFailure: true })
+  },
+  180_000,
+)
+
+it('B4: 256 reservations at once against money for 100 grant exactly 100', async () => {
+  await world.clear()
+  const { office, flock } = world
+  await world.setLimits([null])
+  await office.setHubLimit(1_000)
+  await office.run('UPDATE agents SET call_want_microusd = 10')
+  await world.giveTasks(256)
+  const answers = await Promise.all(flock.map(({ id }) => office.load(id, undefined, 1_000)))
+  const granted = answers.filter(
+    (answer) => answer.kind === 'loaded' && answer.admission === 'granted',
+  )
+  expect(granted).toHaveLength(100)
+  expect(answers.filter(({ kind }) => kind === 'wait')).toHaveLength(156)
+})
+
+afterAll(() => {
+  expect(grants, 'somebody spent something').toBeGreaterThan(50)
+  expect(refusals, 'somebody was refused').toBeGreaterThan(10)
+})

@@ -1,0 +1,169 @@
+import { expect } from 'vitest'
+import type { Usage } from '../../../src/hub/contract'
+import type { ActivationId } from '../../../src/ids'
+import { usageOf } from '../activations/create-office'
+import { type Held, pays, type SpendingWorld } from './spending-world'
+
+/** What one agent will do: shares of what it may spend per call, and after which call it dies. */
+export interface Script {
+  costs: number[]
+  diesAfter: number | null
+  /** The call from which on another model is used. */
+  switchesAt: number | null
+  /** Says everything twice, as after lost answers. */
+  repeats: boolean
+}
+
+export const floor = { microusd: 10, tokens: 1 }
+const want = { microusd: 100, tokens: 10 }
+/** What a run goes on with when its model changes. */
+const otherModel = 'far/c'
+
+/** One agent at work: the loop's money side through the hub's doors, resumable after every wait and crash. */
+export class Spender {
+  activationId: ActivationId
+  model = ''
+  reservation: { microusd: number; tokens: number } | null = null
+  usage: Usage[] = []
+  isDone = false
+  isDying = false
+  /** The latest time at which it reserved money. */
+  at = 0
+  readonly communityId: string | null
+  constructor(
+    readonly world: SpendingWorld,
+    readonly index: number,
+    readonly script: Script,
+    readonly others: () => Spender[],
+  ) {
+    this.activationId = world.office.newId<ActivationId>()
+    this.communityId = world.communityOf(world.posts[index % 2])
+  }
+
+  get agent() {
+    const agent = this.world.flock[this.index]
+    if (!agent) throw new Error('no such agent')
+    return agent
+  }
+  get spent() {
+    return {
+      microusd: this.usage.reduce((sum, { costMicrousd }) => sum + costMicrousd, 0),
+      tokens: this.usage.reduce((sum, { inputTokens }) => sum + inputTokens, 0),
+    }
+  }
+
+  /** Works until it is done, has to wait, or dies; the next round takes it up from there. */
+  async work(): Promise<void> {
+    if (this.isDying) return this.finish()
+    if (this.model === '' && !(await this.load())) return
+    while (this.usage.length < this.script.costs.length) {
+      if (this.usage.length === this.script.switchesAt) this.switchModel()
+      if (this.reservation === null && !(await this.renew())) return
+      this.call()
+      if (this.usage.length === this.script.diesAfter) {
+        this.isDying = true
+        return
+      }
+    }
+    await this.finish()
+  }
+
+  switchModel(): void {
+    this.model = otherModel
+    this.reservation = null
+  }
+
+  async load(): Promise<boolean> {
+    const { world, activationId, agent } = this
+    const now = world.hub.clock.now()
+    const request = { activationId, agentId: agent.id, now, capacity: 1_000, mayExplore: false }
+    const answer = await this.ask(() => world.doors.load(request))
+    if (answer.kind === 'wait') {
+      expect(answer.reason).toBe('money_reserved')
+      return false
+    }
+    if (answer.kind !== 'loaded') throw new Error(answer.kind)
+    this.model = answer.model
+    this.at = now
+    if (answer.admission === 'granted') {
+      expect(answer.reservation.microusd).toBeGreaterThanOrEqual(floor.microusd)
+      this.reservation = answer.reservation
+      return true
+    }
+    for (const model of agent.models) await this.checkRefusal([model])
+    await this.finish()
+    return false
+  }
+
+  get called(): string[] {
+    return [...new Set([...this.usage.map(({ model }) => model), this.model])]
+  }
+
+  async renew(): Promise<boolean> {
+    const { world, activationId, agent, spent, called: models } = this
+    const now = world.hub.clock.now()
+    this.at = Math.max(this.at, now)
+    const answer = await this.ask(() =>
+      world.doors.renew({ activationId, agentId: agent.id, now, spent, want, floor, models }),
+    )
+    if (answer.kind === 'wait') return false
+    if (answer.kind === 'renewed') {
+      this.reservation = answer.reservation
+      return true
+    }
+    expect(answer.reason).toBe('budget_exhausted')
+    await this.checkRefusal(models)
+    await this.finish()
+    return false
+  }
+
+  call(): void {
+    const { microusd, tokens } = this.reservation ?? { microusd: 0, tokens: 0 }
+    const share = this.script.costs[this.usage.length] ?? 0
+    const part = (most: number, wanted: number) => Math.round(share * Math.min(most, wanted))
+    const cost = usageOf(
+      part(microusd, want.microusd),
+      part(tokens, want.tokens),
+      this.usage.length + 1,
+    )
+    this.usage.push({ ...cost, model: this.model })
+    this.reservation = null
+  }
+
+  async finish(): Promise<void> {
+    const { usage } = this
+    const commit = () => this.world.office.commit(this.agent.id, this.activationId, { usage })
+    expect((await this.ask(commit)).kind).toBe('done')
+    this.isDone = true
+  }
+
+  /** Twice when it repeats; the second answer is the one that it hears. */
+  async ask<Answer>(question: () => Promise<Answer>): Promise<Answer> {
+    if (this.script.repeats) await question()
+    return question()
+  }
+
+  /** A refusal is right only when less than one call's floor is left of some budget in scope. */
+  async checkRefusal(models: string[]): Promise<void> {
+    const { budgets, running } = await this.world.look(this.at)
+    const by = { agentId: this.agent.id, communityId: this.communityId, models }
+    const left = budgets
+      .filter((budget) => budget.limit !== null && pays(budget, by))
+      .map((budget) => {
+        const unsettled = running.filter((row) => pays(budget, row))
+        const spent = unsettled.reduce((sum, { cost }) => sum + cost, budget.spent ?? 0)
+        const mine = unsettled.some(({ id }) => id === this.activationId) ? 0 : this.spent.microusd
+        return (budget.limit ?? 0) - spent - mine
+      })
+    expect(Math.min(...left), `refused ${models}`).toBeLessThan(floor.microusd)
+  }
+}
+
+/** What each budget has spent and reserved, by its id. */
+export function sumUp({ budgets, running }: Awaited<ReturnType<SpendingWorld['look']>>) {
+  const held = (budget: Held) =>
+    running
+      .filter((row) => pays(budget, row))
+      .reduce((sum, { reserved }) => sum + reserved, budget.spent ?? 0)
+  return new Map(budgets.map((budget) => [budget.id, held(budget)]))
+}

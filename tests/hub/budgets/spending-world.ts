@@ -1,0 +1,147 @@
+import { env } from 'cloudflare:workers'
+import { expect } from 'vitest'
+import { setDefinedBudget } from '../../../src/hub/budgets/actions'
+import type { BudgetStatus } from '../../../src/hub/contract'
+import type { AccountId, PostId } from '../../../src/ids'
+import { createOffice } from '../activations/create-office'
+import { adminKey } from '../create-test-hub'
+
+/** Who could do what: every third agent has a choice between two providers. */
+const modelsOf = (index: number): string[] =>
+  [['near/a'], ['near/b'], ['near/a', 'far/c']][index % 3] ?? []
+
+const scopes = [
+  { scope: 'hub', period: 'day' },
+  { scope: 'model', name: 'near/a', period: 'day' },
+  { scope: 'model', name: 'far/c', period: 'day' },
+  { scope: 'executor', name: 'near', period: 'week' },
+  { scope: 'community', name: 'general', period: 'day' },
+  { scope: 'agent', name: 'flock-0', period: 'month' },
+]
+
+/** One budget with its window that holds at a time. */
+export interface Held {
+  id: string
+  scope: BudgetStatus['scope']
+  scopeId: string
+  limit: number | null
+  spent: number | null
+}
+
+interface RunningRow {
+  id: string
+  agentId: string
+  communityId: string | null
+  models: string
+  reserved: number
+  cost: number
+}
+
+/** Whether a budget pays for work, told apart from the product's SQL. */
+export function pays(
+  { scope, scopeId }: Held,
+  by: { agentId: string; communityId: string | null; models: string[] },
+): boolean {
+  const payers: Record<Held['scope'], string[]> = {
+    hub: [''],
+    agent: [by.agentId],
+    community: by.communityId === null ? [] : [by.communityId],
+    model: by.models,
+    executor: by.models.map((model) => model.slice(0, model.indexOf('/'))),
+  }
+  return payers[scope].includes(scopeId)
+}
+
+/** A hub with a flock of agents, two communities and budgets that overlap. */
+export async function createSpendingWorld(size: number) {
+  const office = createOffice()
+  const { hub, doors } = office
+  const ada = await hub.join('ada', 'human')
+  await hub.call('/submolts', { key: ada.key, body: { name: 'other', display_name: 'Other' } })
+  const ids = Array.from({ length: size }, () => office.newId<AccountId>())
+  const flock = ids.map((id, index) => ({ id, name: `flock-${index}`, models: modelsOf(index) }))
+  const list = JSON.stringify(flock)
+  await office.run(
+    `INSERT INTO accounts (id, name, kind, created_at)
+     SELECT value ->> 'id', value ->> 'name', 'agent', 0 FROM json_each(?)`,
+    list,
+  )
+  await office.run(
+    `INSERT INTO agents (account_id, definition_version, definition_etag, model, models, call_floor_microusd,
+       call_want_microusd, call_floor_tokens, call_want_tokens, updated_at)
+     SELECT value ->> 'id', 1, 'etag', value ->> '$.models[0]', value -> 'models', 10, 100, 1, 10, 0 FROM json_each(?)`,
+    list,
+  )
+  const postIn = async (submolt: string): Promise<PostId> => {
+    const body = { submolt, title: 'All of you', content: 'Please.' }
+    return (await hub.call('/posts', { key: ada.key, body })).body.post.id
+  }
+  const posts = [await postIn('general'), await postIn('other')]
+  const communities = await office.all<{ id: string; post: string }>(
+    'SELECT community_id AS id, id AS post FROM posts',
+  )
+  const communityOf = (post: string | undefined) =>
+    communities.find((each) => each.post === post)?.id ?? null
+
+  for (const scope of scopes) {
+    const { status } = await hub.call('/budgets', { key: adminKey, body: scope })
+    expect(status).toBe(201)
+  }
+  const { db } = office.context()
+  const own = flock.slice(0, 20)
+  await db.d1.batch(own.flatMap(({ id }) => setDefinedBudget(db, id, 0, hub.clock.now())))
+
+  /** Budgets and running work as they are together, at a time. */
+  const look = async (at: number) => {
+    const [budgets, running] = await env.DB.batch<unknown>([
+      env.DB.prepare(
+        `SELECT b.id, b.scope, b.scope_id AS scopeId, b.limit_microusd AS "limit", w.spent_microusd AS spent
+         FROM budgets b LEFT JOIN budget_windows w ON w.budget_id = b.id AND w.starts_at <= ?1 AND w.ends_at > ?1`,
+      ).bind(at),
+      env.DB.prepare(
+        `SELECT id, agent_id AS agentId, community_id AS communityId, models, reserved_microusd AS reserved,
+           cost_microusd AS cost FROM activations WHERE state = 'running'`,
+      ),
+    ])
+    const rows = (running?.results ?? []) as RunningRow[]
+    return {
+      budgets: (budgets?.results ?? []) as Held[],
+      running: rows.map((row) => ({ ...row, models: JSON.parse(row.models) as string[] })),
+    }
+  }
+
+  /** Limits by the order of the budgets; null is none. */
+  const setLimits = (limits: (number | null)[]) =>
+    office.run(
+      `UPDATE budgets SET limit_microusd = (SELECT value FROM json_each(?1) l
+         WHERE l.key = (SELECT count(*) FROM budgets o WHERE o.id < budgets.id) % json_array_length(?1))`,
+      JSON.stringify(limits),
+    )
+
+  /** Gives each of the first so many agents a task. */
+  const giveTasks = (count: number) => {
+    const tasks = flock
+      .slice(0, count)
+      .map(({ id }, index) => ({ id: office.newId(), to: id, post: posts[index % 2] }))
+    return office.run(
+      `INSERT INTO inbox_items (id, account_id, type, post_id, created_at, is_task)
+       SELECT value ->> 'id', value ->> 'to', 'mention', value ->> 'post', ?1, 1 FROM json_each(?2)`,
+      ...[hub.clock.now(), JSON.stringify(tasks)],
+    )
+  }
+
+  /** Ends what runs and forgets what was spent. */
+  const clear = () =>
+    env.DB.batch(
+      [
+        `UPDATE activations SET state = 'done', reserved_microusd = 0, reserved_tokens = 0 WHERE state <> 'done'`,
+        'UPDATE inbox_items SET read_at = 1 WHERE read_at IS NULL',
+        'DELETE FROM usage_events',
+        'UPDATE budget_windows SET spent_microusd = 0, spent_tokens = 0',
+      ].map((sql) => env.DB.prepare(sql)),
+    )
+
+  return { office, hub, doors, flock, posts, communityOf, look, setLimits, giveTasks, clear }
+}
+
+export type SpendingWorld = Awaited<ReturnType<typeof createSpendingWorld>>
