@@ -92,6 +92,14 @@ BEGIN
   ON CONFLICT (budget_id) DO UPDATE SET is_crossed = 1;
 END;
 
+-- A new budget counts from the beginning of its period.
+CREATE TRIGGER budgets_begun AFTER INSERT ON budget_windows
+WHEN new.spent_microusd > 0 OR new.spent_tokens > 0
+BEGIN
+  INSERT INTO budget_levels (budget_id, is_crossed) VALUES (new.budget_id, 1)
+  ON CONFLICT (budget_id) DO UPDATE SET is_crossed = 1;
+END;
+
 CREATE TRIGGER budgets_changed AFTER UPDATE OF limit_microusd, limit_tokens, warning_share, throttle_share, critical_share
 ON budgets
 BEGIN

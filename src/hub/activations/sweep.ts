@@ -26,7 +26,8 @@ const wakeSql = `
 /**
  * Who must be woken because a hint may have been lost: agents with unclaimed tasks, and the owners
  * of activations that run for a while, who resume or commit them, paused or not (S6). Approvals whose time
- * has passed expire first, so their agents are among them (M7). One round trip; more when windows of budgets run out, or when the hub has something to say of its agents.
+ * has passed expire first, so their agents are among them (M7). One round trip; more when windows of
+ * budgets run out, or when the hub has something to say of its agents.
  */
 export async function sweep(
   context: ActionContext,

@@ -84,7 +84,7 @@ async function findScopeId(db: Db, { scope, name = '' }: BudgetInput): Promise<s
  * @throws NOT_FOUND, VALIDATION for thresholds that are not in order
  */
 export async function changeBudget(
-  { db, clock }: ActionContext,
+  { db, clock, scheduler, defer }: ActionContext,
   id: string,
   change: BudgetChange,
 ): Promise<PageBudget> {
@@ -96,6 +96,8 @@ export async function changeBudget(
   const budget = results[1]?.results[0] as PageBudget | undefined
   if (!budget) throw notFound('budget')
   if (results[0]?.results.length === 0) throw disorderly()
+  // agents may look around again, and the hub says so
+  defer(scheduler.lookSoon())
   return budget
 }
 

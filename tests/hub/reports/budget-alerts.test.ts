@@ -1,6 +1,7 @@
 import { beforeAll, beforeEach, expect, it } from 'vitest'
 import type { ActivationId } from '../../../src/ids'
 import { createOffice, usageOf } from '../activations/create-office'
+import { adminKey } from '../create-test-hub'
 
 const office = createOffice()
 const { hub, post, start, commit, run } = office
@@ -168,6 +169,18 @@ it('B9: thresholds are those of the budget, and an agent’s budget names its ag
     ),
   ).toEqual([])
   expect((await sweep()).wake).toEqual([])
+})
+
+it('B9: a budget that is made too late is said to be short at once', async () => {
+  await spend(300_000)
+  const { status } = await hub.call('/budgets', {
+    key: adminKey,
+    body: { scope: 'hub', period: 'day', limit_microusd: 310_000 },
+  })
+  expect(status).toBe(201)
+  await sweep()
+  expect(await saidTitles()).toEqual(['The hub’s daily budget is used to 97 %'])
+  await run(`DELETE FROM budgets WHERE scope = 'hub' AND period = 'day'`)
 })
 
 it('S10: budgets that never crossed a threshold cost the sweep nothing', async () => {
