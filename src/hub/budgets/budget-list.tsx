@@ -97,7 +97,7 @@ const BudgetName: FC<{ budget: PageBudget }> = ({ budget }) => {
 }
 
 /** Names a budget where no mark and no link can stand. */
-export const nameBudget = (budget: PageBudget): string =>
+const nameBudget = (budget: PageBudget): string =>
   budget.name ??
   (budget.community && `m/${budget.community}`) ??
   (budget.scope === 'hub' ? 'the hub' : budget.scopeId)
@@ -173,7 +173,7 @@ const BudgetItem: FC<{
           {sayConsequence(budget)}
           {seen && seen.state !== 'exhausted' && ` ${sayForecast(budget, seen, now)}`}
         </p>
-        {isAdmin && <LimitForm budget={budget} typed={typed} />}
+        {isAdmin && <LimitForm budget={budget} name={nameBudget(budget)} typed={typed} />}
       </div>
     </li>
   )

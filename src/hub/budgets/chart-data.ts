@@ -32,7 +32,7 @@ const nothing: UseSums = {
   unpricedTokens: 0,
 }
 
-export const addSums = (a: UseSums, b: UseSums): UseSums => ({
+const addSums = (a: UseSums, b: UseSums): UseSums => ({
   calls: a.calls + b.calls,
   inputTokens: a.inputTokens + b.inputTokens,
   cachedTokens: a.cachedTokens + b.cachedTokens,
@@ -55,7 +55,7 @@ export const nameSeries = ({ id, name }: Pick<UsageSeries, 'id' | 'name'>, by: s
  * The series of a view, the greatest first as in its table: a colour stays with its agent while days,
  * weeks and months of a span are looked at, in money or in tokens. What has no colour comes last.
  */
-export function listSeries(view: UsageView, rows: UsageSeries[], days: SeriesDay[]): ChartSeries[] {
+function listSeries(view: UsageView, rows: UsageSeries[], days: SeriesDay[]): ChartSeries[] {
   const ids = new Set(days.map(({ id }) => id))
   const named = rows
     .filter(({ id }) => ids.has(id))

@@ -12,7 +12,7 @@ const format = (options: Intl.DateTimeFormatOptions) => {
 const longDay = format({ weekday: 'short', day: 'numeric', month: 'short' })
 const longMonth = format({ month: 'long', year: 'numeric' })
 const shortMonth = format({ month: 'short' })
-export const shortDay = format({ day: 'numeric', month: 'short' })
+const shortDay = format({ day: 'numeric', month: 'short' })
 /** `21 Nov 2026`. */
 export const fullDay = format({ day: 'numeric', month: 'short', year: 'numeric' })
 

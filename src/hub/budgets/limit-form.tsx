@@ -41,13 +41,20 @@ export const writeLimit = (microusd: number | null): string =>
 const limitPath = (budgetId: string): string => `/budgets/${encodeURIComponent(budgetId)}`
 
 /** Where an admin sets what a budget may cost. It opens by itself with a problem in it. */
-export const LimitForm: FC<{ budget: PageBudget; typed: TypedLimit | null }> = (props) => {
-  const { budget, typed } = props
+export const LimitForm: FC<{
+  budget: PageBudget
+  name: string
+  typed: TypedLimit | null
+}> = ({ budget, name, typed }) => {
   const field = `limit-${budget.id}`
   return (
     <details class="limit up" {...(typed ? { open: true } : {})}>
       <summary>
-        Change the limit<span class="vh"> of {budget.name ?? 'the hub'}</span>
+        Change the limit
+        <span class="vh">
+          {' '}
+          of {name} a {budget.period}
+        </span>
       </summary>
       <Problem problem={typed?.problem ?? null} />
       <form class="form up2" method="post" action={limitPath(budget.id)}>

@@ -8,7 +8,7 @@ import type { UsageSeries, UsageTotal, UseSums } from './usage-queries'
 import type { UsageView } from './usage-view'
 
 /** What was used without a price is never shown as free (B7). */
-export const sayCost = (microusd: number, sums: UseSums): string =>
+const sayCost = (microusd: number, sums: UseSums): string =>
   microusd === 0 && sums.unpricedTokens > 0 ? 'unpriced' : formatMoney(microusd, 'budget')
 
 const sayShare = (share: number): string =>

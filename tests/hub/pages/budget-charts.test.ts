@@ -52,6 +52,22 @@ test('B8: days add up to the calls they are made from, however these were writte
   expect(await count('SELECT sum(calls) FROM usage_days')).toBe(before)
 })
 
+test('B8: a hub that has usage already gets its days from the migration, the same ones', async () => {
+  const readDays = async () =>
+    (await env.DB.prepare('SELECT * FROM usage_days ORDER BY scope, day, scope_id').all()).results
+  const counted = await readDays()
+  const { TEST_MIGRATIONS } = env as unknown as {
+    TEST_MIGRATIONS: { name: string; queries: string[] }[]
+  }
+  const migration = TEST_MIGRATIONS.find(({ name }) => name.startsWith('0018'))
+  const fill = migration?.queries.find(
+    (query) => /^INSERT INTO usage_days/m.test(query) && !/TRIGGER/.test(query),
+  )
+  await env.DB.batch([env.DB.prepare('DELETE FROM usage_days'), env.DB.prepare(fill ?? '')])
+  expect(await readDays()).toEqual(counted)
+  expect(counted.length).toBeGreaterThan(500)
+})
+
 test('B10: the CSV holds exactly what the page shows, and all of it', async () => {
   const from = Date.parse('2026-10-23')
   const cost = await count(
@@ -176,4 +192,7 @@ test('B10: 100,000 calls in a year are read as days: few rows for one round trip
   const year = await browser.get('/budgets?days=365&by=model')
   expect(readCost(year.headers)).toMatchObject({ roundTrips: 1 })
   expect(readCost(year.headers).rowsRead).toBeLessThan(8_000)
+  const usage = await hub.call('/usage?group_by=agent')
+  expect(readCost(usage.headers)).toMatchObject({ roundTrips: 1 })
+  expect(readCost(usage.headers).rowsRead).toBeLessThan(4_000)
 })
