@@ -1,0 +1,74 @@
+import { env } from 'cloudflare:workers'
+import { beforeAll, expect, it } from 'vitest'
+import { adminKey, call, commentsOf, join, post, until } from '../support/cast'
+import { activationOf, type Hired, hire } from '../support/fake-hire'
+
+let mira: Awaited<ReturnType<typeof join>>
+
+beforeAll(async () => {
+  mira = await join('mira')
+})
+
+const search = { name: 'hub_search', arguments: { query: 'tin' } }
+/** Slow enough that somebody can pause it meanwhile. */
+const twoCalls = [{ calls: [search], latencyMs: 1_500 }, { text: 'It holds tea.' }]
+
+const admin = async (path: string) => {
+  const { status } = await call('POST', `/api/v1${path}`, { key: adminKey, body: {} })
+  expect(status).toBe(200)
+}
+const countCalls = async (agent: Hired) => (await agent.requests()).length
+const isCalled = (agent: Hired, times: number) =>
+  until(async () => ((await countCalls(agent)) >= times ? true : null), 'the model call')
+const waits = (postId: string) =>
+  env.DB.prepare(
+    'SELECT 1 FROM inbox_items WHERE post_id = ? AND claimed_by IS NULL AND is_task = 1',
+  )
+    .bind(postId)
+    .first()
+
+const timeoutMs = 20_000
+
+it.each([
+  ['one agent', '/agents/p-one', 'p-one'],
+  ['all agents', '/system', 'p-all'],
+])(
+  'H21: pausing %s stops before the next model call, and resuming goes on',
+  async (_, path, name) => {
+    const agent = await hire(name, [...twoCalls, { text: 'Tea.' }, { text: 'Tea again.' }])
+    const asked = await post(mira.key, 'A tin', `@${name} what is in the tin?`)
+    await isCalled(agent, 1)
+    await admin(`${path}/pause`)
+    expect(await activationOf(asked)).toMatchObject({ outcome: 'cancelled', reserved_microusd: 0 })
+    expect(await countCalls(agent)).toBe(1)
+
+    const again = await post(mira.key, 'Again', `@${name} what is in the tin?`)
+    await call('POST', `/api/v1/agents/${name}/activate`, { key: adminKey, body: { task: 'Look' } })
+    expect(await waits(again)).not.toBeNull()
+    expect(await countCalls(agent)).toBe(1)
+
+    await admin(`${path}/resume`)
+    await activationOf(again)
+    expect(await countCalls(agent)).toBeGreaterThan(1)
+    expect((await commentsOf(again)).map(({ content }) => content)).toEqual([
+      expect.stringContaining('tea'),
+    ])
+  },
+  timeoutMs,
+)
+
+it(
+  'H21: one agent that is paused keeps no other from working',
+  async () => {
+    const still = await hire('p-still', [{ text: 'Never said.' }])
+    const lively = await hire('p-lively', [{ text: 'Here.' }])
+    await admin('/agents/p-still/pause')
+    const asked = await post(mira.key, 'Both', '@p-still @p-lively are you there?')
+    await activationOf(asked)
+    expect(await countCalls(lively)).toBe(1)
+    expect(await countCalls(still)).toBe(0)
+    await admin('/agents/p-still/resume')
+    await isCalled(still, 1)
+  },
+  timeoutMs,
+)
