@@ -1,4 +1,5 @@
 /** Brave's search API in the shapes that it documents, in Node over real HTTP; a question tells how it fails. */
+import { formsOf } from './forms.ts'
 import { listen } from './listen.ts'
 
 interface Answer {
@@ -51,10 +52,24 @@ const troubles: Record<string, (times: number) => Answer | null> = {
   odd: () => ({ body: { web: { results: 'none' } } }),
 }
 
-function search(query: URLSearchParams): Answer {
+/** Gives the key of who asks away wherever there is a text. */
+const leak = (key: string): Answer => ({
+  body: {
+    web: {
+      results: formsOf(key).map((form) => ({
+        ...{ title: form, url: `https://example.org/?${encodeURIComponent(form)}` },
+        ...{ description: `${'x'.repeat(590)} ${form}`, age: form },
+      })),
+    },
+  },
+})
+
+function search(query: URLSearchParams, key: string): Answer {
   const q = query.get('q') ?? ''
   const times = (asked.get(q) ?? 0) + 1
   asked.set(q, times)
+  if (q === 'leak') return leak(key)
+  if (q === 'leakerror') return refuse(403, 'FORBIDDEN', formsOf(key).join(' '))
   const trouble = troubles[q.split('-')[0] ?? '']?.(times)
   if (trouble) return trouble
   const results = Array.from({ length: 20 }, (_, n) => page(n + 1))
@@ -100,13 +115,14 @@ function summarize(query: URLSearchParams): Answer {
 export const startFakeBrave = () =>
   listen((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://brave')
-    const hasKey = String(request.headers['x-subscription-token'] ?? '').length >= 8
-    const answers: Record<string, (query: URLSearchParams) => Answer> = {
+    const key = String(request.headers['x-subscription-token'] ?? '')
+    const hasKey = key.length >= 8
+    const answers: Record<string, (query: URLSearchParams, key: string) => Answer> = {
       '/res/v1/web/search': search,
       '/res/v1/summarizer/search': summarize,
     }
     const answer = hasKey
-      ? (answers[pathname]?.(searchParams) ?? refuse(404, 'NOT_FOUND', 'No such path.'))
+      ? (answers[pathname]?.(searchParams, key) ?? refuse(404, 'NOT_FOUND', 'No such path.'))
       : refuse(422, 'VALIDATION', 'x-subscription-token: field required')
     const { status = 200, body, headers } = answer
     response

@@ -60,7 +60,7 @@ function handle(request: IncomingMessage, response: ServerResponse, text: string
   else send(response, said)
 }
 
-const isKnown = (authorization: string) => /^Bearer \S{8,}$/.test(authorization)
+const isKnown = (authorization: string) => /^Bearer .{8,}$/.test(authorization)
 const badKey: Answer = { status: 401, body: { message: 'Bad credentials', status: '401' } }
 
 export const startFakeGithub = () =>

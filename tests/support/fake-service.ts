@@ -2,8 +2,8 @@
  * A service outside, in Node over real HTTP, that gives back what it was sent in every way and
  * misbehaves in every way. The credential that it echoes is what came in `authorization`.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { listen } from './listen.ts'
 
 type Answer = (request: IncomingMessage, response: ServerResponse, secret: string) => void
 
@@ -105,23 +105,33 @@ const answers: Record<string, Answer> = {
   },
 }
 
-/** `http://127.0.0.1:<port>`; the answers are above, by path. */
-export async function startFakeService(): Promise<{ url: string; close(): Promise<void> }> {
-  const server = createServer((request, response) => {
-    const { pathname } = new URL(request.url ?? '/', 'http://service')
-    const secret = (request.headers.authorization ?? '').replace(/^Bearer /, '')
-    const answer = answers[pathname.replace(/^\/api/, '')]
-    if (answer) answer(request, response, secret)
-    else json(response, { error: 'no such path' }, 404)
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  return {
-    url: `http://127.0.0.1:${port}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  }
+/** What requests do not say of the credential, a test may. */
+let told = ''
+
+function findSecret({ headers }: IncomingMessage): string {
+  const token = headers['x-subscription-token']
+  if (typeof token === 'string') return token
+  const bearer = /^Bearer (.*)$/.exec(headers.authorization ?? '')?.[1]
+  return bearer ?? (told || (headers.authorization ?? ''))
 }
+
+/** The answer that any part of the path names, or the question of a search. */
+function findAnswer(url: URL): Answer | undefined {
+  const names = [...url.pathname.split('/'), url.searchParams.get('q')]
+  return names.map((name) => answers[`/${name}`]).find((answer) => answer !== undefined)
+}
+
+function handle(request: IncomingMessage, response: ServerResponse, body: Buffer): void {
+  const url = new URL(request.url ?? '/', 'http://service')
+  if (url.pathname === '/tell') {
+    told = body.toString()
+    response.end()
+    return
+  }
+  const answer = findAnswer(url)
+  if (answer) answer(request, response, findSecret(request))
+  else json(response, { error: 'no such path' }, 404)
+}
+
+/** The answers are above, by path. */
+export const startFakeService = () => listen(handle)

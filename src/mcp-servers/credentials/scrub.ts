@@ -39,7 +39,7 @@ export function createScrubber(...secrets: string[]): Scrubber {
 function allForms(secret: string): string[] {
   const bytes = new TextEncoder().encode(secret)
   return [
-    (secret.match(/\\+|[^\\]/g) ?? []).map(escapedForms).join(''),
+    (secret.match(/\\*[^\\]|\\+/g) ?? []).map(escapedForms).join(''),
     ...[0, 1, 2].map((offset) => base64Forms(bytes, offset)),
     Array.from(bytes, toHex).join('[ :-]?'),
   ]
@@ -48,6 +48,9 @@ function allForms(secret: string): string[] {
 /** A quote or `\u0026` within JSON within JSON within JSON. */
 const charsPerCharMax = 10
 
+/** Encoded for an address up to four times. */
+const percent = '%(?:25){0,3}'
+
 const toHex = (byte: number): string => byte.toString(16).padStart(2, '0')
 
 const escapePattern = (text: string): string => text.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&')
@@ -55,24 +58,34 @@ const escapePattern = (text: string): string => text.replace(/[.*+?^${}()|[\]\\/
 const entities: Record<string, string> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot' }
 const controls: Record<string, string> = { '\n': 'n', '\r': 'r', '\t': 't' }
 
-/** One character, or a run of backslashes, in every way that it may be written. */
-function escapedForms(run: string): string {
-  const char = run.charAt(0)
+/** JSON's, which an address may carry encoded. */
+const backslash = `(?:\\\\|${percent}5c)`
+
+/** A backslash that no JSON wrote as one. */
+const odd = `(?:${backslash}{1,4}u005c|&#0*92;|&#x0*5c;)`
+
+/**
+ * One character with the backslashes before it, in every way that they may be written. JSON doubles
+ * backslashes at each level and puts one before what it escapes; all of them are one repetition, so
+ * that no text can be matched in so many ways that it takes long.
+ */
+function escapedForms(token: string, index: number): string {
+  const count = token.lastIndexOf('\\') + 1
+  const own = `(?:${backslash}{${count},${count * 8 + 7}}|${odd}{${count}}${backslash}{0,7})`
+  const char = token.slice(count)
+  if (char === '') return own
   const code = char.charCodeAt(0)
-  const forms = [
-    `%(?:25)?${toHex(code)}`,
-    `\\\\{1,4}u${toHex(code).padStart(4, '0')}`,
-    `&#0*${code};`,
-    `&#x0*${toHex(code)};`,
-  ]
-  // JSON doubles backslashes at each level; one repetition for the run cannot be matched in many ways.
-  if (char === '\\')
-    return `(?:\\\\{${run.length},${run.length * 8}}|(?:${forms.join('|')}){${run.length}})`
-  forms.push(/["'/]/.test(char) ? `\\\\{0,7}${escapePattern(char)}` : escapePattern(char))
-  if (char === ' ') forms.push('\\+')
-  if (controls[char]) forms.push(`\\\\{1,4}${controls[char]}`)
+  const written = toHex(code)
+  const forms = [escapePattern(char), `${percent}${written}`, `&#0*${code};`, `&#x0*${written};`]
+  if (char === ' ') forms.push('\\+', `${percent}2b`)
   if (entities[char]) forms.push(`&${entities[char]};`)
-  return `(?:${forms.join('|')})`
+  // Where a secret begins, what stands before it is not its own.
+  if (count === 0 && index === 0) {
+    return `(?:${[...forms, `${backslash}{1,4}u00${written}`].join('|')})`
+  }
+  if (controls[char]) forms.push(controls[char])
+  forms.push(`u00${written}`)
+  return `${count === 0 ? `${backslash}{0,7}` : own}(?:${forms.join('|')})`
 }
 
 /** The characters of base64 that depend on nothing but the secret, after `offset` other bytes. */
@@ -86,7 +99,7 @@ function base64Forms(bytes: Uint8Array, offset: number): string {
 }
 
 function base64Char(char: string): string {
-  if (char === '+') return '(?:[+-]|%2b|\\\\u002b)'
-  if (char === '/') return '(?:\\\\?\\/|_|%2f)'
+  if (char === '+') return `(?:[+-]|${percent}2b|\\\\u002b)`
+  if (char === '/') return `(?:\\\\?\\/|_|${percent}2f)`
   return char
 }

@@ -1,103 +1,195 @@
-import { runInDurableObject } from 'cloudflare:test'
-import { env, exports } from 'cloudflare:workers'
-import { expect, test, vi } from 'vitest'
-import { createScrubber } from '../../../src/mcp-servers/credentials/scrub'
-import { adminKey, call, join, post, replyTo } from '../../support/cast'
+import { exports } from 'cloudflare:workers'
+import { expect, test } from 'vitest'
+import { createFinder, echoes, expectNowhere, watchLog } from '../../support/canary'
+import { join, post, replyTo } from '../../support/cast'
 import { connectMcp, textOf } from '../../support/connect-mcp'
 import { hire } from '../../support/fake-hire'
-import { allow, declareWithKey } from '../../support/services'
+import { formsOf } from '../../support/forms'
+import { outsideUrls } from '../../support/outside'
+import { login, testDatabase } from '../../support/postgres-login'
+import { allow, asAdmin, declareWithKey, serviceUrl } from '../../support/services'
+import { waitForServer } from '../postgres/open-database'
 
 /** With everything that is written differently somewhere. */
 const canary = 'cAnary-"7/\\&<+ =~Zq%42_end'
 
-/** Every way in which the service gives its caller's key back. */
-const echoes = [
-  ...['/body', '/text', '/header', '/type', '/error', '/broken', '/base64', '/encoded'],
-  ...['/escaped', '/hex', '/chunks', '/long', '/brim', '/utf16', '/moved', '/gone', '/nowhere'],
+/** Parts that no way of escaping changes; nothing else here is written like this. */
+const pieces = ['cAnary-', 'Zq%42_end', 'Zq%2542_end', '42_end']
+const awsCanary = {
+  access_key_id: 'AKIDcAnary0Zq42_end',
+  secret_access_key: 'cAnary-/aws+Zq%42_end',
+  session_token: 'cAnary-token-Zq%42_end',
+}
+const reversed = [...login.password].toReversed().join('')
+
+interface Plant {
+  /** Which of several for a server. */
+  kind?: string
+  server: string
+  service?: string
+  baseUrl: string
+  secret: string
+  /** The secret's parts, which must not be seen either. */
+  parts?: string[]
+  grants: string[]
+  calls: { name: string; arguments: object }[]
+  /** How many of the calls, at least, tell of something that was taken out. */
+  told: number
+  /** Before the agent asks. */
+  prepare?: () => Promise<unknown>
+}
+
+const githubUrl = `${outsideUrls.github}/canary`
+const everyForm = formsOf(canary).join(' ')
+const ofTools = { owner: 'acme', repo: 'tools' }
+
+/** A GitHub that gives it back where GitHub has texts: in an issue, a comment, a file and errors. */
+async function leakOnGithub() {
+  const post = (path: string, body: unknown) =>
+    fetch(`${githubUrl}/${path}`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer somebody-else' },
+      body: JSON.stringify(body),
+    })
+  await post('repos/acme/tools/issues', { title: canary, body: everyForm, labels: [canary] })
+  await post('repos/acme/tools/issues/1/comments', { body: everyForm })
+  const text = `${'x'.repeat(39_990)}${canary}${everyForm}`
+  const content = btoa(text).replace(/.{60}/g, '$&\n')
+  const file = { type: 'file', encoding: 'base64', size: text.length, sha: 'f', content }
+  const errors = formsOf(canary).map((message) => ({ code: 'custom', field: 'title', message }))
+  await post('_plan', [
+    { method: 'GET', status: 200, body: file },
+    { method: 'POST', status: 422, body: { message: everyForm, errors } },
+  ])
+}
+
+const ofEcho = (form: string) => form.slice(1)
+
+/** One for every server that reaches outside, and what makes its service give the credential back. */
+const plants: Plant[] = [
+  {
+    server: 'http',
+    service: 'echo',
+    baseUrl: `${serviceUrl}/api`,
+    secret: canary,
+    grants: ['http:echo:read'],
+    calls: echoes.map((path) => ({ name: 'http_request', arguments: { service: 'echo', path } })),
+    told: echoes.length,
+  },
+  {
+    server: 'github',
+    baseUrl: serviceUrl,
+    secret: canary,
+    grants: ['github:read'],
+    calls: echoes.map((form) => ({
+      name: 'github_get_file',
+      arguments: { owner: 'acme', repo: ofEcho(form), path: 'a' },
+    })),
+    told: 1,
+  },
+  {
+    kind: 'of known shapes',
+    server: 'github',
+    baseUrl: githubUrl,
+    secret: canary,
+    grants: ['github:read', 'github:write'],
+    calls: [
+      { name: 'github_get_file', arguments: { ...ofTools, path: 'a' } },
+      { name: 'github_get_issue', arguments: { ...ofTools, number: 1 } },
+      { name: 'github_list_issues', arguments: ofTools },
+      { name: 'github_add_comment', arguments: { ...ofTools, number: 1, body: 'Hello.' } },
+    ],
+    told: 4,
+    prepare: leakOnGithub,
+  },
+  {
+    kind: 'of known shapes',
+    server: 'brave',
+    baseUrl: `${outsideUrls.brave}/res/v1`,
+    secret: canary,
+    grants: ['brave:search'],
+    calls: [
+      { name: 'brave_search', arguments: { query: 'leak', count: 20 } },
+      { name: 'brave_search', arguments: { query: 'leakerror' } },
+    ],
+    told: 20,
+  },
+  {
+    server: 'brave',
+    baseUrl: serviceUrl,
+    secret: canary,
+    grants: ['brave:search'],
+    calls: echoes.map((form) => ({ name: 'brave_search', arguments: { query: ofEcho(form) } })),
+    told: 1,
+  },
+  {
+    server: 'aws',
+    baseUrl: serviceUrl,
+    secret: JSON.stringify(awsCanary),
+    parts: Object.values(awsCanary),
+    grants: ['aws:s3:read:artifacts'],
+    calls: echoes.map((form) => ({
+      name: 'aws_s3_get',
+      arguments: { bucket: 'artifacts', key: ofEcho(form) },
+    })),
+    told: 8,
+  },
+  {
+    server: 'postgres',
+    service: 'main',
+    baseUrl: testDatabase.baseUrl,
+    secret: testDatabase.credential,
+    parts: [login.password],
+    grants: ['postgres:main:read'],
+    calls: [
+      `SELECT reverse('${reversed}') AS plain, encode(reverse('${reversed}')::bytea, 'hex') AS hex`,
+      `SELECT encode(('x' || reverse('${reversed}') || 'y')::bytea, 'base64') AS base64`,
+      `SELECT json_build_object(reverse('${reversed}'), 1) AS key`,
+      `SELECT reverse('${reversed}')::int AS error`,
+    ].map((sql) => ({ name: 'postgres_query', arguments: { database: 'main', sql } })),
+    told: 4,
+    prepare: waitForServer,
+  },
 ]
 
-/** Parts that no way of escaping changes; nothing else here is written like this. */
-const pieces = [canary, 'cAnary-', 'Zq%42_end', 'Zq%2542_end', '42_end']
-const holds = (text: string): boolean => {
-  const isForm = createScrubber(canary).text(text) !== text
-  return isForm || pieces.some((piece) => text.includes(piece))
+async function plant({ server, service = server, baseUrl, secret, prepare }: Plant) {
+  await prepare?.()
+  // what an echo cannot read from a request, it is told
+  await fetch(`${serviceUrl}/tell`, { method: 'POST', body: server === 'aws' ? secret : '' })
+  const declared = { base_url: baseUrl, allow_http: true, allow_private: true }
+  const headers = { Authorization: 'Bearer {credential}' }
+  const body = server === 'http' ? { ...declared, headers } : declared
+  const put = await asAdmin('PUT', `/services/${server}/${service}`, body)
+  expect(put.status, JSON.stringify(put.body)).toBe(200)
+  const named = { value: secret, server, service }
+  const set = await asAdmin('PUT', `/credentials/${server}-canary`, named)
+  expect(set.status, JSON.stringify(set.body)).toBe(200)
 }
 
-async function dumpTables(): Promise<[string, string][]> {
-  const { results } = await env.DB.prepare(
-    `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf%' ESCAPE '\\'`,
-  ).all<{ name: string }>()
-  const dumps: [string, string][] = []
-  for (const { name } of results) {
-    const rows = await env.DB.prepare(`SELECT * FROM "${name}"`).raw()
-    dumps.push([name, rows.flat().map(String).join('\n')])
-  }
-  return dumps
-}
-
-async function dumpObject(accountId: string): Promise<string> {
-  const stub = env.AGENTS.get(env.AGENTS.idFromName(accountId))
-  return runInDurableObject(stub, async (_instance, { storage }) => {
-    const tables = storage.sql
-      .exec<{ name: string }>(`SELECT name FROM sqlite_master WHERE type = 'table'`)
-      .toArray()
-      .filter(({ name }) => !name.startsWith('_cf'))
-    const rows = tables.flatMap(({ name }) => storage.sql.exec(`SELECT * FROM "${name}"`).toArray())
-    const kept = [...(await storage.list()).values()]
-    return [...rows.flatMap((row) => Object.values(row).map(String)), JSON.stringify(kept)].join(
-      '\n',
-    )
-  })
-}
-
-test('M5 M6: a credential that a service echoes in every form is in no answer, prompt, table, store, log or page', async () => {
-  const logged: string[] = []
-  for (const method of ['error', 'warn', 'info', 'debug', 'log'] as const) {
-    vi.spyOn(console, method).mockImplementation((...words) => void logged.push(words.join(' ')))
-  }
-  await declareWithKey('echo', 'echo-key', canary)
-  const mira = await join('mira')
-  const courier = await hire(
-    'courier',
-    [
-      ...echoes.map((path) => ({
-        calls: [{ name: 'http_request', arguments: { service: 'echo', path } }],
-      })),
-      { text: 'I have asked everywhere.' },
-    ],
-    {
-      grants: ['hub:read', 'http:echo:read'],
-      behavior: `behavior: { max_iterations: ${echoes.length + 2} }`,
-    },
-  )
-  await allow(courier.accountId, ['hub:*', 'http:echo:*'])
-  const asked = await post(mira.key, 'An errand', '@courier ask the service please')
-  const reply = await replyTo(asked, 'courier')
-  expect(reply.content).toContain('I have asked everywhere')
-
-  const requests = await courier.requests()
-  const prompts = requests.map(({ body }) => JSON.stringify(body))
-  const last = prompts.at(-1) ?? ''
-  expect(last.match(/\[redacted\]/g)?.length).toBeGreaterThan(echoes.length)
-  expect(prompts.filter(holds).length).toBe(0)
-
-  const dumps = await dumpTables()
-  expect(dumps.length).toBeGreaterThan(20)
-  expect(dumps.filter(([, dump]) => holds(dump)).map(([name]) => name)).toEqual([])
-  // what is searched does hold the activation's words
-  expect(dumps.filter(([, dump]) => dump.includes('[redacted]')).length).toBeGreaterThan(0)
-  const object = await dumpObject(courier.accountId)
-  expect(object).toContain('[redacted]')
-  expect(holds(object)).toBe(false)
-  expect(logged.filter(holds)).toEqual([])
-
-  const page = await call<{ text: string }>('GET', `/activations/${reply.activation_id}`, {
-    // who may see what a tool answered
-    key: adminKey,
-  })
-  expect(page.status).toBe(200)
-  expect(holds(JSON.stringify(page.body))).toBe(false)
-})
+test.each(plants.map((each) => ({ kind: 'of any shape', ...each })))(
+  'M5 M6: the credential for $server $kind, given back in every form, is in no answer, prompt, table, file, store, log or page',
+  async (planted) => {
+    const { server, kind, secret, parts = [], grants, calls, told } = planted
+    const name = `courier-${server}${kind.length}`
+    const logged = watchLog()
+    await plant(planted)
+    const mira = await join(`mira-${server}${kind.length}`)
+    const half = Math.ceil(calls.length / 2)
+    const steps = [calls.slice(0, half), calls.slice(half)].map((some) => ({ calls: some }))
+    const agent = await hire(name, [...steps, { text: 'I have asked everywhere.' }], {
+      grants: ['hub:read', ...grants],
+    })
+    await allow(agent.accountId, ['hub:*', ...grants])
+    const postId = await post(mira.key, 'An errand', `@${name} ask the service please`)
+    const reply = await replyTo(postId, agent.name)
+    expect(reply.content).toContain('I have asked everywhere')
+    const isPlanted = server !== 'postgres'
+    const holds = createFinder([secret, ...parts], isPlanted ? pieces : [])
+    const found = await expectNowhere(holds, { agent, reply, postId, logged })
+    expect(found.told).toBeGreaterThanOrEqual(told)
+  },
+  30_000,
+)
 
 test.each(echoes)(
   'M6: an outside caller does not see the credential in %s either',
@@ -111,7 +203,7 @@ test.each(echoes)(
       arguments: { service: 'echo', path },
     })
     const text = textOf(result)
-    expect(holds(text), text.slice(0, 300)).toBe(false)
+    expect(createFinder([canary], pieces)(text), text.slice(0, 300)).toBe(false)
     const isSilent = ['/long', '/utf16', '/gone', '/nowhere'].includes(path)
     expect(text.includes('[redacted]'), text.slice(0, 300)).toBe(!isSilent)
   },

@@ -26,6 +26,15 @@ const forms: [string, (text: string) => string][] = [
     (text) => encodeURIComponent(text).replace(/%../g, (hex) => hex.toLowerCase()),
   ],
   ['an address twice', (text) => encodeURIComponent(encodeURIComponent(text))],
+  [
+    'an address four times',
+    (text) => [1, 2, 3, 4].reduce((each) => encodeURIComponent(each), text),
+  ],
+  ['JSON in an address', (text) => encodeURIComponent(JSON.stringify(JSON.stringify(text)))],
+  [
+    'a form in an address',
+    (text) => encodeURIComponent(new URLSearchParams({ k: text }).toString().slice(2)),
+  ],
   ['a form', (text) => new URLSearchParams({ k: text }).toString().slice(2)],
   ['hex', toHex],
   ['hex in capitals', (text) => toHex(text).toUpperCase()],
@@ -91,4 +100,12 @@ test('M6: of a text that was cut, no beginning of a secret is left', () => {
       expect(left).toMatch(/^x+$/)
     }
   }
+})
+
+test('M6: what nearly is a secret of nothing but quotes and backslashes is left alone, and found out soon', () => {
+  const secret = `${'\\"'.repeat(25)}end`
+  const near = JSON.stringify(JSON.stringify(secret)).replaceAll('end', 'End?').repeat(20)
+  const innocent = near.replaceAll('End', 'e_d')
+  expect(createScrubber(secret).text(innocent)).toBe(innocent)
+  expect(createScrubber(secret).text(near)).not.toContain('End')
 })
