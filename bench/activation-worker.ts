@@ -225,16 +225,16 @@ export default {
     const stubs = Array.from({ length: agents }, (_, index) =>
       room.getByName(`${query.get('base') ?? 'agent'}-${index}`),
     )
-    let next = 0
     let rows = 0
-    const work = async () => {
-      while (next < n) {
-        const index = next++ % agents
+    // each lane has agents of its own: a slow disk must not make one agent meet itself
+    const work = async (lane: number) => {
+      for (let turn = lane; turn < n; turn += concurrent) {
+        const index = turn % agents
         const written = await stubs[index]?.runOnce(`agent-${index}` as AccountId)
         rows += written ?? 0
       }
     }
-    await Promise.all(Array.from({ length: concurrent }, work))
+    await Promise.all(Array.from({ length: concurrent }, (_, lane) => work(lane)))
     if (!query.has('verify')) return Response.json({ n, rows })
     const stored = await Promise.all(stubs.map((stub) => stub.countStoredRows()))
     return Response.json({ n, rows, stored })

@@ -19,6 +19,8 @@ export const limits = {
   storedRowBytesMax: 1024 * 1024,
   /** A trace that would be larger loses the ends of its texts. */
   traceBytesMax: 512 * 1024,
+  /** A finished journal up to this size is kept as it is; of a longer one the trace with its excerpts. */
+  storedJournalCharsMax: 32 * 1024,
   idempotencyKeyCharsMax: 200,
   sessionDays: 30,
   signInLinkHours: 24,
@@ -85,6 +87,8 @@ export const memoryLimits = {
   factCharsMax: 500,
   sourceCharsMax: 200,
   openTasksMax: 50,
+  /** How old the size of its storage may be that an agent is told. */
+  storageBytesEveryMs: 60_000,
   taskCharsMax: 500,
   /** Activations of a session that are read back; a compaction makes them one. */
   historyTurnsMax: 50,

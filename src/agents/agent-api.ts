@@ -9,6 +9,7 @@ import type { DefinitionStore } from './definitions/definition-store'
 import { hideInside } from './live/runtime-events'
 import { toWatchRequest } from './live/watch-request'
 import type { ModelChoice, ModelRegistry } from './models/model-port'
+import { openTrace } from './trace/stored-trace'
 import { type OtlpOptions, toOtlp } from './trace/to-otlp'
 
 export interface AgentApiDeps {
@@ -37,6 +38,7 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
     readTrace: async (agentId, activationId) => object(agentId).readTrace(activationId),
     watch: (agentId, watched, request) => object(agentId).fetch(toWatchRequest(watched, request)),
     hideInside,
+    openTrace,
     toOtlp: (trace) => toOtlp(trace, deps.otlp),
     checkDefinition: (files) => checkDefinition(files, { ...deps, listModels }),
     checkModel: async ({ name, etag }, override) => {

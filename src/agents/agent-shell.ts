@@ -53,13 +53,13 @@ export class AgentShell {
     this.#stream = stream
     this.#journal = new Journal(storage.sql)
     this.#memory = memory
-    const { state, events } = this.#journal.load()
+    const { state, events, agentId } = this.#journal.load()
     this.#state = state
     this.#events = events
     this.#ending = state.ending
     this.#needsRecovery = isBusy(state) || state.isWokenAgain
     const now = () => ({ state: this.#state, events: this.#events })
-    this.#runner = new EffectRunner(deps, this.#journal, this.#memory, stream, now)
+    this.#runner = new EffectRunner(deps, this.#journal, this.#memory, stream, now, agentId)
     this.#armAlarm()
   }
 
@@ -87,6 +87,8 @@ export class AgentShell {
     for (const effect of this.#state.pending) this.#start(effect)
     await this.#hold()
     this.#checkDeadline()
+    // what ended meanwhile has no alarm that would write its last row
+    this.#writeLastRow()
     this.#armAlarm()
   }
 

@@ -95,6 +95,12 @@ export interface AgentApi {
   watch(agentId: AccountId, watched: Watched, request: Request): Promise<Response>
   /** An event without what only those may see who may see inside (M9). */
   hideInside(event: RuntimeEvent): RuntimeEvent
+  /**
+   * The trace from what COMMIT and PARK kept of an activation, or an older version did.
+   *
+   * @throws SyntaxError for what is no JSON
+   */
+  openTrace(stored: string): Trace
   /** A trace as OpenTelemetry writes it: an ExportTraceServiceRequest in JSON (L43). */
   toOtlp(trace: TraceFacts): object
   checkDefinition(files: DefinitionFiles): Promise<DefinitionCheck>

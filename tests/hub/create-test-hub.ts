@@ -7,6 +7,7 @@ import type {
   TurnNews,
 } from '../../src/agents/contract'
 import { hideInside } from '../../src/agents/live/runtime-events'
+import { openTrace } from '../../src/agents/trace/stored-trace'
 import { toOtlp } from '../../src/agents/trace/to-otlp'
 import { createContext } from '../../src/hub/action-context'
 import { createHub } from '../../src/hub/app'
@@ -94,6 +95,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
     watch: (...of) => seen.watch(...of),
     cancel: (...of) => seen.cancel(...of),
     hideInside,
+    openTrace,
     toOtlp: (trace) => toOtlp(trace, { hub: 'Test', hasContent: false }),
     checkDefinition: async (files) => seen.check(files),
     sessions: seen.sessions,

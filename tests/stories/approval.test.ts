@@ -1,6 +1,7 @@
 import { abortAllDurableObjects, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { openTrace } from '../../src/agents/trace/stored-trace'
 import { adminKey, call, commentsOf, install, join, post, replyTo, until } from '../support/cast'
 import type { FakeAnswer } from '../support/fake-model-wire'
 
@@ -79,7 +80,7 @@ const traceOf = async (id: string) => {
   const row = await env.DB.prepare('SELECT trace FROM activation_traces WHERE activation_id = ?')
     .bind(id)
     .first<{ trace: string }>()
-  return JSON.parse(row?.trace ?? '{}')
+  return openTrace(row?.trace ?? '{}')
 }
 
 describe('a call that a person must allow', () => {

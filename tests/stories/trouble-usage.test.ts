@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { openTrace } from '../../src/agents/trace/stored-trace'
 import { join, post } from '../support/cast'
 import { activationOf, hire } from '../support/fake-hire'
 import type { FakeAnswer } from '../support/fake-model-wire'
@@ -98,7 +99,7 @@ const repliesTo = async (postId: string) =>
 async function notesOf(activationId: string): Promise<string[]> {
   const sql = 'SELECT trace FROM activation_traces WHERE activation_id = ?'
   const [row] = await read<{ trace: string }>(sql, activationId)
-  const { notes } = JSON.parse(row?.trace ?? '{}') as { notes: { text: string }[] }
+  const { notes } = openTrace(row?.trace ?? '{}')
   return notes.map(({ text }) => text).filter((text) => text.includes('cannot be true'))
 }
 

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, expect, test } from 'vitest'
+import { openTrace } from '../../src/agents/trace/stored-trace'
 import { commentsOf, join, post, replyTo } from '../support/cast'
 import { activationOf, hire } from '../support/fake-hire'
 
@@ -66,9 +67,9 @@ test('L26: unknown tools and broken arguments are told to the model, which then 
   const trace = await env.DB.prepare('SELECT trace FROM activation_traces WHERE activation_id = ?')
     .bind((await activationOf(asked)).id)
     .first<{ trace: string }>()
-  const steps = JSON.parse(trace?.trace ?? '{}').steps
-  expect(steps[0].tools.every(({ isError }: { isError: boolean }) => isError)).toBe(true)
-  expect(steps[1].tools[0].result).toContain('query')
+  const steps = openTrace(trace?.trace ?? '{}').steps
+  expect(steps[0]?.tools.every(({ isError }) => isError)).toBe(true)
+  expect(steps[1]?.tools[0]?.result).toContain('query')
 })
 
 test('L26: a model that says nothing twice ends failed and says so', async () => {

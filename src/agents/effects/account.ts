@@ -1,19 +1,24 @@
 import type { Usage } from '../../hub/contract'
 import type { Charge, LoopEvent } from '../loop/event'
 import type { Ending } from '../loop/state'
-import { buildTrace } from '../trace/build-trace'
-import { writeTrace } from '../trace/write-trace'
-import { loadedFacts } from './workbench'
+import { storeTrace } from '../trace/stored-trace'
+import { loadedFacts, type Workbench } from './workbench'
 
 /** What the hub's books hold of an activation, whether it parks or ends. */
-export function composeAccount(events: LoopEvent[], ending: Ending | null, now: number) {
+export function composeAccount(bench: Workbench, ending: Ending | null, now: number) {
+  const { events } = bench.now()
   const model = loadedFacts(events)?.model.id ?? 'none'
   return {
     usage: collectUsage(events, model),
     tools: [
       ...new Set(events.flatMap((event) => (event.type === 'tool_returned' ? [event.name] : []))),
     ],
-    trace: writeTrace(buildTrace(events, ending, ending ? now : null)),
+    trace: storeTrace({
+      texts: bench.journal.readTexts(),
+      events,
+      ending,
+      finishedAt: ending ? now : null,
+    }),
     model,
   }
 }

@@ -1,3 +1,4 @@
+import { memoryLimits } from '../../config'
 import { statusTail } from '../context/status-tail'
 import type { Definition } from '../definitions/definition'
 import type { HookTiming } from '../hooks/hook'
@@ -9,9 +10,8 @@ import type { LoadedFacts, LoopEvent, LoopEventOf } from '../loop/event'
 import type { Message, ModelAnswer } from '../loop/message'
 import type { LoopState } from '../loop/state'
 import { buildTranscript } from '../loop/transcript'
-import { estimateTokens } from '../models/estimate-tokens'
 import { measurePrompt, type Prompt } from '../trace/measure-prompt'
-import { affordableOutput, type CallPlan, chargeOf, worstCharge } from './price-call'
+import { affordableOutput, type CallPlan, chargeOf, sizePrompt, worstCharge } from './price-call'
 import { type Room, reserve } from './reserve-call'
 import {
   announce,
@@ -126,7 +126,7 @@ async function reserveAnew(
   before: Extract<Room, { kind: 'reserved' }>,
 ): Promise<Room> {
   Object.assign(plan.request, { messages, tools })
-  plan.promptTokens = estimateTokens(messages, tools)
+  Object.assign(plan, sizePrompt(plan.request))
   const outputTokens = bench.grants ? affordableOutput(plan, bench.grants.reservation) : 0
   if (outputTokens >= Math.min(plan.request.maxOutputTokens, outputTokensFloor)) {
     return { ...before, outputTokens }
@@ -169,10 +169,11 @@ function planCall(bench: Workbench, { facts, definition }: Work, signal: AbortSi
   messages.push(describeStatus(bench))
   const tools = listTools(bench, facts)
   const { temperature, topP } = definition.brain
-  const promptTokens = estimateTokens(messages, tools)
+  const size = sizePrompt({ messages, tools })
+  const { promptTokens } = size
   return {
     model,
-    promptTokens,
+    ...size,
     request: {
       messages,
       tools,
@@ -197,20 +198,29 @@ const countTokensLeft = ({ limits, tokens, promptTokens }: LoopState, estimate: 
 
 function describeStatus(bench: Workbench): Message {
   const { deps, grants, now } = bench
-  // the database counts its pages for that
-  bench.storageBytes ??= bench.memory.storageBytes
   const text = statusTail({
     state: now().state,
     environment: grants?.environment ?? null,
-    storageBytes: bench.storageBytes,
+    storageBytes: readStorageBytes(bench),
     hubName: deps.hubName,
     now: deps.clock.now(),
   })
   return { role: 'user', text }
 }
 
+/** The database counts its pages for that, so not in every prompt. */
+function readStorageBytes(bench: Workbench): number {
+  const at = bench.deps.clock.now()
+  if (!bench.storage || at - bench.storage.at > memoryLimits.storageBytesEveryMs) {
+    bench.storage = { at, bytes: bench.memory.storageBytes }
+  }
+  return bench.storage.bytes
+}
+
 /** A renewal brings the policy and the budgets as they are now. */
-function tellWhatHoldsNow(bench: Workbench, facts: LoadedFacts, { request }: CallPlan): void {
+function tellWhatHoldsNow(bench: Workbench, facts: LoadedFacts, plan: CallPlan): void {
+  const { request } = plan
   request.messages[request.messages.length - 1] = describeStatus(bench)
   request.tools = listTools(bench, facts)
+  Object.assign(plan, sizePrompt(request))
 }

@@ -50,7 +50,7 @@ function composeCommit(bench: Workbench): CommitRequest {
     reply: composeAnswer(ending, facts, events),
     report: composeReport(state, ending, facts, events),
     iterations: state.iteration,
-    ...composeAccount(events, ending, now),
+    ...composeAccount(bench, ending, now),
     audit: events.flatMap((event) =>
       'audit' in event && event.audit ? [event.audit as unknown as AuditEntry] : [],
     ),

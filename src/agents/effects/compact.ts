@@ -12,7 +12,7 @@ import { fence } from '../loop/fence'
 import { foldConversation, showConversation } from '../loop/transcript'
 import { estimateTokens } from '../models/estimate-tokens'
 import type { Model } from '../models/model-port'
-import { type CallPlan, chargeOf, worstCharge } from './price-call'
+import { type CallPlan, chargeOf, sizePrompt, worstCharge } from './price-call'
 import { type Room, reserve } from './reserve-call'
 import {
   announce,
@@ -167,6 +167,6 @@ function planSummaryCall({ plan, model, former }: Task, signal: AbortSignal): Ca
       text: `${fence('record', {}, record)}\n\nSum it up in at most ${plan.summaryCharsMax} characters.`,
     } as const,
   ]
-  const promptTokens = estimateTokens(messages, [])
-  return { model, promptTokens, request: { messages, tools: [], maxOutputTokens, signal } }
+  const request = { messages, tools: [], maxOutputTokens, signal }
+  return { model, request, ...sizePrompt(request) }
 }

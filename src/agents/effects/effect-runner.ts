@@ -27,6 +27,7 @@ export class EffectRunner {
     memory: MemoryStore,
     stream: ActivationStream,
     now: () => Now,
+    agentId: AccountId | null,
   ) {
     this.#bench = {
       deps,
@@ -34,13 +35,13 @@ export class EffectRunner {
       memory,
       stream,
       now,
-      agentId: (journal.find('agent_id') ?? '') as AccountId,
+      agentId: agentId ?? ('' as AccountId),
       definition: null,
       grants: null,
       doing: null,
       waitReason: null,
       sent: null,
-      storageBytes: null,
+      storage: null,
       prompt: null,
     }
   }
@@ -49,7 +50,7 @@ export class EffectRunner {
   identify(agentId: AccountId): void {
     if (this.#bench.agentId === agentId) return
     this.#bench.agentId = agentId
-    this.#bench.journal.keep('agent_id', agentId)
+    this.#bench.journal.keepOwner(agentId)
   }
 
   get doing(): string | null {

@@ -67,7 +67,6 @@ async function takeUp(bench: Workbench, answer: Resumed, base: Base): Promise<Lo
   }
   const { policy, reservation, budgets, environment } = answer
   bench.grants = { policy, reservation, budgets, environment }
-  bench.storageBytes = null
   const { nextEffectId } = bench.now().state
   const { at } = base
   return { type: 'resumed', at, activationId, admission, decisions, isCancelled, nextEffectId }
@@ -100,7 +99,6 @@ function describeWait(answer: LoadAnswer): string | null {
 async function gatherFacts(bench: Workbench, answer: Load): Promise<LoadedFacts> {
   const { policy, reservation, budgets, environment } = answer
   bench.grants = { policy, reservation, budgets, environment }
-  bench.storageBytes = null
   const { version, etag } = answer.definition
   const found = await readDefinition(bench, answer.agent.name, etag)
   const common = {

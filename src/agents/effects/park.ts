@@ -20,7 +20,7 @@ export async function park(
     now,
     approvals,
     iterations: state.iteration,
-    ...composeAccount(events, null, now),
+    ...composeAccount(bench, null, now),
   })
   announce(bench, null)
   const others = answer.waiting.filter((id) => id !== agentId)

@@ -4,24 +4,35 @@ import type { Charge } from '../loop/event'
 import type { ModelAnswer, ModelUsage } from '../loop/message'
 import { boundTokens } from '../models/bound-tokens'
 import { costOf, worstCostOf } from '../models/catalogue'
+import { estimateTokens } from '../models/estimate-tokens'
 import type { Model, ModelRequest } from '../models/model-port'
+import type { Prompt } from '../trace/measure-prompt'
 import { judgeUsage, limitUsage } from './judge-usage'
 
-/** A call that is about to be made, and how long its prompt is. */
-export interface CallPlan {
+/** A call that is about to be made. */
+export interface CallPlan extends PromptSize {
   request: ModelRequest
-  promptTokens: number
   model: Model
 }
 
-/** The most its prompt can be: `promptTokens` is an estimate, which a budget must not rest on. */
-const boundPrompt = ({ request }: CallPlan): number => boundTokens(request.messages, request.tools)
+/** How long a prompt is. */
+export interface PromptSize {
+  /** Estimated. */
+  promptTokens: number
+  /** The most it can be: a budget must not rest on an estimate. */
+  promptTokensMax: number
+}
 
-export function worstCase(plan: CallPlan, outputTokens: number): Reservation {
-  const promptTokens = boundPrompt(plan)
+/** Counted once a prompt: it is asked for several times. */
+export const sizePrompt = ({ messages, tools }: Prompt): PromptSize => ({
+  promptTokens: estimateTokens(messages, tools),
+  promptTokensMax: boundTokens(messages, tools),
+})
+
+export function worstCase({ model, promptTokensMax }: CallPlan, outputTokens: number): Reservation {
   return {
-    tokens: promptTokens + outputTokens,
-    microusd: worstCostOf(plan.model.prices, promptTokens, outputTokens),
+    tokens: promptTokensMax + outputTokens,
+    microusd: worstCostOf(model.prices, promptTokensMax, outputTokens),
   }
 }
 
@@ -39,7 +50,7 @@ export function affordableOutput(plan: CallPlan, reservation: Reservation): numb
 export function worstCharge(plan: CallPlan): Charge {
   const { maxOutputTokens } = plan.request
   return {
-    inputTokens: boundPrompt(plan),
+    inputTokens: plan.promptTokensMax,
     cachedTokens: 0,
     outputTokens: maxOutputTokens,
     reasoningTokens: 0,
@@ -75,7 +86,7 @@ function estimateUsage(plan: CallPlan, answer: ModelAnswer): ModelUsage {
  */
 export function chargeOf(plan: CallPlan, answer: ModelAnswer, durationMs: number): Charge {
   const { prices } = plan.model
-  const bounds = { input: boundPrompt(plan), output: plan.request.maxOutputTokens }
+  const bounds = { input: plan.promptTokensMax, output: plan.request.maxOutputTokens }
   const told = answer.usage && judgeUsage(answer.usage, bounds)
   const usage = told ?? limitUsage(estimateUsage(plan, answer), bounds)
   return {

@@ -41,8 +41,8 @@ export interface Workbench {
   waitReason: string | null
   /** The model call under way, or the last one. */
   sent: SentCall | null
-  /** Bytes of its own storage, as of the task under way; null until somebody asks. */
-  storageBytes: number | null
+  /** How much it stores, as of a while ago; null until somebody asks. */
+  storage: { at: number; bytes: number } | null
   /** What the last model call was shown. */
   prompt: (Prompt & { activationId: ActivationId | null }) | null
 }

@@ -23,32 +23,27 @@ export function boundTokens(messages: Message[], tools: ToolText[]): number {
   return tokens
 }
 
-const countBytes = (...texts: string[]): number =>
-  texts.reduce((sum, text) => sum + countStoredBytes(text), 0)
+/** Most texts are ASCII, and telling that is quick. */
+const isAscii = /^[\t\n\r\x20-\x7e]*$/
 
-const messageTokens = new WeakMap<Message, number>()
+const countBytes = (text: string): number =>
+  isAscii.test(text) ? text.length : countStoredBytes(text)
 
-/** A message is never changed, and most of a prompt is that of the step before. */
 function boundMessage(message: Message): number {
-  const known = messageTokens.get(message)
-  if (known !== undefined) return known
-  const tokens = countMessage(message)
-  messageTokens.set(message, tokens)
-  return tokens
-}
-
-function countMessage(message: Message): number {
   if (message.role === 'tool') {
-    return message.results.reduce(
-      (sum, { callId, name, text }) => sum + framing.call + countBytes(callId, name, text),
-      0,
-    )
+    let tokens = 0
+    for (const { callId, name, text } of message.results) {
+      tokens += framing.call + countBytes(callId) + countBytes(name) + countBytes(text)
+    }
+    return tokens
   }
-  if (message.role !== 'assistant') return countBytes(message.text)
-  return message.calls.reduce(
-    (sum, call) => sum + framing.call + countBytes(call.callId, call.name, call.arguments),
-    countBytes(message.text, message.providerParts ?? ''),
-  )
+  let tokens = countBytes(message.text)
+  if (message.role !== 'assistant') return tokens
+  if (message.providerParts) tokens += countBytes(message.providerParts)
+  for (const { callId, name, arguments: json } of message.calls) {
+    tokens += framing.call + countBytes(callId) + countBytes(name) + countBytes(json)
+  }
+  return tokens
 }
 
 const toolBytes = new WeakMap<object, number>()
@@ -57,7 +52,7 @@ const toolBytes = new WeakMap<object, number>()
 function boundTool({ name, description, inputSchema }: ToolText): number {
   const known = toolBytes.get(inputSchema)
   if (known !== undefined) return known
-  const bytes = countBytes(name, description, JSON.stringify(inputSchema))
+  const bytes = countBytes(name) + countBytes(description) + countBytes(JSON.stringify(inputSchema))
   toolBytes.set(inputSchema, bytes)
   return bytes
 }

@@ -1,9 +1,8 @@
 import { limits } from '../../config'
 import { AppError } from '../../errors'
-import type { ActivationId } from '../../ids'
+import type { AccountId, ActivationId } from '../../ids'
 import type { Charge, LoopEvent } from '../loop/event'
 import { initialState, type LoopState } from '../loop/state'
-import { keptTable } from './memory-tables'
 
 /** What the journal holds when an object starts: the activation under way, or the last one. */
 export interface Journaled {
@@ -28,25 +27,33 @@ export class Journal {
   readonly #sql: SqlStorage
   #run = 0
   #seq = 0
+  /** The rows' events as they are written. */
+  #texts: string[] = []
+  /** After the last row. */
+  #state: LoopState = initialState
 
   constructor(sql: SqlStorage) {
     this.#sql = sql
-    sql.exec(`
-      CREATE TABLE IF NOT EXISTS journal (
-        seq INTEGER PRIMARY KEY, run INTEGER NOT NULL, event TEXT NOT NULL, state TEXT NOT NULL, sent TEXT);
-      ${keptTable}`)
+    sql.exec(
+      'CREATE TABLE IF NOT EXISTS journal (seq INTEGER PRIMARY KEY, run INTEGER NOT NULL, event TEXT NOT NULL, state TEXT NOT NULL, sent TEXT)',
+    )
   }
 
-  load(): Journaled {
+  load(): Journaled & { agentId: AccountId | null } {
     const rows = this.#sql
-      .exec<Row & { run: number }>(
-        'SELECT run, event, state FROM journal WHERE run = (SELECT run FROM journal WHERE seq = 1) ORDER BY seq',
+      .exec<Row & { seq: number; run: number }>(
+        `SELECT seq, run, event, state FROM journal
+         WHERE seq = ${ownerSeq} OR run = (SELECT run FROM journal WHERE seq = 1) ORDER BY seq`,
       )
       .toArray()
-    const last = rows.at(-1)
-    this.#run = last?.run ?? 0
-    this.#seq = rows.length
-    return parseRows(rows)
+    const owner = rows[0]?.seq === ownerSeq ? rows.shift() : undefined
+    this.#run = rows[0]?.run ?? 0
+    return { ...this.#take(rows), agentId: (owner?.event ?? null) as AccountId | null }
+  }
+
+  /** Whose journal it is: an alarm does not bring the name of its object. */
+  keepOwner(agentId: AccountId): void {
+    this.#sql.exec(insertRow, ownerSeq, ownerRun, agentId, '')
   }
 
   append(event: LoopEvent, state: LoopState): void {
@@ -54,19 +61,20 @@ export class Journal {
     if (text.length > limits.storedRowBytesMax) {
       throw new AppError('INTERNAL', `A journal row of ${text.length} characters is too large.`)
     }
-    this.#sql.exec(
-      'INSERT OR REPLACE INTO journal (seq, run, event, state) VALUES (?, ?, ?, ?)',
-      ++this.#seq,
-      this.#run,
-      text,
-      writeState(state),
-    )
+    this.#sql.exec(insertRow, ++this.#seq, this.#run, text, writeChanges(this.#state, state))
+    this.#texts.push(text)
+    this.#state = state
   }
 
   /** The next row begins a new activation. */
   begin(): void {
     this.#run++
-    this.#seq = 0
+    this.#take([])
+  }
+
+  /** The events of the activation, each as JSON. */
+  readTexts(): readonly string[] {
+    return this.#texts
   }
 
   /** Keeps all rows of an activation that is parked, for as long as people take (L30). */
@@ -90,20 +98,14 @@ export class Journal {
 
   /** A parked activation as it was left; null when its rows are gone. */
   readAside(activationId: ActivationId): Journaled | null {
-    this.#sql.exec(parkedTable)
-    const rows = this.#sql
-      .exec<Row>(
-        'SELECT event, state FROM parked WHERE activation_id = ? ORDER BY seq',
-        activationId,
-      )
-      .toArray()
+    const rows = this.#readParked(activationId)
     return rows.length === 0 ? null : parseRows(rows)
   }
 
   /** Makes a parked activation the one under way; null when its rows are gone. */
   takeUp(activationId: ActivationId): Journaled | null {
-    const kept = this.readAside(activationId)
-    if (!kept) return null
+    const rows = this.#readParked(activationId)
+    if (rows.length === 0) return null
     this.begin()
     this.#sql.exec(
       'INSERT OR REPLACE INTO journal (seq, run, event, state) SELECT seq, ?, event, state FROM parked WHERE activation_id = ?',
@@ -111,8 +113,25 @@ export class Journal {
       activationId,
     )
     this.#sql.exec('DELETE FROM parked WHERE activation_id = ?', activationId)
-    this.#seq = kept.events.length
-    return kept
+    return this.#take(rows)
+  }
+
+  #readParked(activationId: ActivationId): Row[] {
+    this.#sql.exec(parkedTable)
+    return this.#sql
+      .exec<Row>(
+        'SELECT event, state FROM parked WHERE activation_id = ? ORDER BY seq',
+        activationId,
+      )
+      .toArray()
+  }
+
+  #take(rows: Row[]): Journaled {
+    const journaled = parseRows(rows)
+    this.#seq = rows.length
+    this.#texts = rows.map(({ event }) => event)
+    this.#state = journaled.state
+    return journaled
   }
 
   countRows(): number {
@@ -136,18 +155,13 @@ export class Journal {
       .toArray()[0]
     return row ? (JSON.parse(row.sent) as SentCall) : null
   }
-
-  keep(key: string, value: string): void {
-    this.#sql.exec('INSERT OR REPLACE INTO kept (key, value) VALUES (?, ?)', key, value)
-  }
-
-  find(key: string): string | null {
-    const row = this.#sql
-      .exec<{ value: string }>('SELECT value FROM kept WHERE key = ?', key)
-      .toArray()[0]
-    return row?.value ?? null
-  }
 }
+
+/** Its owner stands before its rows: a table of its own would be one more page for each agent. */
+const ownerSeq = 0
+const ownerRun = -1
+
+const insertRow = 'INSERT OR REPLACE INTO journal (seq, run, event, state) VALUES (?, ?, ?, ?)'
 
 /** Made when it is first needed: most agents never wait for a person. */
 const parkedTable = `CREATE TABLE IF NOT EXISTS parked (
@@ -160,28 +174,20 @@ interface Row extends Record<string, SqlStorageValue> {
 }
 
 /**
- * Only what differs from the state of an idle loop: most of it never does. So a value there must not
- * change its meaning: work under way, or parked for a day, would read the new one.
+ * Only what a row changes, beginning with the state of an idle loop: most of it never does. So a
+ * value there must not change its meaning: work under way, or parked for a day, would read the new one.
  */
-function writeState(state: LoopState): string {
-  const differing: Partial<Record<keyof LoopState, unknown>> = {}
+function writeChanges(before: LoopState, after: LoopState): string {
+  const changed: Partial<Record<keyof LoopState, unknown>> = {}
   for (const key of stateKeys) {
-    if (state[key] !== initialState[key]) differing[key] = state[key]
+    if (after[key] !== before[key]) changed[key] = after[key]
   }
-  return JSON.stringify(differing)
+  return JSON.stringify(changed)
 }
 
 const stateKeys = Object.keys(initialState) as (keyof LoopState)[]
 
-const readState = (text: string): LoopState => ({
-  ...initialState,
-  ...(JSON.parse(text) as Partial<LoopState>),
+const parseRows = (rows: Row[]): Journaled => ({
+  state: Object.assign({}, initialState, ...rows.map(({ state }) => JSON.parse(state))),
+  events: rows.map(({ event }) => JSON.parse(event) as LoopEvent),
 })
-
-const parseRows = (rows: Row[]): Journaled => {
-  const last = rows.at(-1)
-  return {
-    state: last ? readState(last.state) : initialState,
-    events: rows.map(({ event }) => JSON.parse(event) as LoopEvent),
-  }
-}

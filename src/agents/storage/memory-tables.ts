@@ -44,8 +44,8 @@ const taskTable = `
     done_at INTEGER,
     note TEXT NOT NULL DEFAULT '');`
 
-/** Small things by name: the journal's, and what an agent did in numbers. */
-export const keptTable =
+/** Small things by name: what an agent did in numbers. */
+const keptTable =
   'CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;'
 
 const makers: Record<string, string> = {

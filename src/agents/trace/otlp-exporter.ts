@@ -1,6 +1,7 @@
 import { traceExport } from '../../config'
 import type { Log } from '../../log'
 import type { Trace } from '../contract'
+import { openTrace } from './stored-trace'
 import { type OtlpOptions, toOtlp } from './to-otlp'
 
 /** Sends finished activations to a collector of OpenTelemetry. */
@@ -38,8 +39,8 @@ export function createOtlpExporter(deps: ExporterDeps): TraceExporter {
   }
   return {
     async push(traceJson) {
-      const trace = JSON.parse(traceJson) as Partial<Trace>
-      const problem = await exportTrace(trace as Trace)
+      const trace = openTrace(traceJson)
+      const problem = await exportTrace(trace)
       if (problem === null) return
       failures++
       const { agent, activationId: activation } = trace

@@ -25,7 +25,7 @@ export function registerActivationPages(app: Hono<HubEnv>): void {
       const insight = findInsight(read.frame.viewer, activation)
       // who writes to an agent is nobody else's business
       const isPrivate = activation.task === 'dm' && insight === 'none'
-      const trace = readTrace(live.trace ?? activation.trace)
+      const trace = readTrace(c.var.context.agents, live.trace ?? activation.trace)
       return sendPage(
         c,
         <ActivationPage

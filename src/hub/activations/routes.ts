@@ -122,7 +122,7 @@ async function readActivation(call: Call<unknown, unknown>): Promise<SeenActivat
   if (!row) throw notFound('activation')
   const onlooker = viewer && { id: viewer.id, isAdmin: viewer.role === 'admin' }
   const insight = findInsight(onlooker, row)
-  const trace = readTrace((await readLiveTrace(context, row)) ?? row.trace)
+  const trace = readTrace(context.agents, (await readLiveTrace(context, row)) ?? row.trace)
   return {
     row,
     trace: trace && hideInside(trace, insight, context.agents),

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import type { AgentApi } from '../../agents/contract'
 import { sayTool } from '../web/agent-words'
 import { formatCount } from '../web/format'
 
@@ -153,14 +154,16 @@ export type EventView = TraceView['events'][number]
 export type ToolView = StepView['tools'][number]
 
 /** The trace of an activation as its page shows it; null when there is none that can be read. */
-export function readTrace(json: string | null): TraceView | null {
-  if (json === null) return null
+export function readTrace(agents: OpensTraces, stored: string | null): TraceView | null {
+  if (stored === null) return null
   try {
-    return traceSchema.parse(JSON.parse(json))
+    return traceSchema.parse(agents.openTrace(stored))
   } catch {
     return null
   }
 }
+
+type OpensTraces = Pick<AgentApi, 'openTrace'>
 
 export interface Note {
   /** Milliseconds since the Unix epoch. */

@@ -70,7 +70,14 @@ async function showEntry(c: PageContext): Promise<Response> {
   const read = await readPage(c, [selectAuditEntry(db, who, c.req.param('id') ?? '')])
   const row = rowsOf<AuditDetail>(read, 0)[0]
   if (!row) throw notFound('call', 'It is not there, or it is for its owner and admins to see.')
-  return sendPage(c, <AuditEntryPage frame={read.frame} row={row} texts={readCallTexts(row)} />)
+  return sendPage(
+    c,
+    <AuditEntryPage
+      frame={read.frame}
+      row={row}
+      texts={readCallTexts(c.var.context.agents, row)}
+    />,
+  )
 }
 
 async function readRows(c: PageContext, list: Parameters<typeof selectAudit>[2]) {

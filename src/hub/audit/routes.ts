@@ -66,12 +66,12 @@ export const auditRoutes: Route[] = [
     summary: 'One tool call with its arguments and its result, as far as they are still kept',
     tag,
     access: 'own',
-    handle: async ({ context: { db, clock }, credential, param, read }) => {
+    handle: async ({ context: { db, clock, agents }, credential, param, read }) => {
       const who = { credential: credential ?? nobody, now: clock.now() }
       const { results } = await read([selectAuditEntry(db, who, param('id'))])
       const row = results[0]?.results[0] as unknown as AuditDetail | undefined
       if (!row) throw notFound('audit entry')
-      return { entry: { ...presentEntry(row), ...readCallTexts(row) } }
+      return { entry: { ...presentEntry(row), ...readCallTexts(agents, row) } }
     },
   }),
 ]

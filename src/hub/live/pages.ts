@@ -65,7 +65,7 @@ async function watchActivation(c: Context<HubEnv>, read: Read): Promise<Response
   const insight = findInsight(onlooker, activation)
   const after = Number(c.req.query('after')) || 0
   const view = findView(activation, insight, c.req.query('view'))
-  const trace = readTrace(activation.trace)
+  const trace = readTrace(agents, activation.trace)
   if (!trace) return agents.watch(agentId, { activationId, after, view }, c.req.raw)
   const { events } = hideInside(trace, view === 'full' ? 'all' : 'none', agents)
   return replay(events.filter(({ seq }) => seq > after))

@@ -1,18 +1,24 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type CallPlan, chargeOf, worstCase } from '../../../src/agents/effects/price-call'
+import {
+  type CallPlan,
+  chargeOf,
+  sizePrompt,
+  worstCase,
+} from '../../../src/agents/effects/price-call'
 import type { ModelUsage } from '../../../src/agents/loop/message'
 
 const prices = { input: 1_000_000, cached: 100_000, cacheWrite: 1_250_000, output: 5_000_000 }
 
+const request: CallPlan['request'] = {
+  messages: [{ role: 'user', text: 'What is in the tin? '.repeat(5) }],
+  tools: [],
+  maxOutputTokens: 500,
+  signal: new AbortController().signal,
+}
 const plan: CallPlan = {
-  promptTokens: 30,
-  request: {
-    messages: [{ role: 'user', text: 'What is in the tin? '.repeat(5) }],
-    tools: [],
-    maxOutputTokens: 500,
-    signal: new AbortController().signal,
-  },
+  ...sizePrompt(request),
+  request,
   model: {
     id: 'fake/one',
     provider: 'fake',
@@ -87,7 +93,7 @@ describe('what an answer is charged', () => {
   ])('L18: %s is not believed: the estimate is charged, and says so', (_, over) => {
     const { doubt, ...charged } = charge(told(over))
     expect(charged).toEqual(charge(null))
-    expect(charged).toMatchObject({ isEstimated: true, inputTokens: 30 })
+    expect(charged).toMatchObject({ isEstimated: true, inputTokens: plan.promptTokens })
     expect(doubt).toContain('cannot be true')
   })
 

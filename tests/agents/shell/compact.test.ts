@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { openTrace } from '../../../src/agents/trace/stored-trace'
 import { agentId } from './fake-hub'
 import { callOf, inObject, live, type Script, World } from './world'
 
@@ -42,7 +43,7 @@ describe('compaction', () => {
 
   test('L19: a prompt that comes near the window is a note of the trace', async () => {
     const world = await run(8, { text: 'short' })
-    const trace = JSON.parse(world.hub.commits[0]?.trace ?? '{}')
+    const trace = openTrace(world.hub.commits[0]?.trace ?? '{}')
     const notes = trace.notes.map(({ text }: { text: string }) => text)
     expect(notes).toContainEqual(
       expect.stringMatching(/^The prompt fills (8|9)\d % of the model's window/),

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Hook } from '../../../src/agents/hooks/hook'
+import { openTrace } from '../../../src/agents/trace/stored-trace'
 import type { PostId } from '../../../src/ids'
 import { agentId } from './fake-hub'
 import { callOf, countResults, inObject, live, type Script, World } from './world'
@@ -125,8 +126,8 @@ describe('hooks', () => {
       looking,
     )
     expect(world.called).toMatchObject([{ arguments: '{"at":"ground"}' }])
-    const trace = JSON.parse(world.hub.commits[0]?.trace ?? '{}')
-    expect(trace.steps[0].tools[0].hooks).toMatchObject([{ hook: 'down', outcome: 'ok' }])
+    const trace = openTrace(world.hub.commits[0]?.trace ?? '{}')
+    expect(trace.steps[0]?.tools[0]?.hooks).toMatchObject([{ hook: 'down', outcome: 'ok' }])
   })
 
   test('L32: a denied call never reaches the gateway, and the model reads why', async () => {
@@ -161,8 +162,8 @@ describe('hooks', () => {
     expect(JSON.stringify(first?.messages.at(-1))).toContain('Be brief.')
     expect(answers).toHaveLength(2)
     expect(world.hub.commits[0]?.reply?.content).toContain('changed')
-    const trace = JSON.parse(world.hub.commits[0]?.trace ?? '{}')
-    expect(trace.steps[0].hooks.map(({ point }: { point: string }) => point)).toEqual([
+    const trace = openTrace(world.hub.commits[0]?.trace ?? '{}')
+    expect(trace.steps[0]?.hooks.map(({ point }) => point)).toEqual([
       'beforeModelCall',
       'afterModelCall',
     ])
@@ -179,10 +180,8 @@ test('L14: over ten steps each prompt begins with at least 95 % of the one befor
     `@scout ${'what do you know of herons and weirs? '.repeat(150)}`,
   )
   expect(asked).toHaveLength(10)
-  const { steps } = JSON.parse(hub.commits[0]?.trace ?? '{}')
-  const shares = steps
-    .slice(1)
-    .map(({ input }: { input: { prefixShare: number } }) => input.prefixShare)
+  const { steps } = openTrace(hub.commits[0]?.trace ?? '{}')
+  const shares = steps.slice(1).map(({ input }) => input?.prefixShare ?? 0)
   expect(shares).toHaveLength(9)
   expect(Math.min(...shares)).toBeGreaterThanOrEqual(0.95)
 })

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { openTrace } from '../../../src/agents/trace/stored-trace'
 import { computeAxis, readTrace } from '../../../src/hub/activations/trace-view'
 import { shrinkCss, shrinkScript } from '../../../src/hub/web/assets'
 import {
@@ -61,8 +62,9 @@ test('trace: the axis has few round marks and holds everything', () => {
 })
 
 test('trace: what is missing has a default, what cannot be read is no trace', () => {
-  expect(readTrace('{"steps":[{"step":1}]}')?.steps[0]?.tools).toEqual([])
-  for (const json of [null, '', '[]', 'null', '{']) expect(readTrace(json)).toBeNull()
+  expect(readTrace({ openTrace }, '{"steps":[{"step":1}]}')?.steps[0]?.tools).toEqual([])
+  for (const json of [null, '', '[]', 'null', '{'])
+    expect(readTrace({ openTrace }, json)).toBeNull()
 })
 
 test('assets: shrinking keeps what counts', () => {

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest'
+import type { LoopEvent } from '../../../src/agents/loop/event'
+import { buildTrace } from '../../../src/agents/trace/build-trace'
+import { openTrace, storeTrace } from '../../../src/agents/trace/stored-trace'
+import { writeTrace } from '../../../src/agents/trace/write-trace'
+import { limits } from '../../../src/config'
+import { answered, loaded, returned, start, woken } from './events'
+
+const ending = { outcome: 'completed', error: null, reply: 'answer', text: '' } as const
+const finishedAt = start + 900
+
+const journal = (result: string): LoopEvent[] => [
+  woken(start),
+  loaded(start + 100),
+  answered(start + 200, ['a'], { at: start + 300 }),
+  returned('a', start + 310, { at: start + 400, text: result }),
+  answered(start + 410, [], { at: start + 500 }),
+]
+
+const store = (events: LoopEvent[]): string => {
+  const texts = events.map((event) => JSON.stringify(event))
+  return storeTrace({ texts, events, ending, finishedAt })
+}
+
+describe('L43: what is kept of an activation opens as its trace', () => {
+  const toJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
+
+  it('L43: a short journal is kept as it is', () => {
+    const events = journal('Three "herons"\nat the weir.')
+    const stored = store(events)
+    expect(JSON.parse(stored).events).toEqual(toJson(events))
+    expect(toJson(openTrace(stored))).toEqual(toJson(buildTrace(events, ending, finishedAt)))
+  })
+
+  it('L43: of a long one the trace is kept, with its excerpts', () => {
+    const events = journal('weir '.repeat(limits.storedJournalCharsMax / 5))
+    const stored = store(events)
+    expect(stored).toBe(writeTrace(buildTrace(events, ending, finishedAt)))
+    expect(stored.length).toBeLessThan(limits.storedJournalCharsMax / 2)
+    expect(toJson(openTrace(stored))).toEqual(toJson(buildTrace(events, ending, finishedAt)))
+  })
+
+  it('L43: what is no JSON is said to be none', () => {
+    expect(() => openTrace('{')).toThrow(SyntaxError)
+  })
+})
