@@ -2,9 +2,9 @@ import { reports } from '../../config'
 import type { Db } from '../db'
 
 export const dayMs = 86_400_000
-export const dayOf = (at: number): number => Math.floor(at / dayMs)
+const dayOf = (at: number): number => Math.floor(at / dayMs)
 /** The first day of the week that a day is in. Day 0 of the epoch was a Thursday. */
-export const mondayOf = (day: number): number => day - ((day + 3) % 7)
+const mondayOf = (day: number): number => day - ((day + 3) % 7)
 
 /** A time that somebody worked in and that no summary tells of yet. Days from the epoch. */
 export interface DueSummary {
@@ -20,11 +20,12 @@ export const selectDueSummaries = (db: Db, now: number): D1PreparedStatement => 
   return db.d1
     .prepare(
       `SELECT 'day' AS period, day AS since, day + 1 AS until
-       FROM (SELECT max(day) AS day FROM agent_days WHERE day < ?1 AND day >= ?1 - ${reports.lateDaysMax})
+       FROM (SELECT max(day) AS day FROM agent_days
+         WHERE day < ?1 AND day >= ?1 - ${reports.lateDaysMax} AND activations > 0)
        WHERE day IS NOT NULL AND NOT EXISTS (SELECT 1 FROM reports WHERE key = 'activity:day:' || day)
        UNION ALL
        SELECT 'week', ?2 - 7, ?2
-       WHERE EXISTS (SELECT 1 FROM agent_days WHERE day >= ?2 - 7 AND day < ?2)
+       WHERE EXISTS (SELECT 1 FROM agent_days WHERE day >= ?2 - 7 AND day < ?2 AND activations > 0)
          AND NOT EXISTS (SELECT 1 FROM reports WHERE key = 'activity:week:' || (?2 - 7))`,
     )
     .bind(today, monday)
@@ -118,14 +119,14 @@ const bestSql = `
 export const summaryStatements = (db: Db, { since, until }: DueSummary): D1PreparedStatement[] => [
   db.d1
     .prepare(
-      `SELECT * FROM (SELECT ${countsSql}, count(DISTINCT account_id) AS agents ${duringSql}),
+      `SELECT * FROM (SELECT ${countsSql}, count(DISTINCT iif(activations > 0, account_id, NULL)) AS agents ${duringSql}),
          (SELECT ${useSql} FROM usage_days u WHERE u.scope = 'hub' AND ${usedSql})`,
     )
     .bind(since, until),
   db.d1
     .prepare(
-      `WITH w AS MATERIALIZED (SELECT account_id, ${countsSql} ${duringSql} GROUP BY account_id
-         ORDER BY activations DESC, account_id LIMIT ${reports.agentsMax})
+      `WITH w AS MATERIALIZED (SELECT account_id, ${countsSql} ${duringSql} AND activations > 0
+         GROUP BY account_id ORDER BY activations DESC, account_id LIMIT ${reports.agentsMax})
        SELECT w.*, a.name, ${useSql}, ${bestSql} AS best
        FROM w JOIN accounts a ON a.id = w.account_id
        LEFT JOIN usage_days u ON u.scope = 'agent' AND ${usedSql} AND u.scope_id = w.account_id

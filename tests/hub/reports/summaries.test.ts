@@ -115,6 +115,26 @@ it('S10 B9: an idle day has no summary, and the sweep after one costs one round 
   expect(await said('agent-activity')).toHaveLength(1)
 })
 
+it('B9 H11: an agent outside whose calls were braked is in the sums of what was refused, not among those who ran', async () => {
+  const outsider = await hub.join(`outsider-${hub.clock.now()}`)
+  await run(
+    `INSERT INTO inbox_items (id, account_id, type, from_account_id, created_at, refusal)
+     VALUES (?, ?, 'mention', ?, ?, 'brake_calls')`,
+    ...[office.newId(), scout.id, outsider.id, hub.clock.now()],
+  )
+  passDays(1)
+  await sweep()
+  expect(await said('agent-activity')).toEqual([])
+  await answer(scout)
+  await run('UPDATE agent_days SET day = day + 1 WHERE account_id = ?', outsider.id)
+  passDays(1)
+  await sweep()
+  const content = (await said('agent-activity'))[0]?.content.replaceAll('\u00a0', ' ') ?? ''
+  expect(content).toContain('1 agent ran 1 time: 1 answer,')
+  expect(content).toContain('Refused: 1 call of one agent by another.')
+  expect(content).not.toContain('outsider')
+})
+
 it('B9: on Mondays the week is summed up, and a hub that was off tells of its last day of work', async () => {
   await answer(scout)
   passDays(3)
