@@ -1,14 +1,16 @@
 -- Raw JSON, cut and masked: of calls from outside, which no trace holds.
 ALTER TABLE audit_log ADD COLUMN arguments TEXT;
+-- Why a call was refused, as its caller was told.
+ALTER TABLE audit_log ADD COLUMN reason TEXT;
 
 -- The audit log only grows (M9). An entry may be completed once: that of an allowed call, with how it
 -- ended; everything else about it stays as it was written.
 CREATE TRIGGER audit_is_final BEFORE UPDATE ON audit_log
 WHEN old.outcome IS NOT NULL OR old.decision <> 'allowed' OR new.outcome IS NULL
   OR (new.id, new.account_id, new.activation_id, new.call_id, new.tool, new."grant", new.arguments_hash,
-      new.decision, new.created_at, new.arguments)
+      new.decision, new.created_at, new.arguments, new.reason)
     IS NOT (old.id, old.account_id, old.activation_id, old.call_id, old.tool, old."grant",
-      old.arguments_hash, old.decision, old.created_at, old.arguments)
+      old.arguments_hash, old.decision, old.created_at, old.arguments, old.reason)
 BEGIN
   SELECT raise(ABORT, 'audit_log is append-only');
 END;

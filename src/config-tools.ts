@@ -64,6 +64,7 @@ export const audit = {
   csvRowsMax: 10_000,
   /** Of what a caller from outside asked; the rest is known by its hash. */
   argumentsCharsMax: 16_384,
+  reasonCharsMax: 1_000,
 } as const
 
 /** Tools of the server `aws`. */
@@ -129,6 +130,8 @@ export const mcp = {
   tokenMs: 600_000,
   tokenCharsMax: 8_000,
   sessionCharsMax: 100,
+  /** How often a running call looks whether its caller has cancelled it. */
+  cancelCheckMs: 100,
 } as const
 
 /** MCP servers of others, added by an admin (M12). */
@@ -142,7 +145,7 @@ export const remoteServers = {
   /** A list is looked at again with a call when it is older than this. */
   checkEveryMs: 60_000,
   /** Of one answer, which is read whole. */
-  answerBytesMax: 4 * 1024 * 1024,
+  answerBytesMax: 1024 * 1024,
   timeoutMs: 60_000,
   /** Of `tools/list`, when an admin adds or refreshes. */
   refreshMs: 20_000,

@@ -32,6 +32,8 @@ export interface AuditEntry {
   argumentsHash: string
   /** Raw JSON of a call from outside; those of an activation are in its trace. */
   arguments?: string
+  /** Why it was refused, as the caller was told. */
+  reason?: string
   decision: 'allowed' | 'denied' | 'invalid' | 'unknown_tool' | 'needs_approval' | 'rate_limited'
   outcome: 'ok' | 'error' | 'timeout' | 'cancelled' | null
   durationMs: number | null

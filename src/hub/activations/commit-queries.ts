@@ -114,10 +114,10 @@ const countReplySql = `
 
 const auditSql = `
   INSERT OR IGNORE INTO audit_log (id, account_id, activation_id, call_id, tool, "grant", arguments_hash,
-    decision, outcome, duration_ms, result_bytes, created_at)
+    decision, outcome, duration_ms, result_bytes, created_at, reason)
   SELECT ?1 || ':' || (e.value ->> 'callId'), x.agent_id, x.id, e.value ->> 'callId', e.value ->> 'tool',
     e.value ->> 'grant', e.value ->> 'argumentsHash', e.value ->> 'decision', e.value ->> 'outcome',
-    e.value ->> 'durationMs', e.value ->> 'resultBytes', e.value ->> 'at'
+    e.value ->> 'durationMs', e.value ->> 'resultBytes', e.value ->> 'at', e.value ->> 'reason'
   FROM activations x, json_each(?2) e WHERE x.id = ?1 AND x.state = 'running'`
 
 const consumeSql = `

@@ -15,6 +15,7 @@ const heads = [
   'asked_by',
   'activation_id',
   'arguments_hash',
+  'reason',
   'id',
 ]
 
@@ -25,6 +26,6 @@ export const writeAuditCsv = (rows: AuditRow[]): string =>
     ...rows.map((row) => [
       ...[toIso(row.at), row.accountName, row.accountKind, row.tool, row.grant, row.decision],
       ...[row.outcome, row.durationMs, row.resultBytes, row.askedBy, row.activationId],
-      ...[row.argumentsHash, row.id],
+      ...[row.argumentsHash, row.reason, row.id],
     ]),
   ])

@@ -37,26 +37,24 @@ export const AuditEntryPage: FC<AuditEntryPageProps> = ({ frame, row, texts }) =
           <DecisionOf row={row} />, {sayEnd(row)}
         </span>
       </div>
-      <Facts row={row} isAdmin={isAdmin} />
+      <Facts row={row} />
       <Texts row={row} texts={texts} />
     </Layout>
   )
 }
 
-const Facts: FC<{ row: AuditRow; isAdmin: boolean }> = ({ row, isAdmin }) => (
+const Facts: FC<{ row: AuditRow }> = ({ row }) => (
   <dl class="def up4">
     <dt>Grant</dt>
-    <dd>
-      {row.grant ? <code>{row.grant}</code> : 'none was looked for'}
-      {row.decision === 'denied' && isAdmin && (
-        <>
-          {' '}
-          <a class="ul" href={`/policy/${encodeURIComponent(row.accountName)}`}>
-            which line denied it, and how to change it
-          </a>
-        </>
-      )}
-    </dd>
+    <dd>{row.grant ? <code>{row.grant}</code> : 'none was looked for'}</dd>
+    {row.reason !== null && (
+      <>
+        <dt>Why not</dt>
+        <dd>
+          <Reason text={row.reason} />
+        </dd>
+      </>
+    )}
     <dt>Task</dt>
     <dd>
       <TaskOf row={row} />
@@ -78,6 +76,22 @@ const Facts: FC<{ row: AuditRow; isAdmin: boolean }> = ({ row, isAdmin }) => (
     </dd>
   </dl>
 )
+
+/** As the caller was told; the place in the policy, where it names one, can be opened. */
+const Reason: FC<{ text: string }> = ({ text }) => {
+  const [, words = text, place] =
+    /^(.*?)(\/policy\/[\w%.~-]+#(?:allowed|denied))$/s.exec(text) ?? []
+  return (
+    <>
+      {words}
+      {place && (
+        <a class="ul" href={place}>
+          {place}
+        </a>
+      )}
+    </>
+  )
+}
 
 const Texts: FC<{ row: AuditRow; texts: CallTexts }> = ({ row, texts }) => (
   <>

@@ -22,6 +22,8 @@ export interface AuditRow {
   argumentsHash: string
   decision: AuditEntry['decision']
   outcome: AuditEntry['outcome']
+  /** Why it was refused, as the caller was told. */
+  reason: string | null
   durationMs: number | null
   resultBytes: number | null
 }
@@ -55,7 +57,7 @@ export interface AuditList extends AuditFilter {
 const columns = `
   l.id, l.created_at AS at, a.id AS accountId, a.name AS accountName, a.kind AS accountKind,
   l.activation_id AS activationId, x.task, asker.name AS askedBy, asker.kind AS askedByKind,
-  l.call_id AS callId, l.tool, l."grant", l.arguments_hash AS argumentsHash, l.decision, l.outcome,
+  l.call_id AS callId, l.tool, l."grant", l.arguments_hash AS argumentsHash, l.decision, l.outcome, l.reason,
   l.duration_ms AS durationMs, l.result_bytes AS resultBytes`
 
 /** CROSS JOIN keeps the log outermost, so that its index gives the order and the end. */

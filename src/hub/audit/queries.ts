@@ -12,8 +12,8 @@ export const insertIntent = (
 ): D1PreparedStatement =>
   db.d1
     .prepare(
-      `INSERT INTO audit_log (id, account_id, call_id, tool, "grant", arguments_hash, decision, outcome, duration_ms, result_bytes, created_at, arguments, activation_id)
-       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`,
+      `INSERT INTO audit_log (id, account_id, call_id, tool, "grant", arguments_hash, decision, outcome, duration_ms, result_bytes, created_at, arguments, activation_id, reason)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)`,
     )
     .bind(
       id,
@@ -29,6 +29,7 @@ export const insertIntent = (
       entry.at,
       entry.arguments?.slice(0, audit.argumentsCharsMax) ?? null,
       activationId,
+      entry.reason ?? null,
     )
 
 /** Completes an entry; one that has its outcome stays as it is. */

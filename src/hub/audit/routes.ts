@@ -24,6 +24,7 @@ const presentEntry = (row: AuditRow): object => ({
   grant: row.grant || null,
   arguments_hash: row.argumentsHash,
   decision: row.decision,
+  reason: row.reason,
   outcome: row.outcome,
   duration_ms: row.durationMs,
   result_bytes: row.resultBytes,

@@ -1,3 +1,4 @@
+import { audit } from '../../config'
 import { AppError } from '../../errors'
 import type { Actor, CallFacts, CallQuestion, ConversationDoor } from '../../hub/contract'
 import type { ToolCaller, ToolResult } from '../contract'
@@ -55,6 +56,7 @@ const toQuestion = ({ caller, tool, entry }: AskedCall): CallQuestion => ({
 async function refuse(asked: AskedCall, refusal: Refusal): Promise<ToolResult> {
   const { pipeline, caller, entry } = asked
   entry.decision = refusal.decision
+  entry.reason = refusal.text.replace(/^Error: /, '').slice(0, audit.reasonCharsMax)
   await noteIntent(pipeline, caller, entry)
   const result = toResult(pipeline, entry, { outcome: null, text: refusal.text })
   const isParking = refusal.decision === 'needs_approval' && !isOutside(caller)

@@ -267,16 +267,17 @@ test('M9: the tool calls of an activation are in the audit log once', async () =
   const audit = [1, 2].map((n) => ({
     ...{ callId: `call-${n}`, tool: 'hub_search', grant: 'hub:read', argumentsHash: 'x' },
     ...({ decision: 'allowed', outcome: 'ok', durationMs: 4, resultBytes: 10, at: 5 } as const),
+    reason: 'because',
   }))
   await commit(scout.id, run.activationId, { audit })
   await commit(scout.id, run.activationId, { audit })
   expect(
     await office.all(
-      'SELECT call_id, account_id FROM audit_log WHERE activation_id = ? ORDER BY call_id',
+      'SELECT call_id, account_id, reason FROM audit_log WHERE activation_id = ? ORDER BY call_id',
       run.activationId,
     ),
   ).toEqual([
-    { call_id: 'call-1', account_id: scout.id },
-    { call_id: 'call-2', account_id: scout.id },
+    { call_id: 'call-1', account_id: scout.id, reason: 'because' },
+    { call_id: 'call-2', account_id: scout.id, reason: 'because' },
   ])
 })

@@ -28,7 +28,11 @@ await env.DB.prepare(
   .bind(inside, scout.id, activationId, hub.clock.now())
   .run()
 hub.clock.advance(1_000)
-await door.recordIntent(mira.id, entryOf({ tool: 'hub_create_post', decision: 'denied' }))
+const reason = `Missing grant hub:write. Why: <b>. An admin can change that: /policy/${mira.name}#denied`
+const denied = await door.recordIntent(
+  mira.id,
+  entryOf({ tool: 'hub_create_post', decision: 'denied', reason }),
+)
 
 const ask = (query: string, key: string | null = adminKey) => hub.call(`/audit${query}`, { key })
 const toolsOf = async (query: string, key?: string) =>
@@ -54,7 +58,7 @@ test('M9: an entry is completed once; nothing changes, replaces or deletes it th
   }
   await env.DB.prepare(
     `INSERT OR REPLACE INTO audit_log SELECT id, account_id, activation_id, call_id, 'hub_vote', "grant",
-       arguments_hash, decision, outcome, duration_ms, result_bytes, created_at, arguments FROM audit_log`,
+       arguments_hash, decision, outcome, duration_ms, result_bytes, created_at, arguments, reason FROM audit_log`,
   ).run()
   await door.recordResult(open.id, { outcome: 'ok', durationMs: 1, resultBytes: 2 })
   await door.recordResult(open.id, { outcome: 'error', durationMs: 3, resultBytes: 4 })
@@ -152,6 +156,9 @@ test('M9: the page shows the same, escaped, with links to the activation and as 
   expect(entry).toContain('&lt;b&gt;tail&lt;/b&gt;')
   expect(entry).not.toContain('Three results <script>')
   expect(await browser.read('/audit?decision=denied')).toContain('denied')
+  const refused = await browser.read(`/audit/${denied.id}`)
+  expect(refused).toContain('Why: &lt;b&gt;.')
+  expect(refused).toContain(`href="/policy/${mira.name}#denied"`)
 
   const csv = await browser.get('/audit.csv?decision=denied')
   expect(csv.headers.get('content-type')).toContain('text/csv')

@@ -177,6 +177,9 @@ test('M9: refused calls of outside callers are on record too', async () => {
     'invalid',
     'unknown_tool',
   ])
+  const [denied, invalid] = audit.values()
+  expect(denied?.reason).toMatch(/^Missing grant test:echo:no\. Why: /)
+  expect([denied?.arguments, invalid?.reason]).toEqual(['{"text":"no"}', undefined])
 })
 
 test('M9: a hosted agent has journaled its intent, so the hub is not asked to write', async () => {
