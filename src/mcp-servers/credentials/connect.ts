@@ -107,21 +107,12 @@ function findForAll(
   return usable.length === 1 ? usable[0] : undefined
 }
 
-/** For servers too that sign with it. */
-export const noCredential = ({
-  name,
-  credential,
-}: {
-  name: string
-  credential: string | null
-}): AppError =>
-  new AppError(
-    'UNAVAILABLE',
-    `The service ${name} has no credential ${credential === null ? '' : `${credential} `}here.`,
-    {
-      hint: `An admin sets it: PUT /api/v1/credentials/${credential ?? '<name>'}.`,
-    },
-  )
+function noCredential({ name, credential }: ServiceRow): AppError {
+  const which = credential === null ? '' : `${credential} `
+  return new AppError('UNAVAILABLE', `The service ${name} has no credential ${which}here.`, {
+    hint: `An admin sets it: PUT /api/v1/credentials/${credential ?? '<name>'}.`,
+  })
+}
 
 const fillIn = (
   headers: Record<string, string>,

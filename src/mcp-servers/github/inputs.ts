@@ -9,7 +9,7 @@ export const ownerInput = z
   .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,38}$/, 'is the name of a user or an organisation')
   .describe('User or organisation')
 
-export const repoInput = z
+const repoInput = z
   .string()
   .trim()
   .regex(/^(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}$/, 'is the name of a repository, without its owner')

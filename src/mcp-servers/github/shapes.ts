@@ -18,7 +18,7 @@ interface Named {
   login?: string
 }
 
-export const nameOf = (user: Named | null | undefined): string | null => user?.login ?? null
+const nameOf = (user: Named | null | undefined): string | null => user?.login ?? null
 
 interface Issue {
   number: number
