@@ -130,6 +130,8 @@ it('B2: a model that changes during the run is checked before its call', async (
     reservation: { microusd: 20 },
     budgets: [{ scope: 'hub' }, { scope: 'model', scopeId: 'test/small' }],
   })
+  await post(ada.key, '@wren')
+  expect(await office.load(wren.id)).toMatchObject({ kind: 'wait', reason: 'money_reserved' })
   expect(await ask(['test/big', 'test/small'], 16)).toEqual({
     kind: 'refused',
     reason: 'budget_exhausted',
@@ -188,6 +190,24 @@ it('B3: what is beyond the critical share is kept for critical tasks, where the 
   expect(await admit()).toEqual(['granted', 15])
   await office.run(`UPDATE agents SET priority = 'normal' WHERE account_id = ?`, scout.id)
   expect((await give('urgent')).status).toBe(400)
+})
+
+it('B4: a clock that goes back over midnight lends nothing from the day before', async () => {
+  const hourMs = 3_600_000
+  hub.clock.advance(24 * hourMs - (hub.clock.now() % (24 * hourMs)) + hourMs)
+  const { id } = await make('hub', undefined, 100)
+  await spend(wren, 60)
+  await post(ada.key, '@scout')
+  const { activationId, reservation } = await start(scout.id)
+  expect(reservation.microusd).toBe(40)
+  hub.clock.advance(-2 * hourMs)
+  expect(await office.renew(scout.id, activationId, { spent: 30 })).toMatchObject({
+    reservation: { microusd: 10 },
+  })
+  await office.commit(scout.id, activationId, { usage: [usageOf(40, 1)] })
+  hub.clock.advance(2 * hourMs)
+  expect((await read(id)).spent_microusd).toBe(100)
+  expect((await hub.call('/system/budget-audit', { key: adminKey })).body.agrees).toBe(true)
 })
 
 it('B5: an activation that used all its tokens is refused one more call', async () => {
