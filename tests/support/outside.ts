@@ -11,7 +11,7 @@ import { createFakeClock } from './fake-hub-doors'
 /** Where the peers of `start-outside.ts` listen. */
 export const outsideUrls = JSON.parse(
   (env as unknown as { OUTSIDE_URLS: string }).OUTSIDE_URLS,
-) as Record<'github' | 'brave' | 'aws' | 's3', string>
+) as Record<'github' | 'brave' | 'aws' | 's3' | 'mcp', string>
 
 const kinds = toServiceKinds(servers)
 const base = { d1: env.DB, clock: createFakeClock(), kinds, isPrivateAllowed: true }

@@ -1,6 +1,7 @@
 import { startFakeAws } from './fake-aws.ts'
 import { startFakeBrave } from './fake-brave.ts'
 import { startFakeGithub } from './fake-github.ts'
+import { startMcpPeers } from './mcp-peers.ts'
 import { startS3 } from './s3-server.ts'
 
 /** Everything outside that tools of a server of their own talk to, and where it listens. */
@@ -10,6 +11,7 @@ export async function startOutside() {
     brave: await startFakeBrave(),
     aws: await startFakeAws(),
     s3: await startS3(),
+    mcp: await startMcpPeers(),
   }
   const urls = Object.fromEntries(Object.entries(started).map(([name, { url }]) => [name, url]))
   return {

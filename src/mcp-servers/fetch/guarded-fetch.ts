@@ -51,11 +51,9 @@ interface GuardOptions {
  */
 export function createGuardedFetch(options: GuardOptions): GuardedFetch {
   return async (request) => {
-    const { isFarewell = false } = request
-    const patienceMs = request.timeoutMs ?? options.timeoutMs ?? outside.timeoutMs
-    const timeoutMs = isFarewell ? outside.farewellMs : patienceMs
+    const timeoutMs = findPatience(options, request)
     const timeout = AbortSignal.timeout(timeoutMs)
-    const signal = isFarewell ? timeout : AbortSignal.any([options.signal, timeout])
+    const signal = request.isFarewell ? timeout : AbortSignal.any([options.signal, timeout])
     try {
       return await follow(options, request, signal)
     } catch (cause) {
@@ -70,6 +68,9 @@ export function createGuardedFetch(options: GuardOptions): GuardedFetch {
     }
   }
 }
+
+const findPatience = ({ timeoutMs }: GuardOptions, request: OutsideRequest): number =>
+  request.isFarewell ? outside.farewellMs : (request.timeoutMs ?? timeoutMs ?? outside.timeoutMs)
 
 async function follow(
   options: GuardOptions,
@@ -152,7 +153,10 @@ async function readAnswer(
 function watchLines(watch: (line: string) => boolean): (part: string) => boolean {
   let begun = ''
   return (part) => {
-    const lines = (begun + part).split(/\r\n|\n/)
+    begun += part
+    // A long line is looked at when it is whole, and not again with each of its parts.
+    if (!part.includes('\n')) return false
+    const lines = begun.split(/\r\n|\n/)
     begun = lines.pop() ?? ''
     return lines.some(watch)
   }

@@ -1,3 +1,5 @@
+import { mcp } from '../../config'
+
 /**
  * Calls that run in this isolate, so that a later request of the same caller can stop them. A client
  * that gets another isolate stops its call by closing the connection, which works everywhere.
@@ -9,21 +11,27 @@ export interface RunningCalls {
 }
 
 export function createRunningCalls(): RunningCalls {
-  const running = new Map<string, () => void>()
+  const running = new Map<string, { isCancelled: boolean }>()
   return {
     async run(key, work) {
       const stop = new AbortController()
-      // Another request may only resolve a promise of this one: what follows runs here.
-      const cancelled = Promise.withResolvers<void>()
-      void cancelled.promise.then(() => stop.abort())
-      running.set(key, cancelled.resolve)
+      const state = { isCancelled: false }
+      running.set(key, state)
+      // Another request may not touch what this one waits for, so this one has a look by itself.
+      const looking = setInterval(() => {
+        if (state.isCancelled) stop.abort()
+      }, mcp.cancelCheckMs)
       try {
         return await work(stop.signal)
       } finally {
-        if (running.get(key) === cancelled.resolve) running.delete(key)
+        clearInterval(looking)
+        if (running.get(key) === state) running.delete(key)
       }
     },
-    cancel: (key) => running.get(key)?.(),
+    cancel(key) {
+      const state = running.get(key)
+      if (state) state.isCancelled = true
+    },
   }
 }
 

@@ -1,3 +1,4 @@
+import { waitUntil } from 'cloudflare:workers'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js'
@@ -18,17 +19,25 @@ interface Way {
  * Speaks MCP with a server of others for as long as `use` takes. Every request goes through the guarded
  * fetch, so it has its bounds and its answers hold no credential. What goes wrong is an `AppError`.
  */
-export async function withClient<Result>(
+export function withClient<Result>(
   way: Way,
   use: (client: Client) => Promise<Result>,
 ): Promise<Result> {
+  const work = speak(way, use)
+  // A call that is cancelled ends before its server was told so.
+  waitUntil(work.catch(() => undefined))
+  return work
+}
+
+async function speak<Result>(way: Way, use: (client: Client) => Promise<Result>): Promise<Result> {
   const { connection } = way
+  const sent: Promise<unknown>[] = []
   const client = new Client(
     { name: 'rookery', version: '0.1.0' },
     { jsonSchemaValidator: new CfWorkerJsonSchemaValidator() },
   )
   const transport = new StreamableHTTPClientTransport(connection.baseUrl, {
-    fetch: createFetch(way),
+    fetch: createFetch(way, sent),
   })
   try {
     // The SDK's own transport does not say `sessionId?: string | undefined`.
@@ -39,17 +48,22 @@ export async function withClient<Result>(
   } finally {
     // The server may forget the session; it is no matter when it does not hear of it.
     await transport.terminateSession().catch(() => undefined)
+    // What the SDK says last it does not wait for.
+    await new Promise((resolve) => setTimeout(resolve, 0))
+    await Promise.allSettled(sent)
     await client.close().catch(() => undefined)
   }
 }
 
 /** The guarded fetch in the form that the SDK wants. */
-function createFetch(way: Way) {
+function createFetch(way: Way, sent: Promise<unknown>[]) {
   return async (url: string | URL, init: RequestInit = {}): Promise<Response> => {
     const { method = 'GET' } = init
     // Nothing that a server says by itself is of interest, so nobody listens for it.
     if (method === 'GET') return new Response(null, { status: 405 })
-    const answer = await send(way, new URL(url), { ...init, method })
+    const sending = send(way, new URL(url), { ...init, method })
+    sent.push(sending)
+    const answer = await sending
     if (method === 'DELETE') return new Response(null, { status: 200 })
     return toResponse(way.connection.service, answer)
   }

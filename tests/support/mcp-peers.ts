@@ -1,0 +1,131 @@
+/**
+ * MCP servers of others, over real HTTP: the reference server at `/everything`, and at `/hostile/<name>`
+ * one that does what it was told at `/tell/<name>`.
+ */
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
+import { listen, type Peer } from './listen.ts'
+
+/** What a hostile server says of its tools, and does when one is called. */
+export interface Told {
+  tools?: unknown[]
+  onCall?: string
+  onList?: string
+}
+
+type Message = { id?: number; method?: string; params?: { name?: string; arguments?: unknown } }
+type Answer = (response: ServerResponse, message: Message, secret: string) => void
+
+const told = new Map<string, Told>()
+/** What it was asked, for tests that want to know. */
+const heard = new Map<string, string[]>()
+
+const json = (response: ServerResponse, value: unknown, status = 200) =>
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value))
+
+const result = (response: ServerResponse, { id }: Message, value: unknown) =>
+  json(response, { jsonrpc: '2.0', id, result: value })
+
+const says = (text: string) => ({ content: [{ type: 'text', text }] })
+
+const tricks: Record<string, Answer> = {
+  fine: (response, message) => result(response, message, says('done')),
+  long: (response, message) => result(response, message, says('x'.repeat(10 * 1024 * 1024))),
+  html: (response) =>
+    response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Please sign in</h1>'),
+  hang: () => {},
+  'hang-in-stream': (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(': wait\n\n')
+  },
+  redirect: (response) =>
+    response.writeHead(307, { location: 'https://elsewhere.example/mcp' }).end(),
+  reset: (response) => response.destroy(),
+  down: (response) => json(response, { error: 'out of order' }, 503),
+  refuse: (response, { id }) =>
+    json(response, { jsonrpc: '2.0', id, error: { code: -32050, message: 'not today' } }),
+  fail: (response, message) => result(response, message, { ...says('it broke'), isError: true }),
+  nonsense: (response, message) => result(response, message, { content: 'no list' }),
+  binary: (response) =>
+    response.writeHead(200, { 'content-type': 'application/json' }).end(Buffer.from([0xff, 0, 1])),
+  echo: (response, message, secret) =>
+    result(response, message, {
+      ...says(`You sent ${secret}, ${btoa(secret)} and ${encodeURIComponent(secret)}`),
+      [`x-${secret}`]: secret,
+    }),
+  'echo-in-stream': (response, { id }, secret) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'x-secret': secret })
+    const send = (message: object) =>
+      response.write(`data: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`)
+    const method = 'notifications/progress'
+    send({ method, params: { progressToken: 1, progress: 1, message: `with ${secret}` } })
+    send({ id, result: says(`You sent ${secret}`) })
+    // it never ends its stream
+  },
+  'echo-as-error': (response, { id }, secret) =>
+    json(response, { jsonrpc: '2.0', id, error: { code: -32000, message: `bad ${secret}` } }),
+}
+
+const answerHostile = (
+  name: string,
+  response: ServerResponse,
+  message: Message,
+  secret: string,
+) => {
+  const { tools = [], onCall = 'fine', onList = 'list' } = told.get(name) ?? {}
+  const said = heard.get(name) ?? []
+  heard.set(name, [...said, message.method ?? 'response'])
+  if (message.id === undefined) return response.writeHead(202).end()
+  if (message.method === 'initialize') {
+    const serverInfo = { name: 'hostile', version: '1' }
+    return result(response, message, {
+      ...{ protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo },
+    })
+  }
+  if (message.method === 'tools/list') {
+    const trick = tricks[onList]
+    return trick ? trick(response, message, secret) : result(response, message, { tools })
+  }
+  return tricks[onCall]?.(response, message, secret)
+}
+
+/** The reference server keeps a session for each client; it is loaded when somebody asks for it. */
+function createEverything() {
+  const sessions = new Map<string, StreamableHTTPServerTransport>()
+  return async (request: IncomingMessage, response: ServerResponse, body: unknown) => {
+    const id = request.headers['mcp-session-id']
+    const known = typeof id === 'string' ? sessions.get(id) : undefined
+    if (known) return known.handleRequest(request, response, body)
+    if (id !== undefined) return json(response, { error: 'no such session' }, 404)
+    const path = '@modelcontextprotocol/server-everything/dist/server/index.js'
+    const { createServer } = (await import(path)) as {
+      createServer(): { server: { connect(transport: unknown): Promise<void> } }
+    }
+    const transport = new StreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      onsessioninitialized: (session) => void sessions.set(session, transport),
+      onsessionclosed: (session) => void sessions.delete(session),
+    })
+    await createServer().server.connect(transport)
+    return transport.handleRequest(request, response, body)
+  }
+}
+
+/** `http://127.0.0.1:<port>`. */
+export async function startMcpPeers(): Promise<Peer> {
+  const everything = createEverything()
+  return listen((request, response, bytes) => {
+    const [, kind, name = ''] = (request.url ?? '').split('/')
+    const body = bytes.length > 0 ? JSON.parse(bytes.toString()) : undefined
+    if (kind === 'everything') return void everything(request, response, body)
+    if (kind === 'tell') {
+      told.set(name, body as Told)
+      return json(response, {})
+    }
+    if (kind === 'heard') return json(response, heard.get(name) ?? [])
+    const secret = (request.headers.authorization ?? '').replace(/^Bearer /, '')
+    if (request.method === 'DELETE') return response.writeHead(200).end()
+    return answerHostile(name, response, body as Message, secret)
+  })
+}

@@ -1,0 +1,45 @@
+import type { Told } from './mcp-peers'
+import { outsideUrls } from './outside'
+import { asAdmin } from './services'
+
+interface Shown {
+  name: string
+  tool: string
+  state: string
+  hash: string
+  offered_hash: string | null
+  diff: string[] | null
+}
+interface Remote {
+  failure: string | null
+  tools: Shown[]
+}
+
+/** The API of remote servers, for an admin. */
+export const api = async (method: string, path: string, body?: unknown) => {
+  const answer = await asAdmin(method, `/remote-servers${path}`, body)
+  const { remote_server: remote } = answer.body as unknown as { remote_server: Remote }
+  return { ...answer, remote }
+}
+
+export const add = (name: string, url: string, more: object = {}) =>
+  api('POST', '', {
+    ...{ name, base_url: url, description: `The server ${name}.` },
+    ...{ allow_http: true, allow_private: true, ...more },
+  })
+
+/** What a hostile server says and does from now on. */
+export const tell = (name: string, body: Told) =>
+  fetch(`${outsideUrls.mcp}/tell/${name}`, { method: 'POST', body: JSON.stringify(body) })
+
+/** What it was asked. */
+export const heard = async (name: string): Promise<string[]> =>
+  (await fetch(`${outsideUrls.mcp}/heard/${name}`)).json()
+
+export const echo = {
+  name: 'echo',
+  description: 'Says it again.',
+  inputSchema: { type: 'object', properties: {} },
+}
+export const mapEcho = (name: string) =>
+  api('PUT', `/${name}/tools/echo`, { grant: `${name}:use`, tier: 'write' })
