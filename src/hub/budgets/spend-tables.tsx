@@ -63,34 +63,36 @@ export const SeriesTable: FC<SeriesTableProps> = ({ view, rows, total, chart }) 
       </td>
     ))
   return (
-    <table class="tbl fold up3">
-      <thead>
-        <tr>
-          <th scope="col">{view.by.replace(/^./, (letter) => letter.toUpperCase())}</th>
-          {columns.map(({ head }) => (
-            <th scope="col" class="r">
-              {head === 'Unpriced' ? 'Unpriced tokens' : head}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((row) => (
+    <section class="scroll up3" tabindex={0} aria-label={`Each ${view.by}`}>
+      <table class="tbl fold">
+        <thead>
           <tr>
-            <th scope="row">
-              <SeriesName row={row} by={view.by} chart={chart} />
-            </th>
-            {cells(row)}
+            <th scope="col">{view.by.replace(/^./, (letter) => letter.toUpperCase())}</th>
+            {columns.map(({ head }) => (
+              <th scope="col" class="r">
+                {head === 'Unpriced' ? 'Unpriced tokens' : head}
+              </th>
+            ))}
           </tr>
-        ))}
-      </tbody>
-      <tfoot>
-        <tr>
-          <th scope="row">Together</th>
-          {cells(total)}
-        </tr>
-      </tfoot>
-    </table>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr>
+              <th scope="row" class="nb">
+                <SeriesName row={row} by={view.by} chart={chart} />
+              </th>
+              {cells(row)}
+            </tr>
+          ))}
+        </tbody>
+        <tfoot>
+          <tr>
+            <th scope="row">Together</th>
+            {cells(total)}
+          </tr>
+        </tfoot>
+      </table>
+    </section>
   )
 }
 
