@@ -62,6 +62,27 @@ describe('npm run import', () => {
   })
 })
 
+describe('npm run audit-budgets', () => {
+  test('B11: what was counted is compared with usage, repaired when asked, and the exit code tells', async () => {
+    expect(await run('audit-budgets.mjs')).toEqual({
+      code: 0,
+      output: 'Every budget counted what usage says.\n',
+    })
+    const db = await hub.miniflare.getD1Database('DB')
+    await db
+      .prepare('UPDATE budget_windows SET spent_microusd = 7 WHERE starts_at <= ?')
+      .bind(Date.now())
+      .run()
+    const wrong = await run('audit-budgets.mjs')
+    expect(wrong.output).toContain('counted 7 micro-dollars')
+    expect(wrong.output).toContain('--repair')
+    expect(wrong.code).toBe(1)
+    expect((await run('audit-budgets.mjs', '--repair')).code).toBe(0)
+    expect((await run('audit-budgets.mjs')).code).toBe(0)
+    expect((await run('audit-budgets.mjs', '--all')).output).toContain('Usage: npm run')
+  })
+})
+
 describe('npm run agents', () => {
   const agent = join(folder, 'tide-watcher')
   const write = (config: string) => {
