@@ -2,21 +2,21 @@ import { type DiffLine, diffLines } from './diff-lines'
 import { type Pin, toVisible } from './pin'
 import type { RemoteServerRow, RemoteToolRow } from './queries'
 
-export type ToolState = 'usable' | 'unmapped' | 'changed' | 'gone'
+type ToolState = 'usable' | 'unmapped' | 'changed' | 'gone'
 
-export const stateOf = ({ grant, offeredHash }: RemoteToolRow): ToolState => {
+const stateOf = ({ grant, offeredHash }: RemoteToolRow): ToolState => {
   if (grant === null) return 'unmapped'
   if (offeredHash === null) return 'usable'
   return offeredHash === '' ? 'gone' : 'changed'
 }
 
 /** A description as people read it: the words, then what arguments it takes, nothing of it unseen. */
-export const toReadable = ({ description, inputSchema, annotations }: Pin): string =>
+const toReadable = ({ description, inputSchema, annotations }: Pin): string =>
   toVisible(
     `${description}\n\n${JSON.stringify(inputSchema, null, 2)}\n${JSON.stringify(annotations)}`,
   )
 
-export const diffOf = ({ pinned, offered }: RemoteToolRow): DiffLine[] | null =>
+const diffOf = ({ pinned, offered }: RemoteToolRow): DiffLine[] | null =>
   offered === null
     ? null
     : diffLines(toReadable(JSON.parse(pinned) as Pin), toReadable(JSON.parse(offered) as Pin))
@@ -24,7 +24,7 @@ export const diffOf = ({ pinned, offered }: RemoteToolRow): DiffLine[] | null =>
 const toTime = (at: number | null): string | null =>
   at === null ? null : new Date(at).toISOString()
 
-export function presentTool(row: RemoteToolRow) {
+function presentTool(row: RemoteToolRow) {
   const pin = JSON.parse(row.pinned) as Pin
   return {
     /** As it is called here, and as its server calls it. */

@@ -36,7 +36,7 @@ export async function reconcile(
   ]
 }
 
-export const toPin = ({ description, inputSchema, annotations }: OfferedTool) => ({
+const toPin = ({ description, inputSchema, annotations }: OfferedTool) => ({
   description,
   inputSchema,
   annotations,

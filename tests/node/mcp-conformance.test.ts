@@ -1,0 +1,98 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { createServer, request, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type Hub, startHub } from '../../scripts/hub-runtime.mjs'
+import { root } from '../../scripts/local-state.mjs'
+
+/** The hub as it is started, and the official suite against it. */
+const folder = mkdtempSync(join(tmpdir(), 'rookery-mcp-'))
+let hub: Hub
+let front: Server
+
+beforeAll(async () => {
+  hub = await startHub({ stateDir: join(folder, 'state'), env: { ROOKERY_LOG_LEVEL: 'error' } })
+  front = await startFront(hub)
+})
+afterAll(async () => {
+  front.closeAllConnections()
+  front.close()
+  await hub.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** The suite knows no keys, so this puts one in; everything else goes through as it comes. */
+async function startFront({ url, adminKey }: Hub): Promise<Server> {
+  const { port } = new URL(url)
+  const server = createServer((incoming, outgoing) => {
+    const headers = { ...incoming.headers, authorization: `Bearer ${adminKey}` }
+    const { method, url: path } = incoming
+    const passed = request({ host: '127.0.0.1', port, path, method, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.pipe(outgoing)
+    })
+    passed.on('error', () => outgoing.destroy())
+    incoming.pipe(passed)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return server
+}
+
+interface Check {
+  id: string
+  status: 'SUCCESS' | 'FAILURE' | 'WARNING' | 'SKIPPED' | 'INFO'
+}
+
+/** Each scenario of the suite with whether all its checks passed. */
+async function runSuite(): Promise<Map<string, boolean>> {
+  const results = join(folder, 'results')
+  const { port } = front.address() as AddressInfo
+  const program = join(root, 'node_modules/@modelcontextprotocol/conformance/dist/index.js')
+  const url = `http://localhost:${port}/mcp`
+  const args = [program, 'server', '--url', url, '--suite', 'all', '-o', results]
+  await new Promise<void>((resolve) => {
+    // Its exit code counts what does not apply here too.
+    execFile(process.execPath, args, { timeout: 100_000 }, () => resolve())
+  })
+  return new Map(
+    readdirSync(results).map((each) => {
+      const checks = JSON.parse(readFileSync(join(results, each, 'checks.json'), 'utf8')) as Check[]
+      const name = /^server-(.+)-\d{4}-\d\d-\d\dT/.exec(each)?.[1] ?? each
+      return [name, checks.length > 0 && checks.every(({ status }) => status !== 'FAILURE')]
+    }),
+  )
+}
+
+/** The rows of docs/mcp.md: scenario, and whether it is said to pass. */
+function readReport(): Map<string, boolean> {
+  const text = readFileSync(join(root, 'docs/mcp.md'), 'utf8')
+  const rows = text.matchAll(/^\| `([\w-]+)` +\| (passes|does not apply) +\|/gm)
+  return new Map([...rows].map(([, name = '', verdict]) => [name, verdict === 'passes']))
+}
+
+it('M11: the official conformance suite passes on what applies, and docs/mcp.md says which that is', async () => {
+  const results = await runSuite()
+  expect(results.size).toBeGreaterThan(25)
+  expect(Object.fromEntries([...results].sort())).toEqual(
+    Object.fromEntries([...readReport()].sort()),
+  )
+})
+
+it('M11: the official client lists and calls tools of a started hub with an account key', async () => {
+  const client = new Client({ name: 'test', version: '1' })
+  const transport = new StreamableHTTPClientTransport(new URL(`${hub.url}/mcp`), {
+    requestInit: { headers: { Authorization: `Bearer ${hub.adminKey}` } },
+  })
+  // The SDK's own transport does not say `sessionId?: string | undefined`.
+  await client.connect(transport as Parameters<Client['connect']>[0])
+  const { tools } = await client.listTools()
+  expect(tools.map(({ name }) => name)).toContain('hub_get_feed')
+  const feed = await client.callTool({ name: 'hub_get_feed', arguments: {} })
+  expect(feed.isError).toBe(false)
+  await client.close()
+})
