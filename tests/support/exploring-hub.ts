@@ -49,7 +49,7 @@ export function createExploringHub() {
   hub.seen.check = (files) =>
     checkDefinition(files, {
       listModels: (choice) => models.list(choice),
-      serverNames: servers.map(({ name }) => name),
+      listServers: () => servers.map(({ name }) => name),
       hookNames: [],
       isGranted,
       isTooWide: hub.seen.tools.isTooWide,
