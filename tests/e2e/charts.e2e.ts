@@ -92,7 +92,7 @@ test('B10: the numbers of each day open without scripts and stay within the page
   for (const width of [1280, 320]) {
     const page = await open(width, '/budgets')
     await page.click('#spend details summary')
-    await page.locator('#spend .scroll').waitFor({ state: 'visible' })
+    await page.locator('#spend details .scroll').waitFor({ state: 'visible' })
     expect(await findOverflow(page)).toEqual([])
     await page.context().close()
   }

@@ -70,7 +70,7 @@ export const SeriesTable: FC<SeriesTableProps> = ({ view, rows, total, chart }) 
             <th scope="col">{view.by.replace(/^./, (letter) => letter.toUpperCase())}</th>
             {columns.map(({ head }) => (
               <th scope="col" class="r">
-                {head === 'Unpriced' ? 'Unpriced tokens' : head}
+                {head}
               </th>
             ))}
           </tr>
