@@ -38,7 +38,7 @@ export function explainFailure(failure: unknown): unknown {
   const words = message === '' ? '' : ` It said: ${excerpt(message)}.`.replace(/\.\.$/, '.')
   const wait = status === 403 || status === 429 ? readWait(headers) : null
   if (wait !== null)
-    return new AppError('UNAVAILABLE', `GitHub answers no more for now (${status}).`, {
+    return new AppError('UNAVAILABLE', `GitHub answers nothing more for now (${status}).`, {
       hint: wait,
     })
   const { code, text, hint } = explainStatus(status)
@@ -77,9 +77,9 @@ const explained: Record<number, Explained> = {
   },
   410: {
     code: 'NOT_FOUND',
-    text: 'GitHub has this no more, or the repository has it switched off',
+    text: 'GitHub no longer has this, or the repository has it switched off',
   },
-  422: { code: 'VALIDATION', text: 'GitHub takes these arguments not' },
+  422: { code: 'VALIDATION', text: 'GitHub does not take these arguments' },
 }
 
 /** Its primary limit is used up, or it wants a pause. */

@@ -50,6 +50,22 @@ describe('what a model gets of GitHub', () => {
     expect(log[0]?.path).toBe('/repos/acme/tools/contents/README.md?ref=main')
   })
 
+  test('M6: a credential that a file holds is taken out of it, before the file is cut', async () => {
+    const { ask, plan } = await setUpGithub()
+    for (const before of [38, github.fileCharsMax - 5]) {
+      const text = `${'x'.repeat(before)}${token} and more`
+      // a line of base64 ends within the credential
+      const content = btoa(text).replace(/.{60}/g, '$&\n')
+      const file = { type: 'file', encoding: 'base64', size: text.length, sha: 'f', content }
+      await plan({ method: 'GET', status: 200, body: file })
+      const read = await ask('get_file', { path: 'leak.txt' })
+      expect(read.text.slice(before)).toBe(
+        '[redacted] and more'.slice(0, read.text.length - before),
+      )
+      expect(read.text).not.toContain('ghp_')
+    }
+  })
+
   test('M1: names that would lead elsewhere are no names', async () => {
     const { call, state } = await setUpGithub()
     for (const args of [
@@ -149,12 +165,12 @@ describe('what GitHub refuses is an error that a model can act on', () => {
         body: { message: 'API rate limit exceeded' },
         headers: { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(resetAt / 1000) },
       },
-      'Error: GitHub answers no more for now (403). Its rate limit is used up until 2026-11-21T18:30:00.000Z.',
+      'Error: GitHub answers nothing more for now (403). Its rate limit is used up until 2026-11-21T18:30:00.000Z.',
     ],
     [
       '429 of the secondary limit',
       { status: 429, body: { message: 'slow down' }, headers: { 'retry-after': '60' } },
-      'Error: GitHub answers no more for now (429). It wants to be left alone for 60 s.',
+      'Error: GitHub answers nothing more for now (429). It wants to be left alone for 60 s.',
     ],
     [
       '404',
@@ -164,7 +180,7 @@ describe('what GitHub refuses is an error that a model can act on', () => {
     [
       '410',
       { status: 410, body: { message: 'Issues are disabled for this repo' } },
-      'Error: GitHub has this no more, or the repository has it switched off (410). It said: Issues are disabled for this repo.',
+      'Error: GitHub no longer has this, or the repository has it switched off (410). It said: Issues are disabled for this repo.',
     ],
     [
       '502 with a page',
@@ -186,7 +202,7 @@ describe('what GitHub refuses is an error that a model can act on', () => {
     ]
     await plan({ method: 'POST', status: 422, body: { message: 'Validation Failed', errors } })
     expect(await fail('create_issue', { title: 'x' })).toBe(
-      'Error: GitHub takes these arguments not (422). It said: Validation Failed. title: missing_field; Label: label is odd; github: also this',
+      'Error: GitHub does not take these arguments (422). It said: Validation Failed. title: missing_field; Label: label is odd; github: also this',
     )
   })
 
@@ -197,6 +213,9 @@ describe('what GitHub refuses is an error that a model can act on', () => {
     expect(await fail('list_issues')).toMatch(/answered with a web page\. It begins: Sign in\./)
     await plan({ method: 'GET', status: 200, body: '[{"number":' })
     expect(await fail('list_issues')).toMatch(/answered with broken JSON/)
+    const big = { type: 'file', encoding: 'none', content: '', size: 5_000_000 }
+    await plan({ method: 'GET', status: 200, body: big })
+    expect(await fail('get_file', { path: 'big' })).toMatch(/The file has 5000000 bytes/)
     await plan({ method: 'GET', isLost: true })
     expect(await fail('list_issues')).toMatch(/could not be reached, or broke off its answer/)
     await plan({ method: 'GET', status: 200, body: `["${'x'.repeat(github.answerBytesMax)}"]` })

@@ -65,7 +65,7 @@ function decode({ content, encoding, size }: { content: string; encoding: string
   if (encoding !== 'base64') {
     throw new AppError(
       'TOO_LARGE',
-      `The file has ${size} bytes, which GitHub gives to nobody this way.`,
+      `The file has ${size} bytes, which is too much to be read here.`,
     )
   }
   try {
