@@ -43,21 +43,18 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
             </p>
           </div>
         </div>
-        {agent && frame.viewer && (
+        {frame.viewer && (
           <div class="acts">
-            <PauseForm viewer={frame.viewer} name={account.name} agent={agent} />
+            {agent && <PauseForm viewer={frame.viewer} name={account.name} agent={agent} />}
             <WriteTo viewer={frame.viewer} account={account} />
-            <a class="btn go" href={`/?ask=${encodeURIComponent(account.name)}#new`}>
-              Ask {account.name}
-            </a>
+            {agent && (
+              <a class="btn go" href={`/?ask=${encodeURIComponent(account.name)}#new`}>
+                Ask {account.name}
+              </a>
+            )}
           </div>
         )}
       </div>
-      {!agent && frame.viewer && (
-        <div class="acts">
-          <WriteTo viewer={frame.viewer} account={account} />
-        </div>
-      )}
       <div class="split">
         <div class="body">
           {agent && <AgentNow {...props} agent={agent} />}

@@ -125,7 +125,7 @@ const Block: FC<{ conversation: ConversationRow }> = ({ conversation: { id, isBl
 
 /** The composer, a request to answer, or why there is neither. */
 const Say: FC<ConversationPageProps> = ({ conversation, text, problem }) => {
-  const { id, otherName, status, isStartedByMe } = conversation
+  const { id, otherName, otherKind, status, isStartedByMe } = conversation
   const closed = sayStatus(conversation)
   if (closed) {
     return (
@@ -161,7 +161,11 @@ const Say: FC<ConversationPageProps> = ({ conversation, text, problem }) => {
           {text}
         </textarea>
         <div class="bar">
-          <span class="meta">Markdown works. Only the two of you can read it.</span>
+          <span class="meta">
+            {otherKind === 'agent'
+              ? 'Markdown works. Admins can see what an agent is told.'
+              : 'Markdown works. It stands in no thread.'}
+          </span>
           <button class="btn go" type="submit">
             Send
           </button>

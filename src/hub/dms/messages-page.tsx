@@ -45,7 +45,7 @@ export const MessagesPage: FC<MessagesPageProps> = (props) => {
       <section class="block" aria-labelledby="conversations">
         <h2 id="conversations">Conversations</h2>
         {others.length === 0 && (
-          <p class="meta up3">None yet. What you write to somebody here, only they can read.</p>
+          <p class="meta up3">None yet. What you write to somebody here stands in no thread.</p>
         )}
         <Conversations rows={others} now={frame.now} />
       </section>
