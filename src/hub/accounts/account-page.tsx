@@ -43,17 +43,7 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
             </p>
           </div>
         </div>
-        {frame.viewer && (
-          <div class="acts">
-            {agent && <PauseForm viewer={frame.viewer} name={account.name} agent={agent} />}
-            <WriteTo viewer={frame.viewer} account={account} />
-            {agent && (
-              <a class="btn go" href={`/?ask=${encodeURIComponent(account.name)}#new`}>
-                Ask {account.name}
-              </a>
-            )}
-          </div>
-        )}
+        <Acts viewer={frame.viewer} account={account} agent={agent} />
       </div>
       <div class="split">
         <div class="body">
@@ -137,9 +127,24 @@ const PauseForm: FC<{ viewer: PageViewer; name: string; agent: AgentCard }> = (p
 const sayKind = ({ kind }: AccountCard): string =>
   kind === 'system' ? 'The hub itself' : kindWords[kind] === 'agent' ? 'An agent' : 'A person'
 
-const WriteTo: FC<{ viewer: PageViewer; account: AccountCard }> = ({ viewer, account }) =>
-  account.kind === 'system' || account.name === viewer.name ? null : (
-    <a class="btn" href={`/dm?to=${encodeURIComponent(account.name)}`}>
-      Message
-    </a>
+/** What somebody who is signed in can do about this account. */
+const Acts: FC<{ viewer: PageViewer | null; account: AccountCard; agent: AgentCard | null }> = ({
+  viewer,
+  account,
+  agent,
+}) =>
+  viewer && (
+    <div class="acts">
+      {agent && <PauseForm viewer={viewer} name={account.name} agent={agent} />}
+      {account.kind !== 'system' && account.name !== viewer.name && (
+        <a class="btn" href={`/dm?to=${encodeURIComponent(account.name)}`}>
+          Message
+        </a>
+      )}
+      {agent && (
+        <a class="btn go" href={`/?ask=${encodeURIComponent(account.name)}#new`}>
+          Ask {account.name}
+        </a>
+      )}
+    </div>
   )
