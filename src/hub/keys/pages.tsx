@@ -5,6 +5,7 @@ import type { HubEnv } from '../http/hub-env'
 import { type PageContext, page, sendPage } from '../web/answer-page'
 import type { FormProblem } from '../web/frame'
 import { isOfflineHub } from '../web/is-offline-hub'
+import { localPath } from '../web/local-path'
 import { toProblem } from '../web/problem'
 import { readForm } from '../web/read-form'
 import { signIn, signOut } from './actions'
@@ -38,14 +39,6 @@ export function registerLoginPages(app: Hono<HubEnv>): void {
       return c.redirect('/', 303)
     }),
   )
-}
-
-/** A path of this hub to come back to: never another site. */
-export function localPath(text: string | undefined): string {
-  if (!text?.startsWith('/') || text.startsWith('/login')) return '/'
-  const base = 'https://hub.invalid'
-  const url = URL.canParse(text, base) ? new URL(text, base) : null
-  return url?.origin === base ? url.pathname + url.search + url.hash : '/'
 }
 
 async function enter(

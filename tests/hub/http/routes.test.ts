@@ -34,6 +34,7 @@ test.each(withParams)('unknown ids answer 404, never 500: $method $path', async 
     '/comments/:id': { content: 'x' },
     '/approvals/:id': { decision: 'deny' },
     '/agents/:name/activate': { task: 'x' },
+    '/agents/dm/conversations/:id/send': { message: 'x' },
     '/agents/:name/definition': { files: { 'config.yaml': 'x' } },
   }
   for (const id of garbage) {

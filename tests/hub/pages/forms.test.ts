@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { localPath } from '../../../src/hub/keys/pages'
+import { localPath } from '../../../src/hub/web/local-path'
 import { adminKey, createTestHub } from '../create-test-hub'
 import { createBrowser, createScene, form, signIn } from './open-pages'
 

@@ -5,11 +5,13 @@ import * as z from 'zod'
 import { keptResults } from '../../../src/config'
 import type { AccountId } from '../../../src/ids'
 import type { ToolCaller } from '../../../src/mcp-servers/contract'
+import { createScrubber } from '../../../src/mcp-servers/credentials/scrub'
 import { defineTool } from '../../../src/mcp-servers/define-tool'
 import { boundText } from '../../../src/mcp-servers/gateway/bound-text'
 import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
 import { createResultStore } from '../../../src/mcp-servers/results/result-store'
 import { resultsServer } from '../../../src/mcp-servers/results/server'
+import { fakeConnect } from '../../support/fake-connect'
 import { createFakeClock, createFakeHubDoors, scoutAtWork } from '../../support/fake-hub-doors'
 import { fakeMemory } from '../../support/fake-memory'
 import { keptFiles } from '../../support/kept-files'
@@ -118,4 +120,38 @@ test('M10: any text fits its bound after the cut, and is whole when it fits', ()
       else expect(text.startsWith(cut.slice(0, cut.lastIndexOf('\n[Cut here')))).toBe(true)
     }),
   )
+})
+
+test('M6: what is kept holds no credential, in its first part as little as in the rest', async () => {
+  const secret = 'sk-the-secret-of-a-service'
+  const clock = createFakeClock()
+  const hub = createFakeHubDoors({ requested: ['*'], allowed: ['*'], denied: [] })
+  const fetchAll = defineTool({
+    name: 'all',
+    description: 'Reads all of it.',
+    input: z.strictObject({}),
+    tier: 'read',
+    grant: 'test:all',
+    service: () => 'archive',
+    isIdempotent: true,
+    doing: 'reading',
+    run: async () => `${secret} ${'x'.repeat(60_000)} ${btoa(secret)} ${secret}`,
+  })
+  const gateway = createGateway({
+    ...{ hub: hub.doors, memory: fakeMemory, clock, ...keptFiles },
+    results: createResultStore(env.FILES, clock),
+    connect: async (ask) => ({
+      connection: (await fakeConnect(ask)).connection,
+      scrubber: createScrubber(secret),
+    }),
+    servers: [{ name: 'test', description: 'For tests.', tools: [fetchAll] }, resultsServer],
+  })
+  const call = { callId: 'call-1', tool: 'test_all', arguments: '{}' }
+  const { text } = await gateway.call(scoutAtWork, call, new AbortController().signal)
+  const [end = '', id = ''] = readCut(text).handle.split('.')
+  const kept = await env.FILES.get(`results/${end}/${scoutAtWork.accountId}/${id}`)
+  const whole = (await kept?.text()) ?? ''
+  expect(whole.length).toBeGreaterThan(60_000)
+  expect(whole.replace(/x+/, 'x')).toMatch(/^\[redacted\] x \[redacted\]\S{0,3} \[redacted\]$/)
+  expect(text).not.toContain(secret)
 })
