@@ -146,7 +146,7 @@ const composeWindows = (budget: Period & { id: string }, now: number, after = 0)
   )
 
 /** Creates a budget with its windows; unexecuted. */
-export const createBudgetStatements = (db: Db, budget: NewBudget): D1PreparedStatement[] => [
+const createBudgetStatements = (db: Db, budget: NewBudget): D1PreparedStatement[] => [
   insertBudget(db, budget),
   ...insertWindows(db, composeWindows(budget, budget.now), budget.now),
 ]

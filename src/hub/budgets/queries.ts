@@ -86,7 +86,7 @@ const isCountedInSql = `u.created_at >= w.starts_at AND u.created_at < coalesce(
   ${Number.MAX_SAFE_INTEGER})`
 
 /** What the usage events say of the windows that `which` is true of, `b` being their budgets (B11). */
-export const recountSql = (which: string): string => `
+const recountSql = (which: string): string => `
   SELECT w.budget_id, w.starts_at, coalesce(sum(u.cost_microusd), 0) AS microusd,
     coalesce(sum(u.input_tokens + u.output_tokens), 0) AS tokens
   FROM budget_windows w CROSS JOIN budgets b ON b.id = w.budget_id

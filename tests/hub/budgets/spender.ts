@@ -14,7 +14,7 @@ export interface Script {
   repeats: boolean
 }
 
-export const floor = { microusd: 10, tokens: 1 }
+const floor = { microusd: 10, tokens: 1 }
 const want = { microusd: 100, tokens: 10 }
 /** What a run goes on with when its model changes. */
 const otherModel = 'far/c'
