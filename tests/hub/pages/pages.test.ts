@@ -19,6 +19,7 @@ const paths = [
   `/activations/${activationId}`,
   '/budgets',
   '/budgets.csv',
+  '/scheduler',
   '/search?q=tail',
   '/docs',
 ]
