@@ -17,7 +17,7 @@ test('M1: an issue is opened with what was given, and the mark is seen by nobody
   expect((await ask('get_issue', { number: 1 })).body).toBe('Drip.')
 })
 
-test('L38, M1: an issue whose answer was lost is found again and not opened twice', async () => {
+test('L36, M1: an issue whose answer was lost is found again and not opened twice', async () => {
   const { ask, fail, seed, plan, state } = await setUpGithub()
   await plan({ method: 'POST', isLost: true })
   expect(await fail('create_issue', { title: 'A leak' })).toMatch(/may have been done all the same/)
@@ -27,7 +27,7 @@ test('L38, M1: an issue whose answer was lost is found again and not opened twic
   expect((await state()).issues).toHaveLength(2)
 })
 
-test('L38, M1: another call with the same words is another issue', async () => {
+test('L36, M1: another call with the same words is another issue', async () => {
   const { ask, call, state } = await setUpGithub()
   await ask('create_issue', { title: 'A leak' })
   const args = { owner: 'acme', repo: 'tools', title: 'A leak' }
@@ -39,7 +39,7 @@ test('L38, M1: another call with the same words is another issue', async () => {
   expect(log.map(({ method }) => method)).toEqual(['GET', 'POST', 'POST', 'POST'])
 })
 
-test('L38, M1: a comment whose answer was lost is found again', async () => {
+test('L36, M1: a comment whose answer was lost is found again', async () => {
   const { ask, fail, seed, plan, state } = await setUpGithub()
   await seed('issues', { title: 'A leak' })
   await plan({ method: 'POST', isLost: true })
@@ -54,7 +54,7 @@ test('L38, M1: a comment whose answer was lost is found again', async () => {
   expect(comments.map(({ body }) => String(body).replace(marks, '~'))).toEqual(['Mine too.\n\n~'])
 })
 
-test('L38, M1: a pull request whose answer was lost is found again; that of somebody else is not ours', async () => {
+test('L36, M1: a pull request whose answer was lost is found again; that of somebody else is not ours', async () => {
   const { ask, fail, seed, plan, state } = await setUpGithub()
   const args = { title: 'Better', head: 'topic', base: 'main', draft: true }
   await plan({ method: 'POST', isLost: true })
