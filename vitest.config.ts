@@ -40,7 +40,7 @@ const alone = [
   'tests/mcp-servers/hub/hub-tools-on-d1.test.ts',
   'tests/mcp-servers/outside/mcp-on-worker.test.ts',
   'tests/mcp-servers/pages/*.test.ts',
-  'tests/mcp-servers/remote/{hostile,remote-servers}.test.ts',
+  'tests/mcp-servers/remote/{hostile,remote-page,remote-servers}.test.ts',
 ]
 
 const support = {

@@ -37,6 +37,7 @@ import { createActivationTokens } from './mcp-servers/outside/activation-token'
 import { createMcpRoutes } from './mcp-servers/outside/create-mcp-routes'
 import { createCredentialPages } from './mcp-servers/pages/credential-pages'
 import { createCatalogue } from './mcp-servers/remote/catalogue'
+import { createRemotePages } from './mcp-servers/remote/pages'
 import { remoteServices } from './mcp-servers/remote/remote-services'
 import { createRemotes } from './mcp-servers/remote/remotes'
 import { createResultStore } from './mcp-servers/results/result-store'
@@ -93,7 +94,7 @@ export function createRooms(env: Env) {
     ...shared,
     binding: env.DB,
     roomRoutes: adminRoutes,
-    roomPages: createCredentialPages({ ...outside, hub, parts: pageParts }),
+    roomPages: createPages({ ...outside, hub, remotes, parts: pageParts }),
     mounts: createMounts({
       ...{ ...outside, gateway, hub, settings, clock, log, remotes },
       readNarrowing: createNarrowingReader(definitions),
@@ -118,6 +119,10 @@ export function createRooms(env: Env) {
   const schedulerDeps = describeScheduling(env, settings, hub)
   return { app, scheduler, agentDeps, schedulerDeps }
 }
+
+const createPages = (
+  deps: Parameters<typeof createCredentialPages>[0] & Parameters<typeof createRemotePages>[0],
+) => [...createCredentialPages(deps), ...createRemotePages(deps)]
 
 /** What other rooms answer on the hub's origin. */
 function createMounts(

@@ -54,7 +54,7 @@ const changed = (server: string, tool: string): AppError =>
   new AppError(
     'CONFLICT',
     `The server ${server} describes ${tool} in another way than an admin accepted, so it was not run.`,
-    { hint: `An admin looks at it: /tools/remote/${server}.` },
+    { hint: `An admin looks at it: /tools/remote#${server}.` },
   )
 
 /** All its pages, up to a bound; what cannot be kept or shown is left out. */

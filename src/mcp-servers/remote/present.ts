@@ -52,3 +52,6 @@ export const presentServer = (row: RemoteServerRow, tools: RemoteToolRow[]) => (
   updated_by: row.updatedBy,
   tools: tools.filter(({ server }) => server === row.name).map(presentTool),
 })
+
+export type PresentedServer = ReturnType<typeof presentServer>
+export type PresentedTool = PresentedServer['tools'][number]

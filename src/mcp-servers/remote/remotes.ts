@@ -49,18 +49,9 @@ export type Remotes = ReturnType<typeof createRemotes>
 export function createRemotes(deps: RemotesDeps) {
   const { d1, clock, services } = deps
   const by = (admin: Admin) => ({ now: clock.now(), by: admin.name })
+  const reader = createReader(d1)
   const remotes = {
-    async list() {
-      const [servers, tools] = await d1.batch<unknown>([selectServers(d1), selectTools(d1)])
-      const rows = (tools?.results ?? []) as RemoteToolRow[]
-      return ((servers?.results ?? []) as RemoteServerRow[]).map((row) => presentServer(row, rows))
-    },
-
-    async find(name: string) {
-      const found = (await remotes.list()).find((each) => each.name === name)
-      if (!found) throw notFound('remote server')
-      return found
-    },
+    ...reader,
 
     /** Adds it, or changes where it is, and reads what it offers. */
     async put(name: string, input: RemoteInput, admin: Admin) {
@@ -117,6 +108,27 @@ export function createRemotes(deps: RemotesDeps) {
     },
   }
   return remotes
+}
+
+function createReader(d1: D1Database) {
+  const reader = {
+    /** The reads of `describe`, for pages that send them along with their own. */
+    select: () => [selectServers(d1), selectTools(d1)],
+
+    describe([servers, tools]: D1Result<unknown>[]) {
+      const rows = (tools?.results ?? []) as RemoteToolRow[]
+      return ((servers?.results ?? []) as RemoteServerRow[]).map((row) => presentServer(row, rows))
+    },
+
+    list: async () => reader.describe(await d1.batch<unknown>(reader.select())),
+
+    async find(name: string) {
+      const found = (await reader.list()).find((each) => each.name === name)
+      if (!found) throw notFound('remote server')
+      return found
+    },
+  }
+  return reader
 }
 
 async function checkName({ d1 }: RemotesDeps, name: string): Promise<void> {

@@ -7,7 +7,7 @@ const name = z.string().max(20).describe('small letters and digits; its tools ar
 const remoteInput = serviceInput.extend({
   description: z.string().min(1).max(500).describe('for who chooses among servers'),
 })
-const newRemoteInput = remoteInput.extend({ name })
+export const newRemoteInput = remoteInput.extend({ name })
 
 const acceptInput = z.strictObject({
   tools: z
@@ -17,7 +17,7 @@ const acceptInput = z.strictObject({
     .describe('what you looked at: name and offered_hash of each; an empty hash takes a tool out'),
 })
 
-const mapInput = z.strictObject({
+export const mapInput = z.strictObject({
   grant: z
     .string()
     .max(200)
@@ -30,7 +30,7 @@ const mapInput = z.strictObject({
 const toolName = z.string().regex(/^[a-z0-9_]{1,64}$/, 'small letters, digits and underscores')
 const common = { access: 'admin', status: 200, tag: 'remote servers' } as const
 
-const toInput = ({ description, ...service }: z.output<typeof remoteInput>) => ({
+export const toInput = ({ description, ...service }: z.output<typeof remoteInput>) => ({
   description,
   service: {
     ...service,

@@ -1,0 +1,93 @@
+import type { FC } from 'hono/jsx'
+
+/** A server as it stands in the form. */
+export type TypedServer = Record<(typeof serverFields)[number], string>
+
+export const serverFields = [
+  'name',
+  'description',
+  'base_url',
+  'credential',
+  'header',
+  'allow_http',
+  'allow_private',
+] as const
+
+const nothing: TypedServer = {
+  ...{ name: '', description: '', base_url: '', credential: '', header: 'Authorization' },
+  ...{ allow_http: '', allow_private: '' },
+}
+
+/** The form in the body of `POST /api/v1/remote-servers`. */
+export const toServerBody = (typed: TypedServer): object => ({
+  name: typed.name.trim(),
+  description: typed.description.trim(),
+  base_url: typed.base_url.trim(),
+  credential: typed.credential.trim() || null,
+  ...(typed.credential.trim() !== '' && {
+    headers: {
+      [typed.header.trim()]:
+        typed.header.trim().toLowerCase() === 'authorization'
+          ? 'Bearer {credential}'
+          : '{credential}',
+    },
+  }),
+  allow_http: typed.allow_http === 'on',
+  allow_private: typed.allow_private === 'on',
+})
+
+export const AddServerForm: FC<{ typed: TypedServer | null }> = ({ typed }) => {
+  const start = typed ?? nothing
+  return (
+    <details class="up4" id="add" {...(typed ? { open: true } : {})}>
+      <summary>Add a server by its address</summary>
+      <form class="form wide up3" method="post" action="/tools/remote">
+        <fieldset>
+          <Field name="name" label="Name" start={start} hint="Its tools are called name_tool." />
+          <Field
+            name="base_url"
+            label="Address"
+            start={start}
+            hint="Of MCP over Streamable HTTP."
+          />
+          <Field name="description" label="What it is for" start={start} />
+          <Field
+            name="credential"
+            label="Credential"
+            start={start}
+            hint="Its name, set at /credentials for the server remote. Empty: it needs none."
+          />
+          <Field name="header" label="Header that carries it" start={start} />
+          <Option name="allow_http" label="Without TLS (http)" start={start} />
+          <Option name="allow_private" label="At a private address" start={start} />
+        </fieldset>
+        <button type="submit" class="btn">
+          Add it
+        </button>
+      </form>
+    </details>
+  )
+}
+
+interface FieldProps {
+  name: (typeof serverFields)[number]
+  label: string
+  start: TypedServer
+  hint?: string
+}
+
+const Field: FC<FieldProps> = ({ name, label, start, hint }) => (
+  <div>
+    <label for={`remote-${name}`}>{label}</label>
+    <input id={`remote-${name}`} name={name} value={start[name]} />
+    {hint && <p class="meta">{hint}</p>}
+  </div>
+)
+
+const Option: FC<FieldProps> = ({ name, label, start }) => (
+  <div>
+    <label>
+      <input type="checkbox" name={name} checked={start[name] === 'on'} /> {label}
+    </label>
+  </div>
+)

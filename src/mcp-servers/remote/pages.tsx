@@ -1,0 +1,87 @@
+import { AppError } from '../../errors'
+import type { PageAsk, PageParts, PageProblem, RoomPage } from '../../hub/contract'
+import { parse } from '../credentials/create-admin-routes'
+import { readRoomForm } from '../pages/read-room-form'
+import { serverFields, type TypedServer, toServerBody } from './add-server-form'
+import { RemotePage } from './remote-page'
+import type { Remotes } from './remotes'
+import { mapInput, newRemoteInput, toInput } from './routes'
+
+interface RemotePageDeps {
+  remotes: Remotes
+  parts: PageParts
+}
+
+type Field = (name: string) => string
+type Admin = Parameters<Remotes['refresh']>[1]
+
+const path = '/tools/remote'
+
+/** `/tools/remote` and its forms: the way of a person, beside the API of `remoteRoutes` (M12). */
+export function createRemotePages(deps: RemotePageDeps): RoomPage[] {
+  const { remotes } = deps
+  const form = (
+    end: string,
+    work: (field: Field, admin: Admin) => Promise<unknown>,
+    toTyped: (field: Field) => TypedServer | null = () => null,
+  ): RoomPage => ({
+    ...{ method: 'post', access: 'admin', path: `${path}${end}` },
+    async answer(ask) {
+      const field = await readRoomForm(ask.request)
+      try {
+        await work(field, ask.sender())
+        return ask.goTo(`${path}#${field('server') || field('name')}`)
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error
+        const { status, message, hint } = deps.parts.toProblem(error)
+        return show(deps, ask, { status, problem: { message, hint }, typed: toTyped(field) })
+      }
+    },
+  })
+  return [
+    {
+      ...{ method: 'get', access: 'admin', path },
+      answer: (ask) => show(deps, ask, { status: 200, problem: null, typed: null }),
+    },
+    form('', (field, admin) => add(remotes, toTyped(field), admin), toTyped),
+    form('/refresh', (field, admin) => remotes.refresh(field('server'), admin)),
+    form('/remove', (field) => remotes.remove(field('server'))),
+    form('/accept', (field, admin) =>
+      remotes.accept(field('server'), [{ name: field('tool'), hash: field('hash') }], admin),
+    ),
+    form('/map', (field, admin) => map(remotes, field, admin)),
+  ]
+}
+
+interface Shown {
+  status: number
+  problem: PageProblem | null
+  typed: TypedServer | null
+}
+
+async function show(
+  { remotes, parts }: RemotePageDeps,
+  ask: PageAsk,
+  { status, problem, typed }: Shown,
+): Promise<Response> {
+  const view = await ask.read(remotes.select())
+  const servers = remotes.describe(view.results)
+  const body = <RemotePage parts={parts} servers={servers} problem={problem} typed={typed} />
+  return view.show({ title: 'Servers of others', tab: 'tools', status, body })
+}
+
+async function add(remotes: Remotes, typed: TypedServer, admin: Admin): Promise<void> {
+  const { name, ...input } = parse(newRemoteInput, toServerBody(typed), 'body')
+  await remotes.put(name, toInput(input), admin)
+}
+
+/** An empty grant hides the tool. */
+async function map(remotes: Remotes, field: Field, admin: Admin): Promise<void> {
+  const given = field('grant').trim() || null
+  const asked = { grant: given, tier: given === null ? null : field('tier'), hash: field('hash') }
+  const { grant, tier, hash = null } = parse(mapInput, asked, 'body')
+  await remotes.map(field('server'), { wireName: field('tool'), grant, tier, hash }, admin)
+}
+
+const toTyped = (field: Field): TypedServer =>
+  Object.fromEntries(serverFields.map((name) => [name, field(name)])) as TypedServer
