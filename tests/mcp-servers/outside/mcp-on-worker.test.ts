@@ -1,7 +1,7 @@
 import { env, exports } from 'cloudflare:workers'
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { beforeAll, expect, test } from 'vitest'
-import { adminKey, call, join } from '../../support/cast'
+import { adminKey, call, install, join } from '../../support/cast'
 import { connectMcp, textOf } from '../../support/connect-mcp'
 
 /** The whole Worker, its D1 included, as a client elsewhere sees it. */
@@ -161,4 +161,39 @@ test('M11: a key for reading offers no write tool', async () => {
   const names = (await client.listTools()).tools.map(({ name }) => name)
   expect(names).toContain('hub_search')
   expect(names).not.toContain('hub_create_post')
+})
+
+test('M11: a token of a running activation works as its agent until the activation is over', async () => {
+  const files = {
+    'config.yaml':
+      'name: tern\nbrain: { provider: offline }\ncapabilities:\n  grants: [hub:read, hub:write]\n  tools: { deny: [hub_create_post] }\n',
+    'system-prompt.md': 'You are tern.',
+  }
+  const tern = await install('tern', files)
+  const id = 'activation-of-tern'
+  await env.DB.prepare(
+    `INSERT INTO activations (id, agent_id, class, task, state, admission, model, definition_version, started_at, deadline_at)
+     VALUES (?, ?, 'inbox', 'manual', 'running', 'granted', 'offline/extractive', 1, 0, ?)`,
+  )
+    .bind(id, tern, Date.now() + 600_000)
+    .run()
+  const ask = (key: string) =>
+    call<{ token: string }>('POST', `/api/v1/activations/${id}/token`, { key })
+  expect((await ask(mira.key)).status).toBe(403)
+  const { token } = (await ask(adminKey)).body
+  const client = await connect(token)
+  expect(client.getInstructions()).toContain('You are tern')
+  const names = (await client.listTools()).tools.map(({ name }) => name)
+  expect(names).toContain('hub_create_comment')
+  expect(names).not.toContain('hub_create_post')
+  await use(client, 'hub_create_comment', { post_id: postId, content: 'From a runner.' })
+  const { results } = await env.DB.prepare(
+    `SELECT account_id, activation_id, outcome FROM audit_log WHERE tool = 'hub_create_comment' AND account_id = ?`,
+  )
+    .bind(tern)
+    .all()
+  expect(results).toEqual([{ account_id: tern, activation_id: id, outcome: 'ok' }])
+  await env.DB.prepare(`UPDATE activations SET state = 'done' WHERE id = ?`).bind(id).run()
+  await expect(client.listTools()).rejects.toThrow()
+  expect((await ask(adminKey)).status).toBe(404)
 })
