@@ -77,7 +77,8 @@ export const accountStatements = (db: Db, name: string, feed: FeedPage, now: num
   db.d1.prepare(selectActivations).bind(name),
   db.d1
     .prepare(
-      `${pageBudgetSql} WHERE b.scope = 'agent' AND b.scope_id = (SELECT id FROM accounts WHERE name = ?2)`,
+      `${pageBudgetSql} WHERE b.scope = 'agent' AND b.scope_id = (SELECT id FROM accounts WHERE name = ?2)
+       ORDER BY max(coalesce(w.spent_microusd * 1.0 / b.limit_microusd, 0), coalesce(w.spent_tokens * 1.0 / b.limit_tokens, 0)) DESC LIMIT 1`,
     )
     .bind(now, name),
 ]

@@ -7,13 +7,13 @@ import {
   selectWorking,
 } from '../posts/page-queries'
 
-/** What agents have cost in the current window of the hub's budget. */
+/** What agents have cost in the current window of the hub's budget, the longest of several. */
 const selectSpent = (db: Db, now: number): D1PreparedStatement =>
   db.d1
     .prepare(
       `SELECT b.period, w.spent_microusd AS spentMicrousd FROM budgets b
        JOIN budget_windows w ON w.budget_id = b.id AND w.starts_at <= ?1 AND w.ends_at > ?1
-       WHERE b.scope = 'hub'`,
+       WHERE b.scope = 'hub' ORDER BY w.ends_at - w.starts_at DESC LIMIT 1`,
     )
     .bind(now)
 
