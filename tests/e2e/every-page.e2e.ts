@@ -77,6 +77,7 @@ async function makeContent(): Promise<string[]> {
     '/budgets?by=task&days=365&in=tokens',
     '/scheduler',
     '/tools',
+    '/tools/remote',
     '/policy',
     '/policy/*',
     '/policy/scout#denied',
