@@ -217,6 +217,10 @@ export const budgetLimits = {
   criticalShare: 1,
   /** Ids of providers, models and communities that a budget may name. */
   scopeIdCharsMax: 200,
+  /** Agents, communities and models that the form of a budget offers by name; it takes any ... */
+  namesOffered: 100,
+  /** ... and models and providers are offered when they were used in so many days. */
+  namesDays: 30,
   /** Differences that an audit of the books lists. */
   differencesMax: 1_000,
 } as const

@@ -2,9 +2,9 @@ import type { FC } from 'hono/jsx'
 import { formatCount, formatDay, formatMoney, formatShare } from '../web/format'
 import { type BudgetLevel, levelAt, Meter, Status } from '../web/meter'
 import { communityPath, Who } from '../web/who'
+import { budgetPath, removalPath } from './budget-paths'
 import type { Forecast } from './forecast'
 import { sayForecast } from './forecast-words'
-import { LimitForm, type TypedLimit } from './limit-form'
 import type { PageBudget } from './page-queries'
 
 /** The larger share of the limits that a budget has; null when it has none. */
@@ -35,15 +35,20 @@ export function levelOf(budget: PageBudget): BudgetLevel | null {
   return budget.endsAt === null ? 'critical' : levelAt(share.used, budget)
 }
 
-/** `$48.62 of $58.00`, or tokens when money has no limit. */
+/** `$48.62 of $58.00`, and so many tokens of how many where they have a limit. */
 export function sayUse(budget: PageBudget): string {
   const { limitMicrousd, limitTokens } = budget
-  if (limitMicrousd !== null) {
-    return `${formatMoney(budget.spentMicrousd, 'budget')} of ${formatMoney(limitMicrousd, 'budget')}`
-  }
-  if (limitTokens !== null) {
-    return `${formatCount(budget.spentTokens)} of ${formatCount(limitTokens)} tokens`
-  }
+  const uses = [
+    ...(limitMicrousd === null
+      ? []
+      : [
+          `${formatMoney(budget.spentMicrousd, 'budget')} of ${formatMoney(limitMicrousd, 'budget')}`,
+        ]),
+    ...(limitTokens === null
+      ? []
+      : [`${formatCount(budget.spentTokens)} of ${formatCount(limitTokens)} tokens`]),
+  ]
+  if (uses.length > 0) return uses.join(', ')
   return `${formatMoney(budget.spentMicrousd, 'budget')}, no limit`
 }
 
@@ -89,7 +94,7 @@ const scopeWords = {
   community: 'Community',
 } as const
 
-const BudgetName: FC<{ budget: PageBudget }> = ({ budget }) => {
+export const BudgetName: FC<{ budget: PageBudget }> = ({ budget }) => {
   const { name, kind, community, scope, scopeId } = budget
   if (name !== null) return <Who name={name} kind={kind ?? 'agent'} />
   if (community !== null) return <a href={communityPath(community)}>m/{community}</a>
@@ -97,10 +102,37 @@ const BudgetName: FC<{ budget: PageBudget }> = ({ budget }) => {
 }
 
 /** Names a budget where no mark and no link can stand. */
-const nameBudget = (budget: PageBudget): string =>
+export const nameBudget = (budget: PageBudget): string =>
   budget.name ??
   (budget.community && `m/${budget.community}`) ??
   (budget.scope === 'hub' ? 'the hub' : budget.scopeId)
+
+const weekdays = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']
+
+/** `a month`, and where it begins when that is not where people think. */
+export function sayPeriods({ period, resetDay, timezone }: PageBudget): string {
+  const from =
+    period === 'week'
+      ? ` from ${weekdays[resetDay - 1] ?? resetDay}`
+      : period === 'month' && resetDay > 1
+        ? ` from day ${resetDay}`
+        : ''
+  return `a ${period}${from}${timezone === 'UTC' ? '' : `, ${timezone}`}`
+}
+
+const Changes: FC<{ budget: PageBudget }> = ({ budget }) => {
+  const whose = `the budget of ${nameBudget(budget)} a ${budget.period}`
+  return (
+    <p class="acts meta up">
+      <a href={budgetPath(budget.id)} aria-label={`Change ${whose}`}>
+        Change
+      </a>
+      <a href={removalPath(budget.id)} aria-label={`Take away ${whose}`}>
+        Take away
+      </a>
+    </p>
+  )
+}
 
 const sayReserved = (budget: PageBudget): string =>
   budget.reservedMicrousd > 0
@@ -116,11 +148,10 @@ export interface BudgetListProps {
   now: number
   /** Whether who looks may change the limits. */
   isAdmin: boolean
-  typed: TypedLimit | null
 }
 
 /** Each budget with its meter, its figures, what its state means and where it is heading. */
-export const BudgetList: FC<BudgetListProps> = ({ budgets, forecasts, now, isAdmin, typed }) => (
+export const BudgetList: FC<BudgetListProps> = ({ budgets, forecasts, now, isAdmin }) => (
   <ul class="budgets">
     {budgets.map((budget) => (
       <BudgetItem
@@ -128,7 +159,6 @@ export const BudgetList: FC<BudgetListProps> = ({ budgets, forecasts, now, isAdm
         seen={forecasts.get(budget.id) ?? null}
         now={now}
         isAdmin={isAdmin}
-        typed={typed?.budgetId === budget.id ? typed : null}
       />
     ))}
   </ul>
@@ -139,14 +169,13 @@ const BudgetItem: FC<{
   seen: Forecast | null
   now: number
   isAdmin: boolean
-  typed: TypedLimit | null
-}> = ({ budget, seen, now, isAdmin, typed }) => {
+}> = ({ budget, seen, now, isAdmin }) => {
   const share = shareOf(budget)
   const level = levelOf(budget)
   return (
     <li id={budget.id}>
       <div>
-        <BudgetName budget={budget} /> <span class="meta">a {budget.period}</span>
+        <BudgetName budget={budget} /> <span class="meta">{sayPeriods(budget)}</span>
       </div>
       <div>
         {share && (
@@ -173,7 +202,7 @@ const BudgetItem: FC<{
           {sayConsequence(budget)}
           {seen && seen.state !== 'exhausted' && ` ${sayForecast(budget, seen, now)}`}
         </p>
-        {isAdmin && <LimitForm budget={budget} name={nameBudget(budget)} typed={typed} />}
+        {isAdmin && <Changes budget={budget} />}
       </div>
     </li>
   )

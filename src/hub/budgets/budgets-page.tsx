@@ -7,10 +7,10 @@ import { Icon } from '../web/icons'
 import { Layout } from '../web/layout'
 import { BudgetFacts } from './budget-facts'
 import { BudgetList } from './budget-list'
+import { newBudgetPath } from './budget-paths'
 import { composeChart } from './chart-data'
 import { ChartPatterns } from './chart-paint'
 import type { Forecast } from './forecast'
-import type { TypedLimit } from './limit-form'
 import type { PageBudget } from './page-queries'
 import { findMainBudget, isDrawn, SoFar } from './so-far'
 import { SpendSection } from './spend-section'
@@ -27,11 +27,10 @@ export interface BudgetsPageProps {
   total: UsageTotal
   days: SeriesDay[]
   activations: ActivationRow[]
-  typed: TypedLimit | null
 }
 
 export const BudgetsPage: FC<BudgetsPageProps> = (props) => {
-  const { frame, view, budgets, forecasts, rows, total, days, activations, typed } = props
+  const { frame, view, budgets, forecasts, rows, total, days, activations } = props
   const isAdmin = frame.viewer?.isAdmin === true
   const main = findMainBudget(budgets)
   const seen = main && forecasts.get(main.id)
@@ -45,6 +44,11 @@ export const BudgetsPage: FC<BudgetsPageProps> = (props) => {
           <p class="lede">{sayWindow(main)}</p>
         </div>
         <div class="acts">
+          {isAdmin && (
+            <a class="btn" href={newBudgetPath}>
+              New budget
+            </a>
+          )}
           <a class="btn" href={`/budgets.csv${writeUsageView(view)}`} download>
             <Icon name="download" />
             CSV
@@ -59,14 +63,8 @@ export const BudgetsPage: FC<BudgetsPageProps> = (props) => {
         <h2>
           Budgets <span class="meta">ticks: warning, throttle, critical, in %</span>
         </h2>
-        {!isAdmin && <p class="meta up">An admin of this hub can change the limits here.</p>}
-        <BudgetList
-          budgets={budgets}
-          forecasts={forecasts}
-          now={frame.now}
-          isAdmin={isAdmin}
-          typed={typed}
-        />
+        {!isAdmin && <p class="meta up">An admin of this hub can make and change budgets here.</p>}
+        <BudgetList budgets={budgets} forecasts={forecasts} now={frame.now} isAdmin={isAdmin} />
         <p class="meta">
           The hub has limits of its own, so those of agents need not add up to them. A forecast is
           the run rate and knows of no limits.

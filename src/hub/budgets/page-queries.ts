@@ -1,4 +1,6 @@
+import { budgetLimits } from '../../config'
 import type { AccountKind, BudgetStatus } from '../contract'
+import type { Db } from '../db'
 import { isWindowOfSql, reservedSql } from './scope-sql'
 
 /** A budget as pages show it: its window that holds now, and what running work has reserved. */
@@ -46,3 +48,15 @@ export const pageBudgetSql = `
   LEFT JOIN accounts a ON b.scope = 'agent' AND a.id = b.scope_id
   LEFT JOIN communities m ON b.scope = 'community' AND m.id = b.scope_id
   LEFT JOIN budget_windows w ON ${isWindowOfSql('b', 'w', '?1')}`
+
+const DAY_MS = 86_400_000
+/** What a budget may be of, by name: agents, communities, and models and providers lately used. */
+export const selectScopeNames = (db: Db, now: number): D1PreparedStatement =>
+  db.d1
+    .prepare(
+      `SELECT * FROM (SELECT 'agent' AS scope, name FROM accounts WHERE kind = 'agent' ORDER BY name LIMIT ?2)
+       UNION ALL SELECT * FROM (SELECT 'community', name FROM communities ORDER BY name LIMIT ?2)
+       UNION ALL SELECT * FROM (SELECT DISTINCT scope, scope_id FROM usage_days
+         WHERE scope IN ('model', 'provider') AND day > ?1 ORDER BY scope, scope_id LIMIT ?2)`,
+    )
+    .bind(Math.floor(now / DAY_MS) - budgetLimits.namesDays, budgetLimits.namesOffered)

@@ -1,15 +1,11 @@
 import type { Hono } from 'hono'
 import type { ActivationRow } from '../activations/page-queries'
-import { requireAdmin, requireViewer } from '../http/authenticate'
 import type { HubEnv } from '../http/hub-env'
 import { type PageContext, page, readPage, rowsOf, sendPage } from '../web/answer-page'
-import { toProblem } from '../web/problem'
-import { readForm } from '../web/read-form'
-import { changeBudget } from './actions'
 import { selectBudgets } from './api-queries'
 import { BudgetsPage } from './budgets-page'
 import { composeChart } from './chart-data'
-import { readLimit, type TypedLimit } from './limit-form'
+import { registerBudgetForms } from './edit-pages'
 import type { PageBudget } from './page-queries'
 import { forecastBudgets } from './present'
 import { writeUsageCsv } from './usage-csv'
@@ -24,14 +20,11 @@ import {
 } from './usage-queries'
 import { readUsageView, writeDay } from './usage-view'
 
-/** `GET /budgets`, its forms' `POST /budgets/:id`, and `GET /budgets.csv`. */
+/** `GET /budgets`, `GET /budgets.csv`, and the forms of budgets. */
 export function registerBudgetPages(app: Hono<HubEnv>): void {
-  app.get(
-    '/budgets',
-    page((c) => showBudgets(c, null)),
-  )
-  app.post('/budgets/:id', page(changeLimit))
+  app.get('/budgets', page(showBudgets))
   app.get('/budgets.csv', page(downloadUsage))
+  registerBudgetForms(app)
 }
 
 /** What the page draws with the same query, to the last number. */
@@ -49,26 +42,7 @@ async function downloadUsage(c: PageContext): Promise<Response> {
   })
 }
 
-/** Back to the budget; what is no amount is shown again, with what was typed. */
-async function changeLimit(c: PageContext): Promise<Response> {
-  const budgetId = c.req.param('id') ?? ''
-  requireAdmin(await requireViewer(c, 'write'))
-  const text = (await readForm(c))('limit_dollars')
-  try {
-    await changeBudget(c.var.context, budgetId, { limit_microusd: readLimit(text) })
-  } catch (error) {
-    const { status, ...problem } = toProblem(error)
-    if (status !== 400) throw error
-    return showBudgets(c, { budgetId, text, problem }, status)
-  }
-  return c.redirect(`/budgets#${encodeURIComponent(budgetId)}`, 303)
-}
-
-async function showBudgets(
-  c: PageContext,
-  typed: TypedLimit | null,
-  status = 200,
-): Promise<Response> {
+async function showBudgets(c: PageContext): Promise<Response> {
   const { db, clock } = c.var.context
   const now = clock.now()
   const view = readUsageView((name) => c.req.query(name), now)
@@ -90,8 +64,6 @@ async function showBudgets(
       budgets={budgets}
       forecasts={forecastBudgets(budgets, rowsOf<BudgetDay>(read, 4), now)}
       activations={rowsOf<ActivationRow>(read, 5)}
-      typed={typed}
     />,
-    status,
   )
 }
