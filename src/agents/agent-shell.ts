@@ -170,7 +170,7 @@ export class AgentShell {
     this.#ending = state.ending ?? endingBefore
     this.#state = state
     if (state.ending && !endingBefore) this.#remember(event.at)
-    this.#stream.tell(this.look(), endingBefore)
+    if (this.#stream.isWatched) this.#stream.tell(this.look(), endingBefore)
     this.#dropFinished()
     for (const effect of effects) this.#start(effect)
     if (!isBusy(state) && state.isWokenAgain) this.#apply(composeWake(this.#deps.clock, false))

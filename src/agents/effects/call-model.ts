@@ -136,11 +136,11 @@ async function reserveAnew(
 
 /** For the trace: what the model is shown, and how much of it begins like the last prompt (L14). */
 function rememberPrompt(bench: Workbench, { request, promptTokens }: CallPlan) {
-  const { messages, tools } = request
   const { activationId } = bench.now().state
-  const before = bench.prompt?.activationId === activationId ? bench.prompt : null
-  bench.prompt = { activationId, messages, tools }
-  return measurePrompt(bench.prompt, promptTokens, before)
+  const before = bench.prompt?.activationId === activationId ? bench.prompt.parts : null
+  const { input, parts } = measurePrompt(request, promptTokens, before)
+  bench.prompt = { activationId, parts }
+  return input
 }
 
 /** The call itself; its words go to those who watch as they come (L22). */

@@ -10,7 +10,6 @@ import type { LoadedFacts, LoopEvent } from '../loop/event'
 import type { LoopState } from '../loop/state'
 import type { Journal, SentCall } from '../storage/journal'
 import type { MemoryStore } from '../storage/memory-store'
-import type { Prompt } from '../trace/measure-prompt'
 
 export interface Now {
   state: LoopState
@@ -44,7 +43,7 @@ export interface Workbench {
   /** How much it stores, as of a while ago; null until somebody asks. */
   storage: { at: number; bytes: number } | null
   /** What the last model call was shown. */
-  prompt: (Prompt & { activationId: ActivationId | null }) | null
+  prompt: { activationId: ActivationId | null; parts: string[] } | null
 }
 
 /** What LOAD found out, from the journal. */

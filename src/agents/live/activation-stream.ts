@@ -70,6 +70,11 @@ export class ActivationStream {
     return new Response(null, { status: 101, webSocket: client })
   }
 
+  /** Whether anybody may be there to be told. */
+  get isWatched(): boolean {
+    return this.#hasWatchers
+  }
+
   /** The journal has grown by its last event. */
   tell({ activationId, events, ending, isOver }: Work, endingBefore: Ending | null): void {
     if (!activationId || this.#count(activationId) === 0) return

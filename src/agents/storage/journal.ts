@@ -69,7 +69,9 @@ export class Journal {
   /** The next row begins a new activation. */
   begin(): void {
     this.#run++
-    this.#take([])
+    this.#seq = 0
+    this.#texts = []
+    this.#state = initialState
   }
 
   /** The events of the activation, each as JSON. */

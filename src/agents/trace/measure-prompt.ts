@@ -5,20 +5,31 @@ import type { ModelRequest } from '../models/model-port'
 /** What a model call is shown, in the order a provider reads it: tools, then messages. */
 export type Prompt = Pick<ModelRequest, 'messages' | 'tools'>
 
+/** A prompt in numbers, and as the texts it consists of. */
+interface MeasuredPrompt {
+  input: TraceInput
+  parts: string[]
+}
+
 /**
  * A prompt in numbers, for the trace (L43).
  *
- * @param before the prompt of the step before, if this machine made it
+ * @param before the parts of the prompt of the step before, if this machine made it
  * @param tokens estimated size, tools included
  */
-export function measurePrompt(prompt: Prompt, tokens: number, before: Prompt | null): TraceInput {
+export function measurePrompt(
+  prompt: Prompt,
+  tokens: number,
+  before: string[] | null,
+): MeasuredPrompt {
   const parts = listParts(prompt)
-  return {
+  const input = {
     messages: prompt.messages.length,
     chars: countChars(parts),
     tokens,
-    prefixShare: before && measurePrefix(listParts(before), parts),
+    prefixShare: before && measurePrefix(before, parts),
   }
+  return { input, parts }
 }
 
 /** The share of `before` that `after` begins with, character by character: 0 to 1 (L14). */
@@ -44,7 +55,11 @@ function countSameBeginning(one: string, other: string): number {
   return same
 }
 
-const countChars = (parts: string[]): number => parts.reduce((sum, part) => sum + part.length, 0)
+function countChars(parts: string[]): number {
+  let chars = 0
+  for (const part of parts) chars += part.length
+  return chars
+}
 
 /** Everything a provider is sent, in its order; roles and names are part of the text. */
 function listParts({ messages, tools }: Prompt): string[] {
@@ -55,16 +70,16 @@ function listParts({ messages, tools }: Prompt): string[] {
       for (const { callId, name, text } of message.results) parts.push(callId, name, text)
     } else {
       parts.push(message.text)
-      if (message.role === 'assistant') parts.push(...describeCalls(message))
+      if (message.role === 'assistant') addCalls(parts, message)
     }
   }
   return parts
 }
 
-const describeCalls = (message: Extract<Message, { role: 'assistant' }>): string[] => [
-  ...message.calls.flatMap(({ callId, name, arguments: args }) => [callId, name, args]),
-  message.providerParts ?? '',
-]
+function addCalls(parts: string[], message: Extract<Message, { role: 'assistant' }>): void {
+  for (const { callId, name, arguments: args } of message.calls) parts.push(callId, name, args)
+  if (message.providerParts) parts.push(message.providerParts)
+}
 
 /** Descriptions of tools are made once; writing their schemas anew for every step would be dear. */
 const described = new WeakMap<object, string>()

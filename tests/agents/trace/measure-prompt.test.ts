@@ -5,10 +5,11 @@ import { measurePrompt } from '../../../src/agents/trace/measure-prompt'
 const tool = (name: string) => ({ name, description: 'Does it.', inputSchema: { type: 'object' } })
 const said = (text: string): Message => ({ role: 'user', text })
 const share = (before: Message[], after: Message[], tools = [[tool('a')], [tool('a')]]) =>
-  measurePrompt({ messages: after, tools: tools[1] ?? [] }, 1, {
-    messages: before,
-    tools: tools[0] ?? [],
-  }).prefixShare
+  measurePrompt(
+    { messages: after, tools: tools[1] ?? [] },
+    1,
+    measurePrompt({ messages: before, tools: tools[0] ?? [] }, 1, null).parts,
+  ).input.prefixShare
 
 test('L43: a prompt in numbers: messages, characters of everything a provider reads, tokens', () => {
   const messages: Message[] = [
@@ -16,7 +17,7 @@ test('L43: a prompt in numbers: messages, characters of everything a provider re
     { role: 'assistant', text: '', calls: [{ callId: 'c1', name: 'add', arguments: '{}' }] },
     { role: 'tool', results: [{ callId: 'c1', name: 'add', text: '3', isError: false }] },
   ]
-  expect(measurePrompt({ messages, tools: [] }, 42, null)).toEqual({
+  expect(measurePrompt({ messages, tools: [] }, 42, null).input).toEqual({
     messages: 3,
     chars: 'system12345assistantc1add{}toolc1add3'.length,
     tokens: 42,
