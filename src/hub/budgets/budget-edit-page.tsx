@@ -153,7 +153,7 @@ const Removal: FC<{ budget: PageBudget; others: PageBudget[] }> = ({ budget, oth
   <form class="form wide" method="post" action={removalPath(budget.id)}>
     <ul class="lede">
       <li>{sayLost(budget)} What was spent stays in the books and in the charts.</li>
-      <li>{sayHolds(others)}</li>
+      <li>{sayHolds(budget, others)}</li>
       {budget.madeBy === 'definition' && (
         <li>
           The definition of {nameBudget(budget)} made it, and the next version that names a cost of
@@ -178,11 +178,13 @@ function sayLost({ limitMicrousd, limitTokens }: PageBudget): string {
     ...(limitTokens === null ? [] : [`${formatCount(limitTokens)} tokens`]),
   ]
   if (limits.length === 0) return 'It has no limit, so it holds nobody back.'
-  return `Its limit of ${limits.join(' and ')} holds nobody back any more.`
+  return `Its limit of ${limits.join(' and ')} will hold nobody back.`
 }
 
-function sayHolds(others: PageBudget[]): string {
-  if (others.length === 0) return 'No other budget is of it alone; wider ones hold on.'
+function sayHolds(budget: PageBudget, others: PageBudget[]): string {
+  if (others.length === 0) {
+    return `It is the only budget of ${nameBudget(budget)}; those that pay for more still hold.`
+  }
   const periods = [...new Set(others.map(({ period }) => `a ${period}`))]
-  return `${others.length === 1 ? 'Another of its budgets holds' : 'Others of its budgets hold'} on: ${periods.join(', ')}.`
+  return `${others.length === 1 ? 'Another budget of it still holds' : 'Other budgets of it still hold'}: ${periods.join(', ')}.`
 }

@@ -1,6 +1,11 @@
 import type { Child, FC } from 'hono/jsx'
 import { budgetLimits } from '../../config'
-import type { BudgetField, FieldProblems, TypedBudget } from './typed-budget'
+import {
+  type BudgetField,
+  budgetFields,
+  type FieldProblems,
+  type TypedBudget,
+} from './typed-budget'
 
 export interface BudgetFormProps {
   typed: TypedBudget
@@ -18,16 +23,16 @@ export interface ScopeName {
 
 /** Everything that a budget is. A part that opens tells in its summary what it holds. */
 export const BudgetForm: FC<BudgetFormProps> = ({ typed, problems, names, action }) => {
-  const form = { typed, problems, first: Object.keys(problems)[0] }
+  const form = { typed, problems, first: budgetFields.find((field) => problems[field]) }
   return (
     <form class="form wide up4" method="post" action={action}>
       {names && <Place form={form} names={names} />}
       <fieldset>
         <Text form={form} name="limit_dollars" label="Limit in dollars" placeholder="no limit">
-          Empty means no limit in dollars.
+          Empty means no limit. With both, the one that is used up first holds.
         </Text>
         <Text form={form} name="limit_tokens" label="Limit in tokens" placeholder="no limit">
-          Input and output together. With both, the one that is used up first holds.
+          Input and output together. With neither limit it only counts.
         </Text>
       </fieldset>
       {names && <Beginning form={form} />}
