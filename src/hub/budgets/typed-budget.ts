@@ -12,14 +12,15 @@ import {
   writeTokens,
 } from './typed-amounts'
 
+/** In the order of the form. */
 export const budgetFields = [
   'scope',
   'name',
   'period',
-  'reset_day',
-  'timezone',
   'limit_dollars',
   'limit_tokens',
+  'reset_day',
+  'timezone',
   'warning_percent',
   'throttle_percent',
   'critical_percent',

@@ -8,6 +8,7 @@ import {
   writeShare,
   writeTokens,
 } from '../../../src/hub/budgets/typed-amounts'
+import { budgetFields } from '../../../src/hub/budgets/typed-budget'
 import { createBrowser, createScene, form, signIn } from './open-pages'
 
 const { hub, mira, scout } = await createScene()
@@ -198,8 +199,21 @@ test('B10: all fields that are wrong are told at once', async () => {
     ['name', 'timezone', 'limit_dollars', 'critical_percent'].sort(),
   )
   expect(html.match(/<details open/g)).toHaveLength(2)
-  // the first of them has the focus
-  expect(html.match(/<[^>]* autofocus/g)).toEqual([expect.stringContaining(' name="name"')])
+  const main = html.slice(html.indexOf('<main'))
+  const order = [...main.matchAll(/<(?:input|select|textarea) [^>]* name="(\w+)"/g)]
+  expect(order.map(([, name]) => name)).toEqual([...budgetFields])
+})
+
+test('B10: the first field that is wrong has the focus', async () => {
+  for (const [wrong, first] of [
+    [{ name: '', timezone: 'Mars' }, 'name'],
+    [{ timezone: 'Mars', limit_dollars: 'x' }, 'limit_dollars'],
+    [{ warning_percent: '95', timezone: 'Mars' }, 'timezone'],
+  ] as const) {
+    const html = await (await admin.send('/budgets/new', { ...fresh, ...wrong })).text()
+    const focused = html.match(/<[^>]* autofocus/g)
+    expect(focused, first).toEqual([expect.stringContaining(` name="${first}"`)])
+  }
 })
 
 test('B2: where there is such a budget already, the form says so and leads to it', async () => {
