@@ -27,50 +27,82 @@ const worker = () =>
     },
   }))
 
-/** Rooms whose tests keep to themselves: all their files share one Worker, which is ten times faster. */
-const sharing = ['tests/agents/**/*.test.ts', 'tests/mcp-servers/**/*.test.ts']
-
-/** Files there that go through the whole Worker, and need one that nobody else has used. */
+/**
+ * Files that go through the whole Worker. What an agent set going there may outlast its file, so each
+ * of them has a Worker of its own, which costs 5 seconds.
+ */
 const alone = [
   'tests/agents/executors/outside-executor.test.ts',
   'tests/agents/scheduler/{scheduler-object,simulated-day}.test.ts',
-  'tests/mcp-servers/credentials/*.test.ts',
-  'tests/mcp-servers/gateway/{approval,guarded-reads,rate-limit}.test.ts',
-  'tests/mcp-servers/http/*.test.ts',
-  'tests/mcp-servers/hub/hub-tools-on-d1.test.ts',
+  'tests/hub/{brakes,tasks}/story.test.ts',
+  'tests/hub/live/{activation-stream,parked-watched,runtime-events,stop-watched}.test.ts',
+  'tests/hub/scheduler/board.test.ts',
+  'tests/mcp-servers/credentials/{canary,vault}.test.ts',
+  'tests/mcp-servers/http/http-request.test.ts',
   'tests/mcp-servers/outside/mcp-on-worker.test.ts',
   'tests/mcp-servers/pages/*.test.ts',
   'tests/mcp-servers/remote/{hostile,remote-page,remote-servers}.test.ts',
+  'tests/stories/*.test.ts',
 ]
 
-const support = {
-  setupFiles: ['tests/support/setup.ts'],
-  globalSetup: ['tests/support/global-setup.ts'],
-}
+/** Files that share a Worker, and find nothing in its database but what they put there. */
+const onDatabase = [
+  'tests/hub/**/*.test.{ts,tsx}',
+  'tests/mcp-servers/credentials/*.test.ts',
+  'tests/mcp-servers/gateway/{approval,guarded-reads,rate-limit}.test.ts',
+  'tests/mcp-servers/hub/hub-tools-on-d1.test.ts',
+]
+
+/** Files that share a Worker and keep to themselves. */
+const inRooms = ['tests/{agents,architecture,log,mcp-servers}/**/*.test.ts']
+
+const setup = 'tests/support/setup.ts'
+const support = { globalSetup: ['tests/support/global-setup.ts'] }
+
+/** Half of the time a test waits for a model, a socket or an alarm: so every core has a file. */
+const maxWorkers = '100%'
+/** Far more than any test needs: a machine may be slow, and only what hangs ends here. */
+const patience = { testTimeout: 20_000, hookTimeout: 20_000 }
 
 export default defineConfig({
   test: {
+    maxWorkers,
     projects: [
       {
         plugins: [worker()],
         test: {
           ...support,
-          name: 'rooms',
-          include: sharing,
+          ...patience,
+          name: 'hub',
+          include: onDatabase,
           exclude: alone,
+          setupFiles: ['tests/support/empty-database.ts', setup],
           isolate: false,
+          maxWorkers,
         },
       },
       {
         plugins: [worker()],
         test: {
           ...support,
+          ...patience,
+          name: 'rooms',
+          include: inRooms,
+          exclude: [...alone, ...onDatabase],
+          setupFiles: [setup],
+          isolate: false,
+          maxWorkers,
+        },
+      },
+      {
+        plugins: [worker()],
+        test: {
+          ...support,
+          ...patience,
           name: 'worker',
-          include: [
-            'tests/{architecture,hub,log,stories}/**/*.test.{ts,tsx}',
-            'tests/*.test.ts',
-            ...alone,
-          ],
+          include: alone,
+          setupFiles: [setup],
+          maxWorkers,
         },
       },
       {
@@ -79,6 +111,7 @@ export default defineConfig({
           include: ['tests/node/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
+          maxWorkers,
         },
       },
     ],
