@@ -26,23 +26,39 @@ export async function judgeCall(asked: AskedCall, facts: CallFacts): Promise<Ref
     const place = decision.list && placeInPolicy(caller.name, decision.list)
     return { decision: 'denied', text: place ? `${text} An admin can change that: ${place}` : text }
   }
-  if (needsApproval(facts.policy.requireApproval, { ...tool, grant })) {
-    const refusal = await judgeApproval(asked, facts.approvals)
-    if (refusal) return refusal
+  if (!needsApproval(facts.policy.requireApproval, { ...tool, grant })) {
+    return judgeRate(asked, facts)
   }
-  return judgeRate(asked, facts)
+  const found = findApproval(asked, facts.approvals)
+  // Used up last: a call that comes too often has not run and keeps its approval.
+  return (
+    (await judgeApproval(asked, found)) ??
+    (await judgeRate(asked, facts)) ??
+    (await useApproval(asked, found))
+  )
 }
 
-async function judgeApproval(asked: AskedCall, known: KnownApproval[]): Promise<Refusal | null> {
-  const { caller } = asked
-  const isFromOutside = isOutside(caller)
-  const found = isFromOutside ? findForOutside(asked, known) : findForAgent(asked, known)
-  if (found?.status === 'denied' || (found?.status === 'expired' && !isFromOutside)) {
-    return { decision: 'denied', text: sayRefused(found) }
-  }
-  if (found?.status !== 'approved') return ask(asked, found)
-  if (!isFromOutside) return null
-  const isMine = await asked.pipeline.hub.useApproval(found.id, asked.entry.callId)
+const findApproval = (asked: AskedCall, known: KnownApproval[]): KnownApproval | undefined =>
+  isOutside(asked.caller) ? findForOutside(asked, known) : findForAgent(asked, known)
+
+async function judgeApproval(
+  asked: AskedCall,
+  found: KnownApproval | undefined,
+): Promise<Refusal | null> {
+  if (found?.status === 'approved') return null
+  const isRefused =
+    found?.status === 'denied' || (found?.status === 'expired' && !isOutside(asked.caller))
+  return isRefused ? { decision: 'denied', text: sayRefused(found) } : ask(asked, found)
+}
+
+/** An outside call runs once for each approval; a hosted agent's is bound to its call. */
+async function useApproval(
+  asked: AskedCall,
+  found: KnownApproval | undefined,
+): Promise<Refusal | null> {
+  const { pipeline, caller, entry } = asked
+  if (!found || !isOutside(caller)) return null
+  const isMine = await pipeline.hub.useApproval(found.id, entry.callId)
   return isMine ? null : ask(asked, undefined)
 }
 

@@ -213,6 +213,23 @@ test('M7: an outside call that was approved runs once, and its caller is told', 
   expect((await approvals()).map(({ status }) => status)).toEqual(['approved', 'pending'])
 })
 
+test('M7 M8: a call that its rate limit stops keeps its approval, and runs with it later', async () => {
+  const limited = { allowed: ['test:*', 'hub:*'], require_approval: ['tier:write'] }
+  const rate_limits = [{ tool: 'test_write', per: 'minute', limit: 1 }]
+  await hub.call('/agents/finch/grants', {
+    ...{ method: 'PUT', key: adminKey },
+    body: { ...limited, rate_limits },
+  })
+  await call(outside, 'write', 'first')
+  await call(outside, 'write', 'second')
+  for (const { id } of await approvals()) await decide(String(id), 'approve')
+  expect((await call(outside, 'write', 'first')).isError).toBe(false)
+  expect((await call(outside, 'write', 'second')).audit.decision).toBe('rate_limited')
+  hub.clock.advance(60_000)
+  expect((await call(outside, 'write', 'second')).isError).toBe(false)
+  expect(ran).toEqual(['first', 'second'])
+})
+
 test('M7: an outside call that was denied stays denied; one that expired may be asked for again', async () => {
   await call(outside, 'write')
   const [asked] = await approvals()
