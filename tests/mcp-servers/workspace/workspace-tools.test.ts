@@ -55,6 +55,16 @@ test('M1: a file that has changed since it was read is not overwritten', async (
   )
 })
 
+test('M1: an if_match that is no etag overwrites nothing', async () => {
+  const me = someone()
+  const { etag } = await answer('workspace_write_file', { path: 'plan', content: 'one' }, me)
+  for (const any of ['*', `"${etag}"`, `${etag},*`, 'W/*', '']) {
+    const { text } = await write(me, 'plan', 'blind', any)
+    expect(text).toMatch(/^Error: Wrong arguments for workspace_write_file: if_match: /)
+  }
+  expect((await answer('workspace_read_file', { path: 'plan' }, me)).content).toBe('one')
+})
+
 test('M1: of two that write at once one is told', async () => {
   const me = someone()
   const { etag } = await answer('workspace_write_file', { path: 'plan', content: 'start' }, me)

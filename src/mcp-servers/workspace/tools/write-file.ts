@@ -19,8 +19,8 @@ export const writeFile = defineTool({
     encoding: encodingInput,
     if_match: z
       .string()
-      .min(1)
-      .max(100)
+      // R2 takes "*" for whatever is there.
+      .regex(/^[0-9a-f]{32}$/, 'is the etag of a file, 32 hex digits')
       .optional()
       .describe('The etag of the file as you read it; leave it out for a new file'),
   }),
