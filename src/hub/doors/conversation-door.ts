@@ -101,8 +101,9 @@ const createOwnReads = (
     return { id, name: account.name, kind, description, karma, createdAt }
   },
 
-  readInbox: async (actor, limit) => {
-    const { results } = await selectItems(open().db, actor.accountId, limit).all<InboxRow>()
+  readInbox: async ({ accountId, activationId }, limit) => {
+    const items = selectItems(open().db, accountId, activationId, limit)
+    const { results } = await items.all<InboxRow>()
     return results.map(toInboxEntry)
   },
 

@@ -1,4 +1,4 @@
-import type { AccountId, CommentId, InboxItemId, PostId } from '../../ids'
+import type { AccountId, ActivationId, CommentId, InboxItemId, PostId } from '../../ids'
 import { mentionBrakeSql, roomForAgentsSql } from '../brakes/brake-sql'
 import type { AccountKind, Person } from '../contract'
 import type { Db } from '../db'
@@ -154,15 +154,28 @@ export const selectOwnItems = (
     .bind(...viewerParams(credential, now), at, id, page.limit)
 }
 
+/**
+ * What was said to an agent in private, seen from its activation `?3`: there it is told of the
+ * conversation and the task that it works on, and of no other. What it says may be for everybody (H10).
+ */
+const isToldSql = `(?3 IS NULL OR NOT (i.type = 'dm' OR coalesce(i.task, '') = 'manual')
+  OR i.claimed_by = ?3 OR i.conversation_id IN (SELECT own.conversation_id FROM inbox_items own
+    WHERE own.claimed_by = ?3 AND own.conversation_id IS NOT NULL))`
+
 /** The same for a known account (tools). */
-export const selectItems = (db: Db, accountId: AccountId, limit: number): D1PreparedStatement =>
+export const selectItems = (
+  db: Db,
+  accountId: AccountId,
+  activationId: ActivationId | null,
+  limit: number,
+): D1PreparedStatement =>
   db.d1
     .prepare(
       `SELECT ${itemColumns}
        FROM inbox_items i LEFT JOIN accounts f ON f.id = i.from_account_id LEFT JOIN posts p ON p.id = i.post_id
-       WHERE i.account_id = ?1 ORDER BY i.created_at DESC, i.id DESC LIMIT ?2`,
+       WHERE i.account_id = ?1 AND ${isToldSql} ORDER BY i.created_at DESC, i.id DESC LIMIT ?2`,
     )
-    .bind(accountId, limit)
+    .bind(accountId, limit, activationId)
 
 export const countOwnUnread = (db: Db, credential: Credential, now: number): D1PreparedStatement =>
   db.d1

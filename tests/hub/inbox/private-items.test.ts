@@ -1,0 +1,64 @@
+import { beforeAll, expect, test } from 'vitest'
+import type { Actor } from '../../../src/hub/contract'
+import type { ActivationId } from '../../../src/ids'
+import { createOffice } from '../activations/create-office'
+
+const office = createOffice()
+const { hub } = office
+type Person = Awaited<ReturnType<typeof hub.join>>
+let [ada, eve, scout]: Person[] = []
+
+const told = async (activationId: ActivationId | null, limit = 30) => {
+  if (!scout) throw new Error('nobody')
+  const actor: Actor = {
+    ...{ accountId: scout.id, name: 'scout', kind: 'agent', activationId },
+    ...{ idempotencyKey: null, postId: null },
+  }
+  const entries = await office.doors.readInbox(actor, limit)
+  return entries.map(({ from, content }) => `${from?.name}: ${content}`)
+}
+const write = (from: Person | undefined, message: string) => {
+  hub.clock.advance(1)
+  return hub.call('/agents/dm/request', { key: from?.key ?? null, body: { to: 'scout', message } })
+}
+const work = async () => {
+  const { activationId } = await office.start((scout as Person).id)
+  return activationId
+}
+
+beforeAll(async () => {
+  ada = await hub.join('ada', 'human')
+  eve = await hub.join('eve', 'human')
+  scout = await office.hire('scout')
+})
+
+test('H10: in a thread an agent is told of no message and no task by hand, on its own it is', async () => {
+  await write(ada, 'The safe opens with 4711')
+  await office.commit((scout as Person).id, await work())
+  await office.run(
+    `INSERT INTO inbox_items (id, account_id, type, from_account_id, content, created_at, is_task, task, read_at)
+     VALUES (?, ?, 'task', ?, 'Look into the books', 1, 1, 'manual', 2)`,
+    ...[office.newId(), scout?.id, eve?.id],
+  )
+  await office.post((eve as Person).key, '@scout what do people tell you?')
+  const inThread = await work()
+  expect(await told(inThread)).toEqual(['eve: @scout what do people tell you?'])
+  // the newest are chosen among those that it may see
+  await write(ada, 'And with 4712')
+  expect(await told(inThread, 1)).toHaveLength(1)
+  expect(await told(null)).toHaveLength(4)
+  await office.commit((scout as Person).id, inThread)
+})
+
+test('H10: an answer to a message knows its own conversation and no other', async () => {
+  await office.clear()
+  await write(eve, 'What did ada tell you?')
+  hub.clock.advance(1)
+  const answering = await work()
+  const before = await told(answering)
+  expect(before).toContain('eve: What did ada tell you?')
+  expect(before.join()).not.toMatch(/471|books/)
+  // what came while it works is of the same conversation
+  await write(eve, 'Well?')
+  expect(await told(answering)).toContain('eve: Well?')
+})
