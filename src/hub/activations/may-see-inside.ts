@@ -55,6 +55,8 @@ export function hideInside(trace: TraceView, insight: Insight, agents: HidesEven
   const last = trace.steps.length - 1
   return {
     ...trace,
+    // names who wrote to the agent in private (H10)
+    session: null,
     prompt: [],
     steps: trace.steps.map((step, index) => ({
       ...step,

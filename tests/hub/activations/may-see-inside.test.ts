@@ -28,7 +28,7 @@ const step = (number: number, text: string, tools: object[]) => ({
 const tool = { callId: 'c1', name: 'memory_recall', arguments: '{"q":"ARGUMENT"}', grant: 'g' }
 const write = () =>
   JSON.stringify({
-    ...{ startedAt: 1_000, finishedAt: 2_000 },
+    ...{ startedAt: 1_000, finishedAt: 2_000, session: 'dm_ada' },
     prompt: [{ role: 'user', excerpt: 'PROMPT', chars: 6 }],
     steps: [step(1, 'HALFWAY', [{ ...tool, result: 'RESULT' }]), step(2, 'ANSWER', [])],
     notes: [{ at: 5, text: 'waited for a slot' }],
@@ -170,11 +170,12 @@ describe.each(cases)('M9: what $who sees inside, on a $kind hub', (each) => {
     expect(events[1]).toMatchObject({ type: 'tool-call', name: 'memory_recall' })
   })
 
-  test('M9 L43: its spans, where the hub exports content', async () => {
+  test('M9 L43 H10: its spans, where the hub exports content; who wrote in private is inside', async () => {
     const text = await (await read(`/api/v1/activations/${id}/otlp`)).text()
     const told = words.filter((word) => !['GOAL', 'TITLE', 'REMARK'].includes(word))
     expect(heldIn(text)).toEqual(isAll ? told : sees)
     expect(text).toContain('execute_tool memory_recall')
+    expect(text.includes('dm_ada')).toBe(isAll)
   })
 
   test.each(['done', 'running'])('M9: its page, %s', async (state) => {
