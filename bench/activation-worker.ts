@@ -101,20 +101,21 @@ interface World {
   model: Model
   hooks: readonly Hook[]
   remembers: boolean
-  /** Sees the reply of every commit. */
-  onCommit(reply: string): void
 }
 
+/** Replies by the id of the agent, since it was asked last. */
+type Replies = Map<string, string[]>
+
 /** The world from memory. */
-function createDeps({ model, hooks, remembers, onCommit }: World): AgentDeps {
+function createDeps({ model, hooks, remembers }: World, replies: Replies): AgentDeps {
   const memory = { ...definition.memory, isEnabled: remembers }
   return {
     hub: {
       load: async () => askAnew(),
       park: async () => ({ kind: 'lost', waiting: [] }),
       renew: async () => ({ kind: 'renewed', reservation, policy, budgets: [], environment }),
-      commit: async ({ reply }) => {
-        onCommit(reply?.content ?? '')
+      commit: async ({ agentId, reply }) => {
+        replies.get(agentId)?.push(reply?.content ?? '')
         return { kind: 'done', replyId: reply?.id ?? null, replyRefusal: null, waiting: [] }
       },
       announce: async () => {},
@@ -166,23 +167,37 @@ interface BenchEnv {
   REMEMBERING: DurableObjectNamespace<RememberingBenchAgent>
 }
 
-export class BenchAgent extends AgentObjectBase<BenchEnv> {
-  readonly #replies: string[]
+/** One for all agents of an isolate, as in the product. */
+function createWorld(world: World) {
+  const replies: Replies = new Map()
+  return { replies, deps: createDeps(world, replies) }
+}
 
-  constructor(ctx: DurableObjectState, env: BenchEnv, world: Partial<World> = {}) {
-    const replies: string[] = []
-    const onCommit = (reply: string) => void replies.push(reply)
-    super(ctx, env, createDeps({ model, hooks, remembers: false, ...world, onCommit }))
-    this.#replies = replies
+const quiet = createWorld({ model, hooks, remembers: false })
+const full = createWorld({ model: streamingModel, hooks: [...hooks, onlooker], remembers: false })
+const remembering = createWorld({
+  model: streamingModel,
+  hooks: [...hooks, onlooker],
+  remembers: true,
+})
+
+export class BenchAgent extends AgentObjectBase<BenchEnv> {
+  readonly #replies: Replies
+
+  constructor(ctx: DurableObjectState, env: BenchEnv, world = quiet) {
+    super(ctx, env, world.deps)
+    this.#replies = world.replies
   }
 
   /** One activation from the wake-up to the end of its commit; answers how many rows it wrote. */
   async runOnce(agentId: AccountId): Promise<number> {
-    this.#replies.length = 0
+    const replies: string[] = []
+    this.#replies.set(agentId, replies)
     await this.wake(agentId)
     await this.shell.untilQuiet()
-    const [reply] = this.#replies
-    if (this.#replies.length !== 1) throw new Error('the activation did not commit once')
+    this.#replies.delete(agentId)
+    const [reply] = replies
+    if (replies.length !== 1) throw new Error('the activation did not commit once')
     if (!reply?.includes('done')) throw new Error(`wrong reply: ${reply}`)
     return this.shell.countJournalRows()
   }
@@ -200,14 +215,14 @@ export class BenchAgent extends AgentObjectBase<BenchEnv> {
 }
 
 export class FullBenchAgent extends BenchAgent {
-  constructor(ctx: DurableObjectState, env: BenchEnv, world: Partial<World> = {}) {
-    super(ctx, env, { model: streamingModel, hooks: [...hooks, onlooker], ...world })
+  constructor(ctx: DurableObjectState, env: BenchEnv, world = full) {
+    super(ctx, env, world)
   }
 }
 
 export class RememberingBenchAgent extends FullBenchAgent {
   constructor(ctx: DurableObjectState, env: BenchEnv) {
-    super(ctx, env, { remembers: true })
+    super(ctx, env, remembering)
   }
 }
 

@@ -28,6 +28,8 @@ export const limits = {
 
 /** Limits of one activation (L8, L10). A definition may set lower or higher, never over a ceiling. */
 export const activationLimits = {
+  /** Room in the first prompt for the status and what hooks say; a longer one is noted by itself. */
+  addedTokensMax: 2_048,
   iterations: 10,
   iterationsCeiling: 200,
   tokens: 100_000,

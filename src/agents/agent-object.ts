@@ -15,19 +15,17 @@ import { SessionStore } from './storage/session-store'
  */
 export class AgentObjectBase<Env> extends DurableObject<Env> {
   protected readonly shell: AgentShell
-  readonly #stream: ActivationStream
   readonly #facts: FactStore
   readonly #sessions: SessionStore
   readonly #clock: Clock
 
   constructor(ctx: DurableObjectState, env: Env, deps: AgentDeps) {
     super(ctx, env)
-    this.#stream = new ActivationStream(ctx, deps.mask)
     const memory = new MemoryStore(ctx.storage.sql)
     this.#facts = new FactStore(memory)
     this.#sessions = new SessionStore(memory)
     this.#clock = deps.clock
-    this.shell = new AgentShell(ctx.storage, deps, this.#stream, memory)
+    this.shell = new AgentShell(ctx.storage, deps, new ActivationStream(ctx, deps.mask), memory)
   }
 
   /**
@@ -49,8 +47,7 @@ export class AgentObjectBase<Env> extends DurableObject<Env> {
 
   /** The upgrade of somebody who watches an activation (L22). */
   override fetch(request: Request): Response {
-    const watched = readWatchRequest(request)
-    return this.#stream.watch(request, watched, this.shell.look(watched.activationId))
+    return this.shell.watch(request, readWatchRequest(request))
   }
 
   /** Watchers have nothing to say. */

@@ -2,7 +2,7 @@ import { scheduling } from '../config'
 import type { AccountId, ActivationId } from '../ids'
 import type { AgentDeps } from './agent-deps'
 import { composeWake } from './compose-wake'
-import type { AgentState } from './contract'
+import type { AgentState, Watched } from './contract'
 import { describeState } from './describe-state'
 import { EffectRunner } from './effects/effect-runner'
 import type { ActivationStream } from './live/activation-stream'
@@ -53,7 +53,8 @@ export class AgentShell {
     this.#stream = stream
     this.#journal = new Journal(storage.sql)
     this.#memory = memory
-    const { state, events, agentId } = this.#journal.load()
+    const { state, events, agentId, wasWatched } = this.#journal.load()
+    if (wasWatched) stream.findWatchers()
     this.#state = state
     this.#events = events
     this.#ending = state.ending
@@ -129,6 +130,12 @@ export class AgentShell {
     }
   }
 
+  /** Somebody comes to watch: after a hibernation that must be known without asking the platform. */
+  watch(request: Request, watched: Watched): Response {
+    if (!this.#stream.isWatched) this.#journal.keepOwner({ wasWatched: true })
+    return this.#stream.watch(request, watched, this.look(watched.activationId))
+  }
+
   /** A skill that the agent may use in the task it works on; null for any other. */
   readSkill(name: string): Promise<string | null> {
     return this.#runner.readSkill(name)
@@ -193,6 +200,7 @@ export class AgentShell {
   #write(event: LoopEvent, state: LoopState): void {
     const isLast = state.phase === 'idle' && !state.isWokenAgain
     this.#lastRow = isLast ? { event, state } : null
+    if (isLast) this.#journal.dropTexts()
     if (isLast) return
     this.#journal.append(event, state)
     if (state.phase === 'parked' && state.activationId) this.#journal.setAside(state.activationId)

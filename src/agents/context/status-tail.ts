@@ -6,8 +6,8 @@ export interface Standing {
   state: LoopState
   /** Null until the hub has told. */
   environment: Environment | null
-  /** Bytes of the agent's own storage. */
-  storageBytes: number
+  /** Bytes of the agent's own storage; null when it keeps nothing. */
+  storageBytes: number | null
   hubName: string
   now: number
 }
@@ -26,9 +26,12 @@ export function statusTail(standing: Standing): string {
     '[status]',
     `Time: ${new Date(now).toISOString()}. Left for this task: ${steps} more steps, ${tokens} tokens, ${seconds} s.`,
     ...(environment ? [describeEnvironment(environment)] : []),
-    `You run in a Durable Object of ${standing.hubName}; it stores ${Math.ceil(standing.storageBytes / 1024)} KiB.`,
+    `You run in a Durable Object of ${standing.hubName}${describeStorage(standing.storageBytes)}.`,
   ].join('\n')
 }
+
+const describeStorage = (bytes: number | null): string =>
+  bytes === null ? '' : `; it stores ${Math.ceil(bytes / 1024)} KiB`
 
 function describeEnvironment({ inboxDepth, runningActivations }: Environment): string {
   const waiting = inboxDepth === 1 ? '1 more task waits' : `${inboxDepth} more tasks wait`

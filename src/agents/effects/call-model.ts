@@ -10,6 +10,7 @@ import type { LoadedFacts, LoopEvent, LoopEventOf } from '../loop/event'
 import type { Message, ModelAnswer } from '../loop/message'
 import type { LoopState } from '../loop/state'
 import { buildTranscript } from '../loop/transcript'
+import type { SentCall } from '../storage/journal'
 import { measurePrompt, type Prompt } from '../trace/measure-prompt'
 import { affordableOutput, type CallPlan, chargeOf, sizePrompt, worstCharge } from './price-call'
 import { type Room, reserve } from './reserve-call'
@@ -45,9 +46,7 @@ export async function callModel(
   announce(bench, 'thinking')
   const startedAt = deps.clock.now()
   const worst = worstCharge(plan)
-  // an unrenewed call follows its row at once; after a renewal time has passed since
-  bench.sent = { effectId: effect.id, worst }
-  if (room.isRenewed) bench.journal.markSent(bench.sent)
+  noteSent(bench, facts, { effectId: effect.id, worst }, room.isRenewed)
   const input = rememberPrompt(bench, plan)
   const result = await callWatched(bench, plan)
   if (signal.aborted) return null
@@ -67,6 +66,22 @@ export async function callModel(
     ...describeAnswer(bench, plan, result.answer, at - startedAt),
     ...(hooks.length > 0 && { hooks }),
   }
+}
+
+/**
+ * For the case that its answer gets lost. A first call follows its row at once, and what it takes at
+ * most is in there, unless hooks have made the prompt much longer; any other needs a note of its own.
+ */
+function noteSent(
+  bench: Workbench,
+  { firstCall }: LoadedFacts,
+  sent: SentCall,
+  isRenewed: boolean,
+): void {
+  bench.sent = sent
+  const { inputTokens, outputTokens } = sent.worst
+  const isForeseen = firstCall !== undefined && inputTokens + outputTokens <= firstCall.tokens
+  if (isRenewed || !isForeseen) bench.journal.markSent(sent)
 }
 
 type CallEffect = Extract<Effect, { type: 'call_model' }>
@@ -208,8 +223,12 @@ function describeStatus(bench: Workbench): Message {
   return { role: 'user', text }
 }
 
-/** The database counts its pages for that, so not in every prompt. */
-function readStorageBytes(bench: Workbench): number {
+/**
+ * The database counts its pages for that, so not in every prompt. Who remembers nothing stores the
+ * task under way and no more.
+ */
+function readStorageBytes(bench: Workbench): number | null {
+  if (!bench.definition?.definition.memory.isEnabled) return null
   const at = bench.deps.clock.now()
   if (!bench.storage || at - bench.storage.at > memoryLimits.storageBytesEveryMs) {
     bench.storage = { at, bytes: bench.memory.storageBytes }

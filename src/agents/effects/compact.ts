@@ -124,7 +124,7 @@ async function askModel(
   const startedAt = clock.now()
   const worst = worstCharge(call)
   bench.sent = { effectId: effect.id, worst }
-  if (room.isRenewed) bench.journal.markSent(bench.sent)
+  bench.journal.markSent(bench.sent)
   const result = await model.call(call.request)
   const durationMs = clock.now() - startedAt
   if (!result.ok) {

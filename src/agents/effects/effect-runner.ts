@@ -50,7 +50,7 @@ export class EffectRunner {
   identify(agentId: AccountId): void {
     if (this.#bench.agentId === agentId) return
     this.#bench.agentId = agentId
-    this.#bench.journal.keepOwner(agentId)
+    this.#bench.journal.keepOwner({ agentId })
   }
 
   get doing(): string | null {
@@ -137,7 +137,7 @@ export class EffectRunner {
 
   /**
    * What the model call under way is charged if it is cut off now; null when none was sent. After a
-   * crash: a first call follows its row at once, so it counts as sent with all that was reserved.
+   * crash: a first call follows its row at once, so it counts as sent, with the most it can take.
    */
   worstOfSent(): Charge | null {
     const { journal, now, sent } = this.#bench
@@ -147,7 +147,7 @@ export class EffectRunner {
     const marked = journal.readSent()
     if (marked?.effectId === pending.id) return marked.worst
     const facts = loadedFacts(now().events)
-    return pending.mustRenew || !facts ? null : chargeReservation(facts)
+    return pending.mustRenew || !facts ? null : chargeFirstCall(facts)
   }
 
   /** What a crash left open: facts for `step`, which decides. */
@@ -171,12 +171,16 @@ export class EffectRunner {
   }
 }
 
-const chargeReservation = ({ reservation, isPriced }: LoadedFacts): Charge => ({
-  inputTokens: reservation.tokens,
+const chargeFirstCall = ({
+  reservation,
+  isPriced,
+  firstCall = reservation,
+}: LoadedFacts): Charge => ({
+  inputTokens: Math.min(reservation.tokens, firstCall.tokens),
   cachedTokens: 0,
   outputTokens: 0,
   reasoningTokens: 0,
-  microusd: reservation.microusd,
+  microusd: Math.min(reservation.microusd, firstCall.microusd),
   isPriced,
   isEstimated: true,
   durationMs: 0,

@@ -7,7 +7,10 @@ import type { Definition } from '../definitions/definition'
 import { executorOf } from '../executors/executors'
 import type { Effect } from '../loop/effect'
 import type { LoadedFacts, LoopEvent } from '../loop/event'
+import { boundTokens } from '../models/bound-tokens'
+import { worstCostOf } from '../models/catalogue'
 import { estimateTokens } from '../models/estimate-tokens'
+import type { Model } from '../models/model-port'
 import { closeLost } from './close-lost'
 import { listTools, readDefinition, resolveModel, type Workbench } from './workbench'
 
@@ -150,9 +153,20 @@ async function gatherFacts(bench: Workbench, answer: Load): Promise<LoadedFacts>
   const sources = { definition, load: answer, toolNames: names, contextTokens, hubName, memory }
   Object.assign(facts, assemblePrompt({ ...sources, isGranted }))
   facts.promptTokens = estimateTokens(facts.prompt, tools)
+  facts.firstCall = boundFirstCall(
+    model,
+    boundTokens(facts.prompt, tools) + activationLimits.addedTokensMax,
+    Math.min(model.outputTokensMax, definition.limits.outputTokens),
+  )
   announceReading(bench, facts)
   return facts
 }
+
+/** What is charged when the machine dies in that call: nothing else has a note of it. */
+const boundFirstCall = (model: Model, promptTokens: number, outputTokens: number) => ({
+  tokens: promptTokens + outputTokens,
+  microusd: worstCostOf(model.prices, promptTokens, outputTokens),
+})
 
 /** A model that was named for one run and cannot be called is a problem to tell, not a broken promise. */
 function chooseModel(

@@ -37,15 +37,19 @@ export class ActivationStream {
   readonly #sockets: Sockets
   readonly #mask: (text: string) => string
   /** Asking the platform has its price: while nobody has come there is nothing to ask. */
-  #hasWatchers: boolean
+  #hasWatchers = false
   #call: LiveCall | null = null
   #timer: ReturnType<typeof setTimeout> | null = null
 
   /** @param mask leaves out what is shaped like a credential */
   constructor(sockets: Sockets, mask: (text: string) => string) {
     this.#sockets = sockets
-    this.#hasWatchers = sockets.getWebSockets().length > 0
     this.#mask = mask
+  }
+
+  /** After a hibernation: watchers may be there still. */
+  findWatchers(): void {
+    this.#hasWatchers = this.#sockets.getWebSockets().length > 0
   }
 
   /** Answers an upgrade: what was missed, the text so far, then everything as it comes. */

@@ -46,6 +46,8 @@ export interface LoadedFacts {
   historyFrom: number
   /** Estimated size of the first prompt, tools included. */
   promptTokens: number
+  /** The most that the first model call takes, with what is added to its prompt right before it. */
+  firstCall?: { tokens: number; microusd: number }
   agentName: string
   model: { id: string; isOffline: boolean; substitutedFor: string | null }
   /** Of a run by hand: the model to call in place of the definition's. */

@@ -10,6 +10,13 @@ export interface Journaled {
   events: LoopEvent[]
 }
 
+/** Whose journal it is: an alarm does not bring the name of its object. */
+export interface Owner {
+  agentId: AccountId | null
+  /** Somebody has watched it, perhaps by a socket that outlived its machine. */
+  wasWatched: boolean
+}
+
 /** A model call that was sent, and what it is charged when its answer gets lost. */
 export interface SentCall {
   effectId: number
@@ -29,8 +36,10 @@ export class Journal {
   #seq = 0
   /** The rows' events as they are written. */
   #texts: string[] = []
-  /** After the last row. */
+  /** After the last row, and what that row changed. */
   #state: LoopState = initialState
+  #changes = ''
+  #owner: Owner = { agentId: null, wasWatched: false }
 
   constructor(sql: SqlStorage) {
     this.#sql = sql
@@ -39,7 +48,7 @@ export class Journal {
     )
   }
 
-  load(): Journaled & { agentId: AccountId | null } {
+  load(): Journaled & Owner {
     const rows = this.#sql
       .exec<Row & { seq: number; run: number }>(
         `SELECT seq, run, event, state FROM journal
@@ -48,12 +57,16 @@ export class Journal {
       .toArray()
     const owner = rows[0]?.seq === ownerSeq ? rows.shift() : undefined
     this.#run = rows[0]?.run ?? 0
-    return { ...this.#take(rows), agentId: (owner?.event ?? null) as AccountId | null }
+    const agentId = (owner?.event || null) as AccountId | null
+    this.#owner = { agentId, wasWatched: owner?.state === watchedMark }
+    return { ...this.#take(rows), ...this.#owner }
   }
 
-  /** Whose journal it is: an alarm does not bring the name of its object. */
-  keepOwner(agentId: AccountId): void {
-    this.#sql.exec(insertRow, ownerSeq, ownerRun, agentId, '')
+  keepOwner(owner: Partial<Owner>): void {
+    this.#owner = { ...this.#owner, ...owner }
+    const { agentId, wasWatched } = this.#owner
+    const mark = wasWatched ? watchedMark : ''
+    this.#sql.exec(insertRow, ownerSeq, ownerRun, agentId ?? '', mark, null)
   }
 
   append(event: LoopEvent, state: LoopState): void {
@@ -61,7 +74,8 @@ export class Journal {
     if (text.length > limits.storedRowBytesMax) {
       throw new AppError('INTERNAL', `A journal row of ${text.length} characters is too large.`)
     }
-    this.#sql.exec(insertRow, ++this.#seq, this.#run, text, writeChanges(this.#state, state))
+    this.#changes = writeChanges(this.#state, state)
+    this.#sql.exec(insertRow, ++this.#seq, this.#run, text, this.#changes, null)
     this.#texts.push(text)
     this.#state = state
   }
@@ -77,6 +91,11 @@ export class Journal {
   /** The events of the activation, each as JSON. */
   readTexts(): readonly string[] {
     return this.#texts
+  }
+
+  /** The activation is over: what is not needed any more takes no memory. */
+  dropTexts(): void {
+    this.#texts = []
   }
 
   /** Keeps all rows of an activation that is parked, for as long as people take (L30). */
@@ -133,6 +152,7 @@ export class Journal {
     this.#seq = rows.length
     this.#texts = rows.map(({ event }) => event)
     this.#state = journaled.state
+    this.#changes = rows.at(-1)?.state ?? ''
     return journaled
   }
 
@@ -145,7 +165,10 @@ export class Journal {
    * and remembers what the call costs at worst.
    */
   markSent(call: SentCall): void {
-    this.#sql.exec('UPDATE journal SET sent = ? WHERE seq = ?', JSON.stringify(call), this.#seq)
+    const text = this.#texts.at(-1) ?? ''
+    const sent = JSON.stringify(call)
+    // by the statement that is there already: each takes memory, for each of many agents
+    this.#sql.exec(insertRow, this.#seq, this.#run, text, this.#changes, sent)
   }
 
   readSent(): SentCall | null {
@@ -162,8 +185,10 @@ export class Journal {
 /** Its owner stands before its rows: a table of its own would be one more page for each agent. */
 const ownerSeq = 0
 const ownerRun = -1
+const watchedMark = 'watched'
 
-const insertRow = 'INSERT OR REPLACE INTO journal (seq, run, event, state) VALUES (?, ?, ?, ?)'
+const insertRow =
+  'INSERT OR REPLACE INTO journal (seq, run, event, state, sent) VALUES (?, ?, ?, ?, ?)'
 
 /** Made when it is first needed: most agents never wait for a person. */
 const parkedTable = `CREATE TABLE IF NOT EXISTS parked (

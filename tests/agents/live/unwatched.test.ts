@@ -7,8 +7,8 @@ import { Scenario } from '../loop/scenario'
 const id = 'activation' as ActivationId
 let watchers: { sent: string[] }[] = []
 
-const stream = () =>
-  new ActivationStream(
+const stream = () => {
+  const made = new ActivationStream(
     {
       acceptWebSocket: () => {},
       getWebSockets: (tag?: string) =>
@@ -18,6 +18,9 @@ const stream = () =>
     },
     (text) => text,
   )
+  made.findWatchers()
+  return made
+}
 
 beforeEach(() => {
   watchers = []

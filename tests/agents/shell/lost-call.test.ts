@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import type { Hook } from '../../../src/agents/hooks/hook'
+import { boundTokens } from '../../../src/agents/models/bound-tokens'
+import { inObject, live, World } from './world'
+
+/** What the hub of these tests reserves. */
+const reserved = { microusd: 1_000_000, tokens: 50_000 }
+
+/** The machine dies while the first model call is under way; the next one answers. */
+const loseFirstCall = (hooks: Hook[] = []) =>
+  inObject(async (state) => {
+    const world = new World(() => ({ text: 'Nine herons.' }))
+    world.hooks = hooks
+    world.hub.ask('@scout count the herons')
+    // load, then the call: before it, after it
+    world.killAt = 4
+    await live(world, state)
+    expect(world.points.slice(2, 4)).toEqual(['model.before', 'model.after'])
+    const [first] = world.asked
+    const sent = boundTokens(first?.messages ?? [], first?.tools ?? [])
+    return { sent, usage: world.hub.commits[0]?.usage ?? [] }
+  })
+
+test('L36 B4: a first call that a crash cut off is charged what it takes at most, not all that was reserved', async () => {
+  const { sent, usage } = await loseFirstCall()
+  expect(usage).toHaveLength(2)
+  const [lost] = usage
+  expect(lost).toMatchObject({ isEstimated: true })
+  expect(lost?.inputTokens).toBeGreaterThanOrEqual(sent)
+  expect(lost?.inputTokens).toBeLessThan(reserved.tokens / 2)
+  expect(lost?.costMicrousd).toBeLessThan(reserved.microusd / 2)
+})
+
+test('L36 B4: one that hooks have made longer than was foreseen is charged as it was sent', async () => {
+  const wordy: Hook = {
+    name: 'wordy',
+    beforeModelCall: () => ({ status: ['heron '.repeat(1_500)] }),
+  }
+  const { sent, usage } = await loseFirstCall([wordy])
+  expect(sent).toBeGreaterThan(9_000)
+  expect(usage[0]?.inputTokens).toBe(sent)
+})
