@@ -16,6 +16,9 @@ const firstTaskSql = `
 const agentColumns = `g.call_floor_microusd, g.call_floor_tokens, g.call_want_microusd, g.call_want_tokens,
   g.duration_seconds_max, g.is_paused`
 
+/** Nobody works where nothing is left, not even with a model that costs nothing (B3). */
+const isUsedUpSql = 'r.leftMicrousd <= 0 OR r.leftTokens <= 0'
+
 /**
  * The rows of `ask` with what the budgets leave them, as `a`: more than one when several models could
  * do the task. In all of this file `?1` is the activation that LOAD asks for, `?2` the agent, `?3`
@@ -24,8 +27,10 @@ const agentColumns = `g.call_floor_microusd, g.call_floor_tokens, g.call_want_mi
 const askWithRoomSql = `(
   SELECT ask.*, coalesce(r.freeMicrousd, 0) AS freeMicrousd, coalesce(r.freeTokens, 0) AS freeTokens,
     r.freeShare, coalesce(r.isThrottled, 1) AS isThrottled,
-    coalesce(r.freeMicrousd >= ask.call_floor_microusd AND r.freeTokens >= ask.call_floor_tokens, 0) AS isFree,
-    min(coalesce(r.leftMicrousd < ask.call_floor_microusd OR r.leftTokens < ask.call_floor_tokens, 1)) OVER () AS isExhausted
+    coalesce(NOT (${isUsedUpSql}) AND r.freeMicrousd >= ask.call_floor_microusd
+      AND r.freeTokens >= ask.call_floor_tokens, 0) AS isFree,
+    min(coalesce(${isUsedUpSql} OR r.leftMicrousd < ask.call_floor_microusd
+      OR r.leftTokens < ask.call_floor_tokens, 1)) OVER () AS isExhausted
   FROM ask LEFT JOIN (${roomSql}) r ON r.candidate = ask.candidate) AS a`
 
 const admissionSql = `CASE WHEN a.isExhausted THEN 'budget_exhausted' ELSE 'granted' END`

@@ -32,7 +32,8 @@ const extendSql = `
     reserved_tokens = CASE WHEN room.fits
       THEN min(room.freeTokens, max(reserved_tokens, ?5 + ?7)) ELSE ?5 END
   FROM (SELECT ask.models, ask.at, r.freeMicrousd, r.freeTokens,
-      ask.hasTokens AND r.freeMicrousd - ?4 >= ?8 AND r.freeTokens - ?5 >= ?9 AS fits
+      ask.hasTokens AND r.leftMicrousd > ?4 AND r.leftTokens > ?5
+        AND r.freeMicrousd - ?4 >= ?8 AND r.freeTokens - ?5 >= ?9 AS fits
     FROM ask JOIN (${roomSql}) r ON r.candidate = ask.candidate) AS room
   WHERE activations.id = ?1 AND activations.state = 'running'
     AND activations.cost_microusd <= ?4 AND activations.input_tokens <= ?5`
@@ -103,7 +104,8 @@ export async function renew(db: Db, request: RenewRequest): Promise<RenewAnswer>
   if (state.tokensMax !== null && state.settledTokens + spent.tokens >= state.tokensMax) {
     return { kind: 'refused', reason: 'max_tokens' }
   }
-  if (!covers(state.freeMicrousd, state.freeTokens, request)) return explainRefusal(state, request)
+  const refusal = findRefusal(state, request)
+  if (refusal) return refusal
   return {
     kind: 'renewed',
     reservation: {
@@ -124,10 +126,15 @@ const isTakenOver = (state: StateRow, { spent }: RenewRequest): boolean =>
 const covers = (microusd: number, tokens: number, { spent, floor }: RenewRequest): boolean =>
   microusd - spent.microusd >= floor.microusd && tokens - spent.tokens >= floor.tokens
 
-function explainRefusal(state: StateRow, request: RenewRequest): RenewAnswer {
-  if (!covers(state.leftMicrousd, state.leftTokens, request)) {
+/** Whether nothing is left: nobody works then, not even with a model that costs nothing (B3). */
+const isUsedUp = ({ leftMicrousd, leftTokens }: StateRow, { spent }: RenewRequest): boolean =>
+  leftMicrousd <= spent.microusd || leftTokens <= spent.tokens
+
+function findRefusal(state: StateRow, request: RenewRequest): RenewAnswer | null {
+  if (isUsedUp(state, request) || !covers(state.leftMicrousd, state.leftTokens, request)) {
     return { kind: 'refused', reason: 'budget_exhausted' }
   }
+  if (covers(state.freeMicrousd, state.freeTokens, request)) return null
   const retryAt = request.now + scheduling.capacityRetryMs
   return { kind: 'wait', reason: 'money_reserved', retryAt }
 }
