@@ -1,5 +1,6 @@
 import type { AccountId } from '../../ids'
 import type { ActionContext } from '../action-context'
+import { maskArguments } from '../approvals/mask-arguments'
 import { insertApprovals } from '../approvals/write-queries'
 import type { ParkAnswer, ParkRequest } from '../contract'
 import { maskTrace } from './mask-trace'
@@ -29,9 +30,11 @@ export async function park(
   { db, settings }: ActionContext,
   request: ParkRequest,
 ): Promise<ParkAnswer> {
-  const { activationId, agentId, now, approvals: requests, iterations, model, tools } = request
-  if (requests.length === 0) throw new Error('parked without a call to approve')
-  const trace = maskTrace(request.trace, settings.ROOKERY_KEY_PREFIX)
+  const { activationId, agentId, now, approvals, iterations, model, tools } = request
+  if (approvals.length === 0) throw new Error('parked without a call to approve')
+  const keyPrefix = settings.ROOKERY_KEY_PREFIX
+  const requests = approvals.map((each) => maskArguments(each, keyPrefix))
+  const trace = maskTrace(request.trace, keyPrefix)
   const results = await db.d1.batch<unknown>([
     ...accountStatements(db, { ...request, trace }),
     db.d1

@@ -39,7 +39,7 @@ export const ApprovalsPage: FC<ApprovalsPageProps> = ({ frame, pending, decided,
     <p class="lede">
       {pending.length === 0
         ? 'Nothing waits for a decision.'
-        : 'Each call is shown exactly as it would run. Until you decide, its agent does other work.'}
+        : 'Each call is shown exactly as it would run, but for what looks like a key. Until you decide, its agent does other work.'}
     </p>
     <Problem problem={problem} />
     {pending.length === 0 && <Empty />}

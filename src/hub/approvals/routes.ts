@@ -39,7 +39,7 @@ export const approvalRoutes: Route[] = [
     method: 'get',
     path: '/approvals',
     summary:
-      'Calls that wait for a person, exactly as they would run; for others, what they asked for',
+      'Calls that wait for a person, as they would run, with what looks like a key left out; for others, what they asked for',
     tag,
     access: 'own',
     query: z.object({

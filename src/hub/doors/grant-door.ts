@@ -1,5 +1,6 @@
 import type { ActionContext } from '../action-context'
 import { selectRunning } from '../activations/running-queries'
+import { maskArguments } from '../approvals/mask-arguments'
 import { selectKnown } from '../approvals/queries'
 import { insertOutsideApproval, useApproval } from '../approvals/write-queries'
 import { insertIntent, updateResult } from '../audit/queries'
@@ -46,8 +47,9 @@ export const createGrantDoor = (open: () => ActionContext): GrantDoor => ({
     })
   },
 
-  askApproval: async (accountId, request) => {
-    const { db, clock } = open()
+  askApproval: async (accountId, asking) => {
+    const { db, clock, settings } = open()
+    const request = maskArguments(asking, settings.ROOKERY_KEY_PREFIX)
     const asked = { id: clock.newId(), accountId, request, now: clock.now() }
     await db.d1.batch(insertOutsideApproval(db, asked))
   },

@@ -2,6 +2,7 @@ import { afterEach, beforeAll, expect, test } from 'vitest'
 import { prettyArguments } from '../../../src/hub/approvals/pretty-arguments'
 import { createOffice } from '../activations/create-office'
 import { asking, createParking } from '../activations/create-parking'
+import { adminKey } from '../create-test-hub'
 import { createBrowser, signIn } from '../pages/open-pages'
 
 const office = createOffice()
@@ -86,3 +87,30 @@ test('M7: the inbox writes out what the eye cannot see in a call, too', async ()
   expect(page).toContain('a\\u202eb\\u200bc')
   expect(page).not.toMatch(/[\u202e\u200b]/)
 })
+
+test.each([
+  ['a hosted agent', true],
+  ['somebody outside', false],
+])(
+  'H14: a key in the call of %s is shown on no page, in no inbox and not by the API',
+  async (_, isHosted) => {
+    const secret = `ghp_${'a1B2'.repeat(9)}`
+    const pem = ['-----BEGIN PRIVATE KEY-----', 'MIIE', '-----END PRIVATE KEY-----'].join('\n')
+    const args = JSON.stringify({ title: 'Hello', content: `Use ${secret}`, note: pem, end: 'Bye' })
+    if (isHosted) await park(args)
+    else {
+      const request = asking('call-9', { arguments: args })
+      await office.doors.askApproval(ada.id, { ...request, argumentsHash: 'hash-9' })
+    }
+    const api = await hub.call('/approvals', { key: adminKey })
+    const shown = [await read(), await admin.read('/inbox'), JSON.stringify(api.body)]
+    for (const text of shown) {
+      expect(text).not.toContain(secret)
+      expect(text).not.toContain('MIIE')
+      expect(text).toContain('Use [withheld]')
+    }
+    expect(shown[0]).toContain('"end": "Bye"')
+    const [kept] = await office.all('SELECT arguments_hash AS hash FROM approvals')
+    expect(kept).toEqual({ hash: isHosted ? 'hash-1' : 'hash-9' })
+  },
+)
