@@ -38,10 +38,8 @@ export function findUnusable(config: Config): Finding[] {
 }
 
 /** Fields of the format that this version reads and does not act on yet. */
-function findUnbuilt({ behavior, observability }: Config): Finding[] {
+function findUnbuilt({ observability }: Config): Finding[] {
   const unbuilt: [unknown, PropertyKey[]][] = [
-    [behavior?.respond_to_dms, ['behavior', 'respond_to_dms']],
-    [behavior?.notifications?.respond_to_dms, ['behavior', 'notifications', 'respond_to_dms']],
     [observability?.post_errors === false, ['observability', 'post_errors']],
     [observability?.post_summaries, ['observability', 'post_summaries']],
     [observability?.post_learnings, ['observability', 'post_learnings']],

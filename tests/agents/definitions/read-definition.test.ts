@@ -152,6 +152,7 @@ describe('files of the family', () => {
       'name: a1',
       'behavior:',
       '  respond_to_dms: true',
+      '  notifications: { respond_to_dms: true }',
       '  schedule:',
       '    - { cron: "0 9 * * *", task: standup }',
       '  discovery: { enabled: true }',
@@ -161,10 +162,9 @@ describe('files of the family', () => {
     ].join('\n')
     const kept = 'kept, but this version does not act on it yet'
     expect(warningsOf(config)).toEqual([
-      `config.yaml:3:behavior.respond_to_dms ${kept}`,
-      `config.yaml:9:observability.post_errors ${kept}`,
-      `config.yaml:9:observability.post_summaries ${kept}`,
-      `config.yaml:9:observability.post_learnings ${kept}`,
+      `config.yaml:10:observability.post_errors ${kept}`,
+      `config.yaml:10:observability.post_summaries ${kept}`,
+      `config.yaml:10:observability.post_learnings ${kept}`,
     ])
     const usual = 'name: a1\nobservability: { post_errors: true, post_summaries: false }'
     expect(warningsOf(usual)).toEqual([])
