@@ -1,12 +1,21 @@
 import { Cron } from 'croner'
 
-/** The five fields of a crontab; nicknames such as @daily too. Nothing runs: it only computes times. */
-const parse = (cron: string, timezone: string): Cron =>
-  new Cron(cron, { timezone, mode: cron.trim().startsWith('@') ? 'auto' : '5-part', paused: true })
+const minuteMs = 60_000
+const dayMs = 86_400_000
 
-/** What is due in every hour; the fields of the day say nothing either. */
+/**
+ * Due times as a clock on the wall shows them, each written as if it were UTC. Nothing runs: this only
+ * computes times. The five fields of a crontab; nicknames such as @daily too.
+ */
+function readPattern(cron: string): (after: number) => number | null {
+  const mode = cron.trim().startsWith('@') ? 'auto' : '5-part'
+  const pattern = new Cron(cron, { utcOffset: 0, mode, paused: true })
+  return (after) => pattern.nextRun(new Date(after))?.getTime() ?? null
+}
+
+/** What is due in every hour of its days. */
 const isHourly = (cron: string): boolean =>
-  cron.trim() === '@hourly' || /^\s*\S+\s+\*\s+\*\s+\*\s+\*\s*$/.test(cron)
+  cron.trim() === '@hourly' || /^\s*\S+\s+(\*|\*\/1|0-23)\s/.test(cron)
 
 /**
  * The first due time after `after`, in milliseconds since the epoch; null when there is none, such
@@ -15,19 +24,67 @@ const isHourly = (cron: string): boolean =>
  * hour is due in each of the two.
  */
 export function computeNextDue(cron: string, timezone: string, after: number): number | null {
-  const due = parse(cron, timezone).nextRun(new Date(after))?.getTime() ?? null
-  if (due === null || !isHourly(cron)) return due
-  // The clock as it would go on without being set back knows no hour twice, and leaves none out.
-  const steady = new Cron(cron, { utcOffset: readOffset(timezone, after), paused: true })
-  return Math.min(due, steady.nextRun(new Date(after))?.getTime() ?? due)
+  const next = readPattern(cron)
+  const offsetAt = readOffsets(timezone)
+  return isHourly(cron) ? findHourly(next, offsetAt, after) : findOnce(next, offsetAt, after)
 }
 
-/** Minutes that clocks are ahead of UTC then. */
-function readOffset(timezone: string, at: number): number {
+type Next = ReturnType<typeof readPattern>
+type OffsetAt = (at: number) => number
+
+/** Goes on with one offset until clocks are changed, and from there with the next. */
+function findHourly(next: Next, offsetAt: OffsetAt, after: number): number | null {
+  const earliest = after + 1
+  const offset = offsetAt(earliest)
+  const reading = next(after + offset)
+  if (reading === null) return null
+  const due = reading - offset
+  const change = findChange(offsetAt, earliest, due)
+  return change === null ? due : findHourly(next, offsetAt, change - 1)
+}
+
+/** What the clock shows a second time is over. */
+function findOnce(next: Next, offsetAt: OffsetAt, after: number): number | null {
+  let reading = next(after + offsetAt(after))
+  while (reading !== null) {
+    const due = findFirst(offsetAt, reading)
+    if (due > after) return due
+    reading = next(reading)
+  }
+  return null
+}
+
+/** When the clock shows this for the first time; when it never does, the end of the gap. */
+function findFirst(offsetAt: OffsetAt, reading: number): number {
+  const [before, later] = [offsetAt(reading - dayMs), offsetAt(reading + dayMs)]
+  const early = reading - Math.max(before, later)
+  const late = reading - Math.min(before, later)
+  if (early + offsetAt(early) === reading) return early
+  if (late + offsetAt(late) === reading) return late
+  return findChange(offsetAt, early, late) ?? late
+}
+
+/** A moment after `from`, by `to` at the latest, from which on the offset is not that of `from`. */
+function findChange(offsetAt: OffsetAt, from: number, to: number): number | null {
+  const offset = offsetAt(from)
+  if (offsetAt(to) === offset) return null
+  let [low, high] = [from, to]
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2)
+    if (offsetAt(middle) === offset) low = middle
+    else high = middle
+  }
+  return high
+}
+
+/** How far clocks are ahead of UTC at a time, in milliseconds. */
+function readOffsets(timezone: string): OffsetAt {
   const format = new Intl.DateTimeFormat('en', { timeZone: timezone, timeZoneName: 'longOffset' })
-  const name = format.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value ?? ''
-  const [, sign, hours, minutes] = /GMT([+-])(\d\d):(\d\d)/.exec(name) ?? []
-  return (sign === '-' ? -1 : 1) * (Number(hours ?? 0) * 60 + Number(minutes ?? 0))
+  return (at) => {
+    const name = format.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value ?? ''
+    const [, sign, hours, minutes] = /GMT([+-])(\d\d):(\d\d)/.exec(name) ?? []
+    return (sign === '-' ? -1 : 1) * (Number(hours ?? 0) * 60 + Number(minutes ?? 0)) * minuteMs
+  }
 }
 
 /** What is wrong with a schedule's entry, by field; null when nothing is. */

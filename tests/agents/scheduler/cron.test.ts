@@ -3,6 +3,9 @@ import { computeNextDue, findCronProblem } from '../../../src/agents/scheduler/c
 
 const utc = (text: string) => Date.parse(`${text}:00Z`)
 
+const minute = 60_000
+const hour = 60 * minute
+
 /** The next due times after `from`, as UTC minutes. */
 function listDue(cron: string, timezone: string, from: string, count: number): string[] {
   const due: string[] = []
@@ -25,10 +28,10 @@ test.each([
 })
 
 test.each([
-  ['Europe/Berlin', '2026-03-28T12:00', ['2026-03-29T01:30', '2026-03-30T00:30']],
-  ['America/New_York', '2026-03-07T12:00', ['2026-03-08T07:30', '2026-03-09T06:30']],
+  ['Europe/Berlin', '2026-03-28T12:00', ['2026-03-29T01:00', '2026-03-30T00:30']],
+  ['America/New_York', '2026-03-07T12:00', ['2026-03-08T07:00', '2026-03-09T06:30']],
 ])(
-  'S7: half past two does not exist in %s when clocks go forward: it is due once, after the gap',
+  'S7: half past two does not exist in %s when clocks go forward: it is due once, when the gap ends',
   (timezone, from, due) => {
     expect(listDue('30 2 * * *', timezone, from, 2)).toEqual(due)
   },
@@ -53,6 +56,89 @@ test('S7: what is due every hour is due in each hour that there is', () => {
   )
   const forward = listDue('0 * * * *', 'America/New_York', '2026-03-08T05:30', 3)
   expect(forward).toEqual(['06', '07', '08'].map((hour) => `2026-03-08T${hour}:00`))
+})
+
+/** What the minutes from `from` until `until` are called in the zone, by Intl alone: `02:30`. */
+function readClock(timezone: string, from: number, until: number): Map<number, string> {
+  const format = new Intl.DateTimeFormat('en-GB', { timeZone: timezone, timeStyle: 'short' })
+  const names = new Map<number, string>()
+  for (let at = from; at < until; at += minute) names.set(at, format.format(at))
+  return names
+}
+
+/** When a schedule is due, counted minute by minute: an entry of the day once, one of the hour in each. */
+function countDue(names: Map<number, string>, isDue: (name: string) => boolean, isHourly: boolean) {
+  const due: number[] = []
+  const shownAt = new Map<string, number>()
+  for (const [at, name] of names) {
+    const before = names.get(at - minute) ?? name
+    const skipped = isHourly ? [] : listBetween(before, name)
+    const isNew = isHourly || at - (shownAt.get(name) ?? 0) > 12 * hour
+    if ((isNew && isDue(name)) || skipped.some(isDue)) due.push(at)
+    shownAt.set(name, at)
+  }
+  return due
+}
+
+/** The times of day that a clock leaves out between two minutes that follow each other. */
+function listBetween(before: string, name: string): string[] {
+  const read = (text: string) => Number(text.slice(0, 2)) * 60 + Number(text.slice(3))
+  const pad = (value: number) => String(value).padStart(2, '0')
+  const left = (read(name) - read(before) + 1440) % 1440
+  if (left > 120) return []
+  return Array.from({ length: Math.max(0, left - 1) }, (_, each) => {
+    const time = (read(before) + 1 + each) % 1440
+    return `${pad(Math.floor(time / 60))}:${pad(time % 60)}`
+  })
+}
+
+test.each([
+  ['Europe/Berlin', '2026-03-29T01:00', '2026-10-25T01:00'],
+  ['America/New_York', '2026-03-08T07:00', '2026-11-01T06:00'],
+  ['Atlantic/Azores', '2026-03-29T01:00', '2026-10-25T01:00'],
+  // half an hour
+  ['Australia/Lord_Howe', '2026-10-03T15:30', '2026-04-04T15:00'],
+])(
+  'S7: around both changes of the clocks in %s, what is due next lies ahead and is exact',
+  (timezone, ...changes) => {
+    const crons: [cron: string, isDue: RegExp, isHourly: boolean][] = [
+      ['* * * * *', /:/, true],
+      ['0 * * * *', /:00/, true],
+      ['*/20 */1 * * *', /:[024]0/, true],
+      ['*/30 0-23 * * *', /:[03]0/, true],
+      ['0,30 1-3 * * *', /0[123]:[03]0/, false],
+      ['30 2 * * *', /02:30/, false],
+      ['15 1 * * *', /01:15/, false],
+    ]
+    for (const change of changes.map(utc)) {
+      const names = readClock(timezone, change - 4 * hour, change + 32 * hour)
+      for (const [cron, isDue, isHourly] of crons) {
+        const due = countDue(names, (name) => isDue.test(name), isHourly)
+        const wrong = [...names.keys()].slice(170, 310).filter((after) => {
+          return computeNextDue(cron, timezone, after) !== due.find((at) => at > after)
+        })
+        expect(
+          wrong.map((after) => new Date(after).toISOString()),
+          cron,
+        ).toEqual([])
+      }
+    }
+  },
+)
+
+test('S7: the hours of one day of the year are found from months before, both that are called two', () => {
+  expect(listDue('0 1-23 25 10 *', 'Europe/Berlin', '2025-11-01T00:00', 3)).toEqual([
+    '2026-10-24T23:00',
+    '2026-10-25T00:00',
+    '2026-10-25T02:00',
+  ])
+  expect(listDue('0 * 25 10 *', 'Europe/Berlin', '2025-11-01T00:00', 5)).toEqual([
+    '2026-10-24T22:00',
+    '2026-10-24T23:00',
+    '2026-10-25T00:00',
+    '2026-10-25T01:00',
+    '2026-10-25T02:00',
+  ])
 })
 
 test('S7: weekdays, steps, lists and nicknames', () => {

@@ -254,3 +254,44 @@ test(
     })
   },
 )
+
+test(
+  'S7 S10: in the night in which clocks go back a schedule comes at its times and then rests',
+  patience,
+  async () => {
+    const from = Date.parse('2027-10-30T23:15:00Z')
+    hub.clock.advance(from - hub.clock.now())
+    await live('clocks go back', {}, async (day) => {
+      await run('DELETE FROM schedules')
+      await run(
+        `INSERT INTO schedules (account_id, key, cron, timezone, task, due_at) VALUES
+         (?1, 'often', '*/30 * * * *', 'Europe/Berlin', 'often', 0),
+         (?1, 'daily', '30 2 * * *', 'Europe/Berlin', 'daily', 0),
+         (?1, 'night', '0,30 1-3 * * *', 'Europe/Berlin', 'night', 0)`,
+        idOf(1),
+      )
+      await day.scheduler.lookSoon()
+      await day.pass(4 * hour)
+      const items = await office.all<{ content: string; at: number }>(
+        `SELECT content, created_at AS at FROM inbox_items WHERE type = 'task' AND created_at > ${from}
+         ORDER BY created_at`,
+      )
+      const timesOf = (task: string) =>
+        items
+          .filter(({ content }) => content === task)
+          .map(({ at }) => new Date(at).toISOString().slice(11, 16))
+      expect(timesOf('often')).toEqual([
+        '23:30',
+        '00:00',
+        '00:30',
+        '01:00',
+        '01:30',
+        '02:00',
+        '02:30',
+        '03:00',
+      ])
+      expect(timesOf('daily')).toEqual(['00:30'])
+      expect(timesOf('night')).toEqual(['23:30', '00:00', '00:30', '02:00', '02:30'])
+    })
+  },
+)
