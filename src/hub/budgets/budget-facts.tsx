@@ -60,7 +60,9 @@ const Spent: FC<{ budget: PageBudget }> = ({ budget }) => {
 
 const Left: FC<{ budget: PageBudget }> = ({ budget }) => {
   const { limitMicrousd, limitTokens, endsAt } = budget
-  const left = (limit: number, spent: number) => (endsAt === null ? 0 : Math.max(0, limit - spent))
+  const share = keepsForCritical(budget) ? 1 : budget.criticalShare
+  const left = (limit: number, spent: number) =>
+    endsAt === null ? 0 : Math.max(0, Math.floor(limit * share) - spent)
   const reserved =
     budget.reservedMicrousd > 0
       ? `${formatMoney(budget.reservedMicrousd, 'budget')} reserved by running work`
@@ -82,16 +84,29 @@ const Left: FC<{ budget: PageBudget }> = ({ budget }) => {
   )
 }
 
-const ends: Record<Forecast['state'], { head: string; says: string }> = {
-  unknown: { head: 'Limit reached', says: '' },
-  unlimited: { head: 'Limit reached', says: 'there is none' },
-  lasts: { head: 'Limit reached', says: 'it lasts until the next one begins' },
-  runs_out: { head: 'Limit reached', says: 'then only critical tasks run' },
-  exhausted: { head: 'Limit reached', says: 'only critical tasks run' },
+/** Whether tasks of critical priority may use what usual ones may not. */
+const keepsForCritical = ({ allowsCritical, criticalShare }: PageBudget): boolean =>
+  allowsCritical === 1 && criticalShare < 1
+
+/** What the forecast means for work. */
+function sayEnd(budget: PageBudget, { state }: Forecast): string {
+  switch (state) {
+    case 'unknown':
+      return budget.endsAt === null ? '' : `the window ends ${formatDay(budget.endsAt)}`
+    case 'unlimited':
+      return 'there is none'
+    case 'lasts':
+      return 'it lasts until the next one begins'
+    case 'runs_out':
+      return `then ${keepsForCritical(budget) ? 'only critical tasks run' : 'no agent may spend'}`
+    case 'exhausted':
+      return keepsForCritical(budget) && (shareOf(budget)?.used ?? 1) < 1
+        ? 'only critical tasks run'
+        : 'no agent may spend'
+  }
 }
 
 const End: FC<BudgetFactsProps> = ({ budget, seen, now }) => {
-  const { head, says } = ends[seen.state]
   const when =
     seen.state === 'runs_out'
       ? sayWhen(seen.exhaustedAt ?? now, now)
@@ -100,13 +115,12 @@ const End: FC<BudgetFactsProps> = ({ budget, seen, now }) => {
         : seen.state === 'unlimited'
           ? 'never'
           : 'not in sight'
-  const until = budget.endsAt === null ? '' : `the window ends ${formatDay(budget.endsAt)}`
   return (
     <div>
-      <dt>{head}</dt>
+      <dt>Limit reached</dt>
       <dd>
         {when}
-        <small>{says || until}</small>
+        <small>{sayEnd(budget, seen)}</small>
       </dd>
     </div>
   )

@@ -16,6 +16,8 @@ export interface ForecastBudget {
   limitTokens: number | null
   spentMicrousd: number
   spentTokens: number
+  /** What is beyond this share of a limit, usual tasks may not use (B3). */
+  criticalShare: number
   /** Null: no window is open. */
   endsAt: number | null
 }
@@ -32,7 +34,7 @@ export interface Forecast {
   /** By the end of the window, as if there were no limit. */
   expectedMicrousd: number
   expectedTokens: number
-  /** When the first limit is reached, within this window. */
+  /** When what usual tasks may use of a limit is used up, within this window. */
   exhaustedAt: number | null
   /** From now to the end of the window, a point each midnight. */
   path: { at: number; microusd: number; tokens: number }[]
@@ -88,9 +90,13 @@ function findCrossing(
   return Math.round(stretch.at + (Math.max(0, limit - used) / more) * stretch.ms)
 }
 
+/** What of a limit usual tasks may use: admission counts it in the same way. */
+const usableOf = (limit: number | null, { criticalShare }: ForecastBudget): number | null =>
+  limit === null ? null : Math.floor(limit * criticalShare)
+
 const isExhausted = (budget: ForecastBudget): boolean =>
-  (budget.limitMicrousd !== null && budget.spentMicrousd >= budget.limitMicrousd) ||
-  (budget.limitTokens !== null && budget.spentTokens >= budget.limitTokens)
+  budget.spentMicrousd >= (usableOf(budget.limitMicrousd, budget) ?? Number.POSITIVE_INFINITY) ||
+  budget.spentTokens >= (usableOf(budget.limitTokens, budget) ?? Number.POSITIVE_INFINITY)
 
 /** Walks from now to the end of the window, midnight by midnight. */
 function walk(budget: ForecastBudget, rate: Rate, shape: number[] | null, now: number) {
@@ -106,8 +112,8 @@ function walk(budget: ForecastBudget, rate: Rate, shape: number[] | null, now: n
     const microusd = rate.microusd * share
     const tokens = rate.tokens * share
     const crossings = [
-      findCrossing(used.microusd, microusd, budget.limitMicrousd, stretch),
-      findCrossing(used.tokens, tokens, budget.limitTokens, stretch),
+      findCrossing(used.microusd, microusd, usableOf(budget.limitMicrousd, budget), stretch),
+      findCrossing(used.tokens, tokens, usableOf(budget.limitTokens, budget), stretch),
     ].filter((crossing) => crossing !== null)
     if (exhaustedAt === null && crossings.length > 0) exhaustedAt = Math.min(...crossings)
     used = { at, microusd: used.microusd + microusd, tokens: used.tokens + tokens }

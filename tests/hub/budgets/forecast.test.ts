@@ -10,6 +10,7 @@ const november: ForecastBudget = {
   limitTokens: null,
   spentMicrousd: 0,
   spentTokens: 0,
+  criticalShare: 1,
   endsAt: at('2026-12-01T00:00:00Z'),
 }
 
@@ -68,6 +69,17 @@ test('B8: what is used up already is used up now, and a limit of zero is', () =>
     ...{ state: 'exhausted', exhaustedAt: now },
   })
   expect(forecast({ ...november, limitMicrousd: 0 }, [], now).state).toBe('exhausted')
+})
+
+test('B3 B8: what a critical share keeps is not there for usual tasks', () => {
+  const now = at('2026-11-19T00:00:00Z')
+  const known = steady('2026-11-19', 7)
+  const kept = { ...november, criticalShare: 0.5 }
+  expect(forecast({ ...kept, spentMicrousd: 70 }, known, now).exhaustedAt).toBe(now + DAY_MS)
+  expect(forecast({ ...kept, spentMicrousd: 75 }, known, now).state).toBe('exhausted')
+  const tokens = { ...kept, limitMicrousd: null, limitTokens: 1_001 }
+  expect(forecast({ ...tokens, spentTokens: 450 }, known, now).exhaustedAt).toBe(now + DAY_MS)
+  expect(forecast({ ...tokens, spentTokens: 500 }, known, now).state).toBe('exhausted')
 })
 
 test('B8: of two limits the first one counts, and without one there is nothing to run out of', () => {

@@ -151,6 +151,26 @@ test('B10: limit, thresholds and forecast are drawn as lines and said in words',
   expect(Date.parse(body.budgets[0].forecast.exhausted_at)).toBeLessThan(Date.parse('2026-12-01'))
 })
 
+test('B3 B10: at its limit nobody may spend; critical tasks have what is kept for them, and no more', async () => {
+  const spent = await count(`SELECT max(spent_microusd) FROM budget_windows`)
+  const readEnd = async (limitShare: number, criticalShare: number, allowsCritical: number) => {
+    await env.DB.prepare(
+      `UPDATE budgets SET limit_microusd = ?, critical_share = ?, allows_critical = ? WHERE scope = 'hub'`,
+    )
+      .bind(Math.floor(spent * limitShare), criticalShare, allowsCritical)
+      .run()
+    const html = await browser.read('/budgets')
+    return html.match(/Limit reached<\/dt>.*?<small>(.*?)<\/small>/s)?.[1]
+  }
+  expect(await readEnd(1.1, 1, 0)).toBe('then no agent may spend')
+  expect(await readEnd(1.1, 1, 1)).toBe('then no agent may spend')
+  expect(await readEnd(1.1, 0.95, 1)).toBe('then only critical tasks run')
+  expect(await readEnd(1.05, 0.9, 1)).toBe('only critical tasks run')
+  expect(await readEnd(1.05, 0.9, 0)).toBe('no agent may spend')
+  expect(await readEnd(1, 0.9, 1)).toBe('no agent may spend')
+  await readEnd(1.1, 1, 0)
+})
+
 test('B10: a hub of which nothing has a price is drawn in tokens; one without work says what to do', async () => {
   await env.DB.prepare(
     `DELETE FROM usage_days WHERE scope_id LIKE 'anthropic%' OR scope_id LIKE 'openai%'`,
