@@ -14,7 +14,7 @@ import { code, table } from './markdown-table.mjs'
  *   description: string
  *   isForHosted?: boolean
  *   services?: object
- *   tools: { name: string, grantShape: string, tier: string, isIdempotent: boolean, description: string }[]
+ *   tools: { name: string, grantShape: string, shapes: { tier: string }[], isIdempotent: boolean, description: string }[]
  * }} ServerFacts
  */
 
@@ -41,7 +41,7 @@ function writePage(servers) {
         server.tools.map((tool) => [
           code(`${server.name}_${tool.name}`),
           code(tool.grantShape),
-          tool.tier,
+          [...new Set(tool.shapes.map(({ tier }) => tier))].join(' or '),
           tool.isIdempotent ? 'harmless' : 'not',
           tool.description,
         ]),

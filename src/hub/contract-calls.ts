@@ -91,6 +91,7 @@ export interface KnownTool {
   /** `server_tool`. */
   name: string
   description: string
+  /** Of its calls; `read or write` when they differ. */
   tier: string
   /** Its grant, or the pattern that all its grants match. */
   grant: string

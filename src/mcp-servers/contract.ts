@@ -38,6 +38,7 @@ export interface ToolDescription {
   description: string
   /** JSON Schema (draft 2020-12) of the arguments. */
   inputSchema: Record<string, unknown>
+  /** The strongest that its calls have. */
   tier: Tier
   /** Re-running it after a lost answer does no harm. */
   isIdempotent: boolean

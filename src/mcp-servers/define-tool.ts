@@ -4,6 +4,7 @@ import type { ErrorDetail } from '../errors'
 import type { Actor, ConversationDoor } from '../hub/contract'
 import type { MemoryDoor, Tier } from './contract'
 import type { Connection } from './credentials/connection'
+import { meetShape } from './gateway/grant-pattern'
 import type { ResultStore } from './results/result-store'
 import type { ServiceKind } from './services/service-kind'
 import type { Workspace } from './workspace/workspace'
@@ -31,7 +32,8 @@ interface ToolFacts<Input> {
   name: string
   /** For the model that decides whether to call it. */
   description: string
-  tier: Tier
+  /** Of all its calls, or of those whose grant has this shape: `{ 'http:*:read': 'read', ... }`. */
+  tier: Tier | Readonly<Record<string, Tier>>
   /** A fixed grant, or one that depends on the arguments and the `shape` all of them have (M2). */
   grant: string | { shape: string; of(input: Input): string; isScoped?: boolean }
   /** Which service outside a call needs: the one with this name on the tool's own server. */
@@ -54,18 +56,28 @@ interface ToolDeclaration<Schema extends z.ZodObject> extends ToolFacts<z.output
 export interface PreparedCall {
   ok: true
   grant: string
+  tier: Tier
   /** The service to open for it; null: it stays inside. */
   service: string | null
   run(context: Omit<ToolContext<never>, 'input'>): Promise<unknown>
+}
+
+/** What some calls of a tool need: a pattern whose `*` each stand for one segment, and their tier. */
+export interface CallShape {
+  grant: string
+  tier: Tier
 }
 
 /** A registered tool. Nothing runs but through `prepare`, so no stage can be left out. */
 export interface Tool {
   name: string
   description: string
+  /** The strongest that its calls have. */
   tier: Tier
   /** The grant, or the pattern that all its grants match. */
   grantShape: string
+  /** All that its calls may need; their number of segments is that of every grant it asks for. */
+  shapes: CallShape[]
   /** Only a pattern whose last segment names the resource gives it (M3). */
   isScoped: boolean
   isIdempotent: boolean
@@ -121,11 +133,13 @@ export function buildTool<Input>(
   readInput: (args: unknown) => { ok: true; input: Input } | { ok: false; problems: ErrorDetail[] },
 ): Tool {
   const { grant } = facts
+  const grantShape = typeof grant === 'string' ? grant : grant.shape
+  const shapes = listShapes(facts.tier, grantShape)
+  const tier = strongestOf(shapes)
   return {
     name: facts.name,
     description: facts.description,
-    tier: facts.tier,
-    grantShape: typeof grant === 'string' ? grant : grant.shape,
+    ...{ tier, grantShape, shapes },
     isScoped: typeof grant !== 'string' && grant.isScoped === true,
     isIdempotent: facts.isIdempotent,
     isSequential: facts.isSequential ?? false,
@@ -136,15 +150,28 @@ export function buildTool<Input>(
       const read = readInput(args)
       if (!read.ok) return read
       const { input } = read
+      const needed = typeof grant === 'string' ? grant : grant.of(input)
       return {
         ok: true,
-        grant: typeof grant === 'string' ? grant : grant.of(input),
+        grant: needed,
+        tier: shapes.find((shape) => meetShape(shape.grant, needed) !== null)?.tier ?? tier,
         service: facts.service?.(input) ?? null,
         run: (context) => facts.run({ ...context, input }),
       }
     },
   }
 }
+
+const listShapes = (tier: ToolFacts<never>['tier'], grant: string): CallShape[] =>
+  typeof tier === 'string'
+    ? [{ grant, tier }]
+    : Object.entries(tier).map(([shape, each]) => ({ grant: shape, tier: each }))
+
+const strongestOf = (shapes: CallShape[]): Tier =>
+  tiers.findLast((tier) => shapes.some((shape) => shape.tier === tier)) ?? 'destructive'
+
+/** In the order in which they weigh. */
+export const tiers: readonly Tier[] = ['read', 'write', 'destructive']
 
 const toDetail = (issue: z.core.$ZodIssue): ErrorDetail => ({
   path: issue.path.join('.'),

@@ -75,8 +75,7 @@ const ServerTable: FC<ToolsPageProps & { server: KnownServer }> = (props) => {
             </th>
             <td data-l="Grant">
               <span>
-                <code>{tool.grant}</code>{' '}
-                <span class="meta">{tierWords[tool.tier] ?? tool.tier}</span>
+                <code>{tool.grant}</code> <span class="meta">{sayTier(tool.tier)}</span>
               </span>
             </td>
             <td class="whole">
@@ -103,6 +102,13 @@ const tierWords: Record<string, string> = {
   write: 'writes',
   destructive: 'destructive',
 }
+
+/** Of some tools it depends on the call: `read or write`. */
+const sayTier = (tier: string): string =>
+  tier
+    .split(' or ')
+    .map((each) => tierWords[each] ?? each)
+    .join(' or ')
 
 interface VerdictProps {
   verdict: ToolVerdict | undefined

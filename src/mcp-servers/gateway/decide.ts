@@ -1,28 +1,32 @@
 import type { GrantPolicy } from '../../hub/contract'
-import type { Narrowing, Tier, ToolCaller } from '../contract'
+import type { Narrowing, ToolCaller } from '../contract'
+import type { CallShape } from '../define-tool'
 import { resultsReadGrant } from '../results/tools/read'
-import { coversGrant, intersectGrants, isPlainGrant, namesResource } from './grant-pattern'
+import {
+  coversGrant,
+  intersectGrants,
+  isPlainGrant,
+  meetShape,
+  namesResource,
+} from './grant-pattern'
 
 interface Asked {
   /** On the wire: `hub_search`. */
   name: string
-  tier: Tier
-  grantShape: string
+  shapes: readonly CallShape[]
   /** Wide patterns do not give it. */
   isScoped?: boolean
   /** Absent: for everybody. */
   isForHosted?: boolean
 }
 
-/** A call: the grant its arguments need, and the arguments themselves. */
-interface AskedCall {
-  grant: string
+/** A call: the grant its arguments need, its tier, and the arguments themselves. */
+interface AskedCall extends CallShape {
   args: unknown
 }
 
 export interface Decision {
   isAllowed: boolean
-  grant: string
   /** For the caller, when it is not allowed. */
   reason: string | null
   /** The list of the hub's policy that an admin would change to allow it; null: none of them would do. */
@@ -46,14 +50,43 @@ export function decide(
   tool: Asked,
   call?: AskedCall,
 ): Decision {
-  const grant = call?.grant ?? tool.grantShape
   const refusal =
     refusedByKind(policy, tool) ??
-    refusedByGrants(policy, tool, grant, call !== undefined) ??
-    byNoList(caller.tiers && !caller.tiers.includes(tool.tier) ? 'this key may only read' : null) ??
+    (call
+      ? refusedByShape(policy, caller, tool, call, 'call')
+      : refusedByShapes(policy, caller, tool)) ??
     byNoList(refusedByDefinition(caller.narrowing, tool.name, call?.args))
   const { reason, list } = refusal ?? { reason: null, list: null }
-  return { isAllowed: refusal === null, grant, reason, list }
+  return { isAllowed: refusal === null, reason, list }
+}
+
+/** What a grant in question is: that of one call, all that calls of a tool may need, or any pattern. */
+type GrantKind = 'call' | 'shape' | 'pattern'
+
+/** A tool is there as long as some of its calls are. */
+function refusedByShapes(
+  policy: GrantPolicy,
+  caller: Pick<ToolCaller, 'tiers'>,
+  tool: Asked,
+): Refusal | null {
+  const refusals = tool.shapes.map((each) => refusedByShape(policy, caller, tool, each, 'shape'))
+  return refusals.includes(null) ? null : (refusals[0] ?? null)
+}
+
+function refusedByShape(
+  policy: GrantPolicy,
+  { tiers }: Pick<ToolCaller, 'tiers'>,
+  tool: Asked,
+  { grant, tier }: CallShape,
+  kind: 'call' | 'shape',
+): Refusal | null {
+  if (kind === 'call' && !tool.shapes.some((shape) => meetShape(shape.grant, grant) !== null)) {
+    return byNoList('the arguments do not name one resource')
+  }
+  return (
+    refusedByGrants(policy, tool, grant, kind) ??
+    byNoList(tiers && !tiers.includes(tier) ? 'this key may only read' : null)
+  )
 }
 
 const byNoList = (reason: string | null): Refusal | null =>
@@ -61,7 +94,7 @@ const byNoList = (reason: string | null): Refusal | null =>
 
 /** Whether the policy gives a grant, or some of what a pattern of grants stands for. */
 export const isGranted = (policy: GrantPolicy, grant: string): boolean =>
-  refusedByPolicy(policy, grant, false) === null
+  refusedByPolicy(policy, grant, 'pattern') === null
 
 /** Only an agent that this hub runs has a definition that asks; for others there is nothing behind it. */
 const refusedByKind = ({ requested }: GrantPolicy, { isForHosted }: Asked): Refusal | null =>
@@ -80,19 +113,22 @@ function refusedByGrants(
   policy: GrantPolicy,
   { isScoped }: Asked,
   grant: string,
-  isCall: boolean,
+  kind: 'call' | 'shape',
 ): Refusal | null {
-  const refusal = refusedByPolicy(isScoped ? withoutWide(policy) : policy, grant, isCall)
-  const isWide = refusal !== null && isScoped && refusedByPolicy(policy, grant, isCall) === null
+  const refusal = refusedByPolicy(isScoped ? withoutWide(policy) : policy, grant, kind)
+  const isWide = refusal !== null && isScoped && refusedByPolicy(policy, grant, kind) === null
   if (!isWide) return refusal
   const reason = `a line must name the resource, as in ${grant.replace('*', '<name>')}; wider ones do not count here`
   return { reason, list: 'allowed' }
 }
 
 /** Requested and allowed and not denied; denied wins (M3). */
-function refusedByPolicy(policy: GrantPolicy, grant: string, isCall: boolean): Refusal | null {
-  if (isCall && !isPlainGrant(grant)) return byNoList('the arguments do not name one resource')
-  const { requested, allowed } = meetPolicy(policy, grant)
+function refusedByPolicy(policy: GrantPolicy, grant: string, kind: GrantKind): Refusal | null {
+  if (kind === 'call' && !isPlainGrant(grant)) {
+    return byNoList('the arguments do not name one resource')
+  }
+  const meet = kind === 'shape' ? meetShape : intersectGrants
+  const { requested, allowed } = meetPolicy(policy, grant, meet)
   if (requested.length === 0) return byNoList("the agent's definition does not ask for it")
   if (allowed.length === 0) {
     return { reason: 'no line under "allowed" in the hub\'s policy covers it', list: 'allowed' }
@@ -104,14 +140,16 @@ function refusedByPolicy(policy: GrantPolicy, grant: string, isCall: boolean): R
   return { reason: `the hub's policy denies it with ${lines.join(' and ')}`, list: 'denied' }
 }
 
-function meetPolicy(policy: GrantPolicy, grant: string) {
+function meetPolicy(policy: GrantPolicy, grant: string, meet: typeof meetShape) {
+  const meetAny = (some: string[], others: string[]) =>
+    some.flatMap((one) => others.map((other) => meet(one, other)).filter((met) => met !== null))
   const requested = meetAny([grant], withImplied(policy.requested ?? ['*']))
   return { requested, allowed: meetAny(requested, withImplied(policy.allowed)) }
 }
 
-/** What a policy leaves open of a pattern of grants, as patterns; of each other, the wider ones. */
-export function openGrants(policy: GrantPolicy, grant: string): string[] {
-  const { allowed } = meetPolicy(policy, grant)
+/** What a policy leaves open of a tool's grants, as patterns; of each other, the wider ones. */
+export function openGrants(policy: GrantPolicy, shapes: readonly CallShape[]): string[] {
+  const allowed = shapes.flatMap(({ grant }) => meetPolicy(policy, grant, meetShape).allowed)
   const open = [...new Set(allowed)].filter(
     (each) => !policy.denied.some((denied) => coversGrant(denied, each)),
   )
@@ -121,11 +159,6 @@ export function openGrants(policy: GrantPolicy, grant: string): string[] {
 /** Whoever may use any tool may read on in what it gave them (M10), unless that is denied. */
 const withImplied = (patterns: string[]): string[] =>
   patterns.length > 0 ? [...patterns, resultsReadGrant] : patterns
-
-const meetAny = (some: string[], others: string[]): string[] =>
-  some.flatMap((one) =>
-    others.map((other) => intersectGrants(one, other)).filter((met) => met !== null),
-  )
 
 function refusedByDefinition(
   narrowing: Narrowing | undefined,

@@ -22,6 +22,15 @@ export function intersectGrants(one: string, other: string): string | null {
   return short.length === long.length && !endsOpen(long) ? layOver(long, short) : null
 }
 
+/**
+ * What a pattern gives of a tool's grants, all of which have as many segments as their shape; null when
+ * that is nothing.
+ */
+export function meetShape(shape: string, pattern: string): string | null {
+  const met = intersectGrants(shape, pattern)
+  return met?.split(':').length === shape.split(':').length ? met : null
+}
+
 /** Whether a grant names one thing: no wildcard and no empty segment in it. */
 export const isPlainGrant = (grant: string): boolean =>
   grant.split(':').every((segment) => segment !== '' && !segment.includes('*'))

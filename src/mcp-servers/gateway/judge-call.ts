@@ -19,14 +19,14 @@ export interface Refusal {
 export async function judgeCall(asked: AskedCall, facts: CallFacts): Promise<Refusal | null> {
   const { caller, tool, prepared, args } = asked
   asked.policy = facts.policy
-  const { grant } = prepared
-  const decision = decide(facts.policy, caller, tool, { grant, args })
+  const { grant, tier } = prepared
+  const decision = decide(facts.policy, caller, tool, { grant, tier, args })
   if (!decision.isAllowed) {
-    const text = `Error: Missing grant ${decision.grant}. Why: ${decision.reason}.`
+    const text = `Error: Missing grant ${grant}. Why: ${decision.reason}.`
     const place = decision.list && placeInPolicy(caller.name, decision.list)
     return { decision: 'denied', text: place ? `${text} An admin can change that: ${place}` : text }
   }
-  if (!needsApproval(facts.policy.requireApproval, { ...tool, grant })) {
+  if (!needsApproval(facts.policy.requireApproval, { name: tool.name, grant, tier })) {
     return judgeRate(asked, facts)
   }
   const found = findApproval(asked, facts.approvals)
@@ -112,7 +112,7 @@ export const toApprovalRequest = ({ tool, prepared, raw, entry }: AskedCall) => 
   callId: entry.callId,
   tool: tool.name,
   grant: prepared.grant,
-  tier: tool.tier,
+  tier: prepared.tier,
   arguments: raw,
   argumentsHash: entry.argumentsHash,
 })

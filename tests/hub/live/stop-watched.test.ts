@@ -43,6 +43,7 @@ if (!searchTool) throw new Error('no search')
 vi.spyOn(searchTool, 'prepare').mockReturnValue({
   ok: true,
   grant: 'hub:read',
+  tier: 'read',
   service: null,
   run: ({ signal }) => {
     search.begun++

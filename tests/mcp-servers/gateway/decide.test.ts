@@ -5,8 +5,13 @@ import type { Narrowing, Tier } from '../../../src/mcp-servers/contract'
 import { decide } from '../../../src/mcp-servers/gateway/decide'
 import { coversGrant } from '../../../src/mcp-servers/gateway/grant-pattern'
 
-const getObject = { name: 'aws_s3_get', tier: 'read' as Tier, grantShape: 'aws:s3:read:*' }
-const comment = { name: 'hub_create_comment', tier: 'write' as Tier, grantShape: 'hub:write' }
+const toolOf = (name: string, shapes: Record<string, Tier>) => ({
+  name,
+  shapes: Object.entries(shapes).map(([grant, tier]) => ({ grant, tier })),
+})
+const getObject = toolOf('aws_s3_get', { 'aws:s3:read:*': 'read' })
+const comment = toolOf('hub_create_comment', { 'hub:write': 'write' })
+const request = toolOf('http_request', { 'http:*:read': 'read', 'http:*:write': 'write' })
 const policyOf = (
   requested: string[] | null,
   allowed: string[],
@@ -16,7 +21,7 @@ const policyOf = (
   allowed,
   denied,
 })
-const call = (grant: string, args: unknown = {}) => ({ grant, args })
+const call = (grant: string, args: unknown = {}, tier: Tier = 'read') => ({ grant, tier, args })
 
 test('M3: a grant must be requested and allowed, and denied wins', () => {
   const isAllowed = (policy: GrantPolicy) => decide(policy, {}, comment).isAllowed
@@ -34,7 +39,7 @@ test('M3: people and outside agents ask for everything that policy allows', () =
 })
 
 test('M4: a tool about agents that this hub runs is for nobody else', () => {
-  const remember = { ...comment, grantShape: 'memory:write', isForHosted: true }
+  const remember = { ...toolOf('memory_add', { 'memory:write': 'write' }), isForHosted: true }
   expect(decide(policyOf(['memory:write'], ['*']), {}, remember).isAllowed).toBe(true)
   expect(decide(policyOf(null, ['*']), {}, remember)).toMatchObject({
     isAllowed: false,
@@ -60,15 +65,14 @@ test('M2: an argument cannot smuggle a wildcard or more segments into its grant'
 
 test('M4: for any policy, what may be called is listed, and what is listed has a call', () => {
   const word = fc.constantFrom('aws', 's3', 'read', 'a', '*')
-  const pattern = fc.array(word, { minLength: 1, maxLength: 4 }).map((parts) => parts.join(':'))
+  const pattern = fc.array(word, { minLength: 1, maxLength: 5 }).map((parts) => parts.join(':'))
   const lists = fc.array(pattern, { maxLength: 3 })
   const policies = fc.record({ requested: fc.option(lists), allowed: lists, denied: lists })
   // 'z' stands for all the names that no pattern knows.
   const grants = ['aws', 's3', 'read', 'a', 'z'].map((bucket) => `aws:s3:read:${bucket}`)
-  const longer = grants.flatMap((grant) => [grant, `${grant}:a`, `${grant}:z`])
   void fc.assert(
     fc.property(policies, (policy) => {
-      const open = longer.filter((grant) => decide(policy, {}, getObject, call(grant)).isAllowed)
+      const open = grants.filter((grant) => decide(policy, {}, getObject, call(grant)).isAllowed)
       expect(decide(policy, {}, getObject).isAllowed).toBe(open.length > 0)
       for (const grant of open) {
         expect(policy.denied.some((denied) => coversGrant(denied, grant))).toBe(false)
@@ -77,6 +81,40 @@ test('M4: for any policy, what may be called is listed, and what is listed has a
     }),
     { numRuns: 1_000 },
   )
+})
+
+test('M4: a pattern longer than any grant of the tool lists nothing', () => {
+  for (const [long, tool] of [
+    ['*:*:*:artifacts', request],
+    ['http:weather:read:x', request],
+    ['http:*:*:*', request],
+    ['aws:s3:read:artifacts:x', getObject],
+  ] as const) {
+    expect(decide(policyOf(null, [long]), {}, tool).isAllowed, long).toBe(false)
+    expect(decide(policyOf([long], ['*']), {}, tool).isAllowed, long).toBe(false)
+  }
+  expect(decide(policyOf(null, ['*:weather:*']), {}, request).isAllowed).toBe(true)
+})
+
+test('M4: what a tool cannot need opens none of its calls', () => {
+  const open = policyOf(null, ['*'])
+  for (const grant of ['http:weather', 'http:weather:read:x', 'aws:s3:read:a'])
+    expect(decide(open, {}, request, call(grant)).isAllowed, grant).toBe(false)
+  expect(decide(open, {}, request, call('http:weather:read')).isAllowed).toBe(true)
+})
+
+test('M4: a tool that reads or writes is listed for what is left of it, and each call by its own tier', () => {
+  const reader = { tiers: ['read' as const] }
+  const read = call('http:weather:read')
+  const write = call('http:weather:write', {}, 'write')
+  const open = policyOf(null, ['http:*'])
+  expect(decide(open, reader, request).isAllowed).toBe(true)
+  expect(decide(open, reader, request, read).isAllowed).toBe(true)
+  expect(decide(open, reader, request, write).reason).toBe('this key may only read')
+  expect(decide(open, {}, request, write).isAllowed).toBe(true)
+  expect(decide(policyOf(null, ['http:weather:write']), reader, request).isAllowed).toBe(false)
+  const bothDenied = policyOf(null, ['http:*'], ['http:*:read', 'http:*:write'])
+  expect(decide(bothDenied, {}, request).isAllowed).toBe(false)
 })
 
 test("M3: a definition's own lists narrow and never widen", () => {

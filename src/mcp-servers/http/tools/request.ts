@@ -31,7 +31,7 @@ export const request = defineTool({
       .regex(/^[\w.+-]+\/[\w.+-]+(; ?[\w-]+=[\w.-]+)?$/)
       .default('application/json'),
   }),
-  tier: 'write',
+  tier: { 'http:*:read': 'read', 'http:*:write': 'write' },
   grant: {
     shape: 'http:*:*',
     of: ({ service, method }) =>
