@@ -162,7 +162,7 @@ function createOutside(env: Env, settings: Settings) {
   const known = createKnownSecrets()
   const vault = createVault({ ...base, cipher, readVariable: readSecret })
   const dns = settings.ROOKERY_DNS_OVER_HTTPS
-  const resolve = dns ? createResolver(dns) : undefined
+  const resolve = dns === 'off' ? undefined : createResolver(dns)
   return {
     vault,
     known,

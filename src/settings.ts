@@ -20,11 +20,17 @@ const defaultModel = z
     `must be provider/model, where the provider is one of ${modelProviders.join(', ')}`,
   )
 
+const isHttpUrl = (text: string): boolean => /^https?:\/\/\S+$/i.test(text) && URL.canParse(text)
+
 const httpUrl = z
   .string()
+  .refine(isHttpUrl, 'must be an address that begins with http:// or https://')
+
+const resolver = z
+  .string()
   .refine(
-    (text) => /^https?:\/\/\S+$/i.test(text) && URL.canParse(text),
-    'must be an address that begins with http:// or https://',
+    (text) => text === 'off' || isHttpUrl(text),
+    'must be an address that begins with http:// or https://, or off',
   )
 
 const vaultKey = z
@@ -110,10 +116,10 @@ export const settingsSchema = z.object({
   /** Whether services that an admin declares may be at private addresses. */
   ROOKERY_ALLOW_PRIVATE_SERVICES: flag(false),
   /**
-   * A resolver that answers `application/dns-json`, e.g. `https://cloudflare-dns.com/dns-query`: then
-   * no request of a tool goes to a name with a private address.
+   * A resolver that answers `application/dns-json`: it is asked where a name leads before a tool's
+   * request goes there, so that none goes to a private address. `off`: nobody is asked.
    */
-  ROOKERY_DNS_OVER_HTTPS: httpUrl.optional(),
+  ROOKERY_DNS_OVER_HTTPS: resolver.default('https://cloudflare-dns.com/dns-query'),
   /** Key for models of the provider `anthropic`. */
   ANTHROPIC_API_KEY: z.string().optional(),
   /** Another address for Anthropic's API, e.g. a proxy. */
