@@ -1,4 +1,3 @@
-import { outside } from '../../config'
 import { checkJson, toError } from '../fetch/explain-answer'
 import type { OutsideAnswer } from '../fetch/guarded-fetch'
 
@@ -12,10 +11,10 @@ export function readAnswer(service: string, format: 'json' | 'any', answer: Outs
     const size = `${answer.isCut ? 'more than ' : ''}${answer.bytes} bytes that are no text`
     return { status: answer.status, content_type: contentType, body: null, note: size }
   }
-  const body = text.slice(0, outside.answerCharsMax)
-  const isCut = answer.isCut || body.length < text.length
+  // The gateway bounds what is shown and keeps the whole (M10); the note stands where it is seen.
   return {
-    ...{ status: answer.status, content_type: contentType, body },
-    ...(isCut && { note: 'The answer is longer and was cut here. Ask for less at a time.' }),
+    ...{ status: answer.status, content_type: contentType },
+    ...(answer.isCut && { note: `The answer is longer; ${answer.bytes} bytes of it were read.` }),
+    body: text,
   }
 }

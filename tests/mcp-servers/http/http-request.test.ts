@@ -2,17 +2,21 @@ import { env, exports } from 'cloudflare:workers'
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { joinPath } from '../../../src/mcp-servers/http/join-path'
-import { join } from '../../support/cast'
+import { call, join } from '../../support/cast'
 import { connectMcp, textOf } from '../../support/connect-mcp'
 import { allow, asAdmin, declare, serviceUrl } from '../../support/services'
 
 /** The whole Worker, called by an outside agent; the service is a real server over HTTP. */
 let client: Client
 let agentId: string
+let agentKey: string
+let heronKey: string
 
 beforeAll(async () => {
   const agent = await join('wren', 'agent')
   agentId = agent.id
+  agentKey = agent.key
+  heronKey = (await join('heron', 'agent')).key
   await allow(agentId, ['http:weather:*', 'http:loose:*', 'http:readable:read', 'http:nothing:*'])
   await declare('weather')
   await declare('loose', { format: 'any' })
@@ -65,6 +69,39 @@ test('M2: GET and HEAD need the read grant of their service, everything else its
   ])
 })
 
+test('M1 M2: a key for reading lists http_request and reads with it, and writes nothing', async () => {
+  const made = await call<{ key: { api_key: string } }>('POST', '/api/v1/agents/me/keys', {
+    key: agentKey,
+    body: { label: 'reader', scopes: ['read'] },
+  })
+  const { api_key: key } = made.body.key
+  const reader = await connectMcp((request) => exports.default.fetch(request), key, '/mcp')
+  expect((await reader.listTools()).tools.map(({ name }) => name)).toContain('http_request')
+  const ask = async (method: string) => {
+    const args = { service: 'weather', method, path: '/method' }
+    const result = await reader.callTool({ name: 'http_request', arguments: args })
+    return { text: textOf(result), isError: result.isError === true }
+  }
+  expect((await ask('GET')).isError).toBe(false)
+  expect((await ask('POST')).text).toMatch(
+    /^Error: Missing grant http:weather:write\. Why: this key may only read\.$/,
+  )
+})
+
+test('M2 M7: approval by tier lets a GET through, and asks for a POST', async () => {
+  const policy = { allowed: ['http:weather:*'], require_approval: ['tier:write'] }
+  expect((await asAdmin('PUT', '/agents/heron/grants', policy)).status).toBe(200)
+  const careful = await connectMcp((request) => exports.default.fetch(request), heronKey, '/mcp')
+  const ask = async (method: string) => {
+    const args = { service: 'weather', method, path: '/method' }
+    return textOf(await careful.callTool({ name: 'http_request', arguments: args }))
+  }
+  expect(await ask('GET')).toContain('"status":200')
+  expect(await ask('POST')).toMatch(/^Error: needs approval by a person/)
+  const { body } = await asAdmin('GET', '/approvals')
+  expect(JSON.stringify(body)).toContain('"tier":"write"')
+})
+
 test('M2: a service that nobody declared says who can', async () => {
   expect((await use({ service: 'nothing', path: '/' })).text).toBe(
     'Error: There is no such service. An admin declares it: PUT /api/v1/http-services/<name>.',
@@ -95,10 +132,17 @@ describe('what upstreams do wrong is an error that a model can read', () => {
     expect(JSON.parse(text).body).toContain('<h1>Please sign in</h1>')
   })
 
-  test('M10: a long answer is cut and says so', async () => {
+  test('M10: a long answer is kept whole and can be read on in', async () => {
     const { text } = await use({ path: '/long' })
-    expect(JSON.parse(text).body).toMatch(/^x{40000}$/)
-    expect(JSON.parse(text).note).toMatch(/was cut here/)
+    expect(text).toMatch(/^\{"status":200,.*"note":"The answer is longer; .*"body":"x{40000}/)
+    const handle = /handle (\S+), offset \d+\.\]$/.exec(text)?.[1]
+    const readOn = async (offset: number) => {
+      const args = { handle, offset }
+      return textOf(await client.callTool({ name: 'results_read', arguments: args }))
+    }
+    const whole = Number(/^\[Bytes \d+ to \d+ of (\d+)\./.exec(await readOn(60_000))?.[1])
+    expect(whole).toBeGreaterThan(1_000_000)
+    expect(await readOn(whole - 100)).toMatch(/This is the end\.\]\nx+/)
   })
 })
 

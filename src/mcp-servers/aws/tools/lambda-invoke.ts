@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { aws } from '../../../config'
 import { AppError } from '../../../errors'
 import { defineTool } from '../../define-tool'
 import { excerpt } from '../../fetch/explain-answer'
@@ -26,7 +25,7 @@ export const lambdaInvoke = defineTool({
   isIdempotent: false,
   doing: 'calling a function',
   async run({ input, outside }) {
-    const { text, headers } = await askAws(outside, 'lambda', {
+    const { text, bytes, isCut, headers } = await askAws(outside, 'lambda', {
       method: 'POST',
       path: `2015-03-31/functions/${input.function}/invocations`,
       headers: { 'content-type': 'application/json', 'x-amz-invocation-type': 'RequestResponse' },
@@ -39,7 +38,7 @@ export const lambdaInvoke = defineTool({
         hint: `It said: ${excerpt(said)}`,
       })
     }
-    const answer = said.slice(0, aws.objectCharsMax)
-    return { answer, ...(answer.length < said.length && { note: 'The answer was cut here.' }) }
+    const note = `The answer is longer; ${bytes} bytes of it were read.`
+    return { ...(isCut && { note }), answer: said }
   },
 })
