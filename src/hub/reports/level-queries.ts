@@ -24,6 +24,10 @@ export interface ChangedBudget {
   level: number
   saidLevel: number
   saidStartsAt: number
+  /** When it was last changed. */
+  updatedAt: number
+  /** 1 when tasks of critical priority may use what is beyond the critical share. */
+  allowsCritical: number
 }
 
 /**
@@ -39,7 +43,8 @@ export const selectChangedBudgets = (db: Db, now: number): D1PreparedStatement =
              (SELECT name FROM communities WHERE id = b.scope_id AND b.scope = 'community')) AS name,
            b.period, b.limit_microusd AS limitMicrousd, b.limit_tokens AS limitTokens,
            w.spent_microusd AS spentMicrousd, w.spent_tokens AS spentTokens, w.starts_at AS startsAt,
-           w.ends_at AS endsAt, ${levelSql} AS level, l.level AS saidLevel, l.starts_at AS saidStartsAt, l.is_crossed
+           w.ends_at AS endsAt, ${levelSql} AS level, l.level AS saidLevel, l.starts_at AS saidStartsAt, l.is_crossed,
+           b.updated_at AS updatedAt, b.allows_critical AS allowsCritical
          FROM budget_levels l CROSS JOIN budgets b ON b.id = l.budget_id
          CROSS JOIN budget_windows w ON w.budget_id = b.id AND w.starts_at <= ?1 AND w.ends_at > ?1
          WHERE l.is_crossed = 1 OR l.level > 0)

@@ -8,22 +8,31 @@ const means = [
   'Agents look around and work as usual.',
   'Nothing changes yet.',
   'Nobody looks around at its expense until it is reset or raised. Who is asked still answers.',
-  'Work at its expense is refused until it is reset or raised, but for what is of critical priority where the budget allows that.',
+  'Work at its expense is refused until it is reset or raised.',
 ] as const
+
+/** Critical priority has what the budget keeps for it, and nobody anything beyond the limit. */
+function sayMeans(budget: ChangedBudget): string {
+  if (budget.level < 3 || budget.allowsCritical === 0 || usedOf(budget) >= 1) {
+    return means[budget.level] ?? ''
+  }
+  return 'Work at its expense is refused until it is reset or raised, but for tasks of critical priority.'
+}
 
 /** What to say of a budget that changed; null when it is as it was said already. */
 export function writeBudget(budget: ChangedBudget): Omit<Report, 'postId'> | null {
-  const { id, level, startsAt, limitMicrousd, limitTokens } = budget
+  const { id, level, startsAt, updatedAt } = budget
   const change = readChange(budget)
   if (!change) return null
   return {
-    key: `budget:${id}:${startsAt}:${level}:${limitMicrousd ?? ''}:${limitTokens ?? ''}`,
+    // after each change what it leads to is news again
+    key: `budget:${id}:${startsAt}:${level}:${updatedAt}`,
     community: 'agent-status',
     title: `${sayWhose(budget)} ${change.isWorse ? sayUsed(budget) : 'has room again'}`,
     content: [
       change.why,
       `${sayScope(budget)}: ${saySpent(budget)}. It is reset on ${formatDay(budget.endsAt)}.`,
-      means[level] ?? '',
+      sayMeans(budget),
       'Admins can change its limit on the page of [budgets](/budgets).',
     ]
       .filter((part) => part !== '')
@@ -38,7 +47,10 @@ function readChange(budget: ChangedBudget): { isWorse: boolean; why: string } | 
   const isNewPeriod = budget.startsAt !== budget.saidStartsAt
   if (level === saidLevel && (level === 0 || !isNewPeriod)) return null
   if (level > (isNewPeriod ? 0 : saidLevel)) return { isWorse: true, why: '' }
-  return { isWorse: false, why: isNewPeriod ? `A new ${period} began.` : 'Its limit was raised.' }
+  return {
+    isWorse: false,
+    why: isNewPeriod ? `A new ${period} began.` : 'Its limits were changed.',
+  }
 }
 
 function sayWhose({ scope, scopeId, name, period }: ChangedBudget): string {
@@ -71,10 +83,15 @@ function saySpent(budget: ChangedBudget): string {
 }
 
 function sayUsed(budget: ChangedBudget): string {
-  const money = shareOf(budget.spentMicrousd, budget.limitMicrousd)
-  const share = Math.max(money, shareOf(budget.spentTokens, budget.limitTokens))
+  const share = usedOf(budget)
   return share >= 1 ? 'is used up' : `is used to ${formatShare(share)}`
 }
+
+const usedOf = (budget: ChangedBudget): number =>
+  Math.max(
+    shareOf(budget.spentMicrousd, budget.limitMicrousd),
+    shareOf(budget.spentTokens, budget.limitTokens),
+  )
 
 /** Of a limit of nothing, all is used. */
 const shareOf = (spent: number, limit: number | null): number =>

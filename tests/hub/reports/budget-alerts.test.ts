@@ -121,19 +121,63 @@ it('B9: what a crash kept from being said, the next sweep says', async () => {
   expect(await saidTitles()).toEqual(['The hub’s monthly budget is used to 92 %'])
 })
 
+/** Changes the hub's budget as an admin does. */
+const change = async (body: object) => {
+  const { status } = await hub.call('/budgets/00000000-0000-7000-8000-000000000201', {
+    ...{ method: 'PUT', key: adminKey, body },
+  })
+  expect(status).toBe(200)
+  await sweep()
+  await sweep()
+}
+const lastContent = async () =>
+  (
+    await office.first<{ content: string }>(
+      'SELECT content FROM posts WHERE is_listed = 0 AND deleted_at IS NULL ORDER BY created_at DESC LIMIT 1',
+    )
+  )?.content
+
 it('B9: a raised limit is said once, and its own thresholds are said again', async () => {
   await spend(950_000)
-  await office.setHubLimit(2_000_000)
-  await sweep()
-  await sweep()
-  await office.setHubLimit(1_000_000)
-  await sweep()
-  await office.setHubLimit(2_000_000)
-  await sweep()
+  await change({ limit_microusd: 2_000_000 })
   expect((await saidTitles()).slice(1)).toEqual(['The hub’s monthly budget has room again'])
   expect(await toldAdmins()).toHaveLength(1)
   await spend(690_000)
   expect((await saidTitles()).slice(2)).toEqual(['The hub’s monthly budget is used to 82 %'])
+})
+
+it('B9: however often a budget is used up and has room again, both are said', async () => {
+  await spend(1_000_000)
+  for (const _ of [0, 1]) {
+    await change({ limit_microusd: 2_000_000 })
+    await change({ limit_microusd: 1_000_000 })
+  }
+  await change({ limit_microusd: 1_000_000 })
+  const [full, room] = [
+    'The hub’s monthly budget is used up',
+    'The hub’s monthly budget has room again',
+  ]
+  expect(await saidTitles()).toEqual([full, room, full, room, full])
+  expect(await toldAdmins()).toHaveLength(3)
+})
+
+it('B9: changed shares are not said to be a raised limit', async () => {
+  const shares = { warning_share: 0.8, throttle_share: 0.9, critical_share: 1 }
+  await spend(850_000)
+  await change({ ...shares, warning_share: 0.9 })
+  expect(await lastContent()).toContain('Its limits were changed.')
+  await change(shares)
+})
+
+it('B3 B9: what a used up budget refuses is said as it is', async () => {
+  await change({ critical_share: 0.9, allows_critical: true })
+  await spend(900_000)
+  expect(await lastContent()).toContain('but for tasks of critical priority.')
+  await change({ limit_microusd: 900_000 })
+  await change({ allows_critical: false, critical_share: 1, limit_microusd: 2_000_000 })
+  await change({ limit_microusd: 900_000, allows_critical: true })
+  expect(await lastContent()).toContain('is refused until it is reset or raised.')
+  await change({ allows_critical: false })
 })
 
 it('B9: a new period is said once, and only of a budget that was short', async () => {
