@@ -184,6 +184,8 @@ export interface OtherActivation {
   deadlineAt: number
   reservedMicrousd: number
   reservedTokens: number
+  /** Of those that money was reserved for, the one it called last. */
+  model: string
 }
 
 export interface RenewRequest {

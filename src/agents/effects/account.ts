@@ -38,7 +38,7 @@ function collectUsage(events: LoopEvent[], model: string): Usage[] {
 }
 
 /** While agents run on this hub, what carries out a call is its provider. */
-const nameModel = (model: string) => ({ model, executor: model.split('/')[0] ?? model })
+export const nameModel = (model: string) => ({ model, executor: model.split('/')[0] ?? model })
 
 const describeCharge = (charge: Charge) => ({
   inputTokens: charge.inputTokens,

@@ -1,14 +1,16 @@
 import type { ActivationId } from '../../ids'
+import { nameModel } from './account'
 import type { Workbench } from './workbench'
 
 /**
  * Ends an activation of this agent of which this object knows nothing: its storage was lost. It is
- * closed as failed and charged what it had reserved and not settled.
+ * closed as failed and charged what it had reserved and not settled, to the budgets of the model that
+ * it called last: which of several it was nobody knows.
  */
 export async function closeLost(
   { deps, agentId }: Workbench,
   activationId: ActivationId,
-  reserved: { microusd: number; tokens: number } | null,
+  reserved: { microusd: number; tokens: number; model: string } | null,
 ): Promise<void> {
   const now = deps.clock.now()
   await deps.hub.commit({
@@ -25,8 +27,7 @@ export async function closeLost(
           {
             // beside the numbers of real calls, which may have been settled when it parked
             call: 0,
-            executor: 'unknown',
-            model: 'unknown',
+            ...nameModel(reserved.model),
             inputTokens: reserved.tokens,
             cachedTokens: 0,
             outputTokens: 0,
@@ -42,6 +43,6 @@ export async function closeLost(
     tools: [],
     audit: [],
     trace: '{}',
-    model: 'unknown',
+    model: reserved?.model ?? 'unknown',
   })
 }

@@ -49,6 +49,7 @@ export async function load(
           await closeLost(bench, otherId, {
             microusd: reserved.reservedMicrousd,
             tokens: reserved.reservedTokens,
+            model: reserved.model,
           })
         }
       }

@@ -21,6 +21,7 @@ const stateSql = `
     x.reserved_microusd AS reservedMicrousd, x.reserved_tokens AS reservedTokens,
     other.id AS otherId, other.deadline_at AS otherDeadlineAt,
     other.reserved_microusd AS otherMicrousd, other.reserved_tokens AS otherTokens,
+    coalesce(other.models ->> '$[#-1]', other.model) AS otherModel,
     ${isHubPausedSql} AS isHubPaused,
     (SELECT count(*) FROM activations WHERE state = 'running') AS running,
     ${inboxDepthSql} AS inboxDepth
@@ -104,6 +105,7 @@ export interface LoadStateRow {
   otherDeadlineAt: number | null
   otherMicrousd: number | null
   otherTokens: number | null
+  otherModel: string | null
   isHubPaused: number
   running: number
   inboxDepth: number

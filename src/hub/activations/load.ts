@@ -91,6 +91,7 @@ function explainNoClaim(state: LoadStateRow, request: LoadRequest, isRefused: bo
         deadlineAt: state.otherDeadlineAt ?? 0,
         reservedMicrousd: state.otherMicrousd ?? 0,
         reservedTokens: state.otherTokens ?? 0,
+        model: state.otherModel ?? '',
       },
     }
   }

@@ -49,6 +49,8 @@ export class FakeHub {
   readonly loads: LoadRequest[] = []
   /** Whether a repeated LOAD brings a resumed activation again, or only says that it runs. */
   repeatsResumed = true
+  /** What LOAD says of an activation that runs already. */
+  other = { deadlineAt, reservedMicrousd: 0, reservedTokens: 0, model: 'fake/one' }
   /** Of the definition that is current. */
   etag = 'first'
   #resumedBy = new Map<ActivationId, ActivationId>()
@@ -111,8 +113,7 @@ export class FakeHub {
       if (this.repeatsResumed && this.#resumedBy.get(otherId) === activationId) {
         return this.#resume(otherId, row)
       }
-      const reserved = { reservedMicrousd: 0, reservedTokens: 0 }
-      const other = { activationId: otherId, deadlineAt, ...reserved }
+      const other = { activationId: otherId, ...this.other }
       return { kind: 'wait', reason: 'already_running', retryAt: Date.now() + 2, other }
     }
     const decided = this.#findDecided()

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Hook } from '../../../src/agents/hooks/hook'
 import { boundTokens } from '../../../src/agents/models/bound-tokens'
+import type { ActivationId } from '../../../src/ids'
 import { inObject, live, World } from './world'
 
 /** What the hub of these tests reserves. */
@@ -40,3 +41,38 @@ test('L36 B4: one that hooks have made longer than was foreseen is charged as it
   expect(sent).toBeGreaterThan(9_000)
   expect(usage[0]?.inputTokens).toBe(sent)
 })
+
+test('B4 B11: an activation of which nothing is left is charged to the model that its money was reserved for', () =>
+  inObject(async (state) => {
+    const world = new World(() => ({ text: 'Nine herons.' }))
+    const { hub } = world
+    const row = {
+      state: 'running',
+      task: 'mention',
+      item: null,
+      open: [],
+      isCancelled: false,
+    } as const
+    hub.rows.set('gone' as ActivationId, { ...row, open: [] })
+    const lost = { reservedMicrousd: 700, reservedTokens: 90, model: 'anthropic/large' }
+    hub.other = { ...lost, deadlineAt: 1 }
+    hub.ask('@scout count the herons')
+    await live(world, state)
+    expect(hub.commits).toMatchObject([
+      {
+        activationId: 'gone',
+        error: { code: 'LOST' },
+        model: 'anthropic/large',
+        usage: [
+          {
+            model: 'anthropic/large',
+            executor: 'anthropic',
+            costMicrousd: 700,
+            inputTokens: 90,
+            isEstimated: true,
+          },
+        ],
+      },
+      { outcome: 'completed' },
+    ])
+  }))

@@ -66,13 +66,33 @@ test('L37: a LOAD of an activation that is over finds nothing to do, whatever wa
 test('L38: a second activation of an agent waits, and is told of the first', async () => {
   await post(ada.key, '@scout one')
   await post(ada.key, '@scout two')
-  const { activationId, deadlineAt } = await start(scout.id)
+  const { activationId, deadlineAt, model } = await start(scout.id)
   expect(await load(scout.id)).toEqual({
     kind: 'wait',
     reason: 'already_running',
     retryAt: hub.clock.now() + 2_000,
-    other: { activationId, deadlineAt, reservedMicrousd: 100, reservedTokens: 10 },
+    other: {
+      activationId,
+      deadlineAt,
+      reservedMicrousd: 100,
+      reservedTokens: 10,
+      model,
+    },
   })
+})
+
+test('B4: of an activation that has gone on with another model, that one is told', async () => {
+  await post(ada.key, '@scout one')
+  await post(ada.key, '@scout two')
+  const { activationId, model } = await start(scout.id)
+  expect(await load(scout.id)).toMatchObject({ other: { model } })
+  const none = { microusd: 0, tokens: 0 }
+  const want = { microusd: 100, tokens: 10 }
+  const models = [model, 'openai/small']
+  const now = hub.clock.now()
+  const fields = { agentId: scout.id, activationId, now, spent: none, want, floor: none }
+  await office.doors.renew({ ...fields, models })
+  expect(await load(scout.id)).toMatchObject({ other: { model: 'openai/small' } })
 })
 
 test('L38: twenty activations of one agent at once: one runs', async () => {
