@@ -3,7 +3,7 @@
 // that was killed can be told from a living one's.
 import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { clearRunningHub, isAlive, PlainError, readRunningHub } from './local-state.mjs'
 
@@ -17,7 +17,7 @@ import { clearRunningHub, isAlive, PlainError, readRunningHub } from './local-st
 export async function claimStateDir(stateDir) {
   const path = join(stateDir, 'lock')
   const owner = mendable(stateDir, () => {
-    mkdirSync(stateDir, { recursive: true, mode: 0o700 })
+    keepToOwner(join(stateDir, 'data'))
     return takeLock(path)
   })
   if (owner !== null) throw new PlainError(describeOwner(stateDir, Number.parseInt(owner, 10)))
@@ -35,6 +35,21 @@ export async function claimStateDir(stateDir) {
     throw error
   }
   return release
+}
+
+/**
+ * Databases are written as files that anybody may read, so their directory is closed, also one of an
+ * earlier start. The directory around it may be one that others use.
+ * @param {string} directory
+ */
+function keepToOwner(directory) {
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  try {
+    chmodSync(directory, 0o700)
+  } catch (error) {
+    // Somebody else's directory, lent to this hub: they say who may read it.
+    if (codeOf(error) !== 'EPERM') throw error
+  }
 }
 
 /**

@@ -91,7 +91,7 @@ export function readRunningHub(stateDir) {
  * @param {RunningHub} hub
  */
 export function writeRunningHub(stateDir, hub) {
-  writeFileSync(join(stateDir, 'hub.json'), `${JSON.stringify(hub)}\n`)
+  writeFileSync(join(stateDir, 'hub.json'), `${JSON.stringify(hub)}\n`, { mode: 0o600 })
 }
 
 /**

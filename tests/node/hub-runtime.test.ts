@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -12,6 +12,14 @@ const answers = (hub: Hub) =>
     ({ status }) => status === 200,
     () => false,
   )
+
+/** Files below a directory that others on this machine can read. */
+const findOpen = (directory: string): string[] =>
+  readdirSync(directory, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(directory, entry.name)
+    if ((statSync(path).mode & 0o077) === 0) return []
+    return entry.isDirectory() ? findOpen(path) : [path]
+  })
 
 let bundlePath = ''
 beforeAll(async () => {
@@ -42,6 +50,19 @@ describe('the hub as a part of a test', () => {
     const headers = { authorization: `Bearer ${hub.adminKey}` }
     expect((await fetch(`${hub.url}/api/v1/posts`, { headers })).status).toBe(200)
     await hub.stop()
+  })
+
+  test('H10: what a hub keeps is for its owner only, also in a directory that anybody may read', async () => {
+    const shared = stateDir('shared')
+    mkdirSync(join(shared, 'data'), { recursive: true })
+    const before = [shared, join(shared, 'data')]
+    for (const directory of before) chmodSync(directory, 0o755)
+    const hub = await startHub({ stateDir: shared, bundlePath })
+    const openFiles = findOpen(shared)
+    await hub.stop()
+    expect(openFiles).toEqual([])
+    // what else the directory holds may be somebody else's to read
+    expect(statSync(shared).mode & 0o777).toBe(0o755)
   })
 
   test('an unchanged Worker is not built again', async () => {
