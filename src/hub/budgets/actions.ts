@@ -4,7 +4,7 @@ import type { ActionContext } from '../action-context'
 import type { Db } from '../db'
 import {
   deleteBudget,
-  deleteLostWindows,
+  deleteLost,
   selectBudget,
   selectScopeId,
   selectTwin,
@@ -103,23 +103,30 @@ export async function changeBudget(
 
 /**
  * Takes a budget away, with what it counted; the usage itself stays in the books. The last one of
- * the hub stays: without any budget no agent may spend anything.
+ * the hub stays: without any budget no agent may spend anything. So does the limit of a definition:
+ * who reads that must be able to rely on it.
  *
  * @throws NOT_FOUND, CONFLICT
  */
 export async function removeBudget({ db, clock }: ActionContext, id: string): Promise<void> {
   const results = await db.d1.batch<unknown>([
     deleteBudget(db, id),
-    deleteLostWindows(db, id),
     selectBudget(db, id, clock.now()),
+    ...deleteLost(db, id),
   ])
-  if (results[2]?.results.length === 1) {
-    throw new AppError('CONFLICT', 'This is the last budget of the hub.', {
-      hint: 'Lift its limits instead: null means no limit.',
-    })
-  }
+  const kept = results[1]?.results[0] as PageBudget | undefined
+  if (kept) throw stays(kept)
   if (results[0]?.results.length === 0) throw notFound('budget')
 }
+
+const stays = ({ madeBy, name }: PageBudget): AppError =>
+  madeBy === 'definition'
+    ? new AppError('CONFLICT', `The definition of ${name ?? 'the agent'} sets this limit.`, {
+        hint: 'Take `brain.max_cost_per_day` out of the definition, or change it there.',
+      })
+    : new AppError('CONFLICT', 'This is the last budget of the hub.', {
+        hint: 'Lift its limits instead: null means no limit.',
+      })
 
 /** Finds the budgets that have windows for less than half of the time ahead. */
 export const findShortBudgets = (db: Db, now: number): D1PreparedStatement =>

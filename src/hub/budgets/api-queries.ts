@@ -56,19 +56,23 @@ export const updateBudget = (
       now,
     )
 
-/** Answers with a row when it did. */
+/** Answers with a row when it did: the last one of the hub stays, and what a definition limits. */
 export const deleteBudget = (db: Db, id: string): D1PreparedStatement =>
   db.d1
     .prepare(
       `DELETE FROM budgets WHERE id = ?1
          AND (scope <> 'hub' OR (SELECT count(*) FROM budgets WHERE scope = 'hub') > 1)
+         AND (made_by <> 'definition' OR limit_microusd IS NULL)
        RETURNING id`,
     )
     .bind(id)
 
-export const deleteLostWindows = (db: Db, id: string): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      'DELETE FROM budget_windows WHERE budget_id = ?1 AND NOT EXISTS (SELECT 1 FROM budgets WHERE id = ?1)',
-    )
-    .bind(id)
+/** What was counted and said of a budget that is gone. */
+export const deleteLost = (db: Db, id: string): D1PreparedStatement[] =>
+  ['budget_windows', 'budget_levels'].map((table) =>
+    db.d1
+      .prepare(
+        `DELETE FROM ${table} WHERE budget_id = ?1 AND NOT EXISTS (SELECT 1 FROM budgets WHERE id = ?1)`,
+      )
+      .bind(id),
+  )

@@ -118,6 +118,7 @@ export const RemoveBudgetPage: FC<RemoveBudgetPageProps> = (props) => {
       id !== budget.id && scope === budget.scope && scopeId === budget.scopeId,
   )
   const isLast = budget.scope === 'hub' && others.length === 0
+  const isDefined = budget.madeBy === 'definition' && budget.limitMicrousd !== null
   return (
     <Layout
       frame={frame}
@@ -125,19 +126,33 @@ export const RemoveBudgetPage: FC<RemoveBudgetPageProps> = (props) => {
       place="budgets"
       sheet="admin"
     >
-      <h1>{isLast ? 'The last budget of the hub stays' : 'Take this budget away?'}</h1>
+      <h1>
+        {isLast
+          ? 'The last budget of the hub stays'
+          : isDefined
+            ? 'The limit of a definition stays'
+            : 'Take this budget away?'}
+      </h1>
       <Whose budget={budget} />
       <div class="up4">
         <Problem problem={problem} />
       </div>
-      {isLast ? <LastOne budget={budget} /> : <Removal budget={budget} others={others} />}
+      {isLast || isDefined ? (
+        <Staying budget={budget} />
+      ) : (
+        <Removal budget={budget} others={others} />
+      )}
     </Layout>
   )
 }
 
-const LastOne: FC<{ budget: PageBudget }> = ({ budget }) => (
+const Staying: FC<{ budget: PageBudget }> = ({ budget }) => (
   <>
-    <p class="lede">Without any budget no agent may spend. You can lift its limits instead.</p>
+    <p class="lede">
+      {budget.madeBy === 'definition'
+        ? `The definition of ${nameBudget(budget)} sets it: take brain.max_cost_per_day out of that, or change it there.`
+        : 'Without any budget no agent may spend. You can lift its limits instead.'}
+    </p>
     <p class="acts up4">
       <a class="btn" href={budgetPath(budget.id)}>
         Change it

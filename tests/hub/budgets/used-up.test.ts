@@ -1,5 +1,8 @@
 import { afterEach, beforeAll, expect, it } from 'vitest'
+import { setDefinedBudget } from '../../../src/hub/budgets/actions'
 import { createOffice } from '../activations/create-office'
+import { adminKey } from '../create-test-hub'
+import { signIn } from '../pages/open-pages'
 
 const office = createOffice()
 const { hub, hire, post, renew, start } = office
@@ -81,4 +84,30 @@ it('B6: of two models that cost nothing, the one whose budget is not used up is 
   await post(ada.key, '@free')
   expect(await start(free.id)).toMatchObject({ admission: 'granted', model: 'far/b' })
   await office.run(`DELETE FROM budgets WHERE id = 'near'`)
+})
+
+it('B5: the limit of a definition stays until the definition has none; then it goes with all that was said of it', async () => {
+  const { db } = office.context()
+  const set = (limit: number | null) =>
+    db.d1.batch(setDefinedBudget(db, paid.id, limit, hub.clock.now()))
+  const path = `/budgets/budget:agent:${paid.id}`
+  const remove = () => hub.call(path, { method: 'DELETE', key: adminKey })
+  const isSaid = () =>
+    office.first('SELECT 1 FROM budget_levels WHERE budget_id = ?', `budget:agent:${paid.id}`)
+  await set(0)
+  await set(5)
+  await office.doors.sweep(hub.clock.now())
+  expect(await isSaid()).not.toBeNull()
+  expect(await remove()).toMatchObject({
+    status: 409,
+    body: { code: 'CONFLICT', hint: expect.stringContaining('brain.max_cost_per_day') },
+  })
+  const html = await (await signIn(hub)).read(`${path}/delete`)
+  expect(html).toContain('The definition of paid sets it')
+  expect(html).not.toContain('Take it away')
+  await post(ada.key, '@paid')
+  expect((await start(paid.id)).admission).toBe('budget_exhausted')
+  await set(null)
+  expect((await remove()).status).toBe(200)
+  expect(await isSaid()).toBeNull()
 })
