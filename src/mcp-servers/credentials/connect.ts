@@ -129,13 +129,14 @@ const fillIn = (
 const scrubAnswers =
   (fetch: GuardedFetch, scrubber: Scrubber): GuardedFetch =>
   async (request) => {
-    const { watch } = request
+    const { watch, isDecodedLater } = request
     const clean = watch && { watch: (line: string) => watch(scrubber.text(line)) }
     const answer = await fetch({ ...request, ...clean })
     const headers = new Headers(
       [...answer.headers].map(([name, value]) => [name, scrubber.text(value)]),
     )
     if (answer.text === null) return { ...answer, headers }
-    const text = answer.isCut ? scrubber.cut(answer.text) : scrubber.text(answer.text)
+    const scrub = isDecodedLater ? scrubber.exceptBase64 : scrubber.text
+    const text = answer.isCut ? scrubber.cut(answer.text) : scrub(answer.text)
     return { ...answer, headers, text }
   }

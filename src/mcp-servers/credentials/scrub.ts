@@ -1,9 +1,18 @@
+import { findSqueezed, type Span, squeeze, squeezeBase64 } from './find-squeezed'
+import { createPartsFinder } from './scrub-parts'
+import { toPattern } from './secret-pattern'
+import { base64Forms, plainForms } from './written-forms'
+
 /** Takes a secret out of texts, and of all texts of a value. */
 export interface Scrubber {
   text(text: string): string
   value(value: unknown): unknown
   /** What comes last of a text that was cut: the beginning of a secret would not be known as one. */
   cut(text: string): string
+  /** What is in base64 stays: for who decodes it, whose own texts are scrubbed in turn. */
+  exceptBase64(text: string): string
+  /** For texts that come one after the other, such as progress: a secret may go over several of them. */
+  parts(): (part: string) => string
 }
 
 const redacted = '[redacted]'
@@ -11,95 +20,67 @@ const redacted = '[redacted]'
 /** A value is known by its characters, so it may not look like ordinary words. */
 export const secretCharsMin = 8
 
+/** A quote or `\u0026` within JSON within JSON within JSON, or a byte in a list with a line for each. */
+const charsPerCharMax = 16
+
 export const noScrubber: Scrubber = {
   text: (text) => text,
   value: (value) => value,
   cut: (text) => text,
+  exceptBase64: (text) => text,
+  parts: () => (part) => part,
 }
 
 /**
- * Redaction by value (M6): the secret as it is, escaped for JSON, HTML or an address, in hex, and in
- * base64 at any offset, so also within `Basic` credentials. Parts of a credential come after the whole,
- * so that what holds it is taken out as one.
+ * Redaction by value (M6): the secret with its characters escaped, and as a whole in other forms, also
+ * with line breaks, spaces or tags within.
  */
 export function createScrubber(...secrets: string[]): Scrubber {
   const longest = Math.max(...secrets.map(({ length }) => length)) * charsPerCharMax
-  // A service may write in capitals or in small letters what it was sent.
-  const pattern = new RegExp(secrets.flatMap(allForms).join('|'), 'gi')
-  const text = (given: string) => given.replace(pattern, redacted)
+  const pattern = toPattern(secrets)
+  const plain = distinct(secrets.flatMap(plainForms).map(squeeze))
+  const base64 = distinct(secrets.flatMap(base64Forms).map(squeezeBase64))
+  const find = (given: string, encoded: string[]): Span[] => [
+    ...findAll(pattern, given),
+    ...findSqueezed(given, plain, encoded),
+  ]
+  const exceptBase64 = (given: string) => hide(given, find(given, []))
+  const text = (given: string) => hide(given, find(given, base64))
   const value = (given: unknown): unknown => {
     if (typeof given === 'string') return text(given)
     if (Array.isArray(given)) return given.map(value)
     if (typeof given !== 'object' || given === null) return given
     return Object.fromEntries(Object.entries(given).map(([key, each]) => [text(key), value(each)]))
   }
-  return { text, value, cut: (given) => text(given).slice(0, -longest) }
-}
-
-function allForms(secret: string): string[] {
-  const bytes = new TextEncoder().encode(secret)
-  return [
-    (secret.match(/\\*[^\\]|\\+/g) ?? []).map(escapedForms).join(''),
-    ...[0, 1, 2].map((offset) => base64Forms(bytes, offset)),
-    Array.from(bytes, toHex).join('[ :-]?'),
-  ]
-}
-
-/** A quote or `\u0026` within JSON within JSON within JSON. */
-const charsPerCharMax = 10
-
-/** Encoded for an address up to four times. */
-const percent = '%(?:25){0,3}'
-
-const toHex = (byte: number): string => byte.toString(16).padStart(2, '0')
-
-const escapePattern = (text: string): string => text.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&')
-
-const entities: Record<string, string> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot' }
-const controls: Record<string, string> = { '\n': 'n', '\r': 'r', '\t': 't' }
-
-/** JSON's, which an address may carry encoded. */
-const backslash = `(?:\\\\|${percent}5c)`
-
-/** A backslash that no JSON wrote as one. */
-const odd = `(?:${backslash}{1,4}u005c|&#0*92;|&#x0*5c;)`
-
-/**
- * One character with the backslashes before it, in every way that they may be written. JSON doubles
- * backslashes at each level and puts one before what it escapes; all of them are one repetition, so
- * that no text can be matched in so many ways that it takes long.
- */
-function escapedForms(token: string, index: number): string {
-  const count = token.lastIndexOf('\\') + 1
-  const own = `(?:${backslash}{${count},${count * 8 + 7}}|${odd}{${count}}${backslash}{0,7})`
-  const char = token.slice(count)
-  if (char === '') return own
-  const code = char.charCodeAt(0)
-  const written = toHex(code)
-  const forms = [escapePattern(char), `${percent}${written}`, `&#0*${code};`, `&#x0*${written};`]
-  if (char === ' ') forms.push('\\+', `${percent}2b`)
-  if (entities[char]) forms.push(`&${entities[char]};`)
-  // Where a secret begins, what stands before it is not its own.
-  if (count === 0 && index === 0) {
-    return `(?:${[...forms, `${backslash}{1,4}u00${written}`].join('|')})`
+  const cut = (given: string) => text(given).slice(0, -longest)
+  const parts = () => {
+    const findParts = createPartsFinder([...plain, ...base64])
+    return (part: string) => hide(part, [...find(part, base64), ...findParts(part)])
   }
-  if (controls[char]) forms.push(controls[char])
-  forms.push(`u00${written}`)
-  return `${count === 0 ? `${backslash}{0,7}` : own}(?:${forms.join('|')})`
+  return { text, value, cut, exceptBase64, parts }
 }
 
-/** The characters of base64 that depend on nothing but the secret, after `offset` other bytes. */
-function base64Forms(bytes: Uint8Array, offset: number): string {
-  const padded = new Uint8Array(offset + bytes.length)
-  padded.set(bytes, offset)
-  const whole = btoa(String.fromCharCode(...padded))
-  const from = Math.ceil((offset * 8) / 6)
-  const to = Math.floor((padded.length * 8) / 6)
-  return [...whole.slice(from, to)].map(base64Char).join('')
+/** Those that look like no ordinary words. */
+const distinct = (forms: string[]): string[] =>
+  [...new Set(forms)].filter(({ length }) => length >= secretCharsMin)
+
+/** Without a copy of the pattern for each text, as it may be large. */
+function findAll(pattern: RegExp, text: string): Span[] {
+  const spans: Span[] = []
+  pattern.lastIndex = 0
+  for (let found = pattern.exec(text); found !== null; found = pattern.exec(text)) {
+    spans.push([found.index, pattern.lastIndex])
+  }
+  return spans
 }
 
-function base64Char(char: string): string {
-  if (char === '+') return `(?:[+-]|${percent}2b|\\\\u002b)`
-  if (char === '/') return `(?:\\\\?\\/|_|${percent}2f)`
-  return char
+/** Parts of a credential lie within the whole, which is taken out as one. */
+function hide(text: string, spans: Span[]): string {
+  let clean = ''
+  let end = 0
+  for (const [from, to] of spans.toSorted((a, b) => a[0] - b[0] || b[1] - a[1])) {
+    if (from >= end) clean += text.slice(end, from) + redacted
+    end = Math.max(end, to)
+  }
+  return clean + text.slice(end)
 }

@@ -16,6 +16,8 @@ export interface OutsideRequest {
   watch?(line: string): boolean
   /** Said after the call too, so that the service can forget it; nobody waits long for it. */
   isFarewell?: boolean
+  /** Who asks decodes what is in base64 and scrubs it then; a credential taken out before would break it. */
+  isDecodedLater?: boolean
 }
 
 /** What a service answered, as data. */

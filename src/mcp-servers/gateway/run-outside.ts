@@ -27,7 +27,8 @@ export async function runOutside(asked: AskedCall, errand: Errand): Promise<Tool
     const opened = await pipeline.connect({ ...errand, signal: stop })
     scrubber = opened.scrubber
     const own = ownThings(pipeline, actor)
-    const progress = (text: string) => asked.progress(scrubber.text(text))
+    const clean = scrubber.parts()
+    const progress = (text: string) => asked.progress(clean(text))
     const context = { actor, hub, ...own, outside: opened.connection, signal: stop, progress }
     // Texts by themselves: within JSON they would be escaped a second time.
     return scrubber.value(await prepared.run(context))

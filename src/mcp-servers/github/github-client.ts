@@ -3,18 +3,19 @@ import { github } from '../../config'
 import { AppError } from '../../errors'
 import type { Connection } from '../credentials/connection'
 import { checkJson } from '../fetch/explain-answer'
+import type { OutsideRequest } from '../fetch/guarded-fetch'
 import { explainFailure } from './explain-failure'
 
 export type GithubClient = ReturnType<typeof openGithub>
 
 /** GitHub's own client, going out through the guarded fetch alone. */
-export function openGithub(outside: Connection | null) {
+export function openGithub(outside: Connection | null, options: FetchOptions = {}) {
   if (!outside) throw new Error('The gateway opens the service first.')
   return request.defaults({
     baseUrl: outside.baseUrl.href.replace(/\/$/, ''),
     headers: { 'user-agent': 'Rookery', 'x-github-api-version': github.apiVersion },
     request: {
-      fetch: toFetch(outside),
+      fetch: toFetch(outside, options),
       log: silent,
       hook: async (ask: typeof request, options: Parameters<typeof request>[0]) => {
         try {
@@ -38,13 +39,16 @@ const keptHeaders = [
   'x-ratelimit-reset',
 ]
 
-function toFetch(outside: Connection): typeof fetch {
+type FetchOptions = Pick<OutsideRequest, 'isDecodedLater'>
+
+function toFetch(outside: Connection, options: FetchOptions): typeof fetch {
   return async (input, init) => {
     const answer = await outside.fetch({
       method: init?.method ?? 'GET',
       url: new URL(String(input)),
       headers: { ...(init?.headers as Record<string, string>), ...outside.headers },
       bytesMax: github.answerBytesMax,
+      ...options,
       ...(typeof init?.body === 'string' && { body: init.body }),
     })
     if (answer.isCut) throw tooLarge()

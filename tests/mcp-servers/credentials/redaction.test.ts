@@ -42,8 +42,10 @@ function setUp(run: (context: ToolContext<object>) => Promise<unknown>, allowed 
     reportFailure: (_, cause) => failures.push(cause),
   })
   const call = { callId: 'call-1', tool: 'test_leak', arguments: '{}' }
-  const answer = () => gateway.call(scoutAtWork, call, new AbortController().signal)
-  return { answer, connect, failures }
+  const told: string[] = []
+  const { signal } = new AbortController()
+  const answer = () => gateway.call(scoutAtWork, call, signal, (text) => told.push(text))
+  return { answer, connect, failures, told }
 }
 
 test('M6: a tool that gives its credential away gives away nothing', async () => {
@@ -51,6 +53,15 @@ test('M6: a tool that gives its credential away gives away nothing', async () =>
   expect((await answer()).text).toMatch(
     /^\{"\[redacted\]":\["a \[redacted\] b",\{"deep":"\[redacted\].{0,3}"\}\]\}$/,
   )
+})
+
+test('M6: a credential that comes in pieces, as progress or as blocks, is not told', async () => {
+  const { answer, told } = setUp(async ({ progress }) => {
+    for (const text of ['a canary', '-0123', '456789', 'done']) progress(text)
+    return ['can', 'ary-0123', '456789'].join('\n')
+  })
+  expect((await answer()).text).toBe('[redacted]')
+  expect(told).toEqual(['a [redacted]', '[redacted]', '[redacted]', 'done'])
 })
 
 test('M6: an expected error is cleaned, words, hint and details', async () => {

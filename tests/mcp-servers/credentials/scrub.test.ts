@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { outside } from '../../../src/config'
 import { createScrubber } from '../../../src/mcp-servers/credentials/scrub'
 
 const toBase64 = (text: string) => btoa(String.fromCharCode(...new TextEncoder().encode(text)))
@@ -78,6 +79,73 @@ test('M6: any secret is taken out of base64, also when it stands in the middle o
     ),
     { numRuns: 100 },
   )
+})
+
+const base64OfUtf16 = (text: string) => btoa([...text].map((char) => `${char}\0`).join(''))
+const wrap = (text: string, lineEnd: string) => text.replace(/.{12}/g, `$&${lineEnd}`)
+
+/** Of a whole secret, which stands among other bytes. */
+const wholeForms: [string, (text: string) => string][] = [
+  ['base64 in lines', (text) => wrap(toBase64(`a ${text} b`), '\n')],
+  ['base64 in lines of MIME', (text) => wrap(toBase64(`ab${text}`), '\r\n')],
+  ['base64 in lines, within JSON', (text) => JSON.stringify(wrap(toBase64(text), '\n'))],
+  ['base64 in lines, in an address', (text) => encodeURIComponent(wrap(toBase64(text), '\n'))],
+  ['base64 of base64', (text) => toBase64(toBase64(`user:${text}`))],
+  ['base64 of the text for an address', (text) => toBase64(`k=${encodeURIComponent(text)}`)],
+  ['base64 of the text within JSON', (text) => toBase64(JSON.stringify({ k: text }))],
+  ['base64 of UTF-16', base64OfUtf16],
+  ['a buffer', (text) => JSON.stringify({ data: [...new TextEncoder().encode(text)] })],
+  ['a buffer in lines', (text) => JSON.stringify([...new TextEncoder().encode(text)], null, 2)],
+  [
+    'escapes of bytes',
+    (text) => (toHex(text).match(/../g) ?? []).map((hex) => `\\x${hex}`).join(''),
+  ],
+  ['escapes within JSON', (text) => JSON.stringify(text.replaceAll('/', '\\x2f'))],
+  ['hex in lines', (text) => wrap(toHex(text), '\n')],
+  ['two blocks', (text) => `${text.slice(0, 5)}\n${text.slice(5)}`],
+  ['two lines within JSON', (text) => JSON.stringify(`${text.slice(0, 5)}\n${text.slice(5)}`)],
+  [
+    'words that a search marks',
+    (text) => `${text.slice(0, 5)}<em>${text.slice(5, 9)}</em>${text.slice(9)}`,
+  ],
+]
+
+test.each(wholeForms)('M6: a secret is taken out as %s', (_name, write) => {
+  for (const secret of [
+    'Su/per+secret_0123?"~&9',
+    'ghp_0123456789abcdef',
+    '-nrn/\\nrn\\r+=x y z9',
+  ]) {
+    const left = createScrubber(secret).text(`before, ${write(secret)}; after`)
+    expect(left).toMatch(/^before, .{0,12}\[redacted\].{0,12}; after$/s)
+  }
+})
+
+test('M6: the longest secret that is taken is taken out too, in each form that is of a whole', () => {
+  const secret = 'Ab3/+'.repeat(outside.credentialCharsMax / 5)
+  const scrubber = createScrubber(secret)
+  for (const text of [secret, JSON.stringify(secret), toBase64(secret), wrap(secret, '\n')]) {
+    expect(scrubber.text(text).length).toBeLessThan(20)
+  }
+})
+
+test('M6: texts that come one after the other hold no half of a secret', () => {
+  const secret = 'canary-0123456789'
+  for (const written of [secret, toBase64(secret), toHex(secret), encodeURIComponent(secret)]) {
+    for (const cuts of [[6], [4, 9], [5, 6, 7, 8], [written.length - 1]]) {
+      const clean = createScrubber(secret).parts()
+      const ends = [...cuts, written.length]
+      const said = ends.map((end, at) => clean(`${written.slice(ends[at - 1] ?? 0, end)}`))
+      expect(said.join('').replaceAll('[redacted]', '')).toMatch(/^.?=*$/)
+      expect(clean('all is well')).toBe('all is well')
+    }
+  }
+  const clean = createScrubber(secret).parts()
+  expect(['a canary', '-0123', 'is fine'].map(clean)).toEqual([
+    'a [redacted]',
+    '[redacted]',
+    'is fine',
+  ])
 })
 
 test('M6: other texts stay as they are, and keys of objects are texts too', () => {

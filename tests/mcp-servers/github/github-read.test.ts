@@ -52,7 +52,7 @@ describe('what a model gets of GitHub', () => {
 
   test('M6: a credential that a file holds is taken out of it, before the file is cut', async () => {
     const { ask, plan } = await setUpGithub()
-    for (const before of [38, github.fileCharsMax - 5]) {
+    for (const before of [3, 38, github.fileCharsMax - 5]) {
       const text = `${'x'.repeat(before)}${token} and more`
       // a line of base64 ends within the credential
       const content = btoa(text).replace(/.{60}/g, '$&\n')

@@ -34,7 +34,7 @@ export const getFile = defineTool({
   doing: 'reading a file',
   async run({ input, outside }) {
     const { owner, repo, path, ref, offset } = input
-    const client = openGithub(outside)
+    const client = openGithub(outside, { isDecodedLater: true })
     const { data } = await client('GET /repos/{owner}/{repo}/contents/{path}', {
       ...{ owner, repo, path },
       ...(ref !== undefined && { ref }),
