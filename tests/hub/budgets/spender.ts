@@ -25,6 +25,7 @@ export class Spender {
   model = ''
   reservation: { microusd: number; tokens: number } | null = null
   usage: Usage[] = []
+  isFinishing = false
   isDone = false
   isDying = false
   /** The latest time at which it reserved money. */
@@ -77,6 +78,7 @@ export class Spender {
     const { world, activationId, agent } = this
     const now = world.hub.clock.now()
     const request = { activationId, agentId: agent.id, now, capacity: 1_000, mayExplore: false }
+    const before = this.countSwitched('isDone')
     const answer = await this.ask(() => world.doors.load(request))
     if (answer.kind === 'wait') {
       expect(answer.reason).toBe('money_reserved')
@@ -90,7 +92,7 @@ export class Spender {
       this.reservation = answer.reservation
       return true
     }
-    for (const model of agent.models) await this.checkRefusal([model])
+    for (const model of agent.models) await this.checkRefusal([model], before)
     await this.finish()
     return false
   }
@@ -103,6 +105,7 @@ export class Spender {
     const { world, activationId, agent, spent, called: models } = this
     const now = world.hub.clock.now()
     this.at = Math.max(this.at, now)
+    const before = this.countSwitched('isDone')
     const answer = await this.ask(() =>
       world.doors.renew({ activationId, agentId: agent.id, now, spent, want, floor, models }),
     )
@@ -112,7 +115,7 @@ export class Spender {
       return true
     }
     expect(answer.reason).toBe('budget_exhausted')
-    await this.checkRefusal(models)
+    await this.checkRefusal(models, before)
     await this.finish()
     return false
   }
@@ -132,6 +135,7 @@ export class Spender {
 
   async finish(): Promise<void> {
     const { usage } = this
+    this.isFinishing = true
     const commit = () => this.world.office.commit(this.agent.id, this.activationId, { usage })
     expect((await this.ask(commit)).kind).toBe('done')
     this.isDone = true
@@ -143,9 +147,18 @@ export class Spender {
     return question()
   }
 
+  /**
+   * Runs that changed their model and are in the books: until then they hold all that they spent from
+   * the budgets of both, so with each of them money comes back.
+   */
+  countSwitched(state: 'isDone' | 'isFinishing'): number {
+    return this.others().filter((other) => other[state] && other.called.length > 1).length
+  }
+
   /** A refusal is right only when less than one call's floor is left of some budget in scope. */
-  async checkRefusal(models: string[]): Promise<void> {
+  async checkRefusal(models: string[], switchedBefore: number): Promise<void> {
     const { budgets, running } = await this.world.look(this.at)
+    if (this.countSwitched('isFinishing') !== switchedBefore) return
     const by = { agentId: this.agent.id, communityId: this.communityId, models }
     const left = budgets
       .filter((budget) => budget.limit !== null && pays(budget, by))
