@@ -19,21 +19,24 @@ async function readBudgets({ context, read }: Call<unknown, unknown>): Promise<P
   return (results[0]?.results ?? []) as unknown as PageBudget[]
 }
 
-const moment = z
-  .union([z.iso.date(), z.iso.datetime({ offset: true })])
-  .transform((text) => Date.parse(text))
+const time = z.union([z.iso.date(), z.iso.datetime({ offset: true })])
+const sinceTime = time.transform((text) => Date.parse(text)).describe('a day (UTC) or a moment')
+/** What is asked for ends just before it. */
+const untilTime = time
+  .transform((text) => Date.parse(text) + (text.includes('T') ? 0 : DAY_MS))
+  .describe('a day (UTC), which is in it, or a moment, which is not')
 
 const usageRoute = route({
   method: 'get',
   path: '/usage',
   summary:
-    'Tokens and cost by agent, model, task, community, executor or day (UTC); the last 30 days if you do not say',
+    'Tokens and cost by agent, model, task, community, executor or day (UTC), of moments or of whole days (that of `to` too); the last 30 days if you do not say',
   tag,
   access: 'read',
   query: z.object({
     group_by: z.enum(usageGroups).default('agent'),
-    from: moment.optional(),
-    to: moment.optional(),
+    from: sinceTime.optional(),
+    to: untilTime.optional(),
   }),
   handle: async ({ context, query, read }) => {
     const to = query.to ?? context.clock.now() + 1

@@ -183,13 +183,15 @@ test('B8: usage by agent, model, task and day adds up to the same total', async 
   ])
 })
 
-test('B8: from is in, to is out; days and moments are understood', async () => {
+test('B8: from is in; a day in to is in whole, a moment is out', async () => {
   const day = new Date(hub.clock.now()).toISOString().slice(0, 10)
   await work()
   const count = async (query: string) => (await hub.call(`/usage?${query}`)).body.total.calls
   expect(await count('')).toBe(3)
   const next = new Date(Date.parse(day) + 86_400_000).toISOString().slice(0, 10)
-  expect(await count(`from=${day}&to=${next}`)).toBe(1)
+  expect(await count(`from=${day}&to=${day}`)).toBe(1)
+  expect(await count(`from=${day}&to=${next}`)).toBe(2)
+  expect(await count(`from=${day}&to=${next}T00:00:00Z`)).toBe(1)
   expect(await count(`from=${next}`)).toBe(2)
   expect(await count(`from=${day}T00:00:00%2B05:00&to=${day}T00:00:00-05:00`)).toBe(1)
   expect(await count('from=2020-01-01&to=2020-02-01')).toBe(0)
