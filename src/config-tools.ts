@@ -132,6 +132,8 @@ export const mcp = {
   sessionCharsMax: 100,
   /** How often a running call looks whether its caller has cancelled it. */
   cancelCheckMs: 100,
+  /** How often a stream says that it is there: only then is it noticed that nobody reads it any more. */
+  keepAliveMs: 1_000,
 } as const
 
 /** MCP servers of others, added by an admin (M12). */

@@ -16,7 +16,8 @@ let hub: Hub
 let front: Server
 
 beforeAll(async () => {
-  hub = await startHub({ stateDir: join(folder, 'state'), env: { ROOKERY_LOG_LEVEL: 'error' } })
+  const env = { ROOKERY_LOG_LEVEL: 'error', ROOKERY_ALLOW_PRIVATE_SERVICES: 'true' }
+  hub = await startHub({ stateDir: join(folder, 'state'), env })
   front = await startFront(hub)
 })
 afterAll(async () => {
@@ -95,4 +96,57 @@ it('M11: the official client lists and calls tools of a started hub with an acco
   const feed = await client.callTool({ name: 'hub_get_feed', arguments: {} })
   expect(feed.isError).toBe(false)
   await client.close()
+})
+
+/** Asks the hub's API as its admin. */
+async function api(method: string, path: string, body?: object): Promise<Response> {
+  const headers = { authorization: `Bearer ${hub.adminKey}`, 'content-type': 'application/json' }
+  const init = body ? { method, headers, body: JSON.stringify(body) } : { method, headers }
+  const answer = await fetch(`${hub.url}/api/v1${path}`, init)
+  expect(answer.status, path).toBeLessThan(300)
+  return answer
+}
+
+/** Sends a call of a tool as a program does, and gives it up when `until` says so. */
+async function hangUp(params: object, until: Promise<unknown>): Promise<void> {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
+  const sent = request(`${hub.url}/mcp`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${hub.adminKey}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    },
+  })
+  sent.on('error', () => undefined)
+  sent.end(body)
+  await until
+  sent.destroy()
+}
+
+it('M11: a caller who hangs up stops its call, with and without a progress token', async () => {
+  const asked = new Map<string, () => void>()
+  const slow = createServer((incoming) => asked.get(incoming.url ?? '')?.())
+  await new Promise<void>((resolve) => slow.listen(0, '127.0.0.1', resolve))
+  const { port } = slow.address() as AddressInfo
+  const address = { base_url: `http://127.0.0.1:${port}`, allow_http: true, allow_private: true }
+  await api('PUT', '/http-services/slow', address)
+  await api('PUT', '/agents/admin/grants', { allowed: ['http:slow:read'] })
+  for (const [path, meta] of [
+    ['/silent', {}],
+    ['/progress', { _meta: { progressToken: 1 } }],
+  ] as const) {
+    const isAsked = new Promise<void>((resolve) => asked.set(path, resolve))
+    const call = { name: 'http_request', arguments: { service: 'slow', path }, ...meta }
+    await hangUp(call, isAsked)
+  }
+  const outcomes = async () => {
+    const { entries } = (await (await api('GET', '/audit?tool=http_request')).json()) as {
+      entries: { outcome: string | null }[]
+    }
+    return entries.map(({ outcome }) => outcome)
+  }
+  await expect.poll(outcomes, { timeout: 60_000 }).toEqual(['cancelled', 'cancelled'])
+  slow.closeAllConnections()
+  slow.close()
 })

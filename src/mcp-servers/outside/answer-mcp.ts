@@ -24,24 +24,20 @@ export async function answerMcp(
   const id = given?.slice(0, mcp.sessionCharsMax) ?? null
   const server = createServer({ ...session, id }, running)
   const transport = new WebStandardStreamableHTTPServerTransport({
-    // A stream only where something comes before the answer: a whole answer is easier to send.
-    enableJsonResponse: !wantsProgress(asked),
+    // A tool tells how far it is, and of a stream it is noticed when nobody reads it any more: without
+    // one a client that hangs up leaves its call running. The rest is quick, and easier to send whole.
+    enableJsonResponse: !callsTool(asked),
+    keepAliveMs: mcp.keepAliveMs,
     maxRequestBodySize: limits.requestBytesMax,
   })
   await server.connect(transport)
   const cancel = (requestId: unknown) =>
     running.cancel(toCallKey(session.caller.accountId, id, requestId))
   divertCancellations(transport, cancel)
-  const gone = Promise.withResolvers<Response>()
-  const leave = () => {
-    // Stops what runs for it; nobody reads this answer.
-    void server.close()
-    gone.resolve(new Response(null, { status: 499 }))
-  }
-  request.signal.addEventListener('abort', leave)
-  const response = await Promise.race([gone.promise, transport.handleRequest(request)])
+  const response = await transport.handleRequest(request)
   if (isInitialize(asked)) response.headers.set('Mcp-Session-Id', session.clock.newId())
-  return closeWithReader(response, leave)
+  // Stops what runs for it.
+  return closeWithReader(response, () => void server.close())
 }
 
 /** What was asked, to see which way to answer; the transport reads and judges it again. */
@@ -58,19 +54,13 @@ async function peek(request: Request): Promise<unknown> {
 const hasBatches = ({ headers }: Request): boolean =>
   (headers.get('MCP-Protocol-Version') ?? '') < '2025-06-18'
 
-const isMessage = (asked: unknown): asked is { method?: unknown; params?: unknown } =>
+const isMessage = (asked: unknown): asked is { method?: unknown } =>
   typeof asked === 'object' && asked !== null
 
 const isInitialize = (asked: unknown): boolean => isMessage(asked) && asked.method === 'initialize'
 
-function wantsProgress(asked: unknown): boolean {
-  if (Array.isArray(asked)) return asked.some(wantsProgress)
-  if (!isMessage(asked) || asked.method !== 'tools/call') return false
-  const { params } = asked
-  return isMessage(params) && '_meta' in params && isMessage(params._meta) && hasToken(params._meta)
-}
-
-const hasToken = (meta: object): boolean => 'progressToken' in meta
+const callsTool = (asked: unknown): boolean =>
+  Array.isArray(asked) ? asked.some(callsTool) : isMessage(asked) && asked.method === 'tools/call'
 
 /**
  * A cancelled call still gets an answer, that it was cancelled: left to the SDK it would get none, and

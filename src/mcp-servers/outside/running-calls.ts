@@ -2,7 +2,7 @@ import { mcp } from '../../config'
 
 /**
  * Calls that run in this isolate, so that a later request of the same caller can stop them. A client
- * that gets another isolate stops its call by closing the connection, which works everywhere.
+ * that gets another isolate stops its call by closing the connection, which ends the stream of its answer.
  */
 export interface RunningCalls {
   /** Runs `work` with a signal that `cancel` with the same key aborts. */

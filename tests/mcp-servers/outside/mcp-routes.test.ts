@@ -135,7 +135,9 @@ test('M11: malformed messages are protocol errors, never crashes', async () => {
   const { post } = setUp()
   const answer = async (body: unknown, headers?: Record<string, string>) => {
     const response = await post('/mcp/hub', body, headers)
-    return { status: response.status, body: await response.json<{ error?: { code: number } }>() }
+    // the answer of a call is the only message of its stream
+    const text = (await response.text()).replace(/^event: message\ndata: /, '')
+    return { status: response.status, body: JSON.parse(text) as { error?: { code: number } } }
   }
   expect(await answer('{')).toMatchObject({ status: 400, body: { error: { code: -32700 } } })
   expect((await answer('3')).status).toBe(400)
