@@ -292,8 +292,8 @@ export const budgetForecast = {
 /** Charts of usage: more series than this are drawn as one. */
 export const usageCharts = { seriesMax: 8, daysDefault: 30, tableRowsMax: 100 } as const
 
-/** The scheduler's page: agents and waiting tasks a page. */
-export const schedulerPages = { agents: 50, tasks: 25 } as const
+/** The scheduler's page: agents and waiting tasks a page, and agents in its CSV. */
+export const schedulerPages = { agents: 50, tasks: 25, csvAgentsMax: 5_000 } as const
 
 // With its ending: scripts read this file as it is.
 export * from './config-tools.ts'

@@ -1,6 +1,7 @@
 import type { FC } from 'hono/jsx'
 import { writeCursor } from '../cursor'
 import { formatExact, toIso } from '../web/format'
+import { Icon } from '../web/icons'
 import { StatusShape } from '../web/meter'
 import { Who } from '../web/who'
 import { type AgentPage, type AgentStateFilter, agentStates } from './queries'
@@ -16,14 +17,20 @@ const filterWords: Record<AgentStateFilter, string> = {
   off: 'without turns',
 }
 
-const linkTo = (page: AgentPage, change: Partial<AgentPage>): string => {
-  const next = { ...page, after: null, ...change }
+const linkTo = (page: AgentPage, change: Partial<AgentPage>): string =>
+  `/scheduler${writeAgentQuery({ ...page, after: null, ...change })}#agents`
+
+/** The whole list, whichever part of it is shown. */
+const linkToCsv = (page: AgentPage): string =>
+  `/scheduler.csv${writeAgentQuery({ ...page, after: null })}`
+
+const writeAgentQuery = (page: AgentPage): string => {
   const params = new URLSearchParams()
-  if (next.state !== 'all') params.set('state', next.state)
-  if (next.name) params.set('name', next.name)
-  if (next.after) params.set('cursor', writeCursor(next.after))
+  if (page.state !== 'all') params.set('state', page.state)
+  if (page.name) params.set('name', page.name)
+  if (page.after) params.set('cursor', writeCursor(page.after))
   const query = params.toString()
-  return `/scheduler${query && `?${query}`}#agents`
+  return query && `?${query}`
 }
 
 export interface AgentSectionProps {
@@ -66,6 +73,14 @@ export const AgentSection: FC<AgentSectionProps> = ({ board, page, now }) => (
       <p class="pager">
         <a href={linkTo(page, { after: board.next })} rel="next">
           More agents
+        </a>
+      </p>
+    )}
+    {board.agents.length > 0 && (
+      <p class="acts up2">
+        <a class="btn" href={linkToCsv(page)} download>
+          <Icon name="download" />
+          CSV
         </a>
       </p>
     )}

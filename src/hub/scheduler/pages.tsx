@@ -7,20 +7,20 @@ import { type PageContext, page, readPage, sendPage } from '../web/answer-page'
 import { type AgentPage, agentStates, boardStatements } from './queries'
 import { readBoard } from './read-board'
 import { readAfter } from './routes'
+import { writeSchedulerCsv } from './scheduler-csv'
 import { SchedulerPage } from './scheduler-page'
 
-/** `GET /scheduler`; `POST` to its `/pause` and `/resume` switches all agents. */
+/** `GET /scheduler`, `/scheduler.csv` with the same agents; `POST` to its `/pause` and `/resume` switches all agents. */
 export function registerSchedulerPages(app: Hono<HubEnv>): void {
   app.get(
     '/scheduler',
     page(async (c) => {
-      const { db, clock, scheduler } = c.var.context
       const asked = readAgentPage(c)
-      const read = await readPage(c, boardStatements(db, asked, clock.now()))
-      const board = await readBoard(scheduler, read.results, asked)
-      return sendPage(c, <SchedulerPage frame={read.frame} board={board} page={asked} />)
+      const { frame, board } = await readAgents(c, asked)
+      return sendPage(c, <SchedulerPage frame={frame} board={board} page={asked} />)
     }),
   )
+  app.get('/scheduler.csv', page(sendCsv))
   app.post(
     '/scheduler/pause',
     page((c) => switchAll(c, true)),
@@ -37,6 +37,23 @@ const readAgentPage = (c: PageContext): AgentPage => ({
   after: readAfter(c.req.query('cursor')),
   limit: schedulerPages.agents,
 })
+
+async function readAgents(c: PageContext, asked: AgentPage) {
+  const { db, clock, scheduler } = c.var.context
+  const { frame, results } = await readPage(c, boardStatements(db, asked, clock.now()))
+  return { frame, board: await readBoard(scheduler, results, asked) }
+}
+
+async function sendCsv(c: PageContext): Promise<Response> {
+  const asked = { ...readAgentPage(c), limit: schedulerPages.csvAgentsMax }
+  const { frame, board } = await readAgents(c, asked)
+  return c.body(writeSchedulerCsv(board, frame.now), 200, {
+    'content-type': 'text/csv; charset=utf-8',
+    'content-disposition': 'attachment; filename="rookery-scheduler.csv"',
+    'cache-control': 'private, no-cache',
+    'x-content-type-options': 'nosniff',
+  })
+}
 
 async function switchAll(c: PageContext, isPaused: boolean): Promise<Response> {
   const viewer = await requireViewer(c, 'write')

@@ -20,6 +20,7 @@ const paths = [
   '/budgets',
   '/budgets.csv',
   '/scheduler',
+  '/scheduler.csv',
   '/search?q=tail',
   '/docs',
 ]

@@ -154,6 +154,26 @@ test('S11: a scheduler that does not answer takes the reasons away and nothing e
   hub.seen.explain = explain
 })
 
+test('S11 B10: the agents come as CSV too, with the filter of the page that links it', async () => {
+  const browser = createBrowser(hub)
+  expect(await browser.read('/scheduler?name=f')).toContain('href="/scheduler.csv?name=f"')
+  const { clock } = hub
+  const isoOf = (ms: number) => new Date(ms).toISOString()
+  const failing = await agentOf('failing')
+  const lines = (await browser.read('/scheduler.csv?name=f')).split('\r\n')
+  const head = 'agent,quiet_ms,last_activated_at,interval_ms,weight,state,reason,says'
+  expect(lines[0]).toBe(`${head},next_eligible_at`)
+  expect(lines.slice(1, -1).map((line) => line.split(',')[0])).toEqual(['failing', 'fresh'])
+  const start = `failing,${failing.staleness_ms},${isoOf(clock.now() - failing.staleness_ms)},`
+  expect(lines[1]).toContain(`${start}900000,2,waits longer,back_off,"Failed twice, so it waits`)
+  expect(lines[1]).toMatch(new RegExp(`,${failing.next_eligible_at}$`))
+  expect(lines[1]).not.toContain('\u00a0')
+  const all = (await browser.read('/scheduler.csv')).split('\r\n')
+  expect(all[1]).toMatch(/^newest,,,900000,2,next,next,/)
+  expect(all).toContainEqual(expect.stringMatching(/^called,\d+,[^,]+,,,when called,not_enabled,/))
+  expect((await browser.get('/scheduler.csv')).headers.get('content-type')).toContain('text/csv')
+})
+
 test('H21: an admin pauses and resumes all agents on the page; nobody else can', async () => {
   const admin = await signIn(hub)
   expect(await admin.read('/scheduler')).toContain('Pause all agents')
