@@ -1,4 +1,4 @@
-import { AppError, notFound } from '../../errors'
+import { AppError, type ErrorDetail, notFound } from '../../errors'
 import type { AccountId } from '../../ids'
 import type { ActionContext } from '../action-context'
 import type { Db } from '../db'
@@ -6,12 +6,13 @@ import {
   deleteBudget,
   deleteLost,
   selectBudget,
+  selectModelPaid,
   selectScopeId,
   selectTwin,
   updateBudget,
 } from './api-queries'
 import { listWindows, type Period, windowsAheadMs, windowsBehindMs } from './calendar'
-import type { BudgetChange, BudgetInput } from './inputs'
+import { type BudgetChange, type BudgetInput, readScopeId } from './inputs'
 import type { PageBudget } from './page-queries'
 import {
   type BudgetWindow,
@@ -40,7 +41,7 @@ const disorderly = () =>
 export async function createBudget(
   { db, clock }: ActionContext,
   input: BudgetInput,
-): Promise<PageBudget> {
+): Promise<{ budget: PageBudget; warnings: ErrorDetail[] }> {
   const now = clock.now()
   const { warningShare, throttleShare, criticalShare } = usualThresholds
   const budget: NewBudget = {
@@ -58,13 +59,21 @@ export async function createBudget(
     ...createBudgetStatements(db, budget),
     selectBudget(db, budget.id, now),
     selectTwin(db, budget),
+    selectModelPaid(db, budget.id),
   ])
-  const made = results.at(-2)?.results[0] as PageBudget | undefined
-  if (made) return made
-  const [twin] = (results.at(-1)?.results ?? []) as { id: string }[]
+  const made = results.at(-3)?.results[0] as PageBudget | undefined
+  if (made) return { budget: made, warnings: results.at(-1)?.results[0] ? [] : warnOf(budget) }
+  const [twin] = (results.at(-2)?.results ?? []) as { id: string }[]
   throw new AppError('CONFLICT', `There is such a budget for each ${budget.period} already.`, {
     hint: `Change that one: PUT /api/v1/budgets/${twin?.id}`,
   })
+}
+
+/** What no agent has may be a name that is written wrong. */
+function warnOf({ scope }: NewBudget): ErrorDetail[] {
+  if (scope !== 'model' && scope !== 'executor') return []
+  const what = scope === 'model' ? 'this model' : 'a model of this provider'
+  return [{ path: 'body.name', message: `No agent has ${what} now: check the name.` }]
 }
 
 const isOrderly = (budget: Thresholds): boolean =>
@@ -72,7 +81,7 @@ const isOrderly = (budget: Thresholds): boolean =>
 
 /** The id behind a name; providers and models are their own. */
 async function findScopeId(db: Db, { scope, name = '' }: BudgetInput): Promise<string> {
-  if (scope !== 'agent' && scope !== 'community') return name
+  if (scope !== 'agent' && scope !== 'community') return readScopeId(name)
   const found = await selectScopeId(db, scope, name).first<{ id: string }>()
   if (!found) throw notFound(scope)
   return found.id

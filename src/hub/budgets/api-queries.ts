@@ -2,6 +2,7 @@ import type { Db } from '../db'
 import type { BudgetChange } from './inputs'
 import { pageBudgetSql } from './page-queries'
 import type { NewBudget } from './queries'
+import { modelsOfSql, paysForSql } from './scope-sql'
 
 /** All budgets, the hub's first. */
 export const selectBudgets = (db: Db, now: number): D1PreparedStatement =>
@@ -20,6 +21,16 @@ export const selectTwin = (
       'SELECT id FROM budgets WHERE scope = ?1 AND scope_id = ?2 AND period = ?3 AND made_by = ?4',
     )
     .bind(scope, scopeId, period, madeBy)
+
+/** Answers with a row when the budget pays for a model that an agent has. */
+export const selectModelPaid = (db: Db, id: string): D1PreparedStatement =>
+  db.d1
+    .prepare(
+      `SELECT b.id FROM budgets b CROSS JOIN (
+         SELECT account_id AS agent_id, NULL AS community_id, ${modelsOfSql('g')} AS models FROM agents g) ask
+       WHERE b.id = ?1 AND ${paysForSql('b', 'ask')} LIMIT 1`,
+    )
+    .bind(id)
 
 export const selectScopeId = (
   db: Db,

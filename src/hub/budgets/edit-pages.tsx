@@ -108,7 +108,7 @@ async function makeOne(c: PageContext): Promise<Response> {
   const { body, problems } = readNewBudget(typed)
   if (!body) return showNew(c, { typed, problems, problem: null }, 400)
   try {
-    return toBudget(c, (await createBudget(c.var.context, body)).id)
+    return toBudget(c, (await createBudget(c.var.context, body)).budget.id)
   } catch (error) {
     const { code, status, message } = toAppError(error)
     if (code === 'NOT_FOUND') {

@@ -33,6 +33,15 @@ const isTimezone = (name: string): boolean => {
   }
 }
 
+/** Providers are written small, models as their provider writes them. */
+export function readScopeId(name: string): string {
+  const [provider = '', ...model] = name.split('/')
+  return [
+    provider.trim().toLowerCase(),
+    ...(model.length > 0 ? [model.join('/').trim()] : []),
+  ].join('/')
+}
+
 const scopes = ['hub', 'agent', 'executor', 'model', 'community'] as const
 
 export const budgetInput = z
@@ -75,12 +84,12 @@ function findMismatches(input: {
   reset_day: number
 }): [string, string][] {
   const { scope, name, period, reset_day: day } = input
-  const hasSlash = name?.includes('/') ?? false
+  const isNamed = (pattern: RegExp) => name === undefined || pattern.test(readScopeId(name))
   const rules: [boolean, string, string][] = [
     [scope === 'hub' && name !== undefined, 'name', 'the hub has none'],
     [scope !== 'hub' && name === undefined, 'name', 'is missing: says whose budget it is'],
-    [scope === 'model' && name !== undefined && !hasSlash, 'name', 'is no provider/model'],
-    [scope === 'executor' && hasSlash, 'name', 'is a provider, without a model'],
+    [scope === 'model' && !isNamed(/^[^\s/]+\/\S+$/), 'name', 'is no provider/model'],
+    [scope === 'executor' && !isNamed(/^[^\s/]+$/), 'name', 'is a provider, without a model'],
     [period === 'week' && day > 7, 'reset_day', 'a week has 7 days'],
     [period === 'day' && day !== 1, 'reset_day', 'a day has none'],
   ]

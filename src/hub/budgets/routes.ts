@@ -104,9 +104,10 @@ export const budgetRoutes: Route[] = [
     access: 'admin',
     status: 201,
     body: budgetInput,
-    handle: async ({ context, body }) => ({
-      budget: presentBudget(await createBudget(context, body)),
-    }),
+    handle: async ({ context, body }) => {
+      const { budget, warnings } = await createBudget(context, body)
+      return { budget: presentBudget(budget), warnings }
+    },
   }),
   route({
     method: 'delete',
