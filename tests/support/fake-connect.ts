@@ -16,7 +16,7 @@ const answers: Record<string, (request: OutsideRequest) => { status: number; bod
     const hub = createHub()
     hub.issues.push(issue('acme/tools', 1, { title: 'A leak' }))
     if (method === 'GET')
-      hub.pulls.push(pull('acme/tools', 2, { title: 'Better', label: 'acme:topic' }))
+      hub.pulls.push(pull('acme/tools', 2, { title: 'Better', label: 'acme:topic', base: 'main' }))
     const asked = { hub, url, parts: [], body: body === undefined ? {} : JSON.parse(body) }
     return answerGithub(asked, method, url.pathname.replace('/v1', ''))
   },

@@ -1,6 +1,20 @@
+import * as z from 'zod'
 import { github } from '../../config'
+import { AppError } from '../../errors'
 
 /** GitHub's answers have a hundred fields; a model needs a few. */
+
+/** An answer may come from what stands in GitHub's place, so its form is looked at (M14). */
+export function readAs<Shape extends z.ZodType>(shape: Shape, data: unknown): z.output<Shape> {
+  const read = shape.safeParse(data)
+  if (read.success) return read.data
+  const [issue] = read.error.issues
+  const at = issue?.path.length ? ` at ${issue.path.join('.')}` : ''
+  throw new AppError('UNAVAILABLE', `GitHub answered in a form that is not known${at}.`, {
+    hint: 'An admin may have to look at its address. What was asked may have been done all the same.',
+    cause: read.error,
+  })
+}
 
 export function cut(text: string | null | undefined, charsMax: number): string {
   const whole = withoutMarks(text ?? '')
@@ -14,26 +28,25 @@ const withoutMarks = (text: string): string => text.replace(/\n*<!-- rookery:[0-
 export const hasMore = ({ headers }: { headers: { link?: string | undefined } }): boolean =>
   /\brel="next"/.test(headers.link ?? '')
 
-interface Named {
-  login?: string
-}
+const user = z.object({ login: z.string().optional() }).nullish()
 
-const nameOf = (user: Named | null | undefined): string | null => user?.login ?? null
+const nameOf = (found: z.output<typeof user>): string | null => found?.login ?? null
 
-interface Issue {
-  number: number
-  title: string
-  state: string
-  html_url: string
-  user: Named | null
-  labels: (string | { name?: string | null })[]
-  comments: number
-  created_at: string
-  updated_at: string
-  body?: string | null
-}
+export const issueShape = z.object({
+  number: z.number(),
+  title: z.string(),
+  state: z.string(),
+  html_url: z.string(),
+  user,
+  labels: z.array(z.union([z.string(), z.object({ name: z.string().nullish() })])),
+  comments: z.number(),
+  created_at: z.string(),
+  updated_at: z.string(),
+  body: z.string().nullish(),
+  pull_request: z.unknown().optional(),
+})
 
-export const toIssue = (issue: Issue) => ({
+export const toIssue = (issue: z.output<typeof issueShape>) => ({
   number: issue.number,
   title: issue.title,
   state: issue.state,
@@ -45,24 +58,25 @@ export const toIssue = (issue: Issue) => ({
   url: issue.html_url,
 })
 
-interface PullRequest {
-  number: number
-  title: string
-  state: string
-  html_url: string
-  user: Named | null
-  draft?: boolean | undefined
-  head: { ref: string; label: string | null }
-  base: { ref: string }
-  created_at: string
-  updated_at: string
-  merged_at: string | null
-}
+export const pullShape = z.object({
+  number: z.number(),
+  title: z.string(),
+  state: z.string(),
+  html_url: z.string(),
+  user,
+  draft: z.boolean().optional(),
+  head: z.object({ ref: z.string(), label: z.string().nullish() }),
+  base: z.object({ ref: z.string() }),
+  created_at: z.string(),
+  updated_at: z.string(),
+  merged_at: z.string().nullish(),
+  body: z.string().nullish(),
+})
 
-export const toPullRequest = (pull: PullRequest) => ({
+export const toPullRequest = (pull: z.output<typeof pullShape>) => ({
   number: pull.number,
   title: pull.title,
-  state: pull.merged_at === null ? pull.state : 'merged',
+  state: pull.merged_at ? 'merged' : pull.state,
   ...(pull.draft && { draft: true }),
   author: nameOf(pull.user),
   from: pull.head.label ?? pull.head.ref,
@@ -72,15 +86,15 @@ export const toPullRequest = (pull: PullRequest) => ({
   url: pull.html_url,
 })
 
-interface Comment {
-  id: number | bigint
-  user: Named | null
-  body?: string | undefined
-  created_at: string
-  html_url: string
-}
+export const commentShape = z.object({
+  id: z.number(),
+  user,
+  body: z.string().nullish(),
+  created_at: z.string(),
+  html_url: z.string(),
+})
 
-export const toComment = (comment: Comment) => ({
+export const toComment = (comment: z.output<typeof commentShape>) => ({
   id: String(comment.id),
   author: nameOf(comment.user),
   created_at: comment.created_at,

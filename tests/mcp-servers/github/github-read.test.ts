@@ -213,7 +213,7 @@ describe('what GitHub refuses is an error that a model can act on', () => {
     expect(await fail('list_issues')).toMatch(/answered with a web page\. It begins: Sign in\./)
     await plan({ method: 'GET', status: 200, body: '[{"number":' })
     expect(await fail('list_issues')).toMatch(/answered with broken JSON/)
-    const big = { type: 'file', encoding: 'none', content: '', size: 5_000_000 }
+    const big = { type: 'file', encoding: 'none', content: '', size: 5_000_000, sha: 'f' }
     await plan({ method: 'GET', status: 200, body: big })
     expect(await fail('get_file', { path: 'big' })).toMatch(/The file has 5000000 bytes/)
     await plan({ method: 'GET', isLost: true })
@@ -223,4 +223,30 @@ describe('what GitHub refuses is an error that a model can act on', () => {
       /^Error: The answer of GitHub is too large to be read/,
     )
   })
+})
+
+test.each([
+  ['list_repos', {}],
+  ['get_file', { path: 'x' }],
+  ['search_code', { query: 'x' }],
+  ['list_issues', {}],
+  ['get_issue', { number: 1 }],
+  ['create_issue', { title: 'x' }],
+  ['add_comment', { number: 1, body: 'x' }],
+  ['list_pull_requests', {}],
+  ['get_pull_request', { number: 1 }],
+  ['create_pull_request', { title: 'x', head: 'a', base: 'b' }],
+])('M14: %s says so when an answer has no form that GitHub documents', async (tool, args) => {
+  for (const body of [null, 'x', [{}], { items: [{}] }]) {
+    const { call, plan } = await setUpGithub()
+    const odd = { status: 200, body: JSON.stringify(body) }
+    await plan({ method: 'GET', ...odd }, { method: 'GET', ...odd }, { method: 'POST', ...odd })
+    const named = ['list_repos', 'search_code'].includes(tool)
+      ? {}
+      : { owner: 'acme', repo: 'tools' }
+    const { text } = await call(`github_${tool}`, { ...named, ...args })
+    expect(text, JSON.stringify(body)).toMatch(
+      /^Error: GitHub answered in a form that is not known/,
+    )
+  }
 })

@@ -4,6 +4,7 @@ import { defineTool } from '../../define-tool'
 import { openGithub } from '../github-client'
 import { bodyInput, numberInput, repository } from '../inputs'
 import { findMarked, markOf, withMark } from '../mark'
+import { commentShape, readAs } from '../shapes'
 
 export const addComment = defineTool({
   name: 'add_comment',
@@ -31,7 +32,7 @@ export const addComment = defineTool({
     const { data } = await client('POST /repos/{owner}/{repo}/issues/{issue_number}/comments', {
       ...{ owner, repo, issue_number, body: withMark(body, mark) },
     })
-    return toWritten(data)
+    return toWritten(readAs(commentShape, data))
 
     /** Of the whole repository, as only that list can begin with the newest. */
     async function listNewest() {
@@ -39,18 +40,12 @@ export const addComment = defineTool({
         ...{ owner, repo, sort: 'created' as const, direction: 'desc' as const },
         per_page: github.newestSearched,
       })
-      return found.data
+      return readAs(z.array(commentShape), found.data)
     }
   },
 })
 
-interface Written {
-  id: number | bigint
-  html_url: string
-  created_at: string
-}
-
-const toWritten = ({ id, html_url, created_at }: Written) => ({
+const toWritten = ({ id, html_url, created_at }: z.output<typeof commentShape>) => ({
   id: String(id),
   created_at,
   url: html_url,

@@ -4,7 +4,7 @@ import { defineTool } from '../../define-tool'
 import { openGithub } from '../github-client'
 import { bodyInput, namesInput, repository } from '../inputs'
 import { findMarked, markOf, withMark } from '../mark'
-import { toIssue } from '../shapes'
+import { issueShape, readAs, toIssue } from '../shapes'
 
 export const createIssue = defineTool({
   name: 'create_issue',
@@ -34,7 +34,7 @@ export const createIssue = defineTool({
       ...(labels.length > 0 && { labels }),
       ...(assignees.length > 0 && { assignees }),
     })
-    return toIssue(data)
+    return toIssue(readAs(issueShape, data))
 
     /** The list and not the search, which learns of an issue only later. */
     async function listNewest() {
@@ -46,7 +46,7 @@ export const createIssue = defineTool({
         ...newest,
         per_page,
       })
-      return found.data
+      return readAs(z.array(issueShape), found.data)
     }
   },
 })

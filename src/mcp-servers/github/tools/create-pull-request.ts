@@ -4,7 +4,7 @@ import { defineTool } from '../../define-tool'
 import { openGithub } from '../github-client'
 import { bodyInput, refInput, repository } from '../inputs'
 import { findMarked, markOf, withMark } from '../mark'
-import { toPullRequest } from '../shapes'
+import { pullShape, readAs, toPullRequest } from '../shapes'
 
 export const createPullRequest = defineTool({
   name: 'create_pull_request',
@@ -38,7 +38,7 @@ export const createPullRequest = defineTool({
       const { data } = await client('POST /repos/{owner}/{repo}/pulls', {
         ...{ ...target, title, head, draft, body: withMark(body, mark) },
       })
-      return toPullRequest(data)
+      return toPullRequest(readAs(pullShape, data))
     } catch (error) {
       // GitHub itself refuses a second one for the same branches; the first may be our own.
       if (!(error instanceof AppError && error.code === 'VALIDATION')) throw error
@@ -46,7 +46,7 @@ export const createPullRequest = defineTool({
         ...{ ...target, state: 'all' as const },
         head: head.includes(':') ? head : `${owner}:${head}`,
       })
-      const written = findMarked(data, mark)
+      const written = findMarked(readAs(z.array(pullShape), data), mark)
       if (!written) throw error
       return { ...toPullRequest(written), note: 'It was opened by this very call before.' }
     }

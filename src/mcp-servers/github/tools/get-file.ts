@@ -4,6 +4,7 @@ import { AppError } from '../../../errors'
 import { defineTool } from '../../define-tool'
 import { openGithub } from '../github-client'
 import { refInput, repository } from '../inputs'
+import { readAs } from '../shapes'
 
 const pathInput = z
   .string()
@@ -35,16 +36,16 @@ export const getFile = defineTool({
   async run({ input, outside }) {
     const { owner, repo, path, ref, offset } = input
     const client = openGithub(outside, { isDecodedLater: true })
-    const { data } = await client('GET /repos/{owner}/{repo}/contents/{path}', {
+    const answer = await client('GET /repos/{owner}/{repo}/contents/{path}', {
       ...{ owner, repo, path },
       ...(ref !== undefined && { ref }),
     })
+    const data = readAs(contentShape, answer.data)
     if (Array.isArray(data)) {
       const entries = data.map(({ name, type, size }) => ({ name, type, size }))
       return { path, entries: entries.slice(0, entriesMax), entry_count: entries.length }
     }
-    if (data.type !== 'file' || !('content' in data))
-      return { path, type: data.type, size: data.size }
+    if (!('content' in data)) return { path, type: data.type, size: data.size }
     const text = decode(data)
     if (text === null) return { path, size: data.size, text: null, note: 'The file is no text.' }
     // The half of a credential that a cut would leave could not be known as one.
@@ -57,6 +58,18 @@ export const getFile = defineTool({
     }
   },
 })
+
+const entryShape = z.object({ name: z.string(), type: z.string(), size: z.number() })
+const fileShape = z.object({
+  ...{ type: z.literal('file'), size: z.number(), sha: z.string() },
+  ...{ content: z.string(), encoding: z.string() },
+})
+/** Neither file nor folder, such as a submodule. */
+const otherShape = z.object({
+  type: z.string().refine((type) => type !== 'file'),
+  size: z.number(),
+})
+const contentShape = z.union([z.array(entryShape), fileShape, otherShape])
 
 const entriesMax = 400
 

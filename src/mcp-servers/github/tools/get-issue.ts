@@ -3,7 +3,7 @@ import { github } from '../../../config'
 import { defineTool } from '../../define-tool'
 import { openGithub } from '../github-client'
 import { numberInput, repository } from '../inputs'
-import { cut, hasMore, toComment, toIssue } from '../shapes'
+import { commentShape, cut, hasMore, issueShape, readAs, toComment, toIssue } from '../shapes'
 
 export const getIssue = defineTool({
   name: 'get_issue',
@@ -31,10 +31,11 @@ export const getIssue = defineTool({
         ...{ ...issue, page, per_page },
       }),
     ])
+    const found = readAs(issueShape, data)
     return {
-      ...toIssue(data),
-      body: cut(data.body, github.bodyCharsMax),
-      comment_list: comments.data.map(toComment),
+      ...toIssue(found),
+      body: cut(found.body, github.bodyCharsMax),
+      comment_list: readAs(z.array(commentShape), comments.data).map(toComment),
       page,
       has_more: hasMore(comments),
     }

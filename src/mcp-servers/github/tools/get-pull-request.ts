@@ -3,7 +3,7 @@ import { github } from '../../../config'
 import { defineTool } from '../../define-tool'
 import { openGithub } from '../github-client'
 import { numberInput, repository } from '../inputs'
-import { cut, hasMore, toPullRequest } from '../shapes'
+import { cut, hasMore, pullShape, readAs, toPullRequest } from '../shapes'
 
 export const getPullRequest = defineTool({
   name: 'get_pull_request',
@@ -29,29 +29,38 @@ export const getPullRequest = defineTool({
       client('GET /repos/{owner}/{repo}/pulls/{pull_number}', pull),
       client('GET /repos/{owner}/{repo}/pulls/{pull_number}/files', { ...pull, page, per_page }),
     ])
+    const found = readAs(wholePull, data)
     return {
-      ...toPullRequest(data),
-      body: cut(data.body, github.bodyCharsMax),
-      ...{ commits: data.commits, additions: data.additions, deletions: data.deletions },
-      mergeable: data.mergeable,
-      files: cutPatches(files.data),
-      file_count: data.changed_files,
+      ...toPullRequest(found),
+      body: cut(found.body, github.bodyCharsMax),
+      ...{ commits: found.commits, additions: found.additions, deletions: found.deletions },
+      mergeable: found.mergeable,
+      files: cutPatches(readAs(z.array(fileShape), files.data)),
+      file_count: found.changed_files,
       page,
       has_more: hasMore(files),
     }
   },
 })
 
-interface File {
-  filename: string
-  status: string
-  additions: number
-  deletions: number
-  patch?: string | undefined
-}
+const wholePull = pullShape.extend({
+  commits: z.number(),
+  additions: z.number(),
+  deletions: z.number(),
+  mergeable: z.boolean().nullable(),
+  changed_files: z.number(),
+})
+
+const fileShape = z.object({
+  filename: z.string(),
+  status: z.string(),
+  additions: z.number(),
+  deletions: z.number(),
+  patch: z.string().optional(),
+})
 
 /** The first patches whole, as far as there is room. */
-function cutPatches(files: File[]) {
+function cutPatches(files: z.output<typeof fileShape>[]) {
   let room: number = github.patchCharsMax
   return files.map(({ filename, status, additions, deletions, patch }) => {
     const shown = cut(patch, Math.max(room, 0))

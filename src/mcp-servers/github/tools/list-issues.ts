@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { defineTool } from '../../define-tool'
 import { openGithub } from '../github-client'
 import { namesInput, pages, repository, stateInput } from '../inputs'
-import { hasMore, toIssue } from '../shapes'
+import { hasMore, issueShape, readAs, toIssue } from '../shapes'
 
 export const listIssues = defineTool({
   name: 'list_issues',
@@ -28,7 +28,9 @@ export const listIssues = defineTool({
       ...(labels !== undefined && { labels: labels.join(',') }),
       ...(assignee !== undefined && { assignee }),
     })
-    const issues = answer.data.filter(({ pull_request }) => !pull_request).map(toIssue)
+    const issues = readAs(z.array(issueShape), answer.data)
+      .filter(({ pull_request }) => !pull_request)
+      .map(toIssue)
     return { issues, page: input.page, has_more: hasMore(answer) }
   },
 })

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { defineTool } from '../../define-tool'
 import { openGithub } from '../github-client'
 import { pages, refInput, repository, stateInput } from '../inputs'
-import { hasMore, toPullRequest } from '../shapes'
+import { hasMore, pullShape, readAs, toPullRequest } from '../shapes'
 
 export const listPullRequests = defineTool({
   name: 'list_pull_requests',
@@ -27,7 +27,7 @@ export const listPullRequests = defineTool({
       ...(base !== undefined && { base }),
     })
     return {
-      pull_requests: answer.data.map(toPullRequest),
+      pull_requests: readAs(z.array(pullShape), answer.data).map(toPullRequest),
       page: input.page,
       has_more: hasMore(answer),
     }

@@ -4,7 +4,7 @@ import { AppError } from '../../../errors'
 import { defineTool } from '../../define-tool'
 import { type GithubClient, openGithub } from '../github-client'
 import { ownerInput, pages } from '../inputs'
-import { cut, hasMore } from '../shapes'
+import { cut, hasMore, readAs } from '../shapes'
 
 export const listRepos = defineTool({
   name: 'list_repos',
@@ -20,7 +20,11 @@ export const listRepos = defineTool({
   async run({ input, outside }) {
     const client = openGithub(outside)
     const answer = await listOf(client, input)
-    return { repos: answer.data.map(toRepo), page: input.page, has_more: hasMore(answer) }
+    return {
+      repos: readAs(z.array(repoShape), answer.data).map(toRepo),
+      page: input.page,
+      has_more: hasMore(answer),
+    }
   },
 })
 
@@ -39,19 +43,19 @@ async function listOf(
   }
 }
 
-interface Repo {
-  full_name: string
-  description: string | null
-  private: boolean
-  archived?: boolean | undefined
-  default_branch?: string | undefined
-  language?: string | null | undefined
-  pushed_at?: string | null | undefined
-  open_issues_count?: number | undefined
-  html_url: string
-}
+const repoShape = z.object({
+  full_name: z.string(),
+  description: z.string().nullish(),
+  private: z.boolean(),
+  archived: z.boolean().optional(),
+  default_branch: z.string().optional(),
+  language: z.string().nullish(),
+  pushed_at: z.string().nullish(),
+  open_issues_count: z.number().optional(),
+  html_url: z.string(),
+})
 
-const toRepo = (repo: Repo) => ({
+const toRepo = (repo: z.output<typeof repoShape>) => ({
   name: repo.full_name,
   description: cut(repo.description, github.excerptChars),
   private: repo.private,

@@ -3,7 +3,7 @@ import { github } from '../../../config'
 import { defineTool } from '../../define-tool'
 import { openGithub } from '../github-client'
 import { pages } from '../inputs'
-import { cut } from '../shapes'
+import { cut, readAs } from '../shapes'
 
 export const searchCode = defineTool({
   name: 'search_code',
@@ -21,10 +21,11 @@ export const searchCode = defineTool({
   doing: 'searching code',
   async run({ input, outside }) {
     const { query, page, per_page } = input
-    const { data } = await openGithub(outside)('GET /search/code', {
+    const answer = await openGithub(outside)('GET /search/code', {
       ...{ q: query, page, per_page },
       headers: { accept: 'application/vnd.github.text-match+json' },
     })
+    const data = readAs(foundShape, answer.data)
     return {
       total_count: data.total_count,
       ...(data.incomplete_results && { note: 'GitHub ran out of time; there may be more.' }),
@@ -40,6 +41,19 @@ export const searchCode = defineTool({
       has_more: page * per_page < Math.min(data.total_count, reachableMax),
     }
   },
+})
+
+const foundShape = z.object({
+  total_count: z.number(),
+  incomplete_results: z.boolean().optional(),
+  items: z.array(
+    z.object({
+      repository: z.object({ full_name: z.string() }),
+      path: z.string(),
+      html_url: z.string(),
+      text_matches: z.array(z.object({ fragment: z.string().optional() })).nullish(),
+    }),
+  ),
 })
 
 const passagesMax = 2
