@@ -62,7 +62,7 @@ function findLimit(state: LoopState, at: number): Ending | null {
   if (state.tokens + nextTokens > state.limits.tokens) {
     return partial(
       'max_tokens',
-      `I used ${state.tokens} of the ${state.limits.tokens} tokens I have for one task, and my next step would need about ${nextTokens}. Raise \`behavior.max_tokens\` in my definition to let me go on.`,
+      `I used ${state.tokens} of the ${state.limits.tokens} tokens I have for one task, and my next step would need about ${nextTokens}. Raise \`behavior.max_tokens\` or \`brain.max_tokens_per_activation\`, whichever is smaller, in my definition to let me go on.`,
     )
   }
   if (at >= state.endsAt) {

@@ -22,7 +22,9 @@ describe('what an activation may use in all', () => {
     const scenario = new Scenario().wake().load({ promptTokens: limit })
     expect(scenario.pendingTypes()).toEqual(['commit'])
     expect(scenario.state).toMatchObject({ tokens: 0, modelCalls: 0 })
-    expect(scenario.state.ending?.text).toContain('`behavior.max_tokens`')
+    for (const name of ['`behavior.max_tokens`', '`brain.max_tokens_per_activation`']) {
+      expect(scenario.state.ending?.text).toContain(name)
+    }
   })
 
   test('B5 L8: whenever a call is begun, its prompt and a short answer fit into what is left', () => {
