@@ -18,6 +18,13 @@ test(
   },
 )
 
+test('S12: also on the smallest hub nothing that cannot fail is below the bound', () => {
+  const tiny = { ...small, days: 40, doFail: false }
+  expect(simulate({ ...tiny, agents: 2 }).ratio).toBeGreaterThan(1)
+  // who is flooded with mentions has no age to compare, and here that is everybody
+  expect(simulate({ ...tiny, agents: 1 }).ratio).toBeNaN()
+})
+
 test('S12: the bound tells a worse order apart', patience, () => {
   const stalestFirst = simulate(small, 'hybrid', (_weight, slots) => slots)
   expect(stalestFirst.ratio).toBeGreaterThan(1.3)

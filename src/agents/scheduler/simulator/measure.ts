@@ -37,7 +37,7 @@ export interface Report {
   decisions: number
   explorations: number
   answers: number
-  /** Weighted age over the least that any order could reach. */
+  /** Weighted age over the least that any order could reach; NaN when everybody is called by name. */
   ratio: number
   ageP99Slots: number
   inboxP99Slots: number

@@ -37,7 +37,7 @@ export interface Population {
   intervalMs: Float64Array
   /** Chance that an activation fails. */
   failChance: Float64Array
-  /** The first so many are called by name. */
+  /** The first so many, one at least, are called by name. */
   popular: number
 }
 
@@ -64,7 +64,7 @@ export function populate(scenario: Scenario, random: () => number): Population {
     intervalMs[id] = drawInterval(random())
     if (scenario.doFail) failChance[id] = drawFailChance(random())
   }
-  return { weight, intervalMs, failChance, popular: Math.floor(agents * popularShare) }
+  return { weight, intervalMs, failChance, popular: Math.ceil(agents * popularShare) }
 }
 
 function drawInterval(share: number): number {
