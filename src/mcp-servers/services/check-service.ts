@@ -13,6 +13,7 @@ export const wrong = (field: string, message: string): AppError =>
 
 /** As its server wants it, which may be no http at all. */
 export function checkBaseUrl(url: URL, kind: ServiceKind, reach: Reach): void {
+  if (url.hostname.includes('*')) throw wrong('base_url', 'must name one host')
   if (kind.checkBaseUrl) {
     const problem = kind.checkBaseUrl(url) ?? checkPlace(url, reach)
     if (problem !== null) throw wrong('base_url', problem)
@@ -43,9 +44,28 @@ export function checkHosts(hosts: string[], reach: Omit<Reach, 'hosts'>): void {
   for (const host of hosts) {
     const address = `https://${host}/`
     const url = URL.canParse(address) ? new URL(address) : null
-    if (url === null || toHost(url) !== host)
+    if (url === null || toHost(url) !== host || host.includes('*'))
       throw wrong('hosts', `${host} is no host or host:port`)
     const problem = checkUrl(url, { ...reach, hosts: [host] })
     if (problem !== null) throw wrong('hosts', problem)
+  }
+}
+
+/** What the connection itself says. */
+const ownHeaders = /^(host|connection|content-length|transfer-encoding|te|trailer|upgrade)$/i
+const secretHeaders =
+  /authori[sz]|authent|(^|-)auth(-|$)|cookie|key|token|secret|password|credential|signature/i
+
+/** A secret among them would be shown to whoever reads the declaration, and never be taken out of answers. */
+export function checkHeaders(headers: Record<string, string>): void {
+  for (const [name, value] of Object.entries(headers)) {
+    if (ownHeaders.test(name)) throw wrong('headers', `${name} is set by the hub itself`)
+    const isLiteral = value.trim() !== '' && !value.includes(credentialMark)
+    if (isLiteral && secretHeaders.test(name)) {
+      throw wrong(
+        'headers',
+        `${name} may hold a secret, so write ${credentialMark} in its place and set it as a credential`,
+      )
+    }
   }
 }

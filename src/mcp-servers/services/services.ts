@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { notFound } from '../../errors'
 import type { Clock } from '../../ids'
 import { type Reach, toHost } from '../fetch/check-url'
-import { checkBaseUrl, checkHosts, credentialMark, wrong } from './check-service'
+import { checkBaseUrl, checkHeaders, checkHosts, credentialMark, wrong } from './check-service'
 import { deleteService, type ServiceRow, selectServices, upsertService } from './queries'
 import type { ServiceKind, ServiceKinds } from './service-kind'
 import { toRow } from './to-row'
@@ -115,6 +115,7 @@ function checkService(
   }
   checkBaseUrl(url, kind, { ...reach, hosts: [toHost(url)] })
   checkHosts(input.hosts, reach)
+  checkHeaders(input.headers)
   const hasMark = Object.values(input.headers).some((value) => value.includes(credentialMark))
   if (kind.isSentInHeader === true && typeof input.credential === 'string' && !hasMark) {
     throw wrong(

@@ -149,6 +149,44 @@ describe('declaring services of every server', () => {
     })
   })
 
+  test('M5 M6: a header that names a secret holds the mark of one, and no literal', async () => {
+    const base_url = 'https://api.example.com'
+    for (const name of [
+      'Authorization',
+      'X-Api-Key',
+      'cookie',
+      'Private-Token',
+      'X-Client-Secret',
+    ]) {
+      const refused = declare('forge', 'own', {
+        base_url,
+        headers: { [name]: 'Bearer abc0123456789' },
+      })
+      await expect(refused, name).rejects.toMatchObject({
+        details: [{ path: 'body.headers', message: expect.stringContaining('{credential}') }],
+      })
+    }
+    for (const name of ['Host', 'Content-Length', 'transfer-encoding']) {
+      const refused = declare('forge', 'own', { base_url, headers: { [name]: '7' } })
+      await expect(refused, name).rejects.toMatchObject({
+        details: [{ path: 'body.headers', message: `${name} is set by the hub itself` }],
+      })
+    }
+    const headers = { Authorization: 'Bearer {credential}', 'X-Plan': 'free', 'X-Api-Key': '' }
+    await declare('forge', 'own', { base_url, headers })
+    await services.remove('forge', 'own')
+  })
+
+  test('M13: a host with a star is no host', async () => {
+    const base_url = 'https://api.example.com'
+    await expect(
+      declare('forge', 'own', { base_url, hosts: ['*.example.com'] }),
+    ).rejects.toMatchObject({
+      details: [{ path: 'body.hosts', message: '*.example.com is no host or host:port' }],
+    })
+    await expect(declare('forge', 'own', { base_url: 'https://*.example.com' })).rejects.toThrow()
+  })
+
   test('M5: what an admin leaves out comes from what the server knows', async () => {
     await declare('forge', 'forge', { base_url: 'https://forge.example.org/api/v3' })
     const listed = await services.list('forge')
