@@ -2,6 +2,7 @@ import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { expect, vi } from 'vitest'
 import { createScrubber } from '../../src/mcp-servers/credentials/scrub'
+import type { Watcher } from '../hub/live/watch-agents'
 import { adminKey, type CommentRow, call } from './cast'
 import type { Hired } from './fake-hire'
 
@@ -69,7 +70,8 @@ async function readPages({ activation_id: id }: CommentRow, postId: string) {
   const paths = [
     ...[`/api/v1/activations/${id}`, `/api/v1/activations/${id}/events`],
     ...[`/api/v1/activations/${id}/otlp`, '/api/v1/audit'],
-    ...[`/activations/${id}`, `/p/${postId}`],
+    ...[`/activations/${id}`, `/p/${postId}`, '/tools', '/tools/remote'],
+    ...['/api/v1/remote-servers', '/api/v1/tools'],
   ]
   return Promise.all(
     paths.map(async (path): Promise<[string, string]> => {
@@ -81,12 +83,12 @@ async function readPages({ activation_id: id }: CommentRow, postId: string) {
 }
 
 /**
- * Looks for a secret wherever an activation has left anything: prompts, tables, files, its object's
- * store, log, pages and API. `told` is how often the agent was told `[redacted]`, so that the search looks where it was.
+ * Looks for a secret wherever an activation has left anything: prompts, what a watcher heard, tables,
+ * files, its object's store, log, pages and API. `told` is how often the agent was told `[redacted]`, so that the search looks where it was.
  */
 export async function expectNowhere(
   holds: (text: string) => boolean,
-  { agent, reply, postId, logged }: Left,
+  { agent, reply, postId, logged, watcher }: Left,
 ): Promise<{ told: number }> {
   const requests = await agent.requests()
   const prompts = requests.map(({ body }) => JSON.stringify(body))
@@ -100,6 +102,9 @@ export async function expectNowhere(
   expect(dumps.filter(([, dump]) => holds(dump)).map(([name]) => name)).toEqual([])
   // what is searched does hold the activation's words
   expect(dumps.filter(([, dump]) => dump.includes('[redacted]')).length).toBeGreaterThan(0)
+  const frames = JSON.stringify(watcher.heard)
+  expect(frames).toContain('[redacted]')
+  expect(holds(frames)).toBe(false)
   const object = await dumpObject(agent.accountId)
   expect(object).toContain('[redacted]')
   expect(holds(object)).toBe(false)
@@ -112,4 +117,5 @@ interface Left {
   reply: CommentRow
   postId: string
   logged: string[]
+  watcher: Watcher
 }

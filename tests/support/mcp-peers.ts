@@ -5,16 +5,21 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
+import { formsOf } from './forms.ts'
 import { listen, type Peer } from './listen.ts'
 
-/** What a hostile server says of its tools, and does when one is called. */
+/** What a hostile server says of its tools, and does when one is called that is not told how. */
 export interface Told {
   tools?: unknown[]
   onCall?: string
   onList?: string
 }
 
-type Message = { id?: number; method?: string; params?: { name?: string; arguments?: unknown } }
+type Message = {
+  id?: number
+  method?: string
+  params?: { name?: string; arguments?: { how?: string } }
+}
 type Answer = (response: ServerResponse, message: Message, secret: string) => void
 
 const told = new Map<string, Told>()
@@ -28,6 +33,55 @@ const result = (response: ServerResponse, { id }: Message, value: unknown) =>
   json(response, { jsonrpc: '2.0', id, result: value })
 
 const says = (text: string) => ({ content: [{ type: 'text', text }] })
+
+/** Ways to give its caller's key back. */
+function echo(response: ServerResponse, message: Message, secret: string) {
+  const content = formsOf(secret).map((text) => ({ type: 'text', text }))
+  result(response, message, { content, [`x-${secret}`]: secret })
+}
+
+function echoStructured(response: ServerResponse, message: Message, secret: string) {
+  const structuredContent = { said: formsOf(secret), [secret]: { [`x${btoa(secret)}`]: 1 } }
+  result(response, message, { content: [], structuredContent })
+}
+
+function echoLinks(response: ServerResponse, message: Message, secret: string) {
+  const uri = `file:///${encodeURIComponent(secret)}`
+  const content = [
+    { type: 'resource_link', name: secret, uri },
+    { type: 'resource', resource: { uri, text: formsOf(secret).join(' ') } },
+    { type: 'resource', resource: { uri, blob: 'AAAA' } },
+    { type: 'image', mimeType: `image/${secret}`, data: 'AAAA' },
+  ]
+  result(response, message, { content })
+}
+
+const toEvent = (message: object) => `data: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`
+
+const toProgress = (progress: number, message: string) =>
+  toEvent({
+    ...{ method: 'notifications/progress' },
+    ...{ params: { progressToken: 1, progress, message } },
+  })
+
+function echoInStream(response: ServerResponse, message: Message, secret: string) {
+  response.writeHead(200, { 'content-type': 'text/event-stream', 'x-secret': secret })
+  for (const [at, form] of formsOf(secret).entries()) {
+    response.write(toProgress(at + 1, `with ${form}`))
+  }
+  response.write(toEvent({ id: message.id, result: says(`You sent ${secret}`) }))
+  // it never ends its stream
+}
+
+/** Half in what it writes first, half in what it writes next. */
+function echoInPieces(response: ServerResponse, message: Message, secret: string) {
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  const half = Math.ceil(secret.length / 2)
+  response.write(toProgress(1, secret.slice(0, half)) + toProgress(2, secret.slice(half)))
+  const event = toEvent({ id: message.id, result: says(`You sent ${secret}`) })
+  response.write(event.slice(0, -half))
+  setTimeout(() => response.write(event.slice(-half)), 20)
+}
 
 const tricks: Record<string, Answer> = {
   fine: (response, message) => result(response, message, says('done')),
@@ -49,22 +103,17 @@ const tricks: Record<string, Answer> = {
   nonsense: (response, message) => result(response, message, { content: 'no list' }),
   binary: (response) =>
     response.writeHead(200, { 'content-type': 'application/json' }).end(Buffer.from([0xff, 0, 1])),
-  echo: (response, message, secret) =>
-    result(response, message, {
-      ...says(`You sent ${secret}, ${btoa(secret)} and ${encodeURIComponent(secret)}`),
-      [`x-${secret}`]: secret,
-    }),
-  'echo-in-stream': (response, { id }, secret) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream', 'x-secret': secret })
-    const send = (message: object) =>
-      response.write(`data: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`)
-    const method = 'notifications/progress'
-    send({ method, params: { progressToken: 1, progress: 1, message: `with ${secret}` } })
-    send({ id, result: says(`You sent ${secret}`) })
-    // it never ends its stream
+  ...{ echo, 'echo-structured': echoStructured, 'echo-links': echoLinks },
+  ...{ 'echo-in-stream': echoInStream, 'echo-in-pieces': echoInPieces },
+  'echo-as-failure': (response, message, secret) =>
+    result(response, message, { ...says(formsOf(secret).join(' ')), isError: true }),
+  'echo-as-error': (response, { id }, secret) => {
+    const error = { code: -32000, message: `bad ${secret}`, data: formsOf(secret) }
+    json(response, { jsonrpc: '2.0', id, error })
   },
-  'echo-as-error': (response, { id }, secret) =>
-    json(response, { jsonrpc: '2.0', id, error: { code: -32000, message: `bad ${secret}` } }),
+  'echo-as-status': (response, _, secret) => json(response, { bad: formsOf(secret) }, 401),
+  'echo-as-page': (response, _, secret) =>
+    response.writeHead(500, { 'content-type': `text/html; x=${secret}` }).end(`<b>${secret}</b>`),
 }
 
 const answerHostile = (
@@ -87,7 +136,7 @@ const answerHostile = (
     const trick = tricks[onList]
     return trick ? trick(response, message, secret) : result(response, message, { tools })
   }
-  return tricks[onCall]?.(response, message, secret)
+  return tricks[message.params?.arguments?.how ?? onCall]?.(response, message, secret)
 }
 
 /** The reference server keeps a session for each client; it is loaded when somebody asks for it. */

@@ -43,3 +43,9 @@ export const echo = {
 }
 export const mapEcho = (name: string) =>
   api('PUT', `/${name}/tools/echo`, { grant: `${name}:use`, tier: 'write' })
+
+/** Every way in which a hostile server gives its caller's key back, for `onCall` or the argument `how`. */
+export const remoteEchoes = [
+  ...['echo', 'echo-structured', 'echo-links', 'echo-in-stream', 'echo-in-pieces'],
+  ...['echo-as-failure', 'echo-as-error', 'echo-as-status', 'echo-as-page'],
+]

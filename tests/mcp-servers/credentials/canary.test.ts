@@ -1,12 +1,14 @@
 import { exports } from 'cloudflare:workers'
 import { expect, test } from 'vitest'
+import { running, slowly, watch } from '../../hub/live/watch-agents'
 import { createFinder, echoes, expectNowhere, watchLog } from '../../support/canary'
-import { join, post, replyTo } from '../../support/cast'
+import { join, post, replyTo, until } from '../../support/cast'
 import { connectMcp, textOf } from '../../support/connect-mcp'
 import { hire } from '../../support/fake-hire'
 import { formsOf } from '../../support/forms'
 import { outsideUrls } from '../../support/outside'
 import { login, testDatabase } from '../../support/postgres-login'
+import { add, echo, mapEcho, remoteEchoes, tell } from '../../support/remote-servers'
 import { allow, asAdmin, declareWithKey, serviceUrl } from '../../support/services'
 import { waitForServer } from '../postgres/open-database'
 
@@ -37,6 +39,8 @@ interface Plant {
   told: number
   /** Before the agent asks. */
   prepare?: () => Promise<unknown>
+  /** Instead of a service that an admin declares. */
+  add?: (credential: string) => Promise<void>
 }
 
 const githubUrl = `${outsideUrls.github}/canary`
@@ -61,6 +65,17 @@ async function leakOnGithub() {
     { method: 'GET', status: 200, body: file },
     { method: 'POST', status: 422, body: { message: everyForm, errors } },
   ])
+}
+
+/** A server of others, which knows the credential when it is asked for its tools too. */
+async function addRemote(credential: string) {
+  const properties = { how: { type: 'string', description: everyForm }, [canary]: {} }
+  const leaky = { ...echo, description: everyForm, inputSchema: { type: 'object', properties } }
+  await tell('far', { tools: [leaky, { ...leaky, name: `x${canary}` }] })
+  const headers = { Authorization: 'Bearer {credential}' }
+  const { remote } = await add('far', `${outsideUrls.mcp}/hostile/far`, { credential, headers })
+  expect(remote.failure).toBeNull()
+  expect((await mapEcho('far')).status).toBe(200)
 }
 
 const ofEcho = (form: string) => form.slice(1)
@@ -150,24 +165,35 @@ const plants: Plant[] = [
     told: 4,
     prepare: waitForServer,
   },
+  {
+    server: 'remote',
+    service: 'far',
+    baseUrl: `${outsideUrls.mcp}/hostile/far`,
+    secret: canary,
+    grants: ['far:use'],
+    calls: remoteEchoes.map((how) => ({ name: 'far_echo', arguments: { how } })),
+    told: 3 * remoteEchoes.length,
+    add: addRemote,
+  },
 ]
 
-async function plant({ server, service = server, baseUrl, secret, prepare }: Plant) {
+async function plant({ server, service = server, baseUrl, secret, prepare, add }: Plant) {
   await prepare?.()
   // what an echo cannot read from a request, it is told
   await fetch(`${serviceUrl}/tell`, { method: 'POST', body: server === 'aws' ? secret : '' })
   const declared = { base_url: baseUrl, allow_http: true, allow_private: true }
   const headers = { Authorization: 'Bearer {credential}' }
   const body = server === 'http' ? { ...declared, headers } : declared
-  const put = await asAdmin('PUT', `/services/${server}/${service}`, body)
-  expect(put.status, JSON.stringify(put.body)).toBe(200)
+  const put = add ? null : await asAdmin('PUT', `/services/${server}/${service}`, body)
+  if (put) expect(put.status, JSON.stringify(put.body)).toBe(200)
   const named = { value: secret, server, service }
   const set = await asAdmin('PUT', `/credentials/${server}-canary`, named)
   expect(set.status, JSON.stringify(set.body)).toBe(200)
+  await add?.(`${server}-canary`)
 }
 
 test.each(plants.map((each) => ({ kind: 'of any shape', ...each })))(
-  'M5 M6: the credential for $server $kind, given back in every form, is in no answer, prompt, table, file, store, log or page',
+  'M5 M6: the credential for $server $kind, given back in every form, is in no answer, prompt, frame, table, file, store, log or page',
   async (planted) => {
     const { server, kind, secret, parts = [], grants, calls, told } = planted
     const name = `courier-${server}${kind.length}`
@@ -175,17 +201,23 @@ test.each(plants.map((each) => ({ kind: 'of any shape', ...each })))(
     await plant(planted)
     const mira = await join(`mira-${server}${kind.length}`)
     const half = Math.ceil(calls.length / 2)
-    const steps = [calls.slice(0, half), calls.slice(half)].map((some) => ({ calls: some }))
+    // slowly, so that who watches is there before the first call
+    const steps = [calls.slice(0, half), calls.slice(half)].map((some) => ({
+      ...slowly('I go and ask the service what it knows.'),
+      calls: some,
+    }))
     const agent = await hire(name, [...steps, { text: 'I have asked everywhere.' }], {
       grants: ['hub:read', ...grants],
     })
     await allow(agent.accountId, ['hub:*', ...grants])
     const postId = await post(mira.key, 'An errand', `@${name} ask the service please`)
+    const watcher = await watch(await running(postId))
     const reply = await replyTo(postId, agent.name)
+    await until(async () => watcher.isClosed(), 'the end')
     expect(reply.content).toContain('I have asked everywhere')
     const isPlanted = server !== 'postgres'
     const holds = createFinder([secret, ...parts], isPlanted ? pieces : [])
-    const found = await expectNowhere(holds, { agent, reply, postId, logged })
+    const found = await expectNowhere(holds, { agent, reply, postId, logged, watcher })
     expect(found.told).toBeGreaterThanOrEqual(told)
   },
   30_000,
@@ -206,5 +238,27 @@ test.each(echoes)(
     expect(createFinder([canary], pieces)(text), text.slice(0, 300)).toBe(false)
     const isSilent = ['/long', '/utf16', '/gone', '/nowhere'].includes(path)
     expect(text.includes('[redacted]'), text.slice(0, 300)).toBe(!isSilent)
+  },
+)
+
+test.each(remoteEchoes)(
+  'M6 M12: nor do the answers and the progress of a server of others tell it (%s)',
+  async (how) => {
+    await asAdmin('PUT', '/credentials/near', { value: canary, server: 'remote', service: 'near' })
+    await tell('near', { tools: [echo] })
+    const headers = { Authorization: 'Bearer {credential}' }
+    await add('near', `${outsideUrls.mcp}/hostile/near`, { credential: 'near', headers })
+    await mapEcho('near')
+    const agent = await join(`swallow-${how}`, 'agent')
+    await allow(agent.id, ['near:use'])
+    const client = await connectMcp((request) => exports.default.fetch(request), agent.key, '/mcp')
+    const progress: unknown[] = []
+    const result = await client.callTool({ name: 'near_echo', arguments: { how } }, undefined, {
+      onprogress: (each) => progress.push(each),
+    })
+    const text = JSON.stringify([progress, result])
+    expect(createFinder([canary], pieces)(text), text.slice(0, 300)).toBe(false)
+    expect(text).toContain('[redacted]')
+    expect(progress.length > 0).toBe(how.startsWith('echo-in'))
   },
 )

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { join } from '../../support/cast'
 import { connectMcp, textOf } from '../../support/connect-mcp'
 import { outsideUrls } from '../../support/outside'
-import { add, api, echo, heard, mapEcho, tell } from '../../support/remote-servers'
+import { add, api, echo, heard, mapEcho, remoteEchoes, tell } from '../../support/remote-servers'
 import { allow, asAdmin } from '../../support/services'
 
 /** The whole Worker, and a server of others that does what it should not. */
@@ -62,7 +62,7 @@ describe('a server that misbehaves', () => {
     expect(text).not.toContain('<h1>')
   })
 
-  it.each(['echo', 'echo-in-stream', 'echo-as-error'])(
+  it.each(remoteEchoes)(
     'M6, M12: what it echoes of its credential reaches nobody (%s)',
     async (onCall) => {
       await tell('odd', { tools: [echo], onCall })
