@@ -240,14 +240,14 @@ test('B4: without a window for now a limited budget has nothing left; an unlimit
   await office.doors.sweep(hub.clock.now())
 })
 
-test('B4: an agent that costs nothing is not refused when a limit was lowered below what is spent', async () => {
+test('B3 B4: an agent that costs nothing is refused too when a limit was lowered below what is spent', async () => {
   const crow = await hire('crow', { floor: 0, want: 0 })
   await office.setSpent(500)
   await office.setHubLimit(100)
   await post(ada.key, '@crow')
   expect(await start(crow.id)).toMatchObject({
-    admission: 'granted',
-    reservation: { microusd: 0, tokens: 10 },
+    admission: 'budget_exhausted',
+    reservation: { microusd: 0, tokens: 0 },
   })
 })
 
