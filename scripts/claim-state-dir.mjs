@@ -3,7 +3,15 @@
 // that was killed can be told from a living one's.
 import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { clearRunningHub, isAlive, PlainError, readRunningHub } from './local-state.mjs'
 
@@ -17,7 +25,7 @@ import { clearRunningHub, isAlive, PlainError, readRunningHub } from './local-st
 export async function claimStateDir(stateDir) {
   const path = join(stateDir, 'lock')
   const owner = mendable(stateDir, () => {
-    keepToOwner(join(stateDir, 'data'))
+    mkdirSync(stateDir, { recursive: true, mode: 0o700 })
     return takeLock(path)
   })
   if (owner !== null) throw new PlainError(describeOwner(stateDir, Number.parseInt(owner, 10)))
@@ -29,6 +37,7 @@ export async function claimStateDir(stateDir) {
     rmSync(path, { force: true })
   }
   try {
+    mendable(stateDir, () => keepToOwner(join(stateDir, 'data')))
     await endLeftRuntime(stateDir)
   } catch (error) {
     release()
@@ -43,7 +52,7 @@ export async function claimStateDir(stateDir) {
  * @param {string} directory
  */
 function keepToOwner(directory) {
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  if (!existsSync(directory)) mkdirSync(directory, { mode: 0o700 })
   try {
     chmodSync(directory, 0o700)
   } catch (error) {
