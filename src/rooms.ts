@@ -158,7 +158,7 @@ function createOutside(env: Env, settings: Settings) {
     kinds: toServiceKinds([...servers, { name: 'remote', services: remoteServices }]),
     isPrivateAllowed: settings.ROOKERY_ALLOW_PRIVATE_SERVICES,
   }
-  const catalogue = createCatalogue(base)
+  const catalogue = createCatalogue({ ...base, d1: createDb(env.DB).d1 })
   const known = createKnownSecrets()
   const vault = createVault({ ...base, cipher, readVariable: readSecret })
   const dns = settings.ROOKERY_DNS_OVER_HTTPS
