@@ -41,7 +41,7 @@ const alone = [
   'tests/mcp-servers/http/http-request.test.ts',
   'tests/mcp-servers/outside/mcp-on-worker.test.ts',
   'tests/mcp-servers/pages/*.test.ts',
-  'tests/mcp-servers/remote/{hostile,remote-page,remote-servers}.test.ts',
+  'tests/mcp-servers/remote/{hosted,hostile,remote-page,remote-servers}.test.ts',
   'tests/stories/*.test.ts',
 ]
 
