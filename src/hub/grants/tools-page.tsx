@@ -42,6 +42,15 @@ export const ToolsPage: FC<ToolsPageProps> = (props) => {
         )}{' '}
         allows its grant; no agent ever holds a key.
       </p>
+      {isAdmin && (
+        <p>
+          Tools of other MCP servers are added, and what each needs is said, under{' '}
+          <a class="ul" href="/tools/remote">
+            servers of others
+          </a>
+          .
+        </p>
+      )}
       {servers.map((server) => (
         <section class="block" id={server.name}>
           <h2>

@@ -188,7 +188,7 @@ test('M4: the place that a denied call names is on the page, and the overview ha
   expect([sent.status, await count()]).toEqual([403, 0])
 })
 
-test('M4: the tools page tells whoever looks what they may use, and admins who else', async () => {
+test('M4 M12: the tools page tells whoever looks what they may use, and admins who else', async () => {
   const html = await (await signIn(hub, mira.key)).read('/tools')
   expect(html).toMatch(/id="hub_search"[\s\S]*?>You may<\/td>/)
   expect(html).toMatch(
@@ -196,8 +196,10 @@ test('M4: the tools page tells whoever looks what they may use, and admins who e
   )
   expect(html).not.toContain('Who may')
   expect(html).toContain('An admin can change that.')
+  expect(html).not.toContain('/tools/remote')
   const admins = await browser.read('/tools')
   expect(admins).toContain('href="/policy/admin#allowed"')
+  expect(admins).toContain('href="/tools/remote"')
   expect(admins).toMatch(/id="hub_search"[\s\S]*?href="\/a\/wren"/)
   expect((await hub.fetch('/tools', { redirect: 'manual' })).status).toBe(303)
 })
