@@ -15,7 +15,7 @@ export interface RemoteCall {
   server: string
   tool: string
   pinnedHash: string
-  /** Whether its list is to be looked at again before the call. */
+  /** Whether its list is to be looked at again before the call: it is old, or told something else. */
   isDue(): boolean
   note(tools: OfferedTool[]): Promise<void>
 }

@@ -2,7 +2,7 @@ import { remoteServers } from '../../config'
 import type { Clock } from '../../ids'
 import type { ToolServer } from '../define-tool'
 import type { RemoteCatalogue } from '../gateway/tool-registry'
-import type { OfferedTool } from './pin'
+import { hashOffer, type OfferedTool } from './pin'
 import {
   noteRead,
   type RemoteServerRow,
@@ -29,11 +29,16 @@ export function createCatalogue({ d1, clock }: { d1: D1Database; clock: Clock })
   let held = 0
   let known: ToolServer[] = []
   let loading: Promise<void> | null = null
-  const notedAt = new Map<string, number>()
+  /** By server: when its list was read, and the hashes of what was on it. */
+  const noted = new Map<string, { at: number; hashes: Set<string> }>()
 
   const listing = {
-    isDue: (server: string) =>
-      (notedAt.get(server) ?? 0) + remoteServers.checkEveryMs <= clock.now(),
+    isDue(server: string, pinnedHash: string) {
+      const last = noted.get(server)
+      if (!last || last.at + remoteServers.checkEveryMs <= clock.now()) return true
+      // A call that began before a change was kept, or an older list that was kept after it.
+      return !last.hashes.has(pinnedHash)
+    },
     note: (server: string, tools: OfferedTool[]) => catalogue.note(server, tools),
   }
   const load = async () => {
@@ -67,7 +72,7 @@ export function createCatalogue({ d1, clock }: { d1: D1Database; clock: Clock })
       const now = clock.now()
       const { results } = await selectTools(d1, server).all<RemoteToolRow>()
       const writes = await reconcile(d1, server, results, tools, now)
-      notedAt.set(server, now)
+      noted.set(server, { at: now, hashes: new Set(await Promise.all(tools.map(hashOffer))) })
       if (writes.length > 0)
         await d1.batch([...writes, noteRead(d1, server, { now, failure: null })])
     },

@@ -7,7 +7,7 @@ import type { RemoteToolRow } from './queries'
 
 /** When a server's list was looked at, and who is told what is on it now. */
 interface Listing {
-  isDue(server: string): boolean
+  isDue(server: string, pinnedHash: string): boolean
   note(server: string, tools: OfferedTool[]): Promise<void>
 }
 
@@ -19,7 +19,7 @@ export function toTool(row: RemoteToolRow, listing: Listing): Tool[] {
   const check = createArgumentCheck(pin.inputSchema)
   const call = {
     ...{ server, tool: name, pinnedHash },
-    isDue: () => listing.isDue(server),
+    isDue: () => listing.isDue(server, pinnedHash),
     note: (tools: OfferedTool[]) => listing.note(server, tools),
   }
   const isRead = tier === 'read'

@@ -138,6 +138,17 @@ describe('a list that is older than a minute', () => {
     expect(await names()).not.toContain(`${name}_echo`)
     await expect(use()).rejects.toThrow(`Unknown tool ${name}_echo`)
 
+    // somebody who read its list before the change told of it last
+    await env.DB.prepare(
+      'UPDATE remote_tools SET offered = NULL, offered_hash = NULL WHERE server = ?',
+    )
+      .bind(name)
+      .run()
+    expect(await names()).toContain(`${name}_echo`)
+    expect(await use()).toContain('in another way than an admin accepted')
+    expect((await counts(name)).calls).toBe(fresh.calls)
+    expect(await names()).not.toContain(`${name}_echo`)
+
     await accept(name)
     expect(await names()).toContain(`${name}_echo`)
     expect(await use()).toBe('done')
