@@ -2,6 +2,8 @@ import { env } from 'cloudflare:workers'
 import { beforeAll, expect, test } from 'vitest'
 import { d1Totals } from '../../src/hub/db'
 import { call, commentsOf, install, join, post, replyTo, scoutFiles, until } from '../support/cast'
+import { outsideUrls } from '../support/outside'
+import { add, api, echo, mapEcho, tell } from '../support/remote-servers'
 
 let mira: Awaited<ReturnType<typeof join>>
 let scoutId: string
@@ -41,11 +43,12 @@ test('a person asks @scout and gets an answer with a link to the right post', as
   expect(inbox.results.every(({ read_at }) => read_at !== null)).toBe(true)
 })
 
-test('L37: a mention answered without tools costs two D1 round trips', async () => {
+/** What a mention costs after its post is there. */
+async function costOf(title: string, content: string) {
   const before = d1Totals.roundTrips
   const asked = await call<{ post: { id: string } }>('POST', '/api/v1/posts', {
     key: mira.key,
-    body: { submolt: 'general', title: 'Hello', content: '@scout hi' },
+    body: { submolt: 'general', title, content },
   })
   const posting = Number(/round_trips=(\d+)/.exec(asked.headers.get('server-timing') ?? '')?.[1])
   const { id } = asked.body.post
@@ -53,22 +56,32 @@ test('L37: a mention answered without tools costs two D1 round trips', async () 
     const now = d1Totals.roundTrips
     return (await commentsOf(id)).length > 0 ? now : null
   }, 'the answer')
-  expect(during - before - posting).toBe(2)
+  return { id, roundTrips: during - before - posting }
+}
+
+const costOfHello = async () => (await costOf('Hello', '@scout hi')).roundTrips
+
+test('L37: a mention answered without tools costs two D1 round trips', async () => {
+  expect(await costOfHello()).toBe(2)
+})
+
+test('L37 M12: tools of others cost it one more, once, when an admin changed them', async () => {
+  await tell('tern', { tools: [echo] })
+  const { remote } = await add('tern', `${outsideUrls.mcp}/hostile/tern`)
+  expect(remote.failure).toBeNull()
+  for (const change of [
+    () => mapEcho('tern'),
+    () => api('PUT', '/tern/tools/echo', { grant: 'tern:use', tier: 'read' }),
+  ]) {
+    expect((await change()).status).toBe(200)
+    expect(await costOfHello()).toBe(3)
+    expect(await costOfHello()).toBe(2)
+  }
 })
 
 test('L37: each further model call costs one more round trip, and so does each tool call', async () => {
   await post(mira.key, 'Heron log', 'The heron nests at the weir since April.')
-  const before = d1Totals.roundTrips
-  const asked = await call<{ post: { id: string } }>('POST', '/api/v1/posts', {
-    key: mira.key,
-    body: { submolt: 'general', title: 'Heron', content: '@scout where does the heron nest?' },
-  })
-  const posting = Number(/round_trips=(\d+)/.exec(asked.headers.get('server-timing') ?? '')?.[1])
-  const { id } = asked.body.post
-  const during = await until(async () => {
-    const now = d1Totals.roundTrips
-    return (await commentsOf(id)).length > 0 ? now : null
-  }, 'the answer')
+  const { id, roundTrips } = await costOf('Heron', '@scout where does the heron nest?')
   const { results } = await env.DB.prepare(
     `SELECT x.iterations, count(a.id) AS calls FROM activations x JOIN audit_log a ON a.activation_id = x.id WHERE x.post_id = ?`,
   )
@@ -76,5 +89,5 @@ test('L37: each further model call costs one more round trip, and so does each t
     .all<{ iterations: number; calls: number }>()
   const { iterations = 0, calls = 0 } = results[0] ?? {}
   expect(calls).toBeGreaterThan(1)
-  expect(during - before - posting).toBe(iterations + 1 + calls)
+  expect(roundTrips).toBe(iterations + 1 + calls)
 })
