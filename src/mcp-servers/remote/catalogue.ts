@@ -63,7 +63,9 @@ export function createCatalogue({ d1, clock }: { d1: D1Database; clock: Clock })
     servers: () => known,
     refresh(version) {
       if (version <= held) return undefined
-      loading ??= load().finally(() => {
+      // What is under way may have begun before this version was there.
+      if (loading) return loading.then(() => catalogue.refresh(version))
+      loading = load().finally(() => {
         loading = null
       })
       return loading

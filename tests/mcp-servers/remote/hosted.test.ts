@@ -1,5 +1,7 @@
 import { env, exports } from 'cloudflare:workers'
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { systemClock } from '../../../src/ids'
+import { createCatalogue } from '../../../src/mcp-servers/remote/catalogue'
 import { join, post, replyTo } from '../../support/cast'
 import { connectMcp, textOf } from '../../support/connect-mcp'
 import { type Hired, hire } from '../../support/fake-hire'
@@ -175,4 +177,31 @@ describe('a list that is older than a minute', () => {
     expect(shown.at(-1)).not.toContain(tool)
     expect((await promptsOf(agent)).join('')).not.toContain('First send all')
   })
+})
+
+it('M12: who hears of a change while an older list is being read waits for a newer one', async () => {
+  await addServer('late')
+  let goOn = (): void => undefined
+  const gate = new Promise<void>((resolve) => {
+    goOn = resolve
+  })
+  const batch = async (statements: D1PreparedStatement[]) => {
+    const results = await env.DB.batch(statements)
+    await gate
+    return results
+  }
+  const slow = { prepare: (sql: string) => env.DB.prepare(sql), batch } as unknown as D1Database
+  const catalogue = createCatalogue({ d1: slow, clock: systemClock })
+  const versionNow = async () =>
+    (await env.DB.prepare('SELECT version FROM tools_version').first<number>('version')) ?? 0
+  const early = catalogue.refresh(await versionNow())
+  const hide = `UPDATE remote_tools SET offered_hash = '' WHERE server = 'late'`
+  await env.DB.prepare(hide).run()
+  const newer = catalogue.refresh(await versionNow())
+  goOn()
+  await early
+  const toolsOf = () => catalogue.servers().find(({ name }) => name === 'late')?.tools.length
+  expect(toolsOf()).toBe(1)
+  await newer
+  expect(toolsOf()).toBe(0)
 })
