@@ -220,7 +220,7 @@ test('no scripts: everything a person does works, and the thread says to reload'
     )
     .toBe(1)
   await page.fill('#reply', 'Thank you')
-  await page.click('main button[type=submit]')
+  await page.click('form:has(#reply) button[type=submit]')
   await page.waitForURL(/#c-/)
   expect(await page.textContent('.tree')).toContain('Thank you')
   await page.goto(`${hub.url}/search?q=almanac`)
