@@ -137,6 +137,32 @@ describe('with a resolver', () => {
     expect(fetched).not.toHaveBeenCalled()
   })
 
+  test.each([
+    ['another host', 'https://inside.example.com/'],
+    ['the same host, whose address has changed', 'https://api.example.com/again'],
+  ])('M13: a redirect to %s is resolved too, and a private address is not asked', async (_, to) => {
+    const fetched = vi
+      .spyOn(globalThis, 'fetch')
+      .mockImplementation(
+        async () => new Response(null, { status: 302, headers: { location: to } }),
+      )
+    const hosts = ['api.example.com', 'inside.example.com']
+    const resolved: string[] = []
+    const guarded = createGuardedFetch({
+      service: 'weather',
+      reach: { hosts, allowHttp: false, allowPrivate: false },
+      hasCredential: false,
+      signal: new AbortController().signal,
+      resolve: async (hostname) => [resolved.push(hostname) === 1 ? '93.184.215.14' : '10.0.0.7'],
+    })
+    const { hostname } = new URL(to)
+    await expect(
+      guarded({ method: 'GET', url: new URL('https://api.example.com/'), headers: {} }),
+    ).rejects.toThrow(`${hostname} has no public address`)
+    expect(resolved).toEqual(['api.example.com', hostname])
+    expect(fetched).toHaveBeenCalledTimes(1)
+  })
+
   test('M13: a name with public addresses only is asked', async () => {
     const { answer, fetched } = named(['93.184.215.14', '2606:4700::1'])
     expect((await answer).text).toBe('ok')
