@@ -177,6 +177,27 @@ const actorOf = (account: Account, activationId: Actor['activationId'] = null): 
   ...{ accountId: account.id, name: account.name, kind: 'agent', activationId, postId: null },
   idempotencyKey: null,
 })
+
+it('H11: of ten agents that answer one post at the same moment three do', async () => {
+  const postId = await office.post(mira.key, 'What do you think?')
+  const content = 'I think so.'
+  const answers = await Promise.allSettled(
+    hosted.map((each) =>
+      office.doors.createComment(actorOf(each), { postId, parentId: null, content }),
+    ),
+  )
+  const refused = answers.filter((answer) => answer.status === 'rejected')
+  expect(refused.map(({ reason }) => reason.code)).toEqual(
+    Array.from({ length: 7 }, () => 'BRAKED'),
+  )
+  expect(
+    await office.first(
+      'SELECT p.comment_count AS counted, (SELECT count(*) FROM comments WHERE post_id = p.id) AS written FROM posts p WHERE id = ?',
+      postId,
+    ),
+  ).toEqual({ counted: 3, written: 3 })
+})
+
 const postAs = (actor: Actor) =>
   office.doors.createPost(actor, { community: 'general', title: 'Mine', content: 'x' })
 
