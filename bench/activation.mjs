@@ -8,6 +8,11 @@ import { bundle, readCpuMs, readRssKb, withWorker } from './miniflare.mjs'
 const journalRows = 5
 const warmAgents = 64
 const coldAgents = 1000
+const names = {
+  AGENTS: 'activation.cpu_ms',
+  FULL: 'activation.full.cpu_ms',
+  REMEMBERING: 'activation.memory.cpu_ms',
+}
 const rooms = {
   AGENTS: 'BenchAgent',
   FULL: 'FullBenchAgent',
@@ -18,42 +23,37 @@ const rooms = {
  * The agents' room with its journal, the hub's door from memory, 16 at a time.
  * `activation.cpu_ms`; `activation.full.cpu_ms` with streaming, hooks and trace;
  * `activation.memory.cpu_ms` with a memory of earlier tasks as well: over 64 agents, median of five
- * rounds after a warm-up, in turns. `cold`: the first activation ever of 1,000 agents.
+ * rounds after a warm-up. `cold`: the first activation ever of 1,000 agents. Each in a process of its
+ * own, so that none pays for compiling and collecting what another needed.
  * @param {number} scale
  */
 export async function measureActivation(scale) {
   const code = await bundle(fileURLToPath(new URL('./activation-worker.ts', import.meta.url)))
-  const warm = await withWorker(code, rooms, (url, pid) =>
-    measureWarm(url, pid, Math.round(4000 * scale)),
-  )
-  const cold = await withWorker(code, rooms, measureCold)
-  return [...warm, ...cold]
+  const perRound = Math.round(4000 * scale)
+  const rows = []
+  for (const [room, name] of Object.entries(names)) {
+    const value = await withWorker(code, rooms, (url, pid) => measureWarm(url, pid, room, perRound))
+    rows.push({ name, value, unit: 'ms' })
+  }
+  return [...rows, ...(await withWorker(code, rooms, measureCold))]
 }
 
 /**
  * @param {URL} url
  * @param {number} pid
+ * @param {string} room
  * @param {number} perRound
  */
-async function measureWarm(url, pid, perRound) {
-  /** @type {Record<string, number[]>} */
-  const costs = { AGENTS: [], FULL: [], REMEMBERING: [] }
-  for (const room of Object.keys(costs)) await run(url, { room, n: 400, agents: warmAgents })
+async function measureWarm(url, pid, room, perRound) {
+  const costs = []
+  await run(url, { room, n: perRound, agents: warmAgents })
   for (let round = 0; round < 5; round++) {
-    for (const [room, each] of Object.entries(costs)) {
-      const before = readCpuMs(pid)
-      await run(url, { room, n: perRound, agents: warmAgents })
-      each.push((readCpuMs(pid) - before) / perRound)
-    }
+    const before = readCpuMs(pid)
+    await run(url, { room, n: perRound, agents: warmAgents })
+    costs.push((readCpuMs(pid) - before) / perRound)
   }
-  for (const room of Object.keys(costs)) {
-    await run(url, { room, n: 0, agents: warmAgents, verify: 1 })
-  }
-  return [
-    { name: 'activation.cpu_ms', value: median(costs.AGENTS ?? []), unit: 'ms' },
-    { name: 'activation.full.cpu_ms', value: median(costs.FULL ?? []), unit: 'ms' },
-    { name: 'activation.memory.cpu_ms', value: median(costs.REMEMBERING ?? []), unit: 'ms' },
-  ]
+  await run(url, { room, n: 0, agents: warmAgents, verify: 1 })
+  return median(costs)
 }
 
 /**
