@@ -1,0 +1,42 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { runScript } from './run-script'
+
+const folder = mkdtempSync(join(tmpdir(), 'rookery-simulate-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+test('S12: two weeks of 100,000 agents: close to the bound, nobody starves, every tier is shown', async () => {
+  const file = join(folder, 'rows.json')
+  const { ended, output } = runScript('simulate.mjs', ['--agents', '100000', '--json', file], {})
+  expect(await ended, output()).toBe(0)
+  const rows: { name: string; value: number }[] = JSON.parse(readFileSync(file, 'utf8'))
+  expect(rows.map(({ name }) => name)).toEqual([
+    'weighted_age.ratio',
+    'age.p99_slots',
+    'inbox.p99_slots',
+    'starved',
+  ])
+  const [ratio, ageSlots, taskSlots, starved] = rows.map(({ value }) => value)
+  expect(ratio).toBeGreaterThan(0.99)
+  expect(ratio).toBeLessThanOrEqual(1.02)
+  expect(ageSlots).toBeGreaterThan(0)
+  expect(taskSlots).toBeGreaterThan(0)
+  expect(starved).toBe(0)
+
+  expect(output()).toMatch(/^100000 agents, 14 days, 50 at a time/)
+  const table = output().split('weight   agents   age 99 %   age max (slots)\n')[1] ?? ''
+  const tiers = table
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number))
+  const agents = tiers.reduce((sum, [, count = 0]) => sum + count, 0)
+  expect(agents).toBe(100_000)
+  for (const [, , p99 = 0, max = 0] of tiers) {
+    expect(p99).toBeGreaterThan(0)
+    expect(max).toBeGreaterThanOrEqual(p99)
+  }
+  // the heaviest weigh eighty times as much as the lightest, and wait far less
+  expect(tiers.at(-1)?.[2]).toBeLessThan((tiers[0]?.[2] ?? 0) / 5)
+})
