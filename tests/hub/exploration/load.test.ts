@@ -159,6 +159,33 @@ test('S2 S5 L7: the scheduler hears how it ended; a pass means there is nothing 
   expect(await wake(1)).toMatchObject({ kind: 'loaded' })
 })
 
+test('S5: after five failures in a row nobody looks around, and a mention still gets one probe', async () => {
+  const one = agent(0)
+  const failures = () =>
+    office.first('SELECT consecutive_failures AS n FROM agents WHERE account_id = ?', one.id)
+  await run('UPDATE agents SET consecutive_failures = 5 WHERE account_id = ?', one.id)
+  await run('UPDATE accounts SET last_activated_at = ? WHERE id = ?', hub.clock.now(), one.id)
+  await news()
+  hub.clock.advance(7 * 60 * minute)
+  expect(await wake(0)).toEqual({ kind: 'nothing' })
+
+  await post(mira.key, `@${one.name} are you well?`)
+  const { activationId, task, admission } = await office.start(one.id)
+  expect({ task, admission }).toEqual({ task: 'mention', admission: 'granted' })
+  await office.commit(one.id, activationId, { outcome: 'failed' })
+  expect(await failures()).toEqual({ n: 6 })
+  expect(await wake(0), 'the mention is used up').toEqual({ kind: 'nothing' })
+
+  await post(mira.key, `@${one.name} and now?`)
+  const again = await office.start(one.id)
+  expect(again.admission).toBe('granted')
+  await office.commit(one.id, again.activationId)
+  expect(await failures()).toEqual({ n: 0 })
+  await news()
+  hub.clock.advance(15 * minute)
+  expect(await wake(0)).toMatchObject({ kind: 'loaded', task: 'exploration' })
+})
+
 test('S7: a schedule gives its task once for each due time, whatever is repeated', async () => {
   await run(
     `INSERT INTO schedules (account_id, key, cron, timezone, task, due_at)
