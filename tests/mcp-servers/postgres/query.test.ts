@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import { postgresLimits } from '../../../src/config'
 import { firstWord } from '../../../src/mcp-servers/postgres/kinds-of-statement'
 import { isWholeServer, login } from '../../support/postgres-login'
 import { openDatabase, waitForServer } from './open-database'
@@ -97,6 +98,26 @@ describe('what comes back', () => {
       params: [`{${settings.join()},transaction_read_only}`],
     })
     expect(rows.flat().sort()).toEqual(['20000', '20000', '5000', 'on'])
+  })
+
+  test.runIf(isWholeServer)('M13: the server stops what takes too long, undone', async () => {
+    const before = await readAll()
+    const late = `WITH x AS (INSERT INTO herons VALUES (9, 'late')) SELECT pg_sleep(60)`
+    const { statementMs } = postgresLimits
+    Reflect.set(postgresLimits, 'statementMs', 200)
+    try {
+      for (const [tool, sql] of [
+        ['query', 'SELECT pg_sleep(60)'] as const,
+        ['execute', late] as const,
+      ]) {
+        expect(await refusal(tool, sql)).toContain(
+          '57014: The statement took longer than 0.2 s and was stopped. Ask for less',
+        )
+      }
+    } finally {
+      Reflect.set(postgresLimits, 'statementMs', statementMs)
+    }
+    expect(await readAll()).toEqual(before)
   })
 })
 
