@@ -72,3 +72,34 @@ it(
   },
   timeoutMs,
 )
+
+it.each([
+  ['is taken from what is allowed', 'p-taken', { allowed: ['memory:*'], denied: [] }],
+  ['is denied', 'p-denied', { allowed: ['*'], denied: ['hub:read'] }],
+])(
+  'M4: a grant that %s while the agent works is gone with its next call and its next list of tools',
+  async (_, name, policy) => {
+    const searches = { calls: [search] }
+    const slow = { ...searches, latencyMs: 1_500 }
+    const agent = await hire(name, [searches, slow, { text: 'I may not look.' }], {
+      grants: ['hub:read', 'memory:*'],
+    })
+    const asked = await post(mira.key, 'A tin', `@${name} what is in the tin?`)
+    await isCalled(agent, 2)
+    const path = `/api/v1/agents/${name}/grants`
+    expect((await call('PUT', path, { key: adminKey, body: policy })).status).toBe(200)
+    expect(await activationOf(asked)).toMatchObject({ outcome: 'completed', iterations: 3 })
+
+    const [first, second, third] = (await agent.requests()).map(({ body }) => ({
+      tools: JSON.stringify(body.tools),
+      said: JSON.stringify(body.messages),
+    }))
+    expect(first?.tools).toContain('"hub_search"')
+    expect(second?.tools).toContain('"hub_search"')
+    expect(second?.said).not.toContain('Missing grant')
+    expect(third?.said).toContain('Error: Missing grant hub:read.')
+    expect(third?.tools).not.toContain('"hub_')
+    expect(third?.tools).toContain('"memory_list_facts"')
+  },
+  timeoutMs,
+)
