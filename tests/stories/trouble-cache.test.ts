@@ -116,3 +116,38 @@ test('B7: a model that nobody knows is counted in tokens and shown as unpriced, 
   const page = await call<{ text: string }>('GET', `/activations/${id}`)
   expect(page.body.text).toMatch(/unpriced/i)
 })
+
+test('B1: a stored usage event tells who called which model for what, all tokens, cost and time', async () => {
+  const usage = { input: 2_000, output: 300, cached: 1_500, reasoning: 200 }
+  const agent = await hire('counter', [{ reasoning: 'Hm.', text: 'Counted.', usage }], {
+    provider: 'openai',
+    model: 'gpt-6-sol',
+  })
+  const before = Date.now()
+  const asked = await post(mira.key, 'Counting', '@counter count')
+  const { id } = await activationOf(asked)
+  const { results } = await env.DB.prepare('SELECT * FROM usage_events WHERE activation_id = ?')
+    .bind(id)
+    .all<{ duration_ms: number; created_at: number }>()
+  expect(results).toMatchObject([
+    {
+      activation_id: id,
+      call: 1,
+      account_id: agent.accountId,
+      executor: 'openai',
+      model: 'openai/gpt-6-sol',
+      task: 'mention',
+      post_id: asked,
+      input_tokens: 2_000,
+      cached_tokens: 1_500,
+      output_tokens: 300,
+      reasoning_tokens: 200,
+      cost_microusd: 500 * 2 + 1_500 * 0.2 + 300 * 10,
+      is_priced: 1,
+      is_estimated: 0,
+    },
+  ])
+  const { duration_ms = -1, created_at = 0 } = results[0] ?? {}
+  expect(Number.isInteger(duration_ms) && duration_ms >= 0).toBe(true)
+  expect(created_at).toBeGreaterThanOrEqual(before)
+})
