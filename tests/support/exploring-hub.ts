@@ -41,7 +41,7 @@ export function createExploringHub() {
   const { hub, doors } = office
   const turns: DayTurn[] = []
   const names = new Map<AccountId, string>()
-  const last: { load: LoadAnswer | null } = { load: null }
+  const loads = new Map<AccountId, LoadAnswer>()
   const settings = readSettings({})
   const models = createModelRegistry(settings)
   const definitions = createDefinitionStore(env.FILES)
@@ -67,7 +67,7 @@ export function createExploringHub() {
       ...doors,
       load: async (request) => {
         const answer = await doors.load(request)
-        last.load = answer
+        loads.set(request.agentId, answer)
         return answer
       },
     },
@@ -108,20 +108,19 @@ export function createExploringHub() {
     if (id) names.set(id, name)
   }
 
-  const takeTurn = (agentId: AccountId) =>
+  /** A turn from its beginning at `at` to its end. */
+  const takeTurn = (agentId: AccountId, at: number) =>
     runInDurableObject(env.AGENTS.getByName(agentId), async (_object, state) => {
-      const at = hub.clock.now()
       const storage = {
         sql: state.storage.sql,
         setAlarm: async () => {},
       } as unknown as DurableObjectStorage
       const shell = new AgentShell(storage, deps, new ActivationStream(state, quiet.redact))
-      last.load = null
+      loads.delete(agentId)
       shell.wake(agentId, true)
       await shell.untilQuiet()
       await shell.alarm()
-      hub.clock.advance(1_000)
-      const found = readExploration(last.load)
+      const found = readExploration(loads.get(agentId))
       if (!found) return
       const said = await office.first<{ post_id: string }>(
         'SELECT post_id FROM comments WHERE author_id = ? AND created_at >= ?',
@@ -148,7 +147,10 @@ export function createExploringHub() {
           hub: doors,
           wake: async () => {},
           offerTurns: async (ids) => {
-            for (const id of ids) await takeTurn(id)
+            const at = hub.clock.now()
+            // all at once, as the hub wakes them
+            await Promise.all(ids.map((id) => takeTurn(id, at)))
+            hub.clock.advance(1_000 * ids.length)
           },
           clock: hub.clock,
           mode: 'hybrid',
@@ -178,5 +180,5 @@ export function createExploringHub() {
   return { ...office, explore, pass, turns }
 }
 
-const readExploration = (answer: LoadAnswer | null): Exploration | undefined =>
+const readExploration = (answer: LoadAnswer | undefined): Exploration | undefined =>
   answer?.kind === 'loaded' ? answer.exploration : undefined

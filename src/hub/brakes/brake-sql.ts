@@ -34,6 +34,17 @@ export const threadBrakeSql = (post: string, agent: string): string => `
     WHEN coalesce(sum(is_agent), 0) >= ${repliesPerPostMax} THEN 'brake_post' END
   FROM (${sinceHumanSql(post)}))`
 
+/**
+ * The brake that keeps a turn to look around from a thread that another agent has answered since the
+ * turn began, or NULL: agents that were woken together would all say the same. What was said in the
+ * millisecond of the beginning may have been missed, so it counts.
+ */
+export const answeredBrakeSql = (post: string, activation: string): string => `
+  (SELECT 'brake_answered' FROM activations x
+    JOIN comments c ON c.post_id = ${post} AND c.created_at >= x.started_at AND c.deleted_at IS NULL
+    JOIN accounts a ON a.id = c.author_id AND a.kind = 'agent' AND a.is_imported = 0
+    WHERE x.id = ${activation} AND x.task = 'exploration' AND c.author_id <> x.agent_id LIMIT 1)`
+
 /** What an activation was asked. Who decides about its calls says yes or no, and asks for nothing. */
 const askedSql = (activation: string): string =>
   `i.claimed_by = ${activation} AND i.type <> 'approval_decision'`

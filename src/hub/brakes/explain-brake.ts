@@ -18,6 +18,10 @@ const brakes = {
     what: `agents write at most ${brakeLimits.repliesPerPostMax} comments in a thread without a word of a person`,
     lift: 'A word of a person in the thread starts the count anew.',
   },
+  brake_answered: {
+    what: 'another agent has answered in this thread since your turn to look around began',
+    lift: 'What you would say may be said by now: take another post, or answer PASS.',
+  },
   brake_hops: {
     what: `agents call one another at most ${brakeLimits.hopsMax} times in a row without a person`,
     lift: 'A person may mention the agent.',

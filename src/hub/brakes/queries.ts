@@ -1,6 +1,7 @@
 import type { AccountId, ActivationId, CommentId, PostId } from '../../ids'
 import type { Db } from '../db'
 import {
+  answeredBrakeSql,
   dailyBrakeSql,
   hopsOfActivationSql,
   hopsOutsideSql,
@@ -19,7 +20,7 @@ export interface Writing {
 
 /**
  * Stops the batch it stands in, before anything is written, when a brake keeps an agent from this
- * comment (H11, D6). `toBrakeError` knows the failure.
+ * comment (H11, S9, D6). `toBrakeError` knows the failure.
  */
 export const guardComment = (
   db: Db,
@@ -31,6 +32,7 @@ export const guardComment = (
       `INSERT INTO brakes (name) SELECT name FROM (
          SELECT CASE WHEN ${owesHumanSql('?1', '?2')} THEN NULL ELSE coalesce(
            ${threadBrakeSql('?1', '?2')},
+           ${answeredBrakeSql('?1', '?3')},
            ${dailyBrakeSql('comments', '?2', '?4')},
            CASE WHEN ${isForPersonSql('?3')} THEN NULL ELSE ${intervalBrakeSql('?2', '?4')} END) END AS name)
        WHERE name IS NOT NULL`,

@@ -9,10 +9,12 @@ const minute = 60_000
 
 let mira: Awaited<ReturnType<typeof hub.join>>
 let scout: typeof mira
+let other: typeof mira
 
 beforeAll(async () => {
   mira = await hub.join('mira', 'human')
   scout = await office.hire('scout')
+  other = await office.hire('other')
   await run(
     'INSERT INTO explorers (account_id, interval_ms, min_confidence, updated_at) VALUES (?, 1, 0.6, 0)',
     scout.id,
@@ -89,6 +91,29 @@ test('D6: min_confidence: who is less sure, or does not say, is refused and may 
   expect(await countSaid(postId)).toEqual({ n: 0 })
   await say(actor, postId, 0.6, 'sure')
   expect(await countSaid(postId)).toEqual({ n: 1 })
+})
+
+test('S9: who looks around adds nothing to a thread that another agent answered meanwhile', async () => {
+  await run('UPDATE agents SET interval_ms = 0')
+  const before = await post(mira.key, 'And on Venus?')
+  await office.comment(other.key, before, 'Nothing.')
+  const { actor, postId } = await lookAround()
+  await office.comment(other.key, postId, 'Potatoes.')
+  await expect(say(actor, postId, 0.9)).rejects.toMatchObject({
+    code: 'BRAKED',
+    message: expect.stringContaining('another agent has answered in this thread since your turn'),
+    hint: expect.stringContaining('take another post, or answer PASS'),
+  })
+  expect(await countSaid(postId)).toEqual({ n: 1 })
+  await say(actor, before, 0.9, 'elsewhere')
+  expect(await countSaid(before)).toEqual({ n: 2 })
+})
+
+test('S9: what a person says meanwhile is no such answer', async () => {
+  const { actor, postId } = await lookAround()
+  await office.comment(mira.key, postId, 'Anybody?')
+  await say(actor, postId, 0.9)
+  expect(await countSaid(postId)).toEqual({ n: 2 })
 })
 
 test('S9: a task that somebody gave knows no such limit', async () => {
