@@ -1,5 +1,6 @@
 /**
- * A tool called through the gateway and called directly, for `gateway.cpu_ms`. What decides about
+ * A tool called through the gateway and called directly, for `gateway.cpu_ms`; and through a gateway
+ * with many servers and tools and a long policy, for `gateway.cpu_ms.many`. What decides about
  * the call answers from memory, so the difference is the gateway's own work: finding, checking
  * arguments, grant, policy, time limit, bounds, audit.
  */
@@ -7,9 +8,10 @@ import * as z from 'zod'
 import type { CallFacts } from '../src/hub/contract'
 import { type AccountId, type ActivationId, systemClock } from '../src/ids'
 import type { ToolCaller } from '../src/mcp-servers/contract'
-import { defineTool } from '../src/mcp-servers/define-tool'
+import { defineTool, type ToolServer } from '../src/mcp-servers/define-tool'
 import { createGateway } from '../src/mcp-servers/gateway/create-gateway'
-import type { GatewayDeps } from '../src/mcp-servers/gateway/gateway'
+import type { Gateway, GatewayDeps } from '../src/mcp-servers/gateway/gateway'
+import { servers } from '../src/mcp-servers/servers'
 
 const add = defineTool({
   name: 'add',
@@ -22,27 +24,55 @@ const add = defineTool({
   run: async ({ input }) => ({ sum: input.a + input.b }),
 })
 
-const policy = { requested: ['bench:read'], allowed: ['*'], denied: [] }
-const facts: CallFacts = {
-  policy: { ...policy, requireApproval: [], rateLimits: [] },
-  approvals: [],
+const bench: ToolServer = { name: 'bench', description: 'Adds.', tools: [add] }
+type Lists = Record<'requested' | 'allowed' | 'denied', string[]>
+const policy: Lists = { requested: ['bench:read'], allowed: ['*'], denied: [] }
+
+/** Every server of the hub, 50 more of 20 tools each, and behind them the one that is called. */
+const manyServers: ToolServer[] = [
+  ...servers,
+  ...Array.from({ length: 50 }, (_, server) => ({
+    name: `other${server}`,
+    description: 'Adds too.',
+    tools: Array.from({ length: 20 }, (_, tool) => ({ ...add, name: `add_${tool}` })),
+  })),
+  bench,
+]
+/** One line for each of the 50 in each list, and the line that counts behind them. */
+const linesOf = (action: string) =>
+  manyServers.slice(-51, -1).map(({ name }) => `${name}:${action}`)
+const longPolicy: Lists = {
+  requested: [...linesOf('read'), 'bench:read'],
+  allowed: [...linesOf('*'), 'bench:*'],
+  denied: linesOf('delete'),
 }
+
 // the gateway asks the hub for nothing else here; anything more would throw
-const hub = { readFacts: async () => facts } as unknown as GatewayDeps['hub']
+const hubOf = (lists: Lists) => {
+  const facts: CallFacts = {
+    policy: { ...lists, requireApproval: [], rateLimits: [] },
+    approvals: [],
+  }
+  return { readFacts: async () => facts } as unknown as GatewayDeps['hub']
+}
+const hub = hubOf(policy)
 const memory = {} as GatewayDeps['memory']
 const workspace = {} as ReturnType<GatewayDeps['workspaceOf']>
 const results = {} as GatewayDeps['results']
-const gateway = createGateway({
-  hub,
-  memory,
-  workspaceOf: () => workspace,
-  results,
-  clock: systemClock,
-  servers: [{ name: 'bench', description: 'Adds.', tools: [add] }],
-  reportFailure: (tool, cause) => {
-    throw new Error(`${tool} failed`, { cause })
-  },
-})
+const open = (hub: GatewayDeps['hub'], servers: ToolServer[]) =>
+  createGateway({
+    hub,
+    memory,
+    workspaceOf: () => workspace,
+    results,
+    clock: systemClock,
+    servers,
+    reportFailure: (tool, cause) => {
+      throw new Error(`${tool} failed`, { cause })
+    },
+  })
+const gateway = open(hub, [bench])
+const largeGateway = open(hubOf(longPolicy), manyServers)
 
 const caller: ToolCaller = {
   accountId: 'adder' as AccountId,
@@ -52,12 +82,14 @@ const caller: ToolCaller = {
   postId: null,
 }
 
-async function callThroughGateway(index: number, signal: AbortSignal): Promise<string> {
-  const call = { callId: `c${index}`, tool: 'bench_add', arguments: `{"a":${index},"b":2}` }
-  const result = await gateway.call(caller, call, signal)
-  if (result.isError) throw new Error(result.text)
-  return result.text
-}
+const callThrough =
+  (gateway: Gateway) =>
+  async (index: number, signal: AbortSignal): Promise<string> => {
+    const call = { callId: `c${index}`, tool: 'bench_add', arguments: `{"a":${index},"b":2}` }
+    const result = await gateway.call(caller, call, signal)
+    if (result.isError) throw new Error(result.text)
+    return result.text
+  }
 
 async function callDirectly(index: number, signal: AbortSignal): Promise<string> {
   const prepared = add.prepare(JSON.parse(`{"a":${index},"b":2}`))
@@ -69,11 +101,17 @@ async function callDirectly(index: number, signal: AbortSignal): Promise<string>
   )
 }
 
+const ways: Record<string, typeof callDirectly> = {
+  direct: callDirectly,
+  gateway: callThrough(gateway),
+  many: callThrough(largeGateway),
+}
+
 export default {
-  /** `?n=` calls, 5 at a time as an agent makes them, `?way=gateway` or directly. */
+  /** `?n=` calls, 5 at a time as an agent makes them, `?way=direct`, `gateway` or `many`. */
   async fetch(request) {
     const query = new URL(request.url).searchParams
-    const call = query.get('way') === 'gateway' ? callThroughGateway : callDirectly
+    const call = ways[query.get('way') ?? ''] ?? callDirectly
     const n = Number(query.get('n'))
     const { signal } = new AbortController()
     let next = 0

@@ -4,6 +4,7 @@ import { bundle, readCpuMs, withWorker } from './miniflare.mjs'
 
 /**
  * `gateway.cpu_ms`: what the gateway adds to one tool call, median of five rounds of both ways.
+ * `gateway.cpu_ms.many`: the same with a thousand tools of other servers and a policy of 150 lines.
  * @param {number} scale
  */
 export async function measureGateway(scale) {
@@ -17,12 +18,17 @@ export async function measureGateway(scale) {
       if (right !== n) throw new Error(`${right} of ${n} calls gave the right sum`)
       return (readCpuMs(pid) - before) / n
     }
-    await measure('gateway')
-    await measure('direct')
+    for (const way of ['direct', 'gateway', 'many']) await measure(way)
     const added = []
+    const addedOfMany = []
     for (let round = 0; round < 5; round++) {
-      added.push((await measure('gateway')) - (await measure('direct')))
+      const direct = await measure('direct')
+      added.push((await measure('gateway')) - direct)
+      addedOfMany.push((await measure('many')) - direct)
     }
-    return [{ name: 'gateway.cpu_ms', value: median(added), unit: 'ms' }]
+    return [
+      { name: 'gateway.cpu_ms', value: median(added), unit: 'ms' },
+      { name: 'gateway.cpu_ms.many', value: median(addedOfMany), unit: 'ms' },
+    ]
   })
 }
