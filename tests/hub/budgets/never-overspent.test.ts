@@ -2,7 +2,14 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { adminKey } from '../create-test-hub'
 import { type Script, Spender, sumUp } from './spender'
-import { createSpendingWorld, type Held, pays, type SpendingWorld } from './spending-world'
+import {
+  createSpendingWorld,
+  type Held,
+  kinds,
+  type Limits,
+  pays,
+  type SpendingWorld,
+} from './spending-world'
 
 const HOUR_MS = 3_600_000
 const share = fc.constantFrom(0, 0.1, 0.4, 0.9, 1)
@@ -14,10 +21,15 @@ const script: fc.Arbitrary<Script> = fc.record({
 })
 /** For many at once, so that the test ends soon. */
 const short = script.map((each) => ({ ...each, costs: each.costs.slice(0, 1), repeats: false }))
-const limit = fc.option(
-  fc.oneof(fc.integer({ min: 0, max: 600 }), fc.integer({ min: 600, max: 8_000 })),
-  { freq: 4 },
-)
+/** Nothing, a few calls or many; a tenth as many tokens go with so much money. */
+const amount = fc.oneof(fc.integer({ min: 0, max: 600 }), fc.integer({ min: 600, max: 8_000 }))
+const limit: fc.Arbitrary<Limits> = fc.record({
+  microusd: fc.option(amount, { freq: 3 }),
+  tokens: fc.option(
+    amount.map((microusd) => Math.round(microusd / 10)),
+    { freq: 2 },
+  ),
+})
 /** What happens between two rounds: the clock jumps, or the limits are other ones. */
 const turn = fc.record({
   inRound: fc.integer({ min: 1, max: 4 }),
@@ -32,7 +44,8 @@ const planOf = (min: number, max: number) =>
   })
 type Plan = typeof planOf extends (...args: never[]) => fc.Arbitrary<infer T> ? T : never
 
-type Counted = Held & { counted: number }
+type Counted = Pick<Held, 'id' | 'scope' | 'scopeId'> & { microusd: number; tokens: number }
+const noLimit = Number.MAX_SAFE_INTEGER
 
 let world: SpendingWorld
 let refusals = 0
@@ -45,34 +58,47 @@ beforeAll(async () => {
 /** Sees to it that no budget ever grows beyond the limit in force. */
 class Watch {
   before = new Map<string, number>()
-  /** The highest limit that was ever in force, by budget; absent for one without a limit. */
+  /** The highest limit that was ever in force, by budget and kind. */
   highest = new Map<string, number>()
 
-  async begin(): Promise<void> {
+  async look() {
     const now = await world.look(world.hub.clock.now())
-    this.before = sumUp(now)
-    for (const { id, limit } of now.budgets) {
-      this.highest.set(id, Math.max(this.highest.get(id) ?? 0, limit ?? Number.MAX_SAFE_INTEGER))
+    return kinds.flatMap((kind) => {
+      const sums = sumUp(now, kind)
+      return now.budgets.map((budget) => ({
+        key: `${kind} ${budget.id}`,
+        name: `${kind} of ${budget.scope} ${budget.scopeId}`,
+        limit: budget[`limit_${kind}`] ?? noLimit,
+        sum: sums.get(budget.id) ?? 0,
+      }))
+    })
+  }
+
+  async begin(): Promise<void> {
+    const now = await this.look()
+    this.before = new Map(now.map(({ key, sum }) => [key, sum]))
+    for (const { key, limit } of now) {
+      this.highest.set(key, Math.max(this.highest.get(key) ?? 0, limit))
     }
   }
 
   /** What is spent and reserved grows only up to the limit, whoever else is at it. */
   async check(): Promise<void> {
-    const now = await world.look(world.hub.clock.now())
-    const sums = sumUp(now)
-    for (const { id, scope, limit } of now.budgets) {
-      const most = Math.max(limit ?? Number.MAX_SAFE_INTEGER, this.before.get(id) ?? 0)
-      expect(sums.get(id), `spent and reserved of ${scope}`).toBeLessThanOrEqual(most)
+    for (const { key, name, limit, sum } of await this.look()) {
+      const most = Math.max(limit, this.before.get(key) ?? 0)
+      expect(sum, `spent and reserved ${name}`).toBeLessThanOrEqual(most)
     }
   }
 
   /** No window holds more than some limit that was in force. */
   async end(): Promise<void> {
-    const windows = await world.office.all<{ id: string; spent: number }>(
-      'SELECT budget_id AS id, spent_microusd AS spent FROM budget_windows WHERE spent_microusd > 0',
+    const windows = await world.office.all<{ id: string; microusd: number; tokens: number }>(
+      'SELECT budget_id AS id, spent_microusd AS microusd, spent_tokens AS tokens FROM budget_windows',
     )
-    for (const { id, spent } of windows) {
-      expect(spent).toBeLessThanOrEqual(this.highest.get(id) ?? 0)
+    for (const { id, ...spent } of windows) {
+      for (const kind of kinds) {
+        expect(spent[kind]).toBeLessThanOrEqual(this.highest.get(`${kind} ${id}`) ?? 0)
+      }
     }
   }
 }
@@ -113,21 +139,21 @@ async function checkBooks(spenders: Spender[]): Promise<void> {
   const { body } = await hub.call('/system/budget-audit', { key: adminKey })
   expect(body.differences).toEqual([])
   const counted = await office.all<Counted>(
-    `SELECT b.id, b.scope, b.scope_id AS scopeId, NULL AS "limit", NULL AS spent, total(w.spent_microusd) AS counted
+    `SELECT b.id, b.scope, b.scope_id AS scopeId, total(w.spent_microusd) AS microusd, total(w.spent_tokens) AS tokens
      FROM budgets b LEFT JOIN budget_windows w ON w.budget_id = b.id GROUP BY b.id`,
   )
   const calls = spenders.flatMap(({ usage, agent: { id: agentId }, communityId }) =>
-    usage.map(({ model, costMicrousd }) => ({
-      agentId,
-      communityId,
-      models: [model],
-      costMicrousd,
+    usage.map(({ model, costMicrousd: microusd, inputTokens: tokens }) => ({
+      ...{ agentId, communityId, models: [model] },
+      ...{ microusd, tokens },
     })),
   )
   for (const budget of counted) {
     const paid = calls.filter((call) => pays(budget, call))
-    const sum = paid.reduce((all, { costMicrousd }) => all + costMicrousd, 0)
-    expect(budget.counted, `counted for ${budget.scope} ${budget.scopeId}`).toBe(sum)
+    for (const kind of kinds) {
+      const sum = paid.reduce((all, call) => all + call[kind], 0)
+      expect(budget[kind], `${kind} counted for ${budget.scope} ${budget.scopeId}`).toBe(sum)
+    }
   }
   grants += spenders.filter(({ usage }) => usage.length > 0).length
   refusals += spenders.filter(({ usage, script }) => usage.length < script.costs.length).length
@@ -141,17 +167,35 @@ it.each([
   [16, 48, 3],
   [256, 256, 1],
 ])(
-  `B4 B11: %i to %i at once, ${law}`,
+  `B2 B4 B11: %i to %i at once, ${law}`,
   async (min, max, numRuns) => {
     await fc.assert(fc.asyncProperty(planOf(min, max), play), { numRuns, endOnFailure: true })
   },
   180_000,
 )
 
+it('B4 B11: 256 at once that call twice, some of whom say everything twice, over the end of a week: the same holds', async () => {
+  const scripts = Array.from({ length: 256 }, (_, index) => ({
+    costs: [1, 0.4],
+    ...{ diesAfter: null, switchesAt: null, repeats: index % 16 === 0 },
+  }))
+  const limits = [
+    { microusd: 9_000, tokens: 800 },
+    { microusd: 5_000, tokens: 600 },
+  ]
+  const [granted, refused] = [grants, refusals]
+  await play({ scripts, limits, turns: [{ inRound: 1, jumpMs: 8 * 24 * HOUR_MS, limits: null }] })
+  const days = `SELECT DISTINCT w.starts_at FROM budget_windows w JOIN budgets b ON b.id = w.budget_id
+    WHERE b.period = 'day' AND w.spent_tokens > 0`
+  expect(await world.office.all(days), 'both weeks paid').toHaveLength(2)
+  expect(grants - granted, 'who called').toBeGreaterThan(32)
+  expect(refusals - refused, 'who was refused').toBeGreaterThan(64)
+}, 180_000)
+
 it('B4: 256 reservations at once against money for 100 grant exactly 100', async () => {
   await world.clear()
   const { office, flock } = world
-  await world.setLimits([null])
+  await world.setLimits([{ microusd: null, tokens: null }])
   await office.setHubLimit(1_000)
   await office.run('UPDATE agents SET call_want_microusd = 10')
   await world.giveTasks(256)

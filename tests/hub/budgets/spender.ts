@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import type { Usage } from '../../../src/hub/contract'
 import type { ActivationId } from '../../../src/ids'
 import { usageOf } from '../activations/create-office'
-import { type Held, pays, type SpendingWorld } from './spending-world'
+import { type Held, type Kind, kinds, pays, type SpendingWorld } from './spending-world'
 
 /** What one agent will do: shares of what it may spend per call, and after which call it dies. */
 export interface Script {
@@ -48,8 +48,8 @@ export class Spender {
   }
   get spent() {
     return {
-      microusd: this.usage.reduce((sum, { costMicrousd }) => sum + costMicrousd, 0),
-      tokens: this.usage.reduce((sum, { inputTokens }) => sum + inputTokens, 0),
+      microusd: add(this.usage.map(({ costMicrousd }) => costMicrousd)),
+      tokens: add(this.usage.map(({ inputTokens }) => inputTokens)),
     }
   }
 
@@ -160,23 +160,31 @@ export class Spender {
     const { budgets, running } = await this.world.look(this.at)
     if (this.countSwitched('isFinishing') !== switchedBefore) return
     const by = { agentId: this.agent.id, communityId: this.communityId, models }
-    const left = budgets
-      .filter((budget) => budget.limit !== null && pays(budget, by))
-      .map((budget) => {
-        const unsettled = running.filter((row) => pays(budget, row))
-        const spent = unsettled.reduce((sum, { cost }) => sum + cost, budget.spent ?? 0)
-        const mine = unsettled.some(({ id }) => id === this.activationId) ? 0 : this.spent.microusd
-        return (budget.limit ?? 0) - spent - mine
-      })
-    expect(Math.min(...left), `refused ${models}`).toBeLessThan(floor.microusd)
+    const callsLeft = budgets
+      .filter((budget) => pays(budget, by))
+      .flatMap((budget) =>
+        kinds.map((kind) => {
+          const unsettled = running.filter((row) => pays(budget, row))
+          const used = unsettled.map((row) => row[`used_${kind}`])
+          const mine = unsettled.some(({ id }) => id === this.activationId) ? 0 : this.spent[kind]
+          const limit = budget[`limit_${kind}`] ?? Number.MAX_SAFE_INTEGER
+          return (limit - add([budget[`spent_${kind}`] ?? 0, ...used]) - mine) / floor[kind]
+        }),
+      )
+    expect(Math.min(...callsLeft), `refused ${models}`).toBeLessThan(1)
   }
 }
 
-/** What each budget has spent and reserved, by its id. */
-export function sumUp({ budgets, running }: Awaited<ReturnType<SpendingWorld['look']>>) {
+const add = (numbers: number[]): number => numbers.reduce((sum, each) => sum + each, 0)
+
+/** What of each budget is spent and reserved, by its id. */
+export function sumUp(
+  { budgets, running }: Awaited<ReturnType<SpendingWorld['look']>>,
+  kind: Kind,
+): Map<string, number> {
   const held = (budget: Held) =>
-    running
-      .filter((row) => pays(budget, row))
-      .reduce((sum, { reserved }) => sum + reserved, budget.spent ?? 0)
-  return new Map(budgets.map((budget) => [budget.id, held(budget)]))
+    add(running.filter((row) => pays(budget, row)).map((row) => row[`reserved_${kind}`]))
+  return new Map(
+    budgets.map((budget) => [budget.id, (budget[`spent_${kind}`] ?? 0) + held(budget)]),
+  )
 }

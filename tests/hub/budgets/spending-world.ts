@@ -19,30 +19,35 @@ const scopes = [
   { scope: 'agent', name: 'flock-0', period: 'month' },
 ]
 
-/** One budget with its window that holds at a time. */
-export interface Held {
+/** What a budget limits. */
+export const kinds = ['microusd', 'tokens'] as const
+export type Kind = (typeof kinds)[number]
+/** Null is no limit. */
+export type Limits = Record<Kind, number | null>
+
+interface Budget {
   id: string
   scope: BudgetStatus['scope']
   scopeId: string
-  limit: number | null
-  spent: number | null
 }
 
-interface RunningRow {
+/** One budget with its window that holds at a time. */
+export type Held = Budget & Record<`limit_${Kind}` | `spent_${Kind}`, number | null>
+
+/** A running activation: what it has reserved, and how much of that it has used. */
+type RunningRow = Record<`reserved_${Kind}` | `used_${Kind}`, number> & {
   id: string
   agentId: string
   communityId: string | null
   models: string
-  reserved: number
-  cost: number
 }
 
 /** Whether a budget pays for work, told apart from the product's SQL. */
 export function pays(
-  { scope, scopeId }: Held,
+  { scope, scopeId }: Budget,
   by: { agentId: string; communityId: string | null; models: string[] },
 ): boolean {
-  const payers: Record<Held['scope'], string[]> = {
+  const payers: Record<Budget['scope'], string[]> = {
     hub: [''],
     agent: [by.agentId],
     community: by.communityId === null ? [] : [by.communityId],
@@ -95,12 +100,13 @@ export async function createSpendingWorld(size: number) {
   const look = async (at: number) => {
     const [budgets, running] = await env.DB.batch<unknown>([
       env.DB.prepare(
-        `SELECT b.id, b.scope, b.scope_id AS scopeId, b.limit_microusd AS "limit", w.spent_microusd AS spent
+        `SELECT b.id, b.scope, b.scope_id AS scopeId, b.limit_microusd, b.limit_tokens,
+           w.spent_microusd, w.spent_tokens
          FROM budgets b LEFT JOIN budget_windows w ON w.budget_id = b.id AND w.starts_at <= ?1 AND w.ends_at > ?1`,
       ).bind(at),
       env.DB.prepare(
-        `SELECT id, agent_id AS agentId, community_id AS communityId, models, reserved_microusd AS reserved,
-           cost_microusd AS cost FROM activations WHERE state = 'running'`,
+        `SELECT id, agent_id AS agentId, community_id AS communityId, models, reserved_microusd,
+           reserved_tokens, cost_microusd AS used_microusd, input_tokens AS used_tokens FROM activations WHERE state = 'running'`,
       ),
     ])
     const rows = (running?.results ?? []) as RunningRow[]
@@ -110,11 +116,12 @@ export async function createSpendingWorld(size: number) {
     }
   }
 
-  /** Limits by the order of the budgets; null is none. */
-  const setLimits = (limits: (number | null)[]) =>
+  /** Limits by the order of the budgets. */
+  const setLimits = (limits: Limits[]) =>
     office.run(
-      `UPDATE budgets SET limit_microusd = (SELECT value FROM json_each(?1) l
-         WHERE l.key = (SELECT count(*) FROM budgets o WHERE o.id < budgets.id) % json_array_length(?1))`,
+      `UPDATE budgets SET (limit_microusd, limit_tokens) =
+         (SELECT l.value ->> 'microusd', l.value ->> 'tokens' FROM json_each(?1) l
+           WHERE l.key = (SELECT count(*) FROM budgets o WHERE o.id < budgets.id) % json_array_length(?1))`,
       JSON.stringify(limits),
     )
 
