@@ -1,4 +1,4 @@
-import { runInDurableObject } from 'cloudflare:test'
+import { listDurableObjectIds, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { expect, vi } from 'vitest'
 import { createScrubber } from '../../src/mcp-servers/credentials/scrub'
@@ -50,19 +50,43 @@ async function dumpFiles(): Promise<[string, string][]> {
   )
 }
 
-async function dumpObject(accountId: string): Promise<string> {
-  const stub = env.AGENTS.get(env.AGENTS.idFromName(accountId))
-  return runInDurableObject(stub, async (_instance, { storage }) => {
+/** What the objects of every class keep: each agent's, the scheduler's and the live ones'. */
+async function dumpObjects(): Promise<[string, string][]> {
+  const dumps: [string, string][] = []
+  for (const name of ['AGENTS', 'SCHEDULER', 'LIVE'] as const) {
+    const namespace: DurableObjectNamespace = env[name]
+    for (const id of await listDurableObjectIds(namespace)) {
+      dumps.push([name, await dumpObject(namespace.get(id))])
+    }
+  }
+  return dumps
+}
+
+const dumpObject = (stub: DurableObjectStub): Promise<string> =>
+  runInDurableObject(stub, async (_instance, { storage }) => {
     const tables = storage.sql
       .exec<{ name: string }>(`SELECT name FROM sqlite_master WHERE type = 'table'`)
       .toArray()
       .filter(({ name }) => !name.startsWith('_cf'))
     const rows = tables.flatMap(({ name }) => storage.sql.exec(`SELECT * FROM "${name}"`).toArray())
     const kept = [...(await storage.list()).values()]
-    return [...rows.flatMap((row) => Object.values(row).map(String)), JSON.stringify(kept)].join(
-      '\n',
-    )
+    const values = rows.flatMap((row) => Object.values(row).map(String))
+    return [...values, JSON.stringify(kept)].join('\n')
   })
+
+/** Looks for a secret in all that is kept, whoever left it: tables, files, objects and the log. */
+export async function expectNotKept(
+  holds: (text: string) => boolean,
+  logged: string[],
+): Promise<[string, string][]> {
+  const objects = await dumpObjects()
+  for (const name of ['AGENTS', 'SCHEDULER', 'LIVE']) {
+    expect(objects.map(([each]) => each)).toContain(name)
+  }
+  const dumps = [...(await dumpTables()), ...(await dumpFiles()), ...objects]
+  expect(dumps.filter(([, dump]) => holds(dump)).map(([name]) => name)).toEqual([])
+  expect(logged.filter(holds)).toEqual([])
+  return dumps
 }
 
 /** What who may see everything is shown: trace, live events, export, audit, and the pages. */
@@ -71,6 +95,7 @@ async function readPages({ activation_id: id }: CommentRow, postId: string) {
     ...[`/api/v1/activations/${id}`, `/api/v1/activations/${id}/events`],
     ...[`/api/v1/activations/${id}/otlp`, '/api/v1/audit'],
     ...[`/activations/${id}`, `/p/${postId}`, '/tools', '/tools/remote'],
+    '/m/agent-errors',
     ...['/api/v1/remote-servers', '/api/v1/tools'],
   ]
   return Promise.all(
@@ -84,7 +109,7 @@ async function readPages({ activation_id: id }: CommentRow, postId: string) {
 
 /**
  * Looks for a secret wherever an activation has left anything: prompts, what a watcher heard, tables,
- * files, its object's store, log, pages and API. `told` is how often the agent was told `[redacted]`, so that the search looks where it was.
+ * files, the objects' stores, log, pages and API. `told` is how often the agent was told `[redacted]`, so that the search looks where it was.
  */
 export async function expectNowhere(
   holds: (text: string) => boolean,
@@ -93,24 +118,30 @@ export async function expectNowhere(
   const requests = await agent.requests()
   const prompts = requests.map(({ body }) => JSON.stringify(body))
   expect(prompts.filter(holds).length).toBe(0)
-  const dumps = [
-    ...(await dumpTables()),
-    ...(await dumpFiles()),
-    ...(await readPages(reply, postId)),
-  ]
-  expect(dumps.length).toBeGreaterThan(26)
-  expect(dumps.filter(([, dump]) => holds(dump)).map(([name]) => name)).toEqual([])
+  const kept = await expectNotKept(holds, logged)
   // what is searched does hold the activation's words
-  expect(dumps.filter(([, dump]) => dump.includes('[redacted]')).length).toBeGreaterThan(0)
+  const ownName = env.AGENTS.idFromName(agent.accountId)
+  expect(await dumpObject(env.AGENTS.get(ownName))).toContain('[redacted]')
+  const pages = await readPages(reply, postId)
+  expect(kept.length + pages.length).toBeGreaterThan(26)
+  expect(pages.filter(([, page]) => holds(page)).map(([name]) => name)).toEqual([])
+  expect([...kept, ...pages].some(([, dump]) => dump.includes('[redacted]'))).toBe(true)
   const frames = JSON.stringify(watcher.heard)
   expect(frames).toContain('[redacted]')
   expect(holds(frames)).toBe(false)
-  const object = await dumpObject(agent.accountId)
-  expect(object).toContain('[redacted]')
-  expect(holds(object)).toBe(false)
-  expect(logged.filter(holds)).toEqual([])
   return { told: prompts.at(-1)?.match(/\[redacted\]/g)?.length ?? 0 }
 }
+
+/** How often m/agent-errors told of an agent. */
+export const countReports = async (name: string) =>
+  (
+    await env.DB.prepare(
+      `SELECT p.id FROM posts p JOIN communities m ON m.id = p.community_id
+       WHERE m.name = 'agent-errors' AND p.title LIKE ?`,
+    )
+      .bind(`${name} failed%`)
+      .all()
+  ).results.length
 
 interface Left {
   agent: Hired

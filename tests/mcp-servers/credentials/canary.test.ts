@@ -1,7 +1,14 @@
-import { exports } from 'cloudflare:workers'
+import { env, exports } from 'cloudflare:workers'
 import { expect, test } from 'vitest'
 import { running, slowly, watch } from '../../hub/live/watch-agents'
-import { createFinder, echoes, expectNowhere, watchLog } from '../../support/canary'
+import {
+  countReports,
+  createFinder,
+  echoes,
+  expectNotKept,
+  expectNowhere,
+  watchLog,
+} from '../../support/canary'
 import { join, post, replyTo, until } from '../../support/cast'
 import { connectMcp, textOf } from '../../support/connect-mcp'
 import { hire } from '../../support/fake-hire'
@@ -39,6 +46,8 @@ interface Plant {
   told: number
   /** Before the agent asks. */
   prepare?: () => Promise<unknown>
+  /** The model's server refuses after the calls, so that the activation is reported. */
+  isFailing?: boolean
   /** Instead of a service that an admin declares. */
   add?: (credential: string) => Promise<void>
 }
@@ -80,17 +89,20 @@ async function addRemote(credential: string) {
 
 const ofEcho = (form: string) => form.slice(1)
 
+const echoing: Plant = {
+  server: 'http',
+  service: 'echo',
+  baseUrl: `${serviceUrl}/api`,
+  secret: canary,
+  grants: ['http:echo:read'],
+  calls: echoes.map((path) => ({ name: 'http_request', arguments: { service: 'echo', path } })),
+  told: echoes.length,
+}
+
 /** One for every server that reaches outside, and what makes its service give the credential back. */
 const plants: Plant[] = [
-  {
-    server: 'http',
-    service: 'echo',
-    baseUrl: `${serviceUrl}/api`,
-    secret: canary,
-    grants: ['http:echo:read'],
-    calls: echoes.map((path) => ({ name: 'http_request', arguments: { service: 'echo', path } })),
-    told: echoes.length,
-  },
+  echoing,
+  { ...echoing, kind: 'of any shape, to an activation that fails', isFailing: true },
   {
     server: 'github',
     baseUrl: serviceUrl,
@@ -195,7 +207,7 @@ async function plant({ server, service = server, baseUrl, secret, prepare, add }
 test.each(plants.map((each) => ({ kind: 'of any shape', ...each })))(
   'M5 M6: the credential for $server $kind, given back in every form, is in no answer, prompt, frame, table, file, store, log or page',
   async (planted) => {
-    const { server, kind, secret, parts = [], grants, calls, told } = planted
+    const { server, kind, secret, parts = [], grants, calls, told, isFailing } = planted
     const name = `courier-${server}${kind.length}`
     const logged = watchLog()
     await plant(planted)
@@ -206,7 +218,10 @@ test.each(plants.map((each) => ({ kind: 'of any shape', ...each })))(
       ...slowly('I go and ask the service what it knows.'),
       calls: some,
     }))
-    const agent = await hire(name, [...steps, { text: 'I have asked everywhere.' }], {
+    const last = isFailing
+      ? { status: 400, message: 'I cannot read this.' }
+      : { text: 'I have asked everywhere.' }
+    const agent = await hire(name, [...steps, last], {
       grants: ['hub:read', ...grants],
     })
     await allow(agent.accountId, ['hub:*', ...grants])
@@ -214,7 +229,8 @@ test.each(plants.map((each) => ({ kind: 'of any shape', ...each })))(
     const watcher = await watch(await running(postId))
     const reply = await replyTo(postId, agent.name)
     await until(async () => watcher.isClosed(), 'the end')
-    expect(reply.content).toContain('I have asked everywhere')
+    expect(reply.content).toContain(isFailing ? 'answered 400' : 'I have asked everywhere')
+    expect(await countReports(name)).toBe(isFailing ? 1 : 0)
     const isPlanted = server !== 'postgres'
     const holds = createFinder([secret, ...parts], isPlanted ? pieces : [])
     const found = await expectNowhere(holds, { agent, reply, postId, logged, watcher })
@@ -223,9 +239,13 @@ test.each(plants.map((each) => ({ kind: 'of any shape', ...each })))(
   30_000,
 )
 
+/** What is logged on behalf of callers from outside. */
+const loggedOutside: string[] = []
+
 test.each(echoes)(
   'M6: an outside caller does not see the credential in %s either',
   async (path) => {
+    const logged = watchLog()
     await declareWithKey('echo', 'echo-key', canary)
     const agent = await join(`swift${path.slice(1)}`, 'agent')
     await allow(agent.id, ['http:echo:*'])
@@ -238,12 +258,14 @@ test.each(echoes)(
     expect(createFinder([canary], pieces)(text), text.slice(0, 300)).toBe(false)
     const isSilent = ['/long', '/utf16', '/gone', '/nowhere'].includes(path)
     expect(text.includes('[redacted]'), text.slice(0, 300)).toBe(!isSilent)
+    loggedOutside.push(...logged)
   },
 )
 
 test.each(remoteEchoes)(
   'M6 M12: nor do the answers and the progress of a server of others tell it (%s)',
   async (how) => {
+    const logged = watchLog()
     await asAdmin('PUT', '/credentials/near', { value: canary, server: 'remote', service: 'near' })
     await tell('near', { tools: [echo] })
     const headers = { Authorization: 'Bearer {credential}' }
@@ -260,5 +282,18 @@ test.each(remoteEchoes)(
     expect(createFinder([canary], pieces)(text), text.slice(0, 300)).toBe(false)
     expect(text).toContain('[redacted]')
     expect(progress.length > 0).toBe(how.startsWith('echo-in'))
+    loggedOutside.push(...logged)
   },
 )
+
+test('M5 M6: and nothing that their calls left in tables, files, objects or the log holds it', async () => {
+  await expectNotKept(createFinder([canary], pieces), loggedOutside)
+  const { results } = await env.DB.prepare(
+    `SELECT l.tool, count(*) AS calls FROM audit_log l JOIN accounts a ON a.id = l.account_id
+     WHERE a.name LIKE 'swift%' OR a.name LIKE 'swallow%' GROUP BY l.tool ORDER BY l.tool`,
+  ).all()
+  expect(results).toEqual([
+    { tool: 'http_request', calls: echoes.length },
+    { tool: 'near_echo', calls: remoteEchoes.length },
+  ])
+})
