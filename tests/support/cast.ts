@@ -98,12 +98,12 @@ export async function commentsOf(postId: string): Promise<CommentRow[]> {
   return results
 }
 
-/** Waits until `read` answers something, for at least ten seconds. */
+/** Waits until `read` answers something, for at least half a minute: machines differ, and the test has its own limit. */
 export async function until<Value>(
   read: () => Promise<Value | null | undefined | false>,
   what: string,
 ): Promise<Value> {
-  for (let attempt = 0; attempt < 500; attempt++) {
+  for (let attempt = 0; attempt < 1_500; attempt++) {
     const value = await read()
     if (value) return value
     await new Promise((resolve) => setTimeout(resolve, 20))

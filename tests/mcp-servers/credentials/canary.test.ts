@@ -236,7 +236,7 @@ test.each(plants.map((each) => ({ kind: 'of any shape', ...each })))(
     const found = await expectNowhere(holds, { agent, reply, postId, logged, watcher })
     expect(found.told).toBeGreaterThanOrEqual(told)
   },
-  30_000,
+  90_000,
 )
 
 /** What is logged on behalf of callers from outside. */
