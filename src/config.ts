@@ -160,6 +160,8 @@ export const scheduling = {
   sweepSlowMs: 600_000,
   /** The alarm that resumes an activation whose machine died. */
   watchdogMs: 3_000,
+  /** Work gets it so long after it began, if it is not over by then. */
+  graceMs: 250,
   /** A Durable Object event ends after this many effects or this long, and re-arms for now. */
   effectsPerEvent: 20,
   eventMs: 60_000,

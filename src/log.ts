@@ -60,19 +60,20 @@ function formatLine(
   redact: (text: string) => string,
   now: number,
 ): string {
-  const line: Record<string, unknown> = { at: new Date(now).toISOString(), level }
-  line.message = redact(message)
+  const line = { at: new Date(now).toISOString(), level, message: redact(message) }
   const clean = (_key: string, value: unknown): unknown => {
     if (typeof value === 'string') return redact(value)
     if (typeof value === 'bigint') return String(value)
     return value instanceof Error ? describeError(value) : value
   }
-  const whole = { ...line }
+  const whole: Record<string, unknown> = { ...line, ...fields }
   let isFlat = true
   for (const field in fields) {
     const value = fields[field]
-    whole[field] = typeof value === 'string' ? redact(value) : value
-    isFlat &&= value === null || isPlain[typeof value] === true
+    if (typeof value === 'string') {
+      const shown = redact(value)
+      if (shown !== value) whole[field] = shown
+    } else isFlat &&= value === null || isPlain[typeof value] === true
   }
   try {
     // most fields are words and numbers: to walk into each of them takes many times as long

@@ -1,6 +1,7 @@
 import { waitUntil } from 'cloudflare:workers'
 import { createAgentApi, createMemoryDoor, createWaker } from './agents/agent-api'
 import type { AgentDeps } from './agents/agent-deps'
+import type { SchedulerApi } from './agents/contract'
 import { createDefinitionStore, type DefinitionStore } from './agents/definitions/definition-store'
 import type { HookTiming } from './agents/hooks/hook'
 import { createHookRunner } from './agents/hooks/hook-runner'
@@ -106,7 +107,7 @@ export function createRooms(env: Env) {
     models,
     definitions,
     hooks: createHookRunner(hooks, { redact, now: clock.now, report: reportHook(log) }),
-    wakeOthers: createWaker(env.AGENTS),
+    wakeOthers: wakeSurely(env, scheduler),
     clock,
     hubName: settings.ROOKERY_NAME,
     mask: (text) => maskCredentials(text, settings.ROOKERY_KEY_PREFIX),
@@ -118,6 +119,14 @@ export function createRooms(env: Env) {
   }
   const schedulerDeps = describeScheduling(env, settings, hub)
   return { app, scheduler, agentDeps, schedulerDeps }
+}
+
+/** The sweep finds who cannot be reached now. */
+function wakeSurely(env: Env, scheduler: SchedulerApi): AgentDeps['wakeOthers'] {
+  const wake = createWaker(env.AGENTS)
+  return async (agentIds) => {
+    if (!(await wake(agentIds))) await scheduler.arm().catch(() => null)
+  }
 }
 
 const createPages = (

@@ -75,12 +75,10 @@ export function createMemoryDoor(namespace: AgentApiDeps['namespace']): MemoryDo
   }
 }
 
-/**
- * Wakes many, with a turn to look around if `mayExplore`; one that cannot be reached is left to the
- * sweep.
- */
+/** Wakes many, with a turn to look around if `mayExplore`; false when one could not be reached. */
 export const createWaker =
   (namespace: AgentApiDeps['namespace'], mayExplore = false) =>
-  async (agentIds: AccountId[]): Promise<void> => {
-    await Promise.allSettled(agentIds.map((id) => namespace.getByName(id).wake(id, mayExplore)))
+  async (agentIds: AccountId[]): Promise<boolean> => {
+    const all = agentIds.map((id) => namespace.getByName(id).wake(id, mayExplore))
+    return (await Promise.allSettled(all)).every(({ status }) => status === 'fulfilled')
   }

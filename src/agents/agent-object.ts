@@ -30,10 +30,11 @@ export class AgentObjectBase<Env> extends DurableObject<Env> {
 
   /**
    * A hint that work may wait; with `mayExplore`, a turn to look around if none does (S1). Resolves
-   * when the agent is sure to look, whatever crashes.
+   * when the agent is sure to look, whatever crashes, or has looked.
    */
   async wake(agentId: AccountId, mayExplore = false): Promise<void> {
     this.shell.wake(agentId, mayExplore)
+    await this.shell.untilSure()
   }
 
   override alarm(): Promise<void> {

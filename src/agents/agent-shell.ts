@@ -12,11 +12,11 @@ import type { LoopEvent, LoopEventOf } from './loop/event'
 import { type Ending, isBusy, isWorking, type LoopState } from './loop/state'
 import { step } from './loop/step'
 import { composeTurn } from './memory/compose-turn'
-import { computeNextAlarm } from './next-alarm'
 import { Journal } from './storage/journal'
 import { MemoryStore } from './storage/memory-store'
 import { buildTrace } from './trace/build-trace'
 import { logDecision } from './trace/log-decision'
+import { Watchdog } from './watchdog'
 
 /**
  * The shell around the loop: takes events, asks `step`, writes the row, starts the effects. It
@@ -24,8 +24,8 @@ import { logDecision } from './trace/log-decision'
  * time ahead resumes it when the machine dies, and holds the object awake while it takes longer.
  */
 export class AgentShell {
-  readonly #storage: DurableObjectStorage
   readonly #deps: AgentDeps
+  readonly #watchdog: Watchdog
   readonly #journal: Journal
   readonly #memory: MemoryStore
   readonly #runner: EffectRunner
@@ -34,10 +34,10 @@ export class AgentShell {
   /** Of everything under way: what is dropped is dropped together. */
   #abort = new AbortController()
   #state: LoopState
+  /** Of the activation under way; an agent at rest holds nothing in memory. */
   #events: LoopEvent[]
-  /** Of these events; the state forgets it with the commit. */
+  /** Of these events or the last ones; the state forgets it with the commit. */
   #ending: Ending | null
-  #alarmAt: number | null = null
   #effectsThisEvent = 0
   #needsRecovery: boolean
   #lastRow: { event: LoopEvent; state: LoopState } | null = null
@@ -48,31 +48,37 @@ export class AgentShell {
     stream: ActivationStream,
     memory = new MemoryStore(storage.sql),
   ) {
-    this.#storage = storage
     this.#deps = deps
     this.#stream = stream
+    this.#watchdog = new Watchdog(storage, deps.clock)
     this.#journal = new Journal(storage.sql)
     this.#memory = memory
     const { state, events, agentId, wasWatched } = this.#journal.load()
     if (wasWatched) stream.findWatchers()
     this.#state = state
-    this.#events = events
+    this.#events = state.phase === 'idle' ? [] : events
     this.#ending = state.ending
     this.#needsRecovery = isBusy(state) || state.isWokenAgain
     const now = () => ({ state: this.#state, events: this.#events })
     this.#runner = new EffectRunner(deps, this.#journal, this.#memory, stream, now, agentId)
-    this.#armAlarm()
+    this.#watchdog.watch(this.#state)
   }
 
   /**
-   * A hint that work may wait. Resolves when the agent is sure to look, whatever crashes. With
-   * `mayExplore` the scheduler offers a turn to look around, once (S1).
+   * A hint that work may wait. With `mayExplore` the scheduler offers a turn to look around, once
+   * (S1).
    */
   wake(agentId: AccountId, mayExplore = false): void {
     this.#enter()
     this.#runner.identify(agentId)
     this.#recover()
+    if (!isBusy(this.#state)) this.#watchdog.begin(() => this.#watchdog.watch(this.#state))
     this.#apply(composeWake(this.#deps.clock, mayExplore))
+  }
+
+  /** Resolves when the agent is sure to look, whatever crashes, or has looked. */
+  untilSure(): Promise<void> {
+    return this.#watchdog.untilSure()
   }
 
   /**
@@ -80,8 +86,8 @@ export class AgentShell {
    * cuts off what is under way when the wall clock limit passes (L8).
    */
   async alarm(): Promise<void> {
-    this.#alarmAt = null
-    this.#armAlarm()
+    this.#watchdog.hasFired()
+    this.#watchdog.watch(this.#state)
     this.#enter()
     this.#recover()
     this.#writeLastRow()
@@ -90,7 +96,7 @@ export class AgentShell {
     this.#checkDeadline()
     // what ended meanwhile has no alarm that would write its last row
     this.#writeLastRow()
-    this.#armAlarm()
+    this.#watchdog.watch(this.#state)
   }
 
   /** Asks the activation to stop; false when it is too late or another one (L34). */
@@ -117,13 +123,15 @@ export class AgentShell {
   }
 
   /** For those who watch: the activation under way or the last one, or one that was set aside. */
-  look(activationId = findActivation(this.#events)): Work {
-    if (activationId !== null && activationId !== findActivation(this.#events)) {
+  look(activationId?: ActivationId | null): Work {
+    const events = this.#recall()
+    const mine = findActivation(events)
+    if (activationId && activationId !== mine) {
       return toParkedWork(activationId, this.#journal.readAside(activationId))
     }
     return {
-      activationId,
-      events: this.#events,
+      activationId: mine,
+      events,
       ending: this.#ending,
       doing: this.#runner.doing,
       isOver: this.#state.phase === 'idle',
@@ -180,8 +188,25 @@ export class AgentShell {
     if (this.#stream.isWatched) this.#stream.tell(this.look(), endingBefore)
     this.#dropFinished()
     for (const effect of effects) this.#start(effect)
-    if (!isBusy(state) && state.isWokenAgain) this.#apply(composeWake(this.#deps.clock, false))
-    else this.#armAlarm()
+    if (!isBusy(state) && state.isWokenAgain) {
+      this.#apply(composeWake(this.#deps.clock, false))
+      return
+    }
+    this.#watchdog.watch(state, event.at)
+    if (state.phase === 'idle') this.#rest()
+  }
+
+  /** What it did stays in the journal alone. */
+  #rest(): void {
+    this.#events = []
+    this.#journal.dropTexts()
+    this.#runner.forget()
+  }
+
+  #recall(): LoopEvent[] {
+    if (this.#events.length > 0 || this.#state.phase !== 'idle') return this.#events
+    this.#writeLastRow()
+    return this.#journal.load().events
   }
 
   /** In the transaction that decides the end, so once (L39). */
@@ -194,14 +219,13 @@ export class AgentShell {
 
   /**
    * Nothing follows from the last row: a repeated commit would only read what the first one did. So it
-   * waits for the alarm that is in place, and the next activation makes it needless. What is parked
+   * waits for the alarm, if one is in place, and the next activation makes it needless. What is parked
    * is set aside with its last row.
    */
   #write(event: LoopEvent, state: LoopState): void {
-    const isLast = state.phase === 'idle' && !state.isWokenAgain
-    this.#lastRow = isLast ? { event, state } : null
-    if (isLast) this.#journal.dropTexts()
-    if (isLast) return
+    const mayWait = state.phase === 'idle' && !state.isWokenAgain && this.#watchdog.isSet
+    this.#lastRow = mayWait ? { event, state } : null
+    if (mayWait) return
     this.#journal.append(event, state)
     if (state.phase === 'parked' && state.activationId) this.#journal.setAside(state.activationId)
   }
@@ -210,7 +234,7 @@ export class AgentShell {
     if (this.#running.has(effect.id) || !this.#state.pending.some(({ id }) => id === effect.id))
       return
     if (this.#effectsThisEvent >= scheduling.effectsPerEvent) {
-      this.#setAlarm(this.#deps.clock.now())
+      this.#watchdog.set(this.#deps.clock.now())
       return
     }
     this.#effectsThisEvent++
@@ -289,24 +313,5 @@ export class AgentShell {
     await Promise.race([this.untilQuiet(), wait.catch(() => undefined)])
     // a timer left behind would keep the object in memory
     enough.abort()
-  }
-
-  /** The alarm in place is kept when it comes early enough: setting one costs a write. */
-  #armAlarm(): void {
-    const now = this.#deps.clock.now()
-    const wanted = computeNextAlarm(this.#state, now)
-    if (wanted === null) return
-    if (
-      this.#alarmAt === null ||
-      this.#alarmAt > wanted ||
-      this.#alarmAt < now - scheduling.watchdogMs
-    ) {
-      this.#setAlarm(wanted)
-    }
-  }
-
-  #setAlarm(at: number): void {
-    this.#alarmAt = at
-    void this.#storage.setAlarm(at)
   }
 }

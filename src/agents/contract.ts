@@ -30,7 +30,7 @@ export interface Watched {
 }
 
 export interface AgentApi {
-  /** A hint: there may be work. Resolves once the agent has a durable alarm. */
+  /** A hint: there may be work. Resolves when the agent is sure to look, whatever crashes, or has looked. */
   wake(agentId: AccountId): Promise<void>
   /** False when it is too late, or when the agent works on something else (L34). */
   cancel(agentId: AccountId, activationId: ActivationId): Promise<boolean>

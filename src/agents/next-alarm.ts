@@ -8,9 +8,14 @@ import { isBusy, isWorking, type LoopState } from './loop/state'
  */
 export function computeNextAlarm(state: LoopState, now: number): number | null {
   if (!isBusy(state) && !state.isWokenAgain) return null
-  const sleeps = state.pending.flatMap((effect) => (effect.type === 'sleep' ? [effect.until] : []))
-  const onlySleeps = sleeps.length > 0 && sleeps.length === state.pending.length
-  if (onlySleeps) return Math.max(now, Math.min(...sleeps))
+  if (isAsleep(state)) {
+    const sleeps = state.pending.map((effect) => (effect.type === 'sleep' ? effect.until : now))
+    return Math.max(now, Math.min(...sleeps))
+  }
   const watchdog = now + scheduling.watchdogMs
   return isWorking(state) ? Math.max(now, Math.min(watchdog, state.endsAt)) : watchdog
 }
+
+/** Whether nothing is under way but waiting. */
+export const isAsleep = ({ pending }: LoopState): boolean =>
+  pending.length > 0 && pending.every(({ type }) => type === 'sleep')

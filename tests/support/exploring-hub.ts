@@ -145,12 +145,13 @@ export function createExploringHub() {
         },
         {
           hub: doors,
-          wake: async () => {},
+          wake: async () => true,
           offerTurns: async (ids) => {
             const at = hub.clock.now()
             // all at once, as the hub wakes them
             await Promise.all(ids.map((id) => takeTurn(id, at)))
             hub.clock.advance(1_000 * ids.length)
+            return true
           },
           clock: hub.clock,
           mode: 'hybrid',

@@ -139,7 +139,7 @@ export const troubles: Trouble[] = [
     outcome: 'completed',
     pauses: [first],
     reply: well,
-    silenceMs: 250,
+    silenceMs: 1_500,
   },
   {
     what: 'a body that is not the protocol',

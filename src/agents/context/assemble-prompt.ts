@@ -6,7 +6,7 @@ import type { Message } from '../loop/message'
 import type { MemoryStore } from '../storage/memory-store'
 import { bootstrapLayer } from './bootstrap-layer'
 import { chooseSkills } from './choose-skills'
-import { describeSession } from './describe-session'
+import { askedWords, describeSession } from './describe-session'
 import { historyLayer } from './history-layer'
 import { memoryLayer } from './memory-layer'
 import { skillsLayer } from './skills-layer'
@@ -38,13 +38,11 @@ export type Assembled = Pick<LoadedFacts, 'prompt' | 'historyFrom' | 'session' |
 export function assemblePrompt(sources: PromptSources): Assembled {
   const { definition, load, toolNames, contextTokens, memory } = sources
   const room = (share: number) => Math.min(contextTokens * share * charsPerToken, layerCharsMax)
-  const session = describeSession(load)
   const { isEnabled, factsMax, retrieval } = definition.memory
-  const words = session?.words ?? ''
+  const words = isEnabled || definition.skills.length > 0 ? askedWords(load) : ''
+  const session = isEnabled ? describeSession(load) : null
   const memories =
-    isEnabled && session
-      ? memory.readForPrompt({ sessionId: session.id, words, factsMax, retrieval })
-      : null
+    session && memory.readForPrompt({ sessionId: session.id, words, factsMax, retrieval })
   const { skills, notes } = chooseSkills(definition, load.policy, sources.isGranted)
   const community = load.thread?.post.community ?? null
   const head: Message[] = [
@@ -61,12 +59,10 @@ export function assemblePrompt(sources: PromptSources): Assembled {
   return {
     prompt: [...head, ...history, ...user(task)],
     historyFrom: head.length,
-    ...(memories && session && { session: keepable(session) }),
+    ...(session && { session }),
     ...(notes.length > 0 && { notes }),
   }
 }
-
-const keepable = ({ id, task, gist }: NonNullable<LoadedFacts['session']>) => ({ id, task, gist })
 
 const system = (text: string | null): Message[] => (text === null ? [] : [{ role: 'system', text }])
 

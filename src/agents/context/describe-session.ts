@@ -8,21 +8,20 @@ import { fence } from './fence'
 const askedCharsMax = 2_000
 const slugCharsMax = 60
 
-/** A task's session, and the words that began it. */
-export interface Session extends NonNullable<LoadedFacts['session']> {
-  /** What was asked, to find facts and skills by. */
-  words: string
-}
+/** What was asked, to find facts and skills by. */
+export const askedWords = (load: Load): string =>
+  findWords(load)
+    .map(({ text }) => text)
+    .join('\n')
 
-/** Where a task is remembered; null when its thread is gone. */
-export function describeSession(load: Load): Session | null {
+/** Where a task is remembered, and as what; null when its thread is gone. */
+export function describeSession(load: Load): NonNullable<LoadedFacts['session']> | null {
   const id = findSessionId(load)
   if (id === null) return null
   const words = findWords(load)
   const isPrivate = load.task === 'dm' || load.task === 'manual'
   return {
     id,
-    words: words.map(({ text }) => text).join('\n'),
     task: [
       `${describeOccasion(load)}:`,
       ...words.map(({ from, text }) =>

@@ -1,4 +1,5 @@
 import type { Environment } from '../../hub/contract'
+import type { Message } from '../loop/message'
 import type { LoopState } from '../loop/state'
 
 /** How things stand right before a model call. */
@@ -29,6 +30,15 @@ export function statusTail(standing: Standing): string {
     `You run in a Durable Object of ${standing.hubName}${describeStorage(standing.storageBytes)}.`,
   ].join('\n')
 }
+
+/** More than its words and numbers ever take, without the hub's name. */
+const statusCharsMax = 320
+
+/** In place of a status that is not known yet, for the room it takes. */
+export const statusRoom = (hubName: string): Message => ({
+  role: 'user',
+  text: '.'.repeat(statusCharsMax) + hubName,
+})
 
 const describeStorage = (bytes: number | null): string =>
   bytes === null ? '' : `; it stores ${Math.ceil(bytes / 1024)} KiB`

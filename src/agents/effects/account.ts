@@ -10,9 +10,7 @@ export function composeAccount(bench: Workbench, ending: Ending | null, now: num
   const model = loadedFacts(events)?.model.id ?? 'none'
   return {
     usage: collectUsage(events, model),
-    tools: [
-      ...new Set(events.flatMap((event) => (event.type === 'tool_returned' ? [event.name] : []))),
-    ],
+    tools: listReturned(events),
     trace: storeTrace({
       texts: bench.journal.readTexts(),
       events,
@@ -25,16 +23,23 @@ export function composeAccount(bench: Workbench, ending: Ending | null, now: num
 
 /** Every call that cost something or may have, numbered in the order it was known (B1, L36). */
 function collectUsage(events: LoopEvent[], model: string): Usage[] {
-  return events
-    .flatMap((event) =>
-      'charge' in event && event.charge ? [{ at: event.at, charge: event.charge }] : [],
-    )
-    .map(({ at, charge }, index) => ({
-      ...describeCharge(charge),
-      call: index + 1,
-      ...nameModel(charge.model ?? model),
-      at,
-    }))
+  const usage: Usage[] = []
+  for (const event of events) {
+    if (!('charge' in event) || !event.charge) continue
+    usage.push({
+      ...describeCharge(event.charge),
+      call: usage.length + 1,
+      ...nameModel(event.charge.model ?? model),
+      at: event.at,
+    })
+  }
+  return usage
+}
+
+function listReturned(events: LoopEvent[]): string[] {
+  const names = new Set<string>()
+  for (const event of events) if (event.type === 'tool_returned') names.add(event.name)
+  return [...names]
 }
 
 /** While agents run on this hub, what carries out a call is its provider. */

@@ -1,5 +1,5 @@
 import { memoryLimits } from '../../config'
-import { statusTail } from '../context/status-tail'
+import { statusRoom, statusTail } from '../context/status-tail'
 import type { Definition } from '../definitions/definition'
 import type { HookTiming } from '../hooks/hook'
 import { hookRequest } from '../hooks/hook-request'
@@ -12,7 +12,15 @@ import type { LoopState } from '../loop/state'
 import { buildTranscript } from '../loop/transcript'
 import type { SentCall } from '../storage/journal'
 import { measurePrompt, type Prompt } from '../trace/measure-prompt'
-import { affordableOutput, type CallPlan, chargeOf, sizePrompt, worstCharge } from './price-call'
+import {
+  addSizes,
+  affordableOutput,
+  type CallPlan,
+  chargeOf,
+  type PromptSize,
+  sizePrompt,
+  worstCharge,
+} from './price-call'
 import { type Room, reserve } from './reserve-call'
 import {
   announce,
@@ -38,7 +46,7 @@ export async function callModel(
   if (!found.ok) throw new Error(found.message)
   await refreshTools(bench)
   const work = { facts, definition: found.definition }
-  const plan = planCall(bench, work, signal)
+  const plan = planCall(bench, work, effect, signal)
   const { room, timings } = await prepare(bench, work, plan, effect)
   if (room.kind !== 'reserved') return { at: deps.clock.now(), effectId: effect.id, ...room.event }
   if (signal.aborted) return null
@@ -90,7 +98,7 @@ type CallEffect = Extract<Effect, { type: 'call_model' }>
 async function prepare(
   bench: Workbench,
   work: Work,
-  plan: CallPlan,
+  plan: TurnPlan,
   effect: CallEffect,
 ): Promise<{ room: Room; timings: HookTiming[] }> {
   const room = await reserve(bench, plan, effect)
@@ -178,16 +186,29 @@ async function callWatched(bench: Workbench, { model, request }: CallPlan) {
   }
 }
 
-function planCall(bench: Workbench, { facts, definition }: Work, signal: AbortSignal): CallPlan {
+/** The next turn of a conversation. What comes after it is told anew by every renewal. */
+interface TurnPlan extends CallPlan {
+  conversation: PromptSize
+}
+
+function planCall(
+  bench: Workbench,
+  { facts, definition }: Work,
+  { mustRenew }: CallEffect,
+  signal: AbortSignal,
+): TurnPlan {
   const { model } = resolveModel(bench, definition, facts)
   const messages = buildTranscript(bench.now().events)
-  messages.push(describeStatus(bench))
+  const conversation = sizeConversation(bench, messages)
+  const status = mustRenew ? statusRoom(bench.deps.hubName) : describeStatus(bench)
+  messages.push(status)
   const tools = listTools(bench, facts)
-  const { temperature, topP } = definition.brain
-  const size = sizePrompt({ messages, tools })
+  const size = addSizes(conversation, sizePrompt({ messages: [status], tools }))
   const { promptTokens } = size
+  const { temperature, topP } = definition.brain
   return {
     model,
+    conversation,
     ...size,
     request: {
       messages,
@@ -205,6 +226,14 @@ function planCall(bench: Workbench, { facts, definition }: Work, signal: AbortSi
       signal,
     },
   }
+}
+
+/** What it begins with was counted before, unless this machine took it up later or condensed it. */
+function sizeConversation({ first }: Workbench, messages: Message[]): PromptSize {
+  const isLonger = first?.messages.every((message, index) => message === messages[index])
+  if (!first || !isLonger) return sizePrompt({ messages, tools: [] })
+  const rest = messages.slice(first.messages.length)
+  return addSizes(first.size, sizePrompt({ messages: rest, tools: [] }))
 }
 
 /** For the answer, of the tokens that this activation may use in all (B5). */
@@ -237,9 +266,11 @@ function readStorageBytes(bench: Workbench): number | null {
 }
 
 /** A renewal brings the policy and the budgets as they are now. */
-function tellWhatHoldsNow(bench: Workbench, facts: LoadedFacts, plan: CallPlan): void {
+function tellWhatHoldsNow(bench: Workbench, facts: LoadedFacts, plan: TurnPlan): void {
   const { request } = plan
-  request.messages[request.messages.length - 1] = describeStatus(bench)
+  const status = describeStatus(bench)
+  request.messages[request.messages.length - 1] = status
   request.tools = listTools(bench, facts)
-  Object.assign(plan, sizePrompt(request))
+  const rest = sizePrompt({ messages: [status], tools: request.tools })
+  Object.assign(plan, addSizes(plan.conversation, rest))
 }

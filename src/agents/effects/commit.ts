@@ -2,7 +2,7 @@ import { limits } from '../../config'
 import type { AuditEntry, CommitRequest } from '../../hub/contract'
 import type { Effect } from '../loop/effect'
 import type { LoadedFacts, LoopEvent } from '../loop/event'
-import { composeReply, findUnnamed } from '../loop/reply'
+import { composeWords, findUnnamed, nameAskers } from '../loop/reply'
 import type { Ending, LoopState } from '../loop/state'
 import { countEvents } from '../trace/count-events'
 import { composeAccount } from './account'
@@ -66,15 +66,14 @@ function composeAnswer(
 ): CommitRequest['reply'] {
   const replyId = findWoken(events)?.replyId
   if (!facts?.answer || !replyId) return null
-  const text = composeReply(ending, events, facts.answer.askers)
-  if (text === null) return null
-  const clean = text.replaceAll('\0', '').toWellFormed()
+  const words = composeWords(ending, events)
+  if (words === null) return null
+  const { postId, parentId, askers } = facts.answer
+  const clean = nameAskers(words, askers).replaceAll('\0', '').toWellFormed()
   const max = limits.comment.contentCharsMax
   const content =
     clean.length <= max ? clean : `${clean.slice(0, max - cutNote.length).toWellFormed()}${cutNote}`
-  const { postId, parentId, askers } = facts.answer
-  const addressed = findUnnamed(composeReply(ending, events, []) ?? '', askers)
-  return { id: replyId, postId, parentId, content, addressed, askers }
+  return { id: replyId, postId, parentId, content, addressed: findUnnamed(words, askers), askers }
 }
 
 /** The event that began the activation; it brought the ids of what the activation will write. */

@@ -42,6 +42,7 @@ export class EffectRunner {
       waitReason: null,
       sent: null,
       storage: null,
+      first: null,
       prompt: null,
     }
   }
@@ -51,6 +52,11 @@ export class EffectRunner {
     if (this.#bench.agentId === agentId) return
     this.#bench.agentId = agentId
     this.#bench.journal.keepOwner({ agentId })
+  }
+
+  /** The activation is over. */
+  forget(): void {
+    Object.assign(this.#bench, { grants: null, sent: null, first: null, prompt: null })
   }
 
   get doing(): string | null {

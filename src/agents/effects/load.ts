@@ -7,11 +7,10 @@ import type { Definition } from '../definitions/definition'
 import { executorOf } from '../executors/executors'
 import type { Effect } from '../loop/effect'
 import type { LoadedFacts, LoopEvent } from '../loop/event'
-import { boundTokens } from '../models/bound-tokens'
 import { worstCostOf } from '../models/catalogue'
-import { estimateTokens } from '../models/estimate-tokens'
 import type { Model } from '../models/model-port'
 import { closeLost } from './close-lost'
+import { addSizes, sizePrompt } from './price-call'
 import { listTools, readDefinition, resolveModel, type Workbench } from './workbench'
 
 /** LOAD, and from it the first prompt. */
@@ -153,10 +152,13 @@ async function gatherFacts(bench: Workbench, answer: Load): Promise<LoadedFacts>
   } = bench.deps
   const sources = { definition, load: answer, toolNames: names, contextTokens, hubName, memory }
   Object.assign(facts, assemblePrompt({ ...sources, isGranted }))
-  facts.promptTokens = estimateTokens(facts.prompt, tools)
+  const size = sizePrompt({ messages: facts.prompt, tools: [] })
+  bench.first = { messages: facts.prompt, size }
+  const { promptTokens, promptTokensMax } = addSizes(size, sizePrompt({ messages: [], tools }))
+  facts.promptTokens = promptTokens
   facts.firstCall = boundFirstCall(
     model,
-    boundTokens(facts.prompt, tools) + activationLimits.addedTokensMax,
+    promptTokensMax + activationLimits.addedTokensMax,
     Math.min(model.outputTokensMax, definition.limits.outputTokens),
   )
   announceReading(bench, facts)

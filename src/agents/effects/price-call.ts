@@ -9,7 +9,7 @@ import type { Model, ModelRequest } from '../models/model-port'
 import type { Prompt } from '../trace/measure-prompt'
 import { judgeUsage, limitUsage } from './judge-usage'
 
-/** A call that is about to be made. */
+/** A call that is about to be made. Its sizes are those of the whole prompt. */
 export interface CallPlan extends PromptSize {
   request: ModelRequest
   model: Model
@@ -27,6 +27,12 @@ export interface PromptSize {
 export const sizePrompt = ({ messages, tools }: Prompt): PromptSize => ({
   promptTokens: estimateTokens(messages, tools),
   promptTokensMax: boundTokens(messages, tools),
+})
+
+/** Of a prompt in two parts; the estimate of each is rounded up. */
+export const addSizes = (one: PromptSize, other: PromptSize): PromptSize => ({
+  promptTokens: one.promptTokens + other.promptTokens,
+  promptTokensMax: one.promptTokensMax + other.promptTokensMax,
 })
 
 export function worstCase({ model, promptTokensMax }: CallPlan, outputTokens: number): Reservation {

@@ -7,9 +7,11 @@ import type { HookContext } from '../hooks/hook'
 import type { ActivationStream } from '../live/activation-stream'
 import { type AdmittedCall, admitCalls } from '../loop/admit-calls'
 import type { LoadedFacts, LoopEvent } from '../loop/event'
+import type { Message } from '../loop/message'
 import type { LoopState } from '../loop/state'
 import type { Journal, SentCall } from '../storage/journal'
 import type { MemoryStore } from '../storage/memory-store'
+import type { PromptSize } from './price-call'
 
 export interface Now {
   state: LoopState
@@ -42,6 +44,8 @@ export interface Workbench {
   sent: SentCall | null
   /** How much it stores, as of a while ago; null until somebody asks. */
   storage: { at: number; bytes: number } | null
+  /** How long the first prompt is, without tools: every further one begins with it. */
+  first: { messages: Message[]; size: PromptSize } | null
   /** What the last model call was shown. */
   prompt: { activationId: ActivationId | null; parts: string[] } | null
 }

@@ -6,19 +6,25 @@ import type { Ending } from './state'
 
 const cutNote = '\n\n*(My answer was cut here: it reached the length I am allowed.)*'
 
-/** What is posted for an ending; null posts nothing (L6, L9, L35). */
+/** What is posted for an ending, to everybody who asked; null posts nothing (L6, L9, L35). */
 export function composeReply(ending: Ending, events: LoopEvent[], askers: string[]): string | null {
+  const words = composeWords(ending, events)
+  return words === null ? null : nameAskers(words, askers)
+}
+
+/** The same, as the agent and the platform said it. */
+export function composeWords(ending: Ending, events: LoopEvent[]): string | null {
   if (ending.reply === 'silent') return null
-  if (ending.reply === 'notice') return nameAskers(ending.text, askers)
+  if (ending.reply === 'notice') return ending.text
   const answers = events.flatMap((event) => (event.type === 'model_answered' ? [event.answer] : []))
   if (ending.reply === 'answer') {
     const isCutShort = answers.at(-1)?.finish === 'length'
-    return nameAskers(joinAnswer(answers) + (isCutShort ? cutNote : ''), askers)
+    return joinAnswer(answers) + (isCutShort ? cutNote : '')
   }
   const soFar = joinAnswer(answers.slice(0, answers.findLastIndex(hasText) + 1))
   const progress = sayPlanProgress(foldPlan(events))
   const why = progress === null ? ending.text : `${ending.text} ${progress}`
-  return nameAskers(soFar ? `${soFar}\n\n*${why}*` : why, askers)
+  return soFar ? `${soFar}\n\n*${why}*` : why
 }
 
 const hasText = ({ text }: ModelAnswer): boolean => text.trim() !== ''

@@ -1,18 +1,5 @@
+import { countAllChars, toTokens } from '../loop/estimate'
 import type { Message } from '../loop/message'
-
-const charsPerToken = 4
-const charsPerMessage = 16
-
-const messageChars = (message: Message): number => {
-  if (message.role === 'tool') {
-    return message.results.reduce((sum, { text, name }) => sum + text.length + name.length, 0)
-  }
-  if (message.role !== 'assistant') return message.text.length
-  return message.calls.reduce(
-    (sum, call) => sum + call.name.length + call.arguments.length,
-    message.text.length + (message.providerParts?.length ?? 0),
-  )
-}
 
 const schemaChars = new WeakMap<object, number>()
 
@@ -33,10 +20,9 @@ export function estimateTokens(
   messages: Message[],
   tools: { name: string; description: string; inputSchema: object }[],
 ): number {
-  let chars = 0
-  for (const message of messages) chars += messageChars(message) + charsPerMessage
+  let chars = countAllChars(messages)
   for (const tool of tools) {
     chars += tool.name.length + tool.description.length + countSchema(tool.inputSchema)
   }
-  return Math.ceil(chars / charsPerToken)
+  return toTokens(chars)
 }

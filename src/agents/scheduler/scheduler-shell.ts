@@ -10,10 +10,10 @@ import { explorationFloor, type SchedulingMode } from './shares'
 
 export interface SchedulerDeps {
   hub: SweepDoor
-  /** Hints to agents. Never throws. */
-  wake(agentIds: AccountId[]): Promise<void>
+  /** Hints to agents; false when one could not be reached. */
+  wake(agentIds: AccountId[]): Promise<boolean>
   /** The same, with a turn to look around. */
-  offerTurns(agentIds: AccountId[]): Promise<void>
+  offerTurns(agentIds: AccountId[]): Promise<boolean>
   clock: Clock
   mode: SchedulingMode
   /** Running activations allowed on the hub. */
@@ -132,13 +132,13 @@ export class SchedulerShell {
     const now = this.#deps.clock.now()
     this.#isFresh = false
     this.#lastSweepAt = now
-    for (const [token, at] of this.#armed) if (isForgotten(at, now)) this.disarm(token)
     this.#alarmAt = null
     this.#plan()
     const wake = await this.#ask(now).catch(() => [])
-    await this.#deps.wake(wake)
+    await this.#send(this.#deps.wake, wake)
     await this.#giveScheduled()
     await this.#offerTurns()
+    for (const [token, at] of this.#armed) if (isForgotten(at, now)) this.disarm(token)
     this.#plan()
   }
 
@@ -187,12 +187,22 @@ export class SchedulerShell {
       return next === null ? [] : [{ ...each, dueAt: next }]
     })
     const woken = due.filter(({ dueAt }) => dueAt > 0).map(({ agentId }) => agentId)
-    await this.#deps.wake([...new Set(woken)])
+    await this.#send(this.#deps.wake, [...new Set(woken)])
   }
 
   async #offerTurns(): Promise<void> {
     const taken = this.#rounds.take(this.#deps.clock.now())
-    if (taken.length > 0) await this.#deps.offerTurns(taken)
+    await this.#send(this.#deps.offerTurns, taken)
+  }
+
+  /**
+   * What dies before it has an alarm is not lost either: sweep soon. Who cannot be reached for longer
+   * than a sweep stays armed is left to the slow one.
+   */
+  async #send(hint: SchedulerDeps['wake'], agentIds: AccountId[]): Promise<void> {
+    if (agentIds.length === 0) return
+    const isArmed = this.#armed.size > 0
+    if (!(await hint(agentIds)) && !isArmed) this.arm()
   }
 
   #state() {

@@ -43,18 +43,11 @@ export class Journal {
 
   constructor(sql: SqlStorage) {
     this.#sql = sql
-    sql.exec(
-      'CREATE TABLE IF NOT EXISTS journal (seq INTEGER PRIMARY KEY, run INTEGER NOT NULL, event TEXT NOT NULL, state TEXT NOT NULL, sent TEXT)',
-    )
   }
 
+  /** The first thing to ask of it: the table is made if there is none. */
   load(): Journaled & Owner {
-    const rows = this.#sql
-      .exec<Row & { seq: number; run: number }>(
-        `SELECT seq, run, event, state FROM journal
-         WHERE seq = ${ownerSeq} OR run = (SELECT run FROM journal WHERE seq = 1) ORDER BY seq`,
-      )
-      .toArray()
+    const rows = this.#sql.exec<Row & { seq: number; run: number }>(loadRows).toArray()
     const owner = rows[0]?.seq === ownerSeq ? rows.shift() : undefined
     this.#run = rows[0]?.run ?? 0
     const agentId = (owner?.event || null) as AccountId | null
@@ -187,6 +180,13 @@ const ownerSeq = 0
 const ownerRun = -1
 const watchedMark = 'watched'
 
+/** In one statement with its table: each takes memory, for each of many agents. */
+const loadRows = `
+  CREATE TABLE IF NOT EXISTS journal (
+    seq INTEGER PRIMARY KEY, run INTEGER NOT NULL, event TEXT NOT NULL, state TEXT NOT NULL, sent TEXT);
+  SELECT seq, run, event, state FROM journal
+  WHERE seq = ${ownerSeq} OR run = (SELECT run FROM journal WHERE seq = 1) ORDER BY seq`
+
 const insertRow =
   'INSERT OR REPLACE INTO journal (seq, run, event, state, sent) VALUES (?, ?, ?, ?, ?)'
 
@@ -206,8 +206,12 @@ interface Row extends Record<string, SqlStorageValue> {
  */
 function writeChanges(before: LoopState, after: LoopState): string {
   const changed: Partial<Record<keyof LoopState, unknown>> = {}
+  // every state is made from the initial one, so all have the same keys in the same order
+  const [old, now] = [Object.values(before), Object.values(after)]
+  let index = 0
   for (const key of stateKeys) {
-    if (after[key] !== before[key]) changed[key] = after[key]
+    if (now[index] !== old[index]) changed[key] = now[index]
+    index++
   }
   return JSON.stringify(changed)
 }

@@ -11,7 +11,7 @@ import { findReports, sayReports } from '../reports/actions'
 import { isEndingSql, isHubPausedSql, isWaitingSql } from './waiting'
 
 /** An activation younger than this is surely being worked on. */
-const settledAfterMs = 5_000
+const settledAfterMs = 3_000
 
 const wakeSql = `
   SELECT id FROM (

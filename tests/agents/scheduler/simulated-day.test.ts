@@ -76,9 +76,13 @@ async function live(name: string, conditions: Conditions, story: (day: Day) => P
       { sql: state.storage.sql, setAlarm },
       {
         hub: doors,
-        wake: async (ids) => void day.woken.push(...ids),
+        wake: async (ids) => {
+          day.woken.push(...ids)
+          return true
+        },
         offerTurns: async (ids) => {
           for (const id of ids) await takeTurn(id)
+          return true
         },
         clock: hub.clock,
         mode: conditions.mode ?? 'hybrid',

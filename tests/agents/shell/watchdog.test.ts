@@ -1,0 +1,125 @@
+import { describe, expect, test } from 'vitest'
+import type { LoopState } from '../../../src/agents/loop/state'
+import { initialState } from '../../../src/agents/loop/state'
+import { Watchdog } from '../../../src/agents/watchdog'
+import { scheduling } from '../../../src/config'
+import { agentId } from './fake-hub'
+import { callOf, inObject, live, World } from './world'
+
+const { graceMs, watchdogMs } = scheduling
+const working: LoopState = {
+  ...initialState,
+  phase: 'reasoning',
+  endsAt: Number.MAX_SAFE_INTEGER,
+  pending: [{ id: 1, type: 'call_model', mustRenew: false }],
+}
+const asleep: LoopState = { ...working, pending: [{ id: 1, type: 'sleep', until: 60_000 }] }
+
+/** A watchdog of work, at a time that stands still until it is moved. */
+function create() {
+  const alarms: number[] = []
+  const clock = { at: 1_000, now: () => clock.at, newId: <Id>() => '' as Id }
+  const setAlarm = async (at: number | Date) => void alarms.push(Number(at))
+  const watchdog = new Watchdog({ setAlarm }, clock)
+  const begin = (state = working) => {
+    watchdog.begin(() => watchdog.watch(state))
+    watchdog.watch(state)
+  }
+  const isSure = () =>
+    Promise.race([watchdog.untilSure().then(() => true), scheduler.wait(1).then(() => false)])
+  return { alarms, clock, watchdog, begin, isSure }
+}
+
+describe('the alarm of an agent (L36, S6)', () => {
+  test('S6 L36: work that takes longer than a moment gets one, and only then is it sure to go on', async () => {
+    const { alarms, begin, isSure } = create()
+    begin()
+    expect(alarms).toEqual([])
+    expect(await isSure()).toBe(false)
+    await scheduler.wait(graceMs + 50)
+    expect(alarms).toEqual([1_000 + watchdogMs])
+    expect(await isSure()).toBe(true)
+  })
+
+  test('S6 L36: work that is over in a moment gets none, and who brought it need not wait', async () => {
+    const { alarms, begin, isSure, watchdog } = create()
+    begin()
+    const sure = isSure()
+    watchdog.watch(initialState)
+    expect(await sure).toBe(true)
+    await scheduler.wait(graceMs + 50)
+    expect(alarms).toEqual([])
+  })
+
+  test('an agent that is called again and again has it at once, and one for all of it', () => {
+    const { alarms, begin, clock, watchdog } = create()
+    for (let call = 0; call < 5; call++) {
+      begin()
+      watchdog.watch(initialState)
+      clock.at += 10
+    }
+    expect(alarms).toEqual([1_010 + watchdogMs])
+  })
+
+  test('who has rested may take a moment again', async () => {
+    const { alarms, begin, clock, watchdog } = create()
+    begin()
+    watchdog.watch(initialState)
+    clock.at += watchdogMs + 1
+    begin()
+    expect(alarms).toEqual([])
+    await scheduler.wait(graceMs + 50)
+    expect(alarms).toHaveLength(1)
+  })
+
+  test('work that waits for a time has its alarm at once', async () => {
+    const { alarms, begin, isSure } = create()
+    begin(asleep)
+    expect(alarms).toEqual([60_000])
+    expect(await isSure()).toBe(true)
+  })
+
+  test('work that another machine left behind has its alarm at once', async () => {
+    const { alarms, watchdog, isSure } = create()
+    watchdog.watch(working)
+    expect(alarms).toEqual([1_000 + watchdogMs])
+    expect(await isSure()).toBe(true)
+  })
+})
+
+describe('an agent at rest', () => {
+  test('L22: tells who comes late what it did, though it holds nothing of it in memory', () =>
+    inObject(async (state) => {
+      const world = new World(({ messages }) =>
+        messages.some(({ role }) => role === 'tool')
+          ? { text: 'In March.' }
+          : { calls: [callOf('c1', 'look')] },
+      )
+      world.hub.ask('@scout when?')
+      const shell = await live(world, state)
+      const { events, isOver } = shell.look()
+      expect(isOver).toBe(true)
+      expect(events.map(({ type }) => type)).toEqual([
+        ...['woken', 'loaded', 'model_answered', 'tool_returned', 'model_answered', 'committed'],
+      ])
+      expect(world.boot(state).look().events).toEqual(events)
+    }))
+
+  test('L36: what was over in a moment is not taken for a crash by the next machine', () =>
+    inObject(async (state) => {
+      const world = new World(() => ({ text: 'Yes.' }))
+      world.hub.ask('@scout?')
+      await live(world, state)
+      const { loads, commits } = world.hub
+      const before = [loads.length, commits.length]
+      const shell = world.boot(state)
+      expect(shell.readState().state).toBe('asleep')
+      await shell.alarm()
+      await shell.untilQuiet()
+      expect([loads.length, commits.length]).toEqual(before)
+      expect(await state.storage.getAlarm()).toBeNull()
+      shell.wake(agentId)
+      await shell.untilQuiet()
+      expect(loads.length).toBe((before[0] ?? 0) + 1)
+    }))
+})

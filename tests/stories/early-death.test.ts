@@ -1,0 +1,43 @@
+import { runInDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { beforeAll, expect, test } from 'vitest'
+import { scheduling } from '../../src/config'
+import type { AgentObject } from '../../src/worker'
+import { join, post, until } from '../support/cast'
+import { activationOf, type Hired, hire } from '../support/fake-hire'
+
+const agents = (env as unknown as { AGENTS: DurableObjectNamespace<AgentObject> }).AGENTS
+
+let mira: Awaited<ReturnType<typeof join>>
+
+beforeAll(async () => {
+  mira = await join('mira')
+})
+
+/** Whether it died while its model was asked and it had no alarm yet: a slow test may come too late. */
+async function killEarly(agent: Hired): Promise<boolean> {
+  let isEarly = false
+  await until(async () => (await agent.requests()).length > 0, 'the model to be asked')
+  await runInDurableObject(agents.getByName(agent.accountId), async (_object, state) => {
+    isEarly = (await state.storage.getAlarm()) === null
+    state.abort('the machine stops')
+  }).catch(() => undefined)
+  return isEarly
+}
+
+test('S6 L36: an agent whose machine dies before it has an alarm is found by the sweep', async () => {
+  const answers = [{ text: 'Nobody hears this.', latencyMs: 5_000 }, { text: 'In March.' }]
+  const names = ['mayfly', 'spark', 'bubble']
+  const hired = await Promise.all(names.map((name) => hire(name, answers)))
+  // who was called a moment ago, as the new are, has its alarm at once
+  await scheduler.wait(scheduling.watchdogMs + 500)
+  let wasEarly = false
+  for (const agent of hired) {
+    const asked = await post(mira.key, 'When?', `@${agent.name} when?`)
+    wasEarly = (await killEarly(agent)) || wasEarly
+    expect((await activationOf(asked)).outcome).toBe('completed')
+    expect(await agent.requests()).toHaveLength(2)
+    if (wasEarly) break
+  }
+  expect(wasEarly).toBe(true)
+}, 60_000)
