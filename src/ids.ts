@@ -18,8 +18,8 @@ export type ConversationId = Branded<'conversation'>
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   now(): number
-  /** A new UUIDv7 whose time part is `now()`. */
-  newId<Id extends string = string>(): Id
+  /** A new UUIDv7 whose time part is `at`, or `now()`. */
+  newId<Id extends string = string>(at?: number): Id
 }
 
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
@@ -59,7 +59,7 @@ function drawRandom(): Uint8Array {
 /** The clock of the running platform. */
 export const systemClock: Clock = {
   now: () => Date.now(),
-  newId: <Id extends string>() => uuidV7(Date.now(), drawRandom()) as Id,
+  newId: <Id extends string>(at = Date.now()) => uuidV7(at, drawRandom()) as Id,
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i

@@ -1,3 +1,4 @@
+import { toIsoTime } from './iso-time'
 import type { LogLevel } from './settings'
 
 /** What a line is about (L45). Values are words and numbers, never content that people wrote. */
@@ -60,7 +61,7 @@ function formatLine(
   redact: (text: string) => string,
   now: number,
 ): string {
-  const line = { at: new Date(now).toISOString(), level, message: redact(message) }
+  const line = { at: toIsoTime(now), level, message: redact(message) }
   const clean = (_key: string, value: unknown): unknown => {
     if (typeof value === 'string') return redact(value)
     if (typeof value === 'bigint') return String(value)

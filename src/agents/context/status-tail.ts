@@ -1,4 +1,5 @@
 import type { Environment } from '../../hub/contract'
+import { toIsoTime } from '../../iso-time'
 import type { Message } from '../loop/message'
 import type { LoopState } from '../loop/state'
 
@@ -25,7 +26,7 @@ export function statusTail(standing: Standing): string {
   const seconds = Math.max(0, Math.round((state.endsAt - now) / 1000))
   return [
     '[status]',
-    `Time: ${new Date(now).toISOString()}. Left for this task: ${steps} more steps, ${tokens} tokens, ${seconds} s.`,
+    `Time: ${toIsoTime(now)}. Left for this task: ${steps} more steps, ${tokens} tokens, ${seconds} s.`,
     ...(environment ? [describeEnvironment(environment)] : []),
     `You run in a Durable Object of ${standing.hubName}${describeStorage(standing.storageBytes)}.`,
   ].join('\n')

@@ -6,7 +6,7 @@ import { hookRequest } from '../hooks/hook-request'
 import { warnOfWindow } from '../loop/compaction'
 import type { Effect } from '../loop/effect'
 import { outputTokensFloor } from '../loop/estimate'
-import type { LoadedFacts, LoopEvent, LoopEventOf } from '../loop/event'
+import type { CallFacts, LoadedFacts, LoopEvent, LoopEventOf } from '../loop/event'
 import type { Message, ModelAnswer } from '../loop/message'
 import type { LoopState } from '../loop/state'
 import { buildTranscript } from '../loop/transcript'
@@ -68,12 +68,18 @@ export async function callModel(
   const told = tellHooks(bench, work, result.answer)
   const hooks = [...timings, ...(told instanceof Promise ? await told : told)]
   if (signal.aborted) return null
-  return {
+  const event: LoopEventOf<'model_answered'> = {
     ...base,
+    type: 'model_answered',
     input,
-    ...describeAnswer(bench, plan, result.answer, at - startedAt),
-    ...(hooks.length > 0 && { hooks }),
+    answer: result.answer,
+    charge: chargeOf(plan, result.answer, at - startedAt),
+    calls: describeCalls(bench, result.answer),
   }
+  const warning = warnOfWindow(plan.promptTokens, plan.model.contextTokens)
+  if (warning !== null) event.warning = warning
+  if (hooks.length > 0) event.hooks = hooks
+  return event
 }
 
 /**
@@ -110,25 +116,12 @@ async function prepare(
   return { room: await reserveAnew(bench, plan, value, room), timings }
 }
 
-/** An answer with its price, and what the platform knows of the tools it asks for. */
-function describeAnswer(
-  { deps }: Workbench,
-  plan: CallPlan,
-  answer: ModelAnswer,
-  durationMs: number,
-): Pick<LoopEventOf<'model_answered'>, 'type' | 'answer' | 'charge' | 'calls' | 'warning'> {
-  const warning = warnOfWindow(plan.promptTokens, plan.model.contextTokens)
-  return {
-    type: 'model_answered',
-    answer,
-    charge: chargeOf(plan, answer, durationMs),
-    calls: answer.calls.map(({ callId, name }) => ({
-      callId,
-      isSequential: deps.tools.describe(name)?.isSequential ?? false,
-    })),
-    ...(warning !== null && { warning }),
-  }
-}
+/** What the platform knows of the tools that an answer asks for. */
+const describeCalls = ({ deps }: Workbench, answer: ModelAnswer): CallFacts[] =>
+  answer.calls.map(({ callId, name }) => ({
+    callId,
+    isSequential: deps.tools.describe(name)?.isSequential ?? false,
+  }))
 
 interface Work {
   facts: LoadedFacts
