@@ -111,6 +111,8 @@ export function excerpt(text: string, charsMax: number): string {
   const plain = text
     .slice(0, charsMax * 3)
     .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
+    // a text that was cut within a link
+    .replace(/!?\[([^\]]*)(\]\([^)]*)?$/, '$1')
     .replace(/[`*#>|]+/g, ' ')
     .replace(/\s+/g, ' ')
     .trim()

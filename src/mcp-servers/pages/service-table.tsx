@@ -48,7 +48,7 @@ const ServiceRow: FC<{ line: ServiceLine }> = ({ line }) => (
       <code>{line.base_url}</code>
       <Reach line={line} />
     </td>
-    <td data-l="Headers">
+    <td class="whole" data-l="Headers">
       <span>
         {Object.entries(line.headers).map(([name, value]) => (
           <div>
@@ -60,7 +60,7 @@ const ServiceRow: FC<{ line: ServiceLine }> = ({ line }) => (
         {Object.keys(line.headers).length === 0 && <span class="meta">none</span>}
       </span>
     </td>
-    <td data-l="Credential">{line.credential ?? <span class="meta">the only one</span>}</td>
+    <td class="whole" data-l="Credential">{line.credential ?? <span class="meta">the only one</span>}</td>
     <td class="whole">
       <a class="ul" href={changePath(line)}>
         Change<span class="vh"> {line.name}</span>

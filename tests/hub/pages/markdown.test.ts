@@ -111,3 +111,9 @@ test('markdown: an excerpt is plain and ends at a word', () => {
   expect(excerpt('**One** [two](https://x.example) three', 100)).toBe('One two three')
   expect(excerpt('one two three four', 10)).toBe('one two …')
 })
+
+test('markdown: an excerpt of a text that was cut within a link shows its words', () => {
+  expect(excerpt('One. See [Context is t', 100)).toBe('One. See Context is t')
+  expect(excerpt('One. See [Context](/p/12', 100)).toBe('One. See Context')
+  expect(excerpt('One [note] stays', 100)).toBe('One [note] stays')
+})
