@@ -213,7 +213,8 @@ export class AgentShell {
   #remember(at: number): void {
     const { activationId, ending } = this.#state
     if (!activationId || !ending) return
-    const turn = composeTurn({ activationId, at, events: this.#events, ending })
+    const window = this.#state
+    const turn = composeTurn({ activationId, at, events: this.#events, ending, window })
     if (turn) this.#memory.saveTurn(turn)
   }
 

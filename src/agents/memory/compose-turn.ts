@@ -1,11 +1,20 @@
 import { memoryLimits } from '../../config'
 import type { ActivationId } from '../../ids'
 import type { ToolCount } from '../contract'
+import {
+  type Conversation,
+  judgeWindow,
+  planCompaction,
+  replaceOldest,
+  type Window,
+} from '../loop/compaction'
+import { extractSummary } from '../loop/condense'
+import { countAllChars, toTokens } from '../loop/estimate'
 import type { LoopEvent } from '../loop/event'
 import type { Message } from '../loop/message'
 import { composeReply } from '../loop/reply'
 import type { Ending } from '../loop/state'
-import { foldConversation } from '../loop/transcript'
+import { foldConversation, showConversation } from '../loop/transcript'
 import type { Turn } from '../storage/memory-store'
 import { boundMessages } from './bound-messages'
 
@@ -14,17 +23,20 @@ export interface Finished {
   at: number
   events: LoopEvent[]
   ending: Ending
+  /** As its last model call left it. */
+  window: Window
 }
 
 /**
  * A finished activation as its session remembers it (L39); null when the agent has no memory. What a
  * compaction left of the older history is kept with it: the summary stands for everything before.
  */
-export function composeTurn({ activationId, at, events, ending }: Finished): Turn | null {
+export function composeTurn(finished: Finished): Turn | null {
+  const { activationId, at, events, ending } = finished
   const facts = events.find((event) => event.type === 'loaded')?.facts
   const session = facts?.session
   if (!session) return null
-  const { summary, history, run } = foldConversation(events)
+  const { summary, history, run } = condense(foldConversation(events), finished.window)
   const messages = boundMessages([
     ...(summary === null ? [] : history),
     { role: 'user', text: session.task },
@@ -44,6 +56,22 @@ export function composeTurn({ activationId, at, events, ending }: Finished): Tur
     tools: countTools(events),
     summary,
   }
+}
+
+/** What has become too long is kept with an extract of its oldest part: nobody waits for a model now. */
+function condense(talk: Conversation, window: Window): Conversation {
+  const need = judgeWindow(window)
+  if (need.kind !== 'compact') return talk
+  const plan = planCompaction(talk, {
+    promptTokens: window.promptTokens,
+    estimatedTokens: toTokens(countAllChars(showConversation(talk))),
+    contextTokens: window.limits.contextTokens,
+    toShare: need.toShare,
+    keepsAnswer: false,
+  })
+  const { length: replaced } = plan.replaced
+  const summary = extractSummary(plan.replaced, talk.summary, plan.summaryCharsMax)
+  return replaceOldest(talk, replaced, summary)
 }
 
 /** What it said in the end, posted or not. */

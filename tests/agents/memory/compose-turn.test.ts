@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { Window } from '../../../src/agents/loop/compaction'
 import type { Charge, LoadedFacts, LoopEvent } from '../../../src/agents/loop/event'
 import type { Message } from '../../../src/agents/loop/message'
 import type { Ending } from '../../../src/agents/loop/state'
@@ -92,8 +93,16 @@ const woken: LoopEvent = {
   reportId: 'x' as PostId,
 }
 
-const compose = (events: LoopEvent[], ending = answered) =>
-  composeTurn({ activationId, at: 9, events: [woken, ...events], ending })
+const roomy: Window = {
+  promptTokens: 100,
+  entries: 3,
+  compactions: 0,
+  mustCompact: false,
+  limits: facts().limits,
+}
+
+const compose = (events: LoopEvent[], ending = answered, window = roomy) =>
+  composeTurn({ activationId, at: 9, events: [woken, ...events], ending, window })
 
 describe('a finished activation as its session remembers it', () => {
   it('L39: the task’s words, the calls with their results, the answer; counters beside them', () => {
@@ -180,6 +189,41 @@ describe('a finished activation as its session remembers it', () => {
       { role: 'assistant', text: 'Three.', calls: [] },
     ])
     expect(turn?.usage.inputTokens).toBe(200)
+  })
+
+  describe('at the end', () => {
+    const talk = Array.from({ length: 60 }, (_, at): Message => {
+      const text = `word ${at} `.repeat(20)
+      return at % 2 === 0 ? { role: 'user', text } : { role: 'assistant', text, calls: [] }
+    })
+    const prompt: Message[] = [
+      { role: 'system', text: 'You are scout.' },
+      ...talk,
+      { role: 'user', text: 'the whole thread' },
+    ]
+    const events = [loaded({ prompt }), said('', 'c1'), returned('c1', 'found'), said('Three.')]
+    const full: [string, Partial<Window>][] = [
+      ['more than 50 entries', { entries: 51 }],
+      ['more than 95 % of the window', { promptTokens: 7_900 }],
+    ]
+
+    it.each(full)('L39 L19: with %s the oldest gives way to a summary', (_what, over) => {
+      const turn = compose(events, answered, { ...roomy, ...over })
+      expect(turn?.summary).toContain('word 0')
+      expect(turn?.messages.length).toBeLessThan(40)
+      expect(turn?.messages.slice(-4)).toEqual([
+        { role: 'user', text: 'You were asked: herons?' },
+        expect.objectContaining({ role: 'assistant', calls: [expect.anything()] }),
+        expect.objectContaining({ role: 'tool' }),
+        { role: 'assistant', text: 'Three.', calls: [] },
+      ])
+    })
+
+    it('L39 L19: what fits stays as it was said', () => {
+      const turn = compose(events, answered, { ...roomy, entries: 50, promptTokens: 7_700 })
+      expect(turn?.summary).toBeNull()
+      expect(turn?.messages).toHaveLength(4)
+    })
   })
 
   it('L39: long results, texts and arguments are shortened; arguments stay JSON', () => {
