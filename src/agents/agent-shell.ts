@@ -11,7 +11,7 @@ import type { Effect } from './loop/effect'
 import type { LoopEvent, LoopEventOf } from './loop/event'
 import { type Ending, isBusy, isWorking, type LoopState } from './loop/state'
 import { step } from './loop/step'
-import { composeTurn } from './memory/compose-turn'
+import { saveTurn } from './memory/save-turn'
 import { Journal } from './storage/journal'
 import { MemoryStore } from './storage/memory-store'
 import { buildTrace } from './trace/build-trace'
@@ -184,7 +184,9 @@ export class AgentShell {
     const endingBefore = isNew ? null : this.#ending
     this.#ending = state.ending ?? endingBefore
     this.#state = state
-    if (state.ending && !endingBefore) this.#remember(event.at)
+    if (state.ending && !endingBefore) {
+      saveTurn(this.#memory, { state, events: this.#events, at: event.at })
+    }
     if (this.#stream.isWatched) this.#stream.tell(this.look(), endingBefore)
     this.#dropFinished()
     for (const effect of effects) this.#start(effect)
@@ -207,15 +209,6 @@ export class AgentShell {
     if (this.#events.length > 0 || this.#state.phase !== 'idle') return this.#events
     this.#writeLastRow()
     return this.#journal.load().events
-  }
-
-  /** In the transaction that decides the end, so once (L39). */
-  #remember(at: number): void {
-    const { activationId, ending } = this.#state
-    if (!activationId || !ending) return
-    const window = this.#state
-    const turn = composeTurn({ activationId, at, events: this.#events, ending, window })
-    if (turn) this.#memory.saveTurn(turn)
   }
 
   /**

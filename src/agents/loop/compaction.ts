@@ -4,7 +4,10 @@ import type { Message } from './message'
 import type { LoopState } from './state'
 
 /** How full the model's window is. */
-export type Window = Pick<LoopState, 'promptTokens' | 'entries' | 'compactions' | 'mustCompact' | 'limits'>
+export type Window = Pick<
+  LoopState,
+  'promptTokens' | 'entries' | 'compactions' | 'mustCompact' | 'limits'
+>
 
 /** What the window says to the next call (L19). `full`: nothing more can be done. */
 export type WindowNeed = { kind: 'fits' } | { kind: 'compact'; toShare: number } | { kind: 'full' }

@@ -124,7 +124,9 @@ const AccountRow: FC<{ row: AccountPolicyRow; tools: KnownTools }> = ({ row, too
       <td class="whole" data-l="May use">
         {usable.length} of {formatPlural(tools.names.length, 'tool', 'tools')}
       </td>
-      <td class="whole" data-l="Rules">{readOwn(row) ? 'its own' : <span class="meta">the default</span>}</td>
+      <td class="whole" data-l="Rules">
+        {readOwn(row) ? 'its own' : <span class="meta">the default</span>}
+      </td>
       <td class="whole" data-l="Asks in vain for">
         {dropped.length > 0 ? (
           <span class="rules warn">

@@ -60,7 +60,9 @@ const ServiceRow: FC<{ line: ServiceLine }> = ({ line }) => (
         {Object.keys(line.headers).length === 0 && <span class="meta">none</span>}
       </span>
     </td>
-    <td class="whole" data-l="Credential">{line.credential ?? <span class="meta">the only one</span>}</td>
+    <td class="whole" data-l="Credential">
+      {line.credential ?? <span class="meta">the only one</span>}
+    </td>
     <td class="whole">
       <a class="ul" href={changePath(line)}>
         Change<span class="vh"> {line.name}</span>

@@ -1,0 +1,15 @@
+import type { LoopEvent } from '../loop/event'
+import type { LoopState } from '../loop/state'
+import type { MemoryStore } from '../storage/memory-store'
+import { composeTurn } from './compose-turn'
+
+/** Keeps what was just decided to end, in the transaction that decides it, so once (L39). */
+export function saveTurn(
+  memory: MemoryStore,
+  { state, events, at }: { state: LoopState; events: LoopEvent[]; at: number },
+): void {
+  const { activationId, ending } = state
+  if (!activationId || !ending) return
+  const turn = composeTurn({ activationId, at, events, ending, window: state })
+  if (turn) memory.saveTurn(turn)
+}
