@@ -56,12 +56,13 @@ export class AgentShell {
     const { state, events, agentId, wasWatched } = this.#journal.load()
     if (wasWatched) stream.findWatchers()
     this.#state = state
-    this.#events = state.phase === 'idle' ? [] : events
+    this.#events = events
     this.#ending = state.ending
     this.#needsRecovery = isBusy(state) || state.isWokenAgain
     const now = () => ({ state: this.#state, events: this.#events })
     this.#runner = new EffectRunner(deps, this.#journal, this.#memory, stream, now, agentId)
-    this.#watchdog.watch(this.#state)
+    this.#watchdog.watch(state)
+    if (state.phase === 'idle') this.#rest()
   }
 
   /**
@@ -208,7 +209,9 @@ export class AgentShell {
   #recall(): LoopEvent[] {
     if (this.#events.length > 0 || this.#state.phase !== 'idle') return this.#events
     this.#writeLastRow()
-    return this.#journal.load().events
+    const { events } = this.#journal.load()
+    this.#journal.dropTexts()
+    return events
   }
 
   /**

@@ -10,6 +10,7 @@ import type { CallFacts, LoadedFacts, LoopEvent, LoopEventOf } from '../loop/eve
 import type { Message, ModelAnswer } from '../loop/message'
 import type { LoopState } from '../loop/state'
 import { buildTranscript } from '../loop/transcript'
+import type { Model } from '../models/model-port'
 import type { SentCall } from '../storage/journal'
 import { measurePrompt, type Prompt } from '../trace/measure-prompt'
 import {
@@ -107,13 +108,29 @@ async function prepare(
   plan: TurnPlan,
   effect: CallEffect,
 ): Promise<{ room: Room; timings: HookTiming[] }> {
-  const room = await reserve(bench, plan, effect)
+  const room = await reserveTurn(bench, work, plan, effect)
   if (room.kind !== 'reserved') return { room, timings: [] }
-  if (room.isRenewed) tellWhatHoldsNow(bench, work.facts, plan)
   const asked = askHooks(bench, work, plan)
   const { value, timings } = asked instanceof Promise ? await asked : asked
   if (value === plan.request) return { room, timings }
   return { room: await reserveAnew(bench, plan, value, room), timings }
+}
+
+/**
+ * A renewal may bring more tools than were known before it, after a crash all of them: then what was
+ * asked for is too little.
+ */
+async function reserveTurn(
+  bench: Workbench,
+  work: Work,
+  plan: TurnPlan,
+  effect: CallEffect,
+): Promise<Room> {
+  const { promptTokensMax } = plan
+  const room = await reserve(bench, plan, effect)
+  if (room.kind !== 'reserved' || !room.isRenewed) return room
+  tellWhatHoldsNow(bench, work, plan)
+  return plan.promptTokensMax > promptTokensMax ? reserve(bench, plan, { mustRenew: true }) : room
 }
 
 /** What the platform knows of the tools that an answer asks for. */
@@ -197,7 +214,6 @@ function planCall(
   messages.push(status)
   const tools = listTools(bench, facts)
   const size = addSizes(conversation, sizePrompt({ messages: [status], tools }))
-  const { promptTokens } = size
   const { temperature, topP } = definition.brain
   return {
     model,
@@ -206,13 +222,7 @@ function planCall(
     request: {
       messages,
       tools,
-      maxOutputTokens: Math.min(
-        model.outputTokensMax,
-        definition.limits.outputTokens,
-        // providers refuse a prompt and an answer that together exceed the window
-        Math.max(outputTokensFloor, model.contextTokens - promptTokens),
-        Math.max(outputTokensFloor, countTokensLeft(bench.now().state, promptTokens)),
-      ),
+      maxOutputTokens: capOutput(bench, model, definition, size),
       ...(temperature === undefined ? {} : { temperature }),
       ...(topP === undefined ? {} : { topP }),
       cacheKey: bench.agentId,
@@ -220,6 +230,20 @@ function planCall(
     },
   }
 }
+
+const capOutput = (
+  bench: Workbench,
+  model: Model,
+  { limits }: Definition,
+  { promptTokens }: PromptSize,
+): number =>
+  Math.min(
+    model.outputTokensMax,
+    limits.outputTokens,
+    // providers refuse a prompt and an answer that together exceed the window
+    Math.max(outputTokensFloor, model.contextTokens - promptTokens),
+    Math.max(outputTokensFloor, countTokensLeft(bench.now().state, promptTokens)),
+  )
 
 /** What it begins with was counted before, unless this machine took it up later or condensed it. */
 function sizeConversation({ first }: Workbench, messages: Message[]): PromptSize {
@@ -259,11 +283,12 @@ function readStorageBytes(bench: Workbench): number | null {
 }
 
 /** A renewal brings the policy and the budgets as they are now. */
-function tellWhatHoldsNow(bench: Workbench, facts: LoadedFacts, plan: TurnPlan): void {
+function tellWhatHoldsNow(bench: Workbench, { facts, definition }: Work, plan: TurnPlan): void {
   const { request } = plan
   const status = describeStatus(bench)
   request.messages[request.messages.length - 1] = status
   request.tools = listTools(bench, facts)
   const rest = sizePrompt({ messages: [status], tools: request.tools })
   Object.assign(plan, addSizes(plan.conversation, rest))
+  request.maxOutputTokens = capOutput(bench, plan.model, definition, plan)
 }

@@ -142,14 +142,16 @@ export class EffectRunner {
   }
 
   /**
-   * What the model call under way is charged if it is cut off now; null when none was sent. After a
-   * crash: a first call follows its row at once, so it counts as sent, with the most it can take.
+   * What the model call under way is charged if it is cut off now; null when none was sent. Only after
+   * a crash that is not known: a first call follows its row at once, so it counts as sent, with the
+   * most it can take.
    */
-  worstOfSent(): Charge | null {
+  worstOfSent(isAfterCrash = false): Charge | null {
     const { journal, now, sent } = this.#bench
     const pending = now().state.pending.find((effect) => 'mustRenew' in effect)
     if (!pending || !('mustRenew' in pending)) return null
-    if (sent) return sent.effectId === pending.id ? sent.worst : null
+    if (sent?.effectId === pending.id) return sent.worst
+    if (!isAfterCrash) return null
     const marked = journal.readSent()
     if (marked?.effectId === pending.id) return marked.worst
     const facts = loadedFacts(now().events)
@@ -166,7 +168,7 @@ export class EffectRunner {
       type: 'interrupted',
       at: this.#bench.deps.clock.now(),
       unknownCallIds,
-      charge: this.worstOfSent(),
+      charge: this.worstOfSent(true),
       ...(state.ending ? { isEnded: true } : {}),
     }
   }

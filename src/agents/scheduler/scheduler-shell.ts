@@ -37,6 +37,8 @@ export class SchedulerShell {
   readonly #rounds: Rounds
   /** Token -> when it was armed. In step with the table. */
   readonly #armed = new Map<number, number>()
+  /** Armed because somebody could not be reached. */
+  #unreached: number | null = null
   /** Due before the next slow sweep, as the last sweep reported them. */
   #schedules: Schedule[] = []
   /** Changes since then are not in the index yet; 0: all of it is to be read. */
@@ -64,8 +66,7 @@ export class SchedulerShell {
   }
 
   /** Sweep soon, unless `disarm` is called with the token this returns. */
-  arm(): number {
-    const at = this.#deps.clock.now()
+  arm(at = this.#deps.clock.now()): number {
     const { token } = this.#storage.sql
       .exec<{ token: number }>('INSERT INTO armed (at) VALUES (?) RETURNING token', at)
       .one()
@@ -130,35 +131,41 @@ export class SchedulerShell {
    */
   async #sweep(): Promise<void> {
     const now = this.#deps.clock.now()
+    const wasFresh = this.#isFresh
     this.#isFresh = false
     this.#lastSweepAt = now
     this.#alarmAt = null
     this.#plan()
-    const wake = await this.#ask(now).catch(() => [])
-    await this.#send(this.#deps.wake, wake)
+    const answer = await this.#ask(now).catch(() => null)
+    await this.#send(this.#deps.wake, answer?.wake ?? [])
     await this.#giveScheduled()
     await this.#offerTurns()
-    for (const [token, at] of this.#armed) if (isForgotten(at, now)) this.disarm(token)
+    if (answer) for (const [token, at] of this.#armed) if (isForgotten(at, now)) this.disarm(token)
+    // what began right before the last machine died is too young to be found at once
+    if (wasFresh && answer?.running !== 0) this.arm(now - scheduling.sweepArmedMs)
     this.#plan()
   }
 
   /** One round trip, and one more for each further page of agents that changed. */
-  async #ask(now: number): Promise<AccountId[]> {
+  async #ask(now: number): Promise<Pick<SweepReport, 'wake' | 'running'>> {
     const question = { since: this.#knownUntil, until: now + 2 * scheduling.sweepSlowMs }
-    let wake: AccountId[] | null = null
+    let first: SweepReport | null = null
     let after: AccountId | null = null
     do {
       const report: SweepReport = await this.#deps.hub.sweep(now, { ...question, after })
-      wake ??= report.wake
+      first ??= report
       after = report.exploration?.next ?? null
       if (report.exploration) {
         this.#schedules = report.exploration.schedules
-        this.#rounds.learn(report.exploration, { running: report.running, waiting: wake.length })
+        this.#rounds.learn(report.exploration, {
+          running: report.running,
+          waiting: first.wake.length,
+        })
       }
     } while (after !== null)
     this.#knownUntil = now
     this.#storage.sql.exec('INSERT OR REPLACE INTO known (id, until) VALUES (0, ?)', now)
-    return wake
+    return first
   }
 
   /** Schedules that were missed while nothing ran are due once, not many times (S7). */
@@ -200,9 +207,9 @@ export class SchedulerShell {
    * than a sweep stays armed is left to the slow one.
    */
   async #send(hint: SchedulerDeps['wake'], agentIds: AccountId[]): Promise<void> {
-    if (agentIds.length === 0) return
-    const isArmed = this.#armed.size > 0
-    if (!(await hint(agentIds)) && !isArmed) this.arm()
+    if (agentIds.length === 0 || (await hint(agentIds))) return
+    // of its own: any other may be disarmed in the next moment
+    if (this.#unreached === null || !this.#armed.has(this.#unreached)) this.#unreached = this.arm()
   }
 
   #state() {

@@ -7,6 +7,7 @@ import type { ActionContext } from '../action-context'
 import { setDefinedBudget } from '../budgets/actions'
 import type { Actor } from '../contract'
 import { putExplorationStatements } from '../exploration/definition-queries'
+import { armSweep, wakeAll } from '../inbox/deliver'
 import {
   type DefinitionRow,
   insertDefinition,
@@ -68,13 +69,14 @@ export async function putDefinition(
   const known = await findAgent(context, name)
   await agents.keepDefinition(name, facts.etag, files)
   const write = (id: AccountId | null) => writeDefinition(context, actor, facts, id)
+  const token = await armSweep(context)
   const row = await write(known).catch(async (error: unknown) => {
     if (known || !String(error).includes('accounts.name')) throw error
     // somebody else took the name meanwhile: the agent is there now, or it is not one
     return write(await findAgent(context, name))
   })
   // It may have mentions from before it could answer.
-  context.defer(agents.wake(row.agentId))
+  context.defer(wakeAll(context, [{ accountId: row.agentId }], token))
   if (facts.exploration || facts.schedules.length > 0) context.defer(scheduler.lookSoon())
   return row
 }

@@ -3,6 +3,7 @@ import type { AccountId } from '../../ids'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract'
 import { type Done, runOnce } from '../idempotency/run-once'
+import { armSweep, wakeAll } from '../inbox/deliver'
 import { selectHostedAgent, selectWaitingAgents, updateAgentPause, updateHubPause } from './queries'
 
 interface Named {
@@ -34,20 +35,22 @@ export async function pauseAgents(
     ? updateAgentPause(db, agent.accountId, isPaused, now)
     : updateHubPause(db, isPaused, now)
   const input = { name, isPaused }
+  const token = isPaused ? null : await armSweep(context)
   const done = await runOnce(
     db,
     { accountId: actor.accountId, key: actor.idempotencyKey, action: 'system.pause', input },
     { now, answer: { paused: isPaused }, statements: [change] },
   )
-  if (!isPaused) await wakeWaiting(context, agent?.accountId ?? null)
+  if (!isPaused) await wakeWaiting(context, agent?.accountId ?? null, token)
   return done
 }
 
 /** What was asked during a pause is answered after it. */
-async function wakeWaiting(context: ActionContext, agentId: AccountId | null): Promise<void> {
-  const { db, agents, scheduler, defer } = context
-  const { results } = await selectWaitingAgents(db, agentId).all<Named>()
-  if (results.length === 0) return
-  await scheduler.arm().catch(() => null)
-  defer(Promise.all(results.map(({ accountId }) => agents.wake(accountId))))
+async function wakeWaiting(
+  context: ActionContext,
+  agentId: AccountId | null,
+  token: number | null,
+): Promise<void> {
+  const { results } = await selectWaitingAgents(context.db, agentId).all<Named>()
+  context.defer(wakeAll(context, results, token))
 }

@@ -3,55 +3,135 @@ import { env } from 'cloudflare:workers'
 import { expect, test } from 'vitest'
 import { SchedulerShell } from '../../../src/agents/scheduler/scheduler-shell'
 import { scheduling } from '../../../src/config'
+import type { SweepReport } from '../../../src/hub/contract'
 import type { AccountId } from '../../../src/ids'
 
 const { sweepIntervalMs, sweepArmedMs, sweepSlowMs } = scheduling
+const hour = 3_600_000
+const lost = 'lost' as AccountId
 
-/** Sweeps of an hour in which the hub always names one agent; `reaches` is asked at each. */
-const sweepFor = (name: string, reaches: (sweep: number) => boolean) =>
-  runInDurableObject(env.SCHEDULER.getByName(name), async (_object, state) => {
-    const clock = { at: 1_000_000, now: () => clock.at, newId: <Id>() => '' as Id }
-    const sweeps: number[] = []
-    let alarmAt = clock.at
-    const setAlarm = async (at: number) => {
-      alarmAt = at
-    }
-    const scheduler = new SchedulerShell(
+interface World {
+  /** What the hub answers to a sweep, by its number; it may throw. */
+  report?: (sweep: number, now: number) => Omit<SweepReport, 'exploration'>
+  /** Whether hints arrive. */
+  wake?: (sweep: number) => boolean | Promise<boolean>
+}
+
+/** A scheduler on an object's own SQLite; time passes alarm by alarm. */
+const inScheduler = (
+  name: string,
+  { report = () => ({ wake: [lost], running: 1 }), wake = () => true }: World,
+  story: (day: ReturnType<typeof createDay>) => Promise<void>,
+) =>
+  runInDurableObject(env.SCHEDULER.getByName(name), (_object, state) =>
+    story(createDay(state, report, wake)),
+  )
+
+function createDay(
+  state: DurableObjectState,
+  report: NonNullable<World['report']>,
+  wake: NonNullable<World['wake']>,
+) {
+  const clock = { at: 1_000_000, now: () => clock.at, newId: <Id>() => '' as Id }
+  const sweeps: number[] = []
+  let alarmAt = clock.at
+  const setAlarm = async (at: number) => {
+    alarmAt = at
+  }
+  const sweep = async (now: number) => report(sweeps.push(now), now)
+  const boot = () =>
+    new SchedulerShell(
       { sql: state.storage.sql, setAlarm },
       {
-        hub: {
-          sweep: async () => {
-            sweeps.push(clock.at)
-            return { wake: ['lost' as AccountId], running: 1 }
-          },
-          giveScheduled: async () => {},
-        },
-        wake: async () => reaches(sweeps.length),
+        hub: { sweep, giveScheduled: async () => {} },
+        wake: async () => wake(sweeps.length),
         offerTurns: async () => true,
         clock,
         mode: 'notification',
         capacity: 5,
       },
     )
-    const end = clock.at + 3_600_000
+  const pass = async (shell: SchedulerShell, ms: number) => {
+    const end = clock.at + ms
     while (alarmAt < end) {
       clock.at = Math.max(clock.at, alarmAt)
-      await scheduler.alarm()
+      await shell.alarm()
     }
-    return sweeps
-  })
+    clock.at = end
+  }
+  return { clock, sweeps, boot, pass }
+}
 
-test('S6: an agent that a sweep could not reach is tried again within seconds', async () => {
-  const [first = 0, second = 0, third = 0] = await sweepFor('once-lost', (sweep) => sweep !== 1)
-  expect(second - first).toBe(sweepIntervalMs)
-  expect(third - second).toBe(sweepIntervalMs)
+const nothing = { wake: [], running: 0 }
+
+test('S6: an agent that a sweep could not reach is tried again within seconds', () =>
+  inScheduler('once-lost', { wake: (sweep) => sweep !== 2 }, async ({ sweeps, boot, pass }) => {
+    const shell = boot()
+    await pass(shell, sweepSlowMs * 2)
+    const [, second = 0, third = 0] = sweeps
+    expect(third - second).toBe(sweepIntervalMs)
+  }))
+
+test('S6: an agent that can never be reached does not keep the scheduler busy', () =>
+  inScheduler('ever-lost', { wake: () => false }, async ({ sweeps, boot, pass }) => {
+    await pass(boot(), hour)
+    const burst = sweepArmedMs / sweepIntervalMs + 3
+    expect(sweeps.length).toBeLessThanOrEqual((hour / sweepSlowMs + 1) * burst)
+    const pauses = sweeps.map((at, index) => at - (sweeps[index - 1] ?? at))
+    expect(Math.max(...pauses)).toBeGreaterThan(sweepSlowMs / 2)
+  }))
+
+test('S6: it is tried again also when a mention of somebody else was on its way and arrived', () => {
+  const hint = Promise.withResolvers<boolean>()
+  const wake = (sweep: number) => (sweep === 1 ? hint.promise : true)
+  return inScheduler('crossed', { wake }, async ({ sweeps, boot, pass }) => {
+    const shell = boot()
+    const token = shell.arm()
+    const swept = shell.lookSoon()
+    await scheduler.wait(5)
+    shell.disarm(token)
+    hint.resolve(false)
+    await swept
+    await pass(shell, sweepIntervalMs + 1)
+    expect(sweeps).toHaveLength(2)
+  })
 })
 
-test('S6: an agent that can never be reached does not keep the scheduler busy', async () => {
-  const sweeps = await sweepFor('ever-lost', () => false)
-  const burst = sweepArmedMs / sweepIntervalMs + 2
-  expect(sweeps.length).toBeLessThanOrEqual((3_600_000 / sweepSlowMs + 1) * burst)
-  expect(Math.max(...sweeps.map((at, index) => at - (sweeps[index - 1] ?? at)))).toBeGreaterThan(
-    sweepSlowMs / 2,
-  )
+test('S6: what began right before scheduler and agent died is found once it is old enough', () => {
+  const startedAt = 1_000_000 - 1_000
+  const found: number[] = []
+  const report = (_sweep: number, now: number) => {
+    if (startedAt < now - 3_000) found.push(now)
+    return { wake: [], running: 1 }
+  }
+  return inScheduler('young', { report }, async ({ sweeps, boot, pass }) => {
+    const shell = boot()
+    await shell.ensureStarted()
+    await pass(shell, sweepSlowMs - 1)
+    expect((found[0] ?? Number.POSITIVE_INFINITY) - startedAt).toBeLessThanOrEqual(10_000)
+    expect(sweeps).toHaveLength(2)
+  })
+})
+
+test('S6 S10: a scheduler that starts while nothing runs sweeps once', () =>
+  inScheduler('quiet', { report: () => nothing }, async ({ sweeps, boot, pass }) => {
+    const shell = boot()
+    await shell.ensureStarted()
+    await pass(shell, sweepSlowMs - 1)
+    expect(sweeps).toHaveLength(1)
+  }))
+
+test('S6: a wake-up that waits is not forgotten by a sweep that failed', () => {
+  const report = (sweep: number) => {
+    if (sweep === 1) throw new Error('the database is away')
+    return nothing
+  }
+  return inScheduler('away', { report }, async ({ clock, sweeps, boot, pass }) => {
+    boot().arm()
+    clock.at += sweepArmedMs + 1_000
+    const shell = boot()
+    await shell.ensureStarted()
+    await pass(shell, sweepIntervalMs + 1)
+    expect(sweeps).toHaveLength(2)
+  })
 })

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest'
 import type { Hook } from '../../../src/agents/hooks/hook'
 import { boundTokens } from '../../../src/agents/models/bound-tokens'
 import type { ActivationId } from '../../../src/ids'
-import { inObject, live, World } from './world'
+import { agentId } from './fake-hub'
+import { callOf, inObject, live, World } from './world'
 
 /** What the hub of these tests reserves. */
 const reserved = { microusd: 1_000_000, tokens: 50_000 }
@@ -75,4 +76,51 @@ test('B4 B11: an activation of which nothing is left is charged to the model tha
       },
       { outcome: 'completed' },
     ])
+  }))
+
+test('L36 B4: a call that was never sent is charged nothing, whatever the agent did before', () =>
+  inObject(async (state) => {
+    const world = new World(() => ({ text: 'Nine herons.' }))
+    const { renew } = world.hub.door
+    let isAway = false
+    world.hub.door.renew = (request) => {
+      if (!isAway) return renew(request)
+      isAway = false
+      throw new Error('the database is away')
+    }
+    world.hub.ask('@scout count the herons')
+    const shell = await live(world, state)
+    // more than LOAD reserves, so a first call asks for more before it is sent
+    world.model = { outputTokensMax: 200_000, contextTokens: 400_000 }
+    world.hub.ask(`@scout count these: ${'ü'.repeat(25_000)}`)
+    isAway = true
+    shell.wake(agentId)
+    await shell.untilQuiet()
+    expect(world.asked).toHaveLength(2)
+    expect(world.hub.commits[1]?.usage).toHaveLength(1)
+  }))
+
+test('L36 B4: after a crash no more is sent than was reserved, tools included', () =>
+  inObject(async (state) => {
+    const isTold = ({ role }: { role: string }) => role === 'tool'
+    const world = new World(({ messages }) =>
+      messages.some(isTold) ? { text: 'Nine herons.' } : { calls: [callOf('c1', 'look')] },
+    )
+    const granted: number[] = []
+    const { renew } = world.hub.door
+    world.hub.door.renew = async (request) => {
+      const answer = await renew(request)
+      if (answer.kind !== 'renewed') return answer
+      granted.push(request.want.tokens)
+      return { ...answer, reservation: { ...request.want } }
+    }
+    world.hub.ask('@scout count the herons')
+    // load, model, tool: it dies when the tool has run
+    world.killAt = 6
+    await live(world, state)
+    const last = world.asked.at(-1)
+    expect(last?.tools.length).toBeGreaterThan(0)
+    const sent = boundTokens(last?.messages ?? [], last?.tools ?? [])
+    expect(sent + (last?.maxOutputTokens ?? 0)).toBeLessThanOrEqual(granted.at(-1) ?? 0)
+    expect(last?.maxOutputTokens).toBe(1_000)
   }))
