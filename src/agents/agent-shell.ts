@@ -141,8 +141,10 @@ export class AgentShell {
 
   /** Somebody comes to watch: after a hibernation that must be known without asking the platform. */
   watch(request: Request, watched: Watched): Response {
-    if (!this.#stream.isWatched) this.#journal.keepOwner({ wasWatched: true })
-    return this.#stream.watch(request, watched, this.look(watched.activationId))
+    const wasWatched = this.#stream.isWatched
+    const response = this.#stream.watch(request, watched, this.look(watched.activationId))
+    if (this.#stream.isWatched && !wasWatched) this.#journal.keepOwner({ wasWatched: true })
+    return response
   }
 
   /** A skill that the agent may use in the task it works on; null for any other. */
