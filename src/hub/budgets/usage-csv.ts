@@ -1,3 +1,4 @@
+import { writeCsv } from '../web/csv'
 import type { UsageChart } from './chart-data'
 import type { UseSums } from './usage-queries'
 import { type UsageView, writeDay } from './usage-view'
@@ -12,8 +13,8 @@ const sumHeads = [
 ] as const
 
 /**
- * The numbers of a chart as CSV (RFC 4180): a line for each bar and colour with something in it, money
- * in dollars to the micro-dollar, empty where nothing has a price.
+ * The numbers of a chart as CSV: a line for each bar and colour with something in it, money in dollars
+ * to the micro-dollar, empty where nothing has a price.
  */
 export function writeUsageCsv(view: UsageView, chart: UsageChart): string {
   const heads = view.each === 'day' ? ['day_utc'] : ['from_day_utc', 'to_day_utc']
@@ -24,9 +25,7 @@ export function writeUsageCsv(view: UsageView, chart: UsageChart): string {
       .map((cell, place) => [...days, chart.series[place]?.name ?? '', ...writeSums(cell)])
       .filter((_, place) => (cells[place]?.calls ?? 0) > 0)
   })
-  return [[...heads, view.by, ...sumHeads], ...rows]
-    .map((row) => `${row.map(writeCell).join(',')}\r\n`)
-    .join('')
+  return writeCsv([[...heads, view.by, ...sumHeads], ...rows])
 }
 
 const writeSums = (sums: UseSums): (string | number)[] => [
@@ -37,10 +36,3 @@ const writeSums = (sums: UseSums): (string | number)[] => [
   sums.unpricedTokens,
   sums.unpricedCalls === sums.calls ? '' : (sums.costMicrousd / 1_000_000).toFixed(6),
 ]
-
-/** A cell that a spreadsheet would take for a formula gets a quote in front. */
-function writeCell(value: string | number): string {
-  const text = String(value)
-  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
-}
