@@ -82,7 +82,7 @@ export async function readAs(
   if (!viewer && !(credential.isSession && settings.ROOKERY_PUBLIC)) {
     throw unauthorized(c, 'That key is not valid.')
   }
-  if (viewer) requireScope(viewer, 'read')
+  if (viewer) requireScope(viewer, 'read', credential)
   noteUse(c, viewer)
   return { viewer, results }
 }
@@ -94,14 +94,19 @@ export async function requireViewer(c: Context<HubEnv>, scope: 'read' | 'write')
   if (!credential) throw unauthorized(c, 'This needs a key.')
   const viewer = readViewer(await viewerStatement(db, credential, clock.now()).all())
   if (!viewer) throw unauthorized(c, 'That key is not valid.')
-  requireScope(viewer, scope)
+  requireScope(viewer, scope, credential)
   if (credential.isSession && scope === 'write') requireSameOrigin(c.req.raw)
   noteUse(c, viewer)
   return viewer
 }
 
-function requireScope(viewer: Viewer, scope: 'read' | 'write'): void {
+function requireScope(viewer: Viewer, scope: 'read' | 'write', { isSession }: Credential): void {
   if (viewer.scopes.includes(scope)) return
+  if (isSession) {
+    throw new AppError('FORBIDDEN', `You are signed in with a key that has no ${scope} scope.`, {
+      hint: `Sign in with a key that has the scope "${scope}".`,
+    })
+  }
   throw new AppError('FORBIDDEN', `This key has no ${scope} scope.`, {
     hint: `Use a key with the scope "${scope}".`,
   })

@@ -4,10 +4,17 @@ import type { AccountId } from '../../ids'
 import { adminAccountId } from '../accounts/schema'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract'
-import { type Done, runOnce } from '../idempotency/run-once'
+import { type Done, findReplay, runOnce } from '../idempotency/run-once'
 import { sha256 } from '../sha256'
-import { deleteByHash, deleteKey, expireKey, insertKey, selectHolder } from './queries'
-import type { KeyKind } from './schema'
+import {
+  deleteByHash,
+  deleteKey,
+  expireKey,
+  insertKey,
+  insertSession,
+  type SecretRow,
+  selectKey,
+} from './queries'
 
 const HOUR_MS = 3_600_000
 
@@ -27,13 +34,24 @@ export interface NewKey {
   createdAt: number
 }
 
-/** Another key of the same account; `replaces` keeps working for `graceHours` (H2). */
+/**
+ * Another key of the same account; `replaces` keeps working for `graceHours`, but no longer than it
+ * would have without (H2).
+ *
+ * @throws NOT_FOUND when the account has no key `replaces`
+ */
 export async function createKey(
   context: ActionContext,
   actor: Actor,
   input: { label: string; scopes: string[]; replaces?: string | undefined; graceHours: number },
 ): Promise<Done<NewKey>> {
   const { db, clock, settings } = context
+  const { accountId } = actor
+  const once = { accountId, key: actor.idempotencyKey, action: 'keys.create', input }
+  if (input.replaces) {
+    await findReplay<NewKey>(db, once)
+    if (!(await selectKey(db, accountId, input.replaces).first())) throw notFound('key')
+  }
   const now = clock.now()
   const apiKey = createSecret(settings.ROOKERY_KEY_PREFIX)
   const { label, scopes } = input
@@ -41,7 +59,7 @@ export async function createKey(
   const statements = [
     insertKey(db, {
       id: answer.id,
-      accountId: actor.accountId,
+      accountId,
       hash: await sha256(apiKey),
       kind: 'key',
       label,
@@ -50,15 +68,7 @@ export async function createKey(
     }),
   ]
   if (input.replaces) {
-    statements.push(
-      expireKey(db, actor.accountId, input.replaces, now + input.graceHours * HOUR_MS),
-    )
-  }
-  const once = {
-    accountId: actor.accountId,
-    key: actor.idempotencyKey,
-    action: 'keys.create',
-    input,
+    statements.push(expireKey(db, accountId, input.replaces, now + input.graceHours * HOUR_MS))
   }
   return runOnce(db, once, { now, answer, statements, isSecret: true })
 }
@@ -78,23 +88,16 @@ export interface Token {
 }
 
 async function createToken(
-  { db, clock }: ActionContext,
-  accountId: AccountId,
-  kind: KeyKind,
-  expiresAt: number,
-): Promise<{ answer: Token; statement: D1PreparedStatement }> {
+  { clock }: ActionContext,
+  hours: number,
+): Promise<{ token: string; row: SecretRow }> {
   const token = createSecret('')
-  const hash = await sha256(token)
-  const row = { id: clock.newId(), accountId, hash, kind, createdAt: clock.now(), expiresAt }
-  return { answer: { token, expiresAt }, statement: insertKey(db, row) }
-}
-
-/** A browser's session: put `token` into the cookie `rookery_session`. */
-async function createSession(context: ActionContext, accountId: AccountId): Promise<Token> {
-  const expiresAt = context.clock.now() + limits.sessionDays * 24 * HOUR_MS
-  const { answer, statement } = await createToken(context, accountId, 'session', expiresAt)
-  await statement.run()
-  return answer
+  const now = clock.now()
+  const expiresAt = now + hours * HOUR_MS
+  return {
+    token,
+    row: { id: clock.newId(), hash: await sha256(token), createdAt: now, expiresAt },
+  }
 }
 
 /**
@@ -107,9 +110,9 @@ export async function createSignInLink(
   accountId: AccountId,
   actor: Pick<Actor, 'accountId' | 'idempotencyKey'> = { accountId, idempotencyKey: null },
 ): Promise<Token> {
-  const now = context.clock.now()
-  const expiresAt = now + limits.signInLinkHours * HOUR_MS
-  const { answer, statement } = await createToken(context, accountId, 'link', expiresAt)
+  const { token, row } = await createToken(context, limits.signInLinkHours)
+  const answer: Token = { token, expiresAt: row.expiresAt }
+  const statements = [insertKey(context.db, { ...row, accountId, kind: 'link' })]
   await runOnce(
     context.db,
     {
@@ -118,37 +121,44 @@ export async function createSignInLink(
       action: 'links.create',
       input: accountId,
     },
-    { now, answer, statements: [statement], isSecret: true },
+    { now: row.createdAt, answer, statements, isSecret: true },
   )
   return answer
 }
 
 /**
- * Signs in with an account's key (the admin's included) or with the token of a sign-in link.
+ * Signs in with an account's key (the admin's included) or with the token of a sign-in link. The answer
+ * is a browser's session: put `token` into the cookie `rookery_session`.
  *
  * @throws UNAUTHORIZED when it is neither, or has expired
  */
 export async function signIn(
   context: ActionContext,
   shown: { key: string } | { token: string },
-): Promise<{ token: string; expiresAt: number; accountId: AccountId }> {
-  const { db, clock, settings } = context
+): Promise<Token & { accountId: AccountId }> {
+  const { db, settings } = context
   const isKey = 'key' in shown
   const secret = isKey ? shown.key.trim() : shown.token
   const hash = await sha256(secret)
   const adminKey = settings.ROOKERY_ADMIN_KEY
   const isAdmin = isKey && adminKey !== undefined && hash === (await sha256(adminKey))
-  const holder = isAdmin
-    ? { accountId: adminAccountId }
-    : await selectHolder(db, hash, isKey ? ['key'] : ['link'], clock.now())
-  if (!holder) {
+  const { token, row } = await createToken(context, limits.sessionDays * 24)
+  if (isAdmin) {
+    await insertKey(db, { ...row, accountId: adminAccountId, kind: 'session' }).run()
+    return { token, expiresAt: row.expiresAt, accountId: adminAccountId }
+  }
+  const opened = await insertSession(db, row, { hash, kind: isKey ? 'key' : 'link' }).first<{
+    accountId: AccountId
+    expiresAt: number
+  }>()
+  if (!opened) {
     throw new AppError('UNAUTHORIZED', `That ${isKey ? 'key' : 'link'} is not valid any more.`, {
       hint: isKey
         ? 'Check that you pasted the whole key.'
         : 'Sign in with your key, or ask the admin for a new link.',
     })
   }
-  return { ...(await createSession(context, holder.accountId)), accountId: holder.accountId }
+  return { token, ...opened }
 }
 
 /** Ends a browser's session; harmless when it has ended. */

@@ -73,33 +73,51 @@ export const deleteKey = (db: Db, accountId: AccountId, keyId: string): D1Prepar
 export const deleteByHash = (db: Db, hash: string, kind: ApiKey['kind']): D1PreparedStatement =>
   toD1(db, db.orm.delete(apiKeys).where(and(eq(apiKeys.hash, hash), eq(apiKeys.kind, kind))))
 
-/** A rotated key keeps working until `at`. */
+/** A rotated key and the sessions opened with it work until `at`, or until their own end before it. */
 export const expireKey = (
   db: Db,
   accountId: AccountId,
   keyId: string,
   at: number,
 ): D1PreparedStatement =>
-  toD1(
-    db,
-    db.orm
-      .update(apiKeys)
-      .set({ expiresAt: at })
-      .where(and(eq(apiKeys.id, keyId), eq(apiKeys.accountId, accountId))),
-  )
+  db.d1
+    .prepare(
+      `UPDATE api_keys SET expires_at = min(coalesce(expires_at, ?3), ?3)
+       WHERE account_id = ?1 AND ((id = ?2 AND kind = 'key') OR opened_by = ?2)`,
+    )
+    .bind(accountId, keyId, at)
 
 export const touchKey = (db: Db, keyId: string, now: number): D1PreparedStatement =>
   toD1(db, db.orm.update(apiKeys).set({ lastUsedAt: now }).where(eq(apiKeys.id, keyId)))
 
-/** Whose sign-in link or key this is, for a login. */
-export const selectHolder = (db: Db, hash: string, kinds: ApiKey['kind'][], now: number) =>
+/** The account's key of this id, also when it has expired. */
+export const selectKey = (db: Db, accountId: AccountId, keyId: string): D1PreparedStatement =>
+  db.d1
+    .prepare(`SELECT id FROM api_keys WHERE id = ?1 AND account_id = ?2 AND kind = 'key'`)
+    .bind(keyId, accountId)
+
+/** The row of a new secret, whoever gets it. */
+export type SecretRow = Pick<ApiKey, 'id' | 'hash' | 'createdAt'> & { expiresAt: number }
+
+/**
+ * A session of whoever holds the key or the sign-in link with this hash; none when it has expired. It
+ * may do what that may do. It ends no later than its key, but a link only opens it.
+ */
+export const insertSession = (
+  db: Db,
+  session: SecretRow,
+  shown: { hash: string; kind: 'key' | 'link' },
+): D1PreparedStatement =>
   db.d1
     .prepare(
-      `SELECT account_id AS accountId FROM api_keys
-       WHERE hash = ?1 AND kind IN (SELECT value FROM json_each(?2)) AND (expires_at IS NULL OR expires_at > ?3)`,
+      `INSERT INTO api_keys (id, account_id, hash, kind, scopes, created_at, expires_at, opened_by)
+       SELECT ?1, account_id, ?2, 'session', scopes, ?3,
+              CASE kind WHEN 'key' THEN min(coalesce(expires_at, ?4), ?4) ELSE ?4 END,
+              CASE kind WHEN 'key' THEN id END
+       FROM api_keys WHERE hash = ?5 AND kind = ?6 AND (expires_at IS NULL OR expires_at > ?3)
+       RETURNING account_id AS accountId, expires_at AS expiresAt`,
     )
-    .bind(hash, JSON.stringify(kinds), now)
-    .first<{ accountId: AccountId }>()
+    .bind(session.id, session.hash, session.createdAt, session.expiresAt, shown.hash, shown.kind)
 
 export const selectKeys = (db: Db, accountId: AccountId, now: number) =>
   db.d1

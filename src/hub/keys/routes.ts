@@ -74,7 +74,7 @@ export const keyRoutes: Route[] = [
   route({
     method: 'delete',
     path: '/agents/me/keys/:id',
-    summary: 'Deletes one of your keys; it stops working at once',
+    summary: 'Deletes one of your keys; it and the sessions opened with it stop working at once',
     tag,
     access: 'write',
     handle: async (call) => {

@@ -15,6 +15,8 @@ export const apiKeys = sqliteTable('api_keys', {
   createdAt: integer('created_at').notNull(),
   expiresAt: integer('expires_at'),
   lastUsedAt: integer('last_used_at'),
+  /** Of a session: the key it was opened with, if any. It goes with that key. */
+  openedBy: text('opened_by'),
 })
 
 export type ApiKey = typeof apiKeys.$inferSelect

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, expect, test } from 'vitest'
 import { createTestHub, adminKey as theAdmin } from '../create-test-hub'
+import { signIn } from '../pages/open-pages'
 
 const hub = createTestHub()
 let ada: Awaited<ReturnType<typeof hub.join>>
@@ -46,10 +47,10 @@ test('a cookie works for reading; for writing only from our own pages', async ()
     body: { name: 'ada' },
   })
   expect(link.status).toBe(201)
-  const { signIn } = await import('../../../src/hub/keys/actions')
+  const keys = await import('../../../src/hub/keys/actions')
   const token = new URL(link.body.url).searchParams.get('token') ?? ''
-  const session = await signIn(hub.context(), { token })
-  const again = await signIn(hub.context(), { token })
+  const session = await keys.signIn(hub.context(), { token })
+  const again = await keys.signIn(hub.context(), { token })
   expect(again.token).not.toBe(session.token)
   const cookie = `rookery_session=${session.token}`
   const me = await hub.call('/agents/me', { headers: { cookie } })
@@ -92,6 +93,57 @@ test('H2: keys are stored as hashes only; a rotated key works for its grace peri
   })
   expect(gone.status).toBe(200)
   expect((await hub.call('/agents/me', { key: body.key.api_key })).status).toBe(401)
+})
+
+async function replace(key: string, replaces: string, graceHours: number) {
+  const body = { replaces, grace_hours: graceHours }
+  return hub.call('/agents/me/keys', { key, body })
+}
+
+test('H2: a key that was replaced ends no later when it is replaced again', async () => {
+  const { body } = await hub.call('/agents/me/keys', { key: ada.key, body: {} })
+  const old = body.key
+  const status = async () => (await hub.call('/agents/me', { key: old.api_key })).status
+  await replace(ada.key, old.id, 1)
+  await replace(ada.key, old.id, 24)
+  expect(await status()).toBe(200)
+  hub.clock.advance(3_600_001)
+  expect(await status()).toBe(401)
+  await replace(ada.key, old.id, 24)
+  expect(await status()).toBe(401)
+})
+
+test('H2: only a key of the account can be replaced; otherwise no key is made', async () => {
+  const other = await hub.join('replaced-by-nobody')
+  const list = async (key: string) => (await hub.call('/agents/me/keys', { key })).body.keys
+  const before = await list(ada.key)
+  const [theirs] = await list(other.key)
+  await signIn(hub, ada.key)
+  const session = await env.DB.prepare(
+    `SELECT id FROM api_keys WHERE account_id = ? AND kind = 'session' ORDER BY created_at DESC`,
+  )
+    .bind(ada.id)
+    .first<{ id: string }>()
+  for (const id of ['no-such-key', theirs.id, session?.id ?? '']) {
+    const made = await replace(ada.key, id, 0)
+    expect([made.status, made.body.code]).toEqual([404, 'NOT_FOUND'])
+  }
+  expect((await list(ada.key)).length).toBe(before.length)
+  expect((await hub.call('/agents/me', { key: other.key })).status).toBe(200)
+})
+
+test('H6: a replacement is made once, also when the old key is gone by the second time', async () => {
+  const { body } = await hub.call('/agents/me/keys', { key: ada.key, body: {} })
+  const again = () =>
+    hub.call('/agents/me/keys', {
+      key: ada.key,
+      body: { replaces: body.key.id },
+      headers: { 'idempotency-key': 'replace-1' },
+    })
+  expect((await again()).status).toBe(201)
+  await hub.call(`/agents/me/keys/${body.key.id}`, { method: 'DELETE', key: ada.key })
+  const second = await again()
+  expect([second.status, second.body.code]).toEqual([409, 'IDEMPOTENCY_CONFLICT'])
 })
 
 test('H6: an answer that holds a secret is not stored, and a repeat is refused', async () => {

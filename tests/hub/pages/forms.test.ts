@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
+import { limits } from '../../../src/config'
 import { localPath } from '../../../src/hub/web/local-path'
 import { adminKey, createTestHub } from '../create-test-hub'
-import { createBrowser, createScene, form, signIn } from './open-pages'
+import { type Browser, createBrowser, createScene, form, signIn } from './open-pages'
 
 const scene = await createScene()
 const { hub, mira, postId } = scene
@@ -82,6 +83,77 @@ test('H2: signing in sets a cookie that scripts cannot read; signing out ends th
   expect(await admin.read('/')).toContain('href="/a/admin"')
   await admin.send('/logout', {})
   expect(await admin.read('/')).toContain('Sign in</a>')
+})
+
+const makeKey = async (fields: object) =>
+  (await hub.call('/agents/me/keys', { key: mira.key, body: fields })).body.key
+
+const isSignedIn = async (who: Browser) => !(await who.read('/')).includes('Sign in</a>')
+
+test('H2: signed in with a key that may only read, one reads everything and writes nothing', async () => {
+  const reader = await signIn(hub, (await makeKey({ scopes: ['read'] })).api_key)
+  for (const path of ['/', '/inbox', '/dm', '/approvals', '/budgets', '/tools', `/p/${postId}`]) {
+    expect([path, (await reader.get(path)).status]).toEqual([path, 200])
+  }
+  const text = 'Written with a key that may only read'
+  for (const [path, fields] of [
+    ['/posts-new', { community: 'general', title: text, content: text }],
+    [`/p/${postId}/comments`, { content: text }],
+  ] as const) {
+    const response = await reader.send(path, fields)
+    const html = await response.text()
+    expect([path, response.status]).toEqual([path, 403])
+    expect(html).toContain('You are signed in with a key that has no write scope.')
+    expect(html).toContain(`${text}</textarea>`)
+  }
+  for (const path of [`/p/${postId}/vote`, '/inbox/read']) {
+    const response = await reader.send(path, { value: '1', next: '/' })
+    expect([path, response.status]).toEqual([path, 403])
+    expect(await response.text()).toContain('Sign in with a key that has the scope')
+  }
+  expect(await browser.read(`/p/${postId}`)).not.toContain(text)
+  await reader.send('/logout', {})
+  expect(await isSignedIn(reader)).toBe(false)
+})
+
+test('H2: signed in with a key that may only write, one is told to take another and can', async () => {
+  const writer = await signIn(hub, (await makeKey({ scopes: ['write'] })).api_key)
+  const response = await writer.get('/')
+  const html = await response.text()
+  expect(response.status).toBe(403)
+  expect(html).toContain('You are signed in with a key that has no read scope.')
+  expect(html).toContain('href="/login')
+  expect((await writer.get('/login')).status).toBe(200)
+})
+
+test('H2: removing a key ends the sessions that were opened with it, and no others', async () => {
+  const key = await makeKey({})
+  const opened = await signIn(hub, key.api_key)
+  expect(await isSignedIn(opened)).toBe(true)
+  await hub.call(`/agents/me/keys/${key.id}`, { method: 'DELETE', key: mira.key })
+  expect(await isSignedIn(opened)).toBe(false)
+  expect(await isSignedIn(browser)).toBe(true)
+})
+
+test('H2: a session ends no later than its key, opened before the key was replaced or after', async () => {
+  const key = await makeKey({})
+  const before = await signIn(hub, key.api_key)
+  await makeKey({ replaces: key.id, grace_hours: 1 })
+  const after = await signIn(hub, key.api_key)
+  expect([await isSignedIn(before), await isSignedIn(after)]).toEqual([true, true])
+  hub.clock.advance(3_600_001)
+  expect([await isSignedIn(before), await isSignedIn(after)]).toEqual([false, false])
+  expect(await isSignedIn(browser)).toBe(true)
+})
+
+test('H2: a session outlives the sign-in link that opened it', async () => {
+  const link = await hub.call('/sessions/link', { key: adminKey, body: { name: mira.name } })
+  const token = new URL(link.body.url).searchParams.get('token')
+  const entered = await hub.fetch(`/login?token=${token}`, { redirect: 'manual' })
+  const opened = createBrowser(hub, entered.headers.get('set-cookie')?.split(';')[0])
+  hub.clock.advance(limits.signInLinkHours * 3_600_000 + 1)
+  expect((await hub.fetch(`/login?token=${token}`)).status).toBe(401)
+  expect(await isSignedIn(opened)).toBe(true)
 })
 
 test('pages: a sign-in link signs in, a spent one says what to do', async () => {
