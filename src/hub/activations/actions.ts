@@ -3,7 +3,7 @@ import type { ActivationId } from '../../ids'
 import type { ActionContext } from '../action-context'
 import { cancelApprovals, followCancellation } from '../approvals/write-queries'
 import type { Actor } from '../contract'
-import { type Done, findReplay, runOnce } from '../idempotency/run-once'
+import { actOnce, type Done } from '../idempotency/run-once'
 import { armSweep, wakeAll } from '../inbox/deliver'
 import { type Cancellable, selectCancellable } from './list-queries'
 
@@ -30,20 +30,23 @@ export async function cancelActivation(
     action: 'activations.cancel',
     input: id,
   }
-  const before = await findReplay<Cancelled>(db, once)
-  if (before) return { answer: before, isReplay: true, results: [] }
-  const activation = await findCancellable(context, actor, isAdmin, id)
+  return actOnce(db, once, clock.now(), async () => {
+    const activation = await findCancellable(context, actor, isAdmin, id)
+    await stop(context, activation)
+    return { cancelled: activation.id }
+  })
+}
+
+/** @throws TOO_LATE, UNAVAILABLE */
+async function stop(context: ActionContext, activation: Cancellable): Promise<void> {
   const isStopped =
     (activation.state === 'parked' && (await stopParked(context, activation))) ||
-    (activation.state !== 'done' && (await stop(context, activation)))
+    (activation.state !== 'done' && (await stopRunning(context, activation)))
   if (!isStopped) {
     throw new AppError('TOO_LATE', 'This activation is over.', {
       hint: `See what came of it: GET /api/v1/activations/${activation.id}`,
     })
   }
-  const answer = { cancelled: activation.id }
-  if (once.key === null) return { answer, isReplay: false, results: [] }
-  return runOnce(db, once, { now: clock.now(), answer, statements: [] })
 }
 
 async function findCancellable(
@@ -79,7 +82,10 @@ async function stopParked(context: ActionContext, { agentId, id }: Cancellable):
   return (marked?.meta.changes ?? 0) > 0
 }
 
-async function stop({ agents }: ActionContext, { agentId, id }: Cancellable): Promise<boolean> {
+async function stopRunning(
+  { agents }: ActionContext,
+  { agentId, id }: Cancellable,
+): Promise<boolean> {
   try {
     return await agents.cancel(agentId, id)
   } catch (cause) {

@@ -2,7 +2,7 @@ import { AppError, notFound } from '../../errors'
 import type { AccountId } from '../../ids'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract'
-import { type Done, findReplay, runOnce } from '../idempotency/run-once'
+import { actOnce, type Done } from '../idempotency/run-once'
 import { armSweep, wakeAll } from '../inbox/deliver'
 import { type ApprovalRow, selectApproval } from './queries'
 import { decideApproval, followDecision, type Verdict } from './write-queries'
@@ -27,18 +27,17 @@ export async function decide(
   const { db, clock } = context
   const { accountId, idempotencyKey: key } = actor
   const once = { accountId, key, action: 'approvals.decide', input: [id, decision] }
-  const before = await findReplay<ApprovalRow>(db, once)
-  if (before) return { answer: before, isReplay: true, results: [] }
-  const row = await write(context, {
-    id,
-    status: decision.decision === 'deny' ? 'denied' : 'approved',
-    scope: decision.decision === 'approve_activation' ? 'activation' : 'once',
-    by: actor.accountId,
-    note: decision.note,
-    now: clock.now(),
-  })
-  if (key === null) return { answer: row, isReplay: false, results: [] }
-  return runOnce(db, once, { now: clock.now(), answer: row, statements: [] })
+  const now = clock.now()
+  return actOnce(db, once, now, () =>
+    write(context, {
+      id,
+      status: decision.decision === 'deny' ? 'denied' : 'approved',
+      scope: decision.decision === 'approve_activation' ? 'activation' : 'once',
+      by: accountId,
+      note: decision.note,
+      now,
+    }),
+  )
 }
 
 async function write(context: ActionContext, verdict: Verdict): Promise<ApprovalRow> {

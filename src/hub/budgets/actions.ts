@@ -1,7 +1,9 @@
 import { AppError, type ErrorDetail, notFound } from '../../errors'
 import type { AccountId } from '../../ids'
 import type { ActionContext } from '../action-context'
+import type { Actor } from '../contract'
 import type { Db } from '../db'
+import { type Done, replayIfRefused, runOnce } from '../idempotency/run-once'
 import {
   deleteBudget,
   deleteLost,
@@ -32,20 +34,46 @@ const disorderly = () =>
     hint: 'warning_share is at most throttle_share, and that is at most critical_share.',
   })
 
+export interface MadeBudget {
+  budget: PageBudget
+  warnings: ErrorDetail[]
+}
+
 /**
  * Creates a budget. It counts from the beginning of its period, so what was spent in it before is on
- * it at once.
+ * it at once. A repeat tells of it as it is by then.
  *
  * @throws NOT_FOUND for an agent or community that is not there, CONFLICT when there is such a budget
  */
 export async function createBudget(
   { db, clock }: ActionContext,
+  { accountId, idempotencyKey: key }: Actor,
   input: BudgetInput,
-): Promise<{ budget: PageBudget; warnings: ErrorDetail[] }> {
+): Promise<Done<MadeBudget>> {
   const now = clock.now()
+  const once = { accountId, key, action: 'budgets.create', input }
+  const read = (id: string) => [selectBudget(db, id, now), selectModelPaid(db, id)]
+  const done = await replayIfRefused(db, once, async () => {
+    const budget = await composeBudget(db, input, clock.newId(), now)
+    const statements = [...createBudgetStatements(db, budget), ...read(budget.id)]
+    const work = { now, answer: budget.id, statements }
+    return runOnce(db, once, work).catch((error: unknown) => sayTwin(db, budget, error))
+  })
+  const results = done.isReplay ? await db.d1.batch<unknown>(read(done.answer)) : done.results
+  const budget = results.at(-2)?.results[0] as PageBudget | undefined
+  if (!budget) throw notFound('budget')
+  return { ...done, answer: { budget, warnings: results.at(-1)?.results[0] ? [] : warnOf(budget) } }
+}
+
+async function composeBudget(
+  db: Db,
+  input: BudgetInput,
+  id: string,
+  now: number,
+): Promise<NewBudget> {
   const { warningShare, throttleShare, criticalShare } = usualThresholds
   const budget: NewBudget = {
-    ...{ id: clock.newId(), scope: input.scope, scopeId: await findScopeId(db, input) },
+    ...{ id, scope: input.scope, scopeId: await findScopeId(db, input) },
     ...{ period: input.period, resetDay: input.reset_day, timezone: input.timezone },
     ...{ limitMicrousd: input.limit_microusd ?? null, limitTokens: input.limit_tokens ?? null },
     warningShare: input.warning_share ?? warningShare,
@@ -55,22 +83,20 @@ export async function createBudget(
     ...{ madeBy: 'admin', now },
   }
   if (!isOrderly(budget)) throw disorderly()
-  const results = await db.d1.batch<unknown>([
-    ...createBudgetStatements(db, budget),
-    selectBudget(db, budget.id, now),
-    selectTwin(db, budget),
-    selectModelPaid(db, budget.id),
-  ])
-  const made = results.at(-3)?.results[0] as PageBudget | undefined
-  if (made) return { budget: made, warnings: results.at(-1)?.results[0] ? [] : warnOf(budget) }
-  const [twin] = (results.at(-2)?.results ?? []) as { id: string }[]
+  return budget
+}
+
+async function sayTwin(db: Db, budget: NewBudget, cause: unknown): Promise<never> {
+  if (!String(cause).includes('budgets.scope')) throw cause
+  const twin = await selectTwin(db, budget).first<{ id: string }>()
   throw new AppError('CONFLICT', `There is such a budget for each ${budget.period} already.`, {
     hint: `Change that one: PUT /api/v1/budgets/${twin?.id}`,
+    cause,
   })
 }
 
 /** What no agent has may be a name that is written wrong. */
-function warnOf({ scope }: NewBudget): ErrorDetail[] {
+function warnOf({ scope }: PageBudget): ErrorDetail[] {
   if (scope !== 'model' && scope !== 'executor') return []
   const what = scope === 'model' ? 'this model' : 'a model of this provider'
   return [{ path: 'body.name', message: `No agent has ${what} now: check the name.` }]

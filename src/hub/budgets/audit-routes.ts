@@ -1,5 +1,5 @@
 import { presentTime } from '../accounts/present'
-import { type Route, route } from '../http/route'
+import { presentOnce, type Route, route } from '../http/route'
 import { auditBudgets, repairBudgets } from './audit'
 import type { Difference } from './audit-queries'
 
@@ -34,8 +34,9 @@ export const budgetAuditRoutes: Route[] = [
       'Writes what usage says into the windows that differ, with an entry in the audit (admin)',
     tag: 'budgets',
     access: 'admin',
-    handle: async ({ context, actor }) => ({
-      repaired: (await repairBudgets(context, actor())).map(presentDifference),
-    }),
+    handle: async (call) => {
+      const done = await repairBudgets(call.context, call.actor())
+      return presentOnce(call, done, (repaired) => ({ repaired: repaired.map(presentDifference) }))
+    },
   }),
 ]

@@ -1,6 +1,8 @@
+import type { AccountId } from '../../ids'
 import type { ActionContext } from '../action-context'
 import { insertIntent } from '../audit/queries'
 import type { Actor, AuditEntry } from '../contract'
+import { actOnce, type Done } from '../idempotency/run-once'
 import { sha256 } from '../sha256'
 import { type Difference, repairWindows, selectDifferences } from './audit-queries'
 
@@ -13,7 +15,13 @@ export async function auditBudgets({ db, clock }: ActionContext): Promise<Differ
  * Writes into the counters what the usage events say, with an entry in the audit log that holds what
  * was there before. Gives what was mended; nothing is written when nothing differs.
  */
-export async function repairBudgets(context: ActionContext, actor: Actor): Promise<Difference[]> {
+export function repairBudgets(context: ActionContext, actor: Actor): Promise<Done<Difference[]>> {
+  const { accountId, idempotencyKey: key } = actor
+  const once = { accountId, key, action: 'budgets.repair', input: null }
+  return actOnce(context.db, once, context.clock.now(), () => repair(context, accountId))
+}
+
+async function repair(context: ActionContext, accountId: AccountId): Promise<Difference[]> {
   const { db, clock } = context
   const differences = await auditBudgets(context)
   if (differences.length === 0) return []
@@ -25,6 +33,6 @@ export async function repairBudgets(context: ActionContext, actor: Actor): Promi
     argumentsHash: await sha256(text),
     ...{ decision: 'allowed', outcome: 'ok', durationMs: null, resultBytes: null },
   }
-  await db.d1.batch([insertIntent(db, id, actor.accountId, entry, null), repairWindows(db, now)])
+  await db.d1.batch([insertIntent(db, id, accountId, entry, null), repairWindows(db, now)])
   return differences
 }

@@ -1,8 +1,9 @@
 import type { Hono } from 'hono'
 import { AppError, notFound } from '../../errors'
-import { requireAdmin, requireViewer } from '../http/authenticate'
+import { requireAdmin, requireViewer, toActor } from '../http/authenticate'
 import { toAppError } from '../http/errors'
 import type { HubEnv } from '../http/hub-env'
+import type { Viewer } from '../keys/queries'
 import {
   type PageContext,
   type PageRead,
@@ -61,10 +62,12 @@ async function readAsAdmin(c: PageContext, statements: D1PreparedStatement[]): P
 }
 
 /** The form of an admin, as it was typed. */
-async function readTyped(c: PageContext): Promise<TypedBudget> {
-  requireAdmin(await requireViewer(c, 'write'))
+async function readTyped(c: PageContext): Promise<{ viewer: Viewer; typed: TypedBudget }> {
+  const viewer = await requireViewer(c, 'write')
+  requireAdmin(viewer)
   const field = await readForm(c)
-  return Object.fromEntries(budgetFields.map((name) => [name, field(name)])) as TypedBudget
+  const typed = Object.fromEntries(budgetFields.map((name) => [name, field(name)])) as TypedBudget
+  return { viewer, typed }
 }
 
 const idOf = (c: PageContext): string => c.req.param('id') ?? ''
@@ -104,11 +107,12 @@ function findTwin(budgets: PageBudget[], typed: TypedBudget): PageBudget | null 
 }
 
 async function makeOne(c: PageContext): Promise<Response> {
-  const typed = await readTyped(c)
+  const { viewer, typed } = await readTyped(c)
   const { body, problems } = readNewBudget(typed)
   if (!body) return showNew(c, { typed, problems, problem: null }, 400)
   try {
-    return toBudget(c, (await createBudget(c.var.context, body)).budget.id)
+    const { answer } = await createBudget(c.var.context, toActor(viewer, null), body)
+    return toBudget(c, answer.budget.id)
   } catch (error) {
     const { code, status, message } = toAppError(error)
     if (code === 'NOT_FOUND') {
@@ -135,7 +139,7 @@ async function showOne(c: PageContext, tried: BudgetTry | null, status = 200): P
 }
 
 async function changeOne(c: PageContext): Promise<Response> {
-  const typed = await readTyped(c)
+  const { typed } = await readTyped(c)
   const { body, problems } = readBudgetChange(typed)
   if (!body) return showOne(c, { typed, problems, problem: null }, 400)
   return toBudget(c, (await changeBudget(c.var.context, idOf(c), body)).id)

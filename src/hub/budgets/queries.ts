@@ -30,14 +30,17 @@ export const usualThresholds: Thresholds = {
   allowsCritical: false,
 }
 
-/** Creates a budget. One of its scope, period and maker that exists stays as it is. */
+/**
+ * Creates a budget. Of its scope, period and maker there is one: an admin's second fails with a UNIQUE
+ * error, what a definition set before stays as it is.
+ */
 export const insertBudget = (db: Db, budget: NewBudget): D1PreparedStatement =>
   db.d1
     .prepare(
       `INSERT INTO budgets (id, scope, scope_id, period, reset_day, timezone, limit_microusd, limit_tokens,
          warning_share, throttle_share, critical_share, allows_critical, made_by, created_at, updated_at)
        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?14)
-       ON CONFLICT DO NOTHING`,
+       ${budget.madeBy === 'definition' ? 'ON CONFLICT DO NOTHING' : ''}`,
     )
     .bind(
       ...[budget.id, budget.scope, budget.scopeId, budget.period, budget.resetDay, budget.timezone],

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { AppError } from '../../errors'
 import { presentTime } from '../accounts/present'
-import { type Call, type Route, route } from '../http/route'
+import { type Call, presentOnce, type Route, route } from '../http/route'
 import { changeBudget, createBudget, removeBudget } from './actions'
 import { selectBudgets } from './api-queries'
 import { budgetAuditRoutes } from './audit-routes'
@@ -104,9 +104,12 @@ export const budgetRoutes: Route[] = [
     access: 'admin',
     status: 201,
     body: budgetInput,
-    handle: async ({ context, body }) => {
-      const { budget, warnings } = await createBudget(context, body)
-      return { budget: presentBudget(budget), warnings }
+    handle: async (call) => {
+      const done = await createBudget(call.context, call.actor(), call.body)
+      return presentOnce(call, done, ({ budget, warnings }) => ({
+        budget: presentBudget(budget),
+        warnings,
+      }))
     },
   }),
   route({

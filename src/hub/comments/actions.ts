@@ -6,7 +6,7 @@ import { selectAccountById } from '../accounts/queries'
 import type { ActionContext } from '../action-context'
 import { guardComment, rememberHops } from '../brakes/queries'
 import type { Actor } from '../contract'
-import type { Done } from '../idempotency/run-once'
+import { type Done, type OnceKey, replayIfRefused } from '../idempotency/run-once'
 import { deliver, type Message } from '../inbox/deliver'
 import { refuseCredentials } from '../posts/credential-shapes'
 import {
@@ -90,9 +90,21 @@ export async function createComment(
   actor: Actor,
   input: NewComment,
 ): Promise<Done<CommentRow>> {
-  const { db, clock, settings, live } = context
   const { content } = input
-  refuseCredentials({ content }, settings.ROOKERY_KEY_PREFIX)
+  refuseCredentials({ content }, context.settings.ROOKERY_KEY_PREFIX)
+  const { accountId, idempotencyKey: key } = actor
+  const once = { accountId, key, action: 'comments.create', input }
+  return replayIfRefused(context.db, once, () => writeComment(context, actor, input, once))
+}
+
+async function writeComment(
+  context: ActionContext,
+  actor: Actor,
+  input: NewComment,
+  once: OnceKey,
+): Promise<Done<CommentRow>> {
+  const { db, clock, live } = context
+  const { content } = input
   const { post, parent, authorDisplayName } = await findPlace(context, actor, input)
   const now = clock.now()
   const id = clock.newId<CommentId>()
@@ -124,12 +136,7 @@ export async function createComment(
     texts: [content],
     answers: { id: to.authorId, type: parent ? 'reply' : 'comment', isHosted: to.isHosted === 1 },
   }
-  const done = await deliver(
-    context,
-    message,
-    { action: 'comments.create', input },
-    { answer, statements },
-  )
+  const done = await deliver(context, message, once, { answer, statements })
   if (!done.isReplay) {
     context.defer(live.publish(`post:${post.id}`, { type: 'comment', id, post_id: post.id }))
   }

@@ -4,7 +4,7 @@ import { AppError, notFound } from '../../errors'
 import type { ConversationId, InboxItemId } from '../../ids'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract'
-import { type Done, type OnceKey, runOnce } from '../idempotency/run-once'
+import { type Done, type OnceKey, replayIfRefused, runOnce } from '../idempotency/run-once'
 import { armSweep, wakeAll } from '../inbox/deliver'
 import { refuseCredentials } from '../posts/credential-shapes'
 import { type ConversationStatus, type PeerRow, selectPeerByName, selectPeerIn } from './queries'
@@ -40,11 +40,11 @@ export async function writeTo(
   words: Words,
 ): Promise<Done<SentMessage>> {
   const name = to.replace(/^@/, '')
-  const peer = await selectPeerByName(context.db, actor.accountId, name).first<PeerRow>()
-  if (!peer) throw notFound('account')
-  return deliver(context, actor, peer, words, {
-    action: 'dms.write',
-    input: { to: name, ...words },
+  const once = composeOnce(actor, 'dms.write', { to: name, ...words })
+  return replayIfRefused(context.db, once, async () => {
+    const peer = await selectPeerByName(context.db, actor.accountId, name).first<PeerRow>()
+    if (!peer) throw notFound('account')
+    return deliver(context, actor, peer, words, once)
   })
 }
 
@@ -55,10 +55,15 @@ export async function writeIn(
   conversationId: string,
   words: Words,
 ): Promise<Done<SentMessage>> {
-  const peer = await findPeer(context, actor, conversationId)
-  const input = { conversationId, ...words }
-  return deliver(context, actor, peer, words, { action: 'dms.write', input })
+  const once = composeOnce(actor, 'dms.write', { conversationId, ...words })
+  return replayIfRefused(context.db, once, async () =>
+    deliver(context, actor, await findPeer(context, actor, conversationId), words, once),
+  )
 }
+
+const composeOnce = (actor: Actor, action: string, input: unknown): OnceKey => ({
+  ...{ accountId: actor.accountId, key: actor.idempotencyKey, action, input },
+})
 
 async function findPeer({ db }: ActionContext, actor: Actor, id: string): Promise<PeerRow> {
   const peer = await selectPeerIn(db, actor.accountId, id).first<PeerRow>()
@@ -71,10 +76,10 @@ async function deliver(
   actor: Actor,
   peer: PeerRow,
   { message: content, needsHuman = false }: Words,
-  once: Pick<OnceKey, 'action' | 'input'>,
+  once: OnceKey,
 ): Promise<Done<SentMessage>> {
   const { db, clock, settings } = context
-  const { accountId: from, idempotencyKey: key } = actor
+  const from = actor.accountId
   refuseCredentials({ message: content }, settings.ROOKERY_KEY_PREFIX)
   refuse(peer, actor)
   const now = clock.now()
@@ -97,7 +102,7 @@ async function deliver(
   ]
   const token = isTask ? await armSweep(context) : null
   const work = { now, answer, statements }
-  const done = await runOnce(db, { accountId: from, key, ...once }, work).catch(sayBegun)
+  const done = await runOnce(db, once, work).catch(sayBegun)
   if (isTask) context.defer(wakeAll(context, [{ accountId: peer.id }], token))
   return done
 }
@@ -142,26 +147,34 @@ export async function decide(
   conversationId: string,
   decision: Decision,
   isBlocking = false,
-): Promise<ConversationStatus> {
-  const peer = await findPeer(context, actor, conversationId)
-  const id = conversationId as ConversationId
-  const { db } = context
+): Promise<Done<ConversationStatus>> {
+  const { db, clock } = context
+  const once = composeOnce(actor, 'dms.decide', { conversationId, decision, isBlocking })
+  return replayIfRefused(db, once, async () => {
+    const peer = await findPeer(context, actor, conversationId)
+    const answer = follow(peer, actor, decision)
+    const id = conversationId as ConversationId
+    const block = (hasBlocked: boolean) => updateBlock(db, id, actor.accountId, hasBlocked)
+    const statements = {
+      approve: () => [updateStatus(db, id, 'open')],
+      reject: () => [updateStatus(db, id, 'rejected'), block(isBlocking)],
+      block: () => [block(true)],
+      unblock: () => [block(false)],
+    }
+    return runOnce(db, once, { now: clock.now(), answer, statements: statements[decision]() })
+  })
+}
+
+/** What becomes of a conversation. @throws CONFLICT, FORBIDDEN */
+function follow(peer: PeerRow, { accountId }: Actor, decision: Decision): ConversationStatus {
   const status = peer.status ?? 'pending'
-  const block = (hasBlocked: boolean) => updateBlock(db, id, actor.accountId, hasBlocked)
-  if (decision === 'block' || decision === 'unblock') {
-    await block(decision === 'block').run()
-    return status
-  }
-  const next = decision === 'approve' ? 'open' : 'rejected'
-  if (peer.startedBy === actor.accountId) {
+  if (decision === 'block' || decision === 'unblock') return status
+  if (peer.startedBy === accountId) {
     throw new AppError('FORBIDDEN', 'Only who was asked can answer a request.')
   }
-  if (status === 'open' && next === 'rejected') {
+  if (status === 'open' && decision === 'reject') {
     const hint = 'Block the conversation to hear no more of it.'
     throw new AppError('CONFLICT', 'This request was approved before.', { hint })
   }
-  const statements = [updateStatus(db, id, next)]
-  if (next === 'rejected') statements.push(block(isBlocking))
-  await db.d1.batch(statements)
-  return next
+  return decision === 'approve' ? 'open' : 'rejected'
 }

@@ -132,8 +132,10 @@ const decideRoute = (
     body: z.object({ block: z.boolean().default(false) }),
     handle: async (call) => {
       const id = call.param('id')
-      const status = await decide(call.context, call.actor(), id, decision, call.body.block)
-      return { conversation: { conversation_id: id, id, status } }
+      const done = await decide(call.context, call.actor(), id, decision, call.body.block)
+      return presentOnce(call, done, (status) => ({
+        conversation: { conversation_id: id, id, status },
+      }))
     },
   })
 

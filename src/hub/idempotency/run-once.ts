@@ -45,11 +45,10 @@ export async function runOnce<Answer>(
   if (key === null) {
     return { answer: work.answer, isReplay: false, results: await db.d1.batch(work.statements) }
   }
-  const requestHash = await sha256(JSON.stringify([once.action, once.input]))
   const first = insertAnswer(db, {
     accountId,
     key,
-    requestHash,
+    requestHash: await hashRequest(once),
     status: 200,
     answer: work.isSecret ? null : JSON.stringify(work.answer),
     createdAt: work.now,
@@ -58,36 +57,66 @@ export async function runOnce<Answer>(
     const [, ...results] = await db.d1.batch<Record<string, unknown>>([first, ...work.statements])
     return { answer: work.answer, isReplay: false, results }
   } catch (error) {
-    if (!String(error).includes('idempotency_keys')) throw error
-    return {
-      answer: await replay<Answer>(db, accountId, key, requestHash),
-      isReplay: true,
-      results: [],
-    }
+    const before = String(error).includes('idempotency_keys')
+      ? await findReplay<Answer>(db, once)
+      : null
+    if (!before) throw error
+    return before
   }
 }
 
 /**
- * The first answer of a key that was used before, for work that is not a batch; null when it was not.
+ * The same for work that is not a batch: its answer is kept once it is done. Who is cut off in between
+ * does it again, so that must be harmless.
  *
  * @throws IDEMPOTENCY_CONFLICT for the same key with another input
  */
-export async function findReplay<Answer>(db: Db, once: OnceKey): Promise<Answer | null> {
-  const { accountId, key } = once
-  if (key === null || !(await selectAnswer(db, accountId, key))) return null
-  return replay<Answer>(db, accountId, key, await sha256(JSON.stringify([once.action, once.input])))
+export async function actOnce<Answer>(
+  db: Db,
+  once: OnceKey,
+  now: number,
+  act: () => Promise<Answer>,
+): Promise<Done<Answer>> {
+  const before = await findReplay<Answer>(db, once)
+  if (before) return before
+  const answer = await act()
+  if (once.key === null) return { answer, isReplay: false, results: [] }
+  return runOnce(db, once, { now, answer, statements: [] })
 }
 
-async function replay<Answer>(
+/**
+ * What `write` gives; when it is refused, the first answer of the key, if there is one. What refuses a
+ * repeat may have come after the first time, or be what the first time did.
+ *
+ * @throws IDEMPOTENCY_CONFLICT for the same key with another input
+ */
+export async function replayIfRefused<Answer>(
   db: Db,
-  accountId: string,
-  key: string,
-  requestHash: string,
-): Promise<Answer> {
-  const stored = await selectAnswer(db, accountId, key)
-  if (stored?.requestHash === requestHash && stored.answer !== null)
-    return JSON.parse(stored.answer)
-  const isSame = stored?.requestHash === requestHash
+  once: OnceKey,
+  write: () => Promise<Done<Answer>>,
+): Promise<Done<Answer>> {
+  try {
+    return await write()
+  } catch (error) {
+    const before = error instanceof AppError ? await findReplay<Answer>(db, once) : null
+    if (!before) throw error
+    return before
+  }
+}
+
+/**
+ * The first answer of a key that was used before; null when it was not.
+ *
+ * @throws IDEMPOTENCY_CONFLICT for the same key with another input
+ */
+export async function findReplay<Answer>(db: Db, once: OnceKey): Promise<Done<Answer> | null> {
+  const { accountId, key } = once
+  const stored = key === null ? undefined : await selectAnswer(db, accountId, key)
+  if (!stored) return null
+  const isSame = stored.requestHash === (await hashRequest(once))
+  if (isSame && stored.answer !== null) {
+    return { answer: JSON.parse(stored.answer), isReplay: true, results: [] }
+  }
   throw new AppError(
     'IDEMPOTENCY_CONFLICT',
     isSame
@@ -96,3 +125,6 @@ async function replay<Answer>(
     { hint: 'Use a new Idempotency-Key for a new request.' },
   )
 }
+
+const hashRequest = ({ action, input }: OnceKey): Promise<string> =>
+  sha256(JSON.stringify([action, input]))

@@ -1,7 +1,8 @@
 import { memoryLimits } from '../../config'
 import { AppError, notFound } from '../../errors'
 import type { AccountId } from '../../ids'
-import { type Call, type Route, route } from '../http/route'
+import { type Call, presentOnce, type Route, route } from '../http/route'
+import { actOnce } from '../idempotency/run-once'
 import { selectHostedAgent } from '../system/queries'
 import { presentFacts, presentMessage, presentTotals, snapshotInput, toSnapshot } from './snapshot'
 
@@ -113,10 +114,16 @@ const compactRoute = route({
   tag,
   access: 'write',
   handle: async (call) => {
+    const { db, clock, agents } = call.context
+    const { accountId, idempotencyKey: key } = call.actor()
     const id = call.param('id')
-    const done = await call.context.agents.sessions.compact(await findAgent(call), id)
-    if (!done) throw noSession()
-    return { compacted: { id, ...done } }
+    const once = { accountId, key, action: 'sessions.compact', input: [call.param('name'), id] }
+    const done = await actOnce(db, once, clock.now(), async () => {
+      const compacted = await agents.sessions.compact(await findAgent(call), id)
+      if (!compacted) throw noSession()
+      return compacted
+    })
+    return presentOnce(call, done, (compacted) => ({ compacted: { id, ...compacted } }))
   },
 })
 

@@ -49,7 +49,7 @@ export async function giveTask(
   const { accountId, idempotencyKey: key } = actor
   const once = { accountId, key, action: 'tasks.give', input: { name, ...input } }
   const before = await findReplay<GivenTask>(db, once)
-  if (before) return { answer: before, isReplay: true, results: [] }
+  if (before) return before
   refuseCredentials({ task: input.task }, settings.ROOKERY_KEY_PREFIX)
   const agent = await selectTaskedAgent(db, name).first<TaskedAgent>()
   if (!agent) throw notFound('agent', 'Only agents that run on this hub can be given a task.')

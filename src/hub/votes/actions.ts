@@ -2,7 +2,7 @@ import { AppError, notFound } from '../../errors'
 import type { InboxItemId } from '../../ids'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract'
-import { type Done, runOnce } from '../idempotency/run-once'
+import { type Done, replayIfRefused, runOnce } from '../idempotency/run-once'
 import { selectTarget, type VoteTarget, voteStatements } from './queries'
 
 export type VoteAction = 'upvoted' | 'downvoted' | 'changed' | 'removed'
@@ -29,22 +29,21 @@ export async function setVote(
 ): Promise<Done<VoteDone>> {
   const { db, clock } = context
   const { accountId, idempotencyKey: key } = actor
-  const target = await selectTarget(db, on.kind, on.id, accountId).first<VoteTarget>()
-  if (!target) throw notFound(on.kind)
-  if (target.authorId === accountId) {
-    throw new AppError('VALIDATION', 'Nobody votes on their own words.')
-  }
-  const now = clock.now()
-  const itemId = clock.newId<InboxItemId>()
-  return runOnce(
-    db,
-    { accountId, key, action: 'votes.set', input: { ...on, value } },
-    {
+  const once = { accountId, key, action: 'votes.set', input: { ...on, value } }
+  return replayIfRefused(db, once, async () => {
+    const target = await selectTarget(db, on.kind, on.id, accountId).first<VoteTarget>()
+    if (!target) throw notFound(on.kind)
+    if (target.authorId === accountId) {
+      throw new AppError('VALIDATION', 'Nobody votes on their own words.')
+    }
+    const now = clock.now()
+    const itemId = clock.newId<InboxItemId>()
+    return runOnce(db, once, {
       now,
       answer: describe(target, value),
       statements: voteStatements(db, { target, voter: accountId, value, itemId, now }),
-    },
-  )
+    })
+  })
 }
 
 function describe(target: VoteTarget, value: -1 | 0 | 1): VoteDone {

@@ -69,6 +69,22 @@ it('B11: spent money without an event, and an event that no window counted, are 
   expect((await audit()).body.agrees).toBe(true)
 })
 
+it('H6: a repair with an Idempotency-Key is made once and answered again', async () => {
+  const send = () =>
+    hub.call('/system/budget-audit/repair', {
+      ...{ method: 'POST', key: adminKey, headers: { 'idempotency-key': 'repair-1' } },
+    })
+  const miscount = () =>
+    office.run('UPDATE budget_windows SET spent_tokens = 9 WHERE spent_tokens > 0')
+  await miscount()
+  const first = await send()
+  expect(first.body.repaired).not.toEqual([])
+  await miscount()
+  expect((await send()).body).toEqual(first.body)
+  expect((await audit()).body.agrees).toBe(false)
+  await repair()
+})
+
 it('B11: only admins audit', async () => {
   const mine = (path: string, method: 'GET' | 'POST') => hub.call(path, { method, key: ada.key })
   expect((await mine('/system/budget-audit', 'GET')).status).toBe(403)

@@ -131,6 +131,29 @@ test('B2: PUT is for admins, and an unknown budget is 404', async () => {
   expect(await put({ limit_tokens: 1 }, adminKey, 'nonsense')).toMatchObject({ status: 404 })
 })
 
+test('H6: the same key creates a budget once, and a refused one uses no key up', async () => {
+  const create = (limit: number, key: string) =>
+    hub.call('/budgets', {
+      key: adminKey,
+      headers: { 'idempotency-key': key },
+      body: { scope: 'model', name: 'test/model', period: 'week', limit_microusd: limit },
+    })
+  const first = await create(5, 'budget-1')
+  const again = await create(5, 'budget-1')
+  expect(first.status).toBe(201)
+  expect([again.status, again.body]).toEqual([201, first.body])
+  expect(again.headers.get('idempotent-replay')).toBe('true')
+  expect((await create(6, 'budget-1')).body.code).toBe('IDEMPOTENCY_CONFLICT')
+  const { id } = first.body.budget
+  const twin = await create(5, 'budget-2')
+  expect(twin).toMatchObject({ status: 409, body: { hint: expect.stringContaining(id) } })
+  await hub.call(`/budgets/${id}`, { method: 'DELETE', key: adminKey })
+  const twenty = await Promise.all(Array.from({ length: 20 }, () => create(5, 'budget-2')))
+  expect(new Set(twenty.map(({ status }) => status))).toEqual(new Set([201]))
+  expect(new Set(twenty.map(({ body }) => body.budget.id)).size).toBe(1)
+  expect((await create(5, 'budget-1')).status).toBe(404)
+})
+
 /** Work of two agents on two days. */
 const work = async () => {
   for (const [agent, model, cost, isPriced] of [

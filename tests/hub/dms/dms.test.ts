@@ -160,17 +160,6 @@ test('H10: what cannot be written to says so', async () => {
   expect((await to(bob.name, `my key is ${bob.key}`)).status).toBe(400)
 })
 
-test('H6: a message with an Idempotency-Key is sent once', async () => {
-  const id = await open()
-  const key = { 'idempotency-key': `dm-${people}` }
-  const path = `conversations/${id}/send`
-  const first = await send(ada, path, { message: 'Once.' }, key)
-  const again = await send(ada, path, { message: 'Once.' }, key)
-  expect(again.body).toEqual(first.body)
-  expect((await send(ada, path, { message: 'Twice.' }, key)).status).toBe(409)
-  expect(await textsOf(bob, id)).toEqual(['May I?', 'Once.'])
-})
-
 test('H10: two that write to each other at once have one conversation', async () => {
   const asked = await Promise.all([
     send(ada, 'request', { to: bob.name, message: 'You?' }),

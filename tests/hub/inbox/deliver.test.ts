@@ -136,6 +136,22 @@ test('H6: the same key gives the first answer again and tells nobody twice', asy
   expect(stranger.status).toBe(201)
 })
 
+test.each([
+  ['locked', 'UPDATE posts SET is_locked = 1 WHERE id = ?'],
+  ['gone', 'UPDATE posts SET deleted_at = 1 WHERE id = ?'],
+])('H6: the same key answers a comment again when the thread is %s', async (what, sql) => {
+  const id = await post(ada.key, 'A thread')
+  const headers = { 'idempotency-key': `comment-${what}` }
+  const send = (content: string) =>
+    hub.call(`/posts/${id}/comments`, { key: bob.key, body: { content }, headers })
+  const first = await send('Here')
+  await env.DB.prepare(sql).bind(id).run()
+  const again = await send('Here')
+  expect([again.status, again.body]).toEqual([201, first.body])
+  expect(again.headers.get('idempotent-replay')).toBe('true')
+  expect((await send('There')).body.code).toBe('IDEMPOTENCY_CONFLICT')
+})
+
 test('H6: twenty of the same at once write one post', async () => {
   const headers = { 'idempotency-key': 'once-20' }
   const body = { submolt: 'general', title: 'At once' }

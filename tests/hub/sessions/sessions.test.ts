@@ -65,6 +65,19 @@ describe('sessions of an agent', () => {
     expect((await hub.call(`${base}/general_p1/compact`, post)).status).toBe(404)
   })
 
+  it('H6: a compaction with an Idempotency-Key is done once and answered again', async () => {
+    const id = 'general_p2'
+    await hub.call(`${base}/${id}`, { method: 'PUT', key: adminKey, body: snapshot })
+    const headers = { 'idempotency-key': 'compact-1' }
+    const compact = () =>
+      hub.call(`${base}/${id}/compact`, { method: 'POST', key: adminKey, headers })
+    const first = await compact()
+    await hub.call(`${base}/${id}`, { method: 'DELETE', key: adminKey })
+    const again = await compact()
+    expect([again.status, again.body]).toEqual([200, first.body])
+    expect(again.headers.get('idempotent-replay')).toBe('true')
+  })
+
   it('L40: only an admin and the agent itself may look or change', async () => {
     const put = { method: 'PUT', body: snapshot }
     for (const key of [miraKey, null]) {

@@ -94,6 +94,15 @@ test('H6: the same Idempotency-Key gives the first answer again, with another vo
   expect((await vote(`/posts/${postId}/downvote`, bob, {}, key)).status).toBe(409)
 })
 
+test('H6: the same key answers a vote again when what it was for is gone', async () => {
+  const key = { 'idempotency-key': `gone-${people}` }
+  const first = await vote(`/posts/${postId}/upvote`, bob, {}, key)
+  await hub.call(`/posts/${postId}`, { method: 'DELETE', key: ada.key })
+  const again = await vote(`/posts/${postId}/upvote`, bob, {}, key)
+  expect([again.status, again.body]).toEqual([200, first.body])
+  expect((await vote(`/posts/${postId}/downvote`, bob, {}, key)).status).toBe(409)
+})
+
 test('H6: nobody votes on their own words, on what is not there, or with another value', async () => {
   expect((await vote(`/posts/${postId}/upvote`, ada)).status).toBe(400)
   expect((await vote(`/comments/${commentId}/downvote`, ada)).status).toBe(400)
