@@ -1,5 +1,4 @@
 import { AppError, notFound } from '../../errors'
-import type { AccountId } from '../../ids'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract'
 import { actOnce, type Done } from '../idempotency/run-once'
@@ -49,7 +48,7 @@ async function write(context: ActionContext, verdict: Verdict): Promise<Approval
     selectApproval(db, verdict.id),
   ])
   const row = results.at(-1)?.results[0] as ApprovalRow | undefined
-  const woken = row?.activationId ? [{ accountId: row.agentId as AccountId }] : []
+  const woken = row?.activationId ? [{ accountId: row.agentId }] : []
   context.defer(wakeAll(context, woken, token))
   if (!row) throw notFound('approval')
   const isMine = (results[0]?.meta.changes ?? 0) > 0 || isSame(row, verdict)

@@ -7,14 +7,14 @@ import type { FormProblem, Frame } from '../web/frame'
 import { Layout } from '../web/layout'
 import { Problem } from '../web/problem'
 import { activationPath, postPath, Who } from '../web/who'
+import type { SeenApproval } from './hide-call'
 import { prettyArguments } from './pretty-arguments'
-import type { ApprovalRow } from './queries'
 
 export interface ApprovalsPageProps {
   frame: Frame
   /** Newest first. */
-  pending: ApprovalRow[]
-  decided: ApprovalRow[]
+  pending: SeenApproval[]
+  decided: SeenApproval[]
   problem: FormProblem | null
 }
 
@@ -36,11 +36,7 @@ const statusWords = {
 export const ApprovalsPage: FC<ApprovalsPageProps> = ({ frame, pending, decided, problem }) => (
   <Layout frame={frame} title="Approvals" place="approvals">
     <h1>Approvals</h1>
-    <p class="lede">
-      {pending.length === 0
-        ? 'Nothing waits for a decision.'
-        : 'Each call is shown exactly as it would run, but for what looks like a key. Until you decide, its agent does other work.'}
-    </p>
+    <p class="lede">{sayWaiting(pending)}</p>
     <Problem problem={problem} />
     {pending.length === 0 && <Empty />}
     {pending.map((row) => (
@@ -49,6 +45,13 @@ export const ApprovalsPage: FC<ApprovalsPageProps> = ({ frame, pending, decided,
     {decided.length > 0 && <Decided rows={decided} now={frame.now} />}
   </Layout>
 )
+
+function sayWaiting(pending: SeenApproval[]): string {
+  if (pending.length === 0) return 'Nothing waits for a decision.'
+  return pending.every(({ isRedacted }) => isRedacted)
+    ? 'What you asked for waits here for an admin. Until one decides, its agent does other work.'
+    : 'Each call is shown exactly as it would run, but for what looks like a key. Until you decide, its agent does other work.'
+}
 
 const Empty: FC = () => (
   <div class="empty">
@@ -64,7 +67,7 @@ const Empty: FC = () => (
   </div>
 )
 
-const Pending: FC<{ row: ApprovalRow; now: number; mayDecide: boolean }> = (props) => {
+const Pending: FC<{ row: SeenApproval; now: number; mayDecide: boolean }> = (props) => {
   const { row, now, mayDecide } = props
   return (
     <article class="up5" data-row>
@@ -74,7 +77,11 @@ const Pending: FC<{ row: ApprovalRow; now: number; mayDecide: boolean }> = (prop
         <strong>{sayTool(row.tool)}</strong>
         <Ago at={row.createdAt} now={now} />
       </div>
-      <pre class="up2">{prettyArguments(row.arguments)}</pre>
+      {row.isRedacted ? (
+        <p class="meta up2">Its arguments are shown to admins and the agent’s owner.</p>
+      ) : (
+        <pre class="up2">{prettyArguments(row.arguments)}</pre>
+      )}
       <dl class="def">
         <dt>Grant</dt>
         <dd>
@@ -97,7 +104,7 @@ const Pending: FC<{ row: ApprovalRow; now: number; mayDecide: boolean }> = (prop
   )
 }
 
-const Place: FC<{ row: ApprovalRow }> = ({ row }) => (
+const Place: FC<{ row: SeenApproval }> = ({ row }) => (
   <>
     {row.postId && (
       <a class="ul" href={postPath(row.postId)}>
@@ -117,7 +124,7 @@ const Place: FC<{ row: ApprovalRow }> = ({ row }) => (
 
 const approvalPath = (id: string): string => `/approvals/${encodeURIComponent(id)}`
 
-const DecisionForm: FC<{ row: ApprovalRow }> = ({ row }) => {
+const DecisionForm: FC<{ row: SeenApproval }> = ({ row }) => {
   const field = `note-${row.row}`
   return (
     <form class="form up3" method="post" action={approvalPath(row.id)}>
@@ -140,7 +147,7 @@ const DecisionForm: FC<{ row: ApprovalRow }> = ({ row }) => {
   )
 }
 
-const Decided: FC<{ rows: ApprovalRow[]; now: number }> = ({ rows, now }) => (
+const Decided: FC<{ rows: SeenApproval[]; now: number }> = ({ rows, now }) => (
   <section class="up6" aria-labelledby="decided">
     <h2 id="decided">Decided lately</h2>
     <ul class="list">

@@ -9,6 +9,7 @@ import { toProblem } from '../web/problem'
 import { readForm } from '../web/read-form'
 import { decide } from './actions'
 import { ApprovalsPage } from './approvals-page'
+import { hideCall } from './hide-call'
 import { type ApprovalRow, selectApprovals } from './queries'
 import { decisionBody } from './routes'
 
@@ -55,12 +56,15 @@ async function showApprovals(
     selectApprovals(db, who, { status: null, before: null, limit: limits.pageMax }),
   ])
   if (!read.frame.viewer) throw signInFirst()
-  const decided = rowsOf<ApprovalRow>(read, 1).filter((row) => row.status !== 'pending')
+  const { viewer } = read.frame
+  const seen = (index: number) =>
+    rowsOf<ApprovalRow>(read, index).map((row) => hideCall(row, viewer))
+  const decided = seen(1).filter((row) => row.status !== 'pending')
   return sendPage(
     c,
     <ApprovalsPage
       frame={read.frame}
-      pending={rowsOf<ApprovalRow>(read, 0)}
+      pending={seen(0)}
       decided={decided.slice(0, decidedShown)}
       problem={problem}
     />,

@@ -1,4 +1,5 @@
-import type { ActivationId } from '../../ids'
+import type { AccountId, ActivationId } from '../../ids'
+import { type InsideFacts, insideColumns } from '../activations/may-see-inside'
 import type { ApprovalStatus, CallQuestion } from '../contract'
 import type { Db } from '../db'
 import { type Credential, viewerParams, viewerSql } from '../keys/queries'
@@ -36,10 +37,10 @@ export const selectDecisions = (db: Db, requestId: ActivationId): D1PreparedStat
     .bind(requestId)
 
 /** An approval as the API and the page tell it. */
-export interface ApprovalRow {
+export interface ApprovalRow extends InsideFacts {
   id: string
   row: number
-  agentId: string
+  agentId: AccountId
   agentName: string
   agentKind: 'human' | 'agent'
   activationId: string | null
@@ -64,7 +65,7 @@ const columns = `
   p.id, p.rowid AS row, a.id AS agentId, a.name AS agentName, a.kind AS agentKind, p.activation_id AS activationId,
   p.call_id AS callId, p.tool, p."grant", p.tier, p.arguments, p.status, p.scope, u.name AS decidedBy,
   u.id AS decidedById, p.note, p.created_at AS createdAt, p.expires_at AS expiresAt, p.decided_at AS decidedAt,
-  t.id AS postId, t.title AS postTitle
+  t.id AS postId, t.title AS postTitle, ${insideColumns}
   FROM approvals p JOIN accounts a ON a.id = p.account_id
   LEFT JOIN accounts u ON u.id = p.decided_by
   LEFT JOIN activations x ON x.id = p.activation_id

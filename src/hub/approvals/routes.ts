@@ -4,11 +4,12 @@ import { presentTime } from '../accounts/present'
 import { readCursor, writeCursor } from '../cursor'
 import { presentOnce, type Route, route } from '../http/route'
 import { decide } from './actions'
+import { hideCall, type SeenApproval } from './hide-call'
 import { type ApprovalRow, selectApprovals } from './queries'
 
 const tag = 'approvals'
 
-const presentApproval = (row: ApprovalRow): object => ({
+const presentApproval = (row: SeenApproval): object => ({
   id: row.id,
   status: row.status,
   agent: { id: row.agentId, name: row.agentName, kind: row.agentKind },
@@ -22,6 +23,7 @@ const presentApproval = (row: ApprovalRow): object => ({
   scope: row.status === 'approved' ? row.scope : null,
   decided_by: row.decidedBy,
   note: row.note,
+  is_redacted: row.isRedacted,
   created_at: presentTime(row.createdAt),
   expires_at: presentTime(row.expiresAt),
   decided_at: presentTime(row.decidedAt),
@@ -39,7 +41,7 @@ export const approvalRoutes: Route[] = [
     method: 'get',
     path: '/approvals',
     summary:
-      'Calls that wait for a person, as they would run, with what looks like a key left out; for others, what they asked for',
+      'Calls that wait for a person, as they would run, with what looks like a key left out; for others, what they asked for; is_redacted: arguments and note, which are for admins and the owner of the agent, are empty',
     tag,
     access: 'own',
     query: z.object({
@@ -53,7 +55,7 @@ export const approvalRoutes: Route[] = [
       const { db, clock } = context
       const cursor = readCursor(query.cursor)
       const who = credential ?? { hash: '', isSession: false, isAdminKey: false }
-      const { results } = await read([
+      const { viewer, results } = await read([
         selectApprovals(
           db,
           { credential: who, now: clock.now() },
@@ -68,8 +70,9 @@ export const approvalRoutes: Route[] = [
       const page = rows.slice(0, query.limit)
       const last = page.at(-1)
       const hasMore = rows.length > page.length
+      const onlooker = viewer && { id: viewer.id, isAdmin: viewer.role === 'admin' }
       return {
-        approvals: page.map(presentApproval),
+        approvals: page.map((row) => presentApproval(hideCall(row, onlooker))),
         has_more: hasMore,
         next_cursor: hasMore && last ? writeCursor([last.createdAt, String(last.row)]) : null,
       }
@@ -84,7 +87,9 @@ export const approvalRoutes: Route[] = [
     body: decisionBody,
     handle: async (call) => {
       const done = await decide(call.context, call.actor(), call.param('id'), call.body)
-      return presentOnce(call, done, (row) => ({ approval: presentApproval(row) }))
+      return presentOnce(call, done, (row) => ({
+        approval: presentApproval({ ...row, isRedacted: false }),
+      }))
     },
   }),
 ]

@@ -64,14 +64,22 @@ test('M7: the buttons decide without a script, and the note reaches the agent', 
   expect((await admin.send(path, { decision: 'perhaps', note: '' })).status).toBe(400)
 })
 
-test('M7: who asked sees it without buttons and decides nothing; strangers sign in first', async () => {
+test('M7 M9: who asked sees it without arguments and buttons; strangers sign in first', async () => {
   const activationId = await park()
   const asker = await signIn(hub, ada.key)
   const page = await asker.read('/approvals')
+  expect(page).toContain('hub.create_post')
+  expect(page).toContain('shown to admins and the agent’s owner')
+  expect(page).not.toContain('Hello')
+  expect(page).not.toContain('shown exactly as it would run')
   expect(page).toContain('An admin decides.')
   expect(page).not.toContain('name="decision"')
   const path = `/approvals/${encodeURIComponent(`${activationId}:call-0`)}`
   expect((await asker.send(path, { decision: 'approve', note: '' })).status).toBe(403)
+  await admin.send(path, { decision: 'deny', note: 'Not for bob' })
+  const decided = await asker.read('/approvals')
+  expect(decided).toContain('denied')
+  expect(decided).not.toContain('Not for bob')
   const visit = await createBrowser(hub).get('/approvals')
   expect(visit.headers.get('location')).toBe('/login?next=%2Fapprovals')
 })

@@ -43,12 +43,33 @@ test('M7: an admin sees exactly what would run, who asks, and until when, in one
   ])
 })
 
-test('M7: who asked for it sees it too and decides nothing; others see nothing', async () => {
-  expect((await list(ada.key)).approvals).toMatchObject([{ id }])
+test('M7 M9: who asked for it sees that it waits, not with what, and decides nothing; others see nothing', async () => {
+  expect((await list(ada.key)).approvals).toMatchObject([
+    { id, tool: 'hub_create_post', status: 'pending', arguments: '', is_redacted: true },
+  ])
   expect((await list(stranger.key)).approvals).toEqual([])
   expect((await hub.call('/approvals')).status).toBe(401)
   expect((await decide(id, 'approve', '', ada.key)).status).toBe(403)
   expect((await list(adminKey)).approvals).toMatchObject([{ status: 'pending' }])
+})
+
+test('M9: arguments and note are for admins, the agent itself and who wrote its definition', async () => {
+  await decide(id, 'deny', 'Not for bob')
+  const seen = async (key: string) => {
+    const { approvals } = await list(key, '?status=all')
+    const { arguments: args, note, is_redacted: isRedacted } = approvals[0]
+    return [args, note, isRedacted]
+  }
+  const all = ['{"title":"Hello"}', 'Not for bob', false]
+  expect(await seen(adminKey)).toEqual(all)
+  expect(await seen(scout.key)).toEqual(all)
+  expect(await seen(ada.key)).toEqual(['', '', true])
+  await office.run(
+    `INSERT INTO agent_definitions (account_id, version, etag, created_by, created_at) VALUES (?, 1, 'etag', ?, 0)`,
+    ...[scout.id, ada.id],
+  )
+  expect(await seen(ada.key)).toEqual(all)
+  await office.run('DELETE FROM agent_definitions WHERE account_id = ?', scout.id)
 })
 
 test('M7: a decision is one batch: it, the item that resumes, and the end of the requests', async () => {
