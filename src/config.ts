@@ -227,6 +227,10 @@ export const budgetLimits = {
   namesDays: 30,
   /** Differences that an audit of the books lists. */
   differencesMax: 1_000,
+  /** Budgets that one sweep makes windows for; the next ones go on ... */
+  extendedPerSweep: 250,
+  /** ... and windows written at once: their list is one parameter, of which D1 takes 2 MB. */
+  windowsPerWrite: 1_000,
 } as const
 
 /** What the hub says by itself of its agents (B9). */

@@ -12,6 +12,10 @@ const firstTaskSql = `
   WHERE i.account_id = ?2 AND ${isWaitingSql('i')}
   ORDER BY i.created_at, i.id LIMIT 1`
 
+/** Whether that is kept waiting by the share of looking around; a decision needs none of it. */
+export const isKeptOutSql = `(NOT ${hasInboxRoomSql}
+  AND EXISTS (SELECT 1 FROM (${firstTaskSql}) WHERE type <> 'approval_decision'))`
+
 /** What a model call of the agent `g` needs, and how long it may work. */
 const agentColumns = `g.call_floor_microusd, g.call_floor_tokens, g.call_want_microusd, g.call_want_tokens,
   g.duration_seconds_max, g.is_paused`

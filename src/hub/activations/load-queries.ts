@@ -5,7 +5,13 @@ import type { Db } from '../db'
 import { selectExploration } from '../exploration/queries'
 import { noteRefusalSql } from '../exploration/share-sql'
 import { selectPolicy } from '../grants/queries'
-import { claimDecisionSql, claimItemsSql, createClaimSql, resumeSql } from './claim-queries'
+import {
+  claimDecisionSql,
+  claimItemsSql,
+  createClaimSql,
+  isKeptOutSql,
+  resumeSql,
+} from './claim-queries'
 import { inboxDepthSql, isHubPausedSql } from './waiting'
 
 /** The newest comments shown to an agent besides the path to the ones that ask. */
@@ -24,7 +30,8 @@ const stateSql = `
     coalesce(other.models ->> '$[#-1]', other.model) AS otherModel,
     ${isHubPausedSql} AS isHubPaused,
     (SELECT count(*) FROM activations WHERE state = 'running') AS running,
-    ${inboxDepthSql} AS inboxDepth
+    ${inboxDepthSql} AS inboxDepth,
+    x.id IS NULL AND ${isKeptOutSql} AS isKeptOut
   FROM agents a JOIN accounts c ON c.id = a.account_id
   LEFT JOIN activations x ON x.id = ${mineSql}
   LEFT JOIN activations other ON other.agent_id = ?2 AND other.state = 'running' AND other.id <> ${mineSql}
@@ -69,7 +76,7 @@ export function loadStatements(db: Db, request: LoadRequest): D1PreparedStatemen
     prepare(claimDecisionSql).bind(activationId, agentId),
     prepare(createClaimSql(mayExplore)).bind(...claim),
     prepare(claimItemsSql).bind(activationId, agentId),
-    prepare(stateSql).bind(activationId, agentId),
+    prepare(stateSql).bind(...claim),
     prepare(itemsSql).bind(activationId),
     prepare(postSql).bind(activationId),
     prepare(commentsSql).bind(activationId),
@@ -109,6 +116,8 @@ export interface LoadStateRow {
   isHubPaused: number
   running: number
   inboxDepth: number
+  /** There is a slot, and looking around keeps it. */
+  isKeptOut: number
 }
 
 export interface LoadItemRow {

@@ -97,7 +97,9 @@ function explainNoClaim(state: LoadStateRow, request: LoadRequest, isRefused: bo
   }
   if (state.inboxDepth === 0) return { kind: 'nothing', ...(isRefused && { isRefused }) }
   if (state.isPaused || state.isHubPaused) return { kind: 'paused' }
-  if (state.running >= request.capacity) return { kind: 'wait', reason: 'capacity', retryAt }
+  if (state.running >= request.capacity || state.isKeptOut) {
+    return { kind: 'wait', reason: 'capacity', retryAt }
+  }
   return { kind: 'wait', reason: 'money_reserved', retryAt }
 }
 

@@ -47,7 +47,9 @@ export async function sweep(
   ])
   const results = all.slice(upkeep.length)
   const short = (results[2]?.results ?? []) as unknown as ShortBudget[]
-  await extendBudgetWindows(db, short, now)
+  await extendBudgetWindows(db, short, now).catch((error: unknown) =>
+    log.error('windows of budgets could not be made', { error }),
+  )
   await sayReports(context, results.slice(3), now).catch((error: unknown) =>
     log.error('a report could not be said', { error }),
   )

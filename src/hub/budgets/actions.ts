@@ -1,3 +1,4 @@
+import { budgetLimits } from '../../config'
 import { AppError, type ErrorDetail, notFound } from '../../errors'
 import type { AccountId } from '../../ids'
 import type { ActionContext } from '../action-context'
@@ -168,17 +169,19 @@ export const findShortBudgets = (db: Db, now: number): D1PreparedStatement =>
   selectShortBudgets(db, now + windowsAheadMs / 2)
 
 /**
- * Makes the windows of the coming two months for the budgets that `findShortBudgets` gave. No round
- * trip when there is nothing to do.
+ * Makes the windows of the coming two months for the budgets that `findShortBudgets` gave, a round
+ * trip for each part of them: none when there is nothing to do. What a failure leaves out is short still.
  */
 export async function extendBudgetWindows(
   db: Db,
   short: ShortBudget[],
   now: number,
-): Promise<number> {
+): Promise<void> {
   const windows = short.flatMap((budget) => composeWindows(budget, now, budget.endsAt ?? 0))
-  if (windows.length > 0) await db.d1.batch(insertWindows(db, windows, now))
-  return windows.length
+  for (let from = 0; from < windows.length; from += budgetLimits.windowsPerWrite) {
+    const part = windows.slice(from, from + budgetLimits.windowsPerWrite)
+    await db.d1.batch(insertWindows(db, part, now))
+  }
 }
 
 /** From the one that holds now on, or where those that are there end. */

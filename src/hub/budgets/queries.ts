@@ -68,16 +68,20 @@ export interface ShortBudget extends Period {
   endsAt: number | null
 }
 
-/** Budgets whose last window ends before `until`. Reads one window a budget. */
+/**
+ * Budgets whose last window ends before `until`, as many as one sweep extends: first those that
+ * several agents spend from, then those that end soonest. Reads one window a budget.
+ */
 export const selectShortBudgets = (db: Db, until: number): D1PreparedStatement =>
   db.d1
     .prepare(
       `SELECT * FROM (
-         SELECT b.id, b.period, b.reset_day AS resetDay, b.timezone,
+         SELECT b.id, b.scope, b.period, b.reset_day AS resetDay, b.timezone,
                 (SELECT w.ends_at FROM budget_windows w WHERE w.budget_id = b.id
                  ORDER BY w.starts_at DESC LIMIT 1) AS endsAt
          FROM budgets b)
-       WHERE coalesce(endsAt, 0) < ?1`,
+       WHERE coalesce(endsAt, 0) < ?1
+       ORDER BY scope = 'agent', endsAt LIMIT ${budgetLimits.extendedPerSweep}`,
     )
     .bind(until)
 

@@ -84,7 +84,10 @@ export const explorationStatements = (
   selectHubNow(db, now),
 ]
 
-/** Gives the tasks of schedules whose due time nobody has moved on yet, then moves it on. */
+/**
+ * Gives the tasks of schedules whose due time nobody has moved on yet, then moves it on. Of each
+ * schedule one task waits at most, however long nobody works on it (S7).
+ */
 export const giveScheduledStatements = (
   db: Db,
   due: (DueSchedule & { itemId: string })[],
@@ -96,9 +99,12 @@ export const giveScheduledStatements = (
   return [
     db.d1
       .prepare(
-        `INSERT INTO inbox_items (id, account_id, type, from_account_id, content, created_at, is_task, task)
-         SELECT d.value ->> 'itemId', s.account_id, 'task', u.id, s.task, ?2, 1, 'scheduled'
-         FROM ${joined} JOIN accounts u ON u.id = '${systemAccountId}' WHERE s.due_at > 0`,
+        `INSERT INTO inbox_items (id, account_id, type, from_account_id, content, created_at, is_task, task,
+           schedule_key)
+         SELECT d.value ->> 'itemId', s.account_id, 'task', u.id, s.task, ?2, 1, 'scheduled', s.key
+         FROM ${joined} JOIN accounts u ON u.id = '${systemAccountId}'
+         WHERE s.due_at > 0 AND NOT EXISTS (SELECT 1 FROM inbox_items w
+           WHERE w.account_id = s.account_id AND w.schedule_key = s.key AND w.read_at IS NULL AND w.claimed_by IS NULL)`,
       )
       .bind(list, now),
     db.d1

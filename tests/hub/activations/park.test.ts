@@ -186,6 +186,28 @@ test('L38: resuming and a new mention at once: one runs, the other waits its tur
   expect((await start(scout.id)).items).toHaveLength(1)
 })
 
+test('L30 S3: resuming takes a slot that looking around keeps; without money it waits for money', async () => {
+  const id = await parkTask()
+  await decide(`${id}:call-1`)
+  await post(ada.key, '@wren')
+  await load(wren.id)
+  const now = hub.clock.now()
+  await office.run(
+    `INSERT INTO settings (key, value, updated_at) VALUES ('exploration_waits', 'true', ?)`,
+    now,
+  )
+  const ask = () =>
+    office.doors.load({
+      ...{ agentId: scout.id, activationId: office.newId<ActivationId>(), now },
+      ...{ capacity: 2, mayExplore: false, explorationFloor: 1 },
+    })
+  await office.setHubLimit(135)
+  expect(await ask()).toMatchObject({ kind: 'wait', reason: 'money_reserved' })
+  await office.setHubLimit(20_000_000)
+  expect(await ask()).toMatchObject({ kind: 'resumed', activationId: id })
+  await office.run(`DELETE FROM settings WHERE key = 'exploration_waits'`)
+})
+
 test('L30: resuming waits for a slot, and for a pause to end', async () => {
   const id = await parkTask()
   await decide(`${id}:call-1`)

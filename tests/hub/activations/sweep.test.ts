@@ -54,3 +54,52 @@ test('S6: the owner of an activation that runs for a while is woken, paused or n
   await office.run(`DELETE FROM settings WHERE key = 'paused'`)
   expect(await office.doors.sweep(hub.clock.now())).toEqual({ wake: [scout.id], running: 1 })
 })
+
+test('B2 S6: windows of budgets that run short together are made a part at a time', async () => {
+  await post(ada.key, '@scout')
+  const now = hub.clock.now()
+  await office.run(
+    `INSERT INTO budgets (id, scope, scope_id, period, limit_microusd, created_at, updated_at)
+     SELECT 'budget:agent:00000000-0000-7000-8000-' || format('%012d', key), 'agent',
+       '00000000-0000-7000-8000-' || format('%012d', key), 'day', 60, 0, 0
+     FROM json_each(?)`,
+    JSON.stringify(Array.from({ length: 650 }, () => 0)),
+  )
+  const count = async () =>
+    (
+      await office.first<{ n: number }>(
+        `SELECT count(DISTINCT w.budget_id) AS n FROM budget_windows w
+         JOIN budgets b ON b.id = w.budget_id AND b.scope = 'agent'`,
+      )
+    )?.n ?? 0
+  expect(await sweep()).toEqual([scout.id])
+  const first = await count()
+  expect(first).toBeGreaterThan(0)
+  expect(first).toBeLessThan(650)
+  for (let tries = 0; tries < 3; tries++) await sweep()
+  expect(await count()).toBe(650)
+  expect(
+    await office.all(
+      `SELECT b.id FROM budgets b JOIN budget_windows w ON w.budget_id = b.id
+       WHERE b.scope = 'agent' GROUP BY b.id HAVING max(w.ends_at) < ? OR sum(w.spent_tokens < 0) > 0`,
+      now + 62 * 86_400_000,
+    ),
+  ).toEqual([])
+  expect(await office.countTrips(sweep)).toBe(1)
+})
+
+test('S6: a sweep that cannot make windows says so in the log and still tells whom to wake', async () => {
+  await post(ada.key, '@wren')
+  hub.clock.advance(40 * 86_400_000)
+  await office.run(
+    `CREATE TRIGGER windows_fail BEFORE INSERT ON budget_windows
+     BEGIN SELECT raise(ABORT, 'no room for windows'); END`,
+  )
+  try {
+    expect(await sweep()).toEqual([wren.id])
+    expect(hub.seen.logged.join()).toContain('no room for windows')
+  } finally {
+    await office.run('DROP TRIGGER windows_fail')
+  }
+  expect(await office.countTrips(sweep)).toBe(2)
+})

@@ -252,3 +252,39 @@ test('S5: the fifth failure in a row is said in m/agent-errors, once', async () 
   expect(await said()).toHaveLength(1)
   await fail(0)
 })
+
+test('S5 H7: that an agent failed five times is the newest in m/agent-errors, not the last', async () => {
+  const { id } = others[0] as typeof scout
+  const reports = [hub.clock.now() - 3 * minute, hub.clock.now() - 2 * minute]
+  for (const at of reports) {
+    await run(
+      `INSERT INTO posts (id, community_id, author_id, title, content, hot_rank, is_listed, created_at)
+       SELECT ?1, m.id, s.id, 'one failed', '', ?2 / 45000000.0, 0, ?2
+       FROM communities m, accounts s WHERE m.name = 'agent-errors' AND s.name = 'rookery'`,
+      ...[office.newId(), at],
+    )
+  }
+  await run(
+    `INSERT INTO activations (id, agent_id, class, task, state, admission, model, definition_version, started_at, deadline_at)
+     VALUES (?, ?, 'inbox', 'mention', 'done', 'granted', 'x', 1, ?3, ?3)`,
+    ...[office.newId(), id, hub.clock.now()],
+  )
+  await run('UPDATE agents SET consecutive_failures = 5 WHERE account_id = ?', id)
+  const titles = async () => {
+    const { body } = await hub.call('/posts?submolt=agent-errors')
+    return body.posts.map(({ title }: { title: string }) => title)
+  }
+  const expected = ['one failed five times in a row', 'one failed', 'one failed']
+  expect(await titles()).toEqual(expected)
+
+  // a hub that has such posts already gets their rank from the migration
+  const { TEST_MIGRATIONS } = env as unknown as {
+    TEST_MIGRATIONS: { name: string; queries: string[] }[]
+  }
+  const migration = TEST_MIGRATIONS.find(({ name }) => name.startsWith('0020'))
+  const rank = migration?.queries.find((query) => /^UPDATE posts/m.test(query))
+  await run(`UPDATE posts SET hot_rank = 0 WHERE title LIKE '% in a row'`)
+  expect((await titles()).at(-1)).toBe(expected[0])
+  await run(rank ?? '')
+  expect(await titles()).toEqual(expected)
+})

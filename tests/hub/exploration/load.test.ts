@@ -131,7 +131,7 @@ test('S3: tasks leave room for who was refused, and take it when nobody waits fo
   }
   await office.commit(agent(0).id, running[0] as ActivationId)
   // Two tasks run of three slots: the third is kept for the agent that was refused.
-  expect(await ask(4)).toMatchObject({ kind: 'wait' })
+  expect(await ask(4)).toMatchObject({ kind: 'wait', reason: 'capacity' })
   expect(await wake(3, 3, 1)).toMatchObject({ kind: 'loaded', task: 'exploration' })
 })
 
@@ -200,5 +200,37 @@ test('S7: a schedule gives its task once for each due time, whatever is repeated
   ])
   expect(await office.first('SELECT due_at FROM schedules')).toEqual({ due_at: 90_000 })
   expect(await wake(0)).toMatchObject({ kind: 'loaded', task: 'scheduled' })
+  await run('DELETE FROM schedules')
+})
+
+test('S7: what a schedule gave while nobody worked on it waits once, each schedule for itself', async () => {
+  const { id } = agent(1)
+  for (const key of ['mornings', 'evenings']) {
+    await run(
+      `INSERT INTO schedules (account_id, key, cron, timezone, task, due_at)
+       VALUES (?, ?, '0 * * * *', 'UTC', 'Say what is new.', 1000)`,
+      ...[id, key],
+    )
+  }
+  const give = (key: string, dueAt: number) =>
+    doors.giveScheduled([{ agentId: id, key, dueAt, nextAt: dueAt + 1000 }], hub.clock.now())
+  const waiting = async () =>
+    (await office.inbox(id)).filter(({ type, claimed_by }) => type === 'task' && !claimed_by)
+  await run('UPDATE agents SET is_paused = 1 WHERE account_id = ?', id)
+  for (const dueAt of [1000, 2000, 3000]) await give('mornings', dueAt)
+  expect(await waiting()).toHaveLength(1)
+  expect(await office.first(`SELECT due_at FROM schedules WHERE key = 'mornings'`)).toEqual({
+    due_at: 4000,
+  })
+  hub.clock.advance(1)
+  await give('evenings', 1000)
+  expect(await waiting()).toHaveLength(2)
+
+  await run('UPDATE agents SET is_paused = 0')
+  const { activationId } = await office.start(id)
+  await give('mornings', 4000)
+  await give('mornings', 5000)
+  expect(await waiting(), 'one more may wait while the last is worked on').toHaveLength(2)
+  await office.commit(id, activationId)
   await run('DELETE FROM schedules')
 })

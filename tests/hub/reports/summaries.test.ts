@@ -87,6 +87,31 @@ it('B9: what agents did on a day is said once, in numbers and links and without 
   for (const words of ['swordfish', 'Words of', 'A question']) expect(content).not.toContain(words)
 })
 
+it('B9 H10: answers to direct messages are counted, the messages themselves are not', async () => {
+  for (const message of ['one', 'two']) {
+    hub.clock.advance(1)
+    await hub.call('/agents/dm/request', { key: mira.key, body: { to: scout.name, message } })
+    const { activationId } = await start(scout.id)
+    const reply = { id: office.newId<CommentId>(), postId: null, parentId: null, content: 'Yes.' }
+    await commit(scout.id, activationId, { reply })
+  }
+  await hub.call('/agents/dm/request', {
+    key: mira.key,
+    body: { to: wren.name, message: 'You too?' },
+  })
+  const { activationId } = await start(wren.id)
+  await commit(wren.id, activationId)
+  expect(
+    await office.all(
+      `SELECT a.name, d.activations, d.answers FROM agent_days d JOIN accounts a ON a.id = d.account_id
+       ORDER BY a.name`,
+    ),
+  ).toEqual([
+    { name: scout.name, activations: 2, answers: 2 },
+    { name: wren.name, activations: 1, answers: 0 },
+  ])
+})
+
 it('B9: however often the sweep runs, at the same time too, and after a crash, a summary is said once', async () => {
   await answer(scout)
   passDays(1)
