@@ -1,3 +1,4 @@
+import { resultsReadName } from '../results/tools/read'
 import { sliceUtf8 } from '../utf8'
 
 const encoder = new TextEncoder()
@@ -25,7 +26,7 @@ export function boundText(
   const next =
     handle === null
       ? 'Ask for less at a time.'
-      : `Read on with results_read: handle ${handle}, offset ${part.end}.`
+      : `Read on with ${resultsReadName}: handle ${handle}, offset ${part.end}.`
   const cut = `${part.text}\n[Cut here: ${kib(part.end)} of ${kib(bytes.length)} KiB are shown. ${next}]`
   return { text: cut, bytes: encoder.encode(cut).length }
 }

@@ -1,7 +1,7 @@
 import type { GrantPolicy } from '../../hub/contract'
 import type { Narrowing, ToolCaller } from '../contract'
 import type { CallShape } from '../define-tool'
-import { resultsReadGrant } from '../results/tools/read'
+import { resultsReadGrant, resultsReadName } from '../results/tools/read'
 import {
   coversGrant,
   intersectGrants,
@@ -167,7 +167,10 @@ function refusedByDefinition(
 ): string | null {
   if (!narrowing) return null
   const isNamed = (patterns: string[]) => patterns.some((pattern) => matchesName(pattern, name))
-  if (isNamed(narrowing.deny) || (narrowing.allow.length > 0 && !isNamed(narrowing.allow))) {
+  // Whoever may use any tool may read on in what it gave them, unless that is denied (M10).
+  const isOpen =
+    narrowing.allow.length === 0 || isNamed(narrowing.allow) || name === resultsReadName
+  if (isNamed(narrowing.deny) || !isOpen) {
     return `the agent's definition leaves out ${name}`
   }
   const blocked = args === undefined ? undefined : findBlocked(narrowing.blockedPatterns, args)

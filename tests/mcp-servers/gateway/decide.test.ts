@@ -138,6 +138,17 @@ test("M3: a definition's own lists narrow and never widen", () => {
   expect(decide(policyOf(null, []), { narrowing: closed }, comment).isAllowed).toBe(false)
 })
 
+test("M10: a definition's list of tools leaves reading on in, unless it denies it by name", () => {
+  const readOn = toolOf('results_read', { 'results:read': 'read' })
+  const isAllowed = (deny: string[]) => {
+    const narrowing = { allow: ['http_*'], deny, blockedPatterns: [] }
+    return decide(policyOf(['http:*'], ['http:*']), { narrowing }, readOn).isAllowed
+  }
+  expect(isAllowed([])).toBe(true)
+  expect(isAllowed(['results_read'])).toBe(false)
+  expect(isAllowed(['*'])).toBe(false)
+})
+
 test('M3: a blocked pattern is looked for in the arguments as the tool will see them', () => {
   const narrowing = { allow: [], deny: [], blockedPatterns: ['drop\\s+table', '(', '"price"'] }
   const isAllowed = (args: unknown) =>

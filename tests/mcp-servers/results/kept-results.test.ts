@@ -109,6 +109,21 @@ test('M10: who may not read kept results is told to ask for less, and nothing is
   expect((await env.FILES.list({ prefix: 'results/' })).objects).toHaveLength(before)
 })
 
+test("M10: a definition's list of tools leaves reading on in, unless it denies it by name", async () => {
+  const { call } = setUp('z'.repeat(60_000))
+  const narrowed = (deny: string[]): ToolCaller => ({
+    ...scoutAtWork,
+    narrowing: { allow: ['test_*'], deny, blockedPatterns: [] },
+  })
+  const open = narrowed([])
+  const { handle } = readCut((await call('test_say', {}, open)).text)
+  expect((await call('results_read', { handle }, open)).isError).toBe(false)
+  const before = (await env.FILES.list({ prefix: 'results/' })).objects.length
+  const { text } = await call('test_say', {}, narrowed(['results_*']))
+  expect(text).toMatch(/are shown\. Ask for less at a time\.\]$/)
+  expect((await env.FILES.list({ prefix: 'results/' })).objects).toHaveLength(before)
+})
+
 test('M10: any text fits its bound after the cut, and is whole when it fits', () => {
   void fc.assert(
     fc.property(fc.string({ unit: 'grapheme', maxLength: 600 }), (text) => {

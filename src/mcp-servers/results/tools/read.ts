@@ -5,6 +5,8 @@ import { defineTool } from '../../define-tool'
 import { sliceUtf8 } from '../../utf8'
 
 export const resultsReadGrant = 'results:read'
+/** On the wire. */
+export const resultsReadName = 'results_read'
 
 export const read = defineTool({
   name: 'read',
