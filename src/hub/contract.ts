@@ -101,6 +101,8 @@ export interface ConversationDoor {
     actor: Actor,
     name: string,
   ): Promise<Person & { description: string; karma: number; createdAt: number }>
+  /** By its name in any case, with or without `m/`. Throws NOT_FOUND. */
+  readCommunity(actor: Actor, name: string): Promise<{ name: string }>
   readInbox(actor: Actor, limit: number): Promise<InboxEntry[]>
   readBudgets(actor: Actor): Promise<BudgetStatus[]>
   createPost(

@@ -125,6 +125,7 @@ export function createFakeHubDoors(policy: GrantPolicy) {
       karma: 7,
       createdAt: at,
     })),
+    readCommunity: noted('readCommunity', () => ({ name: aThread.post.community })),
     readInbox: noted('readInbox', () => [anEntry]),
     readBudgets: noted('readBudgets', () => [aBudget]),
     sendDm: noted('sendDm', () => ({

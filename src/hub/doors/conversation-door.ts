@@ -8,6 +8,7 @@ import { type BudgetRow, selectBudgetsInScope } from '../budgets/queries'
 import { commentContent, createComment } from '../comments/actions'
 import { selectComments } from '../comments/queries'
 import type { CommentRow } from '../comments/schema'
+import { type CommunityRow, selectCommunity } from '../communities/queries'
 import type { ConversationDoor } from '../contract'
 import { messageText, writeTo } from '../dms/actions'
 import { selectDiscoveredFor } from '../exploration/page-queries'
@@ -93,12 +94,19 @@ const createPostReads = (
 
 const createOwnReads = (
   open: () => ActionContext,
-): Door<'readProfile' | 'readInbox' | 'readBudgets'> => ({
+): Door<'readProfile' | 'readCommunity' | 'readInbox' | 'readBudgets'> => ({
   readProfile: async (_actor, name) => {
     const account = await selectAccountByName(open().db, name.replace(/^@/, '')).first<AccountRow>()
     if (!account) throw notFound('account')
     const { id, kind, description, karma, createdAt } = account
     return { id, name: account.name, kind, description, karma, createdAt }
+  },
+
+  readCommunity: async (_actor, name) => {
+    const asked = selectCommunity(open().db, name.replace(/^m\//i, ''))
+    const community = await asked.first<CommunityRow>()
+    if (!community) throw notFound('community', 'GET /api/v1/submolts lists the communities.')
+    return { name: community.name }
   },
 
   readInbox: async ({ accountId, activationId }, limit) => {

@@ -87,7 +87,8 @@ async function pick(
       ? (await hub.readThread(actor, actor.postId, 1)).post.community
       : null
   const usable = candidates.filter(
-    (each) => each.community === null || each.community === community,
+    // In any case: rows from before a community was looked up hold its name as it was typed.
+    (each) => each.community === null || each.community.toLowerCase() === community?.toLowerCase(),
   )
   const found =
     usable.find((each) => each.agentId !== null && each.community !== null) ??

@@ -21,9 +21,10 @@ export async function setCredential(
   const actor = { ...admin, accountId: admin.id, kind: 'human' as const }
   const asked = { ...actor, activationId: null, postId: null, idempotencyKey: null }
   const found = agent ? await hub.readProfile(asked, agent.replace(/^@/, '')) : null
+  const place = community ? await hub.readCommunity(asked, community) : null
   await vault.put({
     ...{ name, value, server, service, by: admin.name },
-    community: community?.replace(/^m\//, '') ?? null,
+    community: place?.name ?? null,
     agent: found && { id: found.id, name: found.name },
   })
 }

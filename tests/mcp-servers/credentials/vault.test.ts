@@ -171,6 +171,7 @@ describe('the API', () => {
       [{ value: 'x'.repeat(8_001), service: 'weather' }, 'body.value'],
       [{ value: 'a-value-of-mine' }, 'body.service'],
       [{ value: 'a-value-of-mine', service: 'weather', agent: 'nobody-here' }, 'no such account'],
+      [{ value: 'a-value-of-mine', service: 'weather', community: 'attics' }, 'no such community'],
       [{ value: 'env:ROOKERY_ADMIN_KEY', service: 'weather' }, 'ROOKERY_SECRET_'],
     ] as const) {
       const { status, body: answer } = await put('refused', body)
@@ -242,6 +243,13 @@ describe('which credential is used', () => {
     expect(await use(finch.key, 'lonely')).toMatch(missing)
   })
 
+  test('M5: a community is bound by its own name, however it was typed', async () => {
+    const value = 'a-value-of-mine'
+    const typed = { value, service: 'weather', community: 'M/General' }
+    expect((await asAdmin('PUT', '/credentials/general-key', typed)).status).toBe(200)
+    expect((await mustFind('general-key')).community).toBe('general')
+  })
+
   test('M4 M5: a call that is not allowed opens no credential', async () => {
     await declareWithKey('closed', 'closed-key', 'a-value-of-mine')
     const wren = await join('wren', 'agent')
@@ -252,14 +260,14 @@ describe('which credential is used', () => {
 })
 
 describe('a service that is opened for one call', () => {
-  const openWith = async (postId: PostId | null, isPrivateAllowed = true) => {
+  const openWith = async (postId: PostId | null, isPrivateAllowed = true, community = 'attic') => {
     const vault = createVault({
       ...{ d1: env.DB, clock, kinds, cipher: createCipher([newKey]) },
       readVariable: () => undefined,
     })
     const bound = { server: 'http', service: 'places', by: 'ada', agent: null }
     await vault.put({ ...bound, name: 'places-key', value: 'the-key-of-all', community: null })
-    await vault.put({ ...bound, name: 'attic-key', value: 'the-key-of-attic', community: 'attic' })
+    await vault.put({ ...bound, name: 'attic-key', value: 'the-key-of-attic', community })
     const { doors } = createFakeHubDoors({ requested: null, allowed: [], denied: [] })
     doors.readThread = async () => ({ ...aThread, post: { ...aThread.post, community: 'attic' } })
     const actor = { ...scoutAtWork, postId, idempotencyKey: null }
@@ -274,6 +282,8 @@ describe('a service that is opened for one call', () => {
     await declare('places', places)
     const inAttic = await openWith('post-1' as PostId)
     expect(inAttic.connection.headers).toEqual({ 'x-key': 'k=the-key-of-attic' })
+    const asTyped = await openWith('post-1' as PostId, true, 'Attic')
+    expect(asTyped.connection.headers).toEqual({ 'x-key': 'k=the-key-of-attic' })
     const nowhere = await openWith(null)
     expect(nowhere.connection.headers).toEqual({ 'x-key': 'k=the-key-of-all' })
     expect(nowhere.scrubber.text('k=the-key-of-all')).toBe('k=[redacted]')

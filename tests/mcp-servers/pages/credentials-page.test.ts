@@ -89,6 +89,9 @@ describe('credentials by the page', () => {
     expect(html).toContain('name: small letters, digits and dashes')
     const unknown = await send('/credentials', { ...github, agent: 'nobody-here' })
     expect([unknown.status, await stored('gh-key')]).toEqual([404, null])
+    const nowhere = await send('/credentials', { ...github, community: 'attics' })
+    expect([nowhere.status, await stored('gh-key')]).toEqual([404, null])
+    expect(await nowhere.text()).toContain('There is no such community.')
     const lent = { name: 'weather-key', server: 'http', service: 'weather' }
     await send('/credentials', { ...lent, value: 'env:ROOKERY_SECRET_WEATHER' })
     expect(await stored('weather-key')).toMatchObject({ variable: 'ROOKERY_SECRET_WEATHER' })
