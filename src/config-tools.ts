@@ -144,6 +144,8 @@ export const remoteServers = {
   pagesMax: 20,
   descriptionCharsMax: 4_000,
   schemaCharsMax: 16_384,
+  /** Deeper ones are not offered: laid out for people they would be far longer than they are. */
+  schemaDepthMax: 32,
   /** A list is looked at again with a call when it is older than this. */
   checkEveryMs: 60_000,
   /** Of one answer, which is read whole. */

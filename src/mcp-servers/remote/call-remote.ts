@@ -81,7 +81,15 @@ export async function listRemoteTools(client: Client): Promise<OfferedTool[]> {
 }
 
 const isBounded = ({ name, ...pin }: OfferedTool): boolean =>
-  name !== '' && name.length <= 128 && JSON.stringify(pin).length <= remoteServers.schemaCharsMax
+  name !== '' &&
+  name.length <= 128 &&
+  JSON.stringify(pin).length <= remoteServers.schemaCharsMax &&
+  isShallow(pin, remoteServers.schemaDepthMax)
+
+const isShallow = (value: unknown, levels: number): boolean =>
+  typeof value !== 'object' ||
+  value === null ||
+  (levels > 0 && Object.values(value).every((each) => isShallow(each, levels - 1)))
 
 /** What a model reads of a result; what is no text is named. */
 function toText({ content, structuredContent }: CallToolResult): string {

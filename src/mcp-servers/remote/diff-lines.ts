@@ -3,13 +3,26 @@ export interface DiffLine {
   text: string
 }
 
-/** More lines than this are not compared one by one. */
+/** What follows after as many lines is not compared one by one: it is the same, or all of it is new. */
 const linesMax = 400
 
-/** What is to be taken out of one text and put in to get the other, line by line. */
+/**
+ * What is to be taken out of one text and put in to get the other, line by line. No line is left out:
+ * both are as long as a list of tools may make them.
+ */
 export function diffLines(before: string, after: string): DiffLine[] {
-  const a = before.split('\n').slice(0, linesMax)
-  const b = after.split('\n').slice(0, linesMax)
+  const [a, b] = [before.split('\n'), after.split('\n')]
+  const [restOfA, restOfB] = [a.splice(linesMax), b.splice(linesMax)]
+  return [...align(a, b), ...compareRest(restOfA, restOfB)]
+}
+
+function compareRest(a: string[], b: string[]): DiffLine[] {
+  const signed = (lines: string[], sign: DiffLine['sign']) => lines.map((text) => ({ sign, text }))
+  const isSame = a.length === b.length && a.every((line, i) => line === b[i])
+  return isSame ? signed(a, ' ') : [...signed(a, '-'), ...signed(b, '+')]
+}
+
+function align(a: string[], b: string[]): DiffLine[] {
   const common = measureCommon(a, b)
   const at = (i: number, j: number) => common[i * (b.length + 1) + j] ?? 0
   const lines: DiffLine[] = []

@@ -16,19 +16,19 @@ export interface OfferedTool extends Pin {
 export const hashOffer = ({ name, description, inputSchema, annotations }: OfferedTool) =>
   hashArguments('', { name, description, inputSchema, annotations })
 
-/**
- * A description as a model reads it: without characters that people do not see, which hide orders from
- * who accepts them, and bounded.
- */
+/** Characters that people do not see; selectors of variants are among the ignorable ones. */
+const unseen = /[^\P{C}\n\t]|\p{Default_Ignorable_Code_Point}/gu
+
+/** A text without characters that people do not see, which hide orders from who accepts them. */
+export const dropUnseen = (text: string): string => text.replace(unseen, '')
+
+/** A description as a model reads it: nothing of it unseen, and bounded. */
 export const toPlain = (text: string): string =>
-  text
-    .replace(/[^\P{C}\n\t]/gu, '')
-    .slice(0, remoteServers.descriptionCharsMax)
-    .trim()
+  dropUnseen(text).slice(0, remoteServers.descriptionCharsMax).trim()
 
 /** The same for people: what cannot be seen is written out. */
 export const toVisible = (text: string): string =>
   text.replace(
-    /[^\P{C}\n\t]/gu,
+    unseen,
     (char) => `⟨U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`,
   )

@@ -1,13 +1,15 @@
 import { type DiffLine, diffLines } from './diff-lines'
 import { type Pin, toVisible } from './pin'
+import { hasUnseenNames } from './plain-schema'
 import type { RemoteServerRow, RemoteToolRow } from './queries'
 
-type ToolState = 'usable' | 'unmapped' | 'changed' | 'gone'
+/** `unreadable`: the name of an argument holds characters that nobody sees. */
+type ToolState = 'usable' | 'unmapped' | 'unreadable' | 'changed' | 'gone'
 
-const stateOf = ({ grant, offeredHash }: RemoteToolRow): ToolState => {
-  if (grant === null) return 'unmapped'
-  if (offeredHash === null) return 'usable'
-  return offeredHash === '' ? 'gone' : 'changed'
+const stateOf = ({ grant, offeredHash }: RemoteToolRow, { inputSchema }: Pin): ToolState => {
+  if (grant !== null && offeredHash !== null) return offeredHash === '' ? 'gone' : 'changed'
+  if (hasUnseenNames(inputSchema)) return 'unreadable'
+  return grant === null ? 'unmapped' : 'usable'
 }
 
 /** A description as people read it: the words, then what arguments it takes, nothing of it unseen. */
@@ -31,9 +33,11 @@ function presentTool(row: RemoteToolRow) {
     name: row.wireName,
     tool: `${row.server}_${row.wireName}`,
     remote_name: row.name,
-    state: stateOf(row),
+    state: stateOf(row, pin),
     ...{ grant: row.grant, tier: row.tier },
     description: toVisible(pin.description),
+    /** All that was pinned, for who maps it. */
+    text: toReadable(pin),
     input_schema: pin.inputSchema,
     annotations: pin.annotations,
     hash: row.pinnedHash,

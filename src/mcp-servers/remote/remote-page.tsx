@@ -69,6 +69,7 @@ const Server: FC<{ server: PresentedServer }> = ({ server }) => (
 const states = {
   usable: 'in use',
   unmapped: 'hidden: say what it needs',
+  unreadable: 'hidden: the name of an argument holds characters that nobody sees',
   changed: 'hidden: its server describes it in another way now',
   gone: 'hidden: its server has it no more',
 }
@@ -78,20 +79,22 @@ const Tool: FC<{ server: string; tool: PresentedTool }> = ({ server, tool }) => 
     <summary>
       <code>{tool.tool}</code> <span class="meta">{states[tool.state]}</span>
     </summary>
-    {isWaiting(tool) ? <Change server={server} tool={tool} /> : <p>{tool.description}</p>}
+    {isWaiting(tool) ? <Change server={server} tool={tool} /> : <Lines text={tool.text} />}
     <MapForm server={server} tool={tool} />
   </details>
+)
+
+const Lines: FC<{ text: string }> = ({ text }) => (
+  <pre class="code" tabindex={0}>
+    {text}
+  </pre>
 )
 
 const isWaiting = ({ state }: PresentedTool): boolean => state === 'changed' || state === 'gone'
 
 const Change: FC<{ server: string; tool: PresentedTool }> = ({ server, tool }) => (
   <form class="up2" method="post" action="/tools/remote/accept">
-    {tool.diff && (
-      <pre class="code" tabindex={0}>
-        {tool.diff.join('\n')}
-      </pre>
-    )}
+    {tool.diff && <Lines text={tool.diff.join('\n')} />}
     <input type="hidden" name="server" value={server} />
     <input type="hidden" name="tool" value={tool.name} />
     <input type="hidden" name="hash" value={tool.offered_hash ?? ''} />

@@ -3,6 +3,7 @@ import { buildTool, type Tool } from '../define-tool'
 import { callRemote } from './call-remote'
 import { createArgumentCheck } from './check-arguments'
 import { type OfferedTool, type Pin, toPlain } from './pin'
+import { hasUnseenNames, toPlainSchema } from './plain-schema'
 import type { RemoteToolRow } from './queries'
 
 /** When a server's list was looked at, and who is told what is on it now. */
@@ -11,12 +12,14 @@ interface Listing {
   note(server: string, tools: OfferedTool[]): Promise<void>
 }
 
-/** A tool of others as one of the gateway's; none as long as nobody said what it needs. */
+/** A tool of others as one of the gateway's; none when nobody said what it needs, or may see its names. */
 export function toTool(row: RemoteToolRow, listing: Listing): Tool[] {
   const { server, name, pinnedHash, grant, tier } = row
   if (grant === null || tier === null) return []
   const pin = JSON.parse(row.pinned) as Pin
-  const check = createArgumentCheck(pin.inputSchema)
+  if (hasUnseenNames(pin.inputSchema)) return []
+  const inputSchema = { ...toPlainSchema(pin.inputSchema), type: 'object' }
+  const check = createArgumentCheck(inputSchema)
   const call = {
     ...{ server, tool: name, pinnedHash },
     isDue: () => listing.isDue(server, pinnedHash),
@@ -34,7 +37,7 @@ export function toTool(row: RemoteToolRow, listing: Listing): Tool[] {
   return [
     buildTool<Record<string, unknown>>(
       facts,
-      () => ({ ...pin.inputSchema, type: 'object' }),
+      () => inputSchema,
       (args) => {
         const problems = check(args)
         if (problems.length > 0) return { ok: false, problems }

@@ -87,6 +87,17 @@ describe('a server that misbehaves', () => {
     expect(JSON.stringify(results)).not.toContain('secret')
   })
 
+  it('M12: a tool whose schema is nested too deep to be shown is not offered', async () => {
+    const nest = (levels: number): object => (levels === 0 ? {} : { items: nest(levels - 1) })
+    const deep = (name: string, levels: number) => ({
+      ...{ ...echo, name },
+      inputSchema: { type: 'object', properties: { list: nest(levels) } },
+    })
+    await tell('odd', { tools: [deep('shallow', 20), deep('deep', 40), echo] })
+    const { remote } = await api('POST', '/odd/refresh')
+    expect(remote.tools.map(({ name }) => name)).toEqual(['echo', 'shallow'])
+  })
+
   it.each(['hang', 'hang-in-stream'])(
     'M12: a call that hangs ends with its caller (%s)',
     async (onCall) => {

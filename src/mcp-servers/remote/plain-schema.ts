@@ -1,0 +1,29 @@
+import { dropUnseen } from './pin'
+
+/** A schema as a model reads it: no text in it holds characters that people do not see (M12). */
+export const toPlainSchema = (schema: Record<string, unknown>) =>
+  walk(schema) as Record<string, unknown>
+
+function walk(value: unknown): unknown {
+  if (typeof value === 'string') return dropUnseen(value)
+  if (Array.isArray(value)) return value.map(walk)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, walk(each)]))
+}
+
+/**
+ * Whether the name of an argument holds characters that people do not see. A call has to repeat it as
+ * it is, so it can be neither shown to a model nor changed.
+ */
+export function hasUnseenNames(schema: unknown): boolean {
+  if (Array.isArray(schema)) return schema.some(hasUnseenNames)
+  if (typeof schema !== 'object' || schema === null) return false
+  return Object.entries(schema).some(
+    ([key, value]) =>
+      isUnseen(key) ||
+      hasUnseenNames(value) ||
+      (key === 'required' && [value].flat().some(isUnseen)),
+  )
+}
+
+const isUnseen = (name: unknown): boolean => typeof name === 'string' && dropUnseen(name) !== name
