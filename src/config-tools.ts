@@ -26,6 +26,8 @@ export const outside = {
   /** Of an answer, what the model reads; and of one that says what went wrong. */
   answerCharsMax: 40_000,
   excerptChars: 500,
+  /** Of a page, what is searched for these words. */
+  pageCharsMax: 16_384,
   credentialCharsMax: 8_000,
   /** Opened lately, and kept out of logs, hooks' words and exports too. */
   knownSecretsMax: 50,

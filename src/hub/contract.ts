@@ -173,8 +173,16 @@ export interface GrantDoor {
   guardReads(question: CallQuestion, admit: (facts: CallFacts) => Promise<void>): ConversationDoor
   /** Puts an outside caller's call before the approvers, once; the caller repeats it later (M7). */
   askApproval(accountId: AccountId, request: ApprovalRequest): Promise<void>
-  /** Uses up an approval for one outside call; false when another call was faster. */
-  useApproval(approvalId: string, callId: string): Promise<boolean>
+  /**
+   * Uses up an approval for one outside call and writes its intent, both or neither; null when another
+   * call was faster. Throws when it cannot be written (M9).
+   */
+  useApproval(
+    approvalId: string,
+    accountId: AccountId,
+    entry: AuditEntry,
+    activationId?: ActivationId | null,
+  ): Promise<{ id: string } | null>
   /** Takes one call from each bucket, or from none when one of them is empty (M8). */
   takeCall(buckets: RateBucket[], now: number): Promise<{ isTaken: boolean; retryMs: number }>
   /** Who holds this key; null when nobody does. */

@@ -145,7 +145,7 @@ export function createFakeHubDoors(policy: GrantPolicy) {
     readPolicy: noted('readPolicy', () => policy),
     readFacts: noted('readFacts', () => toFacts(policy)),
     askApproval: noted('askApproval', () => undefined),
-    useApproval: noted('useApproval', () => true),
+    useApproval: noted('useApproval', () => ({ id: 'audit-of-approved' })),
     takeCall: noted('takeCall', () => ({ isTaken: true, retryMs: 0 })),
     guardReads: (
       _question: unknown,

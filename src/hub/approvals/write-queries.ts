@@ -88,12 +88,12 @@ export function insertOutsideApproval(
   ]
 }
 
-export const useApproval = (db: Db, id: string, callId: string): D1PreparedStatement =>
+export const useApproval = (db: Db, id: string, auditId: string): D1PreparedStatement =>
   db.d1
     .prepare(
       `UPDATE approvals SET used_by = ?2 WHERE id = ?1 AND status = 'approved' AND used_by IS NULL`,
     )
-    .bind(id, callId)
+    .bind(id, auditId)
 
 export interface Verdict {
   id: string

@@ -3,17 +3,20 @@ import type { AccountId, ActivationId } from '../../ids'
 import type { AuditEntry } from '../contract'
 import type { Db } from '../db'
 
+/** @param approvalId written only if this entry has used it up */
 export const insertIntent = (
   db: Db,
   id: string,
   accountId: AccountId,
   entry: AuditEntry,
   activationId: ActivationId | null,
+  approvalId: string | null = null,
 ): D1PreparedStatement =>
   db.d1
     .prepare(
       `INSERT INTO audit_log (id, account_id, call_id, tool, "grant", arguments_hash, decision, outcome, duration_ms, result_bytes, created_at, arguments, activation_id, reason)
-       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)`,
+       SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14
+       WHERE ?15 IS NULL OR EXISTS (SELECT 1 FROM approvals WHERE id = ?15 AND used_by = ?1)`,
     )
     .bind(
       id,
@@ -30,6 +33,7 @@ export const insertIntent = (
       entry.arguments?.slice(0, audit.argumentsCharsMax) ?? null,
       activationId,
       entry.reason ?? null,
+      approvalId,
     )
 
 /** Completes an entry; one that has its outcome stays as it is. */

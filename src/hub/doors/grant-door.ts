@@ -5,6 +5,7 @@ import { selectKnown } from '../approvals/queries'
 import { insertOutsideApproval, useApproval } from '../approvals/write-queries'
 import { insertIntent, updateResult } from '../audit/queries'
 import type {
+  AuditEntry,
   CallFacts,
   CallQuestion,
   GrantDoor,
@@ -54,9 +55,15 @@ export const createGrantDoor = (open: () => ActionContext): GrantDoor => ({
     await db.d1.batch(insertOutsideApproval(db, asked))
   },
 
-  useApproval: async (approvalId, callId) => {
-    const { meta } = await useApproval(open().db, approvalId, callId).run()
-    return meta.changes > 0
+  useApproval: async (approvalId, accountId, entry, activationId = null) => {
+    const context = open()
+    const { db } = context
+    const id = context.clock.newId()
+    const [used] = await db.d1.batch([
+      useApproval(db, approvalId, id),
+      insertIntent(db, id, accountId, toKept(context, entry), activationId, approvalId),
+    ])
+    return (used?.meta.changes ?? 0) > 0 ? { id } : null
   },
 
   takeCall: async (buckets, now) => {
@@ -82,12 +89,9 @@ export const createGrantDoor = (open: () => ActionContext): GrantDoor => ({
   findActivation: async (id) => selectRunning(open().db, id).first<RunningActivation>(),
 
   recordIntent: async (accountId, entry, activationId = null) => {
-    const { db, clock, settings } = open()
-    const id = clock.newId()
-    const given = entry.arguments
-    const kept =
-      given === undefined ? {} : { arguments: maskCredentials(given, settings.ROOKERY_KEY_PREFIX) }
-    await insertIntent(db, id, accountId, { ...entry, ...kept }, activationId).run()
+    const context = open()
+    const id = context.clock.newId()
+    await insertIntent(context.db, id, accountId, toKept(context, entry), activationId).run()
     return { id }
   },
 
@@ -95,6 +99,13 @@ export const createGrantDoor = (open: () => ActionContext): GrantDoor => ({
     await updateResult(open().db, id, result).run()
   },
 })
+
+/** Without the credentials that its arguments may hold. */
+function toKept({ settings }: ActionContext, entry: AuditEntry): AuditEntry {
+  const given = entry.arguments
+  if (given === undefined) return entry
+  return { ...entry, arguments: maskCredentials(given, settings.ROOKERY_KEY_PREFIX) }
+}
 
 const factStatements = (db: Db, question: CallQuestion): D1PreparedStatement[] => [
   selectPolicy(db, question.accountId),

@@ -41,8 +41,11 @@ function explain(status: number): string {
   return ''
 }
 
+/** Only of its beginning: what opens and never closes is looked for to the end each time. */
 const stripTags = (text: string): string =>
-  text.replace(/<(script|style)\b[\s\S]*?<\/\1>|<[^>]{0,500}>/gi, ' ')
+  text
+    .slice(0, outside.pageCharsMax)
+    .replace(/<(script|style)\b[\s\S]*?<\/\1>|<[^>]{0,500}>/gi, ' ')
 
 export const excerpt = (text: string): string =>
   text.replace(/\s+/g, ' ').trim().slice(0, outside.excerptChars)

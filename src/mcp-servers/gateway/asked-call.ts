@@ -19,6 +19,8 @@ export interface AskedCall {
   progress(text: string): void
   /** The policy by which it was decided. */
   policy?: GrantPolicy
+  /** An approval that it uses up when it runs. */
+  approvalId?: string
   /** What its rate limits said: asked once, however often it is decided. */
   taken?: ReturnType<GrantDoor['takeCall']>
 }

@@ -4,7 +4,7 @@ import type { Actor, CallFacts, CallQuestion, ConversationDoor } from '../../hub
 import type { ToolCaller, ToolResult } from '../contract'
 import type { AskedCall } from './asked-call'
 import { isOutside } from './is-outside'
-import { judgeCall, type Refusal, toApprovalRequest } from './judge-call'
+import { ask, judgeCall, type Refusal, toApprovalRequest } from './judge-call'
 import { keepWhole } from './keep-whole'
 import { noteIntent, noteOutcome, ownThings, toResult } from './pipeline'
 import { runOutside } from './run-outside'
@@ -12,14 +12,27 @@ import { runTool, type ToolRun } from './run-tool'
 
 /** Decides, then runs. */
 export async function runDecided(asked: AskedCall): Promise<ToolResult> {
-  const { pipeline, caller, entry } = asked
+  const { pipeline } = asked
   const refusal = await judgeCall(asked, await pipeline.hub.readFacts(toQuestion(asked)))
   if (refusal) return refuse(asked, refusal)
-  entry.decision = 'allowed'
-  const intent = await noteIntent(pipeline, caller, entry)
+  const noted = await noteAllowed(asked)
+  if (!noted) return refuse(asked, await ask(asked))
   const result = await finish(asked, await run(asked, pipeline.hub))
-  if (intent) await noteOutcome(pipeline, intent, result.audit)
+  if (noted.intent) await noteOutcome(pipeline, noted.intent, result.audit)
   return result
+}
+
+/**
+ * The intent, with the approval that it uses up: a call that has not run keeps its own. Null: another
+ * call was faster.
+ */
+async function noteAllowed(asked: AskedCall): Promise<{ intent: string | null } | null> {
+  const { pipeline, caller, entry, approvalId } = asked
+  entry.decision = 'allowed'
+  if (approvalId === undefined) return { intent: await noteIntent(pipeline, caller, entry) }
+  const { accountId, activationId } = caller
+  const used = await pipeline.hub.useApproval(approvalId, accountId, entry, activationId)
+  return used && { intent: used.id }
 }
 
 /**

@@ -30,12 +30,10 @@ export async function judgeCall(asked: AskedCall, facts: CallFacts): Promise<Ref
     return judgeRate(asked, facts)
   }
   const found = findApproval(asked, facts.approvals)
-  // Used up last: a call that comes too often has not run and keeps its approval.
-  return (
-    (await judgeApproval(asked, found)) ??
-    (await judgeRate(asked, facts)) ??
-    (await useApproval(asked, found))
-  )
+  const refusal = (await judgeApproval(asked, found)) ?? (await judgeRate(asked, facts))
+  // An outside call runs once for each approval; a hosted agent's is bound to its call.
+  if (!refusal && found && isOutside(asked.caller)) asked.approvalId = found.id
+  return refusal
 }
 
 const findApproval = (asked: AskedCall, known: KnownApproval[]): KnownApproval | undefined =>
@@ -49,17 +47,6 @@ async function judgeApproval(
   const isRefused =
     found?.status === 'denied' || (found?.status === 'expired' && !isOutside(asked.caller))
   return isRefused ? { decision: 'denied', text: sayRefused(found) } : ask(asked, found)
-}
-
-/** An outside call runs once for each approval; a hosted agent's is bound to its call. */
-async function useApproval(
-  asked: AskedCall,
-  found: KnownApproval | undefined,
-): Promise<Refusal | null> {
-  const { pipeline, caller, entry } = asked
-  if (!found || !isOutside(caller)) return null
-  const isMine = await pipeline.hub.useApproval(found.id, entry.callId)
-  return isMine ? null : ask(asked, undefined)
 }
 
 /**
@@ -97,7 +84,7 @@ const sayRefused = ({ status, by, note }: KnownApproval): string => {
 }
 
 /** A hosted agent parks with it; an outside caller is asked to come again (M7). */
-async function ask(asked: AskedCall, found: KnownApproval | undefined): Promise<Refusal> {
+export async function ask(asked: AskedCall, found?: KnownApproval): Promise<Refusal> {
   const { pipeline, caller, tool, prepared } = asked
   if (isOutside(caller) && found?.status !== 'pending') {
     await pipeline.hub.askApproval(caller.accountId, toApprovalRequest(asked))

@@ -1,3 +1,4 @@
+import { decodePercent } from '../fetch/decode-percent'
 import { toWebHostname } from '../services/check-service'
 
 /** Where a database is: at a host, or behind a Hyperdrive binding of this Worker. */
@@ -14,8 +15,8 @@ export function readAddress(url: URL): Address | string {
   if (url.protocol !== 'postgres:' && url.protocol !== 'postgresql:') {
     return 'must begin with postgres:// or hyperdrive:'
   }
-  const database = decodeURIComponent(url.pathname.slice(1))
-  if (url.hostname === '' || database === '' || database.includes('/')) {
+  const database = decodePercent(url.pathname.slice(1))
+  if (url.hostname === '' || !database || database.includes('/')) {
     return 'must be like postgres://host:5432/dbname'
   }
   if (url.username !== '' || url.password !== '') {

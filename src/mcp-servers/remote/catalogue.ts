@@ -28,7 +28,6 @@ export interface Catalogue extends RemoteCatalogue {
 export function createCatalogue({ d1, clock }: { d1: D1Database; clock: Clock }): Catalogue {
   let held = 0
   let known: ToolServer[] = []
-  let loading: Promise<void> | null = null
   /** By server: when its list was read, and the hashes of what was on it. */
   const noted = new Map<string, { at: number; hashes: Set<string> }>()
 
@@ -41,12 +40,16 @@ export function createCatalogue({ d1, clock }: { d1: D1Database; clock: Clock })
     },
     note: (server: string, tools: OfferedTool[]) => catalogue.note(server, tools),
   }
+  /** Each caller reads for itself: what another request waits for may never come when it is cancelled. */
   const load = async () => {
     const [version, servers, tools] = await d1.batch<unknown>([
       selectVersion(d1),
       selectServers(d1),
       selectUsableTools(d1),
     ])
+    const read = (version?.results[0] as { version: number } | undefined)?.version ?? 0
+    // A newer one may have come before it.
+    if (read <= held) return
     const rows = (tools?.results ?? []) as RemoteToolRow[]
     known = ((servers?.results ?? []) as RemoteServerRow[]).map((server) => ({
       name: server.name,
@@ -56,20 +59,12 @@ export function createCatalogue({ d1, clock }: { d1: D1Database; clock: Clock })
         .filter((row) => row.server === server.name)
         .flatMap((row) => toTool(row, listing)),
     }))
-    held = (version?.results[0] as { version: number } | undefined)?.version ?? 0
+    held = read
   }
 
   const catalogue: Catalogue = {
     servers: () => known,
-    refresh(version) {
-      if (version <= held) return undefined
-      // What is under way may have begun before this version was there.
-      if (loading) return loading.then(() => catalogue.refresh(version))
-      loading = load().finally(() => {
-        loading = null
-      })
-      return loading
-    },
+    refresh: (version) => (version <= held ? undefined : load()),
     async note(server, tools) {
       const now = clock.now()
       const { results } = await selectTools(d1, server).all<RemoteToolRow>()

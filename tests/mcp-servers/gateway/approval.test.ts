@@ -213,6 +213,22 @@ test('M7: an outside call that was approved runs once, and its caller is told', 
   expect((await approvals()).map(({ status }) => status)).toEqual(['approved', 'pending'])
 })
 
+test('M7 M9: an outside call that cannot be noted keeps its approval, and runs with it later', async () => {
+  await call(outside, 'write')
+  const [asked] = await approvals()
+  await decide(String(asked?.id), 'approve')
+  await env.DB.prepare(
+    `CREATE TRIGGER audit_is_full BEFORE INSERT ON audit_log BEGIN SELECT raise(ABORT, 'full'); END`,
+  ).run()
+  const failed = await call(outside, 'write')
+  await env.DB.prepare('DROP TRIGGER audit_is_full').run()
+  expect(failed.text).toMatch(/^Error: test_write was not run: the hub could not/)
+  expect(await call(outside, 'write')).toMatchObject({ text: 'a', isError: false })
+  expect(ran).toEqual(['a'])
+  const noted = `SELECT decision, outcome FROM audit_log WHERE id = (SELECT used_by FROM approvals)`
+  expect(await env.DB.prepare(noted).first()).toEqual({ decision: 'allowed', outcome: 'ok' })
+})
+
 test('M7 M8: a call that its rate limit stops keeps its approval, and runs with it later', async () => {
   const limited = { allowed: ['test:*', 'hub:*'], require_approval: ['tier:write'] }
   const rate_limits = [{ tool: 'test_write', per: 'minute', limit: 1 }]

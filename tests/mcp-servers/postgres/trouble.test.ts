@@ -160,6 +160,7 @@ describe('where it is', () => {
       ['postgres://db.example.com', 'host:5432/dbname'],
       ['postgres:///main', 'host:5432/dbname'],
       ['postgres://db.example.com/a/b', 'host:5432/dbname'],
+      ['postgres://db.example.com/%zz', 'host:5432/dbname'],
       ['postgres://u:p@db.example.com/main', 'user:password'],
       ['postgres://db.example.com/main?sslmode=prefer', 'sslmode'],
       ['postgres://db.example.com/main?options=-cx', 'sslmode'],

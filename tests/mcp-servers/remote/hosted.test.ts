@@ -179,29 +179,51 @@ describe('a list that is older than a minute', () => {
   })
 })
 
-it('M12: who hears of a change while an older list is being read waits for a newer one', async () => {
-  await addServer('late')
-  let goOn = (): void => undefined
-  const gate = new Promise<void>((resolve) => {
-    goOn = resolve
-  })
+/** A catalogue whose reads end when they are let go on; those that are never let go on never end. */
+function createSlowCatalogue() {
+  const goOn: (() => void)[] = []
   const batch = async (statements: D1PreparedStatement[]) => {
+    const gate = new Promise<void>((resolve) => goOn.push(resolve))
     const results = await env.DB.batch(statements)
     await gate
     return results
   }
   const slow = { prepare: (sql: string) => env.DB.prepare(sql), batch } as unknown as D1Database
   const catalogue = createCatalogue({ d1: slow, clock: systemClock })
-  const versionNow = async () =>
-    (await env.DB.prepare('SELECT version FROM tools_version').first<number>('version')) ?? 0
-  const early = catalogue.refresh(await versionNow())
-  const hide = `UPDATE remote_tools SET offered_hash = '' WHERE server = 'late'`
-  await env.DB.prepare(hide).run()
-  const newer = catalogue.refresh(await versionNow())
-  goOn()
-  await early
-  const toolsOf = () => catalogue.servers().find(({ name }) => name === 'late')?.tools.length
-  expect(toolsOf()).toBe(1)
-  await newer
-  expect(toolsOf()).toBe(0)
+  const toolsOf = (server: string) =>
+    catalogue.servers().find(({ name }) => name === server)?.tools.length
+  return { catalogue, goOn, toolsOf }
+}
+
+const versionNow = async () =>
+  (await env.DB.prepare('SELECT version FROM tools_version').first<number>('version')) ?? 0
+
+describe('a list that is read while it changes', () => {
+  const hide = (name: string) =>
+    env.DB.prepare(`UPDATE remote_tools SET offered_hash = '' WHERE server = ?`).bind(name).run()
+
+  it('M12: is read anew by who hears of the change, and the newer one stays', async () => {
+    await addServer('late')
+    const { catalogue, goOn, toolsOf } = createSlowCatalogue()
+    const early = catalogue.refresh(await versionNow())
+    await hide('late')
+    const newer = catalogue.refresh(await versionNow())
+    goOn[1]?.()
+    await newer
+    expect(toolsOf('late')).toBe(0)
+    goOn[0]?.()
+    await early
+    expect(toolsOf('late')).toBe(0)
+    expect(catalogue.refresh(await versionNow())).toBeUndefined()
+  })
+
+  it('M12: a read that never ends holds nobody else up', async () => {
+    await addServer('stuck')
+    const { catalogue, goOn, toolsOf } = createSlowCatalogue()
+    void catalogue.refresh(await versionNow())
+    const second = catalogue.refresh(await versionNow())
+    goOn[1]?.()
+    await second
+    expect(toolsOf('stuck')).toBe(1)
+  })
 })

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { outside } from '../../../src/config'
+import { AppError } from '../../../src/errors'
+import { checkJson, toError } from '../../../src/mcp-servers/fetch/explain-answer'
+
+const answer = (text: string) => ({
+  status: 400,
+  headers: new Headers({ 'content-type': 'text/html' }),
+  ...{ text, bytes: text.length, isCut: false },
+})
+const hintsOf = (text: string) => {
+  const hints = [toError('weather', answer(text)).hint]
+  try {
+    checkJson('weather', answer(text))
+  } catch (error) {
+    if (error instanceof AppError) hints.push(error.hint)
+  }
+  return hints
+}
+
+test('M14: of a long page only the beginning is looked at for words', () => {
+  const page = `<h1>Sorry</h1>${' '.repeat(outside.pageCharsMax)}Never read.`
+  expect(hintsOf(page)).toEqual([
+    'It said: Sorry',
+    'It begins: Sorry. The path may be wrong, or a sign-in stands before it.',
+  ])
+})
+
+test('M14: a page of scripts that never end is told of as its beginning is', () => {
+  const page = '<script '.repeat(250_000)
+  expect(hintsOf(page)).toEqual(hintsOf(page.slice(0, outside.pageCharsMax)))
+})
