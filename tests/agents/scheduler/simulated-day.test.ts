@@ -48,7 +48,7 @@ interface Conditions {
 
 /**
  * The scheduler's shell on a Durable Object's own SQLite, the hub on its own D1, and a clock that only
- * this moves. Agents look at what LOAD shows them and pass.
+ * this moves. Agents look at what LOAD shows them and pass, and do what they are given at once.
  */
 async function live(name: string, conditions: Conditions, story: (day: Day) => Promise<void>) {
   await office.clear()
@@ -69,6 +69,12 @@ async function live(name: string, conditions: Conditions, story: (day: Day) => P
         usage: [],
       })
     }
+    const finishTasks = (agentId: AccountId) =>
+      run(
+        `UPDATE inbox_items SET read_at = ? WHERE account_id = ? AND type = 'task'`,
+        hub.clock.now(),
+        agentId,
+      )
     const setAlarm = async (at: number) => {
       alarmAt = at
     }
@@ -78,6 +84,7 @@ async function live(name: string, conditions: Conditions, story: (day: Day) => P
         hub: doors,
         wake: async (ids) => {
           day.woken.push(...ids)
+          for (const id of ids) await finishTasks(id)
           return true
         },
         offerTurns: async (ids) => {
