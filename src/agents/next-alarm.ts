@@ -1,5 +1,5 @@
 import { scheduling } from '../config'
-import { isBusy, isWorking, type LoopState } from './loop/state'
+import { isAsleep, isBusy, isWorking, type LoopState } from './loop/state'
 
 /**
  * When an agent's single alarm must fire, or null for never: at the end of a sleep if that is all
@@ -9,13 +9,9 @@ import { isBusy, isWorking, type LoopState } from './loop/state'
 export function computeNextAlarm(state: LoopState, now: number): number | null {
   if (!isBusy(state) && !state.isWokenAgain) return null
   if (isAsleep(state)) {
-    const sleeps = state.pending.map((effect) => (effect.type === 'sleep' ? effect.until : now))
-    return Math.max(now, Math.min(...sleeps))
+    const ends = state.pending.flatMap((effect) => (effect.type === 'sleep' ? [effect.until] : []))
+    return Math.max(now, Math.min(...ends))
   }
   const watchdog = now + scheduling.watchdogMs
   return isWorking(state) ? Math.max(now, Math.min(watchdog, state.endsAt)) : watchdog
 }
-
-/** Whether nothing is under way but waiting. */
-export const isAsleep = ({ pending }: LoopState): boolean =>
-  pending.length > 0 && pending.every(({ type }) => type === 'sleep')

@@ -1,7 +1,7 @@
 import { scheduling } from '../config'
 import type { Clock } from '../ids'
-import type { LoopState } from './loop/state'
-import { computeNextAlarm, isAsleep } from './next-alarm'
+import { isAsleep, type LoopState } from './loop/state'
+import { computeNextAlarm } from './next-alarm'
 
 /**
  * An agent's one alarm, so that work goes on when its machine dies. Setting it has its price, and it

@@ -147,3 +147,7 @@ export const isBusy = ({ phase }: LoopState): boolean => phase !== 'idle' && pha
 /** Whether model and tools are at work: it can be cut off, by the clock or by a person. */
 export const isWorking = ({ phase }: LoopState): boolean =>
   phase === 'reasoning' || phase === 'compacting' || phase === 'acting'
+
+/** Whether nothing is under way but waiting for a time. */
+export const isAsleep = ({ pending }: LoopState): boolean =>
+  pending.length > 0 && pending.every(({ type }) => type === 'sleep')

@@ -61,9 +61,11 @@ export async function writeIn(
   )
 }
 
-const composeOnce = (actor: Actor, action: string, input: unknown): OnceKey => ({
-  ...{ accountId: actor.accountId, key: actor.idempotencyKey, action, input },
-})
+const composeOnce = (
+  { accountId, idempotencyKey: key }: Actor,
+  action: string,
+  input: unknown,
+): OnceKey => ({ accountId, key, action, input })
 
 async function findPeer({ db }: ActionContext, actor: Actor, id: string): Promise<PeerRow> {
   const peer = await selectPeerIn(db, actor.accountId, id).first<PeerRow>()
