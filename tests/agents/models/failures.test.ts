@@ -9,11 +9,20 @@ const variables = {
 }
 
 /** A clock whose alarms ring when the test says so. */
-function testClock(): Clock & { pass(ms: number): void } {
+function testClock(): Clock & { pass(ms: number): void; untilAsked(): Promise<void> } {
   let now = 1_000_000
   const alarms = new Set<{ at: number; action: () => void }>()
+  let tellAsked = () => {}
   return {
-    now: () => now,
+    now() {
+      tellAsked()
+      return now
+    },
+    /** Resolves when somebody next wants to know the time. */
+    untilAsked: () =>
+      new Promise((resolve) => {
+        tellAsked = resolve
+      }),
     after(ms, action) {
       const alarm = { at: now + ms, action }
       alarms.add(alarm)
@@ -215,7 +224,8 @@ describe.each(protocols)('%s', (provider) => {
     const cancel = new AbortController()
     const failing = failureOf(model, { signal: cancel.signal })
     for (let round = 0; round < 3; round++) {
-      await new Promise((resolve) => setTimeout(resolve, 150))
+      // a piece of the answer has come
+      await clock.untilAsked()
       clock.pass(20_000)
     }
     cancel.abort()
