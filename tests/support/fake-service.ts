@@ -105,14 +105,15 @@ const answers: Record<string, Answer> = {
   },
 }
 
-/** What requests do not say of the credential, a test may. */
+/** What signed requests do not say of the credential, a test may. All others share this server. */
 let told = ''
 
 function findSecret({ headers }: IncomingMessage): string {
   const token = headers['x-subscription-token']
   if (typeof token === 'string') return token
-  const bearer = /^Bearer (.*)$/.exec(headers.authorization ?? '')?.[1]
-  return bearer ?? (told || (headers.authorization ?? ''))
+  const { authorization = '' } = headers
+  if (authorization.startsWith('AWS4-')) return told
+  return /^Bearer (.*)$/.exec(authorization)?.[1] ?? authorization
 }
 
 /** The answer that any part of the path names, or the question of a search. */
