@@ -36,9 +36,8 @@ export class Journal {
   #seq = 0
   /** The rows' events as they are written. */
   #texts: string[] = []
-  /** After the last row, and what that row changed. */
+  /** After the last row. */
   #state: LoopState = initialState
-  #changes = ''
   #owner: Owner = { agentId: null, wasWatched: false }
 
   constructor(sql: SqlStorage) {
@@ -59,7 +58,7 @@ export class Journal {
     this.#owner = { ...this.#owner, ...owner }
     const { agentId, wasWatched } = this.#owner
     const mark = wasWatched ? watchedMark : ''
-    this.#sql.exec(insertRow, ownerSeq, ownerRun, agentId ?? '', mark, null)
+    this.#sql.exec(insertRow, ownerSeq, noRun, agentId ?? '', mark)
   }
 
   append(event: LoopEvent, state: LoopState): void {
@@ -67,8 +66,8 @@ export class Journal {
     if (text.length > limits.storedRowBytesMax) {
       throw new AppError('INTERNAL', `A journal row of ${text.length} characters is too large.`)
     }
-    this.#changes = writeChanges(this.#state, state)
-    this.#sql.exec(insertRow, ++this.#seq, this.#run, text, this.#changes, null)
+    const changes = writeChanges(this.#state, state)
+    this.#sql.exec(insertRow, ++this.#seq, this.#run, text, changes)
     this.#texts.push(text)
     this.#state = state
   }
@@ -145,7 +144,6 @@ export class Journal {
     this.#seq = rows.length
     this.#texts = rows.map(({ event }) => event)
     this.#state = journaled.state
-    this.#changes = rows.at(-1)?.state ?? ''
     return journaled
   }
 
@@ -158,37 +156,35 @@ export class Journal {
    * and remembers what the call costs at worst.
    */
   markSent(call: SentCall): void {
-    const text = this.#texts.at(-1) ?? ''
-    const sent = JSON.stringify(call)
     // by the statement that is there already: each takes memory, for each of many agents
-    this.#sql.exec(insertRow, this.#seq, this.#run, text, this.#changes, sent)
+    this.#sql.exec(insertRow, sentSeq, noRun, JSON.stringify(call), '')
   }
 
   readSent(): SentCall | null {
     const row = this.#sql
-      .exec<{ sent: string }>(
-        'SELECT sent FROM journal WHERE run = ? AND sent IS NOT NULL ORDER BY seq DESC LIMIT 1',
-        this.#run,
-      )
+      .exec<{ event: string }>('SELECT event FROM journal WHERE seq = ?', sentSeq)
       .toArray()[0]
-    return row ? (JSON.parse(row.sent) as SentCall) : null
+    return row ? (JSON.parse(row.event) as SentCall) : null
   }
 }
 
-/** Its owner stands before its rows: a table of its own would be one more page for each agent. */
+/**
+ * Its owner and the last call that was sent stand before its rows: a table of their own would be one
+ * more page for each agent.
+ */
 const ownerSeq = 0
-const ownerRun = -1
+const sentSeq = -1
+const noRun = -1
 const watchedMark = 'watched'
 
 /** In one statement with its table: each takes memory, for each of many agents. */
 const loadRows = `
   CREATE TABLE IF NOT EXISTS journal (
-    seq INTEGER PRIMARY KEY, run INTEGER NOT NULL, event TEXT NOT NULL, state TEXT NOT NULL, sent TEXT);
+    seq INTEGER PRIMARY KEY, run INTEGER NOT NULL, event TEXT NOT NULL, state TEXT NOT NULL);
   SELECT seq, run, event, state FROM journal
   WHERE seq = ${ownerSeq} OR run = (SELECT run FROM journal WHERE seq = 1) ORDER BY seq`
 
-const insertRow =
-  'INSERT OR REPLACE INTO journal (seq, run, event, state, sent) VALUES (?, ?, ?, ?, ?)'
+const insertRow = 'INSERT OR REPLACE INTO journal (seq, run, event, state) VALUES (?, ?, ?, ?)'
 
 /** Made when it is first needed: most agents never wait for a person. */
 const parkedTable = `CREATE TABLE IF NOT EXISTS parked (
