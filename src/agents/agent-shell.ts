@@ -16,6 +16,7 @@ import { Journal } from './storage/journal'
 import { MemoryStore } from './storage/memory-store'
 import { buildTrace } from './trace/build-trace'
 import { logDecision } from './trace/log-decision'
+import { UnderWay } from './under-way'
 import { Watchdog } from './watchdog'
 
 /**
@@ -30,9 +31,7 @@ export class AgentShell {
   readonly #memory: MemoryStore
   readonly #runner: EffectRunner
   readonly #stream: ActivationStream
-  readonly #running = new Map<number, Promise<void>>()
-  /** Of everything under way: what is dropped is dropped together. */
-  #abort = new AbortController()
+  readonly #underWay = new UnderWay()
   #state: LoopState
   /** Of the activation under way; an agent at rest holds nothing in memory. */
   #events: LoopEvent[]
@@ -152,11 +151,9 @@ export class AgentShell {
     return this.#runner.readSkill(name)
   }
 
-  /** Resolves when nothing is under way (tests and benches wait on it). */
-  async untilQuiet(): Promise<void> {
-    while (this.#running.size > 0) {
-      await Promise.race(this.#running.values())
-    }
+  /** Resolves when nothing is under way. */
+  untilQuiet(): Promise<void> {
+    return this.#underWay.untilQuiet()
   }
 
   /** Rows of the activation under way or of the last one. */
@@ -191,7 +188,7 @@ export class AgentShell {
       saveTurn(this.#memory, { state, events: this.#events, at: event.at })
     }
     if (this.#stream.isWatched) this.#stream.tell(this.look(), endingBefore)
-    this.#dropFinished()
+    this.#underWay.keepOnly(state.pending)
     for (const effect of effects) this.#start(effect)
     if (!isBusy(state) && state.isWokenAgain) {
       this.#apply(composeWake(this.#deps.clock, false))
@@ -230,24 +227,25 @@ export class AgentShell {
   }
 
   #start(effect: Effect): void {
-    if (this.#running.has(effect.id) || !this.#state.pending.some(({ id }) => id === effect.id))
+    if (this.#underWay.has(effect.id) || !this.#state.pending.some(({ id }) => id === effect.id))
       return
     if (this.#effectsThisEvent >= scheduling.effectsPerEvent) {
       this.#watchdog.set(this.#deps.clock.now())
       return
     }
     this.#effectsThisEvent++
-    const promise = this.#runner
-      .run(effect, this.#abort.signal)
+    this.#runner
+      .run(effect, this.#underWay.begin(effect.id))
       .then((event) => this.#finish(effect, event))
       .catch((error: unknown) => this.#finish(effect, this.#runner.describeFailure(effect, error)))
-    this.#running.set(effect.id, promise)
+      .catch((error: unknown) => this.#underWay.break(error))
   }
 
   #finish(effect: Effect, event: LoopEvent | null): void {
-    this.#running.delete(effect.id)
+    this.#underWay.end(effect.id)
     if (event?.type === 'resumed') this.#takeUp(effect, event)
     else if (event) this.#apply(event)
+    this.#underWay.settle()
   }
 
   /** In place of the activation that asked for work, a parked one goes on (L30). */
@@ -259,20 +257,6 @@ export class AgentShell {
     this.#events = kept.events
     this.#ending = null
     this.#apply(event)
-  }
-
-  /** Stops what the last decision no longer waits for: an ending drops all that is under way. */
-  #dropFinished(): void {
-    const { pending } = this.#state
-    let isDropped = false
-    for (const id of this.#running.keys()) {
-      if (pending.some((effect) => effect.id === id)) continue
-      this.#running.delete(id)
-      isDropped = true
-    }
-    if (!isDropped) return
-    this.#abort.abort()
-    this.#abort = new AbortController()
   }
 
   /** Takes up what another machine left behind (L36). */

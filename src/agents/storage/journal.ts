@@ -46,7 +46,9 @@ export class Journal {
 
   /** The first thing to ask of it: the table is made if there is none. */
   load(): Journaled & Owner {
-    const rows = this.#sql.exec<Row & { seq: number; run: number }>(loadRows).toArray()
+    const isNew = this.#sql.exec(journalTable).rowsWritten > 0
+    // a statement takes memory, for each of many agents: none reads what was just made
+    const rows = isNew ? [] : this.#sql.exec<Row & { seq: number; run: number }>(loadRows).toArray()
     const owner = rows[0]?.seq === ownerSeq ? rows.shift() : undefined
     this.#run = rows[0]?.run ?? 0
     const agentId = (owner?.event || null) as AccountId | null
@@ -177,10 +179,10 @@ const sentSeq = -1
 const noRun = -1
 const watchedMark = 'watched'
 
-/** In one statement with its table: each takes memory, for each of many agents. */
+const journalTable = `CREATE TABLE IF NOT EXISTS journal (
+  seq INTEGER PRIMARY KEY, run INTEGER NOT NULL, event TEXT NOT NULL, state TEXT NOT NULL)`
+
 const loadRows = `
-  CREATE TABLE IF NOT EXISTS journal (
-    seq INTEGER PRIMARY KEY, run INTEGER NOT NULL, event TEXT NOT NULL, state TEXT NOT NULL);
   SELECT seq, run, event, state FROM journal
   WHERE seq = ${ownerSeq} OR run = (SELECT run FROM journal WHERE seq = 1) ORDER BY seq`
 

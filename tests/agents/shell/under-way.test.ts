@@ -1,0 +1,57 @@
+import { describe, expect, test } from 'vitest'
+import { UnderWay } from '../../../src/agents/under-way'
+
+const isQuiet = (work: UnderWay) =>
+  Promise.race([work.untilQuiet().then(() => true), scheduler.wait(1).then(() => false)])
+
+describe('what an agent has under way (L34, L36)', () => {
+  test('L34: what is dropped hears of it, and nobody waits for its end', async () => {
+    const work = new UnderWay()
+    const hanging = work.begin(1)
+    const quiet = work.untilQuiet()
+    work.keepOnly([{ id: 2 }])
+    expect(hanging.aborted).toBe(true)
+    const commit = work.begin(2)
+    expect(commit.aborted).toBe(false)
+    expect(await isQuiet(work)).toBe(false)
+    work.end(2)
+    work.settle()
+    await quiet
+  })
+
+  test('L5: it is quiet when nothing followed from the end of the last', async () => {
+    const work = new UnderWay()
+    await work.untilQuiet()
+    work.begin(1)
+    work.begin(2)
+    work.end(1)
+    work.settle()
+    expect(await isQuiet(work)).toBe(false)
+    work.end(2)
+    work.begin(3)
+    work.settle()
+    expect(await isQuiet(work)).toBe(false)
+    work.end(3)
+    work.settle()
+    expect(await isQuiet(work)).toBe(true)
+  })
+
+  test('L5: a wanted effect goes on when others end', () => {
+    const work = new UnderWay()
+    const signal = work.begin(1)
+    work.begin(2)
+    work.end(2)
+    work.keepOnly([{ id: 1 }])
+    expect(signal.aborted).toBe(false)
+    expect(work.has(1)).toBe(true)
+  })
+
+  test('L36: who waits learns that nothing can be written any more', async () => {
+    const work = new UnderWay()
+    work.begin(1)
+    const quiet = work.untilQuiet()
+    work.break(new Error('the disk is full'))
+    await expect(quiet).rejects.toThrow('the disk is full')
+    expect(() => work.break(new Error('again'))).toThrow('again')
+  })
+})
