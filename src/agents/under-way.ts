@@ -21,7 +21,7 @@ export class UnderWay {
     this.#ids.delete(id)
   }
 
-  /** Stops what is not wanted any more. */
+  /** Stops what is not wanted any more: everything, or effects of an activation all at once. */
   keepOnly(wanted: readonly { id: number }[]): void {
     let isDropped = false
     for (const id of this.#ids) {
@@ -42,7 +42,7 @@ export class UnderWay {
     this.#quiet = null
   }
 
-  /** Nothing can be written any more. Who waits passes it on to the platform, which starts anew. */
+  /** Nothing can be written any more: an alarm that waits fails, so the platform repeats it. */
   break(error: unknown): void {
     if (!this.#quiet) throw error
     this.#quiet.reject(error)

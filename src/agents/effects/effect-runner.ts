@@ -152,9 +152,14 @@ export class EffectRunner {
     if (!pending || !('mustRenew' in pending)) return null
     if (sent?.effectId === pending.id) return sent.worst
     if (!isAfterCrash) return null
+    const { events } = now()
     const marked = journal.readSent()
-    if (marked?.effectId === pending.id) return marked.worst
-    const facts = loadedFacts(now().events)
+    if (marked?.effectId === pending.id) {
+      // an interruption after the mark has charged it; it was not sent again
+      const interrupted = events.findLastIndex(({ type }) => type === 'interrupted')
+      return interrupted < marked.rows ? marked.worst : null
+    }
+    const facts = loadedFacts(events)
     return pending.mustRenew || !facts ? null : chargeFirstCall(facts)
   }
 

@@ -1,4 +1,4 @@
-/** What the shell is asked to do, in the imperative. Ids grow within an activation. */
+/** What the shell is asked to do, in the imperative. Ids grow for as long as the agent lives. */
 export type Effect =
   /** Claim the work and read everything it needs; with nothing to do it may look around (S1). */
   | { id: number; type: 'load'; mayExplore?: true }

@@ -23,6 +23,12 @@ export interface SentCall {
   worst: Charge
 }
 
+/** As the journal keeps it. */
+export interface MarkedCall extends SentCall {
+  /** Rows of the activation until then. */
+  rows: number
+}
+
 /**
  * The durable memory of one agent's activation: one row an event, with the state after it. The
  * platform holds back outgoing requests until the rows before them are on disk, so an effect never
@@ -47,7 +53,8 @@ export class Journal {
   /** The first thing to ask of it: the table is made if there is none. */
   load(): Journaled & Owner {
     const isNew = this.#sql.exec(journalTable).rowsWritten > 0
-    // a statement takes memory, for each of many agents: none reads what was just made
+    // a table that was just made has rows in the schema alone; a statement that reads it would take
+    // memory, for each of many agents
     const rows = isNew ? [] : this.#sql.exec<Row & { seq: number; run: number }>(loadRows).toArray()
     const owner = rows[0]?.seq === ownerSeq ? rows.shift() : undefined
     this.#run = rows[0]?.run ?? 0
@@ -158,15 +165,17 @@ export class Journal {
    * and remembers what the call costs at worst.
    */
   markSent(call: SentCall): void {
+    const marked: MarkedCall = { ...call, rows: this.#seq }
     // by the statement that is there already: each takes memory, for each of many agents
-    this.#sql.exec(insertRow, sentSeq, noRun, JSON.stringify(call), '')
+    this.#sql.exec(insertRow, sentSeq, noRun, JSON.stringify(marked), '')
   }
 
-  readSent(): SentCall | null {
+  /** The last one, of whatever activation: the ids of effects tell, since none is given twice. */
+  readSent(): MarkedCall | null {
     const row = this.#sql
       .exec<{ event: string }>('SELECT event FROM journal WHERE seq = ?', sentSeq)
       .toArray()[0]
-    return row ? (JSON.parse(row.event) as SentCall) : null
+    return row ? (JSON.parse(row.event) as MarkedCall) : null
   }
 }
 

@@ -3,7 +3,7 @@ import type { Hook } from '../../../src/agents/hooks/hook'
 import { boundTokens } from '../../../src/agents/models/bound-tokens'
 import type { ActivationId } from '../../../src/ids'
 import { agentId } from './fake-hub'
-import { callOf, inObject, live, World } from './world'
+import { callOf, inObject, live, type Script, World } from './world'
 
 /** What the hub of these tests reserves. */
 const reserved = { microusd: 1_000_000, tokens: 50_000 }
@@ -98,6 +98,41 @@ test('L36 B4: a call that was never sent is charged nothing, whatever the agent 
     await shell.untilQuiet()
     expect(world.asked).toHaveLength(2)
     expect(world.hub.commits[1]?.usage).toHaveLength(1)
+  }))
+
+/** The last message is the status. */
+const lookFirst: Script = ({ messages }) =>
+  messages.at(-2)?.role === 'tool' ? { text: 'Nine herons.' } : { calls: [callOf('c1', 'look')] }
+
+test('L36 B4: a call that a crash cut off is charged once, also when the next crash comes before it is sent again', () =>
+  inObject(async (state) => {
+    const world = new World(lookFirst)
+    world.hub.ask('@scout count the herons')
+    // when the second call has its answer, then while more money is asked for
+    for (const killAt of [10, 11]) {
+      world.killAt = killAt
+      const shell = world.boot(state)
+      shell.wake(agentId)
+      expect(await world.rest(shell)).toBe(true)
+    }
+    expect(world.points.slice(8)).toEqual(['model.before', 'model.after', 'renew.before'])
+    await live(world, state)
+    const [{ usage } = { usage: [] }] = world.hub.commits
+    expect(usage).toHaveLength(3)
+  }))
+
+test('L36 B4: what another activation sent last is not charged to one that died before it sent', () =>
+  inObject(async (state) => {
+    const world = new World(lookFirst)
+    world.hub.ask('@scout count the herons')
+    await live(world, state)
+    expect(world.hub.commits[0]?.usage).toHaveLength(2)
+    world.hub.ask('@scout count them again')
+    // load, model, tool: it dies while more money is asked for
+    world.killAt = world.points.length + 7
+    await live(world, state)
+    expect(world.points[world.killAt - 1]).toBe('renew.before')
+    expect(world.hub.commits[1]?.usage).toHaveLength(2)
   }))
 
 test('L36 B4: after a crash no more is sent than was reserved, tools included', () =>

@@ -19,7 +19,7 @@ describe('what an agent has under way (L34, L36)', () => {
     await quiet
   })
 
-  test('L5: it is quiet when nothing followed from the end of the last', async () => {
+  test('it is quiet when nothing followed from the end of the last', async () => {
     const work = new UnderWay()
     await work.untilQuiet()
     work.begin(1)
@@ -36,7 +36,7 @@ describe('what an agent has under way (L34, L36)', () => {
     expect(await isQuiet(work)).toBe(true)
   })
 
-  test('L5: a wanted effect goes on when others end', () => {
+  test('a wanted effect goes on when others end', () => {
     const work = new UnderWay()
     const signal = work.begin(1)
     work.begin(2)
