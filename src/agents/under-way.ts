@@ -21,7 +21,7 @@ export class UnderWay {
     this.#ids.delete(id)
   }
 
-  /** Stops what is not wanted any more: everything, or effects of an activation all at once. */
+  /** Stops what is not wanted any more. Effects share one signal, so what began together is dropped together. */
   keepOnly(wanted: readonly { id: number }[]): void {
     let isDropped = false
     for (const id of this.#ids) {

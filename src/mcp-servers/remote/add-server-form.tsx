@@ -86,7 +86,7 @@ const Field: FC<FieldProps> = ({ name, label, start, hint }) => (
 
 const Option: FC<FieldProps> = ({ name, label, start }) => (
   <div>
-    <label>
+    <label class="check">
       <input type="checkbox" name={name} checked={start[name] === 'on'} /> {label}
     </label>
   </div>

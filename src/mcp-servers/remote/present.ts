@@ -13,10 +13,10 @@ const stateOf = ({ grant, offeredHash }: RemoteToolRow, { inputSchema }: Pin): T
 }
 
 /** A description as people read it: the words, then what arguments it takes, nothing of it unseen. */
-const toReadable = ({ description, inputSchema, annotations }: Pin): string =>
-  toVisible(
-    `${description}\n\n${JSON.stringify(inputSchema, null, 2)}\n${JSON.stringify(annotations)}`,
-  )
+function toReadable({ description, inputSchema, annotations }: Pin): string {
+  const hints = annotations === null ? '' : `\n${JSON.stringify(annotations)}`
+  return toVisible(`${description}\n\n${JSON.stringify(inputSchema, null, 2)}${hints}`)
+}
 
 const diffOf = ({ pinned, offered }: RemoteToolRow): DiffLine[] | null =>
   offered === null

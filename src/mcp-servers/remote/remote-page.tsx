@@ -98,7 +98,7 @@ const Change: FC<{ server: string; tool: PresentedTool }> = ({ server, tool }) =
     <input type="hidden" name="server" value={server} />
     <input type="hidden" name="tool" value={tool.name} />
     <input type="hidden" name="hash" value={tool.offered_hash ?? ''} />
-    <button type="submit" class="btn">
+    <button type="submit" class="btn up2">
       {tool.state === 'gone' ? 'Take it out' : 'Accept it as it is now'}
       <span class="vh"> {tool.tool}</span>
     </button>
