@@ -188,14 +188,15 @@ const sentSeq = -1
 const noRun = -1
 const watchedMark = 'watched'
 
+/** No constraints: `insertRow` fills every column, and each agent's memory holds what checks them. */
 const journalTable = `CREATE TABLE IF NOT EXISTS journal (
-  seq INTEGER PRIMARY KEY, run INTEGER NOT NULL, event TEXT NOT NULL, state TEXT NOT NULL)`
+  seq INTEGER PRIMARY KEY, run INTEGER, event TEXT, state TEXT)`
 
 const loadRows = `
   SELECT seq, run, event, state FROM journal
   WHERE seq = ${ownerSeq} OR run = (SELECT run FROM journal WHERE seq = 1) ORDER BY seq`
 
-const insertRow = 'INSERT OR REPLACE INTO journal (seq, run, event, state) VALUES (?, ?, ?, ?)'
+const insertRow = 'REPLACE INTO journal (seq, run, event, state) VALUES (?, ?, ?, ?)'
 
 /** Made when it is first needed: most agents never wait for a person. */
 const parkedTable = `CREATE TABLE IF NOT EXISTS parked (
