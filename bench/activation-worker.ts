@@ -4,6 +4,7 @@
  * turns and one tool call, and nothing is remembered for the next. `FullBenchAgent` has answers that
  * come in pieces and a hook at each of the four points; `RememberingBenchAgent` a memory as well.
  */
+import { DurableObject } from 'cloudflare:workers'
 import type { AgentDeps } from '../src/agents/agent-deps'
 import { AgentObjectBase } from '../src/agents/agent-object'
 import type { Definition } from '../src/agents/definitions/definition'
@@ -165,6 +166,7 @@ interface BenchEnv {
   AGENTS: DurableObjectNamespace<BenchAgent>
   FULL: DurableObjectNamespace<FullBenchAgent>
   REMEMBERING: DurableObjectNamespace<RememberingBenchAgent>
+  BARE: DurableObjectNamespace<BareObject>
 }
 
 /** One for all agents of an isolate, as in the product. */
@@ -223,6 +225,26 @@ export class FullBenchAgent extends BenchAgent {
 export class RememberingBenchAgent extends FullBenchAgent {
   constructor(ctx: DurableObjectState, env: BenchEnv) {
     super(ctx, env, remembering)
+  }
+}
+
+/** What the platform itself takes, beside which the others can be read. */
+export class BareObject extends DurableObject<BenchEnv> {
+  constructor(ctx: DurableObjectState, env: BenchEnv) {
+    super(ctx, env)
+    ctx.storage.sql.exec('CREATE TABLE IF NOT EXISTS steps (id INTEGER PRIMARY KEY, step TEXT)')
+  }
+
+  async runOnce(agentId: AccountId): Promise<number> {
+    for (const step of ['call', 'answer']) {
+      const text = JSON.stringify({ agentId, step })
+      this.ctx.storage.sql.exec('INSERT INTO steps (step) VALUES (?)', text)
+    }
+    return 2
+  }
+
+  countStoredRows(): number {
+    return this.ctx.storage.sql.exec<{ n: number }>('SELECT count(*) AS n FROM steps').one().n
   }
 }
 

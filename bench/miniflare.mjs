@@ -1,5 +1,5 @@
 // One Worker on Miniflare, and what its workerd process costs, read from /proc.
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { build } from 'esbuild'
@@ -50,9 +50,12 @@ export async function bundle(entry) {
   return result.outputFiles[0].text
 }
 
-/** Runs `measure(url, pid)` against a Worker with its own empty storage, then removes both. */
-export async function withWorker(contents, durableObjects, measure) {
-  const storage = mkdtempSync(join(tmpdir(), 'rookery-bench-'))
+/** A file system in memory, where there is one. */
+export const memoryDir = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
+
+/** Runs `measure(url, pid)` against a Worker with its own empty storage in `parent`, then removes both. */
+export async function withWorker(contents, durableObjects, measure, parent = tmpdir()) {
+  const storage = mkdtempSync(join(parent, 'rookery-bench-'))
   const known = findWorkerd()
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({

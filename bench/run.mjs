@@ -1,8 +1,9 @@
 // npm run bench [-- --quick] [--json FILE] [--peers COMMAND]
 //
 // Prints one table. CPU is that of the workerd process (user and system), because wall time follows
-// the neighbours. `--peers` runs a command that prints JSON lines `{ name, cpu_ms_per_activation }`
-// of other systems on the same work, and puts them beside our row, measured in the same run.
+// the neighbours. `--peers` runs a command that prints JSON lines `{ name, cpu_ms_per_activation }` or
+// `{ name, cpu_ms_per_agent, kb_per_agent }` of other systems on the same work, and puts them beside
+// our rows, measured in the same run.
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -34,23 +35,27 @@ const measures = [
   () => measureStartup(),
 ]
 
-/** @type {{ name: string, value: number, unit: string }[]} */
+/** @typedef {{ name: string, value: number, unit: string }} Row */
+/** @type {Row[]} */
 const rows = []
+/** @param {Row} row */
+function tell(row) {
+  rows.push(row)
+  console.log(`${row.name.padEnd(34)} ${String(row.value).padStart(10)} ${row.unit}`)
+}
+
 for (const measure of measures) {
-  for (const row of await measure()) {
-    rows.push(row)
-    console.log(`${row.name.padEnd(34)} ${String(row.value).padStart(10)} ${row.unit}`)
-  }
+  for (const row of await measure()) tell(row)
 }
 
 if (options.peers) {
   const [command = '', ...args] = options.peers.split(' ')
   const output = execFileSync(command, args, { encoding: 'utf8', maxBuffer: 1 << 24 })
   for (const line of output.split('\n').filter((text) => text.startsWith('{'))) {
-    const { name, cpu_ms_per_activation: value } = JSON.parse(line)
-    if (value === undefined) continue
-    rows.push({ name: `peer.${name}.cpu_ms`, value, unit: 'ms' })
-    console.log(`${`peer.${name}.cpu_ms`.padEnd(34)} ${String(value).padStart(10)} ms`)
+    const { name, kb_per_agent: kb, ...cost } = JSON.parse(line)
+    const cpu = cost.cpu_ms_per_activation ?? cost.cpu_ms_per_agent
+    if (cpu !== undefined) tell({ name: `peer.${name}.cpu_ms`, value: cpu, unit: 'ms' })
+    if (kb !== undefined) tell({ name: `peer.${name}.kb`, value: kb, unit: 'KB' })
   }
 }
 
