@@ -93,6 +93,12 @@ export function afterModelFailed(state: LoopState, event: LoopEventOf<'model_fai
   return issue(next, { type: 'sleep', until: at + Math.round(wait) })
 }
 
+/** The call was not made: the step it began, unless it was a retry, is not taken yet (L8). */
+export function afterModelWaited(state: LoopState, event: LoopEventOf<'model_waited'>): Step {
+  const iteration = state.retries > 0 ? state.iteration : state.iteration - 1
+  return issue({ ...state, iteration }, { type: 'sleep', until: event.retryAt })
+}
+
 export function afterModelRefused(state: LoopState, event: LoopEventOf<'model_refused'>): Step {
   if (event.reason === 'budget_exhausted') {
     return finish(state, {

@@ -5,7 +5,7 @@ import { afterCommit, retryLater } from './step-commit'
 import { afterCompacted } from './step-compact'
 import { end } from './step-end'
 import { afterLoad, afterLoadFailed } from './step-load'
-import { afterAnswer, afterModelFailed, afterModelRefused } from './step-model'
+import { afterAnswer, afterModelFailed, afterModelRefused, afterModelWaited } from './step-model'
 import { afterParked, afterResumed, afterToolParked } from './step-park'
 import { afterInterruption } from './step-recover'
 import { afterTool } from './step-tools'
@@ -45,7 +45,7 @@ export function step(state: LoopState, event: LoopEvent): Step {
     case 'model_refused':
       return afterModelRefused(settled, event)
     case 'model_waited':
-      return issue(settled, { type: 'sleep', until: event.retryAt })
+      return afterModelWaited(settled, event)
     case 'tool_returned':
       return afterTool(settled, event)
     case 'compacted':
