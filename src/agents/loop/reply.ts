@@ -42,9 +42,16 @@ function joinAnswer(answers: ModelAnswer[]): string {
 }
 
 /** Who asked and is not mentioned in the text. */
-export function findUnnamed(text: string, askers: string[]): string[] {
-  const lower = text.toLowerCase()
-  return askers.filter((name) => !lower.includes(`@${name.toLowerCase()}`))
+export const findUnnamed = (text: string, askers: string[]): string[] =>
+  askers.filter((name) => !isNamed(text, name))
+
+/** A whole name, as the hub finds mentions (H4): `@bobby` and `a@bob.org` do not name bob. */
+function isNamed(text: string, name: string): boolean {
+  if (!text.toLowerCase().includes(`@${name.toLowerCase()}`)) return false
+  const before = '(?<!_|[\\p{L}\\p{N}\\p{M}@./+:#=\\\\-]_*)(_*)'
+  const after = '\\1(?![a-z0-9_@/]|-(?!-))'
+  const escaped = name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+  return new RegExp(`${before}@${escaped}${after}`, 'iu').test(text)
 }
 
 /** Names everybody who asked and is not named yet; on a line of its own before Markdown blocks. */

@@ -8,6 +8,20 @@ describe('names', () => {
     expect(nameAskers('@mira Here it is.', ['mira'])).toBe('@mira Here it is.')
     expect(nameAskers('> quoted', ['mira'])).toBe('@mira\n\n> quoted')
   })
+
+  test('L6: a name within another name, an address or a path names nobody', () => {
+    for (const text of [
+      '@bobby knows.',
+      '@bob-b knows.',
+      'Write to x@bob or a@bob.org.',
+      '@bob/x',
+    ]) {
+      expect(nameAskers(text, ['bob'])).toMatch(/^@bob\s/)
+    }
+    for (const text of ['Ask @Bob.', '(@bob)', '**@bob** knows', '@bob--he knows', '_@bob_, see']) {
+      expect(nameAskers(text, ['bob'])).toBe(text)
+    }
+  })
 })
 
 test.each([
