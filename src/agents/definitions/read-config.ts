@@ -50,7 +50,10 @@ const toProblem = (source: YamlSource, issue: z.core.$ZodIssue): ErrorDetail => 
 
 function removeField(root: Record<string, unknown>, path: PropertyKey[]): void {
   let parent: unknown = root
-  for (const step of path.slice(0, -1)) parent = isRecord(parent) ? parent[String(step)] : undefined
+  for (const step of path.slice(0, -1)) {
+    if (Array.isArray(parent)) parent = parent[Number(step)]
+    else parent = isRecord(parent) ? parent[String(step)] : undefined
+  }
   if (isRecord(parent)) delete parent[String(path.at(-1))]
 }
 

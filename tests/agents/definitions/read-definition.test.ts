@@ -109,6 +109,21 @@ describe('files of the family', () => {
     expect(definitionOf(config).brain).toEqual({ model: 'claude-x' })
   })
 
+  test('D2: an unknown field of an entry in a list warns too, and the entry keeps its meaning', () => {
+    const config = [
+      'name: a1',
+      'behavior:',
+      '  schedule:',
+      '    - { cron: "0 9 * * *", task: standup }',
+      '    - cron: "0 10 * * *"',
+      '      task: lunch',
+      '      label: noon',
+    ].join('\n')
+    expect(warningsOf(config)).toEqual([
+      'config.yaml:7:behavior.schedule.1.label ignored: this hub knows no such field',
+    ])
+  })
+
   test('D2: what needs a machine warns and says what to do instead', () => {
     const config = [
       'name: a1',
