@@ -48,7 +48,7 @@ export interface LoadRequest {
   /** Chosen by the agent before the call and journaled, so that a repeat is harmless. */
   activationId: ActivationId
   now: number
-  /** Running activations allowed on the hub (S3). */
+  /** Running activations allowed on the hub (S3). With 0 only what is claimed already is told. */
   capacity: number
   /** With no task in its inbox the agent may look around (S1); so many slots are kept for that (S3). */
   mayExplore: boolean

@@ -1,11 +1,12 @@
 import { limits } from '../../config'
 import type { AuditEntry, CommitRequest } from '../../hub/contract'
 import type { Effect } from '../loop/effect'
-import type { LoadedFacts, LoopEvent } from '../loop/event'
+import type { LoopEvent } from '../loop/event'
 import { composeWords, findUnnamed, nameAskers } from '../loop/reply'
 import type { Ending, LoopState } from '../loop/state'
 import { countEvents } from '../trace/count-events'
 import { composeAccount } from './account'
+import { type Addressee, findAddressee } from './describe-answer'
 import { announce, loadedFacts, type Workbench } from './workbench'
 
 /** COMMIT, then wake who waits. */
@@ -14,7 +15,7 @@ export async function commit(
   effect: Extract<Effect, { type: 'commit' }>,
 ): Promise<LoopEvent> {
   const { deps, agentId } = bench
-  const request = composeCommit(bench)
+  const request = composeCommit(bench, await findAddressee(bench))
   const exportFailures = deps.exporter?.takeFailures() ?? 0
   request.counters = countEvents(bench.now().events, exportFailures)
   const answer = await deps.hub.commit(request).catch((error: unknown) => {
@@ -35,11 +36,10 @@ export async function commit(
   }
 }
 
-function composeCommit(bench: Workbench): CommitRequest {
+function composeCommit(bench: Workbench, addressee: Addressee | null): CommitRequest {
   const { state, events } = bench.now()
   const { activationId, ending } = state
   if (!activationId || !ending) throw new Error('a commit without an ending')
-  const facts = loadedFacts(events)
   const now = bench.deps.clock.now()
   return {
     agentId: bench.agentId,
@@ -47,8 +47,8 @@ function composeCommit(bench: Workbench): CommitRequest {
     now,
     outcome: ending.outcome,
     error: ending.error,
-    reply: composeAnswer(ending, facts, events),
-    report: composeReport(state, ending, facts, events),
+    reply: composeAnswer(ending, addressee, events),
+    report: composeReport(state, ending, addressee, events),
     iterations: state.iteration,
     ...composeAccount(bench, ending, now),
     audit: events.flatMap((event) =>
@@ -61,14 +61,14 @@ const cutNote = '\n\n*(Cut here: a comment holds no more.)*'
 
 function composeAnswer(
   ending: Ending,
-  facts: LoadedFacts | null,
+  addressee: Addressee | null,
   events: LoopEvent[],
 ): CommitRequest['reply'] {
   const replyId = findWoken(events)?.replyId
-  if (!facts?.answer || !replyId) return null
+  if (!addressee?.answer || !replyId) return null
   const words = composeWords(ending, events)
   if (words === null) return null
-  const { postId, parentId, askers } = facts.answer
+  const { postId, parentId, askers } = addressee.answer
   const clean = nameAskers(words, askers).replaceAll('\0', '').toWellFormed()
   const max = limits.comment.contentCharsMax
   const content =
@@ -83,19 +83,19 @@ const findWoken = (events: LoopEvent[]) => events.find((event) => event.type ===
 function composeReport(
   state: LoopState,
   ending: Ending,
-  facts: LoadedFacts | null,
+  addressee: Addressee | null,
   events: LoopEvent[],
 ): CommitRequest['report'] {
   const reportId = findWoken(events)?.reportId
   if (ending.outcome !== 'failed' || !ending.error || !reportId) return null
-  const name = facts?.agentName ?? 'An agent'
+  const name = addressee?.agentName ?? 'An agent'
   return {
     id: reportId,
     title: `${name} failed: ${ending.error.code}`,
     content: [
       ending.error.message,
       '',
-      `Model ${facts?.model.id ?? 'none'}, ${state.iteration} steps, ${state.errors} errors. [What happened, step by step](/activations/${state.activationId})`,
+      `Model ${loadedFacts(events)?.model.id ?? 'none'}, ${state.iteration} steps, ${state.errors} errors. [What happened, step by step](/activations/${state.activationId})`,
     ].join('\n'),
   }
 }

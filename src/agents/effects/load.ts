@@ -10,6 +10,7 @@ import type { LoadedFacts, LoopEvent } from '../loop/event'
 import { worstCostOf } from '../models/catalogue'
 import type { Model } from '../models/model-port'
 import { closeLost } from './close-lost'
+import { describeAnswer } from './describe-answer'
 import { addSizes, sizePrompt } from './price-call'
 import { listTools, readDefinition, resolveModel, type Workbench } from './workbench'
 
@@ -202,22 +203,6 @@ const readLimits = ({ limits }: Definition, contextTokens: number) => ({
   durationMs: limits.durationSeconds * 1000,
   contextTokens,
 })
-
-/**
- * The answer goes under the newest mention, to everybody who asked; of a task that is not said in a
- * thread into the inbox of who gave it (L6). Nobody waits for what an agent does by itself.
- */
-function describeAnswer({ task, thread, items }: Load): LoadedFacts['answer'] {
-  if (task === 'exploration' || task === 'scheduled') return null
-  if (thread) {
-    return {
-      postId: thread.post.id,
-      parentId: items.at(-1)?.commentId ?? null,
-      askers: [...new Set(items.map(({ from }) => from.name))],
-    }
-  }
-  return task === 'manual' || task === 'dm' ? { postId: null, parentId: null, askers: [] } : null
-}
 
 function announceReading(bench: Workbench, facts: LoadedFacts): void {
   bench.doing = 'reading the thread'

@@ -104,9 +104,10 @@ export class FakeHub {
     this.decided.set(`${activationId}:${callId}`, full)
   }
 
-  #load({ activationId, mayExplore }: LoadRequest): LoadAnswer {
+  #load({ activationId, mayExplore, capacity }: LoadRequest): LoadAnswer {
     const own = this.rows.get(activationId)
     if (own) return own.state === 'running' ? this.#describe(own) : { kind: 'nothing' }
+    if (capacity === 0) return { kind: 'wait', reason: 'capacity', retryAt: Date.now() + 2 }
     const running = [...this.rows].find(([, { state }]) => state === 'running')
     if (running) {
       const [otherId, row] = running

@@ -43,6 +43,25 @@ test('L37: a second LOAD with the same id is harmless, also at once, and answers
   expect(await office.all(`SELECT id FROM activations WHERE state = 'running'`)).toEqual([{ id }])
 })
 
+test('L17 L37: a LOAD for no capacity reads what is claimed already, and claims nothing', async () => {
+  await post(ada.key, '@scout one')
+  const id = office.newId<ActivationId>()
+  const look = () =>
+    office.doors.load({
+      agentId: scout.id,
+      activationId: id,
+      now: hub.clock.now(),
+      capacity: 0,
+      mayExplore: false,
+    })
+  expect(await look()).toMatchObject({ kind: 'wait' })
+  expect(await office.inbox(scout.id).then((items) => items.at(-1))).toMatchObject({
+    claimed_by: null,
+  })
+  expect(await load(scout.id, id)).toMatchObject({ kind: 'loaded' })
+  expect(await look()).toMatchObject({ kind: 'loaded', items: [{ from: { name: 'ada' } }] })
+})
+
 test('L38: a LOAD that comes late claims nothing its run was not told of', async () => {
   const id = await post(ada.key, '@scout one')
   const { activationId } = await start(scout.id)
