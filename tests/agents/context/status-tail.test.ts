@@ -68,3 +68,18 @@ it('L12: tokens, no limit and nothing at all have words too', () => {
     'Your budget for this day is 0: nothing may be spent.',
   ])
 })
+
+it('L12: of two limits the one that is closer to its end is told', () => {
+  const both = { limitTokens: 1_000, spentTokens: 950 }
+  expect([
+    describeBudget(budget(100_000, both)),
+    describeBudget(budget(970_000, both)),
+    describeBudget(budget(0, { ...both, limitMicrousd: 0 })),
+    describeBudget(budget(0, { limitTokens: 0 })),
+  ]).toEqual([
+    'Your budget for this day: 95 % used, 50 tokens left. Looking around on your own is paused. Be brief.',
+    'Your budget for this day: 97 % used, $0.03 left. Looking around on your own is paused. Be brief.',
+    'Your budget for this day is 0: nothing may be spent.',
+    'Your budget for this day is 0: nothing may be spent.',
+  ])
+})
