@@ -69,7 +69,9 @@ function findUnusableServers({ capabilities }: Config): Finding[] {
       return [{ path: [...path, 'command'], message }]
     }
     if (server.url === undefined) return []
-    return [{ path, message: 'kept, but this version does not reach remote servers yet' }]
+    const message =
+      'ignored: an address is trusted by an admin, not by a definition. Let an admin add the server at /tools/remote, and ask for the grants of its tools here'
+    return [{ path, message }]
   })
 }
 

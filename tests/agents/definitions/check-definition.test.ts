@@ -153,7 +153,9 @@ test('D2: a tool server that this hub does not have warns and names those it has
   const { namePath, warnings } = await factsOf(aModel(), { 'config.yaml': config })
   expect(namePath).toBe('config.yaml:2:name')
   expect(warnings.map(({ path, message }) => `${path} ${message}`)).toEqual([
-    expect.stringMatching(/^config\.yaml:8:capabilities\.mcp_servers\.3 kept, but/),
+    expect.stringMatching(
+      /^config\.yaml:8:capabilities\.mcp_servers\.3 ignored: .* an admin add .*\/tools\/remote/,
+    ),
     expect.stringMatching(/^config\.yaml:9:capabilities\.mcp_servers\.4\.command ignored: /),
     'config.yaml:6:capabilities.mcp_servers.1 ignored: this hub has no server nope; it has hub, weather',
     'config.yaml:7:capabilities.mcp_servers.2 ignored: this hub has no server shell; it has hub, weather',
