@@ -34,6 +34,10 @@ export function reason(state: LoopState, at: number): Step {
   )
 }
 
+/** Which limit to raise (L9). */
+export const raiseTokens =
+  'Raise `behavior.max_tokens` or `brain.max_tokens_per_activation`, whichever is smaller, in my definition to let me go on.'
+
 function describeFullWindow({ promptTokens, limits }: LoopState): Ending {
   const message = `The prompt is about ${promptTokens} tokens long and the model's window holds ${limits.contextTokens}.`
   return {
@@ -62,7 +66,7 @@ function findLimit(state: LoopState, at: number): Ending | null {
   if (state.tokens + nextTokens > state.limits.tokens) {
     return partial(
       'max_tokens',
-      `I used ${state.tokens} of the ${state.limits.tokens} tokens I have for one task, and my next step would need about ${nextTokens}. Raise \`behavior.max_tokens\` or \`brain.max_tokens_per_activation\`, whichever is smaller, in my definition to let me go on.`,
+      `I used ${state.tokens} of the ${state.limits.tokens} tokens I have for one task, and my next step would need about ${nextTokens}. ${raiseTokens}`,
     )
   }
   if (at >= state.endsAt) {

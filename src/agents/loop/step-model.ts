@@ -4,7 +4,7 @@ import { addCharge } from './charge-state'
 import { isNearlyFull } from './compaction'
 import type { LoopEventOf } from './event'
 import { isCut } from './read-answer'
-import { reason } from './reason'
+import { raiseTokens, reason } from './reason'
 import { type Ending, issue, type LoopState, type Step } from './state'
 import { fail, finish, outOfBudget } from './step-end'
 import { runCalls } from './step-tools'
@@ -113,7 +113,7 @@ export function afterModelRefused(state: LoopState, event: LoopEventOf<'model_re
       outcome: 'max_tokens',
       error: null,
       reply: 'partial',
-      text: `I used ${state.tokens} tokens, which is all I have for one task.`,
+      text: `I used ${state.tokens} tokens, which is all I have for one task. ${raiseTokens}`,
     })
   }
   if (event.reason === 'paused') {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { outputTokensFloor } from '../../../src/agents/loop/estimate'
+import { composeReply } from '../../../src/agents/loop/reply'
 import { Scenario } from './scenario'
 
 /** Of 1,000 tokens in all, as `facts` says. */
@@ -25,6 +26,20 @@ describe('what an activation may use in all', () => {
     for (const name of ['`behavior.max_tokens`', '`brain.max_tokens_per_activation`']) {
       expect(scenario.state.ending?.text).toContain(name)
     }
+  })
+
+  test('L9 B5: where the hub says that the tokens are gone, the text names the limit to raise too', () => {
+    const scenario = new Scenario()
+      .wake()
+      .load()
+      .answer('So far: two herons.', ['a'])
+      .returnTool('a')
+    const effectId = scenario.only('call_model')
+    scenario.apply({ type: 'model_refused', at: 9, effectId, reason: 'max_tokens' })
+    const { ending } = scenario.state
+    expect(ending).toMatchObject({ outcome: 'max_tokens', reply: 'partial' })
+    const reply = ending && composeReply(ending, scenario.events, [])
+    expect(reply).toMatch(/^So far: two herons\.\n\n\*I used 15 tokens, .*`behavior\.max_tokens`/)
   })
 
   test('B5 L8: whenever a call is begun, its prompt and a short answer fit into what is left', () => {
