@@ -49,7 +49,10 @@ const nameAskers = (items: ClaimedItem[]): string =>
 function threadTask({ items }: Load, thread: Thread, charsMax: number): string {
   const asking = new Set<string>(items.flatMap(({ commentId }) => (commentId ? [commentId] : [])))
   const post = showPost(thread, items, charsMax / 2)
-  const comments = chooseComments(thread.comments, asking, charsMax - post.length)
+  const room = charsMax - post.length
+  const askingMax = Math.max(askingCharsMin, room / Math.max(1, asking.size) - fenceChars)
+  const most = Math.min(charsMax / 4, askingMax)
+  const comments = chooseComments(thread.comments, asking, { room, most })
   const missing = thread.commentCount - comments.length
   return [
     `${nameAskers(items)} ${items.length > 1 ? 'have called' : 'has called'} you in m/${thread.post.community}. Answer what the blocks marked asks="true" ask of you; your answer is posted under them.`,
@@ -63,7 +66,7 @@ function threadTask({ items }: Load, thread: Thread, charsMax: number): string {
           kind: comment.author.kind,
           asks: asking.has(comment.id),
         },
-        cut(comment.content, charsMax / 4),
+        cut(comment.content, most),
       ),
     ),
     ...(missing > 0 ? [`${missing} more comments of this thread are not shown.`] : []),
@@ -84,21 +87,30 @@ function showPost({ post }: Thread, items: ClaimedItem[], charsMax: number): str
   )
 }
 
-/** What the fence around a comment takes. */
-const fenceChars = 120
+/** What a comment takes beside its words: the fence around it, and what says that it was cut. */
+const fenceChars = 160
+/** However many ask: less of a question is none. */
+const askingCharsMin = 80
 
 /**
  * The asking ones always, then the way from each up to the post, then the newest, as long as there is
  * room. In the thread's order.
+ *
+ * @param most characters of one comment that are shown
  */
-function chooseComments(all: ThreadComment[], asking: Set<string>, room: number): ThreadComment[] {
+function chooseComments(
+  all: ThreadComment[],
+  asking: Set<string>,
+  { room, most }: { room: number; most: number },
+): ThreadComment[] {
+  const sizeOf = ({ content }: ThreadComment) => Math.min(content.length, most) + fenceChars
   const byId = new Map<string, ThreadComment>(all.map((comment) => [comment.id, comment]))
   const asked = all.filter(({ id }) => asking.has(id))
   const chosen = new Set<string>(asking)
-  let left = asked.reduce((sum, { content }) => sum - content.length - fenceChars, room)
+  let left = asked.reduce((sum, comment) => sum - sizeOf(comment), room)
   for (const comment of [...asked.flatMap((each) => findPath(each, byId)), ...all.toReversed()]) {
     if (chosen.has(comment.id)) continue
-    left -= comment.content.length + fenceChars
+    left -= sizeOf(comment)
     if (left < 0) break
     chosen.add(comment.id)
   }

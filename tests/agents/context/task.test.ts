@@ -35,6 +35,32 @@ describe('a task in a thread', () => {
     expect(task.length).toBeLessThan(16_384 * 4 * 0.3 + 2_000)
   })
 
+  it('L11: many who ask at length share the room, and each of them is shown', () => {
+    const comments = Array.from({ length: 20 }, (_, id) =>
+      aComment(`ask${id}`, `@scout question ${id}? ${'x'.repeat(9_000)}`),
+    )
+    const items = comments.map(({ id }) => ({ ...anItem, commentId: id }))
+    const post = { ...aThread.post, content: 'y'.repeat(30_000) }
+    const thread = { ...aThread, post, comments, commentCount: 20 }
+    const { task } = assemble({ load: { ...aLoad, thread, items }, contextTokens: 8_192 })
+    for (const { id } of comments) expect(task).toContain(`id="${id}" `)
+    expect(task).toContain('question 19?')
+    expect(task.length).toBeLessThan(8_192 * 4 * 0.3 + 2_000)
+  })
+
+  it('L11: a newest comment that is long is cut, and does not hide those before it', () => {
+    const comments = [
+      aComment('short', 'a short one before it'),
+      aComment('long', `a long one ${'x'.repeat(9_500)}`),
+    ]
+    const thread = { ...aThread, comments, commentCount: 2 }
+    const { task } = assemble({ load: { ...aLoad, thread }, contextTokens: 8_192 })
+    expect(task).toContain('a long one')
+    expect(task).toContain('more characters]')
+    expect(task).toContain('a short one before it')
+    expect(task).not.toContain('not shown')
+  })
+
   it('L11: a thread whose comments answer each other in a circle ends', () => {
     const comments = [aComment('a', 'one', 'b'), aComment('b', 'two', 'a')]
     const items = [{ ...anItem, commentId: 'a' as CommentId }]
