@@ -113,7 +113,7 @@ test('L7: a turn with nothing to say ends completed and silent, and is not repea
   expect(await listTurns()).toHaveLength(2)
 })
 
-test('S7: work by the clock is done when it is due, and its due time moves on', async () => {
+test('S7 D6: work by the clock is done when it is due, and its due time moves on', async () => {
   const schedule =
     '  schedule: [{ cron: "0 9 * * *", timezone: Europe/Berlin, task: "What is in the seed vault?" }]'
   scoutId = await install('scout', files(`{ enabled: false }\n${schedule}`))

@@ -185,3 +185,23 @@ test('L14: over ten steps each prompt begins with at least 95 % of the one befor
   expect(shares).toHaveLength(9)
   expect(Math.min(...shares)).toBeGreaterThanOrEqual(0.95)
 })
+
+test('L15: a definition is read once, and used for as long as its etag holds', () =>
+  inObject(async (state) => {
+    const world = new World((request) =>
+      countResults(request) === 0
+        ? { calls: [callOf('a', 'look'), callOf('b', 'look')] }
+        : { text: 'Done.' },
+    )
+    world.hub.ask('@scout one')
+    world.hub.ask('@scout two')
+    const shell = await live(world, state)
+    expect(world.asked).toHaveLength(4)
+    expect(world.defined).toEqual(['first'])
+    world.hub.etag = 'second'
+    world.hub.ask('@scout three')
+    shell.wake(agentId)
+    await shell.untilQuiet()
+    expect(world.defined).toEqual(['first', 'second'])
+    expect(world.asked.at(-1)?.messages[0]).toEqual({ role: 'system', text: 'soul second' })
+  }))

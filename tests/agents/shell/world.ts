@@ -38,6 +38,8 @@ export class World {
   /** What tools did, by activation and call: the same key does it once. */
   readonly ran = new Map<string, string>()
   readonly called: ToolCall[] = []
+  /** Versions of the definition that were read from where they are kept. */
+  readonly defined: string[] = []
   /** Kills the machine there, once. */
   killAt: number | null = null
   model: Partial<Model> = {}
@@ -126,6 +128,7 @@ export class World {
 
   /** Each version is a little warmer than the one before. */
   #define(etag: string): Definition {
+    this.defined.push(etag)
     const temperature = etag === 'first' ? 0.1 : 0.2
     return { ...definition, systemPrompt: `soul ${etag}`, brain: { temperature } }
   }

@@ -193,6 +193,23 @@ test('H10: a person wakes an agent of this hub, another agent does not', async (
   ])
 })
 
+test('D6: respond_to_dms decides whether a message reaches an agent and wakes it', async () => {
+  const scout = await hub.join(`owl${people}`)
+  await hub.host(scout.id)
+  const id = await ask(ada, scout)
+  const say = async (answers: 0 | 1) => {
+    await env.DB.prepare('UPDATE agents SET answers_dms = ?2 WHERE account_id = ?1')
+      .bind(scout.id, answers)
+      .run()
+    hub.seen.woken.length = 0
+    hub.clock.advance(10)
+    const { status } = await send(ada, `conversations/${id}/send`, { message: `now ${answers}` })
+    return { status, isWoken: hub.seen.woken.includes(scout.id) }
+  }
+  expect(await say(0)).toEqual({ status: 403, isWoken: false })
+  expect(await say(1)).toEqual({ status: 201, isWoken: true })
+})
+
 test('H7: a list and a conversation are one round trip each, with as many rows as they show', async () => {
   const id = await open()
   await env.DB.prepare('UPDATE api_keys SET last_used_at = ?').bind(hub.clock.now()).run()
