@@ -90,13 +90,17 @@ export function afterModelFailed(state: LoopState, event: LoopEventOf<'model_fai
   const { retryBaseMs, retryCapMs } = activationLimits
   const backoff = Math.min(retryCapMs, retryBaseMs * 2 ** state.retries) * (0.5 + jitter / 2)
   const wait = Math.min(retryCapMs, Math.max(backoff, failure.retryAfterMs ?? 0))
-  return issue(next, { type: 'sleep', until: at + Math.round(wait) })
+  return waitUntil(next, at + Math.round(wait))
 }
+
+/** When the clock runs out before that, it ends then: there is nothing to wait for (L8). */
+const waitUntil = (state: LoopState, time: number): Step =>
+  issue(state, { type: 'sleep', until: Math.min(time, state.endsAt) })
 
 /** The call was not made: the step it began, unless it was a retry, is not taken yet (L8). */
 export function afterModelWaited(state: LoopState, event: LoopEventOf<'model_waited'>): Step {
   const iteration = state.retries > 0 ? state.iteration : state.iteration - 1
-  return issue({ ...state, iteration }, { type: 'sleep', until: event.retryAt })
+  return waitUntil({ ...state, iteration }, event.retryAt)
 }
 
 export function afterModelRefused(state: LoopState, event: LoopEventOf<'model_refused'>): Step {

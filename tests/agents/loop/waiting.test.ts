@@ -46,3 +46,32 @@ describe('a call that waits for money', () => {
     expect(scenario.state.pending[0]).toMatchObject({ type: 'call_model', mustRenew: true })
   })
 })
+
+describe('a wait that would outlast the wall clock', () => {
+  const begin = () => {
+    const scenario = new Scenario().wake().load().answer('So far: two herons.', ['a'])
+    scenario.returnTool('a')
+    scenario.at = scenario.state.endsAt - 1_000
+    return scenario
+  }
+
+  test('L8 L24: a retry is not waited for longer than the clock allows', () => {
+    const scenario = begin()
+    const { endsAt } = scenario.state
+    scenario.failModel({ retryAfterMs: 30_000 })
+    expect(scenario.state.pending).toMatchObject([{ type: 'sleep', until: endsAt }])
+    expect(scenario.sleep().state.ending).toMatchObject({
+      outcome: 'max_duration',
+      reply: 'partial',
+    })
+  })
+
+  test('L8 B4: nor is money', () => {
+    const scenario = begin()
+    const { endsAt } = scenario.state
+    const effectId = scenario.only('call_model')
+    scenario.apply({ type: 'model_waited', at: endsAt - 500, effectId, retryAt: endsAt + 1_500 })
+    expect(scenario.state.pending).toMatchObject([{ type: 'sleep', until: endsAt }])
+    expect(scenario.sleep().state.ending).toMatchObject({ outcome: 'max_duration' })
+  })
+})
