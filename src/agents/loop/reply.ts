@@ -1,3 +1,4 @@
+import { limits } from '../../config'
 import type { LoopEvent } from './event'
 import type { ModelAnswer } from './message'
 import { foldPlan, sayPlanProgress } from './plan'
@@ -24,7 +25,16 @@ export function composeWords(ending: Ending, events: LoopEvent[]): string | null
   const soFar = joinAnswer(answers.slice(0, answers.findLastIndex(hasText) + 1))
   const progress = sayPlanProgress(foldPlan(events))
   const why = progress === null ? ending.text : `${ending.text} ${progress}`
-  return soFar ? `${soFar}\n\n*${why}*` : why
+  return soFar ? `${leaveRoom(soFar, why.length)}\n\n*${why}*` : why
+}
+
+/** For the names of all who may ask at once, and a few signs. */
+const namesChars = 800
+
+/** What a comment cannot hold is cut here, not from its end: why it stopped must be said (L9). */
+function leaveRoom(text: string, charsAfter: number): string {
+  const most = limits.comment.contentCharsMax - namesChars - charsAfter
+  return text.length <= most ? text : `${text.slice(0, most).toWellFormed()} [...]`
 }
 
 const hasText = ({ text }: ModelAnswer): boolean => text.trim() !== ''

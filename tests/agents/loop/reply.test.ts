@@ -24,6 +24,21 @@ describe('names', () => {
   })
 })
 
+test('L9: a text so far as long as a comment leaves room for the limit that stopped it', () => {
+  const limits = { iterations: 1, tokens: 100_000, durationMs: 60_000, contextTokens: 1_000_000 }
+  const { state, events } = new Scenario()
+    .wake()
+    .load({ limits })
+    .answer(`The herons. ${'x'.repeat(12_000)}`, ['a'])
+    .returnTool('a')
+  const askers = Array.from({ length: 20 }, (_, id) => `${'n'.repeat(30)}${10 + id}`)
+  const reply = (state.ending && composeReply(state.ending, events, askers)) ?? ''
+  expect(reply.length).toBeLessThanOrEqual(10_000)
+  expect(reply).toContain('The herons. x')
+  expect(reply).toContain('[...]')
+  expect(reply).toMatch(/`behavior\.max_iterations` .*\*$/)
+})
+
 test.each([
   ['PROVIDER_BUSY', true],
   ['PROVIDER_AUTH', false],
