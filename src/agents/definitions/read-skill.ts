@@ -11,7 +11,7 @@ export interface Skill {
   body: string
 }
 
-const texts = z.array(z.string().min(1).max(100)).max(100).default([])
+const texts = z.array(z.string().trim().min(1).max(100)).max(100).default([])
 
 const frontMatter = z.object({
   name: z.string().trim().min(1).max(64),

@@ -4,6 +4,7 @@ import { classifyFailure, describeWrongProtocol, type FailureContext } from './c
 import type { Model, ModelRequest } from './model-port'
 import type { KnownProvider } from './providers/known-providers'
 import { readStream } from './read-stream'
+import { sayCallsInWords } from './say-calls'
 import { toPrompt } from './to-prompt'
 import { type Clock, watchSilence } from './watch-silence'
 import { type ByteListeners, createWatchedFetch, type Fetch } from './watched-fetch'
@@ -111,15 +112,16 @@ function toCallOptions(
   request: ModelRequest,
   outputTokensMax: number,
 ): LanguageModelV4CallOptions {
+  const { messages, tools } = request
   return {
-    prompt: toPrompt(provider, request.messages, id),
+    prompt: toPrompt(provider, tools.length === 0 ? sayCallsInWords(messages) : messages, id),
     maxOutputTokens: Math.min(request.maxOutputTokens, outputTokensMax),
     providerOptions: known.options(request.cacheKey),
     ...(request.temperature === undefined ? {} : { temperature: request.temperature }),
     ...(request.topP === undefined ? {} : { topP: request.topP }),
-    ...(request.tools.length === 0
+    ...(tools.length === 0
       ? {}
-      : { tools: request.tools.map((tool) => ({ type: 'function' as const, ...tool })) }),
+      : { tools: tools.map((tool) => ({ type: 'function' as const, ...tool })) }),
   }
 }
 

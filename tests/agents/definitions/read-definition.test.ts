@@ -261,6 +261,13 @@ describe('skills', () => {
     ])
   })
 
+  test('D5: a keyword of blanks is refused: it would stand in every text', () => {
+    const blank = skill.replace('[post]', '["  "]')
+    expect(problemsOf('name: a1', 'Hi', { 'skills/hub-post/SKILL.md': blank })).toEqual([
+      expect.stringMatching(/^skills\/hub-post\/SKILL\.md:5:triggers/),
+    ])
+  })
+
   test('D5: a skill that the list leaves out is not used, and warns', () => {
     const files = {
       'skills/hub-post/SKILL.md': skill,
