@@ -5,7 +5,7 @@ import type { AgentDeps } from '../agent-deps'
 import type { Definition } from '../definitions/definition'
 import type { HookContext } from '../hooks/hook'
 import type { ActivationStream } from '../live/activation-stream'
-import { type AdmittedCall, admitCalls } from '../loop/admit-calls'
+import { type AdmittedCall, CallRegister } from '../loop/admit-calls'
 import type { LoadedFacts, LoopEvent } from '../loop/event'
 import type { Message } from '../loop/message'
 import type { LoopState } from '../loop/state'
@@ -58,13 +58,11 @@ export function loadedFacts(events: LoopEvent[]): LoadedFacts | null {
 
 /** A call of this activation by its id, as `step` admitted it. */
 export function findCall(events: LoopEvent[], callId: string): AdmittedCall | null {
-  const seen: string[] = []
+  const register = new CallRegister()
   for (const event of events) {
     if (event.type !== 'model_answered') continue
-    const calls = admitCalls(event.answer.calls, seen, event.answer.finish === 'length')
-    const found = calls.find((call) => call.callId === callId)
+    const found = register.admit(event.answer).find((call) => call.callId === callId)
     if (found) return found
-    seen.push(...calls.map((call) => call.callId))
   }
   return null
 }

@@ -1,7 +1,7 @@
 import { streamLimits } from '../../config'
 import type { ActivationId } from '../../ids'
 import type { RuntimeEvent, RuntimeEventBody } from '../contract'
-import { admitCalls } from '../loop/admit-calls'
+import { CallRegister } from '../loop/admit-calls'
 import type { LoopEvent, LoopEventOf } from '../loop/event'
 import { PlanFold, planTool } from '../loop/plan'
 import type { Ending } from '../loop/state'
@@ -59,7 +59,7 @@ const cancelled = 'Error: operation cancelled by user.'
 class RuntimeLog {
   readonly events: RuntimeEvent[] = []
   readonly #plan = new PlanFold()
-  readonly #seen: string[] = []
+  readonly #register = new CallRegister()
   /** Calls without a result, with their names. */
   readonly #open = new Map<string, string>()
   #activationId = '' as ActivationId
@@ -168,8 +168,7 @@ class RuntimeLog {
       is_priced: charge.isPriced,
       is_estimated: charge.isEstimated,
     })
-    const calls = admitCalls(answer.calls, this.#seen, answer.finish === 'length')
-    this.#seen.push(...calls.map(({ callId }) => callId))
+    const calls = this.#register.admit(answer)
     for (const { callId, name, arguments: json, refusal } of calls) {
       const told = { call_id: callId, name, arguments: this.#cut(json) }
       this.#put(at, { kind: 'tool', type: 'tool-call', ...told })

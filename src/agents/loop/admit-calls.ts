@@ -1,9 +1,15 @@
 import { activationLimits } from '../../config'
-import type { ToolRequest } from './message'
+import type { ModelAnswer, ToolRequest } from './message'
 
 export interface AdmittedCall extends ToolRequest {
   /** Why the call is not run; null when it is. */
   refusal: string | null
+}
+
+/** The calls of an activation so far: the ids they have, and how many of them were let through. */
+interface EarlierCalls {
+  callIds: string[]
+  toolCalls: number
 }
 
 /**
@@ -11,24 +17,39 @@ export interface AdmittedCall extends ToolRequest {
  * activation, and what may not run has its reason (L10, L26). An id of an earlier message gets a new
  * name and runs: some servers number the calls of each answer from zero. The same function serves `step`,
  * which runs the rest, and the transcript, which shows the refusals as results.
- *
- * @param seen ids of earlier calls of the activation
  */
 export function admitCalls(
-  calls: ToolRequest[],
-  seen: string[],
-  isCutOff: boolean,
+  { calls, finish }: Pick<ModelAnswer, 'calls' | 'finish'>,
+  { callIds, toolCalls }: EarlierCalls,
 ): AdmittedCall[] {
-  const ids = new Set(seen)
+  const isCutOff = finish === 'length'
+  const ids = new Set(callIds)
   const inMessage = new Set([''])
+  // a call that is refused uses up nothing: who asked for 200 at once may ask for the rest again
+  let inActivation = toolCalls
   return calls.map((call, index) => {
     const isDoubled = inMessage.has(call.callId)
     const isTaken = isDoubled || ids.has(call.callId)
     const callId = isTaken ? freshId(call.callId || 'call', ids) : call.callId
     inMessage.add(call.callId)
     ids.add(callId)
-    return { ...call, callId, refusal: refuse(index, seen.length + index, isDoubled, isCutOff) }
+    const refusal = refuse(index, inActivation, isDoubled, isCutOff)
+    if (refusal === null) inActivation++
+    return { ...call, callId, refusal }
   })
+}
+
+/** Admits the calls of a journal's answers, one answer after the other, as `step` did. */
+export class CallRegister {
+  readonly #callIds: string[] = []
+  #toolCalls = 0
+
+  admit(answer: Pick<ModelAnswer, 'calls' | 'finish'>): AdmittedCall[] {
+    const calls = admitCalls(answer, { callIds: this.#callIds, toolCalls: this.#toolCalls })
+    this.#callIds.push(...calls.map(({ callId }) => callId))
+    this.#toolCalls += calls.filter(({ refusal }) => refusal === null).length
+    return calls
+  }
 }
 
 function refuse(

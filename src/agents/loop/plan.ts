@@ -1,5 +1,5 @@
 import { planLimits } from '../../config'
-import { admitCalls } from './admit-calls'
+import { CallRegister } from './admit-calls'
 import type { LoopEvent, LoopEventOf } from './event'
 import type { ToolRequest } from './message'
 
@@ -34,7 +34,7 @@ export const foldPlan = (events: LoopEvent[]): Plan => new PlanFold().addAll(eve
 /** Reads a journal event by event; what it has read of one activation decides what comes next. */
 export class PlanFold {
   plan: Plan = emptyPlan
-  readonly #seen: string[] = []
+  readonly #register = new CallRegister()
   readonly #revisions = new Map<string, string>()
 
   addAll(events: LoopEvent[]): this {
@@ -70,8 +70,7 @@ export class PlanFold {
   }
 
   #addCalls({ answer }: LoopEventOf<'model_answered'>): Plan {
-    const calls = admitCalls(answer.calls, this.#seen, answer.finish === 'length')
-    this.#seen.push(...calls.map(({ callId }) => callId))
+    const calls = this.#register.admit(answer)
     const steps: PlanStep[] = []
     for (const { callId, name, refusal, ...call } of calls) {
       if (name === planTool) this.#revisions.set(callId, call.arguments)

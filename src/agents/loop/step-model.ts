@@ -28,7 +28,7 @@ export function afterAnswer(state: LoopState, event: LoopEventOf<'model_answered
     return fail(next, 'PROVIDER_ERROR', 'The model provider ended the answer with an error.')
   }
   if (answer.calls.length > 0) {
-    const admitted = admitCalls(answer.calls, state.callIds, answer.finish === 'length')
+    const admitted = admitCalls(answer, state)
     return runCalls({ ...next, emptyAnswers: 0, cutChars: 0 }, admitted, event)
   }
   if (isCut(answer)) return continueAnswer(next, event)

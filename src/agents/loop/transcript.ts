@@ -1,4 +1,4 @@
-import { admitCalls } from './admit-calls'
+import { CallRegister } from './admit-calls'
 import { type Conversation, replaceOldest } from './compaction'
 import type { Decision, LoopEvent, LoopEventOf } from './event'
 import { fence } from './fence'
@@ -34,11 +34,11 @@ const showSummary = (summary: string): Message => ({
 /** The same conversation by what a compaction may do to it. */
 export function foldConversation(events: LoopEvent[]): Conversation {
   const results = collectResults(events)
-  const seen: string[] = []
+  const register = new CallRegister()
   let talk: Conversation = { head: [], summary: null, history: [], task: [], run: [] }
   for (const event of events) {
     if (event.type === 'loaded') talk = { ...talk, ...splitPrompt(event.facts) }
-    else if (event.type === 'model_answered') talk.run.push(...showAnswer(event, seen, results))
+    else if (event.type === 'model_answered') talk.run.push(...showAnswer(event, register, results))
     else if (event.type === 'compacted') talk = replaceOldest(talk, event.replaced, event.summary)
   }
   return talk
@@ -52,11 +52,10 @@ const splitPrompt = ({ prompt, historyFrom }: LoopEventOf<'loaded'>['facts']) =>
 
 function showAnswer(
   { answer }: LoopEventOf<'model_answered'>,
-  seen: string[],
+  register: CallRegister,
   results: Results,
 ): Message[] {
-  const calls = admitCalls(answer.calls, seen, answer.finish === 'length')
-  seen.push(...calls.map(({ callId }) => callId))
+  const calls = register.admit(answer)
   if (calls.length === 0) {
     if (answer.text.trim() === '') return [{ role: 'user', text: emptyNote }]
     const said: Message = { role: 'assistant', text: answer.text, calls: [] }

@@ -1,5 +1,5 @@
 import type { TraceStep, TraceTool } from '../contract'
-import { admitCalls } from '../loop/admit-calls'
+import { CallRegister } from '../loop/admit-calls'
 import type { LoopEvent, LoopEventOf } from '../loop/event'
 import { cut, excerptChars } from './cut'
 
@@ -8,6 +8,7 @@ export function collectSteps(events: LoopEvent[]): TraceStep[] {
   const steps: TraceStep[] = []
   /** Each call under the id it ran with, and the step it belongs to. */
   const asked = new Map<string, { arguments: string; step: TraceStep }>()
+  const register = new CallRegister()
   let retries = 0
   for (const event of events) {
     if (event.type === 'model_failed') retries++
@@ -15,8 +16,7 @@ export function collectSteps(events: LoopEvent[]): TraceStep[] {
       const step = describeStep(event, steps.length + 1, retries)
       steps.push(step)
       retries = 0
-      const { calls, finish } = event.answer
-      for (const call of admitCalls(calls, [...asked.keys()], finish === 'length')) {
+      for (const call of register.admit(event.answer)) {
         asked.set(call.callId, { arguments: call.arguments, step })
       }
     }

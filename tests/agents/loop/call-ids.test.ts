@@ -39,7 +39,10 @@ test('L26: of one message every id that it uses once is run, whatever earlier st
       const seen: string[] = []
       for (const message of messages) {
         const calls = message.map((callId) => ({ callId, name: 't', arguments: '{}' }))
-        const admitted = admitCalls(calls, seen, false)
+        const admitted = admitCalls(
+          { calls, finish: 'stop' },
+          { callIds: seen, toolCalls: seen.length },
+        )
         const isRun = message.map((id, index) => id !== '' && message.indexOf(id) === index)
         expect(admitted.map(({ refusal }) => refusal === null)).toEqual(isRun)
         seen.push(...admitted.map(({ callId }) => callId))
@@ -47,4 +50,34 @@ test('L26: of one message every id that it uses once is run, whatever earlier st
       }
     }),
   )
+})
+
+test('L10 L26: 200 calls at once use up the 16 that ran of the 100 of a task, and not all of them', () => {
+  const ids = Array.from({ length: 200 }, (_, index) => `c${index}`)
+  const scenario = new Scenario().wake().load().answer('', ids)
+  for (const id of ids.slice(0, 16)) scenario.returnTool(id)
+  scenario.answer('', ['again'])
+  expect(scenario.runningCalls()).toEqual(['again'])
+  scenario.returnTool('again')
+  expect(buildTranscript(scenario.events).at(-1)).toMatchObject({
+    results: [{ callId: 'again', text: 'result of again', isError: false }],
+  })
+  expect(foldPlan(scenario.events).steps.at(-1)).toMatchObject({ status: 'completed' })
+  expect(collectSteps(scenario.events)[1]?.tools).toHaveLength(1)
+})
+
+test('L10: the 101st call that would run for one task gets an error result', () => {
+  const limits = { iterations: 50, tokens: 1_000_000, durationMs: 60_000, contextTokens: 1_000_000 }
+  const scenario = new Scenario().wake().load({ limits })
+  for (let step = 0; step < 10; step++) {
+    const ids = Array.from({ length: 10 }, (_, index) => `s${step}c${index}`)
+    scenario.answer('', ids)
+    for (const id of ids) scenario.returnTool(id)
+    if (scenario.pendingTypes().includes('compact')) scenario.compact({ entries: 3 })
+  }
+  scenario.answer('', ['more'])
+  expect(scenario.runningCalls()).toEqual([])
+  expect(buildTranscript(scenario.events).at(-1)).toMatchObject({
+    results: [{ callId: 'more', text: expect.stringContaining('at most 100'), isError: true }],
+  })
 })
