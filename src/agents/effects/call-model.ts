@@ -8,7 +8,6 @@ import type { Effect } from '../loop/effect'
 import { outputTokensFloor } from '../loop/estimate'
 import type { CallFacts, LoadedFacts, LoopEvent, LoopEventOf } from '../loop/event'
 import type { Message, ModelAnswer } from '../loop/message'
-import type { LoopState } from '../loop/state'
 import { buildTranscript } from '../loop/transcript'
 import type { Model } from '../models/model-port'
 import type { SentCall } from '../storage/journal'
@@ -77,7 +76,8 @@ export async function callModel(
     charge: chargeOf(plan, result.answer, at - startedAt),
     calls: describeCalls(bench, result.answer),
   }
-  const warning = warnOfWindow(plan.promptTokens, plan.model.contextTokens)
+  // what the provider counted, when it told (L18)
+  const warning = warnOfWindow(event.charge.inputTokens, plan.model.contextTokens)
   if (warning !== null) event.warning = warning
   if (hooks.length > 0) event.hooks = hooks
   return event
@@ -235,15 +235,20 @@ const capOutput = (
   bench: Workbench,
   model: Model,
   { limits }: Definition,
-  { promptTokens }: PromptSize,
-): number =>
-  Math.min(
+  size: PromptSize,
+): number => {
+  const { state } = bench.now()
+  // the provider's own count of what came before is nearer to the truth than a lower estimate
+  const promptTokens = Math.max(state.promptTokens, size.promptTokens)
+  return Math.min(
     model.outputTokensMax,
     limits.outputTokens,
     // providers refuse a prompt and an answer that together exceed the window
     Math.max(outputTokensFloor, model.contextTokens - promptTokens),
-    Math.max(outputTokensFloor, countTokensLeft(bench.now().state, promptTokens)),
+    // of the tokens that this activation may use in all (B5)
+    Math.max(outputTokensFloor, state.limits.tokens - state.tokens - promptTokens),
   )
+}
 
 /** What it begins with was counted before, unless this machine took it up later or condensed it. */
 function sizeConversation({ first }: Workbench, messages: Message[]): PromptSize {
@@ -252,10 +257,6 @@ function sizeConversation({ first }: Workbench, messages: Message[]): PromptSize
   const rest = messages.slice(first.messages.length)
   return addSizes(first.size, sizePrompt({ messages: rest, tools: [] }))
 }
-
-/** For the answer, of the tokens that this activation may use in all (B5). */
-const countTokensLeft = ({ limits, tokens, promptTokens }: LoopState, estimate: number): number =>
-  limits.tokens - tokens - Math.max(promptTokens, estimate)
 
 function describeStatus(bench: Workbench): Message {
   const { deps, grants, now } = bench

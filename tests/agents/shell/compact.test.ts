@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { openTrace } from '../../../src/agents/trace/stored-trace'
 import { agentId } from './fake-hub'
-import { callOf, inObject, live, type Script, World } from './world'
+import { callOf, countResults, inObject, live, type Script, World } from './world'
 
 const isSummary = ({ messages }: Parameters<Script>[0]) =>
   JSON.stringify(messages[0]).includes('condense')
@@ -76,6 +76,23 @@ describe('compaction', () => {
       )
     }
   })
+
+  test('L18 L19: where the provider counts more than the estimate, its count warns and leaves room for the answer', () =>
+    inObject(async (state) => {
+      const usage = { inputTokens: 8_100, cachedTokens: 0, outputTokens: 20, reasoningTokens: 0 }
+      const world = new World((request) =>
+        countResults(request) === 0 ? { calls: [callOf('a', 'look')], usage } : { text: 'Nine.' },
+      )
+      world.model = { contextTokens: 10_000, outputTokensMax: 4_000 }
+      world.hub.ask(`@scout count ${'them '.repeat(1_800)}`)
+      await live(world, state)
+      expect(world.asked).toHaveLength(2)
+      expect(world.asked[1]?.maxOutputTokens).toBeLessThanOrEqual(10_000 - 8_100)
+      const trace = openTrace(world.hub.commits[0]?.trace ?? '{}')
+      expect(trace.notes.map(({ text }: { text: string }) => text)).toContainEqual(
+        expect.stringMatching(/^The prompt fills 81 % .* \(8100 of 10000 tokens\)/),
+      )
+    }))
 
   test('L19: a task that alone fills the window ends as context_limit, and says so', () =>
     inObject(async (state) => {
