@@ -1,12 +1,17 @@
 import { OpenAICompatibleChatLanguageModel } from '@ai-sdk/openai-compatible'
-import type { LanguageModelV4, LanguageModelV4Usage } from '@ai-sdk/provider'
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4Usage,
+} from '@ai-sdk/provider'
 import * as z from 'zod'
+import { splitThoughts } from '../split-thoughts'
 import type { ProviderConnection } from './provider-connection'
 
 /** Chat Completions, as most servers of open models speak it. Many of them need no key. */
 export function createOpenAICompatibleModel(connection: ProviderConnection): LanguageModelV4 {
   const { baseUrl, key, fetch, modelName } = connection
-  return new OpenAICompatibleChatLanguageModel(modelName, {
+  return new OpenModel(modelName, {
     provider: 'openai-compatible.chat',
     url: ({ path }) => `${baseUrl}${path}`,
     headers: () => (key ? { Authorization: `Bearer ${key}` } : {}),
@@ -14,6 +19,13 @@ export function createOpenAICompatibleModel(connection: ProviderConnection): Lan
     includeUsage: true,
     convertUsage,
   })
+}
+
+class OpenModel extends OpenAICompatibleChatLanguageModel {
+  override async doStream(options: LanguageModelV4CallOptions) {
+    const result = await super.doStream(options)
+    return { ...result, stream: splitThoughts(result.stream) }
+  }
 }
 
 const count = z.number().nullish().catch(null)
