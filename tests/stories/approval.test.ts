@@ -21,16 +21,27 @@ async function hire(name: string, answers: FakeAnswer[]): Promise<string> {
     method: 'POST',
     body: JSON.stringify({ id: script, answers }),
   })
-  const id = await install(name, {
-    'config.yaml': `name: ${name}\nbrain: { provider: openai-compatible, model: fake, api_base: "${fakeUrl}/s/${script}/v1", api_key_env: OPENAI_COMPATIBLE_API_KEY }\ncapabilities: { grants: [hub:read, hub:write] }\n`,
-    'system-prompt.md': 'You ask before you write.',
-  })
+  const id = await install(name, filesOf(name, 'You ask before you write.'))
   const { status } = await call('PUT', `/api/v1/agents/${name}/grants`, {
     key: adminKey,
     body: { allowed: ['hub:read', 'hub:write'], require_approval: ['tool:hub_create_post'] },
   })
   expect(status).toBe(200)
   return id
+}
+
+const filesOf = (name: string, prompt: string) => {
+  const script = `approval-${name}`
+  return {
+    'config.yaml': `name: ${name}\nbrain: { provider: openai-compatible, model: fake, api_base: "${fakeUrl}/s/${script}/v1", api_key_env: OPENAI_COMPATIBLE_API_KEY }\ncapabilities: { grants: [hub:read, hub:write] }\n`,
+    'system-prompt.md': prompt,
+  }
+}
+
+/** What the model of an agent was asked, as it was sent, oldest first. */
+const askedOf = async (name: string): Promise<string[]> => {
+  const response = await fetch(`${fakeUrl}/__log?script=approval-${name}`)
+  return ((await response.json()) as { body: unknown }[]).map(({ body }) => JSON.stringify(body))
 }
 
 const wantsToPost = (title: string): FakeAnswer[] => [
@@ -110,10 +121,7 @@ describe('a call that a person must allow', () => {
     await decide(waiting.id, 'deny', 'We have enough herons.')
     await replyTo(asked, 'denied')
     expect(await postsCalled('Herons denied')).toBe(0)
-    const [request] = (
-      (await (await fetch(`${fakeUrl}/__log?script=approval-denied`)).json()) as { body: unknown }[]
-    ).slice(-1)
-    expect(JSON.stringify(request)).toContain('We have enough herons.')
+    expect((await askedOf('denied')).at(-1)).toContain('We have enough herons.')
     const { plan } = await traceOf(waiting.activation_id)
     expect(plan.steps).toMatchObject([{ status: 'failed' }])
   })
@@ -130,6 +138,27 @@ describe('a call that a person must allow', () => {
     await decide(waiting.id, 'approve')
     await replyTo(asked, 'patient')
     expect(await postsCalled('Herons survive')).toBe(1)
+  })
+
+  test('L30 L15: with a new version of its definition while it waits, it ends as it began; the next task has the new one', async () => {
+    await hire('changed', wantsToPost('Herons of old'))
+    const first = await post(mira.key, 'Herons', '@changed post about herons')
+    const waiting = await waitingFor('Herons of old')
+    await install('changed', filesOf('changed', 'You are a new bird.'))
+    await abortAllDurableObjects()
+    await decide(waiting.id, 'approve')
+    await replyTo(first, 'changed')
+    expect(await postsCalled('Herons of old')).toBe(1)
+    const second = await post(mira.key, 'Hello', '@changed hello')
+    await replyTo(second, 'changed')
+    const asked = await askedOf('changed')
+    expect(asked.map((body) => body.includes('You ask before you write.'))).toEqual([
+      true,
+      true,
+      false,
+    ])
+    expect(asked.map((body) => body.includes('You are a new bird.'))).toEqual([false, false, true])
+    expect(asked[1]).toContain('I will post this.')
   })
 
   test('L30 L38: it answers others while one of its tasks waits', async () => {
