@@ -103,7 +103,7 @@ export class EffectRunner {
       case 'call_model':
       case 'compact': {
         const failure = {
-          code: 'PROVIDER_ERROR',
+          code: 'HUB_UNREACHABLE',
           message,
           isRetryable: true,
           retryAfterMs: null,

@@ -70,6 +70,8 @@ export interface ModelFailure {
     | 'TIMEOUT'
     | 'CONFIG'
     | 'CANCELLED'
+    /** Nothing was wrong with the provider: the way to it broke inside. */
+    | 'HUB_UNREACHABLE'
   /** Readable by people, no secret and nothing of what users wrote in it. */
   message: string
   /** The provider's own words, without keys and cut short: for the trace alone (L35). */

@@ -29,7 +29,7 @@ const identity = (text: string) => text
 /**
  * Everything outside an agent's object, in memory, with a look-out before and after each thing the
  * object asks for: the machine can be killed at any of them. What a killed shell asked for is never
- * answered. Names of tools say what they are: `look`, `act` (a person must approve it), `hang`.
+ * answered. Names of tools say what they are: `look`, `act` (a person must approve it), `hang`, `break`.
  */
 export class World {
   readonly hub = new FakeHub()
@@ -158,6 +158,7 @@ export class World {
   async #callTool(caller: ToolCaller, call: ToolCall, signal: AbortSignal): Promise<ToolResult> {
     this.called.push(call)
     const key = `${caller.activationId}:${call.callId}`
+    if (call.tool === 'break') throw new TypeError('in private')
     if (call.tool === 'hang') {
       await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
       return toResult(call, 'Error: cancelled', true)
