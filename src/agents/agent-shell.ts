@@ -61,7 +61,7 @@ export class AgentShell {
     const now = () => ({ state: this.#state, events: this.#events })
     this.#runner = new EffectRunner(deps, this.#journal, this.#memory, stream, now, agentId)
     this.#watchdog.watch(state)
-    if (state.phase === 'idle') this.#rest()
+    if (!isBusy(state)) this.#rest()
   }
 
   /**
@@ -195,10 +195,10 @@ export class AgentShell {
       return
     }
     this.#watchdog.watch(state, event.at)
-    if (state.phase === 'idle') this.#rest()
+    if (!isBusy(state)) this.#rest()
   }
 
-  /** What it did stays in the journal alone. */
+  /** What it did, or has parked, stays in the journal alone. */
   #rest(): void {
     this.#events = []
     this.#journal.dropTexts()
@@ -206,7 +206,7 @@ export class AgentShell {
   }
 
   #recall(): LoopEvent[] {
-    if (this.#events.length > 0 || this.#state.phase !== 'idle') return this.#events
+    if (this.#events.length > 0 || isBusy(this.#state)) return this.#events
     this.#writeLastRow()
     const { events } = this.#journal.load()
     this.#journal.dropTexts()

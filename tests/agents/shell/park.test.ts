@@ -63,6 +63,23 @@ describe('parking', () => {
       expect(rowsOf(state, 'parked')).toEqual([])
     }))
 
+  test('L30: what is parked is in storage and not in memory, and who looks is told all the same', () =>
+    inObject(async (state) => {
+      const world = asking()
+      const parked = world.boot(state)
+      parked.wake(agentId)
+      await parked.untilQuiet()
+      for (const shell of [parked, world.boot(state)]) {
+        const { events, isOver } = shell.look()
+        expect([events.at(-1)?.type, isOver]).toEqual(['parked', false])
+        // read anew for everybody who looks
+        expect(shell.look().events).not.toBe(events)
+        expect(shell.look().events).toEqual(events)
+      }
+      await live(world, state)
+      expect(world.hub.commits).toMatchObject([{ outcome: 'completed' }])
+    }))
+
   test('L30 L38: it takes other tasks meanwhile, and each has its one answer', () =>
     inObject(async (state) => {
       const world = asking()
