@@ -78,6 +78,8 @@ class RuntimeLog {
   }
 
   end({ outcome, error }: Ending, at: number): void {
+    // as the model would have been told
+    this.#failAll(at, 'Error: this call was not run.')
     const told = error && { code: error.code, message: this.#cut(error.message) }
     this.#put(at, { kind: 'task', type: 'response', outcome, error: told })
   }

@@ -31,6 +31,9 @@ export const planTool = 'memory_update_plan'
 /** The plan after all events of one activation. */
 export const foldPlan = (events: LoopEvent[]): Plan => new PlanFold().addAll(events).plan
 
+/** Of an activation that is over: what was still to run will not. */
+export const closePlan = (plan: Plan): Plan => failCalls(plan, () => true)
+
 /** Reads a journal event by event; what it has read of one activation decides what comes next. */
 export class PlanFold {
   plan: Plan = emptyPlan

@@ -3,7 +3,7 @@ import type { Trace } from '../contract'
 import { toRuntimeEvents } from '../live/runtime-events'
 import type { LoadedFacts, LoopEvent } from '../loop/event'
 import type { Message } from '../loop/message'
-import { foldPlan } from '../loop/plan'
+import { closePlan, foldPlan } from '../loop/plan'
 import type { Ending } from '../loop/state'
 import { cut, excerptChars } from './cut'
 import { describeNote } from './describe-note'
@@ -40,7 +40,7 @@ export function buildTrace(
     compactions: collectCompactions(events),
     parks: collectParks(events),
     time: spendTime(events, finishedAt ?? events.at(-1)?.at ?? 0),
-    plan: foldPlan(events),
+    plan: ending ? closePlan(foldPlan(events)) : foldPlan(events),
     events: toRuntimeEvents(events, ending),
   }
 }

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { hideInside, toRuntimeEvents } from '../../../src/agents/live/runtime-events'
 import type { LoopEvent } from '../../../src/agents/loop/event'
 import type { Ending } from '../../../src/agents/loop/state'
+import { buildTrace } from '../../../src/agents/trace/build-trace'
 import { Scenario } from '../loop/scenario'
 
 const typesOf = (events: LoopEvent[], ending: Ending | null = null) =>
@@ -207,4 +208,26 @@ describe('L42: runtime events', () => {
     expect(shown).not.toContain('Let me look.')
     expect(shown).toContain('tool-call')
   })
+})
+
+test.each([
+  [
+    'approved when the budget is used up',
+    (scenario: Scenario) => scenario.resume([{ callId: 'a' }], { admission: 'budget_exhausted' }),
+  ],
+  [
+    'under way when the machine stops once more',
+    (scenario: Scenario) => {
+      scenario.resume([{ callId: 'a' }])
+      for (let start = 0; start < 3; start++)
+        scenario.apply({ type: 'interrupted', at: 5, unknownCallIds: [], charge: null })
+      return scenario
+    },
+  ],
+] as const)('L4 L41 L42: a call that is %s has its one result and is no open step', (_, end) => {
+  const { events, state } = end(new Scenario().wake().load().answer('', ['a']).parkTool('a').park())
+  expect(state.ending).not.toBeNull()
+  const told = toRuntimeEvents(events, state.ending).filter(({ type }) => type === 'tool-result')
+  expect(told).toMatchObject([{ call_id: 'a', is_error: true }])
+  expect(buildTrace(events, state.ending, 9).plan.steps).toMatchObject([{ status: 'failed' }])
 })
