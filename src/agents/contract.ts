@@ -160,6 +160,13 @@ export interface TraceTime {
   totalMs: number
 }
 
+export interface TraceNote {
+  at: number
+  text: string
+  /** What the provider said, which may quote anybody: for who may see inside. */
+  quote?: string
+}
+
 export interface Trace {
   version: 1
   activationId: ActivationId
@@ -177,7 +184,7 @@ export interface Trace {
   prompt: { role: string; excerpt: string; chars: number }[]
   steps: TraceStep[]
   /** What it waited for, retried, was refused. */
-  notes: { at: number; text: string }[]
+  notes: TraceNote[]
   compactions: TraceCompaction[]
   parks: TracePark[]
   time: TraceTime
@@ -244,7 +251,8 @@ export type RuntimeEventBody =
       text: string
       duration_ms: number
     }
-  | { kind: 'warning'; type: 'warning'; code: string; text: string }
+  /** `quote` is what the provider said. */
+  | { kind: 'warning'; type: 'warning'; code: string; text: string; quote?: string }
   /** `steps` are the agent's own, told when it has revised them; tool calls have their own events. */
   | {
       kind: 'plan'

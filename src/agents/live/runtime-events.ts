@@ -5,7 +5,7 @@ import { CallRegister } from '../loop/admit-calls'
 import type { LoopEvent, LoopEventOf } from '../loop/event'
 import { PlanFold, planTool } from '../loop/plan'
 import type { Ending } from '../loop/state'
-import { describeNote } from '../trace/describe-note'
+import { describeNote, readQuote } from '../trace/describe-note'
 
 /**
  * What happened in an activation, for people and programs that watch (L42). Made from the journal
@@ -21,7 +21,7 @@ export function toRuntimeEvents(events: LoopEvent[], ending: Ending | null): Run
 
 /**
  * What somebody gets who may not see inside (M9): neither what the model wrote and thought, nor what
- * tools were told and said, nor the words of the agent's plan.
+ * tools were told and said, nor the words of the agent's plan, nor what a provider said.
  */
 export function hideInside(event: RuntimeEvent): RuntimeEvent {
   switch (event.type) {
@@ -31,6 +31,8 @@ export function hideInside(event: RuntimeEvent): RuntimeEvent {
       return { ...event, arguments: '' }
     case 'tool-result':
       return { ...event, text: '' }
+    case 'warning':
+      return event.quote === undefined ? event : { ...event, quote: '' }
     case 'plan': {
       const steps = event.steps?.map((step) => ({ ...step, title: '' }))
       return { ...event, goal: null, ...(steps ? { steps } : {}) }
@@ -145,7 +147,14 @@ class RuntimeLog {
     if (text === null) return
     // an answer is trouble only when it came near the end of the model's window
     const code = event.type === 'model_answered' ? 'window_nearly_full' : event.type
-    this.#put(event.at, { kind: 'warning', type: 'warning', code, text: this.#cut(text) })
+    const quote = readQuote(event)
+    this.#put(event.at, {
+      kind: 'warning',
+      type: 'warning',
+      code,
+      text: this.#cut(text),
+      ...(quote !== null && { quote: this.#cut(quote) }),
+    })
   }
 
   #putAnswer({ at, answer, charge, startedAt }: LoopEventOf<'model_answered'>): void {

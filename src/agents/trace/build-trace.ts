@@ -6,7 +6,7 @@ import type { Message } from '../loop/message'
 import { closePlan, foldPlan } from '../loop/plan'
 import type { Ending } from '../loop/state'
 import { cut, excerptChars } from './cut'
-import { describeNote } from './describe-note'
+import { describeNote, readQuote } from './describe-note'
 import { spendTime } from './spend-time'
 import { collectCompactions, collectParks } from './trace-pauses'
 import { collectSteps } from './trace-steps'
@@ -72,7 +72,8 @@ function collectNotes(
   ]
   const ofEvents = events.flatMap((event) => {
     const text = describeNote(event)
-    return text === null ? [] : [{ at: event.at, text }]
+    const quote = readQuote(event)
+    return text === null ? [] : [{ at: event.at, text, ...(quote !== null && { quote }) }]
   })
   return [...ofPrompt.map((text) => ({ at: startedAt, text })), ...ofEvents]
 }

@@ -1,8 +1,11 @@
 import type { LoopEvent } from '../loop/event'
-import type { ModelFailure } from '../loop/message'
 
-const describeFailure = ({ code, message, detail }: ModelFailure): string =>
-  `The model call failed (${code}): ${message}${detail ? ` It said: ${detail}` : ''}`
+/**
+ * What a provider said about a call that it did not answer. It may quote the prompt, so it is for who
+ * may see inside (L35, M9).
+ */
+export const readQuote = (event: LoopEvent): string | null =>
+  event.type === 'model_failed' ? event.failure.detail || null : null
 
 /** What did not go as planned, in words; null for an event that is no trouble. */
 export function describeNote(event: LoopEvent): string | null {
@@ -12,7 +15,7 @@ export function describeNote(event: LoopEvent): string | null {
     case 'load_failed':
       return `Could not read the hub: ${event.message}`
     case 'model_failed':
-      return describeFailure(event.failure)
+      return `The model call failed (${event.failure.code}): ${event.failure.message}`
     case 'model_refused':
       return `No further model call: ${event.reason.replaceAll('_', ' ')}.`
     case 'model_waited':

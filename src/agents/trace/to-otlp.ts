@@ -94,10 +94,13 @@ function describeRun(trace: Trace, { hasContent }: OtlpOptions): OtlpSpan {
       'rookery.cost_microusd': sum((step) => step.costMicrousd),
       ...(hasContent ? { 'gen_ai.input.messages': describePrompt(trace) } : {}),
     }),
-    events: trace.notes.map(({ at, text }) => ({
+    events: trace.notes.map(({ at, text, quote }) => ({
       timeUnixNano: toNanos(at),
       name: 'rookery.note',
-      attributes: toAttributes({ 'rookery.note': text }),
+      attributes: toAttributes({
+        'rookery.note': text,
+        ...(hasContent ? { 'rookery.quote': quote } : {}),
+      }),
     })),
     status: hasFailed
       ? { code: statusCode.error, message: error?.message ?? 'failed' }

@@ -2,7 +2,7 @@ import type { FC } from 'hono/jsx'
 import { sayOutcome, sayTool } from '../web/agent-words'
 import { formatCost, formatCount, formatPlural, formatShare, formatSpan } from '../web/format'
 import { formatClock } from './trace-extras'
-import type { EventView } from './trace-view'
+import { type EventView, sayQuote } from './trace-view'
 
 /** More events than this are for programs. */
 const eventsShown = 400
@@ -68,7 +68,7 @@ const says: Record<string, Say> = {
   'tool-result': (event) =>
     `${sayTool(text(event.name))} ${event.is_error === true ? 'failed' : 'answered'} ` +
     `after ${formatSpan(number(event.duration_ms))}`,
-  warning: (event) => text(event.text),
+  warning: (event) => sayQuote(text(event.text), text(event.quote)),
   plan: (event) => `plan: ${formatShare(number(event.progress))} done`,
 }
 

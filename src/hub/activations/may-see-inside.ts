@@ -64,6 +64,7 @@ export function hideInside(trace: TraceView, insight: Insight, agents: HidesEven
       reasoning: '',
       tools: step.tools.map((tool) => ({ ...tool, arguments: '', result: '' })),
     })),
+    notes: trace.notes.map((note) => ({ ...note, quote: '' })),
     parks: trace.parks.map((park) => ({
       ...park,
       decisions: park.decisions.map((decision) => ({ ...decision, note: '' })),

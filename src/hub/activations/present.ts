@@ -1,6 +1,6 @@
 import { presentTime } from '../accounts/present'
 import type { ActivationFacts } from './list-queries'
-import type { TraceView } from './trace-view'
+import { sayQuote, type TraceView } from './trace-view'
 
 export const presentActivation = (activation: ActivationFacts): object => ({
   id: activation.id,
@@ -34,7 +34,10 @@ export const presentActivation = (activation: ActivationFacts): object => ({
 export const presentTrace = (trace: TraceView): object => ({
   prompt: trace.prompt,
   steps: trace.steps.map(presentStep),
-  notes: trace.notes.map(({ at, text }) => ({ at: presentTime(at), text })),
+  notes: trace.notes.map(({ at, text, quote }) => ({
+    at: presentTime(at),
+    text: sayQuote(text, quote),
+  })),
   compactions: trace.compactions.map((each) => ({
     at: presentTime(each.at),
     duration_ms: each.durationMs,

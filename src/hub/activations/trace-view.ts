@@ -125,7 +125,15 @@ const traceSchema = z.object({
     )
     .catch([]),
   steps: z.array(step).catch([]),
-  notes: z.array(z.object({ at: z.number().catch(0), text: z.string().catch('') })).catch([]),
+  notes: z
+    .array(
+      z.object({
+        at: z.number().catch(0),
+        text: z.string().catch(''),
+        quote: z.string().catch(''),
+      }),
+    )
+    .catch([]),
   compactions: z.array(compaction).catch([]),
   parks: z.array(park).catch([]),
   time,
@@ -171,10 +179,14 @@ export interface Note {
   text: string
 }
 
+/** A note of trouble with what the provider said about it, if anything. */
+export const sayQuote = (text: string, quote: string): string =>
+  quote === '' ? text : `${text} It said: ${quote}`
+
 /** The notes of a trace with its summaries and its waits for people, in the order they came. */
 export function notesOf({ notes, compactions, parks }: TraceView): Note[] {
   const said: Note[] = [
-    ...notes,
+    ...notes.map(({ at, text, quote }) => ({ at, text: sayQuote(text, quote) })),
     ...compactions.map(({ at, replaced, tokensBefore, tokens, problem }) => ({
       at,
       text:

@@ -208,6 +208,21 @@ describe('L42: runtime events', () => {
     expect(shown).not.toContain('Let me look.')
     expect(shown).toContain('tool-call')
   })
+
+  test('L35 M9: what the provider said is for who may see inside; that the call failed, for all', () => {
+    const [woken, loaded] = new Scenario().wake().load().events
+    const failure = {
+      ...{ code: 'PROVIDER_ERROR', message: 'It answered 400.', detail: 'I cannot parse: HARBOUR' },
+      ...{ isRetryable: false, retryAfterMs: null, mayBeCharged: false },
+    } as const
+    const failed = { type: 'model_failed', at: 9, effectId: 2, startedAt: 8, failure } as const
+    const journal = [woken, loaded, { ...failed, charge: null, jitter: 0 }] as LoopEvent[]
+    const told = toRuntimeEvents(journal, null)
+    expect(told.at(-1)).toMatchObject({ type: 'warning', quote: 'I cannot parse: HARBOUR' })
+    const outside = told.map(hideInside)
+    expect(JSON.stringify(outside)).not.toContain('HARBOUR')
+    expect(outside.at(-1)).toMatchObject({ text: expect.stringContaining('It answered 400.') })
+  })
 })
 
 test.each([

@@ -6,11 +6,15 @@ import { toOtlp } from '../../../src/agents/trace/to-otlp'
 import { readOtlp } from '../../support/check-otlp'
 import { activationId, answered, charge, failed, loaded, returned, start, woken } from './events'
 
+const busy = {
+  ...({ code: 'PROVIDER_BUSY', message: 'Too many requests.', isRetryable: true } as const),
+  ...{ retryAfterMs: null, mayBeCharged: false },
+}
 const completed: Ending = { outcome: 'completed', error: null, reply: 'answer', text: '' }
 const journal = (): LoopEvent[] => [
   woken(start),
   loaded(start + 10, { session: { id: 'general_post', task: '', gist: '' } }),
-  failed(start + 20),
+  failed(start + 20, { failure: { ...busy, detail: 'a secret quote' } }),
   answered(start + 2_000, ['call-1', 'call-2'], {
     reasoning: 'a secret thought',
     input: { messages: 2, chars: 900, tokens: 200, prefixShare: 0.5 },
@@ -97,9 +101,15 @@ test('L43: a failure is an error with its code', () => {
 })
 
 test('L43: no words of prompts, answers, thoughts or tools, unless a setting adds them', () => {
-  const words = ['You are scout', 'a secret thought', 'a secret answer', 'a secret result', 'owls']
+  const words = [
+    ...['You are scout', 'a secret thought', 'a secret answer', 'a secret result', 'owls'],
+    // a provider may quote the prompt that it refuses
+    'a secret quote',
+  ]
   const bare = JSON.stringify(write())
   for (const each of words) expect(bare).not.toContain(each)
+  const whole = JSON.stringify(write(journal(), completed, true))
+  for (const each of words) expect(whole).toContain(each)
   const spans = readOtlp(write(journal(), completed, true))
   const [root, chat, tool, broken, last] = spans
   expect(JSON.parse(String(root?.attributes['gen_ai.input.messages']))).toEqual([

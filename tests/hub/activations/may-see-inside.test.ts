@@ -13,7 +13,17 @@ let id: ActivationId
 let running: ActivationId
 const watched: Watched[] = []
 
-const inside = ['PROMPT', 'THOUGHT', 'HALFWAY', 'ARGUMENT', 'RESULT', 'GOAL', 'TITLE', 'REMARK']
+const inside = [
+  'PROMPT',
+  'THOUGHT',
+  'HALFWAY',
+  'ARGUMENT',
+  'RESULT',
+  'GOAL',
+  'TITLE',
+  'REMARK',
+  'QUOTE',
+]
 const words = [...inside, 'ANSWER']
 
 const event = (seq: number, kind: string, type: string, more: object) => ({
@@ -31,7 +41,10 @@ const write = () =>
     ...{ startedAt: 1_000, finishedAt: 2_000, session: 'dm_ada' },
     prompt: [{ role: 'user', excerpt: 'PROMPT', chars: 6 }],
     steps: [step(1, 'HALFWAY', [{ ...tool, result: 'RESULT' }]), step(2, 'ANSWER', [])],
-    notes: [{ at: 5, text: 'waited for a slot' }],
+    notes: [
+      { at: 5, text: 'waited for a slot' },
+      { at: 6, text: 'the call failed', quote: 'QUOTE' },
+    ],
     parks: [
       {
         ...{ at: 5, resumedAt: 6, tools: ['memory_recall'] },
@@ -51,6 +64,7 @@ const write = () =>
       event(3, 'tool', 'tool-result', { name: 'memory_recall', text: 'RESULT' }),
       event(4, 'plan', 'plan', { goal: 'GOAL', steps: [{ title: 'TITLE', status: 'pending' }] }),
       event(5, 'model', 'step-finish', { step: 2, text: 'ANSWER', reasoning: 'THOUGHT' }),
+      event(6, 'warning', 'warning', { code: 'model_failed', text: 'failed', quote: 'QUOTE' }),
     ],
   })
 
@@ -145,7 +159,7 @@ describe.each(cases)('M9: what $who sees inside, on a $kind hub', (each) => {
     expect(readCost(answer.headers).roundTrips).toBe(1)
     // what everybody sees
     expect(trace).toMatchObject({
-      notes: [{ text: 'waited for a slot' }],
+      notes: [{ text: 'waited for a slot' }, { text: expect.stringMatching(/^the call failed/) }],
       steps: [
         {
           ...{ finish_reason: 'tool-calls', cost_microusd: 30, input_tokens: 3, model_ms: 20 },
@@ -166,7 +180,7 @@ describe.each(cases)('M9: what $who sees inside, on a $kind hub', (each) => {
     )
     const { events, is_redacted } = JSON.parse(text)
     expect(is_redacted).toBe(!isAll)
-    expect(events.map(({ seq }: { seq: number }) => seq)).toEqual([1, 2, 3, 4, 5])
+    expect(events.map(({ seq }: { seq: number }) => seq)).toEqual([1, 2, 3, 4, 5, 6])
     expect(events[1]).toMatchObject({ type: 'tool-call', name: 'memory_recall' })
   })
 
@@ -204,10 +218,11 @@ describe.each(cases)('M9: what $who sees inside, on a $kind hub', (each) => {
     )
     const said = text.split('\n').map((line) => JSON.parse(line))
     expect(said.map(({ type }) => type)).toEqual([
-      ...['hello', 'step-finish', 'tool-call', 'tool-result', 'plan', 'step-finish', 'over'],
+      ...['hello', 'step-finish', 'tool-call', 'tool-result', 'plan', 'step-finish'],
+      ...['warning', 'over'],
     ])
     const rest = await listen(await get(kind, who, `/live/activations/${id}?after=4`, true))
-    expect(rest.split('\n')).toHaveLength(3)
+    expect(rest.split('\n')).toHaveLength(4)
     expect(heldIn(rest)).toEqual([])
     expect(watched).toEqual([])
   })
