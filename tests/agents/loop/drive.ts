@@ -1,3 +1,4 @@
+import type { Effect } from '../../../src/agents/loop/effect'
 import type { LoopEvent } from '../../../src/agents/loop/event'
 import { initialState, type LoopState } from '../../../src/agents/loop/state'
 import { step } from '../../../src/agents/loop/step'
@@ -8,6 +9,24 @@ export interface Run {
   state: LoopState
   events: LoopEvent[]
   commits: number
+}
+
+/** One decision of a run: what it was before, what happened, what followed. */
+export interface Decided {
+  before: LoopState
+  event: LoopEvent
+  after: LoopState
+  effects: Effect[]
+}
+
+/** The decisions that a journal tells of, from the first. */
+export function* decisionsOf(events: LoopEvent[]): Generator<Decided> {
+  let before = initialState
+  for (const event of events) {
+    const { state: after, effects } = step(before, event)
+    yield { before, event, after, effects }
+    before = after
+  }
 }
 
 /** What may come between: a crash, an old event again, a stop, the clock. */

@@ -1,21 +1,27 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { LoopEvent } from '../../../src/agents/loop/event'
 import { composeReply } from '../../../src/agents/loop/reply'
-import { initialState } from '../../../src/agents/loop/state'
+import { initialState, type LoopState } from '../../../src/agents/loop/state'
 import { step } from '../../../src/agents/loop/step'
 import { buildTranscript } from '../../../src/agents/loop/transcript'
-import { drive } from './drive'
+import { outcomes } from '../../../src/errors'
+import { decisionsOf, drive } from './drive'
 import { Scenario } from './scenario'
 
 const choices = fc.array(fc.integer({ min: 1, max: 100_000 }), { minLength: 1, maxLength: 60 })
 
-test('the runs of these laws meet every event there is', () => {
-  const met = new Set(
-    fc
-      .sample(choices, { seed: 1, numRuns: 400 })
-      .flatMap((list) => drive([...list, 1], true).events.map(({ type }) => type)),
-  )
+test('the runs of these laws meet every event, every outcome and every ceiling', () => {
+  const runs = fc
+    .sample(choices, { seed: 1, numRuns: 1_000 })
+    .map((list) => [...decisionsOf(drive([...list, 1], true).events)])
+  const ends = runs.flatMap((run) => run.flatMap(({ after }) => after.ending?.outcome ?? []))
+  expect([...new Set(ends)].sort()).toEqual([...outcomes].sort())
+  const most = (read: (state: LoopState) => number) =>
+    Math.max(...runs.flatMap((run) => run.map(({ after }) => read(after))))
+  expect(most(({ calls }) => calls.length)).toBe(16)
+  expect(most(({ pending }) => pending.length)).toBe(5)
+  expect(most(({ compactions }) => compactions)).toBe(3)
+  const met = new Set(runs.flatMap((run) => run.map(({ event }) => event.type)))
   expect([...met].sort()).toEqual(
     [
       'cancel_requested',
@@ -24,6 +30,7 @@ test('the runs of these laws meet every event there is', () => {
       'compacted',
       'interrupted',
       'load_failed',
+      'load_found_nothing',
       'load_waited',
       'loaded',
       'model_answered',
@@ -47,7 +54,8 @@ test('L1: whatever happens, in whatever order and how often, the loop ends with 
     fc.property(choices, fc.boolean(), (list, disturb) => {
       const run = drive(list.includes(0) ? list : [...list, 1], disturb)
       expect(run.state.phase).toBe('idle')
-      expect(run.commits).toBeLessThanOrEqual(1)
+      const isEmpty = run.events.at(-1)?.type === 'load_found_nothing'
+      expect(run.commits).toBe(isEmpty ? 0 : 1)
       expect(run.state.pending).toEqual([])
     }),
     { numRuns: 400 },
@@ -81,32 +89,89 @@ test('L4 invariant 5: every tool call has exactly one result, in call order', ()
   )
 })
 
-test('L8 L10: no limit is exceeded', () => {
+test('L8 L10 L24: no limit is exceeded at any moment', () => {
+  fc.assert(
+    fc.property(choices, fc.boolean(), (list, disturb) => {
+      for (const decided of decisionsOf(drive([...list, 1], disturb).events)) {
+        const { after, effects, event } = decided
+        expect(after.iteration).toBeLessThanOrEqual(after.limits.iterations)
+        expect(after.errors).toBeLessThanOrEqual(5)
+        expect(after.compactions).toBeLessThanOrEqual(3)
+        expect(after.calls.length).toBeLessThanOrEqual(16)
+        expect(after.toolCalls).toBeLessThanOrEqual(100)
+        // three retries; the failure after them ends it
+        expect(after.retries).toBeLessThanOrEqual(after.ending ? 4 : 3)
+        const running = after.calls.filter(({ status }) => status === 'running')
+        expect(running.length).toBeLessThanOrEqual(running.some((c) => c.isSequential) ? 1 : 5)
+        // what a crash left open is begun again under the limits that let it begin
+        const isNew = event.type !== 'interrupted'
+        if (!isNew || !effects.some((effect) => 'mustRenew' in effect)) continue
+        expect(event.at).toBeLessThan(after.endsAt)
+        expect(after.tokens + after.promptTokens).toBeLessThan(after.limits.tokens)
+      }
+    }),
+    { numRuns: 600 },
+  )
+})
+
+test('L36: no call is begun again once it has its result', () => {
   fc.assert(
     fc.property(choices, fc.boolean(), (list, disturb) => {
       const { events } = drive([...list, 1], disturb)
-      const count = (type: LoopEvent['type']) => events.filter((each) => each.type === type).length
-      expect(count('model_answered')).toBeLessThanOrEqual(4)
-      expect(count('model_failed')).toBeLessThanOrEqual(5)
-      expect(count('compacted')).toBeLessThanOrEqual(3)
       const ran = events.flatMap((each) => (each.type === 'tool_returned' ? [each.callId] : []))
       expect(new Set(ran).size).toBe(ran.length)
-      expect(ran.length).toBeLessThanOrEqual(4 * 16)
     }),
     { numRuns: 400 },
   )
+})
+
+test('L34: a stop ends what is at work at once, and what it left open says so', () => {
+  const stops = new Set<string>()
+  fc.assert(
+    fc.property(choices, (list) => {
+      const { events } = drive([...list, 89, 1], true)
+      for (const { before, event, after } of decisionsOf(events)) {
+        const isStop =
+          (event.type === 'cancel_requested' && before.phase !== 'loading') ||
+          (event.type === 'resumed' && event.isCancelled)
+        if (!isStop) continue
+        stops.add(before.phase)
+        expect(after.ending?.outcome).toBe('cancelled')
+        expect(after.pending.map(({ type }) => type)).toEqual(['commit'])
+        const decided = event.type === 'resumed' ? event.decisions : []
+        const isRefused = (id: string) =>
+          decided.some(({ callId, decision }) => callId === id && decision !== 'approved')
+        const open = before.calls.filter(
+          ({ callId, status }) => status !== 'done' && !isRefused(callId),
+        )
+        const results = buildTranscript(events).flatMap((each) =>
+          each.role === 'tool' ? each.results : [],
+        )
+        for (const { callId } of open) {
+          const told = results.find((result) => result.callId === callId)
+          expect(told).toMatchObject({ text: 'Error: operation cancelled by user.', isError: true })
+        }
+      }
+    }),
+    { numRuns: 600, seed: 7 },
+  )
+  expect([...stops].sort()).toEqual(['acting', 'compacting', 'parked', 'reasoning'])
 })
 
 test('L34: a run that was cancelled is valid history', () => {
   fc.assert(
     fc.property(choices, (list) => {
       const { events } = drive([...list, 89, 1], true)
-      const cancelled = events.some(({ type }) => type === 'cancel_requested')
-      fc.pre(cancelled)
+      fc.pre(events.some(({ type }) => type === 'cancel_requested'))
       const messages = buildTranscript(events)
       for (const [index, message] of messages.entries()) {
-        if (message.role === 'tool') expect(messages[index - 1]?.role).toBe('assistant')
+        const before = messages[index - 1]
+        const asked = before?.role === 'assistant' ? before.calls.map(({ callId }) => callId) : []
+        const answered = message.role === 'tool' ? message.results.map(({ callId }) => callId) : []
+        expect(answered).toEqual(asked)
       }
+      const last = messages.at(-1)
+      expect(last?.role === 'assistant' ? last.calls : []).toEqual([])
     }),
     { numRuns: 200 },
   )
@@ -202,7 +267,7 @@ test('L35 L7: whatever ends a task that nobody asked for, nothing is posted', ()
       let current = initialState
       for (const event of events) {
         current = step(current, event).state
-        if (current.ending && current.task !== 'mention' && current.task !== null)
+        if (current.ending && (current.task === 'exploration' || current.task === 'scheduled'))
           expect(current.ending.reply).toBe('silent')
       }
     }),

@@ -18,7 +18,12 @@ export function outcome(
       return { ...base, at: effect.until, type: 'slept' }
     case 'commit':
       if (choice % 5 === 0) return { ...base, type: 'commit_failed', message: 'x', jitter: 0.5 }
-      return { ...base, type: 'committed', kind: 'done', hasMore: false }
+      return {
+        ...base,
+        type: 'committed',
+        kind: choice % 9 === 0 ? 'lost' : 'done',
+        hasMore: false,
+      }
     case 'park':
       if (choice % 5 === 0) return { ...base, type: 'park_failed', message: 'x', jitter: 0.5 }
       return { ...base, type: 'parked', kind: choice % 7 === 0 ? 'lost' : 'parked', hasMore: false }
@@ -43,6 +48,13 @@ export function outcome(
   }
 }
 
+const tasks = ['mention', 'exploration', 'scheduled', 'reply', 'dm', 'manual'] as const
+const refusals = ['budget_exhausted', 'paused', 'lost', 'max_tokens'] as const
+const finishes = [
+  ...(['stop', 'tool-calls', 'tool-calls', 'stop', 'tool-calls', 'length'] as const),
+  ...(['content-filter', 'interrupted', 'other', 'error', 'tool-calls'] as const),
+]
+
 type Base = { at: number; effectId: number }
 
 function loadOutcome(base: Base, choice: number): LoopEvent {
@@ -56,8 +68,11 @@ function loadOutcome(base: Base, choice: number): LoopEvent {
       message: 'x',
       isHopeless: false,
     }
-  const task = (['mention', 'exploration', 'scheduled', 'mention'] as const)[choice % 4] ?? 'dm'
-  const isAsked = task === 'mention'
+  if (choice % 41 === 0) return { ...base, type: 'load_found_nothing' }
+  const task = tasks[choice % tasks.length] ?? 'mention'
+  const isAsked = task !== 'exploration' && task !== 'scheduled'
+  // the one runs into its limits, the other into what holds for everybody
+  const isLarge = choice % 5 < 2
   const history = Array.from({ length: choice % 4 }, (_, index) => [
     { role: 'user', text: `asked ${index}` } as const,
     { role: 'assistant', text: `said ${index}`, calls: [] } as const,
@@ -70,7 +85,9 @@ function loadOutcome(base: Base, choice: number): LoopEvent {
       task,
       prompt: [soul, ...history.map((each) => ({ ...each, calls: [] })), ask],
       historyFrom: 1,
-      limits: { iterations: 4, tokens: 4_000, durationMs: 60_000, contextTokens: 600 },
+      limits: isLarge
+        ? { iterations: 30, tokens: 400_000, durationMs: 600_000, contextTokens: 90_000 }
+        : { iterations: 4, tokens: 1_500, durationMs: 4_000, contextTokens: 600 },
       ...(isAsked ? {} : { answer: null }),
     }),
   }
@@ -101,21 +118,20 @@ function modelOutcome(base: Base, choice: number, at: number): LoopEvent {
     const failure = {
       code: 'NETWORK',
       message: 'x',
-      isRetryable: choice % 4 === 0,
+      isRetryable: choice % 18 !== 0,
       retryAfterMs: null,
       mayBeCharged: true,
     } as const
     return { ...base, type: 'model_failed', startedAt: at, failure, charge: charge(), jitter: 0.3 }
   }
-  if (choice % 13 === 0) return { ...base, type: 'model_refused', reason: 'budget_exhausted' }
+  if (choice % 13 === 0)
+    return { ...base, type: 'model_refused', reason: refusals[choice % 4] ?? 'lost' }
   if (choice % 17 === 0) return { ...base, type: 'model_waited', retryAt: at + 3 }
-  const ids = Array.from({ length: choice % 9 }, (_, index) =>
+  const count = choice % 7 === 3 ? choice % 23 : choice % 9
+  const ids = Array.from({ length: count }, (_, index) =>
     choice % 5 === 0 ? 'same' : `c${(choice * 7 + index) % 40}`,
   )
-  const finish =
-    (['stop', 'tool-calls', 'length', 'content-filter', 'interrupted', 'other'] as const)[
-      choice % 6
-    ] ?? 'stop'
+  const finish = finishes[choice % finishes.length] ?? 'stop'
   const answer = {
     text: choice % 4 === 0 ? '' : choice % 10 === 1 ? 'PASS' : `text ${choice}`,
     reasoning: '',
@@ -129,6 +145,6 @@ function modelOutcome(base: Base, choice: number, at: number): LoopEvent {
     startedAt: at,
     answer,
     charge: charge(choice % 3 === 0 ? 560 : 10),
-    calls: ids.map((callId, index) => ({ callId, isSequential: index % 4 === 3 })),
+    calls: ids.map((callId, index) => ({ callId, isSequential: index % 7 === 6 })),
   }
 }
