@@ -1,5 +1,7 @@
 import type { TraceTime } from '../contract'
+import type { Effect } from '../loop/effect'
 import type { LoopEvent } from '../loop/event'
+import { findCutOff, isCutOff } from './cut-off'
 
 type Part = Exclude<keyof TraceTime, 'totalMs'>
 
@@ -29,9 +31,9 @@ export function spendTime(events: LoopEvent[], until: number): TraceTime {
     clock += ms
     return ms
   }
-  for (const event of events) {
+  for (const [index, event] of events.entries()) {
     const around = spend('otherMs', 'startedAt' in event ? event.startedAt : clock)
-    spend(partOf(event), event.at)
+    spend(isCutOff(event) ? partOfCut(events, index) : partOf(event), event.at)
     moveHooks(spent, event, around)
   }
   spend('otherMs', until)
@@ -49,6 +51,20 @@ const parts: Partial<Record<LoopEvent['type'], Part>> = {
   compacted: 'compactionMs',
   resumed: 'parkedMs',
   slept: 'waitingMs',
+}
+
+const partsOfEffects: Partial<Record<Effect['type'], Part>> = {
+  load: 'loadingMs',
+  call_model: 'modelMs',
+  call_tool: 'toolsMs',
+  compact: 'compactionMs',
+  sleep: 'waitingMs',
+}
+
+/** What hung until somebody or the clock ended it has taken that time. */
+function partOfCut(events: LoopEvent[], index: number): Part {
+  const [effect] = findCutOff(events, index).pending
+  return (effect && partsOfEffects[effect.type]) ?? 'otherMs'
 }
 
 const partOf = ({ type }: LoopEvent): Part => parts[type] ?? 'otherMs'

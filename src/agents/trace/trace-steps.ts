@@ -2,22 +2,23 @@ import type { TraceStep, TraceTool } from '../contract'
 import { CallRegister } from '../loop/admit-calls'
 import type { LoopEvent, LoopEventOf } from '../loop/event'
 import { cut, excerptChars } from './cut'
+import { findCutOff, isCutOff } from './cut-off'
 
 /** The steps of an activation with the tools each asked for, from its journal. */
 export function collectSteps(events: LoopEvent[]): TraceStep[] {
   const steps: TraceStep[] = []
   /** Each call under the id it ran with, and the step it belongs to. */
-  const asked = new Map<string, { arguments: string; step: TraceStep }>()
+  const asked = new Map<string, Asked>()
   const register = new CallRegister()
   let retries = 0
-  for (const event of events) {
+  for (const [index, event] of events.entries()) {
     if (event.type === 'model_failed') retries++
     if (event.type === 'model_answered') {
       const step = describeStep(event, steps.length + 1, retries)
       steps.push(step)
       retries = 0
-      for (const call of register.admit(event.answer)) {
-        asked.set(call.callId, { arguments: call.arguments, step })
+      for (const { callId, name, arguments: args } of register.admit(event.answer)) {
+        asked.set(callId, { name, arguments: args, step })
       }
     }
     if (event.type === 'tool_returned') {
@@ -25,9 +26,48 @@ export function collectSteps(events: LoopEvent[]): TraceStep[] {
       const step = call?.step ?? steps.at(-1)
       step?.tools.push(describeTool(event, call?.arguments ?? ''))
     }
+    if (isCutOff(event)) addCutCalls(events, index, asked)
   }
   return steps
 }
+
+interface Asked {
+  name: string
+  arguments: string
+  step: TraceStep
+}
+
+/** Calls that were running then have no outcome of their own in the journal. */
+function addCutCalls(events: LoopEvent[], index: number, asked: ReadonlyMap<string, Asked>): void {
+  const event = events[index]
+  if (!event) return
+  const { pending, since } = findCutOff(events, index)
+  for (const effect of pending) {
+    const call = effect.type === 'call_tool' ? asked.get(effect.callId) : undefined
+    if (effect.type !== 'call_tool' || !call) continue
+    const from = since.get(effect.callId) ?? event.at
+    call.step.tools.push(describeCut(effect.callId, call, from, event))
+  }
+}
+
+/** A call that was running when a person or the clock ended it. */
+const describeCut = (
+  callId: string,
+  { name, arguments: args }: Asked,
+  startedAt: number,
+  { at, type }: LoopEvent,
+): TraceTool => ({
+  callId,
+  name,
+  grant: null,
+  arguments: cut(args, excerptChars.tool),
+  result: type === 'time_ran_out' ? 'Error: time ran out.' : 'Error: operation cancelled by user.',
+  isError: true,
+  startedAt,
+  durationMs: at - startedAt,
+  resultBytes: 0,
+  hooks: [],
+})
 
 function describeStep(
   { answer, charge, startedAt, input, hooks }: LoopEventOf<'model_answered'>,

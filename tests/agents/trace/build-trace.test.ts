@@ -228,3 +228,38 @@ test('an activation that has only been woken has a trace too', () => {
     time: { totalMs: 0 },
   })
 })
+
+test.each([
+  ['a person', 'cancel_requested', 'Error: operation cancelled by user.'],
+  ['the clock', 'time_ran_out', 'Error: time ran out.'],
+] as const)(
+  'L34 L43: what hung until %s ended it is in its step, with the time it took',
+  (_who, type, result) => {
+    const { steps, time } = buildTrace(
+      [
+        woken(start),
+        // ids of effects go on from one activation to the next
+        { ...loaded(start), effectId: 41 } as LoopEvent,
+        answered(start, ['a', 'b'], { effectId: 42, at: start + 100 }),
+        returned('a', start + 100, { effectId: 43, at: start + 200 }),
+        { type, at: start + 5_100, charge: null },
+      ],
+      { outcome: 'cancelled', error: null, reply: 'partial', text: '' },
+      start + 5_200,
+    )
+    expect(steps[0]?.tools).toMatchObject([
+      { callId: 'a', isError: false },
+      {
+        ...{ callId: 'b', name: 'hub_search', arguments: '{"query":"owls"}' },
+        ...{ isError: true, result, startedAt: start + 100, durationMs: 5_000 },
+      },
+    ])
+    expect(time).toMatchObject({ modelMs: 100, toolsMs: 5_000, otherMs: 100 })
+  },
+)
+
+test('L34 L43: a model call that was cut off has taken its time', () => {
+  const stop: LoopEvent = { type: 'cancel_requested', at: start + 3_000, charge: charge() }
+  const { time } = buildTrace([woken(start), loaded(start), stop], null, start + 3_000)
+  expect(time).toMatchObject({ modelMs: 3_000, otherMs: 0 })
+})
