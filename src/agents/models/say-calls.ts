@@ -9,7 +9,9 @@ import type { Message } from '../loop/message'
 export const sayCallsInWords = (messages: Message[]): Message[] =>
   messages.flatMap((message): Message[] => {
     if (message.role === 'assistant' && message.calls.length > 0) {
-      return message.text.trim() === '' ? [] : [{ role: 'assistant', text: message.text, calls: [] }]
+      return message.text.trim() === ''
+        ? []
+        : [{ role: 'assistant', text: message.text, calls: [] }]
     }
     if (message.role !== 'tool') return [message]
     const results = message.results.map(({ name, text }) => fence('tool', { name }, text))

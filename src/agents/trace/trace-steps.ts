@@ -1,6 +1,7 @@
 import type { TraceStep, TraceTool } from '../contract'
 import { CallRegister } from '../loop/admit-calls'
 import type { LoopEvent, LoopEventOf } from '../loop/event'
+import type { ToolRequest } from '../loop/message'
 import { cut, excerptChars } from './cut'
 import { findCutOff, isCutOff } from './cut-off'
 
@@ -17,9 +18,7 @@ export function collectSteps(events: LoopEvent[]): TraceStep[] {
       const step = describeStep(event, steps.length + 1, retries)
       steps.push(step)
       retries = 0
-      for (const { callId, name, arguments: args } of register.admit(event.answer)) {
-        asked.set(callId, { name, arguments: args, step })
-      }
+      noteCalls(register.admit(event.answer), step, asked)
     }
     if (event.type === 'tool_returned') {
       const call = asked.get(event.callId)
@@ -29,6 +28,12 @@ export function collectSteps(events: LoopEvent[]): TraceStep[] {
     if (isCutOff(event)) addCutCalls(events, index, asked)
   }
   return steps
+}
+
+function noteCalls(calls: ToolRequest[], step: TraceStep, asked: Map<string, Asked>): void {
+  for (const { callId, name, arguments: args } of calls) {
+    asked.set(callId, { name, arguments: args, step })
+  }
 }
 
 interface Asked {
