@@ -9,7 +9,7 @@ import type { ActivationStream } from './live/activation-stream'
 import { findActivation, toParkedWork, type Work } from './live/work'
 import type { Effect } from './loop/effect'
 import type { LoopEvent, LoopEventOf } from './loop/event'
-import { type Ending, isBusy, isWorking, type LoopState } from './loop/state'
+import { type Ending, isBusy, isWorking, type LoopState, willStop } from './loop/state'
 import { step } from './loop/step'
 import { saveTurn } from './memory/save-turn'
 import { Journal } from './storage/journal'
@@ -104,13 +104,12 @@ export class AgentShell {
     this.#enter()
     this.#recover()
     const before = this.#state
-    if (before.activationId !== activationId) return false
-    this.#apply({
-      type: 'cancel_requested',
-      at: this.#deps.clock.now(),
-      charge: this.#runner.worstOfSent(),
-    })
-    return this.#state !== before
+    const asked = { type: 'cancel_requested', at: this.#deps.clock.now(), charge: null } as const
+    if (before.activationId !== activationId || before.phase === 'parked') {
+      return this.#journal.stopAside(activationId, asked)
+    }
+    this.#apply({ ...asked, charge: this.#runner.worstOfSent() })
+    return willStop(this.#state) || this.#state !== before
   }
 
   readState(): AgentState {

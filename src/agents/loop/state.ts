@@ -148,6 +148,13 @@ export const isBusy = ({ phase }: LoopState): boolean => phase !== 'idle' && pha
 export const isWorking = ({ phase }: LoopState): boolean =>
   phase === 'reasoning' || phase === 'compacting' || phase === 'acting'
 
+/** Whether a stop is remembered, for nothing can be ended before the hub has answered (L34). */
+export const remembersStop = ({ phase }: LoopState): boolean =>
+  phase === 'loading' || phase === 'parking' || phase === 'parked'
+
+/** Whether it will end because it was asked to, also when it was asked before. */
+export const willStop = (state: LoopState): boolean => state.isCancelled && remembersStop(state)
+
 /** Whether nothing is under way but waiting for a time. */
 export const isAsleep = ({ pending }: LoopState): boolean =>
   pending.length > 0 && pending.every(({ type }) => type === 'sleep')

@@ -1,7 +1,15 @@
 import { type ActivationErrorCode, activationErrors } from '../../errors'
 import { addCharge } from './charge-state'
 import type { Charge } from './event'
-import { type Ending, issue, isWorking, type LoopState, rest, type Step } from './state'
+import {
+  type Ending,
+  issue,
+  isWorking,
+  type LoopState,
+  remembersStop,
+  rest,
+  type Step,
+} from './state'
 
 /**
  * Ends the activation: whatever is under way is dropped, and the commit is all that is left. Where
@@ -30,16 +38,17 @@ const notices = {
 } as const
 
 /**
- * Ends it from outside: the wall clock or a person. While the work is still being claimed a stop is
- * remembered; once the commit is pending there is nothing left to stop (L34).
+ * Ends it from outside: the wall clock or a person. While the work is being claimed or handed over
+ * to wait, what the hub holds of it is not known, so a stop is remembered until it is; once the commit
+ * is pending there is nothing left to stop (L34).
  */
 export function end(
   state: LoopState,
   outcome: 'max_duration' | 'cancelled',
   charge: Charge | null,
 ): Step {
-  if (state.phase === 'loading' && outcome === 'cancelled' && !state.isCancelled) {
-    return rest({ ...state, isCancelled: true })
+  if (remembersStop(state) && outcome === 'cancelled') {
+    return rest(state.isCancelled ? state : { ...state, isCancelled: true })
   }
   if (!isWorking(state)) return rest(state)
   return finish(addCharge(state, charge), {

@@ -29,7 +29,8 @@ export function afterParked(state: LoopState, event: LoopEventOf<'parked'>): Ste
     phase: 'parked',
     endsAt: Math.max(0, state.endsAt - event.at),
     settled: { tokens: state.tokens, microusd: state.microusd },
-    isWokenAgain: state.isWokenAgain || event.hasMore,
+    // the hub lets what was stopped run again at once, to end
+    isWokenAgain: state.isWokenAgain || event.hasMore || state.isCancelled,
   })
 }
 
@@ -46,8 +47,9 @@ export function afterResumed(state: LoopState, event: LoopEventOf<'resumed'>): S
     nextEffectId: Math.max(state.nextEffectId, event.nextEffectId),
     startsWithoutProgress: 0,
     isWokenAgain: false,
+    isCancelled: false,
   }
-  if (event.isCancelled) return end(next, 'cancelled', null)
+  if (event.isCancelled || state.isCancelled) return end(next, 'cancelled', null)
   if (event.admission === 'budget_exhausted') {
     return finish(next, {
       outcome: 'budget_exhausted',

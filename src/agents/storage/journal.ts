@@ -1,7 +1,7 @@
 import { limits } from '../../config'
 import { AppError } from '../../errors'
 import type { AccountId, ActivationId } from '../../ids'
-import type { Charge, LoopEvent } from '../loop/event'
+import type { Charge, LoopEvent, LoopEventOf } from '../loop/event'
 import { initialState, type LoopState } from '../loop/state'
 
 /** What the journal holds when an object starts: the activation under way, or the last one. */
@@ -115,6 +115,22 @@ export class Journal {
     return (
       this.#sql.exec('SELECT 1 FROM parked WHERE activation_id = ? LIMIT 1', activationId).toArray()
         .length > 0
+    )
+  }
+
+  /**
+   * A stop of an activation that was set aside: the hub runs it again, but has not told so yet. False
+   * when there is none of that id (L34).
+   */
+  stopAside(activationId: ActivationId, event: LoopEventOf<'cancel_requested'>): boolean {
+    this.#sql.exec(parkedTable)
+    const changes: Partial<LoopState> = { isCancelled: true }
+    return (
+      this.#sql.exec(
+        `INSERT INTO parked SELECT activation_id, max(seq) + 1, ?, ? FROM parked
+         WHERE activation_id = ? GROUP BY activation_id`,
+        ...[JSON.stringify(event), JSON.stringify(changes), activationId],
+      ).rowsWritten > 0
     )
   }
 

@@ -1,7 +1,7 @@
 import { AppError, notFound } from '../../errors'
 import type { ActivationId } from '../../ids'
 import type { ActionContext } from '../action-context'
-import { cancelApprovals, followCancellation } from '../approvals/write-queries'
+import { followCancellation } from '../approvals/write-queries'
 import type { Actor } from '../contract'
 import { actOnce, type Done } from '../idempotency/run-once'
 import { armSweep, wakeAll } from '../inbox/deliver'
@@ -40,8 +40,8 @@ export async function cancelActivation(
 /** @throws TOO_LATE, UNAVAILABLE */
 async function stop(context: ActionContext, activation: Cancellable): Promise<void> {
   const isStopped =
-    (activation.state === 'parked' && (await stopParked(context, activation))) ||
-    (activation.state !== 'done' && (await stopRunning(context, activation)))
+    activation.state !== 'done' &&
+    ((await markStopped(context, activation)) || (await stopRunning(context, activation)))
   if (!isStopped) {
     throw new AppError('TOO_LATE', 'This activation is over.', {
       hint: `See what came of it: GET /api/v1/activations/${activation.id}`,
@@ -64,22 +64,24 @@ async function findCancellable(
 }
 
 /**
- * What is parked is asleep: it resumes to end, as after a decision. False when it has resumed by now.
+ * What is parked is asleep: it resumes to end, as after a decision. What runs may park at any moment,
+ * so it is marked before its agent is asked: whichever comes first, it does not wait for people. True
+ * when that is all there is to do.
  */
-async function stopParked(context: ActionContext, { agentId, id }: Cancellable): Promise<boolean> {
+async function markStopped(context: ActionContext, { agentId, id }: Cancellable): Promise<boolean> {
   const { db, clock } = context
   const now = clock.now()
   const token = await armSweep(context)
-  const [marked] = await db.d1.batch([
+  const [marked] = await db.d1.batch<{ state: Cancellable['state'] }>([
     db.d1
       .prepare(`UPDATE activations SET cancel_requested_at = coalesce(cancel_requested_at, ?2)
-        WHERE id = ?1 AND state = 'parked'`)
+        WHERE id = ?1 AND state <> 'done' RETURNING state`)
       .bind(id, now),
-    cancelApprovals(db, id, now),
     ...followCancellation(db, id, now),
   ])
+  if (marked?.results[0]?.state !== 'parked') return false
   context.defer(wakeAll(context, [{ accountId: agentId }], token))
-  return (marked?.meta.changes ?? 0) > 0
+  return true
 }
 
 async function stopRunning(

@@ -1,7 +1,7 @@
 import type { AccountId } from '../../ids'
 import type { ActionContext } from '../action-context'
 import { maskArguments } from '../approvals/mask-arguments'
-import { insertApprovals } from '../approvals/write-queries'
+import { followCancellation, insertApprovals } from '../approvals/write-queries'
 import type { ParkAnswer, ParkRequest } from '../contract'
 import { maskTrace } from './mask-trace'
 import { accountStatements, totalsSql } from './spend-queries'
@@ -24,7 +24,8 @@ const parkSql = `
 
 /**
  * PARK: settles what was spent so far, frees the slot, and asks the approvers, in one round trip
- * (L30). Repeating it is harmless. The claimed items stay claimed.
+ * (L30). Repeating it is harmless. The claimed items stay claimed. What was asked to stop while it ran
+ * waits for nobody (L34).
  */
 export async function park(
   { db, settings }: ActionContext,
@@ -43,6 +44,7 @@ export async function park(
         ...[activationId, iterations, model, JSON.stringify(tools), now, JSON.stringify(requests)],
       ),
     ...insertApprovals(db, { activationId, agentId, requests, now }),
+    ...followCancellation(db, activationId, now),
     db.d1.prepare('SELECT state FROM activations WHERE id = ?1').bind(activationId),
     selectWaiting(db),
   ])

@@ -128,20 +128,6 @@ export const expireApprovals = (db: Db, now: number): D1PreparedStatement =>
     )
     .bind(now)
 
-/** What an activation waited for when it was stopped. */
-export const cancelApprovals = (
-  db: Db,
-  activationId: ActivationId,
-  now: number,
-): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `UPDATE approvals SET status = 'cancelled', decided_at = ?2
-       WHERE activation_id = ?1 AND status = 'pending'
-         AND EXISTS (SELECT 1 FROM activations WHERE id = ?1 AND cancel_requested_at IS NOT NULL)`,
-    )
-    .bind(activationId, now)
-
 /**
  * The item that resumes a parked activation, once nothing that it waits for is undecided: goes into
  * the batch of the decision, so that there is never one without the other (L30). `where` chooses the
@@ -183,7 +169,20 @@ export function followDecision(db: Db, id: string, now: number): D1PreparedState
   ]
 }
 
-/** What follows when a parked activation was asked to stop: it resumes to end. */
+/** What an activation waited for when it was stopped. */
+const cancelApprovals = (db: Db, activationId: ActivationId, now: number): D1PreparedStatement =>
+  db.d1
+    .prepare(
+      `UPDATE approvals SET status = 'cancelled', decided_at = ?2
+       WHERE activation_id = ?1 AND status = 'pending'
+         AND EXISTS (SELECT 1 FROM activations WHERE id = ?1 AND cancel_requested_at IS NOT NULL)`,
+    )
+    .bind(activationId, now)
+
+/**
+ * What follows when a parked activation was asked to stop, before or after it parked: nobody decides
+ * any more, and it resumes to end.
+ */
 export function followCancellation(
   db: Db,
   activationId: ActivationId,
@@ -192,6 +191,7 @@ export function followCancellation(
   const own = (id: string) => `p.activation_id = ${id} AND p.status <> 'pending'`
   const wasAsked = 'x.cancel_requested_at IS NOT NULL'
   return [
+    cancelApprovals(db, activationId, now),
     db.d1
       .prepare(resumeItemsSql(`${own('?3')} AND ${wasAsked}`))
       .bind(now, idAt(now), activationId),

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { composeReply } from '../../../src/agents/loop/reply'
-import { initialState, type LoopState } from '../../../src/agents/loop/state'
+import { initialState, type LoopState, remembersStop } from '../../../src/agents/loop/state'
 import { step } from '../../../src/agents/loop/step'
 import { buildTranscript } from '../../../src/agents/loop/transcript'
 import { outcomes } from '../../../src/errors'
@@ -132,8 +132,8 @@ test('L34: a stop ends what is at work at once, and what it left open says so', 
       const { events } = drive([...list, 89, 1], true)
       for (const { before, event, after } of decisionsOf(events)) {
         const isStop =
-          (event.type === 'cancel_requested' && before.phase !== 'loading') ||
-          (event.type === 'resumed' && event.isCancelled)
+          (event.type === 'cancel_requested' && !remembersStop(before)) ||
+          (event.type === 'resumed' && (event.isCancelled || before.isCancelled))
         if (!isStop) continue
         stops.add(before.phase)
         expect(after.ending?.outcome).toBe('cancelled')

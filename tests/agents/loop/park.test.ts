@@ -75,11 +75,14 @@ describe('parking', () => {
     expect(scenario.state.phase).toBe('parked')
   })
 
-  test('L34: a stop that comes while it hands over its calls is for the hub to take', () => {
+  test('L34: a stop that comes while it hands over its calls is remembered, and it looks at once for what the hub made of it', () => {
     const scenario = started().answer('', ['a']).parkTool('a')
-    const before = scenario.state
     scenario.apply({ type: 'cancel_requested', at: 9, charge: null })
-    expect(scenario.state).toBe(before)
+    expect(scenario.pendingTypes()).toEqual(['park'])
+    expect(scenario.park().state).toMatchObject({ phase: 'parked', isWokenAgain: true })
+    scenario.resume([{ callId: 'a' }])
+    expect(scenario.state.ending).toMatchObject({ outcome: 'cancelled', reply: 'partial' })
+    expect(scenario.runningCalls()).toEqual([])
   })
 
   test('L34: a stop while other calls still run ends it; the parked call has its result', () => {

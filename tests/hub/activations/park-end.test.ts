@@ -9,7 +9,10 @@ const { hub, hire, post, comment } = office
 let ada: Awaited<ReturnType<typeof hub.join>>
 let scout: typeof ada
 let thread: PostId
-const { parkTask, decide, resume, decisionItems, clear } = createParking(office, () => scout.id)
+const { park, parkTask, decide, resume, decisionItems, clear } = createParking(
+  office,
+  () => scout.id,
+)
 
 beforeAll(async () => {
   ada = await hub.join('ada', 'human')
@@ -64,6 +67,25 @@ test.each([
     expect(await office.load(scout.id)).toEqual({ kind: 'paused' })
     expect((await office.doors.sweep(hub.clock.now())).wake).toEqual([])
     await office.run('UPDATE agents SET is_paused = 0')
+  },
+)
+
+test.each(['before it parks', 'while it parks'])(
+  'L34: what runs and is asked to stop %s waits for nobody: it resumes cancelled',
+  async (when) => {
+    const { activationId: id } = await office.start(scout.id)
+    hub.seen.cancel = async () => {
+      if (when === 'while it parks') await park(id)
+      return true
+    }
+    const { status } = await hub.call(`/activations/${id}/cancel`, { method: 'POST', key: ada.key })
+    expect(status).toBe(200)
+    if (when === 'before it parks') expect((await park(id)).waiting).toEqual([scout.id])
+    expect(await office.activation(id)).toMatchObject({ state: 'parked' })
+    expect(await decide(`${id}:call-1`)).toMatchObject({ status: 409 })
+    expect(await decisionItems()).toHaveLength(1)
+    expect(await resume()).toMatchObject({ activationId: id, isCancelled: true, decisions: [] })
+    await office.commit(scout.id, id, { outcome: 'cancelled' })
   },
 )
 

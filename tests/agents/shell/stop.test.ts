@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'vitest'
+import type { ActivationId } from '../../../src/ids'
+import { agentId } from './fake-hub'
+import { approveAll, callOf, countResults, inObject, live, World } from './world'
+
+/** Wants to do what a person must allow, then tells that it is done. */
+const asking = () => {
+  const world = new World((request) =>
+    countResults(request) === 0 ? { calls: [callOf('a', 'act')] } : { text: 'Done.' },
+  )
+  world.hub.ask('@scout act')
+  return world
+}
+
+/** As the hub does it: it notes the stop at the row, then it asks the agent. */
+function stop({ hub }: World, shell: ReturnType<World['boot']>, id: ActivationId): boolean {
+  const row = hub.rows.get(id)
+  if (row) row.isCancelled = true
+  return shell.cancel(id)
+}
+
+/** Somebody who waits at a door until the test lets them through. */
+function createBarrier() {
+  const reached = Promise.withResolvers<void>()
+  const opened = Promise.withResolvers<void>()
+  const pass = () => {
+    reached.resolve()
+    return opened.promise
+  }
+  return { pass, reached: reached.promise, open: () => opened.resolve() }
+}
+
+const idOf = (shell: ReturnType<World['boot']>): ActivationId => {
+  const { activationId } = shell.readState()
+  if (!activationId) throw new Error('nothing under way')
+  return activationId
+}
+
+function expectStopped({ hub, ran }: World, id: ActivationId): void {
+  expect(hub.commits).toMatchObject([
+    {
+      activationId: id,
+      outcome: 'cancelled',
+      reply: { content: expect.stringContaining('asked to stop') },
+    },
+  ])
+  expect(ran.size).toBe(0)
+}
+
+describe('a stop while it parks', () => {
+  test.each(['before', 'after'] as const)(
+    'L34: %s the hub has parked it, it is taken, as often as it is asked, and it ends cancelled',
+    (when) =>
+      inObject(async (state) => {
+        const world = asking()
+        const { door } = world.hub
+        const { park } = door
+        const barrier = createBarrier()
+        door.park = async (request) => {
+          if (when === 'before') await barrier.pass()
+          const answer = await park(request)
+          if (when === 'after') await barrier.pass()
+          return { ...answer, waiting: [] }
+        }
+        const shell = world.boot(state)
+        shell.wake(agentId)
+        await barrier.reached
+        const id = idOf(shell)
+        expect([stop(world, shell, id), stop(world, shell, id)]).toEqual([true, true])
+        barrier.open()
+        await shell.untilQuiet()
+        expectStopped(world, id)
+        expect(shell.cancel(id)).toBe(false)
+      }),
+  )
+
+  test('L34: while it waits to ask again of a hub that is away, it is taken', () =>
+    inObject(async (state) => {
+      const world = asking()
+      const { door } = world.hub
+      const { park } = door
+      const failed = createBarrier()
+      failed.open()
+      let isAway = true
+      door.park = async (request) => {
+        if (!isAway) return park(request)
+        isAway = false
+        await failed.pass()
+        throw new Error('away')
+      }
+      const shell = world.boot(state)
+      shell.wake(agentId)
+      await failed.reached
+      const id = idOf(shell)
+      expect(stop(world, shell, id)).toBe(true)
+      await shell.untilQuiet()
+      expectStopped(world, id)
+    }))
+})
+
+test.each([false, true])(
+  'L34: a stop between the hub’s resuming it and its going on is taken (machine dies: %s)',
+  (dies) =>
+    inObject(async (state) => {
+      const world = asking()
+      const first = world.boot(state)
+      first.wake(agentId)
+      await first.untilQuiet()
+      const id = idOf(first)
+      approveAll(world)
+      const { door } = world.hub
+      const { load } = door
+      const barrier = createBarrier()
+      door.load = async (request) => {
+        const answer = await load(request)
+        if (answer.kind === 'resumed') await barrier.pass()
+        return answer
+      }
+      const shell = world.boot(state)
+      shell.wake(agentId)
+      await barrier.reached
+      expect([shell.cancel(id), shell.cancel(id)]).toEqual([true, true])
+      barrier.open()
+      if (dies) await live(world, state, () => {})
+      else await shell.untilQuiet()
+      expectStopped(world, id)
+    }),
+)
