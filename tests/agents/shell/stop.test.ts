@@ -126,3 +126,63 @@ test.each([false, true])(
       expectStopped(world, id)
     }),
 )
+
+describe('a stop before the loop', () => {
+  test.each([
+    ['before the hub has claimed the task', 'before', false],
+    ['after the hub has claimed it', 'after', false],
+    ['after that, and the machine dies', 'after', true],
+  ] as const)(
+    'L34: %s, it ends cancelled without a model call, and who asked is told',
+    (_, when, dies) =>
+      inObject(async (state) => {
+        const world = asking()
+        const { door } = world.hub
+        const { load } = door
+        const barrier = createBarrier()
+        door.load = async (request) => {
+          if (when === 'before') await barrier.pass()
+          const answer = await load(request)
+          if (when === 'after') await barrier.pass()
+          return answer
+        }
+        const shell = world.boot(state)
+        shell.wake(agentId)
+        await barrier.reached
+        const id = idOf(shell)
+        expect([shell.cancel(id), shell.cancel(id)]).toEqual([true, true])
+        barrier.open()
+        if (dies) await live(world, state)
+        else await shell.untilQuiet()
+        expectStopped(world, id)
+        expect(world.asked).toEqual([])
+        expect(world.hub.commits[0]?.usage).toEqual([])
+        expect(world.hub.commits[0]?.reply?.content).toMatch(/^@mira /)
+        expect(world.hub.isIdle).toBe(true)
+      }),
+  )
+
+  test('L34: where nothing was claimed there is nothing to end, and the next task is done', () =>
+    inObject(async (state) => {
+      const world = new World(() => ({ text: 'In March.' }))
+      const { door } = world.hub
+      const { load } = door
+      const barrier = createBarrier()
+      door.load = async (request) => {
+        const answer = await load(request)
+        await barrier.pass()
+        return answer
+      }
+      const shell = world.boot(state)
+      shell.wake(agentId)
+      await barrier.reached
+      expect(shell.cancel(idOf(shell))).toBe(true)
+      barrier.open()
+      await shell.untilQuiet()
+      expect(world.hub.commits).toEqual([])
+      world.hub.ask('@scout when?')
+      shell.wake(agentId)
+      await shell.untilQuiet()
+      expect(world.hub.commits).toMatchObject([{ outcome: 'completed' }])
+    }))
+})
