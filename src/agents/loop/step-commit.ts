@@ -4,13 +4,16 @@ import { initialState, issue, type LoopState, rest, type Step } from './state'
 
 /**
  * Everything is in the hub. Back to sleep; when more waits, the shell wakes the loop again with a
- * new activation id.
+ * new activation id. So it does when LOAD was given up and had claimed nothing: the hub may have
+ * answered with parked work, which runs there and which nobody goes on with (L30).
  */
 export function afterCommit(state: LoopState, event: LoopEventOf<'committed'>): Step {
+  const wasGivenUp = state.task === null && state.ending?.error?.code === 'INTERRUPTED'
+  const mayHaveResumed = wasGivenUp && event.kind === 'lost'
   return rest({
     ...initialState,
     nextEffectId: state.nextEffectId,
-    isWokenAgain: state.isWokenAgain || event.hasMore,
+    isWokenAgain: state.isWokenAgain || event.hasMore || mayHaveResumed,
   })
 }
 

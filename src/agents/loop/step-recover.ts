@@ -9,7 +9,8 @@ import { markDone, startCalls } from './step-tools'
 /**
  * After a crash (L36). The pending effects run again as they are, but: a model call whose answer
  * was lost has been charged; a tool that may have run and must not run twice gets the result
- * "outcome unknown". Three starts without progress end it as failed.
+ * "outcome unknown". Three starts without progress end it as failed, LOAD included; what the hub is
+ * to take, a commit or what parks, is repeated for as long as it takes.
  *
  * The effects to run again are those still pending; `effects` holds them all.
  */
@@ -17,7 +18,8 @@ export function afterInterruption(state: LoopState, event: LoopEventOf<'interrup
   if (!isBusy(state)) return rest(state)
   const starts = state.startsWithoutProgress + 1
   const next = addCharge({ ...state, startsWithoutProgress: starts }, event.charge)
-  if (isWorking(state) && starts >= activationLimits.startsWithoutProgress) {
+  const canEnd = isWorking(state) || state.phase === 'loading'
+  if (canEnd && starts >= activationLimits.startsWithoutProgress) {
     return fail(next, 'INTERRUPTED', 'The machine stopped several times before I got anywhere.')
   }
   const callIds = event.unknownCallIds

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
+import type { AgentShell } from '../../../src/agents/agent-shell'
 import { Journal } from '../../../src/agents/storage/journal'
 import { activationLimits } from '../../../src/config'
 import { Scenario } from '../loop/scenario'
 import { agentId } from './fake-hub'
-import { inObject, World } from './world'
+import { approveAll, callOf, countResults, inObject, World } from './world'
 
 /** Every LOAD ended in an error, the last one too: the journal of an agent that gives up. */
 function giveUp(storage: DurableObjectStorage): void {
@@ -76,3 +77,92 @@ test('L17 L35: where nobody asked, nothing is said', async () => {
   })
   expect(commits).toMatchObject([{ outcome: 'failed', reply: null }])
 })
+
+/** Each LOAD kills its machine, so many times, before or after the hub has done what it asks. */
+async function liveDangerously(
+  world: World,
+  state: DurableObjectState,
+  deaths: number,
+  when: 'before' | 'after',
+): Promise<AgentShell> {
+  const { door } = world.hub
+  const { load } = door
+  let dying = Promise.withResolvers<void>()
+  let left = deaths
+  door.load = async (request) => {
+    if (left === 0) return load(request)
+    if (when === 'after') await load(request)
+    left--
+    dying.resolve()
+    return new Promise<never>(() => {})
+  }
+  let shell = world.boot(state)
+  shell.wake(agentId)
+  for (let death = 0; death < deaths; death++) {
+    await dying.promise
+    dying = Promise.withResolvers()
+    shell = world.boot(state)
+    void shell.alarm()
+  }
+  await shell.untilQuiet()
+  return shell
+}
+
+const { startsWithoutProgress } = activationLimits
+
+test('L36 L35: a LOAD that kills its machine three times ends as failed, and who asked is told', () =>
+  inObject(async (state) => {
+    const world = new World(() => ({ text: 'In March.' }))
+    world.hub.ask('@scout when?')
+    const shell = await liveDangerously(world, state, startsWithoutProgress, 'after')
+    expect(world.hub.commits).toMatchObject([
+      {
+        outcome: 'failed',
+        error: { code: 'INTERRUPTED' },
+        reply: { postId: 'post', content: expect.stringMatching(/^@mira I could not finish: /) },
+        report: { title: 'scout failed: INTERRUPTED' },
+        usage: [],
+      },
+    ])
+    expect(world.asked).toEqual([])
+    expect(world.hub.isIdle).toBe(true)
+    world.hub.ask('@scout and now?')
+    shell.wake(agentId)
+    await shell.untilQuiet()
+    expect(world.hub.commits.at(-1)).toMatchObject({ outcome: 'completed' })
+  }))
+
+test('L36: one that kills it twice is begun a third time, and the task is done', () =>
+  inObject(async (state) => {
+    const world = new World(() => ({ text: 'In March.' }))
+    world.hub.ask('@scout when?')
+    await liveDangerously(world, state, startsWithoutProgress - 1, 'after')
+    expect(world.hub.commits).toMatchObject([{ outcome: 'completed', error: null }])
+  }))
+
+test('L36: a LOAD that kills it before anything is claimed fails no task: it is begun anew', () =>
+  inObject(async (state) => {
+    const world = new World(() => ({ text: 'In March.' }))
+    world.hub.ask('@scout when?')
+    await liveDangerously(world, state, startsWithoutProgress, 'before')
+    expect(world.hub.commits).toMatchObject([{ outcome: 'completed', error: null }])
+  }))
+
+test.each([true, false])(
+  'L36 L30: a LOAD that brings back parked work and kills its machine three times fails nothing (LOAD repeats: %s)',
+  (repeats) =>
+    inObject(async (state) => {
+      const world = new World((request) =>
+        countResults(request) === 0 ? { calls: [callOf('a', 'act')] } : { text: 'Done.' },
+      )
+      world.hub.repeatsResumed = repeats
+      world.hub.ask('@scout act')
+      const first = world.boot(state)
+      first.wake(agentId)
+      await first.untilQuiet()
+      approveAll(world)
+      await liveDangerously(world, state, startsWithoutProgress, 'after')
+      expect(world.hub.commits).toMatchObject([{ outcome: 'completed', error: null }])
+      expect(world.ran.size).toBe(1)
+    }),
+)
