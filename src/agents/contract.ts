@@ -160,6 +160,15 @@ export interface TraceTime {
   totalMs: number
 }
 
+/** What all model calls were charged: also those that failed, were lost or cut off, and summaries. */
+export interface TraceSpend {
+  inputTokens: number
+  cachedTokens: number
+  outputTokens: number
+  costMicrousd: number
+  isPriced: boolean
+}
+
 export interface TraceNote {
   at: number
   text: string
@@ -183,6 +192,7 @@ export interface Trace {
   /** Excerpt of what the model was shown first. */
   prompt: { role: string; excerpt: string; chars: number }[]
   steps: TraceStep[]
+  spent: TraceSpend
   /** What it waited for, retried, was refused. */
   notes: TraceNote[]
   compactions: TraceCompaction[]

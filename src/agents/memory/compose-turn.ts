@@ -1,6 +1,7 @@
 import { memoryLimits } from '../../config'
 import type { ActivationId } from '../../ids'
 import type { ToolCount } from '../contract'
+import { sumCharges } from '../loop/charge-state'
 import {
   type Conversation,
   judgeWindow,
@@ -88,18 +89,6 @@ export const toLine = (text: string): string => {
   const line = text.replace(/\s+/g, ' ').trim()
   const { gistCharsMax } = memoryLimits
   return line.length <= gistCharsMax ? line : `${line.slice(0, gistCharsMax).toWellFormed()} ...`
-}
-
-function sumCharges(events: LoopEvent[]): Turn['usage'] {
-  const sum = { inputTokens: 0, cachedTokens: 0, outputTokens: 0, costMicrousd: 0 }
-  for (const event of events) {
-    if (!('charge' in event) || !event.charge) continue
-    sum.inputTokens += event.charge.inputTokens
-    sum.cachedTokens += event.charge.cachedTokens
-    sum.outputTokens += event.charge.outputTokens
-    sum.costMicrousd += event.charge.microusd
-  }
-  return sum
 }
 
 function countTools(events: LoopEvent[]): ToolCount[] {

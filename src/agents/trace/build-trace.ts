@@ -1,6 +1,7 @@
 import type { ActivationId } from '../../ids'
 import type { Trace } from '../contract'
 import { toRuntimeEvents } from '../live/runtime-events'
+import { sumCharges } from '../loop/charge-state'
 import type { LoadedFacts, LoopEvent } from '../loop/event'
 import type { Message } from '../loop/message'
 import { closePlan, foldPlan } from '../loop/plan'
@@ -33,6 +34,10 @@ export function buildTrace(
     error: ending?.error ?? null,
     prompt: (facts?.prompt ?? []).map(excerptMessage),
     steps: collectSteps(events),
+    spent: {
+      ...sumCharges(events),
+      isPriced: events.every((event) => !('charge' in event) || event.charge?.isPriced !== false),
+    },
     notes: [
       ...collectNotes(events, facts, startedAt),
       ...(ending?.warning ? [{ at: finishedAt ?? startedAt, text: ending.warning }] : []),

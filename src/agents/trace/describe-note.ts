@@ -1,4 +1,4 @@
-import type { LoopEvent } from '../loop/event'
+import type { Charge, LoopEvent } from '../loop/event'
 
 /**
  * What a provider said about a call that it did not answer. It may quote the prompt, so it is for who
@@ -15,17 +15,17 @@ export function describeNote(event: LoopEvent): string | null {
     case 'load_failed':
       return `Could not read the hub: ${event.message}`
     case 'model_failed':
-      return `The model call failed (${event.failure.code}): ${event.failure.message}`
+      return `The model call failed (${event.failure.code}): ${event.failure.message}${sayCharge(event.charge)}`
     case 'model_refused':
       return `No further model call: ${event.reason.replaceAll('_', ' ')}.`
     case 'model_waited':
       return 'Waited: the money left was reserved by agents at work.'
     case 'interrupted':
-      return 'The machine stopped; the work was taken up again from the journal.'
+      return `The machine stopped; the work was taken up again from the journal.${sayCharge(event.charge)}`
     case 'time_ran_out':
-      return 'The wall clock limit passed.'
+      return `The wall clock limit passed.${sayCharge(event.charge)}`
     case 'cancel_requested':
-      return 'Somebody asked it to stop.'
+      return `Somebody asked it to stop.${sayCharge(event.charge)}`
     case 'model_answered':
       return [event.warning, event.charge.doubt].filter(Boolean).join(' ') || null
     case 'compacted':
@@ -37,4 +37,12 @@ export function describeNote(event: LoopEvent): string | null {
     default:
       return null
   }
+}
+
+/** A call without an answer is in no step, so what it was charged is told here (B1, L36). */
+function sayCharge(charge: Charge | null): string {
+  if (!charge) return ''
+  const { inputTokens, outputTokens, microusd, isPriced } = charge
+  const money = isPriced ? `$${(microusd / 1_000_000).toFixed(6)}` : 'without a price'
+  return ` A call without an answer was charged ${inputTokens} tokens in and ${outputTokens} out, ${money}.`
 }

@@ -65,9 +65,7 @@ function openSpan(
 }
 
 function describeRun(trace: Trace, { hasContent }: OtlpOptions): OtlpSpan {
-  const { agent, startedAt, finishedAt, steps, error, outcome } = trace
-  const sum = (read: (step: TraceStep) => number) =>
-    steps.reduce((total, step) => total + read(step), 0)
+  const { agent, startedAt, finishedAt, steps, spent, error, outcome } = trace
   const hasFailed = outcome === 'failed'
   return {
     ...openSpan(trace, {
@@ -83,15 +81,15 @@ function describeRun(trace: Trace, { hasContent }: OtlpOptions): OtlpSpan {
       'gen_ai.agent.name': agent,
       'gen_ai.agent.version': String(trace.definitionVersion),
       'gen_ai.conversation.id': trace.session,
-      'gen_ai.usage.input_tokens': sum((step) => step.inputTokens),
-      'gen_ai.usage.output_tokens': sum((step) => step.outputTokens),
-      'gen_ai.usage.cache_read.input_tokens': sum((step) => step.cachedTokens),
+      'gen_ai.usage.input_tokens': spent.inputTokens,
+      'gen_ai.usage.output_tokens': spent.outputTokens,
+      'gen_ai.usage.cache_read.input_tokens': spent.cachedTokens,
       'error.type': hasFailed ? (error?.code ?? '_OTHER') : null,
       'rookery.activation.id': trace.activationId,
       'rookery.task': trace.task,
       'rookery.outcome': outcome,
       'rookery.iterations': steps.length,
-      'rookery.cost_microusd': sum((step) => step.costMicrousd),
+      'rookery.cost_microusd': spent.costMicrousd,
       ...(hasContent ? { 'gen_ai.input.messages': describePrompt(trace) } : {}),
     }),
     events: trace.notes.map(({ at, text, quote }) => ({

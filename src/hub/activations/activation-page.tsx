@@ -113,23 +113,24 @@ function figuresOf({ activation, trace, frame }: ActivationPageProps) {
   const steps = trace?.steps ?? []
   const sum = (pick: (step: (typeof steps)[number]) => number) =>
     steps.reduce((all, step) => all + pick(step), 0)
-  const isDone = activation.state === 'done'
   return {
     steps: Math.max(activation.iterations, steps.length),
     time: (activation.finishedAt ?? frame.now) - activation.startedAt,
     model: sum((step) => step.modelMs),
     tools: sum((step) => Math.max(0, ...step.tools.map(({ durationMs }) => durationMs))),
-    input: isDone ? activation.inputTokens : sum((step) => step.inputTokens),
-    cached: isDone ? activation.cachedTokens : sum((step) => step.cachedTokens),
-    output: isDone ? activation.outputTokens : sum((step) => step.outputTokens),
-    cost: isDone ? activation.costMicrousd : sum((step) => step.costMicrousd),
-    isPriced: isDone ? activation.isPriced === 1 : steps.every((step) => step.isPriced),
   }
 }
+
+/** What all its calls were charged, with and without an answer. */
+const spentOf = ({ activation, trace }: ActivationPageProps): TraceView['spent'] =>
+  activation.state === 'done' || !trace
+    ? { ...activation, isPriced: activation.isPriced === 1 }
+    : trace.spent
 
 const Figures: FC<ActivationPageProps> = (props) => {
   const { activation } = props
   const figures = figuresOf(props)
+  const spent = spentOf(props)
   return (
     <dl class="facts">
       <div>
@@ -151,23 +152,23 @@ const Figures: FC<ActivationPageProps> = (props) => {
       <div>
         <dt>Tokens</dt>
         <dd>
-          {formatCount(figures.input + figures.output)}
+          {formatCount(spent.inputTokens + spent.outputTokens)}
           <small>
-            {formatCount(figures.input)} in, {formatCount(figures.output)} out
+            {formatCount(spent.inputTokens)} in, {formatCount(spent.outputTokens)} out
           </small>
         </dd>
       </div>
       <div>
         <dt>From the prompt cache</dt>
         <dd>
-          {figures.input > 0 ? formatShare(figures.cached / figures.input) : 'nothing'}
-          <small>{formatCount(figures.cached)} tokens</small>
+          {spent.inputTokens > 0 ? formatShare(spent.cachedTokens / spent.inputTokens) : 'nothing'}
+          <small>{formatCount(spent.cachedTokens)} tokens</small>
         </dd>
       </div>
       <div>
         <dt>Cost</dt>
         <dd>
-          {formatCost(figures.cost, figures.isPriced, 'trace')}
+          {formatCost(spent.costMicrousd, spent.isPriced, 'trace')}
           <small>{activation.state === 'done' ? 'settled' : 'so far'}</small>
         </dd>
       </div>
@@ -199,7 +200,8 @@ const WentWrong: FC<{ activation: ActivationDetail; trace: TraceView | null }> =
   )
 }
 
-const TraceSections: FC<ActivationPageProps> = ({ frame, activation, trace, insight }) => {
+const TraceSections: FC<ActivationPageProps> = (props) => {
+  const { frame, activation, trace, insight } = props
   if (!trace) {
     return (
       <div class="empty">
@@ -233,7 +235,7 @@ const TraceSections: FC<ActivationPageProps> = ({ frame, activation, trace, insi
       {trace.steps.length > 0 && (
         <section class="block">
           <h2>Cost by step</h2>
-          <StepTable steps={trace.steps} />
+          <StepTable steps={trace.steps} spent={spentOf(props)} />
         </section>
       )}
       <HookTable steps={trace.steps} />

@@ -1,17 +1,25 @@
 import type { FC } from 'hono/jsx'
 import { formatCost, formatCount, formatShare } from '../web/format'
-import { type StepView, sayStep } from './trace-view'
+import { type StepView, sayStep, type TraceView } from './trace-view'
 
-/** Tokens and money of each step, and together. */
-export const StepTable: FC<{ steps: StepView[] }> = ({ steps }) => {
-  const sum = (pick: (step: StepView) => number) => steps.reduce((all, step) => all + pick(step), 0)
-  const all = {
-    inputTokens: sum((step) => step.inputTokens),
-    cachedTokens: sum((step) => step.cachedTokens),
-    outputTokens: sum((step) => step.outputTokens),
-    costMicrousd: sum((step) => step.costMicrousd),
-    isPriced: steps.every((step) => step.isPriced),
+interface StepTableProps {
+  steps: StepView[]
+  /** By all calls, also those that became no step. */
+  spent: TraceView['spent']
+}
+
+/** Tokens and money of each step, of calls without one, and together. */
+export const StepTable: FC<StepTableProps> = ({ steps, spent }) => {
+  const rest = (pick: (of: Spent) => number) =>
+    Math.max(0, pick(spent) - steps.reduce((all, step) => all + pick(step), 0))
+  const other = {
+    inputTokens: rest((of) => of.inputTokens),
+    cachedTokens: rest((of) => of.cachedTokens),
+    outputTokens: rest((of) => of.outputTokens),
+    costMicrousd: rest((of) => of.costMicrousd),
+    isPriced: spent.isPriced || steps.some((step) => !step.isPriced),
   }
+  const hasOther = other.inputTokens + other.outputTokens + other.costMicrousd > 0
   return (
     <table class="tbl fold">
       <thead>
@@ -42,22 +50,29 @@ export const StepTable: FC<{ steps: StepView[] }> = ({ steps }) => {
             </td>
           </tr>
         ))}
+        {hasOther && <SumRow name="Calls in no step above" of={other} />}
       </tbody>
-      {steps.length > 1 && (
+      {(steps.length > 1 || hasOther) && (
         <tfoot>
-          <tr>
-            <td>All steps</td>
-            <TokenCells of={all} />
-            <td />
-            <td class="r" data-l="Cost">
-              {formatCost(all.costMicrousd, all.isPriced, 'trace')}
-            </td>
-          </tr>
+          <SumRow name={hasOther ? 'All calls' : 'All steps'} of={spent} />
         </tfoot>
       )}
     </table>
   )
 }
+
+type Spent = Omit<TraceView['spent'], 'isPriced'>
+
+const SumRow: FC<{ name: string; of: TraceView['spent'] }> = ({ name, of }) => (
+  <tr>
+    <td>{name}</td>
+    <TokenCells of={of} />
+    <td />
+    <td class="r" data-l="Cost">
+      {formatCost(of.costMicrousd, of.isPriced, 'trace')}
+    </td>
+  </tr>
+)
 
 interface TokenCellsProps {
   of: Pick<StepView, 'inputTokens' | 'cachedTokens' | 'outputTokens'>

@@ -107,8 +107,19 @@ const time = z
   })
   .catch(noTime)
 
+const spent = z
+  .object({
+    inputTokens: z.number(),
+    cachedTokens: z.number(),
+    outputTokens: z.number(),
+    costMicrousd: z.number(),
+    isPriced: z.boolean(),
+  })
+  .nullable()
+  .catch(null)
+
 /** What a page reads of a `Trace` (agents/contract.ts): what an older version left out has a default. */
-const traceSchema = z.object({
+const traceFields = z.object({
   task: z.string().catch(''),
   session: z.string().nullable().catch(null),
   definitionVersion: z.number().catch(0),
@@ -125,6 +136,7 @@ const traceSchema = z.object({
     )
     .catch([]),
   steps: z.array(step).catch([]),
+  spent,
   notes: z
     .array(
       z.object({
@@ -154,6 +166,29 @@ const traceSchema = z.object({
     .catch({ goal: null, steps: [], progress: 0 }),
   events: z.array(event).catch([]),
 })
+
+const traceSchema = traceFields.transform((trace) => ({
+  ...trace,
+  spent: trace.spent ?? sumSpent(trace),
+}))
+
+/** An older version told no more than this of what was spent. */
+function sumSpent({ steps, compactions }: SpentFacts) {
+  const sum = (pick: (of: (typeof steps)[number]) => number) =>
+    steps.reduce((all, step) => all + pick(step), 0)
+  return {
+    inputTokens: sum((step) => step.inputTokens),
+    cachedTokens: sum((step) => step.cachedTokens),
+    outputTokens: sum((step) => step.outputTokens),
+    costMicrousd: compactions.reduce(
+      (all, { costMicrousd }) => all + costMicrousd,
+      sum((step) => step.costMicrousd),
+    ),
+    isPriced: steps.every(({ isPriced }) => isPriced),
+  }
+}
+
+type SpentFacts = Pick<z.output<typeof traceFields>, 'steps' | 'compactions'>
 
 export type TraceView = z.output<typeof traceSchema>
 export type StepView = TraceView['steps'][number]

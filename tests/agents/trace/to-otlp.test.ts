@@ -156,3 +156,24 @@ test('L20 L30 L43: waits for people and summaries are spans too', () => {
   const compaction = spans.find(({ name }) => name === 'compact_history')
   expect([compaction?.from, compaction?.to]).toEqual([nanos(start + 2_800), nanos(start + 2_900)])
 })
+
+test('B1 L43: the run tells all that was charged, also for calls without an answer and for summaries', () => {
+  const [root] = readOtlp(
+    write([
+      ...journal(),
+      failed(start + 2_600, { charge: charge({ microusd: 5_000 }) }),
+      {
+        type: 'compacted',
+        ...{ at: start + 2_900, effectId: 5, startedAt: start + 2_800, summary: '', replaced: 3 },
+        ...{ tokensBefore: 9, tokens: 5, entries: 1, problem: null },
+        charge: charge({ microusd: 10_000 }),
+      },
+    ]),
+  )
+  expect(root?.attributes).toMatchObject({
+    'gen_ai.usage.input_tokens': 400,
+    'gen_ai.usage.output_tokens': 80,
+    'gen_ai.usage.cache_read.input_tokens': 40 + 80 + 40 + 40,
+    'rookery.cost_microusd': 16_400,
+  })
+})

@@ -150,6 +150,28 @@ test('L33 L41 L42: plan, events, summaries, waits and hooks of a trace are on it
   expect(html).toContain('97 %')
 })
 
+test('B1 L43: work under way has cost all that was charged, and the table of its steps adds up to that', async () => {
+  await insert('running')
+  const spent = {
+    ...{ inputTokens: 30_000, cachedTokens: 17_000, outputTokens: 1_000 },
+    ...{ costMicrousd: 81_800, isPriced: true },
+  }
+  const read = async (more: object) => {
+    const trace = { ...traceOf(id, scout.name, hub.clock.now()), ...more }
+    hub.seen.readTrace = async () => JSON.stringify(trace)
+    return (await admin.read(`/activations/${id}`)).replaceAll('\u00a0', ' ')
+  }
+  const html = await read({ spent })
+  expect(html).toMatch(/<dt>Cost<\/dt><dd>\$0\.0818</)
+  expect(html).toContain('30,000 in, 1,000 out')
+  const [, other = '', all = ''] = html.split(/<td>(?:Calls in no step above|All calls)<\/td>/)
+  expect(other).toMatch(/8,676.*180.*202.*\$0\.0200/s)
+  expect(all).toMatch(/30,000.*17,000.*1,000.*\$0\.0818/s)
+  const before = await read({})
+  expect(before).toMatch(/<dt>Cost<\/dt><dd>\$0\.0618</)
+  expect(before).not.toContain('Calls in no step above')
+})
+
 test('L42: the events of work under way come from its agent, masked, and are numbered after a number', async () => {
   await insert('running')
   const secret = `sk-${'q7'.repeat(15)}`

@@ -55,6 +55,8 @@ test('L43: a finished one is exported from its trace in one round trip, also one
   expect(spans[0]?.attributes).toMatchObject({
     'gen_ai.provider.name': 'test',
     'rookery.outcome': 'completed',
+    'gen_ai.usage.input_tokens': 3,
+    'rookery.cost_microusd': 30,
   })
   expect(JSON.stringify(body)).not.toContain('Owls.')
   expect(readCost(headers).roundTrips).toBe(1)
