@@ -1,10 +1,14 @@
 import type { ActivationCounters } from '../../hub/contract'
 import type { LoopEvent, LoopEventOf } from '../loop/event'
+import { findCutOff, isCutOff } from './cut-off'
 
 /** What one activation adds to the hub's counters (L44), from its journal. */
 export function countEvents(events: LoopEvent[], exportFailures = 0): ActivationCounters {
   const counted = { ...nothing, exportFailures }
-  for (const event of events) count(counted, event, events)
+  for (const [index, event] of events.entries()) {
+    count(counted, event, events)
+    if (isCutOff(event)) countCut(counted, events, index)
+  }
   counted.retries = countRetries(events)
   counted.permissionDenials = countDenials(events)
   return counted
@@ -90,6 +94,14 @@ function countUnknown(
   const unknown = unknownCallIds.filter((callId) => !events.some((event) => isRun(event, callId)))
   counted.toolExecutions += unknown.length
   counted.toolFailures += unknown.length
+}
+
+/** What was running when a person or the clock ended it has no outcome, and may have done its work. */
+function countCut(counted: ActivationCounters, events: LoopEvent[], index: number): void {
+  const { pending } = findCutOff(events, index)
+  const running = pending.filter(({ type }) => type === 'call_tool').length
+  counted.toolExecutions += running
+  counted.toolFailures += running
 }
 
 const isRun = (event: LoopEvent, callId: string): boolean =>

@@ -76,6 +76,19 @@ test.each<[string, LoopEvent[], object]>([
     [{ type: 'interrupted', at: start, unknownCallIds: [], charge: null }],
     {},
   ],
+  ...(['cancel_requested', 'time_ran_out'] as const).map((type): [string, LoopEvent[], object] => [
+    `tool calls that were running at ${type}, beside one that returned and one that had no slot yet`,
+    [
+      woken(),
+      loaded(),
+      answered(start, ['a', 'b', 'c', 'd'], {
+        calls: ['a', 'b', 'c', 'd'].map((callId) => ({ callId, isSequential: callId === 'd' })),
+      }),
+      returned('a', start),
+      { type, at: start + 900, charge: null },
+    ],
+    { modelRequests: 1, toolExecutions: 3, toolFailures: 2 },
+  ]),
   [
     'summaries: by the model, by extract after a failure, by extract without asking',
     [
