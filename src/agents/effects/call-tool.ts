@@ -62,8 +62,15 @@ export async function callTool(
     durationMs,
     resultBytes: result.resultBytes,
     ...(timings.length > 0 && { hooks: timings }),
+    ...noteChange(call, guarded.value),
   }
 }
+
+/** Arguments that a hook has changed are nowhere else, so the journal has them. */
+const noteChange = ({ arguments: asked }: AdmittedCall, decision: GuardDecision) =>
+  decision.kind === 'allowed' && decision.arguments !== asked
+    ? { arguments: decision.arguments }
+    : {}
 
 /** After its approval a call runs exactly as it was approved: nobody may change it any more. */
 const guard = (

@@ -180,6 +180,8 @@ export type LoopEvent = { at: number } & (
       /** What the gateway noted, for the audit log; null when it was never asked. */
       audit: Record<string, unknown> | null
       hooks?: HookTime[]
+      /** What it ran with, when that is not what the model wrote (L32). */
+      arguments?: string
     } & ToolOutput)
   /** The gateway ran nothing: a person must approve the call first (L30). */
   | {

@@ -105,7 +105,7 @@ function describeTool(event: LoopEventOf<'tool_returned'>, asked: string): Trace
     callId: event.callId,
     name: event.name,
     grant: typeof event.audit?.grant === 'string' ? event.audit.grant : null,
-    arguments: cut(asked, excerptChars.tool),
+    arguments: cut(event.arguments ?? asked, excerptChars.tool),
     result: cut(event.text, excerptChars.tool),
     isError: event.isError,
     startedAt: event.startedAt,

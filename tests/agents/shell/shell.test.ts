@@ -120,14 +120,16 @@ describe('hooks', () => {
               ?.text ?? '',
         }
 
-  test('L32: a guard changes the arguments that the gateway gets, and its time is in the trace', async () => {
+  test('L32 L43: a guard changes the arguments that the gateway gets, and the trace has them and its time', async () => {
     const world = await withHook(
       { name: 'down', beforeToolCall: () => ({ input: { at: 'ground' } }) },
       looking,
     )
     expect(world.called).toMatchObject([{ arguments: '{"at":"ground"}' }])
     const trace = openTrace(world.hub.commits[0]?.trace ?? '{}')
-    expect(trace.steps[0]?.tools[0]?.hooks).toMatchObject([{ hook: 'down', outcome: 'ok' }])
+    expect(trace.steps[0]?.tools).toMatchObject([
+      { arguments: '{"at":"ground"}', hooks: [{ hook: 'down', outcome: 'ok' }] },
+    ])
   })
 
   test('L32: a denied call never reaches the gateway, and the model reads why', async () => {
