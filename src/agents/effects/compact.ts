@@ -7,6 +7,7 @@ import {
 } from '../loop/compaction'
 import { extractSummary, writeRecord } from '../loop/condense'
 import type { Effect } from '../loop/effect'
+import { outputTokensFloor } from '../loop/estimate'
 import type { Charge, LoopEvent } from '../loop/event'
 import { fence } from '../loop/fence'
 import { foldConversation, showConversation } from '../loop/transcript'
@@ -48,17 +49,24 @@ export async function compact(
     keepsAnswer: effect.keepsAnswer,
   }
   const plan = planCompaction(talk, goal)
+  const { length: replaced } = plan.replaced
+  // the provider's own count is nearer to the truth than the estimate
+  const scale = goal.promptTokens / Math.max(1, goal.estimatedTokens)
+  const sizeAfter = (summary: string): number => {
+    const after = showConversation(replaceOldest(talk, replaced, summary))
+    const saved = goal.estimatedTokens - estimateTokens(after, tools)
+    return Math.max(0, Math.round(goal.promptTokens - saved * scale))
+  }
   const startedAt = deps.clock.now()
   announce(bench, 'summing up what came before')
-  const summed = await sumUp(bench, effect, { plan, model, former: talk.summary }, signal)
+  const nextTokens = sizeAfter('x'.repeat(plan.summaryCharsMax)) + outputTokensFloor
+  const tokensLeft = state.limits.tokens - state.tokens - nextTokens
+  const task = { plan, model, former: talk.summary, scale, tokensLeft }
+  const summed = await sumUp(bench, effect, task, signal)
   if (signal.aborted || summed === null) return null
   const at = deps.clock.now()
   if ('refusal' in summed) return { at, effectId: effect.id, ...summed.refusal }
-  const { length: replaced } = plan.replaced
   const { summary, charge, problem } = summed
-  const after = replaceOldest(talk, replaced, summary)
-  const saved = goal.estimatedTokens - estimateTokens(showConversation(after), tools)
-  const scale = goal.promptTokens / Math.max(1, goal.estimatedTokens)
   return {
     type: 'compacted',
     at,
@@ -67,8 +75,8 @@ export async function compact(
     summary,
     replaced,
     tokensBefore: goal.promptTokens,
-    tokens: Math.max(0, Math.round(goal.promptTokens - saved * scale)),
-    entries: countEntries(after),
+    tokens: sizeAfter(summary),
+    entries: countEntries(replaceOldest(talk, replaced, summary)),
     charge,
     problem,
   }
@@ -79,6 +87,10 @@ interface Task {
   model: Model
   /** The summary that is replaced with its turn. */
   former: string | null
+  /** What a prompt really takes, by its estimate. */
+  scale: number
+  /** What this activation may still use (L8), beside the call that the summary is made for. */
+  tokensLeft: number
 }
 
 interface Summed {
@@ -102,6 +114,8 @@ async function sumUp(
   }
   if (model.isOffline) return extract(task, 'The offline model writes no summaries.', null)
   const call = planSummaryCall(task, signal)
+  if (call === null)
+    return extract(task, 'Too few tokens are left for a summary by the model.', null)
   const room = await reserve(bench, call, effect)
   if (signal.aborted) return null
   if (room.kind === 'reserved') return askModel(bench, effect, task, { call, room })
@@ -151,14 +165,18 @@ const instructions = [
   'Answer with the summary alone, in plain sentences.',
 ].join('\n')
 
-/** The record is cut to what the window holds beside the summary. */
-function planSummaryCall({ plan, model, former }: Task, signal: AbortSignal): CallPlan {
-  const maxOutputTokens = Math.min(
+/**
+ * The record is cut to what the window holds beside the summary, the summary to the tokens that are
+ * left. Null when those hold no useful one, so that nothing is paid for words no call can follow.
+ */
+function planSummaryCall(task: Task, signal: AbortSignal): CallPlan | null {
+  const { plan, model, former, scale, tokensLeft } = task
+  const mostOutput = Math.min(
     model.outputTokensMax,
     compaction.summaryOutputTokens,
     Math.ceil(model.contextTokens / 8),
   )
-  const room = Math.floor((model.contextTokens - maxOutputTokens) * compaction.recordCharsPerToken)
+  const room = Math.floor((model.contextTokens - mostOutput) * compaction.recordCharsPerToken)
   const record = writeRecord(plan.replaced, former, Math.min(room, compaction.recordCharsMax))
   const messages = [
     { role: 'system', text: instructions } as const,
@@ -167,6 +185,9 @@ function planSummaryCall({ plan, model, former }: Task, signal: AbortSignal): Ca
       text: `${fence('record', {}, record)}\n\nSum it up in at most ${plan.summaryCharsMax} characters.`,
     } as const,
   ]
-  const request = { messages, tools: [], maxOutputTokens, signal }
-  return { model, request, ...sizePrompt(request) }
+  const size = sizePrompt({ messages, tools: [] })
+  const inputTokens = Math.ceil(size.promptTokens * Math.max(1, scale))
+  const maxOutputTokens = Math.min(mostOutput, tokensLeft - inputTokens)
+  if (maxOutputTokens < Math.min(mostOutput, outputTokensFloor)) return null
+  return { model, request: { messages, tools: [], maxOutputTokens, signal }, ...size }
 }

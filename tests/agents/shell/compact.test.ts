@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { estimateTokens } from '../../../src/agents/models/estimate-tokens'
 import { openTrace } from '../../../src/agents/trace/stored-trace'
 import { agentId } from './fake-hub'
 import { callOf, countResults, inObject, live, type Script, World } from './world'
@@ -16,6 +17,29 @@ const wordy = (turns: number, sum: ReturnType<Script>): Script => {
       : { text: 'Nine herons in all.' }
   }
 }
+
+/** As long a summary as it may be, and how much of the limit that takes. */
+const runWithin = (tokensMax: number) =>
+  inObject(async (state) => {
+    let spent = 0
+    const most: number[] = []
+    const turn = wordy(8, { text: '' })
+    const world = new World((request) => {
+      const { messages, tools, maxOutputTokens } = request
+      const inputTokens = estimateTokens(messages, tools)
+      const outputTokens = isSummary(request) ? maxOutputTokens : 400
+      const usage = { inputTokens, cachedTokens: 0, outputTokens, reasoningTokens: 0 }
+      spent += inputTokens + outputTokens
+      if (!isSummary(request)) return { ...(turn(request, '') as object), usage }
+      most.push(spent)
+      return { text: 'heron '.repeat(1_500), usage }
+    })
+    world.model = { contextTokens: 3_000 }
+    world.tokensMax = tokensMax
+    world.hub.ask('@scout count them')
+    await live(world, state)
+    return { world, most }
+  })
 
 const run = (turns: number, sum: ReturnType<Script>, killAt: number | null = null) =>
   inObject(async (state) => {
@@ -66,6 +90,25 @@ describe('compaction', () => {
     const world = await run(8, sum)
     expect(world.hub.commits[0]).toMatchObject({ outcome: 'completed' })
     expect(JSON.stringify(world.asked.at(-1)?.messages)).toContain('I called look')
+  })
+
+  test('L8 L20: a summary never takes the tokens of the call it is made for; an extract takes its place', async () => {
+    let summaries = 0
+    let extracts = 0
+    for (let tokensMax = 12_000; tokensMax <= 20_000; tokensMax += 250) {
+      const { world, most } = await runWithin(tokensMax)
+      for (const tokens of most) expect(tokens).toBeLessThan(tokensMax)
+      const last = world.asked.at(-1)
+      expect({ tokensMax, paidForNothing: last && isSummary(last) }).toEqual({
+        tokensMax,
+        paidForNothing: false,
+      })
+      const { compactions } = openTrace(world.hub.commits[0]?.trace ?? '{}')
+      summaries += most.length
+      extracts += compactions.filter(({ problem }) => problem?.includes('tokens')).length
+    }
+    expect(summaries).toBeGreaterThan(0)
+    expect(extracts).toBeGreaterThan(0)
   })
 
   test('L18 L19: no prompt that is sent is longer than the window', async () => {

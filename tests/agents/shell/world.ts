@@ -43,6 +43,8 @@ export class World {
   /** Kills the machine there, once. */
   killAt: number | null = null
   model: Partial<Model> = {}
+  /** Tokens of one activation at most. */
+  tokensMax = definition.limits.tokens
   hooks: Hook[] = []
   #epoch = 0
   readonly #epochOf = new WeakMap<AgentShell, number>()
@@ -130,7 +132,8 @@ export class World {
   #define(etag: string): Definition {
     this.defined.push(etag)
     const temperature = etag === 'first' ? 0.1 : 0.2
-    return { ...definition, systemPrompt: `soul ${etag}`, brain: { temperature } }
+    const limits = { ...definition.limits, tokens: this.tokensMax }
+    return { ...definition, limits, systemPrompt: `soul ${etag}`, brain: { temperature } }
   }
 
   #createModel(epoch: number, id: string): Model {
