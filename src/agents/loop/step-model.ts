@@ -2,7 +2,7 @@ import { activationLimits, limits } from '../../config'
 import { admitCalls } from './admit-calls'
 import { addCharge } from './charge-state'
 import { isNearlyFull } from './compaction'
-import type { LoopEventOf } from './event'
+import type { Charge, LoopEventOf } from './event'
 import { isCut } from './read-answer'
 import { raiseTokens, reason } from './reason'
 import { type Ending, issue, type LoopState, type Step } from './state'
@@ -66,13 +66,27 @@ function continueAnswer(state: LoopState, { answer, at }: LoopEventOf<'model_ans
 }
 
 /** Nothing at all: the end of a cut answer, of a look around, or trouble (L26). */
-function afterEmptyAnswer(state: LoopState, { at }: LoopEventOf<'model_answered'>): Step {
+function afterEmptyAnswer(
+  state: LoopState,
+  { answer, charge, at }: LoopEventOf<'model_answered'>,
+): Step {
   if (state.cutChars > 0) return finish(state, answered)
-  if (state.task === 'exploration' && state.callIds.length > 0) return finish(state, passed)
-  if (state.emptyAnswers > 0)
-    return fail(state, 'EMPTY_RESPONSE', 'The model answered nothing, twice.')
+  const isCutOff = answer.finish === 'length'
+  const isLookingAround = state.task === 'exploration' && state.callIds.length > 0
+  if (isLookingAround && !isCutOff) return finish(state, passed)
+  // it is the window's doing for as long as a compaction may help, and then told as such (L21)
+  if (state.emptyAnswers > 0 && !state.mustCompact) {
+    const message = isCutOff ? sayCapUsedUp(charge) : 'The model answered nothing, twice.'
+    return fail(state, 'EMPTY_RESPONSE', message)
+  }
   return reason({ ...state, emptyAnswers: 1 }, at)
 }
+
+/** Who thinks longer than an answer may be comes to no word; only people can raise that. */
+const sayCapUsedUp = ({ outputTokens }: Charge): string =>
+  `The model's answer reached its length limit before a single word, after ${outputTokens} tokens; ` +
+  "a model's thinking counts too. Raise `brain.max_tokens` in the agent's definition, or choose a " +
+  'model that thinks less or may answer longer.'
 
 /** Transient failures are retried with backoff and jitter, at most three times (L24). */
 export function afterModelFailed(state: LoopState, event: LoopEventOf<'model_failed'>): Step {

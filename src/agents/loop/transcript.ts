@@ -6,6 +6,8 @@ import type { Message, ToolOutput } from './message'
 import { isCut } from './read-answer'
 
 const emptyNote = '[note] Your last answer was empty. Answer the task in words, or call a tool.'
+const cutEmptyNote =
+  '[note] Your last answer reached the length limit before its first word. Think briefly, then answer the task in words, or call a tool.'
 const cutOffNote =
   '[note] Your answer was cut off at the length limit. Go on exactly where it stops, and repeat nothing.'
 const summaryNote =
@@ -57,7 +59,9 @@ function showAnswer(
 ): Message[] {
   const calls = register.admit(answer)
   if (calls.length === 0) {
-    if (answer.text.trim() === '') return [{ role: 'user', text: emptyNote }]
+    if (answer.text.trim() === '') {
+      return [{ role: 'user', text: answer.finish === 'length' ? cutEmptyNote : emptyNote }]
+    }
     const said: Message = { role: 'assistant', text: answer.text, calls: [] }
     return isCut(answer) ? [said, { role: 'user', text: cutOffNote }] : [said]
   }
