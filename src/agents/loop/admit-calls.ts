@@ -1,5 +1,6 @@
 import { activationLimits } from '../../config'
-import type { ModelAnswer, ToolRequest } from './message'
+import type { FinishReason, ModelAnswer, ToolRequest } from './message'
+import { isUnexplained } from './read-answer'
 
 export interface AdmittedCall extends ToolRequest {
   /** Why the call is not run; null when it is. */
@@ -22,7 +23,6 @@ export function admitCalls(
   { calls, finish }: Pick<ModelAnswer, 'calls' | 'finish'>,
   { callIds, toolCalls }: EarlierCalls,
 ): AdmittedCall[] {
-  const isCutOff = finish === 'length'
   const ids = new Set(callIds)
   const inMessage = new Set([''])
   // a call that is refused uses up nothing: who asked for 200 at once may ask for the rest again
@@ -33,7 +33,7 @@ export function admitCalls(
     const callId = isTaken ? freshId(call.callId || 'call', ids) : call.callId
     inMessage.add(call.callId)
     ids.add(callId)
-    const refusal = refuse(index, inActivation, isDoubled, isCutOff)
+    const refusal = refuse(index, inActivation, isDoubled, finish)
     if (refusal === null) inActivation++
     return { ...call, callId, refusal }
   })
@@ -56,10 +56,12 @@ function refuse(
   inStep: number,
   inActivation: number,
   isDoubled: boolean,
-  isCutOff: boolean,
+  finish: FinishReason,
 ): string | null {
-  if (isCutOff)
+  if (finish === 'length')
     return 'Error: your answer was cut off, so this call was not run. Ask for less at a time.'
+  if (isUnexplained(finish))
+    return 'Error: your answer ended for no known reason, so this call may not be whole and was not run.'
   if (isDoubled)
     return 'Error: this answer used the call id before. Give every call an id of its own.'
   if (inStep >= activationLimits.toolCallsPerStep) {

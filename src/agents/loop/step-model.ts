@@ -3,7 +3,7 @@ import { admitCalls } from './admit-calls'
 import { addCharge } from './charge-state'
 import { isNearlyFull } from './compaction'
 import type { Charge, LoopEventOf } from './event'
-import { isCut } from './read-answer'
+import { isCut, isUnexplained } from './read-answer'
 import { raiseTokens, reason } from './reason'
 import { type Ending, issue, type LoopState, type Step } from './state'
 import { fail, finish, outOfBudget } from './step-end'
@@ -27,6 +27,9 @@ export function afterAnswer(state: LoopState, event: LoopEventOf<'model_answered
   if (answer.finish === 'error') {
     return fail(next, 'PROVIDER_ERROR', 'The model provider ended the answer with an error.')
   }
+  if (answer.calls.length > 0 && isUnexplained(answer.finish)) {
+    return fail(next, 'PROVIDER_ERROR', unexplainedEnd)
+  }
   if (answer.calls.length > 0) {
     const admitted = admitCalls(answer, state)
     return runCalls({ ...next, emptyAnswers: 0, cutChars: 0 }, admitted, event)
@@ -36,6 +39,9 @@ export function afterAnswer(state: LoopState, event: LoopEventOf<'model_answered
   const isPass = state.task === 'exploration' && passPattern.test(answer.text.trim())
   return finish(next, isPass ? passed : answered)
 }
+
+const unexplainedEnd =
+  'The model provider ended the answer for no reason that I know, so the calls in it were not run.'
 
 /** An agent that looks around may decline with this word (L7). */
 const passPattern = /^[\p{P}\p{S}\s]*pass[\p{P}\p{S}\s]*$/iu
