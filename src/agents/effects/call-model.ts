@@ -24,6 +24,7 @@ import {
 import { type Room, reserve } from './reserve-call'
 import {
   announce,
+  failOfDefinition,
   hookContext,
   listTools,
   loadedFacts,
@@ -43,7 +44,7 @@ export async function callModel(
   const facts = loadedFacts(bench.now().events)
   if (!facts) throw new Error('a model call before LOAD')
   const found = await readDefinition(bench, facts.agentName, facts.definition.etag)
-  if (!found.ok) throw new Error(found.message)
+  if (!found.ok) return failOfDefinition(bench, effect.id, found.message)
   await refreshTools(bench)
   const work = { facts, definition: found.definition }
   const plan = planCall(bench, work, effect, signal)

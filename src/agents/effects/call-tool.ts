@@ -31,8 +31,8 @@ export async function callTool(
   if (!call || !facts) throw new Error('a call that nobody asked for')
   // after a crash the definition is not in memory yet, and it narrows what the call may do
   const found = await readDefinition(bench, facts.agentName, facts.definition.etag)
-  if (!found.ok) throw new Error(found.message)
   const startedAt = deps.clock.now()
+  if (!found.ok) return refuseCall(call, effect.id, startedAt, found.message)
   const doing = deps.tools.describe(call.name)?.doing ?? 'using a tool'
   announce(bench, doing)
   bench.stream.tellProgress(call, doing, bench.now().state.activationId)
@@ -71,6 +71,26 @@ const noteChange = ({ arguments: asked }: AdmittedCall, decision: GuardDecision)
   decision.kind === 'allowed' && decision.arguments !== asked
     ? { arguments: decision.arguments }
     : {}
+
+/** Without its definition nothing is run; the model call that follows ends the task for that (L15). */
+const refuseCall = (
+  { callId, name }: AdmittedCall,
+  effectId: number,
+  at: number,
+  message: string,
+): LoopEvent => ({
+  type: 'tool_returned',
+  at,
+  effectId,
+  callId,
+  name,
+  text: `Error: ${message}`,
+  isError: true,
+  startedAt: at,
+  durationMs: 0,
+  resultBytes: 0,
+  audit: null,
+})
 
 /** After its approval a call runs exactly as it was approved: nobody may change it any more. */
 const guard = (

@@ -17,6 +17,7 @@ import { type CallPlan, chargeOf, sizePrompt, worstCharge } from './price-call'
 import { type Room, reserve } from './reserve-call'
 import {
   announce,
+  failOfDefinition,
   listTools,
   loadedFacts,
   readDefinition,
@@ -37,7 +38,7 @@ export async function compact(
   const facts = loadedFacts(events)
   if (!facts) throw new Error('a compaction before LOAD')
   const found = await readDefinition(bench, facts.agentName, facts.definition.etag)
-  if (!found.ok) throw new Error(found.message)
+  if (!found.ok) return failOfDefinition(bench, effect.id, found.message)
   const { model } = resolveModel(bench, found.definition, facts)
   const talk = foldConversation(events)
   const tools = listTools(bench, facts)

@@ -6,7 +6,7 @@ import type { Definition } from '../definitions/definition'
 import type { HookContext } from '../hooks/hook'
 import type { ActivationStream } from '../live/activation-stream'
 import { type AdmittedCall, CallRegister } from '../loop/admit-calls'
-import type { LoadedFacts, LoopEvent } from '../loop/event'
+import type { LoadedFacts, LoopEvent, LoopEventOf } from '../loop/event'
 import type { Message } from '../loop/message'
 import type { LoopState } from '../loop/state'
 import type { Journal, SentCall } from '../storage/journal'
@@ -105,6 +105,23 @@ export async function readDefinition(
   const found = await bench.deps.definitions.read(name, etag)
   if (found.ok) bench.definition = { etag, definition: found.definition }
   return found
+}
+
+/** What LOAD would say of it (L15); asking again helps nobody, and no call was made. */
+export const failOfDefinition = (
+  { deps }: Workbench,
+  effectId: number,
+  message: string,
+): LoopEventOf<'model_failed'> => {
+  const at = deps.clock.now()
+  const failure = {
+    code: 'INVALID_DEFINITION',
+    message,
+    isRetryable: false,
+    retryAfterMs: null,
+    mayBeCharged: false,
+  } as const
+  return { type: 'model_failed', at, effectId, startedAt: at, failure, charge: null, jitter: 0 }
 }
 
 type ModelFacts = Pick<LoadedFacts, 'modelOverride' | 'reservedModel'>

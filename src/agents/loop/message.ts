@@ -69,6 +69,7 @@ export interface ModelFailure {
     | 'NETWORK'
     | 'TIMEOUT'
     | 'CONFIG'
+    | 'INVALID_DEFINITION'
     | 'CANCELLED'
     /** Nothing was wrong with the provider: the way to it broke inside. */
     | 'HUB_UNREACHABLE'

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { agentId } from './fake-hub'
 import { callOf, countResults, inObject, live, World } from './world'
 
 /** What breaks in a way that nobody expected. */
@@ -50,3 +51,46 @@ test('L35 L24: a hub that cannot be asked for more is told as ours, and no call 
     expect(world.hub.commits[0]?.usage).toHaveLength(1)
     expect(JSON.stringify(world.hub.commits)).not.toContain('in private')
   }))
+
+const lacks = "The definition of scout lacks config.yaml. Push the agent's folder again."
+
+// soon too much for the window, so that the model is asked for a summary
+const wordy = (turns: number) => (request: Parameters<typeof countResults>[0]) =>
+  countResults(request) < turns
+    ? { text: 'heron '.repeat(400), calls: [callOf(`c${countResults(request)}`, 'look')] }
+    : { text: 'Nine.' }
+
+test.each([
+  ['a model call', 'model.after', 'soul'],
+  ['a tool', 'tool.before', 'soul'],
+  ['a summary', 'model.after', 'condense'],
+] as const)(
+  'L15 L36: a definition that is gone after a crash in %s ends it with the message that names its file',
+  (_, point, asked) =>
+    inObject(async (state) => {
+      const script = wordy(8)
+      const isFor = () => JSON.stringify(world.asked.at(-1)?.messages[0])?.includes(asked)
+      const world: World = new World(script)
+      world.model = { contextTokens: 3_000 }
+      const { push } = world.points
+      // the machine dies the first time it comes there
+      world.points.push = (...points) => {
+        const length = push.apply(world.points, points)
+        if (world.killAt === null && points[0] === point && isFor()) world.killAt = length
+        return length
+      }
+      world.hub.ask('@scout look')
+      const first = world.boot(state)
+      first.wake(agentId)
+      expect(await world.rest(first)).toBe(true)
+      world.undefinedBecause = lacks
+      await live(world, state)
+      const [commit] = world.hub.commits
+      expect(commit).toMatchObject({
+        outcome: 'failed',
+        error: { code: 'INVALID_DEFINITION', message: lacks },
+      })
+      expect(commit?.reply?.content).toContain(lacks)
+      expect(JSON.stringify(commit)).not.toContain('Something inside the hub')
+    }),
+)

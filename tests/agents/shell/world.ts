@@ -45,6 +45,8 @@ export class World {
   model: Partial<Model> = {}
   /** Tokens of one activation at most. */
   tokensMax = definition.limits.tokens
+  /** Why the definition cannot be read, when it cannot. */
+  undefinedBecause: string | null = null
   hooks: Hook[] = []
   #epoch = 0
   readonly #epochOf = new WeakMap<AgentShell, number>()
@@ -115,7 +117,10 @@ export class World {
         }),
       },
       definitions: {
-        read: async (_name, etag) => ({ ok: true, definition: this.#define(etag) }),
+        read: async (_name, etag) =>
+          this.undefinedBecause === null
+            ? { ok: true, definition: this.#define(etag) }
+            : { ok: false, message: this.undefinedBecause },
       },
       hooks: createHookRunner(this.hooks, { redact: identity, now: Date.now, report: () => {} }),
       wakeOthers: async () => {},
