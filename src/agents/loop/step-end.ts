@@ -37,6 +37,18 @@ const notices = {
   cancelled: () => 'I was asked to stop.',
 } as const
 
+/** How it ends from outside. */
+const endingOf = (state: LoopState, outcome: keyof typeof notices): Ending => ({
+  outcome,
+  error: null,
+  reply: 'partial',
+  text: notices[outcome](state),
+})
+
+/** For a stop that was remembered: the commit finds out what the hub holds of it (L34). */
+export const stopUnclaimed = (state: LoopState): Step =>
+  finish({ ...state, isCancelled: false }, endingOf(state, 'cancelled'))
+
 /**
  * Ends it from outside: the wall clock or a person. While the work is being claimed or handed over
  * to wait, what the hub holds of it is not known, so a stop is remembered until it is; once the commit
@@ -51,12 +63,7 @@ export function end(
     return rest(state.isCancelled ? state : { ...state, isCancelled: true })
   }
   if (!isWorking(state)) return rest(state)
-  return finish(addCharge(state, charge), {
-    outcome,
-    error: null,
-    reply: 'partial',
-    text: notices[outcome](state),
-  })
+  return finish(addCharge(state, charge), endingOf(state, outcome))
 }
 
 /** Ends it as failed; who asked gets a plain sentence (L35). */

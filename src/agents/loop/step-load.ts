@@ -2,7 +2,7 @@ import { activationLimits } from '../../config'
 import type { LoopEventOf, Task } from './event'
 import { reason } from './reason'
 import { issue, type LoopState, type Step } from './state'
-import { end, finish, outOfBudget } from './step-end'
+import { end, finish, outOfBudget, stopUnclaimed } from './step-end'
 
 /** RECEIVE and CONTEXT are done: reason, or say politely why not (B4). */
 export function afterLoad(state: LoopState, { facts, at }: LoopEventOf<'loaded'>): Step {
@@ -56,6 +56,7 @@ const isInThread = (task: Task): boolean => task === 'mention' || task === 'repl
  */
 export function afterLoadFailed(state: LoopState, event: LoopEventOf<'load_failed'>): Step {
   const errors = state.errors + 1
+  if (state.isCancelled) return stopUnclaimed({ ...state, errors })
   if (!event.isHopeless && errors < activationLimits.errors) {
     const wait = Math.min(
       activationLimits.retryCapMs,

@@ -12,12 +12,14 @@ interface StepTableProps {
 export const StepTable: FC<StepTableProps> = ({ steps, spent }) => {
   const rest = (pick: (of: Spent) => number) =>
     Math.max(0, pick(spent) - steps.reduce((all, step) => all + pick(step), 0))
+  const costMicrousd = rest((of) => of.costMicrousd)
   const other = {
     inputTokens: rest((of) => of.inputTokens),
     cachedTokens: rest((of) => of.cachedTokens),
     outputTokens: rest((of) => of.outputTokens),
-    costMicrousd: rest((of) => of.costMicrousd),
-    isPriced: spent.isPriced || steps.some((step) => !step.isPriced),
+    costMicrousd,
+    // where no call was priced, these were not either
+    isPriced: spent.isPriced || costMicrousd > 0,
   }
   const hasOther = other.inputTokens + other.outputTokens + other.costMicrousd > 0
   return (

@@ -113,7 +113,10 @@ export function excerpt(text: string, charsMax: number): string {
     .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
     // a text that was cut within a link
     .replace(/!?\[([^\]]*)(\]\([^)]*)?$/, '$1')
-    .replace(/[`*#>|]+/g, ' ')
+    // quotes and headings; in the middle of a line these signs are part of what is said
+    .replace(/^(?:\s*>)+/gm, ' ')
+    .replace(/^\s*#{1,6}\s/gm, ' ')
+    .replace(/[`*|]+/g, ' ')
     .replace(/\s+/g, ' ')
     .trim()
   if (plain.length <= charsMax) return plain

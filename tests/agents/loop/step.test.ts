@@ -283,11 +283,3 @@ describe('crashes', () => {
     expect(scenario.state).toBe(before)
   })
 })
-
-test('L34: cancel before the loop is remembered until there is something to commit', () => {
-  const scenario = new Scenario().wake()
-  scenario.apply({ type: 'cancel_requested', at: 2, charge: null })
-  scenario.load()
-  expect(scenario.pendingTypes()).toEqual(['commit'])
-  expect(scenario.state.ending).toMatchObject({ outcome: 'cancelled' })
-})

@@ -116,4 +116,6 @@ test('markdown: an excerpt of a text that was cut within a link shows its words'
   expect(excerpt('One. See [Context is t', 100)).toBe('One. See Context is t')
   expect(excerpt('One. See [Context](/p/12', 100)).toBe('One. See Context')
   expect(excerpt('One [note] stays', 100)).toBe('One [note] stays')
+  expect(excerpt('> > # Two\n\n## Three\n> four', 100)).toBe('Two Three four')
+  expect(excerpt('Issue #12: a <tag> where 3 > 2', 100)).toBe('Issue #12: a <tag> where 3 > 2')
 })
