@@ -57,22 +57,20 @@ export const memoryDir = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 export async function withWorker(contents, durableObjects, measure, parent = tmpdir()) {
   const storage = mkdtempSync(join(parent, 'rookery-bench-'))
   const known = findWorkerd()
-  const miniflare = new Miniflare(
-    convertV4MiniflareOptions({
-      modules: [{ type: 'ESModule', path: 'worker.mjs', contents }],
-      compatibilityDate: '2026-06-11',
-      compatibilityFlags: ['nodejs_compat'],
-      host: '127.0.0.1',
-      port: 0,
-      durableObjects: Object.fromEntries(
-        Object.entries(durableObjects).map(([name, className]) => [
-          name,
-          { className, useSQLite: true },
-        ]),
-      ),
-      durableObjectsPersist: storage,
-    }),
-  )
+  const options = convertV4MiniflareOptions({
+    modules: [{ type: 'ESModule', path: 'worker.mjs', contents }],
+    compatibilityDate: '2026-06-11',
+    compatibilityFlags: ['nodejs_compat'],
+    host: '127.0.0.1',
+    port: 0,
+    durableObjects: Object.fromEntries(
+      Object.entries(durableObjects).map(([name, className]) => [
+        name,
+        { className, useSQLite: true },
+      ]),
+    ),
+  })
+  const miniflare = new Miniflare({ ...options, resourcePersistencePath: storage })
   try {
     const url = await miniflare.ready
     const pid = findWorkerd().find((each) => !known.includes(each))
