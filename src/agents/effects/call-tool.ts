@@ -32,7 +32,8 @@ export async function callTool(
   // after a crash the definition is not in memory yet, and it narrows what the call may do
   const found = await readDefinition(bench, facts.agentName, facts.definition.etag)
   const startedAt = deps.clock.now()
-  if (!found.ok) return refuseCall(call, effect.id, startedAt, found.message)
+  // the model call that follows ends the task for that (L15)
+  if (!found.ok) return failCall(call, effect.id, startedAt, found.message)
   const doing = deps.tools.describe(call.name)?.doing ?? 'using a tool'
   announce(bench, doing)
   bench.stream.tellProgress(call, doing, bench.now().state.activationId)
@@ -72,9 +73,9 @@ const noteChange = ({ arguments: asked }: AdmittedCall, decision: GuardDecision)
     ? { arguments: decision.arguments }
     : {}
 
-/** Without its definition nothing is run; the model call that follows ends the task for that (L15). */
-const refuseCall = (
-  { callId, name }: AdmittedCall,
+/** A call that came to nothing before or outside the gateway. */
+export const failCall = (
+  { callId, name }: Pick<AdmittedCall, 'callId' | 'name'>,
   effectId: number,
   at: number,
   message: string,

@@ -6,7 +6,7 @@ import type { Charge, LoadedFacts, LoopEvent } from '../loop/event'
 import type { Journal } from '../storage/journal'
 import type { MemoryStore } from '../storage/memory-store'
 import { callModel } from './call-model'
-import { callTool } from './call-tool'
+import { callTool, failCall } from './call-tool'
 import { commit } from './commit'
 import { compact } from './compact'
 import { load } from './load'
@@ -120,18 +120,7 @@ export class EffectRunner {
         }
       }
       case 'call_tool':
-        return {
-          ...base,
-          type: 'tool_returned',
-          callId: effect.callId,
-          name: '',
-          text: `Error: ${message}`,
-          isError: true,
-          startedAt: base.at,
-          durationMs: 0,
-          resultBytes: 0,
-          audit: null,
-        }
+        return failCall({ callId: effect.callId, name: '' }, effect.id, base.at, message)
       case 'park':
         return { ...base, type: 'park_failed', message, jitter: deps.random() }
       case 'commit':

@@ -1,4 +1,5 @@
 import { limits } from '../../config'
+import { readMentions } from '../../mention'
 import type { LoopEvent } from './event'
 import type { ModelAnswer } from './message'
 import { foldPlan, sayPlanProgress } from './plan'
@@ -51,17 +52,10 @@ function joinAnswer(answers: ModelAnswer[]): string {
     .trim()
 }
 
-/** Who asked and is not mentioned in the text. */
-export const findUnnamed = (text: string, askers: string[]): string[] =>
-  askers.filter((name) => !isNamed(text, name))
-
-/** A whole name, as the hub finds mentions (H4): `@bobby` and `a@bob.org` do not name bob. */
-function isNamed(text: string, name: string): boolean {
-  if (!text.toLowerCase().includes(`@${name.toLowerCase()}`)) return false
-  const before = '(?<!_|[\\p{L}\\p{N}\\p{M}@./+:#=\\\\-]_*)(_*)'
-  const after = '\\1(?![a-z0-9_@/]|-(?!-))'
-  const escaped = name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
-  return new RegExp(`${before}@${escaped}${after}`, 'iu').test(text)
+/** Who asked and is not mentioned in the text, by the rule of the hub: `@bobby` does not name bob. */
+export function findUnnamed(text: string, askers: string[]): string[] {
+  const named = new Set(readMentions(text))
+  return askers.filter((name) => !named.has(name.toLowerCase()))
 }
 
 /** Names everybody who asked and is not named yet; on a line of its own before Markdown blocks. */

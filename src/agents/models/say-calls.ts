@@ -3,8 +3,8 @@ import type { Message } from '../loop/message'
 
 /**
  * For a call without tools, whose agent had some before: providers refuse calls of tools they are not
- * told of, so what came of them is told in words. Each is shorter than what `boundTokens` counts for the
- * call and its result.
+ * told of, so what came of them is told in words. What that adds is less than what `boundTokens` counts
+ * around a call and its result, but for a blank in each fence tag that a text holds, of ten bytes counted.
  */
 export const sayCallsInWords = (messages: Message[]): Message[] =>
   messages.flatMap((message): Message[] => {

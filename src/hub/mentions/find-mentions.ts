@@ -1,5 +1,6 @@
 import { parse, postprocess, preprocess } from 'micromark'
 import { gfm } from 'micromark-extension-gfm'
+import { readMentions } from '../../mention'
 import { affordableMarkup } from '../markdown/affordable-markup'
 
 /** Names looked up for one text; of those that exist, the first ten are delivered (H4). */
@@ -21,16 +22,6 @@ const masked = new Set([
   'characterEscape',
 ])
 
-/**
- * `@name`, not behind what makes it part of a word, an address or a path, and not before what makes
- * it one (`@user@host`, `@scope/package`). Two hyphens are a dash and end a name. Underscores
- * before it are emphasis.
- */
-const mention =
-  /(?<!_|[\p{L}\p{N}\p{M}@./+:#=\\-]_*)(_*)@((?:[a-z0-9_]|-(?!-)){2,64})(?![a-z0-9_@/]|-(?!-))/giu
-
-const name = /^[a-z0-9_-]{2,32}$/
-
 /** A mention needs no emphasis, which takes the parser quadratic time. */
 const withoutEmphasis = { disable: { null: ['attention', 'strikethrough'] } }
 
@@ -41,10 +32,8 @@ const withoutEmphasis = { disable: { null: ['attention', 'strikethrough'] } }
 export function findMentions(text: string): string[] {
   if (!text.includes('@')) return []
   const names = new Set<string>()
-  for (const [, emphasis = '', word = ''] of maskMarkup(text).matchAll(mention)) {
-    const isEmphasized = emphasis !== '' && word.endsWith(emphasis)
-    const found = (isEmphasized ? word.slice(0, -emphasis.length) : word).toLowerCase()
-    if (name.test(found)) names.add(found)
+  for (const name of readMentions(maskMarkup(text))) {
+    names.add(name)
     if (names.size === CANDIDATES_MAX) break
   }
   return [...names]

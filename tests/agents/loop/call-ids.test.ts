@@ -65,19 +65,3 @@ test('L10 L26: 200 calls at once use up the 16 that ran of the 100 of a task, an
   expect(foldPlan(scenario.events).steps.at(-1)).toMatchObject({ status: 'completed' })
   expect(collectSteps(scenario.events)[1]?.tools).toHaveLength(1)
 })
-
-test('L10: the 101st call that would run for one task gets an error result', () => {
-  const limits = { iterations: 50, tokens: 1_000_000, durationMs: 60_000, contextTokens: 1_000_000 }
-  const scenario = new Scenario().wake().load({ limits })
-  for (let step = 0; step < 10; step++) {
-    const ids = Array.from({ length: 10 }, (_, index) => `s${step}c${index}`)
-    scenario.answer('', ids)
-    for (const id of ids) scenario.returnTool(id)
-    if (scenario.pendingTypes().includes('compact')) scenario.compact({ entries: 3 })
-  }
-  scenario.answer('', ['more'])
-  expect(scenario.runningCalls()).toEqual([])
-  expect(buildTranscript(scenario.events).at(-1)).toMatchObject({
-    results: [{ callId: 'more', text: expect.stringContaining('at most 100'), isError: true }],
-  })
-})
