@@ -2,7 +2,7 @@ import { writeCsv } from '../web/csv'
 import { toIso } from '../web/format'
 import type { AuditRow } from './list-queries'
 
-const heads = [
+const headers = [
   'time_utc',
   'account',
   'kind',
@@ -19,10 +19,10 @@ const heads = [
   'id',
 ]
 
-/** The audit without arguments, which are on the pages of its entries. */
+/** Returns audit entries as CSV, without the arguments, which the page of each entry shows. */
 export const writeAuditCsv = (rows: AuditRow[]): string =>
   writeCsv([
-    heads,
+    headers,
     ...rows.map((row) => [
       ...[toIso(row.at), row.accountName, row.accountKind, row.tool, row.grant, row.decision],
       ...[row.outcome, row.durationMs, row.resultBytes, row.askedBy, row.activationId],

@@ -18,7 +18,7 @@ export interface AuditEntryPageProps {
   texts: CallTexts
 }
 
-/** One call with what it was told and what it answered, for those who may see that. */
+/** Shows a tool call with its arguments and its result. */
 export const AuditEntryPage: FC<AuditEntryPageProps> = ({ frame, row, texts }) => {
   const isAdmin = frame.viewer?.isAdmin === true
   return (
@@ -46,10 +46,10 @@ export const AuditEntryPage: FC<AuditEntryPageProps> = ({ frame, row, texts }) =
 const Facts: FC<{ row: AuditRow }> = ({ row }) => (
   <dl class="def up4">
     <dt>Grant</dt>
-    <dd>{row.grant ? <code>{row.grant}</code> : 'none was looked for'}</dd>
+    <dd>{row.grant ? <code>{row.grant}</code> : 'not checked'}</dd>
     {row.reason !== null && (
       <>
-        <dt>Why not</dt>
+        <dt>Reason</dt>
         <dd>
           <Reason text={row.reason} />
         </dd>
@@ -66,27 +66,27 @@ const Facts: FC<{ row: AuditRow }> = ({ row }) => (
     </dd>
     {row.resultBytes !== null && (
       <>
-        <dt>Answer</dt>
+        <dt>Result size</dt>
         <dd>{formatBytes(row.resultBytes)}</dd>
       </>
     )}
-    <dt>Arguments’ hash</dt>
+    <dt>Arguments hash</dt>
     <dd class="rules">
       <code>{row.argumentsHash || 'none'}</code>
     </dd>
   </dl>
 )
 
-/** As the caller was told; the place in the policy, where it names one, can be opened. */
+/** Shows the reason that the caller received, with a link to the line of the policy that it names. */
 const Reason: FC<{ text: string }> = ({ text }) => {
-  const [, words = text, place] =
+  const [, reason = text, path] =
     /^(.*?)(\/policy\/[\w%.~-]+#(?:allowed|denied))$/s.exec(text) ?? []
   return (
     <>
-      {words}
-      {place && (
-        <a class="ul" href={place}>
-          {place}
+      {reason}
+      {path && (
+        <a class="ul" href={path}>
+          {path}
         </a>
       )}
     </>
@@ -100,8 +100,8 @@ const Texts: FC<{ row: AuditRow; texts: CallTexts }> = ({ row, texts }) => (
       {texts.arguments === null ? (
         <p class="meta">
           {row.activationId === null
-            ? 'They were not kept; their hash tells whether it was the same call.'
-            : 'They are in the trace of its activation, which is not there yet or not any more.'}
+            ? 'The arguments were not stored. Compare the hash to find calls with the same arguments.'
+            : 'The arguments are in the trace of the run, which is not stored yet or was deleted.'}
         </p>
       ) : (
         <pre class="up3" tabindex={0}>
@@ -111,7 +111,7 @@ const Texts: FC<{ row: AuditRow; texts: CallTexts }> = ({ row, texts }) => (
     </section>
     {texts.result !== null && (
       <section class="block">
-        <h2>What the caller read</h2>
+        <h2>Result</h2>
         <pre class="up3" tabindex={0}>
           {texts.result}
         </pre>

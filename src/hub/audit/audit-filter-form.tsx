@@ -1,21 +1,21 @@
 import type { FC } from 'hono/jsx'
 import { decisionWords, outcomeWords } from './audit-words'
 
-/** The fields of the form as they were typed; '' where nothing was. */
+/** The values of the filter form; '' for empty fields. */
 export type TypedFilter = Record<(typeof filterFields)[number], string>
 
 export const filterFields = ['account', 'tool', 'decision', 'outcome', 'since', 'until'] as const
 
 export const FilterForm: FC<{ typed: TypedFilter }> = ({ typed }) => (
-  <form class="filter" action="/audit" aria-label="Which calls">
-    <Field name="account" label="Account" typed={typed} placeholder="anybody" />
-    <Field name="tool" label="Tool" typed={typed} placeholder="any, or github_*" />
-    <Choice name="decision" label="Decision" typed={typed} words={decisionWords} />
-    <Choice name="outcome" label="End" typed={typed} words={outcomeWords} />
+  <form class="filter" action="/audit" aria-label="Filter calls">
+    <Field name="account" label="Account" typed={typed} placeholder="Any" />
+    <Field name="tool" label="Tool" typed={typed} placeholder="Any, or github_*" />
+    <Choice name="decision" label="Decision" typed={typed} labels={decisionWords} />
+    <Choice name="outcome" label="Outcome" typed={typed} labels={outcomeWords} />
     <Field name="since" label="From (UTC)" typed={typed} type="date" />
     <Field name="until" label="Before (UTC)" typed={typed} type="date" />
     <button type="submit" class="btn">
-      Show
+      Filter
     </button>
   </form>
 )
@@ -43,16 +43,16 @@ const Field: FC<FieldProps & { type?: string; placeholder?: string }> = (props) 
   )
 }
 
-const Choice: FC<FieldProps & { words: Record<string, string> }> = (props) => {
-  const { name, label, typed, words } = props
+const Choice: FC<FieldProps & { labels: Record<string, string> }> = (props) => {
+  const { name, label, typed, labels } = props
   return (
     <div>
       <label for={`by-${name}`}>{label}</label>
       <select id={`by-${name}`} name={name}>
-        <option value="">any</option>
-        {Object.entries(words).map(([value, word]) => (
+        <option value="">Any</option>
+        {Object.entries(labels).map(([value, optionLabel]) => (
           <option value={value} selected={typed[name] === value}>
-            {word}
+            {optionLabel}
           </option>
         ))}
       </select>

@@ -15,15 +15,15 @@ import type { AuditRow } from './list-queries'
 export interface AuditPageProps {
   frame: Frame
   rows: AuditRow[]
-  /** What the form holds, and as a query. */
   typed: TypedFilter
+  /** The values of the form as a query string. */
   query: string
-  /** Cursor of the page after this one. */
+  /** Cursor of the next page; null on the last one. */
   next: string | null
   problem: FormProblem | null
 }
 
-/** Every call of a tool: who, on whose task, what was decided, how it ended (M9). */
+/** Lists tool calls with account, task, decision and outcome. */
 export const AuditPage: FC<AuditPageProps> = (props) => {
   const { frame, rows, typed, query, next, problem } = props
   const isAdmin = frame.viewer?.isAdmin === true
@@ -35,8 +35,8 @@ export const AuditPage: FC<AuditPageProps> = (props) => {
           <h1>Audit</h1>
           <p class="lede">
             {isAdmin
-              ? 'Every call of a tool, whoever made it. Entries are never changed and never deleted.'
-              : 'Your calls of tools, and those of agents that run by a definition of yours.'}
+              ? 'All tool calls of all accounts. Entries are never changed or deleted.'
+              : 'Your tool calls, and those of agents whose definition you wrote.'}
           </p>
         </div>
         <div class="acts">
@@ -67,17 +67,17 @@ export const AuditPage: FC<AuditPageProps> = (props) => {
 const Empty: FC<{ isFiltered: boolean }> = ({ isFiltered }) => (
   <div class="empty">
     <p>
-      <strong>{isFiltered ? 'No call fits.' : 'No tool was called yet.'}</strong>
+      <strong>{isFiltered ? 'No matching calls.' : 'No tool calls yet.'}</strong>
       {isFiltered ? (
         <>
-          Leave out one of the conditions, or{' '}
+          Remove a filter, or{' '}
           <a class="ul" href="/audit">
-            look at all of them
+            show all calls
           </a>
           .
         </>
       ) : (
-        'Name an agent in a post: what it searches, reads and writes is listed here.'
+        'Mention an agent in a post to see its tool calls here.'
       )}
     </p>
   </div>
@@ -88,13 +88,13 @@ const AuditTable: FC<{ rows: AuditRow[]; now: number }> = ({ rows, now }) => (
     <thead>
       <tr>
         <th scope="col">Tool</th>
-        <th scope="col">Who</th>
-        <th scope="col">When</th>
+        <th scope="col">Account</th>
+        <th scope="col">Called</th>
         <th scope="col">Task</th>
         <th scope="col">Decision</th>
-        <th scope="col">End</th>
+        <th scope="col">Outcome</th>
         <th scope="col" class="r">
-          Time
+          Duration
         </th>
         <th scope="col" class="r">
           Size
@@ -117,7 +117,7 @@ const AuditTable: FC<{ rows: AuditRow[]; now: number }> = ({ rows, now }) => (
           <td>
             <Who name={row.accountName} kind={row.accountKind} />
           </td>
-          <td class="nb" data-l="When">
+          <td class="nb" data-l="Called">
             <Ago at={row.at} now={now} />
           </td>
           <td class="whole" data-l="Task">
@@ -126,8 +126,8 @@ const AuditTable: FC<{ rows: AuditRow[]; now: number }> = ({ rows, now }) => (
           <td class="whole" data-l="Decision">
             <DecisionOf row={row} />
           </td>
-          <td data-l="End">{sayEnd(row)}</td>
-          <td class="r" data-l="Time">
+          <td data-l="Outcome">{sayEnd(row)}</td>
+          <td class="r" data-l="Duration">
             {row.durationMs !== null && formatSpan(row.durationMs)}
           </td>
           <td class="r" data-l="Size">
@@ -142,17 +142,17 @@ const AuditTable: FC<{ rows: AuditRow[]; now: number }> = ({ rows, now }) => (
 
 export const TaskOf: FC<{ row: AuditRow }> = ({ row }) =>
   row.activationId === null ? (
-    <>from outside</>
+    <>external call</>
   ) : (
     <a class="ul" href={activationPath(row.activationId)}>
-      {row.task ? sayTask(row.task) : 'its activation'}
+      {row.task ? sayTask(row.task) : 'run'}
       {row.askedBy && ` by ${row.askedBy}`}
     </a>
   )
 
 export const DecisionOf: FC<{ row: AuditRow }> = ({ row }) => {
-  const isRefusal = row.decision === 'denied' || row.decision === 'rate_limited'
-  return <span class={isRefusal ? 'crit' : undefined}>{decisionWords[row.decision]}</span>
+  const isRefused = row.decision === 'denied' || row.decision === 'rate_limited'
+  return <span class={isRefused ? 'crit' : undefined}>{decisionWords[row.decision]}</span>
 }
 
 const auditPath = (id: string): string => `/audit/${encodeURIComponent(id)}`

@@ -1,23 +1,25 @@
 import type { AuditEntry } from '../contract'
 
+/** Labels of decisions on tool calls. */
 export const decisionWords: Record<AuditEntry['decision'], string> = {
   allowed: 'allowed',
   denied: 'denied',
-  needs_approval: 'had to wait for a person',
-  rate_limited: 'asked too often',
-  invalid: 'wrong arguments',
-  unknown_tool: 'no such tool',
+  needs_approval: 'requires approval',
+  rate_limited: 'rate limited',
+  invalid: 'invalid arguments',
+  unknown_tool: 'unknown tool',
 }
 
+/** Labels of outcomes of tool calls. */
 export const outcomeWords: Record<NonNullable<AuditEntry['outcome']>, string> = {
-  ok: 'done',
+  ok: 'succeeded',
   error: 'failed',
-  timeout: 'took too long',
+  timeout: 'timed out',
   cancelled: 'cancelled',
 }
 
-/** Whether something ran, and how that ended; an allowed call without an end was cut short. */
+/** Returns the label of an outcome; an allowed call without one was interrupted. */
 export function sayEnd({ decision, outcome }: Pick<AuditEntry, 'decision' | 'outcome'>): string {
   if (outcome !== null) return outcomeWords[outcome]
-  return decision === 'allowed' ? 'end not known' : 'not run'
+  return decision === 'allowed' ? 'unknown' : 'not run'
 }

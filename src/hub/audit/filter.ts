@@ -10,31 +10,31 @@ const decisions = [
 ] as const
 const outcomes = ['ok', 'error', 'timeout', 'cancelled'] as const
 
-/** `2026-11-21` or a whole time; a day means its beginning in UTC. */
+/** A day such as `2026-11-21`, which means its start in UTC, or a time; in milliseconds since the epoch. */
 const time = z
   .string()
   .max(40)
   .regex(
     /^\d{4}-\d{2}-\d{2}([T ][\d:.]+(Z|[+-]\d{2}:\d{2})?)?$/,
-    'a day like 2026-11-21, or a time',
+    'Must be a day such as 2026-11-21, or a time',
   )
   .transform((text, check) => {
     const at = Date.parse(
       /[T ]/.test(text) && !/(Z|[+-]\d{2}:\d{2})$/.test(text) ? `${text}Z` : text,
     )
     if (!Number.isNaN(at)) return at
-    check.addIssue('is no time')
+    check.addIssue('Must be a valid day or time')
     return z.NEVER
   })
 
-/** What a list of the audit may be narrowed by, in the API and in the page's form. */
+/** Filters of the audit list, in the API and in the form of the page. */
 export const auditFilter = z.object({
   account: z.string().trim().max(100).optional().describe('name of an account'),
   tool: z
     .string()
     .trim()
     .max(64)
-    .regex(/^[a-z0-9_]*\*?$/, 'name of a tool, or the beginning of one and *')
+    .regex(/^[a-z0-9_]*\*?$/, 'Must be the name of a tool, or a prefix and *')
     .optional()
     .describe('name of a tool such as hub_search, or github_* for those of a server'),
   decision: z.enum(decisions).optional(),

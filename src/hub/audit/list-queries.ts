@@ -3,7 +3,7 @@ import type { AccountKind, AuditEntry, Task } from '../contract'
 import type { Db } from '../db'
 import { type Credential, viewerParams, viewerSql } from '../keys/queries'
 
-/** An entry as the page and the API tell it. */
+/** An audit entry as the page and the API present it. */
 export interface AuditRow {
   id: string
   at: number
@@ -11,9 +11,9 @@ export interface AuditRow {
   accountName: string
   accountKind: AccountKind
   activationId: string | null
-  /** Of its activation; null for a call from outside. */
+  /** Task of its activation; null for a call of an external agent or program. */
   task: Task | null
-  /** Who gave that task; null when nobody did. */
+  /** Requester of the task; null without one. */
   askedBy: string | null
   askedByKind: AccountKind | null
   callId: string
@@ -22,17 +22,17 @@ export interface AuditRow {
   argumentsHash: string
   decision: AuditEntry['decision']
   outcome: AuditEntry['outcome']
-  /** Why it was refused, as the caller was told. */
+  /** Reason of a refusal, as returned to the caller. */
   reason: string | null
   durationMs: number | null
   resultBytes: number | null
 }
 
-/** Everything of one entry, for those who may see it. */
+/** An audit entry with its arguments and its trace. */
 export interface AuditDetail extends AuditRow {
-  /** Of a call from outside. */
+  /** Arguments of a call of an external agent or program. */
   arguments: string | null
-  /** JSON of its activation's trace, which holds arguments and result; null when it is gone. */
+  /** JSON of its activation's trace, which holds arguments and result; null when not stored. */
   trace: string | null
 }
 
@@ -43,13 +43,13 @@ export interface AuditFilter {
   tool?: string | undefined
   decision?: AuditEntry['decision'] | undefined
   outcome?: NonNullable<AuditEntry['outcome']> | undefined
-  /** Milliseconds since the epoch, the end exclusive. */
+  /** Milliseconds since the epoch; `until` is exclusive. */
   since?: number | undefined
   until?: number | undefined
 }
 
 export interface AuditList extends AuditFilter {
-  /** Keyset: time and id of the last one seen. */
+  /** Keyset cursor: time and id of the last entry of the previous page. */
   before: [number, string] | null
   limit: number
 }
@@ -60,15 +60,15 @@ const columns = `
   l.call_id AS callId, l.tool, l."grant", l.arguments_hash AS argumentsHash, l.decision, l.outcome, l.reason,
   l.duration_ms AS durationMs, l.result_bytes AS resultBytes`
 
-/** CROSS JOIN keeps the log outermost, so that its index gives the order and the end. */
+/** CROSS JOIN keeps the log outermost, so that its index provides the order and the limit. */
 const tables = `audit_log l CROSS JOIN accounts a ON a.id = l.account_id
   LEFT JOIN activations x ON x.id = l.activation_id
   LEFT JOIN accounts asker ON asker.id = (SELECT i.from_account_id FROM inbox_items i
     WHERE i.claimed_by = l.activation_id AND i.is_task = 1 ORDER BY i.created_at LIMIT 1)`
 
 /**
- * An admin sees all; others what they did, and what agents did that ran by a definition of theirs:
- * then the arguments are theirs to see too (M9). `viewer` is in scope.
+ * Condition: the viewer can see the entry. Admins see all; others see their own calls, and calls of
+ * agents that ran a definition which they wrote, arguments included. `viewer` is in scope.
  */
 const isVisible = `EXISTS (SELECT 1 FROM viewer v WHERE v.role = 'admin' OR v.id = l.account_id
   OR EXISTS (SELECT 1 FROM agent_definitions d WHERE d.account_id = x.agent_id
@@ -76,13 +76,13 @@ const isVisible = `EXISTS (SELECT 1 FROM viewer v WHERE v.role = 'admin' OR v.id
 
 const farFuture = 9_000_000_000_000_000
 
-interface Who {
+interface Caller {
   credential: Credential
   now: number
 }
 
-/** Newest first. */
-export function selectAudit(db: Db, who: Who, list: AuditList): D1PreparedStatement {
+/** Selects the visible entries that match the filter, newest first. */
+export function selectAudit(db: Db, caller: Caller, list: AuditList): D1PreparedStatement {
   const [at, id] = list.before ?? [farFuture, '']
   const byAccount = 'l.account_id = (SELECT id FROM accounts WHERE name = ?7)'
   return db.d1
@@ -96,18 +96,19 @@ export function selectAudit(db: Db, who: Who, list: AuditList): D1PreparedStatem
        ORDER BY l.created_at DESC, l.id DESC LIMIT ?13`,
     )
     .bind(
-      ...viewerParams(who.credential, who.now),
+      ...viewerParams(caller.credential, caller.now),
       ...[at, id, list.account ?? null, list.tool ?? null],
       ...[list.decision ?? null, list.outcome ?? null],
       ...[list.since ?? 0, list.until ?? farFuture, list.limit],
     )
 }
 
-export const selectAuditEntry = (db: Db, who: Who, id: string): D1PreparedStatement =>
+/** Selects an entry with its arguments and trace, if the caller can see it. */
+export const selectAuditEntry = (db: Db, caller: Caller, id: string): D1PreparedStatement =>
   db.d1
     .prepare(
       `WITH viewer AS (${viewerSql}) SELECT ${columns}, l.arguments, t.trace FROM ${tables}
        LEFT JOIN activation_traces t ON t.activation_id = l.activation_id
        WHERE l.id = ?5 AND ${isVisible}`,
     )
-    .bind(...viewerParams(who.credential, who.now), id)
+    .bind(...viewerParams(caller.credential, caller.now), id)

@@ -1,6 +1,5 @@
 import type { Hono } from 'hono'
 import { audit } from '../../config'
-import { AppError, notFound } from '../../errors'
 import { readCursor, writeCursor } from '../cursor'
 import { readCredential } from '../http/authenticate'
 import { listDetails } from '../http/errors'
@@ -11,6 +10,7 @@ import { writeAuditCsv } from './audit-csv'
 import { AuditEntryPage } from './audit-entry-page'
 import { filterFields, type TypedFilter } from './audit-filter-form'
 import { AuditPage } from './audit-page'
+import { auditErrors } from './errors'
 import { auditFilter } from './filter'
 import {
   type AuditDetail,
@@ -21,7 +21,7 @@ import {
 } from './list-queries'
 import { readCallTexts } from './read-detail'
 
-/** `GET /audit`, `/audit.csv` with the same filter, and `/audit/:id`. */
+/** Registers `GET /audit`, `/audit.csv` with the same filter, and `/audit/:id`. */
 export function registerAuditPages(app: Hono<HubEnv>): void {
   app.get('/audit', page(showAudit))
   app.get('/audit.csv', page(sendCsv))
@@ -53,7 +53,7 @@ async function showAudit(c: PageContext): Promise<Response> {
 
 async function sendCsv(c: PageContext): Promise<Response> {
   const { filter, problem } = readFilter(c)
-  if (problem) throw new AppError('VALIDATION', problem.message, { hint: problem.hint ?? '' })
+  if (problem) throw auditErrors.csvFilter(problem.message, problem.hint ?? '')
   const { rows } = await readRows(c, { ...filter, before: null, limit: audit.csvRowsMax })
   return c.body(writeAuditCsv(rows), 200, {
     'content-type': 'text/csv; charset=utf-8',
@@ -66,10 +66,10 @@ async function sendCsv(c: PageContext): Promise<Response> {
 async function showEntry(c: PageContext): Promise<Response> {
   const { db, clock } = c.var.context
   const credential = await requireSignIn(c)
-  const who = { credential, now: clock.now() }
-  const read = await readPage(c, [selectAuditEntry(db, who, c.req.param('id') ?? '')])
+  const caller = { credential, now: clock.now() }
+  const read = await readPage(c, [selectAuditEntry(db, caller, c.req.param('id') ?? '')])
   const row = rowsOf<AuditDetail>(read, 0)[0]
-  if (!row) throw notFound('call', 'It is not there, or it is for its owner and admins to see.')
+  if (!row) throw auditErrors.callNotFound()
   return sendPage(
     c,
     <AuditEntryPage
@@ -84,19 +84,17 @@ async function readRows(c: PageContext, list: Parameters<typeof selectAudit>[2])
   const { db, clock } = c.var.context
   const credential = await requireSignIn(c)
   const read = await readPage(c, [selectAudit(db, { credential, now: clock.now() }, list)])
-  if (!read.frame.viewer) throw signInFirst()
+  if (!read.frame.viewer) throw auditErrors.signIn()
   return { read, rows: rowsOf<AuditRow>(read, 0) }
 }
 
 async function requireSignIn(c: PageContext) {
   const credential = await readCredential(c)
-  if (!credential) throw signInFirst()
+  if (!credential) throw auditErrors.signIn()
   return credential
 }
 
-const signInFirst = (): AppError => new AppError('UNAUTHORIZED', 'Sign in to see the audit.')
-
-/** What is no condition is shown again with the reason, above the whole list. */
+/** Parses the filter. With an invalid one the page shows the error and the unfiltered list. */
 function readFilter(c: PageContext): {
   typed: TypedFilter
   filter: AuditFilter
@@ -108,8 +106,6 @@ function readFilter(c: PageContext): {
   const parsed = auditFilter.safeParse(given)
   if (parsed.success) return { typed, filter: parsed.data, problem: null }
   const details = listDetails(parsed.error, '')
-  const { message, hint } = toProblem(
-    new AppError('VALIDATION', 'That is no condition for calls.', { details }),
-  )
+  const { message, hint } = toProblem(auditErrors.filter(details))
   return { typed, filter: {}, problem: { message, hint } }
 }

@@ -3,7 +3,11 @@ import type { AccountId, ActivationId } from '../../ids'
 import type { AuditEntry } from '../contract'
 import type { Db } from '../db'
 
-/** @param approvalId written only if this entry has used it up */
+/**
+ * Inserts an audit entry before its call runs.
+ *
+ * @param approvalId if given, the entry is inserted only if it used this approval
+ */
 export const insertIntent = (
   db: Db,
   id: string,
@@ -36,7 +40,7 @@ export const insertIntent = (
       approvalId,
     )
 
-/** Completes an entry; one that has its outcome stays as it is. */
+/** Sets the outcome of an entry; an entry that already has one stays unchanged. */
 export const updateResult = (
   db: Db,
   id: string,

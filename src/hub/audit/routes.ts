@@ -10,7 +10,7 @@ import { readCallTexts } from './read-detail'
 
 const tag = 'audit'
 
-const nobody = { hash: '', isSession: false, isAdminKey: false }
+const anonymous = { hash: '', isSession: false, isAdminKey: false }
 
 const presentEntry = (row: AuditRow): object => ({
   id: row.id,
@@ -35,7 +35,7 @@ export const auditRoutes: Route[] = [
     method: 'get',
     path: '/audit',
     summary:
-      'Tool calls, newest first: who, which tool, which grant, what was decided and how it ended; for others than admins their own and those of their agents',
+      'Tool calls, newest first, with account, tool, grant, decision and outcome; admins see all, others their own and those of their agents',
     tag,
     access: 'own',
     query: auditFilter.extend({
@@ -45,10 +45,10 @@ export const auditRoutes: Route[] = [
     handle: async ({ context: { db, clock }, credential, query, read }) => {
       const { limit, cursor: given, ...filter } = query
       const cursor = readCursor(given)
-      const who = { credential: credential ?? nobody, now: clock.now() }
+      const caller = { credential: credential ?? anonymous, now: clock.now() }
       const before = Array.isArray(cursor) ? cursor : null
       const { results } = await read([
-        selectAudit(db, who, { ...filter, before, limit: limit + 1 }),
+        selectAudit(db, caller, { ...filter, before, limit: limit + 1 }),
       ])
       const rows = (results[0]?.results ?? []) as unknown as AuditRow[]
       const page = rows.slice(0, limit)
@@ -64,12 +64,12 @@ export const auditRoutes: Route[] = [
   route({
     method: 'get',
     path: '/audit/:id',
-    summary: 'One tool call with its arguments and its result, as far as they are still kept',
+    summary: 'One tool call with its arguments and its result, if they are still stored',
     tag,
     access: 'own',
     handle: async ({ context: { db, clock, agents }, credential, param, read }) => {
-      const who = { credential: credential ?? nobody, now: clock.now() }
-      const { results } = await read([selectAuditEntry(db, who, param('id'))])
+      const caller = { credential: credential ?? anonymous, now: clock.now() }
+      const { results } = await read([selectAuditEntry(db, caller, param('id'))])
       const row = results[0]?.results[0] as unknown as AuditDetail | undefined
       if (!row) throw notFound('audit entry')
       return { entry: { ...presentEntry(row), ...readCallTexts(agents, row) } }

@@ -1,5 +1,5 @@
 import { budgetLimits } from '../../config'
-import { AppError, type ErrorDetail, notFound } from '../../errors'
+import { type AppError, type ErrorDetail, notFound } from '../../errors'
 import type { AccountId } from '../../ids'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract'
@@ -14,7 +14,9 @@ import {
   selectTwin,
   updateBudget,
 } from './api-queries'
+import { periodLabels } from './budget-labels'
 import { listWindows, type Period, windowsAheadMs, windowsBehindMs } from './calendar'
+import { budgetErrors } from './errors'
 import { type BudgetChange, type BudgetInput, readScopeId } from './inputs'
 import type { PageBudget } from './page-queries'
 import {
@@ -29,22 +31,17 @@ import {
   usualThresholds,
 } from './queries'
 
-/** Of thresholds that are not in order. */
-const disorderly = () =>
-  new AppError('VALIDATION', 'The thresholds of a budget have an order.', {
-    hint: 'warning_share is at most throttle_share, and that is at most critical_share.',
-  })
-
 export interface MadeBudget {
   budget: PageBudget
   warnings: ErrorDetail[]
 }
 
 /**
- * Creates a budget. It counts from the beginning of its period, so what was spent in it before is on
- * it at once. A repeat tells of it as it is by then.
+ * Creates a budget that counts all usage since the beginning of its current period. An idempotent
+ * retry returns the budget in its present state.
  *
- * @throws NOT_FOUND for an agent or community that is not there, CONFLICT when there is such a budget
+ * @throws NOT_FOUND for an unknown agent or community, CONFLICT for a duplicate of scope and period,
+ *   VALIDATION for thresholds out of order
  */
 export async function createBudget(
   { db, clock }: ActionContext,
@@ -58,12 +55,17 @@ export async function createBudget(
     const budget = await composeBudget(db, input, clock.newId(), now)
     const statements = [...createBudgetStatements(db, budget), ...read(budget.id)]
     const work = { now, answer: budget.id, statements }
-    return runOnce(db, once, work).catch((error: unknown) => sayTwin(db, budget, error))
+    return runOnce(db, once, work).catch((error: unknown) =>
+      throwDuplicateBudget(db, budget, error),
+    )
   })
   const results = done.isReplay ? await db.d1.batch<unknown>(read(done.answer)) : done.results
   const budget = results.at(-2)?.results[0] as PageBudget | undefined
   if (!budget) throw notFound('budget')
-  return { ...done, answer: { budget, warnings: results.at(-1)?.results[0] ? [] : warnOf(budget) } }
+  return {
+    ...done,
+    answer: { budget, warnings: results.at(-1)?.results[0] ? [] : listWarnings(budget) },
+  }
 }
 
 async function composeBudget(
@@ -74,39 +76,43 @@ async function composeBudget(
 ): Promise<NewBudget> {
   const { warningShare, throttleShare, criticalShare } = usualThresholds
   const budget: NewBudget = {
-    ...{ id, scope: input.scope, scopeId: await findScopeId(db, input) },
-    ...{ period: input.period, resetDay: input.reset_day, timezone: input.timezone },
-    ...{ limitMicrousd: input.limit_microusd ?? null, limitTokens: input.limit_tokens ?? null },
+    id,
+    scope: input.scope,
+    scopeId: await findScopeId(db, input),
+    period: input.period,
+    resetDay: input.reset_day,
+    timezone: input.timezone,
+    limitMicrousd: input.limit_microusd ?? null,
+    limitTokens: input.limit_tokens ?? null,
     warningShare: input.warning_share ?? warningShare,
     throttleShare: input.throttle_share ?? throttleShare,
     criticalShare: input.critical_share ?? criticalShare,
     allowsCritical: input.allows_critical ?? false,
-    ...{ madeBy: 'admin', now },
+    madeBy: 'admin',
+    now,
   }
-  if (!isOrderly(budget)) throw disorderly()
+  if (!isOrdered(budget)) throw budgetErrors.thresholdOrder()
   return budget
 }
 
-async function sayTwin(db: Db, budget: NewBudget, cause: unknown): Promise<never> {
+/** Throws CONFLICT for a violated UNIQUE constraint of budgets, and any other error unchanged. */
+async function throwDuplicateBudget(db: Db, budget: NewBudget, cause: unknown): Promise<never> {
   if (!String(cause).includes('budgets.scope')) throw cause
-  const twin = await selectTwin(db, budget).first<{ id: string }>()
-  throw new AppError('CONFLICT', `There is such a budget for each ${budget.period} already.`, {
-    hint: `Change that one: PUT /api/v1/budgets/${twin?.id}`,
-    cause,
-  })
+  const existing = await selectTwin(db, budget).first<{ id: string }>()
+  throw budgetErrors.duplicate(periodLabels[budget.period], existing?.id, cause)
 }
 
-/** What no agent has may be a name that is written wrong. */
-function warnOf({ scope }: PageBudget): ErrorDetail[] {
+/** Warns that no agent uses the model or provider: its name may be misspelt. */
+function listWarnings({ scope }: PageBudget): ErrorDetail[] {
   if (scope !== 'model' && scope !== 'executor') return []
-  const what = scope === 'model' ? 'this model' : 'a model of this provider'
-  return [{ path: 'body.name', message: `No agent has ${what} now: check the name.` }]
+  const model = scope === 'model' ? 'this model' : 'a model of this provider'
+  return [{ path: 'body.name', message: `No agent uses ${model} now. Check the name.` }]
 }
 
-const isOrderly = (budget: Thresholds): boolean =>
+const isOrdered = (budget: Thresholds): boolean =>
   budget.warningShare <= budget.throttleShare && budget.throttleShare <= budget.criticalShare
 
-/** The id behind a name; providers and models are their own. */
+/** Returns the id of a named agent or community; the name of a provider or model is its id. */
 async function findScopeId(db: Db, { scope, name = '' }: BudgetInput): Promise<string> {
   if (scope !== 'agent' && scope !== 'community') return readScopeId(name)
   const found = await selectScopeId(db, scope, name).first<{ id: string }>()
@@ -115,9 +121,9 @@ async function findScopeId(db: Db, { scope, name = '' }: BudgetInput): Promise<s
 }
 
 /**
- * Sets limits and thresholds of a budget and reads it back, in one round trip.
+ * Updates limits and thresholds of a budget and returns it, in one round trip.
  *
- * @throws NOT_FOUND, VALIDATION for thresholds that are not in order
+ * @throws NOT_FOUND, VALIDATION for thresholds out of order
  */
 export async function changeBudget(
   { db, clock, scheduler, defer }: ActionContext,
@@ -131,16 +137,16 @@ export async function changeBudget(
   ])
   const budget = results[1]?.results[0] as PageBudget | undefined
   if (!budget) throw notFound('budget')
-  if (results[0]?.results.length === 0) throw disorderly()
-  // agents may look around again, and the hub says so
+  if (results[0]?.results.length === 0) throw budgetErrors.thresholdOrder()
+  // the change may unpause exploration, so the sweep runs soon
   defer(scheduler.lookSoon())
   return budget
 }
 
 /**
- * Takes a budget away, with what it counted; the usage itself stays in the books. The last one of
- * the hub stays: without any budget no agent may spend anything. So does the limit of a definition:
- * who reads that must be able to rely on it.
+ * Deletes a budget and its counters; usage events stay. The last budget of the hub can't be deleted,
+ * because agents can't spend without a budget. Nor can the limit of a definition, which readers of
+ * the definition must be able to rely on.
  *
  * @throws NOT_FOUND, CONFLICT
  */
@@ -150,27 +156,22 @@ export async function removeBudget({ db, clock }: ActionContext, id: string): Pr
     selectBudget(db, id, clock.now()),
     ...deleteLost(db, id),
   ])
-  const kept = results[1]?.results[0] as PageBudget | undefined
-  if (kept) throw stays(kept)
+  const existing = results[1]?.results[0] as PageBudget | undefined
+  if (existing) throw toDeleteError(existing)
   if (results[0]?.results.length === 0) throw notFound('budget')
 }
 
-const stays = ({ madeBy, name }: PageBudget): AppError =>
-  madeBy === 'definition'
-    ? new AppError('CONFLICT', `The definition of ${name ?? 'the agent'} sets this limit.`, {
-        hint: 'Take `brain.max_cost_per_day` out of the definition, or change it there.',
-      })
-    : new AppError('CONFLICT', 'This is the last budget of the hub.', {
-        hint: 'Lift its limits instead: null means no limit.',
-      })
+const toDeleteError = ({ madeBy, name }: PageBudget): AppError =>
+  madeBy === 'definition' ? budgetErrors.setByDefinition(name) : budgetErrors.lastOfHub()
 
-/** Finds the budgets that have windows for less than half of the time ahead. */
+/** Returns the query for budgets that have windows for less than half of the time ahead. */
 export const findShortBudgets = (db: Db, now: number): D1PreparedStatement =>
   selectShortBudgets(db, now + windowsAheadMs / 2)
 
 /**
- * Makes the windows of the coming two months for the budgets that `findShortBudgets` gave, a round
- * trip for each part of them: none when there is nothing to do. What a failure leaves out is short still.
+ * Creates the windows of the next two months for the budgets that `findShortBudgets` returned. Takes
+ * one round trip per chunk, and none when no budget is given. After a failure the next call finds the
+ * remaining budgets again.
  */
 export async function extendBudgetWindows(
   db: Db,
@@ -179,26 +180,28 @@ export async function extendBudgetWindows(
 ): Promise<void> {
   const windows = short.flatMap((budget) => composeWindows(budget, now, budget.endsAt ?? 0))
   for (let from = 0; from < windows.length; from += budgetLimits.windowsPerWrite) {
-    const part = windows.slice(from, from + budgetLimits.windowsPerWrite)
-    await db.d1.batch(insertWindows(db, part, now))
+    const chunk = windows.slice(from, from + budgetLimits.windowsPerWrite)
+    await db.d1.batch(insertWindows(db, chunk, now))
   }
 }
 
-/** From the one that holds now on, or where those that are there end. */
+/** Lists windows from the current one on, or from `after` where existing windows end later. */
 const composeWindows = (budget: Period & { id: string }, now: number, after = 0): BudgetWindow[] =>
   listWindows(budget, Math.max(now - windowsBehindMs, after), now + windowsAheadMs).map(
     (window) => ({ budgetId: budget.id, ...window }),
   )
 
-/** Creates a budget with its windows; unexecuted. */
+/** Returns the statements that create a budget with its windows. */
 const createBudgetStatements = (db: Db, budget: NewBudget): D1PreparedStatement[] => [
   insertBudget(db, budget),
   ...insertWindows(db, composeWindows(budget, budget.now), budget.now),
 ]
 
 /**
- * What the definition of an agent says that a day may cost: a budget beside those that admins make.
- * Null lifts the limit that it set. Unexecuted: run them in the batch of the action.
+ * Returns the statements that set the daily cost limit of an agent's definition, as a budget beside
+ * those that admins create; run them in the batch of the action. Null removes the limit.
+ *
+ * @param limitMicrousd micro-dollars a day
  */
 export const setDefinedBudget = (
   db: Db,
@@ -210,8 +213,16 @@ export const setDefinedBudget = (
   if (limitMicrousd === null) return [limit]
   const budget: NewBudget = {
     ...usualThresholds,
-    ...{ id: `budget:agent:${agentId}`, scope: 'agent', scopeId: agentId, madeBy: 'definition' },
-    ...{ period: 'day', resetDay: 1, timezone: 'UTC', limitMicrousd, limitTokens: null, now },
+    id: `budget:agent:${agentId}`,
+    scope: 'agent',
+    scopeId: agentId,
+    madeBy: 'definition',
+    period: 'day',
+    resetDay: 1,
+    timezone: 'UTC',
+    limitMicrousd,
+    limitTokens: null,
+    now,
   }
   return [...createBudgetStatements(db, budget), limit]
 }

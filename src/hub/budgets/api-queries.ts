@@ -4,14 +4,14 @@ import { pageBudgetSql } from './page-queries'
 import type { NewBudget } from './queries'
 import { modelsOfSql, paysForSql } from './scope-sql'
 
-/** All budgets, the hub's first. */
+/** Selects all budgets, those of the hub first. */
 export const selectBudgets = (db: Db, now: number): D1PreparedStatement =>
   db.d1.prepare(`${pageBudgetSql} ORDER BY b.scope <> 'hub', a.name, b.id LIMIT 1000`).bind(now)
 
 export const selectBudget = (db: Db, id: string, now: number): D1PreparedStatement =>
   db.d1.prepare(`${pageBudgetSql} WHERE b.id = ?2`).bind(now, id)
 
-/** The one of the same scope, period and maker that a new one would stand beside. */
+/** Selects the existing budget with the same scope, period and creator as a new one. */
 export const selectTwin = (
   db: Db,
   { scope, scopeId, period, madeBy }: Pick<NewBudget, 'scope' | 'scopeId' | 'period' | 'madeBy'>,
@@ -22,7 +22,7 @@ export const selectTwin = (
     )
     .bind(scope, scopeId, period, madeBy)
 
-/** Answers with a row when the budget pays for a model that an agent has. */
+/** Returns a row when the budget pays for a model that some agent uses. */
 export const selectModelPaid = (db: Db, id: string): D1PreparedStatement =>
   db.d1
     .prepare(
@@ -41,7 +41,10 @@ export const selectScopeId = (
     ? db.d1.prepare(`SELECT id FROM accounts WHERE name = ?1 AND kind = 'agent'`).bind(name)
     : db.d1.prepare('SELECT id FROM communities WHERE name = ?1').bind(name)
 
-/** What is absent stays. It answers with a row unless the thresholds would be out of order. */
+/**
+ * Updates the given fields; absent ones stay. Returns a row, or none when the budget is missing or the
+ * thresholds would be out of order.
+ */
 export const updateBudget = (
   db: Db,
   id: string,
@@ -67,7 +70,7 @@ export const updateBudget = (
       now,
     )
 
-/** Answers with a row when it did: the last one of the hub stays, and what a definition limits. */
+/** Deletes a budget and returns a row, unless it is the hub's last one or a definition's limit. */
 export const deleteBudget = (db: Db, id: string): D1PreparedStatement =>
   db.d1
     .prepare(
@@ -78,7 +81,7 @@ export const deleteBudget = (db: Db, id: string): D1PreparedStatement =>
     )
     .bind(id)
 
-/** What was counted and said of a budget that is gone. */
+/** Deletes the counters and reported levels of a deleted budget. */
 export const deleteLost = (db: Db, id: string): D1PreparedStatement[] =>
   ['budget_windows', 'budget_levels'].map((table) =>
     db.d1

@@ -2,7 +2,7 @@ import { budgetLimits } from '../../config'
 import type { Db } from '../db'
 import { paysForSql, spentSql } from './scope-sql'
 
-/** A window whose counters are not what the usage events say. */
+/** A window whose counters differ from the usage events. */
 export interface Difference {
   budgetId: string
   scope: string
@@ -16,9 +16,9 @@ export interface Difference {
 }
 
 /**
- * Every window that has begun, recomputed from the usage events: each event is given to the budgets
- * that pay for it, and of each to the last window that began before it, as when it was settled.
- * `?1` is now.
+ * Recomputes every started window from the usage events. An event counts for each budget that pays
+ * for it, in the last window that started before the event, as when the event was settled. `?1` is
+ * now.
  */
 const recomputedSql = `
   WITH events AS MATERIALIZED (
@@ -44,7 +44,7 @@ export const selectDifferences = (db: Db, now: number): D1PreparedStatement =>
     )
     .bind(now)
 
-/** Writes what the events say, as they are when it runs. */
+/** Overwrites differing counters with the sums of the usage events at execution time. */
 export const repairWindows = (db: Db, now: number): D1PreparedStatement =>
   db.d1
     .prepare(

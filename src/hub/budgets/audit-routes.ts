@@ -3,23 +3,23 @@ import { presentOnce, type Route, route } from '../http/route'
 import { auditBudgets, repairBudgets } from './audit'
 import type { Difference } from './audit-queries'
 
-const presentDifference = (each: Difference): object => ({
-  budget_id: each.budgetId,
-  scope: each.scope,
-  scope_id: each.scopeId,
-  starts_at: presentTime(each.startsAt),
-  ends_at: presentTime(each.endsAt),
-  counted_microusd: each.countedMicrousd,
-  events_microusd: each.eventsMicrousd,
-  counted_tokens: each.countedTokens,
-  events_tokens: each.eventsTokens,
+const presentDifference = (difference: Difference): object => ({
+  budget_id: difference.budgetId,
+  scope: difference.scope,
+  scope_id: difference.scopeId,
+  starts_at: presentTime(difference.startsAt),
+  ends_at: presentTime(difference.endsAt),
+  counted_microusd: difference.countedMicrousd,
+  events_microusd: difference.eventsMicrousd,
+  counted_tokens: difference.countedTokens,
+  events_tokens: difference.eventsTokens,
 })
 
 export const budgetAuditRoutes: Route[] = [
   route({
     method: 'get',
     path: '/system/budget-audit',
-    summary: 'Whether what budgets counted is what usage says, window by window (admin)',
+    summary: 'Windows whose budget counters differ from recorded usage (admin)',
     tag: 'budgets',
     access: 'admin',
     handle: async ({ context }) => {
@@ -31,7 +31,7 @@ export const budgetAuditRoutes: Route[] = [
     method: 'post',
     path: '/system/budget-audit/repair',
     summary:
-      'Writes what usage says into the windows that differ, with an entry in the audit (admin)',
+      'Corrects the budget counters that differ from recorded usage, with an audit entry (admin)',
     tag: 'budgets',
     access: 'admin',
     handle: async (call) => {

@@ -6,14 +6,14 @@ import { actOnce, type Done } from '../idempotency/run-once'
 import { sha256 } from '../sha256'
 import { type Difference, repairWindows, selectDifferences } from './audit-queries'
 
-/** Recomputes every window from the usage events and lists where the counters differ (B11). */
+/** Returns the windows whose counters differ from the usage events, at most `differencesMax`. */
 export async function auditBudgets({ db, clock }: ActionContext): Promise<Difference[]> {
   return (await selectDifferences(db, clock.now()).all<Difference>()).results
 }
 
 /**
- * Writes into the counters what the usage events say, with an entry in the audit log that holds what
- * was there before. Gives what was mended; nothing is written when nothing differs.
+ * Corrects the counters from the usage events and returns the corrected windows. The audit entry
+ * holds the previous counters. Writes nothing when all counters agree.
  */
 export function repairBudgets(context: ActionContext, actor: Actor): Promise<Done<Difference[]>> {
   const { accountId, idempotencyKey: key } = actor
@@ -29,9 +29,16 @@ async function repair(context: ActionContext, accountId: AccountId): Promise<Dif
   const text = JSON.stringify({ before: differences })
   const now = clock.now()
   const entry: AuditEntry = {
-    ...{ callId: id, tool: 'budget_repair', grant: 'hub:admin', arguments: text, at: now },
+    callId: id,
+    tool: 'budget_repair',
+    grant: 'hub:admin',
+    arguments: text,
+    at: now,
     argumentsHash: await sha256(text),
-    ...{ decision: 'allowed', outcome: 'ok', durationMs: null, resultBytes: null },
+    decision: 'allowed',
+    outcome: 'ok',
+    durationMs: null,
+    resultBytes: null,
   }
   await db.d1.batch([insertIntent(db, id, accountId, entry, null), repairWindows(db, now)])
   return differences

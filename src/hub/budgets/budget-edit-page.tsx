@@ -4,25 +4,28 @@ import type { FormProblem, Frame } from '../web/frame'
 import { Layout } from '../web/layout'
 import { Problem } from '../web/problem'
 import { BudgetForm, type ScopeName } from './budget-form'
+import { periodLabels } from './budget-labels'
 import { BudgetName, nameBudget, sayConsequence, sayPeriods, sayUse } from './budget-list'
 import { budgetPath, newBudgetPath, removalPath } from './budget-paths'
 import type { PageBudget } from './page-queries'
 import type { FieldProblems, TypedBudget } from './typed-budget'
 
-/** What was typed, and why it could not be taken. */
+/** Submitted form values with their errors. */
 export interface BudgetTry {
   typed: TypedBudget
   problems: FieldProblems
-  /** What is wrong with no single field. */
+  /** An error that belongs to no single field. */
   problem: FormProblem | null
 }
 
-/** Above the form, for who does not see the fields. */
-const Failure: FC<{ attempt: BudgetTry }> = ({ attempt: { problems, problem } }) => {
+/** Error summary above the form, for readers who can't see the fields. */
+const ErrorSummary: FC<{ attempt: BudgetTry }> = ({ attempt: { problems, problem } }) => {
   const count = Object.keys(problems).length
-  const hint = `What is wrong is said at the ${count === 1 ? 'field' : 'fields'} below.`
+  const hint = `Correct the marked ${count === 1 ? 'field' : 'fields'} below.`
   return (
-    <Problem problem={problem ?? (count > 0 ? { message: 'Nothing is saved yet.', hint } : null)} />
+    <Problem
+      problem={problem ?? (count > 0 ? { message: 'The budget was not saved.', hint } : null)}
+    />
   )
 }
 
@@ -30,23 +33,23 @@ interface NewBudgetPageProps {
   frame: Frame
   attempt: BudgetTry
   names: ScopeName[]
-  /** The budget that stands where the typed one would. */
-  twin: PageBudget | null
+  /** The existing budget with the same scope and period. */
+  duplicate: PageBudget | null
 }
 
-export const NewBudgetPage: FC<NewBudgetPageProps> = ({ frame, attempt, names, twin }) => (
-  <Layout frame={frame} title="A new budget" place="budgets" sheet="admin">
-    <h1>A new budget</h1>
+export const NewBudgetPage: FC<NewBudgetPageProps> = ({ frame, attempt, names, duplicate }) => (
+  <Layout frame={frame} title="New budget" place="budgets" sheet="admin">
+    <h1>New budget</h1>
     <p class="lede">
-      It pays for the model calls of its scope and holds beside those there are: the tighter one
-      bites. It counts from the beginning of its period, what is already spent included.
+      A budget limits what the model calls of its scope can cost. Where several budgets apply, the
+      tightest limit counts. Spending since the start of the current period is included.
     </p>
     <div class="up4">
-      <Failure attempt={attempt} />
-      {twin && (
+      <ErrorSummary attempt={attempt} />
+      {duplicate && (
         <p>
-          <a class="ul" href={budgetPath(twin.id)}>
-            Change the budget of {nameBudget(twin)} a {twin.period}
+          <a class="ul" href={budgetPath(duplicate.id)}>
+            Edit the {periodLabels[duplicate.period]} budget of {nameBudget(duplicate)}
           </a>
         </p>
       )}
@@ -68,19 +71,19 @@ interface EditBudgetPageProps {
 
 export const EditBudgetPage: FC<EditBudgetPageProps> = ({ frame, budget, attempt }) => (
   <Layout frame={frame} title={`Budget of ${nameBudget(budget)}`} place="budgets" sheet="admin">
-    <h1>Change a budget</h1>
-    <Whose budget={budget} />
+    <h1>Edit budget</h1>
+    <BudgetTitle budget={budget} />
     <p class="lede">
       {sayUse(budget)}. {sayConsequence(budget)}
     </p>
     {budget.madeBy === 'definition' && (
       <p class="lede">
-        The definition of {nameBudget(budget)} sets its limit in dollars: what you set here holds
-        until the next version of it.
+        The definition of {nameBudget(budget)} sets the limit in dollars. A limit that you set here
+        applies until the next version of the definition.
       </p>
     )}
     <div class="up4">
-      <Failure attempt={attempt} />
+      <ErrorSummary attempt={attempt} />
     </div>
     <BudgetForm
       typed={attempt.typed}
@@ -89,14 +92,14 @@ export const EditBudgetPage: FC<EditBudgetPageProps> = ({ frame, budget, attempt
       action={budgetPath(budget.id)}
     />
     <p class="meta up6">
-      Whom it pays for and when it begins anew stay. For others,{' '}
-      <a href={newBudgetPath}>make a new one</a> and{' '}
-      <a href={removalPath(budget.id)}>take this one away</a>.
+      Scope and period can’t be changed. To use others,{' '}
+      <a href={newBudgetPath}>create a new budget</a> and{' '}
+      <a href={removalPath(budget.id)}>delete this budget</a>.
     </p>
   </Layout>
 )
 
-const Whose: FC<{ budget: PageBudget }> = ({ budget }) => (
+const BudgetTitle: FC<{ budget: PageBudget }> = ({ budget }) => (
   <p class="by up2">
     <BudgetName budget={budget} /> <span class="meta">{sayPeriods(budget)}</span>
   </p>
@@ -105,12 +108,12 @@ const Whose: FC<{ budget: PageBudget }> = ({ budget }) => (
 interface RemoveBudgetPageProps {
   frame: Frame
   budget: PageBudget
-  /** All of them, this one too. */
+  /** All budgets, including this one. */
   budgets: PageBudget[]
   problem: FormProblem | null
 }
 
-/** The step between wanting to and doing it. */
+/** Asks for confirmation before a budget is deleted, or says why it can't be deleted. */
 export const RemoveBudgetPage: FC<RemoveBudgetPageProps> = (props) => {
   const { frame, budget, budgets, problem } = props
   const others = budgets.filter(
@@ -122,84 +125,84 @@ export const RemoveBudgetPage: FC<RemoveBudgetPageProps> = (props) => {
   return (
     <Layout
       frame={frame}
-      title={`Take away the budget of ${nameBudget(budget)}`}
+      title={`Delete the budget of ${nameBudget(budget)}`}
       place="budgets"
       sheet="admin"
     >
       <h1>
         {isLast
-          ? 'The last budget of the hub stays'
+          ? 'The hub’s last budget can’t be deleted'
           : isDefined
-            ? 'The limit of a definition stays'
-            : 'Take this budget away?'}
+            ? 'A limit set by a definition can’t be deleted'
+            : 'Delete this budget?'}
       </h1>
-      <Whose budget={budget} />
+      <BudgetTitle budget={budget} />
       <div class="up4">
         <Problem problem={problem} />
       </div>
       {isLast || isDefined ? (
-        <Staying budget={budget} />
+        <DeletionRefusal budget={budget} />
       ) : (
-        <Removal budget={budget} others={others} />
+        <DeleteForm budget={budget} others={others} />
       )}
     </Layout>
   )
 }
 
-const Staying: FC<{ budget: PageBudget }> = ({ budget }) => (
+const DeletionRefusal: FC<{ budget: PageBudget }> = ({ budget }) => (
   <>
     <p class="lede">
       {budget.madeBy === 'definition'
-        ? `The definition of ${nameBudget(budget)} sets it: take brain.max_cost_per_day out of that, or change it there.`
-        : 'Without any budget no agent may spend. You can lift its limits instead.'}
+        ? `The definition of ${nameBudget(budget)} sets this limit. Remove brain.max_cost_per_day from the definition, or change it there.`
+        : 'Without a budget no agent can spend. Remove the limits of this budget instead.'}
     </p>
     <p class="acts up4">
       <a class="btn" href={budgetPath(budget.id)}>
-        Change it
+        Edit budget
       </a>
       <a class="ul" href="/budgets">
-        Back to the budgets
+        Back to budgets
       </a>
     </p>
   </>
 )
 
-const Removal: FC<{ budget: PageBudget; others: PageBudget[] }> = ({ budget, others }) => (
+const DeleteForm: FC<{ budget: PageBudget; others: PageBudget[] }> = ({ budget, others }) => (
   <form class="form wide" method="post" action={removalPath(budget.id)}>
     <ul class="lede">
-      <li>{sayLost(budget)} What was spent stays in the books and in the charts.</li>
-      <li>{sayHolds(budget, others)}</li>
+      <li>{formatRemovedLimits(budget)} Recorded usage and charts stay.</li>
+      <li>{formatOtherBudgets(budget, others)}</li>
       {budget.madeBy === 'definition' && (
         <li>
-          The definition of {nameBudget(budget)} made it, and the next version that names a cost of
-          a day makes it again.
+          The definition of {nameBudget(budget)} created this budget. The next version that sets
+          brain.max_cost_per_day creates it again.
         </li>
       )}
     </ul>
     <div class="acts up2">
       <button type="submit" class="btn">
-        Take it away
+        Delete budget
       </button>
       <a class="ul" href="/budgets">
-        Keep it
+        Cancel
       </a>
     </div>
   </form>
 )
 
-function sayLost({ limitMicrousd, limitTokens }: PageBudget): string {
+function formatRemovedLimits({ limitMicrousd, limitTokens }: PageBudget): string {
   const limits = [
     ...(limitMicrousd === null ? [] : [formatMoney(limitMicrousd, 'budget')]),
     ...(limitTokens === null ? [] : [`${formatCount(limitTokens)} tokens`]),
   ]
-  if (limits.length === 0) return 'It has no limit, so it holds nobody back.'
-  return `Its limit of ${limits.join(' and ')} will hold nobody back.`
+  if (limits.length === 0) return 'This budget has no limit.'
+  return `The limit of ${limits.join(' and ')} no longer applies.`
 }
 
-function sayHolds(budget: PageBudget, others: PageBudget[]): string {
+function formatOtherBudgets(budget: PageBudget, others: PageBudget[]): string {
   if (others.length === 0) {
-    return `It is the only budget of ${nameBudget(budget)}; those that pay for more still hold.`
+    return `${nameBudget(budget)} has no other budget. Budgets of other scopes still apply.`
   }
-  const periods = [...new Set(others.map(({ period }) => `a ${period}`))]
-  return `${others.length === 1 ? 'Another budget of it still holds' : 'Other budgets of it still hold'}: ${periods.join(', ')}.`
+  const periods = [...new Set(others.map(({ period }) => periodLabels[period]))]
+  return `${nameBudget(budget)} still has ${others.length === 1 ? 'another budget' : 'other budgets'}: ${periods.join(', ')}.`
 }

@@ -11,21 +11,19 @@ export interface BudgetFactsProps {
   now: number
 }
 
-/** Four figures of a budget: spent, left, how fast, until when. */
+/** Shows four figures of a budget: spent, remaining, run rate, and when the limit is reached. */
 export const BudgetFacts: FC<BudgetFactsProps> = ({ budget, seen, now }) => (
   <dl class="facts">
     <Spent budget={budget} />
-    <Left budget={budget} />
+    <Remaining budget={budget} />
     <div>
       <dt>Run rate</dt>
       <dd>
-        {seen.basisDays === 0 ? 'none yet' : sayRate(budget, seen).replace(' a day', '')}
-        <small>
-          {seen.basisDays === 0 ? 'nothing was spent lately' : `a day, ${sayBasis(seen)}`}
-        </small>
+        {seen.basisDays === 0 ? 'None yet' : sayRate(budget, seen).replace(' a day', '')}
+        <small>{seen.basisDays === 0 ? 'no recent spending' : `a day, ${sayBasis(seen)}`}</small>
       </dd>
     </div>
-    <End budget={budget} seen={seen} now={now} />
+    <LimitReached budget={budget} seen={seen} now={now} />
   </dl>
 )
 
@@ -51,76 +49,76 @@ const Spent: FC<{ budget: PageBudget }> = ({ budget }) => {
         <small>
           {limit && share
             ? `of ${limit}, ${formatShare(share.used)}`
-            : `${formatCount(budget.spentTokens)} tokens, no limit is set`}
+            : `${formatCount(budget.spentTokens)} tokens, no limit set`}
         </small>
       </dd>
     </div>
   )
 }
 
-const Left: FC<{ budget: PageBudget }> = ({ budget }) => {
+const Remaining: FC<{ budget: PageBudget }> = ({ budget }) => {
   const { limitMicrousd, limitTokens, endsAt } = budget
-  const share = keepsForCritical(budget) ? 1 : budget.criticalShare
-  const left = (limit: number, spent: number) =>
+  const share = hasCriticalReserve(budget) ? 1 : budget.criticalShare
+  const remaining = (limit: number, spent: number) =>
     endsAt === null ? 0 : Math.max(0, Math.floor(limit * share) - spent)
   const reserved =
     budget.reservedMicrousd > 0
-      ? `${formatMoney(budget.reservedMicrousd, 'budget')} reserved by running work`
+      ? `${formatMoney(budget.reservedMicrousd, 'budget')} reserved by running agents`
       : endsAt === null
-        ? 'no window is open'
+        ? 'no period is open'
         : `until ${formatDay(endsAt)}`
   return (
     <div>
-      <dt>Left</dt>
+      <dt>Remaining</dt>
       <dd>
         {limitMicrousd !== null
-          ? formatMoney(left(limitMicrousd, budget.spentMicrousd), 'budget')
+          ? formatMoney(remaining(limitMicrousd, budget.spentMicrousd), 'budget')
           : limitTokens !== null
-            ? `${formatCount(left(limitTokens, budget.spentTokens))} tokens`
-            : 'no limit'}
+            ? `${formatCount(remaining(limitTokens, budget.spentTokens))} tokens`
+            : 'No limit'}
         <small>{reserved}</small>
       </dd>
     </div>
   )
 }
 
-/** Whether tasks of critical priority may use what usual ones may not. */
-const keepsForCritical = ({ allowsCritical, criticalShare }: PageBudget): boolean =>
+/** Whether part of the limit is reserved for tasks of critical priority. */
+const hasCriticalReserve = ({ allowsCritical, criticalShare }: PageBudget): boolean =>
   allowsCritical === 1 && criticalShare < 1
 
-/** What the forecast means for work. */
-function sayEnd(budget: PageBudget, { state }: Forecast): string {
+/** Returns what happens at the limit, or when the period ends. */
+function formatConsequence(budget: PageBudget, { state }: Forecast): string {
   switch (state) {
     case 'unknown':
-      return budget.endsAt === null ? '' : `the window ends ${formatDay(budget.endsAt)}`
+      return budget.endsAt === null ? '' : `the period ends ${formatDay(budget.endsAt)}`
     case 'unlimited':
-      return 'there is none'
+      return 'no limit is set'
     case 'lasts':
-      return 'it lasts until the next one begins'
+      return 'lasts until the next period'
     case 'runs_out':
-      return `then ${keepsForCritical(budget) ? 'only critical tasks run' : 'no agent may spend'}`
+      return `then ${hasCriticalReserve(budget) ? 'only critical tasks run' : 'no agent can spend'}`
     case 'exhausted':
-      return keepsForCritical(budget) && (shareOf(budget)?.used ?? 1) < 1
+      return hasCriticalReserve(budget) && (shareOf(budget)?.used ?? 1) < 1
         ? 'only critical tasks run'
-        : 'no agent may spend'
+        : 'no agent can spend'
   }
 }
 
-const End: FC<BudgetFactsProps> = ({ budget, seen, now }) => {
+const LimitReached: FC<BudgetFactsProps> = ({ budget, seen, now }) => {
   const when =
     seen.state === 'runs_out'
       ? sayWhen(seen.exhaustedAt ?? now, now)
       : seen.state === 'exhausted'
-        ? 'now'
+        ? 'Now'
         : seen.state === 'unlimited'
-          ? 'never'
-          : 'not in sight'
+          ? 'Never'
+          : 'Not in this period'
   return (
     <div>
       <dt>Limit reached</dt>
       <dd>
         {when}
-        <small>{sayEnd(budget, seen)}</small>
+        <small>{formatConsequence(budget, seen)}</small>
       </dd>
     </div>
   )

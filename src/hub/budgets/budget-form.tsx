@@ -1,5 +1,6 @@
 import type { Child, FC } from 'hono/jsx'
 import { budgetLimits } from '../../config'
+import { periodOptions, scopeOptions } from './budget-labels'
 import {
   type BudgetField,
   budgetFields,
@@ -10,39 +11,39 @@ import {
 export interface BudgetFormProps {
   typed: TypedBudget
   problems: FieldProblems
-  /** Null when scope and period stay as they are. */
+  /** Null when scope and period can't be changed. */
   names: ScopeName[] | null
   action: string
 }
 
-/** What a budget may be of; the form offers it, and takes others. */
+/** A name that the form suggests for a scope; other names are accepted too. */
 export interface ScopeName {
   scope: string
   name: string
 }
 
-/** Everything that a budget is. A part that opens tells in its summary what it holds. */
+/** The form of a budget. A collapsed part shows its values in its summary. */
 export const BudgetForm: FC<BudgetFormProps> = ({ typed, problems, names, action }) => {
   const form = { typed, problems, first: budgetFields.find((field) => problems[field]) }
   return (
     <form class="form wide up4" method="post" action={action}>
-      {names && <Place form={form} names={names} />}
+      {names && <ScopeFields form={form} names={names} />}
       <fieldset>
-        <Text form={form} name="limit_dollars" label="Limit in dollars" placeholder="no limit">
-          Empty means no limit. With both, the one that is used up first holds.
+        <Text form={form} name="limit_dollars" label="Limit in dollars" placeholder="No limit">
+          Leave empty for no limit. With both limits, the one reached first applies.
         </Text>
-        <Text form={form} name="limit_tokens" label="Limit in tokens" placeholder="no limit">
-          Input and output together. With neither limit it only counts.
+        <Text form={form} name="limit_tokens" label="Limit in tokens" placeholder="No limit">
+          Input and output tokens. Without any limit, the budget only counts usage.
         </Text>
       </fieldset>
-      {names && <Beginning form={form} />}
-      <Thresholds form={form} />
+      {names && <ResetFields form={form} />}
+      <ThresholdFields form={form} />
       <div class="acts">
         <button type="submit" class="btn go">
-          {names ? 'Make this budget' : 'Save'}
+          {names ? 'Create budget' : 'Save'}
         </button>
         <a class="ul" href="/budgets">
-          {names ? 'Make none' : 'Leave it as it is'}
+          Cancel
         </a>
       </div>
     </form>
@@ -52,33 +53,23 @@ export const BudgetForm: FC<BudgetFormProps> = ({ typed, problems, names, action
 interface FormState {
   typed: TypedBudget
   problems: FieldProblems
-  /** The field that is wrong and comes first. */
+  /** The first invalid field. */
   first: string | undefined
 }
 
-const scopeOptions = {
-  agent: 'an agent',
-  model: 'a model',
-  executor: 'a provider, all its models',
-  community: 'a community, its tasks',
-  hub: 'the whole hub',
-}
-
-const periodOptions = { day: 'each day', week: 'each week', month: 'each month' }
-
-const Place: FC<{ form: FormState; names: ScopeName[] }> = ({ form, names }) => (
+const ScopeFields: FC<{ form: FormState; names: ScopeName[] }> = ({ form, names }) => (
   <fieldset>
-    <Choice form={form} name="scope" label="It pays for" options={scopeOptions} />
+    <Choice form={form} name="scope" label="Scope" options={scopeOptions} />
     <Text
       form={form}
       name="name"
-      label="Its name"
+      label="Name"
       list="scope-names"
       maxlength={budgetLimits.scopeIdCharsMax}
     >
-      As scout, openai/gpt-6-sol, anthropic or general. The hub needs none.
+      For example scout, openai/gpt-6-sol, anthropic or general. Leave empty for the hub.
     </Text>
-    <Choice form={form} name="period" label="It begins anew" options={periodOptions} />
+    <Choice form={form} name="period" label="Period" options={periodOptions} />
     <datalist id="scope-names">
       {names.map(({ scope, name }) => (
         <option value={name} label={scope} />
@@ -87,24 +78,24 @@ const Place: FC<{ form: FormState; names: ScopeName[] }> = ({ form, names }) => 
   </fieldset>
 )
 
-const Beginning: FC<{ form: FormState }> = ({ form }) => (
-  <Part
+const ResetFields: FC<{ form: FormState }> = ({ form }) => (
+  <CollapsedFields
     form={form}
     fields={['reset_day', 'timezone']}
-    summary={`Begins on day ${form.typed.reset_day}, ${form.typed.timezone}`}
+    summary={`Resets on day ${form.typed.reset_day}, ${form.typed.timezone}`}
   >
-    <Text form={form} name="reset_day" label="Reset day" mode="numeric">
-      Of a week 1, Monday, to 7, Sunday. Of a month 1 to 28. A day has none.
+    <Text form={form} name="reset_day" label="Resets on day" mode="numeric">
+      For a week 1 (Monday) to 7 (Sunday), for a month 1 to 28. Leave at 1 for a day.
     </Text>
     <Text form={form} name="timezone" label="Time zone" list="time-zones" maxlength={60}>
-      Whose midnight counts, such as Europe/Berlin.
+      The budget resets at midnight in this time zone, such as Europe/Berlin.
     </Text>
     <datalist id="time-zones">
       {['UTC', ...Intl.supportedValuesOf('timeZone')].map((zone) => (
         <option value={zone} />
       ))}
     </datalist>
-  </Part>
+  </CollapsedFields>
 )
 
 const thresholdFields = [
@@ -114,36 +105,36 @@ const thresholdFields = [
   'allows_critical',
 ] as const
 
-const Thresholds: FC<{ form: FormState }> = ({ form }) => {
+const ThresholdFields: FC<{ form: FormState }> = ({ form }) => {
   const { warning_percent, throttle_percent, critical_percent, allows_critical } = form.typed
   const shares = `${warning_percent}, ${throttle_percent} and ${critical_percent} %`
   return (
-    <Part
+    <CollapsedFields
       form={form}
       fields={thresholdFields}
-      summary={`Thresholds at ${shares}${allows_critical ? ', critical tasks go on' : ''}`}
+      summary={`Thresholds at ${shares}${allows_critical ? ', critical tasks continue' : ''}`}
     >
-      <Text form={form} name="warning_percent" label="Warns at, in %" mode="decimal">
-        Agents are told to be sparing.
+      <Text form={form} name="warning_percent" label="Warning at (%)" mode="decimal">
+        Agents are asked to spend less.
       </Text>
-      <Text form={form} name="throttle_percent" label="Pauses own turns at, in %" mode="decimal">
-        Nobody looks around on it; who is asked answers.
+      <Text form={form} name="throttle_percent" label="Throttle at (%)" mode="decimal">
+        Exploration pauses. Mentions are still answered.
       </Text>
-      <Text form={form} name="critical_percent" label="Refuses tasks at, in %" mode="decimal">
-        Below 100 the rest is kept for critical tasks, or for nobody.
+      <Text form={form} name="critical_percent" label="Critical at (%)" mode="decimal">
+        Tasks are refused. Below 100, only critical tasks can use the rest, if allowed here.
       </Text>
       <div>
         <label class="check">
           <input type="checkbox" name="allows_critical" checked={allows_critical === 'on'} />
-          Critical tasks may go on beyond that, up to the limit
+          Critical tasks can use the rest, up to the limit
         </label>
       </div>
-    </Part>
+    </CollapsedFields>
   )
 }
 
-/** Rarely used: shut unless something in it is wrong. */
-const Part: FC<{
+/** Rarely used fields, collapsed unless one of them is invalid. */
+const CollapsedFields: FC<{
   form: FormState
   fields: readonly BudgetField[]
   summary: string
@@ -161,18 +152,18 @@ interface FieldProps {
   label: string
 }
 
-/** A field is described by what is wrong with it first, then by what it wants. */
-const describe = ({ form, name }: FieldProps, hasNote: boolean) => {
-  const isWrong = form.problems[name] !== undefined
-  const notes = [...(isWrong ? [`${name}-wrong`] : []), ...(hasNote ? [`${name}-note`] : [])]
+/** Returns the ARIA attributes of a field: described by its error first, then by its note. */
+const toFieldAttributes = ({ form, name }: FieldProps, hasNote: boolean) => {
+  const isInvalid = form.problems[name] !== undefined
+  const notes = [...(isInvalid ? [`${name}-wrong`] : []), ...(hasNote ? [`${name}-note`] : [])]
   return {
     ...(notes.length > 0 && { 'aria-describedby': notes.join(' ') }),
-    ...(isWrong && { 'aria-invalid': 'true' as const }),
+    ...(isInvalid && { 'aria-invalid': 'true' as const }),
     ...(form.first === name && { autofocus: true }),
   }
 }
 
-const Wrong: FC<FieldProps> = ({ form, name }) =>
+const FieldError: FC<FieldProps> = ({ form, name }) =>
   form.problems[name] === undefined ? null : (
     <p class="bad" id={`${name}-wrong`}>
       {form.problems[name]}
@@ -202,9 +193,9 @@ const Text: FC<TextProps> = (props) => {
         placeholder={placeholder}
         autocomplete="off"
         spellcheck={false}
-        {...describe(props, true)}
+        {...toFieldAttributes(props, true)}
       />
-      <Wrong {...props} />
+      <FieldError {...props} />
       <p class="meta" id={`${name}-note`}>
         {children}
       </p>
@@ -217,14 +208,14 @@ const Choice: FC<FieldProps & { options: Record<string, string> }> = (props) => 
   return (
     <div>
       <label for={name}>{label}</label>
-      <select id={name} name={name} {...describe(props, false)}>
-        {Object.entries(options).map(([value, words]) => (
+      <select id={name} name={name} {...toFieldAttributes(props, false)}>
+        {Object.entries(options).map(([value, optionLabel]) => (
           <option value={value} selected={form.typed[name] === value}>
-            {words}
+            {optionLabel}
           </option>
         ))}
       </select>
-      <Wrong {...props} />
+      <FieldError {...props} />
     </div>
   )
 }

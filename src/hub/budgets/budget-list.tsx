@@ -2,12 +2,20 @@ import type { FC } from 'hono/jsx'
 import { formatCount, formatDay, formatMoney, formatShare } from '../web/format'
 import { type BudgetLevel, levelAt, Meter, Status } from '../web/meter'
 import { communityPath, Who } from '../web/who'
+import {
+  explorationLabels,
+  periodLabels,
+  periodOptions,
+  scopeLabels,
+  spendingLabels,
+  weekdayLabels,
+} from './budget-labels'
 import { budgetPath, removalPath } from './budget-paths'
 import type { Forecast } from './forecast'
 import { sayForecast } from './forecast-words'
 import type { PageBudget } from './page-queries'
 
-/** The larger share of the limits that a budget has; null when it has none. */
+/** Returns the used and reserved share of the limit that is used more; null without a limit. */
 export function shareOf(budget: PageBudget): { used: number; reserved: number } | null {
   const { limitMicrousd, limitTokens } = budget
   const share = (part: number, limit: number) => (limit > 0 ? part / limit : part > 0 ? 2 : 1)
@@ -28,14 +36,14 @@ export function shareOf(budget: PageBudget): { used: number; reserved: number } 
   return kinds.sort((a, b) => b.used - a.used)[0] ?? null
 }
 
-/** Null without a limit. A limited budget without a window for now has nothing left: it fails closed. */
+/** Returns the level of a budget, or null without a limit. Fails closed: critical without a current window. */
 export function levelOf(budget: PageBudget): BudgetLevel | null {
   const share = shareOf(budget)
   if (!share) return null
   return budget.endsAt === null ? 'critical' : levelAt(share.used, budget)
 }
 
-/** `$48.62 of $58.00`, and so many tokens of how many where they have a limit. */
+/** Formats spending, as `$48.62 of $58.00, 0 of 900 tokens`. */
 export function sayUse(budget: PageBudget): string {
   const { limitMicrousd, limitTokens } = budget
   const uses = [
@@ -52,89 +60,70 @@ export function sayUse(budget: PageBudget): string {
   return `${formatMoney(budget.spentMicrousd, 'budget')}, no limit`
 }
 
-/** Whom a budget holds back, as the beginning of a sentence. */
-const scopeTurns: Record<PageBudget['scope'], string> = {
-  hub: 'every agent’s own turns',
-  agent: 'its own turns',
-  executor: 'own turns on its models',
-  model: 'own turns on it',
-  community: 'own turns in it',
-}
+const capitalize = (text: string): string => text.replace(/^./, (letter) => letter.toUpperCase())
 
-const capital = (text: string): string => text.replace(/^./, (letter) => letter.toUpperCase())
-
-/** What the state of a budget means for work. */
+/** Returns what the state of a budget means for agents, as one or two sentences. */
 export function sayConsequence(budget: PageBudget): string {
-  if (budget.endsAt === null) return 'No window is open for now, so nothing may be spent.'
+  if (budget.endsAt === null) return 'No period is open now, so nothing can be spent.'
   const share = shareOf(budget)
-  const turns = scopeTurns[budget.scope]
+  const exploration = explorationLabels[budget.scope]
   switch (share && levelAt(share.used, budget)) {
     case 'warning':
-      return `At ${formatShare(budget.throttleShare)} ${turns} pause.`
+      return `At ${formatShare(budget.throttleShare)} ${exploration} pauses.`
     case 'throttle':
-      return `${capital(budget.scope === 'hub' ? 'own turns' : turns)} are paused. Mentions are answered.`
+      return `${capitalize(exploration)} is paused. Mentions are still answered.`
     case 'critical':
-      return sayCritical(budget, share?.used ?? 1, budget.endsAt)
+      return formatCritical(budget, share?.used ?? 1, budget.endsAt)
     default:
-      return 'Nothing is held back.'
+      return 'Nothing is paused.'
   }
 }
 
-function sayCritical(budget: PageBudget, used: number, endsAt: number): string {
+function formatCritical(budget: PageBudget, used: number, endsAt: number): string {
   const until = `until ${formatDay(endsAt)}.`
   if (budget.allowsCritical && used < 1) return `Only critical tasks run ${until}`
-  return `${budget.scope === 'hub' ? 'No agent may' : 'It may not'} spend more ${until}`
+  return `${spendingLabels[budget.scope]} ${until}`
 }
-
-const scopeWords = {
-  hub: 'Whole hub',
-  agent: 'Agent',
-  executor: 'Provider',
-  model: 'Model',
-  community: 'Community',
-} as const
 
 export const BudgetName: FC<{ budget: PageBudget }> = ({ budget }) => {
   const { name, kind, community, scope, scopeId } = budget
   if (name !== null) return <Who name={name} kind={kind ?? 'agent'} />
   if (community !== null) return <a href={communityPath(community)}>m/{community}</a>
-  return <b>{scope === 'hub' ? scopeWords.hub : `${scopeWords[scope]} ${scopeId}`.trim()}</b>
+  return <b>{scope === 'hub' ? scopeLabels.hub : `${scopeLabels[scope]} ${scopeId}`.trim()}</b>
 }
 
-/** Names a budget where no mark and no link can stand. */
+/** Returns the name of a budget as plain text. */
 export const nameBudget = (budget: PageBudget): string =>
   budget.name ??
   (budget.community && `m/${budget.community}`) ??
   (budget.scope === 'hub' ? 'the hub' : budget.scopeId)
 
-const weekdays = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']
-
-/** `a month`, and where it begins when that is not where people think. */
+/** Formats the period, as `monthly`, with reset day and time zone unless they are the default. */
 export function sayPeriods({ period, resetDay, timezone }: PageBudget): string {
   const from =
     period === 'week'
-      ? ` from ${weekdays[resetDay - 1] ?? resetDay}`
+      ? ` from ${weekdayLabels[resetDay - 1] ?? resetDay}`
       : period === 'month' && resetDay > 1
         ? ` from day ${resetDay}`
         : ''
-  return `a ${period}${from}${timezone === 'UTC' ? '' : `, ${timezone}`}`
+  return `${periodLabels[period]}${from}${timezone === 'UTC' ? '' : `, ${timezone}`}`
 }
 
-const Changes: FC<{ budget: PageBudget }> = ({ budget }) => {
-  const whose = `the budget of ${nameBudget(budget)} a ${budget.period}`
+const Actions: FC<{ budget: PageBudget }> = ({ budget }) => {
+  const title = `the ${periodLabels[budget.period]} budget of ${nameBudget(budget)}`
   return (
     <p class="acts meta up">
-      <a href={budgetPath(budget.id)} aria-label={`Change ${whose}`}>
-        Change
+      <a href={budgetPath(budget.id)} aria-label={`Edit ${title}`}>
+        Edit
       </a>
-      <a href={removalPath(budget.id)} aria-label={`Take away ${whose}`}>
-        Take away
+      <a href={removalPath(budget.id)} aria-label={`Delete ${title}`}>
+        Delete
       </a>
     </p>
   )
 }
 
-const sayReserved = (budget: PageBudget): string =>
+const formatReserved = (budget: PageBudget): string =>
   budget.reservedMicrousd > 0
     ? `, ${formatMoney(budget.reservedMicrousd, 'budget')} reserved`
     : budget.reservedTokens > 0 && budget.limitTokens !== null
@@ -143,14 +132,14 @@ const sayReserved = (budget: PageBudget): string =>
 
 export interface BudgetListProps {
   budgets: PageBudget[]
-  /** By the id of the budget. */
+  /** By budget id. */
   forecasts: Map<string, Forecast>
   now: number
-  /** Whether who looks may change the limits. */
+  /** Whether the viewer can edit and delete budgets. */
   isAdmin: boolean
 }
 
-/** Each budget with its meter, its figures, what its state means and where it is heading. */
+/** Lists budgets with meter, figures, consequence and forecast. */
 export const BudgetList: FC<BudgetListProps> = ({ budgets, forecasts, now, isAdmin }) => (
   <ul class="budgets">
     {budgets.map((budget) => (
@@ -182,7 +171,7 @@ const BudgetItem: FC<{
           <Meter
             share={share.used}
             reserved={share.reserved}
-            label={`Budget of ${nameBudget(budget)} a ${budget.period}`}
+            label={`${periodOptions[budget.period]} budget of ${nameBudget(budget)}`}
             marks={budget}
           />
         )}
@@ -193,7 +182,7 @@ const BudgetItem: FC<{
             {share && <b>{formatShare(share.used)} </b>}
             <span class="meta">
               {sayUse(budget)}
-              {sayReserved(budget)}
+              {formatReserved(budget)}
             </span>
           </span>
           {level && <Status level={level} />}
@@ -202,7 +191,7 @@ const BudgetItem: FC<{
           {sayConsequence(budget)}
           {seen && seen.state !== 'exhausted' && ` ${sayForecast(budget, seen, now)}`}
         </p>
-        {isAdmin && <Changes budget={budget} />}
+        {isAdmin && <Actions budget={budget} />}
       </div>
     </li>
   )

@@ -21,7 +21,7 @@ export interface BudgetsPageProps {
   frame: Frame
   view: UsageView
   budgets: PageBudget[]
-  /** By the id of the budget. */
+  /** By budget id. */
   forecasts: Map<string, Forecast>
   rows: UsageSeries[]
   total: UsageTotal
@@ -41,7 +41,7 @@ export const BudgetsPage: FC<BudgetsPageProps> = (props) => {
       <div class="head">
         <div>
           <h1>Budgets</h1>
-          <p class="lede">{sayWindow(main)}</p>
+          <p class="lede">{formatMainPeriod(main)}</p>
         </div>
         <div class="acts">
           {isAdmin && (
@@ -61,20 +61,20 @@ export const BudgetsPage: FC<BudgetsPageProps> = (props) => {
       )}
       <section class="block">
         <h2>
-          Budgets <span class="meta">ticks: warning, throttle, critical, in %</span>
+          Budgets <span class="meta">marks: warning, throttle, critical, in %</span>
         </h2>
-        {!isAdmin && <p class="meta up">An admin of this hub can make and change budgets here.</p>}
+        {!isAdmin && <p class="meta up">Only admins can create and edit budgets.</p>}
         <BudgetList budgets={budgets} forecasts={forecasts} now={frame.now} isAdmin={isAdmin} />
         <p class="meta">
-          The hub has limits of its own, so those of agents need not add up to them. A forecast is
-          the run rate and knows of no limits.
+          The hub has its own limits, which agent budgets need not add up to. Forecasts continue the
+          run rate and ignore limits.
         </p>
       </section>
       <SpendSection view={view} chart={chart} rows={rows} total={total} budgets={budgets} />
       <section class="block">
-        <h2>Last activations</h2>
+        <h2>Latest runs</h2>
         {activations.length === 0 ? (
-          <NoWorkYet />
+          <NoRuns />
         ) : (
           <ActivationTable rows={activations} now={frame.now} hasAgent />
         )}
@@ -83,16 +83,16 @@ export const BudgetsPage: FC<BudgetsPageProps> = (props) => {
   )
 }
 
-const sayWindow = (hub: PageBudget | undefined): string =>
+const formatMainPeriod = (hub: PageBudget | undefined): string =>
   hub?.startsAt && hub.endsAt
-    ? `The hub’s ${hub.period} runs from ${formatDay(hub.startsAt)} to ${formatDay(hub.endsAt)}, counted in ${hub.timezone}.`
-    : 'What agents may spend, and what they have spent.'
+    ? `Current ${hub.period} of the hub: ${formatDay(hub.startsAt)} to ${formatDay(hub.endsAt)}, time zone ${hub.timezone}.`
+    : 'What agents can spend, and what they have spent.'
 
-const NoWorkYet: FC = () => (
+const NoRuns: FC = () => (
   <div class="empty">
     <p>
-      <strong>No agent has worked yet.</strong>
-      Name one in a post, and what it did and cost is listed here.
+      <strong>No runs yet.</strong>
+      Mention an agent in a post to see its runs and their cost here.
     </p>
   </div>
 )

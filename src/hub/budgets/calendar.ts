@@ -1,6 +1,6 @@
 /**
- * Budget periods in a time zone, as pure arithmetic: SQL only compares numbers (see
- * `budget_windows` in the migrations).
+ * A budget period in a time zone. Its windows are computed here, so that SQL only compares numbers
+ * (see `budget_windows` in the migrations).
  */
 export interface Period {
   period: 'day' | 'week' | 'month'
@@ -26,10 +26,10 @@ const DAY_MS = 86_400_000
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
-/** Making a format is far dearer than using it. */
-function formatFor(timezone: string): Intl.DateTimeFormat {
-  const known = formats.get(timezone)
-  if (known) return known
+/** Returns a cached formatter: creating one costs far more than using it. */
+function getFormat(timezone: string): Intl.DateTimeFormat {
+  const cached = formats.get(timezone)
+  if (cached) return cached
   const format = new Intl.DateTimeFormat('en-US', {
     timeZone: timezone,
     hourCycle: 'h23',
@@ -44,10 +44,10 @@ function formatFor(timezone: string): Intl.DateTimeFormat {
   return format
 }
 
-/** The calendar day that `at` falls on in a time zone, and the zone's offset then. */
+/** Returns the calendar day of a time in a time zone, and the zone's UTC offset at that time. */
 function readLocalDay(at: number, timezone: string): Day & { offsetMs: number } {
   const part = Object.fromEntries(
-    formatFor(timezone)
+    getFormat(timezone)
       .formatToParts(at)
       .map(({ type, value }) => [type, Number(value)]),
   )
@@ -58,7 +58,7 @@ function readLocalDay(at: number, timezone: string): Day & { offsetMs: number } 
 }
 
 /**
- * When a calendar day begins in a time zone. The offset is taken at the guess and again at the
+ * Returns when a calendar day begins in a time zone. The offset is taken at the guess and again at the
  * result, so that a daylight-saving change in between is right. Where the clock skips midnight, the
  * day begins when the clock goes on.
  */
@@ -92,7 +92,7 @@ function nextDay(from: Day, period: Period['period']): Day {
   return { year: moved.getUTCFullYear(), month: moved.getUTCMonth() + 1, day: moved.getUTCDate() }
 }
 
-/** The window that holds `from` and all following ones until one ends after `until`. */
+/** Lists the window that contains `from` and the following ones, until one ends after `until`. */
 export function listWindows(period: Period, from: number, until: number): Window[] {
   const windows: Window[] = []
   let day = firstDay(from, period)
@@ -100,15 +100,15 @@ export function listWindows(period: Period, from: number, until: number): Window
   while (startsAt <= until) {
     day = nextDay(day, period.period)
     const endsAt = startOfDay(day, period.timezone)
-    // a day that a zone left out (Samoa, 2011-12-30) has no window
+    // a day that a zone skipped (Samoa, 2011-12-30) has no window
     if (endsAt > startsAt) windows.push({ startsAt, endsAt })
     startsAt = endsAt
   }
   return windows
 }
 
-/** Windows are made this far ahead; a start or a sweep makes the next ones long before. */
+/** How far ahead windows are created; a start or a sweep creates the next ones long before. */
 export const windowsAheadMs = 62 * DAY_MS
 
-/** A clock that goes back a little, or is behind on another machine, still finds a window. */
+/** How far back windows are created, so that a clock that goes back or lags still finds one. */
 export const windowsBehindMs = DAY_MS

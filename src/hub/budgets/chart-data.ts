@@ -1,18 +1,18 @@
 import type { SeriesDay, UsageSeries, UseSums } from './usage-queries'
 import { endOfBucket, listBuckets, startOfBucket, type Unit, type UsageView } from './usage-view'
 
-/** One colour of a chart. */
+/** A series of a chart, drawn in one colour. */
 export interface ChartSeries {
-  /** Null: all that are too small to have a colour of their own. */
+  /** Null: the sum of all series that are too small for a colour of their own. */
   id: string | null
   name: string
 }
 
 export interface ChartBucket {
   fromDay: number
-  /** Just after the last one. */
+  /** Exclusive. */
   toDay: number
-  /** What each series used, in the order of the series. */
+  /** Usage by series, in the order of the series. */
   cells: UseSums[]
 }
 
@@ -22,7 +22,7 @@ export interface UsageChart {
   buckets: ChartBucket[]
 }
 
-const nothing: UseSums = {
+const zeroSums: UseSums = {
   calls: 0,
   inputTokens: 0,
   cachedTokens: 0,
@@ -45,15 +45,15 @@ const addSums = (a: UseSums, b: UseSums): UseSums => ({
 export const amountOf = (sums: UseSums, unit: Unit): number =>
   unit === 'usd' ? sums.costMicrousd : sums.inputTokens + sums.outputTokens
 
-const goneWords = { agent: 'an account that is gone', community: 'in no community' } as const
+const missingNames = { agent: 'deleted account', community: 'no community' } as const
 
-/** The name of a series, also when it has none: `''` stands for what belongs to no such thing. */
+/** Returns the name of a series, with a fallback for deleted accounts and for no community. */
 export const nameSeries = ({ id, name }: Pick<UsageSeries, 'id' | 'name'>, by: string): string =>
-  name || id || goneWords[by as keyof typeof goneWords] || 'unknown'
+  name || id || missingNames[by as keyof typeof missingNames] || 'unknown'
 
 /**
- * The series of a view, the greatest first as in its table: a colour stays with its agent while days,
- * weeks and months of a span are looked at, in money or in tokens. What has no colour comes last.
+ * Lists the series of a view, greatest first as in its table. The order doesn't depend on bucket or
+ * unit, so that a series keeps its colour. The sum of all others comes last.
  */
 function listSeries(view: UsageView, rows: UsageSeries[], days: SeriesDay[]): ChartSeries[] {
   const ids = new Set(days.map(({ id }) => id))
@@ -64,38 +64,38 @@ function listSeries(view: UsageView, rows: UsageSeries[], days: SeriesDay[]): Ch
   return hasOthers ? [...named, { id: null, name: 'others' }] : named
 }
 
-/** Adds up days into the given buckets; days outside are left out. */
-function fill(
+/** Sums days into the given buckets; days outside of them are ignored. */
+function fillBuckets(
   starts: number[],
   each: UsageView['each'],
   series: ChartSeries[],
   days: SeriesDay[],
 ): ChartBucket[] {
-  const places = new Map(series.map(({ id }, place) => [id, place]))
+  const indexes = new Map(series.map(({ id }, index) => [id, index]))
   const byStart = new Map<number, ChartBucket>()
   for (const start of starts) {
-    const cells = series.map(() => nothing)
+    const cells = series.map(() => zeroSums)
     byStart.set(start, { fromDay: start, toDay: endOfBucket(start, each), cells })
   }
   for (const day of days) {
     const cells = byStart.get(startOfBucket(day.day, each))?.cells
-    const place = places.get(day.id)
-    const before = place === undefined ? undefined : cells?.[place]
-    if (cells && place !== undefined && before) cells[place] = addSums(before, day)
+    const index = indexes.get(day.id)
+    const sums = index === undefined ? undefined : cells?.[index]
+    if (cells && index !== undefined && sums) cells[index] = addSums(sums, day)
   }
   return [...byStart.values()]
 }
 
-/** What was used over time, stacked. In tokens when nothing in it has a price. */
+/** Returns a stacked chart of usage over time, in tokens when no usage in it has a price. */
 export function composeChart(view: UsageView, rows: UsageSeries[], days: SeriesDay[]): UsageChart {
   const series = listSeries(view, rows, days)
   const within = days.filter(({ day }) => day >= view.fromDay)
-  const buckets = fill(listBuckets(view), view.each, series, within)
+  const buckets = fillBuckets(listBuckets(view), view.each, series, within)
   const isFree = within.every(({ costMicrousd }) => costMicrousd === 0)
   return { unit: view.unit ?? (isFree && within.length > 0 ? 'tokens' : 'usd'), series, buckets }
 }
 
-/** What was used day by day from `fromDay` until today, each day with all days before it. */
+/** Returns cumulative usage by day, from `fromDay` until today. */
 export function composeSoFar(
   view: UsageView,
   series: ChartSeries[],
@@ -103,15 +103,15 @@ export function composeSoFar(
   fromDay: number,
 ): ChartBucket[] {
   const starts = Array.from({ length: view.today - fromDay + 1 }, (_, index) => fromDay + index)
-  const daily = fill(starts, 'day', series, days)
-  let before = series.map(() => nothing)
+  const daily = fillBuckets(starts, 'day', series, days)
+  let before = series.map(() => zeroSums)
   return daily.map((bucket) => {
-    before = bucket.cells.map((cell, place) => addSums(cell, before[place] ?? nothing))
+    before = bucket.cells.map((cell, index) => addSums(cell, before[index] ?? zeroSums))
     return { ...bucket, cells: before }
   })
 }
 
-/** Round numbers from 0 up to at least `max`, four to six of them. */
+/** Lists four to six round axis values from 0 up to at least `max`. */
 export function listTicks(max: number): number[] {
   if (max <= 0) return [0, 1]
   const raw = max / 5

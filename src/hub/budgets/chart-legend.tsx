@@ -10,12 +10,12 @@ export interface LegendProps {
   hasShares?: boolean
 }
 
-/** Which colour and pattern is whose, in the order in which the bars are stacked from below. */
+/** Lists the colour and pattern of each series, in stacking order from below. */
 export const Legend: FC<LegendProps> = ({ series, by, hasForecast, hasShares }) => (
   <ul class="keys legend" aria-label={`Colours by ${by}`}>
-    {series.map(({ id, name }, place) => (
+    {series.map(({ id, name }, index) => (
       <li>
-        <Swatch slot={slotOf(place, series.length, series.at(-1)?.id === null)} />
+        <Swatch slot={slotOf(index, series.length, series.at(-1)?.id === null)} />
         {id === null ? <i>{name}</i> : name}
       </li>
     ))}

@@ -1,14 +1,14 @@
 import type { FC } from 'hono/jsx'
 
-/** Colours one to eight, and one for all others. */
-export const slotOf = (place: number, count: number, hasOthers: boolean): number =>
-  hasOthers && place === count - 1 ? 9 : place + 1
+/** Returns the colour slot of a series: 1 to 8, or 9 for the sum of all others. */
+export const slotOf = (index: number, count: number, hasOthers: boolean): number =>
+  hasOthers && index === count - 1 ? 9 : index + 1
 
-/** From the fifth series on a pattern tells it apart too, for eyes and printers without colours. */
+/** Returns class and fill of a slot. From slot 5 on a pattern distinguishes series without colour vision or in print. */
 export const paint = (slot: number) =>
   slot > 4 ? { class: 'k', fill: `url(#k${slot})` } : { class: `k k${slot}` }
 
-/** The patterns of all charts of a page. */
+/** Defines the fill patterns for all charts of a page. */
 export const ChartPatterns: FC = () => (
   <svg class="defs" width="0" height="0" aria-hidden="true">
     {[5, 6, 7, 8, 9].map((slot) => (
@@ -26,7 +26,7 @@ export const ChartPatterns: FC = () => (
   </svg>
 )
 
-/** A square of a series' colour, beside its name. */
+/** Draws a square in the colour of a series. */
 export const Swatch: FC<{ slot: number }> = ({ slot }) => (
   <svg class="sw" width="12" height="12" aria-hidden="true">
     <rect {...paint(slot)} width="12" height="12" rx="2" />

@@ -8,7 +8,7 @@ export interface TipLine {
 }
 
 export interface ChartTipProps {
-  /** Where on the width of the drawing, 0 to 1. */
+  /** Horizontal position in the chart, 0 to 1. */
   at: number
   head: string
   total: string
@@ -18,17 +18,17 @@ export interface ChartTipProps {
 const lineHeight = 17
 const pad = 10
 const nameCharsMax = 18
-/** Of the font at the size of axes, on average; a little more than less. The head is bold. */
+/** Average character widths in pixels at axis font size, rounded up; the heading is bold. */
 const charWidth = 6.6
-const headWidth = 7.6
+const headCharWidth = 7.6
 
 const shorten = (name: string): string =>
   name.length > nameCharsMax ? `${name.slice(0, nameCharsMax - 1)}…` : name
 
-/** What a bar says when it is pointed at: drawn beside it, towards the middle, so that it fits. */
+/** Draws the tooltip of a bar beside the bar, towards the middle of the chart so that it fits. */
 export const ChartTip: FC<ChartTipProps> = ({ at, head, total, lines }) => {
   const widest = Math.max(
-    (head.length + total.length + 1) * headWidth,
+    (head.length + total.length + 1) * headCharWidth,
     ...lines.map(({ name, text }) => (shorten(name).length + text.length + 4) * charWidth),
   )
   const width = Math.round(widest + 2 * pad)

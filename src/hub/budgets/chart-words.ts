@@ -5,25 +5,25 @@ import type { Bucket, Unit } from './usage-view'
 const DAY_MS = 86_400_000
 const NBSP = '\u00a0'
 
-const format = (options: Intl.DateTimeFormatOptions) => {
+const createDayFormat = (options: Intl.DateTimeFormatOptions) => {
   const dates = new Intl.DateTimeFormat('en-GB', { ...options, timeZone: 'UTC' })
   return (day: number) => dates.format(day * DAY_MS).replaceAll(' ', NBSP)
 }
-const longDay = format({ weekday: 'short', day: 'numeric', month: 'short' })
-const longMonth = format({ month: 'long', year: 'numeric' })
-const shortMonth = format({ month: 'short' })
-const shortDay = format({ day: 'numeric', month: 'short' })
-/** `21 Nov 2026`. */
-export const fullDay = format({ day: 'numeric', month: 'short', year: 'numeric' })
+const longDay = createDayFormat({ weekday: 'short', day: 'numeric', month: 'short' })
+const longMonth = createDayFormat({ month: 'long', year: 'numeric' })
+const shortMonth = createDayFormat({ month: 'short' })
+const shortDay = createDayFormat({ day: 'numeric', month: 'short' })
+/** Formats a day, as `21 Nov 2026`. */
+export const fullDay = createDayFormat({ day: 'numeric', month: 'short', year: 'numeric' })
 
-/** `Sat 21 Nov`, `16 Nov to 22 Nov`, `November 2026`. */
+/** Formats a bucket, as `Sat 21 Nov`, `16 Nov to 22 Nov` or `November 2026`. */
 export function sayBucket({ fromDay, toDay }: ChartBucket, each: Bucket): string {
   if (each === 'day') return longDay(fromDay)
   if (each === 'month') return longMonth(fromDay)
   return `${shortDay(fromDay)} to ${shortDay(toDay - 1)}`
 }
 
-/** Short enough for an axis. */
+/** Formats a day or month for an axis. */
 export const sayTick = (day: number, each: Bucket): string =>
   each === 'month' ? shortMonth(day) : shortDay(day)
 
@@ -32,7 +32,7 @@ export const sayValue = (value: number, unit: Unit): string =>
 
 const compact = new Intl.NumberFormat('en-US', { notation: 'compact' })
 
-/** `$50`, `$0.50`, `$0.005`, `1.2M`: as many digits as the step between two of them needs. */
+/** Formats an axis value with the digits that its step needs, as `$50`, `$0.50`, `$0.005` or `1.2M`. */
 export function sayScale(value: number, step: number, unit: Unit): string {
   if (unit === 'tokens') return compact.format(value)
   const dollars = step / 1_000_000

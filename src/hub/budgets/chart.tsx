@@ -5,10 +5,10 @@ import { ChartTip, type TipLine } from './chart-tip'
 import { sayScale, sayValue } from './chart-words'
 import type { Unit } from './usage-view'
 
-/** One bar: what each series has in it, in the order of the series. */
+/** A bar of a chart with the value of each series, in the order of the series. */
 export interface Bar {
   label: string
-  /** Below it; null where there is no room for one. */
+  /** Axis label; null for none. */
   tick: string | null
   values: number[]
 }
@@ -16,22 +16,23 @@ export interface Bar {
 export interface ChartProps {
   label: string
   unit: Unit
-  /** Names of the series; `hasOthers`: the last one is all that are small. */
+  /** Names of the series. */
   series: string[]
+  /** Whether the last series is the sum of all small ones. */
   hasOthers: boolean
   bars: Bar[]
-  /** The bars after these have not come yet: they only take their place. */
+  /** Number of bars drawn; the rest are in the future and stay empty. */
   drawnBars?: number
-  /** What else must fit under the top. */
+  /** A further value that the axis must include. */
   highest?: number
-  /** Lines across: a limit, or a share of it. */
+  /** Horizontal lines: a limit, or a share of it. */
   levels?: { at: number; kind: 'limit' | 'share'; label: string | null }[]
-  /** A dashed line, as places on the time axis (in bars) and values. */
+  /** Points of a dashed line: position on the time axis in bars, and value. */
   path?: { x: number; value: number }[]
 }
 
-/** Below the middle of its bar; at the ends within the drawing, so that a phone cuts nothing off. */
-const placeTick = (middle: number) => {
+/** Returns the position of an axis label: centred below its bar, but inside the chart at both ends. */
+const toTickPosition = (middle: number) => {
   if (middle > 0.95) return { x: '100%', 'text-anchor': 'end' } as const
   return middle < 0.05
     ? ({ x: '0', 'text-anchor': 'start' } as const)
@@ -39,12 +40,12 @@ const placeTick = (middle: number) => {
 }
 
 const percent = (share: number): string => `${(share * 100).toFixed(2)}%`
-/** Part of its place that a bar fills. */
+/** Share of its slot's width that a bar fills. */
 const barShare = 0.76
 
 /**
- * Bars over time. Places are percents of a drawing that is never stretched, so that patterns and
- * words keep their shape at every width. A bar tells its values when it is pointed at or focused.
+ * Draws a stacked bar chart over time. Positions are percentages of an unscaled SVG, so that patterns
+ * and text keep their shape at every width. A bar shows its values on hover and on focus.
  */
 export const Chart: FC<ChartProps> = (props) => {
   const { label, unit, bars, levels = [], path = [], drawnBars = bars.length } = props
@@ -81,14 +82,20 @@ export const Chart: FC<ChartProps> = (props) => {
         ))}
         <Path path={path} top={top} barsMax={barsMax} />
         {bars.slice(0, drawnBars).map((bar, index) => (
-          <Spot {...props} bar={bar} index={index} barsMax={barsMax} total={totals[index] ?? 0} />
+          <BarFocus
+            {...props}
+            bar={bar}
+            index={index}
+            barsMax={barsMax}
+            total={totals[index] ?? 0}
+          />
         ))}
       </svg>
       <svg class="ax x" aria-hidden="true">
         {bars.map(
           ({ tick }, index) =>
             tick && (
-              <text {...placeTick((index + 0.5) / barsMax)} y="13">
+              <text {...toTickPosition((index + 0.5) / barsMax)} y="13">
                 {tick}
               </text>
             ),
@@ -104,12 +111,12 @@ const Stacks: FC<ChartProps & { top: number; barsMax: number }> = (props) => {
     <g>
       {bars.map(({ values }, index) => {
         let below = 0
-        return values.map((value, place) => {
+        return values.map((value, seriesIndex) => {
           if (value <= 0) return null
           below += value
           return (
             <rect
-              {...paint(slotOf(place, series.length, hasOthers))}
+              {...paint(slotOf(seriesIndex, series.length, hasOthers))}
               x={percent((index + (1 - barShare) / 2) / barsMax)}
               width={percent(barShare / barsMax)}
               y={percent(1 - below / top)}
@@ -122,7 +129,7 @@ const Stacks: FC<ChartProps & { top: number; barsMax: number }> = (props) => {
   )
 }
 
-/** Cut where it leaves the drawing. */
+/** Draws the dashed line, clipped at the top of the chart. */
 const Path: FC<{ path: { x: number; value: number }[]; top: number; barsMax: number }> = (
   props,
 ) => (
@@ -144,26 +151,26 @@ const Path: FC<{ path: { x: number; value: number }[]; top: number; barsMax: num
   </g>
 )
 
-/** The whole height above a day answers to the pointer, and to the keyboard. */
-const Spot: FC<
+/** Shows the tooltip of a bar on hover or focus, over the full height of the chart. */
+const BarFocus: FC<
   PropsWithChildren<ChartProps & { bar: Bar; index: number; barsMax: number; total: number }>
 > = ({ bar, index, barsMax, series, hasOthers, unit, total }) => {
   const lines: TipLine[] = bar.values
-    .map((value, place) => ({
-      name: series[place] ?? '',
+    .map((value, seriesIndex) => ({
+      name: series[seriesIndex] ?? '',
       value,
-      slot: slotOf(place, series.length, hasOthers),
+      slot: slotOf(seriesIndex, series.length, hasOthers),
     }))
     .filter(({ value }) => value > 0)
     .reverse()
     .map(({ value, ...line }) => ({ ...line, text: sayValue(value, unit) }))
-  const said = [
+  const label = [
     `${bar.label}: ${sayValue(total, unit)}`,
-    ...lines.map((l) => `${l.name} ${l.text}`),
+    ...lines.map(({ name, text }) => `${name} ${text}`),
   ]
   return (
     // biome-ignore lint/a11y/noInteractiveElementToNoninteractiveRole: focus shows values and does nothing
-    <g class="spot" tabindex={0} role="img" aria-label={said.join('. ')}>
+    <g class="spot" tabindex={0} role="img" aria-label={label.join('. ')}>
       <rect class="hit" x={percent(index / barsMax)} width={percent(1 / barsMax)} height="100%" />
       <ChartTip
         at={(index + 0.5) / barsMax}

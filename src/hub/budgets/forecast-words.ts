@@ -2,32 +2,32 @@ import { formatCount, formatDay, formatMoney } from '../web/format'
 import type { Forecast } from './forecast'
 import type { PageBudget } from './page-queries'
 
-/** Money when that is what the budget is about, else tokens. */
-const isInTokens = (budget: PageBudget, seen: Forecast): boolean =>
+/** Whether figures are shown in tokens: without a limit in money, when tokens are limited or no money is spent. */
+const isInTokens = (budget: PageBudget, forecast: Forecast): boolean =>
   (budget.limitMicrousd === null && budget.limitTokens !== null) ||
-  (budget.limitMicrousd === null && seen.microusdPerDay === 0)
+  (budget.limitMicrousd === null && forecast.microusdPerDay === 0)
 
-/** `$6.81 a day`. */
-export const sayRate = (budget: PageBudget, seen: Forecast): string =>
-  isInTokens(budget, seen)
-    ? `${formatCount(seen.tokensPerDay)} tokens a day`
-    : `${formatMoney(seen.microusdPerDay, 'budget')} a day`
+/** Formats the run rate, as `$6.81 a day`. */
+export const sayRate = (budget: PageBudget, forecast: Forecast): string =>
+  isInTokens(budget, forecast)
+    ? `${formatCount(forecast.tokensPerDay)} tokens a day`
+    : `${formatMoney(forecast.microusdPerDay, 'budget')} a day`
 
-/** `mean of the last 7 days, by weekday`. */
-export function sayBasis(seen: Forecast): string {
+/** Formats what a run rate is based on, as `mean of the last 7 days, shaped by weekday`. */
+export function sayBasis(forecast: Forecast): string {
   const days =
-    seen.basisDays === 1 ? 'of one day so far' : `mean of the last ${seen.basisDays} days`
-  return seen.isShaped ? `${days}, shaped by weekday` : days
+    forecast.basisDays === 1 ? 'from one day so far' : `mean of the last ${forecast.basisDays} days`
+  return forecast.isShaped ? `${days}, shaped by weekday` : days
 }
 
-const sayExpected = (budget: PageBudget, seen: Forecast): string =>
-  isInTokens(budget, seen)
-    ? `${formatCount(seen.expectedTokens)} tokens`
-    : formatMoney(seen.expectedMicrousd, 'budget')
+const formatExpectedUsage = (budget: PageBudget, forecast: Forecast): string =>
+  isInTokens(budget, forecast)
+    ? `${formatCount(forecast.expectedTokens)} tokens`
+    : formatMoney(forecast.expectedMicrousd, 'budget')
 
 const HOUR_MS = 3_600_000
 
-/** `about 23 Nov 2026`, `in about 5 h`. */
+/** Formats an estimated time, as `about 23 Nov 2026` or `in about 5 h`. */
 export function sayWhen(at: number, now: number): string {
   const hours = (at - now) / HOUR_MS
   if (hours < 1) return 'within the hour'
@@ -35,20 +35,20 @@ export function sayWhen(at: number, now: number): string {
   return `about ${formatDay(at)}`
 }
 
-/** Where a budget is heading, in one sentence. */
-export function sayForecast(budget: PageBudget, seen: Forecast, now: number): string {
-  const end = budget.endsAt === null ? 'the end' : formatDay(budget.endsAt)
-  const rate = `At ${sayRate(budget, seen)}`
-  switch (seen.state) {
+/** Formats the forecast of a budget as one sentence. */
+export function sayForecast(budget: PageBudget, forecast: Forecast, now: number): string {
+  const end = budget.endsAt === null ? 'the end of the period' : formatDay(budget.endsAt)
+  const rate = sayRate(budget, forecast)
+  switch (forecast.state) {
     case 'unknown':
-      return 'Nothing was spent lately, so there is no forecast.'
+      return 'No forecast, because nothing was spent recently.'
     case 'unlimited':
-      return `${rate}: ${sayExpected(budget, seen)} by ${end}.`
+      return `Forecast at ${rate}: ${formatExpectedUsage(budget, forecast)} by ${end}.`
     case 'lasts':
-      return `${rate} it lasts: about ${sayExpected(budget, seen)} by ${end}.`
+      return `Forecast at ${rate}: about ${formatExpectedUsage(budget, forecast)} by ${end}, within the limit.`
     case 'runs_out':
-      return `${rate} it is used up ${sayWhen(seen.exhaustedAt ?? now, now)}.`
+      return `Forecast at ${rate}: limit reached ${sayWhen(forecast.exhaustedAt ?? now, now)}.`
     case 'exhausted':
-      return `It is used up; the next ${budget.period} begins on ${end}.`
+      return `The budget is exhausted until ${end}.`
   }
 }

@@ -2,7 +2,7 @@ import { budgetForecast } from '../../config'
 
 const DAY_MS = 86_400_000
 
-/** What was used on one day (UTC). */
+/** Usage of one day (UTC). */
 export interface DayUse {
   /** Days since the Unix epoch. */
   day: number
@@ -10,38 +10,38 @@ export interface DayUse {
   tokens: number
 }
 
-/** A budget in the window that holds now. */
+/** A budget in its current window. */
 export interface ForecastBudget {
   limitMicrousd: number | null
   limitTokens: number | null
   spentMicrousd: number
   spentTokens: number
-  /** What is beyond this share of a limit, usual tasks may not use (B3). */
+  /** Share of a limit beyond which only tasks of critical priority can spend. */
   criticalShare: number
   /** Null: no window is open. */
   endsAt: number | null
 }
 
 export interface Forecast {
-  /** `unknown`: nothing was used lately. `unlimited`: there is nothing to run out of. */
+  /** `unknown`: no recent usage. `unlimited`: no limit is set. */
   state: 'unknown' | 'unlimited' | 'lasts' | 'runs_out' | 'exhausted'
-  /** Whole days that the rate is the mean of; 0 when it is unknown. */
+  /** Number of days that the rate is the mean of; 0 when the rate is unknown. */
   basisDays: number
-  /** Whether days of the week differ, as they did in the last weeks. */
+  /** Whether the rate varies by weekday, as in the last weeks. */
   isShaped: boolean
   microusdPerDay: number
   tokensPerDay: number
-  /** By the end of the window, as if there were no limit. */
+  /** By the end of the window, ignoring limits. */
   expectedMicrousd: number
   expectedTokens: number
-  /** When what usual tasks may use of a limit is used up, within this window. */
+  /** When non-critical tasks have used their part of a limit; null when not within this window. */
   exhaustedAt: number | null
-  /** From now to the end of the window, a point each midnight. */
+  /** Points from now to the end of the window, one each midnight (UTC). */
   path: { at: number; microusd: number; tokens: number }[]
 }
 
-/** Thursday was the first day of the epoch; 0 is Sunday. */
-const weekdayOf = (day: number): number => (day + 4) % 7
+/** Returns the weekday, 0 being Sunday: the first day of the epoch was a Thursday. */
+const toWeekday = (day: number): number => (day + 4) % 7
 
 interface Rate {
   basisDays: number
@@ -49,8 +49,8 @@ interface Rate {
   tokens: number
 }
 
-/** The mean of the last whole days; of a budget that was first used today, today so far. */
-function readRate(days: DayUse[], today: number): Rate {
+/** Returns the mean of the last whole days, or today's usage so far for a budget first used today. */
+function computeRate(days: DayUse[], today: number): Rate {
   const first = Math.min(...days.map(({ day }) => day))
   const from = Math.max(today - budgetForecast.rateDays, first)
   const isNew = from >= today
@@ -61,45 +61,46 @@ function readRate(days: DayUse[], today: number): Rate {
   return { basisDays, microusd: mean((day) => day.microusd), tokens: mean((day) => day.tokens) }
 }
 
-/** How much of a mean day each day of the week is; null without whole weeks to tell it from. */
-function readShape(days: DayUse[], today: number): number[] | null {
+/** Returns usage by weekday relative to the mean day; null without enough whole weeks. */
+function computeWeekdayShape(days: DayUse[], today: number): number[] | null {
   const first = Math.min(...days.map(({ day }) => day))
   const weeks = Math.min(budgetForecast.shapeWeeksMax, Math.floor((today - first) / 7))
   if (weeks < budgetForecast.shapeWeeksMin) return null
   const shape = Array.from({ length: 7 }, () => 0)
   const counted = days.filter(({ day }) => day >= today - weeks * 7 && day < today)
-  // Money tells the days apart; without prices tokens do.
+  // Weekdays are compared by cost, or by tokens when nothing has a price.
   const isPriced = counted.some(({ microusd }) => microusd > 0)
-  let all = 0
+  let total = 0
   for (const { day, microusd, tokens } of counted) {
     const use = isPriced ? microusd : tokens
-    shape[weekdayOf(day)] = (shape[weekdayOf(day)] ?? 0) + use
-    all += use
+    shape[toWeekday(day)] = (shape[toWeekday(day)] ?? 0) + use
+    total += use
   }
-  return all === 0 ? null : shape.map((use) => (use * 7) / all)
+  return total === 0 ? null : shape.map((use) => (use * 7) / total)
 }
 
-/** When a limit is reached on a stretch that begins with `used` and adds `more`; null: not on it. */
+/** Returns when usage reaches a limit in a span that starts with `used` and adds `more`, or null. */
 function findCrossing(
   used: number,
   more: number,
   limit: number | null,
-  stretch: { at: number; ms: number },
+  span: { at: number; ms: number },
 ): number | null {
   if (limit === null || used + more < limit || more <= 0) return null
-  return Math.round(stretch.at + (Math.max(0, limit - used) / more) * stretch.ms)
+  return Math.round(span.at + (Math.max(0, limit - used) / more) * span.ms)
 }
 
-/** What of a limit usual tasks may use: admission counts it in the same way. */
-const usableOf = (limit: number | null, { criticalShare }: ForecastBudget): number | null =>
+/** Returns the part of a limit that non-critical tasks can use, computed as admission does. */
+const toUsableLimit = (limit: number | null, { criticalShare }: ForecastBudget): number | null =>
   limit === null ? null : Math.floor(limit * criticalShare)
 
 const isExhausted = (budget: ForecastBudget): boolean =>
-  budget.spentMicrousd >= (usableOf(budget.limitMicrousd, budget) ?? Number.POSITIVE_INFINITY) ||
-  budget.spentTokens >= (usableOf(budget.limitTokens, budget) ?? Number.POSITIVE_INFINITY)
+  budget.spentMicrousd >=
+    (toUsableLimit(budget.limitMicrousd, budget) ?? Number.POSITIVE_INFINITY) ||
+  budget.spentTokens >= (toUsableLimit(budget.limitTokens, budget) ?? Number.POSITIVE_INFINITY)
 
-/** Walks from now to the end of the window, midnight by midnight. */
-function walk(budget: ForecastBudget, rate: Rate, shape: number[] | null, now: number) {
+/** Projects usage from now to the end of the window, midnight by midnight. */
+function projectUsage(budget: ForecastBudget, rate: Rate, shape: number[] | null, now: number) {
   const path = [{ at: now, microusd: budget.spentMicrousd, tokens: budget.spentTokens }]
   let used = path[0] as (typeof path)[number]
   let exhaustedAt: number | null = null
@@ -107,13 +108,13 @@ function walk(budget: ForecastBudget, rate: Rate, shape: number[] | null, now: n
   while (used.at < endsAt) {
     const day = Math.floor(used.at / DAY_MS)
     const at = Math.min((day + 1) * DAY_MS, endsAt)
-    const stretch = { at: used.at, ms: at - used.at }
-    const share = (stretch.ms / DAY_MS) * (shape?.[weekdayOf(day)] ?? 1)
+    const span = { at: used.at, ms: at - used.at }
+    const share = (span.ms / DAY_MS) * (shape?.[toWeekday(day)] ?? 1)
     const microusd = rate.microusd * share
     const tokens = rate.tokens * share
     const crossings = [
-      findCrossing(used.microusd, microusd, usableOf(budget.limitMicrousd, budget), stretch),
-      findCrossing(used.tokens, tokens, usableOf(budget.limitTokens, budget), stretch),
+      findCrossing(used.microusd, microusd, toUsableLimit(budget.limitMicrousd, budget), span),
+      findCrossing(used.tokens, tokens, toUsableLimit(budget.limitTokens, budget), span),
     ].filter((crossing) => crossing !== null)
     if (exhaustedAt === null && crossings.length > 0) exhaustedAt = Math.min(...crossings)
     used = { at, microusd: used.microusd + microusd, tokens: used.tokens + tokens }
@@ -123,20 +124,20 @@ function walk(budget: ForecastBudget, rate: Rate, shape: number[] | null, now: n
 }
 
 /**
- * Where a budget is heading (B8): the mean of the last week, with the shape that weeks have had when
- * there are enough of them. It ignores that a budget which runs out stops the spending.
+ * Returns the forecast of a budget from the mean of the last week, shaped by weekday when enough weeks
+ * are known. The projection continues beyond the limit, although an exhausted budget stops spending.
  *
- * @param days use of the last weeks; days without any may be absent
+ * @param days usage of the last weeks; days without usage may be absent
  */
 export function forecast(budget: ForecastBudget, days: DayUse[], now: number): Forecast {
   const today = Math.floor(now / DAY_MS)
   const used = days.filter(
     ({ day, microusd, tokens }) => day <= today && (microusd > 0 || tokens > 0),
   )
-  const isKnown = used.length > 0
-  const rate = isKnown ? readRate(used, today) : { basisDays: 0, microusd: 0, tokens: 0 }
-  const shape = isKnown ? readShape(used, today) : null
-  const { path, exhaustedAt } = walk(budget, rate, shape, now)
+  const hasUsage = used.length > 0
+  const rate = hasUsage ? computeRate(used, today) : { basisDays: 0, microusd: 0, tokens: 0 }
+  const shape = hasUsage ? computeWeekdayShape(used, today) : null
+  const { path, exhaustedAt } = projectUsage(budget, rate, shape, now)
   const end = path.at(-1)
   const common = {
     basisDays: rate.basisDays,

@@ -1,27 +1,27 @@
 import * as z from 'zod'
 import { budgetLimits } from '../../config'
 
-/** Far beyond any bill, and exact as a number of JSON. */
+/** Far above any bill, and exact as a JSON number. */
 export const limitMax = 1_000_000_000_000_000
 const limit = z.number().int().min(0).max(limitMax).nullable().optional()
 const share = z.number().min(0).max(1).optional()
 
-/** What may be changed of a budget: null lifts a limit, what is absent stays. */
+/** The fields of a budget that can be updated: null removes a limit, absent fields stay. */
 const changeable = {
   limit_microusd: limit,
   limit_tokens: limit,
-  warning_share: share.describe('share of the limit from which on it warns'),
-  throttle_share: share.describe('from which on nobody looks around on it'),
-  critical_share: share.describe('from which on tasks are refused'),
+  warning_share: share.describe('share of the limit at which agents are warned'),
+  throttle_share: share.describe('share of the limit at which exploration pauses'),
+  critical_share: share.describe('share of the limit at which tasks are refused'),
   allows_critical: z
     .boolean()
     .optional()
-    .describe('whether tasks of critical priority may use what is beyond critical_share'),
+    .describe('whether tasks of critical priority can spend beyond critical_share'),
 }
 
 export const budgetChange = z
   .strictObject(changeable)
-  .refine((change) => Object.keys(change).length > 0, 'names nothing to change')
+  .refine((change) => Object.keys(change).length > 0, 'Set at least one field')
 export type BudgetChange = z.output<typeof budgetChange>
 
 const isTimezone = (name: string): boolean => {
@@ -33,7 +33,7 @@ const isTimezone = (name: string): boolean => {
   }
 }
 
-/** Providers are written small, models as their provider writes them. */
+/** Normalizes `provider` or `provider/model`: the provider in lower case, the model as given. */
 export function readScopeId(name: string): string {
   const [provider = '', ...model] = name.split('/')
   return [
@@ -53,7 +53,7 @@ export const budgetInput = z
       .min(1)
       .max(budgetLimits.scopeIdCharsMax)
       .optional()
-      .describe('of the agent, the community, the executor or provider, or provider/model'),
+      .describe('name of the agent or community, executor or provider, or provider/model'),
     period: z.enum(['day', 'week', 'month']),
     reset_day: z
       .number()
@@ -65,7 +65,7 @@ export const budgetInput = z
     timezone: z
       .string()
       .max(60)
-      .refine(isTimezone, 'is no time zone such as Europe/Berlin')
+      .refine(isTimezone, 'Must be a time zone such as Europe/Berlin')
       .default('UTC'),
     ...changeable,
   })
@@ -76,7 +76,7 @@ export const budgetInput = z
   })
 export type BudgetInput = z.output<typeof budgetInput>
 
-/** Fields that do not fit together. */
+/** Returns path and message of each field that doesn't fit the others. */
 function findMismatches(input: {
   scope: (typeof scopes)[number]
   name?: string | undefined
@@ -84,14 +84,18 @@ function findMismatches(input: {
   reset_day: number
 }): [string, string][] {
   const { scope, name, period, reset_day: day } = input
-  const isNamed = (pattern: RegExp) => name === undefined || pattern.test(readScopeId(name))
+  const hasForm = (pattern: RegExp) => name === undefined || pattern.test(readScopeId(name))
   const rules: [boolean, string, string][] = [
-    [scope === 'hub' && name !== undefined, 'name', 'the hub has none'],
-    [scope !== 'hub' && name === undefined, 'name', 'is missing: says whose budget it is'],
-    [scope === 'model' && !isNamed(/^[^\s/]+\/\S+$/), 'name', 'is no provider/model'],
-    [scope === 'executor' && !isNamed(/^[^\s/]+$/), 'name', 'is a provider, without a model'],
-    [period === 'week' && day > 7, 'reset_day', 'a week has 7 days'],
-    [period === 'day' && day !== 1, 'reset_day', 'a day has none'],
+    [scope === 'hub' && name !== undefined, 'name', 'Omit the name for the hub'],
+    [
+      scope !== 'hub' && name === undefined,
+      'name',
+      'Required: name the agent, community, provider or model',
+    ],
+    [scope === 'model' && !hasForm(/^[^\s/]+\/\S+$/), 'name', 'Must be provider/model'],
+    [scope === 'executor' && !hasForm(/^[^\s/]+$/), 'name', 'Must be a provider without a model'],
+    [period === 'week' && day > 7, 'reset_day', 'Must be 1 to 7 for a week'],
+    [period === 'day' && day !== 1, 'reset_day', 'Must be 1 for a day'],
   ]
   return rules.flatMap(([isBroken, path, message]) => (isBroken ? [[path, message]] : []))
 }

@@ -3,15 +3,15 @@ import type { AccountKind, BudgetStatus } from '../contract'
 import type { Db } from '../db'
 import { isWindowOfSql, reservedSql } from './scope-sql'
 
-/** A budget as pages show it: its window that holds now, and what running work has reserved. */
+/** A budget as pages show it, with its current window and what running activations have reserved. */
 export interface PageBudget {
   id: string
   scope: BudgetStatus['scope']
   scopeId: string
-  /** Name of the agent, of an agent's budget. */
+  /** Name of the agent; null for other scopes. */
   name: string | null
   kind: AccountKind | null
-  /** Name of the community, of a community's budget. */
+  /** Name of the community; null for other scopes. */
   community: string | null
   period: 'day' | 'week' | 'month'
   resetDay: number
@@ -24,16 +24,16 @@ export interface PageBudget {
   reservedTokens: number
   startsAt: number | null
   endsAt: number | null
-  /** Shares of a limit at which something changes (B3). */
+  /** Shares of a limit at which the budget warns, throttles and refuses tasks. */
   warningShare: number
   throttleShare: number
   criticalShare: number
-  /** 1 when tasks of critical priority may use what is beyond `criticalShare`. */
+  /** 1 when tasks of critical priority can spend beyond `criticalShare`. */
   allowsCritical: number
   madeBy: 'admin' | 'definition'
 }
 
-/** `?1` is now. Takes a WHERE clause on `b` behind it. */
+/** Selects budgets as `PageBudget`; append a WHERE clause on `b`. `?1` is now. */
 export const pageBudgetSql = `
   SELECT b.id, b.scope, b.scope_id AS scopeId, a.name, a.kind, b.period, b.timezone,
     b.limit_microusd AS limitMicrousd, b.limit_tokens AS limitTokens,
@@ -50,7 +50,7 @@ export const pageBudgetSql = `
   LEFT JOIN budget_windows w ON ${isWindowOfSql('b', 'w', '?1')}`
 
 const DAY_MS = 86_400_000
-/** What a budget may be of, by name: agents, communities, and models and providers lately used. */
+/** Selects names to offer for a new budget: agents, communities, recently used models and providers. */
 export const selectScopeNames = (db: Db, now: number): D1PreparedStatement =>
   db.d1
     .prepare(

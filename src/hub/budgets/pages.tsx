@@ -20,14 +20,14 @@ import {
 } from './usage-queries'
 import { readUsageView, writeDay } from './usage-view'
 
-/** `GET /budgets`, `GET /budgets.csv`, and the forms of budgets. */
+/** Registers `GET /budgets`, `GET /budgets.csv` and the forms of budgets. */
 export function registerBudgetPages(app: Hono<HubEnv>): void {
   app.get('/budgets', page(showBudgets))
   app.get('/budgets.csv', page(downloadUsage))
   registerBudgetForms(app)
 }
 
-/** What the page draws with the same query, to the last number. */
+/** Returns the numbers that the page shows for the same query, as CSV. */
 async function downloadUsage(c: PageContext): Promise<Response> {
   const { db, clock } = c.var.context
   const view = readUsageView((name) => c.req.query(name), clock.now())

@@ -8,10 +8,10 @@ import type { BudgetDay } from './usage-queries'
 const levels = ['healthy', 'warning', 'throttle', 'critical'] as const
 type Level = (typeof levels)[number]
 
-/** A budget without a limit is always healthy. */
-const readLevel = (budget: PageBudget): Level => levelOf(budget) ?? 'healthy'
+/** Returns the level of a budget; without a limit it is always healthy. */
+const toLevel = (budget: PageBudget): Level => levelOf(budget) ?? 'healthy'
 
-/** `share_used` is of the limit that is closer to its end: 1 is all of it; null without a limit. */
+/** Presents a budget. `share_used` is the larger used share of its limits, 1 being all; null without a limit. */
 export const presentBudget = (budget: PageBudget): object => ({
   id: budget.id,
   scope: budget.scope,
@@ -36,20 +36,22 @@ export const presentBudget = (budget: PageBudget): object => ({
   critical_share: budget.criticalShare,
   allows_critical: budget.allowsCritical === 1,
   share_used: shareOf(budget)?.used ?? null,
-  status: readLevel(budget),
+  status: toLevel(budget),
 })
 
-/** Where each budget is heading, by its id. */
+/** Returns the forecast of each budget, by its id. */
 export function forecastBudgets(
   budgets: PageBudget[],
   days: BudgetDay[],
   now: number,
 ): Map<string, Forecast> {
   const byBudget = Map.groupBy(days, ({ budgetId }) => budgetId)
-  return new Map(budgets.map((each) => [each.id, forecast(each, byBudget.get(each.id) ?? [], now)]))
+  return new Map(
+    budgets.map((budget) => [budget.id, forecast(budget, byBudget.get(budget.id) ?? [], now)]),
+  )
 }
 
-/** `runs_out` has a time in `exhausted_at`; what is expected ignores the limit. */
+/** Presents a forecast. `exhausted_at` is set for `runs_out`; expected amounts ignore the limit. */
 const presentForecast = (seen: Forecast): object => ({
   state: seen.state,
   microusd_per_day: seen.microusdPerDay,
@@ -61,7 +63,7 @@ const presentForecast = (seen: Forecast): object => ({
   exhausted_at: presentTime(seen.exhaustedAt),
 })
 
-/** Each budget and its forecast. */
+/** Presents all budgets with their forecasts, and the worst status. */
 export function presentHealth(budgets: PageBudget[], days: BudgetDay[], now: number): object {
   const forecasts = forecastBudgets(budgets, days, now)
   const present = (budget: PageBudget) => {
@@ -71,9 +73,9 @@ export function presentHealth(budgets: PageBudget[], days: BudgetDay[], now: num
   return { status: findWorstLevel(budgets), budgets: budgets.map(present) }
 }
 
-/** The state of the budget that is worst off. */
+/** Returns the worst level of all budgets. */
 const findWorstLevel = (budgets: PageBudget[]): Level =>
-  levels[Math.max(0, ...budgets.map((budget) => levels.indexOf(readLevel(budget))))] ?? 'healthy'
+  levels[Math.max(0, ...budgets.map((budget) => levels.indexOf(toLevel(budget))))] ?? 'healthy'
 
 export const presentUsage = (group: UsageGroup, row: UsageSums): object => ({
   [group]: presentKey(group, row),

@@ -31,8 +31,8 @@ export const usualThresholds: Thresholds = {
 }
 
 /**
- * Creates a budget. Of its scope, period and maker there is one: an admin's second fails with a UNIQUE
- * error, what a definition set before stays as it is.
+ * Inserts a budget. Scope, period and creator are unique: a duplicate by an admin fails with a UNIQUE
+ * error, a duplicate by a definition leaves the existing budget unchanged.
  */
 export const insertBudget = (db: Db, budget: NewBudget): D1PreparedStatement =>
   db.d1
@@ -48,7 +48,7 @@ export const insertBudget = (db: Db, budget: NewBudget): D1PreparedStatement =>
       ...[budget.criticalShare, Number(budget.allowsCritical), budget.madeBy, budget.now],
     )
 
-/** The limit in money that the definition of an agent sets; null lifts it. */
+/** Sets the limit of an agent's definition, in micro-dollars; null removes it. */
 export const setDefinedLimit = (
   db: Db,
   agentId: AccountId,
@@ -62,15 +62,15 @@ export const setDefinedLimit = (
     )
     .bind(agentId, limitMicrousd, now)
 
-/** A budget whose last window ends early; null: it has none. */
+/** A budget that needs new windows. `endsAt` is the end of its last window; null without one. */
 export interface ShortBudget extends Period {
   id: string
   endsAt: number | null
 }
 
 /**
- * Budgets whose last window ends before `until`, as many as one sweep extends: first those that
- * several agents spend from, then those that end soonest. Reads one window a budget.
+ * Selects budgets whose last window ends before `until`, at most as many as one sweep extends. Budgets
+ * shared by several agents come first, then those that end soonest. Reads one window per budget.
  */
 export const selectShortBudgets = (db: Db, until: number): D1PreparedStatement =>
   db.d1
@@ -87,26 +87,26 @@ export const selectShortBudgets = (db: Db, until: number): D1PreparedStatement =
 
 export type BudgetWindow = Window & { budgetId: string }
 
-/** The call `u` is counted in the window `w`, until the next one of its budget begins. */
+/** Condition: the call `u` counts in the window `w`, which lasts until the budget's next window starts. */
 const isCountedInSql = `u.created_at >= w.starts_at AND u.created_at < coalesce(
   (SELECT min(n.starts_at) FROM budget_windows n WHERE n.budget_id = w.budget_id AND n.starts_at > w.starts_at),
   ${Number.MAX_SAFE_INTEGER})`
 
-/** What the usage events say of the windows that `which` is true of, `b` being their budgets (B11). */
-const recountSql = (which: string): string => `
+/** Sums the usage events of the windows `w` that match `condition`; `b` is the budget of each. */
+const recountSql = (condition: string): string => `
   SELECT w.budget_id, w.starts_at, coalesce(sum(u.cost_microusd), 0) AS microusd,
     coalesce(sum(u.input_tokens + u.output_tokens), 0) AS tokens
   FROM budget_windows w CROSS JOIN budgets b ON b.id = w.budget_id
   LEFT JOIN ${spentSql} u ON ${isCountedInSql} AND ${paysForSql('b', 'u')}
-  WHERE ${which} GROUP BY w.budget_id, w.starts_at`
+  WHERE ${condition} GROUP BY w.budget_id, w.starts_at`
 
-/** Stands in for what was spent in a window until the next statement counts it. */
+/** Marks a new window until the next statement sums its usage. */
 const uncounted = -1
 
 /**
- * Makes windows that are not there yet, of budgets that are. What was spent since the beginning of
- * one is counted, so a new budget counts from the beginning of its period (B11); and the one before
- * it ends there. Run both in one batch.
+ * Returns two statements that insert missing windows of existing budgets; run both in one batch. The
+ * usage since the start of each new window is counted, so a new budget counts from the start of its
+ * period. The window before a new one is recounted, because it ends where the new one starts.
  */
 export function insertWindows(db: Db, windows: BudgetWindow[], now: number): D1PreparedStatement[] {
   const list = JSON.stringify(windows)
@@ -134,9 +134,9 @@ export function insertWindows(db: Db, windows: BudgetWindow[], now: number): D1P
 }
 
 /**
- * The budgets that an agent spends from, with what is spent in the window that holds now and what
- * running activations have reserved: those of its running activation, and while it sleeps those of
- * any that it may begin. `?1` is the agent, `?2` now.
+ * Selects the budgets that an agent spends from, with spending in the current window and reservations
+ * of running activations. These are the budgets of its running activation, or of any that it could
+ * start when none runs. `?1` is the agent, `?2` now.
  */
 export const budgetsInScopeSql = `
   SELECT b.id, b.scope, b.scope_id AS scopeId, b.period, b.limit_microusd AS limitMicrousd, b.limit_tokens AS limitTokens,
@@ -161,22 +161,22 @@ export const selectBudgetsInScope = (
 /** One row of `budgetsInScopeSql`. */
 export type BudgetRow = BudgetStatus & { id: BudgetId }
 
-/** Whether the call `u` of the JSON list of usage is not in the books of the activation `?1` yet. */
+/** Condition: the call `u` of a JSON list of usage has no usage event of the activation `?1` yet. */
 const isUnsettledSql = `NOT EXISTS (
   SELECT 1 FROM usage_events e WHERE e.activation_id = ?1 AND e.call = u.value ->> 'call')`
 
 /**
- * What the calls in the JSON list `usage` cost that are not in the books yet, as one row: so a call
- * that was settled when its activation was parked is not paid for twice. `?1` is the activation.
+ * Selects the cost of the unsettled calls in the JSON list `usage`, as one row in micro-dollars. So a
+ * call that was settled when its activation was parked is not charged twice. `?1` is the activation.
  */
 export const unsettledSql = (usage: string): string => `
   SELECT coalesce(sum(u.value ->> 'costMicrousd'), 0) AS microusd
   FROM json_each(${usage}) u WHERE ${isUnsettledSql}`
 
 /**
- * Adds what each call of an activation cost to every budget that pays for it, if the activation
- * still runs; goes before the statement that writes the calls down. Where no window holds now, the
- * last one before takes it: what was spent is never left out (B11).
+ * Adds the cost of each call of a running activation to every budget that pays for it. Must run before
+ * the statement that inserts the usage events. Without a current window the last earlier one counts
+ * the cost, so that no spending is lost.
  */
 export const settle = (
   db: Db,

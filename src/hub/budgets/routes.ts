@@ -1,10 +1,10 @@
 import * as z from 'zod'
-import { AppError } from '../../errors'
 import { presentTime } from '../accounts/present'
 import { type Call, presentOnce, type Route, route } from '../http/route'
 import { changeBudget, createBudget, removeBudget } from './actions'
 import { selectBudgets } from './api-queries'
 import { budgetAuditRoutes } from './audit-routes'
+import { budgetErrors } from './errors'
 import { budgetChange, budgetInput } from './inputs'
 import type { PageBudget } from './page-queries'
 import { presentBudget, presentHealth, presentSums, presentUsage } from './present'
@@ -20,17 +20,19 @@ async function readBudgets({ context, read }: Call<unknown, unknown>): Promise<P
 }
 
 const time = z.union([z.iso.date(), z.iso.datetime({ offset: true })])
-const sinceTime = time.transform((text) => Date.parse(text)).describe('a day (UTC) or a moment')
-/** What is asked for ends just before it. */
+const sinceTime = time
+  .transform((text) => Date.parse(text))
+  .describe('a day (UTC) or a time, inclusive')
+/** The exclusive end of the time range: the time itself, or the end of the given day. */
 const untilTime = time
   .transform((text) => Date.parse(text) + (text.includes('T') ? 0 : DAY_MS))
-  .describe('a day (UTC), which is in it, or a moment, which is not')
+  .describe('a day (UTC), inclusive, or a time, exclusive')
 
 const usageRoute = route({
   method: 'get',
   path: '/usage',
   summary:
-    'Tokens and cost by agent, model, task, community, executor or day (UTC), of moments or of whole days (that of `to` too); the last 30 days if you do not say',
+    'Tokens and cost by agent, model, task, community, executor or day (UTC), between times or whole days; the last 30 days by default',
   tag,
   access: 'read',
   query: z.object({
@@ -41,11 +43,7 @@ const usageRoute = route({
   handle: async ({ context, query, read }) => {
     const to = query.to ?? context.clock.now() + 1
     const from = query.from ?? to - 30 * DAY_MS
-    if (from > to) {
-      throw new AppError('VALIDATION', 'The span ends before it begins.', {
-        details: [{ path: 'query.from', message: 'is after `to`' }],
-      })
-    }
+    if (from > to) throw budgetErrors.timeRange()
     const group = query.group_by
     const { results } = await read(usageStatements(context.db, group, from, to))
     const rows = (results[0]?.results ?? []) as unknown as UsageSums[]
@@ -65,7 +63,7 @@ export const budgetRoutes: Route[] = [
     method: 'get',
     path: '/system/budget-health',
     summary:
-      'How much of each budget is used, and where it is heading: run rate a day, when its limit is reached',
+      'Used share of each budget, and its forecast: daily run rate and when the limit is reached',
     tag,
     access: 'read',
     handle: async (call) => {
@@ -79,7 +77,7 @@ export const budgetRoutes: Route[] = [
   route({
     method: 'get',
     path: '/budgets',
-    summary: 'All budgets with what is spent and reserved now',
+    summary: 'All budgets with current spending and reservations',
     tag,
     access: 'read',
     handle: async (call) => ({ budgets: (await readBudgets(call)).map(presentBudget) }),
@@ -88,7 +86,7 @@ export const budgetRoutes: Route[] = [
     method: 'put',
     path: '/budgets/:id',
     summary:
-      'Sets limits and thresholds of a budget; null lifts a limit, what is absent stays (admin)',
+      'Updates limits and thresholds of a budget; null removes a limit, absent fields stay (admin)',
     tag,
     access: 'admin',
     body: budgetChange,
@@ -99,7 +97,7 @@ export const budgetRoutes: Route[] = [
   route({
     method: 'post',
     path: '/budgets',
-    summary: 'Creates a budget; it counts from the beginning of its period (admin)',
+    summary: 'Creates a budget, which counts usage since the start of its period (admin)',
     tag,
     access: 'admin',
     status: 201,
@@ -115,7 +113,7 @@ export const budgetRoutes: Route[] = [
   route({
     method: 'delete',
     path: '/budgets/:id',
-    summary: 'Takes a budget away; usage stays in the books (admin)',
+    summary: 'Deletes a budget; recorded usage stays (admin)',
     tag,
     access: 'admin',
     handle: async ({ context, param }) => {

@@ -1,75 +1,75 @@
 /**
- * Which budgets pay for what, as SQL. Every place that asks this asks here (B2). An asker is a row
- * with `agent_id`, `community_id` and `models`, a JSON list: an activation, or who wants to be one.
+ * SQL that decides which budgets pay for a requester; all such queries use it. A requester is a row
+ * with `agent_id`, `community_id` and `models` (a JSON list): an activation, or a candidate for one.
  */
 
-/** The provider of `provider/model`, which is also its executor while agents run on this hub. */
+/** Returns the provider of `provider/model`, which is also its executor while agents run on this hub. */
 const providerSql = (model: string) => `substr(${model}, 1, instr(${model} || '/', '/') - 1)`
 
-/** Whether the budget `b` pays for `asker`. Each line is found by an index of `budgets`. */
-export const paysForSql = (b: string, asker: string): string => `(
+/** Condition: the budget `b` pays for `requester`. Each line uses an index of `budgets`. */
+export const paysForSql = (b: string, requester: string): string => `(
   (${b}.scope = 'hub' AND ${b}.scope_id = '')
-  OR (${b}.scope = 'agent' AND ${b}.scope_id = ${asker}.agent_id)
-  OR (${b}.scope = 'community' AND ${b}.scope_id = ${asker}.community_id)
-  OR (${b}.scope = 'model' AND ${b}.scope_id IN (SELECT value FROM json_each(${asker}.models)))
+  OR (${b}.scope = 'agent' AND ${b}.scope_id = ${requester}.agent_id)
+  OR (${b}.scope = 'community' AND ${b}.scope_id = ${requester}.community_id)
+  OR (${b}.scope = 'model' AND ${b}.scope_id IN (SELECT value FROM json_each(${requester}.models)))
   OR (${b}.scope = 'executor' AND ${b}.scope_id IN (
-    SELECT ${providerSql('value')} FROM json_each(${asker}.models))))`
+    SELECT ${providerSql('value')} FROM json_each(${requester}.models))))`
 
-/** Whether `w` is the window of the budget `b` that holds at `now`. */
+/** Condition: `w` is the window of the budget `b` at the time `now`. */
 export const isWindowOfSql = (b: string, w: string, now: string): string =>
   `${w}.budget_id = ${b}.id AND ${w}.starts_at <= ${now} AND ${w}.ends_at > ${now}`
 
-/** Usage events as askers: each model call is paid by the budgets of its own model. */
+/** Usage events as requesters: each model call is paid by the budgets of its own model. */
 export const spentSql = `(
   SELECT account_id AS agent_id, community_id, json_array(model) AS models, cost_microusd, input_tokens,
     output_tokens, created_at FROM usage_events)`
 
-/** What running activations have reserved of the budget `b`. */
+/** Returns the sum that running activations have reserved of the budget `b`. */
 export const reservedSql = (b: string, column: 'reserved_microusd' | 'reserved_tokens'): string => `
   (SELECT coalesce(sum(held.${column}), 0) FROM activations held
     WHERE held.state = 'running' AND ${paysForSql(b, 'held')})`
 
-/** Whether so much of the budget `b` is used in its window `w` that nobody looks around on it (B3). */
+/** Condition: spending in the window `w` has reached the throttle share of the budget `b`, which pauses exploration. */
 export const isBeyondThrottleSql = (b: string, w: string): string => `
   (${w}.spent_microusd >= ${b}.limit_microusd * ${b}.throttle_share
     OR ${w}.spent_tokens >= ${b}.limit_tokens * ${b}.throttle_share)`
 
-/** The models that could do the tasks of the agent `a`, as a JSON list. */
+/** Returns the models that can run the tasks of the agent `a`, as a JSON list. */
 export const modelsOfSql = (a: string): string =>
   `iif(${a}.models = '[]', json_array(${a}.model), ${a}.models)`
 
-/** Stands for "no limit"; far above any sum of micro-dollars, and exact in a double. */
+/** Represents "no limit"; far above any sum of micro-dollars, and exact in a double. */
 const unlimited = 9_000_000_000_000_000
 
 type Kind = 'microusd' | 'tokens'
 
 /**
- * What of a limit `ask` may use: what lies beyond the critical share is kept for tasks of critical
- * priority, where the budget has them at all (B3). Nobody ever gets more than the limit.
+ * Returns the part of a limit that `ask` can use. The part beyond the critical share is reserved for
+ * tasks of critical priority, if the budget allows them. No task can exceed the limit.
  */
 const usableSql = (kind: Kind) => `
   CASE WHEN ask.priority = 'critical' AND b.allows_critical THEN b.limit_${kind}
        ELSE cast(b.limit_${kind} * b.critical_share AS INTEGER) END`
 
-/** Without a window for now nothing is left of a limit: it fails closed. */
+/** Returns what is left of a limit; without a current window it is 0, so that it fails closed. */
 const unspentSql = (kind: Kind) => `
   CASE WHEN b.limit_${kind} IS NULL THEN ${unlimited}
        WHEN w.budget_id IS NULL THEN 0 ELSE ${usableSql(kind)} - w.spent_${kind} END AS ${kind}`
 
-/** Of the limits of a model or of a provider, the share that nobody has spent or reserved. */
+/** Returns the share of a model's or provider's limit that is neither spent nor reserved. */
 const freeShareSql = (kind: Kind) => `
   CASE WHEN b.scope NOT IN ('model', 'executor') OR b.limit_${kind} IS NULL THEN 1
        WHEN w.budget_id IS NULL OR b.limit_${kind} = 0 THEN 0
        ELSE (b.limit_${kind} - w.spent_${kind} - total(x.reserved_${kind})) / b.limit_${kind} END`
 
 /**
- * What is left for each row of the table `ask`, over all budgets that pay for it (B4); a row has `id`,
- * `candidate`, which tells it from the others, `at`, the time, and `priority` beside what an asker has.
- * `leftX` is limit - spent, what it could have if nobody else had anything reserved; what OTHER
- * running activations have already spent without settling it counts as spent;
- * `freeX` is limit - spent - the reservations of OTHER running activations. Neither is ever negative.
- * `freeShare` is that of the model and its provider alone (B6). The index is named, because SQLite
- * would rather make one of all activations there ever were.
+ * Selects what is left for each row of the table `ask`, over all budgets that pay for the row. A row is
+ * a requester with `id`, `candidate` (its key), `at` (the time) and `priority`.
+ * `leftX` is limit - spent, ignoring reservations of OTHER running activations; what those have spent
+ * and not yet settled counts as spent.
+ * `freeX` is limit - spent - the reservations of OTHER running activations. Neither is negative.
+ * `freeShare` considers only budgets of the model and its provider. The index is named, because SQLite
+ * would otherwise build a temporary index over all activations ever run.
  */
 export const roomSql = `
   SELECT candidate,
@@ -90,8 +90,8 @@ export const roomSql = `
   GROUP BY candidate`
 
 /**
- * Whether no model that could do the tasks of the agent `agent` may be used for looking around at
- * `now`: each is paid by a budget that is far used up (B3).
+ * Condition: exploration of `agent` is paused at `now`, because each of its models is paid by a budget
+ * that has reached its throttle share.
  */
 export const isThrottledSql = (agent: string, now: string): string => `NOT EXISTS (
   SELECT 1 FROM (

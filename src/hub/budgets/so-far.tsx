@@ -11,8 +11,8 @@ import type { Unit, UsageView } from './usage-view'
 
 const DAY_MS = 86_400_000
 const NBSP = '\u00a0'
-/** A limit that is far away would press the bars flat: the drawing goes no further than this. */
-const farMax = 2.2
+/** The axis ends at this multiple of the usage, because a far limit would flatten the bars. */
+const axisFactorMax = 2.2
 
 export interface SoFarProps {
   view: UsageView
@@ -22,7 +22,7 @@ export interface SoFarProps {
   days: SeriesDay[]
 }
 
-/** The budget that a chart of the whole hub is about: the one with the longest window. */
+/** Returns the hub budget shown first: one with a limit if there is one, then the longest period. */
 export function findMainBudget(budgets: PageBudget[]): PageBudget | undefined {
   const lengths = { day: 1, week: 7, month: 31 }
   const rank = (budget: PageBudget) =>
@@ -31,46 +31,46 @@ export function findMainBudget(budgets: PageBudget[]): PageBudget | undefined {
   return budgets.filter(({ scope }) => scope === 'hub').sort((a, b) => rank(b) - rank(a))[0]
 }
 
-/** Whether there is a line to draw: a week or a month, with a limit, in which something was used. */
+/** Whether the cumulative chart is shown: a current week or month with a limit and expected usage. */
 export function isDrawn({ view, budget, seen }: Omit<SoFarProps, 'series' | 'days'>): boolean {
   const hasLimit = budget.limitMicrousd !== null || budget.limitTokens !== null
-  const used = budget.limitMicrousd !== null ? seen.expectedMicrousd : seen.expectedTokens
+  const expected = budget.limitMicrousd !== null ? seen.expectedMicrousd : seen.expectedTokens
   return (
     view.toDay > view.today &&
     budget.period !== 'day' &&
     budget.startsAt !== null &&
     hasLimit &&
-    used > 0
+    expected > 0
   )
 }
 
-/** A mark each week, or every other day of a week, and today; none so near to it that they touch. */
-function listMarks(fromDay: number, today: number, count: number): (string | null)[] {
-  const [every, apart] = count > 10 ? [7, 6] : [2, 2]
+/** Lists axis labels by day: today, and each week or every other day, except those that would touch today's. */
+function listTickLabels(fromDay: number, today: number, count: number): (string | null)[] {
+  const [step, distanceMin] = count > 10 ? [7, 6] : [2, 2]
   return Array.from({ length: count }, (_, index) => {
     const day = fromDay + index
     if (day === today) return 'today'
-    const isMarked = index % every === 0 && Math.abs(day - today) >= apart
-    return isMarked ? sayTick(day, 'day') : null
+    const hasLabel = index % step === 0 && Math.abs(day - today) >= distanceMin
+    return hasLabel ? sayTick(day, 'day') : null
   })
 }
 
-/** What the hub's budget has paid for since its window began, and where that is heading. */
+/** Shows the cumulative usage of the hub's budget in its current window, with its forecast. */
 export const SoFar: FC<SoFarProps> = ({ view, budget, seen, series, days }) => {
   const unit: Unit = budget.limitMicrousd !== null ? 'usd' : 'tokens'
   const limit = (unit === 'usd' ? budget.limitMicrousd : budget.limitTokens) ?? 0
   const fromDay = Math.floor((budget.startsAt ?? 0) / DAY_MS)
   const barsMax = Math.ceil((budget.endsAt ?? 0) / DAY_MS) - fromDay
-  const marks = listMarks(fromDay, view.today, barsMax)
+  const ticks = listTickLabels(fromDay, view.today, barsMax)
   const bars: Bar[] = composeSoFar(view, series, days, fromDay).map((bucket, index) => ({
     label: `until ${sayTick(bucket.fromDay, 'day')}`,
-    tick: marks[index] ?? null,
+    tick: ticks[index] ?? null,
     values: bucket.cells.map((cell) => amountOf(cell, unit)),
   }))
   const reached = bars.at(-1)?.values.reduce((sum, value) => sum + value, 0) ?? 0
   const expected = unit === 'usd' ? seen.expectedMicrousd : seen.expectedTokens
   const spent = unit === 'usd' ? budget.spentMicrousd : budget.spentTokens
-  const isNear = limit <= Math.max(expected, reached) * farMax
+  const isLimitShown = limit <= Math.max(expected, reached) * axisFactorMax
   return (
     <section class="block">
       <h2>
@@ -78,22 +78,24 @@ export const SoFar: FC<SoFarProps> = ({ view, budget, seen, series, days }) => {
         <span class="meta">{unit === 'usd' ? 'US dollars' : 'tokens'}, cumulative</span>
       </h2>
       <Chart
-        label={describe(budget, seen, unit)}
+        label={formatChartLabel(budget, seen, unit)}
         unit={unit}
         series={series.map(({ name }) => name)}
         hasOthers={series.at(-1)?.id === null}
-        bars={[...bars, ...marks.slice(bars.length).map(emptyBar)]}
+        bars={[...bars, ...ticks.slice(bars.length).map(emptyBar)]}
         drawnBars={bars.length}
-        highest={Math.min(expected, limit * farMax)}
-        levels={isNear ? listLevels(budget, limit, unit) : []}
+        highest={Math.min(expected, limit * axisFactorMax)}
+        levels={isLimitShown ? listLevels(budget, limit, unit) : []}
         path={seen.path.map((point) => ({
           x: point.at / DAY_MS - fromDay,
           value: (unit === 'usd' ? point.microusd : point.tokens) + reached - spent,
         }))}
       />
-      <Legend series={series} by={view.by} hasForecast hasShares={isNear} />
-      {!isNear && (
-        <p class="meta">The limit of {say(limit, unit)} is far above what is drawn here.</p>
+      <Legend series={series} by={view.by} hasForecast hasShares={isLimitShown} />
+      {!isLimitShown && (
+        <p class="meta">
+          The limit of {formatAmount(limit, unit)} is above the range of this chart.
+        </p>
       )}
     </section>
   )
@@ -101,21 +103,21 @@ export const SoFar: FC<SoFarProps> = ({ view, budget, seen, series, days }) => {
 
 const emptyBar = (tick: string | null): Bar => ({ label: '', tick, values: [] })
 
-const say = (value: number, unit: Unit): string =>
+const formatAmount = (value: number, unit: Unit): string =>
   unit === 'usd' ? formatMoney(value, 'budget') : `${formatCount(value)}${NBSP}tokens`
 
 function listLevels(budget: PageBudget, limit: number, unit: Unit) {
   return [
     { at: limit * budget.warningShare, kind: 'share' as const, label: null },
     { at: limit * budget.throttleShare, kind: 'share' as const, label: null },
-    { at: limit, kind: 'limit' as const, label: `hub limit ${say(limit, unit)}` },
+    { at: limit, kind: 'limit' as const, label: `hub limit ${formatAmount(limit, unit)}` },
   ]
 }
 
-function describe(budget: PageBudget, seen: Forecast, unit: Unit): string {
+function formatChartLabel(budget: PageBudget, seen: Forecast, unit: Unit): string {
   const [spent, limit, expected] =
     unit === 'usd'
       ? [budget.spentMicrousd, budget.limitMicrousd, seen.expectedMicrousd]
       : [budget.spentTokens, budget.limitTokens, seen.expectedTokens]
-  return `Spent ${sayPeriod(budget.period)} so far: ${say(spent, unit)} of ${say(limit ?? 0, unit)}; at the run rate ${say(expected, unit)} at its end. The tables below have the same numbers.`
+  return `Spent ${sayPeriod(budget.period)} so far: ${formatAmount(spent, unit)} of ${formatAmount(limit ?? 0, unit)}; forecast ${formatAmount(expected, unit)} at the end of the period. The tables below have the same numbers.`
 }

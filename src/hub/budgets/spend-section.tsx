@@ -16,11 +16,11 @@ export interface SpendProps {
   chart: UsageChart
   rows: UsageSeries[]
   total: UsageTotal
-  /** The hub's budgets, for the limits that hold for one bar. */
+  /** All budgets; hub limits of the same period as a bar are drawn. */
   budgets: PageBudget[]
 }
 
-/** What was spent over time, by whom: a chart, its numbers, and how to look at it otherwise. */
+/** Shows usage over time as a chart with its options and numbers. */
 export const SpendSection: FC<SpendProps> = (props) => {
   const { view, chart, rows, total } = props
   return (
@@ -38,34 +38,34 @@ export const SpendSection: FC<SpendProps> = (props) => {
           <Legend series={chart.series} by={view.by} />
           <SeriesTable view={view} rows={rows} total={total} chart={chart} />
           <details class="up3">
-            <summary class="meta">The numbers of each {view.each}</summary>
+            <summary class="meta">Numbers by {view.each}</summary>
             <BucketTable view={view} chart={chart} />
           </details>
           <UnpricedNote rows={rows} total={total} />
         </>
       ) : (
-        <NoWork view={view} />
+        <NoUsage view={view} />
       )}
     </section>
   )
 }
 
-/** A word below every few bars, and below the last. */
-function listTickPlaces(count: number): Set<number> {
-  const every = Math.max(1, Math.ceil(count / 4))
-  const places = new Set<number>()
-  for (let place = count - 1; place >= 0; place -= every) places.add(place)
-  return places
+/** Returns the indexes of bars with an axis label: every few bars, and the last. */
+function listTickIndexes(count: number): Set<number> {
+  const step = Math.max(1, Math.ceil(count / 4))
+  const indexes = new Set<number>()
+  for (let index = count - 1; index >= 0; index -= step) indexes.add(index)
+  return indexes
 }
 
 const SpendChart: FC<SpendProps> = ({ view, chart, budgets }) => {
-  const ticked = listTickPlaces(chart.buckets.length)
-  const bars: Bar[] = chart.buckets.map((bucket, place) => ({
+  const ticked = listTickIndexes(chart.buckets.length)
+  const bars: Bar[] = chart.buckets.map((bucket, index) => ({
     label: sayBucket(bucket, view.each),
-    tick: ticked.has(place) ? sayTick(bucket.fromDay, view.each) : null,
+    tick: ticked.has(index) ? sayTick(bucket.fromDay, view.each) : null,
     values: bucket.cells.map((cell) => amountOf(cell, chart.unit)),
   }))
-  const sum = bars.flatMap(({ values }) => values).reduce((all, value) => all + value, 0)
+  const sum = bars.flatMap(({ values }) => values).reduce((total, value) => total + value, 0)
   return (
     <Chart
       label={`Spent by ${view.each} and ${view.by}, ${fullDay(view.fromDay)} to ${fullDay(view.toDay - 1)}: ${sayValue(sum, chart.unit)}. The tables below have the same numbers.`}
@@ -78,7 +78,7 @@ const SpendChart: FC<SpendProps> = ({ view, chart, budgets }) => {
   )
 }
 
-/** The limits of the hub that hold for one bar: a day's on days, a month's on months. */
+/** Lists the hub limits whose period equals a bar: daily limits on days, monthly limits on months. */
 function listLimits(view: UsageView, { unit }: UsageChart, budgets: PageBudget[]) {
   return budgets
     .filter(({ scope, period }) => scope === 'hub' && period === view.each)
@@ -98,16 +98,16 @@ const UnpricedNote: FC<{ rows: UsageSeries[]; total: UsageTotal }> = ({ rows, to
       Days, weeks and months are counted in UTC.
       {isOffline && ' The built-in offline model runs here and costs nothing.'}
       {total.unpricedTokens > 0 &&
-        ` ${formatCount(total.unpricedTokens)} tokens of ${formatCount(total.unpricedCalls)} calls have no price: they are counted in tokens only and are not free.`}
+        ` ${formatCount(total.unpricedTokens)} tokens of ${formatCount(total.unpricedCalls)} calls have no price. They are counted in tokens only and are not free.`}
     </p>
   )
 }
 
-const NoWork: FC<{ view: UsageView }> = ({ view }) => (
+const NoUsage: FC<{ view: UsageView }> = ({ view }) => (
   <div class="empty">
     <p>
-      <strong>No agent has worked {view.toDay > view.today ? 'yet' : 'in this time'}.</strong>
-      Name one in a post, and what it did and cost is drawn here.
+      <strong>No usage {view.toDay > view.today ? 'yet' : 'in this period'}.</strong>
+      Mention an agent in a post to see its usage and cost here.
     </p>
   </div>
 )

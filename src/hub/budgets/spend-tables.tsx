@@ -7,11 +7,11 @@ import { sayBucket } from './chart-words'
 import type { UsageSeries, UsageTotal, UseSums } from './usage-queries'
 import type { UsageView } from './usage-view'
 
-/** What was used without a price is never shown as free (B7). */
-const sayCost = (microusd: number, sums: UseSums): string =>
+/** Formats cost; usage without a price is `unpriced`, never free. */
+const formatCost = (microusd: number, sums: UseSums): string =>
   microusd === 0 && sums.unpricedTokens > 0 ? 'unpriced' : formatMoney(microusd, 'budget')
 
-const sayShare = (share: number): string =>
+const formatCostShare = (share: number): string =>
   share < 0.01 ? 'under\u00a01\u00a0%' : formatShare(share)
 
 interface Column {
@@ -21,15 +21,15 @@ interface Column {
 
 function listColumns(view: UsageView, total: UsageTotal): Column[] {
   const share = ({ costMicrousd }: UseSums) =>
-    costMicrousd > 0 ? sayShare(costMicrousd / total.costMicrousd) : ''
-  const lately: Column[] = [
-    { head: 'Today', cell: (row) => sayCost(row.todayMicrousd, row) },
-    { head: '7 days', cell: (row) => sayCost(row.weekMicrousd, row) },
+    costMicrousd > 0 ? formatCostShare(costMicrousd / total.costMicrousd) : ''
+  const recent: Column[] = [
+    { head: 'Today', cell: (row) => formatCost(row.todayMicrousd, row) },
+    { head: '7 days', cell: (row) => formatCost(row.weekMicrousd, row) },
   ]
-  const all: Column[] = [
+  const columns: Column[] = [
     {
       head: view.days === 365 ? '1 year' : `${view.days} days`,
-      cell: (row) => sayCost(row.costMicrousd, row),
+      cell: (row) => formatCost(row.costMicrousd, row),
     },
     { head: 'Share', cell: share },
     { head: 'Calls', cell: (row) => formatCount(row.calls) },
@@ -40,8 +40,8 @@ function listColumns(view: UsageView, total: UsageTotal): Column[] {
     cell: (row) => (row.unpricedTokens > 0 ? formatCount(row.unpricedTokens) : ''),
   }
   return [
-    ...(view.toDay > view.today ? lately.slice(0, view.days > 7 ? 2 : 1) : []),
-    ...all,
+    ...(view.toDay > view.today ? recent.slice(0, view.days > 7 ? 2 : 1) : []),
+    ...columns,
     ...(total.unpricedTokens > 0 ? [unpriced] : []),
   ]
 }
@@ -53,7 +53,7 @@ export interface SeriesTableProps {
   chart: UsageChart
 }
 
-/** Each series with its sums, the greatest first, and all of them together. */
+/** Lists each series with its sums, greatest first, and the total. */
 export const SeriesTable: FC<SeriesTableProps> = ({ view, rows, total, chart }) => {
   const columns = listColumns(view, total)
   const cells = (row: UsageTotal) =>
@@ -87,7 +87,7 @@ export const SeriesTable: FC<SeriesTableProps> = ({ view, rows, total, chart }) 
         </tbody>
         <tfoot>
           <tr>
-            <th scope="row">Together</th>
+            <th scope="row">Total</th>
             {cells(total)}
           </tr>
         </tfoot>
@@ -96,29 +96,29 @@ export const SeriesTable: FC<SeriesTableProps> = ({ view, rows, total, chart }) 
   )
 }
 
-/** With the colour that the chart gives it, and that of all others when it has none of its own. */
+/** Shows a series with its colour in the chart, or the colour of all others. */
 const SeriesName: FC<{ row: UsageSeries; by: string; chart: UsageChart }> = (props) => {
   const { row, by, chart } = props
   const { series } = chart
-  const own = series.findIndex(({ id }) => id === row.id)
-  const place = own >= 0 ? own : series.length - 1
+  const ownIndex = series.findIndex(({ id }) => id === row.id)
+  const index = ownIndex >= 0 ? ownIndex : series.length - 1
   return (
     <>
-      <Swatch slot={slotOf(place, series.length, series.at(-1)?.id === null)} />{' '}
+      <Swatch slot={slotOf(index, series.length, series.at(-1)?.id === null)} />{' '}
       {row.kind && row.name ? <Who name={row.name} kind={row.kind} /> : nameSeries(row, by)}
     </>
   )
 }
 
-/** The numbers behind the bars, the newest first: a row a bar, a column a colour. */
+/** Lists the numbers of the chart, newest first: a row per bar, a column per series. */
 export const BucketTable: FC<{ view: UsageView; chart: UsageChart }> = ({ view, chart }) => {
   const { unit, series } = chart
-  const say = (sums: UseSums) => {
+  const formatCell = (sums: UseSums) => {
     if (sums.calls === 0) return ''
-    return unit === 'usd' ? sayCost(sums.costMicrousd, sums) : formatCount(amountOf(sums, unit))
+    return unit === 'usd' ? formatCost(sums.costMicrousd, sums) : formatCount(amountOf(sums, unit))
   }
   return (
-    <section class="scroll" tabindex={0} aria-label={`The numbers of each ${view.each}`}>
+    <section class="scroll" tabindex={0} aria-label={`Numbers by ${view.each}`}>
       <table class="tbl fold">
         <thead>
           <tr>
@@ -131,7 +131,7 @@ export const BucketTable: FC<{ view: UsageView; chart: UsageChart }> = ({ view, 
               </th>
             ))}
             <th scope="col" class="r">
-              Together
+              Total
             </th>
           </tr>
         </thead>
@@ -142,12 +142,12 @@ export const BucketTable: FC<{ view: UsageView; chart: UsageChart }> = ({ view, 
             .map((bucket) => (
               <tr>
                 <th scope="row">{sayBucket(bucket, view.each)}</th>
-                {bucket.cells.map((cell, place) => (
-                  <td class="r" data-l={series[place]?.name}>
-                    {say(cell)}
+                {bucket.cells.map((cell, index) => (
+                  <td class="r" data-l={series[index]?.name}>
+                    {formatCell(cell)}
                   </td>
                 ))}
-                <td class="r" data-l="Together">
+                <td class="r" data-l="Total">
                   <b>
                     {unit === 'usd'
                       ? formatMoney(

@@ -6,11 +6,11 @@ const DAY_MS = 86_400_000
 export const usageGroups = ['agent', 'model', 'task', 'community', 'executor', 'day'] as const
 export type UsageGroup = (typeof usageGroups)[number]
 
-/** Usage of one group, or of all of them: then `key` is null. */
+/** Usage sums of one group, or of all groups with a null `key`. */
 export interface UsageSums {
   /** Account or community id, model, task, executor, or day (UTC); null for no community. */
   key: string | null
-  /** Of an agent or a community. */
+  /** Name of an agent or a community; null for other groups. */
   name: string | null
   kind: AccountKind | null
   calls: number
@@ -20,15 +20,15 @@ export interface UsageSums {
   outputTokens: number
   reasoningTokens: number
   costMicrousd: number
-  /** Tokens of models without a price (B7). */
+  /** Tokens of models without a price. */
   unpricedTokens: number
 }
 
 interface GroupSql {
-  /** In `usage_days`. */
+  /** Scope and key in `usage_days`. */
   scope: string
   dayKey: string
-  /** In `usage_events`. */
+  /** Key in `usage_events`. */
   eventKey: string
   names?: string
 }
@@ -36,11 +36,15 @@ interface GroupSql {
 const scopeId = `nullif(d.scope_id, '')`
 const groups: Record<UsageGroup, GroupSql> = {
   agent: {
-    ...{ scope: 'agent', dayKey: scopeId, eventKey: 'e.account_id' },
+    scope: 'agent',
+    dayKey: scopeId,
+    eventKey: 'e.account_id',
     names: 'LEFT JOIN accounts n ON n.id = u.key',
   },
   community: {
-    ...{ scope: 'community', dayKey: scopeId, eventKey: 'e.community_id' },
+    scope: 'community',
+    dayKey: scopeId,
+    eventKey: 'e.community_id',
     names: 'LEFT JOIN (SELECT id, name, NULL AS kind FROM communities) n ON n.id = u.key',
   },
   model: { scope: 'model', dayKey: scopeId, eventKey: 'e.model' },
@@ -57,10 +61,10 @@ const eventColumns = `1, e.is_estimated, e.input_tokens, e.cached_tokens, e.outp
   e.cost_microusd, iif(e.is_priced, 0, e.input_tokens + e.output_tokens)`
 
 /**
- * Whole days (`?3` until before `?4`) as they were added up when they happened, and the calls before
- * and after them within `?1` until before `?2`.
+ * Selects usage from `?1` until before `?2`: whole days (`?3` until before `?4`) from the daily sums,
+ * and the calls before and after these days from the usage events.
  */
-const usedSql = ({ scope, dayKey, eventKey }: GroupSql): string => `
+const usageSql = ({ scope, dayKey, eventKey }: GroupSql): string => `
   WITH u (key, calls, estimated, input, cached, output, reasoning, cost, unpriced) AS (
     SELECT ${dayKey}, d.calls, d.estimated_calls, d.input_tokens, d.cached_tokens, d.output_tokens,
       d.reasoning_tokens, d.cost_microusd, d.unpriced_tokens
@@ -76,7 +80,7 @@ const sums = `
   coalesce(sum(u.output), 0) AS outputTokens, coalesce(sum(u.reasoning), 0) AS reasoningTokens,
   coalesce(sum(u.cost), 0) AS costMicrousd, coalesce(sum(u.unpriced), 0) AS unpricedTokens`
 
-/** Usage from `from` until just before `to`: by group, and all of it. */
+/** Selects usage from `from` until before `to`, in two statements: by group, and the total. */
 export function usageStatements(
   db: Db,
   group: UsageGroup,
@@ -88,9 +92,9 @@ export function usageStatements(
   const firstDay = Math.ceil(from / DAY_MS)
   const lastDay = Math.max(firstDay, Math.floor(to / DAY_MS))
   return [
-    `${usedSql(groups[group])}
+    `${usageSql(groups[group])}
      SELECT u.key, ${names ? 'n.name, n.kind' : 'NULL AS name, NULL AS kind'}, ${sums} FROM u ${names ?? ''}
      GROUP BY u.key ORDER BY ${order} LIMIT 1000`,
-    `${usedSql(groups.day)} SELECT NULL AS key, NULL AS name, NULL AS kind, ${sums} FROM u`,
+    `${usageSql(groups.day)} SELECT NULL AS key, NULL AS name, NULL AS kind, ${sums} FROM u`,
   ].map((sql) => db.d1.prepare(sql).bind(from, to, firstDay, lastDay))
 }

@@ -3,7 +3,7 @@ import type { UsageChart } from './chart-data'
 import type { UseSums } from './usage-queries'
 import { type UsageView, writeDay } from './usage-view'
 
-const sumHeads = [
+const sumHeaders = [
   'calls',
   'input_tokens',
   'cached_tokens',
@@ -13,11 +13,11 @@ const sumHeads = [
 ] as const
 
 /**
- * The numbers of a chart as CSV: a line for each bar and colour with something in it, money in dollars
- * to the micro-dollar, empty where nothing has a price.
+ * Returns the numbers of a chart as CSV, with a line for each bucket and series that has calls. Cost is
+ * in dollars to the micro-dollar, and empty where no call has a price.
  */
 export function writeUsageCsv(view: UsageView, chart: UsageChart): string {
-  const heads = view.each === 'day' ? ['day_utc'] : ['from_day_utc', 'to_day_utc']
+  const headers = view.each === 'day' ? ['day_utc'] : ['from_day_utc', 'to_day_utc']
   const rows = chart.buckets.flatMap(({ fromDay, toDay, cells }) => {
     const days =
       view.each === 'day' ? [writeDay(fromDay)] : [writeDay(fromDay), writeDay(toDay - 1)]
@@ -25,7 +25,7 @@ export function writeUsageCsv(view: UsageView, chart: UsageChart): string {
       .map((cell, place) => [...days, chart.series[place]?.name ?? '', ...writeSums(cell)])
       .filter((_, place) => (cells[place]?.calls ?? 0) > 0)
   })
-  return writeCsv([[...heads, view.by, ...sumHeads], ...rows])
+  return writeCsv([[...headers, view.by, ...sumHeaders], ...rows])
 }
 
 const writeSums = (sums: UseSums): (string | number)[] => [

@@ -5,7 +5,7 @@ import type { Db } from '../db'
 import type { DayUse } from './forecast'
 import type { UsageDimension, UsageView } from './usage-view'
 
-/** What was used: of one day, one series, or both. */
+/** Usage sums of a day, a series, or both. */
 export interface UseSums {
   calls: number
   inputTokens: number
@@ -24,13 +24,13 @@ const sums = `
 const greatestFirst =
   'sum(u.cost_microusd) DESC, sum(u.input_tokens + u.output_tokens) DESC, u.scope_id'
 
-/** One agent, model, task, community or executor in a span of days, the greatest first. */
+/** Usage of one agent, model, task, community or executor in a span of days. */
 export interface UsageSeries extends UseSums {
-  /** Account or community id, model, task, executor; '' for what has none. */
+  /** Account or community id, model, task or executor; '' for none. */
   id: string
-  /** Null when it is gone. */
+  /** Null when deleted. */
   name: string | null
-  /** Of an account. */
+  /** Kind of an account; null for other dimensions. */
   kind: AccountKind | null
   todayMicrousd: number
   weekMicrousd: number
@@ -48,7 +48,7 @@ const names: Record<UsageDimension, { columns: string; join: string }> = {
   provider: { columns: 's.id AS name, NULL AS kind', join: '' },
 }
 
-/** Days and series, never model calls: a year of them is read as 365 days. */
+/** Selects series with their sums, greatest first. Reads daily sums instead of model calls. */
 const selectSeries = (db: Db, view: UsageView): D1PreparedStatement =>
   db.d1
     .prepare(
@@ -62,13 +62,13 @@ const selectSeries = (db: Db, view: UsageView): D1PreparedStatement =>
     )
     .bind(view.by, view.fromDay, view.toDay, view.today)
 
-/** What a series used on a day; `id` is null for all series beyond the greatest. */
+/** Usage of a series on a day; `id` is null for the sum of all series beyond the greatest. */
 export interface SeriesDay extends UseSums {
   day: number
   id: string | null
 }
 
-/** From `sinceDay` on, for the series that are greatest within the view. */
+/** Selects the days of the greatest series of a view, from `sinceDay` on. */
 const selectSeriesDays = (db: Db, view: UsageView, sinceDay: number): D1PreparedStatement =>
   db.d1
     .prepare(
@@ -90,27 +90,27 @@ const selectTotal = (db: Db, view: UsageView): D1PreparedStatement =>
     )
     .bind(view.fromDay, view.toDay, view.today)
 
-/** The total of a view; every sum is null when nothing was used. */
+/** The total of a view; every sum is null without usage. */
 export type UsageTotal = Omit<UsageSeries, 'id' | 'name' | 'kind'>
 
-/** The longest window of a budget that a chart draws from its beginning. */
+/** Days of the longest budget window, which the cumulative chart shows from its start. */
 const windowDaysMax = 31
 
-/** Usage as the page and its CSV show it, in this order: series, total, days of the series. */
+/** Returns the statements for the page and its CSV, in this order: series, total, days of the series. */
 export function usageViewStatements(db: Db, view: UsageView): D1PreparedStatement[] {
   const isCurrent = view.toDay > view.today
   const sinceDay = isCurrent ? Math.min(view.fromDay, view.today - windowDaysMax) : view.fromDay
   return [selectSeries(db, view), selectTotal(db, view), selectSeriesDays(db, view, sinceDay)]
 }
 
-/** What was spent from a budget on a day. */
+/** Usage that a budget paid for on a day. */
 export interface BudgetDay extends DayUse {
   budgetId: string
 }
 
 /**
- * The days that forecasts of budgets are made from; a row is looked up for each budget and day. The
- * executor of a budget is the provider of its models.
+ * Selects the days that budget forecasts are computed from, with one index lookup per budget and day.
+ * A budget of an executor reads the days of the provider.
  */
 export const selectBudgetDays = (db: Db, now: number): D1PreparedStatement =>
   db.d1

@@ -17,26 +17,26 @@ const buckets = ['day', 'week', 'month'] as const
 export type Bucket = (typeof buckets)[number]
 export type Unit = 'usd' | 'tokens'
 
-/** What of the usage a page or a CSV shows. Days are days since the Unix epoch, in UTC. */
+/** The usage that a page or a CSV shows. Days are days since the Unix epoch, in UTC. */
 export interface UsageView {
   by: UsageDimension
   each: Bucket
   days: SpanDays
-  /** Null: dollars, unless only tokens are known. */
+  /** Null: dollars, or tokens when no usage has a price. */
   unit: Unit | null
   fromDay: number
-  /** Just after the last one. */
+  /** Exclusive. */
   toDay: number
   today: number
 }
 
-/** The buckets in which a span can be drawn so that each is wide enough to be seen. */
+/** Returns the bucket sizes that fit a span, so that each bar is wide enough to be visible. */
 export const bucketsOf = (days: SpanDays): readonly Bucket[] =>
   ({ 7: ['day'], 30: ['day', 'week'], 90: ['day', 'week', 'month'], 365: ['week', 'month'] })[
     days
   ] as Bucket[]
 
-/** The day, week (from Monday) or month that holds a day, by its first day. */
+/** Returns the first day of the day, week (from Monday) or month that contains a day. */
 export function startOfBucket(day: number, each: Bucket): number {
   if (each === 'day') return day
   if (each === 'week') return day - ((day + 3) % 7)
@@ -44,7 +44,7 @@ export function startOfBucket(day: number, each: Bucket): number {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1) / DAY_MS
 }
 
-/** The first days of all buckets of a view. */
+/** Lists the first day of each bucket of a view. */
 export function listBuckets({ fromDay, toDay, each }: UsageView): number[] {
   const starts: number[] = []
   let day = fromDay
@@ -55,21 +55,21 @@ export function listBuckets({ fromDay, toDay, each }: UsageView): number[] {
   return starts
 }
 
-/** The first day after the bucket that begins with `day`. */
+/** Returns the first day after the bucket that starts on `day`. */
 export function endOfBucket(day: number, each: Bucket): number {
   if (each === 'month') return startOfBucket(day + 31, 'month')
   return day + (each === 'week' ? 7 : 1)
 }
 
-/** Takes what it understands of a query and the usual for the rest: an old link never breaks. */
+/** Parses a query into a view; invalid values get defaults, so that old links keep working. */
 export function readUsageView(query: (name: string) => string | undefined, now: number): UsageView {
   const today = Math.floor(now / DAY_MS)
   const pick = <Value extends string>(from: readonly Value[], name: string): Value | undefined =>
     from.find((value) => value === query(name))
   const days = usageSpans.find((span) => String(span) === query('days')) ?? usageCharts.daysDefault
-  const fitting = bucketsOf(days)
-  const each = pick(fitting, 'each') ?? fitting[0] ?? 'day'
-  const last = Math.min(today, readDay(query('to')) ?? today)
+  const allowed = bucketsOf(days)
+  const each = pick(allowed, 'each') ?? allowed[0] ?? 'day'
+  const last = Math.min(today, parseDay(query('to')) ?? today)
   return {
     by: pick(usageDimensions, 'by') ?? 'agent',
     each,
@@ -81,16 +81,16 @@ export function readUsageView(query: (name: string) => string | undefined, now: 
   }
 }
 
-function readDay(text: string | undefined): number | null {
+function parseDay(text: string | undefined): number | null {
   if (!text || !/^\d{4}-\d{2}-\d{2}$/.test(text)) return null
   const at = Date.parse(text)
   return Number.isNaN(at) || at < 0 ? null : at / DAY_MS
 }
 
-/** `2026-11-21`. */
+/** Formats a day as `2026-11-21`. */
 export const writeDay = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10)
 
-/** The query of a view with some of it changed; what is usual is left out. */
+/** Returns the query string of a view with some values changed; defaults are omitted. */
 export function writeUsageView(
   view: UsageView,
   change: Partial<Pick<UsageView, 'by' | 'each' | 'days' | 'unit' | 'toDay'>> = {},

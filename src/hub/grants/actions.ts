@@ -1,24 +1,29 @@
 import type { ErrorDetail } from '../../errors'
-import { AppError, notFound } from '../../errors'
+import { notFound } from '../../errors'
 import type { AccountId } from '../../ids'
 import type { ActionContext } from '../action-context'
 import { findUnknownNames, warnOfPatterns } from './check-policy'
+import { grantErrors } from './errors'
 import type { Policy } from './policy-body'
 import { type AccountPolicyRow, deletePolicy, policyOf, selectPolicies } from './policy-queries'
 import { type PolicyChange, previewPolicy } from './preview'
 import { upsertPolicy } from './queries'
 
-/** @throws VALIDATION for a tier or a tool that is not there: such a rule would hold for nothing */
+/**
+ * Returns warnings about patterns that match no tool.
+ *
+ * @throws VALIDATION for unknown tiers or tools and for too wide patterns, which would have no effect
+ */
 export function checkPolicy(
   policy: Policy,
   { tools }: Pick<ActionContext, 'tools'>,
 ): ErrorDetail[] {
   const details = findUnknownNames(policy, tools)
   if (details.length === 0) return warnOfPatterns(policy, tools)
-  throw new AppError('VALIDATION', 'The policy names what is not there.', { details })
+  throw grantErrors.invalidEntries(details)
 }
 
-/** The rows of everybody whom the policy of `name` may concern, `*` being the default. */
+/** Returns the policy of `name` (`*` is the default), and all policies that it may affect. */
 export async function readPolicies(
   { db }: ActionContext,
   name: string,
@@ -27,7 +32,7 @@ export async function readPolicies(
   return { rows: results, target: findTarget(results, name) }
 }
 
-/** @throws NOT_FOUND for a name that nobody has */
+/** Returns the row of an account. @throws NOT_FOUND for an unknown name */
 export function findTarget(rows: AccountPolicyRow[], name: string): AccountPolicyRow {
   const found = rows.find((row) => row.name.toLowerCase() === name.toLowerCase())
   if (!found) throw notFound('account')
@@ -35,26 +40,27 @@ export function findTarget(rows: AccountPolicyRow[], name: string): AccountPolic
 }
 
 export interface PolicySet {
-  /** What is odd about it, and what it changed. */
+  /** Patterns that match no tool. */
   warnings: ErrorDetail[]
   changes: PolicyChange[]
 }
 
 interface PolicyWrite {
   name: string
-  /** Null: back to the default. */
+  /** Null: delete the account's own policy, so that the default applies. */
   policy: Policy | null
   by: AccountId
-  /** Only says what it would do. */
+  /** Returns the changes without saving them. */
   isDryRun: boolean
-  /** The time of the own policy that was looked at, 0 for none; absent does not care. */
+  /** Update time of the policy that the editor saw, 0 for none; absent skips the conflict check. */
   seenAt?: number
 }
 
 /**
- * Sets an account's own policy or the default's; it holds from the next call of a tool on (M4).
+ * Sets or deletes an account's own policy, or sets the default policy. Applies from the next tool call
+ * on.
  *
- * @throws VALIDATION, NOT_FOUND, CONFLICT when somebody changed it since
+ * @throws VALIDATION, NOT_FOUND, CONFLICT when the policy changed after `seenAt`
  */
 export async function setPolicy(context: ActionContext, write: PolicyWrite): Promise<PolicySet> {
   const { db, clock, tools } = context
@@ -63,21 +69,16 @@ export async function setPolicy(context: ActionContext, write: PolicyWrite): Pro
   await tools.refresh(policyOf(target))
   const warnings = policy ? checkPolicy(policy, context) : []
   const changes = previewPolicy(rows, target.id, policy, tools)
-  if (seenAt !== undefined && seenAt !== (target.updatedAt ?? 0)) throw changedSince(target)
+  if (seenAt !== undefined && seenAt !== (target.updatedAt ?? 0)) {
+    throw grantErrors.changedSince(target.updatedBy)
+  }
   if (isDryRun) return { warnings, changes }
   if (policy) await upsertPolicy(db, target.id, { ...policy, by, now: clock.now() }).run()
-  else await removeOwn(context, target)
+  else await deleteOwnPolicy(context, target)
   return { warnings, changes }
 }
 
-async function removeOwn({ db }: ActionContext, { id }: AccountPolicyRow): Promise<void> {
-  if (id === '*') {
-    throw new AppError('VALIDATION', 'The default policy can be changed, but not removed.')
-  }
+async function deleteOwnPolicy({ db }: ActionContext, { id }: AccountPolicyRow): Promise<void> {
+  if (id === '*') throw grantErrors.deleteDefault()
   await deletePolicy(db, id).run()
 }
-
-const changedSince = ({ updatedBy }: AccountPolicyRow): AppError =>
-  new AppError('CONFLICT', `${updatedBy ?? 'Somebody'} changed this policy in the meantime.`, {
-    hint: 'Look at what changed now, then save again.',
-  })

@@ -4,42 +4,42 @@ import type { CallPolicy, KnownTools } from '../contract'
 type Policy = Omit<CallPolicy, 'requested'>
 
 /**
- * Entries that name a tier or a tool that is not there: a rule that is misspelt would hold for nothing
- * and nobody would know (M7, M8).
+ * Returns entries with an unknown tier or tool, or with a too wide pattern. Such rules would have no
+ * effect, and a misspelling would go unnoticed.
  */
 export const findUnknownNames = (
   { allowed, requireApproval, rateLimits }: Policy,
   known: KnownTools,
 ): ErrorDetail[] => [
   ...allowed.flatMap((pattern, index) =>
-    explain(`body.allowed.${index}`, known.isTooWide(pattern) ? sayTooWide(pattern) : null),
+    toDetails(`body.allowed.${index}`, known.isTooWide(pattern) ? formatTooWide(pattern) : null),
   ),
   ...requireApproval.flatMap((entry, index) =>
-    explain(`body.require_approval.${index}`, findUnknownName(entry, known)),
+    toDetails(`body.require_approval.${index}`, findUnknownName(entry, known)),
   ),
   ...rateLimits.flatMap(({ tool }, index) =>
-    explain(`body.rate_limits.${index}.tool`, tool ? findUnknownTool(tool, known) : null),
+    toDetails(`body.rate_limits.${index}.tool`, tool ? findUnknownTool(tool, known) : null),
   ),
 ]
 
-const sayTooWide = (pattern: string): string =>
-  `${pattern} would give nothing: grants of ${pattern.split(':')[0]} name their resource, e.g. aws:s3:read:my-bucket`
+const formatTooWide = (pattern: string): string =>
+  `${pattern} grants nothing: grants of ${pattern.split(':')[0]} must name a resource, e.g. aws:s3:read:my-bucket`
 
-const explain = (path: string, message: string | null): ErrorDetail[] =>
+const toDetails = (path: string, message: string | null): ErrorDetail[] =>
   message === null ? [] : [{ path, message }]
 
 function findUnknownName(entry: string, known: KnownTools): string | null {
   const { kind, name } = splitEntry(entry)
   if (kind === 'tool') return findUnknownTool(name, known)
   if (kind !== 'tier' || known.tiers.includes(name)) return null
-  return `there is no tier ${name}; there are ${known.tiers.join(', ')}`
+  return `Unknown tier ${name}. Tiers: ${known.tiers.join(', ')}`
 }
 
-/** Names the tools of the same server, when there is such a server. */
+/** Returns an error for an unknown tool, with the tools of the same server if there are any. */
 function findUnknownTool(tool: string, { names }: KnownTools): string | null {
   if (names.includes(tool)) return null
-  const near = names.filter((name) => name.startsWith(`${tool.split('_')[0]}_`))
-  return `there is no tool ${tool}${near.length > 0 ? `; there are ${near.join(', ')}` : ''}`
+  const similar = names.filter((name) => name.startsWith(`${tool.split('_')[0]}_`))
+  return `Unknown tool ${tool}${similar.length > 0 ? `. Tools: ${similar.join(', ')}` : ''}`
 }
 
 function splitEntry(entry: string): { kind: 'tier' | 'tool' | 'grant'; name: string } {
@@ -47,15 +47,15 @@ function splitEntry(entry: string): { kind: 'tier' | 'tool' | 'grant'; name: str
   return kind === 'tier' || kind === 'tool' ? { kind, name } : { kind: 'grant', name: entry }
 }
 
-/** Patterns that no tool needs as yet; a server that comes later may, so they only warn. */
+/** Returns warnings about patterns that match no tool; no errors, because a later server may need them. */
 export function warnOfPatterns(
   { allowed, denied, requireApproval, rateLimits }: Policy,
   { names, needsSome }: KnownTools,
 ): ErrorDetail[] {
   const check = (path: string, pattern: string) => {
     if (needsSome(pattern)) return []
-    const tool = names.includes(pattern) ? `: for the tool, say tool:${pattern}` : ''
-    return [{ path, message: `${pattern} matches the grant of no tool here${tool}` }]
+    const tool = names.includes(pattern) ? `. For the tool, use tool:${pattern}` : ''
+    return [{ path, message: `${pattern} matches no grant of any tool${tool}` }]
   }
   const checkAll = (field: string, patterns: string[]) =>
     patterns.flatMap((pattern, index) => check(`body.${field}.${index}`, pattern))

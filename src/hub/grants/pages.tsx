@@ -1,5 +1,4 @@
 import type { Hono } from 'hono'
-import { AppError } from '../../errors'
 import { readCredential, requireAdmin, requireViewer } from '../http/authenticate'
 import { listDetails, toAppError } from '../http/errors'
 import type { HubEnv } from '../http/hub-env'
@@ -14,6 +13,7 @@ import {
 import type { FormProblem } from '../web/frame'
 import { readForm } from '../web/read-form'
 import { checkPolicy, findTarget, setPolicy } from './actions'
+import { grantErrors } from './errors'
 import { type Policy, policyBody, toPolicy } from './policy-body'
 import { PolicyEditPage } from './policy-edit-page'
 import { PolicyPage } from './policy-page'
@@ -35,7 +35,7 @@ import {
 import { findDropped, previewPolicy } from './preview'
 import { ToolsPage } from './tools-page'
 
-/** `GET /policy`, `/policy/:name` with its form (`*` is the default), and `/tools`. */
+/** Registers `GET /policy`, `/policy/:name` with its form (`*` is the default), and `/tools`. */
 export function registerPolicyPages(app: Hono<HubEnv>): void {
   app.get('/tools', page(showTools))
   app.get('/policy', page(showPolicies))
@@ -49,18 +49,19 @@ export function registerPolicyPages(app: Hono<HubEnv>): void {
 async function showTools(c: PageContext): Promise<Response> {
   const { db, clock, tools } = c.var.context
   const credential = await readCredential(c)
-  if (!credential) throw signInFirst()
+  if (!credential) throw grantErrors.signIn()
   const read = await readPage(c, [selectVisiblePolicies(db, { credential, now: clock.now() })])
   const { viewer } = read.frame
-  if (!viewer) throw signInFirst()
+  if (!viewer) throw grantErrors.signIn()
   const rows = rowsOf<AccountPolicyRow>(read, 0)
   if (rows[0]) await tools.refresh(policyOf(rows[0]))
-  const judged = rows.map((row) => ({
+  const evaluated = rows.map((row) => ({
     row,
-    verdicts: new Map(tools.judge(policyOf(row)).map((each) => [each.tool.name, each])),
+    verdicts: new Map(tools.judge(policyOf(row)).map((verdict) => [verdict.tool.name, verdict])),
   }))
-  const find = (id: string) => judged.find(({ row }) => row.id === id)?.verdicts ?? new Map()
-  const users = judged.flatMap(({ row, verdicts }) =>
+  const findVerdicts = (id: string) =>
+    evaluated.find(({ row }) => row.id === id)?.verdicts ?? new Map()
+  const users = evaluated.flatMap(({ row, verdicts }) =>
     row.id === '*' || (row.requested === null && readOwn(row) === null)
       ? []
       : [{ name: row.name, kind: row.kind, verdicts }],
@@ -70,9 +71,9 @@ async function showTools(c: PageContext): Promise<Response> {
     <ToolsPage
       frame={read.frame}
       servers={tools.servers}
-      own={find(viewer.id)}
+      own={findVerdicts(viewer.id)}
       users={viewer.isAdmin ? users : null}
-      others={find('*')}
+      others={findVerdicts('*')}
     />,
   )
 }
@@ -85,28 +86,28 @@ async function showPolicies(c: PageContext): Promise<Response> {
   return sendPage(c, <PolicyPage frame={read.frame} rows={rows} tools={tools} />)
 }
 
-const signInFirst = (): AppError => new AppError('UNAUTHORIZED', 'Sign in to see this.')
-
 async function readAsAdmin(c: PageContext, name: string | null): Promise<PageRead> {
   const read = await readPage(c, [selectPolicies(c.var.context.db, name)])
   const { viewer } = read.frame
-  if (!viewer) throw signInFirst()
+  if (!viewer) throw grantErrors.signIn()
   if (viewer.isAdmin) return read
-  throw new AppError('FORBIDDEN', 'Only an admin may see the policy.', {
-    hint: 'What you may use is at /tools.',
-  })
+  throw grantErrors.adminOnly()
 }
 
-/** What was typed, and what came of it. */
-interface Typed {
-  /** Null: nothing was to be typed. */
+/** A submitted policy form. */
+interface Submission {
+  /** Null when the form has no fields, because it deletes the policy. */
   text: PolicyText | null
-  /** Null when it is no policy. */
+  /** The parsed policy; null when invalid. */
   policy: Policy | null
   problem: FormProblem | null
 }
 
-async function showPolicy(c: PageContext, typed: Typed | null, status = 200): Promise<Response> {
+async function showPolicy(
+  c: PageContext,
+  submitted: Submission | null,
+  status = 200,
+): Promise<Response> {
   const { tools } = c.var.context
   const name = c.req.param('name') ?? ''
   const read = await readAsAdmin(c, name)
@@ -114,24 +115,24 @@ async function showPolicy(c: PageContext, typed: Typed | null, status = 200): Pr
   const row = findTarget(rows, name)
   await tools.refresh(policyOf(row))
   const own = readOwn(row)
-  const start = own ?? { ...emptyPolicy, allowed: readDefault(row).allowed }
+  const initial = own ?? { ...emptyPolicy, allowed: readDefault(row).allowed }
   return sendPage(
     c,
     <PolicyEditPage
       frame={read.frame}
       row={row}
       dropped={findDropped(policyOf(row), tools)}
-      typed={typed?.text ?? writePolicyText(start)}
+      typed={submitted?.text ?? writePolicyText(initial)}
       preview={
-        typed?.policy
+        submitted?.policy
           ? {
-              changes: previewPolicy(rows, row.id, typed.policy, tools),
-              warnings: checkPolicy(typed.policy, c.var.context),
+              changes: previewPolicy(rows, row.id, submitted.policy, tools),
+              warnings: checkPolicy(submitted.policy, c.var.context),
             }
           : null
       }
       withoutOwn={own && row.id !== '*' ? previewPolicy(rows, row.id, null, tools) : null}
-      problem={typed?.problem ?? null}
+      problem={submitted?.problem ?? null}
     />,
     status,
   )
@@ -144,25 +145,25 @@ async function changePolicy(c: PageContext): Promise<Response> {
   requireAdmin(viewer)
   const form = await readForm(c)
   const name = c.req.param('name') ?? ''
-  const what = form('do')
+  const action = form('do')
   const text = Object.fromEntries(policyFields.map((field) => [field, form(field)])) as unknown
-  const typed = readTyped(c, text as PolicyText, what === 'remove')
-  if (typed.problem) return showPolicy(c, typed, 400)
-  if (what !== 'save' && what !== 'remove') return showPolicy(c, typed)
+  const submitted = parseSubmission(c, text as PolicyText, action === 'remove')
+  if (submitted.problem) return showPolicy(c, submitted, 400)
+  if (action !== 'save' && action !== 'remove') return showPolicy(c, submitted)
   const seenAt = Number(form('seen_at')) || 0
-  const policy = what === 'remove' ? null : typed.policy
+  const policy = action === 'remove' ? null : submitted.policy
   try {
     await setPolicy(c.var.context, { name, policy, by: viewer.id, isDryRun: false, seenAt })
   } catch (error) {
     const { code, message, hint } = toAppError(error)
     if (code !== 'CONFLICT') throw error
-    return showPolicy(c, { ...typed, problem: { message, hint } }, 409)
+    return showPolicy(c, { ...submitted, problem: { message, hint } }, 409)
   }
   return c.redirect(`/policy#${name === '*' ? 'default' : encodeURIComponent(name)}`, 303)
 }
 
-function readTyped(c: PageContext, text: PolicyText, isRemoval: boolean): Typed {
-  if (isRemoval) return { text: null, policy: null, problem: null }
+function parseSubmission(c: PageContext, text: PolicyText, isDeletion: boolean): Submission {
+  if (isDeletion) return { text: null, policy: null, problem: null }
   const { body, problems } = readPolicyText(text)
   const parsed = policyBody.safeParse(body)
   const details = [
@@ -179,5 +180,5 @@ function readTyped(c: PageContext, text: PolicyText, isRemoval: boolean): Typed 
     }
   }
   const hint = details.map(sayPlace).join('; ')
-  return { text, policy: null, problem: { message: 'That is no policy yet.', hint } }
+  return { text, policy: null, problem: { message: 'The policy is not valid.', hint } }
 }

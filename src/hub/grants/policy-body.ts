@@ -2,18 +2,21 @@ import * as z from 'zod'
 import { approvals } from '../../config'
 import type { CallPolicy } from '../contract'
 
-/** A policy without what an agent asks for: what an admin sets. */
+/** A policy as an admin sets it, without the grants that an agent requests. */
 export type Policy = Omit<CallPolicy, 'requested'>
 
-/** Segments of letters, digits and a few signs between colons; `*` stands for a segment or the rest. */
+/** A grant pattern: segments separated by colons; `*` matches a segment or the rest. */
 const grant = z
   .string()
   .max(200)
-  .regex(/^[^\s:]+(:[^\s:]+)*$/, 'segments between colons, e.g. github:read or aws:s3:read:*')
+  .regex(
+    /^[^\s:]+(:[^\s:]+)*$/,
+    'Must be segments separated by colons, e.g. github:read or aws:s3:read:*',
+  )
 const grants = z.array(grant).max(200)
 
-/** `hub:write`, `aws:s3:*`, `tier:write` or `tool:hub_create_post`. */
-const needsApproval = grant.describe('a grant pattern, tier:<tier> or tool:<name>')
+/** A rule such as `hub:write`, `aws:s3:*`, `tier:write` or `tool:hub_create_post`. */
+const approvalRule = grant.describe('a grant pattern, tier:<tier> or tool:<name>')
 
 const rateLimit = z.strictObject({
   tool: z.string().min(1).max(64).optional(),
@@ -23,13 +26,13 @@ const rateLimit = z.strictObject({
   scope: z
     .enum(['agent', 'session'])
     .default('agent')
-    .describe('counted for the account, or for each thread that it works on'),
+    .describe('counted per account, or per thread that the account works on'),
 })
 
 export const policyBody = z.object({
   allowed: grants,
   denied: grants.default([]),
-  require_approval: z.array(needsApproval).max(200).default([]),
+  require_approval: z.array(approvalRule).max(200).default([]),
   rate_limits: z.array(rateLimit).max(approvals.rateLimitsMax).default([]),
 })
 
@@ -48,5 +51,8 @@ export const presentPolicy = ({
   requireApproval,
   rateLimits,
 }: Policy): object => ({
-  ...{ allowed, denied, require_approval: requireApproval, rate_limits: rateLimits },
+  allowed,
+  denied,
+  require_approval: requireApproval,
+  rate_limits: rateLimits,
 })

@@ -6,6 +6,7 @@ import { formatPlural } from '../web/format'
 import type { Frame } from '../web/frame'
 import { Layout } from '../web/layout'
 import { Who } from '../web/who'
+import { policyLabels } from './policy-labels'
 import { policyPath, Rules } from './policy-list'
 import { type AccountPolicyRow, policyOf, readOwn } from './policy-queries'
 import { sayLimit } from './policy-text'
@@ -13,33 +14,33 @@ import { findDropped } from './preview'
 
 export interface PolicyPageProps {
   frame: Frame
-  /** The default first. */
+  /** The default policy first. */
   rows: AccountPolicyRow[]
   tools: KnownTools
 }
 
-/** Who may do what: the default, and everybody with rules or wishes of their own. */
+/** Shows the default policy, and all agents and accounts with their own rules. */
 export const PolicyPage: FC<PolicyPageProps> = ({ frame, rows, tools }) => {
-  const [common, ...accounts] = rows
+  const [defaultRow, ...accounts] = rows
   return (
     <Layout frame={frame} title="Policy" place="admin" sheet="admin">
       <AdminTabs here="policy" isAdmin />
       <h1>Policy</h1>
       <p class="lede">
-        An agent may use a tool when its definition asks for the tool’s grant, the policy allows it,
-        and nothing denies it. A change holds from the next call on.
+        An agent can use a tool when its definition requests the tool’s grant, the policy allows the
+        grant, and no rule denies it. Changes apply from the next call on.
       </p>
-      {common && <Default row={common} now={frame.now} />}
+      {defaultRow && <Default row={defaultRow} now={frame.now} />}
       <section class="block">
         <h2>
-          Agents, and accounts with rules of their own{' '}
+          Agents and accounts with their own rules{' '}
           <span class="meta">{formatPlural(accounts.length, 'account', 'accounts')}</span>
         </h2>
         {accounts.length === 0 ? (
           <div class="empty">
             <p>
-              <strong>No agent lives here yet.</strong>
-              The default holds for everybody with a key.
+              <strong>No agents yet.</strong>
+              The default policy applies to every account with a key.
             </p>
           </div>
         ) : (
@@ -47,11 +48,11 @@ export const PolicyPage: FC<PolicyPageProps> = ({ frame, rows, tools }) => {
             <thead>
               <tr>
                 <th scope="col">Account</th>
-                <th scope="col">May use</th>
-                <th scope="col">Rules of its own</th>
-                <th scope="col">Asks in vain for</th>
+                <th scope="col">Usable tools</th>
+                <th scope="col">Rules</th>
+                <th scope="col">Requested but not granted</th>
                 <th scope="col">
-                  <span class="vh">Change</span>
+                  <span class="vh">Edit</span>
                 </th>
               </tr>
             </thead>
@@ -63,7 +64,7 @@ export const PolicyPage: FC<PolicyPageProps> = ({ frame, rows, tools }) => {
           </table>
         )}
         <p class="meta">
-          For somebody else, open <code>/policy/name</code>.
+          To edit the policy of another account, open <code>/policy/name</code>.
         </p>
       </section>
     </Layout>
@@ -77,7 +78,7 @@ const Default: FC<{ row: AccountPolicyRow; now: number }> = ({ row, now }) => {
       <h2>
         Default{' '}
         <span class="meta">
-          for everybody without rules of their own
+          for accounts without their own rules
           {row.updatedAt !== null && row.updatedAt > 0 && (
             <>
               , changed by {row.updatedBy ?? 'the hub'} <Ago at={row.updatedAt} now={now} />
@@ -86,26 +87,26 @@ const Default: FC<{ row: AccountPolicyRow; now: number }> = ({ row, now }) => {
         </span>
       </h2>
       <dl class="def">
-        <dt>Allowed</dt>
+        <dt>{policyLabels.allowed}</dt>
         <dd>
-          <Rules rules={own?.allowed ?? []} none="nothing" />
+          <Rules rules={own?.allowed ?? []} none="none" />
         </dd>
-        <dt>Denied</dt>
+        <dt>{policyLabels.denied}</dt>
         <dd>
-          <Rules rules={own?.denied ?? []} none="nothing" />
+          <Rules rules={own?.denied ?? []} none="none" />
         </dd>
-        <dt>Needs a person’s yes</dt>
+        <dt>{policyLabels.require_approval}</dt>
         <dd>
-          <Rules rules={own?.requireApproval ?? []} none="nothing" />
+          <Rules rules={own?.requireApproval ?? []} none="none" />
         </dd>
-        <dt>At most</dt>
+        <dt>{policyLabels.rate_limits}</dt>
         <dd>
           <Rules rules={(own?.rateLimits ?? []).map(sayLimit)} none="no limit" />
         </dd>
       </dl>
       <p class="up3">
         <a class="btn" href={policyPath('*')}>
-          Change the default
+          Edit default policy
         </a>
       </p>
     </section>
@@ -121,13 +122,13 @@ const AccountRow: FC<{ row: AccountPolicyRow; tools: KnownTools }> = ({ row, too
       <td>
         <Who name={row.name} kind={row.kind} />
       </td>
-      <td class="whole" data-l="May use">
+      <td class="whole" data-l="Usable tools">
         {usable.length} of {formatPlural(tools.names.length, 'tool', 'tools')}
       </td>
       <td class="whole" data-l="Rules">
-        {readOwn(row) ? 'its own' : <span class="meta">the default</span>}
+        {readOwn(row) ? 'own' : <span class="meta">default</span>}
       </td>
-      <td class="whole" data-l="Asks in vain for">
+      <td class="whole" data-l="Requested but not granted">
         {dropped.length > 0 ? (
           <span class="rules warn">
             {dropped.map((grant) => (
@@ -135,12 +136,12 @@ const AccountRow: FC<{ row: AccountPolicyRow; tools: KnownTools }> = ({ row, too
             ))}
           </span>
         ) : (
-          <span class="meta">nothing</span>
+          <span class="meta">none</span>
         )}
       </td>
       <td class="r">
         <a class="ul" href={policyPath(row.name)}>
-          Change<span class="vh"> the rules of {row.name}</span>
+          Edit<span class="vh"> the rules of {row.name}</span>
         </a>
       </td>
     </tr>

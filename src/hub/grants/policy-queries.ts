@@ -5,13 +5,13 @@ import { type Credential, viewerParams, viewerSql } from '../keys/queries'
 import type { Policy } from './policy-body'
 import { mergeCallPolicy, type PolicyRow } from './queries'
 
-/** The default policy, or an account that has one of its own or asks for grants. */
+/** The default policy, or an account with its own policy or with requested grants. */
 export interface AccountPolicyRow extends PolicyRow {
   /** `*` is the default. */
   id: AccountId | '*'
   name: string
   kind: AccountKind
-  /** Of the own policy; null when there is none. */
+  /** Update time of the account's own policy; null without one. */
   updatedAt: number | null
   updatedBy: string | null
 }
@@ -31,7 +31,7 @@ const tables = `
   LEFT JOIN agents g ON g.account_id = a.id
   LEFT JOIN accounts u ON u.id = o.updated_by`
 
-/** The default first, then everybody with rules or wishes of their own, and `name` if it is somebody. */
+/** Selects the default policy, then agents and accounts with their own rules, and the account `name`. */
 export const selectPolicies = (db: Db, name: string | null): D1PreparedStatement =>
   db.d1
     .prepare(
@@ -44,10 +44,10 @@ export const selectPolicies = (db: Db, name: string | null): D1PreparedStatement
     )
     .bind(name, accountsMax)
 
-/** The default and the viewer's own; for an admin those of everybody. */
+/** Selects the default policy and the viewer's own; for an admin all policies. */
 export const selectVisiblePolicies = (
   db: Db,
-  who: { credential: Credential; now: number },
+  caller: { credential: Credential; now: number },
 ): D1PreparedStatement =>
   db.d1
     .prepare(
@@ -60,7 +60,7 @@ export const selectVisiblePolicies = (
            ORDER BY name LIMIT ?5)) a ${tables}
        ORDER BY a.id <> '*', a.name`,
     )
-    .bind(...viewerParams(who.credential, who.now), accountsMax)
+    .bind(...viewerParams(caller.credential, caller.now), accountsMax)
 
 export const deletePolicy = (db: Db, accountId: AccountId): D1PreparedStatement =>
   db.d1.prepare('DELETE FROM grant_policies WHERE account_id = ?1').bind(accountId)
@@ -68,7 +68,7 @@ export const deletePolicy = (db: Db, accountId: AccountId): D1PreparedStatement 
 const readList = <Entry = string>(json: string | null): Entry[] =>
   json === null ? [] : JSON.parse(json)
 
-/** What stands in an account's own row; null when there is none. */
+/** Returns an account's own policy, or null without one. */
 export const readOwn = (row: AccountPolicyRow): Policy | null =>
   row.ownAllowed === null
     ? null
@@ -79,6 +79,7 @@ export const readOwn = (row: AccountPolicyRow): Policy | null =>
         rateLimits: readList<RateLimit>(row.ownLimits),
       }
 
+/** Returns the default policy. */
 export const readDefault = (row: AccountPolicyRow): Policy => ({
   allowed: readList(row.defaultAllowed),
   denied: readList(row.defaultDenied),
@@ -86,7 +87,7 @@ export const readDefault = (row: AccountPolicyRow): Policy => ({
   rateLimits: readList<RateLimit>(row.defaultLimits),
 })
 
-/** A row as it would be with another policy in the place of `target`'s; null: without its own. */
+/** Returns a row as if `target` had another policy; null is no own policy. */
 export function withPolicy(
   row: AccountPolicyRow,
   target: AccountId | '*',
@@ -109,5 +110,5 @@ export function withPolicy(
   }
 }
 
-/** What counts for an account. */
+/** Returns the policy that applies to an account: its own merged with the default. */
 export const policyOf = (row: AccountPolicyRow): CallPolicy => mergeCallPolicy(row)

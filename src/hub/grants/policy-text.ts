@@ -1,8 +1,9 @@
 import type { ErrorDetail } from '../../errors'
 import type { RateLimit } from '../contract'
 import type { Policy } from './policy-body'
+import { policyLabels } from './policy-labels'
 
-/** A policy as it stands in the page's form: a rule a line. */
+/** The values of the policy form, one rule per line. */
 export interface PolicyText {
   allowed: string
   denied: string
@@ -12,35 +13,28 @@ export interface PolicyText {
 
 export const policyFields = ['allowed', 'denied', 'require_approval', 'rate_limits'] as const
 
-export const fieldWords: Record<keyof PolicyText, string> = {
-  allowed: 'Allowed',
-  denied: 'Denied',
-  require_approval: 'Needs a person’s yes',
-  rate_limits: 'At most',
-}
-
 const toLines = (text: string): string[] =>
   text
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '')
 
-/** `20 per hour`, `5 per day of tool:hub_create_post`, `100 per hour of github:* in each thread`. */
-const limitForm = /^(\d{1,7}) per (minute|hour|day)((?: of \S+){0,2})( in each thread)?$/
+/** A rate limit as `20 per hour`, `5 per day of tool:hub_create_post`, `100 per hour of github:* in each thread`. */
+const limitPattern = /^(\d{1,7}) per (minute|hour|day)((?: of \S+){0,2})( in each thread)?$/
 
 /**
- * What was typed, in the form that the API takes; its own schema checks it.
+ * Parses the form values into the body of the API, whose schema validates it.
  *
- * @returns lines that are no rule by field, when there are some
+ * @returns `problems` has an entry for each invalid rate limit
  */
 export function readPolicyText(text: PolicyText): { body: object; problems: ErrorDetail[] } {
-  const limits = toLines(text.rate_limits).map(readLimit)
+  const limits = toLines(text.rate_limits).map(parseRateLimit)
   const problems = limits.flatMap((limit, index) =>
     limit === null
       ? [
           {
             path: `body.rate_limits.${index}`,
-            message: 'write it like "5 per day of tool:hub_create_post"',
+            message: 'Use the form "5 per day of tool:hub_create_post"',
           },
         ]
       : [],
@@ -54,19 +48,22 @@ export function readPolicyText(text: PolicyText): { body: object; problems: Erro
   return { body, problems }
 }
 
-function readLimit(line: string): object | null {
-  const [, limit, per, what = '', thread] = limitForm.exec(line.replace(/\s+/g, ' ')) ?? []
+function parseRateLimit(line: string): object | null {
+  const [, limit, per, targets = '', thread] = limitPattern.exec(line.replace(/\s+/g, ' ')) ?? []
   if (limit === undefined) return null
-  const of = what.split(' of ').filter((each) => each !== '')
-  const tool = of.find((each) => each.startsWith('tool:'))?.slice('tool:'.length)
-  const grant = of.find((each) => !each.startsWith('tool:'))
+  const parts = targets.split(' of ').filter((part) => part !== '')
+  const tool = parts.find((part) => part.startsWith('tool:'))?.slice('tool:'.length)
+  const grant = parts.find((part) => !part.startsWith('tool:'))
   return {
-    ...{ limit: Number(limit), per, scope: thread === undefined ? 'agent' : 'session' },
+    limit: Number(limit),
+    per,
+    scope: thread === undefined ? 'agent' : 'session',
     ...(tool !== undefined && { tool }),
     ...(grant !== undefined && { grant }),
   }
 }
 
+/** Formats a rate limit as the form accepts it. */
 export const sayLimit = ({ limit, per, tool, grant, scope }: RateLimit): string =>
   [
     `${limit} per ${per}`,
@@ -82,9 +79,9 @@ export const writePolicyText = (policy: Policy): PolicyText => ({
   rate_limits: policy.rateLimits.map(sayLimit).join('\n'),
 })
 
-/** `body.denied.2` as a person sees it: `Denied, line 3`. */
+/** Formats an error with the label of its field and its line: `body.denied.2` is `Denied, line 3`. */
 export function sayPlace({ path, message }: ErrorDetail): string {
   const [, field = '', index] = path.split('.')
-  const words = fieldWords[field as keyof PolicyText] ?? field
-  return `${words}${index === undefined ? '' : `, line ${Number(index) + 1}`}: ${message}`
+  const label = policyLabels[field as keyof PolicyText] ?? field
+  return `${label}${index === undefined ? '' : `, line ${Number(index) + 1}`}: ${message}`
 }

@@ -14,7 +14,7 @@ export const presentVerdict = ({
   grant: tool.grant,
   is_allowed: isAllowed,
   reason,
-  /** What of its grant is open. */
+  /** The granted part of the tool's grant. */
   grants,
   needs_approval: approval,
 })

@@ -3,24 +3,25 @@ import type { AccountKind, GrantPolicy, KnownTools, ToolVerdict } from '../contr
 import type { Policy } from './policy-body'
 import { type AccountPolicyRow, policyOf, withPolicy } from './policy-queries'
 
-/** What a new policy would mean for one account. */
+/** The changes that a policy would make for one account. */
 export interface PolicyChange {
   name: string
   kind: AccountKind
-  /** Tools that it could use then, with the grants when they are not all of the tool's. */
+  /** Tools that become usable, with the grants if only part of the tool's grant is gained. */
   gains: string[]
   loses: string[]
-  /** Tools for which a person would have to say yes first, and no more. */
+  /** Tools that require approval for more calls than before. */
   asks: string[]
+  /** Tools that require approval for fewer calls than before. */
   asksNoMore: string[]
 }
 
-/** Stands for everybody who has no rules of their own. */
+/** Represents all accounts without their own rules. */
 const others: Pick<AccountPolicyRow, 'name' | 'kind'> = { name: '', kind: 'human' }
 
 /**
- * What would change for whom when `target` got this policy. Accounts for which nothing would change are
- * left out; the one without a name stands for all others.
+ * Returns the changes by account if `target` had this policy. Accounts without changes are left out;
+ * the change without a name represents all accounts without their own rules.
  */
 export function previewPolicy(
   rows: AccountPolicyRow[],
@@ -41,28 +42,30 @@ export function previewPolicy(
 }
 
 function compare(before: ToolVerdict[], after: ToolVerdict[]): Omit<PolicyChange, 'name' | 'kind'> {
-  const pairs = after.flatMap((now, index) => {
-    const was = before[index]
-    return was ? [{ was, now, name: now.tool.name }] : []
+  const pairs = after.flatMap((current, index) => {
+    const previous = before[index]
+    return previous ? [{ previous, current, name: current.tool.name }] : []
   })
-  const both = pairs.filter(({ was, now }) => was.isAllowed && now.isAllowed)
-  const more = { never: 0, some: 1, always: 2 }
-  const names = (some: typeof pairs) => some.map(({ name }) => name)
+  const usable = pairs.filter(({ previous, current }) => previous.isAllowed && current.isAllowed)
+  const ranks = { never: 0, some: 1, always: 2 }
+  const changedBy = ({ previous, current }: (typeof pairs)[number]) =>
+    ranks[current.approval] - ranks[previous.approval]
+  const listNames = (some: typeof pairs) => some.map(({ name }) => name)
   return {
-    gains: pairs.flatMap(({ was, now }) => sayMore(now, was)),
-    loses: pairs.flatMap(({ was, now }) => sayMore(was, now)),
-    asks: names(both.filter(({ was, now }) => more[now.approval] > more[was.approval])),
-    asksNoMore: names(both.filter(({ was, now }) => more[now.approval] < more[was.approval])),
+    gains: pairs.flatMap(({ previous, current }) => listGained(current, previous)),
+    loses: pairs.flatMap(({ previous, current }) => listGained(previous, current)),
+    asks: listNames(usable.filter((pair) => changedBy(pair) > 0)),
+    asksNoMore: listNames(usable.filter((pair) => changedBy(pair) < 0)),
   }
 }
 
-/** The tool with the grants that one verdict opens and the other does not; its name alone for all of it. */
-function sayMore({ tool, grants }: ToolVerdict, other: ToolVerdict): string[] {
+/** Lists the tool if one verdict grants more than the other, with the grants unless it is the whole tool. */
+function listGained({ tool, grants }: ToolVerdict, other: ToolVerdict): string[] {
   const only = grants.filter((grant) => !other.grants.includes(grant))
   if (only.length === 0) return []
   return [only.includes(tool.grant) ? tool.name : `${tool.name} (${only.join(', ')})`]
 }
 
-/** The grants that an agent's definition asks for and that policy drops (M3). */
+/** Returns the grants that an agent's definition requests and the policy doesn't grant. */
 export const findDropped = (policy: GrantPolicy, tools: KnownTools): string[] =>
   (policy.requested ?? []).filter((grant) => !tools.isGranted(policy, grant))

@@ -30,10 +30,10 @@ export const selectPolicy = (db: Db, accountId: AccountId | '*'): D1PreparedStat
     )
     .bind(accountId)
 
-/** The one row that `selectPolicy` gives, for any account. */
+/** Returns the row of `selectPolicy`, which exists for any account. */
 export function readPolicyRow(results: unknown[]): PolicyRow {
   const row = results[0]
-  if (row === undefined) throw new Error('selectPolicy gave no row')
+  if (row === undefined) throw new Error('selectPolicy returned no row')
   return row as PolicyRow
 }
 
@@ -64,8 +64,8 @@ const readList = <Entry = string>(json: string | null): Entry[] =>
   json === null ? [] : JSON.parse(json)
 
 /**
- * The policy that counts: an account's own row replaces what the default allows; what either denies
- * is denied (M3).
+ * Returns the grants that apply to an account: its own allowed grants replace those of the default,
+ * and the denied grants of both apply.
  */
 export function mergePolicy(row: PolicyRow): GrantPolicy {
   return {
@@ -76,7 +76,7 @@ export function mergePolicy(row: PolicyRow): GrantPolicy {
   }
 }
 
-/** The same with what needs a person's word and how often; what either row asks for is asked for. */
+/** Returns `mergePolicy` with approval rules and rate limits; those of both rows apply. */
 export const mergeCallPolicy = (row: PolicyRow): CallPolicy => ({
   ...mergePolicy(row),
   requireApproval: [...new Set([...readList(row.defaultApproval), ...readList(row.ownApproval)])],

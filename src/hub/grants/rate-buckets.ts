@@ -2,14 +2,16 @@ import { approvals } from '../../config'
 import type { RateBucket } from '../contract'
 import type { Db } from '../db'
 
-/** What is in a bucket `b` at the time `?2`, which has filled up since it was looked at. */
+/** Returns the tokens in a bucket at the time `?2`, refilled since its last update. */
 const levelSql = (bucket: string, rule: string): string =>
   `min(${rule}.value ->> 'limit', ${bucket}.tokens
     + max(0, ?2 - ${bucket}.updated_at) * 1.0 * (${rule}.value ->> 'limit') / (${rule}.value ->> 'perMs'))`
 
 /**
- * Takes one call from each bucket, or none when one of them holds less: one statement decides, so the
- * numbers are exact whoever calls from where (M8). Run as one batch: the second says how long it is short, the third changed rows when it took.
+ * Returns the statements that take a token from each bucket, or none if any bucket has less than one;
+ * run them as one batch. A single statement decides, so that limits are exact for concurrent callers.
+ * The second statement returns the wait in milliseconds (`shortMs`), the third changes rows if it took
+ * tokens.
  */
 export function takeStatements(db: Db, buckets: RateBucket[], now: number): D1PreparedStatement[] {
   const rules = JSON.stringify(buckets)
@@ -26,6 +28,6 @@ export function takeStatements(db: Db, buckets: RateBucket[], now: number): D1Pr
   ]
 }
 
-/** A bucket that nobody took from for long is full, and a full one need not be kept. */
+/** Deletes buckets that were idle long enough to be full again. */
 export const forgetBuckets = (db: Db, now: number): D1PreparedStatement =>
   db.d1.prepare('DELETE FROM rate_buckets WHERE updated_at < ?1').bind(now - approvals.bucketIdleMs)

@@ -8,9 +8,9 @@ import { findDropped, type PolicyChange } from './preview'
 
 const tag = 'grants'
 
-const nobody = { hash: '', isSession: false, isAdminKey: false }
+const anonymous = { hash: '', isSession: false, isAdminKey: false }
 
-/** What counts for an account, and what it is made of. */
+/** Presents the policy that applies to an account, and the account's own part of it. */
 function presentRow({ context: { tools } }: Call<unknown, unknown>, row: AccountPolicyRow): object {
   const { requireApproval, rateLimits, toolsVersion: _, ...grants } = policyOf(row)
   const own = readOwn(row)
@@ -23,10 +23,13 @@ function presentRow({ context: { tools } }: Call<unknown, unknown>, row: Account
   }
 }
 
-const presentChange = ({ name, gains, loses, asks, asksNoMore }: PolicyChange): object => ({
-  /** Null: everybody without rules of their own. */
-  account: name || null,
-  ...{ gains, loses, asks, asks_no_more: asksNoMore },
+const presentChange = (change: PolicyChange): object => ({
+  /** Null: all accounts without their own rules. */
+  account: change.name || null,
+  gains: change.gains,
+  loses: change.loses,
+  asks: change.asks,
+  asks_no_more: change.asksNoMore,
 })
 
 const presentSet = ({ warnings, changes }: PolicySet): object => ({
@@ -35,10 +38,13 @@ const presentSet = ({ warnings, changes }: PolicySet): object => ({
 })
 
 const dryRun = z.object({
-  dry_run: z.enum(['true', 'false']).default('false').describe('true only tells what it would do'),
+  dry_run: z
+    .enum(['true', 'false'])
+    .default('false')
+    .describe('true returns the changes without saving them'),
 })
 
-async function answerWrite(
+async function writePolicy(
   call: Call<z.output<typeof dryRun>, unknown>,
   policy: ReturnType<typeof toPolicy> | null,
 ): Promise<object> {
@@ -54,7 +60,7 @@ export const grantRoutes: Route[] = [
     method: 'get',
     path: '/agents/:name/grants',
     summary:
-      'What an account asks for, is allowed and is denied, what of it is its own policy, and what it asks for in vain (admin)',
+      'Requested, allowed and denied grants of an account, its own policy, and its grants that are requested but not granted (admin)',
     tag,
     access: 'admin',
     handle: async (call) => {
@@ -66,31 +72,31 @@ export const grantRoutes: Route[] = [
     method: 'put',
     path: '/agents/:name/grants',
     summary:
-      "Sets an account's own policy, or the default's (*); it holds from the next tool call on. Tells what that gives and takes away (admin)",
+      "Sets an account's own policy, or the default policy (*), from the next tool call on. Returns the gained and lost tools (admin)",
     tag,
     access: 'admin',
     query: dryRun,
     body: policyBody,
-    handle: (call) => answerWrite(call, toPolicy(call.body)),
+    handle: (call) => writePolicy(call, toPolicy(call.body)),
   }),
   route({
     method: 'delete',
     path: '/agents/:name/grants',
-    summary: "Removes an account's own policy, so that the default holds (admin)",
+    summary: "Deletes an account's own policy, so that the default policy applies (admin)",
     tag,
     access: 'admin',
     query: dryRun,
-    handle: (call) => answerWrite(call, null),
+    handle: (call) => writePolicy(call, null),
   }),
   route({
     method: 'get',
     path: '/tools',
-    summary: 'Every tool with its grant and tier, and whether you may use it',
+    summary: 'All tools with their grants and tiers, and whether you can use them',
     tag,
     access: 'own',
     handle: async ({ context: { db, clock, tools }, credential, read }) => {
-      const who = { credential: credential ?? nobody, now: clock.now() }
-      const { viewer, results } = await read([selectVisiblePolicies(db, who)])
+      const caller = { credential: credential ?? anonymous, now: clock.now() }
+      const { viewer, results } = await read([selectVisiblePolicies(db, caller)])
       const rows = (results[0]?.results ?? []) as unknown as AccountPolicyRow[]
       const row = rows.find(({ id }) => id === viewer?.id) ?? rows.find(({ id }) => id === '*')
       if (row) await tools.refresh(policyOf(row))

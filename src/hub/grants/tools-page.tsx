@@ -4,26 +4,27 @@ import { AdminTabs } from '../web/admin-tabs'
 import type { Frame } from '../web/frame'
 import { Layout } from '../web/layout'
 import { type Named, Who } from '../web/who'
+import { tierLabels } from './policy-labels'
 import { policyPath } from './policy-list'
 
-/** Who may use a tool, as far as the viewer may know that. */
+/** An account with its verdict on each tool. */
 export interface ToolUser extends Named {
-  /** By name of the tool. */
+  /** By tool name. */
   verdicts: ReadonlyMap<string, ToolVerdict>
 }
 
 export interface ToolsPageProps {
   frame: Frame
   servers: readonly KnownServer[]
-  /** What holds for the viewer. */
+  /** Verdicts of the viewer, by tool name. */
   own: ReadonlyMap<string, ToolVerdict>
-  /** Agents and others with rules of their own; null for who may not see that. */
+  /** Agents and accounts with their own rules; null when the viewer can't see them. */
   users: ToolUser[] | null
-  /** Whether those without rules of their own may use it. */
+  /** Verdicts of accounts without their own rules, by tool name. */
   others: ReadonlyMap<string, ToolVerdict>
 }
 
-/** Every server and tool: what it does, which grant it needs, and who may use it. */
+/** Lists all servers and tools with description, grant, and the accounts that can use them. */
 export const ToolsPage: FC<ToolsPageProps> = (props) => {
   const { frame, servers } = props
   const isAdmin = frame.viewer?.isAdmin === true
@@ -32,7 +33,7 @@ export const ToolsPage: FC<ToolsPageProps> = (props) => {
       <AdminTabs here="tools" isAdmin={isAdmin} />
       <h1>Tools</h1>
       <p class="lede">
-        What agents can do here, and you through MCP at <code>/mcp</code>. A tool runs when the{' '}
+        Tools for agents, and for you through MCP at <code>/mcp</code>. A tool runs when the{' '}
         {isAdmin ? (
           <a class="ul" href="/policy">
             policy
@@ -40,13 +41,13 @@ export const ToolsPage: FC<ToolsPageProps> = (props) => {
         ) : (
           'policy'
         )}{' '}
-        allows its grant; no agent ever holds a key.
+        allows its grant. Credentials are never given to agents.
       </p>
       {isAdmin && (
         <p>
-          Tools of other MCP servers are added, and what each needs is said, under{' '}
+          Add tools of other MCP servers, and set their grants, under{' '}
           <a class="ul" href="/tools/remote">
-            servers of others
+            remote MCP servers
           </a>
           .
         </p>
@@ -72,7 +73,7 @@ const ServerTable: FC<ToolsPageProps & { server: KnownServer }> = (props) => {
           <th scope="col">Tool</th>
           <th scope="col">Grant</th>
           <th scope="col">You</th>
-          {users && <th scope="col">Who may</th>}
+          {users && <th scope="col">Allowed for</th>}
         </tr>
       </thead>
       <tbody>
@@ -84,7 +85,7 @@ const ServerTable: FC<ToolsPageProps & { server: KnownServer }> = (props) => {
             </th>
             <td data-l="Grant">
               <span>
-                <code>{tool.grant}</code> <span class="meta">{sayTier(tool.tier)}</span>
+                <code>{tool.grant}</code> <span class="meta">{formatTier(tool.tier)}</span>
               </span>
             </td>
             <td class="whole">
@@ -106,17 +107,11 @@ const ServerTable: FC<ToolsPageProps & { server: KnownServer }> = (props) => {
   )
 }
 
-const tierWords: Record<string, string> = {
-  read: 'reads',
-  write: 'writes',
-  destructive: 'destructive',
-}
-
-/** Of some tools it depends on the call: `read or write`. */
-const sayTier = (tier: string): string =>
+/** Formats a tier; of some tools it depends on the call, as `read or write`. */
+const formatTier = (tier: string): string =>
   tier
     .split(' or ')
-    .map((each) => tierWords[each] ?? each)
+    .map((part) => tierLabels[part] ?? part)
     .join(' or ')
 
 interface VerdictProps {
@@ -125,27 +120,27 @@ interface VerdictProps {
   isAdmin: boolean
 }
 
-/** You may, or you may not because of this line of the policy. */
+/** Shows whether the viewer can use a tool, and if not the reason and its place in the policy. */
 const Verdict: FC<VerdictProps> = ({ verdict, name, isAdmin }) => {
   if (!verdict) return null
   const { isAllowed, reason, list, grants, approval, tool } = verdict
   if (!isAllowed) {
     return (
       <>
-        <b>You may not</b>: {reason}.{' '}
+        <b>Not allowed</b>: {reason}.{' '}
         {list && isAdmin && (
           <a class="ul" href={`${policyPath(name)}#${list}`}>
-            Change that
+            Edit policy
           </a>
         )}
-        {list && !isAdmin && <span class="meta">An admin can change that.</span>}
+        {list && !isAdmin && <span class="meta">An admin can change this.</span>}
       </>
     )
   }
   const isWhole = grants.includes(tool.grant)
   return (
     <>
-      You may
+      Allowed
       {!isWhole && (
         <>
           {' '}
@@ -154,9 +149,7 @@ const Verdict: FC<VerdictProps> = ({ verdict, name, isAdmin }) => {
       )}
       {approval !== 'never' && (
         <span class="meta">
-          {approval === 'always'
-            ? ', when a person says yes'
-            : ', some calls when a person says yes'}
+          {approval === 'always' ? ', requires approval' : ', some calls require approval'}
         </span>
       )}
     </>
@@ -167,17 +160,17 @@ const usersShown = 8
 
 const Users: FC<ToolsPageProps & { users: ToolUser[]; tool: string }> = (props) => {
   const { users, others, tool } = props
-  const those = users.filter(({ verdicts }) => verdicts.get(tool)?.isAllowed)
-  const rest = those.length - usersShown
+  const allowed = users.filter(({ verdicts }) => verdicts.get(tool)?.isAllowed)
+  const rest = allowed.length - usersShown
   const isOpen = others.get(tool)?.isAllowed === true
   return (
     <span class="rules">
-      {those.slice(0, usersShown).map((user) => (
+      {allowed.slice(0, usersShown).map((user) => (
         <Who name={user.name} kind={user.kind} />
       ))}
       {rest > 0 && <a href="/policy">and {rest} more</a>}
-      {isOpen && <span class="meta">everybody without own rules</span>}
-      {those.length === 0 && !isOpen && <span class="meta">nobody</span>}
+      {isOpen && <span class="meta">all accounts without their own rules</span>}
+      {allowed.length === 0 && !isOpen && <span class="meta">no account</span>}
     </span>
   )
 }

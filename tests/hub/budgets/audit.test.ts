@@ -22,7 +22,7 @@ const spend = async (microusd: number) => {
   await office.commit(scout.id, activationId, { usage: [usageOf(microusd, 2)] })
 }
 
-it('B11: the audit finds what differs, repair writes what usage says, and the audit log holds both', async () => {
+it('B11: the audit finds differing counters, repair corrects them from usage, and the audit log has an entry', async () => {
   for (const [scope, name] of [
     ['agent', 'scout'],
     ['community', 'general'],
@@ -55,7 +55,7 @@ it('B11: the audit finds what differs, repair writes what usage says, and the au
   ])
 })
 
-it('B11: spent money without an event, and an event that no window counted, are differences', async () => {
+it('B11: spending without a usage event, and an event that no window counted, are differences', async () => {
   await office.run(
     `UPDATE budget_windows SET spent_microusd = spent_microusd + 5 WHERE budget_id = ? AND starts_at > ?`,
     ...[hubBudget, hub.clock.now()],
@@ -69,7 +69,7 @@ it('B11: spent money without an event, and an event that no window counted, are 
   expect((await audit()).body.agrees).toBe(true)
 })
 
-it('H6: a repair with an Idempotency-Key is made once and answered again', async () => {
+it('H6: a repair with an Idempotency-Key runs once, and a retry returns the same answer', async () => {
   const send = () =>
     hub.call('/system/budget-audit/repair', {
       ...{ method: 'POST', key: adminKey, headers: { 'idempotency-key': 'repair-1' } },
@@ -85,13 +85,13 @@ it('H6: a repair with an Idempotency-Key is made once and answered again', async
   await repair()
 })
 
-it('B11: only admins audit', async () => {
+it('B11: only admins can audit', async () => {
   const mine = (path: string, method: 'GET' | 'POST') => hub.call(path, { method, key: ada.key })
   expect((await mine('/system/budget-audit', 'GET')).status).toBe(403)
   expect((await mine('/system/budget-audit/repair', 'POST')).status).toBe(403)
 })
 
-it('B11: a window that is made late takes over what the one before had counted for it', async () => {
+it('B11: a window created late counts the usage that the previous window had counted for it', async () => {
   const { endsAt } = (await office.first<{ endsAt: number }>(
     'SELECT max(ends_at) AS endsAt FROM budget_windows WHERE budget_id = ?',
     hubBudget,

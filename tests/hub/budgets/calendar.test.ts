@@ -32,7 +32,7 @@ function readWallClock(at: number, timezone: string) {
 const holds = (at: number, { startsAt, endsAt }: { startsAt: number; endsAt: number }) =>
   startsAt <= at && at < endsAt
 
-test('B2: windows are contiguous, none is empty, one holds now, and they reach as far as asked', () => {
+test('B2: windows are contiguous and not empty, one contains now, and they reach as far as requested', () => {
   fc.assert(
     fc.property(period, moment, fc.integer({ min: 0, max: 100 }), (each, now, days) => {
       const until = now + days * DAY_MS
@@ -48,7 +48,7 @@ test('B2: windows are contiguous, none is empty, one holds now, and they reach a
   )
 })
 
-test('B2: windows made later, from where the first ones ended, are the same ones', () => {
+test('B2: windows computed later, from the end of the first ones, are the same', () => {
   fc.assert(
     fc.property(period, moment, fc.integer({ min: 1, max: 60 }), (each, now, days) => {
       const all = listWindows(each, now, now + 130 * DAY_MS)
@@ -60,7 +60,7 @@ test('B2: windows made later, from where the first ones ended, are the same ones
   )
 })
 
-test('B2: a window begins with its day: at midnight, or when the clock skips that, right after it', () => {
+test('B2: a window starts with its day: at midnight, or right after it when the clock skips midnight', () => {
   fc.assert(
     fc.property(period, moment, (each, now) => {
       for (const { startsAt } of listWindows(each, now, now + 40 * DAY_MS)) {
@@ -98,7 +98,7 @@ test.each([
   ['2026-01-05T00:00Z', 28, '2025-12-28', '2026-01-28'],
   ['2026-12-28T00:00Z', 28, '2026-12-28', '2027-01-28'],
   ['2026-03-01T00:00Z', 28, '2026-02-28', '2026-03-28'],
-])('B2: the month that holds %s with reset day %i', (at, resetDay, from, to) => {
+])('B2: the month that contains %s with reset day %i', (at, resetDay, from, to) => {
   const windows = listWindows(
     { period: 'month', resetDay, timezone: 'UTC' },
     Date.parse(at),
@@ -111,7 +111,7 @@ test.each([
   [1, '2026-11-16'],
   [6, '2026-11-21'],
   [7, '2026-11-15'],
-])('B2: a week that begins on day %i holds the Saturday 2026-11-21', (resetDay, from) => {
+])('B2: a week that starts on day %i contains the Saturday 2026-11-21', (resetDay, from) => {
   const now = Date.parse('2026-11-21T10:00Z')
   const [window] = listWindows({ period: 'week', resetDay, timezone: 'UTC' }, now, now)
   expect(window).toEqual({
@@ -120,7 +120,7 @@ test.each([
   })
 })
 
-test('B2: a day that a time zone left out has no window', () => {
+test('B2: a day that a time zone skipped has no window', () => {
   const at = Date.parse('2011-12-29T12:00Z')
   const windows = listWindows(day('Pacific/Apia'), at, at + 3 * DAY_MS)
   const dates = windows.map(({ startsAt }) => readWallClock(startsAt, 'Pacific/Apia').date)

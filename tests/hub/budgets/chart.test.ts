@@ -17,7 +17,7 @@ const read = (query = '') => {
 }
 const days = (view: UsageView) => [writeDay(view.fromDay), writeDay(view.toDay - 1)]
 
-test('B10: an axis has few round marks and holds everything', () => {
+test('B10: an axis has few round ticks and includes all values', () => {
   expect(listTicks(0)).toEqual([0, 1])
   for (const max of [1, 3, 7, 19, 42, 99, 100, 101, 150_000_000, 204_380_000]) {
     const ticks = listTicks(max)
@@ -27,7 +27,7 @@ test('B10: an axis has few round marks and holds everything', () => {
   }
 })
 
-test('B10: amounts on an axis have the digits that tell them apart', () => {
+test('B10: amounts on an axis have enough digits to differ', () => {
   const say = (value: number, step: number) => sayScale(value * 1e6, step * 1e6, 'usd')
   expect([say(0, 50), say(150, 50), say(0.5, 0.5), say(7.5, 2.5), say(0.005, 0.0025)]).toEqual([
     ...['$0', '$150', '$0.50', '$7.50', '$0.0050'],
@@ -35,7 +35,7 @@ test('B10: amounts on an axis have the digits that tell them apart', () => {
   expect(sayScale(1_200_000, 200_000, 'tokens')).toBe('1.2M')
 })
 
-test('B10: a span is whole days, weeks from Monday or months, and the query says only what is unusual', () => {
+test('B10: a span is whole days, weeks from Monday or months, and the query omits defaults', () => {
   expect(days(read())).toEqual(['2026-10-23', '2026-11-21'])
   expect(days(read('each=week'))).toEqual(['2026-10-19', '2026-11-21'])
   expect(days(read('days=90&each=month'))).toEqual(['2026-08-01', '2026-11-21'])
@@ -55,7 +55,7 @@ test('B10: a span is whole days, weeks from Monday or months, and the query says
   )
 })
 
-test('B10: what is no span is the usual one; the future is today', () => {
+test('B10: an invalid span gets the default; the future is today', () => {
   for (const query of [
     'days=31',
     'each=year',

@@ -36,7 +36,7 @@ test('B8: a steady budget runs out when limit less spent is used up at the rate'
   expect(seen.expectedMicrousd).toBe(Math.round(100 + 11.5 * 5))
 })
 
-test('B8: a budget that lasts says how much will be used, to the end of a month of any length', () => {
+test('B8: a budget that lasts has an expected amount for the end of a month of any length', () => {
   for (const [now, endsAt, days] of [
     ['2026-11-30T00:00:00Z', '2026-12-01T00:00:00Z', 1],
     ['2028-02-28T00:00:00Z', '2028-03-01T00:00:00Z', 2],
@@ -51,7 +51,7 @@ test('B8: a budget that lasts says how much will be used, to the end of a month 
   }
 })
 
-test('B8: without data, or with zero spend, nothing is foretold', () => {
+test('B8: without data, or with zero spending, there is no forecast', () => {
   const now = at('2026-11-19T12:00:00Z')
   const none = forecast(november, [], now)
   expect(none).toMatchObject({ state: 'unknown', basisDays: 0, exhaustedAt: null })
@@ -62,7 +62,7 @@ test('B8: without data, or with zero spend, nothing is foretold', () => {
   expect(forecast(november, old, now)).toMatchObject({ state: 'unknown', microusdPerDay: 0 })
 })
 
-test('B8: what is used up already is used up now, and a limit of zero is', () => {
+test('B8: a budget at its limit is exhausted now, and so is a limit of zero', () => {
   const now = at('2026-11-19T12:00:00Z')
   const used = { ...november, spentMicrousd: 150 }
   expect(forecast(used, steady('2026-11-19', 7), now)).toMatchObject({
@@ -71,7 +71,7 @@ test('B8: what is used up already is used up now, and a limit of zero is', () =>
   expect(forecast({ ...november, limitMicrousd: 0 }, [], now).state).toBe('exhausted')
 })
 
-test('B3 B8: what a critical share keeps is not there for usual tasks', () => {
+test('B3 B8: non-critical tasks cannot use the part reserved by the critical share', () => {
   const now = at('2026-11-19T00:00:00Z')
   const known = steady('2026-11-19', 7)
   const kept = { ...november, criticalShare: 0.5 }
@@ -82,7 +82,7 @@ test('B3 B8: what a critical share keeps is not there for usual tasks', () => {
   expect(forecast({ ...tokens, spentTokens: 500 }, known, now).state).toBe('exhausted')
 })
 
-test('B8: of two limits the first one counts, and without one there is nothing to run out of', () => {
+test('B8: of two limits the one reached first counts, and without a limit the budget is unlimited', () => {
   const now = at('2026-11-19T00:00:00Z')
   const known = steady('2026-11-19', 7)
   const both = { ...november, limitTokens: 200 }
@@ -91,7 +91,7 @@ test('B8: of two limits the first one counts, and without one there is nothing t
   expect(forecast(free, known, now)).toMatchObject({ state: 'unlimited', expectedMicrousd: 60 })
 })
 
-test('B8: a young budget is judged by the days it has, its first by what was used so far', () => {
+test('B8: a new budget uses the days it has, and on its first day the usage so far', () => {
   const now = at('2026-11-19T12:00:00Z')
   const three = forecast(november, steady('2026-11-19', 3, 8), now)
   expect(three).toMatchObject({ basisDays: 3, microusdPerDay: 8 })
@@ -117,7 +117,7 @@ test('B8: days of the week differ once two whole weeks are known', () => {
   expect(flat).toMatchObject({ isShaped: false, basisDays: 3 })
 })
 
-test('B8: a budget whose window is not open has nothing before it', () => {
+test('B8: a budget without a current window has no projection', () => {
   const now = at('2026-11-19T00:00:00Z')
   const seen = forecast({ ...november, endsAt: null }, steady('2026-11-19', 7), now)
   expect(seen.path).toHaveLength(1)

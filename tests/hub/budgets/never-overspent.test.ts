@@ -19,9 +19,9 @@ const script: fc.Arbitrary<Script> = fc.record({
   switchesAt: fc.option(fc.integer({ min: 0, max: 3 }), { freq: 1 }),
   repeats: fc.boolean(),
 })
-/** For many at once, so that the test ends soon. */
+/** A short script for many agents at once, so that the test ends soon. */
 const short = script.map((each) => ({ ...each, costs: each.costs.slice(0, 1), repeats: false }))
-/** Nothing, a few calls or many; a tenth as many tokens go with so much money. */
+/** Enough for no call, a few or many, in micro-dollars; a tenth as many tokens. */
 const amount = fc.oneof(fc.integer({ min: 0, max: 600 }), fc.integer({ min: 600, max: 8_000 }))
 const limit: fc.Arbitrary<Limits> = fc.record({
   microusd: fc.option(amount, { freq: 3 }),
@@ -30,8 +30,8 @@ const limit: fc.Arbitrary<Limits> = fc.record({
     { freq: 2 },
   ),
 })
-/** What happens between two rounds: the clock jumps, or the limits are other ones. */
-const turn = fc.record({
+/** An event between two rounds: the clock jumps, or the limits change. */
+const event = fc.record({
   inRound: fc.integer({ min: 1, max: 4 }),
   jumpMs: fc.constantFrom(0, -5_000, -20 * HOUR_MS, 20 * HOUR_MS, 25 * HOUR_MS, 32 * 24 * HOUR_MS),
   limits: fc.option(fc.array(limit, { minLength: 3, maxLength: 7 })),
@@ -40,7 +40,7 @@ const planOf = (min: number, max: number) =>
   fc.record({
     scripts: fc.array(max > 100 ? short : script, { minLength: min, maxLength: max, size: 'max' }),
     limits: fc.array(limit, { minLength: 3, maxLength: 7 }),
-    turns: fc.array(turn, { maxLength: 3 }),
+    events: fc.array(event, { maxLength: 3 }),
   })
 type Plan = typeof planOf extends (...args: never[]) => fc.Arbitrary<infer T> ? T : never
 
@@ -55,10 +55,10 @@ beforeAll(async () => {
   world = await createSpendingWorld(256)
 })
 
-/** Sees to it that no budget ever grows beyond the limit in force. */
+/** Checks that no budget ever grows beyond the current limit. */
 class Watch {
   before = new Map<string, number>()
-  /** The highest limit that was ever in force, by budget and kind. */
+  /** The highest limit so far, by budget and kind. */
   highest = new Map<string, number>()
 
   async look() {
@@ -82,7 +82,7 @@ class Watch {
     }
   }
 
-  /** What is spent and reserved grows only up to the limit, whoever else is at it. */
+  /** Spending and reservations grow only up to the limit, with any number of concurrent agents. */
   async check(): Promise<void> {
     for (const { key, name, limit, sum } of await this.look()) {
       const most = Math.max(limit, this.before.get(key) ?? 0)
@@ -90,7 +90,7 @@ class Watch {
     }
   }
 
-  /** No window holds more than some limit that was in force. */
+  /** No window counts more than the highest limit of its budget. */
   async end(): Promise<void> {
     const windows = await world.office.all<{ id: string; microusd: number; tokens: number }>(
       'SELECT budget_id AS id, spent_microusd AS microusd, spent_tokens AS tokens FROM budget_windows',
@@ -103,7 +103,7 @@ class Watch {
   }
 }
 
-async function play({ scripts, limits, turns }: Plan): Promise<void> {
+async function play({ scripts, limits, events }: Plan): Promise<void> {
   const { hub, doors } = world
   await world.clear()
   hub.clock.advance(3 * 24 * HOUR_MS)
@@ -115,8 +115,8 @@ async function play({ scripts, limits, turns }: Plan): Promise<void> {
     (each, index) => new Spender(world, index, each, () => spenders),
   )
   for (let round = 0; spenders.some(({ isDone }) => !isDone); round++) {
-    expect(round, 'everybody waits for everybody').toBeLessThan(300)
-    for (const { jumpMs, limits: others } of turns.filter(({ inRound }) => inRound === round)) {
+    expect(round, 'all agents wait for each other').toBeLessThan(300)
+    for (const { jumpMs, limits: others } of events.filter(({ inRound }) => inRound === round)) {
       hub.clock.advance(jumpMs)
       if (others) await world.setLimits(others)
       await doors.sweep(hub.clock.now())
@@ -131,7 +131,7 @@ async function play({ scripts, limits, turns }: Plan): Promise<void> {
   await checkBooks(spenders)
 }
 
-/** Nothing stays reserved, the audit finds no difference, and nothing that was spent is left out. */
+/** Nothing stays reserved, the audit finds no difference, and all spending is counted. */
 async function checkBooks(spenders: Spender[]): Promise<void> {
   const { office, hub } = world
   const left = `SELECT total(reserved_microusd + reserved_tokens) AS n FROM activations`
@@ -159,22 +159,22 @@ async function checkBooks(spenders: Spender[]): Promise<void> {
   refusals += spenders.filter(({ usage, script }) => usage.length < script.costs.length).length
 }
 
-const law =
-  'over budgets that overlap, with deaths, new periods, other limits and clocks that jump: never overspent, never refused with money left, nothing stays reserved, and usage adds up'
+const property =
+  'over overlapping budgets, with crashes, new periods, changed limits and clock jumps: never overspent, never refused with money left, nothing stays reserved, and usage adds up'
 
 it.each([
   [1, 10, 20],
   [16, 48, 3],
   [256, 256, 1],
 ])(
-  `B2 B4 B11: %i to %i at once, ${law}`,
+  `B2 B4 B11: %i to %i at once, ${property}`,
   async (min, max, numRuns) => {
     await fc.assert(fc.asyncProperty(planOf(min, max), play), { numRuns, endOnFailure: true })
   },
   180_000,
 )
 
-it('B4 B11: 256 at once that call twice, some of whom say everything twice, over the end of a week: the same holds', async () => {
+it('B4 B11: 256 at once that call twice, some repeating every request, over the end of a week: the same properties', async () => {
   const scripts = Array.from({ length: 256 }, (_, index) => ({
     costs: [1, 0.4],
     ...{ diesAfter: null, switchesAt: null, repeats: index % 16 === 0 },
@@ -184,12 +184,12 @@ it('B4 B11: 256 at once that call twice, some of whom say everything twice, over
     { microusd: 5_000, tokens: 600 },
   ]
   const [granted, refused] = [grants, refusals]
-  await play({ scripts, limits, turns: [{ inRound: 1, jumpMs: 8 * 24 * HOUR_MS, limits: null }] })
+  await play({ scripts, limits, events: [{ inRound: 1, jumpMs: 8 * 24 * HOUR_MS, limits: null }] })
   const days = `SELECT DISTINCT w.starts_at FROM budget_windows w JOIN budgets b ON b.id = w.budget_id
     WHERE b.period = 'day' AND w.spent_tokens > 0`
-  expect(await world.office.all(days), 'both weeks paid').toHaveLength(2)
-  expect(grants - granted, 'who called').toBeGreaterThan(32)
-  expect(refusals - refused, 'who was refused').toBeGreaterThan(64)
+  expect(await world.office.all(days), 'both weeks have spending').toHaveLength(2)
+  expect(grants - granted, 'agents that called').toBeGreaterThan(32)
+  expect(refusals - refused, 'refused agents').toBeGreaterThan(64)
 }, 180_000)
 
 it('B4: 256 reservations at once against money for 100 grant exactly 100', async () => {
@@ -208,6 +208,6 @@ it('B4: 256 reservations at once against money for 100 grant exactly 100', async
 })
 
 afterAll(() => {
-  expect(grants, 'somebody spent something').toBeGreaterThan(50)
-  expect(refusals, 'somebody was refused').toBeGreaterThan(10)
+  expect(grants, 'some agents spent').toBeGreaterThan(50)
+  expect(refusals, 'some agents were refused').toBeGreaterThan(10)
 })

@@ -45,7 +45,7 @@ test.each([
   })
 })
 
-test('B8: health is open to people and agents in one round trip, and tells reservations', async () => {
+test('B8: health is open to people and agents in one round trip, and includes reservations', async () => {
   await post(ada.key, '@scout')
   await start(scout.id)
   for (const key of [ada.key, scout.key, null]) {
@@ -57,7 +57,7 @@ test('B8: health is open to people and agents in one round trip, and tells reser
   expect(await hub.call('/system/budget-health', { key: 'wrong' })).toMatchObject({ status: 401 })
 })
 
-test('B8: a hub that is not public asks for a key', async () => {
+test('B8: a hub that is not public requires a key', async () => {
   const shut = createTestHub({ ROOKERY_PUBLIC: 'false' })
   for (const path of ['/system/budget-health', '/budgets', '/usage', '/activations']) {
     expect(await shut.call(path)).toMatchObject({ status: 401 })
@@ -65,7 +65,7 @@ test('B8: a hub that is not public asks for a key', async () => {
   }
 })
 
-test('B3: the worst budget decides the whole, tokens count, and without a window it is critical', async () => {
+test('B3: the worst budget decides the status, tokens count, and without a window it is critical', async () => {
   await office.run(
     `INSERT INTO budgets (id, scope, scope_id, period, limit_microusd, limit_tokens, created_at, updated_at)
      VALUES ('scout-day', 'agent', ?, 'day', NULL, 100, 0, 0)`,
@@ -88,7 +88,7 @@ test('B3: the worst budget decides the whole, tokens count, and without a window
 const put = (body: unknown, key: string | null = adminKey, id = hubBudget) =>
   hub.call(`/budgets/${id}`, { method: 'PUT', key, body })
 
-test('B2: an admin sets limits; an absent one stays, null lifts one', async () => {
+test('B2: an admin sets limits; an absent limit stays, null removes a limit', async () => {
   expect(await put({ limit_microusd: 5_000, limit_tokens: 70 })).toMatchObject({
     status: 200,
     body: { budget: { id: hubBudget, limit_microusd: 5_000, limit_tokens: 70 } },
@@ -105,7 +105,7 @@ test('B2: an admin sets limits; an absent one stays, null lifts one', async () =
   })
 })
 
-test('B2: a limit holds from the next admission on', async () => {
+test('B2: a limit applies from the next admission on', async () => {
   await put({ limit_microusd: 50 })
   await post(ada.key, '@scout')
   expect((await start(scout.id)).reservation.microusd).toBe(50)
@@ -131,7 +131,7 @@ test('B2: PUT is for admins, and an unknown budget is 404', async () => {
   expect(await put({ limit_tokens: 1 }, adminKey, 'nonsense')).toMatchObject({ status: 404 })
 })
 
-test('H6: the same key creates a budget once, and a refused one uses no key up', async () => {
+test('H6: the same key creates a budget once, and a refused request does not use its key', async () => {
   const create = (limit: number, key: string) =>
     hub.call('/budgets', {
       key: adminKey,
@@ -145,8 +145,8 @@ test('H6: the same key creates a budget once, and a refused one uses no key up',
   expect(again.headers.get('idempotent-replay')).toBe('true')
   expect((await create(6, 'budget-1')).body.code).toBe('IDEMPOTENCY_CONFLICT')
   const { id } = first.body.budget
-  const twin = await create(5, 'budget-2')
-  expect(twin).toMatchObject({ status: 409, body: { hint: expect.stringContaining(id) } })
+  const duplicate = await create(5, 'budget-2')
+  expect(duplicate).toMatchObject({ status: 409, body: { hint: expect.stringContaining(id) } })
   await hub.call(`/budgets/${id}`, { method: 'DELETE', key: adminKey })
   const twenty = await Promise.all(Array.from({ length: 20 }, () => create(5, 'budget-2')))
   expect(new Set(twenty.map(({ status }) => status))).toEqual(new Set([201]))
@@ -154,8 +154,8 @@ test('H6: the same key creates a budget once, and a refused one uses no key up',
   expect((await create(5, 'budget-1')).status).toBe(404)
 })
 
-/** Work of two agents on two days. */
-const work = async () => {
+/** Runs two agents, on three days. */
+const runAgents = async () => {
   for (const [agent, model, cost, isPriced] of [
     [scout, 'test/big', 300, true],
     [scout, 'test/small', 20, true],
@@ -171,7 +171,7 @@ const work = async () => {
 
 test('B8: usage by agent, model, task and day adds up to the same total', async () => {
   const from = new Date(hub.clock.now()).toISOString()
-  await work()
+  await runAgents()
   await office.run('UPDATE api_keys SET last_used_at = ?', hub.clock.now())
   const total = { calls: 3, cost_microusd: 320, input_tokens: 30, output_tokens: 15 }
   const read = async (group: string) => {
@@ -206,9 +206,9 @@ test('B8: usage by agent, model, task and day adds up to the same total', async 
   ])
 })
 
-test('B8: from is in; a day in to is in whole, a moment is out', async () => {
+test('B8: from is inclusive; in to a day is inclusive, a time exclusive', async () => {
   const day = new Date(hub.clock.now()).toISOString().slice(0, 10)
-  await work()
+  await runAgents()
   const count = async (query: string) => (await hub.call(`/usage?${query}`)).body.total.calls
   expect(await count('')).toBe(3)
   const next = new Date(Date.parse(day) + 86_400_000).toISOString().slice(0, 10)

@@ -47,7 +47,7 @@ const spend = async (agent: typeof ada, microusd: number, model = 'test/big') =>
   await office.commit(agent.id, activationId, { usage })
 }
 
-it('B2: a budget of each scope holds back those it pays for, and nobody else', async () => {
+it('B2: a budget of each scope limits the agents that it pays for, and no others', async () => {
   for (const [scope, name, isWrenFree] of [
     ['agent', 'scout', true],
     ['model', 'test/big', true],
@@ -69,7 +69,7 @@ it('B2: a budget of each scope holds back those it pays for, and nobody else', a
   }
 })
 
-it('B2: a task said in no thread spends from no community, and a model is its provider’s too', async () => {
+it('B2: a task without a thread spends from no community, and a model also from its provider', async () => {
   const community = await make('community', 'general', 0)
   const provider = await make('executor', 'test', 1_000)
   await hub.call('/agents/scout/activate', { key: adminKey, body: { task: 'Look' } })
@@ -81,7 +81,7 @@ it('B2: a task said in no thread spends from no community, and a model is its pr
   expect((await read(provider.id)).spent_microusd).toBe(5)
 })
 
-it('B2: a day and a month of one agent hold together: the tighter one bites', async () => {
+it('B2: a daily and a monthly budget of one agent both apply: the tighter one counts', async () => {
   await make('agent', 'scout', 60)
   await make('agent', 'scout', 1_000, { period: 'month' })
   await spend(scout, 50)
@@ -139,7 +139,7 @@ it('B2: a model that changes during the run is checked before its call', async (
   expect((await ask(['test/big'], 16)).kind).toBe('renewed')
 })
 
-it('B6: of several models that could do it the one with the most headroom is used', async () => {
+it('B6: of several possible models the one with the most headroom is used', async () => {
   await setModels(scout.id, ['test/big', 'test/small', 'other/one'])
   const loadedModel = async () => {
     await post(ada.key, '@scout')
@@ -166,7 +166,7 @@ it('B6: while one model has nothing left and another has, nothing is refused', a
   expect(await office.load(scout.id)).toMatchObject({ kind: 'wait', reason: 'money_reserved' })
 })
 
-it('B3: what is beyond the critical share is kept for critical tasks, where the budget has them', async () => {
+it('B3: the part beyond the critical share is reserved for critical tasks, if the budget allows them', async () => {
   const { id } = await make('agent', 'scout', 100, { critical_share: 0.9, throttle_share: 0.9 })
   await spend(scout, 85)
   const give = (priority?: string) =>
@@ -192,7 +192,7 @@ it('B3: what is beyond the critical share is kept for critical tasks, where the 
   expect((await give('urgent')).status).toBe(400)
 })
 
-it('B4: a clock that goes back over midnight lends nothing from the day before', async () => {
+it('B4: a clock that goes back over midnight adds nothing from the previous day', async () => {
   const hourMs = 3_600_000
   hub.clock.advance(24 * hourMs - (hub.clock.now() % (24 * hourMs)) + hourMs)
   const { id } = await make('hub', undefined, 100)
@@ -240,7 +240,7 @@ it.each([
   expect(answer.body.details[0].path).toBe(path)
 })
 
-it('B2: who is not there has no budget, thresholds have an order, and only admins make budgets', async () => {
+it('B2: unknown names are refused, thresholds must be in order, and only admins create budgets', async () => {
   const day = { period: 'day' }
   expect(await create({ scope: 'agent', name: 'ada', ...day })).toMatchObject({ status: 404 })
   expect(await create({ scope: 'community', name: 'no-such', ...day })).toMatchObject({
@@ -260,7 +260,7 @@ it('B2: who is not there has no budget, thresholds have an order, and only admin
   })
 })
 
-it('B2: a budget is taken away, but never the last of the hub', async () => {
+it('B2: a budget can be deleted, but not the last one of the hub', async () => {
   const { id } = await make('hub', undefined, 0)
   const remove = (what: string, key = adminKey) =>
     hub.call(`/budgets/${what}`, { method: 'DELETE', key })
@@ -271,7 +271,7 @@ it('B2: a budget is taken away, but never the last of the hub', async () => {
   expect((await remove(id)).status).toBe(404)
   expect(await remove('00000000-0000-7000-8000-000000000201')).toMatchObject({
     status: 409,
-    body: { error: 'This is the last budget of the hub.' },
+    body: { code: 'CONFLICT' },
   })
   expect(await office.first('SELECT 1 FROM budget_windows WHERE budget_id = ?', id)).toBeNull()
 })

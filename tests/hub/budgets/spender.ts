@@ -4,22 +4,22 @@ import type { ActivationId } from '../../../src/ids'
 import { usageOf } from '../activations/create-office'
 import { type Held, type Kind, kinds, pays, type SpendingWorld } from './spending-world'
 
-/** What one agent will do: shares of what it may spend per call, and after which call it dies. */
+/** The behaviour of one agent: shares of its reservation that it spends per call, and the call after which it crashes. */
 export interface Script {
   costs: number[]
   diesAfter: number | null
   /** The call from which on another model is used. */
   switchesAt: number | null
-  /** Says everything twice, as after lost answers. */
+  /** Sends every request twice, as after lost answers. */
   repeats: boolean
 }
 
 const floor = { microusd: 10, tokens: 1 }
 const want = { microusd: 100, tokens: 10 }
-/** What a run goes on with when its model changes. */
+/** The model that a run switches to. */
 const otherModel = 'far/c'
 
-/** One agent at work: the loop's money side through the hub's doors, resumable after every wait and crash. */
+/** A running agent: the spending part of the loop through the hub's API, resumable after each wait and crash. */
 export class Spender {
   activationId: ActivationId
   model = ''
@@ -53,7 +53,7 @@ export class Spender {
     }
   }
 
-  /** Works until it is done, has to wait, or dies; the next round takes it up from there. */
+  /** Runs until it is done, has to wait, or crashes; the next round resumes it. */
   async work(): Promise<void> {
     if (this.isDying) return this.finish()
     if (this.model === '' && !(await this.load())) return
@@ -141,15 +141,15 @@ export class Spender {
     this.isDone = true
   }
 
-  /** Twice when it repeats; the second answer is the one that it hears. */
+  /** Sends a request, twice when it repeats, and returns the last answer. */
   async ask<Answer>(question: () => Promise<Answer>): Promise<Answer> {
     if (this.script.repeats) await question()
     return question()
   }
 
   /**
-   * Runs that changed their model and are in the books: until then they hold all that they spent from
-   * the budgets of both, so with each of them money comes back.
+   * Counts the settled runs that changed their model: until they are settled, they reserve all their
+   * spending from the budgets of both models, so each settlement releases money.
    */
   countSwitched(state: 'isDone' | 'isFinishing'): number {
     return this.others().filter((other) => other[state] && other.called.length > 1).length
@@ -177,7 +177,7 @@ export class Spender {
 
 const add = (numbers: number[]): number => numbers.reduce((sum, each) => sum + each, 0)
 
-/** What of each budget is spent and reserved, by its id. */
+/** Returns what is spent and reserved, by budget id. */
 export function sumUp(
   { budgets, running }: Awaited<ReturnType<SpendingWorld['look']>>,
   kind: Kind,

@@ -6,7 +6,7 @@ import type { AccountId, PostId } from '../../../src/ids'
 import { createOffice } from '../activations/create-office'
 import { adminKey } from '../create-test-hub'
 
-/** Who could do what: every third agent has a choice between two providers. */
+/** Models by agent: every third agent has models of two providers. */
 const modelsOf = (index: number): string[] =>
   [['near/a'], ['near/b'], ['near/a', 'far/c']][index % 3] ?? []
 
@@ -19,7 +19,7 @@ const scopes = [
   { scope: 'agent', name: 'flock-0', period: 'month' },
 ]
 
-/** What a budget limits. */
+/** The kinds of limits of a budget. */
 export const kinds = ['microusd', 'tokens'] as const
 export type Kind = (typeof kinds)[number]
 /** Null is no limit. */
@@ -31,7 +31,7 @@ interface Budget {
   scopeId: string
 }
 
-/** One budget with its window that holds at a time. */
+/** A budget with its window at a given time. */
 export type Held = Budget & Record<`limit_${Kind}` | `spent_${Kind}`, number | null>
 
 /** A running activation: what it has reserved, and how much of that it has used. */
@@ -42,7 +42,7 @@ type RunningRow = Record<`reserved_${Kind}` | `used_${Kind}`, number> & {
   models: string
 }
 
-/** Whether a budget pays for work, told apart from the product's SQL. */
+/** Whether a budget pays for a call, computed independently of the product's SQL. */
 export function pays(
   { scope, scopeId }: Budget,
   by: { agentId: string; communityId: string | null; models: string[] },
@@ -57,7 +57,7 @@ export function pays(
   return payers[scope].includes(scopeId)
 }
 
-/** A hub with a flock of agents, two communities and budgets that overlap. */
+/** Creates a hub with many agents, two communities and overlapping budgets. */
 export async function createSpendingWorld(size: number) {
   const office = createOffice()
   const { hub, doors } = office
@@ -96,7 +96,7 @@ export async function createSpendingWorld(size: number) {
   const own = flock.slice(0, 20)
   await db.d1.batch(own.flatMap(({ id }) => setDefinedBudget(db, id, 0, hub.clock.now())))
 
-  /** Budgets and running work as they are together, at a time. */
+  /** Returns budgets and running activations from one batch, at a given time. */
   const look = async (at: number) => {
     const [budgets, running] = await env.DB.batch<unknown>([
       env.DB.prepare(
@@ -116,7 +116,7 @@ export async function createSpendingWorld(size: number) {
     }
   }
 
-  /** Limits by the order of the budgets. */
+  /** Sets limits in the order of the budgets. */
   const setLimits = (limits: Limits[]) =>
     office.run(
       `UPDATE budgets SET (limit_microusd, limit_tokens) =
@@ -137,7 +137,7 @@ export async function createSpendingWorld(size: number) {
     )
   }
 
-  /** Ends what runs and forgets what was spent. */
+  /** Ends all running activations and deletes all usage. */
   const clear = () =>
     env.DB.batch(
       [

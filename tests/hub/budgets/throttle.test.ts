@@ -27,12 +27,12 @@ afterEach(async () => {
   await run(`UPDATE agents SET models = '["test/big"]'`)
 })
 
-const lookAround = async () => {
+const explore = async () => {
   const answer = await office.load(scout.id, office.newId<ActivationId>(), 50, true)
   await run(`UPDATE activations SET state = 'done', reserved_microusd = 0, reserved_tokens = 0`)
   return answer.kind === 'loaded' ? [answer.task, answer.model] : answer.kind
 }
-/** A budget of a thousand of which so much is spent. */
+/** Creates a budget of 1,000 micro-dollars with the given spending. */
 const make = async (scope: string, name: string, spent: number, more: object = {}) => {
   const body = { scope, name, period: 'day', limit_microusd: 1_000, ...more }
   const { id } = (await hub.call('/budgets', { key: adminKey, body })).body.budget
@@ -42,7 +42,7 @@ const make = async (scope: string, name: string, spent: number, more: object = {
 const change = (id: string, body: object) =>
   hub.call(`/budgets/${id}`, { method: 'PUT', key: adminKey, body })
 
-it('B3: nobody looks around at the expense of a budget beyond its own throttle share, whatever its scope', async () => {
+it('B3: exploration pauses at the throttle share of a budget of any scope', async () => {
   await run(`UPDATE agents SET models = '["test/big"]'`)
   for (const [scope, name] of [
     ['agent', 'scout'],
@@ -50,23 +50,23 @@ it('B3: nobody looks around at the expense of a budget beyond its own throttle s
     ['executor', 'test'],
   ] as const) {
     const id = await make(scope, name, 900)
-    expect(await lookAround(), scope).toBe('nothing')
+    expect(await explore(), scope).toBe('nothing')
     await change(id, { throttle_share: 0.95 })
-    expect(await lookAround(), scope).toEqual(['exploration', 'test/big'])
+    expect(await explore(), scope).toEqual(['exploration', 'test/big'])
     await run('UPDATE accounts SET last_activated_at = NULL')
     await change(id, { warning_share: 0.5, throttle_share: 0.6, limit_microusd: 1_499 })
-    expect(await lookAround(), scope).toBe('nothing')
+    expect(await explore(), scope).toBe('nothing')
     await run('DELETE FROM budgets WHERE id = ?', id)
   }
 })
 
-it('B3: what is asked for is worked on all the same', async () => {
+it('B3: mentions are still answered beyond the throttle share', async () => {
   await make('agent', 'scout', 950)
   await post(ada.key, '@scout')
   expect((await office.start(scout.id)).reservation.microusd).toBe(50)
 })
 
-it('B3 B6: with one of two models throttled the other is used for looking around', async () => {
+it('B3 B6: with one of two models throttled the other is used for exploration', async () => {
   await run(`UPDATE agents SET models = '["test/big","far/one"]'`)
   await make('model', 'test/big', 900, {
     limit_microusd: 1_000_000,
@@ -74,12 +74,12 @@ it('B3 B6: with one of two models throttled the other is used for looking around
     warning_share: 0,
   })
   await make('model', 'far/one', 10, { limit_microusd: 100 })
-  expect(await lookAround()).toEqual(['exploration', 'far/one'])
+  expect(await explore()).toEqual(['exploration', 'far/one'])
   await make('executor', 'far', 950)
-  expect(await lookAround()).toBe('nothing')
+  expect(await explore()).toBe('nothing')
 })
 
-it('B3: the sweep tells that the hub is beyond its own throttle share', async () => {
+it('B3: the sweep reports that the hub is beyond its throttle share', async () => {
   const isThrottled = async () => {
     const question = { since: 0, until: 0, after: null }
     const report = await office.doors.sweep(hub.clock.now(), question as never)

@@ -8,7 +8,7 @@ import {
   writeTokens,
 } from '../../../src/hub/budgets/typed-amounts'
 
-test('B2: a limit reads back as it was written, to the micro-dollar, the token and the share', () => {
+test('B2: a formatted limit parses back exactly, to the micro-dollar, the token and the share', () => {
   for (const amount of [null, 0, 1, 500, 12_340_000, 999_999_999_999_999, 1_000_000_000_000_000]) {
     expect(readLimit(writeLimit(amount))).toBe(amount)
     expect(readTokens(writeTokens(amount))).toBe(amount)

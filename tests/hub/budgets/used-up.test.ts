@@ -21,7 +21,7 @@ afterEach(async () => {
   await office.run(`UPDATE budgets SET critical_share = 1, allows_critical = 0`)
 })
 
-/** What becomes of a mention of who costs nothing, when the hub has spent so much of so much. */
+/** Returns the admission of a mention of a free agent, with the given spending and limit of the hub. */
 const ask = async (spent: number, limit: number) => {
   await office.setHubLimit(limit)
   await office.setSpent(spent)
@@ -39,7 +39,7 @@ it.each([
   [1_001, 1_000, 1],
   [500, 1_000, 0.5],
 ])(
-  'B3: with %i of %i spent and a critical share of %f, nobody works, not even a model that costs nothing',
+  'B3: with %i of %i spent and a critical share of %f, no agent runs, not even with a free model',
   async (spent, limit, share) => {
     await office.run(
       'UPDATE budgets SET critical_share = ?1, throttle_share = min(?1, 0.9), warning_share = min(?1, 0.8)',
@@ -50,7 +50,7 @@ it.each([
   },
 )
 
-it('B3 B4: a model that costs nothing goes on while anything is left, and never waits for money', async () => {
+it('B3 B4: a free model runs while anything is left, and never waits for reserved money', async () => {
   expect(await ask(999, 1_000)).toBe('granted')
   await office.setSpent(0)
   await office.setHubLimit(100)
@@ -60,7 +60,7 @@ it('B3 B4: a model that costs nothing goes on while anything is left, and never 
   expect((await start(free.id)).admission).toBe('granted')
 })
 
-it('B3: it stops before its next call when the budget is used up while it works', async () => {
+it('B3: a free model stops before its next call when the budget is exhausted during the run', async () => {
   await post(ada.key, '@free')
   const { activationId } = await start(free.id)
   await office.setHubLimit(1_000)
@@ -74,7 +74,7 @@ it('B3: it stops before its next call when the budget is used up while it works'
   })
 })
 
-it('B6: of two models that cost nothing, the one whose budget is not used up is taken', async () => {
+it('B6: of two free models, the one whose budget is not exhausted is used', async () => {
   await office.run(`UPDATE agents SET models = '["near/a","far/b"]' WHERE account_id = ?`, free.id)
   await office.run(
     `INSERT INTO budgets (id, scope, scope_id, period, limit_microusd, created_at, updated_at)
@@ -86,28 +86,28 @@ it('B6: of two models that cost nothing, the one whose budget is not used up is 
   await office.run(`DELETE FROM budgets WHERE id = 'near'`)
 })
 
-it('B5: the limit of a definition stays until the definition has none; then it goes with all that was said of it', async () => {
+it('B5: the limit of a definition can be deleted only when the definition has none; its levels are deleted too', async () => {
   const { db } = office.context()
   const set = (limit: number | null) =>
     db.d1.batch(setDefinedBudget(db, paid.id, limit, hub.clock.now()))
   const path = `/budgets/budget:agent:${paid.id}`
   const remove = () => hub.call(path, { method: 'DELETE', key: adminKey })
-  const isSaid = () =>
+  const readLevel = () =>
     office.first('SELECT 1 FROM budget_levels WHERE budget_id = ?', `budget:agent:${paid.id}`)
   await set(0)
   await set(5)
   await office.doors.sweep(hub.clock.now())
-  expect(await isSaid()).not.toBeNull()
+  expect(await readLevel()).not.toBeNull()
   expect(await remove()).toMatchObject({
     status: 409,
     body: { code: 'CONFLICT', hint: expect.stringContaining('brain.max_cost_per_day') },
   })
   const html = await (await signIn(hub)).read(`${path}/delete`)
-  expect(html).toContain('The definition of paid sets it')
-  expect(html).not.toContain('Take it away')
+  expect(html).toContain('brain.max_cost_per_day')
+  expect(html).not.toContain('>Delete budget</button>')
   await post(ada.key, '@paid')
   expect((await start(paid.id)).admission).toBe('budget_exhausted')
   await set(null)
   expect((await remove()).status).toBe(200)
-  expect(await isSaid()).toBeNull()
+  expect(await readLevel()).toBeNull()
 })

@@ -11,7 +11,7 @@ const put = (body: object) =>
   hub.call('/agents/finch/grants', { method: 'PUT', key: adminKey, body })
 const read = async () => (await hub.call('/agents/finch/grants', { key: adminKey })).body
 
-test('M7: a tier or a tool that is not there is refused, and the policy stays as it was', async () => {
+test('M7: an unknown tier or tool is refused, and the policy stays unchanged', async () => {
   const { status, body } = await put({
     allowed: ['hub:*'],
     require_approval: ['tool:hub_creat_post', 'hub:write', 'tier:writ', 'tool:hub_create_post'],
@@ -22,18 +22,18 @@ test('M7: a tier or a tool that is not there is refused, and the policy stays as
     details: [
       {
         path: 'body.require_approval.0',
-        message: expect.stringMatching(/^there is no tool hub_creat_post; .*hub_create_post/),
+        message: expect.stringContaining('hub_create_post'),
       },
       {
         path: 'body.require_approval.2',
-        message: 'there is no tier writ; there are read, write, destructive',
+        message: expect.stringContaining('read, write, destructive'),
       },
     ],
   })
   expect((await read()).require_approval).toEqual([])
 })
 
-test('M8: a rate limit for a tool that is not there is refused', async () => {
+test('M8: a rate limit for an unknown tool is refused', async () => {
   const rate_limits = [
     { tool: 'hub_search', per: 'hour', limit: 1 },
     { tool: 'hub_serch', per: 'hour', limit: 1 },
@@ -43,7 +43,7 @@ test('M8: a rate limit for a tool that is not there is refused', async () => {
   expect((await read()).rate_limits).toEqual([])
 })
 
-test('M7: a pattern that no tool needs is kept and warned of', async () => {
+test('M7: a pattern that matches no tool is saved with a warning', async () => {
   const policy = {
     allowed: ['hub:*', '*', 'gitlab:read'],
     denied: ['hub:wri*', 'hub:write'],
@@ -54,29 +54,26 @@ test('M7: a pattern that no tool needs is kept and warned of', async () => {
   expect(status).toBe(200)
   expect(body.require_approval).toEqual(policy.require_approval)
   expect(body.warnings).toEqual([
-    { path: 'body.allowed.2', message: 'gitlab:read matches the grant of no tool here' },
-    { path: 'body.denied.0', message: 'hub:wri* matches the grant of no tool here' },
-    { path: 'body.require_approval.0', message: 'hub_write matches the grant of no tool here' },
+    { path: 'body.allowed.2', message: expect.stringContaining('gitlab:read') },
+    { path: 'body.denied.0', message: expect.stringContaining('hub:wri*') },
+    { path: 'body.require_approval.0', message: expect.stringContaining('hub_write') },
     {
       path: 'body.require_approval.1',
-      message:
-        'hub_create_post matches the grant of no tool here: for the tool, say tool:hub_create_post',
+      message: expect.stringContaining('tool:hub_create_post'),
     },
-    { path: 'body.rate_limits.0.grant', message: 'hubs:read matches the grant of no tool here' },
+    { path: 'body.rate_limits.0.grant', message: expect.stringContaining('hubs:read') },
   ])
 })
 
-test('M3: what is allowed of aws names its resource; denied may be all of it', async () => {
+test('M3: allowed grants of aws must name a resource; denied ones need not', async () => {
   const { status, body } = await put({
     allowed: ['hub:*', 'aws:*', 'aws:s3:read:*', 'aws:s3:read:artifacts'],
     denied: ['aws:*'],
   })
   expect(status).toBe(400)
-  const message = (pattern: string) =>
-    `${pattern} would give nothing: grants of aws name their resource, e.g. aws:s3:read:my-bucket`
   expect(body.details).toEqual([
-    { path: 'body.allowed.1', message: message('aws:*') },
-    { path: 'body.allowed.2', message: message('aws:s3:read:*') },
+    { path: 'body.allowed.1', message: expect.stringContaining('aws:*') },
+    { path: 'body.allowed.2', message: expect.stringContaining('aws:s3:read:*') },
   ])
   const fine = { allowed: ['*', 'aws:s3:read:artifacts'], denied: ['aws:s3:write:*'] }
   expect((await put(fine)).status).toBe(200)

@@ -141,7 +141,7 @@ test('B10: limit, thresholds and forecast are drawn as lines and said in words',
   expect(html).toContain('class="limit"')
   expect(html.match(/<line class="share" x1="0" x2="100%"/g)).toHaveLength(2)
   expect(html.match(/class="dash" x1="[\d.]+%"/g)?.length).toBeGreaterThan(8)
-  expect(html).toMatch(/a day it is used up (about \d+\u00a0Nov|in about)/)
+  expect(html).toMatch(/a day: limit reached (about \d+\u00a0Nov|in about)/)
   expect(html).toContain('shaped by weekday')
   const { body } = await hub.call('/system/budget-health')
   expect(body.budgets[0].forecast).toMatchObject({
@@ -162,12 +162,12 @@ test('B3 B10: at its limit nobody may spend; critical tasks have what is kept fo
     const html = await browser.read('/budgets')
     return html.match(/Limit reached<\/dt>.*?<small>(.*?)<\/small>/s)?.[1]
   }
-  expect(await readEnd(1.1, 1, 0)).toBe('then no agent may spend')
-  expect(await readEnd(1.1, 1, 1)).toBe('then no agent may spend')
+  expect(await readEnd(1.1, 1, 0)).toBe('then no agent can spend')
+  expect(await readEnd(1.1, 1, 1)).toBe('then no agent can spend')
   expect(await readEnd(1.1, 0.95, 1)).toBe('then only critical tasks run')
   expect(await readEnd(1.05, 0.9, 1)).toBe('only critical tasks run')
-  expect(await readEnd(1.05, 0.9, 0)).toBe('no agent may spend')
-  expect(await readEnd(1, 0.9, 1)).toBe('no agent may spend')
+  expect(await readEnd(1.05, 0.9, 0)).toBe('no agent can spend')
+  expect(await readEnd(1, 0.9, 1)).toBe('no agent can spend')
   await readEnd(1.1, 1, 0)
 })
 
@@ -176,7 +176,7 @@ test('B10: a hub of which nothing has a price is drawn in tokens; one without wo
     `DELETE FROM usage_days WHERE scope_id LIKE 'anthropic%' OR scope_id LIKE 'openai%'`,
   ).run()
   expect(await browser.read('/budgets?by=provider')).toContain('aria-current="true">tokens')
-  expect(await browser.read('/budgets?to=2020-05-01')).toContain('No agent has worked in this time')
+  expect(await browser.read('/budgets?to=2020-05-01')).toContain('No usage in this period')
 })
 
 test('B10: a name that is markup or a formula is text on the page and in the CSV', async () => {

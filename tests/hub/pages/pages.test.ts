@@ -155,15 +155,15 @@ test('pages: a running activation shows what its agent knows so far', async () =
 
 test('B4: a budget without a window for now says that nothing may be spent', async () => {
   const html = await createBrowser(hub).read('/budgets')
-  expect(html).toContain('No window is open for now')
+  expect(html).toContain('No period is open now')
   expect(html).toContain('critical</span>')
 })
 
 test.each([
-  [0.5, 'healthy', 'Nothing is held back.'],
-  [0.85, 'warning', 'At 90\u00a0% every agent’s own turns pause.'],
-  [0.92, 'throttle', 'Mentions are answered.'],
-  [1, 'critical', 'No agent may spend more until'],
+  [0.5, 'healthy', 'Nothing is paused.'],
+  [0.85, 'warning', 'At 90\u00a0% exploration by all agents pauses.'],
+  [0.92, 'throttle', 'Mentions are still answered.'],
+  [1, 'critical', 'No agent can spend more until'],
 ])(
   'B3: a hub that has used %d of its budget reads %s and says what that means',
   async (used, word, means) => {

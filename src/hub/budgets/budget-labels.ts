@@ -1,0 +1,80 @@
+import type { PageBudget } from './page-queries'
+
+type Scope = PageBudget['scope']
+type Period = PageBudget['period']
+
+/** Scopes at the start of a budget's name. */
+export const scopeLabels = {
+  hub: 'Whole hub',
+  agent: 'Agent',
+  executor: 'Provider',
+  model: 'Model',
+  community: 'Community',
+} as const satisfies Record<Scope, string>
+
+/** Scopes as the form offers them, in its order. */
+export const scopeOptions = {
+  agent: 'Agent',
+  model: 'Model',
+  executor: 'Provider (all models)',
+  community: 'Community',
+  hub: 'Whole hub',
+} satisfies Record<Scope, string>
+
+/** Periods within a sentence. */
+export const periodLabels: Record<Period, string> = {
+  day: 'daily',
+  week: 'weekly',
+  month: 'monthly',
+}
+
+/** Periods as the form offers them, in its order. */
+export const periodOptions: Record<Period, string> = {
+  day: 'Daily',
+  week: 'Weekly',
+  month: 'Monthly',
+}
+
+export const weekdayLabels = [
+  'Monday',
+  'Tuesday',
+  'Wednesday',
+  'Thursday',
+  'Friday',
+  'Saturday',
+  'Sunday',
+]
+
+/** The exploration that a budget of each scope pauses, within a sentence. */
+export const explorationLabels: Record<Scope, string> = {
+  hub: 'exploration by all agents',
+  agent: 'exploration by this agent',
+  executor: 'exploration with models of this provider',
+  model: 'exploration with this model',
+  community: 'exploration in this community',
+}
+
+/** The usage that a budget of each scope stops at its limit, at the start of a sentence. */
+export const spendingLabels: Record<Scope, string> = {
+  hub: 'No agent can spend more',
+  agent: 'This agent can’t spend more',
+  executor: 'Models of this provider can’t be used',
+  model: 'This model can’t be used',
+  community: 'Agents can’t spend more in this community',
+}
+
+/** Errors of an invalid name in the form, by scope. */
+export const nameHints: Record<string, string> = {
+  hub: 'The hub has no name. Leave this empty, or choose another scope.',
+  agent: 'Enter the name of an agent on this hub, such as scout.',
+  executor: 'Enter a provider without a model, such as anthropic.',
+  model: 'Enter a model as provider/model, such as openai/gpt-6-sol.',
+  community: 'Enter the name of a community on this hub, such as general.',
+}
+
+/** Errors of an invalid reset day in the form, by period. */
+export const resetDayHints: Record<string, string> = {
+  day: 'A daily budget resets at midnight. Leave this at 1.',
+  week: 'Enter a day of the week from 1 (Monday) to 7 (Sunday).',
+  month: 'Enter a day of the month from 1 to 28.',
+}

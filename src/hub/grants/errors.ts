@@ -1,0 +1,20 @@
+import { AppError, type ErrorDetail } from '../../errors'
+
+/** Errors of grants and policies, as users read them. */
+export const grantErrors = {
+  invalidEntries: (details: ErrorDetail[]) =>
+    new AppError('VALIDATION', 'The policy contains invalid entries.', { details }),
+  deleteDefault: () =>
+    new AppError('VALIDATION', "You can't delete the default policy.", {
+      hint: 'Edit it instead.',
+    }),
+  changedSince: (by: string | null) =>
+    new AppError('CONFLICT', `${by ?? 'Another admin'} changed this policy while you edited it.`, {
+      hint: 'Review the current changes, then save again.',
+    }),
+  signIn: () => new AppError('UNAUTHORIZED', 'Sign in to view this page.'),
+  adminOnly: () =>
+    new AppError('FORBIDDEN', 'Only admins can view the policy.', {
+      hint: 'See the tools that you can use at /tools.',
+    }),
+}

@@ -1,0 +1,24 @@
+/** Labels of the policy fields. */
+export const policyLabels = {
+  allowed: 'Allowed',
+  denied: 'Denied',
+  require_approval: 'Requires approval',
+  rate_limits: 'Rate limits',
+}
+
+/** Notes below the policy fields of the form. */
+export const policyNotes: typeof policyLabels = {
+  allowed:
+    'Grants, one per line: hub:read, github:*, http:weather:read. A * at the end matches the rest.',
+  denied: 'Grants, one per line. A denied grant stays denied, whatever else is allowed.',
+  require_approval: 'Grants, tier:write or tool:hub_create_post, one per line.',
+  rate_limits:
+    'One per line: 20 per hour, or 5 per day of tool:hub_create_post, or 100 per hour of github:* in each thread.',
+}
+
+/** Labels of tiers of tools. */
+export const tierLabels: Record<string, string> = {
+  read: 'reads',
+  write: 'writes',
+  destructive: 'destructive',
+}
