@@ -4,7 +4,7 @@ import { AppError } from '../../errors'
 export const budgetErrors = {
   thresholdOrder: () =>
     new AppError('VALIDATION', 'Thresholds must be in order: warning, throttle, critical.', {
-      hint: 'Set warning_share at most to throttle_share, and throttle_share at most to critical_share.',
+      hint: 'warning_share must not exceed throttle_share, nor throttle_share critical_share.',
     }),
   duplicate: (period: string, id: string | undefined, cause: unknown) =>
     new AppError('CONFLICT', `A ${period} budget for this scope already exists.`, {
