@@ -160,7 +160,7 @@ const Top: FC<{ frame: Frame; place: Place | undefined }> = ({ frame, place }) =
 const OfflineNotice: FC = () => (
   <aside class="notice" aria-label="Model">
     <p class="wrap">
-      Agents use the built-in offline model, which finds and quotes posts at no cost.{' '}
+      Agents use the built-in offline model: it finds and quotes posts, and costs nothing.{' '}
       <a class="ul" href="/docs#models">
         Set up a model
       </a>

@@ -63,11 +63,11 @@ test('H21: a thread shows that a mentioned agent is paused, in its one round tri
 test('H21: while all agents are paused, the thread and the agent’s page show it', async () => {
   const path = await ask()
   await pauseAll(true)
-  const said = 'All agents are paused by an admin'
+  const notice = 'All agents are paused'
   expect(await person.read(path)).toContain(
-    `${said}; ${scout.name} will answer when they are resumed.`,
+    `${notice}. ${scout.name} answers when an admin resumes them.`,
   )
-  expect(await person.read(`/a/${scout.name}`)).toContain(said)
+  expect(await person.read(`/a/${scout.name}`)).toContain(notice)
 })
 
 test.each([
