@@ -160,7 +160,7 @@ test('L22 L41 L42: the page of an activation fills while it runs, and ends witho
   await page.locator('h1', { hasText: 'Why keeper answered this way' }).waitFor({ timeout: 15_000 })
   expect(await page.textContent('main')).toContain('What it answered')
   expect(await page.locator('#events li').count()).toBeGreaterThan(10)
-  expect(await page.textContent('#announce')).toBe('The activation has finished')
+  expect(await page.textContent('#announce')).toBe('The run has finished')
   expect(await hasStayed(page)).toBe(true)
   expect(errors).toEqual([])
   await context.close()

@@ -73,7 +73,9 @@ test('story: the printed link signs in, @scout is asked, its answer arrives with
   await say(new URL(page.url()).pathname.slice('/p/'.length), question)
   await expect.poll(() => answers.count(), { timeout: 30_000 }).toBe(2)
   const answer = page.locator('article.reply article.reply[data-author=scout]')
-  expect(await answer.locator('.prov').textContent()).toMatch(/completed.*tokens.*no cost.*why\?/)
+  expect(await answer.locator('.prov').textContent()).toMatch(
+    /completed.*tokens.*no cost.*View run/,
+  )
   expect(await page.evaluate(() => document.body.dataset.notReloaded)).toBe('yes')
   await expect.poll(() => page.locator('[data-activation]').count()).toBe(0)
   await expect.poll(() => page.textContent('#announce')).toMatch(/repl.* by .*scout/)

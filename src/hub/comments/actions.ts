@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { limits } from '../../config'
-import { AppError, notFound } from '../../errors'
 import type { CommentId } from '../../ids'
 import { selectAccountById } from '../accounts/queries'
 import type { ActionContext } from '../action-context'
@@ -9,6 +8,7 @@ import type { Actor } from '../contract'
 import { type Done, type OnceKey, replayIfRefused } from '../idempotency/run-once'
 import { deliver, type Message } from '../inbox/deliver'
 import { refuseCredentials } from '../posts/credential-shapes'
+import { commentErrors } from './errors'
 import {
   type AnsweredComment,
   type AnsweredPost,
@@ -38,17 +38,22 @@ export interface NewComment {
   content: string
 }
 
-interface Place {
+interface ReplyTarget {
   post: AnsweredPost
   parent: AnsweredComment | null
   authorDisplayName: string | null
 }
 
-async function findPlace(
+/**
+ * Returns the post, and the comment if any, that a new comment replies to.
+ *
+ * @throws NOT_FOUND, FORBIDDEN for a locked thread
+ */
+async function findReplyTarget(
   { db }: ActionContext,
   actor: Actor,
   { postId, parentId }: NewComment,
-): Promise<Place> {
+): Promise<ReplyTarget> {
   const [posts, authors, parents] = await db.d1.batch([
     selectAnsweredPost(db, postId),
     selectAccountById(db, actor.accountId),
@@ -57,19 +62,15 @@ async function findPlace(
   const post = posts?.results[0] as AnsweredPost | undefined
   const parent = (parents?.results[0] as AnsweredComment | undefined) ?? null
   const author = authors?.results[0] as { displayName: string | null } | undefined
-  if (!post) throw notFound('post')
-  if (parentId !== null && !parent) throw notFound('comment', 'parent_id names no comment here.')
-  if (post.isLocked === 1) {
-    throw new AppError('FORBIDDEN', 'This thread is locked.', {
-      hint: 'Start a new post and link to it.',
-    })
-  }
+  if (!post) throw commentErrors.unknownPost()
+  if (parentId !== null && !parent) throw commentErrors.unknownParent()
+  if (post.isLocked === 1) throw commentErrors.lockedThread()
   return { post, parent, authorDisplayName: author?.displayName ?? null }
 }
 
 /**
- * Where a comment hangs. An answer to the deepest level becomes a sibling of what it answers; its
- * author is told all the same.
+ * Returns the parent and depth of a new comment. A reply at the deepest level becomes a sibling of
+ * the comment it answers, whose author is notified all the same.
  */
 function placeUnder(parent: AnsweredComment | null): { parentId: CommentId | null; depth: number } {
   if (!parent) return { parentId: null, depth: 0 }
@@ -80,10 +81,10 @@ function placeUnder(parent: AnsweredComment | null): { parentId: CommentId | nul
 }
 
 /**
- * Writes a comment, its mentions and its inbox items in one batch.
+ * Creates a comment, its mentions and its inbox items in one batch.
  *
- * @throws NOT_FOUND for an unknown post or parent, FORBIDDEN for a locked thread, BRAKED for an
- *   agent that a brake stops (H11)
+ * @throws NOT_FOUND for an unknown post or parent, FORBIDDEN for a locked thread, REPLY_LIMIT for
+ *   an agent that has reached a reply limit
  */
 export async function createComment(
   context: ActionContext,
@@ -105,13 +106,21 @@ async function writeComment(
 ): Promise<Done<CommentRow>> {
   const { db, clock, live } = context
   const { content } = input
-  const { post, parent, authorDisplayName } = await findPlace(context, actor, input)
+  const { post, parent, authorDisplayName } = await findReplyTarget(context, actor, input)
   const now = clock.now()
   const id = clock.newId<CommentId>()
   const place = placeUnder(parent)
   const answer: CommentRow = {
-    ...{ id, postId: post.id, content, ...place, upvotes: 0, downvotes: 0 },
-    ...{ activationId: null, createdAt: now, editedAt: null, deletedAt: null },
+    ...place,
+    id,
+    postId: post.id,
+    content,
+    upvotes: 0,
+    downvotes: 0,
+    activationId: null,
+    createdAt: now,
+    editedAt: null,
+    deletedAt: null,
     authorId: actor.accountId,
     authorName: actor.name,
     authorKind: actor.kind,
@@ -123,7 +132,11 @@ async function writeComment(
   const statements = [
     ...(isAgent ? [guardComment(db, writing, post.id)] : []),
     insertComment(db, {
-      ...{ id, postId: post.id, content, ...place, createdAt: now },
+      ...place,
+      id,
+      postId: post.id,
+      content,
+      createdAt: now,
       authorId: actor.accountId,
     }),
     countComment(db, post.id),
@@ -143,6 +156,11 @@ async function writeComment(
   return done
 }
 
+/**
+ * Returns a comment that the actor may change.
+ *
+ * @throws NOT_FOUND, FORBIDDEN for an account that is neither its author nor an admin
+ */
 async function findOwnComment(
   { db }: ActionContext,
   actor: Actor,
@@ -150,12 +168,12 @@ async function findOwnComment(
   id: string,
 ): Promise<CommentRow> {
   const comment = await selectComment(db, id).first<CommentRow>()
-  if (!comment) throw notFound('comment')
+  if (!comment) throw commentErrors.unknownComment()
   if (comment.authorId === actor.accountId || isAdmin) return comment
-  throw new AppError('FORBIDDEN', 'Only its author or an admin may change this comment.')
+  throw commentErrors.notAuthor()
 }
 
-/** Changes words. Names that an edit adds are not notified. */
+/** Updates the text of a comment. Mentions that an edit adds are not notified. */
 export async function changeComment(
   context: ActionContext,
   actor: Actor,
@@ -171,6 +189,7 @@ export async function changeComment(
   return { ...comment, content, editedAt: now }
 }
 
+/** Marks a comment as deleted; returns its id. */
 export async function removeComment(
   context: ActionContext,
   actor: Actor,

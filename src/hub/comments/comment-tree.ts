@@ -1,4 +1,4 @@
-/** A comment with its answers, in the order the list came in. */
+/** A comment with its replies, in the order of the list. */
 export type Branch<Comment> = Comment & { replies: Branch<Comment>[] }
 
 interface Linked {
@@ -8,8 +8,8 @@ interface Linked {
 }
 
 /**
- * Nests a list of comments under those they answer. One whose parent is not in the list becomes a
- * root. Deleted comments without answers are left out.
+ * Returns a list of comments as trees of replies. A comment whose parent is not in the list becomes
+ * a root. Deleted comments without replies are left out.
  */
 export function buildTree<Comment extends Linked>(list: Comment[]): Branch<Comment>[] {
   const branches = new Map(

@@ -2,7 +2,7 @@ import { presentPerson, presentTime } from '../accounts/present'
 import type { Branch } from './comment-tree'
 import type { CommentRow } from './schema'
 
-/** Of a deleted comment only its place is shown. */
+/** Presents a comment; a deleted one without its text and author. */
 export const presentComment = (comment: CommentRow): object => {
   const isDeleted = comment.deletedAt !== null
   return {

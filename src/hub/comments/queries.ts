@@ -22,9 +22,9 @@ const orders: Record<CommentSort, string> = {
 }
 
 /**
- * `limit` comments of a thread in that order, and those they answer, so that the tree holds
- * together. `position` is the place in the order; null for one that is there for its answers only.
- * Deleted ones come without their words.
+ * Selects `limit` comments of a thread in the given order, and all their ancestors, so that they
+ * form complete trees. `position` is the place in the order; null for an ancestor that is not on the
+ * page itself. Deleted comments come without their text.
  */
 export const selectComments = (
   db: Db,
@@ -47,11 +47,11 @@ export const selectComments = (
     )
     .bind(postId, page.limit, page.offset)
 
-/** Whether a thread has more than `index` comments. */
+/** Selects a row when a thread has more than `index` comments. */
 export const selectCommentAt = (db: Db, postId: string, index: number): D1PreparedStatement =>
   db.d1.prepare('SELECT 1 FROM comments WHERE post_id = ?1 LIMIT 1 OFFSET ?2').bind(postId, index)
 
-/** One comment that is not deleted, in a post that is not. */
+/** Selects one comment, unless it or its post is deleted. */
 export const selectComment = (db: Db, id: string): D1PreparedStatement =>
   db.d1
     .prepare(
@@ -61,7 +61,7 @@ export const selectComment = (db: Db, id: string): D1PreparedStatement =>
     )
     .bind(id)
 
-/** What a new comment needs to know of the post it answers. */
+/** The post that a new comment replies to. Flags are 0 or 1. */
 export interface AnsweredPost {
   id: PostId
   isLocked: number
@@ -78,7 +78,7 @@ export const selectAnsweredPost = (db: Db, id: string): D1PreparedStatement =>
     )
     .bind(id)
 
-/** ... and of the comment it answers. */
+/** The comment that a new comment replies to. Flags are 0 or 1. */
 export interface AnsweredComment {
   id: CommentId
   parentId: CommentId | null
@@ -116,7 +116,10 @@ export const updateComment = (
       .where(and(eq(comments.id, id), isNull(comments.deletedAt))),
   )
 
-/** Marks a comment deleted and counts it out of its post, once. Its answers stay. */
+/**
+ * Marks a comment as deleted and subtracts it from its post's count; repeating changes nothing. Its
+ * replies stay.
+ */
 export const deleteComment = (db: Db, id: CommentId, now: number): D1PreparedStatement[] => [
   db.d1
     .prepare(

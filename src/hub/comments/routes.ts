@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { limits } from '../../config'
-import { notFound } from '../../errors'
 import { readCursor, writeCursor } from '../cursor'
 import { presentOnce, type Route, route } from '../http/route'
 import { presentUncalled } from '../inbox/deliver'
@@ -13,6 +12,7 @@ import {
   removeComment,
 } from './actions'
 import { buildTree } from './comment-tree'
+import { commentErrors } from './errors'
 import { presentBranch, presentComment } from './present'
 import { commentSorts, selectComment, selectCommentAt, selectComments } from './queries'
 import type { CommentRow } from './schema'
@@ -33,7 +33,7 @@ const listQuery = z.object({
 const listRoute = route({
   method: 'get',
   path: '/posts/:id/comments',
-  summary: 'Comments of a post as a tree',
+  summary: 'Lists the comments of a post as a tree',
   tag,
   access: 'read',
   query: listQuery,
@@ -47,7 +47,7 @@ const listRoute = route({
       selectComments(context.db, id, { sort, limit, offset }),
       selectCommentAt(context.db, id, offset + limit),
     ])
-    if (!results[0]?.results[0]) throw notFound('post')
+    if (!results[0]?.results[0]) throw commentErrors.unknownPost()
     const rows = (results[1]?.results ?? []) as unknown as CommentRow[]
     const hasMore = results[2]?.results[0] !== undefined
     return {
@@ -63,7 +63,7 @@ export const commentRoutes: Route[] = [
   route({
     method: 'post',
     path: '/posts/:id/comments',
-    summary: 'Answers a post or, with parent_id, a comment; names with @ are told',
+    summary: 'Replies to a post or, with parent_id, to a comment; mentioned accounts are notified',
     tag,
     access: 'write',
     status: 201,
@@ -81,20 +81,20 @@ export const commentRoutes: Route[] = [
   route({
     method: 'get',
     path: '/comments/:id',
-    summary: 'One comment',
+    summary: 'Returns one comment',
     tag,
     access: 'read',
     handle: async ({ context, param, read }) => {
       const { results } = await read([selectComment(context.db, param('id'))])
       const comment = results[0]?.results[0] as unknown as CommentRow | undefined
-      if (!comment) throw notFound('comment')
+      if (!comment) throw commentErrors.unknownComment()
       return { comment: presentComment(comment) }
     },
   }),
   route({
     method: 'patch',
     path: '/comments/:id',
-    summary: 'Changes your comment',
+    summary: 'Updates your comment',
     tag,
     access: 'write',
     body: z.object({ content: commentContent }),
@@ -114,7 +114,7 @@ export const commentRoutes: Route[] = [
   route({
     method: 'delete',
     path: '/comments/:id',
-    summary: 'Deletes your comment; its answers stay',
+    summary: 'Deletes your comment; replies to it stay',
     tag,
     access: 'write',
     handle: async (call) => {

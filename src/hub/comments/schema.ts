@@ -9,7 +9,7 @@ export const comments = sqliteTable('comments', {
   parentId: text('parent_id').$type<CommentId>(),
   authorId: text('author_id').$type<AccountId>().notNull(),
   content: text('content').notNull(),
-  /** 0 for an answer to the post itself. */
+  /** 0 for a reply to the post itself. */
   depth: integer('depth').notNull().default(0),
   upvotes: integer('upvotes').notNull().default(0),
   downvotes: integer('downvotes').notNull().default(0),
@@ -19,7 +19,7 @@ export const comments = sqliteTable('comments', {
   deletedAt: integer('deleted_at'),
 })
 
-/** A comment with its author. Of a deleted one the content is empty. */
+/** A comment with its author. The content of a deleted comment is empty. */
 export interface CommentRow {
   id: CommentId
   postId: PostId

@@ -1,18 +1,21 @@
 import * as z from 'zod'
 import { limits } from '../../config'
-import { AppError } from '../../errors'
 import type { CommunityId } from '../../ids'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract'
 import { type Done, runOnce } from '../idempotency/run-once'
+import { communityErrors } from './errors'
 import { type CommunityRow, insertCommunity } from './queries'
 
 export const communityInput = z.object({
-  name: z.string().regex(/^[a-z0-9_-]{2,32}$/, 'two to 32 of a to z, 0 to 9, "_" and "-"'),
+  name: z
+    .string()
+    .regex(/^[a-z0-9_-]{2,32}$/, 'must be 2 to 32 characters, each a-z, 0-9, "_" or "-"'),
   display_name: z.string().trim().min(1).max(100).optional(),
   description: z.string().max(limits.community.descriptionCharsMax).default(''),
 })
 
+/** Creates a community. @throws CONFLICT when the name is taken */
 export async function createCommunity(
   { db, clock }: ActionContext,
   actor: Actor,
@@ -39,9 +42,6 @@ export async function createCommunity(
     return await runOnce(db, once, { now, answer, statements: [insertCommunity(db, answer)] })
   } catch (error) {
     if (!String(error).includes('communities.name')) throw error
-    throw new AppError('CONFLICT', `m/${input.name} exists already.`, {
-      hint: 'Post there, or choose another name.',
-      details: [{ path: 'body.name', message: 'taken' }],
-    })
+    throw communityErrors.nameTaken(input.name)
   }
 }

@@ -8,7 +8,9 @@ import type { CommunityCard } from './page-queries'
 export const CommunitiesPage: FC<{ frame: Frame; communities: CommunityCard[] }> = (props) => (
   <Layout frame={props.frame} title="Communities" place="communities">
     <h1>Communities</h1>
-    <p class="lede">Places to write in. Quiet ones stay out of the feed.</p>
+    <p class="lede">
+      Every post is in a community. Posts of muted communities stay out of the feed.
+    </p>
     <ul class="list tall up5">
       {props.communities.map((each) => (
         <li data-row>
@@ -19,7 +21,7 @@ export const CommunitiesPage: FC<{ frame: Frame; communities: CommunityCard[] }>
               </a>
             </h2>
             <span class="r">
-              {each.isMuted ? 'quiet, ' : ''}
+              {each.isMuted ? 'muted, ' : ''}
               {formatPlural(each.postCount, 'post', 'posts')}
             </span>
           </div>

@@ -45,9 +45,9 @@ export const CommunityPage: FC<CommunityPageProps> = (props) => {
           {rows.length === 0 && (
             <div class="empty">
               <p>
-                <strong>Nothing here yet.</strong>
-                Write the first post of m/{community.name}
-                {agents[0] ? `, and name @${agents[0].name} in it to ask an agent` : ''}.
+                <strong>No posts yet.</strong>
+                Write the first post in m/{community.name}
+                {agents[0] ? `, and mention @${agents[0].name} to ask an agent` : ''}.
               </p>
             </div>
           )}
@@ -66,12 +66,12 @@ export const CommunityPage: FC<CommunityPageProps> = (props) => {
             <dd class="num">{formatCount(community.postCount)}</dd>
             {community.createdAt > 0 && (
               <>
-                <dt>Since</dt>
+                <dt>Created</dt>
                 <dd>{formatDay(community.createdAt)}</dd>
               </>
             )}
             <dt>In the feed</dt>
-            <dd>{community.isMuted ? 'no, it is a quiet place' : 'yes'}</dd>
+            <dd>{community.isMuted ? 'No (muted)' : 'Yes'}</dd>
           </dl>
         </aside>
       </div>

@@ -12,7 +12,7 @@ export interface CommunityCard {
 const columns = `name, display_name AS displayName, description, post_count AS postCount,
   is_muted AS isMuted, created_at AS createdAt`
 
-/** Communities, those with most posts first, the muted ones last. */
+/** Selects communities with the most posts first; muted ones come last. */
 export const selectCommunities = (db: Db, limit: number): D1PreparedStatement =>
   db.d1
     .prepare(`SELECT ${columns} FROM communities ORDER BY is_muted, post_count DESC, name LIMIT ?1`)

@@ -1,6 +1,5 @@
 import type { Hono } from 'hono'
 import { limits } from '../../config'
-import { notFound } from '../../errors'
 import { readCursor } from '../cursor'
 import { readCredential } from '../http/authenticate'
 import type { HubEnv } from '../http/hub-env'
@@ -18,9 +17,10 @@ import { page, readPage, rowsOf, sendPage } from '../web/answer-page'
 import type { WorkingRow } from '../web/feed-list'
 import { CommunitiesPage } from './communities-page'
 import { CommunityPage } from './community-page'
+import { communityErrors } from './errors'
 import { type CommunityCard, selectCommunities, selectCommunityCard } from './page-queries'
 
-/** `GET /m` and `GET /m/:name`. */
+/** Registers `GET /m` and `GET /m/:name`. */
 export function registerCommunityPages(app: Hono<HubEnv>): void {
   app.get(
     '/m',
@@ -46,7 +46,7 @@ export function registerCommunityPages(app: Hono<HubEnv>): void {
         selectHostedAgents(db),
       ])
       const community = rowsOf<CommunityCard>(read, 0)[0]
-      if (!community) throw notFound('community', 'All communities are listed at /m.')
+      if (!community) throw communityErrors.unknownPage()
       const rows = rowsOf<FeedPageRow>(read, 1)
       return sendPage(
         c,

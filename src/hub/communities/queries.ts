@@ -9,11 +9,11 @@ export const insertCommunity = (
   community: typeof communities.$inferInsert,
 ): D1PreparedStatement => toD1(db, db.orm.insert(communities).values(community))
 
-/** By name in any case. */
+/** Selects a community by name, in any case. */
 export const selectCommunity = (db: Db, name: string): D1PreparedStatement =>
   db.d1.prepare(`SELECT ${columns} FROM communities WHERE name = ?1`).bind(name)
 
-/** All communities, the busiest first, the muted ones of the agents last. */
+/** Selects communities with the most posts first; muted ones come last. */
 export const selectCommunities = (db: Db, limit: number, offset: number): D1PreparedStatement =>
   db.d1
     .prepare(

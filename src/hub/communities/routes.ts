@@ -1,10 +1,10 @@
 import * as z from 'zod'
-import { notFound } from '../../errors'
 import { presentOnce, type Route, route } from '../http/route'
 import { postPageQuery, toPostList, toPostPage } from '../posts/post-page'
 import { presentPostPage } from '../posts/present'
 import { selectPosts } from '../posts/queries'
 import { communityInput, createCommunity } from './actions'
+import { communityErrors } from './errors'
 import { presentCommunity } from './present'
 import { type CommunityRow, selectCommunities, selectCommunity } from './queries'
 
@@ -48,13 +48,13 @@ export const communityRoutes: Route[] = [
   route({
     method: 'get',
     path: '/submolts/:name',
-    summary: 'One community',
+    summary: 'Returns one community',
     tag,
     access: 'read',
     handle: async ({ context, param, read }) => {
       const { results, viewer } = await read([selectCommunity(context.db, param('name'))])
       const community = results[0]?.results[0] as unknown as CommunityRow | undefined
-      if (!community) throw notFound('community', 'GET /api/v1/submolts lists the communities.')
+      if (!community) throw communityErrors.unknown()
       const isOwner = viewer !== null && viewer.id === community.createdBy
       return { submolt: presentCommunity(community), your_role: isOwner ? 'owner' : null }
     },
@@ -62,7 +62,7 @@ export const communityRoutes: Route[] = [
   route({
     method: 'get',
     path: '/submolts/:name/feed',
-    summary: 'Posts of one community',
+    summary: 'Lists the posts of one community',
     tag,
     access: 'read',
     query: postPageQuery,
@@ -74,7 +74,7 @@ export const communityRoutes: Route[] = [
         selectPosts(context.db, list),
       ])
       const community = results[0]?.results[0] as unknown as CommunityRow | undefined
-      if (!community) throw notFound('community', 'GET /api/v1/submolts lists the communities.')
+      if (!community) throw communityErrors.unknown()
       return {
         submolt: presentCommunity(community),
         ...presentPostPage(toPostPage(list, results[1])),

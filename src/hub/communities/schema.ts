@@ -8,7 +8,7 @@ export const communities = sqliteTable('communities', {
   displayName: text('display_name').notNull(),
   description: text('description').notNull().default(''),
   createdBy: text('created_by').$type<AccountId>(),
-  /** Its posts stay out of the global feed. */
+  /** 1 when its posts stay out of the hub's feed. */
   isMuted: integer('is_muted').notNull().default(0),
   postCount: integer('post_count').notNull().default(0),
   createdAt: integer('created_at').notNull(),

@@ -4,8 +4,8 @@ import type { Db } from '../db'
 
 const isRunning = `EXISTS (SELECT 1 FROM activations WHERE id = ?1 AND state = 'running')`
 
-/** What an agent answers goes into the conversation that its task came from, while that is wanted. */
-const answerSql = `
+/** Inserts the answer into the task's conversation, unless it is closed or the other account blocks. */
+const insertReplySql = `
   INSERT INTO direct_messages (id, conversation_id, author_id, content, activation_id, created_at)
   SELECT ?2, c.id, ?3, ?4, ?1, ?5
   FROM inbox_items i JOIN conversations c ON c.id = i.conversation_id AND c.status = 'open'
@@ -15,14 +15,14 @@ const answerSql = `
   LIMIT 1
   ON CONFLICT DO NOTHING`
 
-const answeredSql = `(SELECT conversation_id FROM direct_messages WHERE id = ?2 AND activation_id = ?1)`
+const repliedSql = `(SELECT conversation_id FROM direct_messages WHERE id = ?2 AND activation_id = ?1)`
 
 const countSql = `
   UPDATE conversation_members
   SET last_message_at = ?4, unread = iif(account_id = ?3, 0, unread + 1)
-  WHERE conversation_id = ${answeredSql} AND ${isRunning}`
+  WHERE conversation_id = ${repliedSql} AND ${isRunning}`
 
-const tellSql = `
+const notifySql = `
   INSERT INTO inbox_items (id, account_id, type, from_account_id, content, created_at, activation_id, conversation_id)
   SELECT ?2, m.account_id, 'dm', ?3, substr(d.content, 1, ${limits.directMessage.previewChars}), ?4, ?1, d.conversation_id
   FROM direct_messages d
@@ -30,15 +30,18 @@ const tellSql = `
   WHERE d.id = ?2 AND d.activation_id = ?1 AND ${isRunning}
   ON CONFLICT DO NOTHING`
 
-/** A part of COMMIT; for a task that is no message it does nothing. */
+/**
+ * Returns the statements of a commit that send an agent's answer as a direct message. They change
+ * nothing for other tasks.
+ */
 export function answerMessage(
   db: Db,
   { activationId, agentId, now }: CommitRequest,
   { id, content }: NonNullable<CommitRequest['reply']>,
 ): D1PreparedStatement[] {
   return [
-    db.d1.prepare(answerSql).bind(activationId, id, agentId, content, now),
+    db.d1.prepare(insertReplySql).bind(activationId, id, agentId, content, now),
     db.d1.prepare(countSql).bind(activationId, id, agentId, now),
-    db.d1.prepare(tellSql).bind(activationId, id, agentId, now),
+    db.d1.prepare(notifySql).bind(activationId, id, agentId, now),
   ]
 }

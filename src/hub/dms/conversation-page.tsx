@@ -51,9 +51,9 @@ export const ConversationPage: FC<ConversationPageProps> = (props) => {
           <Message message={message} known={known} now={frame.now} />
         ))}
       </section>
-      {answering && <Answering of={answering} />}
+      {answering && <PendingReply of={answering} />}
       <div class="up5" id="say" data-keep="say">
-        <Say {...props} />
+        <Composer {...props} />
       </div>
     </Layout>
   )
@@ -66,22 +66,22 @@ const Message: FC<{ message: MessageRow; known: ReadonlySet<string>; now: number
       <div class="by">
         <Who name={message.authorName} kind={message.authorKind} />
         <Ago at={message.createdAt} now={now} />
-        {message.needsHuman === 1 && <span>asks for a person</span>}
+        {message.needsHuman === 1 && <span>needs human input</span>}
       </div>
       <Prose text={message.content} known={known} heading={2} />
       {message.activationId && (
         <div class="prov">
-          <a href={activationPath(message.activationId)}>What it did</a>
+          <a href={activationPath(message.activationId)}>View run</a>
         </div>
       )}
     </article>
   )
 }
 
-/** The script reads the page again until the answer is there. */
-const Answering: FC<{ of: AnsweringRow }> = ({ of: { agentName, activationId, ...of } }) => {
+/** Shows that an agent is working on a reply. The script reloads the page until the reply arrives. */
+const PendingReply: FC<{ of: AnsweringRow }> = ({ of: { agentName, activationId, ...of } }) => {
   if (of.isPaused && activationId === null) {
-    return <p class="meta up4">{agentName} is paused by an admin; it answers when it is resumed.</p>
+    return <p class="meta up4">{agentName} is paused. It answers when an admin resumes it.</p>
   }
   return (
     <section
@@ -93,7 +93,7 @@ const Answering: FC<{ of: AnsweringRow }> = ({ of: { agentName, activationId, ..
       {...(activationId !== null && { 'data-activation': activationId })}
     >
       <p class="do" data-name={agentName}>
-        {agentName} {of.isParked ? 'waits for an approval' : 'is working on an answer'}
+        {agentName} {of.isParked ? 'is waiting for approval' : 'is working on an answer'}
       </p>
       <div data-text hidden>
         <p class="words" />
@@ -105,10 +105,10 @@ const Answering: FC<{ of: AnsweringRow }> = ({ of: { agentName, activationId, ..
   )
 }
 
-const Act: FC<{ id: string; act: string; words: string; isMain?: boolean }> = (props) => (
+const ActionButton: FC<{ id: string; act: string; label: string; isMain?: boolean }> = (props) => (
   <form method="post" action={`${conversationPath(props.id)}/${props.act}`}>
     <button type="submit" class={props.isMain ? 'btn go' : 'btn'}>
-      {props.words}
+      {props.label}
     </button>
   </form>
 )
@@ -116,22 +116,22 @@ const Act: FC<{ id: string; act: string; words: string; isMain?: boolean }> = (p
 const Block: FC<{ conversation: ConversationRow }> = ({ conversation: { id, isBlocked } }) => (
   <div class="acts">
     {isBlocked === 1 ? (
-      <Act id={id} act="unblock" words="Unblock" />
+      <ActionButton id={id} act="unblock" label="Unblock" />
     ) : (
-      <Act id={id} act="block" words="Block" />
+      <ActionButton id={id} act="block" label="Block" />
     )}
   </div>
 )
 
-/** The composer, a request to answer, or why there is neither. */
-const Say: FC<ConversationPageProps> = ({ conversation, text, problem }) => {
+/** The message form, with a request's buttons above it, or the reason why there is no form. */
+const Composer: FC<ConversationPageProps> = ({ conversation, text, problem }) => {
   const { id, otherName, otherKind, status, isStartedByMe } = conversation
-  const closed = sayStatus(conversation)
-  if (closed) {
+  const closedReason = sayStatus(conversation)
+  if (closedReason) {
     return (
       <>
         <Problem problem={problem} />
-        <p class="meta">You cannot write here: {closed}.</p>
+        <p class="meta">You can't send messages here: {closedReason}.</p>
       </>
     )
   }
@@ -139,8 +139,8 @@ const Say: FC<ConversationPageProps> = ({ conversation, text, problem }) => {
     <>
       {status === 'pending' && isStartedByMe === 0 && (
         <div class="acts">
-          <Act id={id} act="approve" words={`Let ${otherName} write to you`} isMain />
-          <Act id={id} act="reject" words="Decline" />
+          <ActionButton id={id} act="approve" label={`Approve request of ${otherName}`} isMain />
+          <ActionButton id={id} act="reject" label="Decline" />
         </div>
       )}
       <Problem problem={problem} />
@@ -154,7 +154,7 @@ const Say: FC<ConversationPageProps> = ({ conversation, text, problem }) => {
           rows={3}
           required
           maxlength={limits.directMessage.contentCharsMax}
-          placeholder={`Write to ${otherName}`}
+          placeholder={`Message ${otherName}`}
           data-compose
           data-draft={`dm-${id}`}
         >
@@ -163,8 +163,8 @@ const Say: FC<ConversationPageProps> = ({ conversation, text, problem }) => {
         <div class="bar">
           <span class="meta">
             {otherKind === 'agent'
-              ? 'Markdown works. Admins can see what an agent is told.'
-              : 'Markdown works. It stands in no thread.'}
+              ? 'Markdown is supported. Admins can read messages to agents.'
+              : 'Markdown is supported. Messages do not appear in threads.'}
           </span>
           <button class="btn go" type="submit">
             Send

@@ -14,11 +14,11 @@ import type { ConversationRow } from './queries'
 
 export interface MessagesPageProps {
   frame: Frame
-  /** The last written to first. */
+  /** Most recent first. */
   conversations: ConversationRow[]
   next: Cursor | null
   agents: HostedAgent[]
-  /** What was typed for a new one. */
+  /** What was typed into the form for a new message. */
   draft: { to: string; message: string }
   problem: FormProblem | null
 }
@@ -38,21 +38,21 @@ export const MessagesPage: FC<MessagesPageProps> = (props) => {
       </div>
       {requests.length > 0 && (
         <section class="block" aria-labelledby="requests">
-          <h2 id="requests">They ask to write to you</h2>
+          <h2 id="requests">Message requests</h2>
           <Conversations rows={requests} now={frame.now} />
         </section>
       )}
       <section class="block" aria-labelledby="conversations">
         <h2 id="conversations">Conversations</h2>
         {others.length === 0 && (
-          <p class="meta up3">None yet. What you write to somebody here stands in no thread.</p>
+          <p class="meta up3">No conversations yet. To start one, open New message.</p>
         )}
         <Conversations rows={others} now={frame.now} />
       </section>
       {next !== null && (
         <p class="pager">
           <a href={`/dm?cursor=${writeCursor(next)}`} rel="next">
-            Older
+            Older conversations
           </a>
         </p>
       )}
@@ -66,7 +66,7 @@ const isRequest = ({ status, isStartedByMe }: ConversationRow): boolean =>
 
 const NewMessage: FC<MessagesPageProps> = ({ draft, problem }) => (
   <details class="block" open={draft.to !== '' || problem !== null}>
-    <summary>Write to somebody</summary>
+    <summary>New message</summary>
     <Problem problem={problem} />
     <form class="form up2" method="post" action="/dm">
       <label for="to">To</label>
@@ -92,7 +92,7 @@ const NewMessage: FC<MessagesPageProps> = ({ draft, problem }) => (
         {draft.message}
       </textarea>
       <p class="meta">
-        An agent of this hub answers at once. Anybody else is asked first whether they want it.
+        Agents on this hub answer right away. Other accounts get a message request first.
       </p>
       <div class="acts">
         <button type="submit" class="btn go">
@@ -124,9 +124,9 @@ const Conversations: FC<{ rows: ConversationRow[]; now: number }> = ({ rows, now
   </ul>
 )
 
-/** What keeps a conversation from going on; null when nothing does. */
+/** Formats the reason why the viewer cannot send messages; null when nothing prevents it. */
 export function sayStatus({ status, isStartedByMe, isBlocked }: ConversationRow): string | null {
   if (isBlocked === 1) return 'blocked by you'
   if (status === 'open' || isStartedByMe === 0) return null
-  return status === 'pending' ? 'not answered yet' : 'declined'
+  return status === 'pending' ? 'request pending' : 'request declined'
 }

@@ -2,16 +2,16 @@ import { isHubPausedSql } from '../activations/waiting'
 import type { Db } from '../db'
 import { type Credential, viewerParams, viewerSql } from '../keys/queries'
 
-/** An agent that was written to and has not answered yet. */
+/** An agent that has not answered a message yet. Flags are 0 or 1. */
 export interface AnsweringRow {
   agentName: string
-  /** Null while its turn has not begun. */
+  /** Null before the activation has started. */
   activationId: string | null
   isParked: number
   isPaused: number
 }
 
-/** Of a conversation of the viewer's: whether an answer is on the way. */
+/** Selects the agent whose answer is pending in one of the viewer's conversations. */
 export const selectAnswering = (
   db: Db,
   credential: Credential,

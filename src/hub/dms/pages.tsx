@@ -1,6 +1,5 @@
 import type { Hono } from 'hono'
 import { limits } from '../../config'
-import { AppError, notFound } from '../../errors'
 import { type Cursor, readCursor } from '../cursor'
 import { readCredential, requireViewer, toActor } from '../http/authenticate'
 import type { HubEnv } from '../http/hub-env'
@@ -12,6 +11,7 @@ import { toProblem } from '../web/problem'
 import { readForm } from '../web/read-form'
 import { type Decision, decide, messageText, writeIn, writeTo } from './actions'
 import { ConversationPage } from './conversation-page'
+import { dmErrors } from './errors'
 import { conversationPath, MessagesPage } from './messages-page'
 import { type AnsweringRow, selectAnswering } from './page-queries'
 import {
@@ -23,9 +23,12 @@ import {
   selectMessages,
 } from './queries'
 
-const shown = limits.directMessage.pageDefault
+const pageSize = limits.directMessage.pageDefault
 
-/** `GET /dm` and `/dm/:id`; `POST` to them sends, to a conversation's `/approve` and so on decides. */
+/**
+ * Registers `GET /dm` and `/dm/:id`. `POST` to these sends a message; `POST` to `/dm/:id/approve`,
+ * `/reject`, `/block` and `/unblock` decides about a conversation.
+ */
 export function registerMessagePages(app: Hono<HubEnv>): void {
   app.get(
     '/dm',
@@ -40,7 +43,7 @@ export function registerMessagePages(app: Hono<HubEnv>): void {
   for (const decision of ['approve', 'reject', 'block', 'unblock'] as const) {
     app.post(
       `/dm/:id/${decision}`,
-      page((c) => answer(c, decision)),
+      page((c) => sendDecision(c, decision)),
     )
   }
 }
@@ -73,7 +76,7 @@ async function sendNext(c: PageContext): Promise<Response> {
   }
 }
 
-async function answer(c: PageContext, decision: Decision): Promise<Response> {
+async function sendDecision(c: PageContext, decision: Decision): Promise<Response> {
   const id = c.req.param('id') ?? ''
   const viewer = await requireViewer(c, 'write')
   await decide(c.var.context, toActor(viewer, null), id, decision)
@@ -83,7 +86,7 @@ async function answer(c: PageContext, decision: Decision): Promise<Response> {
 async function requireCredential(c: PageContext): Promise<Credential> {
   const credential = await readCredential(c)
   if (credential) return credential
-  throw new AppError('UNAUTHORIZED', 'Sign in to see your messages.')
+  throw dmErrors.signInRequired()
 }
 
 async function showList(
@@ -96,17 +99,17 @@ async function showList(
   const credential = await requireCredential(c)
   const before = readCursor(c.req.query('cursor'))
   const read = await readPage(c, [
-    selectConversations(db, credential, clock.now(), { list: 'all', before, limit: shown + 1 }),
+    selectConversations(db, credential, clock.now(), { list: 'all', before, limit: pageSize + 1 }),
     selectHostedAgents(db),
   ])
-  requireViewerOf(read.frame)
+  assertSignedIn(read.frame)
   const rows = rowsOf<ConversationRow>(read, 0)
   return sendPage(
     c,
     <MessagesPage
       frame={read.frame}
-      conversations={rows.slice(0, shown)}
-      next={cursorOf(rows, (row) => [row.lastMessageAt, row.id])}
+      conversations={rows.slice(0, pageSize)}
+      next={computeCursor(rows, (row) => [row.lastMessageAt, row.id])}
       agents={rowsOf<HostedAgent>(read, 1)}
       draft={draft}
       problem={problem}
@@ -128,21 +131,21 @@ async function showConversation(
   const before = readCursor(c.req.query('cursor'))
   const read = await readPage(c, [
     selectConversation(db, credential, now, conversationId),
-    selectMessages(db, credential, now, { conversationId, before, limit: shown + 1 }),
+    selectMessages(db, credential, now, { conversationId, before, limit: pageSize + 1 }),
     selectAnswering(db, credential, now, conversationId),
     ...readStatements(db, credential, now, conversationId),
   ])
-  requireViewerOf(read.frame)
+  assertSignedIn(read.frame)
   const conversation = rowsOf<ConversationRow>(read, 0)[0]
-  if (!conversation) throw notFound('conversation', 'Your conversations are listed at /dm.')
+  if (!conversation) throw dmErrors.unknownConversationPage()
   const messages = rowsOf<MessageRow>(read, 1)
   return sendPage(
     c,
     <ConversationPage
       frame={read.frame}
       conversation={conversation}
-      messages={messages.slice(0, shown).reverse()}
-      earlier={cursorOf(messages, (row) => [row.createdAt, row.id])}
+      messages={messages.slice(0, pageSize).reverse()}
+      earlier={computeCursor(messages, (row) => [row.createdAt, row.id])}
       answering={rowsOf<AnsweringRow>(read, 2)[0] ?? null}
       text={text}
       problem={problem}
@@ -151,12 +154,12 @@ async function showConversation(
   )
 }
 
-function requireViewerOf({ viewer }: { viewer: unknown }): void {
-  if (!viewer) throw new AppError('UNAUTHORIZED', 'Sign in to see your messages.')
+function assertSignedIn({ viewer }: { viewer: unknown }): void {
+  if (!viewer) throw dmErrors.signInRequired()
 }
 
-/** Where the page after this one begins; null when this is the last. */
-function cursorOf<Row>(rows: Row[], keyOf: (row: Row) => Cursor): Cursor | null {
-  const last = rows[shown - 1]
-  return rows.length > shown && last ? keyOf(last) : null
+/** Returns the cursor of the next page; null on the last page. */
+function computeCursor<Row>(rows: Row[], keyOf: (row: Row) => Cursor): Cursor | null {
+  const last = rows[pageSize - 1]
+  return rows.length > pageSize && last ? keyOf(last) : null
 }

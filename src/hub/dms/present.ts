@@ -3,7 +3,7 @@ import { presentTime } from '../accounts/present'
 import type { SentMessage } from './actions'
 import type { ConversationRow, MessageRow } from './queries'
 
-/** The beginning of a message, on one line. */
+/** Returns the beginning of a message, on one line. */
 export const preview = (content: string): string => {
   const line = content.replace(/\s+/g, ' ').trim()
   const { previewChars } = limits.directMessage

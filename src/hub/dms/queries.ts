@@ -7,25 +7,25 @@ import { type Credential, viewerParams, viewerSql } from '../keys/queries'
 
 export type ConversationStatus = 'pending' | 'open' | 'rejected'
 
-/** Somebody to write to, and what is between them and who asks. */
+/** The other account of a conversation, as the requester sees it. Flags are 0 or 1. */
 export interface PeerRow {
   id: AccountId
   name: string
   kind: AccountKind
   isImported: number
   isHosted: number
-  /** An agent of this hub whose definition says so. */
+  /** 1 for a hosted agent whose definition enables direct messages. */
   answersDms: number
-  /** Null: they never wrote to one another. */
+  /** Null before the first message. */
   conversationId: ConversationId | null
   status: ConversationStatus | null
   startedBy: AccountId | null
-  /** The other one wants nothing from who asks; and the other way round. */
+  /** `blocksMe`: the other account blocks the requester; `isBlocked`: the requester blocks it. */
   blocksMe: number
   isBlocked: number
 }
 
-/** `?1` is who asks. */
+/** `?1` is the requester's account. */
 const peerColumns = `
   a.id, a.name, a.kind, a.is_imported AS isImported, g.account_id IS NOT NULL AS isHosted,
   coalesce(g.answers_dms, 0) AS answersDms, c.id AS conversationId, c.status, c.started_by AS startedBy,
@@ -85,8 +85,8 @@ const conversationTables = `conversation_members m CROSS JOIN conversations c ON
 const ofViewer = 'm.account_id = (SELECT id FROM viewer)'
 
 /**
- * `requests`: what others ask of the viewer. `conversations`: the rest, without those that the viewer
- * declined. `all`: both.
+ * `requests`: pending message requests to the viewer. `conversations`: the others, without those that
+ * the viewer declined. `all`: both.
  */
 export type ConversationList = 'requests' | 'conversations' | 'all'
 
@@ -96,7 +96,7 @@ const listConditions: Record<ConversationList, string> = {
   all: `(c.status <> 'rejected' OR c.started_by = m.account_id OR m.has_blocked = 1)`,
 }
 
-/** The viewer's conversations, the last written to first. */
+/** Selects one page of the viewer's conversations, most recent first. */
 export function selectConversations(
   db: Db,
   credential: Credential,
@@ -114,7 +114,7 @@ export function selectConversations(
     .bind(...viewerParams(credential, now), at, id, page.limit)
 }
 
-/** One of them; nobody else's. */
+/** Selects one conversation of the viewer. */
 export const selectConversation = (
   db: Db,
   credential: Credential,
@@ -139,7 +139,7 @@ export interface MessageRow {
   createdAt: number
 }
 
-/** Newest first. Nothing for who is not one of the two. */
+/** Selects one page of messages, newest first; no rows for a viewer outside the conversation. */
 export function selectMessages(
   db: Db,
   credential: Credential,
@@ -160,7 +160,7 @@ export function selectMessages(
     .bind(...viewerParams(credential, now), page.conversationId, at, id, page.limit)
 }
 
-/** What waits for the viewer. */
+/** Selects the viewer's numbers of unread messages and open requests. */
 export const selectUnread = (db: Db, credential: Credential, now: number): D1PreparedStatement =>
   db.d1
     .prepare(
@@ -178,7 +178,7 @@ export interface UnreadRow {
   requests: number
 }
 
-/** The viewer has seen what was said; the open tasks of a hosted agent stay (invariant 1). */
+/** Marks a conversation as read for the viewer. Open tasks of a hosted agent stay, so none is lost. */
 export const readStatements = (
   db: Db,
   credential: Credential,

@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { limits } from '../../config'
-import { notFound } from '../../errors'
 import { type Cursor, readCursor, writeCursor } from '../cursor'
 import { type Call, presentOnce, type Route, route } from '../http/route'
 import { type Decision, decide, messageText, writeIn, writeTo } from './actions'
+import { dmErrors } from './errors'
 import { presentConversation, presentMessage, presentRequest, presentSent } from './present'
 import {
   type ConversationList,
@@ -18,7 +18,7 @@ import {
 } from './queries'
 
 const tag = 'messages'
-const nobody = { hash: '', isSession: false, isAdminKey: false }
+const anonymous = { hash: '', isSession: false, isAdminKey: false }
 
 const pageQuery = z.object({
   limit: z.coerce
@@ -31,8 +31,8 @@ const pageQuery = z.object({
 })
 type PageCall = Call<z.output<typeof pageQuery>, undefined>
 
-/** Cuts off the row that says there are more. */
-function cutPage<Row>(rows: Row[], limit: number, keyOf: (row: Row) => Cursor) {
+/** Returns the rows of one page and its cursor, without the extra row that tells `has_more`. */
+function toPage<Row>(rows: Row[], limit: number, keyOf: (row: Row) => Cursor) {
   const shown = rows.slice(0, limit)
   const last = shown.at(-1)
   const hasMore = rows.length > shown.length
@@ -45,18 +45,19 @@ function cutPage<Row>(rows: Row[], limit: number, keyOf: (row: Row) => Cursor) {
 
 const rowsOf = <Row>(result: D1Result | undefined): Row[] => (result?.results ?? []) as Row[]
 
-async function list({ context, credential, query, read }: PageCall, which: ConversationList) {
+/** Reads one page of conversations and the unread counts. */
+async function readList({ context, credential, query, read }: PageCall, list: ConversationList) {
   const { db, clock } = context
-  const who = credential ?? nobody
+  const viewer = credential ?? anonymous
   const now = clock.now()
   const { limit } = query
   const before = readCursor(query.cursor)
   const { results } = await read([
-    selectConversations(db, who, now, { list: which, before, limit: limit + 1 }),
-    selectUnread(db, who, now),
+    selectConversations(db, viewer, now, { list, before, limit: limit + 1 }),
+    selectUnread(db, viewer, now),
   ])
   const rows = rowsOf<ConversationRow>(results[0])
-  const { shown, more } = cutPage(rows, limit, (row) => [row.lastMessageAt, row.id])
+  const { shown, more } = toPage(rows, limit, (row) => [row.lastMessageAt, row.id])
   const unread = rowsOf<UnreadRow>(results[1])[0] ?? { messages: 0, conversations: 0, requests: 0 }
   return { shown, more, unread }
 }
@@ -64,18 +65,18 @@ async function list({ context, credential, query, read }: PageCall, which: Conve
 const checkRoute = route({
   method: 'get',
   path: '/agents/dm/check',
-  summary: 'Whether somebody has written to you, or asks to',
+  summary: 'Returns your unread messages and pending message requests',
   tag,
   access: 'own',
   handle: async (call) => {
     const page = { ...call, query: { limit: limits.directMessage.pageMax } }
-    const { shown, unread } = await list(page, 'all')
-    const asking = shown.filter((row) => row.status === 'pending' && row.isStartedByMe === 0)
+    const { shown, unread } = await readList(page, 'all')
+    const requests = shown.filter((row) => row.status === 'pending' && row.isStartedByMe === 0)
     const latest = shown.filter((row) => row.status === 'open' && row.unread > 0)
     return {
       has_activity: unread.requests + unread.messages > 0,
       summary: `${unread.requests} pending requests, ${unread.messages} unread messages`,
-      requests: { count: unread.requests, items: asking.map(presentRequest) },
+      requests: { count: unread.requests, items: requests.map(presentRequest) },
       messages: {
         total_unread: unread.messages,
         conversations_with_unread: unread.conversations,
@@ -88,26 +89,26 @@ const checkRoute = route({
 const conversationRoute = route({
   method: 'get',
   path: '/agents/dm/conversations/:id',
-  summary: 'A conversation of yours with its messages, oldest first; reading it marks it read',
+  summary: 'Returns one of your conversations, oldest message first, and marks it as read',
   tag,
   access: 'own',
   query: pageQuery,
   handle: async ({ context, credential, param, query, read }) => {
     const { db, clock } = context
-    const who = credential ?? nobody
+    const viewer = credential ?? anonymous
     const now = clock.now()
     const { limit } = query
     const conversationId = param('id')
     const before = readCursor(query.cursor)
     const { results } = await read([
-      selectConversation(db, who, now, conversationId),
-      selectMessages(db, who, now, { conversationId, before, limit: limit + 1 }),
-      ...readStatements(db, who, now, conversationId),
+      selectConversation(db, viewer, now, conversationId),
+      selectMessages(db, viewer, now, { conversationId, before, limit: limit + 1 }),
+      ...readStatements(db, viewer, now, conversationId),
     ])
     const row = rowsOf<ConversationRow>(results[0])[0]
-    if (!row) throw notFound('conversation')
+    if (!row) throw dmErrors.unknownConversation()
     const messages = rowsOf<MessageRow>(results[1])
-    const { shown, more } = cutPage(messages, limit, (each) => [each.createdAt, each.id])
+    const { shown, more } = toPage(messages, limit, (each) => [each.createdAt, each.id])
     return {
       conversation: presentConversation(row),
       messages: shown.reverse().map(presentMessage),
@@ -116,7 +117,7 @@ const conversationRoute = route({
   },
 })
 
-/** A route that answers a request or changes what one hears of somebody. */
+/** Declares a route that approves or declines a request, or blocks or unblocks a conversation. */
 const decideRoute = (
   method: 'post' | 'delete',
   path: string,
@@ -144,7 +145,7 @@ export const dmRoutes: Route[] = [
   route({
     method: 'post',
     path: '/agents/dm/request',
-    summary: 'Writes to somebody; the first message asks them whether they want more',
+    summary: 'Sends a message to an account; the first one is a request that they approve',
     tag,
     access: 'write',
     status: 201,
@@ -158,24 +159,24 @@ export const dmRoutes: Route[] = [
   route({
     method: 'get',
     path: '/agents/dm/requests',
-    summary: 'Who asks to write to you',
+    summary: 'Lists message requests to you',
     tag,
     access: 'own',
     query: pageQuery,
     handle: async (call) => {
-      const { shown, more, unread } = await list(call, 'requests')
+      const { shown, more, unread } = await readList(call, 'requests')
       return { requests: { count: unread.requests, items: shown.map(presentRequest) }, ...more }
     },
   }),
   route({
     method: 'get',
     path: '/agents/dm/conversations',
-    summary: 'Your conversations, the last written to first',
+    summary: 'Lists your conversations, most recent first',
     tag,
     access: 'own',
     query: pageQuery,
     handle: async (call) => {
-      const { shown, more, unread } = await list(call, 'conversations')
+      const { shown, more, unread } = await readList(call, 'conversations')
       return {
         total_unread: unread.messages,
         conversations: { count: shown.length, items: shown.map(presentConversation) },
@@ -187,20 +188,35 @@ export const dmRoutes: Route[] = [
   route({
     method: 'post',
     path: '/agents/dm/conversations/:id/send',
-    summary: 'Writes in a conversation; an agent of this hub answers there',
+    summary: 'Sends a message in a conversation; a hosted agent answers in it',
     tag,
     access: 'write',
     status: 201,
     body: z.object({ message: messageText, needs_human_input: z.boolean().default(false) }),
     handle: async (call) => {
       const { message, needs_human_input: needsHuman } = call.body
-      const words = { message, needsHuman }
-      const done = await writeIn(call.context, call.actor(), call.param('id'), words)
+      const input = { message, needsHuman }
+      const done = await writeIn(call.context, call.actor(), call.param('id'), input)
       return presentOnce(call, done, presentSent)
     },
   }),
-  decideRoute('post', 'requests/:id/approve', 'approve', 'Lets somebody write to you'),
-  decideRoute('post', 'requests/:id/reject', 'reject', 'Declines a request; block: true for good'),
-  decideRoute('post', 'conversations/:id/block', 'block', 'Hears no more from somebody'),
-  decideRoute('delete', 'conversations/:id/block', 'unblock', 'Lets them write again'),
+  decideRoute('post', 'requests/:id/approve', 'approve', 'Approves a message request'),
+  decideRoute(
+    'post',
+    'requests/:id/reject',
+    'reject',
+    'Declines a message request; block: true also blocks its sender',
+  ),
+  decideRoute(
+    'post',
+    'conversations/:id/block',
+    'block',
+    'Blocks the other account of a conversation',
+  ),
+  decideRoute(
+    'delete',
+    'conversations/:id/block',
+    'unblock',
+    'Unblocks the other account of a conversation',
+  ),
 ]

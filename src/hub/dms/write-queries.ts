@@ -2,7 +2,7 @@ import type { AccountId, ConversationId, InboxItemId } from '../../ids'
 import type { Db } from '../db'
 import type { ConversationStatus } from './queries'
 
-/** A pair of accounts has one conversation: the second of two that begin at once fails. */
+/** Inserts the one conversation of two accounts; fails when they have one already. */
 export const insertConversation = (
   db: Db,
   conversation: {
@@ -38,16 +38,17 @@ export interface NewMessage {
   content: string
   needsHuman: boolean
   itemId: InboxItemId
-  /** Of what was said, for the inbox of who is told. */
-  told: string
-  /** It wakes the agent it is for. */
+  /** The text for the recipient's inbox: the whole message of a task, otherwise its beginning. */
+  inboxText: string
+  /** The message wakes the agent that receives it. */
   isTask: boolean
   now: number
 }
 
-/** A message, counted as unread for the other one, and told in their inbox. */
+/** Inserts a message, counts it as unread for the recipient and adds it to their inbox. */
 export const insertMessage = (db: Db, message: NewMessage): D1PreparedStatement[] => {
-  const { id, conversationId, from, to, content, needsHuman, itemId, told, isTask, now } = message
+  const { id, conversationId, from, to, content, needsHuman, itemId, inboxText, isTask, now } =
+    message
   return [
     db.d1
       .prepare(
@@ -66,7 +67,7 @@ export const insertMessage = (db: Db, message: NewMessage): D1PreparedStatement[
         `INSERT INTO inbox_items (id, account_id, type, from_account_id, content, created_at, is_task, conversation_id)
          VALUES (?1, ?2, 'dm', ?3, ?4, ?5, ?6, ?7)`,
       )
-      .bind(itemId, to, from, told, now, Number(isTask), conversationId),
+      .bind(itemId, to, from, inboxText, now, Number(isTask), conversationId),
   ]
 }
 

@@ -3,9 +3,9 @@ import type { Options } from 'micromark'
 type Extension = NonNullable<Options['extensions']>[number]
 
 /**
- * Some constructs of Markdown cost the parser time, or give output, in the square of how often they
- * occur: 40,000 characters could take it 20 seconds. A text that has more of one than anybody
- * writes keeps it as plain characters. Measured: at its limit each costs less than about 0.3 s.
+ * Limits for constructs of Markdown whose parsing time or output grows with the square of their
+ * number: 40,000 characters could take 20 seconds. Beyond its limit a construct stays plain text. The
+ * limits are far above normal use; measured, each costs less than about 0.3 s at its limit.
  */
 const limits = {
   /** `*`, `_` and `~`. */
@@ -13,43 +13,43 @@ const limits = {
   /** `[` and `]`. */
   bracketsMax: 2_000,
   footnotesMax: 300,
-  /** Runs of backticks, each of which looks for its end. */
+  /** Runs of backticks. The parser searches the closing run of each. */
   ticksMax: 1_000,
-  /** `<`, each of which may begin a comment that never ends. */
+  /** `<`. Each may open a comment that is never closed. */
   anglesMax: 300,
-  /** Beginnings of plain addresses without a space between them. */
+  /** Starts of bare URLs and e-mail addresses without a space between them. */
   addressesMax: 50,
   /** Lines of `=` or `-` below a line. */
   underlinesMax: 300,
-  /** Quotes and lists in each other. */
+  /** Nesting depth of quotes and lists. */
   depthMax: 50,
-  /** Lines times the depth of the deepest. */
+  /** Number of lines times the depth of the deepest line. */
   depthLinesMax: 20_000,
   quoteLinesMax: 1_500,
-  /** Lines with a pipe, times the most pipes of one: a row is filled up to the width of its head. */
+  /** Lines with a pipe, times the most pipes in a line: each row is padded to the header's width. */
   cellsMax: 10_000,
-  /** References times the length of the longest paragraph that may define one, which each repeats. */
+  /** References times the length of the longest paragraph with a definition, which each repeats. */
   referenceCharsMax: 1_000_000,
 }
 
-/** The parser's settings that leave out what `text` has too much of. */
+/** Returns parser settings that disable the constructs of which `text` has too many. */
 export function affordableMarkup(text: string): Extension {
   const lines = text.split(/\r\n?|\n/)
   const brackets = count(text, /[[\]]/g)
-  const left: string[] = []
-  if (count(text, /[*_~]/g) > limits.emphasisMax) left.push('attention', 'strikethrough')
-  if (brackets > limits.bracketsMax) left.push(...links)
-  if (count(text, /\[\^[^\]\s]*\]:/g) > limits.footnotesMax) left.push('gfmFootnoteDefinition')
-  if (count(text, /`+/g) > limits.ticksMax) left.push('codeText')
-  if (count(text, /</g) > limits.anglesMax) left.push('htmlText')
-  if (hasRunOfAddresses(text)) left.push(...addresses)
+  const disabled: string[] = []
+  if (count(text, /[*_~]/g) > limits.emphasisMax) disabled.push('attention', 'strikethrough')
+  if (brackets > limits.bracketsMax) disabled.push(...links)
+  if (count(text, /\[\^[^\]\s]*\]:/g) > limits.footnotesMax) disabled.push('gfmFootnoteDefinition')
+  if (count(text, /`+/g) > limits.ticksMax) disabled.push('codeText')
+  if (count(text, /</g) > limits.anglesMax) disabled.push('htmlText')
+  if (hasRunOfAddresses(text)) disabled.push(...addresses)
   if (lines.filter((line) => underline.test(line)).length > limits.underlinesMax) {
-    left.push('setextUnderline')
+    disabled.push('setextUnderline')
   }
-  if (isTooDeep(lines)) left.push('blockQuote', 'list', 'gfmFootnoteDefinition')
-  if (countCells(lines) > limits.cellsMax) left.push('table')
-  if (brackets * longestDefinition(text) > limits.referenceCharsMax) left.push('definition')
-  return { disable: { null: left } }
+  if (isTooDeep(lines)) disabled.push('blockQuote', 'list', 'gfmFootnoteDefinition')
+  if (countCells(lines) > limits.cellsMax) disabled.push('table')
+  if (brackets * longestDefinition(text) > limits.referenceCharsMax) disabled.push('definition')
+  return { disable: { null: disabled } }
 }
 
 const links = [
@@ -73,7 +73,7 @@ const underline = /^[\s>]*(?:=+|-+)\s*$/
 const count = (text: string, form: RegExp): number => text.match(form)?.length ?? 0
 
 function isTooDeep(lines: string[]): boolean {
-  const depth = highest(lines.map(depthOf))
+  const depth = highest(lines.map(computeDepth))
   const quoteLines = lines.filter((line) => /^\s*>/.test(line)).length
   return (
     depth > limits.depthMax ||
@@ -84,8 +84,8 @@ function isTooDeep(lines: string[]): boolean {
 
 const marker = /[ \t]*(?:>|[-*+](?=[ \t]|$)|\d{1,9}[.)](?=[ \t]|$)|\[\^[^\]\s]{1,999}\]:)/y
 
-/** How many containers a line may be in: the markers it begins with, and those it is indented for. */
-function depthOf(line: string): number {
+/** Returns the possible nesting depth of a line, from its leading markers and its indentation. */
+function computeDepth(line: string): number {
   let depth = 0
   marker.lastIndex = 0
   while (marker.test(line)) depth++
@@ -98,7 +98,7 @@ function countCells(lines: string[]): number {
   return pipes.length * highest(pipes)
 }
 
-/** Characters of the longest paragraph in which something may be defined; 0 when nothing is. */
+/** Returns the length of the longest paragraph that may hold a definition, in characters; 0 for none. */
 function longestDefinition(text: string): number {
   const paragraphs = text.split(/\n[ \t>]*\r?\n/).filter((each) => each.includes(']:'))
   return highest(paragraphs.map(({ length }) => length))

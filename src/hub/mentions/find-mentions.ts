@@ -3,11 +3,11 @@ import { gfm } from 'micromark-extension-gfm'
 import { readMentions } from '../../mention'
 import { affordableMarkup } from '../markdown/affordable-markup'
 
-/** Names looked up for one text; of those that exist, the first ten are delivered (H4). */
+/** Names looked up for one text. Of the existing ones, the first ten are notified. */
 const CANDIDATES_MAX = 100
 
-/** Parts of a Markdown text in which a name is not a mention. */
-const masked = new Set([
+/** Token types of Markdown in which a name is not a mention. */
+const maskedTypes = new Set([
   'codeText',
   'codeFenced',
   'codeIndented',
@@ -22,12 +22,12 @@ const masked = new Set([
   'characterEscape',
 ])
 
-/** A mention needs no emphasis, which takes the parser quadratic time. */
+/** Emphasis does not affect mentions, and parsing it can take quadratic time. */
 const withoutEmphasis = { disable: { null: ['attention', 'strikethrough'] } }
 
 /**
- * The names that a Markdown text mentions, in lower case, each once, in order of appearance. Not in
- * code, quotes, links, HTML or e-mail addresses (H4). Whether they exist is the caller's question.
+ * Returns the names that a Markdown text mentions, in lower case, each once, in order of appearance.
+ * Names in code, quotes, links, HTML and e-mail addresses do not count. The names may not exist.
  */
 export function findMentions(text: string): string[] {
   if (!text.includes('@')) return []
@@ -39,7 +39,7 @@ export function findMentions(text: string): string[] {
   return [...names]
 }
 
-/** The text with everything that is not running text blanked out, at the same length. */
+/** Replaces everything but plain prose by spaces; the length stays the same. */
 function maskMarkup(text: string): string {
   // A leading byte order mark is dropped by the parser, which would shift its offsets.
   const source = text.replace(/^\uFEFF/, ' ')
@@ -48,7 +48,7 @@ function maskMarkup(text: string): string {
   const kept: string[] = []
   let end = 0
   for (const [kind, token] of events) {
-    if (kind !== 'enter' || !masked.has(token.type) || token.end.offset <= end) continue
+    if (kind !== 'enter' || !maskedTypes.has(token.type) || token.end.offset <= end) continue
     const start = Math.max(token.start.offset, end)
     kept.push(source.slice(end, start), ' '.repeat(token.end.offset - start))
     end = token.end.offset

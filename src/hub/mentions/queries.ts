@@ -2,17 +2,17 @@ import { limits } from '../../config'
 import type { AccountId, CommentId, PostId } from '../../ids'
 import type { Db } from '../db'
 
-/** Something that was just said. */
+/** A post or comment that was just written. */
 export interface Saying {
   postId: PostId
-  /** Null when the post itself says it. */
+  /** Null for the post itself. */
   commentId: CommentId | null
   authorId: AccountId
   at: number
 }
 
-/** The first ten of the names that are accounts, as mentions (H4). */
-export const insertMentions = (db: Db, saying: Saying, names: string[]): D1PreparedStatement =>
+/** Inserts a mention for each of the first ten names that are accounts. */
+export const insertMentions = (db: Db, source: Saying, names: string[]): D1PreparedStatement =>
   db.d1
     .prepare(
       `INSERT INTO mentions (post_id, comment_id, account_id, created_at)
@@ -20,4 +20,4 @@ export const insertMentions = (db: Db, saying: Saying, names: string[]): D1Prepa
        FROM json_each(?4) n CROSS JOIN accounts a ON a.name = n.value
        WHERE a.kind <> 'system' ORDER BY n.key LIMIT ${limits.mentionsPerItemMax}`,
     )
-    .bind(saying.postId, saying.commentId ?? '', saying.at, JSON.stringify(names))
+    .bind(source.postId, source.commentId ?? '', source.at, JSON.stringify(names))

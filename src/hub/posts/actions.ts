@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { limits } from '../../config'
-import { AppError, notFound } from '../../errors'
 import type { PostId } from '../../ids'
 import { selectAccountById } from '../accounts/queries'
 import type { ActionContext } from '../action-context'
@@ -10,6 +9,7 @@ import type { Actor } from '../contract'
 import type { Done } from '../idempotency/run-once'
 import { deliver } from '../inbox/deliver'
 import { refuseCredentials } from './credential-shapes'
+import { postErrors } from './errors'
 import { computeHotRank } from './hot-rank'
 import { countPost, deletePost, insertPost, selectPost, updatePost } from './queries'
 import type { PostRow } from './schema'
@@ -26,11 +26,11 @@ export const postChange = z.object({
 })
 
 /**
- * Writes a post, its mentions and its inbox items in one batch.
+ * Creates a post, its mentions and its inbox items in one batch.
  *
  * @param input `community` is a name, with or without `m/`
- * @throws NOT_FOUND for an unknown community, VALIDATION for credential-shaped text, BRAKED for
- *   an agent that has reached a limit of its definition (D6)
+ * @throws NOT_FOUND for an unknown community, VALIDATION for text that looks like a credential,
+ *   REPLY_LIMIT for an agent that has reached a limit of its definition
  */
 export async function createPost(
   context: ActionContext,
@@ -47,13 +47,23 @@ export async function createPost(
   ])
   const community = communities?.results[0] as CommunityRow | undefined
   const author = authors?.results[0] as { displayName: string | null } | undefined
-  if (!community) throw notFound('community', 'GET /api/v1/submolts lists the communities.')
+  if (!community) throw postErrors.unknownCommunity()
   const now = clock.now()
   const id = clock.newId<PostId>()
   const hotRank = computeHotRank(0, now)
   const answer: PostRow = {
-    ...{ id, title, content, url, hotRank, createdAt: now, editedAt: null },
-    ...{ upvotes: 0, downvotes: 0, commentCount: 0, isLocked: 0, agentsCostMicrousd: 0 },
+    id,
+    title,
+    content,
+    url,
+    hotRank,
+    createdAt: now,
+    editedAt: null,
+    upvotes: 0,
+    downvotes: 0,
+    commentCount: 0,
+    isLocked: 0,
+    agentsCostMicrousd: 0,
     communityId: community.id,
     communityName: community.name,
     communityDisplayName: community.displayName,
@@ -67,7 +77,12 @@ export async function createPost(
   const statements = [
     ...(isAgent ? [guardPost(db, writing)] : []),
     insertPost(db, {
-      ...{ id, title, content, url, hotRank, createdAt: now },
+      id,
+      title,
+      content,
+      url,
+      hotRank,
+      createdAt: now,
       communityId: community.id,
       authorId: actor.accountId,
       isListed: 1 - community.isMuted,
@@ -89,6 +104,11 @@ export async function createPost(
   return done
 }
 
+/**
+ * Returns a post that the actor may change.
+ *
+ * @throws NOT_FOUND, FORBIDDEN for an account that is neither its author nor an admin
+ */
 async function findOwnPost(
   { db }: ActionContext,
   actor: Actor,
@@ -96,12 +116,12 @@ async function findOwnPost(
   id: string,
 ): Promise<PostRow> {
   const post = await selectPost(db, id).first<PostRow>()
-  if (!post) throw notFound('post')
+  if (!post) throw postErrors.unknownPost()
   if (post.authorId === actor.accountId || isAdmin) return post
-  throw new AppError('FORBIDDEN', 'Only its author or an admin may change this post.')
+  throw postErrors.notAuthor()
 }
 
-/** Changes words. Names that an edit adds are not notified. */
+/** Updates the text or URL of a post. Mentions that an edit adds are not notified. */
 export async function changePost(
   context: ActionContext,
   actor: Actor,
@@ -123,6 +143,7 @@ export async function changePost(
   return { ...post, ...changed }
 }
 
+/** Marks a post as deleted; returns its id. */
 export async function removePost(
   context: ActionContext,
   actor: Actor,

@@ -11,12 +11,13 @@ import type { ThreadComment } from './page-queries'
 
 export interface CommentTreeProps {
   branches: Branch<ThreadComment>[]
+  /** Names of accounts in lower case; mentions of them become links. */
   known: ReadonlySet<string>
-  /** The viewer's own votes by comment. */
+  /** The viewer's own votes by comment id. */
   votes: ReadonlyMap<string, number>
   frame: Frame
   postId: string
-  /** The comment being answered, with its composer; null when it is another or none. */
+  /** The reply being written, shown below its parent comment; null when there is none. */
   reply: { parentId: string | null; text: string; problem: FormProblem | null } | null
   isLocked: boolean
 }
@@ -32,7 +33,7 @@ export const CommentTree: FC<CommentTreeProps> = (props) => (
 const Comment: FC<CommentTreeProps & { branch: Branch<ThreadComment> }> = (props) => {
   const { branch, known, frame, postId, reply, isLocked } = props
   const provenance = provenanceOf(branch)
-  const isAnswered = reply?.parentId === branch.id
+  const hasComposer = reply?.parentId === branch.id
   return (
     <article class="reply" id={`c-${branch.id}`} data-author={branch.authorName} data-row>
       <div class="by">
@@ -54,7 +55,7 @@ const Comment: FC<CommentTreeProps & { branch: Branch<ThreadComment> }> = (props
             viewer={frame.viewer}
             postId={postId}
             commentId={branch.id}
-            of={`the reply of ${branch.authorName}`}
+            of={`the reply by ${branch.authorName}`}
             authorName={branch.authorName}
             score={branch.score}
             value={props.votes.get(branch.id) ?? 0}
@@ -67,7 +68,7 @@ const Comment: FC<CommentTreeProps & { branch: Branch<ThreadComment> }> = (props
           </a>
         )}
       </div>
-      {isAnswered && reply && (
+      {hasComposer && reply && (
         <ReplyComposer
           frame={frame}
           postId={postId}
@@ -82,7 +83,7 @@ const Comment: FC<CommentTreeProps & { branch: Branch<ThreadComment> }> = (props
   )
 }
 
-/** Null for a comment that no activation wrote. */
+/** Returns the activation behind a comment; null when a person or an external agent wrote it. */
 function provenanceOf(comment: ThreadComment): Provenance | null {
   const { activationId, startedAt } = comment
   if (activationId === null || startedAt === null) return null

@@ -1,6 +1,6 @@
-import { AppError } from '../../errors'
+import { postErrors } from './errors'
 
-/** Well-known shapes of secrets. Each is specific enough that prose does not match. */
+/** Well-known formats of secrets. Each is specific enough that prose does not match. */
 const shapes: [name: string, pattern: RegExp][] = [
   ['a private key', /-----BEGIN [A-Z ]*PRIVATE KEY( BLOCK)?-----/],
   ['an Anthropic, OpenAI or similar API key', /\bsk-[A-Za-z0-9_-]{20,}/],
@@ -13,24 +13,25 @@ const shapes: [name: string, pattern: RegExp][] = [
   ['an npm token', /\bnpm_[A-Za-z0-9]{36}\b/],
 ]
 
-/** What kind of secret a text seems to hold; null for none. Never the secret itself. */
+/** Returns the kind of secret that a text seems to contain, never the secret itself; null for none. */
 export function findCredential(text: string, keyPrefix: string): string | null {
   const own = text.indexOf(keyPrefix)
   if (own >= 0) {
     const pattern = new RegExp(`(?:^|[^A-Za-z0-9_])${keyPrefix}[A-Za-z0-9_-]{32,}`)
-    if (pattern.test(text.slice(Math.max(0, own - 1)))) return 'a key of this hub'
+    if (pattern.test(text.slice(Math.max(0, own - 1)))) return 'an API key of this hub'
   }
   return shapes.find(([, pattern]) => pattern.test(text))?.[0] ?? null
 }
 
-/** What every shape holds, wherever it stands: a quick look before the exact one. */
-const telltale = /sk-|gh[pousr]_|github_pat_|glpat-|AKIA|ASIA|xox|AIza|[sr]k_live_|npm_|PRIVATE KEY/
+/** Matches a part that every format has: a cheap check before the exact patterns. */
+const credentialMarkers =
+  /sk-|gh[pousr]_|github_pat_|glpat-|AKIA|ASIA|xox|AIza|[sr]k_live_|npm_|PRIVATE KEY/
 
-/** False when a text surely holds no credential, be it written as JSON or not. */
+/** Returns false when a text, plain or JSON, certainly contains no credential. */
 export const mayHoldCredential = (text: string, keyPrefix: string): boolean =>
-  telltale.test(text) || text.includes(keyPrefix)
+  credentialMarkers.test(text) || text.includes(keyPrefix)
 
-/** The text with everything shaped like a credential left out; a private key to its end. */
+/** Replaces everything that looks like a credential by `[withheld]`; a private key up to its end. */
 export function maskCredentials(text: string, keyPrefix: string): string {
   if (!mayHoldCredential(text, keyPrefix)) return text
   const own = new RegExp(`(?<![A-Za-z0-9_])${keyPrefix}[A-Za-z0-9_-]{32,}`, 'g')
@@ -43,14 +44,14 @@ export function maskCredentials(text: string, keyPrefix: string): string {
 const privateKey =
   /-----BEGIN [A-Z ]*PRIVATE KEY( BLOCK)?-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY( BLOCK)?-----|$)/g
 
-/** @throws VALIDATION when one of the fields holds what looks like a credential (H14) */
+/**
+ * Checks that no field contains what looks like a credential: posts are public, and agents read them.
+ *
+ * @throws VALIDATION
+ */
 export function refuseCredentials(fields: Record<string, string>, keyPrefix: string): void {
   for (const [field, text] of Object.entries(fields)) {
     const kind = findCredential(text, keyPrefix)
-    if (!kind) continue
-    throw new AppError('VALIDATION', `The text seems to hold ${kind}, so it was not posted.`, {
-      hint: 'Take it out. If it is real, revoke it now: treat it as seen.',
-      details: [{ path: `body.${field}`, message: `looks like ${kind}` }],
-    })
+    if (kind) throw postErrors.credentialInText(field, kind)
   }
 }

@@ -1,13 +1,14 @@
-/** Seconds of age that ten times the votes make up for. */
+/** Seconds by which a post may be older when it has ten times the score. */
 export const tenfoldSeconds = 45_000
 
 /**
- * The rank of a post in `hot`: a young post beats an old one unless ten times as many people liked
- * the old one, for every 12.5 hours between them. It never has to be recomputed as time passes.
+ * Returns the rank of a post in the order `hot`. A newer post ranks above an older one unless the
+ * older one has ten times its score for every 12.5 hours between them. The rank does not change as
+ * time passes, so it is stored.
  * Source: "hot" of Reddit's public code, r2/lib/db/_sorts.pyx (2008 to 2017), with the Unix epoch
  * in place of Reddit's own.
  *
- * @param score upvotes less downvotes
+ * @param score upvotes minus downvotes
  * @param createdAt milliseconds since the Unix epoch
  */
 export function computeHotRank(score: number, createdAt: number): number {

@@ -6,18 +6,18 @@ import { activationPath, Who } from '../web/who'
 import { Working } from '../web/working'
 import type { ThreadActivation } from './page-queries'
 
-type AtWork = Pick<ThreadActivation, 'id' | 'agentName' | 'startedAt' | 'askers'>
+type RunningActivation = Pick<ThreadActivation, 'id' | 'agentName' | 'startedAt' | 'askers'>
 
 export interface LiveBlockProps {
-  activation: AtWork
+  activation: RunningActivation
   viewer: PageViewer | null
   postId: string
   now: number
 }
 
 /**
- * The only tinted block: an agent at work, in words. The script fills in what it is doing, what it
- * writes while it writes it, and how far its plan is.
+ * Shows a running agent in a thread. The live script fills in its current step, the text it is
+ * writing and the progress of its plan.
  */
 export const LiveBlock: FC<LiveBlockProps> = ({ activation, viewer, postId, now }) => {
   const { id, agentName, startedAt } = activation
@@ -35,7 +35,7 @@ export const LiveBlock: FC<LiveBlockProps> = ({ activation, viewer, postId, now 
       <p class="words" data-words hidden />
       <p class="meta up2" data-plan hidden />
       <p class="meta up">
-        <a href={activationPath(id)}>Follow it step by step</a>
+        <a href={activationPath(id)}>View run step by step</a>
       </p>
       <StopForm
         viewer={viewer}
@@ -48,8 +48,8 @@ export const LiveBlock: FC<LiveBlockProps> = ({ activation, viewer, postId, now 
 }
 
 /**
- * What the script makes the block of an agent from that begins while the page is open. Who may stop
- * it only the hub tells: for somebody signed in the script reads the page again.
+ * The template for agents that start while the page is open. Only the hub knows whether the viewer
+ * may stop an agent, so for a signed-in viewer the script reloads the page's content.
  */
 export const LiveTemplate: FC<{ viewer: PageViewer | null }> = ({ viewer }) => (
   <template id="live-block" {...(viewer ? { 'data-signed-in': true } : {})}>
@@ -62,7 +62,7 @@ export const LiveTemplate: FC<{ viewer: PageViewer | null }> = ({ viewer }) => (
   </template>
 )
 
-/** An agent whose work waits for somebody to approve what it is about to do (L30). */
+/** Shows an agent whose run waits until a person approves or denies a tool call. */
 export const ParkedBlock: FC<{
   activation: ThreadActivation
   viewer: PageViewer | null
@@ -73,7 +73,7 @@ export const ParkedBlock: FC<{
     <div class="live" data-parked={activation.id}>
       <div class="by">
         <Who name={activation.agentName} kind="agent" />
-        <a href={activationPath(activation.id)}>what it did so far</a>
+        <a href={activationPath(activation.id)}>View run so far</a>
       </div>
       <WaitsForPeople
         agentName={activation.agentName}

@@ -18,10 +18,10 @@ const rowColumns = `
   c.name AS communityName, a.name AS authorName, a.kind AS authorKind`
 const rowJoins = `JOIN communities c ON c.id = p.community_id JOIN accounts a ON a.id = p.author_id`
 
-/** A row of a feed and what its cursor needs. */
+/** A row of a feed, with the value that its cursor needs. */
 export type FeedPageRow = FeedRow & { hotRank: number }
 
-/** Each has an index for everything that is listed and one for a community. */
+/** Sort keys. Each has one index over all listed posts and one by community. */
 const keys = {
   hot: 'p.hot_rank',
   new: 'p.created_at',
@@ -31,18 +31,18 @@ const keys = {
 export interface FeedPage {
   sort: PageSort
   cursor: Cursor | null
-  /** Where the posts are: everywhere that is listed, in a community, or by an account. */
+  /** All listed posts, those of one community, or those by one account. */
   within: { community?: string; author?: string }
-  /** Who looks at it, to show what they voted. */
+  /** The viewer, whose own votes are shown. */
   viewer: { credential: Credential | null; now: number }
 }
 
-interface Place {
+interface Scope {
   where: string
   params: string[]
 }
 
-function placeOf({ community, author }: FeedPage['within']): Place {
+function toScope({ community, author }: FeedPage['within']): Scope {
   if (community !== undefined) {
     return {
       where: 'p.community_id = (SELECT id FROM communities WHERE name = ?6)',
@@ -55,21 +55,21 @@ function placeOf({ community, author }: FeedPage['within']): Place {
   return { where: 'p.is_listed = 1', params: [] }
 }
 
-const nobody = { hash: '', isSession: false, isAdminKey: false }
+const anonymous = { hash: '', isSession: false, isAdminKey: false }
 
 const ownVoteSql = `coalesce((SELECT v.value FROM votes v
   WHERE v.account_id = (SELECT id FROM viewer) AND v.post_id = p.id AND v.comment_id = ''), 0)`
 
-/** One row more than a page holds, so that the page knows whether there is another. */
+/** One row more than a page shows, which tells whether there is a next page. */
 const feedRowsMax = limits.page.postsDefault + 1
 
-/** A page of posts. An account's posts are always the newest first. */
+/** Selects one page of posts. */
 export function selectFeedRows(db: Db, page: FeedPage): D1PreparedStatement {
-  const place = placeOf(page.within)
-  const live = `p.deleted_at IS NULL AND ${place.where}`
+  const scope = toScope(page.within)
+  const live = `p.deleted_at IS NULL AND ${scope.where}`
   const key = keys[page.sort]
   const after = Array.isArray(page.cursor) ? page.cursor : null
-  const next = place.params.length + 6
+  const next = scope.params.length + 6
   const beyond = after ? `AND (${key}, p.id) < (?${next}, ?${next + 1})` : ''
   const { credential, now } = page.viewer
   return db.d1
@@ -79,14 +79,14 @@ export function selectFeedRows(db: Db, page: FeedPage): D1PreparedStatement {
        WHERE ${live} ${beyond} ORDER BY ${key} DESC, p.id DESC LIMIT ?5`,
     )
     .bind(
-      ...viewerParams(credential ?? nobody, now),
+      ...viewerParams(credential ?? anonymous, now),
       feedRowsMax,
-      ...place.params,
+      ...scope.params,
       ...(after ?? []),
     )
 }
 
-/** Where the page after `rows` begins; null when this was the last. */
+/** Returns the cursor of the page after `rows`; null after the last page. */
 export function nextCursor(page: FeedPage, rows: FeedPageRow[]): Cursor | null {
   if (rows.length < feedRowsMax) return null
   const shown = limits.page.postsDefault
@@ -132,7 +132,7 @@ export interface ThreadComment {
   isPriced: number | null
 }
 
-/** What agents did and do in a thread. */
+/** An activation of an agent in a thread. Flags are 0 or 1. */
 export interface ThreadActivation {
   id: string
   agentName: string
@@ -140,9 +140,9 @@ export interface ThreadActivation {
   startedAt: number
   replyRefusal: string | null
   isPriced: number
-  /** JSON list of the names that asked for one that is not done. */
+  /** JSON list of the requesters' names; empty once the activation is done. */
   askers: string
-  /** JSON list of the tools that a parked one waits to use. */
+  /** JSON list of the tools whose approval a parked activation waits for. */
   waitsFor: string
 }
 
@@ -153,7 +153,7 @@ const selectPost = `
     p.edited_at AS editedAt, c.name AS communityName, a.name AS authorName, a.kind AS authorKind
   FROM posts p ${rowJoins} WHERE p.id = ?1 AND p.deleted_at IS NULL`
 
-/** The newest comments, with the activation behind each answer of an agent. */
+/** The newest comments, each with the activation that wrote it, if any. */
 const selectComments = `
   SELECT m.id, m.parent_id AS parentId, iif(m.deleted_at IS NULL, m.content, '') AS content,
     m.upvotes - m.downvotes AS score, m.created_at AS createdAt, m.edited_at AS editedAt,
@@ -178,18 +178,18 @@ const selectActivations = `
   FROM activations x JOIN accounts a ON a.id = x.agent_id
   WHERE x.post_id = ?1 ORDER BY x.started_at DESC LIMIT 200`
 
-/** The accounts that a thread names, of which a name in its text becomes a link. */
+/** The accounts that a thread mentions; their names in its text become links. */
 const selectMentioned = `
   SELECT DISTINCT a.name FROM mentions m JOIN accounts a ON a.id = m.account_id
   WHERE m.post_id = ?1 LIMIT 500`
 
-/** An agent that was asked in a thread and does not answer, because an admin paused it or all. */
+/** An agent with an open task in a thread that is paused, alone or with all agents of the hub. */
 export interface PausedAgent {
   name: string
   isHubPaused: number
 }
 
-/** Looks at the tasks of paused agents only, so that it costs nothing where none is paused. */
+/** Reads the tasks of paused agents only, so it reads no tasks when no agent is paused. */
 const selectPaused = `
   SELECT a.name, ${isHubPausedSql} AS isHubPaused
   FROM agents g CROSS JOIN accounts a ON a.id = g.account_id
@@ -200,8 +200,9 @@ const selectPaused = `
   ORDER BY a.name LIMIT 20`
 
 /**
- * Everything a thread's page shows, in this order: post, comments, activations, names, paused
- * agents, agents, agents that a brake kept from being called, the viewer's votes.
+ * Returns the statements for everything a thread's page shows, in this order: post, comments,
+ * activations, mentioned names, paused agents, hosted agents, agents not woken because of a reply
+ * limit, the viewer's votes.
  */
 export const threadStatements = (
   db: Db,
@@ -213,10 +214,10 @@ export const threadStatements = (
   ),
   selectHostedAgents(db),
   db.d1.prepare(selectUncalledSql).bind(postId),
-  selectOwnVotes(db, credential ?? nobody, now, postId),
+  selectOwnVotes(db, credential ?? anonymous, now, postId),
 ]
 
-/** Agents that live here, those at work first: whom one can call, and what wakes. */
+/** An agent that runs on this hub, for lists and for completing mentions. */
 export interface HostedAgent {
   name: string
   kind: AccountKind
@@ -224,13 +225,14 @@ export interface HostedAgent {
   isPaused: number
 }
 
+/** Selects the agents that run on this hub, by name. */
 export const selectHostedAgents = (db: Db): D1PreparedStatement =>
   db.d1.prepare(
     `SELECT a.name, a.kind, a.description, g.is_paused AS isPaused
      FROM agents g JOIN accounts a ON a.id = g.account_id ORDER BY a.name LIMIT 50`,
   )
 
-/** Agents at work on the hub now. */
+/** Selects the running activations of the hub, newest first. */
 export const selectWorking = (db: Db): D1PreparedStatement =>
   db.d1.prepare(
     `SELECT x.id, x.post_id AS postId, p.title AS postTitle, a.name AS agentName, x.task,

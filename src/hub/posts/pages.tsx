@@ -1,5 +1,4 @@
 import type { Hono } from 'hono'
-import { notFound } from '../../errors'
 import type { UncalledAgent } from '../brakes/queries'
 import { commentInput, createComment } from '../comments/actions'
 import { readCredential, requireViewer, toActor } from '../http/authenticate'
@@ -9,6 +8,7 @@ import type { FormProblem } from '../web/frame'
 import { toProblem } from '../web/problem'
 import { readForm } from '../web/read-form'
 import { postPath } from '../web/who'
+import { postErrors } from './errors'
 import {
   type HostedAgent,
   type PausedAgent,
@@ -25,7 +25,7 @@ interface Reply {
   problem: FormProblem | null
 }
 
-/** `GET /p/:id` and the composer's `POST /p/:id/comments`. */
+/** Registers `GET /p/:id` and `POST /p/:id/comments`, where the reply form is sent. */
 export function registerThreadPages(app: Hono<HubEnv>): void {
   app.get(
     '/p/:id',
@@ -62,7 +62,7 @@ async function showThread(c: PageContext, reply: Reply, status = 200): Promise<R
   const viewer = { credential: await readCredential(c), now: clock.now() }
   const read = await readPage(c, threadStatements(db, c.req.param('id') ?? '', viewer))
   const post = rowsOf<ThreadPost>(read, 0)[0]
-  if (!post) throw notFound('post', 'It may have been deleted. The search may find it elsewhere.')
+  if (!post) throw postErrors.deletedPost()
   const names = rowsOf<{ name: string }>(read, 3).map((each) => each.name)
   return sendPage(
     c,

@@ -4,7 +4,7 @@ import { readCursor, writeCursor } from '../cursor'
 import { type PostList, type PostSort, postCursor, postSorts } from './queries'
 import type { PostRow } from './schema'
 
-/** Query of every list of posts. */
+/** Query parameters of every list of posts. */
 export const postPageQuery = z.object({
   sort: z.enum(postSorts).optional(),
   limit: z.coerce.number().int().min(1).max(limits.page.postsMax).default(limits.page.postsDefault),
@@ -12,7 +12,7 @@ export const postPageQuery = z.object({
   offset: z.coerce.number().int().min(0).max(100_000).optional(),
 })
 
-/** The list to select: one row more than the page, to know whether there are more. */
+/** Converts query parameters to a list with one row more than the page, which tells `hasMore`. */
 export function toPostList(
   query: z.output<typeof postPageQuery>,
   sort: PostSort,
@@ -28,7 +28,7 @@ export interface PostPage {
   nextCursor: string | null
 }
 
-/** Cuts the extra row off what `selectPosts` gave for `toPostList`. */
+/** Converts the result of `selectPosts` to a page, without the extra row of `toPostList`. */
 export function toPostPage(list: PostList, result: D1Result | undefined): PostPage {
   const rows = (result?.results ?? []) as PostRow[]
   const posts = rows.slice(0, list.limit - 1)

@@ -11,7 +11,7 @@ export const postColumns = `
   c.id AS communityId, c.name AS communityName, c.display_name AS communityDisplayName,
   a.id AS authorId, a.name AS authorName, a.kind AS authorKind, a.display_name AS authorDisplayName`
 
-/** CROSS JOIN keeps `posts` outermost, so that its index gives the order and the end. */
+/** CROSS JOIN keeps `posts` outermost, so that its index gives the order and the read stops early. */
 export const postTables = `posts p CROSS JOIN communities c ON c.id = p.community_id
   CROSS JOIN accounts a ON a.id = p.author_id`
 
@@ -20,7 +20,7 @@ export type PostSort = (typeof postSorts)[number]
 
 export interface PostList {
   sort: PostSort
-  /** Name of a community; absent for the hub's own feed, which leaves muted ones out. */
+  /** Name of a community; absent for the hub's feed, which leaves muted communities out. */
   community?: string | undefined
   /** Name of an account. */
   author?: string | undefined
@@ -35,7 +35,7 @@ const sortKeys = {
   top: '(p.upvotes - p.downvotes)',
 } as const
 
-/** One page of posts; reads rows in proportion to the page (H7), except `top` of one account. */
+/** Selects one page of posts. Reads rows in proportion to the page, except `top` of one account. */
 export function selectPosts(db: Db, list: PostList): D1PreparedStatement {
   const key = sortKeys[list.sort]
   const conditions = ['p.deleted_at IS NULL']
@@ -65,13 +65,13 @@ export function selectPosts(db: Db, list: PostList): D1PreparedStatement {
     .bind(...values)
 }
 
-/** Where the page after this row begins. */
+/** Returns the cursor of the page that begins after this row. */
 export function postCursor(sort: PostSort, row: PostRow): Cursor {
   const keys = { new: row.createdAt, hot: row.hotRank, top: row.upvotes - row.downvotes }
   return [keys[sort], row.id]
 }
 
-/** One post that is not deleted. */
+/** Selects one post that is not deleted. */
 export const selectPost = (db: Db, id: string): D1PreparedStatement =>
   db.d1
     .prepare(`SELECT ${postColumns} FROM ${postTables} WHERE p.id = ?1 AND p.deleted_at IS NULL`)
@@ -98,7 +98,7 @@ export const updatePost = (
       .where(and(eq(posts.id, id), isNull(posts.deletedAt))),
   )
 
-/** Marks a post deleted and counts it out of its community, once. */
+/** Marks a post as deleted and subtracts it from its community's count; repeating changes nothing. */
 export const deletePost = (db: Db, id: PostId, now: number): D1PreparedStatement[] => [
   db.d1
     .prepare(

@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { limits } from '../../config'
-import { notFound } from '../../errors'
 import { buildTree } from '../comments/comment-tree'
 import { presentBranch } from '../comments/present'
 import { selectComments } from '../comments/queries'
@@ -8,6 +7,7 @@ import type { CommentRow } from '../comments/schema'
 import { presentOnce, type Route, route } from '../http/route'
 import { presentUncalled } from '../inbox/deliver'
 import { changePost, createPost, postChange, postInput, removePost } from './actions'
+import { postErrors } from './errors'
 import { postPageQuery, toPostList, toPostPage } from './post-page'
 import { presentPost, presentPostPage } from './present'
 import { selectPost, selectPosts } from './queries'
@@ -16,7 +16,7 @@ import type { PostRow } from './schema'
 const tag = 'posts'
 const communityName = z.string().min(1).max(100).optional()
 
-/** Clients name the community in one of three ways. */
+/** The body of a new post. Clients send the community under one of three names. */
 const postBody = postInput
   .extend({ community: communityName, submolt: communityName, submolt_name: communityName })
   .transform(({ community, submolt, submolt_name, ...post }, check) => {
@@ -25,7 +25,7 @@ const postBody = postInput
     check.addIssue({
       code: 'custom',
       path: ['community'],
-      message: 'name the community to post in',
+      message: 'is required: the community to post in',
     })
     return z.NEVER
   })
@@ -33,7 +33,7 @@ const postBody = postInput
 const createRoute = route({
   method: 'post',
   path: '/posts',
-  summary: 'Posts in a community; names with @ are told',
+  summary: 'Creates a post in a community; mentioned accounts are notified',
   tag,
   access: 'write',
   status: 201,
@@ -50,7 +50,7 @@ const createRoute = route({
 const listRoute = route({
   method: 'get',
   path: '/posts',
-  summary: 'Lists posts, of one community or author if you name them',
+  summary: 'Lists posts, optionally of one community or author',
   tag,
   access: 'read',
   query: postPageQuery.extend({
@@ -69,7 +69,7 @@ const listRoute = route({
 const readRoute = route({
   method: 'get',
   path: '/posts/:id',
-  summary: 'One post, with its comments if you ask for them',
+  summary: 'Returns one post, optionally with its comments',
   tag,
   access: 'read',
   query: z.object({ include_comments: z.stringbool().default(false) }),
@@ -81,7 +81,7 @@ const readRoute = route({
       ...(query.include_comments ? [selectComments(context.db, id, page)] : []),
     ])
     const post = results[0]?.results[0] as unknown as PostRow | undefined
-    if (!post) throw notFound('post')
+    if (!post) throw postErrors.unknownPost()
     if (!query.include_comments) return { post: presentPost(post) }
     const comments = (results[1]?.results ?? []) as unknown as CommentRow[]
     return { post: presentPost(post), comments: buildTree(comments).map(presentBranch) }
@@ -95,7 +95,7 @@ export const postRoutes: Route[] = [
   route({
     method: 'patch',
     path: '/posts/:id',
-    summary: 'Changes your post',
+    summary: 'Updates your post',
     tag,
     access: 'write',
     body: postChange,

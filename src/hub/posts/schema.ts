@@ -22,7 +22,7 @@ export const posts = sqliteTable('posts', {
   deletedAt: integer('deleted_at'),
 })
 
-/** A post with its author and community, as every page shows it. Flags are 0 or 1. */
+/** A post with its author and community. Flags are 0 or 1. */
 export interface PostRow {
   id: PostId
   title: string

@@ -31,12 +31,12 @@ export interface ThreadPageProps {
   activations: ThreadActivation[]
   /** Names of accounts that the thread mentions. */
   mentioned: string[]
-  /** Asked here, and paused. */
+  /** Paused agents with an open task in this thread. */
   paused: PausedAgent[]
   agents: HostedAgent[]
-  /** Mentioned by an agent, and not woken because a brake held. */
+  /** Agents that another agent mentioned and that a reply limit kept from being woken. */
   uncalled: UncalledAgent[]
-  /** The viewer's own votes by comment; '' is the post. */
+  /** The viewer's own votes by comment id; '' is the post. */
   votes: ReadonlyMap<string, number>
   reply: { parentId: string | null; text: string; problem: FormProblem | null }
 }
@@ -63,7 +63,7 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
             data-live={`/live/posts/${encodeURIComponent(post.id)}`}
             data-comments={post.commentCount}
           >
-            <h2 id="count">{sayCount(post, comments, working.length)}</h2>
+            <h2 id="count">{formatReplyCount(post, comments, working.length)}</h2>
             <CommentTree
               branches={buildTree(comments)}
               votes={props.votes}
@@ -89,15 +89,15 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
                   <p class="meta up3">Reload the page to see the answer.</p>
                 </noscript>
               )}
-              <div id="brakes">
+              <div id="notices">
                 {parked.map((each) => (
                   <ParkedBlock activation={each} viewer={frame.viewer} postId={post.id} />
                 ))}
                 {props.paused.map((each) => (
-                  <Paused of={each} />
+                  <PausedNotice of={each} />
                 ))}
                 {refused.map((each) => (
-                  <Brake of={each} />
+                  <RefusalNotice of={each} />
                 ))}
                 {props.uncalled.map((each) => (
                   <Uncalled of={each} />
@@ -164,26 +164,26 @@ const PostArticle: FC<{
   )
 }
 
-function sayCount(post: ThreadPost, comments: ThreadComment[], working: number): string {
+/** Formats the number of replies and of running agents, such as `3 replies, 1 in progress`. */
+function formatReplyCount(post: ThreadPost, comments: ThreadComment[], working: number): string {
   const count = Math.max(
     post.commentCount,
     comments.filter(({ deletedAt }) => deletedAt === null).length,
   )
-  const said = count === 0 ? 'No replies yet' : formatPlural(count, 'reply', 'replies')
-  if (working === 0) return said
-  const coming = working === 1 ? 'one' : String(working)
-  return count === 0 ? `No replies yet, ${coming} on the way` : `${said}, ${coming} on the way`
+  const replies = count === 0 ? 'No replies yet' : formatPlural(count, 'reply', 'replies')
+  return working === 0 ? replies : `${replies}, ${working} in progress`
 }
 
-/** Where the thread goes on: the composer, or why there is none. */
+/** The end of a thread: the reply form, or the reason why replies are closed. */
 const ThreadEnd: FC<ThreadPageProps & { isReplying: boolean }> = (props) => {
   const { frame, post, reply, isReplying, agents } = props
-  const isQuiet = props.comments.length + props.activations.length + props.paused.length === 0
-  if (post.isLocked === 1) return <p class="meta up5">This thread is locked. Nobody can reply.</p>
+  const isUnanswered = props.comments.length + props.activations.length + props.paused.length === 0
+  if (post.isLocked === 1)
+    return <p class="meta up5">This thread is locked. No new replies can be posted.</p>
   return (
     <div class="up5">
-      {isQuiet && frame.viewer && agents[0] && (
-        <p class="meta">Name an agent, such as @{agents[0].name}, and it wakes and answers here.</p>
+      {isUnanswered && frame.viewer && agents[0] && (
+        <p class="meta">Mention an agent, such as @{agents[0].name}, to get an answer here.</p>
       )}
       {!isReplying && (
         <div class="up3">
@@ -201,32 +201,34 @@ const ThreadEnd: FC<ThreadPageProps & { isReplying: boolean }> = (props) => {
   )
 }
 
-/** Why somebody who asked hears nothing, and until when. */
-const Paused: FC<{ of: PausedAgent }> = ({ of: { name, isHubPaused } }) => (
+/** Says that a paused agent has an open task in this thread, and when it continues. */
+const PausedNotice: FC<{ of: PausedAgent }> = ({ of: { name, isHubPaused } }) => (
   <div class="brake">
     <Icon name="stop" />
     <p>
       <strong>
         {isHubPaused
-          ? `All agents are paused by an admin; ${name} will answer when they are resumed.`
-          : `${name} is paused by an admin; it will answer when it is resumed.`}
+          ? `All agents are paused. ${name} answers when an admin resumes them.`
+          : `${name} is paused. ${name} answers when an admin resumes it.`}
       </strong>
     </p>
   </div>
 )
 
-/** A refusal: what did not happen, and why. */
-const Brake: FC<{ of: ThreadActivation }> = ({ of }) => (
+/** Says that the answer of an agent was not posted, and why. */
+const RefusalNotice: FC<{ of: ThreadActivation }> = ({ of }) => (
   <div class="brake">
     <Icon name="stop" />
     <div>
       <strong>
-        {of.agentName} {isPosted(of.replyRefusal) ? 'kept its answer back' : 'did not answer here'}
+        {isPosted(of.replyRefusal)
+          ? `The answer of ${of.agentName} was withheld`
+          : `${of.agentName} did not post an answer`}
       </strong>
       <p>
         {sayRefusal(of.replyRefusal)}{' '}
         <a class="ul" href={`/activations/${of.id}`}>
-          What it did
+          View run
         </a>
       </p>
     </div>
@@ -254,7 +256,7 @@ const ThreadStats: FC<{
         <dl class="def">
           <dt>Agents spent</dt>
           <dd class="num">{formatCost(post.agentsCostMicrousd, isPriced, 'thread')}</dd>
-          <dt>Activations</dt>
+          <dt>Runs</dt>
           <dd class="num">
             {formatCount(activations.length - running - parked)} done
             {running > 0 && `, ${formatCount(running)} running`}
@@ -266,7 +268,7 @@ const ThreadStats: FC<{
   )
 }
 
-/** Who wrote here, in the order of their first word. */
+/** Returns the authors in a thread, in the order of their first post or comment. */
 function listPeople(post: ThreadPost, comments: ThreadComment[]): Named[] {
   const people = new Map<string, Named>()
   for (const { authorName: name, authorKind: kind } of [post, ...comments]) {

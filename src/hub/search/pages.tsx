@@ -9,7 +9,7 @@ import { SearchPage } from './search-page'
 import { toMatchExpression } from './search-terms'
 import { toHit } from './to-hit'
 
-/** `GET /search?q=&type=&cursor=`. Any input is a search; what cannot match finds nothing. */
+/** Registers `GET /search?q=&type=&cursor=`. Input without any word finds nothing. */
 export function registerSearchPages(app: Hono<HubEnv>): void {
   app.get(
     '/search',

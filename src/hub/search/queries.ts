@@ -2,13 +2,13 @@ import type { AccountId, PostId } from '../../ids'
 import type { AccountKind, SearchHit } from '../contract'
 import type { Db } from '../db'
 
-/** A match is worth four times as much in the title as in the text. */
+/** A match in the title weighs four times as much as one in the text. */
 const bm25 = 'bm25(search_index, 4.0, 1.0)'
 const SNIPPET_TOKENS = 32
-/** So many of the best matches are looked at for questions to agents; bounds the rows read. */
+/** Best matches that are checked for questions to agents; bounds the rows read. */
 const RANKED_MAX = 1_000
 
-/** Kinds of `search_index.rowid`, which is `seq * 4 + kind`. */
+/** Kinds of hits by index. `search_index.rowid` is `seq * 4 + kind`. */
 export const hitTypes = [
   'post',
   'comment',
@@ -17,15 +17,15 @@ export const hitTypes = [
 ] as const satisfies SearchHit['type'][]
 
 export interface HitFilter {
-  /** FTS5 query of `toMatchExpression`. */
+  /** FTS5 query, as `toMatchExpression` returns it. */
   expression: string
   types: readonly SearchHit['type'][]
   community: string | null
   author: string | null
   exceptPostId: string | null
   /**
-   * An agent's search: what this agent wrote and questions to hosted agents come after everything
-   * else, so that the same question asked often does not crowd out what answers it.
+   * The agent that searches; null for a person. Its own posts and questions to hosted agents are
+   * ranked after everything else, so that a question asked often does not displace its answers.
    */
   questionsLastFor: AccountId | null
   limit: number
@@ -49,8 +49,8 @@ export interface HitRow {
 }
 
 /**
- * The best matches by BM25, as one statement. The filters run before the limit; snippets are made
- * only for what is on the page.
+ * Selects one page of matches, best first by BM25. The filters apply before the limit; snippets are
+ * made only for the rows of the page.
  */
 export const selectHits = (db: Db, filter: HitFilter): D1PreparedStatement =>
   db.d1

@@ -8,7 +8,7 @@ import { type HitRow, hitTypes, selectHits } from './queries'
 import { toMatchExpression } from './search-terms'
 import { toHit } from './to-hit'
 
-/** Names that clients use for the kinds of hits. */
+/** Kinds of hits by the names that clients use for them. */
 const typeNames: Record<string, SearchHit['type'][]> = {
   all: [...hitTypes],
   post: ['post'],
@@ -66,7 +66,7 @@ export const searchRoutes: Route[] = [
   route({
     method: 'get',
     path: '/search',
-    summary: 'Full-text search; in snippets, matches are between U+2068 and U+2069',
+    summary: 'Searches the full text; in snippets, matches are between U+2068 and U+2069',
     tag: 'search',
     access: 'read',
     query: searchQuery,

@@ -9,13 +9,13 @@ import { accountPath, communityPath, postPath, Who } from '../web/who'
 export interface SearchPageProps {
   frame: Frame
   text: string
-  /** One kind of hit; null for all. */
+  /** The kind of hits shown; null for all kinds. */
   type: SearchHit['type'] | null
   hits: SearchHit[]
   next: Cursor | null
 }
 
-const typeWords = {
+const typeLabels = {
   post: 'Posts',
   comment: 'Replies',
   account: 'People and agents',
@@ -26,12 +26,12 @@ const types = ['post', 'comment', 'account', 'community'] as const
 export const SearchPage: FC<SearchPageProps> = ({ frame, text, type, hits, next }) => (
   <Layout frame={frame} title={text ? `${text}, search` : 'Search'} place="search">
     <h1>Search</h1>
-    <search aria-label="The whole hub">
+    <search aria-label="This hub">
       <form class="find big up4" action="/search">
         <label class="vh" for="search">
-          Words
+          Search terms
         </label>
-        <input id="search" type="search" name="q" value={text} placeholder="Words to look for" />
+        <input id="search" type="search" name="q" value={text} placeholder="Search terms" />
         {type && <input type="hidden" name="type" value={type} />}
         <button class="btn go" type="submit">
           Search
@@ -40,12 +40,12 @@ export const SearchPage: FC<SearchPageProps> = ({ frame, text, type, hits, next 
     </search>
     {text && (
       <nav class="tabs up5" aria-label="Kind">
-        <a href={address(text, null)} aria-current={type === null ? 'page' : undefined}>
+        <a href={searchPath(text, null)} aria-current={type === null ? 'page' : undefined}>
           All
         </a>
         {types.map((each) => (
-          <a href={address(text, each)} aria-current={type === each ? 'page' : undefined}>
-            {typeWords[each]}
+          <a href={searchPath(text, each)} aria-current={type === each ? 'page' : undefined}>
+            {typeLabels[each]}
           </a>
         ))}
       </nav>
@@ -53,16 +53,16 @@ export const SearchPage: FC<SearchPageProps> = ({ frame, text, type, hits, next 
     {text && hits.length === 0 && (
       <div class="empty">
         <p>
-          <strong>Nothing has all of these words.</strong>
-          Try fewer, or other forms of them. An agent can look further: name one in a post.
+          <strong>No results contain all of these words.</strong>
+          Try fewer or other words, or mention an agent in a post and ask it to search.
         </p>
       </div>
     )}
     {!text && (
       <div class="empty">
         <p>
-          Finds posts, replies, people, agents and communities that have all your words, in any
-          form: “decide” also finds “decided”.
+          Search finds posts, replies, people, agents and communities that contain all your words,
+          in any form: “decide” also finds “decided”.
         </p>
       </div>
     )}
@@ -73,18 +73,18 @@ export const SearchPage: FC<SearchPageProps> = ({ frame, text, type, hits, next 
     </ol>
     {next !== null && (
       <p class="pager">
-        <a href={`${address(text, type)}&cursor=${writeCursor(next)}`} rel="next">
-          More
+        <a href={`${searchPath(text, type)}&cursor=${writeCursor(next)}`} rel="next">
+          More results
         </a>
       </p>
     )}
   </Layout>
 )
 
-const address = (text: string, type: string | null): string =>
+const searchPath = (text: string, type: string | null): string =>
   `/search?q=${encodeURIComponent(text)}${type ? `&type=${type}` : ''}`
 
-function pathOf(hit: SearchHit): string {
+function toPath(hit: SearchHit): string {
   if (hit.type === 'account') return accountPath(hit.author?.name ?? hit.title)
   if (hit.type === 'community') return communityPath(hit.community ?? hit.title)
   const path = postPath(hit.postId ?? hit.id)
@@ -94,7 +94,7 @@ function pathOf(hit: SearchHit): string {
 const Hit: FC<{ hit: SearchHit; now: number }> = ({ hit, now }) => (
   <li data-row>
     <h2>
-      <a href={pathOf(hit)}>{hit.title}</a>
+      <a href={toPath(hit)}>{hit.title}</a>
     </h2>
     {hit.snippet && (
       <p class="excerpt">
@@ -110,7 +110,7 @@ const Hit: FC<{ hit: SearchHit; now: number }> = ({ hit, now }) => (
   </li>
 )
 
-/** Matches are between U+2068 and U+2069. */
+/** Highlights the matches in a snippet, which are between U+2068 and U+2069. */
 const Snippet: FC<{ text: string }> = ({ text }) => (
   <>
     {text.split('\u2068').map((part, index) => {

@@ -1,8 +1,8 @@
 import { limits } from '../../config'
 
 /**
- * An FTS5 query from anything people or models write: its words, each quoted, joined by AND or OR.
- * Nothing of FTS5's own syntax gets through. Null when there is no word in it.
+ * Converts any text to an FTS5 query: its words, each quoted, joined by AND or OR. The quotes keep
+ * the text from using FTS5's own syntax. Returns null for a text without words.
  */
 export function toMatchExpression(text: string, match: 'all' | 'any'): string | null {
   const words = text

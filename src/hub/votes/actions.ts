@@ -1,8 +1,8 @@
-import { AppError, notFound } from '../../errors'
 import type { InboxItemId } from '../../ids'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract'
 import { type Done, replayIfRefused, runOnce } from '../idempotency/run-once'
+import { voteErrors } from './errors'
 import { selectTarget, type VoteTarget, voteStatements } from './queries'
 
 export type VoteAction = 'upvoted' | 'downvoted' | 'changed' | 'removed'
@@ -16,10 +16,10 @@ export interface VoteDone {
 }
 
 /**
- * Sets the one vote that an account has on a post or a comment; 0 takes it back. Setting it again
- * changes nothing (H6).
+ * Sets the one vote that an account has on a post or a comment; 0 removes it. Setting the same vote
+ * again changes nothing.
  *
- * @throws NOT_FOUND, VALIDATION for a vote on one's own words
+ * @throws NOT_FOUND, VALIDATION for a vote on one's own post or comment
  */
 export async function setVote(
   context: ActionContext,
@@ -32,24 +32,22 @@ export async function setVote(
   const once = { accountId, key, action: 'votes.set', input: { ...on, value } }
   return replayIfRefused(db, once, async () => {
     const target = await selectTarget(db, on.kind, on.id, accountId).first<VoteTarget>()
-    if (!target) throw notFound(on.kind)
-    if (target.authorId === accountId) {
-      throw new AppError('VALIDATION', 'Nobody votes on their own words.')
-    }
+    if (!target) throw voteErrors.unknownTarget(on.kind)
+    if (target.authorId === accountId) throw voteErrors.ownContent(on.kind)
     const now = clock.now()
     const itemId = clock.newId<InboxItemId>()
     return runOnce(db, once, {
       now,
-      answer: describe(target, value),
+      answer: toResult(target, value),
       statements: voteStatements(db, { target, voter: accountId, value, itemId, now }),
     })
   })
 }
 
-function describe(target: VoteTarget, value: -1 | 0 | 1): VoteDone {
+function toResult(target: VoteTarget, value: -1 | 0 | 1): VoteDone {
   const { value: before, upvotes, downvotes, authorName } = target
   return {
-    action: nameAction(before, value),
+    action: toAction(before, value),
     author: authorName,
     value,
     upvotes: upvotes + Number(value === 1) - Number(before === 1),
@@ -57,7 +55,7 @@ function describe(target: VoteTarget, value: -1 | 0 | 1): VoteDone {
   }
 }
 
-function nameAction(before: number, value: number): VoteAction {
+function toAction(before: number, value: number): VoteAction {
   if (value === 0) return 'removed'
   if (before === -value) return 'changed'
   return value === 1 ? 'upvoted' : 'downvoted'

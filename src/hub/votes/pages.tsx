@@ -1,15 +1,15 @@
 import type { Hono } from 'hono'
-import { AppError } from '../../errors'
 import { requireViewer, toActor } from '../http/authenticate'
 import type { HubEnv } from '../http/hub-env'
 import { page } from '../web/answer-page'
 import { localPath } from '../web/local-path'
 import { readForm } from '../web/read-form'
 import { setVote } from './actions'
+import { voteErrors } from './errors'
 
 const values = { '1': 1, '0': 0, '-1': -1 } as const
 
-/** The buttons' `POST /p/:id/vote`, which comes back to where they were pressed. */
+/** Registers `POST /p/:id/vote`, which redirects to the page with the pressed button. */
 export function registerVotePages(app: Hono<HubEnv>): void {
   app.post(
     '/p/:id/vote',
@@ -17,7 +17,7 @@ export function registerVotePages(app: Hono<HubEnv>): void {
       const form = await readForm(c)
       const viewer = await requireViewer(c, 'write')
       const value = values[form('value') as keyof typeof values]
-      if (value === undefined) throw new AppError('VALIDATION', 'That is no vote.')
+      if (value === undefined) throw voteErrors.invalidValue()
       const commentId = form('comment_id')
       const on = commentId
         ? { kind: 'comment' as const, id: commentId }

@@ -4,7 +4,7 @@ import type { Db } from '../db'
 import { type Credential, viewerParams, viewerSql } from '../keys/queries'
 import { tenfoldSeconds } from '../posts/hot-rank'
 
-/** What is voted on; `commentId` is null for the post itself. */
+/** The post or comment to vote on; `commentId` is null for the post itself. */
 export interface VoteTarget {
   postId: PostId
   commentId: CommentId | null
@@ -13,7 +13,7 @@ export interface VoteTarget {
   authorKind: AccountKind
   upvotes: number
   downvotes: number
-  /** The vote of this account that stands: 1, -1, or 0 for none. */
+  /** The current vote of this account: 1, -1, or 0 for none. */
   value: -1 | 0 | 1
 }
 
@@ -48,48 +48,48 @@ export interface Vote {
   now: number
 }
 
-/** The vote that stands; `?1` the voter, `?2` the post, `?3` the comment or '', `?4` the new value. */
-const beforeSql = `coalesce((SELECT v.value FROM votes v
+/** The current vote; `?1` is the voter, `?2` the post, `?3` the comment or '', `?4` the new value. */
+const currentVoteSql = `coalesce((SELECT v.value FROM votes v
   WHERE v.account_id = ?1 AND v.post_id = ?2 AND v.comment_id = ?3), 0)`
 
-const countsSql = `upvotes = upvotes + (?4 = 1) - (${beforeSql} = 1),
-  downvotes = downvotes + (?4 = -1) - (${beforeSql} = -1)`
+const countsSql = `upvotes = upvotes + (?4 = 1) - (${currentVoteSql} = 1),
+  downvotes = downvotes + (?4 = -1) - (${currentVoteSql} = -1)`
 
-/** `log` of SQLite is that of ten; see `computeHotRank`. */
-const scoreSql = `(upvotes - downvotes + ?4 - ${beforeSql})`
+/** The SQL form of `computeHotRank`; SQLite's `log` has base 10. */
+const scoreSql = `(upvotes - downvotes + ?4 - ${currentVoteSql})`
 const hotRankSql = `((${scoreSql} > 0) - (${scoreSql} < 0)) * log(max(abs(${scoreSql}), 1))
   + created_at / 1000.0 / ${tenfoldSeconds}`
 
 const countOnPostSql = `
-  UPDATE posts SET ${countsSql}, hot_rank = ${hotRankSql} WHERE id = ?2 AND ?3 = '' AND ${beforeSql} <> ?4`
+  UPDATE posts SET ${countsSql}, hot_rank = ${hotRankSql} WHERE id = ?2 AND ?3 = '' AND ${currentVoteSql} <> ?4`
 const countOnCommentSql = `
-  UPDATE comments SET ${countsSql} WHERE id = ?3 AND ${beforeSql} <> ?4`
+  UPDATE comments SET ${countsSql} WHERE id = ?3 AND ${currentVoteSql} <> ?4`
 const karmaSql = `
-  UPDATE accounts SET karma = karma + ?4 - ${beforeSql} WHERE id = ?5 AND ${beforeSql} <> ?4`
+  UPDATE accounts SET karma = karma + ?4 - ${currentVoteSql} WHERE id = ?5 AND ${currentVoteSql} <> ?4`
 
 /**
- * Tells the author how it stands, in one item until they read it; not who voted, and not that a vote
- * was taken back.
+ * Notifies the author of the score, in one item until they read it. The item does not name the
+ * voter, and removing a vote notifies nobody.
  */
-const tellSql = `
+const notifySql = `
   INSERT INTO inbox_items (id, account_id, type, post_id, comment_id, content, created_at)
   SELECT ?6, a.id, 'vote', ?2, nullif(?3, ''), printf('Score %d: %d up, %d down', t.up - t.down, t.up, t.down), ?7
   FROM accounts a, (
     SELECT upvotes AS up, downvotes AS down FROM posts WHERE id = ?2 AND ?3 = ''
     UNION ALL SELECT upvotes, downvotes FROM comments WHERE id = ?3) t
-  WHERE a.id = ?5 AND a.kind <> 'system' AND a.is_imported = 0 AND ?4 <> 0 AND ${beforeSql} <> ?4
+  WHERE a.id = ?5 AND a.kind <> 'system' AND a.is_imported = 0 AND ?4 <> 0 AND ${currentVoteSql} <> ?4
   ON CONFLICT (account_id, post_id, coalesce(comment_id, '')) WHERE type = 'vote' AND read_at IS NULL
   DO UPDATE SET content = excluded.content, created_at = excluded.created_at`
 
-const keepSql = `
+const saveSql = `
   INSERT INTO votes (account_id, post_id, comment_id, value, created_at) VALUES (?1, ?2, ?3, ?4, ?5)
   ON CONFLICT DO UPDATE SET value = excluded.value, created_at = excluded.created_at
   WHERE value <> excluded.value`
-const dropSql = 'DELETE FROM votes WHERE account_id = ?1 AND post_id = ?2 AND comment_id = ?3'
+const deleteSql = 'DELETE FROM votes WHERE account_id = ?1 AND post_id = ?2 AND comment_id = ?3'
 
 /**
- * Sets a vote with all that follows from it. Each statement counts from the vote that stands, and that
- * changes last: however often the same vote comes, it counts once.
+ * Returns the statements that set a vote and update counts, rank, karma and the author's inbox. Each
+ * statement counts from the current vote, which is written last, so a repeated vote counts once.
  */
 export function voteStatements(db: Db, vote: Vote): D1PreparedStatement[] {
   const { target, voter, value, itemId, now } = vote
@@ -99,12 +99,12 @@ export function voteStatements(db: Db, vote: Vote): D1PreparedStatement[] {
   return [
     bind(commentId === null ? countOnPostSql : countOnCommentSql, value),
     bind(karmaSql, value, authorId),
-    bind(tellSql, value, authorId, itemId, now),
-    value === 0 ? bind(dropSql) : bind(keepSql, value, now),
+    bind(notifySql, value, authorId, itemId, now),
+    value === 0 ? bind(deleteSql) : bind(saveSql, value, now),
   ]
 }
 
-/** The viewer's votes in a thread: `commentId` is '' for the post. */
+/** Selects the viewer's votes in a thread; `commentId` is '' for the post. */
 export const selectOwnVotes = (
   db: Db,
   credential: Credential,

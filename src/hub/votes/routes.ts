@@ -19,16 +19,16 @@ const presentVote = ({ action, author, value, upvotes, downvotes }: VoteDone): o
   score: upvotes - downvotes,
 })
 
-/** A route that sets a vote: the path says which, a value of 0 in the body takes it back. */
-const voteRoute = (kind: 'post' | 'comment', way: 'upvote' | 'downvote'): Route => {
-  const usual = way === 'upvote' ? 1 : -1
+/** Declares a route that sets a vote by its path; a value of 0 in the body removes the vote. */
+const voteRoute = (kind: 'post' | 'comment', direction: 'upvote' | 'downvote'): Route => {
+  const value = direction === 'upvote' ? 1 : -1
   return route({
     method: 'post',
-    path: `/${kind}s/:id/${way}`,
-    summary: `Sets your vote on a ${kind}; value 0 takes it back, and doing it again changes nothing`,
+    path: `/${kind}s/:id/${direction}`,
+    summary: `Sets your vote on a ${kind}; value 0 removes it, and repeating changes nothing`,
     tag: 'votes',
     access: 'write',
-    body: z.object({ value: z.union([z.literal(usual), z.literal(0)]).default(usual) }),
+    body: z.object({ value: z.union([z.literal(value), z.literal(0)]).default(value) }),
     handle: async (call) => {
       const on = { kind, id: call.param('id') }
       const done = await setVote(call.context, call.actor(), on, call.body.value)

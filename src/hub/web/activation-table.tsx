@@ -4,7 +4,7 @@ import { Ago } from './ago'
 import { formatCost, formatCount, formatDuration } from './format'
 import { activationPath, Who } from './who'
 
-/** An activation in a list. Flags are 0 or 1. */
+/** A row of a list of activations. Flags are 0 or 1. */
 export interface ActivationLine {
   id: string
   agentName: string
@@ -22,7 +22,7 @@ export interface ActivationLine {
 export interface ActivationTableProps {
   rows: ActivationLine[]
   now: number
-  /** On a page about one agent its name says nothing. */
+  /** Shows the agent's name; not needed on the page of one agent. */
   hasAgent?: boolean
 }
 
@@ -30,13 +30,13 @@ export const ActivationTable: FC<ActivationTableProps> = ({ rows, now, hasAgent 
   <table class="tbl fold">
     <thead>
       <tr>
-        <th scope="col">What</th>
+        <th scope="col">Run</th>
         {hasAgent && <th scope="col">Agent</th>}
-        <th scope="col">When</th>
-        <th scope="col">Why</th>
+        <th scope="col">Started</th>
+        <th scope="col">Trigger</th>
         <th scope="col">Outcome</th>
         <th scope="col" class="r">
-          Time
+          Duration
         </th>
         <th scope="col" class="r">
           Tokens
@@ -59,16 +59,16 @@ export const ActivationTable: FC<ActivationTableProps> = ({ rows, now, hasAgent 
               <Who name={row.agentName} kind="agent" />
             </td>
           )}
-          <td class="nb" data-l="When">
+          <td class="nb" data-l="Started">
             <Ago at={row.startedAt} now={now} />
           </td>
-          <td class="nb" data-l="Why">
+          <td class="nb" data-l="Trigger">
             {sayTask(row.task)}
           </td>
           <td data-l="Outcome">
             <Outcome row={row} />
           </td>
-          <td class="r" data-l="Time">
+          <td class="r" data-l="Duration">
             {formatDuration((row.finishedAt ?? now) - row.startedAt)}
           </td>
           <td class="r" data-l="Tokens">
@@ -85,7 +85,7 @@ export const ActivationTable: FC<ActivationTableProps> = ({ rows, now, hasAgent 
 
 const Outcome: FC<{ row: ActivationLine }> = ({ row }) => {
   if (row.state === 'running') return <span class="lit">running</span>
-  if (row.state === 'parked') return <>waits for approval</>
+  if (row.state === 'parked') return <>waiting for approval</>
   if (row.outcome === 'completed') return <>completed</>
   return <span class="warn">{sayOutcome(row.outcome)}</span>
 }

@@ -8,7 +8,7 @@ const tabs: Record<AdminTab, string> = {
   audit: 'Audit',
 }
 
-/** The pages that say what agents may do, what they need for it, and what they did. */
+/** Tabs of the admin pages; accounts other than admins see tools and audit only. */
 export const AdminTabs: FC<{ here: AdminTab; isAdmin: boolean }> = ({ here, isAdmin }) => (
   <nav class="tabs" aria-label="Administration">
     {Object.entries(tabs)

@@ -1,51 +1,55 @@
 import type { Outcome } from '../../errors'
 import { explainBrake } from '../brakes/explain-brake'
 
-/** How an activation ended, in words that say it to somebody who has never read the code. */
-const outcomeWords: Record<string, string> = {
+/** Labels for the outcomes of a run. */
+const outcomeLabels: Record<string, string> = {
   completed: 'completed',
-  max_iterations: 'step limit',
+  max_iterations: 'iteration limit',
   max_tokens: 'token limit',
   max_duration: 'time limit',
-  context_limit: 'context full',
-  budget_exhausted: 'budget used up',
+  context_limit: 'context limit',
+  budget_exhausted: 'budget exhausted',
   cancelled: 'stopped',
-  content_filtered: 'filtered by the model',
+  content_filtered: 'content filtered',
   failed: 'failed',
 } satisfies Record<Outcome, string>
 
+/** Formats how a run ended; null is a run that has not ended. */
 export const sayOutcome = (outcome: string | null): string =>
-  outcome === null ? 'running' : (outcomeWords[outcome] ?? outcome)
+  outcome === null ? 'running' : (outcomeLabels[outcome] ?? outcome)
 
-const refusalWords: Record<string, string> = {
-  thread_locked: 'The thread was locked before its answer was ready.',
-  post_deleted: 'The post was deleted before its answer was ready.',
+/** Reasons why an answer was not posted, by the stored refusal. */
+const refusalMessages: Record<string, string> = {
+  thread_locked: 'The thread was locked before the answer was ready.',
+  post_deleted: 'The post was deleted before the answer was ready.',
   credential_withheld:
-    'It held text shaped like a credential, so a notice was posted in its place.',
+    'The answer contained text that looks like a credential, so a notice was posted instead.',
 }
 
-/** Why an answer was not posted, or not as it was. */
+/** Formats why an answer was not posted, or was replaced by a notice. */
 export const sayRefusal = (refusal: string | null): string =>
-  refusalWords[refusal ?? ''] ?? explainBrake(refusal) ?? 'Its answer could not be posted.'
+  refusalMessages[refusal ?? ''] ?? explainBrake(refusal) ?? 'The answer could not be posted.'
 
-/** Whether the thread has a reply all the same: the notice in place of the answer. */
+/** Returns true when a notice was posted in place of the answer. */
 export const isPosted = (refusal: string | null): boolean => refusal === 'credential_withheld'
 
-const taskWords: Record<string, string> = {
+/** Labels for what triggered a run. */
+const taskLabels: Record<string, string> = {
   mention: 'mention',
   reply: 'reply',
   dm: 'message',
-  exploration: 'own turn',
+  exploration: 'exploration',
   scheduled: 'schedule',
-  manual: 'by hand',
+  manual: 'manual',
 }
 
-export const sayTask = (task: string): string => taskWords[task] ?? task
+/** Formats what triggered a run. */
+export const sayTask = (task: string): string => taskLabels[task] ?? task
 
-/** `hub_read_thread` as `hub.read_thread`: server, then tool. */
+/** Formats a tool name as server and tool: `hub_read_thread` becomes `hub.read_thread`. */
 export const sayTool = (name: string): string => name.replace('_', '.')
 
-/** The tools of an activation row; a broken list reads as none. */
+/** Parses the JSON list of tool names of an activation; returns none for invalid JSON. */
 export function readTools(json: string): string[] {
   try {
     const parsed: unknown = JSON.parse(json)
@@ -55,5 +59,5 @@ export function readTools(json: string): string[] {
   }
 }
 
-/** Models have a provider in front: `offline/extractive` is ours. */
+/** Returns true for a model of the built-in provider, such as `offline/extractive`. */
 export const isOfflineModel = (model: string): boolean => model.startsWith('offline/')

@@ -14,15 +14,15 @@ export type PageContext = Context<HubEnv>
 
 export interface PageRead {
   frame: Frame
-  /** The results of the page's own statements, in their order. */
+  /** Results of the page's own statements, in their order. */
   results: D1Result<Record<string, unknown>>[]
 }
 
 /**
- * Reads everything a page shows in one round trip: its own statements, who looks at it and how much
- * waits in their inbox (invariant 6).
+ * Reads everything a page shows in one round trip: the results of its statements, the viewer and the
+ * number of unread items in the viewer's inbox.
  *
- * @throws UNAUTHORIZED on a private hub for somebody who is not signed in
+ * @throws UNAUTHORIZED on a private hub for a viewer who is not signed in
  */
 export async function readPage(
   c: PageContext,
@@ -49,7 +49,7 @@ export async function readPage(
   return { frame: own, results }
 }
 
-/** The frame of what this request has read already, so that an error page need not read again. */
+/** Frames that requests have read already, so that an error page need not read them again. */
 const frames = new WeakMap<PageContext, Frame>()
 
 function createFrame(c: PageContext, now: number): Frame {
@@ -57,24 +57,24 @@ function createFrame(c: PageContext, now: number): Frame {
   return { hubName: settings.ROOKERY_NAME, viewer: null, isOffline: isOfflineHub(settings), now }
 }
 
-/** The rows of one statement of a page, as what its query selects. */
+/** Returns the rows of one statement of a page. */
 export const rowsOf = <Row,>(read: PageRead, index: number): Row[] =>
   (read.results[index]?.results ?? []) as Row[]
 
-/** Sends a page with the headers every page has. */
+/** Sends a page with the headers of all pages. */
 export function sendPage(
   c: PageContext,
   page: { toString(): string | Promise<string> },
   status = 200,
 ): Response | Promise<Response> {
   for (const [name, value] of Object.entries(pageHeaders)) c.header(name, value)
-  // A page shows who is signed in and what changes by the second.
+  // A page depends on the viewer, and its content changes all the time.
   c.header('cache-control', 'private, no-cache')
   c.header('vary', 'Cookie, Authorization')
   return c.html(`<!doctype html>${page}`, status as ContentfulStatusCode)
 }
 
-/** A page's handler: what it throws is answered with a page that says what to do. */
+/** Wraps a page's handler: an error it throws is answered with an error page. */
 export const page =
   (handle: (c: PageContext) => Promise<Response> | Response): Handler<HubEnv> =>
   async (c) => {
@@ -85,15 +85,15 @@ export const page =
     }
   }
 
-/** Somebody who must sign in first is sent there and comes back; the rest is told what went wrong. */
+/** Answers an error: redirects to the sign-in page and back if needed, else sends an error page. */
 export function answerPageError(c: PageContext, error: unknown): Response | Promise<Response> {
-  const known = toAppError(error)
-  if (known.code === 'INTERNAL') reportInternal(c, error)
-  if (known.code === 'UNAUTHORIZED' && c.req.method === 'GET') {
+  const appError = toAppError(error)
+  if (appError.code === 'INTERNAL') reportInternal(c, error)
+  if (appError.code === 'UNAUTHORIZED' && c.req.method === 'GET') {
     const { pathname, search } = new URL(c.req.url)
     return c.redirect(`/login?next=${encodeURIComponent(pathname + search)}`, 303)
   }
-  return sendErrorPage(c, known)
+  return sendErrorPage(c, appError)
 }
 
 async function sendErrorPage(c: PageContext, error: AppError): Promise<Response> {
@@ -101,7 +101,7 @@ async function sendErrorPage(c: PageContext, error: AppError): Promise<Response>
   return sendPage(c, <ErrorPage frame={frame} error={error} />, error.status)
 }
 
-/** Who looks at an error; a stranger when not even that can be read. */
+/** Reads the frame of an error page; without a viewer when that read fails too. */
 const readFrame = (c: PageContext): Promise<Frame> =>
   readPage(c, []).then(
     ({ frame }) => frame,

@@ -5,11 +5,11 @@ import { faviconSvg } from './icons'
 
 const forever = 'public, max-age=31536000, immutable'
 
-/** `/assets/<hash>.css|js`, which never change, and the icon. */
+/** Registers `/assets/<hash>.css|js`, whose content never changes, and the icon. */
 export function registerAssets(app: Hono<HubEnv>): void {
   app.get('/assets/:file', (c) => {
     const asset = findAsset(c.req.path)
-    if (!asset) return c.text('There is no such file.', 404)
+    if (!asset) return c.text('File not found.', 404)
     return c.body(asset.body, 200, {
       'content-type': asset.type,
       'cache-control': forever,

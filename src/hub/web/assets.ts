@@ -40,13 +40,13 @@ const style = (...texts: string[]): Asset => ({
   body: texts.map(shrinkCss).join(''),
 })
 
-/** Each file gets a block of its own, so that its names do not meet those of the others. */
+/** Joins scripts. Each file gets a block of its own, so that names of two files cannot collide. */
 const script = (...texts: string[]): Asset => ({
   type: 'text/javascript; charset=utf-8',
   body: texts.map((text) => `{${shrinkScript(text)}}`).join('\n'),
 })
 
-/** Drops comments and the space between tokens; strings in our styles hold neither. */
+/** Removes comments and the space between tokens; no string in these styles contains either. */
 export const shrinkCss = (text: string): string =>
   text
     .replace(/\/\*[\s\S]*?\*\//g, '')
@@ -56,7 +56,7 @@ export const shrinkCss = (text: string): string =>
     .replaceAll(';}', '}')
     .trim()
 
-/** Drops indentation and lines that are comments; line ends stay, so the meaning does too. */
+/** Removes indentation and comment lines. Line ends stay, because they can end statements. */
 export const shrinkScript = (text: string): string =>
   text
     .split('\n')
@@ -64,10 +64,10 @@ export const shrinkScript = (text: string): string =>
     .filter((line) => line !== '' && !/^(\/\/|\/?\*)/.test(line))
     .join('\n')
 
-let made: { paths: Record<AssetName, string>; byPath: Map<string, Asset> } | null = null
+let built: { paths: Record<AssetName, string>; byPath: Map<string, Asset> } | null = null
 
-function make() {
-  if (made) return made
+function buildAssets() {
+  if (built) return built
   const byPath = new Map<string, Asset>()
   const publish = (name: AssetName): string => {
     const asset = sources[name]()
@@ -84,17 +84,17 @@ function make() {
     live: publish('live'),
     follow: publish('follow'),
   }
-  made = { paths, byPath }
-  return made
+  built = { paths, byPath }
+  return built
 }
 
-/** Where the stylesheet and the scripts are: the path changes with the content, so it may be kept forever. */
-export const assetPaths = (): Record<AssetName, string> => make().paths
+/** Returns the paths of stylesheets and scripts. A path changes with the content, so it is cacheable. */
+export const assetPaths = (): Record<AssetName, string> => buildAssets().paths
 
-/** The asset at `/assets/<hash>.css|js`, or null. */
-export const findAsset = (path: string): Asset | null => make().byPath.get(path) ?? null
+/** Returns the asset at `/assets/<hash>.css|js`, or null. */
+export const findAsset = (path: string): Asset | null => buildAssets().byPath.get(path) ?? null
 
-/** FNV-1a (draft-eastlake-fnv), twice with different starts: names a version, proves nothing. */
+/** Hashes a text by FNV-1a (draft-eastlake-fnv), twice with different offsets; not cryptographic. */
 function hash(text: string): string {
   const run = (start: number) => {
     let value = start

@@ -4,7 +4,7 @@ import type { FormProblem, Frame } from './frame'
 import { Problem } from './problem'
 import { kindWords, type Named } from './who'
 
-/** The names that `@` completes: no request is needed while typing. */
+/** Lists the names that the script completes after `@`, so typing sends no requests. */
 export const NameList: FC<{ names: Named[] }> = ({ names }) => (
   <datalist id="names">
     {names.map(({ name, kind }) => (
@@ -27,9 +27,9 @@ export interface PostDraft {
 
 export interface PostComposerProps {
   frame: Frame
-  /** Where one may post; one name alone fixes the place. */
+  /** Communities to choose from; a single one is used without a choice. */
   communities: string[]
-  /** An agent to call as an example. */
+  /** Name of an agent to mention as an example. */
   example: string | null
   problem: FormProblem | null
   draft: PostDraft
@@ -52,7 +52,7 @@ export const PostComposer: FC<PostComposerProps> = (props) => {
           name="title"
           required
           maxlength={limits.post.titleCharsMax}
-          placeholder="Ask or tell the hub"
+          placeholder="Ask a question or share something"
           autocomplete="off"
           value={draft.title}
           data-compose
@@ -66,7 +66,7 @@ export const PostComposer: FC<PostComposerProps> = (props) => {
           name="content"
           rows={2}
           maxlength={limits.post.contentCharsMax}
-          placeholder={example ? `Mention @${example} to ask it` : 'Markdown works'}
+          placeholder={example ? `Mention @${example} to ask an agent` : 'Markdown is supported'}
           data-draft="content"
           data-mentions
         >
@@ -113,7 +113,7 @@ const CommunityChoice: FC<{ communities: string[]; chosen: string }> = ({
 export interface ReplyComposerProps {
   frame: Frame
   postId: string
-  /** The comment answered; null for the post. */
+  /** The comment to reply to; null for the post. */
   parentId: string | null
   to: string
   problem: FormProblem | null
@@ -139,7 +139,7 @@ export const ReplyComposer: FC<ReplyComposerProps> = (props) => {
           rows={3}
           required
           maxlength={limits.comment.contentCharsMax}
-          placeholder={`Reply to ${to}. Mention an agent to ask it`}
+          placeholder={`Reply to ${to}. Mention an agent to ask a question`}
           data-compose
           data-draft={parentId ?? 'reply'}
           data-mentions
@@ -153,7 +153,7 @@ export const ReplyComposer: FC<ReplyComposerProps> = (props) => {
               Cancel
             </a>
           ) : (
-            <span class="meta">Markdown works</span>
+            <span class="meta">Markdown is supported</span>
           )}
           <button class="btn go" type="submit">
             Reply

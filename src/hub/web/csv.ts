@@ -1,10 +1,10 @@
 type Cell = string | number | null
 
-/** Rows as CSV (RFC 4180). */
+/** Formats rows as CSV (RFC 4180). */
 export const writeCsv = (rows: readonly (readonly Cell[])[]): string =>
   rows.map((row) => `${row.map(writeCell).join(',')}\r\n`).join('')
 
-/** A cell that a spreadsheet would take for a formula gets a quote in front. */
+/** Formats a cell; prefixes a quote to text that a spreadsheet would evaluate as a formula. */
 function writeCell(value: Cell): string {
   const text = value === null ? '' : String(value)
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text

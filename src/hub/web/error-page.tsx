@@ -3,17 +3,18 @@ import type { AppError, ErrorCode } from '../../errors'
 import type { Frame } from './frame'
 import { Layout } from './layout'
 
+/** Titles of error pages by code. */
 const titles: Partial<Record<ErrorCode, string>> = {
-  NOT_FOUND: 'There is nothing here',
-  UNAUTHORIZED: 'Sign in first',
-  FORBIDDEN: 'This is not for you',
-  VALIDATION: 'That did not fit',
-  RATE_LIMITED: 'A little slower, please',
-  UNAVAILABLE: 'Not just now',
-  METHOD_NOT_ALLOWED: 'That does not work here',
+  NOT_FOUND: 'Not found',
+  UNAUTHORIZED: 'Sign in required',
+  FORBIDDEN: 'Access denied',
+  VALIDATION: 'Invalid input',
+  RATE_LIMITED: 'Too many requests',
+  UNAVAILABLE: 'Temporarily unavailable',
+  METHOD_NOT_ALLOWED: 'Method not allowed',
 }
 
-/** What went wrong and what to do about it. */
+/** The page of an error: what happened, and what to do. */
 export const ErrorPage: FC<{ frame: Frame; error: AppError }> = ({ frame, error }) => {
   const title = titles[error.code] ?? 'Something went wrong'
   return (

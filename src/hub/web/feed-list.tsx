@@ -7,11 +7,11 @@ import { excerpt } from './markdown'
 import { VoteForm } from './vote-form'
 import { communityPath, postPath, Who } from './who'
 
-/** A post in a list. */
+/** A row of a list of posts. */
 export interface FeedRow {
   id: string
   title: string
-  /** Its beginning. */
+  /** The beginning of the text. */
   content: string
   score: number
   commentCount: number
@@ -24,7 +24,7 @@ export interface FeedRow {
   ownVote: number
 }
 
-/** An agent at work in a thread. */
+/** A running activation. */
 export interface WorkingRow {
   id: string
   postId: string | null
@@ -38,7 +38,7 @@ export interface FeedListProps {
   rows: FeedRow[]
   working: WorkingRow[]
   frame: Frame
-  /** Of the page that shows it, to come back to after a vote. */
+  /** Path of the page with the list, to return to after a vote. */
   path: string
   hasExcerpt?: boolean
 }
@@ -94,7 +94,7 @@ export interface TabsProps {
   tabs: readonly string[]
 }
 
-/** Orders of a list; the first is the default and has the plain address. */
+/** Tabs for the orders of a list; the first is the default and has no query in its link. */
 export const Tabs: FC<TabsProps> = ({ label, path, chosen, tabs }) => (
   <nav class="tabs" aria-label={label}>
     {tabs.map((tab, index) => (

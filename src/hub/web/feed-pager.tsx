@@ -1,7 +1,7 @@
 import type { FC } from 'hono/jsx'
 import { type Cursor, writeCursor } from '../cursor'
 
-/** A link to the page after this one. */
+/** Link to the next page of a list of posts. */
 export const Pager: FC<{ path: string; sort: string; next: Cursor | null }> = (props) =>
   props.next === null ? null : (
     <p class="pager">

@@ -1,6 +1,6 @@
 /**
- * The one place that turns numbers into words. Units are joined by a no-break space; money has one
- * precision per kind of page, so that the same figure reads the same everywhere.
+ * Formatting of numbers for pages. Units follow a no-break space. Money has one precision per kind of
+ * page, so that an amount looks the same everywhere.
  */
 const NBSP = '\u00a0'
 
@@ -9,8 +9,8 @@ export type MoneyPlace = 'thread' | 'trace' | 'budget'
 const digits = { thread: 3, trace: 4, budget: 2 } as const satisfies Record<MoneyPlace, number>
 
 /**
- * `$0.062` in threads, `$0.0618` in traces, `$48.62` in budgets. An amount too small to show is
- * "under $0.001", never $0.000; nothing spent is "no cost" where it stands in a sentence.
+ * Formats money: `$0.062` in threads, `$0.0618` in traces, `$48.62` in budgets. An amount below the
+ * precision is "under $0.001", never $0.000; zero is "no cost", except in budgets.
  *
  * @param microusd whole micro-dollars
  */
@@ -28,22 +28,22 @@ export function formatMoney(microusd: number, place: MoneyPlace): string {
   return `${sign}$${fixed}`
 }
 
-/** A cost that may be unknown: a model without a price is counted in tokens and never free (B7). */
+/** Formats a cost; "unpriced" for a model without a known price, which is not free. */
 export const formatCost = (microusd: number, isPriced: boolean, place: MoneyPlace): string =>
   isPriced ? formatMoney(microusd, place) : 'unpriced'
 
 export const formatCount = (count: number): string => count.toLocaleString('en-US')
 
-const periodWords = { day: 'today', week: 'this week', month: 'this month' } as const
+const periodLabels = { day: 'today', week: 'this week', month: 'this month' } as const
 
-/** The window of a budget that holds now. */
-export const sayPeriod = (period: keyof typeof periodWords): string => periodWords[period]
+/** Formats the current window of a budget. */
+export const sayPeriod = (period: keyof typeof periodLabels): string => periodLabels[period]
 
-/** `1 reply`, `12 replies`. */
+/** Formats a count with its noun: `1 reply`, `12 replies`. */
 export const formatPlural = (count: number, one: string, many: string): string =>
   `${formatCount(count)}${NBSP}${count === 1 ? one : many}`
 
-/** `42 s`, `1 min 08 s`, `2 h 05 min`: how long something took, for people. */
+/** Formats a duration: `42 s`, `1 min 08 s`, `2 h 05 min`. */
 export function formatDuration(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1_000))
   if (ms < 1_000) return ms < 50 ? `under${NBSP}0.1${NBSP}s` : `${(ms / 1_000).toFixed(1)}${NBSP}s`
@@ -54,7 +54,7 @@ export function formatDuration(ms: number): string {
   return `${Math.floor(minutes / 60)}${NBSP}h${NBSP}${pad(minutes % 60)}${NBSP}min`
 }
 
-/** `4 ms`, `0.38 s`, `10.8 s`: three digits, for a trace. */
+/** Formats a duration in a trace with at most three digits: `4 ms`, `0.38 s`, `10.8 s`. */
 export function formatSpan(ms: number): string {
   if (ms < 100) return `${Math.round(ms)}${NBSP}ms`
   if (ms < 10_000) return `${(ms / 1_000).toFixed(2)}${NBSP}s`
@@ -68,7 +68,7 @@ export function formatBytes(bytes: number): string {
   return `${(bytes / 1_000_000).toFixed(1)}${NBSP}MB`
 }
 
-/** Whole percent; a share that is not quite everything never reads 100 %. */
+/** Formats a share as whole percent; a share below 1 is never shown as 100 %. */
 export function formatShare(share: number): string {
   const percent = share < 1 ? Math.min(99, Math.round(share * 100)) : Math.floor(share * 100)
   return `${percent}${NBSP}%`
@@ -78,7 +78,7 @@ const minute = 60_000
 const hour = 60 * minute
 const day = 24 * hour
 
-/** `just now`, `42 min ago`, `3 h ago`, `yesterday`, `6 days ago`, `12 Mar 2026`. */
+/** Formats a time relative to `now`: `just now`, `42 min ago`, `3 h ago`, `yesterday`, `6 days ago`, `12 Mar 2026`. */
 export function formatAgo(at: number, now: number): string {
   const age = now - at
   if (age < minute) return 'just now'
@@ -96,13 +96,13 @@ const dayFormat = new Intl.DateTimeFormat('en-GB', {
   timeZone: 'UTC',
 })
 
-/** `12 Mar 2026`, in UTC. */
+/** Formats a day in UTC: `12 Mar 2026`. */
 export const formatDay = (at: number): string => dayFormat.format(at).replaceAll(' ', NBSP)
 
-/** `2026-11-21 10:08:51 UTC`: the exact time behind a relative one. */
+/** Formats an exact time: `2026-11-21 10:08:51 UTC`. */
 export const formatExact = (at: number): string =>
   `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`
 
-/** Times in rows may be outside what a Date holds (imports); such a row shows the epoch. */
+/** Formats a time as ISO 8601; the epoch for a time beyond the range of Date, as imports may have. */
 export const toIso = (at: number): string =>
   new Date(Math.abs(at) <= 8.64e15 ? at : 0).toISOString()

@@ -1,6 +1,6 @@
 import type { AccountKind } from '../contract'
 
-/** Who looks at a page; null when nobody is signed in. */
+/** The signed-in account that views a page. */
 export interface PageViewer {
   id: string
   name: string
@@ -10,17 +10,18 @@ export interface PageViewer {
   unreadCount: number
 }
 
-/** What every page of one answer has in common. */
+/** The data that the layout of every page needs. */
 export interface Frame {
   hubName: string
+  /** Null when the viewer is not signed in. */
   viewer: PageViewer | null
   /** True when no provider key is set, so that agents use the built-in offline model. */
   isOffline: boolean
-  /** Milliseconds since the Unix epoch: the page's one idea of now. */
+  /** Milliseconds since the Unix epoch; relative times on the page refer to it. */
   now: number
 }
 
-/** An answer to a form that could not be taken: what is wrong, and what was typed. */
+/** Why a form was rejected: what happened, and what to do. */
 export interface FormProblem {
   message: string
   hint: string | null

@@ -8,7 +8,7 @@ const paths = {
   stop: ['M5.2 1.8h5.6l3.4 3.4v5.6l-3.4 3.4H5.2l-3.4-3.4V5.2z', 'M8 5v3.6M8 11v.1'],
 } as const
 
-/** A line icon in the colour and size of its text. It is always beside a word, so it is hidden. */
+/** A line icon in the colour and size of its text, hidden from screen readers: a word is beside it. */
 export const Icon: FC<{ name: keyof typeof paths }> = ({ name }) => (
   <svg class="i" viewBox="0 0 16 16" aria-hidden="true">
     {paths[name].map((d) => (
@@ -17,7 +17,7 @@ export const Icon: FC<{ name: keyof typeof paths }> = ({ name }) => (
   </svg>
 )
 
-/** The tower with the circle in it: agents and people. */
+/** A tower with a circle in it, for agents and people. */
 const logoPath =
   'M2 2h4.4v4h3.4V2h4.4v4h3.4V2H22v20H2zm10 7.6a4.3 4.3 0 1 0 0 8.6 4.3 4.3 0 0 0 0-8.6z'
 

@@ -1,16 +1,16 @@
 import type { FC } from 'hono/jsx'
 
 const tabs = [
-  { name: 'inbox', path: '/inbox', words: 'Told to you' },
-  { name: 'messages', path: '/dm', words: 'Messages' },
+  { name: 'inbox', path: '/inbox', label: 'Notifications' },
+  { name: 'messages', path: '/dm', label: 'Messages' },
 ] as const
 
-/** What came to somebody: notifications, and direct messages. */
+/** Tabs of the inbox: notifications and direct messages. */
 export const InboxTabs: FC<{ chosen: (typeof tabs)[number]['name'] }> = ({ chosen }) => (
   <nav class="tabs" aria-label="Inbox">
-    {tabs.map(({ name, path, words }) => (
+    {tabs.map(({ name, path, label }) => (
       <a href={path} aria-current={name === chosen ? 'page' : undefined}>
-        {words}
+        {label}
       </a>
     ))}
   </nav>

@@ -1,6 +1,6 @@
 import type { Settings } from '../../settings'
 
-/** Whether no model provider is set up, so that every agent uses the built-in offline model. */
+/** Returns true when no model provider is set up, so that every agent uses the offline model. */
 export const isOfflineHub = (settings: Settings): boolean =>
   !settings.ANTHROPIC_API_KEY &&
   !settings.OPENAI_API_KEY &&

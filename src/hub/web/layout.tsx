@@ -16,16 +16,16 @@ export type Place =
 
 export interface LayoutProps {
   frame: Frame
-  /** Without the hub's name, which is added. */
+  /** Title of the page; the hub's name is appended. */
   title: string
   place?: Place | undefined
-  /** The stylesheet: `trace` has the waterfall's rules too, `chart` those of charts, `admin` those of lists of rules. */
+  /** Stylesheet: `css` is the common one; the others add styles for traces, charts or admin pages. */
   sheet?: 'css' | 'trace' | 'chart' | 'admin'
-  /** Scripts beside the common one. */
+  /** Scripts in addition to the common one. */
   scripts?: ('live' | 'follow')[]
 }
 
-/** The frame of every page. Works without scripts; the scripts add what HTML cannot do. */
+/** The layout of every page. It works without scripts. */
 export const Layout: FC<PropsWithChildren<LayoutProps>> = (props) => {
   const { frame, title, sheet = 'css', scripts = [], children } = props
   const assets = assetPaths()
@@ -54,29 +54,29 @@ export const Layout: FC<PropsWithChildren<LayoutProps>> = (props) => {
         </main>
         <Foot frame={frame} />
         <p class="vh" id="announce" role="status" />
-        <KeySheet />
+        <ShortcutDialog />
       </body>
     </html>
   )
 }
 
-const keyWords: [keys: string, does: string][] = [
+const shortcuts: [keys: string, action: string][] = [
   ['c', 'write'],
   ['/', 'search'],
   ['j k', 'next, previous'],
   ['Enter', 'open'],
-  ['@', 'name somebody'],
+  ['@', 'mention an account'],
   ['Ctrl Enter', 'send'],
-  ['?', 'this list'],
+  ['?', 'show shortcuts'],
   ['Esc', 'close'],
 ]
 
-/** The script opens it at `?`. */
-const KeySheet: FC = () => (
-  <dialog class="sheet" id="keys" aria-label="Keys">
-    <h2>Keys</h2>
+/** The list of keyboard shortcuts, which the script opens at `?`. */
+const ShortcutDialog: FC = () => (
+  <dialog class="sheet" id="keys" aria-label="Keyboard shortcuts">
+    <h2>Keyboard shortcuts</h2>
     <dl class="def">
-      {keyWords.map(([keys, does]) => (
+      {shortcuts.map(([keys, action]) => (
         <>
           <dt>
             {keys.split(' ').map((key) => (
@@ -85,7 +85,7 @@ const KeySheet: FC = () => (
               </>
             ))}
           </dt>
-          <dd>{does}</dd>
+          <dd>{action}</dd>
         </>
       ))}
     </dl>
@@ -160,9 +160,9 @@ const Top: FC<{ frame: Frame; place: Place | undefined }> = ({ frame, place }) =
 const OfflineNotice: FC = () => (
   <aside class="notice" aria-label="Model">
     <p class="wrap">
-      Agents here use the built-in offline model: it finds and quotes posts, and costs nothing.{' '}
+      Agents use the built-in offline model: it finds and quotes posts, and costs nothing.{' '}
       <a class="ul" href="/docs#models">
-        Give them a real model
+        Set up a model
       </a>
     </p>
   </aside>
@@ -197,7 +197,7 @@ const Foot: FC<{ frame: Frame }> = ({ frame }) => (
           <kbd>j</kbd> <kbd>k</kbd> move
         </span>
         <span>
-          <kbd>?</kbd> all keys
+          <kbd>?</kbd> all shortcuts
         </span>
       </span>
     </div>

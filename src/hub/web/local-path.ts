@@ -1,4 +1,4 @@
-/** A path of this hub to come back to: never another site. */
+/** Returns a path of this hub to redirect to; `/` for the sign-in page or another site. */
 export function localPath(text: string | undefined): string {
   if (!text?.startsWith('/') || text.startsWith('/login')) return '/'
   const base = 'https://hub.invalid'

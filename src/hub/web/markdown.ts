@@ -4,10 +4,10 @@ import { affordableMarkup } from '../markdown/affordable-markup'
 import { accountPath } from './who'
 
 /**
- * Markdown of a post or comment as HTML that is safe to show. The parser lets no raw HTML through;
- * afterwards links keep only http, https, mailto and relative targets, images become links (a page
- * must not call a stranger's server), markup that costs too much stays text, and @names of `known` accounts become links outside code,
- * links and quotes (H4).
+ * Renders the Markdown of a post or comment as safe HTML. The parser escapes raw HTML. Links keep only
+ * http, https, mailto and relative targets. Images become links, so that a page loads nothing from
+ * other servers. Markup that is too expensive to parse stays text. Mentions of `known` accounts become
+ * links, except in code, links and quotes.
  *
  * @param known names of accounts in lower case
  */
@@ -23,11 +23,11 @@ export function renderMarkdown(
   return rewrite(html, known, heading)
 }
 
-/** Headings in a text sit below the page's own: one level for all, so the outline stays whole. */
+/** Level of all headings in a text: below the page's own, without gaps in the outline. */
 export type HeadingLevel = 2 | 3
 
-/** Elements whose text is somebody else's or not prose: a name in them is not a mention. */
-const quiet = new Set(['a', 'code', 'pre', 'blockquote'])
+/** Elements in which a name is not a mention. */
+const unlinkedTags = new Set(['a', 'code', 'pre', 'blockquote'])
 const tagForm = /<(\/?)([a-z][a-z0-9]*)([^>]*)>/g
 
 function rewrite(html: string, known: ReadonlySet<string>, heading: HeadingLevel): string {
@@ -39,13 +39,13 @@ function rewrite(html: string, known: ReadonlySet<string>, heading: HeadingLevel
     out += depth === 0 ? linkMentions(text, known) : text
     end = match.index + match[0].length
     const [, slash, name = ''] = match
-    if (quiet.has(name)) depth += slash ? -1 : 1
-    out += rewriteAny(match, heading)
+    if (unlinkedTags.has(name)) depth += slash ? -1 : 1
+    out += rewriteElement(match, heading)
   }
   return out + linkMentions(html.slice(end), known)
 }
 
-function rewriteAny(match: RegExpMatchArray, heading: HeadingLevel): string {
+function rewriteElement(match: RegExpMatchArray, heading: HeadingLevel): string {
   const [tag, slash, name = '', attributes = ''] = match
   if (/^h[1-6]$/.test(name)) return `<${slash}h${heading}>`
   if (name === 'table')
@@ -59,13 +59,13 @@ function rewriteTag(tag: string, name: string, attributes: string): string {
   if (name === 'input') return `<input disabled type="checkbox"${taskState(attributes)}>`
   if (name === 'pre') return `<pre${scrolls('Code')}>`
   // Ids of footnotes would collide between the comments of a page.
-  return idBearers.has(name) ? `<${name}>` : tag
+  return tagsWithIds.has(name) ? `<${name}>` : tag
 }
 
-/** What may scroll can be reached with the keyboard and has a name; a group, so no landmark. */
+/** Attributes that make a scrollable element reachable by keyboard, with a name but no landmark. */
 const scrolls = (label: string): string => ` tabindex="0" role="group" aria-label="${label}"`
 
-const idBearers = new Set(['li', 'section', 'sup'])
+const tagsWithIds = new Set(['li', 'section', 'sup'])
 
 const taskState = (attributes: string): string =>
   attributes.includes('checked') ? ' checked aria-label="done"' : ' aria-label="to do"'
@@ -86,12 +86,12 @@ function imageAsLink(attributes: string): string {
   return `<a href="${source}" rel="nofollow ugc noopener">${label}</a>`
 }
 
-/** @param href as it stands in the HTML, entities included */
+/** Returns true for a link target that is safe to follow. @param href with HTML entities */
 function isSafeTarget(href: string): boolean {
   if (href === '') return false
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(href)?.[1]?.toLowerCase()
   if (scheme) return scheme === 'http' || scheme === 'https' || scheme === 'mailto'
-  // A colon that an entity hides would be a scheme to the browser.
+  // An entity may encode the colon of a scheme, which the browser would decode.
   return !/^[^/?#]*&/.test(href)
 }
 
@@ -106,14 +106,14 @@ function linkMentions(text: string, known: ReadonlySet<string>): string {
   )
 }
 
-/** The beginning of a text for a list: markup characters dropped, cut at a word. */
+/** Returns the beginning of a text for a list, without markup characters, truncated at a word. */
 export function excerpt(text: string, charsMax: number): string {
   const plain = text
     .slice(0, charsMax * 3)
     .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
-    // a text that was cut within a link
+    // a link that the slice above truncated
     .replace(/!?\[([^\]]*)(\]\([^)]*)?$/, '$1')
-    // quotes and headings; in the middle of a line these signs are part of what is said
+    // quotes and headings; in the middle of a line these characters are part of the text
     .replace(/^(?:\s*>)+/gm, ' ')
     .replace(/^\s*#{1,6}\s/gm, ' ')
     .replace(/[`*|]+/g, ' ')

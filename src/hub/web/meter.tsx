@@ -4,13 +4,14 @@ import { formatShare } from './format'
 
 export type BudgetLevel = 'healthy' | 'warning' | 'throttle' | 'critical'
 
-/** Shares of a limit at which something changes (B3). */
+/** Shares of a limit at which the level of a budget changes. */
 export interface MeterMarks {
   warningShare: number
   throttleShare: number
   criticalShare: number
 }
 
+/** Returns the level of a budget at a share of its limit. */
 export function levelAt(share: number, marks: MeterMarks = budgetLimits): BudgetLevel {
   if (share >= marks.criticalShare) return 'critical'
   if (share >= marks.throttleShare) return 'throttle'
@@ -24,14 +25,14 @@ const looks = {
   critical: { name: 'crit', path: 'M.5.5h9v9h-9z' },
 } as const
 
-/** A status is a shape and a word, never a colour alone. */
+/** Shows a budget's level as a shape and a word, never as a colour alone. */
 export const Status: FC<{ level: BudgetLevel }> = ({ level }) => (
   <StatusShape look={looks[level].name} word={level} />
 )
 
 const paths = Object.fromEntries(Object.values(looks).map(({ name, path }) => [name, path]))
 
-/** The same for what is no share of a limit. */
+/** Shows any status as a shape and a word. */
 export const StatusShape: FC<{ look: 'ok' | 'warn' | 'hot' | 'crit'; word: string }> = (props) => (
   <span class={`st ${props.look}`}>
     <svg viewBox="0 0 10 10" aria-hidden="true">
@@ -41,24 +42,24 @@ export const StatusShape: FC<{ look: 'ok' | 'warn' | 'hot' | 'crit'; word: strin
   </span>
 )
 
-/** The scale ends here, so that the mark of 100 % has room behind it. */
+/** End of the scale in percent, which leaves space after the mark of 100 %. */
 const percentMax = 110
 
 export interface MeterProps {
-  /** 0 to 1 and beyond. */
+  /** Used share of the limit; 1 is the whole limit. */
   share: number
-  /** Share that running work has reserved on top. */
+  /** Share that running activations have reserved in addition. */
   reserved?: number
   label: string
-  /** Where the level changes; the usual shares when it is not said. */
+  /** Shares at which the level changes; defaults to `budgetLimits`. */
   marks?: MeterMarks
 }
 
-/** The words stand apart from each other only when the marks do. */
-const isApart = (places: number[]): boolean =>
+/** Returns true when the marks are far enough apart for their labels not to overlap. */
+const canLabelMarks = (places: number[]): boolean =>
   places.every((place, index) => index === 0 || place - (places[index - 1] ?? 0) >= 7)
 
-/** Share of a limit with marks where its level changes. */
+/** Shows the used share of a limit, with marks where the level changes. */
 export const Meter: FC<MeterProps> = ({ share, reserved = 0, label, marks = budgetLimits }) => {
   const level = levelAt(share, marks)
   const places = [marks.warningShare, marks.throttleShare, marks.criticalShare].map((mark) =>
@@ -82,7 +83,7 @@ export const Meter: FC<MeterProps> = ({ share, reserved = 0, label, marks = budg
           <line x1={at} x2={at} y1="0" y2="14" />
         ))}
       </svg>
-      {isApart(places) && (
+      {canLabelMarks(places) && (
         <svg class="marks" aria-hidden="true">
           {places.map((at) => (
             <text x={`${((at / percentMax) * 100).toFixed(2)}%`} y="11" text-anchor="middle">

@@ -2,7 +2,7 @@ import type { FC } from 'hono/jsx'
 import { toAppError } from '../http/errors'
 import type { FormProblem } from './frame'
 
-/** What a form could not be taken for, above the form, which keeps what was typed. */
+/** Shows above a form why it was rejected; the form keeps what was typed. */
 export const Problem: FC<{ problem: FormProblem | null }> = ({ problem }) =>
   problem && (
     <div class="wrong" role="alert">
@@ -11,19 +11,19 @@ export const Problem: FC<{ problem: FormProblem | null }> = ({ problem }) =>
     </div>
   )
 
-/** An error as the problem of a form, its details in words. */
+/** Converts an error to the problem of a form, with its details as the hint. */
 export function toProblem(error: unknown): FormProblem & { status: number } {
-  const known = toAppError(error)
-  if (known.code === 'UNAUTHORIZED') {
+  const appError = toAppError(error)
+  if (appError.code === 'UNAUTHORIZED') {
     return {
-      message: 'You are not signed in any more.',
-      hint: 'Sign in in another tab, then send this again: your text is still here.',
-      status: known.status,
+      message: 'Your session has ended.',
+      hint: 'Sign in in another tab, then submit this form again. Your text is still here.',
+      status: appError.status,
     }
   }
-  const details = (known.details ?? []).map(
+  const details = (appError.details ?? []).map(
     ({ path, message }) => `${path.replace(/^body\./, '')}: ${message}`,
   )
-  const hint = details.length > 0 ? details.join('; ') : known.hint
-  return { message: known.message, hint, status: known.status }
+  const hint = details.length > 0 ? details.join('; ') : appError.hint
+  return { message: appError.message, hint, status: appError.status }
 }

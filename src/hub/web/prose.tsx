@@ -4,11 +4,12 @@ import { type HeadingLevel, renderMarkdown } from './markdown'
 
 export interface ProseProps {
   text: string
+  /** Names of accounts in lower case; mentions of them become links. */
   known: ReadonlySet<string>
   heading: HeadingLevel
 }
 
-/** Somebody's Markdown. The only place where HTML is not made by JSX: `renderMarkdown` makes it safe. */
+/** Shows Markdown. This is the only HTML that JSX does not escape: `renderMarkdown` makes it safe. */
 export const Prose: FC<ProseProps> = ({ text, known, heading }) => (
   <div class="prose">{raw(renderMarkdown(text, known, heading))}</div>
 )

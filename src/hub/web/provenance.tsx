@@ -4,7 +4,7 @@ import { formatCost, formatCount, formatDuration } from './format'
 import { Icon } from './icons'
 import { activationPath } from './who'
 
-/** What an answer came from. */
+/** The activation that wrote an answer. */
 export interface Provenance {
   activationId: string
   outcome: string | null
@@ -17,21 +17,21 @@ export interface Provenance {
   isPriced: boolean
 }
 
-/** The one quiet line below an agent's answer: outcome, tools, time, tokens, cost, why? */
+/** The line below an agent's answer: outcome, tools, duration, tokens, cost, link to the run. */
 export const ProvenanceLine: FC<{ of: Provenance }> = ({ of }) => {
   const tools = readTools(of.tools)
-  const isFine = of.outcome === 'completed'
+  const isCompleted = of.outcome === 'completed'
   return (
     <div class="prov">
-      <span class={isFine ? undefined : 'bad'}>
-        <Icon name={isFine ? 'check' : 'stop'} />
+      <span class={isCompleted ? undefined : 'bad'}>
+        <Icon name={isCompleted ? 'check' : 'stop'} />
         {sayOutcome(of.outcome)}
       </span>
       <span>{tools.length > 0 ? tools.map(sayTool).join(', ') : 'no tools'}</span>
       {of.finishedAt !== null && <span>{formatDuration(of.finishedAt - of.startedAt)}</span>}
       <span>{formatCount(of.tokens)}&nbsp;tokens</span>
       <span>{formatCost(of.costMicrousd, of.isPriced, 'thread')}</span>
-      <a href={activationPath(of.activationId)}>why?</a>
+      <a href={activationPath(of.activationId)}>View run</a>
     </div>
   )
 }

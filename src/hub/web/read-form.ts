@@ -3,8 +3,8 @@ import { tooLarge } from '../http/errors'
 import type { PageContext } from './answer-page'
 
 /**
- * The fields of a form by name; a field that is missing or a file reads as ''. Line ends are those
- * of the web (`\r\n`) on the way and ours (`\n`) here, so that a limit counts what was typed.
+ * Reads a form; returns a function from field name to text. A missing field or a file is ''. Line
+ * ends `\r\n`, which browsers send, become `\n`, so that limits count the characters typed.
  *
  * @throws TOO_LARGE
  */

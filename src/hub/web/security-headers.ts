@@ -1,6 +1,6 @@
 /**
- * Headers of every page. Nothing inline runs and nothing comes from elsewhere, so text that slips
- * through escaping still cannot act.
+ * Headers of every page. They forbid inline scripts and content from other sites, so text that was
+ * escaped wrongly still cannot run.
  */
 export const pageHeaders = {
   'content-security-policy': [

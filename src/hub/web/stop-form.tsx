@@ -5,13 +5,13 @@ import { activationPath } from './who'
 export interface StopFormProps {
   viewer: PageViewer | null
   activation: { id: string; agentName: string }
-  /** Names of those who asked for the activation: they and an admin may stop it. */
+  /** Names of the requesters of the activation; they and admins may stop it. */
   askers: readonly string[]
-  /** The thread to come back to; without one, the activation's page. */
+  /** The thread to return to; the activation's page if absent. */
   postId?: string
 }
 
-/** The button that stops an agent at work, for those who may. */
+/** The button that stops a running agent; nothing for viewers who may not stop it. */
 export const StopForm: FC<StopFormProps> = ({ viewer, activation, askers, postId }) => {
   if (!viewer || !(viewer.isAdmin || askers.includes(viewer.name))) return null
   return (

@@ -9,19 +9,19 @@ export interface VoteFormProps {
   postId: string
   /** Null for the post itself. */
   commentId: string | null
-  /** For those who do not see what the buttons stand beside. */
+  /** What the vote is on, for screen readers. */
   of: string
   authorName: string
   score: number
   /** The viewer's own vote. */
   value: number
-  /** Where to come back to. */
+  /** Path to return to. */
   next: string
-  /** In a list there is room for one button. */
+  /** Shows the up button only, as in lists. */
   isUpOnly?: boolean
 }
 
-/** The score, and for those who may vote a button beside it. A pressed one takes the vote back. */
+/** Shows the score, with buttons for viewers who may vote. A pressed button removes the vote. */
 export const VoteForm: FC<VoteFormProps> = (props) => {
   const { viewer, postId, commentId, of, authorName, score, value, next, isUpOnly } = props
   const points = (

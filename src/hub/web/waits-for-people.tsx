@@ -1,22 +1,26 @@
 import type { FC } from 'hono/jsx'
 import { sayTool } from './agent-words'
 
-/** That an agent waits for a person's word, what for, and where to give it for those who may. */
-export const WaitsForPeople: FC<{
+export interface WaitsForPeopleProps {
   agentName: string
+  /** Names of the tools that require approval. */
   tools: readonly string[]
+  /** True for an admin, who can approve or deny. */
   mayDecide: boolean
-}> = ({ agentName, tools, mayDecide }) => (
+}
+
+/** Says which tools an agent is waiting to use, with a link to the approvals for an admin. */
+export const WaitsForPeople: FC<WaitsForPeopleProps> = ({ agentName, tools, mayDecide }) => (
   <>
     <p class="do">
-      {agentName} waits for approval
+      {agentName} is waiting for approval
       {tools.length > 0 && ` to use ${tools.map(sayTool).join(', ')}`}
     </p>
     <p class="meta up">
       {mayDecide ? (
-        <a href="/approvals">See what it would do, and decide</a>
+        <a href="/approvals">Review request</a>
       ) : (
-        'It goes on when somebody has decided. Waiting costs nothing.'
+        'The run continues when an admin approves or denies the request. Waiting costs nothing.'
       )}
     </p>
   </>

@@ -1,7 +1,7 @@
 import type { FC } from 'hono/jsx'
 import { formatDuration } from './format'
 
-/** How long something has been going on; the script counts on, without it the page's own moment stands. */
+/** Shows the time since `since`; the script keeps it up to date. */
 export const Working: FC<{ since: number; now: number }> = ({ since, now }) => (
   <span class="num" data-since={since}>
     {formatDuration(now - since)}

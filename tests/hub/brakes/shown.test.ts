@@ -43,6 +43,6 @@ it('H11: an answer that a brake stopped is explained where it is missing', async
     .bind(crowd[0]?.id, body.post.id)
     .run()
   const html = await (await hub.fetch(`/p/${body.post.id}`)).text()
-  expect(html).toContain('did not answer here')
+  expect(html).toContain('did not post an answer')
   expect(html).toContain('agents write at most 3 comments in a thread without a word of a person')
 })

@@ -17,7 +17,7 @@ const send = (person: Person, path: string, body: object = {}, headers = {}) =>
   hub.call(`/agents/dm/${path}`, { method: 'POST', key: person.key, body, headers })
 const ask = async (): Promise<string> =>
   (await send(ada, 'request', { to: bob.name, message: 'May I?' })).body.conversation.id
-/** What bob reads of a conversation. */
+/** The messages that bob reads in a conversation. */
 const textsOf = async (id: string) => {
   const { body } = await hub.call(`/agents/dm/conversations/${id}`, { key: bob.key })
   return body.messages.map(({ content }: { content: string }) => content)
@@ -36,7 +36,7 @@ test('H6: a message with an Idempotency-Key is sent once', async () => {
   expect(await textsOf(id)).toEqual(['May I?', 'Once.'])
 })
 
-test('H6: a request with an Idempotency-Key is answered again, also while it waits or is declined', async () => {
+test('H6: a request with an Idempotency-Key is answered again, also while it is pending or declined', async () => {
   const key = { 'idempotency-key': `ask-${people}` }
   const body = { to: bob.name, message: 'May I?' }
   const first = await send(ada, 'request', body, key)

@@ -32,7 +32,7 @@ test.each([
   expect(leftOut(fill(part))).toContain(construct)
 })
 
-test('markdown: a quote whose depth is small and whose lines are many stays text', () => {
+test('markdown: a shallow quote with many lines stays text', () => {
   expect(leftOut(`${'> '.repeat(20)}a\n${'b\n'.repeat(10_000)}`)).toContain('blockQuote')
 })
 
@@ -43,7 +43,7 @@ test('markdown: neither tables nor definitions make a text many times longer', (
   }
 })
 
-test('markdown: a long text as people write it keeps all of its markup', () => {
+test('markdown: a long text in normal use keeps all of its markup', () => {
   const section = [
     '## Heading',
     'Some *words*, **more**, `code`, a [link](https://example.com/a) and @mira.',
@@ -61,7 +61,7 @@ test('markdown: a long text as people write it keeps all of its markup', () => {
   expect(leftOut(`${text}\n\n[d]: https://example.com/docs`)).toEqual([])
 })
 
-test('H4: names in a text with too much markup are found all the same', () => {
+test('H4: mentions in a text with too much markup are still found', () => {
   expect(findMentions(`@scout ${'*a_ '.repeat(5_000)}${']'.repeat(5_000)} @mira`)).toEqual([
     'scout',
     'mira',
@@ -93,7 +93,7 @@ const parts = fc.constantFrom(
 
 const references = { amp: '&', quot: '"', lt: '<', gt: '>' } as const
 
-/** What a browser on a page of the hub takes an attribute's address for; null: it leads nowhere. */
+/** The protocol of an attribute's URL, as a browser resolves it on a page of the hub; null for none. */
 function protocolOf(attribute: string): string | null {
   const address = attribute.replace(
     /&(amp|quot|lt|gt);/g,

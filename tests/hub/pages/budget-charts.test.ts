@@ -38,7 +38,7 @@ beforeAll(async () => {
     .run()
 })
 
-test('B8: days add up to the calls they are made from, however these were written down', async () => {
+test('B8: days add up to their calls, however these were inserted', async () => {
   const sums = `sum(cost_microusd) * 1e6 + sum(input_tokens) + sum(output_tokens) + sum(cached_tokens)`
   const all = await count(`SELECT ${sums} FROM usage_events`)
   for (const scope of ['hub', 'agent', 'model', 'provider', 'executor', 'task', 'community']) {
@@ -68,7 +68,7 @@ test('B8: a hub that has usage already gets its days from the migration, the sam
   expect(counted.length).toBeGreaterThan(500)
 })
 
-test('B10: the CSV holds exactly what the page shows, and all of it', async () => {
+test('B10: the CSV holds exactly what the page shows', async () => {
   const from = Date.parse('2026-10-23')
   const cost = await count(
     `SELECT sum(cost_microusd) FROM usage_events WHERE created_at >= ${from}`,
@@ -105,7 +105,7 @@ test.each([
   },
 )
 
-test('B10: bar, hover value, table and CSV say the same of a day', async () => {
+test('B10: bar, hover value, table and CSV agree on a day', async () => {
   const html = await browser.read('/budgets?by=model')
   const lines = (await readCsv('?by=model')).filter((cells) => cells[0] === '2026-11-19')
   const total = lines.reduce((sum, cells) => sum + Number(cells.at(-1)), 0).toFixed(2)
@@ -116,7 +116,7 @@ test('B10: bar, hover value, table and CSV say the same of a day', async () => {
   expect(row).toContain('unpriced')
 })
 
-test('B7: what has no price is counted in tokens, in no chart as money, and never free', async () => {
+test('B7: usage without a price is counted in tokens, never as money or free', async () => {
   const html = await browser.read('/budgets')
   const tokens = await count(
     `SELECT sum(input_tokens + output_tokens) FROM usage_events WHERE is_priced = 0
@@ -131,7 +131,7 @@ test('B7: what has no price is counted in tokens, in no chart as money, and neve
   expect(await browser.read('/budgets?by=provider&in=tokens')).toContain('workers-ai')
 })
 
-test('B10: limit, thresholds and forecast are drawn as lines and said in words', async () => {
+test('B10: limit, thresholds and forecast are drawn as lines and described as text', async () => {
   const spent = await count(`SELECT max(spent_microusd) FROM budget_windows`)
   const admin = await signIn(hub)
   await env.DB.prepare(`UPDATE budgets SET limit_microusd = ? WHERE scope = 'hub'`)
@@ -151,7 +151,7 @@ test('B10: limit, thresholds and forecast are drawn as lines and said in words',
   expect(Date.parse(body.budgets[0].forecast.exhausted_at)).toBeLessThan(Date.parse('2026-12-01'))
 })
 
-test('B3 B10: at its limit nobody may spend; critical tasks have what is kept for them, and no more', async () => {
+test('B3 B10: at its limit a budget allows no spending, except its reserve for critical tasks', async () => {
   const spent = await count(`SELECT max(spent_microusd) FROM budget_windows`)
   const readEnd = async (limitShare: number, criticalShare: number, allowsCritical: number) => {
     await env.DB.prepare(

@@ -45,7 +45,7 @@ const readNew = async () => {
   return results
 }
 
-/** What is said at the fields that are marked as wrong, by their names. */
+/** The errors of invalid fields, by field name. */
 const listWrong = (html: string): Record<string, string> =>
   Object.fromEntries(
     [...html.matchAll(/<(?:input|select) [^>]*aria-invalid="true"[^>]*>/g)].map(([field]) => {
@@ -77,7 +77,7 @@ test('B2: an empty field lifts the limit, of dollars and of tokens', async () =>
   expect(await readRow()).toEqual({ usd: 5_000_000, tokens: null })
 })
 
-test('B2: both limits of a budget are told in its line, and where its period begins', async () => {
+test('B2: the row of a budget shows both limits and the start of its period', async () => {
   await env.DB.prepare(`UPDATE budgets SET reset_day = 5, timezone = 'Asia/Tokyo' WHERE id = ?`)
     .bind(id)
     .run()
@@ -86,7 +86,7 @@ test('B2: both limits of a budget are told in its line, and where its period beg
   expect(html).toContain('monthly from day 5, Asia/Tokyo')
 })
 
-test('B3: thresholds are typed in percent, and whether critical tasks go on', async () => {
+test('B3: the form takes thresholds in percent, and whether critical tasks continue', async () => {
   const typed = { warning_percent: '50', throttle_percent: '62.5 %', critical_percent: '75' }
   await admin.send(path, { ...changed, ...typed, allows_critical: 'on' })
   const select =
@@ -103,7 +103,7 @@ test('B3: thresholds are typed in percent, and whether critical tasks go on', as
   })
 })
 
-test('B2 B10: what is no amount is said at its field, with what was typed, and changes nothing', async () => {
+test('B2 B10: an invalid amount is an error at its field, keeps what was typed and changes nothing', async () => {
   for (const text of ['12,50', '-1', '1e3', '<ten>', '1000000001', '0.0000001']) {
     const response = await admin.send(path, { ...changed, limit_dollars: text, limit_tokens: '7' })
     const html = await response.text()
@@ -115,7 +115,7 @@ test('B2 B10: what is no amount is said at its field, with what was typed, and c
   expect(await readRow()).toEqual({ usd: 5_000_000, tokens: 900 })
 })
 
-test('B3: thresholds out of order are said at the one that is wrong, in a part that is open', async () => {
+test('B3: thresholds out of order are an error at the wrong field, in an open section', async () => {
   const response = await admin.send(path, { ...changed, warning_percent: '95' })
   const html = await response.text()
   expect(response.status).toBe(400)
@@ -184,7 +184,7 @@ test.each([
   },
 )
 
-test('B10: all fields that are wrong are told at once', async () => {
+test('B10: the errors of all fields are shown at once', async () => {
   const typed = { ...fresh, name: '', timezone: 'Mars', limit_dollars: 'x', critical_percent: '-' }
   const html = await (await admin.send('/budgets/new', typed)).text()
   expect(Object.keys(listWrong(html)).sort()).toEqual(
@@ -196,7 +196,7 @@ test('B10: all fields that are wrong are told at once', async () => {
   expect(order.map(([, name]) => name)).toEqual([...budgetFields])
 })
 
-test('B10: the first field that is wrong has the focus', async () => {
+test('B10: the first invalid field has the focus', async () => {
   for (const [wrong, first] of [
     [{ name: '', timezone: 'Mars' }, 'name'],
     [{ timezone: 'Mars', limit_dollars: 'x' }, 'limit_dollars'],
@@ -208,7 +208,7 @@ test('B10: the first field that is wrong has the focus', async () => {
   }
 })
 
-test('B2: where there is such a budget already, the form says so and leads to it', async () => {
+test('B2: when such a budget already exists, the form links to it', async () => {
   const response = await admin.send('/budgets/new', { ...fresh, period: 'month' })
   const html = await response.text()
   expect(response.status).toBe(409)
@@ -218,7 +218,7 @@ test('B2: where there is such a budget already, the form says so and leads to it
   expect(await readNew()).toEqual([])
 })
 
-test('B2 B10: a budget goes only after a page that says what that means', async () => {
+test('B2 B10: deleting a budget takes a confirmation page that explains the effect', async () => {
   expect(await admin.read('/budgets')).toContain(`href="${path}/delete"`)
   const html = await admin.read(`${path}/delete`)
   expect(html).toContain('Delete this budget?')
@@ -231,7 +231,7 @@ test('B2 B10: a budget goes only after a page that says what that means', async 
   expect((await admin.send(`${path}/delete`, {})).status).toBe(404)
 })
 
-test('B2: the last budget of the hub stays, and its page says what to do instead', async () => {
+test('B2: the last budget of the hub cannot be deleted; its page shows what to do instead', async () => {
   const html = await admin.read(`${hubPath}/delete`)
   expect(html).toContain('Remove the limits of this budget instead.')
   expect(html).not.toContain('>Delete budget</button>')
@@ -241,7 +241,7 @@ test('B2: the last budget of the hub stays, and its page says what to do instead
   expect((await admin.get(hubPath)).status).toBe(200)
 })
 
-test('B2: everybody else sees who may change budgets, and changes none', async () => {
+test('B2: other accounts see that only admins can change budgets, and cannot change them', async () => {
   const forms = ['/budgets/new', path, `${path}/delete`]
   for (const [browser, status] of [
     [person, 403],
@@ -252,7 +252,7 @@ test('B2: everybody else sees who may change budgets, and changes none', async (
     expect(html).not.toContain('/budgets/new')
     expect(html).not.toContain(path)
     for (const each of forms) {
-      // a stranger is led to the sign-in page
+      // a stranger is redirected to the sign-in page
       expect(await browser.read(each)).not.toMatch(/name="limit_dollars"|>Delete budget</)
       expect((await browser.send(each, fresh)).status, each).toBe(status)
     }
@@ -265,7 +265,7 @@ test('B2: everybody else sees who may change budgets, and changes none', async (
   expect(await readRow()).toEqual({ usd: 5_000_000, tokens: 900 })
 })
 
-test('B2: no other site can send these forms', async () => {
+test('B2: forms from another site are refused', async () => {
   const cookie = (await hub.fetch('/login', form({ key: 'test_admin_key_0123456789' }))).headers
     .get('set-cookie')
     ?.split(';')[0]

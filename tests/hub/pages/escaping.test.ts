@@ -4,7 +4,7 @@ import { createBrowser, createScene, signIn } from './open-pages'
 
 const attack = `"><script>alert(1)</script><img src=x onerror=alert(1)>'`
 
-/** What in a page could act, as a browser would read it. */
+/** Returns the scripts, handlers and script URLs in a page, as a browser would parse them. */
 async function findActive(html: string): Promise<string[]> {
   const found: string[] = []
   const rewriter = new HTMLRewriter().on('*', {
@@ -22,7 +22,7 @@ async function findActive(html: string): Promise<string[]> {
   return found
 }
 
-test('pages: what people write is text wherever it is shown', async () => {
+test('pages: text of users is escaped on every page', async () => {
   const { hub, mira, scout } = await createScene()
   await env.DB.prepare('UPDATE accounts SET description = ?1, display_name = ?1 WHERE id = ?2')
     .bind(attack, scout.id)

@@ -40,7 +40,7 @@ test('times: short words with a no-break space', () => {
   expect(formatAgo(Date.UTC(2026, 2, 12), now)).toBe('12\u00a0Mar\u00a02026')
 })
 
-test('B3: the status words begin exactly at their thresholds', () => {
+test('B3: the levels begin exactly at their thresholds', () => {
   expect([0.79, 0.8, 0.9, 1].map((share) => levelAt(share))).toEqual([
     'healthy',
     'warning',
@@ -51,7 +51,7 @@ test('B3: the status words begin exactly at their thresholds', () => {
   expect(formatShare(1)).toBe('100\u00a0%')
 })
 
-test('trace: the axis has few round marks and holds everything', () => {
+test('trace: the axis has few round marks and covers everything', () => {
   for (const span of [1, 7, 340, 999, 1_000, 42_400, 61_000, 300_000]) {
     const { end, marks } = computeAxis(span)
     expect(end).toBeGreaterThanOrEqual(span)
@@ -61,13 +61,13 @@ test('trace: the axis has few round marks and holds everything', () => {
   expect(computeAxis(42_400).marks).toEqual([0, 10_000, 20_000, 30_000, 40_000])
 })
 
-test('trace: what is missing has a default, what cannot be read is no trace', () => {
+test('trace: missing fields have defaults; an unreadable trace is null', () => {
   expect(readTrace({ openTrace }, '{"steps":[{"step":1}]}')?.steps[0]?.tools).toEqual([])
   for (const json of [null, '', '[]', 'null', '{'])
     expect(readTrace({ openTrace }, json)).toBeNull()
 })
 
-test('assets: shrinking keeps what counts', () => {
+test('assets: shrinking keeps the meaning', () => {
   expect(shrinkCss('/* a */\n.a > .b {\n  color: red;\n  width: calc(1px + 2px);\n}\n')).toBe(
     '.a>.b{color:red;width:calc(1px + 2px)}',
   )

@@ -33,7 +33,7 @@ test('pages: a reply to a comment lands below it', async () => {
   expect(inside).not.toContain('</article>')
 })
 
-test('pages: a form that is wrong is shown again with what was typed', async () => {
+test('pages: a rejected form is shown again with what was typed', async () => {
   const response = await browser.send('/posts-new', {
     community: 'no-such-place',
     title: 'A title <to keep>',
@@ -67,7 +67,7 @@ test('pages: a form from another site is refused', async () => {
   expect((await hub.fetch('/login', { ...form({ key: mira.key }), headers })).status).toBe(403)
 })
 
-test('pages: somebody who is not signed in keeps their text and hears what to do', async () => {
+test('pages: a form sent without a session keeps its text and shows what to do', async () => {
   const response = await createBrowser(hub).send(`/p/${postId}/comments`, { content: 'hello' })
   expect(response.status).toBe(401)
   expect(await response.text()).toContain('Sign in</a> to reply')
@@ -90,7 +90,7 @@ const makeKey = async (fields: object) =>
 
 const isSignedIn = async (who: Browser) => !(await who.read('/')).includes('Sign in</a>')
 
-test('H2: signed in with a key that may only read, one reads everything and writes nothing', async () => {
+test('H2: signed in with a key that may only read, a viewer reads everything and writes nothing', async () => {
   const reader = await signIn(hub, (await makeKey({ scopes: ['read'] })).api_key)
   for (const path of ['/', '/inbox', '/dm', '/approvals', '/budgets', '/tools', `/p/${postId}`]) {
     expect([path, (await reader.get(path)).status]).toEqual([path, 200])
@@ -116,7 +116,7 @@ test('H2: signed in with a key that may only read, one reads everything and writ
   expect(await isSignedIn(reader)).toBe(false)
 })
 
-test('H2: signed in with a key that may only write, one is told to take another and can', async () => {
+test('H2: signed in with a key that may only write, a viewer is asked to use another key and can', async () => {
   const writer = await signIn(hub, (await makeKey({ scopes: ['write'] })).api_key)
   const response = await writer.get('/')
   const html = await response.text()
@@ -156,7 +156,7 @@ test('H2: a session outlives the sign-in link that opened it', async () => {
   expect(await isSignedIn(opened)).toBe(true)
 })
 
-test('pages: a sign-in link signs in, a spent one says what to do', async () => {
+test('pages: a sign-in link signs in, a used one shows what to do', async () => {
   const link = await hub.call('/sessions/link', { key: adminKey, body: {} })
   const token = new URL(link.body.url).searchParams.get('token')
   const response = await hub.fetch(`/login?token=${token}&next=/inbox`, { redirect: 'manual' })
@@ -170,7 +170,7 @@ test('pages: a sign-in link signs in, a spent one says what to do', async () => 
   expect(await key.text()).not.toContain('rookery_wrong')
 })
 
-test('pages: signing in never leads to another site', () => {
+test('pages: signing in never redirects to another site', () => {
   expect(localPath('/p/1?x=1#c-2')).toBe('/p/1?x=1#c-2')
   for (const text of [
     '//evil.example',

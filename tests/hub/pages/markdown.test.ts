@@ -24,7 +24,7 @@ test('H4: a name in code, a quote, a link or an address is not a mention', () =>
   }
 })
 
-test('markdown: links keep safe targets only and are marked as strangers’', () => {
+test('markdown: links keep safe targets only and are marked as user content', () => {
   expect(render('[a](https://example.com)')).toContain(
     '<a href="https://example.com" rel="nofollow ugc noopener">',
   )
@@ -63,7 +63,7 @@ test('markdown: a wide table and code can be scrolled with the keyboard and have
 const allowed =
   /^<\/?(div|p|a|b|em|strong|del|code|pre|ul|ol|li|blockquote|h3|hr|br|table|thead|tbody|tr|th|td|input|sup|section)(?=[\s>/])/
 
-test('markdown: whatever is written, only known elements and no handlers come out', async () => {
+test('markdown: any input renders to known elements without handlers', async () => {
   const pieces = fc.constantFrom(
     '<script>',
     '<img src=x onerror=1>',
@@ -112,7 +112,7 @@ test('markdown: an excerpt is plain and ends at a word', () => {
   expect(excerpt('one two three four', 10)).toBe('one two …')
 })
 
-test('markdown: an excerpt of a text that was cut within a link shows its words', () => {
+test('markdown: an excerpt of a text truncated within a link shows the link’s text', () => {
   expect(excerpt('One. See [Context is t', 100)).toBe('One. See Context is t')
   expect(excerpt('One. See [Context](/p/12', 100)).toBe('One. See Context')
   expect(excerpt('One [note] stays', 100)).toBe('One [note] stays')

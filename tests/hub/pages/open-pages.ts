@@ -10,7 +10,7 @@ export const form = (fields: Record<string, string>): RequestInit => ({
   redirect: 'manual',
 })
 
-/** A browser without scripts: keeps its session cookie, follows nothing by itself. */
+/** A browser without scripts: keeps its session cookie, follows no redirects. */
 export interface Browser {
   get(path: string): Promise<Response>
   read(path: string): Promise<string>
@@ -38,7 +38,7 @@ export async function signIn(hub: TestHub, key = adminKey): Promise<Browser> {
   return createBrowser(hub, cookie)
 }
 
-/** A hub with a person, an agent that lives here, a thread, and an answer with its trace. */
+/** A hub with a person, a hosted agent, a thread, and an answer with its trace. */
 export async function createScene(settings: Record<string, string> = {}) {
   const hub = createTestHub(settings)
   const suffix = crypto.randomUUID().slice(0, 6)

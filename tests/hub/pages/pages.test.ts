@@ -29,7 +29,7 @@ const paths = [
 const admin = await signIn(hub)
 await admin.get('/docs')
 
-test.each(paths)('invariant 6: %s costs one D1 round trip, who looks included', async (path) => {
+test.each(paths)('invariant 6: %s costs one D1 round trip, the viewer included', async (path) => {
   const response = await admin.get(path)
   expect(response.status).toBe(200)
   expect(readCost(response.headers).roundTrips).toBe(1)
@@ -42,7 +42,7 @@ test('invariant 6: the inbox costs one D1 round trip', async () => {
 })
 
 test.each(paths.filter((path) => !path.endsWith('.csv')))(
-  'pages: %s works for a stranger, says that agents are offline, and lets nothing inline run',
+  'pages: %s works for a stranger, shows the offline notice, and allows no inline script',
   async (path) => {
     const response = await createBrowser(hub).get(path)
     const html = await response.text()
@@ -57,12 +57,12 @@ test.each(paths.filter((path) => !path.endsWith('.csv')))(
   },
 )
 
-test('pages: with a provider key no page speaks of the offline model', async () => {
+test('pages: with a provider key no page shows the offline notice', async () => {
   const other = createTestHub({ OPENAI_API_KEY: 'sk-test' })
   expect(await createBrowser(other).read('/')).not.toContain('built-in offline model')
 })
 
-test('pages: style and scripts of the fullest pages stay under 30 KB, and may be kept forever', async () => {
+test('pages: style and scripts of the fullest pages stay under 30 KB, and may be cached forever', async () => {
   const { css, trace, page, live, follow } = assetPaths()
   for (const paths of [
     [css, page, live],
@@ -80,18 +80,18 @@ test('pages: style and scripts of the fullest pages stay under 30 KB, and may be
   expect((await hub.fetch('/assets/0000000000000000.css')).status).toBe(404)
 })
 
-test('pages: the icon is ours', async () => {
+test('pages: the hub serves its own icon', async () => {
   const response = await hub.fetch('/favicon.svg')
   expect(response.headers.get('content-type')).toBe('image/svg+xml')
 })
 
-test('pages: an answer of an agent carries its provenance in one line', async () => {
+test('pages: an answer of an agent shows its provenance in one line', async () => {
   const html = await createBrowser(hub).read(`/p/${postId}`)
   expect(html).toContain('hub.search')
   expect(html).toContain('42\u00a0s')
   expect(html).toContain('44,001\u00a0tokens')
   expect(html).toContain('$0.062')
-  expect(html).toContain(`href="/activations/${activationId}">why?`)
+  expect(html).toContain(`href="/activations/${activationId}">View run`)
   expect(html).toMatch(/scout-\w+<span class="vh">, agent<\/span>/)
   expect(html).toContain(`<a class="at" href="/a/${scout.name}">@${scout.name}</a>`)
 })
@@ -108,7 +108,7 @@ test('invariant 7: the trace page shows steps, tools with arguments and results,
   expect(html).toContain('75\u00a0%')
 })
 
-test('pages: a running activation shows what its agent knows so far', async () => {
+test('pages: a running activation shows its steps so far', async () => {
   const id = hub.clock.newId<string>()
   await env.DB.prepare(
     `INSERT INTO activations (id, agent_id, class, task, state, admission, post_id, model, definition_version, started_at, deadline_at)
@@ -153,7 +153,7 @@ test('pages: a running activation shows what its agent knows so far', async () =
     .run()
 })
 
-test('B4: a budget without a window for now says that nothing may be spent', async () => {
+test('B4: a budget without a current window shows that nothing can be spent', async () => {
   const html = await createBrowser(hub).read('/budgets')
   expect(html).toContain('No period is open now')
   expect(html).toContain('critical</span>')
@@ -165,7 +165,7 @@ test.each([
   [0.92, 'throttle', 'Mentions are still answered.'],
   [1, 'critical', 'No agent can spend more until'],
 ])(
-  'B3: a hub that has used %d of its budget reads %s and says what that means',
+  'B3: a hub that has used %d of its budget shows %s and its meaning',
   async (used, word, means) => {
     const now = hub.clock.now()
     await env.DB.prepare(
@@ -181,7 +181,7 @@ test.each([
 )
 
 test.each(['/nope', '/p/nope', '/a/nope', '/m/nope', '/activations/nope', "/p/'%00"])(
-  'pages: %s is a 404 page that says where to go',
+  'pages: %s is a 404 page with links to go on',
   async (path) => {
     const response = await createBrowser(hub).get(path)
     expect(response.status).toBe(404)
@@ -193,7 +193,7 @@ test('pages: an unreadable cursor is a 400 page', async () => {
   expect((await createBrowser(hub).get('/?cursor=%%%')).status).toBe(400)
 })
 
-test('pages: older posts are one link away, without a gap or a double', async () => {
+test('pages: older posts are one link away, without a gap or a duplicate', async () => {
   const other = await createScene()
   for (let index = 0; index < 60; index++) {
     other.hub.clock.advance(1_000)

@@ -5,7 +5,7 @@ import { createBrowser, createScene, signIn } from './open-pages'
 
 const { hub, mira, scout, activationId } = await createScene()
 const [admin, person] = await Promise.all([signIn(hub), signIn(hub, mira.key)])
-const isPaused = `${scout.name} is paused by an admin; it will answer when it is resumed.`
+const isPaused = `${scout.name} is paused. ${scout.name} answers when an admin resumes it.`
 
 const ask = async (): Promise<string> => {
   const { body } = await hub.call('/posts', {
@@ -24,7 +24,7 @@ afterEach(async () => {
   await env.DB.prepare('UPDATE agents SET is_paused = 0').run()
 })
 
-test('H21: an admin pauses and resumes an agent on its page, and nobody else does', async () => {
+test('H21: an admin pauses and resumes an agent on its page; other accounts cannot', async () => {
   const page = `/a/${scout.name}`
   expect(await admin.read(page)).toContain(`action="${page}/pause"`)
   expect(await person.read(page)).not.toContain('/pause"')
@@ -44,7 +44,7 @@ test('H21: an admin pauses and resumes an agent on its page, and nobody else doe
   expect(await admin.read(page)).not.toContain('Paused by an admin')
 })
 
-test('H21: a thread says that the agent it asked is paused, in its one round trip', async () => {
+test('H21: a thread shows that a mentioned agent is paused, in its one round trip', async () => {
   const path = await ask()
   expect(await person.read(path)).not.toContain('paused')
   await admin.send(`/a/${scout.name}/pause`, {})
@@ -52,7 +52,7 @@ test('H21: a thread says that the agent it asked is paused, in its one round tri
   const html = await response.text()
   expect(readCost(response.headers).roundTrips).toBe(1)
   expect(html).toContain(isPaused)
-  expect(html).not.toContain('Name an agent')
+  expect(html).not.toContain('Mention an agent, such as')
   const { body } = await hub.call('/posts', {
     key: mira.key,
     body: { submolt: 'general', title: 'Nobody asked', content: 'hello' },
@@ -60,20 +60,20 @@ test('H21: a thread says that the agent it asked is paused, in its one round tri
   expect(await person.read(`/p/${body.post.id}`)).not.toContain('paused')
 })
 
-test('H21: while all agents are paused, the thread and the agent’s page say so', async () => {
+test('H21: while all agents are paused, the thread and the agent’s page show it', async () => {
   const path = await ask()
   await pauseAll(true)
-  const said = 'All agents are paused by an admin'
+  const notice = 'All agents are paused'
   expect(await person.read(path)).toContain(
-    `${said}; ${scout.name} will answer when they are resumed.`,
+    `${notice}. ${scout.name} answers when an admin resumes them.`,
   )
-  expect(await person.read(`/a/${scout.name}`)).toContain(said)
+  expect(await person.read(`/a/${scout.name}`)).toContain(notice)
 })
 
 test.each([
-  ['thread_locked', 'did not answer here', 'not posted', 'The thread was locked'],
-  ['post_deleted', 'did not answer here', 'not posted', 'The post was deleted'],
-  ['credential_withheld', 'kept its answer back', 'kept back', 'shaped like a credential'],
+  ['thread_locked', 'did not post an answer', 'not posted', 'The thread was locked'],
+  ['post_deleted', 'did not post an answer', 'not posted', 'The post was deleted'],
+  ['credential_withheld', 'was withheld', 'kept back', 'looks like a credential'],
 ])(
   'L37: %s reads as a sentence in the thread and on the activation',
   async (code, title, was, why) => {

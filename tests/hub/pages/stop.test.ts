@@ -31,7 +31,7 @@ beforeEach(async () => {
   ])
 })
 
-test('L34: an admin and who asked see a stop button at work in progress, and nobody else does', async () => {
+test('L34: only an admin and the requester see a stop button at a running activation', async () => {
   for (const path of [`/p/${postId}`, `/activations/${running}`]) {
     const action = `action="/activations/${running}/stop"`
     expect(await admin.read(path)).toContain(action)
@@ -41,7 +41,7 @@ test('L34: an admin and who asked see a stop button at work in progress, and nob
   }
 })
 
-test('L34: the button stops the agent and comes back to where it was pressed', async () => {
+test('L34: the button stops the agent and redirects to the page it was pressed on', async () => {
   const inThread = await asker.send(`/activations/${running}/stop`, { post_id: postId })
   expect(inThread.status).toBe(303)
   expect(inThread.headers.get('location')).toBe(`/p/${postId}`)
@@ -50,7 +50,7 @@ test('L34: the button stops the agent and comes back to where it was pressed', a
   expect(cancelled).toEqual([running, running])
 })
 
-test('L34: a press that comes too late leads to what came of it', async () => {
+test('L34: a stop that comes too late redirects to the finished activation', async () => {
   hub.seen.cancel = async () => false
   const response = await asker.send(`/activations/${running}/stop`, {})
   expect(response.status).toBe(303)

@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { adminKey } from '../create-test-hub'
 import { createBrowser, createScene, signIn, traceOf } from './open-pages'
 
-/** What pages show of work that is not done, and of a trace with everything in it. */
+/** Pages of activations that are not finished, and of a trace with everything in it. */
 const scene = await createScene()
 const { hub, mira, scout, postId } = scene
 const [admin, asker, stranger] = [
@@ -29,7 +29,7 @@ beforeEach(async () => {
   await env.DB.prepare("DELETE FROM activations WHERE state <> 'done'").run()
 })
 
-test('L30: work that waits for approval says so in the thread, with the way to decide for an admin', async () => {
+test('L30: a run that requires approval is shown in the thread, with a link to decide for an admin', async () => {
   await insert('parked')
   await env.DB.prepare(
     `INSERT INTO approvals (id, account_id, activation_id, call_id, tool, "grant", tier, arguments,
@@ -40,11 +40,11 @@ test('L30: work that waits for approval says so in the thread, with the way to d
     .run()
   for (const path of [`/p/${postId}`, `/activations/${id}`]) {
     const seen = await admin.read(path)
-    expect(seen, path).toContain(`${scout.name} waits for approval to use hub.create_post`)
+    expect(seen, path).toContain(`${scout.name} is waiting for approval to use hub.create_post`)
     expect(seen, path).toContain('href="/approvals"')
     expect(seen, path).toContain(`action="/activations/${id}/stop"`)
     const strange = await stranger.read(path)
-    expect(strange, path).toContain('waits for approval')
+    expect(strange, path).toContain('is waiting for approval')
     expect(strange, path).not.toContain('href="/approvals">See')
     expect(strange, path).not.toContain('/stop"')
     expect(await asker.read(path), path).toContain(`action="/activations/${id}/stop"`)
@@ -55,7 +55,7 @@ test('L30: work that waits for approval says so in the thread, with the way to d
   expect(await stranger.read(`/activations/${id}`)).toContain('waits for approval</h1>')
 })
 
-test('L22: work in a thread has a place for its words, and they are followed where it is going on', async () => {
+test('L22: a run in a thread has an element for its text, which is streamed while it is running', async () => {
   await insert('running')
   const thread = await stranger.read(`/p/${postId}`)
   expect(thread).toMatch(new RegExp(`data-activation="${id}".*data-words="true" hidden`))
@@ -150,7 +150,7 @@ test('L33 L41 L42: plan, events, summaries, waits and hooks of a trace are on it
   expect(html).toContain('97 %')
 })
 
-test('B1 L43: work under way has cost all that was charged, and the table of its steps adds up to that', async () => {
+test('B1 L43: a running activation has cost all that was charged, and the table of its steps adds up to that', async () => {
   await insert('running')
   const spent = {
     ...{ inputTokens: 30_000, cachedTokens: 17_000, outputTokens: 1_000 },
@@ -175,7 +175,7 @@ test('B1 L43: work under way has cost all that was charged, and the table of its
   expect(before).not.toContain('Calls in no step above')
 })
 
-test('L42: the events of work under way come from its agent, masked, and are numbered after a number', async () => {
+test('L42: the events of a running activation come from its agent, masked, and are numbered after a number', async () => {
   await insert('running')
   const secret = `sk-${'q7'.repeat(15)}`
   hub.seen.readTrace = async () =>
@@ -192,7 +192,7 @@ test('L42: the events of work under way come from its agent, masked, and are num
   expect(JSON.stringify(body)).not.toContain(secret)
 })
 
-test('pages: an agent at rest says what wakes it, how often it looks around and when the clock calls', async () => {
+test('pages: the page of an idle agent shows what wakes it, how often it explores and its schedule', async () => {
   const before = await stranger.read(`/a/${scout.name}`)
   expect(before).toContain('its definition does not let it look around')
   await env.DB.batch([
@@ -206,7 +206,7 @@ test('pages: an agent at rest says what wakes it, how often it looks around and 
   const html = (await stranger.read(`/a/${scout.name}`)).replaceAll('\u00a0', ' ')
   expect(html).toContain('about every 2 h 00 min')
   expect(html).toContain('2026-01-02 09:00:00 UTC')
-  // one whose definition stopped it keeps its row, with no weight
+  // an agent whose definition disabled exploration keeps its row, with no weight
   await env.DB.prepare('UPDATE explorers SET weight = 0, interval_ms = 0').run()
   expect(await stranger.read(`/a/${scout.name}`)).toContain('does not let it look around')
 })

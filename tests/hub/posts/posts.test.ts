@@ -17,7 +17,7 @@ beforeAll(async () => {
   postId = body.post.id
 })
 
-test('H14: credential-shaped text is refused without an echo', async () => {
+test('H14: text that looks like a credential is refused without repeating it', async () => {
   const secrets = [
     `sk-ant-${'a1'.repeat(20)}`,
     `ghp_${'A1b2'.repeat(9)}`,
@@ -47,7 +47,7 @@ test('H14: credential-shaped text is refused without an echo', async () => {
   ).toBe(201)
 })
 
-test('only the author or an admin changes and deletes; a deleted thing is not found', async () => {
+test('only the author or an admin changes and deletes a post; a deleted post is not found', async () => {
   const made = await hub.call('/posts', {
     key: ada.key,
     body: { community: 'general', title: 'Mine' },
@@ -71,7 +71,7 @@ test('only the author or an admin changes and deletes; a deleted thing is not fo
   ).toBe(404)
 })
 
-test('comments nest to depth 10; an answer to the deepest becomes its sibling', async () => {
+test('comments nest to depth 10; a reply to the deepest becomes its sibling', async () => {
   const { body } = await hub.call('/posts', {
     key: ada.key,
     body: { community: 'general', title: 'Deep' },
@@ -110,7 +110,7 @@ test.each(['best', 'top', 'new', 'old', 'controversial'])('comments sort by %s',
   expect(status).toBe(200)
 })
 
-test('any text is kept as it was written, or refused with a reason', async () => {
+test('any text is stored unchanged, or refused with an error', async () => {
   const text = fc.string({ unit: 'binary', maxLength: 60 })
   await fc.assert(
     fc.asyncProperty(text, text, async (title, content) => {
@@ -148,7 +148,7 @@ test('a new community takes posts at once; its name is taken in any case', async
   ).toBe(404)
 })
 
-test('a profile shows who it is and what they wrote; it is yours to change', async () => {
+test('a profile shows an account and its posts; its owner can change it', async () => {
   const change = {
     description: 'Counts birds',
     display_name: 'Ada L.',

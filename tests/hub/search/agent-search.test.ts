@@ -25,7 +25,7 @@ beforeAll(async () => {
     `We talked for long. ${'The beds, the paths and the tools came first. '.repeat(20)}In the end the greenhouse heating stays at eight degrees.`,
   )
   askedId = await post(ada.key, 'Greenhouse heating', `@scout ${question}`)
-  // Straight into the tables: sixty comments are more than a person may write in an hour.
+  // Inserted directly: sixty comments exceed a person's hourly limit.
   for (let copy = 0; copy < 60; copy++) {
     const id = `copy-${copy}`
     await env.DB.batch([
@@ -54,7 +54,7 @@ const searchAs = (actor: ReturnType<typeof actorOf>, text: string, context = hub
     limit: 20,
   })
 
-test('H8: sixty copies of a question to an agent do not crowd out the post that answers it', async () => {
+test('H8: sixty copies of a question to an agent do not displace the post that answers it', async () => {
   const hits = await searchAs(actorOf(scout, 'agent'), question)
   expect(hits[0]?.id).toBe(sourceId)
   expect(hits).toHaveLength(20)
@@ -66,7 +66,7 @@ test('H8: questions to agents are still found when nothing else fits', async () 
   expect(hits.map(({ postId }) => postId)).toContain(askedId)
 })
 
-test('H8: its own answers come last for an agent, and are a source for another', async () => {
+test('H8: an agent’s own answers come last for it, and are a source for another agent', async () => {
   const rankOfOwn = async (who: typeof ada) =>
     (await searchAs(actorOf(who, 'agent'), 'greenhouse heating nothing')).findIndex(
       ({ id }) => id === 'own',
@@ -75,7 +75,7 @@ test('H8: its own answers come last for an agent, and are a source for another',
   expect(await rankOfOwn(scout)).not.toBe(0)
 })
 
-test('H8: people get the best match first, whoever it calls', async () => {
+test('H8: people get the best match first, whether or not it mentions an agent', async () => {
   const hits = await searchAs(actorOf(ada, 'human'), question)
   expect(hits[0]?.id).not.toBe(sourceId)
 })

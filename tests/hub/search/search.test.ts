@@ -40,7 +40,7 @@ beforeAll(async () => {
 
 const search = async (query: string) => (await hub.call(`/search?${query}`)).body
 
-test('H8: a word in a title ranks before one in the text; snippets mark what matched', async () => {
+test('H8: a word in a title ranks before one in the text; snippets mark the matches', async () => {
   const { results } = await search('q=bees&type=posts')
   expect(results.map(({ title }: { title: string }) => title)).toEqual(['Bees in winter', 'Ants'])
   expect(results[1].snippet).toContain('\u2068Bees\u2069')
@@ -53,7 +53,7 @@ test('H8: a word in a title ranks before one in the text; snippets mark what mat
   })
 })
 
-test('H8: comments, accounts and communities are found, and can be asked for alone', async () => {
+test('H8: comments, accounts and communities are found, and can be filtered by type', async () => {
   const { results, submolts } = await search('q=bees')
   expect(new Set(results.map(({ type }: { type: string }) => type))).toEqual(
     new Set(['post', 'comment', 'submolt', 'agent']),
@@ -74,7 +74,7 @@ test('H8: filters by community and author; words are stemmed', async () => {
   expect((await search('q=shiver&author=ADA')).results).toHaveLength(1)
 })
 
-test('H8: all words must occur for people, any for agents; the asking thread can be left out', async () => {
+test('H8: all words must occur for people, any for agents; the requesting thread can be excluded', async () => {
   expect((await search('q=hive+unicorn')).results).toEqual([])
   const door = createConversationDoor(hub.context)
   const actor = {
@@ -117,7 +117,7 @@ test('H8: a deleted post and its comments are not found', async () => {
   expect((await search('q=zeppelin')).results).toEqual([])
 })
 
-test('H8: an edited post is found by its new words only', async () => {
+test('H8: an edited post is found by its new text only', async () => {
   const { body } = await hub.call('/posts', {
     key: ada.key,
     body: { community: 'general', title: 'Marzipan' },
@@ -137,7 +137,7 @@ test('H7: a page of results costs one round trip, the viewer included', async ()
   expect(readCost(headers).roundTrips).toBe(1)
 })
 
-test('H8: any input is safe: it answers, and never as a server error', async () => {
+test('H8: no input causes a server error', async () => {
   const nasty = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 80 }),
     fc

@@ -41,7 +41,7 @@ const itemsOf = async (person: Person) => {
   return body.notifications.filter((item: { type: string }) => item.type === 'vote')
 }
 
-test('H6: a vote is set, changed and taken back, and says so with the name of the author', async () => {
+test('H6: a vote is set, changed and removed; the answer names the author', async () => {
   for (const path of [`/posts/${postId}`, `/comments/${commentId}`]) {
     const karma = (await karmaOf(ada)) ?? 0
     const answers = [
@@ -76,14 +76,14 @@ test('H6: 20 concurrent identical votes change karma by one', async () => {
   expect(await karmaOf(ada)).toBe(karma - 1)
 })
 
-test('H1: people and agents have the same weight', async () => {
+test('H1: votes of people and agents have the same weight', async () => {
   const cleo = await hub.join(`cleo${people}`, 'human')
   await vote(`/posts/${postId}/upvote`, bob)
   await vote(`/posts/${postId}/upvote`, cleo)
   expect(await votesOf(`/posts/${postId}`)).toEqual([2, 0, 2])
 })
 
-test('H6: the same Idempotency-Key gives the first answer again, with another vote a conflict', async () => {
+test('H6: the same Idempotency-Key returns the first answer again; with another vote it is a conflict', async () => {
   const key = { 'idempotency-key': `votes-${people}` }
   const first = await vote(`/posts/${postId}/upvote`, bob, {}, key)
   await vote(`/posts/${postId}/upvote`, bob, { value: 0 })
@@ -94,7 +94,7 @@ test('H6: the same Idempotency-Key gives the first answer again, with another vo
   expect((await vote(`/posts/${postId}/downvote`, bob, {}, key)).status).toBe(409)
 })
 
-test('H6: the same key answers a vote again when what it was for is gone', async () => {
+test('H6: the same key answers a vote again after its post was deleted', async () => {
   const key = { 'idempotency-key': `gone-${people}` }
   const first = await vote(`/posts/${postId}/upvote`, bob, {}, key)
   await hub.call(`/posts/${postId}`, { method: 'DELETE', key: ada.key })
@@ -103,7 +103,7 @@ test('H6: the same key answers a vote again when what it was for is gone', async
   expect((await vote(`/posts/${postId}/downvote`, bob, {}, key)).status).toBe(409)
 })
 
-test('H6: nobody votes on their own words, on what is not there, or with another value', async () => {
+test('H6: a vote on one’s own post, on an unknown post or with another value is refused', async () => {
   expect((await vote(`/posts/${postId}/upvote`, ada)).status).toBe(400)
   expect((await vote(`/comments/${commentId}/downvote`, ada)).status).toBe(400)
   expect((await vote('/posts/nothing/upvote', bob)).status).toBe(404)
@@ -118,7 +118,7 @@ test('H6: nobody votes on their own words, on what is not there, or with another
   expect(await karmaOf(ada)).toBe(0)
 })
 
-test('H7: a vote moves the post in hot, as the formula says', async () => {
+test('H7: a vote moves the post in hot, as the formula defines', async () => {
   const others = await Promise.all(
     Array.from({ length: 11 }, (_, index) => hub.join(`fan${people}-${index}`)),
   )
@@ -137,7 +137,7 @@ test('H7: a vote moves the post in hot, as the formula says', async () => {
   expect(await rank()).toBeCloseTo(computeHotRank(-11, createdAt), 9)
 })
 
-test('H5: votes on one thing are one item until it is read, and do not say who voted', async () => {
+test('H5: votes on one post are one inbox item until it is read, without the names of voters', async () => {
   const cleo = await hub.join(`cleo${people}`)
   await vote(`/posts/${postId}/upvote`, bob)
   await vote(`/posts/${postId}/upvote`, bob)
@@ -158,7 +158,7 @@ test('H5: votes on one thing are one item until it is read, and do not say who v
   expect(await itemsOf(ada)).toHaveLength(1)
 })
 
-test('H6: the buttons of a page work without a script, show the own vote and lead back', async () => {
+test('H6: the buttons of a page work without a script, show the own vote and redirect back', async () => {
   const browser = await signIn(hub, bob.key)
   const press = (fields: Record<string, string>) => browser.send(`/p/${postId}/vote`, fields)
   expect(await browser.read(`/p/${postId}`)).toContain('aria-pressed="false"')
@@ -179,7 +179,7 @@ test('H6: the buttons of a page work without a script, show the own vote and lea
   expect(away.headers.get('location')).toBe('/')
 })
 
-test('H6: who may not vote sees the score without buttons', async () => {
+test('H6: a viewer who may not vote sees the score without buttons', async () => {
   const own = await signIn(hub, ada.key)
   for (const html of [
     await own.read(`/p/${postId}`),

@@ -114,7 +114,7 @@ test('M1: hub_vote votes once, and not on its own words', async () => {
   })
   const say = async (args: object) => (await callAs(atWork(null), 'vote', 'hub_vote', args)).text
   expect(await say({ post_id: own, value: 'up' })).toMatch(
-    /^Error: Nobody votes on their own words/,
+    /^Error: You can't vote on your own post/,
   )
   expect(await say({ value: 'up' })).toMatch(/give post_id or comment_id/)
   const voted = { action: 'upvoted', author: 'nora', score: 1 }

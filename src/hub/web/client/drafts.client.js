@@ -1,4 +1,4 @@
-// Keeps what was typed until it is sent: a text area with data-draft survives a reload.
+// Keeps drafts: the text of a field with data-draft survives a reload until its form is submitted.
 const storeKey = (field) => `draft:${location.pathname}:${field.dataset.draft}`
 for (const field of document.querySelectorAll('[data-draft]')) {
   try {
@@ -9,7 +9,7 @@ for (const field of document.querySelectorAll('[data-draft]')) {
     })
     field.form?.addEventListener('submit', () => localStorage.removeItem(storeKey(field)))
   } catch {
-    // Storage may be switched off; then there are no drafts.
+    // Storage may be disabled; then there are no drafts.
   }
   field.addEventListener('keydown', (event) => {
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) field.form?.requestSubmit()

@@ -1,6 +1,7 @@
-// What goes on at an activation or an agent: its page is read again when something has happened, and
-// words appear as they are written.
-const openOnes = (root) => [...root.querySelectorAll('details[open][id]')].map((each) => each.id)
+// Follows an activation or an agent: reloads the page's content after each event, and shows text while
+// the agent writes it.
+const openDetailIds = (root) =>
+  [...root.querySelectorAll('details[open][id]')].map((each) => each.id)
 let words = {}
 const showWords = () => {
   for (const kind of ['text', 'reasoning']) {
@@ -13,32 +14,32 @@ const showWords = () => {
 
 let timer = 0
 let isReading = false
-const soon = (ms) => {
+const scheduleRefresh = (ms) => {
   clearTimeout(timer)
   timer = setTimeout(refresh, ms)
 }
 const refresh = async () => {
-  // Not below a button that is being pressed.
-  if (isReading || document.querySelector('main :active')) return soon(300)
+  // Do not replace a button that is being pressed.
+  if (isReading || document.querySelector('main :active')) return scheduleRefresh(300)
   isReading = true
   try {
     const answer = await fetch(location.href, { headers: { accept: 'text/html' } })
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
-    if (answer.ok) take(page)
+    if (answer.ok) replaceMain(page)
   } catch {
-    // The hub may be restarting; the next read tells.
+    // The hub may be restarting; the next reload shows its state.
   }
   isReading = false
   follow()
 }
 
-const take = (page) => {
+const replaceMain = (page) => {
   const now = document.querySelector('main')
   const focused = document.activeElement?.id
-  for (const id of openOnes(now)) page.getElementById(id)?.setAttribute('open', '')
+  for (const id of openDetailIds(now)) page.getElementById(id)?.setAttribute('open', '')
   document.title = page.title
   const fresh = document.importNode(page.querySelector('main'), true)
-  // What is being typed stays where it is typed.
+  // Keep fields that are being typed into.
   for (const each of now.querySelectorAll('[data-keep]')) {
     fresh.querySelector(`[data-keep=${each.dataset.keep}]`)?.replaceWith(each)
   }
@@ -46,7 +47,7 @@ const take = (page) => {
   showWords()
   if (focused) document.getElementById(focused)?.focus({ preventScroll: true })
   if (!now.querySelector('[data-running]')) {
-    document.querySelector('#announce').textContent = 'The activation has finished'
+    document.querySelector('#announce').textContent = 'The run has finished'
   }
 }
 
@@ -60,22 +61,23 @@ const follow = () => {
     stop?.()
     watched = activation
     words = {}
-    if (activation) stop = listenTo(activation, view, Number(seq), hear, () => soon(2000))
+    if (activation)
+      stop = listenTo(activation, view, Number(seq), handleEvent, () => scheduleRefresh(2000))
   }
-  if (running && !activation) soon(2000)
+  if (running && !activation) scheduleRefresh(2000)
 }
 
-const hear = (event, now) => {
+const handleEvent = (event, now) => {
   words = now
   showWords()
   if (event.doing) {
     const line = document.querySelector('[data-running] .do')
     line.textContent = `${line.dataset.name} is ${event.doing}`
   }
-  if (event.seq) soon(200)
+  if (event.seq) scheduleRefresh(200)
   if (event.type !== 'over') return
-  // Where it goes on after all, the page says so and is followed anew.
+  // If the run continues after all, the reloaded page shows it and is followed again.
   watched = ''
-  soon(ends++ ? 5000 : 0)
+  scheduleRefresh(ends++ ? 5000 : 0)
 }
 follow()

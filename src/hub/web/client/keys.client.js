@@ -1,4 +1,4 @@
-// Keys: c write, / search, j and k move, Enter open, ? help.
+// Keyboard shortcuts: c write, / search, j and k move, Enter open, ? help.
 const rows = () => [...document.querySelectorAll('[data-row]')]
 let at = -1
 

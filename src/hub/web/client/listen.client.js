@@ -1,6 +1,7 @@
-// One WebSocket that comes back when it breaks. `path` is asked anew each time; answers how to stop.
-const listen = (path, hear, lost) => {
-  let pause = 1000
+// Opens a WebSocket and reconnects with backoff. Calls `path()` for each connection, `onMessage` for
+// each message and `onClose` after a lost connection. Returns a function that stops it.
+const listen = (path, onMessage, onClose) => {
+  let backoff = 1000
   let isOver = false
   let socket
   const connect = () => {
@@ -9,18 +10,18 @@ const listen = (path, hear, lost) => {
     url.protocol = url.protocol.replace('http', 'ws')
     socket = new WebSocket(url)
     socket.addEventListener('message', ({ data }) => {
-      pause = 1000
+      backoff = 1000
       try {
-        hear(JSON.parse(data))
+        onMessage(JSON.parse(data))
       } catch {
-        // Not ours.
+        // Ignore messages in another format.
       }
     })
     socket.addEventListener('close', () => {
       if (isOver) return
-      lost?.()
-      setTimeout(connect, pause + Math.random() * 500)
-      pause = Math.min(pause * 2, 30000)
+      onClose?.()
+      setTimeout(connect, backoff + Math.random() * 500)
+      backoff = Math.min(backoff * 2, 30000)
     })
   }
   const stop = () => {
@@ -31,8 +32,9 @@ const listen = (path, hear, lost) => {
   return stop
 }
 
-// One activation: events by number, words as they come. A socket that comes back says what it has.
-globalThis.listenTo = (id, view, seen, hear, lost) => {
+// Listens to one activation: numbered events, and text as it is written. A reconnecting socket asks for
+// the events after the last one it received.
+globalThis.listenTo = (id, view, seen, onEvent, onClose) => {
   let after = seen
   const words = { text: '', reasoning: '' }
   const stop = listen(
@@ -43,9 +45,9 @@ globalThis.listenTo = (id, view, seen, hear, lost) => {
       const kind = /^(text|reasoning)-delta$/.exec(event.type)?.[1]
       if (kind) words[kind] = words[kind].slice(0, event.from) + event.text
       if (event.type === 'step-finish') words.text = words.reasoning = ''
-      hear(event, words)
+      onEvent(event, words)
     },
-    lost,
+    onClose,
   )
   return stop
 }

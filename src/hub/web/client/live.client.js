@@ -1,11 +1,11 @@
-// A thread that is open hears of new comments and of agents at work over a WebSocket. What it
-// hears is a hint: it then reads the page again and takes over what is new.
+// Keeps an open thread up to date over a WebSocket. A message about a new comment or a running agent
+// is only a hint: the script then reloads the page's content and adds what is new.
 const tree = document.querySelector('[data-live]')
 const announce = (text) => {
   document.querySelector('#announce').textContent = text
 }
 
-const arrive = (comment) => {
+const addComment = (comment) => {
   const copy = document.importNode(comment, true)
   for (const child of copy.querySelectorAll('article.reply')) child.remove()
   const parent = comment.parentElement.closest('article.reply')
@@ -17,18 +17,18 @@ const arrive = (comment) => {
 }
 
 let reading = null
-let again = false
+let isReadPending = false
 const read = () => {
   if (reading) {
-    again = true
+    isReadPending = true
     return reading
   }
   reading = readOnce()
     .catch(() => {})
     .finally(() => {
       reading = null
-      if (again) {
-        again = false
+      if (isReadPending) {
+        isReadPending = false
         void read()
       }
     })
@@ -39,31 +39,31 @@ const readOnce = async () => {
   const answer = await fetch(location.pathname, { headers: { accept: 'text/html' } })
   if (!answer.ok) return
   const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
-  const come = [...page.querySelectorAll('article.reply[id]')]
+  const added = [...page.querySelectorAll('article.reply[id]')]
     .filter((comment) => !document.getElementById(comment.id))
-    .map(arrive)
-  for (const id of ['count', 'stats', 'brakes']) {
+    .map(addComment)
+  for (const id of ['count', 'stats', 'notices']) {
     const fresh = document.importNode(page.getElementById(id), true)
     document.getElementById(id).replaceChildren(...fresh.childNodes)
   }
   tree.dataset.comments = page.querySelector('[data-live]').dataset.comments
-  matchWork(page)
-  if (come.length === 0) return
-  const names = come.map((each) => each.dataset.author).join(', ')
-  announce(`${come.length === 1 ? 'New reply' : `${come.length} new replies`} by ${names}`)
+  syncBlocks(page)
+  if (added.length === 0) return
+  const names = added.map((each) => each.dataset.author).join(', ')
+  announce(`${added.length === 1 ? 'New reply' : `${added.length} new replies`} by ${names}`)
 }
 
-// Who may stop an agent has a button for it on the page, which a block made here lacks.
-const matchWork = (page) => {
+// Removes blocks of agents that have finished, and adds the stop button that blocks made here lack.
+const syncBlocks = (page) => {
   for (const block of document.querySelectorAll('[data-activation]')) {
     const fresh = page.querySelector(`[data-activation="${CSS.escape(block.dataset.activation)}"]`)
     const stop = fresh?.querySelector('.stop')
-    if (!fresh) leave(block)
+    if (!fresh) removeBlock(block)
     else if (stop && !block.querySelector('.stop')) block.append(document.importNode(stop, true))
   }
 }
 
-// What an agent writes, as it writes it; and how far its plan is.
+// Shows the text that an agent is writing, and the progress of its plan.
 const watch = (block) => {
   const show = (name, text) => {
     const place = block.querySelector(`[data-${name}]`)
@@ -79,7 +79,7 @@ const watch = (block) => {
     if (event.type === 'over') void read()
   })
 }
-const leave = (block) => {
+const removeBlock = (block) => {
   block.stop?.()
   block.remove()
 }
@@ -87,7 +87,7 @@ const leave = (block) => {
 const showWork = ({ activation_id: id, agent, doing, since }) => {
   const known = document.querySelector(`[data-activation="${CSS.escape(id)}"]`)
   if (doing === null) {
-    if (known) leave(known)
+    if (known) removeBlock(known)
     void read()
     return
   }
@@ -111,15 +111,15 @@ const showWork = ({ activation_id: id, agent, doing, since }) => {
   announce(`${agent.name} is working on an answer`)
 }
 
-const hear = (event) => {
+const handleEvent = (event) => {
   if (event.type === 'working') showWork(event)
   if (event.type === 'comment' && !document.getElementById(`c-${event.id}`)) void read()
-  if (event.type === 'hello') greet(event)
+  if (event.type === 'hello') syncWithHello(event)
 }
 
-// The first message after connecting: how many comments there are and who works. A page that
-// differs from it missed something, and reads itself again.
-const greet = ({ comments, working }) => {
+// Handles the first message after connecting: the number of comments and the running agents. A page
+// that differs has missed a message, and reloads its content.
+const syncWithHello = ({ comments, working }) => {
   const blocks = [...document.querySelectorAll('#working [data-activation]')]
   const shown = new Set(blocks.map((each) => each.dataset.activation))
   const running = new Set(working.map((each) => each.activation_id))
@@ -131,6 +131,6 @@ const greet = ({ comments, working }) => {
 }
 
 if (tree) {
-  listen(() => tree.dataset.live, hear)
+  listen(() => tree.dataset.live, handleEvent)
   for (const block of document.querySelectorAll('[data-activation]')) watch(block)
 }

@@ -1,4 +1,4 @@
-// Completes @names. The page lists the names it knows in <datalist id="names">; label = kind.
+// Completes mentions. The page lists the names in <datalist id="names">; label is the account's kind.
 const names = [...document.querySelectorAll('#names option')].map((option) => ({
   name: option.value,
   kind: option.label,

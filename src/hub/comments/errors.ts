@@ -1,0 +1,14 @@
+import { AppError, notFound } from '../../errors'
+
+/** Errors of comments, as users read them. */
+export const commentErrors = {
+  unknownPost: () => notFound('post'),
+  unknownComment: () => notFound('comment'),
+  unknownParent: () => notFound('comment', 'parent_id must be the id of a comment in this thread.'),
+  lockedThread: () =>
+    new AppError('FORBIDDEN', 'This thread is locked.', {
+      hint: 'Create a new post and link to this thread.',
+    }),
+  notAuthor: () =>
+    new AppError('FORBIDDEN', 'Only the author of a comment or an admin can change or delete it.'),
+}

@@ -1,0 +1,12 @@
+import { AppError, notFound } from '../../errors'
+
+/** Errors of communities, as users read them. */
+export const communityErrors = {
+  unknown: () => notFound('community', 'GET /api/v1/submolts lists the communities.'),
+  unknownPage: () => notFound('community', 'All communities are listed at /m.'),
+  nameTaken: (name: string) =>
+    new AppError('CONFLICT', `The community m/${name} already exists.`, {
+      hint: 'Post there, or choose another name.',
+      details: [{ path: 'body.name', message: 'already taken' }],
+    }),
+}

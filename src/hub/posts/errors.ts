@@ -1,0 +1,17 @@
+import { AppError, notFound } from '../../errors'
+
+/** Errors of posts, as users read them. */
+export const postErrors = {
+  unknownPost: () => notFound('post'),
+  unknownCommunity: () => notFound('community', 'GET /api/v1/submolts lists the communities.'),
+  deletedPost: () =>
+    notFound('post', 'The post may have been deleted. Search for it, or go back to the feed.'),
+  notAuthor: () =>
+    new AppError('FORBIDDEN', 'Only the author of a post or an admin can change or delete it.'),
+  /** `kind` names the kind of credential, such as "a GitHub token"; never the credential itself. */
+  credentialInText: (field: string, kind: string) =>
+    new AppError('VALIDATION', `Not posted: the text seems to contain ${kind}.`, {
+      hint: 'Remove it from the text. If the credential is real, revoke it now.',
+      details: [{ path: `body.${field}`, message: `looks like ${kind}` }],
+    }),
+}
