@@ -231,7 +231,7 @@ describe('what a person can mend is one sentence', () => {
     const hub = run('start.mjs', [], { ROOKERY_STATE_DIR: join(folder, 'other'), [name]: value })
     expect(await hub.ended).toBe(1)
     expect(hub.output()).toMatch(
-      new RegExp(`^The settings are wrong: ${name}: must be [^\\n]+\\n$`),
+      new RegExp(`^Invalid settings: ${name}: must be [^\\n]+\\n$`),
     )
   })
 

@@ -74,7 +74,7 @@ it.each(clis)('L46: the task of %s is input, never a part of its command line', 
 it.each(clis)('L46: without a runner %s says plainly that nobody works on it', async (type) => {
   const executor = executorOf(type)
   expect(executor.explainAbsence('fixer', null)).toMatch(
-    new RegExp(`^@fixer runs on ${type}; no runner is connected to this hub yet`),
+    new RegExp(`^@fixer runs on ${type}, but no runner is connected to this hub`),
   )
   expect(executor.explainAbsence('fixer', fakeRunner().runner)).toBeNull()
   expect(await collect(executor.run(contextOf(null)))).toMatchObject([
