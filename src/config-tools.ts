@@ -1,75 +1,75 @@
-/** Limits and defaults of tools, of what they reach, and of what people say about them; see config.ts. */
+/** Limits and defaults of tools, the services they reach, and approvals; see config.ts. */
 
-/** Calls of tools that a person must approve, and how often tools may be called (M7, M8). */
+/** Approvals of tool calls, and rate limits of tools. */
 export const approvals = {
-  /** Nobody's answer within this time counts as no; what is said to an outside caller holds as long. */
+  /** An approval without a decision expires after this time. The answer to an outside caller is valid as long. */
   expiresMs: 86_400_000,
   noteCharsMax: 1_000,
-  /** Of the list, newest first. */
+  /** Page size of the list, newest first. */
   pageDefault: 25,
   pageMax: 100,
-  /** Of what an approver's inbox shows; the whole is on the page. */
+  /** Excerpt in an approver's inbox; the approval's page has the full text. */
   excerptChars: 240,
-  /** Entries of a policy's list. */
+  /** Rate limits in one policy. */
   rateLimitsMax: 50,
-  /** A bucket that nobody took from for so long is full, and forgotten. */
+  /** A bucket unused for this long is full again, so its row is deleted. */
   bucketIdleMs: 172_800_000,
 } as const
 
-/** Requests of tools to services outside (M13). */
+/** Requests of tools to external services. */
 export const outside = {
   timeoutMs: 20_000,
   bodyBytesMax: 1024 * 1024,
   redirectsMax: 5,
-  /** For telling a service that a call is over. */
+  /** Time to close a session with a service after a call. */
   farewellMs: 2_000,
-  /** Of an answer, what the model reads; and of one that says what went wrong. */
+  /** Part of a response that the model reads, and excerpt of an error response. */
   answerCharsMax: 40_000,
   excerptChars: 500,
-  /** Of a page, what is searched for these words. */
+  /** Part of an HTML error page that is searched for the excerpt. */
   pageCharsMax: 16_384,
   credentialCharsMax: 8_000,
-  /** Opened lately, and kept out of logs, hooks' words and exports too. */
+  /** Recently decrypted secrets that are also redacted from logs, hook messages and exports. */
   knownSecretsMax: 50,
-  /** When a credential was used last is noted this often. */
+  /** The last use of a credential is recorded at most this often. */
   lastUsedEveryMs: 60_000,
 } as const
 
-/** An agent's own files (in R2). */
+/** Limits of an agent's own files, which are in R2. */
 export const workspaceLimits = {
   filesMax: 500,
   fileBytesMax: 1024 * 1024,
   bytesMax: 50 * 1024 * 1024,
   pathCharsMax: 300,
-  /** Of a file, as text or base64, in one read; so that a result is never cut. */
+  /** Bytes of one read, as text or base64, small enough that a result is never truncated. */
   readBytesDefault: 24 * 1024,
   readBytesMax: 32 * 1024,
   listDefault: 50,
   listMax: 100,
 } as const
 
-/** Results of tools that are larger than a model may read at once (M10). */
+/** Stored tool results: those larger than a model may read at once. */
 export const keptResults = {
   keptMs: 86_400_000,
-  /** What is beyond is lost, and the result says so. */
+  /** A longer result is truncated, and says so. */
   bytesMax: 4 * 1024 * 1024,
   readBytesDefault: 32 * 1024,
   readBytesMax: 48 * 1024,
-  /** Expired ones that are deleted when another is kept. */
+  /** Expired results that are deleted when another one is stored. */
   sweptAtOnce: 20,
 } as const
 
-/** The audit of tool calls, newest first. */
+/** Limits of the audit log of tool calls, newest first. */
 export const audit = {
   pageDefault: 50,
   pageMax: 200,
   csvRowsMax: 10_000,
-  /** Of what a caller from outside asked; the rest is known by its hash. */
+  /** Stored arguments of an outside caller's call; longer ones are stored as a hash. */
   argumentsCharsMax: 16_384,
   reasonCharsMax: 1_000,
 } as const
 
-/** Tools of the server `aws`. */
+/** Limits of the tools of the server `aws`. */
 export const aws = {
   answerBytesMax: 4 * 1024 * 1024,
   objectCharsMax: 40_000,
@@ -79,25 +79,25 @@ export const aws = {
   listMax: 400,
 } as const
 
-/** Tools of the server `brave`. */
+/** Limits of the tools of the server `brave`. */
 export const brave = {
   resultsDefault: 8,
   resultsMax: 20,
   titleCharsMax: 200,
   passageCharsMax: 600,
   summaryCharsMax: 8_000,
-  /** A plan of one request a second makes a tool wait so long, once. */
+  /** Longest wait for a rate-limited plan (one request a second), once per call. */
   pauseMsMax: 2_000,
 } as const
 
-/** Tools of the server `github`. */
+/** Limits of the tools of the server `github`. */
 export const github = {
   apiVersion: '2022-11-28',
-  /** A pull request alone is 20 KB in GitHub's own form, and lists hold up to a hundred. */
+  /** One pull request is 20 KB in GitHub's JSON, and a list holds up to 100. */
   answerBytesMax: 4 * 1024 * 1024,
   pageDefault: 20,
   pageMax: 50,
-  /** What a model reads of a body, a comment, the files and the patches of a pull request. */
+  /** Parts of a body, a comment, the files and the patches of a pull request that a model reads. */
   bodyCharsMax: 12_000,
   commentCharsMax: 1_500,
   commentsMax: 20,
@@ -105,54 +105,54 @@ export const github = {
   filesMax: 50,
   patchCharsMax: 20_000,
   fileCharsMax: 40_000,
-  /** How many of the newest are searched for what a lost answer may have left. */
+  /** Newest items searched for one that an earlier call, whose response was lost, may have created. */
   newestSearched: 30,
 } as const
 
-/** Statements on PostgreSQL databases. */
+/** Limits of statements on PostgreSQL databases. */
 export const postgresLimits = {
   connectMs: 5_000,
   statementMs: 20_000,
   lockMs: 5_000,
   rowsDefault: 100,
   rowsMax: 1_000,
-  /** Of everything a connection receives: an answer is held in memory. */
+  /** Bytes that one connection may receive: a result is held in memory. */
   receivedBytesMax: 8 * 1024 * 1024,
-  /** Of one value that the model reads. */
+  /** Longest value that the model reads. */
   valueCharsMax: 4_000,
   sqlCharsMax: 20_000,
   paramsMax: 100,
   paramCharsMax: 20_000,
 } as const
 
-/** MCP for callers outside: `/mcp` and `/mcp/<server>` (M11). */
+/** Limits of MCP for outside callers: `/mcp` and `/mcp/<server>`. */
 export const mcp = {
   toolsPerPage: 100,
-  /** A token of an activation, for programs that work for it. */
+  /** Lifetime of an activation's token, for programs that run on its behalf. */
   tokenMs: 600_000,
   tokenCharsMax: 8_000,
   sessionCharsMax: 100,
-  /** How often a running call looks whether its caller has cancelled it. */
+  /** Interval at which a running call checks for cancellation. */
   cancelCheckMs: 100,
-  /** How often a stream says that it is there: only then is it noticed that nobody reads it any more. */
+  /** Interval of keep-alives on a stream: a closed connection is only detected by writing. */
   keepAliveMs: 1_000,
 } as const
 
-/** MCP servers of others, added by an admin (M12). */
+/** Limits of remote MCP servers, added by an admin. */
 export const remoteServers = {
   serversMax: 50,
-  /** Of one server; what is beyond is not offered. */
+  /** Tools of one server; further ones are not offered. */
   toolsMax: 200,
   pagesMax: 20,
   descriptionCharsMax: 4_000,
   schemaCharsMax: 16_384,
-  /** Deeper ones are not offered: laid out for people they would be far longer than they are. */
+  /** Tools with a deeper schema are not offered: indented for people, the schema would be far longer. */
   schemaDepthMax: 32,
-  /** A list is looked at again with a call when it is older than this. */
+  /** A tool list older than this is refreshed with the next call. */
   checkEveryMs: 60_000,
-  /** Of one answer, which is read whole. */
+  /** Bytes of one response, which is read into memory. */
   answerBytesMax: 1024 * 1024,
   timeoutMs: 60_000,
-  /** Of `tools/list`, when an admin adds or refreshes. */
+  /** Time for `tools/list`, when an admin adds or refreshes a server. */
   refreshMs: 20_000,
 } as const

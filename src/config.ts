@@ -1,6 +1,6 @@
 /**
- * Every default and limit of the hub, the unit in the name. What an operator
- * sets by environment is in settings.ts.
+ * Every default and limit of the hub, with the unit in the name. Settings that an operator sets in
+ * the environment are in settings.ts.
  */
 export const limits = {
   post: { titleCharsMax: 300, contentCharsMax: 40_000, urlCharsMax: 2_000 },
@@ -11,24 +11,24 @@ export const limits = {
   community: { nameCharsMin: 2, nameCharsMax: 32, descriptionCharsMax: 2_000 },
   page: { postsDefault: 25, postsMax: 100, commentsDefault: 100, commentsMax: 500 },
   search: { resultsDefault: 20, resultsMax: 50, queryCharsMax: 500, queryTermsMax: 32 },
-  /** An item that names more accounts delivers to the first ten (H4). */
+  /** Accounts that one item notifies: the first ten that the item mentions. */
   mentionsPerItemMax: 10,
   requestBytesMax: 2 * 1024 * 1024,
   importBytesMax: 64 * 1024 * 1024,
-  /** Deployed D1 and Durable Objects refuse values over 2 MB; we stay well below, everywhere. */
+  /** Size of one stored value. Deployed D1 and Durable Objects refuse values over 2 MB. */
   storedRowBytesMax: 1024 * 1024,
-  /** A trace that would be larger loses the ends of its texts. */
+  /** Size of a trace. The texts of a larger one are truncated. */
   traceBytesMax: 512 * 1024,
-  /** A finished journal up to this size is kept as it is; of a longer one the trace with its excerpts. */
+  /** A finished journal up to this size is stored whole; of a longer one only the trace is stored. */
   storedJournalCharsMax: 32 * 1024,
   idempotencyKeyCharsMax: 200,
   sessionDays: 30,
   signInLinkHours: 24,
 } as const
 
-/** Limits of one activation (L8, L10). A definition may set lower or higher, never over a ceiling. */
+/** Default limits of one activation. A definition can set others, up to the ceilings. */
 export const activationLimits = {
-  /** Room in the first prompt for the status and what hooks say; a longer one is noted by itself. */
+  /** Tokens of the first prompt reserved for the status and the text of hooks. */
   addedTokensMax: 2_048,
   iterations: 10,
   iterationsCeiling: 200,
@@ -38,7 +38,7 @@ export const activationLimits = {
   errors: 5,
   toolCallsPerStep: 16,
   toolCallsPerActivation: 100,
-  /** A Worker has six outgoing connections; one is kept for the model. */
+  /** Concurrent tool calls. A Worker has six outgoing connections; one is reserved for the model. */
   toolCallsAtOnce: 5,
   toolTimeoutMs: 30_000,
   toolResultBytes: 50 * 1024,
@@ -52,24 +52,24 @@ export const activationLimits = {
   contextTokensFallback: 8_192,
 } as const
 
-/** Brakes between agents, counted since the last word of a human (H11). */
+/** Reply limits and hop limit between agents, counted since the last comment of a person. */
 export const brakeLimits = {
-  /** Agents that call one another in a row. */
+  /** Agents that mention one another in a row. */
   hopsMax: 4,
   repliesPerPostMax: 3,
   repliesByOneMax: 3,
   repliesInARowMax: 1,
-  /** Comments of a thread that are looked at, from the newest. */
+  /** Comments of a thread that are counted, from the newest. */
   lookBack: 40,
-  /** How long an agent that works outside of this hub is taken to act on an agent's call. */
+  /** Time after an agent's mention in which an external agent counts as acting on that mention. */
   calledMs: 60 * 60 * 1000,
-  /** How often within that time it may call one agent of this hub, whatever it is answered. */
+  /** Mentions of one agent of this hub that an external agent may make within that time. */
   callsOutsideMax: 10,
 } as const
 
-/** What `behavior.limits` of a definition sets when it says nothing (D6). */
+/** Defaults of `behavior.limits` in a definition. */
 export const definitionLimits = {
-  /** The least that `brain.max_context_tokens` may say: the rules and tools alone take a good part of it. */
+  /** Minimum of `brain.max_context_tokens`: rules and tools alone take much of this. */
   contextTokensMin: 4_000,
   dailyPosts: 5,
   dailyComments: 50,
@@ -77,73 +77,73 @@ export const definitionLimits = {
   intervalSeconds: 60,
 } as const
 
-/** Hooks around model and tool calls (L33). */
+/** Limits of hooks around model and tool calls. */
 export const hookLimits = { timeoutMs: 2_000 } as const
 
-/** What an agent keeps between activations, and how much of it a prompt holds (L11, L39). */
+/** Limits of an agent's memory between activations, and of its share in a prompt. */
 export const memoryLimits = {
-  /** Facts in a prompt, when the definition names no `max_facts`. */
+  /** Facts in a prompt, unless the definition sets `max_facts`. */
   factsInPrompt: 50,
-  /** Facts that one agent keeps. */
+  /** Facts that one agent stores. */
   factsMax: 1_000,
   factCharsMax: 500,
   sourceCharsMax: 200,
   openTasksMax: 50,
-  /** How old the size of its storage may be that an agent is told. */
+  /** Maximum age of the storage size that a prompt contains. */
   storageBytesEveryMs: 60_000,
   taskCharsMax: 500,
-  /** Activations of a session that are read back; a compaction makes them one. */
+  /** Activations of a session that are read into a prompt; a compaction merges them into one. */
   historyTurnsMax: 50,
   /**
-   * Share of the model's window that the history of the session may fill. Long before, or after so
-   * many messages, it is compacted; what is beyond could not be read even for that.
+   * Share of the model's window that the history of the session may fill. The history is normally
+   * compacted long before; messages beyond this share are not read, not even for the compaction.
    */
   historyWindowShare: 0.6,
   /** Share of the model's window that the task with its thread may fill. */
   threadWindowShare: 0.3,
-  /** Share of the model's window that facts, what it did lately and open tasks may fill. */
+  /** Share of the model's window that facts, recent activity and open tasks may fill. */
   factsWindowShare: 0.15,
   /** Share of the model's window that the text of triggered skills may fill. */
   skillsWindowShare: 0.2,
-  /** Of a tool's result, of its arguments and of a text, once their activation has ended. */
+  /** Characters of a tool's result, its arguments and a text that are stored after the activation. */
   keptResultCharsMax: 2_000,
   keptArgumentsCharsMax: 1_000,
   keptTextCharsMax: 8_000,
   summaryCharsMax: 8_000,
-  /** What it did lately elsewhere. */
+  /** Recent activations of other sessions in a prompt. */
   latelyMax: 10,
   gistCharsMax: 280,
-  /** Sessions that one agent keeps; those nobody came back to longest are forgotten. */
+  /** Sessions that one agent stores; the least recently used are deleted. */
   sessionsMax: 2_000,
-  /** Looked at after every so many saved activations. */
+  /** Saved activations between two checks of that limit. */
   sessionsPrunedEvery: 100,
   sessionsListed: 200,
   sessionIdCharsMax: 200,
   restoredMessagesMax: 500,
 } as const
 
-/** When and how far history gives way to a summary (L19, L20). Shares are of the model's window. */
+/** When and how far history is replaced by a summary. Shares are of the model's window. */
 export const compaction = {
   warnShare: 0.8,
   aboveShare: 0.95,
   aboveEntries: 50,
   aboveTokens: 100_000,
   autoShare: 0.82,
-  /** Asked for by hand, or because the window cut an answer short. */
+  /** Target of a manual compaction, or of one after the window truncated an answer. */
   forcedShare: 0.6,
-  /** Half of what is too many, so that three attempts last long. */
+  /** Target number of messages: half of the limit, so that three attempts suffice for long. */
   toEntries: 25,
   attempts: 3,
   summaryCharsMax: 6_000,
-  /** A summary in a small window is smaller: a twentieth of it. */
+  /** Limit of a summary in a small window: a twentieth of the window. */
   summaryCharsPerToken: 0.2,
   summaryOutputTokens: 1_500,
-  /** What the summary is made from, at most; fewer characters a token than usual, to be safe. */
+  /** Limit of the text that is summarized; with fewer characters per token than usual, as a margin. */
   recordCharsMax: 120_000,
   recordCharsPerToken: 2.5,
 } as const
 
-/** Iterations by profile (L8). */
+/** Iteration limits by profile. */
 export const profileIterations = {
   safe_assistant: 10,
   research_agent: 15,
@@ -151,155 +151,156 @@ export const profileIterations = {
   automation_agent: 50,
 } as const
 
+/** Limits and intervals of running activations and sweeps. */
 export const scheduling = {
   concurrentActivationsMax: 50,
-  /** An armed sweep runs this often ... */
+  /** Interval of sweeps while the sweep is armed. */
   sweepIntervalMs: 3_000,
-  /** ... for this long, then falls back to the slow pace (S6). */
+  /** Time for which the sweep stays armed; then it runs at the slow interval. */
   sweepArmedMs: 60_000,
   sweepSlowMs: 600_000,
-  /** The alarm that resumes an activation whose machine died. */
+  /** Delay of the alarm that resumes an activation whose machine died. */
   watchdogMs: 3_000,
-  /** Work gets it so long after it began, if it is not over by then. */
+  /** Time after its start at which a still running activation gets that alarm. */
   graceMs: 250,
-  /** A Durable Object event ends after this many effects or this long, and re-arms for now. */
+  /** A Durable Object event ends after this many effects or this time, and sets an alarm for now. */
   effectsPerEvent: 20,
   eventMs: 60_000,
-  /** How long an agent that was refused for capacity waits before it asks again. */
+  /** Retry interval of an agent that was refused for capacity. */
   capacityRetryMs: 2_000,
-  /** A deadline is the activation's duration limit and this much for its commit. */
+  /** Time for the commit, added to the activation's duration limit for its deadline. */
   deadlineGraceMs: 30_000,
 } as const
 
-/** Whose turn it is to look around (S3 to S7). */
+/** Which agents explore, and how often. */
 export const turns = {
   /** The unit in which the scheduler counts staleness: about one activation. */
   slotMs: 30_000,
-  /** An agent's weight is brought into this range and onto one of the tiers, spaced evenly by logarithm. */
+  /** An agent's weight is clamped to this range and rounded to a tier; tiers are spaced logarithmically. */
   weightMin: 0.1,
   weightMax: 10,
   weightTiers: 15,
-  /** Share of the capacity that looking around keeps while tasks wait, in `hybrid` mode ... */
+  /** Share of the capacity reserved for exploration while tasks wait, in `hybrid` mode. */
   explorationFloor: 0.2,
-  /** ... and in `exploration` mode. In `notification` mode nobody looks around. */
+  /** The same in `exploration` mode. In `notification` mode no agent explores. */
   explorationFloorHigh: 0.8,
-  /** Between two turns of one agent, unless its definition says otherwise. */
+  /** Interval between two explorations of one agent, unless its definition sets another. */
   intervalMs: 900_000,
   hourlyMs: 3_600_000,
   dailyMs: 86_400_000,
-  /** After a failure the interval doubles, up to this, and is spread by up to this share. */
+  /** Maximum backoff. The interval doubles with each failure, and jitter adds up to this share. */
   backOffMsMax: 86_400_000,
   backOffJitter: 0.25,
-  /** So many failures in a row open the circuit: the longest wait, and m/agent-errors says so. */
+  /** Failures in a row that open the circuit: the maximum backoff, and a post in m/agent-errors. */
   failuresMax: 5,
 } as const
 
-/** What an agent that looks around is shown, and what it is spared (S9). */
+/** Which posts an exploring agent is offered. */
 export const exploration = {
-  /** A post is left to people first, and is old news after a day. */
+  /** Age of a post: people get the first five minutes, and a post expires after a day. */
   ageMsMin: 300_000,
   ageMsMax: 86_400_000,
-  /** Nobody joins a thread in which so many agents spoke, or a person just did. */
+  /** A thread with this many replies of agents, or with a person's comment this recent, is skipped. */
   agentRepliesMax: 3,
   humanQuietMs: 120_000,
-  /** Of the newest so many posts, the best few. */
+  /** Newest posts that are ranked, and how many of the best are offered. */
   lookMax: 500,
   candidatesMax: 5,
   contentChars: 1_500,
   commentsShown: 3,
   commentChars: 280,
-  /** Unless the definition says how sure the agent must be. */
+  /** Minimum confidence, unless the definition sets another. */
   minConfidence: 0.5,
-  /** How long tasks leave room for an agent that could not have its turn. */
+  /** Time for which tasks leave capacity to an agent whose exploration was refused. */
   waitsMs: 60_000,
 } as const
 
-/** What budgets say unless they are told otherwise: shares of the limit (B3). */
+/** Default thresholds of budgets, as shares of the limit, and other limits of budgets. */
 export const budgetLimits = {
   warningShare: 0.8,
   throttleShare: 0.9,
   criticalShare: 1,
-  /** Ids of providers, models and communities that a budget may name. */
+  /** Length of the id of a provider, model or community in a budget's scope. */
   scopeIdCharsMax: 200,
-  /** Agents, communities and models that the form of a budget offers by name; it takes any ... */
+  /** Agents, communities and models suggested in the budget form; other names can be typed. */
   namesOffered: 100,
-  /** ... and models and providers are offered when they were used in so many days. */
+  /** Models and providers are suggested when they were used in the last so many days. */
   namesDays: 30,
-  /** Differences that an audit of the books lists. */
+  /** Differences listed by a reconciliation of budgets with usage. */
   differencesMax: 1_000,
-  /** Budgets that one sweep makes windows for; the next ones go on ... */
+  /** Budgets that one sweep creates windows for; the next sweep continues. */
   extendedPerSweep: 250,
-  /** ... and windows written at once: their list is one parameter, of which D1 takes 2 MB. */
+  /** Windows in one write: their list is one parameter, which D1 limits to 2 MB. */
   windowsPerWrite: 1_000,
 } as const
 
-/** What the hub says by itself of its agents (B9). */
+/** Limits of the hub's daily summaries and of its reports of unusual usage. */
 export const reports = {
-  /** An agent is unusual from so many times its usual day on ... */
+  /** Usage is unusual from this multiple of the agent's usual day. */
   unusualFactor: 5,
-  /** ... the median of the days on which it worked, of the last so many; fewer are no habit. */
+  /** The usual day is the median of the active days among the last so many, of at least so many. */
   usualDays: 14,
   usualDaysMin: 5,
-  /** A day with fewer tokens is nobody's worry, whatever is usual. */
+  /** A day with fewer tokens is never reported as unusual. */
   unusualTokensMin: 20_000,
-  /** Agents that a summary names; the others are in its sums. */
+  /** Agents that a summary lists; the totals include all. */
   agentsMax: 50,
-  /** A summary that nobody could write in time is written within so many days, or never. */
+  /** A late summary is still written within so many days. */
   lateDaysMax: 7,
 } as const
 
-/** Watching threads over WebSockets (H16). */
+/** Limits of live updates of threads over WebSockets. */
 export const liveLimits = {
   /**
-   * The objects that all topics share. A Durable Object takes about 1,000 small calls a second and
+   * Number of Durable Objects that all topics share. One takes about 1,000 small calls a second and
    * 32,768 sockets; starting one costs more than many calls, so a few for the whole hub are cheaper
-   * than one a thread. To change it, deploy: open pages reconnect by themselves.
+   * than one per thread. A change takes effect with a deployment: open pages reconnect by themselves.
    */
   objects: 8,
-  /** More watchers of one topic than this are an attack or a mistake. */
+  /** Watchers of one topic; more indicate an attack or a bug. */
   watchersPerTopicMax: 1_000,
   watchersPerObjectMax: 20_000,
-  /** Repeated to a new watcher: longer than an upgrade takes, shorter than an object stays. */
+  /** Age of events sent to a new watcher: longer than an upgrade, shorter than an object's lifetime. */
   recentMs: 8_000,
-  /** Work told of longer ago than this is taken for lost: its end was not heard. */
+  /** A run reported longer ago than this counts as ended: the report of its end was lost. */
   workingMsMax: 600_000,
-  /** Events in the memory of one object. */
+  /** Events that one object holds in memory. */
   recentEventsMax: 2_000,
 } as const
 
-/** Watching one activation (L22, L42). */
+/** Limits of watching one activation. */
 export const streamLimits = {
-  /** Text that comes within this time is sent together. */
+  /** Text deltas within this time are sent together. */
   coalesceMs: 100,
-  /** Of the text and of the reasoning of one model call, what watchers are shown. */
+  /** Text, and reasoning, of one model call that watchers receive. */
   textCharsMax: 12_000,
-  /** Of a text, arguments or a result within an event. */
+  /** Excerpt of a text, arguments or a result in an event. */
   excerptChars: 400,
-  /** Of all words in the events of one activation; later events come without theirs. */
+  /** Characters in all events of one activation; later events have empty texts. */
   eventCharsMax: 64_000,
   watchersPerActivationMax: 300,
 } as const
 
-/** What an agent may write into its plan (L41). */
+/** Limits of an agent's plan. */
 export const planLimits = { stepsMax: 40, titleCharsMax: 200, goalCharsMax: 400 } as const
 
-/** Finished activations, sent to a collector of OpenTelemetry. */
+/** Export of finished activations to an OpenTelemetry collector. */
 export const traceExport = { timeoutMs: 10_000 } as const
 
-/** Where a budget is heading, and how usage is drawn (B8, B10). */
+/** Inputs of a budget's forecast. */
 export const budgetForecast = {
-  /** The run rate is the mean of so many whole days ... */
+  /** The run rate is the mean of so many whole days. */
   rateDays: 7,
-  /** ... shaped by the days of the week once so many whole weeks are known, of at most the last ... */
+  /** Whole weeks needed before the forecast is shaped by day of the week, and weeks used at most. */
   shapeWeeksMin: 2,
   shapeWeeksMax: 4,
 } as const
 
-/** Charts of usage: more series than this are drawn as one. */
+/** Limits of usage charts: series beyond the maximum are drawn as one. */
 export const usageCharts = { seriesMax: 8, daysDefault: 30, tableRowsMax: 100 } as const
 
-/** The scheduler's page: agents and waiting tasks a page, and agents in its CSV. */
+/** Limits of the scheduler's page: agents and waiting tasks per page, and agents in the CSV. */
 export const schedulerPages = { agents: 50, tasks: 25, csvAgentsMax: 5_000 } as const
 
-// With its ending: scripts read this file as it is.
+// With the file extension: scripts run this file directly in Node.
 export * from './config-tools.ts'

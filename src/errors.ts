@@ -1,6 +1,6 @@
 /**
- * The one table of error codes. `status` is the HTTP status; `isRetryable` says whether the same
- * call may succeed later without being changed.
+ * All error codes of the API. `status` is the HTTP status; `isRetryable` means that the same request
+ * may succeed later unchanged.
  */
 export const errorCodes = {
   VALIDATION: { status: 400, isRetryable: false },
@@ -10,7 +10,7 @@ export const errorCodes = {
   METHOD_NOT_ALLOWED: { status: 405, isRetryable: false },
   CONFLICT: { status: 409, isRetryable: false },
   IDEMPOTENCY_CONFLICT: { status: 409, isRetryable: false },
-  BRAKED: { status: 409, isRetryable: false },
+  REPLY_LIMIT: { status: 409, isRetryable: false },
   TOO_LATE: { status: 409, isRetryable: false },
   TOO_LARGE: { status: 413, isRetryable: false },
   UNSUPPORTED_MEDIA: { status: 415, isRetryable: false },
@@ -29,8 +29,8 @@ export interface ErrorDetail {
 }
 
 /**
- * A broken promise between rooms or with a caller. `message` and `hint` are public: they are shown
- * to people, so they never hold a secret; the private reason goes into `cause`.
+ * An error with a code, for a caller of a module or of the API. `message` and `hint` are shown to
+ * people, so they never hold a secret; the private reason goes into `cause`.
  */
 export class AppError extends Error {
   override readonly name = 'AppError'
@@ -54,11 +54,11 @@ export class AppError extends Error {
   }
 }
 
-/** "Not found" is also the answer to somebody who may not see the thing. */
+/** Returns a NOT_FOUND error. A caller who may not see an item gets the same one. */
 export const notFound = (what: string, hint?: string): AppError =>
   new AppError('NOT_FOUND', `There is no such ${what}.`, hint ? { hint } : {})
 
-/** How an activation can end. Everything but `completed` comes with a reason. */
+/** How an activation can end. Every outcome except `completed` has a reason. */
 export const outcomes = [
   'completed',
   'max_iterations',
@@ -73,8 +73,8 @@ export const outcomes = [
 export type Outcome = (typeof outcomes)[number]
 
 /**
- * What can end an activation short of its answer, by code (L35). A limit or a budget that was reached is
- * told by the outcome alone, a tool's error by its result. `isRecoverable`: asking again may help.
+ * Errors that end an activation before its answer, by code. A limit or budget that was reached is
+ * reported by the outcome alone, a tool's error by its result. `isRecoverable`: a retry may succeed.
  */
 export const activationErrors = {
   CONFIG: { kind: 'config', isRecoverable: false },

@@ -1,6 +1,6 @@
 /**
- * Branded ids. All are UUIDv7 strings (RFC 9562): sortable by creation time, so an id is also a
- * keyset cursor. Imported records keep the id their source gave them.
+ * Branded ids. All are UUIDv7 strings (RFC 9562), which sort by creation time, so an id is also a
+ * keyset cursor. Imported records keep the id of their source.
  */
 declare const brand: unique symbol
 type Branded<Name extends string> = string & { readonly [brand]: Name }
@@ -14,7 +14,7 @@ export type ActivationId = Branded<'activation'>
 export type BudgetId = Branded<'budget'>
 export type ConversationId = Branded<'conversation'>
 
-/** A source of ids and time, given to everything that decides, so that tests can fix both. */
+/** Source of time and ids, injected so that tests can fix both. */
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   now(): number
@@ -46,7 +46,7 @@ const bytesPerId = 10
 const pool = new Uint8Array(bytesPerId * 64)
 let poolUsed = pool.length
 
-/** Ten random bytes; they are drawn for many ids at once, because each draw has a price. */
+/** Returns ten random bytes. They are drawn for 64 ids at once, because each draw is expensive. */
 function drawRandom(): Uint8Array {
   if (poolUsed === pool.length) {
     crypto.getRandomValues(pool)
@@ -64,5 +64,5 @@ export const systemClock: Clock = {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** Whether a string has the form of a UUID of any version. */
+/** Returns whether a string has the form of a UUID of any version. */
 export const isUuid = (text: string): boolean => UUID.test(text)

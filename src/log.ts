@@ -1,20 +1,20 @@
 import { toIsoTime } from './iso-time'
 import type { LogLevel } from './settings'
 
-/** What a line is about (L45). Values are words and numbers, never content that people wrote. */
+/** Fields of a log line. Values are identifiers and numbers, never content that people wrote. */
 export interface LogFields {
   agent?: string | undefined
   activation?: string | undefined
   session?: string | undefined
   step?: number | undefined
-  /** Told by name, message and stack. */
+  /** Logged as name, message, stack and causes. */
   error?: unknown
   [field: string]: unknown
 }
 
 /**
- * Structured lines for the operator: one JSON object a line. Everything that is written here is
- * redacted first; it is the only place that may write to the console.
+ * Structured log for the operator: one JSON object per line. Every value is redacted before it is
+ * written. No other code may write to the console.
  */
 export interface Log {
   error(message: string, fields?: LogFields): void
@@ -22,25 +22,25 @@ export interface Log {
   info(message: string, fields?: LogFields): void
   debug(message: string, fields?: LogFields): void
   trace(message: string, fields?: LogFields): void
-  /** Whether a line of this level is written: for lines that are dear to make. */
+  /** Returns whether lines of this level are written, so that expensive ones need not be built. */
   writes(level: LogLevel): boolean
 }
 
 export interface LogOptions {
   level: LogLevel
-  /** A text without its secrets. */
+  /** Returns the text with its secrets redacted. */
   redact(text: string): string
   /** Milliseconds since the Unix epoch. */
   now(): number
-  /** Where lines go; the console when absent. */
+  /** Writes a line; the console when absent. */
   write?: (level: LogLevel, line: string) => void
 }
 
 const order = ['error', 'warn', 'info', 'debug', 'trace'] as const satisfies LogLevel[]
 
 export function createLog({ level, redact, now, write = writeToConsole }: LogOptions): Log {
-  const most = order.indexOf(level)
-  const writes = (of: LogLevel) => order.indexOf(of) <= most
+  const maxIndex = order.indexOf(level)
+  const writes = (of: LogLevel) => order.indexOf(of) <= maxIndex
   const at = (of: LogLevel) => (message: string, fields?: LogFields) => {
     if (writes(of)) write(of, formatLine(of, message, fields, redact, now()))
   }
@@ -67,20 +67,20 @@ function formatLine(
     if (typeof value === 'bigint') return String(value)
     return value instanceof Error ? describeError(value) : value
   }
-  const whole: Record<string, unknown> = { ...line, ...fields }
+  const entry: Record<string, unknown> = { ...line, ...fields }
   let isFlat = true
   for (const field in fields) {
     const value = fields[field]
     if (typeof value === 'string') {
       const shown = redact(value)
-      if (shown !== value) whole[field] = shown
+      if (shown !== value) entry[field] = shown
     } else isFlat &&= value === null || isPlain[typeof value] === true
   }
   try {
-    // most fields are words and numbers: to walk into each of them takes many times as long
-    return JSON.stringify(whole, isFlat ? undefined : clean)
+    // Most fields are strings and numbers, and a replacer function makes this many times slower.
+    return JSON.stringify(entry, isFlat ? undefined : clean)
   } catch {
-    // what cannot be told must not stop who tells it
+    // A field that cannot be serialized must not fail the caller.
     return JSON.stringify(line)
   }
 }
@@ -94,7 +94,7 @@ const isPlain: Partial<Record<string, true>> = {
 
 const causesMax = 3
 
-/** A cause often says more than the error around it. */
+/** Returns an error as plain JSON, with up to three nested causes. */
 function describeError(error: Error, depth = 0): object {
   const { name, message, stack, cause } = error
   return {
@@ -107,7 +107,7 @@ function describeError(error: Error, depth = 0): object {
   }
 }
 
-/** The platform sorts lines by the method that wrote them. */
+/** The console method for each level; the platform derives a line's level from the method. */
 const methods = {
   error: 'error',
   warn: 'warn',
@@ -117,11 +117,11 @@ const methods = {
 } as const
 
 function writeToConsole(level: LogLevel, line: string): void {
-  // biome-ignore lint/suspicious/noConsole: the one place that writes to it
+  // biome-ignore lint/suspicious/noConsole: the only place that writes to the console
   console[methods[level]](line)
 }
 
-/** The values of an environment whose names say that they are secret. */
+/** Returns the values of environment variables whose names mark them as secret. */
 export const findSecrets = (env: Record<string, unknown>): string[] =>
   Object.entries(env).flatMap(([name, value]) => {
     if (
@@ -133,14 +133,14 @@ export const findSecrets = (env: Record<string, unknown>): string[] =>
     return name.endsWith('HEADERS') ? [value, ...readHeaderValues(value)] : [value]
   })
 
-/** Of `name=value,name=value`. */
+/** Returns the values of `name=value,name=value`, percent-decoded. */
 const readHeaderValues = (text: string): string[] =>
   text.split(',').map((pair) => {
     const value = pair.slice(pair.indexOf('=') + 1).trim()
-    return value.includes('%') ? decodeOrKeep(value) : value
+    return value.includes('%') ? decodeIfValid(value) : value
   })
 
-function decodeOrKeep(text: string): string {
+function decodeIfValid(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
@@ -148,12 +148,12 @@ function decodeOrKeep(text: string): string {
   }
 }
 
-/** Shorter values are no secrets, and leaving them out would make lines unreadable. */
+/** Shorter values are not redacted: they are no secrets, and redacting them would make lines unreadable. */
 const secretCharsMin = 8
 
 /**
- * Leaves out every value that is known to be secret, as it is and as it looks in an address or in
- * base64, what stands after `Bearer` and `Basic`, and what `maskShapes` takes for a credential.
+ * Returns a function that redacts secrets from a text: known values, plain, URL-encoded and in base64;
+ * tokens after `Bearer` and `Basic`; and whatever `maskShapes` takes for a credential.
  *
  * @param secrets keys and tokens of this hub's settings
  */
@@ -175,6 +175,6 @@ export function createRedactor(
 const redacted = '[redacted]'
 const authorization = /\b(Bearer|Basic) +[A-Za-z0-9._~+/=-]{8,}/gi
 
-/** Without its last characters, which depend on what follows. */
+/** Returns the base64 of a text without its last characters, which depend on the following bytes. */
 const toBase64 = (text: string): string =>
   btoa(String.fromCharCode(...new TextEncoder().encode(text))).replace(/.?.?=*$/, '')

@@ -1,14 +1,14 @@
 /**
- * `@name`, not behind what makes it part of a word, an address or a path, and not before what makes
- * it one (`@user@host`, `@scope/package`). Two hyphens are a dash and end a name. Underscores
- * before it are emphasis.
+ * Matches `@name`, unless the characters before or after make it part of a word, an address or a path
+ * (`@user@host`, `@scope/package`). Two hyphens are a dash and end a name. Underscores before the `@`
+ * are emphasis.
  */
 const mention =
   /(?<!_|[\p{L}\p{N}\p{M}@./+:#=\\-]_*)(_*)@((?:[a-z0-9_]|-(?!-)){2,64})(?![a-z0-9_@/]|-(?!-))/giu
 
 const name = /^[a-z0-9_-]{2,32}$/
 
-/** The names that running text mentions, in lower case, in order of appearance (H4). */
+/** Yields the names that a text mentions, in lower case, in order of appearance. */
 export function* readMentions(text: string): Generator<string> {
   for (const [, emphasis = '', word = ''] of text.matchAll(mention)) {
     const isEmphasized = emphasis !== '' && word.endsWith(emphasis)

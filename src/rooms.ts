@@ -49,8 +49,8 @@ import { createWorkspaces } from './mcp-servers/workspace/workspace'
 import { readSettings, type Settings } from './settings'
 
 /**
- * The composition root: the one file that knows all rooms. Everything is made once an isolate;
- * nothing here decides anything.
+ * Creates the app and its dependencies from the bindings, once per isolate. This file is the
+ * composition root: the only one that imports all modules, and it contains no logic of its own.
  */
 export function createRooms(env: Env) {
   const settings = readSettings(env as unknown as Record<string, unknown>)
@@ -62,16 +62,7 @@ export function createRooms(env: Env) {
   const definitions = createDefinitionStore(env.FILES)
   const { catalogue, registry } = outside
   const tools = listKnownTools(registry)
-  const agents = createAgentApi({
-    namespace: env.AGENTS,
-    definitions,
-    models,
-    listServers: () => registry.servers().map(({ name }) => name),
-    hookNames: hooks.map(({ name }) => name),
-    isGranted,
-    isTooWide: tools.isTooWide,
-    otlp: describeExport(settings),
-  })
+  const agents = createAgents(env, settings, { definitions, models, registry, tools })
   const scheduler = createSchedulerApi(env.SCHEDULER)
   const shared = { settings, clock, agents, scheduler, live, tools, log }
   const hub = createHubDoors(() => ({
@@ -97,8 +88,14 @@ export function createRooms(env: Env) {
     roomRoutes: adminRoutes,
     roomPages: createPages({ ...outside, hub, remotes, parts: pageParts }),
     mounts: createMounts({
-      ...{ ...outside, gateway, hub, settings, clock, log, remotes },
-      readNarrowing: createNarrowingReader(definitions),
+      ...outside,
+      gateway,
+      hub,
+      settings,
+      clock,
+      log,
+      remotes,
+      readNarrowing: createRestrictionsReader(definitions),
     }),
   })
   const agentDeps: AgentDeps = {
@@ -107,7 +104,7 @@ export function createRooms(env: Env) {
     models,
     definitions,
     hooks: createHookRunner(hooks, { redact, now: clock.now, report: reportHook(log) }),
-    wakeOthers: wakeSurely(env, scheduler),
+    wakeOthers: createReliableWaker(env, scheduler),
     clock,
     hubName: settings.ROOKERY_NAME,
     mask: (text) => maskCredentials(text, settings.ROOKERY_KEY_PREFIX),
@@ -117,12 +114,32 @@ export function createRooms(env: Env) {
     capacity: readCapacity(settings),
     explorationFloor: explorationFloor(settings.ROOKERY_SCHEDULING, readCapacity(settings)),
   }
-  const schedulerDeps = describeScheduling(env, settings, hub)
+  const schedulerDeps = createSchedulerDeps(env, settings, hub)
   return { app, scheduler, agentDeps, schedulerDeps }
 }
 
-/** The sweep finds who cannot be reached now. */
-function wakeSurely(env: Env, scheduler: SchedulerApi): AgentDeps['wakeOthers'] {
+/** Creates the API of agents, for definitions that use the registered servers, tools and hooks. */
+const createAgents = (
+  env: Env,
+  settings: Settings,
+  deps: Pick<Parameters<typeof createAgentApi>[0], 'definitions' | 'models'> & {
+    registry: ReturnType<typeof createToolRegistry>
+    tools: ReturnType<typeof listKnownTools>
+  },
+) =>
+  createAgentApi({
+    namespace: env.AGENTS,
+    definitions: deps.definitions,
+    models: deps.models,
+    listServers: () => deps.registry.servers().map(({ name }) => name),
+    hookNames: hooks.map(({ name }) => name),
+    isGranted,
+    isTooWide: deps.tools.isTooWide,
+    otlp: toOtlpOptions(settings),
+  })
+
+/** Returns a function that wakes agents; when one cannot be reached, it arms the scheduler's sweep. */
+function createReliableWaker(env: Env, scheduler: SchedulerApi): AgentDeps['wakeOthers'] {
   const wake = createWaker(env.AGENTS)
   return async (agentIds) => {
     if (!(await wake(agentIds))) await scheduler.arm().catch(() => null)
@@ -133,7 +150,7 @@ const createPages = (
   deps: Parameters<typeof createCredentialPages>[0] & Parameters<typeof createRemotePages>[0],
 ) => [...createCredentialPages(deps), ...createRemotePages(deps)]
 
-/** What other rooms answer on the hub's origin. */
+/** Returns the routes of other modules on the hub's origin: MCP and the admin API of tools. */
 function createMounts(
   deps: Omit<Parameters<typeof createMcpRoutes>[0], 'defer'> &
     Omit<Parameters<typeof createAdminRoutes>[0], 'reportFailure'> & { log: Log },
@@ -148,14 +165,14 @@ function createMounts(
   }
 }
 
-const createNarrowingReader =
+const createRestrictionsReader =
   (definitions: DefinitionStore) =>
   async (agent: string, etag: string): Promise<Narrowing | null> => {
     const found = await definitions.read(agent, etag)
     return found.ok ? found.definition.narrowing : null
   }
 
-/** Services outside and their credentials; `src/hub` gets none of it. */
+/** Creates external services and their credentials, which `src/hub` never receives. */
 function createOutside(env: Env, settings: Settings) {
   const key = settings.ROOKERY_VAULT_KEY
   const keys = key ? [key, ...(settings.ROOKERY_VAULT_OLD_KEYS ?? [])] : []
@@ -186,7 +203,7 @@ function createOutside(env: Env, settings: Settings) {
 const readCapacity = (settings: Settings): number =>
   settings.ROOKERY_MAX_CONCURRENT ?? scheduling.concurrentActivationsMax
 
-const describeScheduling = (env: Env, settings: Settings, hub: SweepDoor): SchedulerDeps => ({
+const createSchedulerDeps = (env: Env, settings: Settings, hub: SweepDoor): SchedulerDeps => ({
   hub,
   wake: createWaker(env.AGENTS),
   offerTurns: createWaker(env.AGENTS, true),
@@ -200,10 +217,14 @@ function readVariable(env: Env, name: string): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** What the operator reads, and how secrets are kept out of it. */
-function createOperatorLog(env: Env, settings: Settings, hideOpened: (text: string) => string) {
+/** Creates the operator's log, and the redactor that removes secrets from its lines. */
+function createOperatorLog(
+  env: Env,
+  settings: Settings,
+  maskOpenedSecrets: (text: string) => string,
+) {
   const redact = createRedactor(findSecrets(env as unknown as Record<string, unknown>), (text) =>
-    maskCredentials(hideOpened(text), settings.ROOKERY_KEY_PREFIX),
+    maskCredentials(maskOpenedSecrets(text), settings.ROOKERY_KEY_PREFIX),
   )
   return {
     redact,
@@ -211,12 +232,12 @@ function createOperatorLog(env: Env, settings: Settings, hideOpened: (text: stri
   }
 }
 
-const describeExport = (settings: Settings) => ({
+const toOtlpOptions = (settings: Settings) => ({
   hub: settings.ROOKERY_NAME,
   hasContent: settings.ROOKERY_OTLP_CONTENT,
 })
 
-/** Where finished activations are sent; nothing when no collector is set. */
+/** Creates the exporter of finished activations; an empty object when no collector is configured. */
 function createExporter(
   settings: Settings,
   log: Log,
@@ -226,7 +247,7 @@ function createExporter(
   if (!endpoint) return {}
   const headers = settings.OTEL_EXPORTER_OTLP_HEADERS
   const exporter = createOtlpExporter({
-    ...describeExport(settings),
+    ...toOtlpOptions(settings),
     endpoint,
     headers,
     redact,
@@ -238,7 +259,7 @@ function createExporter(
 const reportHook =
   (log: Log) =>
   ({ hook, point, outcome }: HookTiming, error: unknown): void =>
-    log.warn(outcome === 'timed_out' ? 'a hook was too slow' : 'a hook failed', {
+    log.warn(outcome === 'timed_out' ? 'hook timed out' : 'hook failed', {
       hook,
       point,
       error,

@@ -3,24 +3,24 @@ import { SchedulerObjectBase } from './agents/scheduler/scheduler-object'
 import { LiveObject } from './hub/live/live-object'
 import { createRooms } from './rooms'
 
-let rooms: ReturnType<typeof createRooms> | undefined
+let composed: ReturnType<typeof createRooms> | undefined
 let isStarted = false
 
-/** The rooms of this isolate; its bindings never change. */
-const roomsOf = (env: Env): ReturnType<typeof createRooms> => {
-  rooms ??= createRooms(env)
-  return rooms
+/** Returns the app of this isolate, composed once: an isolate's bindings never change. */
+const getApp = (env: Env): ReturnType<typeof createRooms> => {
+  composed ??= createRooms(env)
+  return composed
 }
 
 export class AgentObject extends AgentObjectBase<Env> {
   constructor(ctx: DurableObjectState, env: Env) {
-    super(ctx, env, roomsOf(env).agentDeps)
+    super(ctx, env, getApp(env).agentDeps)
   }
 }
 
 export class SchedulerObject extends SchedulerObjectBase<Env> {
   constructor(ctx: DurableObjectState, env: Env) {
-    super(ctx, env, roomsOf(env).schedulerDeps)
+    super(ctx, env, getApp(env).schedulerDeps)
   }
 }
 
@@ -28,7 +28,7 @@ export { LiveObject }
 
 export default {
   async fetch(request, env, ctx) {
-    const { app, scheduler } = roomsOf(env)
+    const { app, scheduler } = getApp(env)
     if (!isStarted) {
       isStarted = true
       ctx.waitUntil(scheduler.ensureStarted().catch(() => undefined))
@@ -36,6 +36,6 @@ export default {
     return app.fetch(request, env, ctx)
   },
   async scheduled(_event, env) {
-    await roomsOf(env).scheduler.ensureStarted()
+    await getApp(env).scheduler.ensureStarted()
   },
 } satisfies ExportedHandler<Env>

@@ -16,17 +16,17 @@ export interface AgentApiDeps {
   namespace: DurableObjectNamespace<AgentObjectBase<unknown>>
   definitions: DefinitionStore
   models: ModelRegistry
-  /** The tool servers that a definition may name. */
+  /** Returns the tool servers that a definition can name. */
   listServers: () => readonly string[]
-  /** The hooks that it may switch. */
+  /** The hooks that a definition can switch on or off. */
   hookNames: readonly string[]
-  /** What exported traces hold. */
+  /** What exported traces contain. */
   otlp: OtlpOptions
   isGranted(policy: GrantPolicy, grant: string): boolean
   isTooWide(pattern: string): boolean
 }
 
-/** The hub's way to its agents: one Durable Object each, named by account id. */
+/** Creates the hub's API to its agents: one Durable Object each, named by account id. */
 export function createAgentApi(deps: AgentApiDeps): AgentApi {
   const { namespace, definitions, models } = deps
   const listModels = (choice: ModelChoice) => models.list(choice)
@@ -62,7 +62,7 @@ const createSessionApi = (namespace: AgentApiDeps['namespace']): SessionApi => {
   }
 }
 
-/** The tools' way to the memory of the agent that calls them. */
+/** Creates the API through which tools use the memory of the agent that calls them. */
 export function createMemoryDoor(namespace: AgentApiDeps['namespace']): MemoryDoor {
   const object = (agentId: AccountId) => namespace.getByName(agentId)
   return {
@@ -75,10 +75,13 @@ export function createMemoryDoor(namespace: AgentApiDeps['namespace']): MemoryDo
   }
 }
 
-/** Wakes many, with a turn to look around if `mayExplore`; false when one could not be reached. */
+/**
+ * Returns a function that wakes agents, which then explore if `canExplore` and no task waits. It
+ * returns false when an agent could not be reached.
+ */
 export const createWaker =
-  (namespace: AgentApiDeps['namespace'], mayExplore = false) =>
+  (namespace: AgentApiDeps['namespace'], canExplore = false) =>
   async (agentIds: AccountId[]): Promise<boolean> => {
-    const all = agentIds.map((id) => namespace.getByName(id).wake(id, mayExplore))
+    const all = agentIds.map((id) => namespace.getByName(id).wake(id, canExplore))
     return (await Promise.allSettled(all)).every(({ status }) => status === 'fulfilled')
   }

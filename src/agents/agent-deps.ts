@@ -7,7 +7,7 @@ import type { HookRunner } from './hooks/hook-runner'
 import type { ModelRegistry } from './models/model-port'
 import type { TraceExporter } from './trace/otlp-exporter'
 
-/** Where an agent finds its definition; a broken or missing one is a value that says why. */
+/** Reads an agent's definition. For an invalid or missing one, `message` has the reason. */
 export interface DefinitionSource {
   read(
     name: string,
@@ -15,28 +15,28 @@ export interface DefinitionSource {
   ): Promise<{ ok: true; definition: Definition } | { ok: false; message: string }>
 }
 
-/** Everything an agent needs of the world. The composition root fills it in. */
+/** Dependencies of an agent, provided by the composition root. */
 export interface AgentDeps {
   hub: ActivationDoor
   tools: ToolApi
   models: Pick<ModelRegistry, 'resolve'>
   definitions: DefinitionSource
-  /** The hooks of this deployment (L32). */
+  /** The hooks of this deployment. */
   hooks: HookRunner
-  /** Hints to other agents that work waits for them. Never throws. */
+  /** Wakes other agents that have waiting tasks. A hint; never throws. */
   wakeOthers(agentIds: AccountId[]): Promise<void>
   clock: Clock
-  /** As its people call it. */
+  /** The hub's display name. */
   hubName: string
-  /** Leaves out what is shaped like a credential. */
+  /** Masks whatever is shaped like a credential. */
   mask(text: string): string
   log: Log
-  /** Sends finished activations to a collector; absent when nobody collects (L43). */
+  /** Exports finished activations; absent when no collector is configured. */
   exporter?: TraceExporter
-  /** 0 to 1. */
+  /** Returns a random number from 0 to 1. */
   random(): number
   /** Running activations allowed on the hub. */
   capacity: number
-  /** Of these, what looking around keeps while agents wait to (S3). */
+  /** Activations of these that are reserved for exploration while agents wait to explore. */
   explorationFloor?: number
 }

@@ -10,8 +10,8 @@ import { MemoryStore } from './storage/memory-store'
 import { SessionStore } from './storage/session-store'
 
 /**
- * One agent's Durable Object: what others may ask of it. The loop is in its shell, whose storage is
- * this object's.
+ * One agent's Durable Object: its RPC methods. The loop is in its shell, which uses this object's
+ * storage.
  */
 export class AgentObjectBase<Env> extends DurableObject<Env> {
   protected readonly shell: AgentShell
@@ -29,11 +29,11 @@ export class AgentObjectBase<Env> extends DurableObject<Env> {
   }
 
   /**
-   * A hint that work may wait; with `mayExplore`, a turn to look around if none does (S1). Resolves
-   * when the agent is sure to look, whatever crashes, or has looked.
+   * Wakes the agent to check for tasks; with `canExplore` it explores when there are none. Resolves
+   * when the check is done, or when an alarm guarantees it even after a crash.
    */
-  async wake(agentId: AccountId, mayExplore = false): Promise<void> {
-    this.shell.wake(agentId, mayExplore)
+  async wake(agentId: AccountId, canExplore = false): Promise<void> {
+    this.shell.wake(agentId, canExplore)
     await this.shell.untilSure()
   }
 
@@ -41,21 +41,21 @@ export class AgentObjectBase<Env> extends DurableObject<Env> {
     return this.shell.alarm()
   }
 
-  /** Asks the activation to stop; false when it is too late or another one (L34). */
+  /** Cancels the activation. Returns false when it has ended or is not this agent's current one. */
   async cancel(activationId: ActivationId): Promise<boolean> {
     return this.shell.cancel(activationId)
   }
 
-  /** The upgrade of somebody who watches an activation (L22). */
+  /** Answers the WebSocket upgrade of a watcher of an activation. */
   override fetch(request: Request): Response {
     return this.shell.watch(request, readWatchRequest(request))
   }
 
-  /** Watchers have nothing to say. */
+  /** Ignores messages: watchers only receive. */
   override webSocketMessage(): void {}
 
   override webSocketClose(socket: WebSocket, code: number): void {
-    // 1005 and 1006 tell that there was no code; they must not be sent.
+    // 1005 and 1006 stand for a missing code and must not be sent.
     socket.close(code === 1005 || code === 1006 ? 1000 : code)
   }
 

@@ -20,9 +20,10 @@ import { UnderWay } from './under-way'
 import { Watchdog } from './watchdog'
 
 /**
- * The shell around the loop: takes events, asks `step`, writes the row, starts the effects. It
- * decides nothing. Work starts in whatever event brought it and outlives it; an alarm a watchdog's
- * time ahead resumes it when the machine dies, and holds the object awake while it takes longer.
+ * Runs the loop of one agent: passes events to `step`, writes the journal row, starts the effects. It
+ * makes no decisions itself. An activation starts in the platform event that caused it and outlives
+ * that event. The watchdog alarm resumes it when the machine dies, and keeps the object awake while
+ * it runs.
  */
 export class AgentShell {
   readonly #deps: AgentDeps
@@ -31,11 +32,11 @@ export class AgentShell {
   readonly #memory: MemoryStore
   readonly #runner: EffectRunner
   readonly #stream: ActivationStream
-  readonly #underWay = new UnderWay()
+  readonly #running = new UnderWay()
   #state: LoopState
-  /** Of the activation under way; an agent at rest holds nothing in memory. */
+  /** Events of the running activation; an idle agent holds none in memory. */
   #events: LoopEvent[]
-  /** Of these events or the last ones; the state forgets it with the commit. */
+  /** Ending of the current or last activation; the state drops it with the commit. */
   #ending: Ending | null
   #effectsThisEvent = 0
   #needsRecovery: boolean
@@ -61,54 +62,54 @@ export class AgentShell {
     const now = () => ({ state: this.#state, events: this.#events })
     this.#runner = new EffectRunner(deps, this.#journal, this.#memory, stream, now, agentId)
     this.#watchdog.watch(state)
-    if (!isBusy(state)) this.#rest()
+    if (!isBusy(state)) this.#releaseMemory()
   }
 
   /**
-   * A hint that work may wait. With `mayExplore` the scheduler offers a turn to look around, once
-   * (S1).
+   * Wakes the agent to check for tasks. With `canExplore` the scheduler offers one exploration, for
+   * when there are none.
    */
-  wake(agentId: AccountId, mayExplore = false): void {
-    this.#enter()
+  wake(agentId: AccountId, canExplore = false): void {
+    this.#startEvent()
     this.#runner.identify(agentId)
     this.#recover()
     if (!isBusy(this.#state)) this.#watchdog.begin(() => this.#watchdog.watch(this.#state))
-    this.#apply(composeWake(this.#deps.clock, mayExplore))
+    this.#apply(composeWake(this.#deps.clock, canExplore))
   }
 
-  /** Resolves when the agent is sure to look, whatever crashes, or has looked. */
+  /** Resolves when the check for tasks is done, or when an alarm guarantees it even after a crash. */
   untilSure(): Promise<void> {
     return this.#watchdog.untilSure()
   }
 
   /**
-   * The watchdog: takes up what was left behind, holds the object awake while work takes longer, and
-   * cuts off what is under way when the wall clock limit passes (L8).
+   * Handles the watchdog alarm: resumes an interrupted activation, keeps the object awake while the
+   * activation runs, and interrupts the activation at its deadline.
    */
   async alarm(): Promise<void> {
     this.#watchdog.hasFired()
     this.#watchdog.watch(this.#state)
-    this.#enter()
+    this.#startEvent()
     this.#recover()
     this.#writeLastRow()
     for (const effect of this.#state.pending) this.#start(effect)
-    await this.#hold()
+    await this.#keepAwake()
     this.#checkDeadline()
-    // what ended meanwhile has no alarm that would write its last row
+    // An activation that has ended meanwhile has no alarm that would write its last row.
     this.#writeLastRow()
     this.#watchdog.watch(this.#state)
   }
 
-  /** Asks the activation to stop; false when it is too late or another one (L34). */
+  /** Cancels the activation. Returns false when it has ended or is neither the current one nor parked. */
   cancel(activationId: ActivationId): boolean {
-    this.#enter()
+    this.#startEvent()
     this.#recover()
     const before = this.#state
-    const asked = { type: 'cancel_requested', at: this.#deps.clock.now(), charge: null } as const
+    const request = { type: 'cancel_requested', at: this.#deps.clock.now(), charge: null } as const
     if (before.activationId !== activationId || before.phase === 'parked') {
-      return this.#journal.stopAside(activationId, asked)
+      return this.#journal.stopAside(activationId, request)
     }
-    this.#apply({ ...asked, charge: this.#runner.worstOfSent() })
+    this.#apply({ ...request, charge: this.#runner.worstOfSent() })
     return willStop(this.#state) || this.#state !== before
   }
 
@@ -121,15 +122,15 @@ export class AgentShell {
     return events.length > 0 ? JSON.stringify(buildTrace(events, ending, null)) : null
   }
 
-  /** For those who watch: the activation under way or the last one, or one that was set aside. */
+  /** Returns the running activation, the last one, or a parked one, for watchers. */
   look(activationId?: ActivationId | null): Work {
-    const events = this.#recall()
-    const mine = findActivation(events)
-    if (activationId && activationId !== mine) {
+    const events = this.#readEvents()
+    const current = findActivation(events)
+    if (activationId && activationId !== current) {
       return toParkedWork(activationId, this.#journal.readAside(activationId))
     }
     return {
-      activationId: mine,
+      activationId: current,
       events,
       ending: this.#ending,
       doing: this.#runner.doing,
@@ -137,7 +138,10 @@ export class AgentShell {
     }
   }
 
-  /** Somebody comes to watch: after a hibernation that must be known without asking the platform. */
+  /**
+   * Answers a watcher's WebSocket upgrade. The journal records that there are watchers, so that it is
+   * known after a hibernation without asking the platform.
+   */
   watch(request: Request, watched: Watched): Response {
     const wasWatched = this.#stream.isWatched
     const response = this.#stream.watch(request, watched, this.look(watched.activationId))
@@ -145,29 +149,30 @@ export class AgentShell {
     return response
   }
 
-  /** A skill that the agent may use in the task it works on; null for any other. */
+  /** Returns a skill of the current task; null when the task doesn't have this skill. */
   readSkill(name: string): Promise<string | null> {
     return this.#runner.readSkill(name)
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no effect is running. */
   untilQuiet(): Promise<void> {
-    return this.#underWay.untilQuiet()
+    return this.#running.untilQuiet()
   }
 
-  /** Rows of the activation under way or of the last one. */
+  /** Returns the number of journal rows of the running activation, or of the last one. */
   countJournalRows(): number {
     return this.#journal.countRows()
   }
 
-  /** Every event of the platform may start a number of effects; the rest waits for the next one. */
-  #enter(): void {
+  /** Starts a platform event, which can start a limited number of effects; the rest waits for the next. */
+  #startEvent(): void {
     this.#effectsThisEvent = 0
   }
 
   /**
-   * Decide, write, act. Nothing in between waits, so the platform takes the writes as one. An event
-   * that changes nothing leaves no row. Going idle with a call on record begins anew.
+   * Decides, writes the row, then starts the effects. It is synchronous, so the platform commits the
+   * writes together. An event that changes nothing writes no row. An agent that becomes idle and was
+   * woken meanwhile wakes again.
    */
   #apply(event: LoopEvent): void {
     const isNew = event.type === 'woken' && !isBusy(this.#state)
@@ -187,24 +192,24 @@ export class AgentShell {
       saveTurn(this.#memory, { state, events: this.#events, at: event.at })
     }
     if (this.#stream.isWatched) this.#stream.tell(this.look(), endingBefore)
-    this.#underWay.keepOnly(state.pending)
+    this.#running.keepOnly(state.pending)
     for (const effect of effects) this.#start(effect)
     if (!isBusy(state) && state.isWokenAgain) {
       this.#apply(composeWake(this.#deps.clock, false))
       return
     }
     this.#watchdog.watch(state, event.at)
-    if (!isBusy(state)) this.#rest()
+    if (!isBusy(state)) this.#releaseMemory()
   }
 
-  /** What it did, or has parked, stays in the journal alone. */
-  #rest(): void {
+  /** Frees the memory of an idle agent: events of ended and parked activations are in the journal. */
+  #releaseMemory(): void {
     this.#events = []
     this.#journal.dropTexts()
     this.#runner.forget()
   }
 
-  #recall(): LoopEvent[] {
+  #readEvents(): LoopEvent[] {
     if (this.#events.length > 0 || isBusy(this.#state)) return this.#events
     this.#writeLastRow()
     const { events } = this.#journal.load()
@@ -213,20 +218,20 @@ export class AgentShell {
   }
 
   /**
-   * Nothing follows from the last row: a repeated commit would only read what the first one did. So it
-   * waits for the alarm, if one is in place, and the next activation makes it needless. What is parked
-   * is set aside with its last row.
+   * Writes the row of an event. An activation's last row is deferred to the alarm, if one is set,
+   * because no effect follows from that row: a repeated commit would only return the first result.
+   * The next activation makes the row unnecessary. A parked activation is copied with its last row.
    */
   #write(event: LoopEvent, state: LoopState): void {
-    const mayWait = state.phase === 'idle' && !state.isWokenAgain && this.#watchdog.isSet
-    this.#lastRow = mayWait ? { event, state } : null
-    if (mayWait) return
+    const canDefer = state.phase === 'idle' && !state.isWokenAgain && this.#watchdog.isSet
+    this.#lastRow = canDefer ? { event, state } : null
+    if (canDefer) return
     this.#journal.append(event, state)
     if (state.phase === 'parked' && state.activationId) this.#journal.setAside(state.activationId)
   }
 
   #start(effect: Effect): void {
-    if (this.#underWay.has(effect.id) || !this.#state.pending.some(({ id }) => id === effect.id))
+    if (this.#running.has(effect.id) || !this.#state.pending.some(({ id }) => id === effect.id))
       return
     if (this.#effectsThisEvent >= scheduling.effectsPerEvent) {
       this.#watchdog.set(this.#deps.clock.now())
@@ -234,21 +239,21 @@ export class AgentShell {
     }
     this.#effectsThisEvent++
     this.#runner
-      .run(effect, this.#underWay.begin(effect.id))
+      .run(effect, this.#running.begin(effect.id))
       .then((event) => this.#finish(effect, event))
       .catch((error: unknown) => this.#finish(effect, this.#runner.describeFailure(effect, error)))
-      .catch((error: unknown) => this.#underWay.break(error))
+      .catch((error: unknown) => this.#running.break(error))
   }
 
   #finish(effect: Effect, event: LoopEvent | null): void {
-    this.#underWay.end(effect.id)
-    if (event?.type === 'resumed') this.#takeUp(effect, event)
+    this.#running.end(effect.id)
+    if (event?.type === 'resumed') this.#resume(effect, event)
     else if (event) this.#apply(event)
-    this.#underWay.settle()
+    this.#running.settle()
   }
 
-  /** In place of the activation that asked for work, a parked one goes on (L30). */
-  #takeUp(effect: Effect, event: LoopEventOf<'resumed'>): void {
+  /** Resumes a parked activation in place of the new one that asked for tasks. */
+  #resume(effect: Effect, event: LoopEventOf<'resumed'>): void {
     if (!this.#state.pending.some(({ id }) => id === effect.id)) return
     const kept = this.#journal.takeUp(event.activationId)
     if (!kept) return
@@ -258,7 +263,7 @@ export class AgentShell {
     this.#apply(event)
   }
 
-  /** Takes up what another machine left behind (L36). */
+  /** Resumes an activation that another machine left unfinished. */
   #recover(): void {
     if (!this.#needsRecovery) return
     this.#needsRecovery = false
@@ -283,17 +288,17 @@ export class AgentShell {
     this.#apply({ type: 'time_ran_out', at, charge: this.#runner.worstOfSent() })
   }
 
-  /** Waits for quiet, for the wall clock limit, or for as long as one event may take. */
-  async #hold(): Promise<void> {
+  /** Waits until no effect runs, until the deadline, or for the maximum duration of one event. */
+  async #keepAwake(): Promise<void> {
     const left = isWorking(this.#state)
       ? this.#state.endsAt - this.#deps.clock.now()
       : scheduling.eventMs
-    const enough = new AbortController()
+    const timer = new AbortController()
     const wait = scheduler.wait(Math.max(0, Math.min(left, scheduling.eventMs)), {
-      signal: enough.signal,
+      signal: timer.signal,
     })
     await Promise.race([this.untilQuiet(), wait.catch(() => undefined)])
-    // a timer left behind would keep the object in memory
-    enough.abort()
+    // A remaining timer would keep the object in memory.
+    timer.abort()
   }
 }

@@ -1,8 +1,11 @@
 import type { Clock } from '../ids'
 import type { LoopEvent } from './loop/event'
 
-/** A wake-up with the ids of what may come of it: chosen before, so that repeats are harmless (L36). */
-export function composeWake(clock: Clock, mayExplore: boolean): LoopEvent {
+/**
+ * Returns a `woken` event. It contains the ids of the records that may follow, so that a repeated
+ * effect creates no duplicates.
+ */
+export function composeWake(clock: Clock, canExplore: boolean): LoopEvent {
   const at = clock.now()
   return {
     type: 'woken',
@@ -10,6 +13,6 @@ export function composeWake(clock: Clock, mayExplore: boolean): LoopEvent {
     activationId: clock.newId(at),
     replyId: clock.newId(at),
     reportId: clock.newId(at),
-    ...(mayExplore && { mayExplore }),
+    ...(canExplore && { mayExplore: canExplore }),
   }
 }

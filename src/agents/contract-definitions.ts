@@ -1,6 +1,6 @@
 /**
- * A definition as the hub sees it: files in, facts or problems out. Part of the agents' contract;
- * other rooms import it from `contract.ts`.
+ * Types of definitions for the hub: files in, facts or problems out. Part of the agents' contract;
+ * other modules import them from `contract.ts`.
  */
 import type { ErrorDetail } from '../errors'
 import type { ExplorationFacts, ScheduleFacts } from './contract-scheduler'
@@ -8,18 +8,18 @@ import type { ExplorationFacts, ScheduleFacts } from './contract-scheduler'
 /** A definition's files by path: `config.yaml`, `system-prompt.md`, `skills/<name>/SKILL.md`. */
 export type DefinitionFiles = Record<string, string>
 
-/** What the hub must know of a checked definition to admit the agent's work. */
+/** Facts of a checked definition that the hub needs to admit the agent's activations. */
 export interface DefinitionFacts {
   name: string
-  /** Where the name stands, as `config.yaml:1:name`. */
+  /** Location of the name, as `config.yaml:1:name`. */
   namePath: string
   displayName: string | null
   description: string
-  /** `provider/model` after defaults: the model that will really be called. */
+  /** `provider/model` after defaults: the model that is called. */
   model: string
-  /** Those that could do its tasks, `model` first (B6). */
+  /** Models that can run the agent's tasks, `model` first. */
   models: string[]
-  /** Of its tasks (B3). */
+  /** Budget priority of the agent's tasks. */
   priority: 'normal' | 'critical'
   /** True when `model` is the built-in offline model. */
   isOffline: boolean
@@ -27,14 +27,14 @@ export interface DefinitionFacts {
   answersMentions: boolean
   answersReplies: boolean
   answersDms: boolean
-  /** What it may write of its own accord (D6). */
+  /** Limits of posts and comments that the agent writes unasked. */
   writing: WritingLimits
-  /** Null: it does not look around. */
+  /** Null when the agent does not explore. */
   exploration: ExplorationFacts | null
   schedules: ScheduleFacts[]
   durationSecondsMax: number
   activationTokensMax: number
-  /** The smallest and the usual worst case of one model call (B4). */
+  /** The smallest and the usual worst-case charge of one model call. */
   callFloor: { microusd: number; tokens: number }
   callWant: { microusd: number; tokens: number }
   budget: { costPerDayMicrousd: number | null }

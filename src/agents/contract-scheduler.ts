@@ -1,7 +1,7 @@
-/** What the scheduler offers the hub. Part of the contract of the agents' room. */
+/** The scheduler's API for the hub. Part of the agents' contract. */
 import type { AccountId } from '../ids'
 
-/** How a definition wants its agent to look around. */
+/** Exploration settings of a definition. */
 export interface ExplorationFacts {
   weight: number
   intervalMs: number
@@ -15,7 +15,7 @@ export interface ExplorationFacts {
   wantsDiscussions: boolean
 }
 
-/** Work by the clock, as a definition has it. */
+/** A schedule of a definition. */
 export interface ScheduleFacts {
   key: string
   cron: string
@@ -23,7 +23,7 @@ export interface ScheduleFacts {
   task: string
 }
 
-/** What the scheduler hears of an agent that looks around now and then (S2). */
+/** How an activation of an exploring agent ended, or why an exploration did not start. */
 export type TurnNews =
   /** An activation of any kind was committed. */
   | {
@@ -31,29 +31,29 @@ export type TurnNews =
       agentId: AccountId
       at: number
       hasFailed: boolean
-      /** It looked around and had nothing to say: it need not look again before there is news. */
+      /** The agent explored and wrote nothing: it need not explore again before there are new posts. */
       isSatisfied: boolean
     }
-  /** Its turn came, and there was nothing for it to look at. */
+  /** An exploration was offered, and there was no post for the agent. */
   | { kind: 'found_nothing'; agentId: AccountId; at: number }
-  /** Its turn came while the hub had no room. */
+  /** An exploration was offered while the hub had no free capacity. */
   | { kind: 'refused'; agentId: AccountId; at: number }
 
-/** What the hub knows of an agent when it asks why it has no turn (S11). */
+/** An agent's state in the hub, from which the scheduler explains why it does not explore. */
 export interface TurnFacts {
   agentId: AccountId
   isRunning: boolean
   isPaused: boolean
-  /** Between two turns; null: its definition gives it none. */
+  /** Between two explorations; null when its definition doesn't enable exploration. */
   intervalMs: number | null
   weight: number
   /** Failed activations in a row. */
   failures: number
-  /** 0 when it never ran. */
+  /** Milliseconds since the epoch; 0 when the agent never ran. */
   lastActivatedAt: number
-  /** A budget that it spends from is so far used that nobody looks around at its expense. */
+  /** A budget of the agent is over its throttle threshold, so exploration is suspended. */
   isThrottled: boolean
-  /** It has written what it may today. */
+  /** The agent has reached its daily limit of posts or comments. */
   isCapped: boolean
   tasksWaiting: number
 }
@@ -68,7 +68,7 @@ export interface HubFacts {
   running: number
   runningExploration: number
   tasksWaiting: number
-  /** An agent could not have its turn lately, so tasks leave it room. */
+  /** An exploration was refused recently, so tasks leave capacity for it. */
   doesExplorationWait: boolean
 }
 
@@ -93,17 +93,17 @@ export type TaskReason = 'at_work' | 'hub_paused' | 'paused' | 'no_slot' | 'star
 export interface TurnView {
   agentId: AccountId
   reason: TurnReason
-  /** When that passes by itself; null when it does not, or nobody knows. */
+  /** When the reason ends without intervention; null when it doesn't, or when that is unknown. */
   until: number | null
-  /** When its interval or back-off has passed; null when it has no turns. */
+  /** When the agent's interval or backoff ends; null when the agent doesn't explore. */
   eligibleAt: number | null
 }
 
-/** The scheduler's state, and its reasons for the agents and tasks that it was asked about. */
+/** The scheduler's state, and its reasons for the requested agents and tasks. */
 export interface SchedulerView {
   mode: 'notification' | 'exploration' | 'hybrid'
   capacity: number
-  /** Slots that looking around keeps while tasks wait. */
+  /** Slots reserved for exploration while tasks wait. */
   floor: number
   lastSweepAt: number | null
   nextSweepAt: number
@@ -119,20 +119,20 @@ export interface SchedulerQuestion {
 
 export interface SchedulerApi {
   /**
-   * Called before a batch that creates wake-ups: sweep soon in case the wake-ups get lost (S6).
-   * Returns a token for `disarm`.
+   * Arms the sweep before a batch that creates wake-ups, in case the wake-ups get lost. Returns a
+   * token for `disarm`.
    */
   arm(): Promise<number>
-  /** Every wake-up of that batch arrived: no sweep is needed on its account. */
+  /** Disarms the sweep after every wake-up of that batch has arrived. */
   disarm(token: number): Promise<void>
-  /** Called by start-up, by the first request of an isolate, by the cron. */
+  /** Starts the scheduler. Called at start-up, by the first request of an isolate and by the cron. */
   ensureStarted(): Promise<void>
-  /** Milliseconds since the last sweep; null before the first. */
+  /** Returns the milliseconds since the last sweep; null before the first. */
   readSweepAge(): Promise<number | null>
-  /** What it would do now with these agents and tasks, and why not more. Changes nothing. */
+  /** Explains what the scheduler would do now with these agents and tasks. Changes nothing. */
   explain(question: SchedulerQuestion): Promise<SchedulerView>
-  /** How a turn or another activation ended. A hint: what gets lost, the next sweep learns. */
+  /** Reports how an exploration or another activation ended. A hint: the next sweep reads lost ones. */
   hear(news: TurnNews): Promise<void>
-  /** Definitions or schedules changed: look at once, not at the next sweep. */
+  /** Sweeps at once, because definitions or schedules changed. */
   lookSoon(): Promise<void>
 }

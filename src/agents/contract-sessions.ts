@@ -1,16 +1,16 @@
-/** What an agent keeps of its conversations. Part of the agents' contract: others import it from `contract.ts`. */
+/** Types of an agent's stored sessions. Part of the agents' contract: others import them from `contract.ts`. */
 import type { AccountId } from '../ids'
 
-/** What an agent keeps of its conversations (L39, L40). */
+/** Reads and edits an agent's stored sessions. */
 export interface SessionApi {
-  /** The newest first, with what was counted over all of them. */
+  /** Returns sessions, newest first, and the totals of all activations. */
   list(agentId: AccountId, sessionsMax: number): Promise<AgentSessions>
   read(agentId: AccountId, id: string): Promise<SessionSnapshot | null>
-  /** False: it is more than the agent may keep of one conversation. */
+  /** Replaces the session by a snapshot. Returns false when the snapshot is too large. */
   restore(agentId: AccountId, id: string, snapshot: SessionSnapshot): Promise<boolean>
-  /** False when there is none. */
+  /** Deletes the session. Returns false when it doesn't exist. */
   reset(agentId: AccountId, id: string): Promise<boolean>
-  /** Puts an extract in place of the oldest messages; null when there is no such session. */
+  /** Replaces the oldest messages by an extract. Returns null when the session doesn't exist. */
   compact(agentId: AccountId, id: string): Promise<CompactedSession | null>
 }
 
@@ -31,7 +31,7 @@ export interface ToolCount {
 export interface SessionFacts extends TokenCounters {
   /** `{channel}_{chat_id}`. */
   id: string
-  /** Stands for the messages that were compacted away; empty when none were. */
+  /** Summary of the compacted messages; empty when none were compacted. */
   summary: string
   activations: number
   messageCount: number
@@ -43,7 +43,7 @@ export interface SessionSnapshot extends Omit<SessionFacts, 'messageCount'> {
   messages: SessionMessage[]
 }
 
-/** No system messages: those are the definition's, never the history's. */
+/** A message of the history, which has no system messages: those come from the definition. */
 export type SessionMessage =
   | { role: 'user'; text: string }
   | {
@@ -63,7 +63,8 @@ export interface AgentSessions {
 }
 
 export interface CompactedSession {
-  /** Messages that gave way to the summary, and those that are left. */
+  /** Number of messages that the summary replaced. */
   replaced: number
+  /** Number of remaining messages. */
   messages: number
 }

@@ -1,5 +1,5 @@
 /**
- * What agents offer the hub: to be woken, to be looked at, and to have a definition checked.
+ * The agents' API for the hub: waking and watching agents, reading traces, checking definitions.
  * Types only.
  */
 import type { AccountId, ActivationId } from '../ids'
@@ -12,54 +12,58 @@ export type * from './contract-sessions'
 export interface AgentState {
   state: 'asleep' | 'working' | 'waiting'
   activationId: ActivationId | null
-  /** In words, e.g. "searching the hub". */
+  /** What the agent does now, for people, e.g. "searching the hub". */
   doing: string | null
-  /** Why it waits and until when, for `waiting`. */
+  /** Why the agent waits; null unless `waiting`. */
   reason: string | null
+  /** When the wait ends, in milliseconds since the epoch. */
   nextAt: number | null
-  /** Of the activation under way. */
+  /** Plan of the running activation. */
   plan: Plan | null
 }
 
 export interface Watched {
   activationId: ActivationId
-  /** The last `seq` the watcher has; 0 for none. */
+  /** The last `seq` that the watcher has; 0 for none. */
   after: number
-  /** `outline`: neither the inside nor words as they are written, which go to no thread. */
+  /** `thread` hides private content; `outline` also hides the text while it is written. */
   view: 'full' | 'thread' | 'outline'
 }
 
 export interface AgentApi {
-  /** A hint: there may be work. Resolves when the agent is sure to look, whatever crashes, or has looked. */
+  /**
+   * Wakes the agent to check for tasks. Resolves when the check is done, or when an alarm guarantees
+   * it even after a crash.
+   */
   wake(agentId: AccountId): Promise<void>
-  /** False when it is too late, or when the agent works on something else (L34). */
+  /** Returns false when the activation has ended or is not the agent's current one. */
   cancel(agentId: AccountId, activationId: ActivationId): Promise<boolean>
   readState(agentId: AccountId): Promise<AgentState>
-  /** The trace of an activation that has not committed yet, as JSON; null when unknown here. */
+  /** Returns the trace of an uncommitted activation as JSON; null when the agent doesn't have it. */
   readTrace(agentId: AccountId, activationId: ActivationId): Promise<string | null>
   /**
-   * Opens a WebSocket on an activation: its events after `after`, the text so far, then both as they
-   * come (L22). `full` shows reasoning, arguments and results as the trace does.
+   * Opens a WebSocket on an activation. It sends the events after `after` and the text so far, then
+   * both as they occur. `full` includes reasoning, arguments and results, like the trace.
    */
   watch(agentId: AccountId, watched: Watched, request: Request): Promise<Response>
-  /** An event without what only those may see who may see inside (M9). */
+  /** Returns the event without its private content: texts, reasoning, arguments and results. */
   hideInside(event: RuntimeEvent): RuntimeEvent
   /**
-   * The trace from what COMMIT and PARK kept of an activation, or an older version did.
+   * Returns the trace of an activation as COMMIT and PARK stored it, in this or an older format.
    *
-   * @throws SyntaxError for what is no JSON
+   * @throws SyntaxError when `stored` is not JSON
    */
   openTrace(stored: string): Trace
-  /** A trace as OpenTelemetry writes it: an ExportTraceServiceRequest in JSON (L43). */
+  /** Converts a trace to OpenTelemetry: an ExportTraceServiceRequest in JSON. */
   toOtlp(trace: TraceFacts): object
   checkDefinition(files: DefinitionFiles): Promise<DefinitionCheck>
   /**
-   * The `provider/model` that a run of this agent would call if it were told to.
+   * Returns the `provider/model` that this agent would call with `model` as override.
    *
-   * @throws VALIDATION for a model that cannot be called from here
+   * @throws VALIDATION when the hub cannot call the model
    */
   checkModel(agent: { name: string; etag: string }, model: string): Promise<string>
-  /** Keeps the files where agents read them (R2), under their etag. */
+  /** Stores the files in R2 under their etag, where agents read them. */
   keepDefinition(name: string, etag: string, files: DefinitionFiles): Promise<void>
   sessions: SessionApi
 }
@@ -68,7 +72,7 @@ export type * from './contract-scheduler'
 
 // ---------------------------------------------------------------- trace (activation page)
 
-/** How long one hook took (L33). */
+/** Duration and outcome of one hook call. */
 export interface TraceHook {
   hook: string
   point: string
@@ -90,13 +94,13 @@ export interface TraceTool {
   hooks: TraceHook[]
 }
 
-/** What the model was shown, in numbers. */
+/** Size of one model call's prompt. */
 export interface TraceInput {
   messages: number
   chars: number
   /** Estimated before the call, tools included. */
   tokens: number
-  /** Share of the step before's prompt that this one begins with, byte by byte (L14). */
+  /** Share of the previous step's prompt that this prompt begins with, compared byte by byte. */
   prefixShare: number | null
 }
 
@@ -106,7 +110,7 @@ export interface TraceStep {
   startedAt: number
   modelMs: number
   retries: number
-  /** Null when it is not known any more: the call was made before a crash. */
+  /** Null when unknown, because the call was made before a crash. */
   input: TraceInput | null
   inputTokens: number
   cachedTokens: number
@@ -123,44 +127,44 @@ export interface TraceStep {
   tools: TraceTool[]
 }
 
-/** A summary that took the place of history (L20). */
+/** A compaction: a summary that replaced history. */
 export interface TraceCompaction {
   at: number
   durationMs: number
-  /** Messages that the summary stands for. */
+  /** Number of messages that the summary replaced. */
   replaced: number
   tokensBefore: number
   tokens: number
   costMicrousd: number
-  /** Why it is an extract and not the model's words; null when the model wrote it. */
+  /** Why the summary is an extract; null when the model wrote the summary. */
   problem: string | null
 }
 
-/** A wait for people to decide on calls (L30). */
+/** A wait for approvals of tool calls. */
 export interface TracePark {
   at: number
-  /** Null while it waits. */
+  /** Null while the activation waits. */
   resumedAt: number | null
   tools: string[]
   decisions: { callId: string; decision: string; by: string | null; note: string }[]
 }
 
-/** Where the time went; the parts add up to `totalMs`. */
+/** Duration by kind; the parts add up to `totalMs`. */
 export interface TraceTime {
   loadingMs: number
   modelMs: number
   toolsMs: number
   hooksMs: number
   compactionMs: number
-  /** For people to decide. */
+  /** Waiting for approvals. */
   parkedMs: number
-  /** Before a retry, for capacity or for money. */
+  /** Waiting for a retry, for capacity or for budget. */
   waitingMs: number
   otherMs: number
   totalMs: number
 }
 
-/** What all model calls were charged: also those that failed, were lost or cut off, and summaries. */
+/** Charge of all model calls, including summaries and calls that failed, were lost or interrupted. */
 export interface TraceSpend {
   inputTokens: number
   cachedTokens: number
@@ -172,7 +176,7 @@ export interface TraceSpend {
 export interface TraceNote {
   at: number
   text: string
-  /** What the provider said, which may quote anybody: for who may see inside. */
+  /** The provider's message. It can quote content, so only viewers of the full trace see it. */
   quote?: string
 }
 
@@ -181,7 +185,7 @@ export interface Trace {
   activationId: ActivationId
   agent: string
   model: string
-  /** What set it off. */
+  /** The task that started the activation. */
   task: string
   session: string | null
   definitionVersion: number
@@ -189,11 +193,11 @@ export interface Trace {
   finishedAt: number | null
   outcome: string | null
   error: { code: string; message: string } | null
-  /** Excerpt of what the model was shown first. */
+  /** Excerpts of the first prompt. */
   prompt: { role: string; excerpt: string; chars: number }[]
   steps: TraceStep[]
   spent: TraceSpend
-  /** What it waited for, retried, was refused. */
+  /** Waits, retries and refusals. */
   notes: TraceNote[]
   compactions: TraceCompaction[]
   parks: TracePark[]
@@ -202,14 +206,14 @@ export interface Trace {
   events: RuntimeEvent[]
 }
 
-/** What of a trace can be exported. */
+/** The part of a trace that can be exported. */
 export type TraceFacts = Omit<Trace, 'plan' | 'events'>
 
 // ---------------------------------------------------------------- watching
 
 /**
- * Something that happened in an activation, as clients get it (L42). `seq` counts from 1 without a
- * gap and is the same for whoever asks and whenever. Texts are bounded excerpts.
+ * An event of an activation, as clients receive it. `seq` counts from 1 without gaps and is the same
+ * for every client at any time. Texts are bounded excerpts.
  */
 export type RuntimeEvent = {
   seq: number
@@ -223,7 +227,7 @@ export type RuntimeEventBody =
   | { kind: 'task'; type: 'started'; agent: string; model: string }
   | { kind: 'task'; type: 'parked'; tools: string[] }
   | { kind: 'task'; type: 'resumed'; decisions: { call_id: string; decision: string }[] }
-  /** The end is decided; the commit follows. */
+  /** The outcome is decided; the commit follows. */
   | {
       kind: 'task'
       type: 'response'
@@ -261,9 +265,9 @@ export type RuntimeEventBody =
       text: string
       duration_ms: number
     }
-  /** `quote` is what the provider said. */
+  /** `quote` is the provider's message. */
   | { kind: 'warning'; type: 'warning'; code: string; text: string; quote?: string }
-  /** `steps` are the agent's own, told when it has revised them; tool calls have their own events. */
+  /** `steps` are the agent's own, sent when the agent revises them; tool calls have their own events. */
   | {
       kind: 'plan'
       type: 'plan'
@@ -272,10 +276,10 @@ export type RuntimeEventBody =
       steps?: { title: string; status: string }[]
     }
 
-/** What an activation set out to do and how far it is (L41). */
+/** Goal, steps and progress of an activation. */
 export interface Plan {
   goal: string | null
-  /** `callId` is null for a step the agent wrote itself. */
+  /** `callId` is null for a step that the agent wrote itself. */
   steps: {
     callId: string | null
     title: string

@@ -3,7 +3,7 @@ import type { LoopEvent } from './loop/event'
 import { foldPlan } from './loop/plan'
 import { isBusy, type LoopState } from './loop/state'
 
-/** What an agent does now, for people who look. */
+/** Returns what an agent does now, for the API and pages. */
 export function describeState(
   state: LoopState,
   { doing, waitReason }: { doing: string | null; waitReason: string | null },
@@ -17,7 +17,7 @@ export function describeState(
     state: isAsleep ? 'asleep' : isWaiting ? 'waiting' : 'working',
     activationId,
     doing: isAsleep ? null : doing,
-    reason: isWaiting ? (waitReason ?? 'waiting to try again') : null,
+    reason: isWaiting ? (waitReason ?? 'waiting to retry') : null,
     nextAt: sleep?.type === 'sleep' ? sleep.until : null,
     plan: isAsleep ? null : foldPlan(events),
   }

@@ -2,9 +2,9 @@ import { scheduling } from '../config'
 import { isAsleep, isBusy, isWorking, type LoopState } from './loop/state'
 
 /**
- * When an agent's single alarm must fire, or null for never: at the end of a sleep if that is all
- * there is; else a watchdog's time ahead, to resume the work if this machine dies, or when the wall
- * clock limit passes, if that comes first.
+ * Returns when an agent's single alarm must fire, in milliseconds since the epoch; null for never.
+ * That is the end of the sleep if the agent only sleeps. Otherwise it is a watchdog interval ahead,
+ * to resume the activation if this machine dies, or the activation's deadline, if that comes first.
  */
 export function computeNextAlarm(state: LoopState, now: number): number | null {
   if (!isBusy(state) && !state.isWokenAgain) return null

@@ -1,16 +1,16 @@
-/** The effects of one agent that are under way, by their ids. What is dropped is dropped together. */
+/** The running effects of one agent, by id. Effects share one abort signal, so all abort together. */
 export class UnderWay {
   readonly #ids = new Set<number>()
-  /** Made when work begins: it takes memory, for each of many agents. */
+  /** Created with the first effect, because it takes memory in each of many agents. */
   #abort: AbortController | null = null
-  /** Made when somebody waits for it. */
-  #quiet: PromiseWithResolvers<void> | null = null
+  /** Created by the first caller that waits. */
+  #idle: PromiseWithResolvers<void> | null = null
 
   has(id: number): boolean {
     return this.#ids.has(id)
   }
 
-  /** The signal tells that it was dropped. */
+  /** Adds an effect. The returned signal aborts when the effect is dropped. */
   begin(id: number): AbortSignal {
     this.#ids.add(id)
     this.#abort ??= new AbortController()
@@ -21,38 +21,38 @@ export class UnderWay {
     this.#ids.delete(id)
   }
 
-  /** Stops what is not wanted any more. Effects share one signal, so what began together is dropped together. */
+  /** Drops all effects that are not in `wanted`. If there are any, the shared signal aborts. */
   keepOnly(wanted: readonly { id: number }[]): void {
-    let isDropped = false
+    let hasDropped = false
     for (const id of this.#ids) {
       if (wanted.some((each) => each.id === id)) continue
       this.#ids.delete(id)
-      isDropped = true
+      hasDropped = true
     }
-    if (!isDropped) return
+    if (!hasDropped) return
     this.#abort?.abort()
     this.#abort = null
   }
 
-  /** After an end and all that followed from it: whether there is more is known only now. */
+  /** Resolves `untilQuiet` if no effect runs. Call it after an effect's event has been applied. */
   settle(): void {
     if (this.#ids.size > 0) return
     this.#abort = null
-    this.#quiet?.resolve()
-    this.#quiet = null
+    this.#idle?.resolve()
+    this.#idle = null
   }
 
-  /** Nothing can be written any more: an alarm that waits fails, so the platform repeats it. */
+  /** Reports that storage failed: a waiting alarm rejects, so that the platform retries it. */
   break(error: unknown): void {
-    if (!this.#quiet) throw error
-    this.#quiet.reject(error)
-    this.#quiet = null
+    if (!this.#idle) throw error
+    this.#idle.reject(error)
+    this.#idle = null
   }
 
-  /** Resolves when nothing is; what was dropped and does not end is not waited for. */
+  /** Resolves when no effect runs. Dropped effects that have not ended are not waited for. */
   async untilQuiet(): Promise<void> {
     if (this.#ids.size === 0) return
-    this.#quiet ??= Promise.withResolvers()
-    await this.#quiet.promise
+    this.#idle ??= Promise.withResolvers()
+    await this.#idle.promise
   }
 }

@@ -4,20 +4,20 @@ import { isAsleep, type LoopState } from './loop/state'
 import { computeNextAlarm } from './next-alarm'
 
 /**
- * An agent's one alarm, so that work goes on when its machine dies. Setting it has its price, and it
- * brings the object back when there is nothing left to do: so what begins after a rest gets it a
- * moment later, and what is over by then gets none. Until the work is sure to go on, whoever brought
- * it waits and keeps the scheduler's sweep armed.
+ * Sets an agent's single alarm, so that an activation resumes when its machine dies. Setting an alarm
+ * is expensive, and it restarts the object even when nothing is left to do. So an activation that
+ * starts after a rest gets its alarm only after a grace period, and none if it has ended by then.
+ * Until the alarm is set, the caller of `wake` waits and keeps the scheduler's sweep armed.
  */
 export class Watchdog {
   readonly #storage: Pick<DurableObjectStorage, 'setAlarm'>
   readonly #clock: Clock
-  /** When the alarm in place fires. */
+  /** When the current alarm fires, in milliseconds since the epoch; null when none is set. */
   #at: number | null = null
   #begunAt = Number.NEGATIVE_INFINITY
   #grace: ReturnType<typeof setTimeout> | null = null
-  #isSure = true
-  #waiting: (() => void)[] = []
+  #isDurable = true
+  #waiters: (() => void)[] = []
 
   constructor(storage: Pick<DurableObjectStorage, 'setAlarm'>, clock: Clock) {
     this.#storage = storage
@@ -25,8 +25,8 @@ export class Watchdog {
   }
 
   /**
-   * Work begins. `remind` asks to watch it again, once it has taken longer than a moment; an agent
-   * that is called again and again has its alarm at once, and one alarm for all of it.
+   * Starts the grace period of a new activation, after which `remind` must call `watch` again. An
+   * agent that is woken repeatedly gets no grace period: its alarm is set at once and is kept.
    */
   begin(remind: () => void): void {
     const now = this.#clock.now()
@@ -35,39 +35,39 @@ export class Watchdog {
     if (isRested) this.#grace ??= setTimeout(() => this.#endGrace(remind), scheduling.graceMs)
   }
 
-  /** Sets the alarm that the state needs. One that comes early enough is kept. */
+  /** Sets the alarm that the state needs. An alarm that fires early enough is kept. */
   watch(state: LoopState, now = this.#clock.now()): void {
     const wanted = computeNextAlarm(state, now)
-    this.#isSure = wanted === null || this.#isInPlace(wanted, now)
-    if (wanted !== null && !this.#isSure && (this.#grace === null || isAsleep(state))) {
+    this.#isDurable = wanted === null || this.#isInPlace(wanted, now)
+    if (wanted !== null && !this.#isDurable && (this.#grace === null || isAsleep(state))) {
       this.set(wanted)
     }
     if (wanted === null) this.#stopGrace()
-    if (this.#isSure) this.#tellWaiting()
+    if (this.#isDurable) this.#resolveWaiting()
   }
 
   set(at: number): void {
     this.#at = at
-    this.#isSure = true
+    this.#isDurable = true
     void this.#storage.setAlarm(at)
   }
 
-  /** The platform has called: there is no alarm any more. */
+  /** Records that the alarm has fired and is no longer set. */
   hasFired(): void {
     this.#at = null
   }
 
-  /** Whether the platform will call. */
+  /** Whether an alarm is set. */
   get isSet(): boolean {
     return this.#at !== null
   }
 
-  /** Resolves when the work has its alarm or is over, and what was written until then is on disk. */
+  /** Resolves when the activation has its alarm or has ended, and all writes until then are on disk. */
   untilSure(): Promise<void> {
-    return this.#isSure
+    return this.#isDurable
       ? Promise.resolve()
       : new Promise((resolve) => {
-          this.#waiting.push(resolve)
+          this.#waiters.push(resolve)
         })
   }
 
@@ -81,15 +81,15 @@ export class Watchdog {
     remind()
   }
 
-  /** A timer left behind would keep the object in memory. */
+  /** Ends the grace period. A remaining timer would keep the object in memory. */
   #stopGrace(): void {
     if (this.#grace !== null) clearTimeout(this.#grace)
     this.#grace = null
   }
 
-  #tellWaiting(): void {
-    if (this.#waiting.length === 0) return
-    for (const resolve of this.#waiting) resolve()
-    this.#waiting = []
+  #resolveWaiting(): void {
+    if (this.#waiters.length === 0) return
+    for (const resolve of this.#waiters) resolve()
+    this.#waiters = []
   }
 }

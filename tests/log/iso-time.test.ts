@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { toIsoTime } from '../../src/iso-time'
 
-test('a time is written as a Date writes it, whatever was written before', () => {
+test('a time is formatted as by Date, whatever was formatted before', () => {
   const time = fc.integer({ min: -8.64e15, max: 8.64e15 })
   const near = fc.integer({ min: -3_000, max: 3_000 })
   fc.assert(
@@ -12,7 +12,7 @@ test('a time is written as a Date writes it, whatever was written before', () =>
   )
 })
 
-test('what is no time is refused, and the next one is right', () => {
+test('an invalid time is refused, and the next one is correct', () => {
   for (const wrong of [Number.NaN, Number.POSITIVE_INFINITY, 9e15]) {
     expect(() => toIsoTime(wrong)).toThrow(RangeError)
     expect(toIsoTime(0)).toBe('1970-01-01T00:00:00.000Z')

@@ -13,7 +13,7 @@ function collect(level: Parameters<typeof createLog>[0]['level'], redact = (text
   return { log, lines }
 }
 
-test('L45: a line is one JSON object with time, level, message and what it is about', () => {
+test('L45: a line is one JSON object with time, level, message and fields', () => {
   const { log, lines } = collect('info')
   log.info('activation started', { agent: 'scout', activation: 'a1', session: 's1', step: 2 })
   expect(lines).toEqual([
@@ -44,13 +44,13 @@ test.each([
   expect(lines.map((line) => line.level)).toEqual(written)
 })
 
-test('L45: the level is a setting, info when nobody sets it', () => {
+test('L45: the level is a setting, info by default', () => {
   expect(readSettings({}).ROOKERY_LOG_LEVEL).toBe('info')
   expect(readSettings({ ROOKERY_LOG_LEVEL: 'trace' }).ROOKERY_LOG_LEVEL).toBe('trace')
   expect(() => readSettings({ ROOKERY_LOG_LEVEL: 'loud' })).toThrow('ROOKERY_LOG_LEVEL')
 })
 
-test('L45: an error is told with its causes, and a value that cannot be told stops nothing', () => {
+test('L45: an error is logged with its causes, and a value that cannot be serialized never throws', () => {
   const { log, lines } = collect('info')
   log.error('failed', { error: new Error('outer', { cause: new TypeError('inner') }) })
   expect(lines[0]?.error).toMatchObject({
@@ -88,14 +88,14 @@ test.each([
   expect(text).toContain('short')
 })
 
-test('L45: what stands after Bearer or Basic is left out, whoever it belongs to', () => {
+test('L45: tokens after Bearer or Basic are redacted, whoever they belong to', () => {
   const redact = createRedactor([], (text) => text)
   expect(redact('authorization: Bearer abc.def-ghi_jkl, basic dXNlcjpwYXNz')).toBe(
     'authorization: Bearer [redacted], basic [redacted]',
   )
 })
 
-test('L45: every setting that holds a secret is known as one', () => {
+test('L45: every setting with a secret is redacted', () => {
   const names = Object.keys(settingsSchema.shape).filter((name) => /_KEY$|HEADERS$/.test(name))
   expect(names.length).toBeGreaterThan(3)
   const env = Object.fromEntries(names.map((name) => [name, `value of ${name}`]))

@@ -230,9 +230,7 @@ describe('what a person can mend is one sentence', () => {
   ])('%s=%s', async (name, value) => {
     const hub = run('start.mjs', [], { ROOKERY_STATE_DIR: join(folder, 'other'), [name]: value })
     expect(await hub.ended).toBe(1)
-    expect(hub.output()).toMatch(
-      new RegExp(`^The settings are wrong: ${name}: must be [^\\n]+\\n$`),
-    )
+    expect(hub.output()).toMatch(new RegExp(`^Invalid settings: ${name}: must be [^\\n]+\\n$`))
   })
 
   test('a misspelt setting is named with the one that was meant, and its value is not', async () => {

@@ -4,22 +4,24 @@ import { parseClaudeCode } from './parse-claude-code'
 import { parseGoose } from './parse-goose'
 import { parseOpencode } from './parse-opencode'
 
-/** A coding program as data: how it is started without a terminal, and how its output is read. */
+/** A coding CLI: its command for running without a terminal, and the parser of its output. */
 export interface CodingCli {
   type: Exclude<ExecutorType, 'native'>
   command(context: Pick<RunContext, 'systemPrompt' | 'task' | 'model'>): Command
   parseResponse(output: string): ExecutorAction
 }
 
-const optional = (flag: string, value: string | null): string[] =>
+const toFlag = (flag: string, value: string | null): string[] =>
   value === null ? [] : [flag, value]
 
-/** Without the provider, for programs that have one only or are told of it elsewhere. */
-const bareModel = (model: string | null): string | null => model?.replace(/^[^/]+\//, '') ?? null
+/** Removes the provider from a model, for CLIs with one provider or a separate provider setting. */
+const removeProvider = (model: string | null): string | null =>
+  model?.replace(/^[^/]+\//, '') ?? null
 
-const joined = ({ systemPrompt, task }: Pick<RunContext, 'systemPrompt' | 'task'>): string =>
+const joinPrompts = ({ systemPrompt, task }: Pick<RunContext, 'systemPrompt' | 'task'>): string =>
   `${systemPrompt}\n\n${task}`
 
+/** All supported coding CLIs. */
 export const codingClis: readonly CodingCli[] = [
   {
     type: 'claude-code',
@@ -27,9 +29,12 @@ export const codingClis: readonly CodingCli[] = [
       program: 'claude',
       args: [
         '--print',
-        ...['--output-format', 'stream-json', '--verbose'],
-        ...['--append-system-prompt', systemPrompt],
-        ...optional('--model', bareModel(model)),
+        '--output-format',
+        'stream-json',
+        '--verbose',
+        '--append-system-prompt',
+        systemPrompt,
+        ...toFlag('--model', removeProvider(model)),
       ],
       input: task,
     }),
@@ -41,10 +46,14 @@ export const codingClis: readonly CodingCli[] = [
       program: 'goose',
       args: [
         'run',
-        ...['--no-session', '--output-format', 'json'],
-        ...['--system', systemPrompt],
-        ...optional('--model', bareModel(model)),
-        ...['--instructions', '-'],
+        '--no-session',
+        '--output-format',
+        'json',
+        '--system',
+        systemPrompt,
+        ...toFlag('--model', removeProvider(model)),
+        '--instructions',
+        '-',
       ],
       input: task,
     }),
@@ -55,11 +64,15 @@ export const codingClis: readonly CodingCli[] = [
     command: ({ systemPrompt, task, model }) => ({
       program: 'aider',
       args: [
-        ...['--yes-always', '--no-pretty', '--no-stream', '--no-check-update'],
-        ...optional('--model', model),
-        ...['--message-file', '/dev/stdin'],
+        '--yes-always',
+        '--no-pretty',
+        '--no-stream',
+        '--no-check-update',
+        ...toFlag('--model', model),
+        '--message-file',
+        '/dev/stdin',
       ],
-      input: joined({ systemPrompt, task }),
+      input: joinPrompts({ systemPrompt, task }),
     }),
     parseResponse: parseAider,
   },
@@ -67,8 +80,8 @@ export const codingClis: readonly CodingCli[] = [
     type: 'opencode',
     command: ({ systemPrompt, task, model }) => ({
       program: 'opencode',
-      args: ['run', ...['--format', 'json'], ...optional('--model', model)],
-      input: joined({ systemPrompt, task }),
+      args: ['run', '--format', 'json', ...toFlag('--model', model)],
+      input: joinPrompts({ systemPrompt, task }),
     }),
     parseResponse: parseOpencode,
   },

@@ -1,14 +1,14 @@
-/** What carries out an agent's tasks: `type` of its definition (L46). */
+/** Executors of an agent's tasks, as `type` in its definition. */
 export const executorTypes = ['native', 'claude-code', 'goose', 'aider', 'opencode'] as const
 export type ExecutorType = (typeof executorTypes)[number]
 
-/** What came of a run, in the hub's words. */
+/** Result of a run. */
 export type ExecutorAction =
   | { kind: 'reply'; text: string; usage: ExecutorUsage | null }
   | { kind: 'nothing' }
   | { kind: 'failed'; message: string }
 
-/** What the program says that it used; null where it says nothing. */
+/** Usage as the program reports it; null where the program doesn't report it. */
 export interface ExecutorUsage {
   inputTokens: number | null
   outputTokens: number | null
@@ -16,41 +16,41 @@ export interface ExecutorUsage {
 }
 
 export type ExecutorEvent =
-  /** The loop of the agent's own object goes on; its events are the activation's. */
+  /** The loop in the agent's own object runs the activation. */
   | { type: 'handed_over' }
   | { type: 'output'; text: string }
   | { type: 'ended'; action: ExecutorAction }
 
 export interface RunContext {
-  /** What the agent is told about itself. */
+  /** The agent's system prompt. */
   systemPrompt: string
   /** The task with its thread, fenced. */
   task: string
-  /** `provider/model`; null leaves it to the program. */
+  /** `provider/model`; null for the program's default. */
   model: string | null
-  /** Where programs run; null while none is connected. */
+  /** Runs programs; null while no runner is connected. */
   runner: Runner | null
   signal: AbortSignal
 }
 
-/** A machine outside that runs programs for this hub. */
+/** An external machine that runs programs for this hub. */
 export interface Runner {
-  /** What the program writes to its standard output, as it comes. */
+  /** Starts a program and yields its standard output. */
   start(command: Command, signal: AbortSignal): AsyncIterable<string>
 }
 
 export interface Command {
   program: string
   args: string[]
-  /** For its standard input. */
+  /** Standard input of the program. */
   input: string
 }
 
 export interface Executor {
   type: ExecutorType
-  /** What is said in place of an answer while it cannot run; null when it can. */
+  /** Returns the message posted instead of an answer when the executor cannot run; null when it can. */
   explainAbsence(agentName: string, runner: Runner | null): string | null
   run(context: RunContext): AsyncIterable<ExecutorEvent>
-  /** @param output everything the program wrote to its standard output */
+  /** @param output the program's whole standard output */
   parseResponse(output: string): ExecutorAction
 }

@@ -2,13 +2,13 @@ import { type CodingCli, codingClis } from './coding-clis'
 import type { Executor, ExecutorType } from './executor'
 import { native } from './native'
 
-/** A coding program runs where a runner runs it; this hub has no machine of its own for it. */
-const onRunner = (cli: CodingCli): Executor => {
+/** Returns the executor of a coding CLI, which needs a connected runner. */
+const createCliExecutor = (cli: CodingCli): Executor => {
   const explainAbsence: Executor['explainAbsence'] = (agentName, runner) =>
     runner
       ? null
-      : `@${agentName} runs on ${cli.type}; no runner is connected to this hub yet, so nobody works on this. ` +
-        `An admin can let the hub run it by taking \`type: ${cli.type}\` out of its definition.`
+      : `@${agentName} runs on ${cli.type}, but no runner is connected to this hub, so this task was not started. ` +
+        `An admin can run @${agentName} on the hub instead by removing \`type: ${cli.type}\` from its definition.`
   return {
     type: cli.type,
     explainAbsence,
@@ -31,12 +31,12 @@ const onRunner = (cli: CodingCli): Executor => {
 }
 
 const executors = new Map<ExecutorType, Executor>(
-  [native, ...codingClis.map(onRunner)].map((executor) => [executor.type, executor]),
+  [native, ...codingClis.map(createCliExecutor)].map((executor) => [executor.type, executor]),
 )
 
-/** The executor of an agent, by the `type` of its definition. */
+/** Returns the executor for the `type` of a definition. */
 export function executorOf(type: ExecutorType): Executor {
   const executor = executors.get(type)
-  if (!executor) throw new Error(`no executor ${type}`)
+  if (!executor) throw new Error(`unknown executor ${type}`)
   return executor
 }

@@ -1,8 +1,8 @@
 import type { Executor } from './executor'
 
 /**
- * The loop of this room. It runs in the agent's own object, which keeps its journal (agent-shell.ts),
- * so a run is handed over to it at once.
+ * The built-in loop. It runs in the agent's own object, which has the journal (agent-shell.ts), so a
+ * run is handed over to that object at once.
  */
 export const native: Executor = {
   type: 'native',

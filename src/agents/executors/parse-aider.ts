@@ -1,7 +1,7 @@
 import type { ExecutorAction, ExecutorUsage } from './executor'
 import { toMicrousd } from './read-json'
 
-/** What Aider says about itself before it begins. */
+/** Matches lines that Aider prints about itself before it starts. */
 const preamble =
   /^(Aider v\S+|(Main |Weak |Editor )?[Mm]odels?: .*|Git repo: .*|Repo-map: .*|Added .* to the chat\.?|Using .* as API base.*|Warning: .*|─+)$/
 
@@ -11,23 +11,23 @@ const tokensLine =
 const failureLine = /^(litellm\.\w+|.*(?:AuthenticationError|API key|RateLimitError).*)/
 
 /**
- * Aider writes no JSON: its answer stands between lines about itself, with a line of tokens and what
- * it did to the files at the end.
+ * Parses Aider's output, which is not JSON: the answer follows lines about Aider itself and is
+ * followed by a line of token counts and a list of edited files.
  */
 export function parseAider(output: string): ExecutorAction {
   const lines = output.split('\n').map((line) => line.trimEnd())
-  const said = lines.filter((line) => !preamble.test(line) && !tokensLine.test(line))
-  const text = said
+  const answerLines = lines.filter((line) => !preamble.test(line) && !tokensLine.test(line))
+  const text = answerLines
     .join('\n')
     .replace(/\n{3,}/g, '\n\n')
     .trim()
   const usage = readUsage(lines)
-  const failure = usage ? undefined : said.find((line) => failureLine.test(line))
-  if (failure) return { kind: 'failed', message: `Aider could not work: ${failure.slice(0, 200)}` }
+  const failure = usage ? undefined : answerLines.find((line) => failureLine.test(line))
+  if (failure) return { kind: 'failed', message: `Aider failed: ${failure.slice(0, 200)}` }
   return text === '' ? { kind: 'nothing' } : { kind: 'reply', text, usage }
 }
 
-/** Tokens are told for each message, the cost for all of them so far. */
+/** Sums the tokens, which Aider prints per message; it prints the cost as a running total. */
 function readUsage(lines: string[]): ExecutorUsage | null {
   const found = lines.flatMap((line) => {
     const match = tokensLine.exec(line)

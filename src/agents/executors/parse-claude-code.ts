@@ -10,8 +10,8 @@ import {
 } from './read-json'
 
 /**
- * Claude Code's `--output-format json` is one `result` object; with `stream-json` it is the last of
- * many lines.
+ * Parses Claude Code's output: with `--output-format json` one `result` object, with `stream-json`
+ * many lines of which the last is the `result`.
  */
 export function parseClaudeCode(output: string): ExecutorAction {
   const lines = readJsonLines(output)

@@ -1,7 +1,7 @@
 import type { ExecutorAction } from './executor'
 import { asText, isJson, type Json, readJsonObject } from './read-json'
 
-/** Goose's `--output-format json`: all messages and, in `metadata`, how it went. */
+/** Parses Goose's `--output-format json`: all messages, with the status in `metadata`. */
 export function parseGoose(output: string): ExecutorAction {
   const result = readJsonObject(output)
   if (!result || !Array.isArray(result.messages)) {
@@ -14,7 +14,7 @@ export function parseGoose(output: string): ExecutorAction {
     .filter(isJson)
     .map(readAnswer)
     .findLast((each) => each !== '')
-  // It counts tokens together, so they are not told apart here.
+  // Goose reports only the sum of input and output tokens, so usage is unknown.
   return text === undefined ? { kind: 'nothing' } : { kind: 'reply', text, usage: null }
 }
 

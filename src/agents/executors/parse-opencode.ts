@@ -1,12 +1,12 @@
 import type { ExecutorAction, ExecutorUsage } from './executor'
 import { asCount, asText, isJson, type Json, readJsonLines, toMicrousd } from './read-json'
 
-/** OpenCode's `run --format json`: a line an event, the matter of it in `part`. */
+/** Parses OpenCode's `run --format json`: one event per line, with its data in `part`. */
 export function parseOpencode(output: string): ExecutorAction {
   const events = readJsonLines(output)
   const failure = events.findLast(({ type }) => type === 'error')
   if (failure) return { kind: 'failed', message: describeFailure(failure) }
-  // What is said before a tool runs is not the answer: that is the text of the last step.
+  // Only the text of the last step is the answer; earlier text precedes tool calls.
   const lastStep = events.findLastIndex(({ type }) => type === 'step_start')
   const text = events
     .slice(Math.max(0, lastStep))

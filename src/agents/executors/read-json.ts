@@ -1,17 +1,17 @@
-/** JSON of which nothing is known yet. */
+/** A JSON object with unknown fields. */
 export type Json = Record<string, unknown>
 
 export const isJson = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The objects of a stream of JSON lines; lines that are none, such as warnings, are left out. */
+/** Returns the objects of a stream of JSON lines; other lines, such as warnings, are skipped. */
 export const readJsonLines = (output: string): Json[] =>
   output.split('\n').flatMap((line) => {
     const value = parse(line)
     return isJson(value) ? [value] : []
   })
 
-/** The one object that a program wrote, whatever it wrote before; null when there is none. */
+/** Returns the JSON object at the end of a program's output; null when there is none. */
 export function readJsonObject(output: string): Json | null {
   const whole = parse(output)
   if (isJson(whole)) return whole

@@ -7,18 +7,18 @@ import { type DeltaKind, LiveText } from './live-text'
 import { hideInside, toRuntimeEvents } from './runtime-events'
 import type { Work } from './work'
 
-/** Besides runtime events, whose `seq` tells them apart. */
-type Aside =
-  /** The first message. */
+/** A message without `seq`, sent besides runtime events. */
+type StreamMessage =
+  /** The first message on a connection. */
   | { type: 'hello'; doing: string | null }
   | { type: 'doing'; doing: string | null }
   | { type: 'tool-progress'; call_id: string; name: string; doing: string }
   /** Keep `from` characters of the text of this model call, add `text`. */
   | { type: 'text-delta' | 'reasoning-delta'; from: number; text: string }
-  /** The commit is through and the socket closes: read the page again. */
+  /** The activation has committed and the socket closes: reload the page. */
   | { type: 'over' }
 
-/** What a model call under way has written. */
+/** The text and reasoning of a running model call so far. */
 export interface LiveCall {
   readonly activationId: ActivationId
   readonly text: LiveText
@@ -28,71 +28,77 @@ export interface LiveCall {
 type Sockets = Pick<DurableObjectState, 'acceptWebSocket' | 'getWebSockets'>
 
 /**
- * Those who watch an agent's activation (L22): hibernating WebSockets on the agent's own object, by
- * activation. What is durable comes as numbered events; text comes while it is written, together with
- * what else came within a tenth of a second. While nobody watches, all that happens is that the text
- * of the model call under way is kept for somebody who comes late.
+ * Sends an agent's activation to its watchers: hibernating WebSockets on the agent's own object, by
+ * activation. Journaled events are numbered. Text is sent while it is written, coalesced over
+ * `streamLimits.coalesceMs`. Without watchers, only the text of the running model call is kept, for
+ * watchers who connect later.
  */
 export class ActivationStream {
   readonly #sockets: Sockets
   readonly #mask: (text: string) => string
-  /** Asking the platform has its price: while nobody has come there is nothing to ask. */
+  /** Whether there can be watchers: asking the platform for sockets is expensive. */
   #hasWatchers = false
   #call: LiveCall | null = null
   #timer: ReturnType<typeof setTimeout> | null = null
 
-  /** @param mask leaves out what is shaped like a credential */
+  /** @param mask masks whatever is shaped like a credential */
   constructor(sockets: Sockets, mask: (text: string) => string) {
     this.#sockets = sockets
     this.#mask = mask
   }
 
-  /** After a hibernation: watchers may be there still. */
+  /** Finds watchers that are still connected after a hibernation. */
   findWatchers(): void {
     this.#hasWatchers = this.#sockets.getWebSockets().length > 0
   }
 
-  /** Answers an upgrade: what was missed, the text so far, then everything as it comes. */
+  /** Answers an upgrade; sends missed events and the text so far, then everything as it occurs. */
   watch(request: Request, { activationId, after, view }: Watched, work: Work): Response {
     if (request.headers.get('upgrade')?.toLowerCase() !== 'websocket') {
       const headers = { upgrade: 'websocket' }
-      return new Response('This is a WebSocket.', { status: 426, headers })
+      return new Response('This endpoint is a WebSocket. Connect with an upgrade request.', {
+        status: 426,
+        headers,
+      })
     }
     const watchers = this.#sockets.getWebSockets(activationId).length
     if (watchers >= streamLimits.watchersPerActivationMax) {
-      return new Response('Too many people watch this.', { status: 503 })
+      return new Response('This run has too many viewers. Try again later.', { status: 503 })
     }
-    // watchers so far and the new one go on from the same text
+    // Flush first, so that all watchers continue from the same text.
     if (this.#call?.activationId === activationId) this.#flush(false)
     const { 0: client, 1: server } = new WebSocketPair()
     this.#hasWatchers = true
     this.#sockets.acceptWebSocket(server, [activationId, tagOf(activationId, view)])
-    const isMine = work.activationId === activationId
-    this.#send([server], { type: 'hello', doing: isMine ? work.doing : null })
-    if (isMine) this.#catchUp(server, after, view, work)
-    if (!isMine || work.isOver) this.#end([server])
+    const isCurrent = work.activationId === activationId
+    this.#send([server], { type: 'hello', doing: isCurrent ? work.doing : null })
+    if (isCurrent) this.#sendMissed(server, after, view, work)
+    if (!isCurrent || work.isOver) this.#end([server])
     return new Response(null, { status: 101, webSocket: client })
   }
 
-  /** Whether anybody may be there to be told. */
+  /** Whether there can be watchers. */
   get isWatched(): boolean {
     return this.#hasWatchers
   }
 
-  /** The journal has grown by its last event. */
+  /** Sends the runtime events that follow from the journal's last event. */
   tell({ activationId, events, ending, isOver }: Work, endingBefore: Ending | null): void {
     if (!activationId || this.#count(activationId) === 0) return
     const all = toRuntimeEvents(events, ending)
-    const known = toRuntimeEvents(events.slice(0, -1), endingBefore).length
-    for (const event of all.slice(known)) {
-      this.#send(this.#of(activationId, 'full'), event)
-      const outside = [...this.#of(activationId, 'thread'), ...this.#of(activationId, 'outline')]
+    const sentCount = toRuntimeEvents(events.slice(0, -1), endingBefore).length
+    for (const event of all.slice(sentCount)) {
+      this.#send(this.#findByView(activationId, 'full'), event)
+      const outside = [
+        ...this.#findByView(activationId, 'thread'),
+        ...this.#findByView(activationId, 'outline'),
+      ]
       this.#send(outside, hideInside(event))
     }
-    if (isOver) this.#end(this.#listen(activationId))
+    if (isOver) this.#end(this.#findSockets(activationId))
   }
 
-  /** A model call begins: its text starts from nothing. */
+  /** Starts a model call with empty text and reasoning. */
   beginCall(activationId: ActivationId): LiveCall {
     this.#stopTimer()
     const text = new LiveText(this.#mask)
@@ -101,7 +107,7 @@ export class ActivationStream {
     return this.#call
   }
 
-  /** Text as the model writes it. What a call says that is not the newest any more is dropped. */
+  /** Adds text as the model writes it. Text of a superseded call is dropped. */
   addDelta(call: LiveCall, { kind, text }: { kind: DeltaKind; text: string }): void {
     if (call !== this.#call) return
     call[kind].add(text)
@@ -109,19 +115,19 @@ export class ActivationStream {
     this.#timer = setTimeout(() => this.#flush(false), streamLimits.coalesceMs)
   }
 
-  /** The model call is over, with or without an answer. */
+  /** Ends a model call, with or without an answer. */
   endCall(call: LiveCall): void {
     if (call !== this.#call) return
     this.#flush(true)
     this.#call = null
   }
 
-  /** What the agent does now, in words. */
+  /** Sends a description of what the agent does now. */
   tellDoing(activationId: ActivationId, doing: string | null): void {
-    this.#send(this.#listen(activationId), { type: 'doing', doing })
+    this.#send(this.#findSockets(activationId), { type: 'doing', doing })
   }
 
-  /** A call has got its slot and runs. */
+  /** Sends that a tool call has started. */
   tellProgress(
     { callId, name }: ToolRequest,
     doing: string,
@@ -129,10 +135,10 @@ export class ActivationStream {
   ): void {
     if (!activationId) return
     const progress = { type: 'tool-progress', call_id: callId, name, doing } as const
-    this.#send(this.#listen(activationId), progress)
+    this.#send(this.#findSockets(activationId), progress)
   }
 
-  #catchUp(socket: WebSocket, after: number, view: Watched['view'], work: Work): void {
+  #sendMissed(socket: WebSocket, after: number, view: Watched['view'], work: Work): void {
     for (const event of toRuntimeEvents(work.events, work.ending).slice(Math.max(0, after))) {
       this.#send([socket], view === 'full' ? event : hideInside(event))
     }
@@ -152,8 +158,9 @@ export class ActivationStream {
     for (const kind of kindsOf.full) {
       const change = call[kind].take(isEnd)
       if (!change) continue
-      const full = this.#of(activationId, 'full')
-      const watchers = kind === 'text' ? [...full, ...this.#of(activationId, 'thread')] : full
+      const full = this.#findByView(activationId, 'full')
+      const watchers =
+        kind === 'text' ? [...full, ...this.#findByView(activationId, 'thread')] : full
       this.#send(watchers, { type: `${kind}-delta`, ...change }, false)
     }
   }
@@ -163,29 +170,29 @@ export class ActivationStream {
     this.#timer = null
   }
 
-  #listen(tag: string): WebSocket[] {
+  #findSockets(tag: string): WebSocket[] {
     return this.#hasWatchers ? this.#sockets.getWebSockets(tag) : []
   }
 
   #count(activationId: ActivationId): number {
-    return this.#listen(activationId).length
+    return this.#findSockets(activationId).length
   }
 
-  #of(activationId: ActivationId, view: Watched['view']): WebSocket[] {
-    return this.#listen(tagOf(activationId, view))
+  #findByView(activationId: ActivationId, view: Watched['view']): WebSocket[] {
+    return this.#findSockets(tagOf(activationId, view))
   }
 
   #end(sockets: WebSocket[]): void {
     this.#send(sockets, { type: 'over' })
-    for (const socket of sockets) attempt(() => socket.close(1000, 'over'))
+    for (const socket of sockets) ignoreErrors(() => socket.close(1000, 'over'))
   }
 
-  #send(sockets: WebSocket[], message: RuntimeEvent | Aside, isToMask = true): void {
+  #send(sockets: WebSocket[], message: RuntimeEvent | StreamMessage, needsMask = true): void {
     if (sockets.length === 0) return
     const mask = (_key: string, value: unknown) =>
       typeof value === 'string' ? this.#mask(value) : value
-    const text = JSON.stringify(message, isToMask ? mask : undefined)
-    for (const socket of sockets) attempt(() => socket.send(text))
+    const text = JSON.stringify(message, needsMask ? mask : undefined)
+    for (const socket of sockets) ignoreErrors(() => socket.send(text))
   }
 }
 
@@ -194,11 +201,11 @@ const kindsOf = { full: ['reasoning', 'text'], thread: ['text'], outline: [] } a
 const tagOf = (activationId: ActivationId, view: Watched['view']): string =>
   `${activationId} ${view}`
 
-/** A socket that is closing throws; its watcher comes back and says what it has. */
-function attempt(act: () => void): void {
+/** Ignores errors of a closing socket: its watcher reconnects with the last `seq` it has. */
+function ignoreErrors(act: () => void): void {
   try {
     act()
   } catch {
-    // Gone already.
+    // The socket is closed.
   }
 }

@@ -2,22 +2,22 @@ import { streamLimits } from '../../config'
 
 export type DeltaKind = 'text' | 'reasoning'
 
-/** What a watcher's copy needs to become the newest: keep `from` characters, add `text`. */
+/** A change that brings a watcher's copy up to date: keep `from` characters, append `text`. */
 export interface TextChange {
   from: number
   text: string
 }
 
-/** A run of characters that a credential may begin with and that may still grow. */
-const openRun = /[A-Za-z0-9_-]{1,128}$/
+/** Matches an incomplete word at the end, which may be the beginning of a credential. */
+const incompleteWord = /[A-Za-z0-9_-]{1,128}$/
 
 /**
- * Text that grows while people watch. Credentials are left out of what is shown, also while they are
- * not complete: the last word waits until the next character tells that it has ended.
+ * Text that is shown while it grows. Credentials are masked even while they are incomplete: the last
+ * word is held back until the next character ends it.
  */
 export class LiveText {
   #raw = ''
-  /** What watchers have. */
+  /** The text that watchers have. */
   shown = ''
   readonly #mask: (text: string) => string
 
@@ -26,24 +26,24 @@ export class LiveText {
   }
 
   add(text: string): void {
-    const room = streamLimits.textCharsMax - this.#raw.length
-    if (room > 0) this.#raw += text.slice(0, room)
+    const charsLeft = streamLimits.textCharsMax - this.#raw.length
+    if (charsLeft > 0) this.#raw += text.slice(0, charsLeft)
   }
 
-  /** What is new for watchers; null when nothing is. At the end of the text no word waits. */
+  /** Returns the change since the last call; null if there is none. `isEnd` releases the last word. */
   take(isEnd: boolean): TextChange | null {
     const masked = this.#mask(this.#raw)
     const isFull = this.#raw.length >= streamLimits.textCharsMax
-    const next = isEnd && !isFull ? masked : masked.replace(openRun, '')
+    const next = isEnd && !isFull ? masked : masked.replace(incompleteWord, '')
     if (next === this.shown) return null
-    const from = countCommon(this.shown, next)
+    const from = countCommonChars(this.shown, next)
     this.shown = next
     return { from, text: next.slice(from) }
   }
 }
 
-/** Nearly always a text only grows; what was masked late makes it differ from some place on. */
-function countCommon(before: string, after: string): number {
+/** Returns the length of the common prefix. Usually that is all of `before`, unless a mask came late. */
+function countCommonChars(before: string, after: string): number {
   if (after.startsWith(before)) return before.length
   let count = 0
   while (count < before.length && before[count] === after[count]) count++

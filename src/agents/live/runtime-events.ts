@@ -8,20 +8,20 @@ import type { Ending } from '../loop/state'
 import { describeNote, readQuote } from '../trace/describe-note'
 
 /**
- * What happened in an activation, for people and programs that watch (L42). Made from the journal
- * alone and in its order, so whoever asks and whenever, before or after a crash, an event has the
- * same number and the same words; a longer journal only adds to the end.
+ * Converts the journal of an activation to runtime events. The result depends on the journal alone,
+ * so an event has the same number and text for every watcher, before and after a crash; a longer
+ * journal only appends events.
  */
 export function toRuntimeEvents(events: LoopEvent[], ending: Ending | null): RuntimeEvent[] {
-  const log = new RuntimeLog()
-  for (const event of events) log.add(event)
-  if (ending) log.end(ending, findEnd(events))
-  return log.events
+  const builder = new RuntimeEventBuilder()
+  for (const event of events) builder.add(event)
+  if (ending) builder.end(ending, findEnd(events))
+  return builder.events
 }
 
 /**
- * What somebody gets who may not see inside (M9): neither what the model wrote and thought, nor what
- * tools were told and said, nor the words of the agent's plan, nor what a provider said.
+ * Returns the event without private content: the model's text and reasoning, tool arguments and
+ * results, the texts of the agent's plan, and the provider's messages.
  */
 export function hideInside(event: RuntimeEvent): RuntimeEvent {
   switch (event.type) {
@@ -42,7 +42,7 @@ export function hideInside(event: RuntimeEvent): RuntimeEvent {
   }
 }
 
-/** The moment the end was decided. What comes later is about the commit. */
+/** Returns the time at which the outcome was decided; later events are about the commit. */
 function findEnd(events: LoopEvent[]): number {
   const firstFailure = events.findIndex(({ type }) => type === 'commit_failed')
   const before = firstFailure < 0 ? events : events.slice(0, firstFailure)
@@ -57,12 +57,12 @@ function findEnd(events: LoopEvent[]): number {
 
 const cancelled = 'Error: operation cancelled by user.'
 
-/** Reads a journal event by event. */
-class RuntimeLog {
+/** Builds runtime events from a journal, event by event. */
+class RuntimeEventBuilder {
   readonly events: RuntimeEvent[] = []
   readonly #plan = new PlanFold()
   readonly #register = new CallRegister()
-  /** Calls without a result, with their names. */
+  /** Names of calls without a result, by id. */
   readonly #open = new Map<string, string>()
   #activationId = '' as ActivationId
   #step = 0
@@ -75,18 +75,18 @@ class RuntimeLog {
       this.#activationId = event.activationId
       this.#put(event.at, { kind: 'task', type: 'woken' })
     }
-    this.#tell(event)
+    this.#addByType(event)
     if (this.#plan.add(event)) this.#putPlan(event)
   }
 
   end({ outcome, error }: Ending, at: number): void {
-    // as the model would have been told
+    // The same text as in the model's prompt.
     this.#failAll(at, 'Error: this call was not run.')
-    const told = error && { code: error.code, message: this.#cut(error.message) }
-    this.#put(at, { kind: 'task', type: 'response', outcome, error: told })
+    const shown = error && { code: error.code, message: this.#truncate(error.message) }
+    this.#put(at, { kind: 'task', type: 'response', outcome, error: shown })
   }
 
-  #tell(event: LoopEvent): void {
+  #addByType(event: LoopEvent): void {
     const { at } = event
     this.#warn(event)
     switch (event.type) {
@@ -106,14 +106,14 @@ class RuntimeLog {
         break
       case 'parked':
       case 'resumed':
-        this.#tellPause(event)
+        this.#addPause(event)
         break
       default:
-        this.#dropCalls(event)
+        this.#failLostCalls(event)
     }
   }
 
-  #tellPause(event: LoopEventOf<'parked' | 'resumed'>): void {
+  #addPause(event: LoopEventOf<'parked' | 'resumed'>): void {
     const { at } = event
     if (event.type === 'parked') {
       if (event.kind === 'parked') {
@@ -129,18 +129,18 @@ class RuntimeLog {
     if (event.isCancelled) this.#failAll(at, cancelled)
   }
 
-  /** Calls whose outcome will never be known. */
-  #dropCalls(event: LoopEvent): void {
+  /** Fails calls whose outcome will never be known. */
+  #failLostCalls(event: LoopEvent): void {
     const { at } = event
     if (event.type === 'cancel_requested') this.#failAll(at, cancelled)
-    if (event.type === 'time_ran_out') this.#failAll(at, 'Error: time ran out.')
+    if (event.type === 'time_ran_out') this.#failAll(at, 'Error: timed out.')
     if (event.type !== 'interrupted') return
     for (const callId of event.unknownCallIds) {
       this.#fail(at, callId, 'Error: the outcome is unknown.')
     }
   }
 
-  /** Trouble after the end was decided is the commit's, and has no part in what the agent did. */
+  /** Adds a warning. Failures after the outcome was decided belong to the commit and are left out. */
   #warn(event: LoopEvent): void {
     if (event.type === 'commit_failed' || (event.type === 'interrupted' && event.isEnded)) return
     const text = describeNote(event)
@@ -152,8 +152,8 @@ class RuntimeLog {
       kind: 'warning',
       type: 'warning',
       code,
-      text: this.#cut(text),
-      ...(quote !== null && { quote: this.#cut(quote) }),
+      text: this.#truncate(text),
+      ...(quote !== null && { quote: this.#truncate(quote) }),
     })
   }
 
@@ -164,8 +164,8 @@ class RuntimeLog {
       type: 'step-finish',
       step,
       finish_reason: answer.finish,
-      text: this.#cut(answer.text),
-      reasoning: this.#cut(answer.reasoning),
+      text: this.#truncate(answer.text),
+      reasoning: this.#truncate(answer.reasoning),
       model_ms: at - startedAt,
     })
     this.#put(at, {
@@ -181,8 +181,8 @@ class RuntimeLog {
     })
     const calls = this.#register.admit(answer)
     for (const { callId, name, arguments: json, refusal } of calls) {
-      const told = { call_id: callId, name, arguments: this.#cut(json) }
-      this.#put(at, { kind: 'tool', type: 'tool-call', ...told })
+      const shown = { call_id: callId, name, arguments: this.#truncate(json) }
+      this.#put(at, { kind: 'tool', type: 'tool-call', ...shown })
       this.#open.set(callId, name)
       if (refusal) this.#fail(at, callId, refusal)
     }
@@ -206,7 +206,7 @@ class RuntimeLog {
     this.#putResult(at, callId, { text, isError: true, durationMs: 0 })
   }
 
-  /** Every call has one result: a second one, however it comes about, is none. */
+  /** Adds a call's result. Every call has one result: later ones are ignored. */
   #putResult(
     at: number,
     callId: string,
@@ -221,7 +221,7 @@ class RuntimeLog {
       call_id: callId,
       name,
       is_error: isError,
-      text: this.#cut(text),
+      text: this.#truncate(text),
       duration_ms: durationMs,
     })
   }
@@ -230,12 +230,12 @@ class RuntimeLog {
     const { goal, progress, steps } = this.#plan.plan
     const isRevised = event.type === 'tool_returned' && event.name === planTool
     const own = steps.flatMap(({ callId, title, status }) =>
-      callId === null ? [{ title: this.#cut(title), status }] : [],
+      callId === null ? [{ title: this.#truncate(title), status }] : [],
     )
     this.#put(event.at, {
       kind: 'plan',
       type: 'plan',
-      goal: goal && this.#cut(goal),
+      goal: goal && this.#truncate(goal),
       progress,
       ...(isRevised ? { steps: own } : {}),
     })
@@ -250,7 +250,7 @@ class RuntimeLog {
     })
   }
 
-  /** Several events come of one decision. */
+  /** Formats a time, cached because one decision yields several events. */
   #toTime(at: number): string {
     if (at !== this.#at) {
       this.#at = at
@@ -259,8 +259,8 @@ class RuntimeLog {
     return this.#time
   }
 
-  /** The beginning of a text. Words are limited in all too, in order, so that every reader gets the same. */
-  #cut(text: string): string {
+  /** Truncates a text to the excerpt limit and to what is left of the total for all events. */
+  #truncate(text: string): string {
     const chars = Math.min(streamLimits.excerptChars, this.#charsLeft)
     const shown = text.length <= chars ? text : `${text.slice(0, chars).toWellFormed()}…`
     this.#charsLeft = Math.max(0, this.#charsLeft - shown.length)

@@ -3,13 +3,14 @@ import type { Watched } from '../contract'
 
 const views = ['full', 'thread', 'outline'] as const
 
-/** An upgrade as the agent's object wants it: what is watched, in the query. */
+/** Returns an upgrade request for the agent's object, with the watched activation in the query. */
 export function toWatchRequest(watched: Watched, request: Request): Request {
   const { activationId, after, view } = watched
   const query = new URLSearchParams({ activationId, after: String(after), view })
   return new Request(`https://agent.invalid/?${query}`, request)
 }
 
+/** Returns the watched activation from a request that `toWatchRequest` made. */
 export function readWatchRequest(request: Request): Watched {
   const query = new URL(request.url).searchParams
   return {

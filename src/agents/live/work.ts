@@ -2,28 +2,28 @@ import type { ActivationId } from '../../ids'
 import type { LoopEvent } from '../loop/event'
 import type { Ending } from '../loop/state'
 
-/** What an agent knows of one of its activations, for those who watch. */
+/** State of one activation in the agent's object, for watchers. */
 export interface Work {
-  /** Null: nothing is known. */
+  /** Null when the activation is unknown. */
   activationId: ActivationId | null
   events: LoopEvent[]
   ending: Ending | null
   doing: string | null
-  /** Its commit is through. */
+  /** The activation has committed. */
   isOver: boolean
 }
 
-/** Whose journal this is. */
+/** Returns the id of the journal's activation. */
 export const findActivation = (events: LoopEvent[]): ActivationId | null =>
   events.find((event) => event.type === 'woken')?.activationId ?? null
 
-/** One that was set aside until people have decided; unknown when there is none. */
+/** Returns a parked activation for watchers; one without id and events when it doesn't exist. */
 export function toParkedWork(
   activationId: ActivationId | null,
-  kept: { events: LoopEvent[] } | null,
+  parked: { events: LoopEvent[] } | null,
 ): Work {
   const rest = { ending: null, doing: null, isOver: false }
-  return kept
-    ? { ...rest, activationId, events: kept.events }
+  return parked
+    ? { ...rest, activationId, events: parked.events }
     : { ...rest, activationId: null, events: [] }
 }

@@ -4,8 +4,8 @@ const minuteMs = 60_000
 const dayMs = 86_400_000
 
 /**
- * Due times as a clock on the wall shows them, each written as if it were UTC. Nothing runs: this only
- * computes times. The five fields of a crontab; nicknames such as @daily too.
+ * Returns a function that computes the next due time of a cron expression in local time, written as if
+ * it were UTC; null when there is none. Accepts five fields, or a nickname such as @daily.
  */
 function readPattern(cron: string): (after: number) => number | null {
   const mode = cron.trim().startsWith('@') ? 'auto' : '5-part'
@@ -13,15 +13,15 @@ function readPattern(cron: string): (after: number) => number | null {
   return (after) => pattern.nextRun(new Date(after))?.getTime() ?? null
 }
 
-/** What is due in every hour of its days. */
+/** Returns whether a cron expression is due in every hour of its days. */
 const isHourly = (cron: string): boolean =>
   cron.trim() === '@hourly' || /^\s*\S+\s+(\*|\*\/1|0-23)\s/.test(cron)
 
 /**
- * The first due time after `after`, in milliseconds since the epoch; null when there is none, such
- * as for the 30th of February. Where clocks are set forward, a time that does not exist is due when
- * the gap ends; where they are set back, a time that comes twice is due once, but what is due in every
- * hour is due in each of the two.
+ * Returns the first due time after `after`, in milliseconds since the epoch; null when there is none,
+ * such as for the 30th of February. When clocks are set forward, a skipped time is due at the end of
+ * the gap. When they are set back, a repeated time is due once, except that an hourly schedule is due
+ * in both hours.
  */
 export function computeNextDue(cron: string, timezone: string, after: number): number | null {
   const next = readPattern(cron)
@@ -32,7 +32,7 @@ export function computeNextDue(cron: string, timezone: string, after: number): n
 type Next = ReturnType<typeof readPattern>
 type OffsetAt = (at: number) => number
 
-/** Goes on with one offset until clocks are changed, and from there with the next. */
+/** Returns the next due time of an hourly schedule: by one offset up to a clock change, then by the next. */
 function findHourly(next: Next, offsetAt: OffsetAt, after: number): number | null {
   const earliest = after + 1
   const offset = offsetAt(earliest)
@@ -43,7 +43,7 @@ function findHourly(next: Next, offsetAt: OffsetAt, after: number): number | nul
   return change === null ? due : findHourly(next, offsetAt, change - 1)
 }
 
-/** What the clock shows a second time is over. */
+/** Returns the next due time of other schedules, for which a repeated local time is due once. */
 function findOnce(next: Next, offsetAt: OffsetAt, after: number): number | null {
   let reading = next(after + offsetAt(after))
   while (reading !== null) {
@@ -54,7 +54,7 @@ function findOnce(next: Next, offsetAt: OffsetAt, after: number): number | null 
   return null
 }
 
-/** When the clock shows this for the first time; when it never does, the end of the gap. */
+/** Returns when local clocks first show a time; the end of the gap when they skip it. */
 function findFirst(offsetAt: OffsetAt, reading: number): number {
   const [before, later] = [offsetAt(reading - dayMs), offsetAt(reading + dayMs)]
   const early = reading - Math.max(before, later)
@@ -64,7 +64,7 @@ function findFirst(offsetAt: OffsetAt, reading: number): number {
   return findChange(offsetAt, early, late) ?? late
 }
 
-/** A moment after `from`, by `to` at the latest, from which on the offset is not that of `from`. */
+/** Returns when the offset changes between `from` (exclusive) and `to`; null when it doesn't. */
 function findChange(offsetAt: OffsetAt, from: number, to: number): number | null {
   const offset = offsetAt(from)
   if (offsetAt(to) === offset) return null
@@ -77,7 +77,7 @@ function findChange(offsetAt: OffsetAt, from: number, to: number): number | null
   return high
 }
 
-/** How far clocks are ahead of UTC at a time, in milliseconds. */
+/** Returns a function that computes a time zone's offset from UTC at a time, in milliseconds. */
 function readOffsets(timezone: string): OffsetAt {
   const format = new Intl.DateTimeFormat('en', { timeZone: timezone, timeZoneName: 'longOffset' })
   return (at) => {
@@ -87,7 +87,7 @@ function readOffsets(timezone: string): OffsetAt {
   }
 }
 
-/** What is wrong with a schedule's entry, by field; null when nothing is. */
+/** Returns the first problem of a schedule, by field; null when it is valid. */
 export function findCronProblem(
   cron: string,
   timezone: string,
@@ -95,16 +95,19 @@ export function findCronProblem(
   try {
     Intl.DateTimeFormat('en', { timeZone: timezone })
   } catch {
-    return { field: 'timezone', message: `unknown time zone ${timezone}, e.g. Europe/Berlin` }
+    return {
+      field: 'timezone',
+      message: `unknown time zone ${timezone}; use an IANA name, e.g. Europe/Berlin`,
+    }
   }
   try {
     if (computeNextDue(cron, timezone, 0) !== null) return null
-    return { field: 'cron', message: 'never due' }
+    return { field: 'cron', message: 'never due; check the day and the month' }
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/^CronPattern: /, '') : ''
     return {
       field: 'cron',
-      message: `not a cron expression of five fields, e.g. "0 9 * * 1-5": ${reason}`,
+      message: `must be a cron expression of five fields, e.g. "0 9 * * 1-5": ${reason}`,
     }
   }
 }

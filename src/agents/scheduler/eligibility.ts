@@ -1,29 +1,31 @@
 import { turns } from '../../config'
 
-/** What decides when an agent may look around again. Times in milliseconds since the epoch. */
+/** Inputs that decide when an agent can explore again. Times in milliseconds since the epoch. */
 export interface Turn {
   agentId: string
-  /** Of its last activation of any kind; 0 when it never ran. */
+  /** Time of the last activation of any kind; 0 when the agent never ran. */
   lastActivatedAt: number
   intervalMs: number
   /** Failed activations in a row. */
   failures: number
 }
 
-/** After so many failures in a row only the longest wait is left (S5). */
+/** Returns whether an agent has failed so often in a row that it waits for the maximum backoff. */
 export const isCircuitOpen = (failures: number): boolean => failures >= turns.failuresMax
 
 /**
- * When the agent is eligible next (S4, S5): after its interval, which doubles with every failure in a
- * row. Never sooner than an agent that did not fail, however stale it is.
+ * Returns when the agent is eligible next: after its interval, which doubles with every failure in a
+ * row. An agent that failed is never eligible earlier than one that didn't, however stale it is.
  */
-export function computeEligibleAt(turn: Turn): number {
-  const { lastActivatedAt, intervalMs, failures } = turn
+export function computeEligibleAt(input: Turn): number {
+  const { lastActivatedAt, intervalMs, failures } = input
   if (lastActivatedAt === 0) return 0
-  return lastActivatedAt + computeWait(intervalMs, failures, jitterOf(turn))
+  return lastActivatedAt + computeWait(intervalMs, failures, jitterOf(input))
 }
 
 /**
+ * Returns the wait before the next exploration, in milliseconds.
+ *
  * @param jitter 0 to 1; spreads agents that failed together
  */
 export function computeWait(intervalMs: number, failures: number, jitter: number): number {
@@ -33,7 +35,7 @@ export function computeWait(intervalMs: number, failures: number, jitter: number
   return Math.round(Math.min(longest, doubled * (1 + turns.backOffJitter * jitter)))
 }
 
-/** Made from the turn itself, so that a rebuilt index finds the same time again. */
+/** Returns a jitter from 0 to 1, hashed from the input so that a rebuilt index gets the same time. */
 function jitterOf({ agentId, lastActivatedAt }: Turn): number {
   let hash = 0x811c9dc5
   for (const char of `${agentId}:${lastActivatedAt}`) {

@@ -2,18 +2,18 @@ import type { HubFacts, TaskFacts, TaskReason, TurnFacts, TurnReason, TurnView }
 import { computeEligibleAt, isCircuitOpen } from './eligibility'
 import { mayStart, type SchedulingMode } from './shares'
 
-/** How the hub's capacity is shared out. */
+/** The hub's capacity and scheduling mode. */
 export interface Room {
   mode: SchedulingMode
   capacity: number
 }
 
-/** What the scheduler itself keeps of an agent. */
+/** An agent's row in the scheduler's index. */
 export interface Stored {
-  /** Of its last activation, as far as the scheduler heard. */
+  /** Time of the last activation that was reported to the scheduler. */
   lastAt: number
   eligibleAt: number
-  /** It has seen what there is to see, and waits for news. */
+  /** The agent has seen all posts and waits for new ones. */
   isSatisfied: boolean
 }
 
@@ -21,7 +21,7 @@ type Waiting = { reason: TurnReason; until: number | null }
 
 const dayMs = 86_400_000
 
-const demandOf = (hub: HubFacts, { capacity }: Room) => ({
+const toDemand = (hub: HubFacts, { capacity }: Room) => ({
   capacity,
   runningInbox: hub.running - hub.runningExploration,
   runningExploration: hub.runningExploration,
@@ -29,27 +29,27 @@ const demandOf = (hub: HubFacts, { capacity }: Room) => ({
   doesExplorationWait: hub.doesExplorationWait,
 })
 
-/** The scheduler's word when it has heard of the last activation, else what follows from the facts. */
+/** Returns the stored time if the scheduler knows the last activation; else computes it from the facts. */
 function findEligibleAt(agent: TurnFacts, intervalMs: number, stored: Stored | null): number {
   if (stored && stored.lastAt >= agent.lastActivatedAt) return stored.eligibleAt
   return computeEligibleAt({ ...agent, intervalMs })
 }
 
-/** What keeps it from any turn until somebody does something. */
-function findObstacle(agent: TurnFacts, hub: HubFacts, room: Room): Waiting | null {
+/** Returns a reason against exploring that doesn't end with time; null when there is none. */
+function findObstacle(agent: TurnFacts, hub: HubFacts, config: Room): Waiting | null {
   const obstacles: [boolean, TurnReason][] = [
     [agent.isRunning, 'running'],
     [hub.isPaused, 'hub_paused'],
     [agent.isPaused, 'paused'],
     [agent.intervalMs === null || agent.weight === 0, 'not_enabled'],
-    [room.mode === 'notification', 'mode'],
+    [config.mode === 'notification', 'mode'],
     [agent.isThrottled, 'budget'],
   ]
-  const found = obstacles.find(([holds]) => holds)
+  const found = obstacles.find(([applies]) => applies)
   return found ? { reason: found[1], until: null } : null
 }
 
-/** What passes with time: the one that lasts longest is why. */
+/** Returns the reason that ends last among those that end with time; null when there is none. */
 function findWait(agent: TurnFacts, eligibleAt: number, now: number): Waiting | null {
   const waits: Waiting[] = []
   if (agent.isCapped) waits.push({ reason: 'daily_cap', until: now - (now % dayMs) + dayMs })
@@ -60,30 +60,30 @@ function findWait(agent: TurnFacts, eligibleAt: number, now: number): Waiting | 
   return waits.sort((a, b) => (b.until ?? 0) - (a.until ?? 0))[0] ?? null
 }
 
-/** Why an agent does not look around now, in the order in which the scheduler and LOAD ask (S11). */
+/** Explains why an agent doesn't explore now; checks in the same order as the scheduler and LOAD. */
 export function explainTurn(
   agent: TurnFacts,
   hub: HubFacts,
-  room: Room & { stored: Stored | null; now: number },
+  config: Room & { stored: Stored | null; now: number },
 ): TurnView {
-  const { stored, now } = room
+  const { stored, now } = config
   const eligibleAt =
     agent.intervalMs === null ? null : findEligibleAt(agent, agent.intervalMs, stored)
-  const rest = (): TurnReason => {
+  const findSchedulingReason = (): TurnReason => {
     if (agent.tasksWaiting > 0) return 'task_first'
     if (stored?.isSatisfied) return 'nothing_new'
-    return mayStart('exploration', room.mode, demandOf(hub, room)) ? 'next' : 'no_slot'
+    return mayStart('exploration', config.mode, toDemand(hub, config)) ? 'next' : 'no_slot'
   }
-  const why = findObstacle(agent, hub, room) ??
-    findWait(agent, eligibleAt ?? 0, now) ?? { reason: rest(), until: null }
-  const isOff = why.reason === 'not_enabled' || why.reason === 'mode'
-  return { agentId: agent.agentId, ...why, eligibleAt: isOff ? null : eligibleAt }
+  const waiting = findObstacle(agent, hub, config) ??
+    findWait(agent, eligibleAt ?? 0, now) ?? { reason: findSchedulingReason(), until: null }
+  const isOff = waiting.reason === 'not_enabled' || waiting.reason === 'mode'
+  return { agentId: agent.agentId, ...waiting, eligibleAt: isOff ? null : eligibleAt }
 }
 
-/** Why a task has not been begun. */
-export function explainTask(task: TaskFacts, hub: HubFacts, room: Room): TaskReason {
+/** Explains why a task has not started. */
+export function explainTask(task: TaskFacts, hub: HubFacts, config: Room): TaskReason {
   if (task.isRunning) return 'at_work'
   if (hub.isPaused) return 'hub_paused'
   if (task.isPaused) return 'paused'
-  return mayStart('inbox', room.mode, demandOf(hub, room)) ? 'starting' : 'no_slot'
+  return mayStart('inbox', config.mode, toDemand(hub, config)) ? 'starting' : 'no_slot'
 }

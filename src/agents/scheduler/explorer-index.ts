@@ -6,23 +6,22 @@ import type { Stored } from './explain'
 import { type Head, tierOf } from './pick'
 
 /**
- * Where an agent stands. Only `ready` ones are in the index that a pick reads. An agent that comes to
- * the head of its tier before it is eligible leaves that index until it is, so no pick scans past it
- * again (S4).
+ * States of an agent in the index. A pick reads only `ready` agents. An agent that reaches the head of
+ * its tier before it is eligible becomes `waiting`, so that no pick scans past it again.
  */
 const places = {
-  /** Its back-off, or its interval as far as anybody looked, has not passed. */
+  /** The backoff has not ended, or the interval was found not to have ended. */
   waiting: 0,
   ready: 1,
-  /** It has seen what there is to see: it waits for news. */
+  /** The agent has seen all posts and waits for new ones. */
   satisfied: 2,
-  /** Paused, or its definition does not want it. */
+  /** Paused, or exploration is not enabled. */
   out: 3,
 } as const
 
 /**
- * A turn touches one row and the ends of narrow indexes, so that its cost stays the same from a
- * thousand agents to a million (S8).
+ * An exploration touches one row and the ends of narrow indexes, so its cost is the same for a
+ * thousand agents and for a million.
  */
 const schema = [
   `CREATE TABLE IF NOT EXISTS explorers (
@@ -54,12 +53,12 @@ const promoteSql = `
 
 const parkSql = `UPDATE explorers SET place = ${places.waiting} WHERE seq = ?`
 
-/** A pick looks so many times at the heads; the next one goes on where it stopped. */
+/** Reads of the heads per pick; the next pick continues. */
 const roundsMax = 64
 
 type StoredHead = Head<number> & { eligibleAt: number }
 
-/** Should nobody hear how the turn ended, the agent is eligible again after its interval. */
+/** Also sets the next eligible time, in case the end of the exploration is never reported. */
 const startSql = `
   UPDATE explorers SET place = ${places.waiting}, eligible_at = ?1 + interval_ms WHERE seq = ?2
   RETURNING agent_id AS agentId, interval_ms AS intervalMs, failures`
@@ -80,31 +79,31 @@ const putSql = `
     eligible_at = iif(interval_ms = ?4 AND last_at >= ?6 AND failures = ?5, eligible_at, ?7),
     tier = ?3, interval_ms = ?4, failures = ?5, last_at = max(last_at, ?6)`
 
-type Known = { seq: number; intervalMs: number; failures: number }
+type ExplorerRow = { seq: number; intervalMs: number; failures: number }
 
-/** How an agent's turn, or any other activation of it, ended. */
+/** How an exploration, or any other activation of an agent, ended. */
 export interface TurnEnd {
   at: number
   hasFailed: boolean
-  /** It looked around and there is nothing more for it to see. */
+  /** The agent explored and has seen all posts. */
   isSatisfied: boolean
 }
 
 /**
- * The exploration order in the object's own SQLite (S2, S8). It stores and looks up; what it stores
- * comes from the pure functions beside it. All of it can be made again from the hub.
+ * The exploration order in the object's own SQLite. It stores and reads values that pure functions in
+ * this folder compute. The whole index can be rebuilt from the hub.
  */
 export class ExplorerIndex {
   readonly #sql: SqlStorage
-  /** Of those whose turn is under way: spares a search by name when it ends. */
-  readonly #started = new Map<AccountId, Known>()
+  /** Rows of exploring agents, which saves a lookup by id when the exploration ends. */
+  readonly #started = new Map<AccountId, ExplorerRow>()
 
   constructor(sql: SqlStorage) {
     this.#sql = sql
     for (const statement of schema) sql.exec(statement)
   }
 
-  /** The stalest eligible agent of each tier, after those whose time has come joined theirs. */
+  /** Makes eligible agents ready, then returns the stalest eligible agent of each tier. */
   readHeads(now: number): Head<number>[] {
     this.#sql.exec(promoteSql, now)
     let heads: StoredHead[] = []
@@ -117,26 +116,27 @@ export class ExplorerIndex {
     return heads.filter(({ eligibleAt }) => eligibleAt <= now)
   }
 
-  /** The agent has its turn. */
+  /** Records that the head's exploration starts, and returns its agent. */
   start({ id }: Head<number>, now: number): AccountId {
-    const { agentId, ...known } = this.#sql
-      .exec<Known & { agentId: AccountId }>(startSql, now, id)
+    const { agentId, ...row } = this.#sql
+      .exec<ExplorerRow & { agentId: AccountId }>(startSql, now, id)
       .one()
-    this.#started.set(agentId, { ...known, seq: id })
+    this.#started.set(agentId, { ...row, seq: id })
     return agentId
   }
 
+  /** Records how an activation of the agent ended. */
   finish(agentId: AccountId, { at, hasFailed, isSatisfied }: TurnEnd): void {
-    const known = this.#started.get(agentId) ?? this.#find(agentId)
+    const row = this.#started.get(agentId) ?? this.#find(agentId)
     this.#started.delete(agentId)
-    if (!known) return
-    const failures = hasFailed ? known.failures + 1 : 0
-    const turn = { agentId, lastActivatedAt: at, intervalMs: known.intervalMs, failures }
+    if (!row) return
+    const failures = hasFailed ? row.failures + 1 : 0
+    const input = { agentId, lastActivatedAt: at, intervalMs: row.intervalMs, failures }
     const place = isSatisfied ? places.satisfied : hasFailed ? places.waiting : places.ready
-    this.#sql.exec(finishSql, place, failures, at, computeEligibleAt(turn), known.seq)
+    this.#sql.exec(finishSql, place, failures, at, computeEligibleAt(input), row.seq)
   }
 
-  /** It looked around and saw nothing: it waits for news, and its interval. */
+  /** Records that the agent found no post: it waits for new posts and for its interval. */
   satisfy(agentId: AccountId, now: number): void {
     this.#started.delete(agentId)
     this.#sql.exec(
@@ -147,7 +147,7 @@ export class ExplorerIndex {
     )
   }
 
-  /** It could not have its turn: it keeps its age and is eligible again then. */
+  /** Returns an agent whose exploration was refused to the queue, eligible at `eligibleAt`. */
   putBack(agentId: AccountId, eligibleAt: number): void {
     this.#started.delete(agentId)
     this.#sql.exec(
@@ -158,7 +158,7 @@ export class ExplorerIndex {
     )
   }
 
-  /** Something new is to be seen since then: who looked before waits for its turn again. */
+  /** Requeues satisfied agents that explored before `since`, because there are new posts. */
   announceNews(since: number): void {
     this.#sql.exec(
       `UPDATE explorers SET place = ${places.waiting} WHERE place = ${places.satisfied} AND looked_at < ?`,
@@ -166,7 +166,7 @@ export class ExplorerIndex {
     )
   }
 
-  /** What the hub knows of an agent. Its place is kept when nothing has changed. */
+  /** Inserts or updates an agent from the hub's facts. Its place is kept when nothing has changed. */
   put(facts: ExplorerFacts): void {
     const { agentId, intervalMs, consecutiveFailures, lastActivatedAt } = facts
     const isOut = facts.isPaused || facts.weight === 0
@@ -183,7 +183,7 @@ export class ExplorerIndex {
     )
   }
 
-  /** When the next agent becomes eligible; null when none will by itself. */
+  /** Returns when the next waiting agent becomes eligible; null when no agent waits. */
   nextEligibleAt(): number | null {
     return this.#sql
       .exec<{ at: number | null }>(
@@ -192,16 +192,16 @@ export class ExplorerIndex {
       .one().at
   }
 
-  #find(agentId: AccountId): Known | undefined {
+  #find(agentId: AccountId): ExplorerRow | undefined {
     return this.#sql
-      .exec<Known>(
+      .exec<ExplorerRow>(
         'SELECT seq, interval_ms AS intervalMs, failures FROM explorers WHERE agent_id = ?',
         agentId,
       )
       .toArray()[0]
   }
 
-  /** What is kept of an agent; null when it has no turns. Changes nothing. */
+  /** Returns an agent's row; null when the agent doesn't explore. Changes nothing. */
   read(agentId: AccountId): Stored | null {
     const row = this.#sql
       .exec<{ place: number; lastAt: number; eligibleAt: number }>(

@@ -1,10 +1,14 @@
-/** When words are old enough to be looked at: the newest that are, and the first that will be. */
+/** When posts become visible to exploring agents: the last time that has passed, and the next one. */
 export interface News {
   seenAt: number
   nextAt: number | null
 }
 
-/** @param times as the hub reports them; 0 stands for never */
+/**
+ * Returns the last visibility time up to now, and the next one.
+ *
+ * @param times as the hub reports them; 0 means never
+ */
 export function readNews(times: readonly number[], now: number): News {
   const next = times.filter((at) => at > now)
   return {

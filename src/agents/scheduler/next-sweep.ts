@@ -1,15 +1,15 @@
 import { scheduling } from '../../config'
 
-/** What the sweep's pace depends on. Times in milliseconds since the epoch; null is never. */
+/** Inputs of the sweep's interval. Times in milliseconds since the epoch; null means never. */
 export interface SweepState {
   lastSweepAt: number | null
-  /** When the oldest wake-up that nobody confirmed was announced. */
+  /** When the sweep was armed for the oldest unconfirmed wake-up. */
   oldestArmedAt: number | null
 }
 
 /**
- * When to sweep next (S6): soon after a wake-up that was announced and not confirmed, again at the
- * same pace for as long as it is not, and slowly otherwise.
+ * Returns when to sweep next: at the short interval while a wake-up is unconfirmed, otherwise at the
+ * slow interval.
  */
 export function computeNextSweep({ lastSweepAt, oldestArmedAt }: SweepState, now: number): number {
   const slow = (lastSweepAt ?? now) + scheduling.sweepSlowMs
@@ -18,6 +18,6 @@ export function computeNextSweep({ lastSweepAt, oldestArmedAt }: SweepState, now
   return Math.max(now, Math.min(slow, soon))
 }
 
-/** Whether a wake-up is old enough that the slow pace will do. */
+/** Returns whether an unconfirmed wake-up is so old that the slow interval suffices. */
 export const isForgotten = (armedAt: number, now: number): boolean =>
   now - armedAt > scheduling.sweepArmedMs

@@ -8,8 +8,8 @@ import { readNews } from './news'
 import { pick } from './pick'
 import { mayStart, type SchedulingMode } from './shares'
 
-/** A turn that nobody has heard of for so long is taken for over. */
-const unheardMs = 360_000
+/** An exploration without a report for this long counts as ended. */
+const unreportedMs = 360_000
 
 export interface RoundsDeps {
   mode: SchedulingMode
@@ -18,14 +18,14 @@ export interface RoundsDeps {
 }
 
 /**
- * Who looks around, and when to see again: the index, what the hub last said, and the turns under
- * way. It decides by the pure functions beside it and does no I/O but its own SQLite.
+ * Decides which agents explore, and when to check again, from the index, the hub's last report and the
+ * running explorations. It uses the pure functions of this folder and no I/O except its own SQLite.
  */
 export class Rounds {
   readonly #deps: RoundsDeps
   readonly #index: ExplorerIndex
-  /** Turns under way, by when they began. */
-  readonly #underWay = new Map<AccountId, number>()
+  /** Start times of running explorations. */
+  readonly #running = new Map<AccountId, number>()
   #news: number[] = []
   #announcedAt = -1
   #isThrottled = false
@@ -41,7 +41,7 @@ export class Rounds {
     return this.#index.isEmpty()
   }
 
-  /** What the hub says at a sweep. */
+  /** Applies the hub's report of a sweep. */
   learn(report: ExplorationReport, hub: { running: number; waiting: number }): void {
     for (const facts of report.explorers) this.#index.put(facts)
     this.#news = report.news
@@ -50,9 +50,9 @@ export class Rounds {
     this.#doesInboxWait = hub.waiting > 0
   }
 
-  /** How an activation of the agent ended, or that it had no turn after all. */
+  /** Records how an activation of the agent ended, or that an exploration did not start. */
   hear(news: TurnNews): void {
-    this.#underWay.delete(news.agentId)
+    this.#running.delete(news.agentId)
     switch (news.kind) {
       case 'finished':
         this.#index.finish(news.agentId, {
@@ -69,61 +69,61 @@ export class Rounds {
     }
   }
 
-  /** The agents whose turn it is now, as many as there is room for. */
+  /** Starts explorations up to the free capacity, and returns their agents. */
   take(now: number): AccountId[] {
     if (this.#deps.mode === 'notification' || this.#isThrottled) return []
-    this.#forgetUnheard(now)
-    this.#announce(now)
+    this.#expireUnreported(now)
+    this.#requeueSatisfied(now)
     const taken: AccountId[] = []
-    while (this.#hasRoom()) {
+    while (this.#hasCapacity()) {
       const head = pick(this.#index.readHeads(now), now)
       if (!head) break
       const agentId = this.#index.start(head, now)
-      this.#underWay.set(agentId, now)
+      this.#running.set(agentId, now)
       taken.push(agentId)
     }
     return taken
   }
 
-  /** Why each of these agents has no turn now. */
+  /** Explains why each of these agents doesn't explore now. */
   explain({ agents, hub }: SchedulerQuestion, now: number): TurnView[] {
     return agents.map((agent) => {
       const stored = this.#index.read(agent.agentId)
-      const isRunning = agent.isRunning || this.#underWay.has(agent.agentId)
+      const isRunning = agent.isRunning || this.#running.has(agent.agentId)
       return explainTurn({ ...agent, isRunning }, hub, { ...this.#deps, stored, now })
     })
   }
 
-  /** When somebody may have a turn next; null when only news or a word of the hub can change it. */
+  /** Returns when an agent can explore next; null when that depends on a report only. */
   nextAt(now: number): number | null {
-    if (this.#deps.mode === 'notification' || this.#isThrottled || !this.#hasRoom()) return null
+    if (this.#deps.mode === 'notification' || this.#isThrottled || !this.#hasCapacity()) return null
     const times = [this.#index.nextEligibleAt(), readNews(this.#news, now).nextAt]
     const known = times.filter((at) => at !== null)
-    // Who becomes eligible within a slot has its turn with the others of that slot.
+    // Agents that become eligible within a slot start together.
     return known.length > 0 ? Math.max(Math.min(...known), now + turns.slotMs / 2) : null
   }
 
-  #hasRoom(): boolean {
+  #hasCapacity(): boolean {
     return mayStart('exploration', this.#deps.mode, {
       capacity: this.#deps.capacity,
       runningInbox: this.#runningInbox,
-      runningExploration: this.#underWay.size,
+      runningExploration: this.#running.size,
       doesInboxWait: this.#doesInboxWait,
       doesExplorationWait: true,
     })
   }
 
-  /** Who had seen everything looks again once there is more to see. */
-  #announce(now: number): void {
+  /** Requeues satisfied agents once there are new posts. */
+  #requeueSatisfied(now: number): void {
     const { seenAt } = readNews(this.#news, now)
     if (seenAt === this.#announcedAt) return
     this.#announcedAt = seenAt
     this.#index.announceNews(seenAt)
   }
 
-  #forgetUnheard(now: number): void {
-    for (const [agentId, at] of this.#underWay) {
-      if (now - at > unheardMs) this.#underWay.delete(agentId)
+  #expireUnreported(now: number): void {
+    for (const [agentId, at] of this.#running) {
+      if (now - at > unreportedMs) this.#running.delete(agentId)
     }
   }
 }

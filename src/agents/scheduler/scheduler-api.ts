@@ -1,7 +1,7 @@
 import type { SchedulerApi } from '../contract'
 import type { SchedulerObjectBase } from './scheduler-object'
 
-/** One scheduler for the hub. */
+/** Creates the API of the hub's single scheduler object. */
 export function createSchedulerApi(
   namespace: DurableObjectNamespace<SchedulerObjectBase<unknown>>,
 ): SchedulerApi {

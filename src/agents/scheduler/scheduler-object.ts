@@ -2,7 +2,7 @@ import { DurableObject } from 'cloudflare:workers'
 import type { SchedulerQuestion, SchedulerView, TurnNews } from '../contract'
 import { type SchedulerDeps, SchedulerShell } from './scheduler-shell'
 
-/** The scheduler's Durable Object: what others may ask of it. What it does is in its shell. */
+/** The scheduler's Durable Object: its RPC methods. The implementation is in its shell. */
 export class SchedulerObjectBase<Env> extends DurableObject<Env> {
   readonly #shell: SchedulerShell
 
@@ -11,7 +11,7 @@ export class SchedulerObjectBase<Env> extends DurableObject<Env> {
     this.#shell = new SchedulerShell(ctx.storage, deps)
   }
 
-  /** Sweep soon, unless `disarm` is called with the token this returns. */
+  /** Arms the sweep and returns a token for `disarm`, which cancels it. */
   arm(): number {
     return this.#shell.arm()
   }
@@ -20,7 +20,7 @@ export class SchedulerObjectBase<Env> extends DurableObject<Env> {
     this.#shell.disarm(token)
   }
 
-  /** Sweeps at once when this object has just come to life: something may have died with the last. */
+  /** Sweeps at once when this object has just started: its predecessor may have lost wake-ups. */
   ensureStarted(): Promise<void> {
     return this.#shell.ensureStarted()
   }
@@ -33,7 +33,7 @@ export class SchedulerObjectBase<Env> extends DurableObject<Env> {
     return this.#shell.lookSoon()
   }
 
-  /** Why agents have no turn and tasks wait. Reads its own memory only. */
+  /** Explains why agents don't explore and tasks wait. Reads only the scheduler's own state. */
   explain(question: SchedulerQuestion): SchedulerView {
     return this.#shell.explain(question)
   }

@@ -10,9 +10,9 @@ import { explorationFloor, type SchedulingMode } from './shares'
 
 export interface SchedulerDeps {
   hub: SweepDoor
-  /** Hints to agents; false when one could not be reached. */
+  /** Wakes agents; false when one could not be reached. */
   wake(agentIds: AccountId[]): Promise<boolean>
-  /** The same, with a turn to look around. */
+  /** Wakes agents to explore; false when one could not be reached. */
   offerTurns(agentIds: AccountId[]): Promise<boolean>
   clock: Clock
   mode: SchedulingMode
@@ -27,21 +27,21 @@ export interface SchedulerStorage {
 }
 
 /**
- * Gives turns to look around, gives work by the clock, and catches what got lost: a wake-up whose
- * sender died, an activation whose machine died. It is not on the way of a mention; while every
- * wake-up arrives and nobody is eligible it reads nothing (S2, S6, S10).
+ * Starts explorations and schedules, and finds lost work: wake-ups whose sender died, activations
+ * whose machine died. Mentions don't depend on it. While every wake-up arrives and no agent is
+ * eligible to explore, it reads nothing.
  */
 export class SchedulerShell {
   readonly #storage: SchedulerStorage
   readonly #deps: SchedulerDeps
-  readonly #rounds: Rounds
-  /** Token -> when it was armed. In step with the table. */
+  readonly #explorations: Rounds
+  /** Times at which the sweep was armed, by token; a copy of the table. */
   readonly #armed = new Map<number, number>()
-  /** Armed because somebody could not be reached. */
+  /** Token of the arming for agents that could not be reached. */
   #unreached: number | null = null
-  /** Due before the next slow sweep, as the last sweep reported them. */
+  /** Schedules due before the next slow sweep, as the last sweep reported them. */
   #schedules: Schedule[] = []
-  /** Changes since then are not in the index yet; 0: all of it is to be read. */
+  /** Time up to which the index includes the hub's changes; 0 when the whole index must be read. */
   #knownUntil: number
   #lastSweepAt: number | null = null
   #alarmAt: number | null = null
@@ -60,18 +60,18 @@ export class SchedulerShell {
     for (const row of sql.exec<{ token: number; at: number }>('SELECT token, at FROM armed')) {
       this.#armed.set(row.token, row.at)
     }
-    this.#rounds = new Rounds(sql, deps)
+    this.#explorations = new Rounds(sql, deps)
     const known = sql.exec<{ until: number }>('SELECT until FROM known').toArray()[0]
-    this.#knownUntil = this.#rounds.isEmpty() ? 0 : (known?.until ?? 0)
+    this.#knownUntil = this.#explorations.isEmpty() ? 0 : (known?.until ?? 0)
   }
 
-  /** Sweep soon, unless `disarm` is called with the token this returns. */
+  /** Arms the sweep and returns a token for `disarm`, which cancels it. */
   arm(at = this.#deps.clock.now()): number {
     const { token } = this.#storage.sql
       .exec<{ token: number }>('INSERT INTO armed (at) VALUES (?) RETURNING token', at)
       .one()
     this.#armed.set(token, at)
-    this.#plan()
+    this.#setAlarm()
     return token
   }
 
@@ -80,7 +80,7 @@ export class SchedulerShell {
     this.#storage.sql.exec('DELETE FROM armed WHERE token = ?', token)
   }
 
-  /** Sweeps at once when this object has just come to life: something may have died with the last. */
+  /** Sweeps at once when this object has just started: its predecessor may have lost wake-ups. */
   async ensureStarted(): Promise<void> {
     if (this.#isFresh) await this.#sweep()
   }
@@ -90,9 +90,9 @@ export class SchedulerShell {
   }
 
   async hear(news: TurnNews): Promise<void> {
-    this.#rounds.hear(news)
-    await this.#offerTurns()
-    this.#plan()
+    this.#explorations.hear(news)
+    await this.#offerExplorations()
+    this.#setAlarm()
   }
 
   explain(question: SchedulerQuestion): SchedulerView {
@@ -104,7 +104,7 @@ export class SchedulerShell {
       floor: explorationFloor(mode, capacity),
       lastSweepAt: this.#lastSweepAt,
       nextSweepAt: computeNextSweep(this.#state(), now),
-      turns: this.#rounds.explain(question, now),
+      turns: this.#explorations.explain(question, now),
       tasks: question.tasks.map((task) => explainTask(task, question.hub, { mode, capacity })),
     }
   }
@@ -120,14 +120,14 @@ export class SchedulerShell {
       await this.#sweep()
       return
     }
-    await this.#giveScheduled()
-    await this.#offerTurns()
-    this.#plan()
+    await this.#startDueSchedules()
+    await this.#offerExplorations()
+    this.#setAlarm()
   }
 
   /**
-   * The next alarm is set before anything can fail; a sweep that fails is made up for by the next
-   * one, so it is no reason for the platform to retry, and after some tries give up, this alarm.
+   * Runs a sweep. The next alarm is set first, and a failed sweep doesn't throw: the next one makes up
+   * for it, while the platform would retry a failing alarm only a few times.
    */
   async #sweep(): Promise<void> {
     const now = this.#deps.clock.now()
@@ -135,19 +135,19 @@ export class SchedulerShell {
     this.#isFresh = false
     this.#lastSweepAt = now
     this.#alarmAt = null
-    this.#plan()
-    const answer = await this.#ask(now).catch(() => null)
-    await this.#send(this.#deps.wake, answer?.wake ?? [])
-    await this.#giveScheduled()
-    await this.#offerTurns()
+    this.#setAlarm()
+    const answer = await this.#readReport(now).catch(() => null)
+    await this.#wake(this.#deps.wake, answer?.wake ?? [])
+    await this.#startDueSchedules()
+    await this.#offerExplorations()
     if (answer) for (const [token, at] of this.#armed) if (isForgotten(at, now)) this.disarm(token)
-    // what began right before the last machine died is too young to be found at once
+    // Activations that started right before the last machine died are too young to be found now.
     if (wasFresh && answer?.running !== 0) this.arm(now - scheduling.sweepArmedMs)
-    this.#plan()
+    this.#setAlarm()
   }
 
-  /** One round trip, and one more for each further page of agents that changed. */
-  async #ask(now: number): Promise<Pick<SweepReport, 'wake' | 'running'>> {
+  /** Reads the hub's sweep report: one round trip per page of changed agents. */
+  async #readReport(now: number): Promise<Pick<SweepReport, 'wake' | 'running'>> {
     const question = { since: this.#knownUntil, until: now + 2 * scheduling.sweepSlowMs }
     let first: SweepReport | null = null
     let after: AccountId | null = null
@@ -157,7 +157,7 @@ export class SchedulerShell {
       after = report.exploration?.next ?? null
       if (report.exploration) {
         this.#schedules = report.exploration.schedules
-        this.#rounds.learn(report.exploration, {
+        this.#explorations.learn(report.exploration, {
           running: report.running,
           waiting: first.wake.length,
         })
@@ -168,8 +168,8 @@ export class SchedulerShell {
     return first
   }
 
-  /** Schedules that were missed while nothing ran are due once, not many times (S7). */
-  async #giveScheduled(): Promise<void> {
+  /** Creates the tasks of due schedules. A schedule that was missed repeatedly is due once. */
+  async #startDueSchedules(): Promise<void> {
     const now = this.#deps.clock.now()
     const due = this.#schedules
       .filter(({ dueAt }) => dueAt <= now)
@@ -182,7 +182,7 @@ export class SchedulerShell {
       () => false,
     )
     if (!isGiven) {
-      // The next sweep, which this brings near, reads them again.
+      // Arms a sweep, which reads the schedules again.
       this.#schedules = []
       this.arm()
       return
@@ -194,21 +194,21 @@ export class SchedulerShell {
       return next === null ? [] : [{ ...each, dueAt: next }]
     })
     const woken = due.filter(({ dueAt }) => dueAt > 0).map(({ agentId }) => agentId)
-    await this.#send(this.#deps.wake, [...new Set(woken)])
+    await this.#wake(this.#deps.wake, [...new Set(woken)])
   }
 
-  async #offerTurns(): Promise<void> {
-    const taken = this.#rounds.take(this.#deps.clock.now())
-    await this.#send(this.#deps.offerTurns, taken)
+  async #offerExplorations(): Promise<void> {
+    const taken = this.#explorations.take(this.#deps.clock.now())
+    await this.#wake(this.#deps.offerTurns, taken)
   }
 
   /**
-   * What dies before it has an alarm is not lost either: sweep soon. Who cannot be reached for longer
-   * than a sweep stays armed is left to the slow one.
+   * Wakes agents, and arms the sweep if one cannot be reached. An agent that stays unreachable for
+   * longer than a sweep stays armed is left to the slow sweep.
    */
-  async #send(hint: SchedulerDeps['wake'], agentIds: AccountId[]): Promise<void> {
+  async #wake(hint: SchedulerDeps['wake'], agentIds: AccountId[]): Promise<void> {
     if (agentIds.length === 0 || (await hint(agentIds))) return
-    // of its own: any other may be disarmed in the next moment
+    // A separate token, because any other one can be disarmed at any moment.
     if (this.#unreached === null || !this.#armed.has(this.#unreached)) this.#unreached = this.arm()
   }
 
@@ -217,12 +217,12 @@ export class SchedulerShell {
     return { lastSweepAt: this.#lastSweepAt, oldestArmedAt }
   }
 
-  /** An alarm that comes early is kept: it finds out that it is not needed and goes on. */
-  #plan(): void {
+  /** Sets the next alarm. An earlier one is kept: it finds nothing to do and sets the next. */
+  #setAlarm(): void {
     const now = this.#deps.clock.now()
     const times = [
       computeNextSweep(this.#state(), now),
-      this.#rounds.nextAt(now) ?? Number.POSITIVE_INFINITY,
+      this.#explorations.nextAt(now) ?? Number.POSITIVE_INFINITY,
       ...this.#schedules.map(({ dueAt }) => Math.max(now, dueAt)),
     ]
     const next = Math.min(...times)

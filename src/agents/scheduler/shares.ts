@@ -1,9 +1,9 @@
 import { turns } from '../../config'
 
-/** How the hub shares its capacity between tasks and looking around (S3). */
+/** How the hub divides its capacity between tasks and exploration. */
 export type SchedulingMode = 'notification' | 'exploration' | 'hybrid'
 
-/** Running activations of each class, and whether more of each class could start now. */
+/** Running activations of each class, and whether activations of each class wait. */
 export interface Demand {
   capacity: number
   runningInbox: number
@@ -19,8 +19,8 @@ const floors: Record<SchedulingMode, number> = {
 }
 
 /**
- * Slots that looking around keeps while tasks wait. From two slots on each class keeps one, so that
- * neither can starve the other; a hub with one slot answers first.
+ * Returns the slots reserved for exploration while tasks wait. With two or more slots each class has
+ * at least one, so that neither starves the other; a hub with one slot runs tasks first.
  */
 export function explorationFloor(mode: SchedulingMode, capacity: number): number {
   if (mode === 'notification' || capacity < 2) return 0
@@ -28,18 +28,19 @@ export function explorationFloor(mode: SchedulingMode, capacity: number): number
 }
 
 /**
- * Whether an activation of the class may start. Work-conserving: what one class keeps is lent to the
- * other while nobody of its own waits.
+ * Returns whether an activation of the class can start. Work-conserving: a class can use the slots
+ * reserved for the other class while that class has none waiting.
  */
 export function mayStart(
-  what: 'inbox' | 'exploration',
+  activationClass: 'inbox' | 'exploration',
   mode: SchedulingMode,
   demand: Demand,
 ): boolean {
   const { capacity, runningInbox, runningExploration } = demand
   if (runningInbox + runningExploration >= capacity) return false
   const floor = explorationFloor(mode, capacity)
-  if (what === 'inbox') return !demand.doesExplorationWait || runningInbox < capacity - floor
+  if (activationClass === 'inbox')
+    return !demand.doesExplorationWait || runningInbox < capacity - floor
   if (mode === 'notification') return false
   return !demand.doesInboxWait || runningExploration < floor
 }

@@ -4,8 +4,8 @@ import { rankFacts } from '../memory/rank-facts'
 import type { MemoryStore } from './memory-store'
 
 /**
- * Facts and open tasks of one agent, as its tools use them. Everything may be done twice: a call whose
- * answer got lost is repeated.
+ * Facts and open tasks of one agent, for its tools. All methods are idempotent, because a call whose
+ * response was lost is retried.
  */
 export class FactStore {
   readonly #memory: MemoryStore
@@ -14,7 +14,10 @@ export class FactStore {
     this.#memory = memory
   }
 
-  /** Null: there is no room. The same text again is the same fact, newly noted. */
+  /**
+   * Saves a fact and returns its id; null when the limit is reached. The same text again updates the
+   * existing fact.
+   */
   remember(fact: { text: string; source: string }, now: number): { id: number } | null {
     const [row] = this.#memory.write<{ id: number }>(
       `INSERT INTO facts (text, source, created_at, used_at) SELECT ?1, ?2, ?3, ?3
@@ -29,16 +32,17 @@ export class FactStore {
     return row ?? null
   }
 
-  /** False when there never was one with this number. */
+  /** Deletes a fact. Returns false when no fact ever had this id. */
   forget(id: number): boolean {
-    const gone = this.#memory.query('DELETE FROM facts WHERE id = ? RETURNING id', id)
-    if (gone.length > 0) return true
+    const deleted = this.#memory.query('DELETE FROM facts WHERE id = ? RETURNING id', id)
+    if (deleted.length > 0) return true
     const [last] = this.#memory.query<{ seq: number }>(
       "SELECT seq FROM sqlite_sequence WHERE name = 'facts'",
     )
     return id <= (last?.seq ?? 0)
   }
 
+  /** Returns facts, newest first or the best matches of `words`, and all open tasks. */
   list({ words, limit }: { words: string | null; limit: number }): {
     facts: RememberedFact[]
     factCount: number
@@ -51,7 +55,7 @@ export class FactStore {
     return { facts: facts.slice(0, limit), factCount: all.length, tasks: this.#listTasks() }
   }
 
-  /** Null: too many are open. */
+  /** Adds a task and returns its id; null when too many tasks are open. */
   addTask({ text, key }: { text: string; key: string | null }, now: number): { id: number } | null {
     const [row] = this.#memory.write<{ id: number }>(
       `INSERT INTO tasks (text, added_by, created_at) SELECT ?1, ?2, ?3
@@ -64,6 +68,7 @@ export class FactStore {
     return row ?? null
   }
 
+  /** Completes a task and returns its text; null when it doesn't exist. */
   completeTask({ id, note }: { id: number; note: string }, now: number): string | null {
     const [row] = this.#memory.query<{ text: string }>(
       `UPDATE tasks SET done_at = coalesce(done_at, ?2), note = CASE note WHEN '' THEN ?3 ELSE note END
@@ -82,5 +87,5 @@ export class FactStore {
   }
 }
 
-/** An interface as a row that the database gives. */
+/** The row type of an interface, as SQLite returns it. */
 type Row<Shape> = { [Field in keyof Shape]: Shape[Field] & SqlStorageValue }

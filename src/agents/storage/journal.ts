@@ -4,45 +4,45 @@ import type { AccountId, ActivationId } from '../../ids'
 import type { Charge, LoopEvent, LoopEventOf } from '../loop/event'
 import { initialState, type LoopState } from '../loop/state'
 
-/** What the journal holds when an object starts: the activation under way, or the last one. */
+/** The journaled activation: the running one, or the last one. */
 export interface Journaled {
   state: LoopState
   events: LoopEvent[]
 }
 
-/** Whose journal it is: an alarm does not bring the name of its object. */
+/** The journal's agent. It is stored because an alarm doesn't know the name of its object. */
 export interface Owner {
   agentId: AccountId | null
-  /** Somebody has watched it, perhaps by a socket that outlived its machine. */
+  /** Whether the agent was ever watched: a hibernating socket can outlive its machine. */
   wasWatched: boolean
 }
 
-/** A model call that was sent, and what it is charged when its answer gets lost. */
+/** A sent model call, and its charge if the response gets lost. */
 export interface SentCall {
   effectId: number
   worst: Charge
 }
 
-/** As the journal keeps it. */
+/** A sent model call as the journal stores it. */
 export interface MarkedCall extends SentCall {
-  /** Rows of the activation until then. */
+  /** Number of the activation's rows when the call was sent. */
   rows: number
 }
 
 /**
- * The durable memory of one agent's activation: one row an event, with the state after it. The
- * platform holds back outgoing requests until the rows before them are on disk, so an effect never
- * runs ahead of its row. It holds one activation; finished ones live in the hub as traces. Rows of the next
- * activation overwrite those of the last in place, which costs less than deleting and growing again;
- * `run` tells them apart.
+ * The durable log of one agent's activation: one row per event, with the state after it. The platform
+ * holds back outgoing requests until the rows before them are on disk, so an effect never precedes
+ * its row. The journal holds one activation; finished ones are stored in the hub as traces. Rows of
+ * the next activation overwrite those of the last in place, which costs less than deleting and
+ * inserting; `run` distinguishes them.
  */
 export class Journal {
   readonly #sql: SqlStorage
   #run = 0
   #seq = 0
-  /** The rows' events as they are written. */
+  /** The rows' events as JSON. */
   #texts: string[] = []
-  /** After the last row. */
+  /** State after the last row. */
   #state: LoopState = initialState
   #owner: Owner = { agentId: null, wasWatched: false }
 
@@ -50,17 +50,16 @@ export class Journal {
     this.#sql = sql
   }
 
-  /** The first thing to ask of it: the table is made if there is none. */
+  /** Loads the journal, and creates its table if needed. Must be called first. */
   load(): Journaled & Owner {
     const isNew = this.#sql.exec(journalTable).rowsWritten > 0
-    // a table that was just made has rows in the schema alone; a statement that reads it would take
-    // memory, for each of many agents
+    // A new table is empty, and each prepared statement takes memory in each of many agents.
     const rows = isNew ? [] : this.#sql.exec<Row & { seq: number; run: number }>(loadRows).toArray()
     const owner = rows[0]?.seq === ownerSeq ? rows.shift() : undefined
     this.#run = rows[0]?.run ?? 0
     const agentId = (owner?.event || null) as AccountId | null
     this.#owner = { agentId, wasWatched: owner?.state === watchedMark }
-    return { ...this.#take(rows), ...this.#owner }
+    return { ...this.#setRows(rows), ...this.#owner }
   }
 
   keepOwner(owner: Partial<Owner>): void {
@@ -75,13 +74,13 @@ export class Journal {
     if (text.length > limits.storedRowBytesMax) {
       throw new AppError('INTERNAL', `A journal row of ${text.length} characters is too large.`)
     }
-    const changes = writeChanges(this.#state, state)
+    const changes = toChanges(this.#state, state)
     this.#sql.exec(insertRow, ++this.#seq, this.#run, text, changes)
     this.#texts.push(text)
     this.#state = state
   }
 
-  /** The next row begins a new activation. */
+  /** Starts a new activation with the next row. */
   begin(): void {
     this.#run++
     this.#seq = 0
@@ -89,17 +88,17 @@ export class Journal {
     this.#state = initialState
   }
 
-  /** The events of the activation, each as JSON. */
+  /** Returns the events of the activation, each as JSON. */
   readTexts(): readonly string[] {
     return this.#texts
   }
 
-  /** The activation is over: what is not needed any more takes no memory. */
+  /** Frees the memory of an ended activation's events. */
   dropTexts(): void {
     this.#texts = []
   }
 
-  /** Keeps all rows of an activation that is parked, for as long as people take (L30). */
+  /** Copies all rows of a parked activation, until its approvals are decided. */
   setAside(activationId: ActivationId): void {
     this.#sql.exec(parkedTable)
     this.#sql.exec(
@@ -119,8 +118,8 @@ export class Journal {
   }
 
   /**
-   * A stop of an activation that was set aside: the hub runs it again, but has not told so yet. False
-   * when there is none of that id (L34).
+   * Cancels a parked activation that the hub has resumed but this object has not loaded yet. Returns
+   * false when no parked activation has that id.
    */
   stopAside(activationId: ActivationId, event: LoopEventOf<'cancel_requested'>): boolean {
     this.#sql.exec(parkedTable)
@@ -129,20 +128,22 @@ export class Journal {
       this.#sql.exec(
         `INSERT INTO parked SELECT activation_id, max(seq) + 1, ?, ? FROM parked
          WHERE activation_id = ? GROUP BY activation_id`,
-        ...[JSON.stringify(event), JSON.stringify(changes), activationId],
+        JSON.stringify(event),
+        JSON.stringify(changes),
+        activationId,
       ).rowsWritten > 0
     )
   }
 
-  /** A parked activation as it was left; null when its rows are gone. */
+  /** Returns a parked activation; null when its rows don't exist. */
   readAside(activationId: ActivationId): Journaled | null {
-    const rows = this.#readParked(activationId)
+    const rows = this.#selectParked(activationId)
     return rows.length === 0 ? null : parseRows(rows)
   }
 
-  /** Makes a parked activation the one under way; null when its rows are gone. */
+  /** Makes a parked activation the running one; null when its rows don't exist. */
   takeUp(activationId: ActivationId): Journaled | null {
-    const rows = this.#readParked(activationId)
+    const rows = this.#selectParked(activationId)
     if (rows.length === 0) return null
     this.begin()
     this.#sql.exec(
@@ -151,10 +152,10 @@ export class Journal {
       activationId,
     )
     this.#sql.exec('DELETE FROM parked WHERE activation_id = ?', activationId)
-    return this.#take(rows)
+    return this.#setRows(rows)
   }
 
-  #readParked(activationId: ActivationId): Row[] {
+  #selectParked(activationId: ActivationId): Row[] {
     this.#sql.exec(parkedTable)
     return this.#sql
       .exec<Row>(
@@ -164,7 +165,7 @@ export class Journal {
       .toArray()
   }
 
-  #take(rows: Row[]): Journaled {
+  #setRows(rows: Row[]): Journaled {
     const journaled = parseRows(rows)
     this.#seq = rows.length
     this.#texts = rows.map(({ event }) => event)
@@ -177,16 +178,16 @@ export class Journal {
   }
 
   /**
-   * Right before a model call that came after other outside work: fences off a superseded object,
-   * and remembers what the call costs at worst.
+   * Records a model call right before it is sent, with its worst-case charge. The write also fences
+   * off a superseded object.
    */
   markSent(call: SentCall): void {
     const marked: MarkedCall = { ...call, rows: this.#seq }
-    // by the statement that is there already: each takes memory, for each of many agents
+    // Reuses a prepared statement: each takes memory in each of many agents.
     this.#sql.exec(insertRow, sentSeq, noRun, JSON.stringify(marked), '')
   }
 
-  /** The last one, of whatever activation: the ids of effects tell, since none is given twice. */
+  /** Returns the last sent call of any activation. Effect ids are unique, so they identify it. */
   readSent(): MarkedCall | null {
     const row = this.#sql
       .exec<{ event: string }>('SELECT event FROM journal WHERE seq = ?', sentSeq)
@@ -196,7 +197,7 @@ export class Journal {
 }
 
 /**
- * Its owner and the last call that was sent stand before its rows: a table of their own would be one
+ * Reserved `seq` values: rows for the owner and for the last sent call. Separate tables would be one
  * more page for each agent.
  */
 const ownerSeq = 0
@@ -204,7 +205,7 @@ const sentSeq = -1
 const noRun = -1
 const watchedMark = 'watched'
 
-/** No constraints: `insertRow` fills every column, and each agent's memory holds what checks them. */
+/** Without constraints: `insertRow` fills every column, and checks take memory in each agent. */
 const journalTable = `CREATE TABLE IF NOT EXISTS journal (
   seq INTEGER PRIMARY KEY, run INTEGER, event TEXT, state TEXT)`
 
@@ -214,7 +215,7 @@ const loadRows = `
 
 const insertRow = 'REPLACE INTO journal (seq, run, event, state) VALUES (?, ?, ?, ?)'
 
-/** Made when it is first needed: most agents never wait for a person. */
+/** Created when it is first needed: most agents never wait for an approval. */
 const parkedTable = `CREATE TABLE IF NOT EXISTS parked (
   activation_id TEXT NOT NULL, seq INTEGER NOT NULL, event TEXT NOT NULL, state TEXT NOT NULL,
   PRIMARY KEY (activation_id, seq)) WITHOUT ROWID`
@@ -225,12 +226,12 @@ interface Row extends Record<string, SqlStorageValue> {
 }
 
 /**
- * Only what a row changes, beginning with the state of an idle loop: most of it never does. So a
- * value there must not change its meaning: work under way, or parked for a day, would read the new one.
+ * Returns the changed fields of the state as JSON, starting from the state of an idle loop. A value in
+ * `initialState` must therefore keep its meaning: stored activations would read the new value.
  */
-function writeChanges(before: LoopState, after: LoopState): string {
+function toChanges(before: LoopState, after: LoopState): string {
   const changed: Partial<Record<keyof LoopState, unknown>> = {}
-  // every state is made from the initial one, so all have the same keys in the same order
+  // All states are made from the initial one, so they have the same keys in the same order.
   const [old, now] = [Object.values(before), Object.values(after)]
   let index = 0
   for (const key of stateKeys) {

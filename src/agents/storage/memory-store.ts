@@ -7,7 +7,7 @@ import { findMaker, makeTurns } from './memory-tables'
 export interface Fact {
   id: number
   text: string
-  /** Where it comes from, as the agent told it. */
+  /** The source, as the agent stated it. */
   source: string
   createdAt: number
 }
@@ -18,26 +18,26 @@ export interface OpenTask {
   createdAt: number
 }
 
-/** One finished activation, as its session keeps it. */
+/** One finished activation, as its session stores it. */
 export interface Turn {
   activationId: ActivationId
   sessionId: string
   at: number
-  /** What was asked and answered, in one line, for the agent's other sessions; empty keeps it out. */
+  /** One line of task and answer, for the agent's other sessions; empty hides it from them. */
   gist: string
-  /** From the task's words to the answer; no call without its result. */
+  /** From the task to the answer; every call has its result. */
   messages: SessionMessage[]
   usage: TokenCounters
   tools: ToolCount[]
-  /** Stands for everything the session held before `messages`; null when nothing was compacted. */
+  /** Summary of all messages before `messages`; null when nothing was compacted. */
   summary: string | null
 }
 
-/** What an agent did in numbers. */
+/** Counts of an agent's activations, tokens and tool calls. */
 export type Statistics = Pick<AgentSessions, 'totals' | 'tools'>
 
 /** The statistics, and the activation that was counted last. */
-interface Books extends Statistics {
+interface StoredStatistics extends Statistics {
   last: ActivationId | null
 }
 
@@ -50,65 +50,67 @@ const noTotals = {
   costMicrousd: 0,
 }
 
-/** What an agent is reminded of before it starts. */
+/** The part of an agent's memory that goes into a prompt. */
 export interface Memories {
-  /** Of the session's compacted turns; empty when there are none. */
+  /** Summary of the session's compacted activations; empty when there are none. */
   summary: string
-  /** The session's newest turns, oldest first. */
+  /** Messages of the session's newest activations, oldest first. */
   turns: SessionMessage[][]
   facts: Fact[]
   tasks: OpenTask[]
-  /** What it did lately in other sessions, oldest first. */
+  /** Recent activations of other sessions, oldest first. */
   lately: { at: number; gist: string }[]
 }
 
 export interface MemoryQuestion {
   sessionId: string
-  /** The task's words, for `keyword`. */
+  /** Text of the task, for `keyword`. */
   words: string
   factsMax: number
   retrieval: 'recent' | 'keyword'
 }
 
 /**
- * The memory of one agent between activations (L39). Nothing here waits, so reading and saving are
- * part of the transaction around them.
+ * The memory of one agent between activations. All methods are synchronous, so they are part of the
+ * transaction around them.
  */
 export class MemoryStore {
   readonly #sql: SqlStorage
-  /** Facts that the activation under way was shown; lost in a crash, which does no harm. */
+  /** Facts in the prompt of the running activation. A crash loses them, which only skips `used_at`. */
   #shownFacts: number[] = []
-  /** As they are stored, once they were read: nobody else writes them. */
-  #books: Books | null = null
-  /** Tables that are there, once it was looked up. */
+  /** Cached statistics as stored; null until they are read. */
+  #statistics: StoredStatistics | null = null
+  /** Names of existing tables; null until they are read. */
   #tables: Set<string> | null = null
 
   constructor(sql: SqlStorage) {
     this.#sql = sql
   }
 
-  /** Of everything the agent's object stores. */
+  /** Size of everything that the agent's object stores, in bytes. */
   get storageBytes(): number {
     return this.#sql.databaseSize
   }
 
   readForPrompt({ sessionId, words, factsMax, retrieval }: MemoryQuestion): Memories {
     const isRanked = retrieval === 'keyword'
-    const kept = this.#listTables()
-    const facts = kept.has('facts')
-      ? this.query<Row<Fact>>(readFacts, isRanked ? memoryLimits.factsMax : factsMax)
+    const tables = this.#listTables()
+    const facts = tables.has('facts')
+      ? this.query<Row<Fact>>(selectFacts, isRanked ? memoryLimits.factsMax : factsMax)
       : []
     const shown = isRanked ? rankFacts(facts, words, factsMax) : facts.reverse()
     this.#shownFacts = shown.map(({ id }) => id)
     return {
-      ...(kept.has('turns') ? this.#readTurns(sessionId) : { summary: '', turns: [], lately: [] }),
+      ...(tables.has('turns')
+        ? this.#readTurns(sessionId)
+        : { summary: '', turns: [], lately: [] }),
       facts: shown,
-      tasks: kept.has('tasks') ? this.query<Row<OpenTask>>(readTasks) : [],
+      tasks: tables.has('tasks') ? this.query<Row<OpenTask>>(selectTasks) : [],
     }
   }
 
   #readTurns(sessionId: string): Pick<Memories, 'summary' | 'turns' | 'lately'> {
-    const [row] = this.query<Record<'summary' | 'turns' | 'lately', string>>(readTurns, sessionId)
+    const [row] = this.query<Record<'summary' | 'turns' | 'lately', string>>(selectTurns, sessionId)
     if (!row) return { summary: '', turns: [], lately: [] }
     return {
       summary: row.summary,
@@ -117,71 +119,71 @@ export class MemoryStore {
     }
   }
 
-  /** To ask a table that is not there would be an error, which is dear. */
+  /** Returns the existing tables. Querying a missing table throws, which is expensive. */
   #listTables(): Set<string> {
     this.#tables ??= new Set(this.query<{ name: string }>(listTables).map(({ name }) => name))
     return this.#tables
   }
 
-  /** Does nothing when it was this activation that was saved last. */
-  saveTurn(turn: Turn): void {
-    const books = this.#readBooks()
-    if (books.last === turn.activationId) return
-    // should a write below fail, what is stored counts
-    this.#books = null
-    if (!this.#listTables().has('turns')) this.#make(makeTurns)
-    const messages = JSON.stringify(turn.messages)
+  /** Saves a finished activation. Does nothing when that activation was saved last. */
+  saveTurn(activation: Turn): void {
+    const statistics = this.#loadStatistics()
+    if (statistics.last === activation.activationId) return
+    // If a write below fails, read the stored statistics again.
+    this.#statistics = null
+    if (!this.#listTables().has('turns')) this.#createTables(makeTurns)
+    const messages = JSON.stringify(activation.messages)
     this.write(
       insertTurn,
-      turn.activationId,
-      turn.sessionId,
-      turn.at,
-      turn.gist,
+      activation.activationId,
+      activation.sessionId,
+      activation.at,
+      activation.gist,
       messages.length > limits.storedRowBytesMax ? '[]' : messages,
     )
-    this.#count(books, turn)
-    if (turn.summary !== null) this.#replaceHistory(turn.sessionId, turn.summary)
-    this.#noteUse(turn.at)
-    if (books.totals.activations % memoryLimits.sessionsPrunedEvery === 0) this.#prune()
+    this.#count(statistics, activation)
+    if (activation.summary !== null) this.#replaceHistory(activation.sessionId, activation.summary)
+    this.#recordFactUse(activation.at)
+    if (statistics.totals.activations % memoryLimits.sessionsPrunedEvery === 0) this.#prune()
   }
 
-  /** Nothing waits in between, so it is one transaction with the turn. */
-  #count(books: Books, { activationId, sessionId, at, usage, tools }: Turn): void {
+  /** Updates the statistics, in one transaction with the activation's row. */
+  #count(statistics: StoredStatistics, { activationId, sessionId, at, usage, tools }: Turn): void {
     const { inputTokens, cachedTokens, outputTokens, costMicrousd } = usage
-    this.write(countSession, sessionId, inputTokens, cachedTokens, outputTokens, costMicrousd, at)
-    books.last = activationId
-    books.totals.activations++
-    for (const field of counted) books.totals[field] += usage[field]
+    this.write(upsertSession, sessionId, inputTokens, cachedTokens, outputTokens, costMicrousd, at)
+    statistics.last = activationId
+    statistics.totals.activations++
+    for (const field of counted) statistics.totals[field] += usage[field]
     for (const tool of tools) {
-      const known = books.tools.find(({ name }) => name === tool.name)
-      if (!known) {
-        books.tools.push({ ...tool })
+      const existing = statistics.tools.find(({ name }) => name === tool.name)
+      if (!existing) {
+        statistics.tools.push({ ...tool })
         continue
       }
-      known.calls += tool.calls
-      known.errors += tool.errors
-      known.totalMs += tool.totalMs
+      existing.calls += tool.calls
+      existing.errors += tool.errors
+      existing.totalMs += tool.totalMs
     }
-    this.write(keepBooks, JSON.stringify(books))
-    this.#books = books
+    this.write(upsertStatistics, JSON.stringify(statistics))
+    this.#statistics = statistics
   }
 
-  /** Of all activations, also of those whose session is forgotten. */
+  /** Returns the statistics of all activations, including those of deleted sessions. */
   readStatistics(): Statistics {
-    const { totals, tools } = structuredClone(this.#readBooks())
+    const { totals, tools } = structuredClone(this.#loadStatistics())
     return { totals, tools }
   }
 
-  #readBooks(): Books {
-    if (this.#books) return this.#books
+  #loadStatistics(): StoredStatistics {
+    if (this.#statistics) return this.#statistics
     const [row] = this.query<{ value: string }>("SELECT value FROM kept WHERE key = 'statistics'")
-    this.#books = row
-      ? (JSON.parse(row.value) as Books)
+    this.#statistics = row
+      ? (JSON.parse(row.value) as StoredStatistics)
       : { last: null, totals: { ...noTotals }, tools: [] }
-    return this.#books
+    return this.#statistics
   }
 
-  /** Everything of a session before its newest turn gives way to the summary. */
+  /** Replaces all messages of a session before its newest activation by the summary. */
   #replaceHistory(sessionId: string, summary: string): void {
     this.write(
       'DELETE FROM turns WHERE session_id = ?1 AND seq < (SELECT max(seq) FROM turns WHERE session_id = ?1)',
@@ -190,7 +192,7 @@ export class MemoryStore {
     this.write('UPDATE sessions SET summary = ? WHERE id = ?', summary, sessionId)
   }
 
-  /** A read; what was never written is empty. */
+  /** Runs a statement and returns its rows; none when its table doesn't exist yet. */
   query<Row extends Record<string, SqlStorageValue>>(
     sql: string,
     ...values: SqlStorageValue[]
@@ -203,7 +205,7 @@ export class MemoryStore {
     }
   }
 
-  /** A write; the first one makes its table. */
+  /** Runs a write. The first write creates its table. */
   write<Row extends Record<string, SqlStorageValue>>(
     sql: string,
     ...values: SqlStorageValue[]
@@ -211,19 +213,19 @@ export class MemoryStore {
     try {
       return this.#sql.exec<Row>(sql, ...values).toArray()
     } catch (error) {
-      const maker = findMaker(error)
-      if (!maker) throw error
-      this.#make(maker)
+      const schema = findMaker(error)
+      if (!schema) throw error
+      this.#createTables(schema)
       return this.#sql.exec<Row>(sql, ...values).toArray()
     }
   }
 
-  #make(tables: string): void {
+  #createTables(tables: string): void {
     this.#sql.exec(tables)
     this.#tables = null
   }
 
-  #noteUse(at: number): void {
+  #recordFactUse(at: number): void {
     if (this.#shownFacts.length === 0) return
     this.write(
       'UPDATE facts SET used_at = ? WHERE id IN (SELECT value FROM json_each(?))',
@@ -233,7 +235,7 @@ export class MemoryStore {
     this.#shownFacts = []
   }
 
-  /** The sessions that nobody came back to longest are forgotten. */
+  /** Deletes the least recently used sessions beyond the limit. */
   #prune(): void {
     this.write(
       'DELETE FROM sessions WHERE id IN (SELECT id FROM sessions ORDER BY updated_at DESC LIMIT -1 OFFSET ?)',
@@ -243,15 +245,15 @@ export class MemoryStore {
   }
 }
 
-/** An interface as a row that the database gives. */
+/** The row type of an interface, as SQLite returns it. */
 type Row<Shape> = { [Field in keyof Shape]: Shape[Field] & SqlStorageValue }
 
 const insertTurn =
   'INSERT INTO turns (activation_id, session_id, at, gist, messages) VALUES (?, ?, ?, ?, ?)'
 
-const keepBooks = "INSERT OR REPLACE INTO kept (key, value) VALUES ('statistics', ?)"
+const upsertStatistics = "INSERT OR REPLACE INTO kept (key, value) VALUES ('statistics', ?)"
 
-const countSession = `INSERT INTO sessions
+const upsertSession = `INSERT INTO sessions
     (id, activations, input_tokens, cached_tokens, output_tokens, cost_microusd, created_at, updated_at)
   VALUES (?1, 1, ?2, ?3, ?4, ?5, ?6, ?6) ON CONFLICT (id) DO UPDATE SET
     activations = activations + 1, input_tokens = input_tokens + ?2, cached_tokens = cached_tokens + ?3,
@@ -259,15 +261,15 @@ const countSession = `INSERT INTO sessions
 
 const listTables = "SELECT name FROM sqlite_master WHERE name IN ('turns', 'facts', 'tasks')"
 
-const readTurns = `SELECT
+const selectTurns = `SELECT
   coalesce((SELECT summary FROM sessions WHERE id = ?1), '') AS summary,
   (SELECT json_group_array(messages) FROM
     (SELECT messages FROM turns WHERE session_id = ?1 ORDER BY seq DESC LIMIT ${memoryLimits.historyTurnsMax})) AS turns,
   (SELECT json_group_array(json_object('at', at, 'gist', gist)) FROM
     (SELECT at, gist FROM turns WHERE session_id <> ?1 AND gist <> '' ORDER BY seq DESC LIMIT ${memoryLimits.latelyMax})) AS lately`
 
-const readFacts =
+const selectFacts =
   'SELECT id, text, source, created_at AS createdAt FROM facts ORDER BY id DESC LIMIT ?'
 
-const readTasks = `SELECT id, text, created_at AS createdAt FROM tasks WHERE done_at IS NULL
+const selectTasks = `SELECT id, text, created_at AS createdAt FROM tasks WHERE done_at IS NULL
   ORDER BY id LIMIT ${memoryLimits.openTasksMax}`

@@ -1,7 +1,7 @@
 /**
- * What an agent keeps between activations, in its own SQLite (L39). Every table and index is a page
- * that is made, kept in memory and written again, for each of many agents, so there are few and each
- * is made when it is first needed. A turn is one finished activation.
+ * Tables of an agent's memory between activations, in its own SQLite. Every table and index is a page
+ * that is held in memory and written, for each of many agents. So there are few, and each is created
+ * when it is first needed. A row of `turns` is one finished activation.
  */
 const turnTables = `
   CREATE TABLE IF NOT EXISTS sessions (
@@ -44,26 +44,26 @@ const taskTable = `
     done_at INTEGER,
     note TEXT NOT NULL DEFAULT '');`
 
-/** Small things by name: what an agent did in numbers. */
+/** Values by key: an agent's statistics. */
 const keptTable =
   'CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;'
 
-const makers: Record<string, string> = {
+const schemas: Record<string, string> = {
   sessions: turnTables,
   turns: turnTables,
   kept: keptTable,
   facts: factTable,
   tasks: taskTable,
-  // made by the platform for tables with AUTOINCREMENT
+  // SQLite creates this table for tables with AUTOINCREMENT.
   sqlite_sequence: factTable,
 }
 
-/** What makes the tables that a finished activation needs. */
+/** SQL that creates the tables for finished activations. */
 export const makeTurns = turnTables
 
-/** What makes the table whose absence an error tells; null for another error. */
+/** Returns the SQL that creates the table that an error reports as missing; null for other errors. */
 export function findMaker(error: unknown): string | null {
   if (!(error instanceof Error)) return null
   const name = /no such table: (\w+)/.exec(error.message)?.[1]
-  return (name && makers[name]) || null
+  return (name && schemas[name]) || null
 }

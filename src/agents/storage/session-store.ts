@@ -13,7 +13,7 @@ import type { Message } from '../loop/message'
 import { boundMessages } from '../memory/bound-messages'
 import type { MemoryStore } from './memory-store'
 
-/** The sessions of one agent, for the people who run it (L40). */
+/** Stored sessions of one agent, for its owner and admins. */
 export class SessionStore {
   readonly #memory: MemoryStore
 
@@ -21,7 +21,7 @@ export class SessionStore {
     this.#memory = memory
   }
 
-  /** The newest first. */
+  /** Returns sessions, newest first, with the statistics of all activations. */
   list(sessionsMax: number): AgentSessions {
     const sessions = this.#memory.query<Row<SessionFacts>>(
       `${selectSession} ORDER BY updated_at DESC LIMIT ?`,
@@ -40,7 +40,7 @@ export class SessionStore {
     return session ? { ...session, messages: this.#readMessages(id) } : null
   }
 
-  /** Puts the session as a snapshot has it in the place of what is there. False: it is too large. */
+  /** Replaces a session by a snapshot. Returns false when the snapshot is too large. */
   restore(id: string, snapshot: SessionSnapshot, now: number): boolean {
     const messages = boundMessages(snapshot.messages)
     const { summary, activations, createdAt } = snapshot
@@ -63,28 +63,31 @@ export class SessionStore {
     return true
   }
 
-  /** False when there is none. What was counted in all stays counted. */
+  /** Deletes a session. Returns false when it doesn't exist. Statistics stay unchanged. */
   reset(id: string): boolean {
-    const gone = this.#memory.query('DELETE FROM sessions WHERE id = ? RETURNING id', id)
-    if (gone.length > 0) this.#memory.write('DELETE FROM turns WHERE session_id = ?', id)
-    return gone.length > 0
+    const deleted = this.#memory.query('DELETE FROM sessions WHERE id = ? RETURNING id', id)
+    if (deleted.length > 0) this.#memory.write('DELETE FROM turns WHERE session_id = ?', id)
+    return deleted.length > 0
   }
 
   /**
-   * Puts an extract in place of the oldest messages, down to the manual target (L19). It asks no model:
-   * outside an activation no budget is reserved for one.
+   * Replaces the oldest messages by an extract, down to the target of a manual compaction. It calls
+   * no model, because no budget is reserved outside an activation. Returns null when the session
+   * doesn't exist.
    */
   compact(id: string): CompactedSession | null {
     const before = this.read(id)
     if (!before) return null
     const { messages, summary } = before
-    const talk = {
-      ...{ head: [], task: [], run: [] },
+    const transcript = {
+      head: [],
+      task: [],
+      run: [],
       summary: summary === '' ? null : summary,
       history: messages,
     }
     const size = toTokens(countAllChars(messages) + summary.length)
-    const plan = planCompaction(talk, {
+    const plan = planCompaction(transcript, {
       promptTokens: size,
       estimatedTokens: size,
       contextTokens: size,
@@ -93,8 +96,8 @@ export class SessionStore {
     })
     const { length: replaced } = plan.replaced
     if (replaced > 0) {
-      const text = extractSummary(plan.replaced, talk.summary, plan.summaryCharsMax)
-      const after = replaceOldest(talk, replaced, text)
+      const text = extractSummary(plan.replaced, transcript.summary, plan.summaryCharsMax)
+      const after = replaceOldest(transcript, replaced, text)
       this.#replace(id, after.history, text)
     }
     return { replaced, messages: messages.length - replaced }
@@ -119,7 +122,7 @@ export class SessionStore {
       .flatMap(({ messages }) => JSON.parse(messages) as SessionMessage[])
   }
 
-  /** No activation, so nothing is counted. */
+  /** Writes messages as one row. It is no activation, so statistics stay unchanged. */
   #write(id: string, messages: Message[], at: number, gist: string): void {
     if (messages.length === 0) return
     this.#memory.write(
@@ -133,7 +136,7 @@ export class SessionStore {
   }
 }
 
-/** An interface as a row that the database gives. */
+/** The row type of an interface, as SQLite returns it. */
 type Row<Shape> = { [Field in keyof Shape]: Shape[Field] & SqlStorageValue }
 
 const counters = `input_tokens AS inputTokens, cached_tokens AS cachedTokens, output_tokens AS outputTokens,

@@ -9,7 +9,7 @@ import {
 } from '../../../src/agents/executors/executor'
 import { executorOf } from '../../../src/agents/executors/executors'
 
-/** A machine outside, at the protocol's boundary: it is given a command and writes. */
+/** A fake external runner, which receives a command and yields output. */
 function fakeRunner(...written: string[]) {
   const started: Command[] = []
   const runner: Runner = {
@@ -50,7 +50,7 @@ it('L46: native hands a run over to the loop and is never absent', async () => {
 })
 
 it.each(clis)(
-  'L46: %s is started on a runner, and what it writes becomes an action',
+  'L46: %s is started on a runner, and its output becomes an action',
   async (type, program) => {
     const { runner, started } = fakeRunner('no ', 'json')
     const executor = executorOf(type)
@@ -71,10 +71,10 @@ it.each(clis)('L46: the task of %s is input, never a part of its command line', 
   expect(started[0]?.input).toContain('rm -rf')
 })
 
-it.each(clis)('L46: without a runner %s says plainly that nobody works on it', async (type) => {
+it.each(clis)('L46: without a runner %s explains that the task was not started', async (type) => {
   const executor = executorOf(type)
   expect(executor.explainAbsence('fixer', null)).toMatch(
-    new RegExp(`^@fixer runs on ${type}; no runner is connected to this hub yet`),
+    new RegExp(`^@fixer runs on ${type}, but no runner is connected to this hub`),
   )
   expect(executor.explainAbsence('fixer', fakeRunner().runner)).toBeNull()
   expect(await collect(executor.run(contextOf(null)))).toMatchObject([

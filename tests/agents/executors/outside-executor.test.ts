@@ -24,7 +24,9 @@ it('L46: an agent of a coding program loads with a warning, and a mention of it 
 
   const asked = await post(mira.key, 'A bug', '@fixer the loop is off by one')
   const reply = await replyTo(asked, 'fixer')
-  expect(reply.content).toContain('@fixer runs on claude-code; no runner is connected to this hub')
+  expect(reply.content).toContain(
+    '@fixer runs on claude-code, but no runner is connected to this hub',
+  )
   expect(reply.content).toContain('@mira')
 
   const row = await until(

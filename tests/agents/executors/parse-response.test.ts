@@ -158,7 +158,7 @@ it('L46: Aider: a key that is refused is a failure, and its banner alone is noth
     ),
   ).toEqual({
     kind: 'failed',
-    message: 'Aider could not work: litellm.AuthenticationError: AnthropicException - invalid key',
+    message: 'Aider failed: litellm.AuthenticationError: AnthropicException - invalid key',
   })
   expect(parse('aider', 'Aider v0.86.1\nRepo-map: disabled\n')).toEqual({ kind: 'nothing' })
 })

@@ -6,7 +6,7 @@ import { maskCredentials } from '../../../src/hub/posts/credential-shapes'
 
 const mask = (text: string) => maskCredentials(text, 'rookery_')
 
-/** What a watcher sees after each delta, and at the end. */
+/** Returns what a watcher sees after each delta, and at the end. */
 function watch(deltas: string[]): string[] {
   const live = new LiveText(mask)
   let seen = ''
@@ -24,7 +24,7 @@ function watch(deltas: string[]): string[] {
   return all
 }
 
-test('L22: a text that is cut into any pieces arrives whole', () => {
+test('L22: a text split into any deltas arrives complete', () => {
   void fc.assert(
     fc.property(fc.array(fc.string({ unit: 'grapheme', maxLength: 30 })), (pieces) => {
       expect(watch(pieces).at(-1)).toBe(mask(pieces.join('')))
@@ -40,7 +40,7 @@ const secrets = {
 }
 
 test.each(Object.entries(secrets))(
-  'L22: %s is never shown, whole or in part, wherever the stream cuts it',
+  'L22: %s is never shown, whole or in part, wherever the stream splits it',
   (_name, secret) => {
     const inner = secret.replace(/^-----BEGIN RSA PRIVATE KEY-----\n/, '')
     void fc.assert(
@@ -61,7 +61,7 @@ test.each(Object.entries(secrets))(
   },
 )
 
-test('L22: what is shown of a very long text is bounded', () => {
+test('L22: the shown part of a very long text is bounded', () => {
   const seen = watch(Array.from({ length: 300 }, () => 'many words '.repeat(20)))
   expect(seen.at(-1)?.length).toBeLessThanOrEqual(streamLimits.textCharsMax)
 })

@@ -7,7 +7,7 @@ import { Scenario } from '../loop/scenario'
 const titles = (events: LoopEvent[]) =>
   foldPlan(events).steps.map(({ title, status }) => `${title} ${status}`)
 
-/** A model's answer that calls these tools, as a journal holds it. */
+/** Returns a model's answer that calls these tools, as the journal stores it. */
 const calling = (...calls: { callId: string; name: string; arguments?: unknown }[]): LoopEvent => {
   const [event] = new Scenario().wake().load().answer('', ['x']).events.slice(-1)
   if (event?.type !== 'model_answered') throw new Error('no answer')
@@ -38,7 +38,7 @@ const returning = (callId: string, name: string, isError = false): LoopEvent => 
   audit: null,
 })
 
-test('L41: a tool call is a step that runs, its result completes it and an error fails it', () => {
+test('L41: a tool call is a running step; its result completes it and an error fails it', () => {
   const scenario = new Scenario().wake().load()
   expect(foldPlan(scenario.events)).toEqual({ goal: null, steps: [], progress: 0 })
   scenario.answer('', ['a', 'b'])
@@ -51,7 +51,7 @@ test('L41: a tool call is a step that runs, its result completes it and an error
   expect(foldPlan(failed).progress).toBe(0.5)
 })
 
-test('L31 L41: a call that was denied or over a rate limit is a failed step', () => {
+test('L31 L41: a call that is denied or over a rate limit is a failed step', () => {
   const denied = [
     calling({ callId: 'a', name: 'aws_ec2_stop' }),
     returning('a', 'aws_ec2_stop', true),
@@ -60,7 +60,7 @@ test('L31 L41: a call that was denied or over a rate limit is a failed step', ()
   expect(foldPlan(denied).progress).toBe(0)
 })
 
-test('L41: a call beyond the limit of a step is never run and so failed at once', () => {
+test('L41: a call beyond the limit of a step is not run and fails at once', () => {
   const scenario = new Scenario().wake().load()
   scenario.answer(
     '',
@@ -70,13 +70,13 @@ test('L41: a call beyond the limit of a step is never run and so failed at once'
   expect(statuses.filter((status) => status === 'failed')).toHaveLength(2)
 })
 
-test('L34 L41: a stop fails what was under way and keeps what was done', () => {
+test('L34 L41: a cancellation fails running steps and keeps completed ones', () => {
   const scenario = new Scenario().wake().load().answer('', ['a', 'b']).returnTool('a')
   scenario.apply({ type: 'cancel_requested', at: 9, charge: null })
   expect(titles(scenario.events)).toEqual(['hub_search completed', 'hub_search failed'])
 })
 
-test('L36 L41: a call whose outcome a crash made unknown is a failed step', () => {
+test('L36 L41: a call whose outcome is unknown after a crash is a failed step', () => {
   const events: LoopEvent[] = [
     calling({ callId: 'a', name: 'aws_s3_put' }, { callId: 'b', name: 'hub_search' }),
     { type: 'interrupted', at: 2, unknownCallIds: ['a'], charge: null },
@@ -84,7 +84,7 @@ test('L36 L41: a call whose outcome a crash made unknown is a failed step', () =
   expect(titles(events)).toEqual(['aws_s3_put failed', 'hub_search running'])
 })
 
-test('L30 L41: a call that waits for a person is to be done; approved it runs, refused it has failed', () => {
+test('L30 L41: a call that requires approval is pending; approved it runs, denied it fails', () => {
   const base = calling({ callId: 'a', name: 'aws_stop' }, { callId: 'b', name: 'aws_start' })
   const approval = { tool: 't', grant: 'g', tier: 'write', arguments: '{}', argumentsHash: 'h' }
   const waiting = ['a', 'b'].map(
@@ -118,7 +118,7 @@ test('L30 L41: a call that waits for a person is to be done; approved it runs, r
   expect(titles([...events, resumed(true)])).toEqual(['aws_stop failed', 'aws_start failed'])
 })
 
-test('L41: the agent writes goal and steps, revises them, and its own steps are the progress', () => {
+test('L41: the agent writes and revises goal and steps, and its own steps determine the progress', () => {
   const first = {
     goal: 'Compare two papers',
     steps: [
@@ -155,7 +155,7 @@ test('L41: the agent writes goal and steps, revises them, and its own steps are 
   expect(sayPlanProgress(plan)).toBe('I had finished 1 of 2 steps of my plan.')
 })
 
-test('L41: a revision that its tool refused, or that is no plan at all, changes nothing', () => {
+test('L41: a revision that the tool refused, or that is not a plan, changes nothing', () => {
   const refused = [
     calling({ callId: 'p', name: planTool, arguments: { goal: 'X', steps: [] } }),
     returning('p', planTool, true),
@@ -169,7 +169,7 @@ test('L41: a revision that its tool refused, or that is no plan at all, changes 
   expect(titles(events)).toEqual(['Fine pending'])
 })
 
-test('L41: whatever comes, progress is between 0 and 1, and a plan is bounded', () => {
+test('L41: progress is always between 0 and 1, and a plan is bounded', () => {
   const event = fc.oneof(
     fc
       .array(fc.record({ title: fc.string(), status: fc.string() }), { maxLength: 60 })
@@ -192,6 +192,6 @@ test('L41: whatever comes, progress is between 0 and 1, and a plan is bounded', 
   )
 })
 
-test('L9: without any step there is no progress to tell of', () => {
+test('L9: without steps there is no progress', () => {
   expect(sayPlanProgress(foldPlan([]))).toBe(null)
 })

@@ -20,7 +20,7 @@ const finished = () =>
     .answer('Here it is.')
 
 describe('L42: runtime events', () => {
-  test('L42: an envelope has seq, activation, time and kind; numbers have no gap', () => {
+  test('L42: an event has seq, activation, time and kind; seq has no gaps', () => {
     const scenario = finished()
     const events = toRuntimeEvents(scenario.events, scenario.state.ending)
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1))
@@ -47,7 +47,7 @@ describe('L42: runtime events', () => {
     ])
   })
 
-  test('L42: what was told stays as it was told, however the journal goes on', () => {
+  test('L42: events stay the same however the journal continues', () => {
     const happening = fc.constantFrom(
       (s: Scenario) => s.answer('text', [`call-${s.at}`, `call-${s.at + 1}`]),
       (s: Scenario) => s.answer('done'),
@@ -85,7 +85,7 @@ describe('L42: runtime events', () => {
           } catch {
             continue // not possible in this state
           }
-          // as a new machine would read it
+          // As a new machine reads it.
           const journal = JSON.parse(JSON.stringify(scenario.events))
           const now = toRuntimeEvents(journal, scenario.state.ending)
           expect(now.slice(0, told.length)).toEqual(told)
@@ -99,7 +99,7 @@ describe('L42: runtime events', () => {
     )
   })
 
-  test('L4 L34 L42: each call has one result, also when a stop cuts it off', () => {
+  test('L4 L34 L42: each call has one result, also when it is cancelled', () => {
     const scenario = new Scenario().wake().load().answer('', ['a', 'b', 'c']).returnTool('b')
     scenario.apply({ type: 'cancel_requested', at: 9, charge: null })
     const events = toRuntimeEvents(scenario.events, scenario.state.ending)
@@ -110,7 +110,7 @@ describe('L42: runtime events', () => {
     expect(events.some(({ kind }) => kind === 'warning')).toBe(true)
   })
 
-  test('L30 L42: waiting for a person and going on are told; a refusal is the result of the call', () => {
+  test('L30 L42: parking and resuming are events; a denial is the result of the call', () => {
     const base = new Scenario().wake().load().answer('', ['a', 'b'])
     const approval = {
       callId: 'a',
@@ -155,7 +155,7 @@ describe('L42: runtime events', () => {
     })
   })
 
-  test('L20 L22: a compaction is told with what it saved', () => {
+  test('L20 L22: a compaction event has the sizes before and after', () => {
     const compacted: LoopEvent = {
       type: 'compacted',
       at: 5,
@@ -179,7 +179,7 @@ describe('L42: runtime events', () => {
     })
   })
 
-  test('L42: however much is said, events stay bounded and the same', () => {
+  test('L42: events stay bounded and the same however long the texts are', () => {
     const [, , answered, returned] = new Scenario()
       .wake()
       .load()
@@ -200,7 +200,7 @@ describe('L42: runtime events', () => {
     expect(events.slice(0, part.length)).toEqual(part)
   })
 
-  test('L22 M9: who may not see inside sees neither words nor reasoning nor what tools were told and said', () => {
+  test('L22 M9: viewers without full access see no texts, reasoning, arguments or results', () => {
     const scenario = finished()
     const shown = JSON.stringify(toRuntimeEvents(scenario.events, null).map(hideInside))
     expect(shown).not.toContain('result of')
@@ -209,7 +209,7 @@ describe('L42: runtime events', () => {
     expect(shown).toContain('tool-call')
   })
 
-  test('L35 M9: what the provider said is for who may see inside; that the call failed, for all', () => {
+  test('L35 M9: only viewers with full access see what the provider wrote; all see that the call failed', () => {
     const [woken, loaded] = new Scenario().wake().load().events
     const failure = {
       ...{ code: 'PROVIDER_ERROR', message: 'It answered 400.', detail: 'I cannot parse: HARBOUR' },

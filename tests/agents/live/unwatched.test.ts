@@ -3,7 +3,7 @@ import { ActivationStream } from '../../../src/agents/live/activation-stream'
 import type { ActivationId } from '../../../src/ids'
 import { Scenario } from '../loop/scenario'
 
-/** What a stream does while nobody watches, and how little it sends when somebody does. */
+/** A stream without watchers, and the number of messages that it sends with watchers. */
 const id = 'activation' as ActivationId
 let watchers: { sent: string[] }[] = []
 
@@ -30,14 +30,14 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-test('L22: while nobody watches no timer is kept and nothing is made', () => {
+test('L22: without watchers no timer is kept and no event is built', () => {
   const watched = stream()
   const call = watched.beginCall(id)
   for (let count = 0; count < 50; count++) watched.addDelta(call, { kind: 'text', text: 'word ' })
   expect(vi.getTimerCount()).toBe(0)
   watched.endCall(call)
   const { events } = new Scenario().wake().load()
-  // what an event would be read from is not even looked at
+  // The events are not even read.
   const unread = new Proxy(events, {
     get: () => {
       throw new Error('read for nobody')
@@ -46,7 +46,7 @@ test('L22: while nobody watches no timer is kept and nothing is made', () => {
   watched.tell({ activationId: id, events: unread, ending: null, doing: null, isOver: false }, null)
 })
 
-test('L22: with watchers, what comes within a tenth of a second is one message, and the timer goes', () => {
+test('L22: with watchers, deltas within a tenth of a second are one message, and the timer ends', () => {
   watchers = [{ sent: [] }]
   const watched = stream()
   const call = watched.beginCall(id)
@@ -58,7 +58,7 @@ test('L22: with watchers, what comes within a tenth of a second is one message, 
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('L22 L34: words of a call that was cut off do not get into the next one', () => {
+test('L22 L34: text of an interrupted call is not added to the next one', () => {
   watchers = [{ sent: [] }]
   const watched = stream()
   const old = watched.beginCall(id)

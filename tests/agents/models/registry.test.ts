@@ -190,7 +190,7 @@ test('B7: ROOKERY_PRICES corrects the catalogue, by name or by provider and name
 })
 
 test.each([
-  ['{', 'ROOKERY_PRICES: is not JSON'],
+  ['{', 'ROOKERY_PRICES: must be valid JSON'],
   ['{"m":{"price":1}}', 'ROOKERY_PRICES.m'],
   ['{"m":{"prices":{"input":-1,"output":1}}}', 'ROOKERY_PRICES.m.prices.input'],
 ])('B7: ROOKERY_PRICES=%s is refused with the place that is wrong', (value, words) => {

@@ -10,25 +10,25 @@ import { turns } from '../../../src/config'
 const minute = 60_000
 const at = 1_800_000_000_000
 
-test('S5: the interval doubles with each failure in a row, and success brings it back', () => {
+test('S5: the interval doubles with each failure in a row, and a success resets it', () => {
   const waits = [0, 1, 2, 3, 4].map((failures) => computeWait(15 * minute, failures, 0) / minute)
   expect(waits).toEqual([15, 30, 60, 120, 240])
 })
 
-test('S5: after five in a row the circuit opens: the longest wait is all there is', () => {
+test('S5: after five failures in a row the circuit opens: the wait is the maximum backoff', () => {
   expect([4, 5, 6].map(isCircuitOpen)).toEqual([false, true, true])
   expect(computeWait(15 * minute, 5, 0)).toBe(turns.backOffMsMax)
   expect(computeWait(15 * minute, 500, 1)).toBe(turns.backOffMsMax)
 })
 
-test('S5: jitter lengthens, within the cap, and a rebuilt index finds the same time again', () => {
+test('S5: jitter lengthens the wait within the maximum, and a rebuilt index computes the same time', () => {
   expect(computeWait(15 * minute, 1, 1)).toBe(30 * minute * (1 + turns.backOffJitter))
   const turn = { agentId: 'a', lastActivatedAt: at, intervalMs: 15 * minute, failures: 2 }
   expect(computeEligibleAt(turn)).toBe(computeEligibleAt({ ...turn }))
   expect(computeEligibleAt(turn)).not.toBe(computeEligibleAt({ ...turn, agentId: 'b' }))
 })
 
-test('S4 S5: an agent that fails never becomes eligible sooner than one that does not', () => {
+test('S4 S5: an agent that fails never becomes eligible earlier than one that does not', () => {
   fc.assert(
     fc.property(
       fc.uuid(),

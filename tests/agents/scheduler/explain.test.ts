@@ -53,7 +53,7 @@ test.each<[TurnReason, Partial<TurnFacts>, Partial<HubFacts>, object]>([
   expect(explain(of, at, more).reason).toBe(reason)
 })
 
-test('S11: a wait says until when: an interval, a back-off, midnight for what was written', () => {
+test('S11: a wait has its end: an interval, a backoff, midnight for the daily limit', () => {
   const lastActivatedAt = now - 5 * minute
   expect(explain({ lastActivatedAt })).toMatchObject({ until: now + 10 * minute })
   const failed = explain({ lastActivatedAt, failures: 2 })
@@ -67,7 +67,7 @@ test('S11: a wait says until when: an interval, a back-off, midnight for what wa
   expect(daily).toMatchObject({ reason: 'interval', until: lastActivatedAt + 24 * 60 * minute })
 })
 
-test('S11: what the scheduler heard later than the hub told counts, and what is older does not', () => {
+test('S11: the scheduler state counts when it is newer than the hub state, and not when it is older', () => {
   const refused = { lastAt: agent.lastActivatedAt, eligibleAt: now + 30_000, isSatisfied: false }
   expect(explain({}, {}, { stored: refused })).toMatchObject({
     ...{ reason: 'interval', until: now + 30_000, eligibleAt: now + 30_000 },
@@ -76,7 +76,7 @@ test('S11: what the scheduler heard later than the hub told counts, and what is 
   expect(explain({}, {}, { stored: stale }).reason).toBe('next')
 })
 
-test('S11: who is free is free by the very rule that gives turns', () => {
+test('S11: free capacity follows the same rule as starting explorations', () => {
   fc.assert(
     fc.property(
       fc.record({

@@ -34,7 +34,7 @@ function takeTurn(index: ExplorerIndex, at: number): AccountId | null {
   return head ? index.start(head, at) : null
 }
 
-test('S12: the order in SQLite and the order of the simulator are the same, turn for turn', async () => {
+test('S12: the order in SQLite and in the simulator are the same, exploration by exploration', async () => {
   await withIndex('as simulated', (index) => {
     const random = createRandom(7)
     const count = 60
@@ -79,7 +79,7 @@ test('S12: the order in SQLite and the order of the simulator are the same, turn
   })
 })
 
-test('D6 S7: a weight of ten has three times the turns of a weight of one', async () => {
+test('D6 S7: an agent of weight ten explores three times as often as one of weight one', async () => {
   await withIndex('weights', (index) => {
     for (let agent = 0; agent < 40; agent++) {
       index.put(factsOf(agent, { weight: agent < 20 ? 10 : 1 }))
@@ -97,7 +97,7 @@ test('D6 S7: a weight of ten has three times the turns of a weight of one', asyn
   })
 })
 
-test('S4: who is not eligible is in no index that a pick reads', async () => {
+test('S4: agents that are not eligible are in no index that a pick reads', async () => {
   await withIndex('plans', (index, sql) => {
     for (let agent = 0; agent < 2_000; agent++) {
       index.put(factsOf(agent, { lastActivatedAt: now - 60_000 }))
@@ -119,7 +119,7 @@ test('S4: who is not eligible is in no index that a pick reads', async () => {
   })
 })
 
-test('S2: facts that change nothing change no place; a later activation does', async () => {
+test('S2: unchanged facts keep the place of an agent; a later activation changes it', async () => {
   await withIndex('facts', (index) => {
     index.put(factsOf(1))
     const agentId = takeTurn(index, now) as AccountId

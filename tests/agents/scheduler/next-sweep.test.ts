@@ -10,13 +10,13 @@ test('S6: without an unconfirmed wake-up the sweep is slow', () => {
   )
 })
 
-test('S6: an unconfirmed wake-up is made up for within seconds', () => {
+test('S6: an unconfirmed wake-up is swept within seconds', () => {
   expect(computeNextSweep({ lastSweepAt: 0, oldestArmedAt: 50_000 }, 50_000)).toBe(
     50_000 + sweepIntervalMs,
   )
 })
 
-test('S6: while it stays unconfirmed the sweep keeps that pace', () => {
+test('S6: while a wake-up is unconfirmed the sweep keeps the short interval', () => {
   expect(computeNextSweep({ lastSweepAt: 60_000, oldestArmedAt: 50_000 }, 60_000)).toBe(
     60_000 + sweepIntervalMs,
   )
@@ -26,7 +26,7 @@ test('S6: a sweep is never planned for the past', () => {
   expect(computeNextSweep({ lastSweepAt: 0, oldestArmedAt: 0 }, 999_999_999)).toBe(999_999_999)
 })
 
-test('S6: after a minute the slow pace will do', () => {
+test('S6: after a minute the slow interval applies', () => {
   expect(isForgotten(0, sweepArmedMs)).toBe(false)
   expect(isForgotten(0, sweepArmedMs + 1)).toBe(true)
 })

@@ -17,7 +17,7 @@ const agent = fc.record({
   age: fc.nat(100 * 86_400_000),
 })
 
-test('S7: comparing the heads of the tiers compares everybody', () => {
+test('S7: comparing the heads of the tiers compares all agents', () => {
   fc.assert(
     fc.property(fc.array(agent, { minLength: 1, maxLength: 200 }), (drawn) => {
       const agents = drawn.map(({ tier, age }, id) => ({ id, tier, lastActivatedAt: now - age }))
@@ -60,7 +60,7 @@ test('S7: among equal weights the order is stalest first, exactly', () => {
   )
 })
 
-test('S1: an agent that never ran goes before everybody who did, the important one first', () => {
+test('S1: an agent that never ran precedes all that did, the heaviest first', () => {
   const heads: Head<string>[] = [
     { id: 'stale and important', tier: 14, lastActivatedAt: now - 400 * 86_400_000 },
     { id: 'new', tier: 0, lastActivatedAt: 0 },
@@ -71,7 +71,7 @@ test('S1: an agent that never ran goes before everybody who did, the important o
   expect(pick([], now)).toBeNull()
 })
 
-test('S7: weights of two orders of magnitude fall on tiers spaced evenly by logarithm', () => {
+test('S7: weights of two orders of magnitude map to logarithmically spaced tiers', () => {
   expect(tierOf(turns.weightMin)).toBe(0)
   expect(tierOf(turns.weightMax)).toBe(turns.weightTiers - 1)
   expect([tierOf(0), tierOf(1e9)]).toEqual([0, turns.weightTiers - 1])

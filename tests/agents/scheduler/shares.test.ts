@@ -8,7 +8,7 @@ import {
 
 const modes: SchedulingMode[] = ['notification', 'exploration', 'hybrid']
 
-/** Fills a hub from empty, asking in the order of the classes until nothing more may start. */
+/** Fills an empty hub in the order of the classes until nothing more can start. */
 function fill(
   mode: SchedulingMode,
   capacity: number,
@@ -31,7 +31,7 @@ function fill(
   return running
 }
 
-test('S3: under load looking around keeps its floor and answering the rest, in every mode', () => {
+test('S3: under load exploration has its floor and tasks have the rest, in every mode', () => {
   expect(fill('hybrid', 50, { inbox: 1e6, exploration: 1e6 })).toEqual({
     inbox: 40,
     exploration: 10,
@@ -46,7 +46,7 @@ test('S3: under load looking around keeps its floor and answering the rest, in e
   })
 })
 
-test('S3: capacity is lent while the other class has nobody waiting, and never exceeded', () => {
+test('S3: a class uses the capacity of the other while that has none waiting, and the total is never exceeded', () => {
   fc.assert(
     fc.property(
       fc.constantFrom(...modes),
@@ -62,7 +62,7 @@ test('S3: capacity is lent while the other class has nobody waiting, and never e
   )
 })
 
-test('S3: from two slots on neither class can starve the other', () => {
+test('S3: with two or more slots neither class can starve the other', () => {
   for (const mode of ['hybrid', 'exploration'] as const) {
     for (const capacity of [2, 3, 4, 5, 50, 1000]) {
       const floor = explorationFloor(mode, capacity)

@@ -6,7 +6,7 @@ const small: Scenario = { ...ordinary, agents: 4_000, capacity: 4, days: 8 }
 const patience = { timeout: 60_000 }
 
 test(
-  'S12: weights and failures, floods and lost capacity: close to the bound, nobody starves',
+  'S12: with weights, failures, floods and lost capacity the result is close to the bound and no agent starves',
   patience,
   () => {
     const report = simulate(small)
@@ -18,14 +18,14 @@ test(
   },
 )
 
-test('S12: also on the smallest hub nothing that cannot fail is below the bound', () => {
+test('S12: on the smallest hub, without failures, no result is below the bound', () => {
   const tiny = { ...small, days: 40, doFail: false }
   expect(simulate({ ...tiny, agents: 2 }).ratio).toBeGreaterThan(1)
-  // who is flooded with mentions has no age to compare, and here that is everybody
+  // Mentioned agents have no age to compare, and here all agents are mentioned.
   expect(simulate({ ...tiny, agents: 1 }).ratio).toBeNaN()
 })
 
-test('S12: the bound tells a worse order apart', patience, () => {
+test('S12: the bound detects a worse order', patience, () => {
   const stalestFirst = simulate(small, 'hybrid', (_weight, slots) => slots)
   expect(stalestFirst.ratio).toBeGreaterThan(1.3)
   const strict = simulate(small, 'hybrid', (weight, slots) => weight * 1e9 + slots)
@@ -33,12 +33,12 @@ test('S12: the bound tells a worse order apart', patience, () => {
   expect(strict.starved).toBeGreaterThan(100)
 })
 
-test('S7: with equal weights the index is stalest-first, turn for turn', patience, () => {
+test('S7: with equal weights the order is exactly stalest first', patience, () => {
   const equal = { ...small, agents: 1_000, days: 3, isWeighted: false }
   expect(simulate(equal)).toEqual(simulate(equal, 'hybrid', (_weight, slots) => slots))
 })
 
-test('S3 S12: answering first without a floor starves those who look around', patience, () => {
+test('S3 S12: tasks first without a floor starves exploring agents', patience, () => {
   const overload = { ...small, agents: 2_000, days: 4, inboxLoad: 1.2 }
   expect(simulate(overload).starved).toBe(0)
   expect(simulate(overload, 'notification').explorations).toBe(0)

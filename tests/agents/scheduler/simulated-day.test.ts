@@ -32,12 +32,12 @@ beforeAll(async () => {
 
 interface Day {
   scheduler: SchedulerShell
-  /** Turns that became activations, each one model call, in order. */
+  /** Explorations that became activations, each with one model call, in order. */
   turns: { agentId: AccountId; at: number }[]
   woken: AccountId[]
-  /** Turns that were offered. */
+  /** Explorations that were offered. */
   offers: number
-  /** Lets time pass, alarm by alarm. */
+  /** Advances time, alarm by alarm. */
   pass(ms: number): Promise<void>
 }
 
@@ -48,7 +48,7 @@ interface Conditions {
 
 /**
  * The scheduler's shell on a Durable Object's own SQLite, the hub on its own D1, and a clock that only
- * this moves. Agents look at what LOAD shows them and pass, and do what they are given at once.
+ * this advances. Agents explore the posts of LOAD and pass, and complete tasks at once.
  */
 async function live(name: string, conditions: Conditions, story: (day: Day) => Promise<void>) {
   await office.clear()
@@ -124,7 +124,7 @@ const countTurns = (day: Day) =>
   agents.map(({ id }) => day.turns.filter((t) => t.agentId === id).length)
 
 test(
-  'S10: a day on which nothing is said costs no model call and no read but the sweep',
+  'S10: a day without posts costs no model call and no read except the sweep',
   patience,
   async () => {
     await live('idle', {}, async (day) => {
@@ -133,13 +133,13 @@ test(
       const trips = await office.countTrips(() => day.pass(24 * hour))
       expect(day.turns).toEqual([])
       expect(day.offers).toBe(0)
-      // one every ten minutes, and what it reads does not grow
+      // One sweep every ten minutes, with a constant number of rows.
       expect(trips).toBe(144)
     })
   },
 )
 
-test('S1 S9: what is said once is looked at by everybody, once', patience, async () => {
+test('S1 S9: every agent explores a new post once', patience, async () => {
   await live('news', {}, async (day) => {
     await day.pass(hour)
     await post(mira.key, 'The vault lost its power last night.')
@@ -149,7 +149,7 @@ test('S1 S9: what is said once is looked at by everybody, once', patience, async
 })
 
 test(
-  'S1 S4: on a busy day everybody has a turn each quarter of an hour, the stalest first',
+  'S1 S4: on a busy day every agent explores each quarter of an hour, the stalest first',
   patience,
   async () => {
     await live('busy', {}, async (day) => {
@@ -169,7 +169,7 @@ test(
   },
 )
 
-test('S5: who fails has fewer turns, and after five in a row one a day', patience, async () => {
+test('S5: failures reduce explorations, after five in a row to one a day', patience, async () => {
   const outcomeOf = (id: AccountId) => (id === idOf(0) ? 'failed' : 'completed')
   await live('failures', { outcomeOf }, async (day) => {
     for (let part = 0; part < 96; part++) {
@@ -187,7 +187,7 @@ test('S5: who fails has fewer turns, and after five in a row one a day', patienc
   await run('UPDATE agents SET consecutive_failures = 0')
 })
 
-test('S3 S4: nobody looks around in notification mode, nor when paused', patience, async () => {
+test('S3 S4: no agent explores in notification mode or while paused', patience, async () => {
   await live('notification', { mode: 'notification' }, async (day) => {
     await post(mira.key, 'Hello?')
     await day.pass(2 * hour)
@@ -214,7 +214,7 @@ test('S3 S4: nobody looks around in notification mode, nor when paused', patienc
 })
 
 test(
-  'S2: the order outlives its object, and a lost one is made again from the hub',
+  'S2: the order outlives its object, and a lost order is rebuilt from the hub',
   patience,
   async () => {
     await live('first life', {}, async (day) => {
@@ -232,7 +232,7 @@ test(
 )
 
 test(
-  'S7: work by the clock comes at its time, once, and one that was missed comes once',
+  'S7: a schedule is due at its time, once, and a missed one is due once',
   patience,
   async () => {
     await live('schedules', {}, async (day) => {
@@ -255,7 +255,7 @@ test(
       await day.pass(40 * minute)
       expect(await tasks()).toEqual([9.5])
       expect(day.woken).toContain(idOf(2))
-      // Three days on which nothing runs: one task, not three.
+      // Three days without a running scheduler: one task, not three.
       hub.clock.advance(72 * hour)
       await day.scheduler.lookSoon()
       await day.pass(minute)
@@ -267,7 +267,7 @@ test(
 )
 
 test(
-  'S7 S10: in the night in which clocks go back a schedule comes at its times and then rests',
+  'S7 S10: in the night of a clock change a schedule is due at its times and then rests',
   patience,
   async () => {
     const from = Date.parse('2027-10-30T23:15:00Z')

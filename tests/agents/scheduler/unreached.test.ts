@@ -11,13 +11,13 @@ const hour = 3_600_000
 const lost = 'lost' as AccountId
 
 interface World {
-  /** What the hub answers to a sweep, by its number; it may throw. */
+  /** Returns the hub's answer to a sweep, by its number; can throw. */
   report?: (sweep: number, now: number) => Omit<SweepReport, 'exploration'>
-  /** Whether hints arrive. */
+  /** Whether wake-ups arrive. */
   wake?: (sweep: number) => boolean | Promise<boolean>
 }
 
-/** A scheduler on an object's own SQLite; time passes alarm by alarm. */
+/** Runs a scheduler on an object's own SQLite; time advances alarm by alarm. */
 const inScheduler = (
   name: string,
   { report = () => ({ wake: [lost], running: 1 }), wake = () => true }: World,
@@ -64,7 +64,7 @@ function createDay(
 
 const nothing = { wake: [], running: 0 }
 
-test('S6: an agent that a sweep could not reach is tried again within seconds', () =>
+test('S6: an agent that a sweep could not reach is retried within seconds', () =>
   inScheduler('once-lost', { wake: (sweep) => sweep !== 2 }, async ({ sweeps, boot, pass }) => {
     const shell = boot()
     await pass(shell, sweepSlowMs * 2)
@@ -81,7 +81,7 @@ test('S6: an agent that can never be reached does not keep the scheduler busy', 
     expect(Math.max(...pauses)).toBeGreaterThan(sweepSlowMs / 2)
   }))
 
-test('S6: it is tried again also when a mention of somebody else was on its way and arrived', () => {
+test('S6: the agent is retried also when a concurrent mention of another agent arrived', () => {
   const hint = Promise.withResolvers<boolean>()
   const wake = (sweep: number) => (sweep === 1 ? hint.promise : true)
   return inScheduler('crossed', { wake }, async ({ sweeps, boot, pass }) => {
@@ -97,7 +97,7 @@ test('S6: it is tried again also when a mention of somebody else was on its way 
   })
 })
 
-test('S6: what began right before scheduler and agent died is found once it is old enough', () => {
+test('S6: an activation that started right before scheduler and agent died is found once it is old enough', () => {
   const startedAt = 1_000_000 - 1_000
   const found: number[] = []
   const report = (_sweep: number, now: number) => {
@@ -121,7 +121,7 @@ test('S6 S10: a scheduler that starts while nothing runs sweeps once', () =>
     expect(sweeps).toHaveLength(1)
   }))
 
-test('S6: a wake-up that waits is not forgotten by a sweep that failed', () => {
+test('S6: a failed sweep keeps a waiting wake-up', () => {
   const report = (sweep: number) => {
     if (sweep === 1) throw new Error('the database is away')
     return nothing

@@ -2,10 +2,10 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { agentId } from './fake-hub'
 import { callOf, countResults, inObject, live, World } from './world'
 
-/** What breaks in a way that nobody expected. */
+/** Unexpected exceptions in dependencies. */
 beforeEach(() => {
   const wait = scheduler.wait.bind(scheduler)
-  // pauses before retries are over at once
+  // Waits before retries end at once.
   vi.spyOn(scheduler, 'wait').mockImplementation((ms, options) =>
     wait(ms > 30_000 ? ms : 1, options),
   )
@@ -15,7 +15,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-test('L29: a call that breaks in the way to its tool has an error for a result, and the loop goes on', () =>
+test('L29: a call that throws before its tool has an error as result, and the loop continues', () =>
   inObject(async (state) => {
     const world = new World((request) => {
       if (countResults(request) === 0) return { calls: [callOf('a', 'break'), callOf('b', 'look')] }
@@ -32,7 +32,7 @@ test('L29: a call that breaks in the way to its tool has an error for a result, 
     expect(JSON.stringify(world.hub.commits)).not.toContain('in private')
   }))
 
-test('L35 L24: a hub that cannot be asked for more is told as ours, and no call of a model is paid for it', () =>
+test('L35 L24: an unreachable hub is reported as an internal error, and no model call is charged for it', () =>
   inObject(async (state) => {
     const world = new World(() => ({ calls: [callOf('a', 'look')] }))
     let renewals = 0
@@ -54,7 +54,7 @@ test('L35 L24: a hub that cannot be asked for more is told as ours, and no call 
 
 const lacks = "The definition of scout lacks config.yaml. Push the agent's folder again."
 
-// soon too much for the window, so that the model is asked for a summary
+// Soon too long for the window, so that the model is called for a summary.
 const wordy = (turns: number) => (request: Parameters<typeof countResults>[0]) =>
   countResults(request) < turns
     ? { text: 'heron '.repeat(400), calls: [callOf(`c${countResults(request)}`, 'look')] }
@@ -65,7 +65,7 @@ test.each([
   ['a tool', 'tool.before', 'soul'],
   ['a summary', 'model.after', 'condense'],
 ] as const)(
-  'L15 L36: a definition that is gone after a crash in %s ends it with the message that names its file',
+  'L15 L36: a definition that is missing after a crash in %s ends the activation with a message that names its file',
   (_, point, asked) =>
     inObject(async (state) => {
       const script = wordy(8)
@@ -73,7 +73,7 @@ test.each([
       const world: World = new World(script)
       world.model = { contextTokens: 3_000 }
       const { push } = world.points
-      // the machine dies the first time it comes there
+      // The machine dies when it first gets there.
       world.points.push = (...points) => {
         const length = push.apply(world.points, points)
         if (world.killAt === null && points[0] === point && isFor()) world.killAt = length

@@ -18,7 +18,7 @@ const wordy = (turns: number, sum: ReturnType<Script>): Script => {
   }
 }
 
-/** As long a summary as it may be, and how much of the limit that takes. */
+/** A summary of the maximum length, and its share of the limit. */
 const runWithin = (tokensMax: number) =>
   inObject(async (state) => {
     let spent = 0
@@ -52,7 +52,7 @@ const run = (turns: number, sum: ReturnType<Script>, killAt: number | null = nul
   })
 
 describe('compaction', () => {
-  test('L19 L20: a full window is compacted by a summary of the model, which is paid for', async () => {
+  test('L19 L20: a full window is compacted by a summary of the model, which is charged', async () => {
     const world = await run(8, { text: 'There were herons at the weir.' })
     expect(world.hub.commits[0]).toMatchObject({ outcome: 'completed' })
     const summaries = world.asked.filter(isSummary)
@@ -65,7 +65,7 @@ describe('compaction', () => {
     expect(last).toContain('count them')
   })
 
-  test('L19: a prompt that comes near the window is a note of the trace', async () => {
+  test('L19: a prompt near the limit of the window is a note in the trace', async () => {
     const world = await run(8, { text: 'short' })
     const trace = openTrace(world.hub.commits[0]?.trace ?? '{}')
     const notes = trace.notes.map(({ text }: { text: string }) => text)
@@ -75,7 +75,7 @@ describe('compaction', () => {
     expect(trace.compactions).toMatchObject([{ problem: null }])
   })
 
-  test('L16 L20: what is summed up reaches the model as fenced data, without any tool', async () => {
+  test('L16 L20: the summarized text reaches the model as fenced data, without tools', async () => {
     const world = await run(8, { text: 'short' })
     const summary = world.asked.find(isSummary)
     expect(summary?.tools).toEqual([])
@@ -92,7 +92,7 @@ describe('compaction', () => {
     expect(JSON.stringify(world.asked.at(-1)?.messages)).toContain('I called look')
   })
 
-  test('L8 L20: a summary never takes the tokens of the call it is made for; an extract takes its place', async () => {
+  test('L8 L20: a summary never uses the tokens of the next call; an extract is used instead', async () => {
     let summaries = 0
     let extracts = 0
     for (let tokensMax = 12_000; tokensMax <= 20_000; tokensMax += 250) {
@@ -111,7 +111,7 @@ describe('compaction', () => {
     expect(extracts).toBeGreaterThan(0)
   })
 
-  test('L18 L19: no prompt that is sent is longer than the window', async () => {
+  test('L18 L19: no sent prompt is longer than the window', async () => {
     const world = await run(8, { text: 'short' })
     for (const { messages, maxOutputTokens } of world.asked) {
       expect(JSON.stringify(messages).length / 4 + Math.min(64, maxOutputTokens)).toBeLessThan(
@@ -120,7 +120,7 @@ describe('compaction', () => {
     }
   })
 
-  test('L18 L19: where the provider counts more than the estimate, its count warns and leaves room for the answer', () =>
+  test('L18 L19: when the provider counts more than the estimate, its count warns and reserves space for the answer', () =>
     inObject(async (state) => {
       const usage = { inputTokens: 8_100, cachedTokens: 0, outputTokens: 20, reasoningTokens: 0 }
       const world = new World((request) =>
@@ -137,7 +137,7 @@ describe('compaction', () => {
       )
     }))
 
-  test('L19: a task that alone fills the window ends as context_limit, and says so', () =>
+  test('L19: a task that alone fills the window ends as context_limit, with a message', () =>
     inObject(async (state) => {
       const world = new World(() => ({ text: 'never' }))
       world.model = { contextTokens: 300 }
@@ -150,7 +150,7 @@ describe('compaction', () => {
       expect(world.hub.commits[0]?.reply?.content).toContain('@mira')
     }))
 
-  test('L36: killed at any point, it ends the same, and no answer that was journaled is paid twice', async () => {
+  test('L36: killed at any point, the activation ends the same, and no journaled answer is charged twice', async () => {
     const whole = await run(8, { text: 'short' })
     const at = whole.asked.length
     expect(whole.asked.filter(isSummary).length).toBeGreaterThan(0)
@@ -167,7 +167,7 @@ describe('compaction', () => {
     }
   }, 30_000)
 
-  test('L39 L20: what was compacted is remembered by its summary in the next activation', () =>
+  test('L39 L20: the next activation has the summary of compacted messages', () =>
     inObject(async (state) => {
       const world = new World(wordy(8, { text: 'There were herons at the weir.' }))
       world.model = { contextTokens: 3_000 }

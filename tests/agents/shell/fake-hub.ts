@@ -39,7 +39,7 @@ export interface Asked {
   modelOverride: string | null
 }
 
-/** The hub's side of an activation in memory, as its contract says; one agent, no limits. */
+/** The hub's activation API in memory, for one agent and without limits. */
 export class FakeHub {
   readonly rows = new Map<ActivationId, Row>()
   readonly asked: Asked[] = []
@@ -47,11 +47,11 @@ export class FakeHub {
   readonly parks: ParkRequest[] = []
   readonly commits: CommitRequest[] = []
   readonly loads: LoadRequest[] = []
-  /** Whether a repeated LOAD brings a resumed activation again, or only says that it runs. */
+  /** Whether a repeated LOAD returns a resumed activation again, or only reports that it runs. */
   repeatsResumed = true
-  /** What LOAD says of an activation that runs already. */
+  /** Answer of LOAD for an activation that already runs. */
   other = { deadlineAt, reservedMicrousd: 0, reservedTokens: 0, model: 'fake/one' }
-  /** Of the definition that is current. */
+  /** Version of the current definition. */
   etag = 'first'
   #resumedBy = new Map<ActivationId, ActivationId>()
 
@@ -84,7 +84,7 @@ export class FakeHub {
     return !isWaiting && [...this.rows.values()].every(({ state }) => state === 'done')
   }
 
-  /** What waits for a person. */
+  /** Calls that wait for approval. */
   listOpen(): { activationId: ActivationId; callId: string }[] {
     return [...this.rows].flatMap(([activationId, { state, open }]) =>
       state === 'parked'

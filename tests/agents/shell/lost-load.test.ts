@@ -6,7 +6,7 @@ import { Scenario } from '../loop/scenario'
 import { agentId } from './fake-hub'
 import { approveAll, callOf, countResults, inObject, World } from './world'
 
-/** Every LOAD ended in an error, the last one too: the journal of an agent that gives up. */
+/** The journal of an agent that gives up: every LOAD failed, including the last. */
 function giveUp(storage: DurableObjectStorage): void {
   const journal = new Journal(storage.sql)
   journal.load()
@@ -36,7 +36,7 @@ const commitOf = (prepare: (world: World) => Promise<void> | void) =>
     return world.hub
   })
 
-/** As the hub does it when its answer gets lost. */
+/** Loads as the hub does when its response gets lost. */
 const claim = async (world: World) => {
   const { activationId } = new Scenario().wake().state
   if (!activationId) throw new Error('no activation')
@@ -44,7 +44,7 @@ const claim = async (world: World) => {
   await door.load({ agentId, activationId, now: 1, capacity: 50, mayExplore: false })
 }
 
-test('L17 L35: who asked is told why, though the hub’s answer to LOAD was never understood', async () => {
+test('L17 L35: the requester is notified of the reason, though the hub’s response to LOAD was never valid', async () => {
   const { commits } = await commitOf(async (world) => {
     world.hub.ask('@scout when?')
     await claim(world)
@@ -63,14 +63,14 @@ test('L17 L35: who asked is told why, though the hub’s answer to LOAD was neve
   ])
 })
 
-test('L17 L35: a task that no LOAD has claimed is not failed, it is begun anew', async () => {
+test('L17 L35: a task that no LOAD has claimed is not failed but retried', async () => {
   const { commits } = await commitOf((world) => world.hub.ask('@scout when?'))
   expect(commits).toMatchObject([
     { outcome: 'completed', reply: { content: '@mira In March.' }, report: null },
   ])
 })
 
-test('L17 L35: where nobody asked, nothing is said', async () => {
+test('L17 L35: without a requester nothing is posted', async () => {
   const { commits } = await commitOf(async (world) => {
     world.hub.ask('look', 'scheduled')
     await claim(world)
@@ -78,7 +78,7 @@ test('L17 L35: where nobody asked, nothing is said', async () => {
   expect(commits).toMatchObject([{ outcome: 'failed', reply: null }])
 })
 
-/** Each LOAD kills its machine, so many times, before or after the hub has done what it asks. */
+/** Kills the machine at each of so many LOADs, before or after the hub has processed it. */
 async function liveDangerously(
   world: World,
   state: DurableObjectState,
@@ -110,7 +110,7 @@ async function liveDangerously(
 
 const { startsWithoutProgress } = activationLimits
 
-test('L36 L35: a LOAD that kills its machine three times ends as failed, and who asked is told', () =>
+test('L36 L35: a LOAD that kills its machine three times ends as failed, and the requester is notified', () =>
   inObject(async (state) => {
     const world = new World(() => ({ text: 'In March.' }))
     world.hub.ask('@scout when?')
@@ -132,7 +132,7 @@ test('L36 L35: a LOAD that kills its machine three times ends as failed, and who
     expect(world.hub.commits.at(-1)).toMatchObject({ outcome: 'completed' })
   }))
 
-test('L36: one that kills it twice is begun a third time, and the task is done', () =>
+test('L36: a LOAD that kills its machine twice is retried a third time, and the task is completed', () =>
   inObject(async (state) => {
     const world = new World(() => ({ text: 'In March.' }))
     world.hub.ask('@scout when?')
@@ -140,7 +140,7 @@ test('L36: one that kills it twice is begun a third time, and the task is done',
     expect(world.hub.commits).toMatchObject([{ outcome: 'completed', error: null }])
   }))
 
-test('L36: a LOAD that kills it before anything is claimed fails no task: it is begun anew', () =>
+test('L36: a LOAD that kills its machine before it claims a task fails no task, which is retried', () =>
   inObject(async (state) => {
     const world = new World(() => ({ text: 'In March.' }))
     world.hub.ask('@scout when?')
@@ -149,7 +149,7 @@ test('L36: a LOAD that kills it before anything is claimed fails no task: it is 
   }))
 
 test.each([true, false])(
-  'L36 L30: a LOAD that brings back parked work and kills its machine three times fails nothing (LOAD repeats: %s)',
+  'L36 L30: a LOAD that resumes a parked activation and kills its machine three times fails nothing (LOAD repeats: %s)',
   (repeats) =>
     inObject(async (state) => {
       const world = new World((request) =>

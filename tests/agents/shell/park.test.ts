@@ -3,7 +3,7 @@ import type { ActivationId } from '../../../src/ids'
 import { agentId } from './fake-hub'
 import { approveAll, callOf, countResults, inObject, live, type Script, World } from './world'
 
-/** Looks, wants to act beside another look, then tells what came of it. */
+/** Calls `look`, then `act` together with `look`, then answers with the results. */
 const actor: Script = (request) => {
   const turn = countResults(request)
   if (turn === 0) return { text: 'Let me see.', calls: [callOf('a', 'look')] }
@@ -24,7 +24,7 @@ const rowsOf = (state: DurableObjectState, table: string) =>
   state.storage.sql.exec(`SELECT * FROM ${table}`).toArray()
 
 describe('parking', () => {
-  test('L30: it parks with the exact call, then runs it as approved and goes on where it was', () =>
+  test('L30: it parks with the exact call, then runs it as approved and resumes', () =>
     inObject(async (state) => {
       const world = asking()
       await live(world, state)
@@ -46,7 +46,7 @@ describe('parking', () => {
       expect(world.called.map(({ callId }) => callId)).toEqual(['a', 'b', 'c', 'c'])
     }))
 
-  test('L30: while it waits no effect, no timer and no row of the journal under way is left', () =>
+  test('L30: while parked it has no effect, no timer and no journal row', () =>
     inObject(async (state) => {
       const world = asking()
       const shell = world.boot(state)
@@ -63,7 +63,7 @@ describe('parking', () => {
       expect(rowsOf(state, 'parked')).toEqual([])
     }))
 
-  test('L30: what is parked is in storage and not in memory, and who looks is told all the same', () =>
+  test('L30: a parked activation is in storage and not in memory, and can still be read', () =>
     inObject(async (state) => {
       const world = asking()
       const parked = world.boot(state)
@@ -72,7 +72,7 @@ describe('parking', () => {
       for (const shell of [parked, world.boot(state)]) {
         const { events, isOver } = shell.look()
         expect([events.at(-1)?.type, isOver]).toEqual(['parked', false])
-        // read anew for everybody who looks
+        // Read again for every viewer.
         expect(shell.look().events).not.toBe(events)
         expect(shell.look().events).toEqual(events)
       }
@@ -80,7 +80,7 @@ describe('parking', () => {
       expect(world.hub.commits).toMatchObject([{ outcome: 'completed' }])
     }))
 
-  test('L30 L38: it takes other tasks meanwhile, and each has its one answer', () =>
+  test('L30 L38: it runs other tasks meanwhile, and each has one answer', () =>
     inObject(async (state) => {
       const world = asking()
       const shell = world.boot(state)
@@ -89,14 +89,14 @@ describe('parking', () => {
       world.hub.ask('@scout and the weather?')
       shell.wake(agentId)
       await shell.untilQuiet()
-      // the second one wants to act too
+      // The second task calls `act` too.
       expect(world.hub.parks).toHaveLength(2)
       await live(world, state)
       expect(world.hub.commits.map(({ outcome }) => outcome)).toEqual(['completed', 'completed'])
       expect(new Set(world.hub.commits.map(({ reply }) => reply?.id)).size).toBe(2)
     }))
 
-  test('L30: denied, it is told by whom and why, and answers all the same', () =>
+  test('L30: a denial is returned with its author and reason, and the agent still answers', () =>
     inObject(async (state) => {
       const world = asking()
       await live(world, state, ({ hub }) => {
@@ -110,7 +110,7 @@ describe('parking', () => {
       })
     }))
 
-  test('L34: stopped while parked, it ends cancelled and answers so', () =>
+  test('L34: cancelled while parked, it ends as cancelled and answers so', () =>
     inObject(async (state) => {
       const world = asking()
       await live(world, state, ({ hub }) => {
@@ -121,7 +121,7 @@ describe('parking', () => {
       expect(world.hub.commits[0]?.reply?.content).toContain('asked to stop')
     }))
 
-  test('L30: a resumed activation whose record is lost is closed as failed', () =>
+  test('L30: a resumed activation without a record ends as failed', () =>
     inObject(async (state) => {
       const world = asking()
       const shell = world.boot(state)
@@ -133,7 +133,7 @@ describe('parking', () => {
       expect(world.hub.commits.map(({ error }) => error?.code ?? null)).toEqual(['LOST', null])
     }))
 
-  test('L30: it goes on with the definition it started with, whatever is current now', () =>
+  test('L30: it resumes with the definition it started with, whatever is current', () =>
     inObject(async (state) => {
       const world = asking()
       const shell = world.boot(state)
@@ -172,7 +172,7 @@ describe('crashes', () => {
   }
 
   test.each([true, false])(
-    'L36 L30: killed at any point around parking and resuming, it ends the same (LOAD repeats: %s)',
+    'L36 L30: killed at any point around parking and resuming, the activation ends the same (LOAD repeats: %s)',
     async (repeats) => {
       const points = await inObject(async (state) => {
         const world = asking()
@@ -194,7 +194,7 @@ describe('crashes', () => {
     30_000,
   )
 
-  test('L36: a paid answer that was journaled is not paid for twice', () =>
+  test('L36: a journaled answer is not charged twice', () =>
     inObject(async (state) => {
       const world = asking()
       world.killAt = 12
@@ -205,7 +205,7 @@ describe('crashes', () => {
     }))
 })
 
-test('L30: parking twice, for two steps, settles what was spent each time', () =>
+test('L30: parking twice, for two steps, settles the charges each time', () =>
   inObject(async (state) => {
     const world = new World((request) => {
       const turn = countResults(request)

@@ -14,14 +14,14 @@ const once = (script: Script, ...asked: Parameters<World['hub']['ask']>) =>
   })
 
 describe('tasks', () => {
-  test('L2 L6: a task given by hand is answered to who gave it, outside any thread', async () => {
+  test('L2 L6: a direct task is answered to its requester, outside any thread', async () => {
     const { hub } = await once(() => ({ text: 'It is done.' }), 'count the herons', 'manual')
     expect(hub.commits).toMatchObject([
       { outcome: 'completed', reply: { postId: null, parentId: null, content: 'It is done.' } },
     ])
   })
 
-  test('L27: a model named for one run is the one that is called', async () => {
+  test('L27: a model override for one run is called', async () => {
     const models: string[] = []
     const script: Script = (_, id) => {
       models.push(id)
@@ -32,13 +32,13 @@ describe('tasks', () => {
     expect(hub.commits[0]?.model).toBe('other/model')
   })
 
-  test('L2 L35: what a schedule asks for is answered in the trace alone', async () => {
+  test('L2 L35: a scheduled task is answered in the trace only', async () => {
     const { hub } = await once(() => ({ text: 'Nothing new today.' }), 'look', 'scheduled')
     expect(hub.commits).toMatchObject([{ outcome: 'completed', reply: null }])
     expect(hub.commits[0]?.trace).toContain('Nothing new today.')
   })
 
-  test('S1 L7: an offer to look around is taken once, and PASS posts nothing', () =>
+  test('S1 L7: an offered exploration runs once, and PASS posts nothing', () =>
     inObject(async (state) => {
       const world = new World(() => ({ text: 'Pass.' }))
       const shell = world.boot(state)
@@ -77,7 +77,7 @@ describe('stopping', () => {
       return { world, isStopped, isLate: activationId !== null && shell.cancel(activationId) }
     })
 
-  test('L34: during a model call; the call is charged at its worst', async () => {
+  test('L34: during a model call; the call is charged its worst case', async () => {
     const { world, isStopped, isLate } = await stop(() => 'hang')
     expect([isStopped, isLate]).toEqual([true, false])
     expect(world.hub.commits).toMatchObject([
@@ -89,7 +89,7 @@ describe('stopping', () => {
     ])
   })
 
-  test('L34: during tools; what hangs is let go, and every call has its result', async () => {
+  test('L34: during tools; hanging calls are dropped, and every call has its result', async () => {
     const { world } = await stop((request) =>
       countResults(request) === 0
         ? { text: 'I look.', calls: [callOf('a', 'look'), callOf('b', 'hang')] }
@@ -120,7 +120,7 @@ describe('hooks', () => {
               ?.text ?? '',
         }
 
-  test('L32 L43: a guard changes the arguments that the gateway gets, and the trace has them and its time', async () => {
+  test('L32 L43: a guard changes the arguments for the gateway, and the trace has them and the duration of the guard', async () => {
     const world = await withHook(
       { name: 'down', beforeToolCall: () => ({ input: { at: 'ground' } }) },
       looking,
@@ -132,7 +132,7 @@ describe('hooks', () => {
     ])
   })
 
-  test('L32: a denied call never reaches the gateway, and the model reads why', async () => {
+  test('L32: a denied call never reaches the gateway, and the model reads the reason', async () => {
     const world = await withHook(
       { name: 'strict', beforeToolCall: () => ({ deny: 'Not today.' }) },
       looking,
@@ -141,7 +141,7 @@ describe('hooks', () => {
     expect(world.hub.commits[0]?.reply?.content).toContain('Error: denied by strict: Not today.')
   })
 
-  test('L32: hooks see and change what the model is shown and what tools gave', async () => {
+  test('L32: hooks read and change the prompt and tool results', async () => {
     const answers: string[] = []
     const world = await withHook(
       {
@@ -172,7 +172,7 @@ describe('hooks', () => {
   })
 })
 
-test('L14: over ten steps each prompt begins with at least 95 % of the one before', async () => {
+test('L14: over ten steps each prompt begins with at least 95 % of the previous one', async () => {
   const { hub, asked } = await once(
     (request) => {
       const turn = countResults(request)

@@ -3,7 +3,7 @@ import type { ActivationId } from '../../../src/ids'
 import { agentId } from './fake-hub'
 import { approveAll, callOf, countResults, inObject, live, World } from './world'
 
-/** Wants to do what a person must allow, then tells that it is done. */
+/** Calls a tool that requires approval, then answers that it is done. */
 const asking = () => {
   const world = new World((request) =>
     countResults(request) === 0 ? { calls: [callOf('a', 'act')] } : { text: 'Done.' },
@@ -12,14 +12,14 @@ const asking = () => {
   return world
 }
 
-/** As the hub does it: it notes the stop at the row, then it asks the agent. */
+/** Cancels as the hub does: marks the row, then calls the agent. */
 function stop({ hub }: World, shell: ReturnType<World['boot']>, id: ActivationId): boolean {
   const row = hub.rows.get(id)
   if (row) row.isCancelled = true
   return shell.cancel(id)
 }
 
-/** Somebody who waits at a door until the test lets them through. */
+/** A gate that blocks a caller until the test opens it. */
 function createBarrier() {
   const reached = Promise.withResolvers<void>()
   const opened = Promise.withResolvers<void>()
@@ -49,7 +49,7 @@ function expectStopped({ hub, ran }: World, id: ActivationId): void {
 
 describe('a stop while it parks', () => {
   test.each(['before', 'after'] as const)(
-    'L34: %s the hub has parked it, it is taken, as often as it is asked, and it ends cancelled',
+    'L34: %s the hub has parked it, repeated cancellations are accepted, and it ends cancelled',
     (when) =>
       inObject(async (state) => {
         const world = asking()
@@ -74,7 +74,7 @@ describe('a stop while it parks', () => {
       }),
   )
 
-  test('L34: while it waits to ask again of a hub that is away, it is taken', () =>
+  test('L34: a cancellation is accepted while the agent waits to retry an unreachable hub', () =>
     inObject(async (state) => {
       const world = asking()
       const { door } = world.hub
@@ -99,7 +99,7 @@ describe('a stop while it parks', () => {
 })
 
 test.each([false, true])(
-  'L34: a stop between the hub’s resuming it and its going on is taken (machine dies: %s)',
+  'L34: a cancellation between the hub’s resume and the agent’s is accepted (machine dies: %s)',
   (dies) =>
     inObject(async (state) => {
       const world = asking()
@@ -133,7 +133,7 @@ describe('a stop before the loop', () => {
     ['after the hub has claimed it', 'after', false],
     ['after that, and the machine dies', 'after', true],
   ] as const)(
-    'L34: %s, it ends cancelled without a model call, and who asked is told',
+    'L34: %s, it ends cancelled without a model call, and the requester is notified',
     (_, when, dies) =>
       inObject(async (state) => {
         const world = asking()
@@ -162,7 +162,7 @@ describe('a stop before the loop', () => {
       }),
   )
 
-  test('L34: where nothing was claimed there is nothing to end, and the next task is done', () =>
+  test('L34: without a claimed task there is nothing to cancel, and the next task is completed', () =>
     inObject(async (state) => {
       const world = new World(() => ({ text: 'In March.' }))
       const { door } = world.hub

@@ -5,7 +5,7 @@ const isQuiet = (work: UnderWay) =>
   Promise.race([work.untilQuiet().then(() => true), scheduler.wait(1).then(() => false)])
 
 describe('what an agent has under way (L34, L36)', () => {
-  test('L34: what is dropped hears of it, and nobody waits for its end', async () => {
+  test('L34: a dropped effect is aborted, and its end is not awaited', async () => {
     const work = new UnderWay()
     const hanging = work.begin(1)
     const quiet = work.untilQuiet()
@@ -19,7 +19,7 @@ describe('what an agent has under way (L34, L36)', () => {
     await quiet
   })
 
-  test('it is quiet when nothing followed from the end of the last', async () => {
+  test('it is idle when the last effect has ended without a successor', async () => {
     const work = new UnderWay()
     await work.untilQuiet()
     work.begin(1)
@@ -36,7 +36,7 @@ describe('what an agent has under way (L34, L36)', () => {
     expect(await isQuiet(work)).toBe(true)
   })
 
-  test('a wanted effect goes on when others end', () => {
+  test('a wanted effect continues when others end', () => {
     const work = new UnderWay()
     const signal = work.begin(1)
     work.begin(2)
@@ -46,7 +46,7 @@ describe('what an agent has under way (L34, L36)', () => {
     expect(work.has(1)).toBe(true)
   })
 
-  test('L36: who waits learns that nothing can be written any more', async () => {
+  test('L36: a waiting caller is rejected when storage fails', async () => {
     const work = new UnderWay()
     work.begin(1)
     const quiet = work.untilQuiet()

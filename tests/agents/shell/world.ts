@@ -27,25 +27,24 @@ const never = new Promise<never>(() => {})
 const identity = (text: string) => text
 
 /**
- * Everything outside an agent's object, in memory, with a look-out before and after each thing the
- * object asks for: the machine can be killed at any of them. What a killed shell asked for is never
- * answered. Names of tools say what they are: `look`, `act` (a person must approve it), `hang`, `break`.
+ * All dependencies of an agent's object, in memory, with a checkpoint before and after each call: the
+ * machine can be killed at any of them. Calls of a killed shell never return. Tools: `look`, `act` (requires approval), `hang`, `break`.
  */
 export class World {
   readonly hub = new FakeHub()
   readonly points: string[] = []
   readonly asked: ModelRequest[] = []
-  /** What tools did, by activation and call: the same key does it once. */
+  /** Effects of tools, by activation and call: one effect per key. */
   readonly ran = new Map<string, string>()
   readonly called: ToolCall[] = []
-  /** Versions of the definition that were read from where they are kept. */
+  /** Versions of the definition that were read from storage. */
   readonly defined: string[] = []
-  /** Kills the machine there, once. */
+  /** Kills the machine at this checkpoint, once. */
   killAt: number | null = null
   model: Partial<Model> = {}
-  /** Tokens of one activation at most. */
+  /** Token limit of one activation. */
   tokensMax = definition.limits.tokens
-  /** Why the definition cannot be read, when it cannot. */
+  /** Reason why the definition cannot be read; unset when it can. */
   undefinedBecause: string | null = null
   hooks: Hook[] = []
   #epoch = 0
@@ -64,7 +63,7 @@ export class World {
     return shell
   }
 
-  /** Resolves when the shell has nothing under way; true when the machine was killed first. */
+  /** Resolves when the shell runs no effect; true when the machine was killed first. */
   async rest(shell: AgentShell): Promise<boolean> {
     const isKilled = () => this.#epochOf.get(shell) !== this.#epoch
     if (!isKilled()) await Promise.race([shell.untilQuiet(), this.#killed.promise])
@@ -133,7 +132,7 @@ export class World {
     }
   }
 
-  /** Each version is a little warmer than the one before. */
+  /** Each version has a slightly higher temperature than the previous one. */
   #define(etag: string): Definition {
     this.defined.push(etag)
     const temperature = etag === 'first' ? 0.1 : 0.2
@@ -241,13 +240,13 @@ const tools: ToolApi = {
 
 let objects = 0
 
-/** Runs in the storage of a fresh object. */
+/** Runs a test in the storage of a new object. */
 export const inObject = <Result>(work: (state: DurableObjectState) => Promise<Result>) =>
   runInDurableObject(env.AGENTS.getByName(`shell-${objects++}`), (_agent, state) => work(state))
 
 /**
- * Lets the agent work until the hub has nothing more for it: boots it again when it was killed, lets
- * `people` act when it is quiet, and wakes it when something is left, like a sweep.
+ * Runs the agent until the hub has no more tasks: restarts it when it was killed, calls `people` when
+ * it is idle, and wakes it when tasks are left, like a sweep.
  */
 export async function live(
   world: World,
@@ -265,7 +264,7 @@ export async function live(
     if (world.hub.isIdle) return shell
     people(world)
     shell.wake(agentId)
-    // a long activation goes on in the next event of the platform
+    // A long activation continues in the next platform event.
     void shell.alarm()
   }
   throw new Error(`It did not come to an end: ${world.points.join(' ')}`)
@@ -281,7 +280,7 @@ export const callOf = (callId: string, name: string, args = '{}') => ({
   arguments: args,
 })
 
-/** How many groups of tool results the model was shown: which turn it is. */
+/** Counts the groups of tool results in a prompt, which is the number of the step. */
 export const countResults = ({ messages }: ModelRequest): number =>
   messages.slice(messages.findLastIndex(isTask)).filter(({ role }) => role === 'tool').length
 

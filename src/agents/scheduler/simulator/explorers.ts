@@ -4,17 +4,17 @@ import { type Head, pick, tierOf } from '../pick'
 import { Heap } from './heap'
 import type { Population } from './population'
 
-/** Compares turns; the product's own unless a rule to compare with is simulated. */
+/** Priority index of an agent by weight and staleness in slots; see `computeIndex`. */
 export type IndexRule = (weight: number, slots: number) => number
 
 const waiting = 0
 const ready = 1
-const away = 2
+const running = 2
 
 /**
- * The exploration order in memory, as the scheduler's object keeps it in SQLite: agents wait by the
- * time at which they become eligible, then stand in their tier by (last activated, id). An entry
- * that is no longer true is dropped when it comes up.
+ * The exploration order in memory, with the same rules as the scheduler's SQLite index: agents wait
+ * until they are eligible, then queue in their tier by (last activated, id). Outdated heap entries are
+ * dropped when they are read.
  */
 export class Explorers {
   readonly lastActivatedAt: Float64Array
@@ -39,7 +39,7 @@ export class Explorers {
     for (let id = 0; id < weight.length; id++) this.#queue(id)
   }
 
-  /** Who became eligible by now joins its tier. */
+  /** Moves agents that are eligible by now to their tiers. */
   promote(now: number): void {
     while (this.#waiting.peekKey() <= now) {
       const at = this.#waiting.peekKey()
@@ -55,7 +55,7 @@ export class Explorers {
     return this.#waiting.peekKey()
   }
 
-  /** The agent whose turn it is, or -1. */
+  /** Returns the agent that explores next, or -1. */
   pick(now: number, rule?: IndexRule): number {
     const heads: Head<number>[] = []
     for (let tier = 0; tier < turns.weightTiers; tier++) {
@@ -66,7 +66,7 @@ export class Explorers {
   }
 
   start(id: number): void {
-    this.#state[id] = away
+    this.#state[id] = running
   }
 
   finish(id: number, now: number, hasFailed: boolean): void {

@@ -1,4 +1,4 @@
-/** Ids by a number, smallest first, the smaller id between equals. */
+/** Min-heap of ids by key; the smaller id comes first among equal keys. */
 export class Heap {
   readonly #keys: number[] = []
   readonly #ids: number[] = []

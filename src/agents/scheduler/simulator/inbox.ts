@@ -1,14 +1,14 @@
 /**
- * Tasks of all agents, the oldest unread first (S1). One activation answers all that its agent was
- * asked up to then, and an agent runs once at a time, so a flood of one agent is one task (S3).
+ * Queue of all agents' tasks, oldest first. One activation answers all tasks of its agent so far, and
+ * an agent runs once at a time, so a flood of mentions of one agent takes one slot.
  */
 export class Inbox {
-  /** When each waiting task came, by agent. */
+  /** Arrival times of waiting tasks, by agent. */
   readonly #tasks = new Map<number, number[]>()
-  /** Agents with a task, by its age; one that runs is put aside until it is done. */
+  /** Agents with tasks, oldest task first; running agents are in `#held` instead. */
   #order: number[] = []
   #at = 0
-  readonly #aside = new Set<number>()
+  readonly #held = new Set<number>()
 
   get waits(): boolean {
     return this.#at < this.#order.length
@@ -21,18 +21,18 @@ export class Inbox {
       return
     }
     this.#tasks.set(agent, [now])
-    if (isRunning) this.#aside.add(agent)
+    if (isRunning) this.#held.add(agent)
     else this.#order.push(agent)
   }
 
-  /** The agent whose task waits longest and that does not run, and when its tasks came. */
+  /** Removes and returns the idle agent whose task waits longest, with its tasks' arrival times. */
   take(isRunning: (agent: number) => boolean): { agent: number; since: number[] } | null {
     while (this.waits) {
       const agent = this.#order[this.#at] ?? -1
       this.#at++
       this.#compact()
       if (isRunning(agent)) {
-        this.#aside.add(agent)
+        this.#held.add(agent)
         continue
       }
       const since = this.#tasks.get(agent) ?? []
@@ -42,12 +42,12 @@ export class Inbox {
     return null
   }
 
-  /** What came while the agent ran waits from now on. */
+  /** Queues the tasks that arrived while the agent ran. */
   release(agent: number): void {
-    if (this.#aside.delete(agent)) this.#order.push(agent)
+    if (this.#held.delete(agent)) this.#order.push(agent)
   }
 
-  /** How long each task waits that is still there. */
+  /** Returns the age of each waiting task. */
   listAges(now: number): number[] {
     return [...this.#tasks.values()].flat().map((since) => now - since)
   }

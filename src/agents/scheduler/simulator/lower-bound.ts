@@ -3,22 +3,22 @@ import { computeWait } from '../eligibility'
 import type { Population } from './population'
 
 /**
- * The least weighted age that any order of turns could reach (Kadota et al., IEEE/ACM ToN 2018, with
- * waits that nobody may shorten). An agent whose gaps between turns are X has a mean age of
- * E[X^2] / 2E[X] and takes 1 / E[X] turns of those there are. Minimizing the weighted sum under a
- * price of a turn gives each agent one gap of its own choice, lengthened where its interval or its
- * back-off demands it; the price is the one at which as many turns are taken as there were.
+ * The lower bound of the weighted age over all schedules (Kadota et al., IEEE/ACM ToN 2018, with
+ * minimum waits). An agent whose gaps between explorations are X has a mean age of E[X^2] / 2E[X] and
+ * a rate of 1 / E[X]. Minimizing the weighted sum for a given price of an exploration yields one
+ * optimal gap per agent, lengthened where its interval or backoff requires; the price is the one at
+ * which the rates add up to the available explorations.
  */
 
-/** A wait that an agent has to keep with this chance before its next turn. */
+/** A minimum wait before an agent's next exploration, and its probability. */
 interface Wait {
   ms: number
   chance: number
 }
 
 /**
- * Agents whose waits are alike, so that only the weight tells how they value a turn. By grid of
- * chosen gaps: what the last turn is worth to an agent of weight 1, and the moments of its gaps.
+ * Agents with the same waits, which differ only by weight. By grid of chosen gaps: the marginal value
+ * of an exploration for an agent of weight 1, and the moments of its gaps.
  */
 interface Kind {
   worth: Float64Array
@@ -32,8 +32,8 @@ const gapMax = 400 * 86_400_000
 const jitterSteps = 8
 
 /**
- * The waits of an agent that fails with this chance: after k failures in a row the wait of k. The
- * chance of k is that of k failures and then a success, and of the last one that of all above.
+ * Returns the waits of an agent with this probability of failure. The probability of k is that of k
+ * failures followed by a success; the last one includes all longer series.
  */
 function listWaits(intervalMs: number, failChance: number): Wait[] {
   const waits: Wait[] = []
@@ -49,8 +49,8 @@ function listWaits(intervalMs: number, failChance: number): Wait[] {
   return waits
 }
 
-/** Mean of the gap and of its square when the agent chooses `gap`. */
-function moments(waits: Wait[], gap: number): { mean: number; square: number } {
+/** Returns the mean of the gap and of its square when the agent chooses `gap`. */
+function computeMoments(waits: Wait[], gap: number): { mean: number; square: number } {
   let mean = 0
   let square = 0
   for (const { ms, chance } of waits) {
@@ -63,7 +63,7 @@ function moments(waits: Wait[], gap: number): { mean: number; square: number } {
 
 const gapAt = (at: number): number => gapMin * (gapMax / gapMin) ** (at / (gridSize - 1))
 
-/** At the best gap x the last turn is worth its price: `w * (x * E[X] - E[X^2] / 2)`. */
+/** At the optimal gap x the marginal value equals the price: `w * (x * E[X] - E[X^2] / 2)`. */
 function createKind(intervalMs: number, failChance: number): Kind {
   const waits = listWaits(intervalMs, failChance)
   const kind: Kind = {
@@ -73,7 +73,7 @@ function createKind(intervalMs: number, failChance: number): Kind {
   }
   for (let at = 0; at < gridSize; at++) {
     const gap = gapAt(at)
-    const { mean, square } = moments(waits, gap)
+    const { mean, square } = computeMoments(waits, gap)
     kind.mean[at] = mean
     kind.square[at] = square
     kind.worth[at] = gap * mean - square / 2
@@ -81,7 +81,7 @@ function createKind(intervalMs: number, failChance: number): Kind {
   return kind
 }
 
-/** Where on the grid a turn is worth this much. */
+/** Returns the grid position with this marginal value, interpolated. */
 function findWorth({ worth }: Kind, value: number): number {
   let low = 0
   let high = gridSize - 1
@@ -101,14 +101,14 @@ function interpolate(values: Float64Array, at: number): number {
   return (values[low] ?? 0) * (1 - share) + (values[low + 1] ?? 0) * share
 }
 
-/** What the best order would do with these agents, from a number of turns a millisecond. */
+/** The optimal schedule of these agents for a rate of explorations per millisecond. */
 export class BestOrder {
   readonly #population: Population
   readonly #ids: number[]
   readonly #kinds: Kind[]
   #price = 0
 
-  constructor(population: Population, ids: number[], turnsPerMs: number) {
+  constructor(population: Population, ids: number[], explorationsPerMs: number) {
     this.#population = population
     this.#ids = ids
     this.#kinds = listKinds(population)
@@ -116,17 +116,17 @@ export class BestOrder {
     let high = gapMax ** 2
     for (let round = 0; round < 40; round++) {
       this.#price = Math.sqrt(low * high)
-      if (this.#countTurns() > turnsPerMs) low = this.#price
+      if (this.#countExplorations() > explorationsPerMs) low = this.#price
       else high = this.#price
     }
   }
 
-  /** The gap that this agent would have when it does not fail. */
+  /** Returns this agent's optimal gap while it doesn't fail, in milliseconds. */
   gapOf(id: number): number {
     return Math.max(gapAt(this.#choose(id)), this.#population.intervalMs[id] ?? 0)
   }
 
-  /** Sum over the agents of weight times mean age, in milliseconds. */
+  /** Returns the sum of weight times mean age over the agents, in milliseconds. */
   weightedAge(): number {
     let sum = 0
     for (const id of this.#ids) {
@@ -139,7 +139,7 @@ export class BestOrder {
     return sum
   }
 
-  #countTurns(): number {
+  #countExplorations(): number {
     let sum = 0
     for (const id of this.#ids) {
       const kind = this.#kinds[id]
@@ -155,12 +155,12 @@ export class BestOrder {
 }
 
 function listKinds({ intervalMs, failChance }: Population): Kind[] {
-  const known = new Map<string, Kind>()
+  const kinds = new Map<string, Kind>()
   return Array.from(intervalMs, (interval, id) => {
     const chance = failChance[id] ?? 0
     const name = `${interval}:${chance}`
-    const kind = known.get(name) ?? createKind(interval, chance)
-    known.set(name, kind)
+    const kind = kinds.get(name) ?? createKind(interval, chance)
+    kinds.set(name, kind)
     return kind
   })
 }

@@ -3,7 +3,7 @@ import { tierOf } from '../pick'
 import { BestOrder } from './lower-bound'
 import type { Population } from './population'
 
-/** Numbers by size: enough to tell a percentile within 2 %, whatever their count. */
+/** Histogram with logarithmic buckets, which yields percentiles within 2 % for any number of values. */
 class Histogram {
   readonly #counts = new Map<number, number>()
   #total = 0
@@ -37,24 +37,24 @@ export interface Report {
   decisions: number
   explorations: number
   answers: number
-  /** Weighted age over the least that any order could reach; NaN when everybody is called by name. */
+  /** Weighted age over its lower bound; NaN when every agent is mentioned. */
   ratio: number
   ageP99Slots: number
   inboxP99Slots: number
   inboxMaxSlots: number
-  /** Agents and tasks that waited far longer than their share of the floor would have let them. */
+  /** Number of agents and tasks that waited far longer than their reserved share requires. */
   starved: number
   tiers: TierReport[]
 }
 
-/** A ready agent that waits so many times what the floor alone would give it is starved ... */
+/** A ready agent is starved after this multiple of its optimal gap at the reserved capacity. */
 const starvedFactor = 2
-/** ... and so is a task that waits two hours. */
+/** A task is starved after two hours. */
 const starvedTaskMs = 7_200_000
 
 /**
- * Watches a simulation from `from` on. The ratio is over the agents that nobody called by name:
- * who is called is not the scheduler's choice.
+ * Measures a simulation from `from` on. The ratio is over agents that are not mentioned, because
+ * mentions are not the scheduler's choice.
  */
 export class Measure {
   readonly #population: Population
@@ -65,7 +65,7 @@ export class Measure {
   readonly #ages = Array.from({ length: turns.weightTiers }, () => new Histogram())
   readonly #allAges = new Histogram()
   readonly #inbox = new Histogram()
-  #freeTurns = 0
+  #unmentionedActivations = 0
   #starvedTasks = 0
   explorations = 0
   answers = 0
@@ -78,15 +78,15 @@ export class Measure {
     this.#longestReady = new Float64Array(population.weight.length)
   }
 
-  /** An agent's age grew from `since` to `now`; `isTurn` when that ended it. */
-  addAge(id: number, since: number, now: number, isTurn: boolean): void {
+  /** Adds an agent's age from `since` to `now`; `isActivation` when an activation ended it. */
+  addAge(id: number, since: number, now: number, isActivation: boolean): void {
     if (now <= this.#from) return
     const begun = Math.max(this.#from, since)
     this.#area[id] = (this.#area[id] ?? 0) + ((now - since) ** 2 - (begun - since) ** 2) / 2
     const slots = (now - since) / turns.slotMs
     this.#ages[this.#tierOfAgent[id] ?? 0]?.add(slots)
     this.#allAges.add(slots)
-    if (isTurn && id >= this.#population.popular) this.#freeTurns++
+    if (isActivation && id >= this.#population.popular) this.#unmentionedActivations++
   }
 
   addReadyWait(id: number, ms: number): void {
@@ -99,18 +99,29 @@ export class Measure {
     if (ms > starvedTaskMs) this.#starvedTasks++
   }
 
-  /** @param floorPerMs turns a millisecond that exploration has at the very least */
+  /**
+   * Returns the measurements.
+   *
+   * @param floorPerMs explorations per millisecond that are always possible
+   */
   report(now: number, floorPerMs: number): Report {
     const { weight, popular } = this.#population
-    const free = Array.from({ length: weight.length - popular }, (_, at) => popular + at)
+    const unmentioned = Array.from({ length: weight.length - popular }, (_, at) => popular + at)
     const spanMs = now - this.#from
-    const least = new BestOrder(this.#population, free, this.#freeTurns / spanMs).weightedAge()
-    const reached = free.reduce((sum, id) => sum + (weight[id] ?? 1) * (this.#area[id] ?? 0), 0)
+    const lowerBound = new BestOrder(
+      this.#population,
+      unmentioned,
+      this.#unmentionedActivations / spanMs,
+    ).weightedAge()
+    const weightedAge = unmentioned.reduce(
+      (sum, id) => sum + (weight[id] ?? 1) * (this.#area[id] ?? 0),
+      0,
+    )
     return {
       decisions: this.explorations + this.answers,
       explorations: this.explorations,
       answers: this.answers,
-      ratio: reached / spanMs / least,
+      ratio: weightedAge / spanMs / lowerBound,
       ageP99Slots: this.#allAges.percentile(0.99),
       inboxP99Slots: this.#inbox.percentile(0.99),
       inboxMaxSlots: this.#inbox.max,
@@ -120,9 +131,9 @@ export class Measure {
   }
 
   #countStarved(floorPerMs: number): number {
-    const everybody = Array.from(this.#population.weight.keys())
-    const atFloor = new BestOrder(this.#population, everybody, floorPerMs)
-    const agents = everybody.filter(
+    const allAgents = Array.from(this.#population.weight.keys())
+    const atFloor = new BestOrder(this.#population, allAgents, floorPerMs)
+    const agents = allAgents.filter(
       (id) => (this.#longestReady[id] ?? 0) > starvedFactor * atFloor.gapOf(id),
     )
     return agents.length + this.#starvedTasks

@@ -3,11 +3,11 @@ import type { Scenario } from './population'
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
-/** Every day from 10 to 11 o'clock people ask three times what the hub can answer ... */
+/** Daily surge: from 10 to 11 people mention agents at three times the usual rate. */
 const surge = { fromMs: 10 * hourMs, toMs: 11 * hourMs, factor: 3 }
-/** ... from 14 to 15 o'clock everybody calls agent 0, twice a second ... */
+/** Daily flood: from 14 to 15 agent 0 is mentioned twice a second. */
 const flood = { fromMs: 14 * hourMs, toMs: 15 * hourMs, everyMs: 500 }
-/** ... and from 18 to 20 o'clock half of the capacity is gone. */
+/** Daily drop: from 18 to 20 half of the capacity is unavailable. */
 const drop = { fromMs: 18 * hourMs, toMs: 20 * hourMs, share: 0.5 }
 
 const isWithin = (now: number, { fromMs, toMs }: { fromMs: number; toMs: number }): boolean => {
@@ -15,12 +15,13 @@ const isWithin = (now: number, { fromMs, toMs }: { fromMs: number; toMs: number 
   return time >= fromMs && time < toMs
 }
 
+/** Returns the capacity at a time, in activations. */
 export const capacityAt = (scenario: Scenario, now: number): number =>
   scenario.isTroubled && isWithin(now, drop)
     ? Math.max(1, Math.floor(scenario.capacity * drop.share))
     : scenario.capacity
 
-/** Mentions as they come in: when the next one does, and whom it calls. */
+/** Generates mentions: the time of the next one, and the mentioned agent. */
 export class MentionSource {
   readonly #scenario: Scenario
   readonly #popular: number
@@ -43,7 +44,7 @@ export class MentionSource {
     return Math.min(this.#nextAt, this.#nextFloodAt)
   }
 
-  /** The agent that the mention at `nextAt` calls. */
+  /** Removes the next mention and returns the agent that it mentions. */
   take(): number {
     const now = this.nextAt
     if (now === this.#nextFloodAt) {

@@ -1,22 +1,23 @@
 import { turns } from '../../../config'
 
-/** A simulated hub: who lives there and what happens to it. */
+/** Parameters of a simulated hub. */
 export interface Scenario {
   agents: number
   days: number
   seed: number
-  /** Activations at the same time. */
+  /** Maximum number of concurrent activations. */
   capacity: number
-  /** Share of the capacity that answering takes on an ordinary day. */
+  /** Share of the capacity that tasks take on an ordinary day. */
   inboxLoad: number
-  /** Whether weights span the whole range, or all agents weigh the same. */
+  /** Whether weights span the whole range; otherwise all are equal. */
   isWeighted: boolean
-  /** Whether some agents fail now and then, some often, a few always. */
+  /** Whether activations fail: of most agents rarely, of some often, of a few always. */
   doFail: boolean
-  /** Whether mentions flood the hub and its capacity drops, once a day each. */
+  /** Whether there is a daily surge, flood and drop in capacity (see mentions.ts). */
   isTroubled: boolean
 }
 
+/** The default scenario. */
 export const ordinary: Scenario = {
   agents: 100_000,
   days: 14,
@@ -28,20 +29,20 @@ export const ordinary: Scenario = {
   isTroubled: true,
 }
 
-/** Share of the agents that people call by name. */
+/** Share of the agents that people mention. */
 const popularShare = 0.02
 
-/** One line an agent; index is its id. */
+/** Agents of a simulation; the array index is the agent's id. */
 export interface Population {
   weight: Float64Array
   intervalMs: Float64Array
-  /** Chance that an activation fails. */
+  /** Probability that an activation fails. */
   failChance: Float64Array
-  /** The first so many, one at least, are called by name. */
+  /** Number of agents that are mentioned, at least one: those with the lowest ids. */
   popular: number
 }
 
-/** Numbers from 0 to 1, the same ones for the same seed (mulberry32). */
+/** Returns a generator of numbers from 0 to 1, deterministic for a seed (mulberry32). */
 export function createRandom(seed: number): () => number {
   let state = seed >>> 0
   return () => {
@@ -52,6 +53,7 @@ export function createRandom(seed: number): () => number {
   }
 }
 
+/** Creates the agents of a scenario. */
 export function populate(scenario: Scenario, random: () => number): Population {
   const { agents } = scenario
   const weight = new Float64Array(agents).fill(1)

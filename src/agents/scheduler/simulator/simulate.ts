@@ -9,15 +9,15 @@ import { capacityAt, MentionSource } from './mentions'
 import { createRandom, type Population, populate, type Scenario } from './population'
 
 const dayMs = 86_400_000
-/** Let the start be forgotten. */
+/** Share of the time that is not measured, so that the initial state has no effect. */
 const warmUpShare = 0.2
 
 /**
- * Days of a hub in seconds (S12), decided by the very functions that the scheduler's object and
- * LOAD decide by: classes and floor, tiers and index, eligibility and back-off. Time jumps from one
- * event to the next.
+ * Simulates days of a hub in seconds and returns its measurements. It uses the same functions as the
+ * scheduler's object and LOAD: classes and floor, tiers and index, eligibility and backoff. Time jumps
+ * from one event to the next.
  *
- * @param rule another way to compare turns, to see what the product's way is worth
+ * @param rule another priority index, for comparison with the default
  */
 export function simulate(
   scenario: Scenario,
@@ -37,9 +37,9 @@ class Simulation {
   readonly #inbox = new Inbox()
   readonly #mentions: MentionSource
   readonly #measure: Measure
-  /** Agents that run, by when they are done. */
+  /** Running agents, by end of the activation. */
   readonly #running = new Heap()
-  /** 0 not at all, 1 answers, 2 looks around. */
+  /** Per agent: 0 idle, 1 running a task, 2 exploring. */
   readonly #doing: Uint8Array
   readonly #endsAt: number
   #runningInbox = 0
@@ -52,7 +52,7 @@ class Simulation {
     this.#rule = rule
     this.#random = createRandom(scenario.seed)
     this.#population = populate(scenario, this.#random)
-    // Far from zero, which stands for never.
+    // Far from zero, which means never.
     this.#now = 1_000 * dayMs
     const spanMs = scenario.days * dayMs
     this.#endsAt = this.#now + spanMs
@@ -65,38 +65,40 @@ class Simulation {
   run(): Report {
     while (this.#now < this.#endsAt) {
       this.#explorers.promote(this.#now)
-      this.#fill()
+      this.#startActivations()
       this.#advance()
     }
-    this.#close()
-    const least = this.#scenario.isTroubled ? this.#scenario.capacity / 2 : this.#scenario.capacity
-    const floor = explorationFloor(this.#mode, Math.max(1, Math.floor(least)))
+    this.#countUnfinished()
+    const capacityMin = this.#scenario.isTroubled
+      ? this.#scenario.capacity / 2
+      : this.#scenario.capacity
+    const floor = explorationFloor(this.#mode, Math.max(1, Math.floor(capacityMin)))
     return this.#measure.report(this.#endsAt, floor / turns.slotMs)
   }
 
-  /** Ages as they are on a hub that has run for long. */
+  /** Draws initial ages as on a hub that has run for long. */
   #drawAges(): Float64Array {
     const { agents, capacity, inboxLoad } = this.#scenario
-    const everybody = Array.from({ length: agents }, (_, id) => id)
+    const allAgents = Array.from({ length: agents }, (_, id) => id)
     const perMs = (capacity * Math.max(turns.explorationFloor, 1 - inboxLoad)) / turns.slotMs
-    const best = new BestOrder(this.#population, everybody, perMs)
-    return Float64Array.from(everybody, (id) =>
+    const best = new BestOrder(this.#population, allAgents, perMs)
+    return Float64Array.from(allAgents, (id) =>
       Math.floor(this.#now - this.#random() * best.gapOf(id)),
     )
   }
 
-  /** Starts what may start. */
-  #fill(): void {
+  /** Starts all activations that can start. */
+  #startActivations(): void {
     for (let chosen = this.#choose(); chosen >= 0; chosen = this.#choose()) {
       const isInbox = this.#doing[chosen] === 1
       if (isInbox) this.#runningInbox++
       else this.#runningExploration++
-      const took = turns.slotMs * (0.5 + this.#random())
-      this.#running.push(this.#now + took, chosen)
+      const durationMs = turns.slotMs * (0.5 + this.#random())
+      this.#running.push(this.#now + durationMs, chosen)
     }
   }
 
-  /** The agent that starts next, marked with what it does; -1 for nobody. */
+  /** Marks and returns the agent that starts next; -1 for none. */
   #choose(): number {
     const next = this.#explorers.pick(this.#now, this.#rule)
     const demand = {
@@ -126,14 +128,14 @@ class Simulation {
     return agent
   }
 
-  /** To the next thing that happens, which happens. */
+  /** Advances to the next event and applies it. */
   #advance(): void {
     const hour = 3_600_000
     const next = Math.min(
       this.#running.peekKey(),
       this.#mentions.nextAt,
       Math.max(this.#explorers.nextEligibleAt(), this.#now + 1),
-      // Capacity changes by the hour.
+      // Capacity changes on the hour.
       (Math.floor(this.#now / hour) + 1) * hour,
       this.#endsAt,
     )
@@ -156,8 +158,8 @@ class Simulation {
     this.#inbox.release(id)
   }
 
-  /** What has not ended yet counts as far as it got. */
-  #close(): void {
+  /** Counts unfinished waits up to the end of the simulation. */
+  #countUnfinished(): void {
     const { lastActivatedAt, readySince } = this.#explorers
     for (let id = 0; id < this.#scenario.agents; id++) {
       this.#measure.addAge(id, lastActivatedAt[id] ?? 0, this.#endsAt, false)
