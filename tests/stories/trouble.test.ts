@@ -115,7 +115,7 @@ test('a huge answer is cut to what a comment holds', async () => {
   const asked = await post(mira.key, 'Epic', '@epic tell')
   const reply = await replyTo(asked, 'epic')
   expect(reply.content.length).toBeLessThanOrEqual(10_000)
-  expect(reply.content).toContain('Cut here')
+  expect(reply.content).toContain('Truncated')
 })
 
 test('L8: the wall clock limit cuts off a model that takes too long', async () => {
