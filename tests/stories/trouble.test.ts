@@ -75,7 +75,7 @@ test('L26: unknown tools and broken arguments are told to the model, which then 
 test('L26: a model that says nothing twice ends failed and says so', async () => {
   const mute = await hire('mute', [{ text: '' }])
   const asked = await post(mira.key, 'Mute', '@mute hello?')
-  expect((await replyTo(asked, 'mute')).content).toContain('nothing')
+  expect((await replyTo(asked, 'mute')).content).toContain('empty answer')
   expect(await activationOf(asked)).toMatchObject({ outcome: 'failed' })
   expect(await mute.requests()).toHaveLength(2)
 })

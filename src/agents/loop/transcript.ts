@@ -24,7 +24,7 @@ export const buildTranscript = (events: LoopEvent[]): Message[] =>
 /** Returns the messages of a conversation in prompt order. */
 export function showConversation(conversation: Conversation): Message[] {
   const { head, summary, history, task, run } = conversation
-  const condensed = summary === null ? [] : [showSummary(summary)]
+  const condensed = summary === null ? [] : [toSummaryMessage(summary)]
   return [...head, ...condensed, ...history, ...task, ...run]
 }
 
@@ -32,7 +32,7 @@ export function showConversation(conversation: Conversation): Message[] {
  * Returns a summary as fenced data in the history layer, never as a system message: it contains
  * text of other people.
  */
-const showSummary = (summary: string): Message => ({
+const toSummaryMessage = (summary: string): Message => ({
   role: 'user',
   text: `${summaryNote}\n${fence('summary', {}, summary)}`,
 })
@@ -45,7 +45,7 @@ export function foldConversation(events: LoopEvent[]): Conversation {
   for (const event of events) {
     if (event.type === 'loaded') conversation = { ...conversation, ...splitPrompt(event.facts) }
     else if (event.type === 'model_answered')
-      conversation.run.push(...showAnswer(event, register, results))
+      conversation.run.push(...toAnswerMessages(event, register, results))
     else if (event.type === 'compacted')
       conversation = replaceOldest(conversation, event.replaced, event.summary)
   }
@@ -58,7 +58,7 @@ const splitPrompt = ({ prompt, historyFrom }: LoopEventOf<'loaded'>['facts']) =>
   task: prompt.slice(-1),
 })
 
-function showAnswer(
+function toAnswerMessages(
   { answer }: LoopEventOf<'model_answered'>,
   register: CallRegister,
   results: Results,

@@ -60,9 +60,7 @@ test('B1 L43: a note on a call without an answer has its charge, if any', () => 
   expect(notes).toEqual([
     expect.stringMatching(/Too many requests.* charged 100 tokens in and 500 out, \$0\.001000\.$/),
     expect.stringMatching(/Too many requests\.$/),
-    expect.stringMatching(
-      /^The machine stopped.* charged 100 tokens in and 20 out, \$0\.020000\.$/,
-    ),
+    expect.stringMatching(/^The server stopped.* charged 100 tokens in and 20 out, \$0\.020000\.$/),
     expect.stringMatching(
       /^The agent was asked to stop.* charged 100 tokens in and 20 out, without a price\.$/,
     ),
