@@ -208,7 +208,7 @@ test('L34: stopped from its own page, that page shows the end without a reload o
   await page.locator('button', { hasText: 'Stop drifter' }).click()
   await page.locator('.facts dd', { hasText: 'stopped' }).waitFor({ timeout: 10_000 })
   await page.locator('#events summary').click()
-  expect(await page.textContent('#events')).toContain('Somebody asked it to stop.')
+  expect(await page.textContent('#events')).toContain('The agent was asked to stop.')
   expect(errors).toEqual([])
   await context.close()
 })

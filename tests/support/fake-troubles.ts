@@ -228,7 +228,7 @@ export const troubles: Trouble[] = [
     paid: 1,
     estimated: 1,
     outcome: 'completed',
-    reply: /Cut here/,
+    reply: /Truncated/,
   },
   {
     what: 'a filtered answer',

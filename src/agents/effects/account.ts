@@ -4,15 +4,18 @@ import type { Ending } from '../loop/state'
 import { storeTrace } from '../trace/stored-trace'
 import { loadedFacts, type Workbench } from './workbench'
 
-/** What the hub's books hold of an activation, whether it parks or ends. */
-export function composeAccount(bench: Workbench, ending: Ending | null, now: number) {
-  const { events } = bench.now()
+/**
+ * Returns what the hub stores of an activation when it parks or ends: usage, tools, trace and
+ * model.
+ */
+export function composeAccount(context: Workbench, ending: Ending | null, now: number) {
+  const { events } = context.now()
   const model = loadedFacts(events)?.model.id ?? 'none'
   return {
     usage: collectUsage(events, model),
-    tools: listReturned(events),
+    tools: listReturnedTools(events),
     trace: storeTrace({
-      texts: bench.journal.readTexts(),
+      texts: context.journal.readTexts(),
       events,
       ending,
       finishedAt: ending ? now : null,
@@ -21,13 +24,13 @@ export function composeAccount(bench: Workbench, ending: Ending | null, now: num
   }
 }
 
-/** Every call that cost something or may have, numbered in the order it was known (B1, L36). */
+/** Returns the usage of every call that has a charge, numbered in the order of the journal. */
 function collectUsage(events: LoopEvent[], model: string): Usage[] {
   const usage: Usage[] = []
   for (const event of events) {
     if (!('charge' in event) || !event.charge) continue
     usage.push({
-      ...describeCharge(event.charge),
+      ...toUsage(event.charge),
       call: usage.length + 1,
       ...nameModel(event.charge.model ?? model),
       at: event.at,
@@ -36,16 +39,17 @@ function collectUsage(events: LoopEvent[], model: string): Usage[] {
   return usage
 }
 
-function listReturned(events: LoopEvent[]): string[] {
+/** Returns the names of the tools that returned a result. */
+function listReturnedTools(events: LoopEvent[]): string[] {
   const names = new Set<string>()
   for (const event of events) if (event.type === 'tool_returned') names.add(event.name)
   return [...names]
 }
 
-/** While agents run on this hub, what carries out a call is its provider. */
+/** Returns the model and its executor: the provider, for agents that run on this hub. */
 export const nameModel = (model: string) => ({ model, executor: model.split('/')[0] ?? model })
 
-const describeCharge = (charge: Charge) => ({
+const toUsage = (charge: Charge) => ({
   inputTokens: charge.inputTokens,
   cachedTokens: charge.cachedTokens,
   outputTokens: charge.outputTokens,

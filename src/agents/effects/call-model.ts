@@ -34,30 +34,35 @@ import {
   type Workbench,
 } from './workbench'
 
-/** One model call: reserve what it may cost at worst, call, tell what it cost. */
+/**
+ * Makes one model call: reserves its worst case, calls the model, and returns the answer with its
+ * charge. Null when the effect was cancelled meanwhile.
+ */
 export async function callModel(
-  bench: Workbench,
+  context: Workbench,
   effect: CallEffect,
   signal: AbortSignal,
 ): Promise<LoopEvent | null> {
-  const { deps } = bench
-  const facts = loadedFacts(bench.now().events)
+  const { deps } = context
+  const facts = loadedFacts(context.now().events)
   if (!facts) throw new Error('a model call before LOAD')
-  const found = await readDefinition(bench, facts.agentName, facts.definition.etag)
-  if (!found.ok) return failOfDefinition(bench, effect.id, found.message)
-  await refreshTools(bench)
+  const found = await readDefinition(context, facts.agentName, facts.definition.etag)
+  if (!found.ok) return failOfDefinition(context, effect.id, found.message)
+  await refreshTools(context)
   const work = { facts, definition: found.definition }
-  const plan = planCall(bench, work, effect, signal)
-  const { room, timings } = await prepare(bench, work, plan, effect)
-  if (room.kind !== 'reserved') return { at: deps.clock.now(), effectId: effect.id, ...room.event }
+  const plan = planCall(context, work, effect, signal)
+  const { reservation, timings } = await prepare(context, work, plan, effect)
+  if (reservation.kind !== 'reserved') {
+    return { at: deps.clock.now(), effectId: effect.id, ...reservation.event }
+  }
   if (signal.aborted) return null
-  plan.request.maxOutputTokens = room.outputTokens
-  announce(bench, 'thinking')
+  plan.request.maxOutputTokens = reservation.outputTokens
+  announce(context, 'thinking')
   const startedAt = deps.clock.now()
   const worst = worstCharge(plan)
-  noteSent(bench, facts, { effectId: effect.id, worst }, room.isRenewed)
-  const input = rememberPrompt(bench, plan)
-  const result = await callWatched(bench, plan)
+  markSent(context, facts, { effectId: effect.id, worst }, reservation.isRenewed)
+  const input = measureSentPrompt(context, plan)
+  const result = await callStreaming(context, plan)
   if (signal.aborted) return null
   const at = deps.clock.now()
   const base = { at, effectId: effect.id, startedAt }
@@ -66,8 +71,8 @@ export async function callModel(
     const cost = failure.mayBeCharged ? { ...worst, durationMs: at - startedAt } : null
     return { ...base, type: 'model_failed', failure, charge: cost, jitter: deps.random() }
   }
-  const told = tellHooks(bench, work, result.answer)
-  const hooks = [...timings, ...(told instanceof Promise ? await told : told)]
+  const after = runAnswerHooks(context, work, result.answer)
+  const hooks = [...timings, ...(after instanceof Promise ? await after : after)]
   if (signal.aborted) return null
   const event: LoopEventOf<'model_answered'> = {
     ...base,
@@ -75,9 +80,9 @@ export async function callModel(
     input,
     answer: result.answer,
     charge: chargeOf(plan, result.answer, at - startedAt),
-    calls: describeCalls(bench, result.answer),
+    calls: toCallFacts(context, result.answer),
   }
-  // what the provider counted, when it told (L18)
+  // as counted by the provider, when it reported usage
   const warning = warnOfWindow(event.charge.inputTokens, plan.model.contextTokens)
   if (warning !== null) event.warning = warning
   if (hooks.length > 0) event.hooks = hooks
@@ -85,57 +90,61 @@ export async function callModel(
 }
 
 /**
- * For the case that its answer gets lost. A first call follows its row at once, and what it takes at
- * most is in there, unless hooks have made the prompt much longer; any other needs a note of its own.
+ * Remembers the sent call in case its answer gets lost. A first call starts right after LOAD, whose
+ * facts hold its worst case, unless hooks made the prompt much longer; any other call is written to
+ * the journal.
  */
-function noteSent(
-  bench: Workbench,
+function markSent(
+  context: Workbench,
   { firstCall }: LoadedFacts,
   sent: SentCall,
   isRenewed: boolean,
 ): void {
-  bench.sent = sent
+  context.sent = sent
   const { inputTokens, outputTokens } = sent.worst
-  const isForeseen = firstCall !== undefined && inputTokens + outputTokens <= firstCall.tokens
-  if (isRenewed || !isForeseen) bench.journal.markSent(sent)
+  const isCoveredByFirstCall =
+    firstCall !== undefined && inputTokens + outputTokens <= firstCall.tokens
+  if (isRenewed || !isCoveredByFirstCall) context.journal.markSent(sent)
 }
 
 type CallEffect = Extract<Effect, { type: 'call_model' }>
 
-/** Reserves, then lets the hooks have a look at the prompt as it will be sent. */
+/** Reserves the call, then runs the hooks on the prompt as it will be sent. */
 async function prepare(
-  bench: Workbench,
+  context: Workbench,
   work: Work,
-  plan: TurnPlan,
+  plan: ConversationPlan,
   effect: CallEffect,
-): Promise<{ room: Room; timings: HookTiming[] }> {
-  const room = await reserveTurn(bench, work, plan, effect)
-  if (room.kind !== 'reserved') return { room, timings: [] }
-  const asked = askHooks(bench, work, plan)
-  const { value, timings } = asked instanceof Promise ? await asked : asked
-  if (value === plan.request) return { room, timings }
-  return { room: await reserveAnew(bench, plan, value, room), timings }
+): Promise<{ reservation: Room; timings: HookTiming[] }> {
+  const reservation = await reserveCurrentPrompt(context, work, plan, effect)
+  if (reservation.kind !== 'reserved') return { reservation, timings: [] }
+  const before = runRequestHooks(context, work, plan)
+  const { value, timings } = before instanceof Promise ? await before : before
+  if (value === plan.request) return { reservation, timings }
+  return { reservation: await reserveChangedPrompt(context, plan, value, reservation), timings }
 }
 
 /**
- * A renewal may bring more tools than were known before it, after a crash all of them: then what was
- * asked for is too little.
+ * Reserves the call, and once more when the renewal returned tools that make the prompt longer than
+ * what was reserved. After a crash no tools are known before the renewal.
  */
-async function reserveTurn(
-  bench: Workbench,
+async function reserveCurrentPrompt(
+  context: Workbench,
   work: Work,
-  plan: TurnPlan,
+  plan: ConversationPlan,
   effect: CallEffect,
 ): Promise<Room> {
   const { promptTokensMax } = plan
-  const room = await reserve(bench, plan, effect)
-  if (room.kind !== 'reserved' || !room.isRenewed) return room
-  tellWhatHoldsNow(bench, work, plan)
-  return plan.promptTokensMax > promptTokensMax ? reserve(bench, plan, { mustRenew: true }) : room
+  const reservation = await reserve(context, plan, effect)
+  if (reservation.kind !== 'reserved' || !reservation.isRenewed) return reservation
+  updatePlan(context, work, plan)
+  return plan.promptTokensMax > promptTokensMax
+    ? reserve(context, plan, { mustRenew: true })
+    : reservation
 }
 
-/** What the platform knows of the tools that an answer asks for. */
-const describeCalls = ({ deps }: Workbench, answer: ModelAnswer): CallFacts[] =>
+/** Returns the properties of the tools that an answer calls. */
+const toCallFacts = ({ deps }: Workbench, answer: ModelAnswer): CallFacts[] =>
   answer.calls.map(({ callId, name }) => ({
     callId,
     isSequential: deps.tools.describe(name)?.isSequential ?? false,
@@ -146,46 +155,46 @@ interface Work {
   definition: Definition
 }
 
-const askHooks = (bench: Workbench, { facts, definition }: Work, { request }: CallPlan) =>
-  hookRequest(bench.deps.hooks.forAgent(definition.hooks), request, hookContext(bench, facts))
+const runRequestHooks = (context: Workbench, { facts, definition }: Work, { request }: CallPlan) =>
+  hookRequest(context.deps.hooks.forAgent(definition.hooks), request, hookContext(context, facts))
 
-const tellHooks = (bench: Workbench, { facts, definition }: Work, answer: ModelAnswer) =>
-  bench.deps.hooks.forAgent(definition.hooks).afterModelCall(answer, hookContext(bench, facts))
+const runAnswerHooks = (context: Workbench, { facts, definition }: Work, answer: ModelAnswer) =>
+  context.deps.hooks.forAgent(definition.hooks).afterModelCall(answer, hookContext(context, facts))
 
-/** A prompt that hooks have changed may cost more than what was reserved. */
-async function reserveAnew(
-  bench: Workbench,
+/** Reserves more when hooks changed the prompt so that it may exceed the reservation. */
+async function reserveChangedPrompt(
+  context: Workbench,
   plan: CallPlan,
   { messages, tools }: Prompt,
   before: Extract<Room, { kind: 'reserved' }>,
 ): Promise<Room> {
   Object.assign(plan.request, { messages, tools })
   Object.assign(plan, sizePrompt(plan.request))
-  const outputTokens = bench.grants ? affordableOutput(plan, bench.grants.reservation) : 0
+  const outputTokens = context.grants ? affordableOutput(plan, context.grants.reservation) : 0
   if (outputTokens >= Math.min(plan.request.maxOutputTokens, outputTokensFloor)) {
     return { ...before, outputTokens }
   }
-  return reserve(bench, plan, { mustRenew: true })
+  return reserve(context, plan, { mustRenew: true })
 }
 
-/** For the trace: what the model is shown, and how much of it begins like the last prompt (L14). */
-function rememberPrompt(bench: Workbench, { request, promptTokens }: CallPlan) {
-  const { activationId } = bench.now().state
-  const before = bench.prompt?.activationId === activationId ? bench.prompt.parts : null
+/** Measures the prompt for the trace, and the share of the previous prompt that it starts with. */
+function measureSentPrompt(context: Workbench, { request, promptTokens }: CallPlan) {
+  const { activationId } = context.now().state
+  const before = context.prompt?.activationId === activationId ? context.prompt.parts : null
   const { input, parts } = measurePrompt(request, promptTokens, before)
-  bench.prompt = { activationId, parts }
+  context.prompt = { activationId, parts }
   return input
 }
 
-/** The call itself; its words go to those who watch as they come (L22). */
-async function callWatched(bench: Workbench, { model, request }: CallPlan) {
-  const { stream } = bench
-  const { activationId } = bench.now().state
+/** Calls the model and streams its text to live watchers. */
+async function callStreaming(context: Workbench, { model, request }: CallPlan) {
+  const { stream } = context
+  const { activationId } = context.now().state
   if (!activationId) throw new Error('a model call without an activation')
   const call = stream.beginCall(activationId)
   request.onDelta = (delta) => {
-    if (delta.kind === 'text' && bench.doing !== 'writing') {
-      bench.doing = 'writing'
+    if (delta.kind === 'text' && context.doing !== 'writing') {
+      context.doing = 'writing'
       stream.tellDoing(activationId, 'writing')
     }
     stream.addDelta(call, delta)
@@ -197,23 +206,27 @@ async function callWatched(bench: Workbench, { model, request }: CallPlan) {
   }
 }
 
-/** The next turn of a conversation. What comes after it is told anew by every renewal. */
-interface TurnPlan extends CallPlan {
+/**
+ * A model call that continues the conversation. The status and the tools, which follow the
+ * conversation, are rebuilt after every renewal.
+ */
+interface ConversationPlan extends CallPlan {
   conversation: PromptSize
 }
 
+/** Returns the request of the next model call, with the size of its prompt. */
 function planCall(
-  bench: Workbench,
+  context: Workbench,
   { facts, definition }: Work,
   { mustRenew }: CallEffect,
   signal: AbortSignal,
-): TurnPlan {
-  const { model } = resolveModel(bench, definition, facts)
-  const messages = buildTranscript(bench.now().events)
-  const conversation = sizeConversation(bench, messages)
-  const status = mustRenew ? statusRoom(bench.deps.hubName) : describeStatus(bench)
+): ConversationPlan {
+  const { model } = resolveModel(context, definition, facts)
+  const messages = buildTranscript(context.now().events)
+  const conversation = sizeConversation(context, messages)
+  const status = mustRenew ? statusRoom(context.deps.hubName) : composeStatus(context)
   messages.push(status)
-  const tools = listTools(bench, facts)
+  const tools = listTools(context, facts)
   const size = addSizes(conversation, sizePrompt({ messages: [status], tools }))
   const { temperature, topP } = definition.brain
   return {
@@ -223,48 +236,53 @@ function planCall(
     request: {
       messages,
       tools,
-      maxOutputTokens: capOutput(bench, model, definition, size),
+      maxOutputTokens: capOutput(context, model, definition, size),
       ...(temperature === undefined ? {} : { temperature }),
       ...(topP === undefined ? {} : { topP }),
-      cacheKey: bench.agentId,
+      cacheKey: context.agentId,
       signal,
     },
   }
 }
 
+/** Returns the most tokens that the answer may have. */
 const capOutput = (
-  bench: Workbench,
+  context: Workbench,
   model: Model,
   { limits }: Definition,
   size: PromptSize,
 ): number => {
-  const { state } = bench.now()
-  // the provider's own count of what came before is nearer to the truth than a lower estimate
+  const { state } = context.now()
+  // the provider's count of earlier messages is more accurate than a lower estimate
   const promptTokens = Math.max(state.promptTokens, size.promptTokens)
   return Math.min(
     model.outputTokensMax,
     limits.outputTokens,
     // providers refuse a prompt and an answer that together exceed the window
     Math.max(outputTokensFloor, model.contextTokens - promptTokens),
-    // of the tokens that this activation may use in all (B5)
+    // the token limit of the activation
     Math.max(outputTokensFloor, state.limits.tokens - state.tokens - promptTokens),
   )
 }
 
-/** What it begins with was counted before, unless this machine took it up later or condensed it. */
+/**
+ * Returns the size of the messages. The first prompt was measured before, unless another machine
+ * resumed the activation or a compaction changed it.
+ */
 function sizeConversation({ first }: Workbench, messages: Message[]): PromptSize {
-  const isLonger = first?.messages.every((message, index) => message === messages[index])
-  if (!first || !isLonger) return sizePrompt({ messages, tools: [] })
+  const startsWithFirst = first?.messages.every((message, index) => message === messages[index])
+  if (!first || !startsWithFirst) return sizePrompt({ messages, tools: [] })
   const rest = messages.slice(first.messages.length)
   return addSizes(first.size, sizePrompt({ messages: rest, tools: [] }))
 }
 
-function describeStatus(bench: Workbench): Message {
-  const { deps, grants, now } = bench
+/** Returns the status message at the end of the prompt. */
+function composeStatus(context: Workbench): Message {
+  const { deps, grants } = context
   const text = statusTail({
-    state: now().state,
+    state: context.now().state,
     environment: grants?.environment ?? null,
-    storageBytes: readStorageBytes(bench),
+    storageBytes: readStorageBytes(context),
     hubName: deps.hubName,
     now: deps.clock.now(),
   })
@@ -272,25 +290,25 @@ function describeStatus(bench: Workbench): Message {
 }
 
 /**
- * The database counts its pages for that, so not in every prompt. Who remembers nothing stores the
- * task under way and no more.
+ * Returns the size of the agent's storage, measured at most once per interval because the database
+ * counts its pages for it. Null for an agent without memory.
  */
-function readStorageBytes(bench: Workbench): number | null {
-  if (!bench.definition?.definition.memory.isEnabled) return null
-  const at = bench.deps.clock.now()
-  if (!bench.storage || at - bench.storage.at > memoryLimits.storageBytesEveryMs) {
-    bench.storage = { at, bytes: bench.memory.storageBytes }
+function readStorageBytes(context: Workbench): number | null {
+  if (!context.definition?.definition.memory.isEnabled) return null
+  const at = context.deps.clock.now()
+  if (!context.storage || at - context.storage.at > memoryLimits.storageBytesEveryMs) {
+    context.storage = { at, bytes: context.memory.storageBytes }
   }
-  return bench.storage.bytes
+  return context.storage.bytes
 }
 
-/** A renewal brings the policy and the budgets as they are now. */
-function tellWhatHoldsNow(bench: Workbench, { facts, definition }: Work, plan: TurnPlan): void {
+/** Rebuilds status and tools after a renewal, which returns the current policy and budgets. */
+function updatePlan(context: Workbench, { facts, definition }: Work, plan: ConversationPlan): void {
   const { request } = plan
-  const status = describeStatus(bench)
+  const status = composeStatus(context)
   request.messages[request.messages.length - 1] = status
-  request.tools = listTools(bench, facts)
+  request.tools = listTools(context, facts)
   const rest = sizePrompt({ messages: [status], tools: request.tools })
   Object.assign(plan, addSizes(plan.conversation, rest))
-  request.maxOutputTokens = capOutput(bench, plan.model, definition, plan)
+  request.maxOutputTokens = capOutput(context, plan.model, definition, plan)
 }

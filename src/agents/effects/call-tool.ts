@@ -16,33 +16,33 @@ import {
 } from './workbench'
 
 /**
- * One tool call: the guards of this deployment, the gateway, then the hooks that see its output (L32).
- * The gateway never throws.
+ * Makes one tool call: runs the guard hooks, the gateway, then the hooks that see the result. The
+ * gateway never throws. Null when the effect was cancelled meanwhile.
  */
 export async function callTool(
-  bench: Workbench,
+  context: Workbench,
   effect: Extract<Effect, { type: 'call_tool' }>,
   signal: AbortSignal,
 ): Promise<LoopEvent | null> {
-  const { deps } = bench
-  const { events } = bench.now()
+  const { deps } = context
+  const { events } = context.now()
   const call = findCall(events, effect.callId)
   const facts = loadedFacts(events)
-  if (!call || !facts) throw new Error('a call that nobody asked for')
-  // after a crash the definition is not in memory yet, and it narrows what the call may do
-  const found = await readDefinition(bench, facts.agentName, facts.definition.etag)
+  if (!call || !facts) throw new Error('tool call without a request of the model')
+  // after a crash the definition is not in memory yet, and it restricts the tools
+  const found = await readDefinition(context, facts.agentName, facts.definition.etag)
   const startedAt = deps.clock.now()
-  // the model call that follows ends the task for that (L15)
+  // the next model call ends the activation for this reason
   if (!found.ok) return failCall(call, effect.id, startedAt, found.message)
   const doing = deps.tools.describe(call.name)?.doing ?? 'using a tool'
-  announce(bench, doing)
-  bench.stream.tellProgress(call, doing, bench.now().state.activationId)
+  announce(context, doing)
+  context.stream.tellProgress(call, doing, context.now().state.activationId)
   const hooks = deps.hooks.forAgent(found.definition.hooks)
-  const context = hookContext(bench, facts)
+  const hookInput = hookContext(context, facts)
   const { callId, name } = call
-  const guarded = await guard(hooks, call, findApproval(events, callId), context)
+  const guarded = await runGuards(hooks, call, findApproval(events, callId), hookInput)
   const timings = [...guarded.timings]
-  const result = await run(bench, facts, call, guarded.value, signal)
+  const result = await runCall(context, facts, call, guarded.value, signal)
   if (signal.aborted) return null
   const { approval, durationMs, audit } = result
   const base = { effectId: effect.id, callId, name, startedAt, audit }
@@ -51,7 +51,7 @@ export async function callTool(
     return { ...base, at: deps.clock.now(), type: 'tool_parked', approval, ...hooked }
   }
   const { text, isError } = result
-  const shown = await hooks.afterToolCall({ callId, tool: name, text, isError }, context)
+  const shown = await hooks.afterToolCall({ callId, tool: name, text, isError }, hookInput)
   if (signal.aborted) return null
   timings.push(...shown.timings)
   return {
@@ -63,17 +63,17 @@ export async function callTool(
     durationMs,
     resultBytes: result.resultBytes,
     ...(timings.length > 0 && { hooks: timings }),
-    ...noteChange(call, guarded.value),
+    ...changedArguments(call, guarded.value),
   }
 }
 
-/** Arguments that a hook has changed are nowhere else, so the journal has them. */
-const noteChange = ({ arguments: asked }: AdmittedCall, decision: GuardDecision) =>
+/** Returns the arguments when a hook changed them: the journal is their only record. */
+const changedArguments = ({ arguments: asked }: AdmittedCall, decision: GuardDecision) =>
   decision.kind === 'allowed' && decision.arguments !== asked
     ? { arguments: decision.arguments }
     : {}
 
-/** A call that came to nothing before or outside the gateway. */
+/** Returns the error result of a call that failed before or outside the gateway. */
 export const failCall = (
   { callId, name }: Pick<AdmittedCall, 'callId' | 'name'>,
   effectId: number,
@@ -93,8 +93,10 @@ export const failCall = (
   audit: null,
 })
 
-/** After its approval a call runs exactly as it was approved: nobody may change it any more. */
-const guard = (
+/**
+ * Runs the guard hooks. An approved call skips them, so that it runs exactly as it was approved.
+ */
+const runGuards = (
   hooks: AgentHooks,
   { callId, name, arguments: args }: AdmittedCall,
   approved: Approval | null,
@@ -104,7 +106,7 @@ const guard = (
     ? { value: { kind: 'allowed', arguments: approved.arguments }, timings: [] }
     : hooks.beforeToolCall({ callId, tool: name, arguments: args }, context)
 
-interface Ran {
+interface CallResult {
   text: string
   isError: boolean
   approval: Approval | null
@@ -113,19 +115,19 @@ interface Ran {
   audit: Record<string, unknown> | null
 }
 
-async function run(
-  bench: Workbench,
+async function runCall(
+  context: Workbench,
   facts: LoadedFacts,
   { callId, name }: AdmittedCall,
   decision: GuardDecision,
   signal: AbortSignal,
-): Promise<Ran> {
+): Promise<CallResult> {
   if (decision.kind === 'denied') {
     const text = `Error: denied by ${decision.hook}: ${decision.reason}`
     return { text, isError: true, approval: null, durationMs: 0, resultBytes: 0, audit: null }
   }
-  const result = await bench.deps.tools.call(
-    toolCaller(bench, facts),
+  const result = await context.deps.tools.call(
+    toolCaller(context, facts),
     { callId, tool: name, arguments: decision.arguments },
     signal,
   )

@@ -3,9 +3,9 @@ import { nameModel } from './account'
 import type { Workbench } from './workbench'
 
 /**
- * Ends an activation of this agent of which this object knows nothing: its storage was lost. It is
- * closed as failed and charged what it had reserved and not settled, to the budgets of the model that
- * it called last: which of several it was nobody knows.
+ * Ends an activation of this agent whose journal is lost. It fails and is charged what it had
+ * reserved and not settled, to the budgets of the model that it reserved for: which models it
+ * called is unknown.
  */
 export async function closeLost(
   { deps, agentId }: Workbench,
@@ -25,7 +25,7 @@ export async function closeLost(
     usage: reserved
       ? [
           {
-            // beside the numbers of real calls, which may have been settled when it parked
+            // 0 is not used by real calls, which may have been settled when the activation parked
             call: 0,
             ...nameModel(reserved.model),
             inputTokens: reserved.tokens,

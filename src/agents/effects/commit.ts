@@ -9,22 +9,22 @@ import { composeAccount } from './account'
 import { type Addressee, findAddressee } from './describe-answer'
 import { announce, loadedFacts, type Workbench } from './workbench'
 
-/** COMMIT, then wake who waits. */
+/** Commits the activation to the hub, then wakes agents that wait. */
 export async function commit(
-  bench: Workbench,
+  context: Workbench,
   effect: Extract<Effect, { type: 'commit' }>,
 ): Promise<LoopEvent> {
-  const { deps, agentId } = bench
-  const request = composeCommit(bench, await findAddressee(bench))
+  const { deps, agentId } = context
+  const request = composeCommit(context, await findAddressee(context))
   const exportFailures = deps.exporter?.takeFailures() ?? 0
-  request.counters = countEvents(bench.now().events, exportFailures)
+  request.counters = countEvents(context.now().events, exportFailures)
   const answer = await deps.hub.commit(request).catch((error: unknown) => {
     deps.exporter?.giveBack(exportFailures)
     throw error
   })
-  // nothing waits for it: a collector that is slow or away is not the agent's business
+  // not awaited: a slow or unreachable collector must not delay the agent
   if (answer.kind === 'done') void deps.exporter?.push(request.trace)
-  announce(bench, null)
+  announce(context, null)
   const others = answer.waiting.filter((id) => id !== agentId)
   if (others.length > 0) void deps.wakeOthers(others)
   return {
@@ -36,50 +36,55 @@ export async function commit(
   }
 }
 
-function composeCommit(bench: Workbench, addressee: Addressee | null): CommitRequest {
-  const { state, events } = bench.now()
+function composeCommit(context: Workbench, addressee: Addressee | null): CommitRequest {
+  const { state, events } = context.now()
   const { activationId, ending } = state
-  if (!activationId || !ending) throw new Error('a commit without an ending')
-  const now = bench.deps.clock.now()
+  if (!activationId || !ending) throw new Error('commit without an ending')
+  const now = context.deps.clock.now()
   return {
-    agentId: bench.agentId,
+    agentId: context.agentId,
     activationId,
     now,
     outcome: ending.outcome,
     error: ending.error,
-    reply: composeAnswer(ending, addressee, events),
+    reply: composeReplyRequest(ending, addressee, events),
     report: composeReport(state, ending, addressee, events),
     iterations: state.iteration,
-    ...composeAccount(bench, ending, now),
+    ...composeAccount(context, ending, now),
     audit: events.flatMap((event) =>
       'audit' in event && event.audit ? [event.audit as unknown as AuditEntry] : [],
     ),
   }
 }
 
-const cutNote = '\n\n*(Cut here: a comment holds no more.)*'
+const truncatedNote = '\n\n*(Truncated: this answer exceeds the maximum length of a comment.)*'
 
-function composeAnswer(
+/** Returns the reply to post; null when nothing is posted. */
+function composeReplyRequest(
   ending: Ending,
   addressee: Addressee | null,
   events: LoopEvent[],
 ): CommitRequest['reply'] {
   const replyId = findWoken(events)?.replyId
   if (!addressee?.answer || !replyId) return null
-  const words = composeWords(ending, events)
-  if (words === null) return null
+  const text = composeWords(ending, events)
+  if (text === null) return null
   const { postId, parentId, askers } = addressee.answer
-  const clean = nameAskers(words, askers).replaceAll('\0', '').toWellFormed()
+  const clean = nameAskers(text, askers).replaceAll('\0', '').toWellFormed()
   const max = limits.comment.contentCharsMax
   const content =
-    clean.length <= max ? clean : `${clean.slice(0, max - cutNote.length).toWellFormed()}${cutNote}`
-  return { id: replyId, postId, parentId, content, addressed: findUnnamed(words, askers), askers }
+    clean.length <= max
+      ? clean
+      : `${clean.slice(0, max - truncatedNote.length).toWellFormed()}${truncatedNote}`
+  return { id: replyId, postId, parentId, content, addressed: findUnnamed(text, askers), askers }
 }
 
-/** The event that began the activation; it brought the ids of what the activation will write. */
+/**
+ * Returns the event that started the activation; it carries the ids of the reply and the report.
+ */
 const findWoken = (events: LoopEvent[]) => events.find((event) => event.type === 'woken')
 
-/** A failure is reported without anybody's words in it (L35). */
+/** Returns the report of a failure; null for other endings. It contains no text of users. */
 function composeReport(
   state: LoopState,
   ending: Ending,
@@ -95,7 +100,7 @@ function composeReport(
     content: [
       ending.error.message,
       '',
-      `Model ${loadedFacts(events)?.model.id ?? 'none'}, ${state.iteration} steps, ${state.errors} errors. [What happened, step by step](/activations/${state.activationId})`,
+      `Model ${loadedFacts(events)?.model.id ?? 'none'}, ${state.iteration} steps, ${state.errors} errors. [View the run](/activations/${state.activationId})`,
     ].join('\n'),
   }
 }

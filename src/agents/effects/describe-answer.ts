@@ -3,8 +3,9 @@ import type { LoadedFacts } from '../loop/event'
 import { loadedFacts, type Workbench } from './workbench'
 
 /**
- * The answer goes under the newest mention, to everybody who asked; of a task that is not said in a
- * thread into the inbox of who gave it (L6). Nobody waits for what an agent does by itself.
+ * Returns where the answer of a task is posted: below the newest mention, for all requesters; for a
+ * task outside a thread, in the inbox of the requester. Null for explorations and schedules, which
+ * have no requester.
  */
 export function describeAnswer({ task, thread, items }: Load): LoadedFacts['answer'] {
   if (task === 'exploration' || task === 'scheduled') return null
@@ -18,17 +19,17 @@ export function describeAnswer({ task, thread, items }: Load): LoadedFacts['answ
   return task === 'manual' || task === 'dm' ? { postId: null, parentId: null, askers: [] } : null
 }
 
-/** Who is to be answered and by whom, for the commit. */
+/** The destination of the answer and the name of the agent, for the commit. */
 export type Addressee = Pick<LoadedFacts, 'answer' | 'agentName'>
 
 /**
- * From LOAD; when none was ever understood, the hub is asked once more what it has claimed for this
- * activation, so that who asked is told (L17, L35). For no capacity it claims nothing new. Null: there
- * is no claim, and what waits goes on waiting.
+ * Returns the destination of the answer. When no answer of LOAD was received, asks the hub what it
+ * has claimed for this activation, so that the requester still gets a reply; with capacity 0 the
+ * hub claims nothing new. Null: nothing is claimed, and the task stays in the inbox.
  */
-export async function findAddressee(bench: Workbench): Promise<Addressee | null> {
-  const { deps, agentId } = bench
-  const { state, events } = bench.now()
+export async function findAddressee(context: Workbench): Promise<Addressee | null> {
+  const { deps, agentId } = context
+  const { state, events } = context.now()
   const facts = loadedFacts(events)
   if (facts || !state.activationId) return facts
   const found = await deps.hub.load({

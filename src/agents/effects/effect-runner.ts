@@ -15,11 +15,11 @@ import { readSkill } from './read-skill'
 import { findCall, loadedFacts, type Now, type Workbench } from './workbench'
 
 /**
- * Performs effects and tells what came of them. Whatever fails outside becomes an event:
- * `describeFailure` is the one place where the room turns exceptions into data.
+ * Performs effects and returns their outcome as events. `describeFailure` turns exceptions into
+ * events, and is the only place that does.
  */
 export class EffectRunner {
-  readonly #bench: Workbench
+  readonly #context: Workbench
 
   constructor(
     deps: AgentDeps,
@@ -29,7 +29,7 @@ export class EffectRunner {
     now: () => Now,
     agentId: AccountId | null,
   ) {
-    this.#bench = {
+    this.#context = {
       deps,
       journal,
       memory,
@@ -47,56 +47,65 @@ export class EffectRunner {
     }
   }
 
-  /** Alarms do not bring the name of their object, so it is kept. */
+  /** Stores the id of the agent, because an alarm does not carry the name of its object. */
   identify(agentId: AccountId): void {
-    if (this.#bench.agentId === agentId) return
-    this.#bench.agentId = agentId
-    this.#bench.journal.keepOwner({ agentId })
+    if (this.#context.agentId === agentId) return
+    this.#context.agentId = agentId
+    this.#context.journal.keepOwner({ agentId })
   }
 
-  /** The activation is over. */
+  /** Clears what belongs to an ended activation. */
   forget(): void {
-    Object.assign(this.#bench, { grants: null, sent: null, first: null, prompt: null })
+    this.#context.grants = null
+    this.#context.sent = null
+    this.#context.first = null
+    this.#context.prompt = null
   }
 
   get doing(): string | null {
-    return this.#bench.doing
+    return this.#context.doing
   }
 
   get waitReason(): string | null {
-    return this.#bench.waitReason
+    return this.#context.waitReason
   }
 
   readSkill(name: string): Promise<string | null> {
-    return readSkill(this.#bench, name)
+    return readSkill(this.#context, name)
   }
 
-  /** Null when the effect was dropped meanwhile. Rejects with what `describeFailure` takes. */
+  /**
+   * Performs an effect. Null when it was cancelled meanwhile. Rejects with errors for
+   * `describeFailure`.
+   */
   run(effect: Effect, signal: AbortSignal): Promise<LoopEvent | null> {
     switch (effect.type) {
       case 'load':
-        return load(this.#bench, effect)
+        return load(this.#context, effect)
       case 'call_model':
-        return callModel(this.#bench, effect, signal)
+        return callModel(this.#context, effect, signal)
       case 'call_tool':
-        return callTool(this.#bench, effect, signal)
+        return callTool(this.#context, effect, signal)
       case 'compact':
-        return compact(this.#bench, effect, signal)
+        return compact(this.#context, effect, signal)
       case 'park':
-        return park(this.#bench, effect)
+        return park(this.#context, effect)
       case 'commit':
-        return commit(this.#bench, effect)
+        return commit(this.#context, effect)
       case 'sleep':
-        return sleep(this.#bench, effect, signal)
+        return sleep(this.#context, effect, signal)
     }
   }
 
-  /** An effect that broke in a way nobody expected. The cause stays private. */
+  /**
+   * Returns the event for an effect that failed unexpectedly. The cause is not included: the
+   * message is public.
+   */
   describeFailure(effect: Effect, error: unknown): LoopEvent {
-    const { deps } = this.#bench
+    const { deps } = this.#context
     const base = { at: deps.clock.now(), effectId: effect.id }
     const detail = error instanceof Error ? error.name : 'error'
-    const message = `Something inside the hub went wrong (${detail}).`
+    const message = `An internal error of the hub occurred (${detail}).`
     switch (effect.type) {
       case 'load':
         return { ...base, type: 'load_failed', code: 'HUB_UNREACHABLE', message, isHopeless: false }
@@ -131,12 +140,11 @@ export class EffectRunner {
   }
 
   /**
-   * What the model call under way is charged if it is cut off now; null when none was sent. Only after
-   * a crash that is not known: a first call follows its row at once, so it counts as sent, with the
-   * most it can take.
+   * Returns the worst-case charge of the model call in flight; null when none was sent. After a
+   * crash it is unknown whether a first call was sent, so it counts as sent.
    */
   worstOfSent(isAfterCrash = false): Charge | null {
-    const { journal, now, sent } = this.#bench
+    const { journal, now, sent } = this.#context
     const pending = now().state.pending.find((effect) => 'mustRenew' in effect)
     if (!pending || !('mustRenew' in pending)) return null
     if (sent?.effectId === pending.id) return sent.worst
@@ -144,7 +152,7 @@ export class EffectRunner {
     const { events } = now()
     const marked = journal.readSent()
     if (marked?.effectId === pending.id) {
-      // an interruption after the mark has charged it; it was not sent again
+      // an interruption after the mark has already charged the call, which was not sent again
       const interrupted = events.findLastIndex(({ type }) => type === 'interrupted')
       return interrupted < marked.rows ? marked.worst : null
     }
@@ -152,15 +160,18 @@ export class EffectRunner {
     return pending.mustRenew || !facts ? null : chargeFirstCall(facts)
   }
 
-  /** What a crash left open: facts for `step`, which decides. */
+  /**
+   * Returns the event for a crash: the tool calls that must not be repeated and the charge of a
+   * lost model call. `step` decides.
+   */
   describeInterruption(): LoopEvent {
-    const { state } = this.#bench.now()
+    const { state } = this.#context.now()
     const unknownCallIds = state.pending.flatMap((effect) =>
       effect.type === 'call_tool' && !this.#canRepeat(effect.callId) ? [effect.callId] : [],
     )
     return {
       type: 'interrupted',
-      at: this.#bench.deps.clock.now(),
+      at: this.#context.deps.clock.now(),
       unknownCallIds,
       charge: this.worstOfSent(true),
       ...(state.ending ? { isEnded: true } : {}),
@@ -168,11 +179,12 @@ export class EffectRunner {
   }
 
   #canRepeat(callId: string): boolean {
-    const name = findCall(this.#bench.now().events, callId)?.name
-    return this.#bench.deps.tools.describe(name ?? '')?.isIdempotent ?? true
+    const name = findCall(this.#context.now().events, callId)?.name
+    return this.#context.deps.tools.describe(name ?? '')?.isIdempotent ?? true
   }
 }
 
+/** Returns the worst-case charge of a first model call, from the facts of LOAD. */
 const chargeFirstCall = ({
   reservation,
   isPriced,

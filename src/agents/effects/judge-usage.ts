@@ -1,35 +1,40 @@
 import type { ModelUsage } from '../loop/message'
 
+/** The most tokens that a call can use. */
 interface Bounds {
   input: number
   output: number
 }
 
-/** Providers frame prompts in ways of their own: so much past a bound is charged at the bound. */
+/**
+ * Providers add tokens to prompts: usage that exceeds a bound by at most this much is charged at
+ * the bound.
+ */
 const tolerance = { share: 0.05, tokens: 256 }
 
 /**
- * A provider's usage as a charge may hold it, or null when it cannot be true: negative, not a
- * number, or more than the call could ever have used. The hub's budgets rest on this.
+ * Returns the usage that a provider reported, clamped to whole tokens within the bounds. Null when
+ * it cannot be right: negative, not a number, or more than the call could have used. The budgets of
+ * the hub depend on it.
  */
-export function judgeUsage(told: ModelUsage, bounds: Bounds): ModelUsage | null {
+export function judgeUsage(reported: ModelUsage, bounds: Bounds): ModelUsage | null {
   const counts = [
-    told.inputTokens,
-    told.cachedTokens,
-    told.cacheWriteTokens ?? 0,
-    told.outputTokens,
-    told.reasoningTokens,
+    reported.inputTokens,
+    reported.cachedTokens,
+    reported.cacheWriteTokens ?? 0,
+    reported.outputTokens,
+    reported.reasoningTokens,
   ]
   if (!counts.every((count) => Number.isFinite(count) && count >= 0)) return null
-  if (isBeyond(told.inputTokens, bounds.input)) return null
-  if (isBeyond(told.outputTokens, bounds.output)) return null
-  return limitUsage(told, bounds)
+  if (isBeyond(reported.inputTokens, bounds.input)) return null
+  if (isBeyond(reported.outputTokens, bounds.output)) return null
+  return limitUsage(reported, bounds)
 }
 
 const isBeyond = (count: number, bound: number): boolean =>
   count > bound + Math.max(tolerance.tokens, bound * tolerance.share)
 
-/** Whole tokens, rounded up, within the bounds; a part is never more than its whole. */
+/** Rounds usage up to whole tokens within the bounds; a part is never more than its total. */
 export function limitUsage(usage: ModelUsage, bounds: Bounds): ModelUsage {
   const inputTokens = Math.min(bounds.input, Math.ceil(usage.inputTokens))
   const outputTokens = Math.min(bounds.output, Math.ceil(usage.outputTokens))

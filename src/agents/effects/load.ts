@@ -14,13 +14,13 @@ import { describeAnswer } from './describe-answer'
 import { addSizes, sizePrompt } from './price-call'
 import { listTools, readDefinition, resolveModel, type Workbench } from './workbench'
 
-/** LOAD, and from it the first prompt. */
+/** Claims the work of an activation from the hub (LOAD) and composes the first prompt. */
 export async function load(
-  bench: Workbench,
+  context: Workbench,
   effect: Extract<Effect, { type: 'load' }>,
 ): Promise<LoopEvent> {
-  const { deps, agentId } = bench
-  const { activationId } = bench.now().state
+  const { deps, agentId } = context
+  const { activationId } = context.now().state
   if (!activationId) throw new Error('load without an activation')
   const answer = await deps.hub.load({
     agentId,
@@ -31,12 +31,12 @@ export async function load(
     explorationFloor: deps.explorationFloor ?? 0,
   })
   const base = { at: deps.clock.now(), effectId: effect.id }
-  bench.waitReason = describeWait(answer)
+  context.waitReason = describeWait(answer)
   switch (answer.kind) {
     case 'loaded':
-      return { ...base, type: 'loaded', facts: await gatherFacts(bench, answer) }
+      return { ...base, type: 'loaded', facts: await gatherFacts(context, answer) }
     case 'resumed':
-      return takeUp(bench, answer, base)
+      return resume(context, answer, base)
     case 'nothing':
     case 'unknown_agent':
     case 'paused':
@@ -44,9 +44,10 @@ export async function load(
     case 'wait':
       if (answer.reason === 'already_running') {
         const { activationId: otherId, deadlineAt, ...reserved } = answer.other
-        if (bench.journal.hasParked(otherId)) return resumeUnheard(bench, otherId, base)
+        if (context.journal.hasParked(otherId))
+          return resumeWithoutDecisions(context, otherId, base)
         if (deadlineAt < base.at) {
-          await closeLost(bench, otherId, {
+          await closeLost(context, otherId, {
             microusd: reserved.reservedMicrousd,
             tokens: reserved.reservedTokens,
             model: reserved.model,
@@ -62,49 +63,57 @@ interface Base {
   effectId: number
 }
 
-/** A parked activation goes on; one whose record is lost ends here, and there may be more to do. */
-async function takeUp(bench: Workbench, answer: Resumed, base: Base): Promise<LoopEvent> {
+/**
+ * Resumes a parked activation. One whose journal is lost is closed as failed, and LOAD is repeated.
+ */
+async function resume(context: Workbench, answer: Resumed, base: Base): Promise<LoopEvent> {
   const { activationId, admission, decisions, isCancelled } = answer
-  if (!bench.journal.hasParked(activationId)) {
-    await closeLost(bench, activationId, null)
+  if (!context.journal.hasParked(activationId)) {
+    await closeLost(context, activationId, null)
     return { ...base, type: 'load_waited', retryAt: base.at, reason: 'its_record_was_lost' }
   }
   const { policy, reservation, budgets, environment } = answer
-  bench.grants = { policy, reservation, budgets, environment }
-  const { nextEffectId } = bench.now().state
+  context.grants = { policy, reservation, budgets, environment }
+  const { nextEffectId } = context.now().state
   const { at } = base
   return { type: 'resumed', at, activationId, admission, decisions, isCancelled, nextEffectId }
 }
 
 /**
- * The hub runs it again, but this object was killed before it heard so. What was decided is not
- * lost: the gateway knows it of every call.
+ * Resumes an activation that the hub already runs again, when this object stopped before it
+ * received the decisions. They are not lost: the gateway has stored them for every call.
  */
-const resumeUnheard = (bench: Workbench, activationId: ActivationId, { at }: Base): LoopEvent => ({
+const resumeWithoutDecisions = (
+  context: Workbench,
+  activationId: ActivationId,
+  { at }: Base,
+): LoopEvent => ({
   type: 'resumed',
   at,
   activationId,
   admission: 'granted',
   decisions: [],
   isCancelled: false,
-  nextEffectId: bench.now().state.nextEffectId,
+  nextEffectId: context.now().state.nextEffectId,
 })
 
+/** Why an agent waits to start, as people read it. */
 const waitReasons = {
-  capacity: 'the hub runs as many agents as it may',
-  money_reserved: 'the money left is reserved by agents at work',
-  already_running: 'its last activation is being closed',
+  capacity: 'the hub runs the maximum number of agents',
+  money_reserved: 'the remaining budget is reserved by running agents',
+  already_running: 'the previous run of this agent is being closed',
 } as const
 
 function describeWait(answer: LoadAnswer): string | null {
   return answer.kind === 'wait' ? waitReasons[answer.reason] : null
 }
 
-async function gatherFacts(bench: Workbench, answer: Load): Promise<LoadedFacts> {
+/** Returns the facts of LOAD with the first prompt, or with the reason why there is none. */
+async function gatherFacts(context: Workbench, answer: Load): Promise<LoadedFacts> {
   const { policy, reservation, budgets, environment } = answer
-  bench.grants = { policy, reservation, budgets, environment }
+  context.grants = { policy, reservation, budgets, environment }
   const { version, etag } = answer.definition
-  const found = await readDefinition(bench, answer.agent.name, etag)
+  const found = await readDefinition(context, answer.agent.name, etag)
   const common = {
     task: answer.task,
     admission: answer.admission,
@@ -127,7 +136,7 @@ async function gatherFacts(bench: Workbench, answer: Load): Promise<LoadedFacts>
   }
   const { modelOverride } = answer
   const override = modelOverride === null ? { reservedModel: answer.model } : { modelOverride }
-  const chosen = chooseModel(bench, definition, override)
+  const chosen = chooseModel(context, definition, override)
   if (!chosen.ok) {
     const { problem } = chosen
     const model = { id: modelOverride ?? 'none', isOffline: false, substitutedFor: null }
@@ -143,18 +152,11 @@ async function gatherFacts(bench: Workbench, answer: Load): Promise<LoadedFacts>
     problem: null,
     isPriced: model.prices !== null,
   }
-  const tools = listTools(bench, facts)
+  const tools = listTools(context, facts)
   const names = tools.map(({ name }) => name)
-  const { contextTokens } = model
-  const { memory } = bench
-  const {
-    hubName,
-    tools: { isGranted },
-  } = bench.deps
-  const sources = { definition, load: answer, toolNames: names, contextTokens, hubName, memory }
-  Object.assign(facts, assemblePrompt({ ...sources, isGranted }))
+  Object.assign(facts, composePrompt(context, answer, definition, names, model.contextTokens))
   const size = sizePrompt({ messages: facts.prompt, tools: [] })
-  bench.first = { messages: facts.prompt, size }
+  context.first = { messages: facts.prompt, size }
   const { promptTokens, promptTokensMax } = addSizes(size, sizePrompt({ messages: [], tools }))
   facts.promptTokens = promptTokens
   facts.firstCall = boundFirstCall(
@@ -162,26 +164,50 @@ async function gatherFacts(bench: Workbench, answer: Load): Promise<LoadedFacts>
     promptTokensMax + activationLimits.addedTokensMax,
     Math.min(model.outputTokensMax, definition.limits.outputTokens),
   )
-  announceReading(bench, facts)
+  announceReading(context, facts)
   return facts
 }
 
-/** What is charged when the machine dies in that call: nothing else has a note of it. */
+/** Returns the first prompt of an activation, with the facts that belong to it. */
+const composePrompt = (
+  { deps, memory }: Workbench,
+  load: Load,
+  definition: Definition,
+  toolNames: string[],
+  contextTokens: number,
+) =>
+  assemblePrompt({
+    definition,
+    load,
+    toolNames,
+    contextTokens,
+    hubName: deps.hubName,
+    memory,
+    isGranted: deps.tools.isGranted,
+  })
+
+/**
+ * Returns the worst case of the first model call, which is charged when the machine stops during
+ * it: no other record of that call exists.
+ */
 const boundFirstCall = (model: Model, promptTokens: number, outputTokens: number) => ({
   tokens: promptTokens + outputTokens,
   microusd: worstCostOf(model.prices, promptTokens, outputTokens),
 })
 
-/** A model that was named for one run and cannot be called is a problem to tell, not a broken promise. */
+/**
+ * Returns the model to call. A model that was chosen for one run and cannot be called is a problem
+ * of the run, not an exception.
+ */
 function chooseModel(
-  bench: Workbench,
+  context: Workbench,
   definition: Definition,
   override: Pick<LoadedFacts, 'modelOverride' | 'reservedModel'>,
 ):
   | { ok: true; resolved: ReturnType<typeof resolveModel> }
   | { ok: false; problem: NonNullable<LoadedFacts['problem']> } {
   try {
-    return { ok: true, resolved: resolveModel(bench, definition, override) }
+    return { ok: true, resolved: resolveModel(context, definition, override) }
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     return { ok: false, problem: { code: 'CONFIG', message: error.message } }
@@ -204,14 +230,15 @@ const readLimits = ({ limits }: Definition, contextTokens: number) => ({
   contextTokens,
 })
 
-function announceReading(bench: Workbench, facts: LoadedFacts): void {
-  bench.doing = 'reading the thread'
-  const { activationId } = bench.now().state
+/** Notifies live watchers that the agent reads the thread. */
+function announceReading(context: Workbench, facts: LoadedFacts): void {
+  context.doing = 'reading the thread'
+  const { activationId } = context.now().state
   if (!facts.answer?.postId || !activationId) return
-  void bench.deps.hub.announce(facts.answer.postId, {
+  void context.deps.hub.announce(facts.answer.postId, {
     activationId,
-    agent: { id: bench.agentId, name: facts.agentName },
-    doing: bench.doing,
-    since: bench.deps.clock.now(),
+    agent: { id: context.agentId, name: facts.agentName },
+    doing: context.doing,
+    since: context.deps.clock.now(),
   })
 }

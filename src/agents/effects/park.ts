@@ -3,14 +3,17 @@ import type { LoopEvent } from '../loop/event'
 import { composeAccount } from './account'
 import { announce, type Workbench } from './workbench'
 
-/** Hands the open approvals to the hub, which settles and gives up the slot; wakes who waited (L30). */
+/**
+ * Sends the open approvals to the hub, which settles the cost and releases the slot, then wakes
+ * agents that wait.
+ */
 export async function park(
-  bench: Workbench,
+  context: Workbench,
   effect: Extract<Effect, { type: 'park' }>,
 ): Promise<LoopEvent> {
-  const { deps, agentId } = bench
-  const { state, events } = bench.now()
-  if (!state.activationId) throw new Error('parking without an activation')
+  const { deps, agentId } = context
+  const { state, events } = context.now()
+  if (!state.activationId) throw new Error('park without an activation')
   const now = deps.clock.now()
   const parked = state.calls.flatMap(({ callId, status }) => (status === 'parked' ? [callId] : []))
   const approvals = parked.flatMap((callId) => findApproval(events, callId) ?? [])
@@ -20,9 +23,9 @@ export async function park(
     now,
     approvals,
     iterations: state.iteration,
-    ...composeAccount(bench, null, now),
+    ...composeAccount(context, null, now),
   })
-  announce(bench, null)
+  announce(context, null)
   const others = answer.waiting.filter((id) => id !== agentId)
   if (others.length > 0) void deps.wakeOthers(others)
   return {
@@ -34,7 +37,9 @@ export async function park(
   }
 }
 
-/** As it was last asked for: a call may need a second approval. */
+/**
+ * Returns the newest approval that a call requested (a call may need a second one); null for none.
+ */
 export function findApproval(events: LoopEvent[], callId: string) {
   const parked = events.findLast((event) => event.type === 'tool_parked' && event.callId === callId)
   return parked?.type === 'tool_parked' ? parked.approval : null

@@ -9,32 +9,33 @@ import type { Model, ModelRequest } from '../models/model-port'
 import type { Prompt } from '../trace/measure-prompt'
 import { judgeUsage, limitUsage } from './judge-usage'
 
-/** A call that is about to be made. Its sizes are those of the whole prompt. */
+/** A model call before it is sent, with the size of its whole prompt. */
 export interface CallPlan extends PromptSize {
   request: ModelRequest
   model: Model
 }
 
-/** How long a prompt is. */
+/** The size of a prompt, in tokens. */
 export interface PromptSize {
   /** Estimated. */
   promptTokens: number
-  /** The most it can be: a budget must not rest on an estimate. */
+  /** Upper bound: a budget must not depend on an estimate. */
   promptTokensMax: number
 }
 
-/** Counted once a prompt: it is asked for several times. */
+/** Measures a prompt. Call it once per prompt: the result is used several times. */
 export const sizePrompt = ({ messages, tools }: Prompt): PromptSize => ({
   promptTokens: estimateTokens(messages, tools),
   promptTokensMax: boundTokens(messages, tools),
 })
 
-/** Of a prompt in two parts; the estimate of each is rounded up. */
+/** Adds the sizes of two parts of a prompt; the estimate of each is rounded up. */
 export const addSizes = (one: PromptSize, other: PromptSize): PromptSize => ({
   promptTokens: one.promptTokens + other.promptTokens,
   promptTokensMax: one.promptTokensMax + other.promptTokensMax,
 })
 
+/** Returns the most that a call can take with an answer of so many tokens. */
 export function worstCase({ model, promptTokensMax }: CallPlan, outputTokens: number): Reservation {
   return {
     tokens: promptTokensMax + outputTokens,
@@ -42,7 +43,7 @@ export function worstCase({ model, promptTokensMax }: CallPlan, outputTokens: nu
   }
 }
 
-/** How long the answer may get so that prompt and answer stay within the reservation. */
+/** Returns the most tokens that the answer may have within the reservation. */
 export function affordableOutput(plan: CallPlan, reservation: Reservation): number {
   const prompt = worstCase(plan, 0)
   const byTokens = reservation.tokens - prompt.tokens
@@ -52,7 +53,7 @@ export function affordableOutput(plan: CallPlan, reservation: Reservation): numb
   return Math.max(0, Math.min(plan.request.maxOutputTokens, byTokens, byMoney))
 }
 
-/** What the call is charged when its answer gets lost (L36). */
+/** Returns the charge of a call whose answer is lost. */
 export function worstCharge(plan: CallPlan): Charge {
   const { maxOutputTokens } = plan.request
   return {
@@ -68,10 +69,10 @@ export function worstCharge(plan: CallPlan): Charge {
   }
 }
 
-/** For a provider that tells no usage (L18). */
+/** Estimates the usage of a call whose provider reported none. */
 function estimateUsage(plan: CallPlan, answer: ModelAnswer): ModelUsage {
   const { text, reasoning, calls, providerParts } = answer
-  const said = countChars({
+  const answerChars = countChars({
     role: 'assistant',
     text,
     calls,
@@ -80,31 +81,32 @@ function estimateUsage(plan: CallPlan, answer: ModelAnswer): ModelUsage {
   return {
     inputTokens: plan.promptTokens,
     cachedTokens: 0,
-    // more than was asked for is not answered, nor billed
-    outputTokens: Math.min(plan.request.maxOutputTokens, toTokens(said + reasoning.length)),
+    // a provider neither returns nor bills more than the limit
+    outputTokens: Math.min(plan.request.maxOutputTokens, toTokens(answerChars + reasoning.length)),
     reasoningTokens: toTokens(reasoning.length),
   }
 }
 
 /**
- * What an answer is charged: whole, never negative, and at most what the call had reserved, whatever
- * the provider tells. Usage that cannot be true is not believed, and a note says so (B4, L18).
+ * Returns the charge of an answer: whole tokens, never negative, and at most what the call had
+ * reserved, whatever the provider reports. Implausible usage is replaced by an estimate, with a
+ * note.
  */
 export function chargeOf(plan: CallPlan, answer: ModelAnswer, durationMs: number): Charge {
   const { prices } = plan.model
   const bounds = { input: plan.promptTokensMax, output: plan.request.maxOutputTokens }
-  const told = answer.usage && judgeUsage(answer.usage, bounds)
-  const usage = told ?? limitUsage(estimateUsage(plan, answer), bounds)
+  const reported = answer.usage && judgeUsage(answer.usage, bounds)
+  const usage = reported ?? limitUsage(estimateUsage(plan, answer), bounds)
   return {
     ...usage,
     microusd: costOf(prices, usage),
     isPriced: prices !== null,
-    isEstimated: told === null,
+    isEstimated: reported === null,
     durationMs,
     model: plan.model.id,
-    ...(answer.usage !== null && told === null && { doubt: unbelievable }),
+    ...(answer.usage !== null && reported === null && { doubt: implausibleUsage }),
   }
 }
 
-const unbelievable =
-  'The provider told a usage that cannot be true, so this call is charged by an estimate.'
+const implausibleUsage =
+  'The provider reported a usage that cannot be true, so this call is charged by an estimate.'

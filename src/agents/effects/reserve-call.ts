@@ -3,39 +3,40 @@ import type { LoopEventOf } from '../loop/event'
 import { affordableOutput, type CallPlan, worstCase } from './price-call'
 import { loadedFacts, type Workbench } from './workbench'
 
-/** Usual answers are shorter: a cap below this is worth a round trip to ask for more. */
+/** Most answers are shorter than this. A lower limit is worth a round trip to reserve more. */
 const outputTokensUsual = 1_024
 
 type Refusal =
   | Pick<LoopEventOf<'model_refused'>, 'type' | 'reason'>
   | Pick<LoopEventOf<'model_waited'>, 'type' | 'retryAt'>
 
+/** The result of a reservation: the tokens that the answer may have, or the event that ends or delays the call. */
 export type Room =
   | { kind: 'reserved'; outputTokens: number; isRenewed: boolean }
   | { kind: 'refused'; event: Refusal }
 
 /**
- * Makes sure that the call's worst case is reserved, and clamps its output to what is (B4). The
- * first call uses LOAD's reservation when that is enough and for this model, so a mention answered
- * without tools needs no further round trip (L37).
+ * Reserves the worst case of a call, and limits its answer to what is reserved. The first call uses
+ * the reservation of LOAD when that is sufficient and for this model, so a mention answered without
+ * tools needs no further round trip.
  */
 export async function reserve(
-  bench: Workbench,
+  context: Workbench,
   plan: CallPlan,
   { mustRenew }: { mustRenew: boolean },
 ): Promise<Room> {
-  const facts = loadedFacts(bench.now().events)
+  const facts = loadedFacts(context.now().events)
   const isReserved = plan.model.id === (facts?.modelOverride ?? facts?.reservedModel)
-  if (!mustRenew && isReserved && bench.grants) {
-    const outputTokens = affordableOutput(plan, bench.grants.reservation)
+  if (!mustRenew && isReserved && context.grants) {
+    const outputTokens = affordableOutput(plan, context.grants.reservation)
     if (outputTokens >= Math.min(plan.request.maxOutputTokens, outputTokensUsual)) {
       return { kind: 'reserved', outputTokens, isRenewed: false }
     }
   }
-  const { deps, agentId } = bench
-  const { state } = bench.now()
+  const { deps, agentId } = context
+  const { state } = context.now()
   const { settled } = state
-  if (!state.activationId) throw new Error('a renewal without an activation')
+  if (!state.activationId) throw new Error('renewal without an activation')
   const answer = await deps.hub.renew({
     agentId,
     activationId: state.activationId,
@@ -46,16 +47,16 @@ export async function reserve(
     },
     want: worstCase(plan, plan.request.maxOutputTokens),
     floor: worstCase(plan, outputTokensFloor),
-    models: [...new Set([...listCalled(bench), plan.model.id])],
+    models: [...new Set([...listCalledModels(context), plan.model.id])],
   })
   if (answer.kind === 'refused') {
     return { kind: 'refused', event: { type: 'model_refused', reason: answer.reason } }
   }
   if (answer.kind === 'wait') {
-    bench.waitReason = 'the money left is reserved by agents at work'
+    context.waitReason = 'the remaining budget is reserved by running agents'
     return { kind: 'refused', event: { type: 'model_waited', retryAt: answer.retryAt } }
   }
-  bench.grants = answer
+  context.grants = answer
   return {
     kind: 'reserved',
     outputTokens: affordableOutput(plan, answer.reservation),
@@ -63,6 +64,6 @@ export async function reserve(
   }
 }
 
-/** Their budgets have not heard of what was spent yet. */
-const listCalled = (bench: Workbench): string[] =>
-  bench.now().events.flatMap((event) => ('charge' in event && event.charge?.model) || [])
+/** Returns the models called so far, whose budgets do not include the latest costs yet. */
+const listCalledModels = (context: Workbench): string[] =>
+  context.now().events.flatMap((event) => ('charge' in event && event.charge?.model) || [])

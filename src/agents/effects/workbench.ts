@@ -13,12 +13,13 @@ import type { Journal, SentCall } from '../storage/journal'
 import type { MemoryStore } from '../storage/memory-store'
 import type { PromptSize } from './price-call'
 
+/** The current activation. */
 export interface Now {
   state: LoopState
   events: LoopEvent[]
 }
 
-/** What the hub last told about money and rights; read again before every further call. */
+/** Policy, money and budgets as last returned by the hub; read again before every further call. */
 export interface Grants {
   policy: GrantPolicy
   reservation: Reservation
@@ -26,37 +27,39 @@ export interface Grants {
   environment: Environment
 }
 
-/** What the effects of one agent share. Only facts; nothing here is needed after a crash. */
+/**
+ * What the effects of one agent share: dependencies, and cached facts that can be lost in a crash.
+ */
 export interface Workbench {
   deps: AgentDeps
   journal: Journal
   memory: MemoryStore
-  /** Those who watch. */
+  /** Live watchers of the agent. */
   stream: ActivationStream
   now(): Now
   agentId: AccountId
   definition: { etag: string; definition: Definition } | null
   grants: Grants | null
-  /** In words, for people who watch. */
+  /** The current action, as text for live watchers. */
   doing: string | null
   waitReason: string | null
-  /** The model call under way, or the last one. */
+  /** The model call in flight, or the last one. */
   sent: SentCall | null
-  /** How much it stores, as of a while ago; null until somebody asks. */
+  /** The size of the agent's storage at an earlier time; null until first read. */
   storage: { at: number; bytes: number } | null
-  /** How long the first prompt is, without tools: every further one begins with it. */
+  /** The first prompt and its size, without tools: every later prompt starts with it. */
   first: { messages: Message[]; size: PromptSize } | null
-  /** What the last model call was shown. */
+  /** The parts of the last prompt. */
   prompt: { activationId: ActivationId | null; parts: string[] } | null
 }
 
-/** What LOAD found out, from the journal. */
+/** Returns the facts of LOAD from the journal; null before LOAD. */
 export function loadedFacts(events: LoopEvent[]): LoadedFacts | null {
   for (const event of events) if (event.type === 'loaded') return event.facts
   return null
 }
 
-/** A call of this activation by its id, as `step` admitted it. */
+/** Returns an admitted call of this activation by its id; null when there is none. */
 export function findCall(events: LoopEvent[], callId: string): AdmittedCall | null {
   const register = new CallRegister()
   for (const event of events) {
@@ -67,47 +70,50 @@ export function findCall(events: LoopEvent[], callId: string): AdmittedCall | nu
   return null
 }
 
-/** The agent as the gateway sees it. The definition is read before any tool is listed or called. */
-export function toolCaller(bench: Workbench, facts: LoadedFacts): ToolCaller {
-  const narrowing = bench.definition?.definition.narrowing
+/**
+ * Returns the agent as the gateway sees it. Read the definition before listing or calling tools.
+ */
+export function toolCaller(context: Workbench, facts: LoadedFacts): ToolCaller {
+  const narrowing = context.definition?.definition.narrowing
   return {
-    accountId: bench.agentId,
+    accountId: context.agentId,
     name: facts.agentName,
     kind: 'agent',
-    activationId: bench.now().state.activationId,
+    activationId: context.now().state.activationId,
     postId: facts.answer?.postId ?? null,
     ...(narrowing ? { narrowing } : {}),
   }
 }
 
-/** Tells live watchers; a hint that may be lost. */
-export function announce(bench: Workbench, doing: string | null): void {
-  bench.doing = doing
-  const { state, events } = bench.now()
-  if (state.activationId) bench.stream.tellDoing(state.activationId, doing)
+/** Notifies live watchers of the current action; may get lost. */
+export function announce(context: Workbench, doing: string | null): void {
+  context.doing = doing
+  const { state, events } = context.now()
+  if (state.activationId) context.stream.tellDoing(state.activationId, doing)
   const facts = loadedFacts(events)
   if (!facts?.answer?.postId || !state.activationId) return
-  void bench.deps.hub.announce(facts.answer.postId, {
+  void context.deps.hub.announce(facts.answer.postId, {
     activationId: state.activationId,
-    agent: { id: bench.agentId, name: facts.agentName },
+    agent: { id: context.agentId, name: facts.agentName },
     doing,
     since: state.startedAt,
   })
 }
 
-/** The definition that this activation runs with; from memory, then from where it is kept. */
+/** Returns the definition of this activation, from memory or from the store. */
 export async function readDefinition(
-  bench: Workbench,
+  context: Workbench,
   name: string,
   etag: string,
 ): Promise<{ ok: true; definition: Definition } | { ok: false; message: string }> {
-  if (bench.definition?.etag === etag) return { ok: true, definition: bench.definition.definition }
-  const found = await bench.deps.definitions.read(name, etag)
-  if (found.ok) bench.definition = { etag, definition: found.definition }
+  if (context.definition?.etag === etag)
+    return { ok: true, definition: context.definition.definition }
+  const found = await context.deps.definitions.read(name, etag)
+  if (found.ok) context.definition = { etag, definition: found.definition }
   return found
 }
 
-/** What LOAD would say of it (L15); asking again helps nobody, and no call was made. */
+/** Returns the failure for an invalid definition. A retry cannot help, and no call was made. */
 export const failOfDefinition = (
   { deps }: Workbench,
   effectId: number,
@@ -126,7 +132,7 @@ export const failOfDefinition = (
 
 type ModelFacts = Pick<LoadedFacts, 'modelOverride' | 'reservedModel'>
 
-/** The definition's model that money is reserved for, or the one that this run was told to use. */
+/** Returns the model that money is reserved for, or the one that was chosen for this run. */
 export const resolveModel = (
   { deps }: Workbench,
   { brain }: Definition,
@@ -138,25 +144,28 @@ export const resolveModel = (
     ...(reserved !== undefined && { reserved }),
   })
 
-/** Knows of tools that came and went since it looked; nothing to wait for when none did. */
+/**
+ * Reloads the tools that were added or removed since the last call; undefined when there is nothing
+ * to wait for.
+ */
 export const refreshTools = ({ grants, deps }: Workbench): Promise<void> | undefined =>
   grants ? deps.tools.refresh(grants.policy) : undefined
 
-/** The tools it may use now. */
-export const listTools = (bench: Workbench, facts: LoadedFacts) =>
-  bench.grants ? bench.deps.tools.list(toolCaller(bench, facts), bench.grants.policy) : []
+/** Returns the tools that the agent can use now. */
+export const listTools = (context: Workbench, facts: LoadedFacts) =>
+  context.grants ? context.deps.tools.list(toolCaller(context, facts), context.grants.policy) : []
 
-/** How things stand, for hooks. */
-export function hookContext(bench: Workbench, facts: LoadedFacts): HookContext {
-  const { state } = bench.now()
-  if (!state.activationId) throw new Error('a hook without an activation')
+/** Returns the input of hooks. */
+export function hookContext(context: Workbench, facts: LoadedFacts): HookContext {
+  const { state } = context.now()
+  if (!state.activationId) throw new Error('hook without an activation')
   return {
-    agent: { id: bench.agentId, name: facts.agentName },
+    agent: { id: context.agentId, name: facts.agentName },
     activationId: state.activationId,
     step: state.iteration,
     postId: facts.answer?.postId ?? null,
     model: facts.model.id,
-    budgets: bench.grants?.budgets ?? [],
-    now: bench.deps.clock.now(),
+    budgets: context.grants?.budgets ?? [],
+    now: context.deps.clock.now(),
   }
 }

@@ -7,17 +7,18 @@ export interface AdmittedCall extends ToolRequest {
   refusal: string | null
 }
 
-/** The calls of an activation so far: the ids they have, and how many of them were let through. */
+/** The calls of an activation so far: their ids, and how many of them were admitted. */
 interface EarlierCalls {
   callIds: string[]
   toolCalls: number
 }
 
 /**
- * Makes the calls of one model message safe to run and to send back: every id is unique within the
- * activation, and what may not run has its reason (L10, L26). An id of an earlier message gets a new
- * name and runs: some servers number the calls of each answer from zero. The same function serves `step`,
- * which runs the rest, and the transcript, which shows the refusals as results.
+ * Returns the calls of one model answer with ids that are unique within the activation, and with
+ * the reason for each call that is not run.
+ * A call id of an earlier answer is renamed and its call runs: some servers number the calls of
+ * each answer from zero. `step` uses this to run the admitted calls, and the transcript uses it to
+ * show the refusals as results.
  */
 export function admitCalls(
   { calls, finish }: Pick<ModelAnswer, 'calls' | 'finish'>,
@@ -25,21 +26,21 @@ export function admitCalls(
 ): AdmittedCall[] {
   const ids = new Set(callIds)
   const inMessage = new Set([''])
-  // a call that is refused uses up nothing: who asked for 200 at once may ask for the rest again
+  // refused calls do not count: a model that asked for 200 at once may ask for the rest again
   let inActivation = toolCalls
   return calls.map((call, index) => {
-    const isDoubled = inMessage.has(call.callId)
-    const isTaken = isDoubled || ids.has(call.callId)
-    const callId = isTaken ? freshId(call.callId || 'call', ids) : call.callId
+    const isDuplicate = inMessage.has(call.callId)
+    const isTaken = isDuplicate || ids.has(call.callId)
+    const callId = isTaken ? createUniqueId(call.callId || 'call', ids) : call.callId
     inMessage.add(call.callId)
     ids.add(callId)
-    const refusal = refuse(index, inActivation, isDoubled, finish)
+    const refusal = findRefusal(index, inActivation, isDuplicate, finish)
     if (refusal === null) inActivation++
     return { ...call, callId, refusal }
   })
 }
 
-/** Admits the calls of a journal's answers, one answer after the other, as `step` did. */
+/** Admits the calls of the answers in a journal, one answer after the other, as `step` did. */
 export class CallRegister {
   readonly #callIds: string[] = []
   #toolCalls = 0
@@ -52,28 +53,34 @@ export class CallRegister {
   }
 }
 
-function refuse(
+/** Results of calls that are not run, as the model reads them. */
+const refusals = {
+  truncated:
+    'Error: your answer was truncated, so this call was not run. Make fewer or shorter calls.',
+  unknownEnd:
+    'Error: your answer ended for no known reason, so this call may be incomplete and was not run.',
+  duplicateId: 'Error: this call id is already used in this answer. Give every call a unique id.',
+  tooManyInStep: (max: number) => `Error: at most ${max} tool calls are run at a time.`,
+  tooMany: (max: number) => `Error: at most ${max} tool calls are run for one task.`,
+}
+
+/** Returns why a call is not run, as a result for the model; null when it runs. */
+function findRefusal(
   inStep: number,
   inActivation: number,
-  isDoubled: boolean,
+  isDuplicate: boolean,
   finish: FinishReason,
 ): string | null {
-  if (finish === 'length')
-    return 'Error: your answer was cut off, so this call was not run. Ask for less at a time.'
-  if (isUnexplained(finish))
-    return 'Error: your answer ended for no known reason, so this call may not be whole and was not run.'
-  if (isDoubled)
-    return 'Error: this answer used the call id before. Give every call an id of its own.'
-  if (inStep >= activationLimits.toolCallsPerStep) {
-    return `Error: at most ${activationLimits.toolCallsPerStep} tool calls are run at a time.`
-  }
-  if (inActivation >= activationLimits.toolCallsPerActivation) {
-    return `Error: at most ${activationLimits.toolCallsPerActivation} tool calls are run for one task.`
-  }
+  const { toolCallsPerStep, toolCallsPerActivation } = activationLimits
+  if (finish === 'length') return refusals.truncated
+  if (isUnexplained(finish)) return refusals.unknownEnd
+  if (isDuplicate) return refusals.duplicateId
+  if (inStep >= toolCallsPerStep) return refusals.tooManyInStep(toolCallsPerStep)
+  if (inActivation >= toolCallsPerActivation) return refusals.tooMany(toolCallsPerActivation)
   return null
 }
 
-function freshId(base: string, taken: Set<string>): string {
+function createUniqueId(base: string, taken: Set<string>): string {
   let number = 2
   while (taken.has(`${base}-${number}`)) number++
   return `${base}-${number}`

@@ -1,7 +1,10 @@
 import type { Charge, LoopEvent } from './event'
 import type { LoopState } from './state'
 
-/** Counts what a model call cost towards the activation's own limits. */
+/**
+ * Adds the charge of a model call to the totals that the limits of the activation are checked
+ * against.
+ */
 export function addCharge(state: LoopState, charge: Charge | null): LoopState {
   if (!charge) return state
   return {
@@ -11,7 +14,7 @@ export function addCharge(state: LoopState, charge: Charge | null): LoopState {
   }
 }
 
-/** What all calls of a journal were charged, answered or not. */
+/** Returns the sum of all charges in a journal, also of calls without an answer. */
 export function sumCharges(events: LoopEvent[]) {
   const sum = { inputTokens: 0, cachedTokens: 0, outputTokens: 0, costMicrousd: 0 }
   for (const event of events) {

@@ -3,15 +3,16 @@ import { countAllChars, toTokens } from './estimate'
 import type { Message } from './message'
 import type { LoopState } from './state'
 
-/** How full the model's window is. */
+/** The state of the context window that decides on a compaction. */
 export type Window = Pick<
   LoopState,
   'promptTokens' | 'entries' | 'compactions' | 'mustCompact' | 'limits'
 >
 
-/** What the window says to the next call (L19). `full`: nothing more can be done. */
+/** What to do before the next model call. `full`: compaction cannot make more space. */
 export type WindowNeed = { kind: 'fits' } | { kind: 'compact'; toShare: number } | { kind: 'full' }
 
+/** Returns whether the next prompt fits, needs a compaction first, or can no longer fit. */
 export function judgeWindow(window: Window): WindowNeed {
   const { promptTokens, entries, mustCompact } = window
   const isFull = promptTokens > window.limits.contextTokens * compaction.aboveShare
@@ -22,24 +23,28 @@ export function judgeWindow(window: Window): WindowNeed {
   return isFull || mustCompact ? { kind: 'full' } : { kind: 'fits' }
 }
 
-/** The window and not the cap on answers is what cuts an answer short (L21). */
+/** Returns whether the context window, and not the limit on the answer, truncated an answer. */
 export const isNearlyFull = ({ promptTokens, limits }: Pick<Window, 'promptTokens' | 'limits'>) =>
   promptTokens >= limits.contextTokens * compaction.autoShare
 
-/** What people are told when a prompt comes near the window; null while there is room (L19). */
+/**
+ * Returns a warning for people when a prompt comes close to the context window; null when it does
+ * not.
+ */
 export function warnOfWindow(promptTokens: number, contextTokens: number): string | null {
   if (contextTokens === 0 || promptTokens <= contextTokens * compaction.warnShare) return null
   const share = Math.round((promptTokens / contextTokens) * 100)
-  return `The prompt fills ${share} % of the model's window (${promptTokens} of ${contextTokens} tokens).`
+  return `The prompt fills ${share} % of the model's context window (${promptTokens} of ${contextTokens} tokens).`
 }
 
 /**
- * A conversation by what a compaction may do to it: everything of `head` and `task` stays; of history
- * and run, in this order, the oldest give way to the summary, which stands between head and history.
+ * A conversation, split by what a compaction may replace. `head` and `task` always stay. Of
+ * `history` and then `run`, the oldest messages are replaced by the summary, which stands between
+ * `head` and `history`.
  */
 export interface Conversation {
   head: Message[]
-  /** Of what was replaced before; null when nothing was. */
+  /** The summary of messages that were replaced before; null when none were. */
   summary: string | null
   history: Message[]
   task: Message[]
@@ -47,50 +52,55 @@ export interface Conversation {
 }
 
 export interface CompactionGoal {
-  /** Size of the prompt as the provider or the estimate has it, and by the estimate alone. */
+  /** Size of the prompt as counted by the provider or estimated, and by the estimate alone. */
   promptTokens: number
   estimatedTokens: number
   contextTokens: number
   toShare: number
-  /** An answer that was cut is to be continued: it stays, with the note that says so. */
+  /** Keeps a truncated answer that is to be continued, together with the note that asks for it. */
   keepsAnswer: boolean
 }
 
 export interface CompactionPlan {
-  /** What the summary will stand for, oldest first. */
+  /** The messages that the summary replaces, oldest first. */
   replaced: Message[]
   summaryCharsMax: number
 }
 
-/** Which messages give way: as few as bring the prompt to its target, in whole groups (L20). */
-export function planCompaction(talk: Conversation, goal: CompactionGoal): CompactionPlan {
+/**
+ * Returns which messages a summary replaces: as few as reach the target size, never splitting a
+ * call from its result.
+ */
+export function planCompaction(conversation: Conversation, goal: CompactionGoal): CompactionPlan {
   const summaryCharsMax = Math.min(
     compaction.summaryCharsMax,
     Math.floor(goal.contextTokens * compaction.summaryCharsPerToken),
   )
-  const list = [...talk.history, ...talk.run]
-  const cuts = findCuts(talk, goal.keepsAnswer)
+  const list = [...conversation.history, ...conversation.run]
+  const cuts = findCuts(conversation, goal.keepsAnswer)
   const target = Math.min(goal.contextTokens, compaction.aboveTokens) * goal.toShare
   const scale = goal.promptTokens / Math.max(1, goal.estimatedTokens)
-  const size = (cut: number) =>
+  const sizeAfter = (cut: number) =>
     goal.promptTokens - toTokens(countAllChars(list.slice(0, cut)) - summaryCharsMax) * scale
   const fits = (cut: number) =>
-    size(cut) <= target && countEntries(talk, cut) <= compaction.toEntries
+    sizeAfter(cut) <= target && countEntries(conversation, cut) <= compaction.toEntries
   const cut =
     cuts.find(fits) ??
-    chooseDeepest(cuts, (each) => size(each) <= goal.contextTokens * compaction.aboveShare)
+    chooseDeepest(cuts, (each) => sizeAfter(each) <= goal.contextTokens * compaction.aboveShare)
   return { replaced: list.slice(0, cut), summaryCharsMax }
 }
 
-/** The newest group goes too only where nothing else makes room. */
+/**
+ * Returns the deepest cut, and keeps the newest group of messages when the prompt then still fits.
+ */
 function chooseDeepest(cuts: number[], isEnough: (cut: number) => boolean): number {
   const [last = 0, before = 0] = [cuts.at(-1), cuts.at(-2)]
   return isEnough(before) ? before : last
 }
 
 /**
- * After how many messages may be cut: before no tool result, whose call would be gone; and before an
- * answer that is to be continued.
+ * Returns the message counts after which a conversation can be cut: not before a tool result, which
+ * would lose its call, and not after an answer that is to be continued.
  */
 function findCuts({ history, run }: Conversation, keepsAnswer: boolean): number[] {
   const list = [...history, ...run]
@@ -106,20 +116,24 @@ function findCuts({ history, run }: Conversation, keepsAnswer: boolean): number[
 
 const isAnswer = (message: Message): boolean => message.role === 'assistant'
 
-/** History entries of a conversation, once `replaced` of them have given way to a summary. */
-export const countEntries = (talk: Conversation, replaced = 0): number =>
-  talk.history.length +
-  talk.task.length +
-  talk.run.length -
+/** Counts the entries of a conversation after `replaced` of them are replaced by a summary. */
+export const countEntries = (conversation: Conversation, replaced = 0): number =>
+  conversation.history.length +
+  conversation.task.length +
+  conversation.run.length -
   replaced +
-  (replaced > 0 || talk.summary !== null ? 1 : 0)
+  (replaced > 0 || conversation.summary !== null ? 1 : 0)
 
-/** The conversation after a compaction. */
-export function replaceOldest(talk: Conversation, replaced: number, summary: string): Conversation {
-  if (replaced === 0) return talk
-  const { history, run } = talk
+/** Returns the conversation with its oldest messages replaced by a summary. */
+export function replaceOldest(
+  conversation: Conversation,
+  replaced: number,
+  summary: string,
+): Conversation {
+  if (replaced === 0) return conversation
+  const { history, run } = conversation
   return {
-    ...talk,
+    ...conversation,
     summary,
     history: history.slice(replaced),
     run: run.slice(Math.max(0, replaced - history.length)),

@@ -4,8 +4,8 @@ const lineCharsMax = 240
 const itemCharsMax = 2_000
 
 /**
- * The words of a conversation for whoever condenses it. Long ones are cut in the middle of nothing
- * that matters: results are the longest, and their beginnings say what they are.
+ * Returns a conversation as text for the model that summarizes it. Long items are truncated at
+ * their end: the longest are tool results, and their beginnings say what they are.
  */
 export function writeRecord(messages: Message[], former: string | null, charsMax: number): string {
   const items = messages.flatMap((message) => describe(message, itemCharsMax))
@@ -13,7 +13,7 @@ export function writeRecord(messages: Message[], former: string | null, charsMax
   return keepEnds([...before, ...items], charsMax).join('\n\n')
 }
 
-/** A summary without a model: the beginning of everything that was said and found (L20). */
+/** Returns a summary made without a model: the beginning of every message and result. */
 export function extractSummary(
   messages: Message[],
   former: string | null,
@@ -28,21 +28,23 @@ const toLine = (text: string): string => `- ${text.replace(/\s+/g, ' ')}`
 
 function describe(message: Message, charsMax: number): string[] {
   if (message.role === 'tool') {
-    return message.results.map(({ name, text }) => `${name} returned: ${cut(text, charsMax)}`)
+    return message.results.map(({ name, text }) => `${name} returned: ${truncate(text, charsMax)}`)
   }
-  if (message.role !== 'assistant') return [`Told: ${cut(message.text, charsMax)}`]
-  const said = message.text.trim() === '' ? [] : [`I said: ${cut(message.text, charsMax)}`]
+  if (message.role !== 'assistant') return [`Received: ${truncate(message.text, charsMax)}`]
+  const texts = message.text.trim() === '' ? [] : [`I said: ${truncate(message.text, charsMax)}`]
   const calls = message.calls.map(
-    (call) => `I called ${call.name} ${cut(call.arguments, charsMax)}`,
+    (call) => `I called ${call.name} ${truncate(call.arguments, charsMax)}`,
   )
-  return [...said, ...calls]
+  return [...texts, ...calls]
 }
 
-/** The first items and the newest: what it began with and what it came to. */
+/**
+ * Keeps the first item and as many of the newest as fit, with a line that counts the omitted ones.
+ */
 function keepEnds(items: string[], charsMax: number): string[] {
   const sizeOf = (item: string) => item.length + 2
   let left = charsMax - 40
-  const first = items.slice(0, 1).map((item) => cut(item, Math.floor(charsMax / 2)))
+  const first = items.slice(0, 1).map((item) => truncate(item, Math.floor(charsMax / 2)))
   left -= first.reduce((sum, item) => sum + sizeOf(item), 0)
   let from = items.length
   while (from > 1 && left >= sizeOf(items[from - 1] ?? '')) {
@@ -50,11 +52,11 @@ function keepEnds(items: string[], charsMax: number): string[] {
     left -= sizeOf(items[from] ?? '')
   }
   const missing = from - first.length
-  const gap = missing > 0 ? [`[${missing} more are left out]`] : []
+  const gap = missing > 0 ? [`[${missing} more omitted]`] : []
   return [...first, ...gap, ...items.slice(from)]
 }
 
-function cut(text: string, charsMax: number): string {
+function truncate(text: string, charsMax: number): string {
   const clean = text.trim()
   return clean.length <= charsMax
     ? clean

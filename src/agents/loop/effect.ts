@@ -1,13 +1,25 @@
-/** What the shell is asked to do, in the imperative. Ids grow for as long as the agent lives. */
+/**
+ * An effect that the agent shell performs for the loop. Ids keep counting for the lifetime of the
+ * agent.
+ */
 export type Effect =
-  /** Claim the work and read everything it needs; with nothing to do it may look around (S1). */
+  /**
+   * Claim the work and read everything it needs. With `mayExplore` an empty inbox starts an
+   * exploration.
+   */
   | { id: number; type: 'load'; mayExplore?: true }
-  /** One model call. From the second on the reservation is renewed first (L37). */
+  /** One model call. From the second call on, the reservation is renewed first. */
   | { id: number; type: 'call_model'; mustRenew: boolean }
   | { id: number; type: 'call_tool'; callId: string }
-  /** Put a summary in place of the oldest history, until the prompt fills this share of the window. */
+  /**
+   * Replace the oldest history with a summary until the prompt fills this share of the context
+   * window.
+   */
   | { id: number; type: 'compact'; mustRenew: boolean; toShare: number; keepsAnswer: boolean }
-  /** Give up slot, deadline and reservation until people have decided on the parked calls (L30). */
+  /**
+   * Release the slot, the deadline and the reservation until people have decided on the parked
+   * calls.
+   */
   | { id: number; type: 'park' }
   | { id: number; type: 'sleep'; until: number }
   | { id: number; type: 'commit' }

@@ -1,16 +1,16 @@
 import type { Message } from './message'
 
-/** An answer shorter than this is of no use: without room for it no call is begun. */
+/** The shortest useful answer, in tokens. Without space for it no model call is started. */
 export const outputTokensFloor = 64
 
 const charsPerToken = 4
-/** What a message costs beside its words. */
+/** Characters added for each message, beside its text. */
 const charsPerMessage = 16
 
-/** Tokens of so many characters, before a provider has counted them (L18). */
+/** Estimates the tokens of so many characters, before a provider has counted them. */
 export const toTokens = (chars: number): number => Math.ceil(chars / charsPerToken)
 
-/** Characters of a message as they count in an estimate (L18). */
+/** Returns the characters of a message that count in an estimate. */
 export function countChars(message: Message): number {
   if (message.role === 'tool') {
     return message.results.reduce(

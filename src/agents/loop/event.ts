@@ -2,19 +2,19 @@ import type { ActivationErrorCode } from '../../errors'
 import type { ActivationId, CommentId, PostId } from '../../ids'
 import type { Message, ModelAnswer, ModelFailure, ToolOutput } from './message'
 
-/** What set an activation off (L2). */
+/** What triggered an activation. */
 export type Task = 'mention' | 'reply' | 'dm' | 'exploration' | 'scheduled' | 'manual'
 
-/** Limits of one activation after profile, definition and ceilings (L8). */
+/** Limits of one activation, after profile, definition and hard ceilings are applied. */
 export interface Limits {
   iterations: number
   tokens: number
   durationMs: number
-  /** The model's window: prompt and answer together (L18). */
+  /** Size of the context window: prompt and answer together. */
   contextTokens: number
 }
 
-/** What one model call cost, or may have cost (B1, L36). */
+/** The cost of one model call, or its worst case when the answer was lost. */
 export interface Charge {
   inputTokens: number
   cachedTokens: number
@@ -24,65 +24,67 @@ export interface Charge {
   isPriced: boolean
   isEstimated: boolean
   durationMs: number
-  /** The model that was called; absent in records of old. */
+  /** The model that was called; absent in older records. */
   model?: string
-  /** Why it is not what the provider told, in a sentence. */
+  /** Why the charge differs from the usage that the provider reported, as a sentence. */
   doubt?: string
 }
 
-/** Everything later decisions and the commit need to know of LOAD. */
+/** Facts from LOAD that later decisions and the commit need. */
 export interface LoadedFacts {
   task: Task
   admission: 'granted' | 'budget_exhausted'
-  /** What LOAD reserved for the first model call. */
+  /** The reservation that LOAD made for the first model call. */
   reservation: { microusd: number; tokens: number }
   isPriced: boolean
   limits: Limits
   /**
-   * The prompt of the first call; later ones only append to it. Last comes the task; before it, from
-   * `historyFrom` on, the session's history, which a compaction may replace.
+   * The prompt of the first call; later calls only append to it. The task comes last. The history
+   * of the session starts at `historyFrom`; a compaction may replace it.
    */
   prompt: Message[]
   historyFrom: number
   /** Estimated size of the first prompt, tools included. */
   promptTokens: number
-  /** The most that the first model call takes, with what is added to its prompt right before it. */
+  /**
+   * Worst case of the first model call, with the text that is added to its prompt right before it.
+   */
   firstCall?: { tokens: number; microusd: number }
   agentName: string
   model: { id: string; isOffline: boolean; substitutedFor: string | null }
-  /** Of a run by hand: the model to call in place of the definition's. */
+  /** For a manual run: the model to call in place of the one in the definition. */
   modelOverride?: string
-  /** The model that LOAD has reserved money for (B6). */
+  /** The model that LOAD reserved money for. */
   reservedModel?: string
   definition: { version: number; etag: string }
   /**
-   * Where the answer goes, and who asked; without a post into the inbox of who asked. Null: nobody
-   * waits for an answer, or the thread is gone.
+   * Where the answer is posted, and the names of the requesters. Without a post the answer goes to
+   * the inbox of the requester. Null: nobody waits for an answer, or the thread is gone.
    */
   answer: { postId: PostId | null; parentId: CommentId | null; askers: string[] } | null
-  /** Why there can be no model call at all, e.g. a broken definition; null when there is none. */
+  /** Why no model can be called, e.g. an invalid definition; null when there is no such problem. */
   problem: { code: ActivationErrorCode; message: string } | null
-  /** What is said in place of work that this hub cannot do, e.g. another executor's (L46). */
+  /** Posted in place of work that this hub cannot do, e.g. of another executor. */
   note?: string
-  /** Where this activation is remembered (L39); absent when the agent has no memory. */
+  /** The session that stores this activation; absent when the agent has no memory. */
   session?: {
     id: string
-    /** The task's words as its session keeps them, fenced. */
+    /** The text of the task as its session stores it, fenced. */
     task: string
-    /** In one line, for other sessions; empty when it is nobody else's business. */
+    /** One line for other sessions; empty when they must not see it. */
     gist: string
   }
-  /** What a person who looks at the trace should know of the prompt. */
+  /** Notes on the prompt for readers of the trace. */
   notes?: string[]
 }
 
-/** One call of a model's answer with what the platform knows of its tool. */
+/** A tool call of an answer, with properties of its tool. */
 export interface CallFacts {
   callId: string
   isSequential: boolean
 }
 
-/** A call that waits for a person, exactly as it would run (M7). */
+/** A call that requires approval, exactly as it would run. */
 export interface Approval {
   callId: string
   tool: string
@@ -96,12 +98,12 @@ export interface Approval {
 export interface Decision {
   callId: string
   decision: 'approved' | 'denied' | 'expired'
-  /** Who decided; null when time did. */
+  /** Who decided; null when the approval expired. */
   by: string | null
   note: string
 }
 
-/** How long one hook took, for the trace (L33). */
+/** How long one hook ran and how it ended, for the trace. */
 export interface HookTime {
   hook: string
   point: string
@@ -109,19 +111,19 @@ export interface HookTime {
   outcome: 'ok' | 'denied' | 'failed' | 'timed_out'
 }
 
-/** A prompt in numbers. */
+/** The size of a prompt. */
 export interface PromptSize {
   messages: number
   chars: number
   tokens: number
-  /** Share of the step before's prompt that this one begins with; null when that is not known. */
+  /** Share of the previous prompt that this prompt starts with, 0 to 1; null when unknown. */
   prefixShare: number | null
 }
 
 /**
- * What happened, in the past tense. `at` is milliseconds since the epoch. An event with an
- * `effectId` is the outcome of that effect and is dropped when the effect is no longer pending:
- * late, doubled and reordered events are harmless.
+ * An event of the loop. `at` is milliseconds since the epoch. An event with an `effectId` is the
+ * outcome of that effect and is ignored when the effect is no longer pending, so late, duplicate
+ * and reordered events are harmless.
  */
 export type LoopEvent = { at: number } & (
   | {
@@ -129,7 +131,7 @@ export type LoopEvent = { at: number } & (
       activationId: ActivationId
       replyId: CommentId
       reportId: PostId
-      /** The scheduler offers a turn to look around (S1). */
+      /** The scheduler lets the agent explore when its inbox is empty. */
       mayExplore?: true
     }
   | { type: 'loaded'; effectId: number; facts: LoadedFacts }
@@ -149,9 +151,9 @@ export type LoopEvent = { at: number } & (
       answer: ModelAnswer
       charge: Charge
       calls: CallFacts[]
-      /** What the model was shown, for the trace (L43). */
+      /** The size of the prompt, for the trace. */
       input?: PromptSize
-      /** The prompt came near the window (L19). */
+      /** A warning that the prompt comes close to the context window. */
       warning?: string
       hooks?: HookTime[]
     }
@@ -160,9 +162,9 @@ export type LoopEvent = { at: number } & (
       effectId: number
       startedAt: number
       failure: ModelFailure
-      /** Null when nothing was processed. */
+      /** Null when the provider processed nothing. */
       charge: Charge | null
-      /** 0 to 1, spreads the retries. */
+      /** 0 to 1; spreads retries over time. */
       jitter: number
     }
   | {
@@ -177,13 +179,13 @@ export type LoopEvent = { at: number } & (
       startedAt: number
       durationMs: number
       resultBytes: number
-      /** What the gateway noted, for the audit log; null when it was never asked. */
+      /** The audit entry of the gateway; null when the gateway was not called. */
       audit: Record<string, unknown> | null
       hooks?: HookTime[]
-      /** What it ran with, when that is not what the model wrote (L32). */
+      /** The arguments that the tool ran with, when a hook changed those of the model. */
       arguments?: string
     } & ToolOutput)
-  /** The gateway ran nothing: a person must approve the call first (L30). */
+  /** The gateway did not run the call: a person must approve the call first. */
   | {
       type: 'tool_parked'
       effectId: number
@@ -194,24 +196,27 @@ export type LoopEvent = { at: number } & (
       audit: Record<string, unknown> | null
       hooks?: HookTime[]
     }
-  /** The hub has the approvals, and the activation holds nothing any more; or it is not ours now. */
+  /**
+   * `parked`: the hub stored the approvals and released slot and money. `lost`: the activation has
+   * ended elsewhere.
+   */
   | { type: 'parked'; effectId: number; kind: 'parked' | 'lost'; hasMore: boolean }
   | { type: 'park_failed'; effectId: number; message: string; jitter: number }
   /**
-   * All approvals are decided and the hub runs the activation again. Not the outcome of an effect of
-   * this activation: the LOAD of another one brought it.
+   * All approvals are decided and the hub runs the activation again. Not the outcome of an effect
+   * of this activation: the LOAD of another activation returned it.
    */
   | {
       type: 'resumed'
       activationId: ActivationId
       admission: 'granted' | 'budget_exhausted'
       decisions: Decision[]
-      /** Somebody asked it to stop while it was parked (L34). */
+      /** Whether a person stopped the activation while it was parked. */
       isCancelled: boolean
-      /** Effect ids go on from here, past those that other activations have used. */
+      /** The next effect id, past those that other activations have used in between. */
       nextEffectId: number
     }
-  /** A summary stands for the oldest `replaced` messages of history and run (L20). */
+  /** A summary replaced the oldest `replaced` messages of history and run. */
   | {
       type: 'compacted'
       effectId: number
@@ -223,24 +228,24 @@ export type LoopEvent = { at: number } & (
       tokens: number
       /** History entries left. */
       entries: number
-      /** The model's call for it; null when nothing was processed. */
+      /** The cost of the model call for the summary; null when the provider processed nothing. */
       charge: Charge | null
-      /** Why the summary is an extract and not the model's; null when the model wrote it. */
+      /** Why the summary is an extract; null when the model wrote it. */
       problem: string | null
     }
   | { type: 'slept'; effectId: number }
-  /** The wall clock limit passed; `charge` is for a model call that was cut off. */
+  /** The time limit was reached. `charge` is for a model call that was still in flight. */
   | { type: 'time_ran_out'; charge: Charge | null }
   | { type: 'cancel_requested'; charge: Charge | null }
   /**
-   * The machine died. `charge` is for a model call that was sent and whose answer is lost;
-   * `unknownCallIds` are tool calls that may have run and must not run twice.
+   * The machine stopped and another one resumed the activation. `charge` is for a model call whose
+   * answer is lost; `unknownCallIds` are tool calls that may have run and must not run twice.
    */
   | {
       type: 'interrupted'
       unknownCallIds: string[]
       charge: Charge | null
-      /** The end was decided before: only the commit was under way. */
+      /** The ending was already decided: only the commit was pending. */
       isEnded?: boolean
     }
   | { type: 'committed'; effectId: number; kind: 'done' | 'lost'; hasMore: boolean }

@@ -1,8 +1,8 @@
 const tag = /<(\/?)untrusted/gi
 
 /**
- * Wraps other people's words so that they cannot be taken for the platform's (L16). A closing tag
- * inside the text is broken up, so the fence cannot be left. Attributes that are false are left out.
+ * Wraps text of other people in a tag, so that the model cannot take it for text of the platform. A
+ * closing tag inside the text is broken up. Attributes that are false are omitted.
  */
 export function fence(
   source: string,

@@ -1,9 +1,10 @@
 /**
- * The conversation with a model, free of any provider's wire format. Order: system, user,
- * assistant (with calls), tool results, assistant, ... Every call has exactly one result.
+ * A tool call that a model asked for. Messages are independent of any wire format of a provider, in
+ * the order system, user, assistant (with calls), tool results, assistant, ... Every call has
+ * exactly one result.
  */
 export interface ToolRequest {
-  /** As the model gave it; unique within an activation after `step` has made it so. */
+  /** As the model gave it; `step` makes it unique within an activation. */
   callId: string
   name: string
   /** Raw JSON as the model wrote it; may be malformed. */
@@ -24,7 +25,7 @@ export type Message =
       role: 'assistant'
       text: string
       calls: ToolRequest[]
-      /** Provider parts (reasoning with its signature) to send back unread; JSON. */
+      /** Parts of the provider (reasoning with its signature) that are sent back unread; JSON. */
       providerParts?: string
     }
   | { role: 'tool'; results: ToolOutput[] }
@@ -33,14 +34,14 @@ export interface ModelUsage {
   /** Prompt tokens, cached ones included. */
   inputTokens: number
   cachedTokens: number
-  /** Prompt tokens written to a cache, where that has a price of its own; part of `inputTokens`. */
+  /** Prompt tokens written to a cache, where they have a separate price; part of `inputTokens`. */
   cacheWriteTokens?: number
   /** Answer tokens, reasoning included. */
   outputTokens: number
   reasoningTokens: number
 }
 
-/** How an answer ended (L23). `interrupted`: the stream ended cleanly but without saying so. */
+/** How an answer ended. `interrupted`: the stream ended cleanly but without a finish reason. */
 export type FinishReason =
   | 'stop'
   | 'tool-calls'
@@ -55,12 +56,14 @@ export interface ModelAnswer {
   reasoning: string
   calls: ToolRequest[]
   finish: FinishReason
-  /** As the provider told it, true or not; null when it told none: then it is estimated (L18). */
+  /**
+   * As the provider reported it, not validated; null when it reported none and usage is estimated.
+   */
   usage: ModelUsage | null
   providerParts?: string
 }
 
-/** A call that gave no answer. Data, not an exception. */
+/** A model call without an answer. Returned as data, not thrown. */
 export interface ModelFailure {
   code:
     | 'PROVIDER_AUTH'
@@ -71,15 +74,18 @@ export interface ModelFailure {
     | 'CONFIG'
     | 'INVALID_DEFINITION'
     | 'CANCELLED'
-    /** Nothing was wrong with the provider: the way to it broke inside. */
+    /** The call failed inside the hub, not at the provider. */
     | 'HUB_UNREACHABLE'
-  /** Readable by people, no secret and nothing of what users wrote in it. */
+  /** Readable by people. Contains no secret and no text of users. */
   message: string
-  /** The provider's own words, without keys and cut short: for the trace alone (L35). */
+  /**
+   * The error text of the provider, without keys and truncated: shown in the trace only, since it
+   * may quote the prompt.
+   */
   detail?: string | null
   isRetryable: boolean
-  /** From `Retry-After`. */
+  /** From the `Retry-After` header. */
   retryAfterMs: number | null
-  /** The request may have been processed and so must be charged at its worst case (L36). */
+  /** The provider may have processed the request, so it is charged at its worst case. */
   mayBeCharged: boolean
 }

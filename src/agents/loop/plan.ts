@@ -13,9 +13,9 @@ export interface PlanStep {
   status: PlanStatus
 }
 
-/** What an activation set out to do and how far it is (L41). */
+/** The plan of an activation and its progress. */
 export interface Plan {
-  /** Null until the agent says one. */
+  /** Null until the agent sets a goal. */
   goal: string | null
   /** The agent's own steps, then its tool calls in their order. */
   steps: PlanStep[]
@@ -25,16 +25,16 @@ export interface Plan {
 
 const emptyPlan: Plan = { goal: null, steps: [], progress: 0 }
 
-/** The tool by which an agent revises its plan; a call of it is no step. */
+/** The name of the tool that revises a plan; a call of it is not a step of the plan. */
 export const planTool = 'memory_update_plan'
 
-/** The plan after all events of one activation. */
+/** Returns the plan after all events of one activation. */
 export const foldPlan = (events: LoopEvent[]): Plan => new PlanFold().addAll(events).plan
 
-/** Of an activation that is over: what was still to run will not. */
+/** Returns the plan of an ended activation: steps that were still open are failed. */
 export const closePlan = (plan: Plan): Plan => failCalls(plan, () => true)
 
-/** Reads a journal event by event; what it has read of one activation decides what comes next. */
+/** Builds the plan of one activation, event by event. */
 export class PlanFold {
   plan: Plan = emptyPlan
   readonly #register = new CallRegister()
@@ -45,7 +45,7 @@ export class PlanFold {
     return this
   }
 
-  /** Whether the event changed the plan. */
+  /** Applies one event; returns whether the plan changed. */
   add(event: LoopEvent): boolean {
     const before = this.plan
     this.plan = this.#after(event)
@@ -108,29 +108,32 @@ function setStatus(plan: Plan, callId: string, status: PlanStatus): Plan {
 
 const isOpen = ({ status }: PlanStep): boolean => status === 'running' || status === 'pending'
 
-function failCalls(plan: Plan, isLost: (callId: string) => boolean): Plan {
-  const lost = plan.steps.filter(
-    (step) => step.callId !== null && isOpen(step) && isLost(step.callId),
+function failCalls(plan: Plan, isAffected: (callId: string) => boolean): Plan {
+  const failed = plan.steps.filter(
+    (step) => step.callId !== null && isOpen(step) && isAffected(step.callId),
   )
-  if (lost.length === 0) return plan
+  if (failed.length === 0) return plan
   return measure(
     plan.goal,
-    plan.steps.map((step) => (lost.includes(step) ? { ...step, status: 'failed' } : step)),
+    plan.steps.map((step) => (failed.includes(step) ? { ...step, status: 'failed' } : step)),
   )
 }
 
-/** The agent's own steps are replaced by those it gives now; a title it keeps keeps its status. */
+/**
+ * Replaces the agent's own steps with those of a revision; a step with an unchanged title keeps its
+ * status.
+ */
 function revise(plan: Plan, json: ToolRequest['arguments']): Plan {
   const revision = readRevision(json)
   if (!revision) return plan
   const calls = plan.steps.filter(({ callId }) => callId !== null)
-  const known = new Map(
+  const formerStatuses = new Map(
     plan.steps.filter(({ callId }) => callId === null).map((step) => [step.title, step.status]),
   )
   const own = revision.steps?.map(({ title, status }) => ({
     callId: null,
     title,
-    status: status ?? known.get(title) ?? 'pending',
+    status: status ?? formerStatuses.get(title) ?? 'pending',
   }))
   const kept = own ?? plan.steps.filter(({ callId }) => callId === null)
   return measure(revision.goal ?? plan.goal, [...kept, ...calls])
@@ -141,14 +144,19 @@ interface Revision {
   steps: { title: string; status: PlanStatus | null }[] | null
 }
 
-/** The tool has checked the arguments; what is here is what the model wrote, so nothing is taken on trust. */
+/**
+ * Parses the arguments of the plan tool. They are as the model wrote them, so invalid parts are
+ * ignored.
+ */
 function readRevision(json: string): Revision | null {
   const given = parse(json)
   if (typeof given !== 'object' || given === null) return null
   const { goal, steps } = given as Record<string, unknown>
   return {
     goal:
-      typeof goal === 'string' && goal.trim() !== '' ? cut(goal, planLimits.goalCharsMax) : null,
+      typeof goal === 'string' && goal.trim() !== ''
+        ? truncate(goal, planLimits.goalCharsMax)
+        : null,
     steps: Array.isArray(steps) ? steps.slice(0, planLimits.stepsMax).flatMap(readStep) : null,
   }
 }
@@ -161,7 +169,7 @@ function readStep(given: unknown): { title: string; status: PlanStatus | null }[
   if (typeof title !== 'string' || title.trim() === '') return []
   return [
     {
-      title: cut(title, planLimits.titleCharsMax),
+      title: truncate(title, planLimits.titleCharsMax),
       status: statuses.find((each) => each === status) ?? null,
     },
   ]
@@ -175,28 +183,28 @@ function parse(json: string): unknown {
   }
 }
 
-const cut = (text: string, charsMax: number): string =>
+const truncate = (text: string, charsMax: number): string =>
   text.trim().slice(0, charsMax).toWellFormed()
 
 function measure(goal: string | null, steps: PlanStep[]): Plan {
-  const { done, of } = count(steps)
-  return { goal, steps, progress: of === 0 ? 0 : done / of }
+  const { completed, total } = countCompleted(steps)
+  return { goal, steps, progress: total === 0 ? 0 : completed / total }
 }
 
-/** Own steps count when there are any: tool calls are then only the way to them. */
-function count(steps: PlanStep[]): { done: number; of: number } {
+/** Counts completed steps: of the agent's own steps when there are any, else of its tool calls. */
+function countCompleted(steps: PlanStep[]): { completed: number; total: number } {
   const own = steps.filter(({ callId }) => callId === null)
   const counted = own.length > 0 ? own : steps
   return {
-    done: counted.filter(({ status }) => status === 'completed').length,
-    of: counted.length,
+    completed: counted.filter(({ status }) => status === 'completed').length,
+    total: counted.length,
   }
 }
 
-/** How far it came, as a sentence for a partial answer (L9); null when there is nothing to count. */
+/** Returns the progress as a sentence for a partial answer; null when the plan has no steps. */
 export function sayPlanProgress({ steps }: Plan): string | null {
-  const { done, of } = count(steps)
-  if (of === 0) return null
-  const what = steps.some(({ callId }) => callId === null) ? 'steps of my plan' : 'tool calls'
-  return `I had finished ${done} of ${of} ${what}.`
+  const { completed, total } = countCompleted(steps)
+  if (total === 0) return null
+  const unit = steps.some(({ callId }) => callId === null) ? 'steps of my plan' : 'tool calls'
+  return `I had finished ${completed} of ${total} ${unit}.`
 }

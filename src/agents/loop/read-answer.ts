@@ -1,12 +1,16 @@
 import type { FinishReason, ModelAnswer } from './message'
 
-/** A text that stopped at a length limit and is continued in a further call (L21). */
+/**
+ * Returns whether an answer is a text that reached its length limit and is continued in a further
+ * call.
+ */
 export const isCut = ({ text, calls, finish }: ModelAnswer): boolean =>
   finish === 'length' && calls.length === 0 && text.trim() !== ''
 
 /**
- * Nobody said that the answer is whole. A stream that breaks off can leave a call with its arguments
- * missing, which looks like one that takes none, so the calls in it do not run (L23).
+ * Returns whether the provider gave no reason that says the answer is complete. A broken stream can
+ * leave a call without its arguments, which looks like a call that takes none, so the calls of such
+ * an answer are not run.
  */
 export const isUnexplained = (finish: FinishReason): boolean =>
   finish === 'interrupted' || finish === 'other'

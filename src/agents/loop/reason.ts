@@ -1,24 +1,25 @@
 import { activationLimits } from '../../config'
 import { judgeWindow } from './compaction'
+import { endingMessages, endingTexts } from './ending-texts'
 import { outputTokensFloor } from './estimate'
 import { type Ending, issue, type LoopState, type Step } from './state'
 import { finish } from './step-end'
 
 /**
- * REASON: one more model call, unless a limit says otherwise (L8, L9, L10) or the window is too full
- * for it (L19).
+ * Starts the next model call (REASON), or a compaction when the context window is too full. Ends
+ * the activation when a limit is reached or compaction cannot help.
  */
 export function reason(state: LoopState, at: number): Step {
   const limit = findLimit(state, at)
   if (limit) return finish(state, limit)
-  const need = judgeWindow(state)
-  if (need.kind === 'full') return finish(state, describeFullWindow(state))
+  const window = judgeWindow(state)
+  if (window.kind === 'full') return finish(state, describeFullWindow(state))
   const modelCalls = state.modelCalls + 1
   const mustRenew = modelCalls > 1
-  if (need.kind === 'compact') {
+  if (window.kind === 'compact') {
     return issue(
       { ...state, phase: 'compacting', modelCalls, compactions: state.compactions + 1 },
-      { type: 'compact', mustRenew, toShare: need.toShare, keepsAnswer: state.cutChars > 0 },
+      { type: 'compact', mustRenew, toShare: window.toShare, keepsAnswer: state.cutChars > 0 },
     )
   }
   const isRetry = state.retries > 0
@@ -34,20 +35,17 @@ export function reason(state: LoopState, at: number): Step {
   )
 }
 
-/** Which limit to raise (L9). */
-export const raiseTokens =
-  'Raise `behavior.max_tokens` or `brain.max_tokens_per_activation`, whichever is smaller, in my definition to let me go on.'
-
 function describeFullWindow({ promptTokens, limits }: LoopState): Ending {
-  const message = `The prompt is about ${promptTokens} tokens long and the model's window holds ${limits.contextTokens}.`
+  const message = endingMessages.contextFull(promptTokens, limits.contextTokens)
   return {
     outcome: 'context_limit',
     error: { code: 'CONTEXT_LIMIT', message },
     reply: 'partial',
-    text: `I could not go on: there is more to read than my model can hold (about ${promptTokens} of ${limits.contextTokens} tokens). A shorter thread or a model with a larger window helps.`,
+    text: endingTexts.contextFull(promptTokens, limits.contextTokens),
   }
 }
 
+/** Returns the ending for the first limit that the next model call would exceed; null for none. */
 function findLimit(state: LoopState, at: number): Ending | null {
   const partial = (outcome: Ending['outcome'], text: string): Ending => ({
     outcome,
@@ -56,33 +54,27 @@ function findLimit(state: LoopState, at: number): Ending | null {
     text,
   })
   if (state.retries === 0 && state.iteration >= state.limits.iterations) {
-    if (state.limits.iterations >= activationLimits.iterationsCeiling) return atCeiling
-    return partial(
-      'max_iterations',
-      `I stopped after ${state.limits.iterations} steps. Raise \`behavior.max_iterations\` in my definition to let me go on.`,
-    )
+    if (state.limits.iterations >= activationLimits.iterationsCeiling) return ceilingEnding
+    return partial('max_iterations', endingTexts.iterationLimit(state.limits.iterations))
   }
   const nextTokens = state.promptTokens + outputTokensFloor
   if (state.tokens + nextTokens > state.limits.tokens) {
     return partial(
       'max_tokens',
-      `I used ${state.tokens} of the ${state.limits.tokens} tokens I have for one task, and my next step would need about ${nextTokens}. ${raiseTokens}`,
+      endingTexts.tokenLimit(state.tokens, state.limits.tokens, nextTokens),
     )
   }
   if (at >= state.endsAt) {
-    return partial(
-      'max_duration',
-      'I ran out of time. Raise `behavior.max_duration_seconds` in my definition to give me more.',
-    )
+    return partial('max_duration', endingTexts.timedOut())
   }
   return null
 }
 
-/** Nobody can raise this one (L9). */
-const atCeiling: Ending = {
+/** The ending at the hard ceiling of iterations, which no setting can raise. */
+const ceilingEnding: Ending = {
   outcome: 'max_iterations',
   error: null,
   reply: 'partial',
-  text: `I stopped after ${activationLimits.iterationsCeiling} steps, the most anybody may take. I may have been going round in circles.`,
-  warning: `Stopped at the hard ceiling of ${activationLimits.iterationsCeiling} steps: possible infinite loop.`,
+  text: endingTexts.iterationCeiling(activationLimits.iterationsCeiling),
+  warning: endingTexts.iterationCeilingWarning(activationLimits.iterationsCeiling),
 }

@@ -4,8 +4,9 @@ import type { Effect, NewEffect } from './effect'
 import type { Limits, Task } from './event'
 
 /**
- * idle -> loading -> reasoning <-> acting -> committing -> idle; sleeping where it must wait.
- * acting -> parking -> parked: its journal is set aside and the agent is as good as idle.
+ * The phase of the loop. idle -> loading -> reasoning <-> acting -> committing -> idle; it sleeps
+ * where it must wait. acting -> parking -> parked: the journal is set aside and the agent counts as
+ * idle.
  */
 export type Phase =
   | 'idle'
@@ -17,20 +18,20 @@ export type Phase =
   | 'parked'
   | 'committing'
 
-/** One admitted call of the step under way. */
+/** An admitted call of the current step. */
 export interface StepCall {
   callId: string
   status: 'todo' | 'running' | 'parked' | 'done'
   isSequential: boolean
 }
 
-/** How the activation ends, decided once. */
+/** How the activation ends; decided once. */
 export interface Ending {
   outcome: Outcome
   error: { code: ActivationErrorCode; message: string } | null
   /**
-   * `answer`: the text of the last answer; `partial`: the text so far, if any, then `text`;
-   * `notice`: only `text`; `silent`: nothing is posted.
+   * `answer`: posts the last answer; `partial`: posts the text so far, if any, then `text`;
+   * `notice`: posts only `text`; `silent`: posts nothing.
    */
   reply: 'answer' | 'partial' | 'notice' | 'silent'
   text: string
@@ -39,8 +40,8 @@ export interface Ending {
 }
 
 /**
- * Everything the loop remembers between two events. Small on purpose: it is written with every
- * event. Words live in the journal's events.
+ * The state of the loop between two events. Kept small because it is written with every event;
+ * texts are stored in the events of the journal.
  */
 export interface LoopState {
   version: 1
@@ -50,37 +51,39 @@ export interface LoopState {
   nextEffectId: number
   pending: Effect[]
   startedAt: number
-  /** Wall clock limit; 0 before LOAD; while parked, the time that is left. */
+  /**
+   * When the time limit is reached; 0 before LOAD; while parked, the milliseconds that are left.
+   */
   endsAt: number
   limits: Limits
   iteration: number
   modelCalls: number
   toolCalls: number
   errors: number
-  /** Retries of the model call under way. */
+  /** Retries of the current model call. */
   retries: number
   emptyAnswers: number
   tokens: number
   microusd: number
-  /** Of both, what was settled when it was parked. */
+  /** Tokens and cost that were already settled when the activation parked. */
   settled: { tokens: number; microusd: number } | null
-  /** Estimated size of the next prompt, and its history entries (L18, L19). */
+  /** Estimated size of the next prompt in tokens, and its number of history entries. */
   promptTokens: number
   entries: number
   compactions: number
-  /** The window was full when an answer was cut: compact before the next call (L21). */
+  /** The context window truncated an answer: compact before the next call. */
   mustCompact: boolean
-  /** Length of an answer that was cut and is being continued; 0 when there is none. */
+  /** Characters of a truncated answer that is being continued; 0 when there is none. */
   cutChars: number
   calls: StepCall[]
   /** Call ids seen in this activation. */
   callIds: string[]
   startsWithoutProgress: number
-  /** Of the commit or the parking under way. */
+  /** Failed attempts of the current commit or park request. */
   commitFailures: number
-  /** Asked to stop before there was anything to stop (L34). */
+  /** A stop was requested at a moment when the activation could not end yet. */
   isCancelled: boolean
-  /** Woken while at work: look again after the commit. */
+  /** Woken while busy: check the inbox again after the commit. */
   isWokenAgain: boolean
   ending: Ending | null
 }
@@ -118,13 +121,13 @@ export const initialState: LoopState = {
   ending: null,
 }
 
-/** The result of a step: the next state, whose `pending` holds the new effects too. */
+/** The result of a step: the next state, whose `pending` includes the new effects. */
 export interface Step {
   state: LoopState
   effects: Effect[]
 }
 
-/** Adds effects to a state, giving each the next id. */
+/** Adds effects to a state, each with the next id. */
 export function issue(state: LoopState, ...wanted: NewEffect[]): Step {
   const effects = wanted.map(
     (effect, index) => ({ ...effect, id: state.nextEffectId + index }) as Effect,
@@ -139,22 +142,29 @@ export function issue(state: LoopState, ...wanted: NewEffect[]): Step {
   }
 }
 
+/** Returns a step without new effects. */
 export const rest = (state: LoopState): Step => ({ state, effects: [] })
 
-/** Whether the loop has something to do once its sleep, if any, is over. */
+/** Returns whether the loop has something to do, now or after a sleep. */
 export const isBusy = ({ phase }: LoopState): boolean => phase !== 'idle' && phase !== 'parked'
 
-/** Whether model and tools are at work: it can be cut off, by the clock or by a person. */
+/**
+ * Returns whether the activation runs its model or tools, so that a time limit or a person can end
+ * it.
+ */
 export const isWorking = ({ phase }: LoopState): boolean =>
   phase === 'reasoning' || phase === 'compacting' || phase === 'acting'
 
-/** Whether a stop is remembered, for nothing can be ended before the hub has answered (L34). */
+/**
+ * Returns whether a stop takes effect later, because the activation cannot end before the hub has
+ * answered.
+ */
 export const remembersStop = ({ phase }: LoopState): boolean =>
   phase === 'loading' || phase === 'parking' || phase === 'parked'
 
-/** Whether it will end because it was asked to, also when it was asked before. */
+/** Returns whether an earlier stop request will end the activation. */
 export const willStop = (state: LoopState): boolean => state.isCancelled && remembersStop(state)
 
-/** Whether nothing is under way but waiting for a time. */
+/** Returns whether the loop only waits for a time. */
 export const isAsleep = ({ pending }: LoopState): boolean =>
   pending.length > 0 && pending.every(({ type }) => type === 'sleep')

@@ -3,9 +3,9 @@ import type { LoopEventOf } from './event'
 import { initialState, issue, type LoopState, rest, type Step } from './state'
 
 /**
- * Everything is in the hub. Back to sleep; when more waits, the shell wakes the loop again with a
- * new activation id. So it does when LOAD was given up and had claimed nothing: the hub may have
- * answered with parked work, which runs there and which nobody goes on with (L30).
+ * Returns to idle after the commit. When the inbox has more, the shell wakes the loop again with a
+ * new activation id. The same happens when LOAD was given up and had claimed nothing: the hub may
+ * have answered with parked work, which would otherwise never resume.
  */
 export function afterCommit(state: LoopState, event: LoopEventOf<'committed'>): Step {
   const wasGivenUp = state.task === null && state.ending?.error?.code === 'INTERRUPTED'
@@ -17,7 +17,7 @@ export function afterCommit(state: LoopState, event: LoopEventOf<'committed'>): 
   })
 }
 
-/** The hub could not be reached: this is repeated for as long as it takes, ever slower. */
+/** Retries a commit or park request with exponential backoff, without a limit on attempts. */
 export function retryLater(
   state: LoopState,
   event: LoopEventOf<'commit_failed' | 'park_failed'>,

@@ -5,13 +5,16 @@ import type { LoopEventOf } from './event'
 import { reason } from './reason'
 import type { LoopState, Step } from './state'
 
-/** Whether it helped is for `reason` to see: it compacts again, calls the model, or gives up. */
+/**
+ * Continues after a compaction. `reason` then checks the size: it compacts again, calls the model,
+ * or gives up.
+ */
 export function afterCompacted(state: LoopState, event: LoopEventOf<'compacted'>): Step {
   const next: LoopState = {
     ...addCharge(state, event.charge),
     promptTokens: event.tokens,
     entries: event.entries,
-    // with nothing left to put a summary in place of, another attempt brings nothing
+    // nothing was left to replace, so further attempts are useless
     compactions: event.replaced === 0 ? compaction.attempts : state.compactions,
   }
   return reason({ ...next, mustCompact: state.mustCompact && isNearlyFull(next) }, event.at)

@@ -1,5 +1,6 @@
 import { type ActivationErrorCode, activationErrors } from '../../errors'
 import { addCharge } from './charge-state'
+import { endingTexts } from './ending-texts'
 import type { Charge } from './event'
 import {
   type Ending,
@@ -12,11 +13,11 @@ import {
 } from './state'
 
 /**
- * Ends the activation: whatever is under way is dropped, and the commit is all that is left. Where
- * nobody asked, nothing is posted (L35).
+ * Ends the activation: drops all pending effects and issues the commit. Explorations and schedules
+ * have no requester, so they post nothing.
  */
 export function finish(state: LoopState, ending: Ending): Step {
-  const isAsked = state.task !== 'exploration' && state.task !== 'scheduled'
+  const hasRequester = state.task !== 'exploration' && state.task !== 'scheduled'
   return issue(
     {
       ...state,
@@ -24,35 +25,34 @@ export function finish(state: LoopState, ending: Ending): Step {
       pending: [],
       calls: [],
       commitFailures: 0,
-      ending: isAsked ? ending : { ...ending, reply: 'silent' },
+      ending: hasRequester ? ending : { ...ending, reply: 'silent' },
     },
     { type: 'commit' },
   )
 }
 
-const notices = {
-  max_duration: (state: LoopState) =>
-    `I ran out of time after ${Math.round(state.limits.durationMs / 1000)} s. ` +
-    'Raise `behavior.max_duration_seconds` in my definition to give me more.',
-  cancelled: () => 'I was asked to stop.',
-} as const
-
-/** How it ends from outside. */
-const endingOf = (state: LoopState, outcome: keyof typeof notices): Ending => ({
+/** Returns the ending for a time limit or a stop. */
+const toStopEnding = (state: LoopState, outcome: 'max_duration' | 'cancelled'): Ending => ({
   outcome,
   error: null,
   reply: 'partial',
-  text: notices[outcome](state),
+  text:
+    outcome === 'cancelled'
+      ? endingTexts.cancelled()
+      : endingTexts.timedOutAfter(state.limits.durationMs),
 })
 
-/** For a stop that was remembered: the commit finds out what the hub holds of it (L34). */
+/**
+ * Ends an activation that was stopped while LOAD kept failing. The commit finds out whether the hub
+ * had claimed anything for it.
+ */
 export const stopUnclaimed = (state: LoopState): Step =>
-  finish({ ...state, isCancelled: false }, endingOf(state, 'cancelled'))
+  finish({ ...state, isCancelled: false }, toStopEnding(state, 'cancelled'))
 
 /**
- * Ends it from outside: the wall clock or a person. While the work is being claimed or handed over
- * to wait, what the hub holds of it is not known, so a stop is remembered until it is; once the commit
- * is pending there is nothing left to stop (L34).
+ * Ends the activation because of the time limit or a person. A stop while the work is being claimed
+ * or parked is deferred until the hub has answered, since only then it is known what the hub holds.
+ * Once the commit is pending there is nothing left to stop.
  */
 export function end(
   state: LoopState,
@@ -63,20 +63,15 @@ export function end(
     return rest(state.isCancelled ? state : { ...state, isCancelled: true })
   }
   if (!isWorking(state)) return rest(state)
-  return finish(addCharge(state, charge), endingOf(state, outcome))
+  return finish(addCharge(state, charge), toStopEnding(state, outcome))
 }
 
-/** Ends it as failed; who asked gets a plain sentence (L35). */
+/** Ends the activation as failed; the requester gets a short message. */
 export function fail(state: LoopState, code: ActivationErrorCode, message: string): Step {
   return finish(state, {
     outcome: 'failed',
     error: { code, message },
     reply: 'partial',
-    text: `I could not finish: ${message}${activationErrors[code].isRecoverable ? ' Asking me again may help.' : ''}`,
+    text: endingTexts.failed(message, activationErrors[code].isRecoverable),
   })
 }
-
-/** What is said when money or tokens of a budget are gone (B4). */
-export const outOfBudget =
-  'I cannot answer now: the budget for this period is used up. An admin can raise it on the ' +
-  '[budgets page](/budgets); I am back when the next period begins.'

@@ -1,10 +1,11 @@
 import { activationLimits } from '../../config'
+import { endingTexts } from './ending-texts'
 import type { LoopEventOf, Task } from './event'
 import { reason } from './reason'
 import { issue, type LoopState, type Step } from './state'
-import { end, finish, outOfBudget, stopUnclaimed } from './step-end'
+import { end, finish, stopUnclaimed } from './step-end'
 
-/** RECEIVE and CONTEXT are done: reason, or say politely why not (B4). */
+/** Continues after LOAD: starts the first model call, or ends with the reason why there is none. */
 export function afterLoad(state: LoopState, { facts, at }: LoopEventOf<'loaded'>): Step {
   const loaded: LoopState = {
     ...state,
@@ -23,7 +24,7 @@ export function afterLoad(state: LoopState, { facts, at }: LoopEventOf<'loaded'>
       outcome: 'budget_exhausted',
       error: null,
       reply: 'notice',
-      text: outOfBudget,
+      text: endingTexts.budgetExhausted(),
     })
   }
   if (facts.answer === null && isInThread(facts.task)) {
@@ -31,7 +32,7 @@ export function afterLoad(state: LoopState, { facts, at }: LoopEventOf<'loaded'>
       outcome: 'completed',
       error: null,
       reply: 'silent',
-      text: 'The post was deleted before I could read it.',
+      text: endingTexts.postDeleted(),
     })
   }
   if (facts.note !== undefined) {
@@ -42,7 +43,7 @@ export function afterLoad(state: LoopState, { facts, at }: LoopEventOf<'loaded'>
       outcome: 'failed',
       error: facts.problem,
       reply: 'notice',
-      text: `I could not start: ${facts.problem.message}`,
+      text: endingTexts.notStarted(facts.problem.message),
     })
   }
   return reason(loaded, at)
@@ -51,8 +52,8 @@ export function afterLoad(state: LoopState, { facts, at }: LoopEventOf<'loaded'>
 const isInThread = (task: Task): boolean => task === 'mention' || task === 'reply'
 
 /**
- * The hub could not be read, or the definition is broken. A hub that is away is asked again; a
- * broken definition ends the activation with the reason (L17).
+ * Continues after a failed LOAD: retries with backoff when the hub was unreachable, and ends as
+ * failed when a retry cannot help or the error limit is reached.
  */
 export function afterLoadFailed(state: LoopState, event: LoopEventOf<'load_failed'>): Step {
   const errors = state.errors + 1
@@ -70,7 +71,7 @@ export function afterLoadFailed(state: LoopState, event: LoopEventOf<'load_faile
       outcome: 'failed',
       error: { code: event.code, message: event.message },
       reply: 'notice',
-      text: `I could not start: ${event.message}`,
+      text: endingTexts.notStarted(event.message),
     },
   )
 }

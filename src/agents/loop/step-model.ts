@@ -2,33 +2,34 @@ import { activationLimits, limits } from '../../config'
 import { admitCalls } from './admit-calls'
 import { addCharge } from './charge-state'
 import { isNearlyFull } from './compaction'
-import type { Charge, LoopEventOf } from './event'
+import { endingMessages, endingTexts } from './ending-texts'
+import type { LoopEventOf } from './event'
 import { isCut, isUnexplained } from './read-answer'
-import { raiseTokens, reason } from './reason'
+import { reason } from './reason'
 import { type Ending, issue, type LoopState, type Step } from './state'
-import { fail, finish, outOfBudget } from './step-end'
+import { fail, finish } from './step-end'
 import { runCalls } from './step-tools'
 
 const answered: Ending = { outcome: 'completed', error: null, reply: 'answer', text: '' }
-const passed: Ending = { ...answered, reply: 'silent', text: 'There was nothing to say.' }
+const passed: Ending = { ...answered, reply: 'silent', text: endingTexts.nothingToSay() }
 
-/** What an answer means (L23): calls run, text ends, nothing at all is asked for once more. */
+/** Handles an answer: runs its calls, ends with its text, or retries once when it is empty. */
 export function afterAnswer(state: LoopState, event: LoopEventOf<'model_answered'>): Step {
   const { answer } = event
-  const next = measure(state, event)
+  const next = addAnswer(state, event)
   if (answer.finish === 'content-filter') {
     return finish(next, {
       outcome: 'content_filtered',
-      error: { code: 'CONTENT_FILTERED', message: 'The model provider filtered the answer.' },
+      error: { code: 'CONTENT_FILTERED', message: endingMessages.contentFiltered() },
       reply: 'notice',
-      text: 'The model provider filtered my answer, so I have none to give.',
+      text: endingTexts.contentFiltered(),
     })
   }
   if (answer.finish === 'error') {
-    return fail(next, 'PROVIDER_ERROR', 'The model provider ended the answer with an error.')
+    return fail(next, 'PROVIDER_ERROR', endingMessages.endedWithError())
   }
   if (answer.calls.length > 0 && isUnexplained(answer.finish)) {
-    return fail(next, 'PROVIDER_ERROR', unexplainedEnd)
+    return fail(next, 'PROVIDER_ERROR', endingMessages.endedWithoutReason())
   }
   if (answer.calls.length > 0) {
     const admitted = admitCalls(answer, state)
@@ -40,61 +41,57 @@ export function afterAnswer(state: LoopState, event: LoopEventOf<'model_answered
   return finish(next, isPass ? passed : answered)
 }
 
-const unexplainedEnd =
-  'The model provider ended the answer for no reason that I know, so the calls in it were not run.'
-
-/** An agent that looks around may decline with this word (L7). */
+/** Matches the word with which an exploring agent declines to post. */
 const passPattern = /^[\p{P}\p{S}\s]*pass[\p{P}\p{S}\s]*$/iu
 
 /**
- * Counts what the call cost and how long the prompt now is: what the provider counted and what it
- * answered (L18). An answer that the window cut short asks for a compaction (L21).
+ * Adds the cost of the call and the new size of the prompt, as counted by the provider. An answer
+ * that the context window truncated requires a compaction.
  */
-function measure(state: LoopState, { answer, charge }: LoopEventOf<'model_answered'>): LoopState {
-  const said = charge.outputTokens - (answer.providerParts ? 0 : charge.reasoningTokens)
-  const isAlone = answer.calls.length === 0 && answer.finish !== 'length'
+function addAnswer(state: LoopState, { answer, charge }: LoopEventOf<'model_answered'>): LoopState {
+  const answerTokens = charge.outputTokens - (answer.providerParts ? 0 : charge.reasoningTokens)
+  const addsOneEntry = answer.calls.length === 0 && answer.finish !== 'length'
   return {
     ...addCharge(state, charge),
     retries: 0,
-    promptTokens: charge.inputTokens + Math.max(0, said),
-    entries: state.entries + (isAlone ? 1 : 2),
+    promptTokens: charge.inputTokens + Math.max(0, answerTokens),
+    entries: state.entries + (addsOneEntry ? 1 : 2),
     mustCompact:
       answer.finish === 'length' &&
       isNearlyFull({ promptTokens: charge.inputTokens, limits: state.limits }),
   }
 }
 
-/** The text goes on in a further call, up to what a comment holds (L21). */
+/** Continues a truncated text in a further call, up to the length limit of a comment. */
 function continueAnswer(state: LoopState, { answer, at }: LoopEventOf<'model_answered'>): Step {
   const cutChars = state.cutChars + answer.text.length
   if (cutChars >= limits.comment.contentCharsMax) return finish(state, answered)
   return reason({ ...state, cutChars, emptyAnswers: 0 }, at)
 }
 
-/** Nothing at all: the end of a cut answer, of a look around, or trouble (L26). */
+/**
+ * Handles an empty answer: the end of a truncated answer or of an exploration, else retried once
+ * and then an error.
+ */
 function afterEmptyAnswer(
   state: LoopState,
   { answer, charge, at }: LoopEventOf<'model_answered'>,
 ): Step {
   if (state.cutChars > 0) return finish(state, answered)
-  const isCutOff = answer.finish === 'length'
-  const isLookingAround = state.task === 'exploration' && state.callIds.length > 0
-  if (isLookingAround && !isCutOff) return finish(state, passed)
-  // it is the window's doing for as long as a compaction may help, and then told as such (L21)
+  const hasReachedLimit = answer.finish === 'length'
+  const hasExplored = state.task === 'exploration' && state.callIds.length > 0
+  if (hasExplored && !hasReachedLimit) return finish(state, passed)
+  // while a compaction may help, the full context window is the cause, not the empty answer
   if (state.emptyAnswers > 0 && !state.mustCompact) {
-    const message = isCutOff ? sayCapUsedUp(charge) : 'The model answered nothing, twice.'
+    const message = hasReachedLimit
+      ? endingMessages.outputLimit(charge.outputTokens)
+      : endingMessages.emptyAnswers()
     return fail(state, 'EMPTY_RESPONSE', message)
   }
   return reason({ ...state, emptyAnswers: 1 }, at)
 }
 
-/** Who thinks longer than an answer may be comes to no word; only people can raise that. */
-const sayCapUsedUp = ({ outputTokens }: Charge): string =>
-  `The model's answer reached its length limit before a single word, after ${outputTokens} tokens; ` +
-  "a model's thinking counts too. Raise `brain.max_tokens` in the agent's definition, or choose a " +
-  'model that thinks less or may answer longer.'
-
-/** Transient failures are retried with backoff and jitter, at most three times (L24). */
+/** Retries a transient failure with exponential backoff and jitter, at most three times. */
 export function afterModelFailed(state: LoopState, event: LoopEventOf<'model_failed'>): Step {
   const { failure, at, jitter } = event
   const next: LoopState = {
@@ -113,23 +110,27 @@ export function afterModelFailed(state: LoopState, event: LoopEventOf<'model_fai
   return waitUntil(next, at + Math.round(wait))
 }
 
-/** When the clock runs out before that, it ends then: there is nothing to wait for (L8). */
+/** Waits until a time, but not past the time limit of the activation, which then ends. */
 const waitUntil = (state: LoopState, time: number): Step =>
   issue(state, { type: 'sleep', until: Math.min(time, state.endsAt) })
 
-/** The call was not made: the step it began, unless it was a retry, is not taken yet (L8). */
+/**
+ * Waits for money. The call was not made, so the step it started does not count, unless it was a
+ * retry.
+ */
 export function afterModelWaited(state: LoopState, event: LoopEventOf<'model_waited'>): Step {
   const iteration = state.retries > 0 ? state.iteration : state.iteration - 1
   return waitUntil({ ...state, iteration }, event.retryAt)
 }
 
+/** Ends the activation when the hub refuses a further model call. */
 export function afterModelRefused(state: LoopState, event: LoopEventOf<'model_refused'>): Step {
   if (event.reason === 'budget_exhausted') {
     return finish(state, {
       outcome: 'budget_exhausted',
       error: null,
       reply: 'partial',
-      text: outOfBudget,
+      text: endingTexts.budgetExhausted(),
     })
   }
   if (event.reason === 'max_tokens') {
@@ -137,7 +138,7 @@ export function afterModelRefused(state: LoopState, event: LoopEventOf<'model_re
       outcome: 'max_tokens',
       error: null,
       reply: 'partial',
-      text: `I used ${state.tokens} tokens, which is all I have for one task. ${raiseTokens}`,
+      text: endingTexts.tokensUsedUp(state.tokens),
     })
   }
   if (event.reason === 'paused') {
@@ -145,13 +146,13 @@ export function afterModelRefused(state: LoopState, event: LoopEventOf<'model_re
       outcome: 'cancelled',
       error: null,
       reply: 'partial',
-      text: 'An admin paused me, so I stopped here.',
+      text: endingTexts.paused(),
     })
   }
   return finish(state, {
     outcome: 'cancelled',
     error: null,
     reply: 'silent',
-    text: 'Somebody else finished this.',
+    text: endingTexts.finishedElsewhere(),
   })
 }

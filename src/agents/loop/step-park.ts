@@ -1,9 +1,13 @@
+import { endingTexts } from './ending-texts'
 import type { LoopEventOf } from './event'
 import { type LoopState, rest, type Step, type StepCall } from './state'
-import { end, finish, outOfBudget } from './step-end'
+import { end, finish } from './step-end'
 import { startCalls } from './step-tools'
 
-/** A person must decide on a call: the others of its step go on, then the activation parks (L30). */
+/**
+ * Handles a call that requires approval: the other calls of its step finish, then the activation
+ * parks.
+ */
 export function afterToolParked(state: LoopState, event: LoopEventOf<'tool_parked'>): Step {
   const calls = state.calls.map((call) =>
     call.callId === event.callId ? ({ ...call, status: 'parked' } as const) : call,
@@ -12,8 +16,8 @@ export function afterToolParked(state: LoopState, event: LoopEventOf<'tool_parke
 }
 
 /**
- * The hub keeps the activation's place. What is left here is a record: the shell sets it aside, and
- * the agent looks for other work.
+ * Handles a parked activation. The hub stores it and this state is only a record: the shell sets it
+ * aside, and the agent takes other work.
  */
 export function afterParked(state: LoopState, event: LoopEventOf<'parked'>): Step {
   if (event.kind === 'lost') {
@@ -21,7 +25,7 @@ export function afterParked(state: LoopState, event: LoopEventOf<'parked'>): Ste
       outcome: 'cancelled',
       error: null,
       reply: 'silent',
-      text: 'Somebody else finished this.',
+      text: endingTexts.finishedElsewhere(),
     })
   }
   return rest({
@@ -29,14 +33,15 @@ export function afterParked(state: LoopState, event: LoopEventOf<'parked'>): Ste
     phase: 'parked',
     endsAt: Math.max(0, state.endsAt - event.at),
     settled: { tokens: state.tokens, microusd: state.microusd },
-    // the hub lets what was stopped run again at once, to end
+    // the hub resumes a stopped activation at once, so that it ends
     isWokenAgain: state.isWokenAgain || event.hasMore || state.isCancelled,
   })
 }
 
 /**
- * Everything is decided: approved calls run as they would have, the others have their result, and the
- * clock goes on where it stopped. A call without a decision is called again: the gateway knows.
+ * Resumes a parked activation: approved calls run, denied and expired calls have an error as their
+ * result, and the time limit continues from where it stopped. A call without a decision is sent to
+ * the gateway again, which has stored the decision.
  */
 export function afterResumed(state: LoopState, event: LoopEventOf<'resumed'>): Step {
   if (state.phase !== 'parked' || state.activationId !== event.activationId) return rest(state)
@@ -55,7 +60,7 @@ export function afterResumed(state: LoopState, event: LoopEventOf<'resumed'>): S
       outcome: 'budget_exhausted',
       error: null,
       reply: 'partial',
-      text: outOfBudget,
+      text: endingTexts.budgetExhausted(),
     })
   }
   const isRefused = ({ callId }: StepCall) =>

@@ -5,13 +5,16 @@ import type { LoopEventOf } from './event'
 import { reason } from './reason'
 import { issue, type LoopState, type Step, type StepCall } from './state'
 
-/** ACT: what may run is run, five at a time, sequential ones alone; refusals are results already. */
+/**
+ * Runs the admitted calls of an answer (ACT), five at a time and sequential ones alone; refused
+ * calls already have their results.
+ */
 export function runCalls(
   state: LoopState,
   admitted: AdmittedCall[],
   event: LoopEventOf<'model_answered'>,
 ): Step {
-  // by place: an admitted call may have another id than the model gave it
+  // matched by index: an admitted call may have another id than the model gave
   const calls = admitted.flatMap(({ callId, refusal }, index): StepCall[] => {
     const isSequential = event.calls[index]?.isSequential ?? false
     return refusal === null ? [{ callId, status: 'todo', isSequential }] : []
@@ -26,7 +29,7 @@ export function runCalls(
   return startCalls(next, event.at)
 }
 
-/** OBSERVE: when every call has its result, reason again (L5). */
+/** Handles a tool result (OBSERVE): once every call has a result, the model is called again. */
 export function afterTool(state: LoopState, event: LoopEventOf<'tool_returned'>): Step {
   const promptTokens = state.promptTokens + toTokens(event.text.length + event.name.length)
   const calls = markDone(state.calls, [event.callId])
@@ -37,8 +40,8 @@ export const markDone = (calls: StepCall[], callIds: string[]): StepCall[] =>
   calls.map((call) => (callIds.includes(call.callId) ? { ...call, status: 'done' } : call))
 
 /**
- * Starts as many calls as have a slot; with none left to run, goes on to the model, or parks when a
- * person must decide first (L30).
+ * Starts as many calls as have a slot. With none left to run, calls the model again, or parks when
+ * a call requires approval.
  */
 export function startCalls(state: LoopState, at: number): Step {
   const running = state.calls.filter(({ status }) => status === 'running')
@@ -57,11 +60,13 @@ export function startCalls(state: LoopState, at: number): Step {
   )
 }
 
-/** Tells the hub that only parked calls are left. */
+/** Asks the hub to park the activation, since only parked calls are left. */
 const park = (state: LoopState): Step =>
   issue({ ...state, phase: 'parking', commitFailures: 0 }, { type: 'park' })
 
-/** In order; a sequential call runs alone and nothing overtakes it. */
+/**
+ * Returns the calls to start, in order; a sequential call runs alone and later calls wait for it.
+ */
 function chooseCalls(running: StepCall[], todo: StepCall[]): StepCall[] {
   const chosen: StepCall[] = []
   for (const call of todo) {

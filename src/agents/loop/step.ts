@@ -11,15 +11,15 @@ import { afterInterruption } from './step-recover'
 import { afterTool } from './step-tools'
 
 /**
- * The agent loop: every decision is here and nothing else is. Pure: no time, no randomness, no I/O
- * but what the event brings. The shell writes the event and the returned state in one transaction
- * and then performs the effects (L1, L36).
+ * Returns the next state and effects for one event. All decisions of the agent loop are made here.
+ * Pure: it uses no time, randomness or I/O beyond what the event carries. The shell writes the
+ * event and the returned state in one transaction and then performs the effects.
  *
  * An event that is the outcome of an effect which is no longer pending changes nothing, so events
- * may come late, twice or out of order.
+ * may arrive late, twice or out of order.
  */
 export function step(state: LoopState, event: LoopEvent): Step {
-  if (!('effectId' in event)) return stepOutside(state, event)
+  if (!('effectId' in event)) return handleExternal(state, event)
   const effect = state.pending.find(({ id }) => id === event.effectId)
   if (!effect) return rest(state)
   const settled: LoopState = {
@@ -34,7 +34,7 @@ export function step(state: LoopState, event: LoopEvent): Step {
       return issue(settled, { type: 'sleep', until: event.retryAt })
     case 'load_found_nothing':
       return settled.isWokenAgain
-        ? lookAgain(settled)
+        ? loadAgain(settled)
         : rest({ ...initialState, nextEffectId: settled.nextEffectId })
     case 'load_failed':
       return afterLoadFailed(settled, event)
@@ -55,7 +55,7 @@ export function step(state: LoopState, event: LoopEvent): Step {
     case 'parked':
       return afterParked(settled, event)
     case 'slept':
-      return afterSleep(settled, event.at)
+      return handleSlept(settled, event.at)
     case 'committed':
       return afterCommit(settled, event)
     case 'commit_failed':
@@ -64,14 +64,14 @@ export function step(state: LoopState, event: LoopEvent): Step {
   }
 }
 
-type OutsideEvent = LoopEventOf<
+type ExternalEvent = LoopEventOf<
   'woken' | 'time_ran_out' | 'cancel_requested' | 'interrupted' | 'resumed'
 >
 
-function stepOutside(state: LoopState, event: OutsideEvent): Step {
+function handleExternal(state: LoopState, event: ExternalEvent): Step {
   switch (event.type) {
     case 'woken':
-      return afterWake(state, event)
+      return handleWoken(state, event)
     case 'interrupted':
       return afterInterruption(state, event)
     case 'time_ran_out':
@@ -83,8 +83,11 @@ function stepOutside(state: LoopState, event: OutsideEvent): Step {
   }
 }
 
-/** Idle: take up the work. Waiting for capacity: ask again now. Busy: look again afterwards. */
-function afterWake(state: LoopState, event: LoopEventOf<'woken'>): Step {
+/**
+ * Handles a wake. Idle: loads work. Waiting for capacity: asks the hub again now. Busy: checks the
+ * inbox again afterwards.
+ */
+function handleWoken(state: LoopState, event: LoopEventOf<'woken'>): Step {
   if (!isBusy(state)) {
     return issue(
       {
@@ -103,12 +106,12 @@ function afterWake(state: LoopState, event: LoopEventOf<'woken'>): Step {
   return rest(state.isWokenAgain ? state : { ...state, isWokenAgain: true })
 }
 
-/** The inbox was empty, but somebody called while it was read: read it once more. */
-function lookAgain(state: LoopState): Step {
+/** Loads again: the inbox was empty, but another wake arrived while it was read. */
+function loadAgain(state: LoopState): Step {
   return issue({ ...state, isWokenAgain: false }, { type: 'load' })
 }
 
-function afterSleep(state: LoopState, at: number): Step {
+function handleSlept(state: LoopState, at: number): Step {
   if (state.phase === 'loading') return issue(state, { type: 'load' })
   if (state.phase === 'committing') return issue(state, { type: 'commit' })
   if (state.phase === 'parking') return issue(state, { type: 'park' })

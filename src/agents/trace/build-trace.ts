@@ -13,8 +13,8 @@ import { collectCompactions, collectParks } from './trace-pauses'
 import { collectSteps } from './trace-steps'
 
 /**
- * What a person sees of an activation: why it did what, what it cost, where the time went (L43).
- * Made from the journal alone, so a running, a finished and a resumed activation look alike.
+ * Builds the trace of an activation: what it did and why, what it cost, and where the time went.
+ * Made from the journal alone, so running, finished and resumed activations look alike.
  */
 export function buildTrace(
   events: LoopEvent[],
@@ -50,7 +50,7 @@ export function buildTrace(
   }
 }
 
-/** Who ran on what; before LOAD nothing of it is known. */
+/** Returns agent, model, task and session; empty before LOAD. */
 const describeRun = (facts: LoadedFacts | undefined) => ({
   agent: facts?.agentName ?? '',
   model: facts?.model.id ?? '',
@@ -64,7 +64,7 @@ function excerptMessage(message: Message): Trace['prompt'][number] {
   return { role: message.role, excerpt: cut(text, excerptChars.prompt), chars: text.length }
 }
 
-/** What did not go as planned, and what a reader should know of the prompt. */
+/** Collects notes on problems, and on the prompt. */
 function collectNotes(
   events: LoopEvent[],
   facts: LoadedFacts | undefined,

@@ -2,19 +2,19 @@ import type { ActivationCounters } from '../../hub/contract'
 import type { LoopEvent, LoopEventOf } from '../loop/event'
 import { findCutOff, isCutOff } from './cut-off'
 
-/** What one activation adds to the hub's counters (L44), from its journal. */
+/** Counts what one activation adds to the counters of the hub, from its journal. */
 export function countEvents(events: LoopEvent[], exportFailures = 0): ActivationCounters {
-  const counted = { ...nothing, exportFailures }
+  const counters = { ...emptyCounters, exportFailures }
   for (const [index, event] of events.entries()) {
-    count(counted, event, events)
-    if (isCutOff(event)) countCut(counted, events, index)
+    addEvent(counters, event, events)
+    if (isCutOff(event)) addStoppedCalls(counters, events, index)
   }
-  counted.retries = countRetries(events)
-  counted.permissionDenials = countDenials(events)
-  return counted
+  counters.retries = countRetries(events)
+  counters.permissionDenials = countDenials(events)
+  return counters
 }
 
-const nothing: ActivationCounters = {
+const emptyCounters: ActivationCounters = {
   modelRequests: 0,
   modelFailures: 0,
   toolExecutions: 0,
@@ -26,88 +26,88 @@ const nothing: ActivationCounters = {
   exportFailures: 0,
 }
 
-function count(counted: ActivationCounters, event: LoopEvent, events: LoopEvent[]): void {
+function addEvent(counters: ActivationCounters, event: LoopEvent, events: LoopEvent[]): void {
   switch (event.type) {
     case 'model_answered':
-      counted.modelRequests++
+      counters.modelRequests++
       break
     case 'model_failed':
-      counted.modelRequests++
-      counted.modelFailures++
+      counters.modelRequests++
+      counters.modelFailures++
       break
     case 'compacted':
-      countSummary(counted, event)
+      addSummary(counters, event)
       break
     case 'parked':
-      counted.parks += event.kind === 'parked' ? 1 : 0
+      counters.parks += event.kind === 'parked' ? 1 : 0
       break
     case 'tool_returned':
-      countCall(counted, event)
+      addToolCall(counters, event)
       break
     case 'interrupted':
-      countUnknown(counted, event, events)
-      countLost(counted, event)
+      addUnknownCalls(counters, event, events)
+      addLostModelCall(counters, event)
       break
     case 'time_ran_out':
     case 'cancel_requested':
-      countLost(counted, event)
+      addLostModelCall(counters, event)
   }
 }
 
-/** A summary that a model was asked for is one of its calls. */
-function countSummary(
-  counted: ActivationCounters,
+/** Counts a compaction; a summary by the model is also a model call. */
+function addSummary(
+  counters: ActivationCounters,
   { charge, problem }: LoopEventOf<'compacted'>,
 ): void {
-  counted.compactions++
+  counters.compactions++
   if (charge === null) return
-  counted.modelRequests++
-  if (problem !== null) counted.modelFailures++
+  counters.modelRequests++
+  if (problem !== null) counters.modelFailures++
 }
 
-/** A model call that was sent, and cut off or lost with its machine before it answered. */
-function countLost(
-  counted: ActivationCounters,
+/** Counts a model call that was stopped or lost before it answered. */
+function addLostModelCall(
+  counters: ActivationCounters,
   { charge }: LoopEventOf<'interrupted' | 'time_ran_out' | 'cancel_requested'>,
 ): void {
   if (charge === null) return
-  counted.modelRequests++
-  counted.modelFailures++
+  counters.modelRequests++
+  counters.modelFailures++
 }
 
-/** Only what the gateway let through has run. */
-function countCall(
-  counted: ActivationCounters,
+/** Counts a tool call, when the gateway allowed it. */
+function addToolCall(
+  counters: ActivationCounters,
   { audit, isError }: LoopEventOf<'tool_returned'>,
 ): void {
   if (audit?.decision !== 'allowed') return
-  counted.toolExecutions++
-  if (isError) counted.toolFailures++
+  counters.toolExecutions++
+  if (isError) counters.toolFailures++
 }
 
-/** What the machine's death left open may have run, unless it ran again and returned. */
-function countUnknown(
-  counted: ActivationCounters,
+/** Counts tool calls with an unknown outcome, unless they ran again and returned. */
+function addUnknownCalls(
+  counters: ActivationCounters,
   { unknownCallIds }: LoopEventOf<'interrupted'>,
   events: LoopEvent[],
 ): void {
-  const unknown = unknownCallIds.filter((callId) => !events.some((event) => isRun(event, callId)))
-  counted.toolExecutions += unknown.length
-  counted.toolFailures += unknown.length
+  const unknown = unknownCallIds.filter((callId) => !events.some((event) => hasRun(event, callId)))
+  counters.toolExecutions += unknown.length
+  counters.toolFailures += unknown.length
 }
 
-/** What was running when a person or the clock ended it has no outcome, and may have done its work. */
-function countCut(counted: ActivationCounters, events: LoopEvent[], index: number): void {
+/** Counts tool calls that a person or the time limit stopped: they may have done their work. */
+function addStoppedCalls(counters: ActivationCounters, events: LoopEvent[], index: number): void {
   const { pending } = findCutOff(events, index)
   const running = pending.filter(({ type }) => type === 'call_tool').length
-  counted.toolExecutions += running
-  counted.toolFailures += running
+  counters.toolExecutions += running
+  counters.toolFailures += running
 }
 
-const isRun = (event: LoopEvent, callId: string): boolean =>
+const hasRun = (event: LoopEvent, callId: string): boolean =>
   event.type === 'tool_returned' && event.callId === callId && event.audit?.decision === 'allowed'
 
-/** A failed call that was followed by another one. */
+/** Counts failed model calls that were followed by another one. */
 function countRetries(events: LoopEvent[]): number {
   let retries = 0
   let hasFailed = false
@@ -119,7 +119,7 @@ function countRetries(events: LoopEvent[]): number {
   return retries
 }
 
-/** Calls that a grant, a policy, a limit, a hook or a person did not let through (L31). */
+/** Counts calls that a grant, a policy, a limit, a hook or a person denied. */
 function countDenials(events: LoopEvent[]): number {
   const callIds = new Set<string>()
   for (const event of events) {

@@ -2,21 +2,25 @@ import type { LoopEvent } from '../loop/event'
 import { initialState, type LoopState } from '../loop/state'
 import { step } from '../loop/step'
 
-/** What was under way when a person or the clock ended it. */
+/** The effects that were pending when a person or the time limit stopped the activation. */
 export interface CutOff {
   pending: LoopState['pending']
-  /** When each tool call that was running had got its slot. */
+  /** When each running tool call was started, by call id. */
   since: Map<string, number>
 }
 
-/** Whether an event ends what is under way without an outcome. */
+/** Returns whether an event stops pending effects without an outcome. */
 export const isCutOff = ({ type }: LoopEvent): boolean =>
   type === 'cancel_requested' || type === 'time_ran_out'
 
-/** The journal tells outcomes; what had none is known to the loop alone, so it decides once more. */
+/**
+ * Returns the effects that the event at `index` stopped. The journal holds outcomes only, so the
+ * loop is run again up to that event.
+ */
 export function findCutOff(events: LoopEvent[], index: number): CutOff {
   const since = new Map<string, number>()
-  // ids go on from one activation of an agent to the next; the first outcome is that of the first effect
+  // effect ids continue across activations of an agent; the first outcome belongs to the first
+  // effect
   const first = events.find((event) => 'effectId' in event)
   const nextEffectId = first && 'effectId' in first ? first.effectId : initialState.nextEffectId
   let state: LoopState = { ...initialState, nextEffectId }

@@ -1,7 +1,7 @@
-/** How much of a text a trace shows, before it is made to fit. */
+/** Characters of a text that a trace shows, before the trace is made to fit its limit. */
 export const excerptChars = { prompt: 1_200, text: 8_000, tool: 4_000 } as const
 
-/** The beginning of a text, and how much is missing. */
+/** Truncates a text and says how many characters are missing. */
 export const cut = (text: string, chars: number): string =>
   text.length <= chars
     ? text

@@ -1,46 +1,49 @@
 import type { Charge, LoopEvent } from '../loop/event'
 
 /**
- * What a provider said about a call that it did not answer. It may quote the prompt, so it is for who
- * may see inside (L35, M9).
+ * Returns the error text of the provider for a failed call; null for other events. It may quote the
+ * prompt, so only people who can see inside the activation see it.
  */
 export const readQuote = (event: LoopEvent): string | null =>
   event.type === 'model_failed' ? event.failure.detail || null : null
 
-/** What did not go as planned, in words; null for an event that is no trouble. */
+/** Returns a note for an event that people should know about; null for others. */
 export function describeNote(event: LoopEvent): string | null {
   switch (event.type) {
     case 'load_waited':
       return `Waited to start: ${event.reason.replaceAll('_', ' ')}.`
     case 'load_failed':
-      return `Could not read the hub: ${event.message}`
+      return `Could not load the task from the hub: ${event.message}`
     case 'model_failed':
-      return `The model call failed (${event.failure.code}): ${event.failure.message}${sayCharge(event.charge)}`
+      return `The model call failed (${event.failure.code}): ${event.failure.message}${formatCharge(event.charge)}`
     case 'model_refused':
       return `No further model call: ${event.reason.replaceAll('_', ' ')}.`
     case 'model_waited':
-      return 'Waited: the money left was reserved by agents at work.'
+      return 'Waited: the remaining budget was reserved by running agents.'
     case 'interrupted':
-      return `The machine stopped; the work was taken up again from the journal.${sayCharge(event.charge)}`
+      return `The server stopped. The run was resumed from the journal.${formatCharge(event.charge)}`
     case 'time_ran_out':
-      return `The wall clock limit passed.${sayCharge(event.charge)}`
+      return `The run timed out.${formatCharge(event.charge)}`
     case 'cancel_requested':
-      return `Somebody asked it to stop.${sayCharge(event.charge)}`
+      return `The agent was asked to stop.${formatCharge(event.charge)}`
     case 'model_answered':
       return [event.warning, event.charge.doubt].filter(Boolean).join(' ') || null
     case 'compacted':
       return event.charge?.doubt ?? null
     case 'park_failed':
-      return 'The calls that wait for a person did not reach the hub, and were sent again.'
+      return 'The calls that require approval did not reach the hub and were sent again.'
     case 'commit_failed':
-      return 'The commit did not reach the hub and was repeated.'
+      return 'The result did not reach the hub and was sent again.'
     default:
       return null
   }
 }
 
-/** A call without an answer is in no step, so what it was charged is told here (B1, L36). */
-function sayCharge(charge: Charge | null): string {
+/**
+ * Returns a sentence on the charge of a call without an answer, which is in no step of the trace;
+ * empty for none.
+ */
+function formatCharge(charge: Charge | null): string {
   if (!charge) return ''
   const { inputTokens, outputTokens, microusd, isPriced } = charge
   const money = isPriced ? `$${(microusd / 1_000_000).toFixed(6)}` : 'without a price'

@@ -5,37 +5,38 @@ import type { LoopEvent } from '../loop/event'
 import { foldPlan } from '../loop/plan'
 import type { Ending, LoopState } from '../loop/state'
 
-/** One decision of the loop: what happened, and the state before and after. */
+/** A decision of the loop: the event, and the state before and after. */
 export interface Decision {
   before: LoopState
   event: LoopEvent
   after: LoopState
-  /** Of the activation so far. */
+  /** The events of the activation so far. */
   events: LoopEvent[]
 }
 
 /**
- * What a decision tells the operator (L45): a line at the start and one at the end, warnings for
- * limits and trouble, and every event for who wants to see each. Never what people or models said.
+ * Logs a decision for operators: a line at the start and at the end, warnings for limits and
+ * failures, and every event at level debug. Never logs text of people or models.
  */
 export function logDecision(log: Log, decision: Decision): void {
   const { before, event, after } = decision
   if (event.type === 'loaded') {
     const { model, definition } = event.facts
     log.info('activation started', {
-      ...describeWhere(decision),
+      ...toContextFields(decision),
       model: model.id,
       definition_version: definition.version,
     })
   } else if (event.type === 'committed') {
-    log.info('activation finished', { ...describeWhere(decision), ...describeEnd(decision) })
+    log.info('activation finished', { ...toContextFields(decision), ...toEndFields(decision) })
   }
-  const trouble = describeTrouble(event)
-  if (trouble) log.warn(trouble.message, { ...describeWhere(decision), ...trouble.fields })
-  if (after.ending && !before.ending) warnOfLimit(log, decision, after.ending.outcome)
+  const failure = describeFailure(event)
+  if (failure) log.warn(failure.message, { ...toContextFields(decision), ...failure.fields })
+  if (after.ending && !before.ending) logLimit(log, decision, after.ending.outcome)
   if (log.writes('debug')) {
-    log.debug(event.type, { ...describeWhere(decision), phase: after.phase })
-    if (log.writes('trace')) log.trace('state', { ...describeWhere(decision), ...tellState(after) })
+    log.debug(event.type, { ...toContextFields(decision), phase: after.phase })
+    if (log.writes('trace'))
+      log.trace('state', { ...toContextFields(decision), ...toStateFields(after) })
   }
 }
 
@@ -47,19 +48,19 @@ const limits: Partial<Record<Outcome, true>> = {
   budget_exhausted: true,
 }
 
-function warnOfLimit(log: Log, decision: Decision, outcome: Outcome): void {
+function logLimit(log: Log, decision: Decision, outcome: Outcome): void {
   if (!limits[outcome]) return
   const { iteration, tokens } = decision.after
   const isCeiling = outcome === 'max_iterations' && iteration >= activationLimits.iterationsCeiling
   log.warn(isCeiling ? 'possible infinite loop' : 'limit reached', {
-    ...describeWhere(decision),
+    ...toContextFields(decision),
     outcome,
     iterations: iteration,
     tokens,
   })
 }
 
-function describeWhere({ before, after, events }: Decision): LogFields {
+function toContextFields({ before, after, events }: Decision): LogFields {
   const loaded = events.find((event) => event.type === 'loaded')
   const step = before.iteration || after.iteration
   return {
@@ -70,8 +71,8 @@ function describeWhere({ before, after, events }: Decision): LogFields {
   }
 }
 
-/** After a commit the loop has forgotten the activation, so this is told from the state before. */
-function describeEnd({ before, event, events }: Decision): LogFields {
+/** Returns the fields of the last log line, from the state before: the commit resets the state. */
+function toEndFields({ before, event, events }: Decision): LogFields {
   return {
     outcome: before.ending?.outcome,
     error: before.ending?.error?.code,
@@ -86,14 +87,14 @@ function describeEnd({ before, event, events }: Decision): LogFields {
   }
 }
 
-/** 0 to 1; who had nothing to plan and got through has done all of it. */
+/** Returns the progress of the plan, 0 to 1; a completed activation without a plan counts as 1. */
 function computeProgress(events: LoopEvent[], ending: Ending | null): number {
   const { steps, progress } = foldPlan(events)
   if (steps.length === 0) return ending?.outcome === 'completed' ? 1 : 0
   return progress
 }
 
-function describeTrouble(event: LoopEvent): { message: string; fields: LogFields } | null {
+function describeFailure(event: LoopEvent): { message: string; fields: LogFields } | null {
   switch (event.type) {
     case 'model_failed':
       return {
@@ -105,14 +106,14 @@ function describeTrouble(event: LoopEvent): { message: string; fields: LogFields
         },
       }
     case 'model_answered':
-      if (event.charge.doubt) return { message: 'usage not believed', fields: {} }
+      if (event.charge.doubt) return { message: 'implausible usage reported', fields: {} }
       return event.warning ? { message: 'context window nearly full', fields: {} } : null
     case 'load_failed':
       return { message: 'load failed', fields: { code: event.code, reason: event.message } }
     case 'commit_failed':
-      return { message: 'commit failed, it is repeated', fields: { reason: event.message } }
+      return { message: 'commit failed, retrying', fields: { reason: event.message } }
     case 'park_failed':
-      return { message: 'park failed, it is repeated', fields: { reason: event.message } }
+      return { message: 'park failed, retrying', fields: { reason: event.message } }
     case 'interrupted':
       return { message: 'resumed after a crash', fields: {} }
     default:
@@ -120,7 +121,7 @@ function describeTrouble(event: LoopEvent): { message: string; fields: LogFields
   }
 }
 
-const tellState = ({
+const toStateFields = ({
   phase,
   pending,
   iteration,

@@ -2,19 +2,19 @@ import type { TraceInput } from '../contract'
 import type { Message } from '../loop/message'
 import type { ModelRequest } from '../models/model-port'
 
-/** What a model call is shown, in the order a provider reads it: tools, then messages. */
+/** The prompt of a model call, in the order a provider reads it: tools, then messages. */
 export type Prompt = Pick<ModelRequest, 'messages' | 'tools'>
 
-/** A prompt in numbers, and as the texts it consists of. */
+/** The size of a prompt, and the texts it consists of. */
 interface MeasuredPrompt {
   input: TraceInput
   parts: string[]
 }
 
 /**
- * A prompt in numbers, for the trace (L43).
+ * Measures a prompt for the trace.
  *
- * @param before the parts of the prompt of the step before, if this machine made it
+ * @param before the parts of the previous prompt, if this machine made it
  * @param tokens estimated size, tools included
  */
 export function measurePrompt(
@@ -32,7 +32,7 @@ export function measurePrompt(
   return { input, parts }
 }
 
-/** The share of `before` that `after` begins with, character by character: 0 to 1 (L14). */
+/** Returns the share of `before` that `after` starts with, character by character: 0 to 1. */
 function measurePrefix(before: string[], after: string[]): number {
   const size = countChars(before)
   if (size === 0) return 1
@@ -40,7 +40,7 @@ function measurePrefix(before: string[], after: string[]): number {
   for (const [index, part] of before.entries()) {
     const other = after[index] ?? ''
     if (part !== other) {
-      same += countSameBeginning(part, other)
+      same += countCommonPrefix(part, other)
       break
     }
     same += part.length
@@ -48,7 +48,7 @@ function measurePrefix(before: string[], after: string[]): number {
   return Math.floor((same / size) * 10_000) / 10_000
 }
 
-function countSameBeginning(one: string, other: string): number {
+function countCommonPrefix(one: string, other: string): number {
   const most = Math.min(one.length, other.length)
   let same = 0
   while (same < most && one[same] === other[same]) same++
@@ -61,7 +61,9 @@ function countChars(parts: string[]): number {
   return chars
 }
 
-/** Everything a provider is sent, in its order; roles and names are part of the text. */
+/**
+ * Returns everything that is sent to a provider, in order; roles and names are part of the text.
+ */
 function listParts({ messages, tools }: Prompt): string[] {
   const parts = tools.map(describeTool)
   for (const message of messages) {
@@ -81,7 +83,7 @@ function addCalls(parts: string[], message: Extract<Message, { role: 'assistant'
   if (message.providerParts) parts.push(message.providerParts)
 }
 
-/** Descriptions of tools are made once; writing their schemas anew for every step would be dear. */
+/** Cache of tool descriptions: serializing their schemas for every step would be slow. */
 const described = new WeakMap<object, string>()
 
 function describeTool({ name, description, inputSchema }: Prompt['tools'][number]): string {

@@ -4,22 +4,25 @@ import type { Trace } from '../contract'
 import { openTrace } from './stored-trace'
 import { type OtlpOptions, toOtlp } from './to-otlp'
 
-/** Sends finished activations to a collector of OpenTelemetry. */
+/** Sends finished activations to an OpenTelemetry collector. */
 export interface TraceExporter {
-  /** Never throws and takes bounded time; a failure is a line in the log and a count. */
+  /** Exports one trace. Never throws and takes bounded time; a failure is logged and counted. */
   push(traceJson: string): Promise<void>
-  /** Failures since the last call of this: the next commit carries them to the counters. */
+  /**
+   * Returns the failures since the last call and resets the count; the next commit adds them to the
+   * counters.
+   */
   takeFailures(): number
-  /** That commit did not reach the hub. */
+  /** Adds failures back to the count, when their commit did not reach the hub. */
   giveBack(failures: number): void
 }
 
 export interface ExporterDeps extends OtlpOptions {
-  /** As OTEL_EXPORTER_OTLP_ENDPOINT says: without `/v1/traces`. */
+  /** The value of OTEL_EXPORTER_OTLP_ENDPOINT, without `/v1/traces`. */
   endpoint: string
-  /** As OTEL_EXPORTER_OTLP_HEADERS says. */
+  /** The value of OTEL_EXPORTER_OTLP_HEADERS. */
   headers: string | undefined
-  /** A text without its secrets. */
+  /** Removes secrets from a text. */
   redact(text: string): string
   log: Log
   timeoutMs?: number
@@ -28,7 +31,7 @@ export interface ExporterDeps extends OtlpOptions {
 export function createOtlpExporter(deps: ExporterDeps): TraceExporter {
   const { log, timeoutMs = traceExport.timeoutMs } = deps
   const url = `${deps.endpoint.replace(/\/+$/, '')}/v1/traces`
-  const headers = { ...readHeaders(deps.headers), 'content-type': 'application/json' }
+  const headers = { ...parseHeaders(deps.headers), 'content-type': 'application/json' }
   let failures = 0
   const exportTrace = async (trace: Trace): Promise<string | null> => {
     try {
@@ -44,7 +47,7 @@ export function createOtlpExporter(deps: ExporterDeps): TraceExporter {
       if (problem === null) return
       failures++
       const { agent, activationId: activation } = trace
-      log.warn('a trace was not exported', { agent, activation, reason: problem })
+      log.warn('trace export failed', { agent, activation, reason: problem })
     },
     takeFailures() {
       const taken = failures
@@ -62,7 +65,10 @@ const compose = (trace: Trace, deps: ExporterDeps): string =>
     typeof value === 'string' ? deps.redact(value) : value,
   )
 
-/** Why the collector did not take it; null when it did. Throws when it cannot be reached in time. */
+/**
+ * Returns why the collector refused the export; null when it accepted. Throws when the collector
+ * cannot be reached in time.
+ */
 async function send(
   url: string,
   headers: Record<string, string>,
@@ -70,24 +76,30 @@ async function send(
   timeoutMs: number,
 ): Promise<string | null> {
   const signal = AbortSignal.timeout(timeoutMs)
-  // a redirect would carry the headers, which hold a token, to somebody else
+  // a redirect would send the headers, which hold a token, to another host
   const answer = await fetch(url, { method: 'POST', headers, body, signal, redirect: 'manual' })
   const text = await answer.text()
   return answer.ok ? findRejection(text) : `the collector answered ${answer.status}`
 }
 
-/** A collector may take a request and refuse spans in it. */
+/**
+ * Returns why spans were rejected, since a collector may accept a request and reject some of its
+ * spans.
+ */
 function findRejection(text: string): string | null {
   try {
     const rejected = Number(JSON.parse(text)?.partialSuccess?.rejectedSpans ?? 0)
-    return rejected > 0 ? `the collector refused ${rejected} spans` : null
+    return rejected > 0 ? `the collector rejected ${rejected} spans` : null
   } catch {
     return null
   }
 }
 
-/** `name=value,name=value`, values percent-encoded, as OpenTelemetry writes headers in a variable. */
-function readHeaders(text = ''): Record<string, string> {
+/**
+ * Parses `name=value,name=value`, values percent-encoded, the format of OpenTelemetry for headers
+ * in a variable.
+ */
+function parseHeaders(text = ''): Record<string, string> {
   const headers: Record<string, string> = {}
   for (const pair of text.split(',')) {
     const equals = pair.indexOf('=')

@@ -1,6 +1,6 @@
 /**
- * OTLP over HTTP in its JSON encoding (ExportTraceServiceRequest): the part of it that is written
- * here. 64-bit numbers are text, ids are hexadecimal, enums are numbers.
+ * The part of ExportTraceServiceRequest that is used here: OTLP over HTTP in its JSON encoding.
+ * 64-bit numbers are text, ids are hexadecimal, enums are numbers.
  */
 export interface OtlpExport {
   resourceSpans: {
@@ -42,7 +42,7 @@ export const statusCode = { unset: 0, error: 2 } as const
 
 type Plain = string | boolean | number | string[]
 
-/** Attributes from plain values; what is null, undefined or empty is left out. */
+/** Returns attributes from plain values; null, undefined and empty values are omitted. */
 export const toAttributes = (values: Record<string, Plain | null | undefined>): OtlpAttribute[] =>
   Object.entries(values).flatMap(([key, value]) =>
     value === null || value === undefined || value === '' ? [] : [{ key, value: toValue(value) }],
@@ -55,10 +55,10 @@ function toValue(value: Plain): OtlpValue {
   return Number.isInteger(value) ? { intValue: String(value) } : { doubleValue: value }
 }
 
-/** Milliseconds since the epoch as nanoseconds. */
+/** Converts milliseconds since the epoch to nanoseconds. */
 export const toNanos = (ms: number): string => `${Math.round(ms)}000000`
 
-/** A trace is an activation: its UUID has as many digits as a trace id. */
+/** Returns the trace id of an activation: its UUID has as many digits. */
 export const toTraceId = (activationId: string): string =>
   activationId.replaceAll('-', '').toLowerCase()
 
@@ -66,7 +66,10 @@ const offset = 0xcbf29ce484222325n
 const prime = 0x100000001b3n
 const mask = 0xffffffffffffffffn
 
-/** The same for the same activation and name, so that a doubled export is the same spans (FNV-1a). */
+/**
+ * Returns a span id that is always the same for an activation and name, so that a repeated export
+ * creates the same spans (FNV-1a).
+ */
 export function toSpanId(activationId: string, name: string): string {
   let hash = offset
   for (const byte of new TextEncoder().encode(`${activationId}/${name}`)) {

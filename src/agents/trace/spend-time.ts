@@ -6,11 +6,10 @@ import { findCutOff, isCutOff } from './cut-off'
 type Part = Exclude<keyof TraceTime, 'totalMs'>
 
 /**
- * Where the time of an activation went (L43). One pass over its journal: the time since the event
- * before belongs to what the event ends, so what ran side by side counts once and the parts add up
- * to the whole.
+ * Returns where the time of an activation went. The time since the previous event belongs to what
+ * the event ends, so parallel calls count once and the parts add up to the total.
  *
- * @param until when it ended, or now
+ * @param until when the activation ended, or now
  */
 export function spendTime(events: LoopEvent[], until: number): TraceTime {
   const spent = {
@@ -33,8 +32,8 @@ export function spendTime(events: LoopEvent[], until: number): TraceTime {
   }
   for (const [index, event] of events.entries()) {
     const around = spend('otherMs', 'startedAt' in event ? event.startedAt : clock)
-    spend(isCutOff(event) ? partOfCut(events, index) : partOf(event), event.at)
-    moveHooks(spent, event, around)
+    spend(isCutOff(event) ? findStoppedPart(events, index) : findPart(event), event.at)
+    moveHookTime(spent, event, around)
   }
   spend('otherMs', until)
   return { ...spent, totalMs: clock - begin }
@@ -61,21 +60,21 @@ const partsOfEffects: Partial<Record<Effect['type'], Part>> = {
   sleep: 'waitingMs',
 }
 
-/** What hung until somebody or the clock ended it has taken that time. */
-function partOfCut(events: LoopEvent[], index: number): Part {
+/** Returns which part the time of a stopped effect belongs to. */
+function findStoppedPart(events: LoopEvent[], index: number): Part {
   const [effect] = findCutOff(events, index).pending
   return (effect && partsOfEffects[effect.type]) ?? 'otherMs'
 }
 
-const partOf = ({ type }: LoopEvent): Part => parts[type] ?? 'otherMs'
+const findPart = ({ type }: LoopEvent): Part => parts[type] ?? 'otherMs'
 
-/** Hooks ran before or within what their event ends: their time is theirs and not twice. */
-function moveHooks(spent: Record<Part, number>, event: LoopEvent, around: number): void {
+/** Moves the time of hooks from the part they ran in, so that no time counts twice. */
+function moveHookTime(spent: Record<Part, number>, event: LoopEvent, around: number): void {
   if (!('hooks' in event) || !event.hooks) return
   const took = event.hooks.reduce((sum, { ms }) => sum + ms, 0)
   const before = Math.min(took, around)
-  const within = Math.min(took - before, spent[partOf(event)])
+  const within = Math.min(took - before, spent[findPart(event)])
   spent.otherMs -= before
-  spent[partOf(event)] -= within
+  spent[findPart(event)] -= within
   spent.hooksMs += before + within
 }

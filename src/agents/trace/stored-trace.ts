@@ -5,7 +5,7 @@ import type { Ending } from '../loop/state'
 import { buildTrace } from './build-trace'
 import { writeTrace } from './write-trace'
 
-/** A journal as the hub keeps it; what people see of it is made when somebody looks. */
+/** A journal as the hub stores it; the trace is built when it is read. */
 interface StoredJournal {
   version: 2
   ending: Ending | null
@@ -13,9 +13,9 @@ interface StoredJournal {
   events: LoopEvent[]
 }
 
-/** What is known of an activation, to be kept. */
+/** An activation whose trace is to be stored. */
 export interface Finished {
-  /** The events, each as JSON: they are written already. */
+  /** The events, each as JSON as stored in the journal. */
   texts: readonly string[]
   events: LoopEvent[]
   ending: Ending | null
@@ -23,8 +23,8 @@ export interface Finished {
 }
 
 /**
- * An activation as JSON that the hub can store (L43): its journal as it stands, since most are never
- * looked at; a long one as the trace with its excerpts.
+ * Returns an activation as JSON for the hub to store: its journal, since most traces are never
+ * read; for a long journal the trace with excerpts.
  */
 export function storeTrace({ texts, events, ending, finishedAt }: Finished): string {
   const chars = texts.reduce((sum, text) => sum + text.length, 0)
@@ -35,9 +35,9 @@ export function storeTrace({ texts, events, ending, finishedAt }: Finished): str
 }
 
 /**
- * The trace from what `storeTrace` gave, now or in an earlier version.
+ * Returns the trace from what `storeTrace` returned, also in an earlier version.
  *
- * @throws SyntaxError for what is no JSON
+ * @throws SyntaxError when `stored` is not JSON
  */
 export function openTrace(stored: string): Trace {
   const kept = JSON.parse(stored) as Trace | StoredJournal

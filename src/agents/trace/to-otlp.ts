@@ -13,13 +13,13 @@ import {
 export interface OtlpOptions {
   /** The name of the hub. */
   hub: string
-  /** Words of prompts, answers and tools too. */
+  /** Whether spans include the text of prompts, answers and tools. */
   hasContent: boolean
 }
 
 /**
- * One activation as OpenTelemetry spans, by the semantic conventions for generative AI: the agent's
- * run, below it the model's calls and the tools', and the waits in between (L43).
+ * Converts one activation to OpenTelemetry spans, by the semantic conventions for generative AI:
+ * the agent run, and below it its model calls, tool calls and waits.
  */
 export function toOtlp(trace: Trace, options: OtlpOptions): OtlpExport {
   const attributes = toAttributes({ 'service.name': 'rookery', 'rookery.hub': options.hub })
@@ -108,7 +108,7 @@ function describeRun(trace: Trace, { hasContent }: OtlpOptions): OtlpSpan {
 
 function describeCall(trace: Trace, step: TraceStep, { hasContent }: OtlpOptions): OtlpSpan {
   const model = describeModel(trace.model)
-  const isBroken = step.finishReason === 'error'
+  const hasFailed = step.finishReason === 'error'
   return {
     ...openSpan(trace, {
       id: `chat:${step.step}`,
@@ -126,7 +126,7 @@ function describeCall(trace: Trace, step: TraceStep, { hasContent }: OtlpOptions
       'gen_ai.usage.output_tokens': step.outputTokens,
       'gen_ai.usage.cache_read.input_tokens': step.cachedTokens,
       'gen_ai.usage.reasoning.output_tokens': step.reasoningTokens,
-      'error.type': isBroken ? '_OTHER' : null,
+      'error.type': hasFailed ? '_OTHER' : null,
       'rookery.step': step.step,
       'rookery.retries': step.retries,
       'rookery.cost_microusd': step.costMicrousd,
@@ -137,7 +137,7 @@ function describeCall(trace: Trace, step: TraceStep, { hasContent }: OtlpOptions
       ...describeHooks(step.hooks),
       ...(hasContent ? { 'gen_ai.output.messages': describeAnswer(step) } : {}),
     }),
-    status: { code: isBroken ? statusCode.error : statusCode.unset },
+    status: { code: hasFailed ? statusCode.error : statusCode.unset },
   }
 }
 
@@ -165,7 +165,7 @@ const describeTool = (trace: Trace, tool: TraceTool, { hasContent }: OtlpOptions
   status: { code: tool.isError ? statusCode.error : statusCode.unset },
 })
 
-/** Waits for people, and summaries that took the place of history. */
+/** Returns spans for waits for approval and for compactions. */
 function describePauses(trace: Trace): OtlpSpan[] {
   const end = trace.finishedAt ?? trace.startedAt + trace.time.totalMs
   const status = { code: statusCode.unset }
@@ -203,7 +203,7 @@ function describePauses(trace: Trace): OtlpSpan[] {
   ]
 }
 
-/** `provider/model` apart, as the conventions name them. */
+/** Splits `provider/model` into the attributes of the conventions. */
 function describeModel(id: string) {
   const slash = id.indexOf('/')
   return {

@@ -2,7 +2,7 @@ import type { TraceCompaction, TracePark } from '../contract'
 import type { LoopEvent } from '../loop/event'
 import { cut, excerptChars } from './cut'
 
-/** Each time a summary took the place of history. */
+/** Returns every compaction of the history. */
 export const collectCompactions = (events: LoopEvent[]): TraceCompaction[] =>
   events.flatMap((event) =>
     event.type === 'compacted'
@@ -20,7 +20,7 @@ export const collectCompactions = (events: LoopEvent[]): TraceCompaction[] =>
       : [],
   )
 
-/** Each time people were asked, and what they said. */
+/** Returns every wait for approval, with the decisions. */
 export function collectParks(events: LoopEvent[]): TracePark[] {
   const parks: TracePark[] = []
   let tools: string[] = []

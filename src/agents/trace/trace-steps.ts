@@ -5,11 +5,11 @@ import type { ToolRequest } from '../loop/message'
 import { cut, excerptChars } from './cut'
 import { findCutOff, isCutOff } from './cut-off'
 
-/** The steps of an activation with the tools each asked for, from its journal. */
+/** Returns the steps of an activation with the tool calls of each, from its journal. */
 export function collectSteps(events: LoopEvent[]): TraceStep[] {
   const steps: TraceStep[] = []
-  /** Each call under the id it ran with, and the step it belongs to. */
-  const asked = new Map<string, Asked>()
+  /** Each call by the id it ran with, and the step it belongs to. */
+  const requested = new Map<string, RequestedCall>()
   const register = new CallRegister()
   let retries = 0
   for (const [index, event] of events.entries()) {
@@ -18,47 +18,55 @@ export function collectSteps(events: LoopEvent[]): TraceStep[] {
       const step = describeStep(event, steps.length + 1, retries)
       steps.push(step)
       retries = 0
-      noteCalls(register.admit(event.answer), step, asked)
+      addRequestedCalls(register.admit(event.answer), step, requested)
     }
     if (event.type === 'tool_returned') {
-      const call = asked.get(event.callId)
+      const call = requested.get(event.callId)
       const step = call?.step ?? steps.at(-1)
       step?.tools.push(describeTool(event, call?.arguments ?? ''))
     }
-    if (isCutOff(event)) addCutCalls(events, index, asked)
+    if (isCutOff(event)) addStoppedCalls(events, index, requested)
   }
   return steps
 }
 
-function noteCalls(calls: ToolRequest[], step: TraceStep, asked: Map<string, Asked>): void {
+function addRequestedCalls(
+  calls: ToolRequest[],
+  step: TraceStep,
+  requested: Map<string, RequestedCall>,
+): void {
   for (const { callId, name, arguments: args } of calls) {
-    asked.set(callId, { name, arguments: args, step })
+    requested.set(callId, { name, arguments: args, step })
   }
 }
 
-interface Asked {
+interface RequestedCall {
   name: string
   arguments: string
   step: TraceStep
 }
 
-/** Calls that were running then have no outcome of their own in the journal. */
-function addCutCalls(events: LoopEvent[], index: number, asked: ReadonlyMap<string, Asked>): void {
+/** Adds tool calls that were stopped, which have no outcome of their own in the journal. */
+function addStoppedCalls(
+  events: LoopEvent[],
+  index: number,
+  requested: ReadonlyMap<string, RequestedCall>,
+): void {
   const event = events[index]
   if (!event) return
   const { pending, since } = findCutOff(events, index)
   for (const effect of pending) {
-    const call = effect.type === 'call_tool' ? asked.get(effect.callId) : undefined
+    const call = effect.type === 'call_tool' ? requested.get(effect.callId) : undefined
     if (effect.type !== 'call_tool' || !call) continue
     const from = since.get(effect.callId) ?? event.at
-    call.step.tools.push(describeCut(effect.callId, call, from, event))
+    call.step.tools.push(describeStopped(effect.callId, call, from, event))
   }
 }
 
-/** A call that was running when a person or the clock ended it. */
-const describeCut = (
+/** Returns a tool call that a person or the time limit stopped. */
+const describeStopped = (
   callId: string,
-  { name, arguments: args }: Asked,
+  { name, arguments: args }: RequestedCall,
   startedAt: number,
   { at, type }: LoopEvent,
 ): TraceTool => ({
@@ -66,7 +74,7 @@ const describeCut = (
   name,
   grant: null,
   arguments: cut(args, excerptChars.tool),
-  result: type === 'time_ran_out' ? 'Error: time ran out.' : 'Error: operation cancelled by user.',
+  result: type === 'time_ran_out' ? 'Error: timed out.' : 'Error: operation cancelled by user.',
   isError: true,
   startedAt,
   durationMs: at - startedAt,
@@ -100,12 +108,12 @@ function describeStep(
   }
 }
 
-function describeTool(event: LoopEventOf<'tool_returned'>, asked: string): TraceTool {
+function describeTool(event: LoopEventOf<'tool_returned'>, requested: string): TraceTool {
   return {
     callId: event.callId,
     name: event.name,
     grant: typeof event.audit?.grant === 'string' ? event.audit.grant : null,
-    arguments: cut(event.arguments ?? asked, excerptChars.tool),
+    arguments: cut(event.arguments ?? requested, excerptChars.tool),
     result: cut(event.text, excerptChars.tool),
     isError: event.isError,
     startedAt: event.startedAt,

@@ -1,27 +1,31 @@
 import { limits } from '../../config'
 import type { Trace } from '../contract'
 
-/** A text of a trace is not cut below this: a shorter one says nothing. */
+/** The shortest length that a text of a trace is truncated to: a shorter one is not useful. */
 const textCharsMin = 120
 
 /**
- * A trace as JSON that the hub can store (L43). One that is too large loses the ends of its longest
- * texts, all at the same length, as long as that is; numbers and names stay.
+ * Returns a trace as JSON that the hub can store. When it is too large, its longest texts are
+ * truncated to one common length, as long as possible; numbers and names stay.
  *
  * @param bytesMax of the JSON in UTF-8
  */
 export function writeTrace(trace: Trace, bytesMax: number = limits.traceBytesMax): string {
   const whole = JSON.stringify(trace)
   if (fits(whole, bytesMax)) return whole
-  const even = cutEvenly(trace, bytesMax)
+  const even = truncateEvenly(trace, bytesMax)
   if (even) return even
-  // so many steps that their numbers alone fill it: the events repeat them, the middle ones go
-  const bare = cutEvenly({ ...trace, events: [] }, bytesMax)
+  // so many steps that their numbers alone are too large: drop the events, which repeat them, then
+  // the middle steps
+  const bare = truncateEvenly({ ...trace, events: [] }, bytesMax)
   return bare ?? dropSteps({ ...trace, events: [] }, bytesMax)
 }
 
-/** The longest texts that fit, found by halving; null when even the shortest do not. */
-function cutEvenly(trace: Trace, bytesMax: number): string | null {
+/**
+ * Returns the trace with the longest texts that fit, found by bisection; null when even the
+ * shortest do not fit.
+ */
+function truncateEvenly(trace: Trace, bytesMax: number): string | null {
   let low = textCharsMin
   let best = stringify(trace, low)
   if (!fits(best, bytesMax)) return null
@@ -37,6 +41,7 @@ function cutEvenly(trace: Trace, bytesMax: number): string | null {
   return best
 }
 
+/** Returns the trace without steps in the middle, with a note that counts them. */
 function dropSteps(trace: Trace, bytesMax: number): string {
   const { steps } = trace
   for (let kept = steps.length >> 1; ; kept >>= 1) {
@@ -64,7 +69,10 @@ function longestText(trace: Trace): number {
   return longest
 }
 
-/** A character is at most three bytes, so most texts need no counting. */
+/**
+ * Returns whether a text fits. A UTF-16 unit takes at most three bytes, so most texts need no
+ * encoding.
+ */
 const fits = (text: string, bytesMax: number): boolean =>
   text.length * 3 <= bytesMax ||
   (text.length <= bytesMax && new TextEncoder().encode(text).length <= bytesMax)

@@ -34,7 +34,7 @@ const { tokens: promptMax } = worstCase(plan, 0)
 const charge = (usage: ModelUsage | null, text = 'Tea.') =>
   chargeOf(plan, { text, reasoning: '', calls: [], finish: 'stop', usage }, 7)
 
-const told = (over: Partial<ModelUsage> = {}): ModelUsage => ({
+const reported = (over: Partial<ModelUsage> = {}): ModelUsage => ({
   inputTokens: 40,
   cachedTokens: 0,
   outputTokens: 20,
@@ -42,8 +42,8 @@ const told = (over: Partial<ModelUsage> = {}): ModelUsage => ({
   ...over,
 })
 
-describe('what an answer is charged', () => {
-  it('B4 L18: whatever a provider tells, the charge is whole and within what was reserved', () => {
+describe('the charge of an answer', () => {
+  it('B4 L18: whatever a provider reports, the charge is whole and within what was reserved', () => {
     const count = fc.oneof(
       fc.integer({ min: -600, max: 1_000 }),
       fc.double(),
@@ -89,16 +89,16 @@ describe('what an answer is charged', () => {
     ['no number', { inputTokens: Number.NaN }],
     ['no end', { outputTokens: Number.POSITIVE_INFINITY }],
     ['a prompt longer than its bytes', { inputTokens: 2 * promptMax + 1_000 }],
-    ['an answer longer than was asked for', { outputTokens: 1_000 }],
-  ])('L18: %s is not believed: the estimate is charged, and says so', (_, over) => {
-    const { doubt, ...charged } = charge(told(over))
+    ['an answer longer than the limit', { outputTokens: 1_000 }],
+  ])('L18: %s is implausible: the estimate is charged, with a note', (_, over) => {
+    const { doubt, ...charged } = charge(reported(over))
     expect(charged).toEqual(charge(null))
     expect(charged).toMatchObject({ isEstimated: true, inputTokens: plan.promptTokens })
     expect(doubt).toContain('cannot be true')
   })
 
-  it('L18: true usage is charged as it was told, though the estimate was lower', () => {
-    const usage = told({ inputTokens: 90, cachedTokens: 50, reasoningTokens: 5 })
+  it('L18: plausible usage is charged as reported, though the estimate was lower', () => {
+    const usage = reported({ inputTokens: 90, cachedTokens: 50, reasoningTokens: 5 })
     expect(charge(usage)).toEqual({
       ...usage,
       microusd: 40 + 5 + 100,
@@ -110,7 +110,7 @@ describe('what an answer is charged', () => {
   })
 
   it('B4: a little framing beyond the bound is charged at the bound', () => {
-    expect(charge(told({ inputTokens: promptMax + 10, outputTokens: 505 }))).toMatchObject({
+    expect(charge(reported({ inputTokens: promptMax + 10, outputTokens: 505 }))).toMatchObject({
       inputTokens: promptMax,
       outputTokens: 500,
       isEstimated: false,
@@ -118,7 +118,7 @@ describe('what an answer is charged', () => {
   })
 
   it('L18: parts of tokens are rounded up, and no part is more than its whole', () => {
-    const usage = told({
+    const usage = reported({
       inputTokens: 40.1,
       cachedTokens: 70,
       outputTokens: 19.5,

@@ -30,7 +30,7 @@ test('L26: a call id of an earlier step gets an id of its own and runs, for serv
   expect(collectSteps(scenario.events).map(({ tools }) => tools.length)).toEqual([2, 2])
 })
 
-test('L26: of one message every id that it uses once is run, whatever earlier steps called theirs', () => {
+test('L26: every id that a message uses once is run, whatever ids earlier steps used', () => {
   const ids = fc.array(fc.constantFrom('', 'call_0', 'call_1', 'call_0-2', 'call_0-2-2'), {
     maxLength: 5,
   })

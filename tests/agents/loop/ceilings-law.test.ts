@@ -12,13 +12,13 @@ test('L10: however many calls a model asks for, 16 a step and 100 in all are run
       fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 12 }),
       (counts) => {
         const scenario = new Scenario().wake().load({ limits })
-        let asked = 0
+        let requested = 0
         let inAll = 0
         for (const [step, count] of counts.entries()) {
-          // a window that is full of entries is summed up before the next call
+          // a full context window is compacted before the next call
           if (scenario.pendingTypes()[0] === 'compact')
             scenario.compact({ replaced: 0, entries: 1 })
-          asked += count
+          requested += count
           scenario.answer(
             '',
             Array.from({ length: count }, (_, index) => `c${step}-${index}`),
@@ -37,7 +37,7 @@ test('L10: however many calls a model asks for, 16 a step and 100 in all are run
           each.role === 'tool' ? each.results : [],
         )
         if (scenario.state.compactions === 0) {
-          expect(results).toHaveLength(asked)
+          expect(results).toHaveLength(requested)
           expect(results.filter(({ isError }) => !isError)).toHaveLength(inAll)
         }
       },

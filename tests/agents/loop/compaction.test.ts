@@ -90,7 +90,7 @@ describe('the window', () => {
     expect(scenario.state.pending).toMatchObject([{ type: 'call_model', mustRenew: true }])
   })
 
-  test('L36: a compaction that a crash cut off is charged once and made again', () => {
+  test('L36: a compaction that a crash interrupted is charged once and made again', () => {
     const scenario = started().answer('', ['a'], 'tool-calls', 990).returnTool('a')
     const { tokens } = scenario.state
     const charge = { inputTokens: 700, cachedTokens: 0, outputTokens: 100, reasoningTokens: 0 }
@@ -105,8 +105,8 @@ describe('the window', () => {
   })
 })
 
-describe('answers that are cut', () => {
-  test('L21: below 82 % the cap on answers was hit: the text goes on in a further call', () => {
+describe('truncated answers', () => {
+  test('L21: below 82 % the answer limit was reached: the text continues in a further call', () => {
     const scenario = started().answer('The first ha', [], 'length', 819)
     expect(scenario.pendingTypes()).toEqual(['call_model'])
     expect(buildTranscript(scenario.events).slice(-2)).toMatchObject([
@@ -130,7 +130,7 @@ describe('answers that are cut', () => {
     expect(scenario.pendingTypes()).toEqual(['call_model'])
   })
 
-  test('L21: when neither helps it ends with what there is and a context-limit message', () => {
+  test('L21: when neither helps it ends with the text so far and a context-limit message', () => {
     const scenario = started().answer('Half', [], 'length', 900)
     scenario.compact({ replaced: 0, tokens: 900 })
     const { ending } = scenario.state
@@ -184,8 +184,8 @@ test('L20: a second summary takes the place of the first', () => {
   const scenario = started().answer('', ['a'], 'tool-calls', 990).returnTool('a')
   scenario.compact({ summary: 'first', replaced: 2 }).answer('', ['b'], 'tool-calls', 990)
   scenario.returnTool('b').compact({ summary: 'second', replaced: 2 })
-  const said = JSON.stringify(buildTranscript(scenario.events))
-  expect(said).toContain('second')
-  expect(said).not.toContain('first')
+  const transcript = JSON.stringify(buildTranscript(scenario.events))
+  expect(transcript).toContain('second')
+  expect(transcript).not.toContain('first')
   expect(buildTranscript(scenario.events)).toHaveLength(facts().prompt.length + 1)
 })

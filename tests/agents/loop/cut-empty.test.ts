@@ -4,8 +4,8 @@ import { Scenario } from './scenario'
 
 const started = (over: Parameters<Scenario['load']>[0] = {}) => new Scenario().wake().load(over)
 
-describe('an answer that was cut off before its first word', () => {
-  test('L21 L26: the model is told that the cap was used up, and not that it said nothing', () => {
+describe('an answer that was truncated before any text', () => {
+  test('L21 L26: the model gets a note on the length limit, not on an empty answer', () => {
     const scenario = started().answer('', [], 'length')
     expect(scenario.pendingTypes()).toEqual(['call_model'])
     const note = buildTranscript(scenario.events).at(-1)
@@ -13,7 +13,7 @@ describe('an answer that was cut off before its first word', () => {
     expect(note).not.toEqual(buildTranscript(started().answer('').events).at(-1))
   })
 
-  test('L21 L26: the second one ends it with an error that names the cap and how to raise it', () => {
+  test('L21 L26: the second one ends it with an error that names the limit and how to raise it', () => {
     const { ending } = started().answer('', [], 'length').answer(' ', [], 'length').state
     expect(ending).toMatchObject({ outcome: 'failed', error: { code: 'EMPTY_RESPONSE' } })
     for (const text of [ending?.error?.message, ending?.text]) {
@@ -22,24 +22,24 @@ describe('an answer that was cut off before its first word', () => {
     }
   })
 
-  test('L26: an answer that was empty by itself names no cap', () => {
+  test('L26: an answer that was empty by itself names no limit', () => {
     const { ending } = started().answer('', [], 'length').answer('').state
     expect(ending).toMatchObject({ outcome: 'failed', error: { code: 'EMPTY_RESPONSE' } })
     expect(ending?.error?.message).not.toContain('max_tokens')
   })
 
-  test('L7 L21: an agent that looks around has not declined when its answer was cut off', () => {
+  test('L7 L21: an exploring agent has not declined when its answer was truncated', () => {
     const explorer = started({ task: 'exploration', answer: null })
     explorer.answer('', ['a']).returnTool('a').answer('', [], 'length')
     expect(explorer.pendingTypes()).toEqual(['call_model'])
   })
 
-  test('L21: where the window cut it short each time, it compacts, and in the end it is the window that is told', () => {
+  test('L21: when the context window truncates each answer, it compacts, and ends with a context-limit error', () => {
     const scenario = started({
       limits: { iterations: 20, tokens: 1_000_000, durationMs: 60_000, contextTokens: 1_000 },
     })
     let compactions = 0
-    for (let turn = 0; turn < 10 && !scenario.state.ending; turn++) {
+    for (let round = 0; round < 10 && !scenario.state.ending; round++) {
       if (scenario.pendingTypes().includes('compact')) {
         compactions++
         scenario.compact({ tokens: 500 })

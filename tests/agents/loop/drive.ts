@@ -11,7 +11,7 @@ export interface Run {
   commits: number
 }
 
-/** One decision of a run: what it was before, what happened, what followed. */
+/** One decision of a run: the state before, the event, and what followed. */
 export interface Decided {
   before: LoopState
   event: LoopEvent
@@ -19,7 +19,7 @@ export interface Decided {
   effects: Effect[]
 }
 
-/** The decisions that a journal tells of, from the first. */
+/** Returns the decisions of a journal, from the first. */
 export function* decisionsOf(events: LoopEvent[]): Generator<Decided> {
   let before = initialState
   for (const event of events) {
@@ -29,7 +29,7 @@ export function* decisionsOf(events: LoopEvent[]): Generator<Decided> {
   }
 }
 
-/** What may come between: a crash, an old event again, a stop, the clock. */
+/** Returns disturbances: a crash, an old event again, a stop, the time limit. */
 function disturb(run: Run, past: LoopEvent[], choice: number, at: number): LoopEvent[] {
   const old = past[choice % Math.max(1, past.length)]
   return [
@@ -43,13 +43,16 @@ function disturb(run: Run, past: LoopEvent[], choice: number, at: number): LoopE
   ]
 }
 
-/** Drives the loop to its end with arbitrary outcomes, disturbances, late, doubled and missing events. */
+/**
+ * Drives the loop to its end with arbitrary outcomes, disturbances, and late, duplicate and missing
+ * events.
+ */
 export function drive(choices: number[], isDisturbed: boolean): Run {
   const run: Run = { state: initialState, events: [], commits: 0 }
   const past: LoopEvent[] = []
   const apply = (event: LoopEvent) => {
-    // what is parked is set aside, and what is over is over: another activation would begin with an
-    // empty journal
+    // a parked activation is set aside and a committed one is over: another activation would start
+    // with an empty journal
     const isAtRest = run.state.phase === 'parked' || run.commits > 0
     if (isAtRest && event.type === 'woken') return
     const next = step(run.state, event)
@@ -73,11 +76,11 @@ export function drive(choices: number[], isDisturbed: boolean): Run {
     }
     const effect = run.state.pending[choice % Math.max(1, run.state.pending.length)]
     if (!effect) break
-    // trouble does not last for ever: a hub that never comes back is waited for without end
+    // failures end at some point: the loop would wait forever for a hub that never returns
     const event = outcome(effect, index > 300 ? 1 : choice + index, at, run.events)
     at = Math.max(at, event.at)
     past.push(event)
-    // the machine died before the event was written: the effect runs again
+    // the machine stopped before the event was written: the effect runs again
     if (isDisturbed && choice % 31 === 0 && index < 300) continue
     apply(event)
     if (isDisturbed && choice % 3 === 0) apply(event)
@@ -85,7 +88,9 @@ export function drive(choices: number[], isDisturbed: boolean): Run {
   return run
 }
 
-/** People's decisions on all that is parked, or nobody's; now and then a stop, or no money. */
+/**
+ * Returns decisions of people on all parked calls, or none; sometimes a stop, or a used-up budget.
+ */
 function decide(state: LoopState, choice: number, at: number): LoopEvent {
   const calls = state.calls.filter(({ status }) => status === 'parked')
   const decisions = calls.map(({ callId }, index) => ({

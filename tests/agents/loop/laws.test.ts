@@ -10,7 +10,7 @@ import { Scenario } from './scenario'
 
 const choices = fc.array(fc.integer({ min: 1, max: 100_000 }), { minLength: 1, maxLength: 60 })
 
-test('the runs of these laws meet every event, every outcome and every ceiling', () => {
+test('the runs of these properties meet every event, every outcome and every ceiling', () => {
   const runs = fc
     .sample(choices, { seed: 1, numRuns: 1_000 })
     .map((list) => [...decisionsOf(drive([...list, 1], true).events)])
@@ -62,7 +62,7 @@ test('L1: whatever happens, in whatever order and how often, the loop ends with 
   )
 })
 
-test('L1: a stretch in which every commit fails is outlasted', () => {
+test('L1: commits are retried until one succeeds', () => {
   const run = drive([90795, 10749, 57413, 297, 1], false)
   expect(run.events.filter(({ type }) => type === 'commit_failed').length).toBeGreaterThan(10)
   expect(run.state.phase).toBe('idle')
@@ -125,7 +125,7 @@ test('L36: no call is begun again once it has its result', () => {
   )
 })
 
-test('L34: a stop ends what is at work at once, and what it left open says so', () => {
+test('L34: a stop ends a running activation at once, and open calls get a result that says so', () => {
   const stops = new Set<string>()
   fc.assert(
     fc.property(choices, (list) => {
@@ -148,8 +148,11 @@ test('L34: a stop ends what is at work at once, and what it left open says so', 
           each.role === 'tool' ? each.results : [],
         )
         for (const { callId } of open) {
-          const told = results.find((result) => result.callId === callId)
-          expect(told).toMatchObject({ text: 'Error: operation cancelled by user.', isError: true })
+          const output = results.find((result) => result.callId === callId)
+          expect(output).toMatchObject({
+            text: 'Error: operation cancelled by user.',
+            isError: true,
+          })
         }
       }
     }),
@@ -166,9 +169,9 @@ test('L34: a run that was cancelled is valid history', () => {
       const messages = buildTranscript(events)
       for (const [index, message] of messages.entries()) {
         const before = messages[index - 1]
-        const asked = before?.role === 'assistant' ? before.calls.map(({ callId }) => callId) : []
+        const callIds = before?.role === 'assistant' ? before.calls.map(({ callId }) => callId) : []
         const answered = message.role === 'tool' ? message.results.map(({ callId }) => callId) : []
-        expect(answered).toEqual(asked)
+        expect(answered).toEqual(callIds)
       }
       const last = messages.at(-1)
       expect(last?.role === 'assistant' ? last.calls : []).toEqual([])
@@ -192,29 +195,30 @@ test('L20: whatever is compacted, the system layers and the task stay, and no ca
   )
 })
 
-test('L30: parking changes nothing but time: the run is the one that never had to ask', () => {
+test('L30: parking changes nothing but time: the run is the one that needed no approval', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 6 }), fc.nat({ max: 63 }), (calls, mask) => {
       const ids = Array.from({ length: calls }, (_, index) => `c${index}`)
       const isParked = (index: number) => (mask >> index) % 2 === 1
       const begin = () => new Scenario().wake().load().answer('', ids)
-      const asked = begin()
-      for (let guard = 0; asked.runningCalls().length > 0 && guard < 50; guard++) {
-        const id = asked.runningCalls()[0] ?? ''
-        if (isParked(ids.indexOf(id))) asked.parkTool(id)
-        else asked.returnTool(id)
+      const parkedRun = begin()
+      for (let guard = 0; parkedRun.runningCalls().length > 0 && guard < 50; guard++) {
+        const id = parkedRun.runningCalls()[0] ?? ''
+        if (isParked(ids.indexOf(id))) parkedRun.parkTool(id)
+        else parkedRun.returnTool(id)
       }
       if (mask % 2 ** calls > 0) {
-        asked.park()
-        asked.at += 86_400_000
-        asked.resume(ids.map((callId) => ({ callId })))
-        while (asked.runningCalls().length > 0) asked.returnTool(asked.runningCalls()[0] ?? '')
+        parkedRun.park()
+        parkedRun.at += 86_400_000
+        parkedRun.resume(ids.map((callId) => ({ callId })))
+        while (parkedRun.runningCalls().length > 0)
+          parkedRun.returnTool(parkedRun.runningCalls()[0] ?? '')
       }
       const free = begin()
       while (free.runningCalls().length > 0) free.returnTool(free.runningCalls()[0] ?? '')
-      expect(buildTranscript(asked.events)).toEqual(buildTranscript(free.events))
+      expect(buildTranscript(parkedRun.events)).toEqual(buildTranscript(free.events))
       const { phase, iteration, tokens, promptTokens, entries, callIds } = free.state
-      expect(asked.state).toMatchObject({
+      expect(parkedRun.state).toMatchObject({
         phase,
         iteration,
         tokens,
@@ -260,7 +264,7 @@ test('L36: a run resumed from its journal equals the uninterrupted one', () => {
   )
 })
 
-test('L35 L7: whatever ends a task that nobody asked for, nothing is posted', () => {
+test('L35 L7: a task without a requester posts nothing, whatever its ending', () => {
   fc.assert(
     fc.property(choices, (list) => {
       const { events } = drive([...list, 1], true)
@@ -275,7 +279,7 @@ test('L35 L7: whatever ends a task that nobody asked for, nothing is posted', ()
   )
 })
 
-test('L35: who asked gets words for every outcome', () => {
+test('L35: the requester gets a reply for every outcome', () => {
   fc.assert(
     fc.property(choices, (list) => {
       const { events } = drive([...list, 1], true)

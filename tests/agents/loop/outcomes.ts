@@ -3,7 +3,7 @@ import type { LoopEvent } from '../../../src/agents/loop/event'
 import { foldConversation } from '../../../src/agents/loop/transcript'
 import { charge, facts, parked } from './scenario'
 
-/** One outcome of an effect, chosen by a number; some of them are trouble. */
+/** Returns an outcome of an effect, chosen by a number; some are failures. */
 export function outcome(
   effect: Effect,
   choice: number,
@@ -71,19 +71,19 @@ function loadOutcome(base: Base, choice: number): LoopEvent {
   if (choice % 41 === 0) return { ...base, type: 'load_found_nothing' }
   const task = tasks[choice % tasks.length] ?? 'mention'
   const isAsked = task !== 'exploration' && task !== 'scheduled'
-  // the one runs into its limits, the other into what holds for everybody
+  // one runs into its limits, the other into the hard ceilings
   const isLarge = choice % 5 < 2
   const history = Array.from({ length: choice % 4 }, (_, index) => [
     { role: 'user', text: `asked ${index}` } as const,
     { role: 'assistant', text: `said ${index}`, calls: [] } as const,
   ]).flat()
-  const [soul = { role: 'system', text: '' } as const, ask = soul] = facts().prompt
+  const [soul = { role: 'system', text: '' } as const, taskMessage = soul] = facts().prompt
   return {
     ...base,
     type: 'loaded',
     facts: facts({
       task,
-      prompt: [soul, ...history.map((each) => ({ ...each, calls: [] })), ask],
+      prompt: [soul, ...history.map((each) => ({ ...each, calls: [] })), taskMessage],
       historyFrom: 1,
       limits: isLarge
         ? { iterations: 30, tokens: 400_000, durationMs: 600_000, contextTokens: 90_000 }
@@ -97,8 +97,9 @@ function compactOutcome(base: Base, choice: number, events: LoopEvent[]): LoopEv
   if (choice % 13 === 0) return { ...base, type: 'model_refused', reason: 'paused' }
   const { history, run } = foldConversation(events)
   const list = [...history, ...run]
-  const cuts = list.flatMap(({ role }, index) => (role === 'tool' ? [] : [index]))
-  const replaced = choice % 3 === 0 ? list.length : (cuts[choice % Math.max(1, cuts.length)] ?? 0)
+  const cutPoints = list.flatMap(({ role }, index) => (role === 'tool' ? [] : [index]))
+  const replaced =
+    choice % 3 === 0 ? list.length : (cutPoints[choice % Math.max(1, cutPoints.length)] ?? 0)
   return {
     ...base,
     type: 'compacted',

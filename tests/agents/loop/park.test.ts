@@ -48,17 +48,17 @@ describe('parking', () => {
     expect(scenario.pendingTypes()).toEqual(['load'])
   })
 
-  test('L30 S2: it looks for other work at once when the hub says that more waits', () => {
+  test('L30 S2: it checks the inbox again at once when more items wait', () => {
     const scenario = started().answer('', ['a']).parkTool('a').park('parked', true)
     expect(scenario.state.isWokenAgain).toBe(true)
   })
 
-  test('L30: an activation that is not ours any more ends in silence', () => {
+  test('L30: an activation that another run ended posts nothing', () => {
     const scenario = started().answer('', ['a']).parkTool('a').park('lost')
     expect(scenario.state.ending).toMatchObject({ outcome: 'cancelled', reply: 'silent' })
   })
 
-  test('L36: a hub that is away is asked again, ever later', () => {
+  test('L36: an unreachable hub is retried with backoff', () => {
     const scenario = started().answer('', ['a']).parkTool('a')
     for (let attempt = 0; attempt < 12; attempt++) {
       scenario.apply({
@@ -75,7 +75,7 @@ describe('parking', () => {
     expect(scenario.state.phase).toBe('parked')
   })
 
-  test('L34: a stop that comes while it hands over its calls is remembered, and it looks at once for what the hub made of it', () => {
+  test('L34: a stop while it parks is deferred, and it checks the hub at once afterwards', () => {
     const scenario = started().answer('', ['a']).parkTool('a')
     scenario.apply({ type: 'cancel_requested', at: 9, charge: null })
     expect(scenario.pendingTypes()).toEqual(['park'])
@@ -105,7 +105,7 @@ describe('resuming', () => {
     expect(results(scenario)).toMatchObject([{ callId: 'a', text: 'result of a', isError: false }])
   })
 
-  test('L30: denied and expired calls are told so, and the loop goes on', () => {
+  test('L30: denied and expired calls get an error as their result, and the loop continues', () => {
     const scenario = started()
       .answer('', ['a', 'b', 'c'])
       .parkTool('a')
@@ -126,7 +126,7 @@ describe('resuming', () => {
     expect(scenario.state.ending?.outcome).toBe('completed')
   })
 
-  test('L30 L8: the wall clock stands still while parked; what was left is left', () => {
+  test('L30 L8: the time limit pauses while parked', () => {
     const scenario = started()
     const before = scenario.state.endsAt
     scenario.answer('', ['a']).parkTool('a').park()
@@ -148,7 +148,7 @@ describe('resuming', () => {
     expect(results(scenario)).toMatchObject([{ text: 'Error: denied by tomas', isError: true }])
   })
 
-  test('L36: a call whose decision got lost is called again: the gateway knows', () => {
+  test('L36: a call whose decision got lost is sent again: the gateway has stored it', () => {
     expect(parked().resume([]).runningCalls()).toEqual(['a'])
   })
 
@@ -160,19 +160,19 @@ describe('resuming', () => {
     ])
   })
 
-  test('B4: with the budget gone it says so and ends', () => {
+  test('B4: with a used-up budget it ends and says so', () => {
     const scenario = parked().resume([{ callId: 'a' }], { admission: 'budget_exhausted' })
     const { ending } = scenario.state
     expect(ending?.outcome).toBe('budget_exhausted')
     expect(ending && composeReply(ending, scenario.events, ['mira'])).toContain('budget')
   })
 
-  test('L36: effect ids go on past those of the activations in between', () => {
+  test('L36: effect ids continue after those of the activations in between', () => {
     const scenario = parked().resume([{ callId: 'a' }], { nextEffectId: 500 })
     expect(scenario.state.pending[0]?.id).toBe(500)
   })
 
-  test('L36: a doubled decision, or one for another activation, changes nothing', () => {
+  test('L36: a duplicate decision, or one for another activation, changes nothing', () => {
     const scenario = parked().resume([{ callId: 'a' }])
     const before = scenario.state
     scenario.resume([{ callId: 'a' }])

@@ -11,31 +11,33 @@ import { countAllChars, toTokens } from '../../../src/agents/loop/estimate'
 import type { Message } from '../../../src/agents/loop/message'
 
 const text = fc.string({ maxLength: 400 })
-const turn: fc.Arbitrary<Message[]> = fc.oneof(
-  fc.tuple(text, text).map(([asked, said]): Message[] => [
-    { role: 'user', text: asked },
-    { role: 'assistant', text: said, calls: [] },
+const exchange: fc.Arbitrary<Message[]> = fc.oneof(
+  fc.tuple(text, text).map(([question, answer]): Message[] => [
+    { role: 'user', text: question },
+    { role: 'assistant', text: answer, calls: [] },
   ]),
-  fc.tuple(text, fc.array(text, { minLength: 1, maxLength: 3 })).map(([said, found]): Message[] => [
-    {
-      role: 'assistant',
-      text: said,
-      calls: found.map((_, index) => ({ callId: `c${index}`, name: 't', arguments: '{}' })),
-    },
-    {
-      role: 'tool',
-      results: found.map((each, index) => ({
-        callId: `c${index}`,
-        name: 't',
-        text: each,
-        isError: false,
-      })),
-    },
-  ]),
+  fc
+    .tuple(text, fc.array(text, { minLength: 1, maxLength: 3 }))
+    .map(([answer, found]): Message[] => [
+      {
+        role: 'assistant',
+        text: answer,
+        calls: found.map((_, index) => ({ callId: `c${index}`, name: 't', arguments: '{}' })),
+      },
+      {
+        role: 'tool',
+        results: found.map((each, index) => ({
+          callId: `c${index}`,
+          name: 't',
+          text: each,
+          isError: false,
+        })),
+      },
+    ]),
 )
-const turns = fc.array(turn, { maxLength: 30 }).map((list) => list.flat())
+const exchanges = fc.array(exchange, { maxLength: 30 }).map((list) => list.flat())
 const talks: fc.Arbitrary<Conversation> = fc
-  .tuple(turns, turns, fc.option(text))
+  .tuple(exchanges, exchanges, fc.option(text))
   .map(([history, run, summary]) => ({
     head: [{ role: 'system', text: 'soul' }],
     summary,
@@ -44,8 +46,8 @@ const talks: fc.Arbitrary<Conversation> = fc
     run,
   }))
 
-const goalOf = (talk: Conversation, contextTokens: number, keepsAnswer: boolean) => {
-  const { head, history, task, run } = talk
+const goalOf = (conversation: Conversation, contextTokens: number, keepsAnswer: boolean) => {
+  const { head, history, task, run } = conversation
   const estimatedTokens = toTokens(countAllChars([...head, ...history, ...task, ...run]))
   return {
     promptTokens: estimatedTokens,
@@ -56,17 +58,22 @@ const goalOf = (talk: Conversation, contextTokens: number, keepsAnswer: boolean)
   }
 }
 
-describe('what gives way', () => {
-  const check = (visit: (talk: Conversation, after: Conversation, window: number) => void) =>
+describe('which messages are replaced', () => {
+  const check = (
+    visit: (conversation: Conversation, after: Conversation, window: number) => void,
+  ) =>
     fc.assert(
       fc.property(
         talks,
         fc.integer({ min: 50, max: 4_000 }),
         fc.boolean(),
-        (talk, window, keeps) => {
-          const { replaced, summaryCharsMax } = planCompaction(talk, goalOf(talk, window, keeps))
-          const summary = extractSummary(replaced, talk.summary, summaryCharsMax)
-          visit(talk, replaceOldest(talk, replaced.length, summary), window)
+        (conversation, window, keeps) => {
+          const { replaced, summaryCharsMax } = planCompaction(
+            conversation,
+            goalOf(conversation, window, keeps),
+          )
+          const summary = extractSummary(replaced, conversation.summary, summaryCharsMax)
+          visit(conversation, replaceOldest(conversation, replaced.length, summary), window)
         },
       ),
       { numRuns: 300 },
@@ -85,38 +92,38 @@ describe('what gives way', () => {
     })
   })
 
-  test('L20: system layers and the task stay, and what stays stays in its order', () => {
-    check((talk, after) => {
-      expect(after.head).toEqual(talk.head)
-      expect(after.task).toEqual(talk.task)
-      const before = [...talk.history, ...talk.run]
+  test('L20: system layers and the task stay, and the rest keeps its order', () => {
+    check((conversation, after) => {
+      expect(after.head).toEqual(conversation.head)
+      expect(after.task).toEqual(conversation.task)
+      const before = [...conversation.history, ...conversation.run]
       const kept = [...after.history, ...after.run]
       expect(kept).toEqual(before.slice(before.length - kept.length))
     })
   })
 
   test('L19 L20: afterwards at most 25 entries are left, or only the newest group', () => {
-    check((talk, after) => {
-      if (countEntries(talk) <= 25) return
+    check((conversation, after) => {
+      if (countEntries(conversation) <= 25) return
       expect(countEntries(after)).toBeLessThanOrEqual(25)
     })
   })
 
   test('L21: an answer that is to be continued is never replaced', () => {
     fc.assert(
-      fc.property(talks, fc.integer({ min: 50, max: 400 }), (talk, window) => {
-        const cut: Message[] = [
+      fc.property(talks, fc.integer({ min: 50, max: 400 }), (conversation, window) => {
+        const truncated: Message[] = [
           { role: 'assistant', text: 'half an', calls: [] },
           { role: 'user', text: '[note] go on' },
         ]
-        const going = { ...talk, run: [...talk.run, ...cut] }
-        const { replaced } = planCompaction(going, goalOf(going, window, true))
-        expect(replaceOldest(going, replaced.length, 's').run.slice(-2)).toEqual(cut)
+        const continued = { ...conversation, run: [...conversation.run, ...truncated] }
+        const { replaced } = planCompaction(continued, goalOf(continued, window, true))
+        expect(replaceOldest(continued, replaced.length, 's').run.slice(-2)).toEqual(truncated)
       }),
     )
   })
 
-  test('L20: the newest group goes only where nothing else makes room', () => {
+  test('L20: the newest group is replaced only when nothing else makes space', () => {
     const group = (size: number): Message[] => [
       { role: 'assistant', text: '', calls: [{ callId: 'c', name: 't', arguments: '{}' }] },
       {
@@ -124,23 +131,23 @@ describe('what gives way', () => {
         results: [{ callId: 'c', name: 't', text: 'x'.repeat(size), isError: false }],
       },
     ]
-    const talk = (size: number): Conversation => ({
+    const conversation = (size: number): Conversation => ({
       head: [],
       summary: null,
       history: [],
       task: [{ role: 'user', text: 'task' }],
       run: [...group(2_000), ...group(size)],
     })
-    const small = talk(2_000)
+    const small = conversation(2_000)
     expect(planCompaction(small, goalOf(small, 1_000, false)).replaced).toHaveLength(2)
-    const huge = talk(40_000)
+    const huge = conversation(40_000)
     expect(planCompaction(huge, goalOf(huge, 1_000, false)).replaced).toHaveLength(4)
   })
 
   test('L20: an extract and a record stay within their bounds, however much there was', () => {
     fc.assert(
       fc.property(
-        turns,
+        exchanges,
         fc.option(text),
         fc.integer({ min: 200, max: 3_000 }),
         (list, former, max) => {

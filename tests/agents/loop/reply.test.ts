@@ -3,13 +3,13 @@ import { composeReply, nameAskers } from '../../../src/agents/loop/reply'
 import { Scenario } from './scenario'
 
 describe('names', () => {
-  test('L6: everybody who asked is named once', () => {
+  test('L6: every requester is mentioned once', () => {
     expect(nameAskers('Here it is.', ['mira', 'tomas'])).toBe('@mira @tomas Here it is.')
     expect(nameAskers('@mira Here it is.', ['mira'])).toBe('@mira Here it is.')
     expect(nameAskers('> quoted', ['mira'])).toBe('@mira\n\n> quoted')
   })
 
-  test('L6: a name within another name, an address or a path names nobody', () => {
+  test('L6: a name within another name, an address or a path mentions no requester', () => {
     for (const text of [
       '@bobby knows.',
       '@bob-b knows.',
@@ -31,8 +31,8 @@ test('L9: a text so far as long as a comment leaves room for the limit that stop
     .load({ limits })
     .answer(`The herons. ${'x'.repeat(12_000)}`, ['a'])
     .returnTool('a')
-  const askers = Array.from({ length: 20 }, (_, id) => `${'n'.repeat(30)}${10 + id}`)
-  const reply = (state.ending && composeReply(state.ending, events, askers)) ?? ''
+  const requesters = Array.from({ length: 20 }, (_, id) => `${'n'.repeat(30)}${10 + id}`)
+  const reply = (state.ending && composeReply(state.ending, events, requesters)) ?? ''
   expect(reply.length).toBeLessThanOrEqual(10_000)
   expect(reply).toContain('The herons. x')
   expect(reply).toContain('[...]')
@@ -42,7 +42,7 @@ test('L9: a text so far as long as a comment leaves room for the limit that stop
 test.each([
   ['PROVIDER_BUSY', true],
   ['PROVIDER_AUTH', false],
-] as const)('L35: who asked is told whether asking again may help: %s', (code, isRecoverable) => {
+] as const)('L35: the reply states whether asking again may help: %s', (code, isRecoverable) => {
   const { state, events } = new Scenario().wake().load().failModel({ code, isRetryable: false })
   const reply = state.ending && composeReply(state.ending, events, ['mira'])
   expect(reply?.includes('Asking me again may help.')).toBe(isRecoverable)

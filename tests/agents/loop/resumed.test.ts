@@ -8,11 +8,19 @@ import { step } from '../../../src/agents/loop/step'
 import { buildTranscript } from '../../../src/agents/loop/transcript'
 import { charge, facts, woken } from './scenario'
 
-/** What the model does at each call of it: so many tool calls, words, or a failure to be retried. */
-type Turn = number | 'words' | 'empty' | 'fails'
+/**
+ * The answer of the model in each call: a number of tool calls, words, an empty answer, or a
+ * failure that is retried.
+ */
+type AnswerKind = number | 'words' | 'empty' | 'fails'
 
-/** Outcomes that depend on what was asked alone, as those of a world that knows nothing of crashes. */
-function outcomeOf(effect: Effect, turns: Turn[], events: LoopEvent[], at: number): LoopEvent {
+/** Returns an outcome that depends on the effect alone, not on crashes. */
+function outcomeOf(
+  effect: Effect,
+  answers: AnswerKind[],
+  events: LoopEvent[],
+  at: number,
+): LoopEvent {
   const base = { at, effectId: effect.id }
   switch (effect.type) {
     case 'load': {
@@ -24,36 +32,52 @@ function outcomeOf(effect: Effect, turns: Turn[], events: LoopEvent[], at: numbe
     case 'call_tool': {
       const { callId } = effect
       const text = `result of ${callId}`
-      const told = { startedAt: at, durationMs: 1, resultBytes: 1, audit: null }
-      return { ...base, type: 'tool_returned', callId, name: 't', text, isError: false, ...told }
+      const measured = { startedAt: at, durationMs: 1, resultBytes: 1, audit: null }
+      return {
+        ...base,
+        type: 'tool_returned',
+        callId,
+        name: 't',
+        text,
+        isError: false,
+        ...measured,
+      }
     }
     case 'call_model': {
       const made = events.filter(
         ({ type }) => type === 'model_answered' || type === 'model_failed',
       ).length
-      return answer(base, turns[made] ?? 'words', made)
+      return answer(base, answers[made] ?? 'words', made)
     }
     default:
       return { ...base, type: 'committed', kind: 'done', hasMore: false }
   }
 }
 
-function answer(base: { at: number; effectId: number }, turn: Turn, nth: number): LoopEvent {
+function answer(
+  base: { at: number; effectId: number },
+  answerKind: AnswerKind,
+  nth: number,
+): LoopEvent {
   const startedAt = base.at
-  if (turn === 'fails') {
+  if (answerKind === 'fails') {
     const failure = {
       ...({ code: 'NETWORK', message: 'x', isRetryable: true } as const),
-      ...{ retryAfterMs: null, mayBeCharged: true },
+      retryAfterMs: null,
+      mayBeCharged: true,
     }
     return { ...base, type: 'model_failed', startedAt, failure, charge: charge(), jitter: 0 }
   }
-  const ids = typeof turn === 'number' ? Array.from({ length: turn }, (_, i) => `c${nth}-${i}`) : []
+  const ids =
+    typeof answerKind === 'number'
+      ? Array.from({ length: answerKind }, (_, i) => `c${nth}-${i}`)
+      : []
   return {
     ...base,
     type: 'model_answered',
     startedAt,
     answer: {
-      text: turn === 'empty' ? '' : `words ${nth}`,
+      text: answerKind === 'empty' ? '' : `words ${nth}`,
       reasoning: '',
       calls: ids.map((callId) => ({ callId, name: 't', arguments: '{}' })),
       finish: ids.length > 0 ? 'tool-calls' : 'stop',
@@ -67,12 +91,14 @@ function answer(base: { at: number; effectId: number }, turn: Turn, nth: number)
 interface Ended {
   state: LoopState
   events: LoopEvent[]
-  /** Outcomes that came; a machine may die before each of them. */
+  /** Number of outcomes; the machine can stop before each of them. */
   moments: number
 }
 
-/** Runs to the commit. Before the outcomes that `crashes` names the machine dies, and another goes on. */
-function run(turns: Turn[], crashes: Set<number>): Ended {
+/**
+ * Runs to the commit. The machine stops before the outcomes in `crashes`, and another one resumes.
+ */
+function run(answers: AnswerKind[], crashes: Set<number>): Ended {
   let state = initialState
   let journal: string[] = []
   const read = () => journal.map((row) => JSON.parse(row) as LoopEvent)
@@ -84,37 +110,43 @@ function run(turns: Turn[], crashes: Set<number>): Ended {
   let moments = 0
   for (; state.phase !== 'committing' && moments < 1_000; moments++) {
     if (crashes.has(moments)) {
-      // all that the other machine has is the journal
+      // the other machine has only the journal
       state = read().reduce((before, event) => step(before, event).state, initialState)
       const isAsleep = state.pending.every(({ type }) => type === 'sleep')
       if (!isAsleep) apply({ type: 'interrupted', at: moments, unknownCallIds: [], charge: null })
     }
     const [effect] = state.pending
     if (!effect) break
-    apply(outcomeOf(effect, turns, read(), moments + 10))
+    apply(outcomeOf(effect, answers, read(), moments + 10))
   }
   return { state, events: read(), moments }
 }
 
-const turns = fc.array(
+const answers = fc.array(
   fc.oneof(
     fc.integer({ min: 1, max: 18 }),
-    fc.constantFrom<Turn>('words', 'empty', 'fails', 'fails'),
+    fc.constantFrom<AnswerKind>('words', 'empty', 'fails', 'fails'),
   ),
   { maxLength: 8 },
 )
 
-test('L36: whenever and however often the machine dies, the run comes to what it would have come to', () => {
+test('L36: whenever and however often the machine stops, the run ends as without a crash', () => {
   let crashed = 0
   fc.assert(
-    fc.property(turns, fc.array(fc.nat({ max: 120 }), { maxLength: 12 }), (list, at) => {
+    fc.property(answers, fc.array(fc.nat({ max: 120 }), { maxLength: 12 }), (list, at) => {
       const whole = run(list, new Set())
       const broken = run(list, new Set(at))
       crashed += broken.events.filter(({ type }) => type === 'interrupted').length
       expect(buildTranscript(broken.events)).toEqual(buildTranscript(whole.events))
       const { ending, iteration, tokens, microusd, promptTokens, toolCalls, errors } = whole.state
       expect(broken.state).toMatchObject({
-        ...{ ending, iteration, tokens, microusd, promptTokens, toolCalls, errors },
+        ending,
+        iteration,
+        tokens,
+        microusd,
+        promptTokens,
+        toolCalls,
+        errors,
       })
       expect(broken.moments).toBe(whole.moments)
       const reply = ({ state, events }: Ended) =>

@@ -182,7 +182,7 @@ export class Scenario {
     return this
   }
 
-  /** The gateway wants a person to decide on it. */
+  /** The gateway requires approval for the call. */
   parkTool(callId: string): this {
     const effect = this.state.pending.find(
       (each) => each.type === 'call_tool' && each.callId === callId,
@@ -192,7 +192,7 @@ export class Scenario {
     return this
   }
 
-  /** The hub has taken the approvals over. */
+  /** The hub stored the approvals. */
   park(kind: 'parked' | 'lost' = 'parked', hasMore = false): this {
     this.apply({ type: 'parked', at: this.at++, effectId: this.only('park'), kind, hasMore })
     return this

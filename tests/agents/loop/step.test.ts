@@ -5,7 +5,7 @@ import { Scenario, woken } from './scenario'
 
 const started = () => new Scenario().wake().load()
 
-describe('the ordinary way', () => {
+describe('a run without failures', () => {
   test('L1 L2: a wake loads, reasons, commits and is idle again', () => {
     const scenario = new Scenario().wake()
     expect(scenario.pendingTypes()).toEqual(['load'])
@@ -27,7 +27,7 @@ describe('the ordinary way', () => {
     expect(scenario.state.pending[0]).toMatchObject({ type: 'call_model', mustRenew: true })
   })
 
-  test('L4 L5: calls of one message run together and the model is asked when the last is back', () => {
+  test('L4 L5: calls of one message run together and the model is called when the last has returned', () => {
     const scenario = started().answer('', ['a', 'b', 'c'])
     expect(scenario.runningCalls()).toEqual(['a', 'b', 'c'])
     scenario.returnTool('c').returnTool('a')
@@ -45,7 +45,7 @@ describe('the ordinary way', () => {
     })
   })
 
-  test('L4: a sequential call runs alone and nothing overtakes it', () => {
+  test('L4: a sequential call runs alone and later calls wait for it', () => {
     const scenario = started().answer('', ['a', 'seq-b', 'c'])
     expect(scenario.runningCalls()).toEqual(['a'])
     scenario.returnTool('a')
@@ -66,7 +66,7 @@ describe('the ordinary way', () => {
     ).toBe(true)
   })
 
-  test('L38: a wake while at work is remembered and leads to another look', () => {
+  test('L38: a wake while busy leads to another inbox check', () => {
     const scenario = started()
     scenario.apply(woken(9))
     expect(scenario.state.isWokenAgain).toBe(true)
@@ -74,7 +74,7 @@ describe('the ordinary way', () => {
     expect(scenario.state).toMatchObject({ phase: 'idle', isWokenAgain: true })
   })
 
-  test('S2: a commit that says more waits leads to another look', () => {
+  test('S2: a commit with more items in the inbox leads to another check', () => {
     expect(started().answer('done').commit(true).state.isWokenAgain).toBe(true)
   })
 })
@@ -97,7 +97,7 @@ describe('limits', () => {
     expect(scenario.state.ending).toMatchObject({ outcome: 'max_tokens' })
   })
 
-  test('L8: the clock ends it while a tool hangs, and late results change nothing', () => {
+  test('L8: the time limit ends it while a tool hangs, and late results change nothing', () => {
     const scenario = started().answer('', ['a'])
     const effectId = scenario.only('call_tool')
     scenario.apply({ type: 'time_ran_out', at: 70_000, charge: null })
@@ -119,15 +119,15 @@ describe('limits', () => {
     expect(scenario.state).toBe(before)
   })
 
-  test('B4: a budget that is used up is a polite answer without a model call', () => {
+  test('B4: a used-up budget is answered without a model call', () => {
     const scenario = new Scenario().wake().load({ admission: 'budget_exhausted' })
     expect(scenario.pendingTypes()).toEqual(['commit'])
     expect(scenario.state.ending).toMatchObject({ outcome: 'budget_exhausted', reply: 'notice' })
   })
 })
 
-describe('trouble', () => {
-  test('L24: a transient failure is retried three times, ever later, then it ends failed', () => {
+describe('failures', () => {
+  test('L24: a transient failure is retried three times with backoff, then it ends failed', () => {
     const scenario = started()
     const waits: number[] = []
     for (let retry = 0; retry < 3; retry++) {
@@ -161,7 +161,7 @@ describe('trouble', () => {
     })
   })
 
-  test('L26: an empty answer is asked for once more, the second one ends it', () => {
+  test('L26: an empty answer is retried once, the second one ends it', () => {
     const scenario = started().answer('')
     expect(scenario.pendingTypes()).toEqual(['call_model'])
     expect(buildTranscript(scenario.events).at(-1)).toMatchObject({ role: 'user' })
@@ -180,11 +180,11 @@ describe('trouble', () => {
     expect(results.results[1]?.isError).toBe(true)
   })
 
-  test('L23: calls run whether the reason says stop or tool-calls', () => {
+  test('L23: calls run for both finish reasons, stop and tool-calls', () => {
     expect(started().answer('', ['a'], 'stop').runningCalls()).toEqual(['a'])
   })
 
-  test('L23: calls of an answer that was cut off are not run', () => {
+  test('L23: calls of a truncated answer are not run', () => {
     const scenario = started().answer('', ['a'], 'length')
     expect(scenario.pendingTypes()).toEqual(['call_model'])
     expect(buildTranscript(scenario.events).at(-1)).toMatchObject({ results: [{ isError: true }] })
@@ -259,7 +259,7 @@ describe('crashes', () => {
     })
   })
 
-  test('L36: a commit that does not get through is repeated for as long as it takes', () => {
+  test('L36: a commit that fails is retried without a limit', () => {
     const scenario = started().answer('done')
     for (let attempt = 0; attempt < 20; attempt++) {
       scenario.apply({

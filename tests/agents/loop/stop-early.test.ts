@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Scenario } from './scenario'
 
-test('L34: cancel before the loop is remembered until there is something to commit', () => {
+test('L34: a cancel before the loop is deferred until there is something to commit', () => {
   const scenario = new Scenario().wake()
   scenario.apply({ type: 'cancel_requested', at: 2, charge: null })
   scenario.load()
@@ -9,11 +9,11 @@ test('L34: cancel before the loop is remembered until there is something to comm
   expect(scenario.state.ending).toMatchObject({ outcome: 'cancelled' })
 })
 
-test('L34: who stopped it is not told of a failure when the hub cannot be read then', () => {
+test('L34: a stopped activation does not report a failure when the hub then cannot be read', () => {
   const scenario = new Scenario().wake()
   scenario.apply({ type: 'cancel_requested', at: 2, charge: null })
-  const trouble = { code: 'HUB_UNREACHABLE', message: 'away', isHopeless: false } as const
-  scenario.apply({ type: 'load_failed', at: 3, effectId: scenario.only('load'), ...trouble })
+  const failure = { code: 'HUB_UNREACHABLE', message: 'away', isHopeless: false } as const
+  scenario.apply({ type: 'load_failed', at: 3, effectId: scenario.only('load'), ...failure })
   expect(scenario.pendingTypes()).toEqual(['commit'])
   expect(scenario.state.ending).toMatchObject({ outcome: 'cancelled', error: null })
 })

@@ -6,7 +6,7 @@ import { facts, Scenario, woken } from './scenario'
 const exploring = () => new Scenario().wake().load({ task: 'exploration', answer: null })
 
 describe('tasks', () => {
-  test('S1 L2: a turn to look around is offered to one LOAD, not to those after it', () => {
+  test('S1 L2: an exploration is offered to one LOAD, not to later ones', () => {
     const scenario = new Scenario()
     scenario.apply({ ...woken(), mayExplore: true } as ReturnType<typeof woken>)
     expect(scenario.state.pending).toMatchObject([{ type: 'load', mayExplore: true }])
@@ -22,7 +22,7 @@ describe('tasks', () => {
   })
 
   test.each(['PASS', 'pass', ' Pass. ', '**PASS**', '"pass"!'])(
-    'L7: an agent that looks around declines with %j',
+    'L7: an exploring agent declines with %j',
     (text) => {
       expect(exploring().answer(text).state.ending).toMatchObject({
         outcome: 'completed',
@@ -31,16 +31,16 @@ describe('tasks', () => {
     },
   )
 
-  test('L7: an agent that said and did something, then nothing, is done', () => {
+  test('L7: an exploring agent that has called a tool and then answers nothing is done', () => {
     const scenario = exploring().answer('I post this.', ['a']).returnTool('a').answer('')
     expect(scenario.state.ending).toMatchObject({ outcome: 'completed', reply: 'silent' })
   })
 
-  test('L26: nothing at all from the start is asked for once more, exploring or not', () => {
+  test('L26: an empty first answer is retried once, exploring or not', () => {
     expect(exploring().answer('').pendingTypes()).toEqual(['call_model'])
   })
 
-  test('L7: somebody who asked gets the word itself, should it be the answer', () => {
+  test('L7: a requester gets the word PASS itself when it is the answer', () => {
     const scenario = new Scenario().wake().load().answer('pass')
     expect(scenario.state.ending).toMatchObject({ outcome: 'completed', reply: 'answer' })
   })
@@ -77,7 +77,7 @@ describe('tasks', () => {
     expect(scenario.state.ending).toMatchObject({ outcome: 'completed', reply: 'answer' })
   })
 
-  test('L17: a mention whose thread is gone ends in silence', () => {
+  test('L17: a mention whose thread is deleted posts nothing', () => {
     const scenario = new Scenario().wake().load({ answer: null })
     expect(scenario.state.ending).toMatchObject({ outcome: 'completed', reply: 'silent' })
   })
@@ -92,7 +92,7 @@ describe('partial answers', () => {
     return scenario
   }
 
-  test('L9: without any text it says how far the plan came and which limit to raise', () => {
+  test('L9: without any text the reply has the progress of the plan and the limit to raise', () => {
     const { state, events } = stopAtLimit(3)
     const reply = state.ending && composeReply(state.ending, events, ['mira'])
     expect(reply).toContain('`behavior.max_iterations`')

@@ -4,10 +4,10 @@ import { outputTokensFloor } from '../../../src/agents/loop/estimate'
 import { composeReply } from '../../../src/agents/loop/reply'
 import { Scenario } from './scenario'
 
-/** Of 1,000 tokens in all, as `facts` says. */
+/** Of 1,000 tokens in total, as in `facts`. */
 const limit = 1_000
 
-describe('what an activation may use in all', () => {
+describe('the token limit of an activation', () => {
   test('B5 L8: a call whose prompt does not fit into what is left is not begun', () => {
     const scenario = new Scenario().wake().load()
     scenario.answer('', ['a'], 'tool-calls', 600).returnTool('a')
@@ -19,7 +19,7 @@ describe('what an activation may use in all', () => {
     )
   })
 
-  test('B5 L8: a first prompt that does not fit costs nothing, and who asked is told', () => {
+  test('B5 L8: a first prompt that does not fit costs nothing, and the requester gets a reply', () => {
     const scenario = new Scenario().wake().load({ promptTokens: limit })
     expect(scenario.pendingTypes()).toEqual(['commit'])
     expect(scenario.state).toMatchObject({ tokens: 0, modelCalls: 0 })
@@ -28,7 +28,7 @@ describe('what an activation may use in all', () => {
     }
   })
 
-  test('L9 B5: where the hub says that the tokens are gone, the text names the limit to raise too', () => {
+  test('L9 B5: when the hub refuses more tokens, the text names the limit to raise too', () => {
     const scenario = new Scenario()
       .wake()
       .load()

@@ -10,7 +10,7 @@ function waitForMoney(scenario: Scenario): Scenario {
 }
 
 describe('a call that waits for money', () => {
-  test('L8 B4: waiting for money is no step, however often', () => {
+  test('L8 B4: waiting for money does not count as a step, however often', () => {
     const scenario = new Scenario().wake().load()
     for (let times = 0; times < 10; times++) waitForMoney(scenario)
     expect(scenario.pendingTypes()).toEqual(['call_model'])
@@ -32,7 +32,7 @@ describe('a call that waits for money', () => {
     })
   })
 
-  test('L8 B4: who waits for money still runs out of time', () => {
+  test('L8 B4: an activation that waits for money still times out', () => {
     const scenario = new Scenario().wake().load()
     while (scenario.pendingTypes()[0] === 'call_model') {
       scenario.at += 10_000
@@ -41,13 +41,13 @@ describe('a call that waits for money', () => {
     expect(scenario.state.ending).toMatchObject({ outcome: 'max_duration', reply: 'partial' })
   })
 
-  test('L37 B4: what LOAD reserved was given back while it waited, so it is renewed', () => {
+  test('L37 B4: the reservation of LOAD was released during the wait, so it is renewed', () => {
     const scenario = waitForMoney(new Scenario().wake().load())
     expect(scenario.state.pending[0]).toMatchObject({ type: 'call_model', mustRenew: true })
   })
 })
 
-describe('a wait that would outlast the wall clock', () => {
+describe('a wait that would exceed the time limit', () => {
   const begin = () => {
     const scenario = new Scenario().wake().load().answer('So far: two herons.', ['a'])
     scenario.returnTool('a')
@@ -55,7 +55,7 @@ describe('a wait that would outlast the wall clock', () => {
     return scenario
   }
 
-  test('L8 L24: a retry is not waited for longer than the clock allows', () => {
+  test('L8 L24: a retry waits no longer than the time limit', () => {
     const scenario = begin()
     const { endsAt } = scenario.state
     scenario.failModel({ retryAfterMs: 30_000 })
@@ -66,7 +66,7 @@ describe('a wait that would outlast the wall clock', () => {
     })
   })
 
-  test('L8 B4: nor is money', () => {
+  test('L8 B4: a wait for money neither', () => {
     const scenario = begin()
     const { endsAt } = scenario.state
     const effectId = scenario.only('call_model')

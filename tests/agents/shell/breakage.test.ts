@@ -2,10 +2,10 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { agentId } from './fake-hub'
 import { callOf, countResults, inObject, live, World } from './world'
 
-/** Unexpected exceptions in dependencies. */
+/** A tool that fails unexpectedly. */
 beforeEach(() => {
   const wait = scheduler.wait.bind(scheduler)
-  // Waits before retries end at once.
+  // waits before retries are skipped
   vi.spyOn(scheduler, 'wait').mockImplementation((ms, options) =>
     wait(ms > 30_000 ? ms : 1, options),
   )
@@ -15,7 +15,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-test('L29: a call that throws before its tool has an error as result, and the loop continues', () =>
+test('L29: a call that fails on the way to its tool has an error as its result, and the loop goes on', () =>
   inObject(async (state) => {
     const world = new World((request) => {
       if (countResults(request) === 0) return { calls: [callOf('a', 'break'), callOf('b', 'look')] }
@@ -27,16 +27,16 @@ test('L29: a call that throws before its tool has an error as result, and the lo
     expect(world.hub.commits).toHaveLength(1)
     expect(world.hub.commits[0]).toMatchObject({ outcome: 'completed', error: null })
     expect(world.hub.commits[0]?.reply?.content).toContain(
-      'Error: Something inside the hub went wrong (TypeError). | look saw it',
+      'Error: An internal error of the hub occurred (TypeError). | look saw it',
     )
     expect(JSON.stringify(world.hub.commits)).not.toContain('in private')
   }))
 
-test('L35 L24: an unreachable hub is reported as an internal error, and no model call is charged for it', () =>
+test('L35 L24: a failed renewal is reported as an error of the hub, and no model call is charged for it', () =>
   inObject(async (state) => {
     const world = new World(() => ({ calls: [callOf('a', 'look')] }))
     let renewals = 0
-    world.hub.door.renew = async () => {
+    world.hub.api.renew = async () => {
       renewals++
       throw new Error('in private')
     }
@@ -54,16 +54,16 @@ test('L35 L24: an unreachable hub is reported as an internal error, and no model
 
 const lacks = "The definition of scout lacks config.yaml. Push the agent's folder again."
 
-// Soon too long for the window, so that the model is called for a summary.
-const wordy = (turns: number) => (request: Parameters<typeof countResults>[0]) =>
-  countResults(request) < turns
+// soon too long for the context window, so that the model is asked for a summary
+const wordy = (rounds: number) => (request: Parameters<typeof countResults>[0]) =>
+  countResults(request) < rounds
     ? { text: 'heron '.repeat(400), calls: [callOf(`c${countResults(request)}`, 'look')] }
     : { text: 'Nine.' }
 
 test.each([
   ['a model call', 'model.after', 'soul'],
   ['a tool', 'tool.before', 'soul'],
-  ['a summary', 'model.after', 'condense'],
+  ['a summary', 'model.after', 'You summarize'],
 ] as const)(
   'L15 L36: a definition that is missing after a crash in %s ends the activation with a message that names its file',
   (_, point, asked) =>
@@ -73,7 +73,7 @@ test.each([
       const world: World = new World(script)
       world.model = { contextTokens: 3_000 }
       const { push } = world.points
-      // The machine dies when it first gets there.
+      // the machine stops the first time it gets there
       world.points.push = (...points) => {
         const length = push.apply(world.points, points)
         if (world.killAt === null && points[0] === point && isFor()) world.killAt = length
@@ -91,6 +91,6 @@ test.each([
         error: { code: 'INVALID_DEFINITION', message: lacks },
       })
       expect(commit?.reply?.content).toContain(lacks)
-      expect(JSON.stringify(commit)).not.toContain('Something inside the hub')
+      expect(JSON.stringify(commit)).not.toContain('internal error of the hub')
     }),
 )

@@ -5,32 +5,32 @@ import { agentId } from './fake-hub'
 import { callOf, countResults, inObject, live, type Script, World } from './world'
 
 const isSummary = ({ messages }: Parameters<Script>[0]) =>
-  JSON.stringify(messages[0]).includes('condense')
+  JSON.stringify(messages[0]).includes('You summarize')
 
-const wordy = (turns: number, sum: ReturnType<Script>): Script => {
-  let turn = 0
+const wordy = (rounds: number, sum: ReturnType<Script>): Script => {
+  let round = 0
   return (request) => {
     if (isSummary(request)) return sum
-    const id = turn++
-    return id < turns
+    const id = round++
+    return id < rounds
       ? { text: `Step ${id}. ${'heron '.repeat(250)}`, calls: [callOf(`c${id}`, 'look')] }
       : { text: 'Nine herons in all.' }
   }
 }
 
-/** A summary of the maximum length, and its share of the limit. */
+/** A summary of the maximum length, and the share of the limit it takes. */
 const runWithin = (tokensMax: number) =>
   inObject(async (state) => {
     let spent = 0
     const most: number[] = []
-    const turn = wordy(8, { text: '' })
+    const script = wordy(8, { text: '' })
     const world = new World((request) => {
       const { messages, tools, maxOutputTokens } = request
       const inputTokens = estimateTokens(messages, tools)
       const outputTokens = isSummary(request) ? maxOutputTokens : 400
       const usage = { inputTokens, cachedTokens: 0, outputTokens, reasoningTokens: 0 }
       spent += inputTokens + outputTokens
-      if (!isSummary(request)) return { ...(turn(request, '') as object), usage }
+      if (!isSummary(request)) return { ...(script(request, '') as object), usage }
       most.push(spent)
       return { text: 'heron '.repeat(1_500), usage }
     })
@@ -41,9 +41,9 @@ const runWithin = (tokensMax: number) =>
     return { world, most }
   })
 
-const run = (turns: number, sum: ReturnType<Script>, killAt: number | null = null) =>
+const run = (rounds: number, sum: ReturnType<Script>, killAt: number | null = null) =>
   inObject(async (state) => {
-    const world = new World(wordy(turns, sum))
+    const world = new World(wordy(rounds, sum))
     world.model = { contextTokens: 3_000 }
     world.killAt = killAt
     world.hub.ask('@scout count them')
@@ -70,12 +70,12 @@ describe('compaction', () => {
     const trace = openTrace(world.hub.commits[0]?.trace ?? '{}')
     const notes = trace.notes.map(({ text }: { text: string }) => text)
     expect(notes).toContainEqual(
-      expect.stringMatching(/^The prompt fills (8|9)\d % of the model's window/),
+      expect.stringMatching(/^The prompt fills (8|9)\d % of the model's context window/),
     )
     expect(trace.compactions).toMatchObject([{ problem: null }])
   })
 
-  test('L16 L20: the summarized text reaches the model as fenced data, without tools', async () => {
+  test('L16 L20: summarized text reaches the model as fenced data, without any tool', async () => {
     const world = await run(8, { text: 'short' })
     const summary = world.asked.find(isSummary)
     expect(summary?.tools).toEqual([])
@@ -85,7 +85,7 @@ describe('compaction', () => {
 
   test.each([
     ['fails', { fails: 'no' }],
-    ['says nothing', { text: '' }],
+    ['is empty', { text: '' }],
   ] as const)('L20: when the model %s the summary is an extract', async (_, sum) => {
     const world = await run(8, sum)
     expect(world.hub.commits[0]).toMatchObject({ outcome: 'completed' })
@@ -150,7 +150,7 @@ describe('compaction', () => {
       expect(world.hub.commits[0]?.reply?.content).toContain('@mira')
     }))
 
-  test('L36: killed at any point, the activation ends the same, and no journaled answer is charged twice', async () => {
+  test('L36: interrupted at any point, it ends the same, and no journaled answer is paid twice', async () => {
     const whole = await run(8, { text: 'short' })
     const at = whole.asked.length
     expect(whole.asked.filter(isSummary).length).toBeGreaterThan(0)
@@ -167,7 +167,7 @@ describe('compaction', () => {
     }
   }, 30_000)
 
-  test('L39 L20: the next activation has the summary of compacted messages', () =>
+  test('L39 L20: the next activation has the summary of what was compacted', () =>
     inObject(async (state) => {
       const world = new World(wordy(8, { text: 'There were herons at the weir.' }))
       world.model = { contextTokens: 3_000 }

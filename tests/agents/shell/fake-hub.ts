@@ -39,7 +39,7 @@ export interface Asked {
   modelOverride: string | null
 }
 
-/** The hub's activation API in memory, for one agent and without limits. */
+/** The hub side of an activation in memory, as in its contract; one agent, no limits. */
 export class FakeHub {
   readonly rows = new Map<ActivationId, Row>()
   readonly asked: Asked[] = []
@@ -47,11 +47,11 @@ export class FakeHub {
   readonly parks: ParkRequest[] = []
   readonly commits: CommitRequest[] = []
   readonly loads: LoadRequest[] = []
-  /** Whether a repeated LOAD returns a resumed activation again, or only reports that it runs. */
+  /** Whether a repeated LOAD returns a resumed activation again, or only that it is running. */
   repeatsResumed = true
-  /** Answer of LOAD for an activation that already runs. */
+  /** What LOAD returns of an activation that is already running. */
   other = { deadlineAt, reservedMicrousd: 0, reservedTokens: 0, model: 'fake/one' }
-  /** Version of the current definition. */
+  /** The etag of the current definition. */
   etag = 'first'
   #resumedBy = new Map<ActivationId, ActivationId>()
 
@@ -59,7 +59,7 @@ export class FakeHub {
     this.asked.push({ task, words, claimedBy: null, modelOverride })
   }
 
-  readonly door: ActivationDoor = {
+  readonly api: ActivationDoor = {
     load: async (request) => {
       this.loads.push(request)
       return this.#load(request)
@@ -84,7 +84,7 @@ export class FakeHub {
     return !isWaiting && [...this.rows.values()].every(({ state }) => state === 'done')
   }
 
-  /** Calls that wait for approval. */
+  /** The calls that wait for approval. */
   listOpen(): { activationId: ActivationId; callId: string }[] {
     return [...this.rows].flatMap(([activationId, { state, open }]) =>
       state === 'parked'
@@ -163,12 +163,21 @@ export class FakeHub {
     const claimed: ClaimedItem = {
       id: 'item' as InboxItemId,
       type: isThread ? 'mention' : 'task',
-      ...{ from: mira, postId, commentId: null, content, createdAt: 1 },
+      from: mira,
+      postId,
+      commentId: null,
+      content,
+      createdAt: 1,
     }
     const post = {
       id: 'post' as PostId,
-      ...{ community: 'general', author: mira, title: 'Asked', content, url: null },
-      ...{ createdAt: 1, isLocked: false },
+      community: 'general',
+      author: mira,
+      title: 'Asked',
+      content,
+      url: null,
+      createdAt: 1,
+      isLocked: false,
     }
     return {
       kind: 'loaded',

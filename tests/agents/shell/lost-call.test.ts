@@ -5,10 +5,10 @@ import type { ActivationId } from '../../../src/ids'
 import { agentId } from './fake-hub'
 import { callOf, inObject, live, type Script, World } from './world'
 
-/** Reservation of the hub in these tests. */
+/** The reservation of the hub in these tests. */
 const reserved = { microusd: 1_000_000, tokens: 50_000 }
 
-/** The machine dies during the first model call; the next call answers. */
+/** The machine stops during the first model call; the next machine gets an answer. */
 const loseFirstCall = (hooks: Hook[] = []) =>
   inObject(async (state) => {
     const world = new World(() => ({ text: 'Nine herons.' }))
@@ -23,7 +23,7 @@ const loseFirstCall = (hooks: Hook[] = []) =>
     return { sent, usage: world.hub.commits[0]?.usage ?? [] }
   })
 
-test('L36 B4: a first call interrupted by a crash is charged its worst case, not the whole reservation', async () => {
+test('L36 B4: a first call that a crash interrupted is charged its worst case, not the whole reservation', async () => {
   const { sent, usage } = await loseFirstCall()
   expect(usage).toHaveLength(2)
   const [lost] = usage
@@ -33,7 +33,7 @@ test('L36 B4: a first call interrupted by a crash is charged its worst case, not
   expect(lost?.costMicrousd).toBeLessThan(reserved.microusd / 2)
 })
 
-test('L36 B4: a call that hooks lengthened is charged as it was sent', async () => {
+test('L36 B4: a first call that hooks made longer is charged as it was sent', async () => {
   const wordy: Hook = {
     name: 'wordy',
     beforeModelCall: () => ({ status: ['heron '.repeat(1_500)] }),
@@ -43,7 +43,7 @@ test('L36 B4: a call that hooks lengthened is charged as it was sent', async () 
   expect(usage[0]?.inputTokens).toBe(sent)
 })
 
-test('B4 B11: an activation without a journal is charged to the model of its reservation', () =>
+test('B4 B11: an activation whose journal is lost is charged to the model that its money was reserved for', () =>
   inObject(async (state) => {
     const world = new World(() => ({ text: 'Nine herons.' }))
     const { hub } = world
@@ -81,9 +81,9 @@ test('B4 B11: an activation without a journal is charged to the model of its res
 test('L36 B4: an unsent call is charged nothing, whatever the agent did before', () =>
   inObject(async (state) => {
     const world = new World(() => ({ text: 'Nine herons.' }))
-    const { renew } = world.hub.door
+    const { renew } = world.hub.api
     let isAway = false
-    world.hub.door.renew = (request) => {
+    world.hub.api.renew = (request) => {
       if (!isAway) return renew(request)
       isAway = false
       throw new Error('the database is away')
@@ -104,11 +104,11 @@ test('L36 B4: an unsent call is charged nothing, whatever the agent did before',
 const lookFirst: Script = ({ messages }) =>
   messages.at(-2)?.role === 'tool' ? { text: 'Nine herons.' } : { calls: [callOf('c1', 'look')] }
 
-test('L36 B4: a call interrupted by a crash is charged once, also when the next crash precedes its retry', () =>
+test('L36 B4: a call that a crash interrupted is charged once, also when the next crash comes before it is sent again', () =>
   inObject(async (state) => {
     const world = new World(lookFirst)
     world.hub.ask('@scout count the herons')
-    // After the second call's answer, then while the reservation is extended.
+    // after the second answer, then during the renewal
     for (const killAt of [10, 11]) {
       world.killAt = killAt
       const shell = world.boot(state)
@@ -121,14 +121,14 @@ test('L36 B4: a call interrupted by a crash is charged once, also when the next 
     expect(usage).toHaveLength(3)
   }))
 
-test('L36 B4: the last call of another activation is not charged to one that died before it sent any', () =>
+test('L36 B4: the last call of another activation is not charged to one that stopped before its call', () =>
   inObject(async (state) => {
     const world = new World(lookFirst)
     world.hub.ask('@scout count the herons')
     await live(world, state)
     expect(world.hub.commits[0]?.usage).toHaveLength(2)
     world.hub.ask('@scout count them again')
-    // Load, model, tool: the machine dies while the reservation is extended.
+    // load, model, tool: the machine stops during the renewal
     world.killAt = world.points.length + 7
     await live(world, state)
     expect(world.points[world.killAt - 1]).toBe('renew.before')
@@ -142,15 +142,15 @@ test('L36 B4: after a crash no call exceeds the reservation, tools included', ()
       messages.some(isTold) ? { text: 'Nine herons.' } : { calls: [callOf('c1', 'look')] },
     )
     const granted: number[] = []
-    const { renew } = world.hub.door
-    world.hub.door.renew = async (request) => {
+    const { renew } = world.hub.api
+    world.hub.api.renew = async (request) => {
       const answer = await renew(request)
       if (answer.kind !== 'renewed') return answer
       granted.push(request.want.tokens)
       return { ...answer, reservation: { ...request.want } }
     }
     world.hub.ask('@scout count the herons')
-    // Load, model, tool: the machine dies after the tool has run.
+    // load, model, tool: the machine stops when the tool has run
     world.killAt = 6
     await live(world, state)
     const last = world.asked.at(-1)

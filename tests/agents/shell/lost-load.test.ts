@@ -6,7 +6,7 @@ import { Scenario } from '../loop/scenario'
 import { agentId } from './fake-hub'
 import { approveAll, callOf, countResults, inObject, World } from './world'
 
-/** The journal of an agent that gives up: every LOAD failed, including the last. */
+/** The journal of an agent that gives up: every LOAD failed, the last one too. */
 function giveUp(storage: DurableObjectStorage): void {
   const journal = new Journal(storage.sql)
   journal.load()
@@ -15,7 +15,7 @@ function giveUp(storage: DurableObjectStorage): void {
   const scenario = new Scenario().wake()
   for (let errors = 1; errors <= activationLimits.errors; errors++) {
     const effectId = scenario.only('load')
-    const message = 'Something inside the hub went wrong (Error).'
+    const message = 'An internal error of the hub occurred (Error).'
     const code = 'HUB_UNREACHABLE'
     const at = scenario.at++
     scenario.apply({ type: 'load_failed', at, effectId, code, message, isHopeless: false })
@@ -36,15 +36,15 @@ const commitOf = (prepare: (world: World) => Promise<void> | void) =>
     return world.hub
   })
 
-/** Loads as the hub does when its response gets lost. */
+/** Claims as the hub does when its answer gets lost. */
 const claim = async (world: World) => {
   const { activationId } = new Scenario().wake().state
   if (!activationId) throw new Error('no activation')
-  const { door } = world.hub
-  await door.load({ agentId, activationId, now: 1, capacity: 50, mayExplore: false })
+  const { api } = world.hub
+  await api.load({ agentId, activationId, now: 1, capacity: 50, mayExplore: false })
 }
 
-test('L17 L35: the requester is notified of the reason, though the hub’s response to LOAD was never valid', async () => {
+test('L17 L35: the requester gets the reason, though no answer of LOAD was received', async () => {
   const { commits } = await commitOf(async (world) => {
     world.hub.ask('@scout when?')
     await claim(world)
@@ -63,14 +63,14 @@ test('L17 L35: the requester is notified of the reason, though the hub’s respo
   ])
 })
 
-test('L17 L35: a task that no LOAD has claimed is not failed but retried', async () => {
+test('L17 L35: a task that no LOAD has claimed does not fail, it starts again', async () => {
   const { commits } = await commitOf((world) => world.hub.ask('@scout when?'))
   expect(commits).toMatchObject([
     { outcome: 'completed', reply: { content: '@mira In March.' }, report: null },
   ])
 })
 
-test('L17 L35: without a requester nothing is posted', async () => {
+test('L17 L35: a task without a requester posts nothing', async () => {
   const { commits } = await commitOf(async (world) => {
     world.hub.ask('look', 'scheduled')
     await claim(world)
@@ -78,18 +78,18 @@ test('L17 L35: without a requester nothing is posted', async () => {
   expect(commits).toMatchObject([{ outcome: 'failed', reply: null }])
 })
 
-/** Kills the machine at each of so many LOADs, before or after the hub has processed it. */
+/** Stops the machine in so many LOADs, before or after the hub has performed them. */
 async function liveDangerously(
   world: World,
   state: DurableObjectState,
   deaths: number,
   when: 'before' | 'after',
 ): Promise<AgentShell> {
-  const { door } = world.hub
-  const { load } = door
+  const { api } = world.hub
+  const { load } = api
   let dying = Promise.withResolvers<void>()
   let left = deaths
-  door.load = async (request) => {
+  api.load = async (request) => {
     if (left === 0) return load(request)
     if (when === 'after') await load(request)
     left--
@@ -110,7 +110,7 @@ async function liveDangerously(
 
 const { startsWithoutProgress } = activationLimits
 
-test('L36 L35: a LOAD that kills its machine three times ends as failed, and the requester is notified', () =>
+test('L36 L35: a LOAD that stops its machine three times ends as failed, and the requester gets a reply', () =>
   inObject(async (state) => {
     const world = new World(() => ({ text: 'In March.' }))
     world.hub.ask('@scout when?')
@@ -132,7 +132,7 @@ test('L36 L35: a LOAD that kills its machine three times ends as failed, and the
     expect(world.hub.commits.at(-1)).toMatchObject({ outcome: 'completed' })
   }))
 
-test('L36: a LOAD that kills its machine twice is retried a third time, and the task is completed', () =>
+test('L36: a LOAD that stops its machine twice starts a third time, and the task is done', () =>
   inObject(async (state) => {
     const world = new World(() => ({ text: 'In March.' }))
     world.hub.ask('@scout when?')
@@ -140,7 +140,7 @@ test('L36: a LOAD that kills its machine twice is retried a third time, and the 
     expect(world.hub.commits).toMatchObject([{ outcome: 'completed', error: null }])
   }))
 
-test('L36: a LOAD that kills its machine before it claims a task fails no task, which is retried', () =>
+test('L36: a LOAD that stops its machine before anything is claimed fails no task: the task starts again', () =>
   inObject(async (state) => {
     const world = new World(() => ({ text: 'In March.' }))
     world.hub.ask('@scout when?')
@@ -149,7 +149,7 @@ test('L36: a LOAD that kills its machine before it claims a task fails no task, 
   }))
 
 test.each([true, false])(
-  'L36 L30: a LOAD that resumes a parked activation and kills its machine three times fails nothing (LOAD repeats: %s)',
+  'L36 L30: a LOAD that returns parked work and stops its machine three times fails nothing (LOAD repeats: %s)',
   (repeats) =>
     inObject(async (state) => {
       const world = new World((request) =>

@@ -3,11 +3,11 @@ import type { ActivationId } from '../../../src/ids'
 import { agentId } from './fake-hub'
 import { approveAll, callOf, countResults, inObject, live, type Script, World } from './world'
 
-/** Calls `look`, then `act` together with `look`, then answers with the results. */
+/** Calls `look`, then `act` beside another `look`, then answers with the result. */
 const actor: Script = (request) => {
-  const turn = countResults(request)
-  if (turn === 0) return { text: 'Let me see.', calls: [callOf('a', 'look')] }
-  if (turn === 1) {
+  const round = countResults(request)
+  if (round === 0) return { text: 'Let me see.', calls: [callOf('a', 'look')] }
+  if (round === 1) {
     return { calls: [callOf('b', 'look'), callOf('c', 'act', '{"title":"Herons"}')] }
   }
   const last = request.messages.findLast(({ role }) => role === 'tool')
@@ -24,7 +24,7 @@ const rowsOf = (state: DurableObjectState, table: string) =>
   state.storage.sql.exec(`SELECT * FROM ${table}`).toArray()
 
 describe('parking', () => {
-  test('L30: it parks with the exact call, then runs it as approved and resumes', () =>
+  test('L30: it parks with the exact call, then runs it as approved and continues', () =>
     inObject(async (state) => {
       const world = asking()
       await live(world, state)
@@ -46,7 +46,7 @@ describe('parking', () => {
       expect(world.called.map(({ callId }) => callId)).toEqual(['a', 'b', 'c', 'c'])
     }))
 
-  test('L30: while parked it has no effect, no timer and no journal row', () =>
+  test('L30: while it waits no effect, no timer and no row of the current journal is left', () =>
     inObject(async (state) => {
       const world = asking()
       const shell = world.boot(state)
@@ -63,7 +63,7 @@ describe('parking', () => {
       expect(rowsOf(state, 'parked')).toEqual([])
     }))
 
-  test('L30: a parked activation is in storage and not in memory, and can still be read', () =>
+  test('L30: what is parked is in storage and not in memory, and its trace can still be read', () =>
     inObject(async (state) => {
       const world = asking()
       const parked = world.boot(state)
@@ -72,7 +72,7 @@ describe('parking', () => {
       for (const shell of [parked, world.boot(state)]) {
         const { events, isOver } = shell.look()
         expect([events.at(-1)?.type, isOver]).toEqual(['parked', false])
-        // Read again for every viewer.
+        // read again for every reader
         expect(shell.look().events).not.toBe(events)
         expect(shell.look().events).toEqual(events)
       }
@@ -80,7 +80,7 @@ describe('parking', () => {
       expect(world.hub.commits).toMatchObject([{ outcome: 'completed' }])
     }))
 
-  test('L30 L38: it runs other tasks meanwhile, and each has one answer', () =>
+  test('L30 L38: it takes other tasks meanwhile, and each gets one answer', () =>
     inObject(async (state) => {
       const world = asking()
       const shell = world.boot(state)
@@ -89,14 +89,14 @@ describe('parking', () => {
       world.hub.ask('@scout and the weather?')
       shell.wake(agentId)
       await shell.untilQuiet()
-      // The second task calls `act` too.
+      // the second task calls `act` too
       expect(world.hub.parks).toHaveLength(2)
       await live(world, state)
       expect(world.hub.commits.map(({ outcome }) => outcome)).toEqual(['completed', 'completed'])
       expect(new Set(world.hub.commits.map(({ reply }) => reply?.id)).size).toBe(2)
     }))
 
-  test('L30: a denial is returned with its author and reason, and the agent still answers', () =>
+  test('L30: a denied call has who denied it and why as its result, and the agent still answers', () =>
     inObject(async (state) => {
       const world = asking()
       await live(world, state, ({ hub }) => {
@@ -208,8 +208,10 @@ describe('crashes', () => {
 test('L30: parking twice, for two steps, settles the charges each time', () =>
   inObject(async (state) => {
     const world = new World((request) => {
-      const turn = countResults(request)
-      return turn < 2 ? { calls: [callOf(`c${turn}`, 'act', `{"n":${turn}}`)] } : { text: 'Done.' }
+      const round = countResults(request)
+      return round < 2
+        ? { calls: [callOf(`c${round}`, 'act', `{"n":${round}}`)] }
+        : { text: 'Done.' }
     })
     world.hub.ask('@scout act twice')
     await live(world, state)

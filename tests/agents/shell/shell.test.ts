@@ -14,7 +14,7 @@ const once = (script: Script, ...asked: Parameters<World['hub']['ask']>) =>
   })
 
 describe('tasks', () => {
-  test('L2 L6: a direct task is answered to its requester, outside any thread', async () => {
+  test('L2 L6: a manual task is answered to its requester, outside any thread', async () => {
     const { hub } = await once(() => ({ text: 'It is done.' }), 'count the herons', 'manual')
     expect(hub.commits).toMatchObject([
       { outcome: 'completed', reply: { postId: null, parentId: null, content: 'It is done.' } },
@@ -32,7 +32,7 @@ describe('tasks', () => {
     expect(hub.commits[0]?.model).toBe('other/model')
   })
 
-  test('L2 L35: a scheduled task is answered in the trace only', async () => {
+  test('L2 L35: a scheduled task is answered in the trace alone', async () => {
     const { hub } = await once(() => ({ text: 'Nothing new today.' }), 'look', 'scheduled')
     expect(hub.commits).toMatchObject([{ outcome: 'completed', reply: null }])
     expect(hub.commits[0]?.trace).toContain('Nothing new today.')
@@ -89,7 +89,7 @@ describe('stopping', () => {
     ])
   })
 
-  test('L34: during tools; hanging calls are dropped, and every call has its result', async () => {
+  test('L34: during tools; a hanging call is dropped, and every call has its result', async () => {
     const { world } = await stop((request) =>
       countResults(request) === 0
         ? { text: 'I look.', calls: [callOf('a', 'look'), callOf('b', 'hang')] }

@@ -3,7 +3,7 @@ import type { ActivationId } from '../../../src/ids'
 import { agentId } from './fake-hub'
 import { approveAll, callOf, countResults, inObject, live, World } from './world'
 
-/** Calls a tool that requires approval, then answers that it is done. */
+/** Calls a tool that requires approval, then reports that it is done. */
 const asking = () => {
   const world = new World((request) =>
     countResults(request) === 0 ? { calls: [callOf('a', 'act')] } : { text: 'Done.' },
@@ -12,14 +12,14 @@ const asking = () => {
   return world
 }
 
-/** Cancels as the hub does: marks the row, then calls the agent. */
+/** Stops as the hub does: marks the row as cancelled, then cancels the agent. */
 function stop({ hub }: World, shell: ReturnType<World['boot']>, id: ActivationId): boolean {
   const row = hub.rows.get(id)
   if (row) row.isCancelled = true
   return shell.cancel(id)
 }
 
-/** A gate that blocks a caller until the test opens it. */
+/** A barrier that a caller waits at until the test opens it. */
 function createBarrier() {
   const reached = Promise.withResolvers<void>()
   const opened = Promise.withResolvers<void>()
@@ -32,7 +32,7 @@ function createBarrier() {
 
 const idOf = (shell: ReturnType<World['boot']>): ActivationId => {
   const { activationId } = shell.readState()
-  if (!activationId) throw new Error('nothing under way')
+  if (!activationId) throw new Error('no activation is running')
   return activationId
 }
 
@@ -47,16 +47,16 @@ function expectStopped({ hub, ran }: World, id: ActivationId): void {
   expect(ran.size).toBe(0)
 }
 
-describe('a stop while it parks', () => {
+describe('a stop while the agent parks', () => {
   test.each(['before', 'after'] as const)(
-    'L34: %s the hub has parked it, repeated cancellations are accepted, and it ends cancelled',
+    'L34: %s the hub has parked it, a repeated stop is accepted, and the run ends cancelled',
     (when) =>
       inObject(async (state) => {
         const world = asking()
-        const { door } = world.hub
-        const { park } = door
+        const { api } = world.hub
+        const { park } = api
         const barrier = createBarrier()
-        door.park = async (request) => {
+        api.park = async (request) => {
           if (when === 'before') await barrier.pass()
           const answer = await park(request)
           if (when === 'after') await barrier.pass()
@@ -74,15 +74,15 @@ describe('a stop while it parks', () => {
       }),
   )
 
-  test('L34: a cancellation is accepted while the agent waits to retry an unreachable hub', () =>
+  test('L34: a stop during the backoff for an unreachable hub is accepted', () =>
     inObject(async (state) => {
       const world = asking()
-      const { door } = world.hub
-      const { park } = door
+      const { api } = world.hub
+      const { park } = api
       const failed = createBarrier()
       failed.open()
       let isAway = true
-      door.park = async (request) => {
+      api.park = async (request) => {
         if (!isAway) return park(request)
         isAway = false
         await failed.pass()
@@ -99,7 +99,7 @@ describe('a stop while it parks', () => {
 })
 
 test.each([false, true])(
-  'L34: a cancellation between the hub’s resume and the agent’s is accepted (machine dies: %s)',
+  'L34: a stop between the resume in the hub and in the agent is accepted (machine stops: %s)',
   (dies) =>
     inObject(async (state) => {
       const world = asking()
@@ -108,10 +108,10 @@ test.each([false, true])(
       await first.untilQuiet()
       const id = idOf(first)
       approveAll(world)
-      const { door } = world.hub
-      const { load } = door
+      const { api } = world.hub
+      const { load } = api
       const barrier = createBarrier()
-      door.load = async (request) => {
+      api.load = async (request) => {
         const answer = await load(request)
         if (answer.kind === 'resumed') await barrier.pass()
         return answer
@@ -131,16 +131,16 @@ describe('a stop before the loop', () => {
   test.each([
     ['before the hub has claimed the task', 'before', false],
     ['after the hub has claimed it', 'after', false],
-    ['after that, and the machine dies', 'after', true],
+    ['after that, and the machine stops', 'after', true],
   ] as const)(
-    'L34: %s, it ends cancelled without a model call, and the requester is notified',
+    'L34: %s, it ends cancelled without a model call, and the requester gets a reply',
     (_, when, dies) =>
       inObject(async (state) => {
         const world = asking()
-        const { door } = world.hub
-        const { load } = door
+        const { api } = world.hub
+        const { load } = api
         const barrier = createBarrier()
-        door.load = async (request) => {
+        api.load = async (request) => {
           if (when === 'before') await barrier.pass()
           const answer = await load(request)
           if (when === 'after') await barrier.pass()
@@ -162,13 +162,13 @@ describe('a stop before the loop', () => {
       }),
   )
 
-  test('L34: without a claimed task there is nothing to cancel, and the next task is completed', () =>
+  test('L34: when nothing was claimed there is nothing to end, and the next task is done', () =>
     inObject(async (state) => {
       const world = new World(() => ({ text: 'In March.' }))
-      const { door } = world.hub
-      const { load } = door
+      const { api } = world.hub
+      const { load } = api
       const barrier = createBarrier()
-      door.load = async (request) => {
+      api.load = async (request) => {
         const answer = await load(request)
         await barrier.pass()
         return answer

@@ -4,8 +4,8 @@ import { UnderWay } from '../../../src/agents/under-way'
 const isQuiet = (work: UnderWay) =>
   Promise.race([work.untilQuiet().then(() => true), scheduler.wait(1).then(() => false)])
 
-describe('what an agent has under way (L34, L36)', () => {
-  test('L34: a dropped effect is aborted, and its end is not awaited', async () => {
+describe('the running tasks of an agent (L34, L36)', () => {
+  test('L34: a dropped task is aborted, and its end is not awaited', async () => {
     const work = new UnderWay()
     const hanging = work.begin(1)
     const quiet = work.untilQuiet()
@@ -46,7 +46,7 @@ describe('what an agent has under way (L34, L36)', () => {
     expect(work.has(1)).toBe(true)
   })
 
-  test('L36: a waiting caller is rejected when storage fails', async () => {
+  test('L36: waiting callers get an error when nothing can be written any more', async () => {
     const work = new UnderWay()
     work.begin(1)
     const quiet = work.untilQuiet()

@@ -15,7 +15,7 @@ const working: LoopState = {
 }
 const asleep: LoopState = { ...working, pending: [{ id: 1, type: 'sleep', until: 60_000 }] }
 
-/** Creates a watchdog with a clock that advances only on request. */
+/** A watchdog with a fake clock. */
 function create() {
   const alarms: number[] = []
   const clock = { at: 1_000, now: () => clock.at, newId: <Id>() => '' as Id }
@@ -31,7 +31,7 @@ function create() {
 }
 
 describe('the alarm of an agent (L36, S6)', () => {
-  test('S6 L36: an activation longer than the grace period gets an alarm, and only then is durable', async () => {
+  test('S6 L36: work that takes longer than a moment gets one, and only then is it certain to continue', async () => {
     const { alarms, begin, isSure } = create()
     begin()
     expect(alarms).toEqual([])
@@ -41,7 +41,7 @@ describe('the alarm of an agent (L36, S6)', () => {
     expect(await isSure()).toBe(true)
   })
 
-  test('S6 L36: an activation within the grace period gets none, and its caller need not wait', async () => {
+  test('S6 L36: work that is over in a moment gets none, and the caller need not wait', async () => {
     const { alarms, begin, isSure, watchdog } = create()
     begin()
     const sure = isSure()
@@ -51,7 +51,7 @@ describe('the alarm of an agent (L36, S6)', () => {
     expect(alarms).toEqual([])
   })
 
-  test('an agent that is woken repeatedly has its alarm at once, and one for all activations', () => {
+  test('an agent that is woken repeatedly has one alarm for all wakes, at once', () => {
     const { alarms, begin, clock, watchdog } = create()
     for (let call = 0; call < 5; call++) {
       begin()
@@ -61,7 +61,7 @@ describe('the alarm of an agent (L36, S6)', () => {
     expect(alarms).toEqual([1_010 + watchdogMs])
   })
 
-  test('an agent that rested has a grace period again', async () => {
+  test('after a rest a short task gets no alarm again', async () => {
     const { alarms, begin, clock, watchdog } = create()
     begin()
     watchdog.watch(initialState)
@@ -88,7 +88,7 @@ describe('the alarm of an agent (L36, S6)', () => {
 })
 
 describe('an agent at rest', () => {
-  test('L22: a late viewer gets the last activation, though it is not in memory', () =>
+  test('L22: shows a late watcher what it did, though it holds nothing of it in memory', () =>
     inObject(async (state) => {
       const world = new World(({ messages }) =>
         messages.some(({ role }) => role === 'tool')
@@ -105,7 +105,7 @@ describe('an agent at rest', () => {
       expect(world.boot(state).look().events).toEqual(events)
     }))
 
-  test('L36: a short completed activation is not taken for a crash by the next machine', () =>
+  test('L36: a short task is not taken for a crash by the next machine', () =>
     inObject(async (state) => {
       const world = new World(() => ({ text: 'Yes.' }))
       world.hub.ask('@scout?')

@@ -27,24 +27,25 @@ const never = new Promise<never>(() => {})
 const identity = (text: string) => text
 
 /**
- * All dependencies of an agent's object, in memory, with a checkpoint before and after each call: the
- * machine can be killed at any of them. Calls of a killed shell never return. Tools: `look`, `act` (requires approval), `hang`, `break`.
+ * The environment of an agent object, in memory, with a point before and after each request of the
+ * object at which the machine can be stopped. Requests of a stopped shell are never answered. Names
+ * of tools say what they do: `look`, `act` (requires approval), `hang`, `break`.
  */
 export class World {
   readonly hub = new FakeHub()
   readonly points: string[] = []
   readonly asked: ModelRequest[] = []
-  /** Effects of tools, by activation and call: one effect per key. */
+  /** Results of tools, by activation and call: the same key runs once. */
   readonly ran = new Map<string, string>()
   readonly called: ToolCall[] = []
-  /** Versions of the definition that were read from storage. */
+  /** Versions of the definition that were read from the store. */
   readonly defined: string[] = []
-  /** Kills the machine at this checkpoint, once. */
+  /** Stops the machine at this point, once. */
   killAt: number | null = null
   model: Partial<Model> = {}
-  /** Token limit of one activation. */
+  /** The token limit of one activation. */
   tokensMax = definition.limits.tokens
-  /** Reason why the definition cannot be read; unset when it can. */
+  /** Why the definition cannot be read; null when it can. */
   undefinedBecause: string | null = null
   hooks: Hook[] = []
   #epoch = 0
@@ -63,7 +64,7 @@ export class World {
     return shell
   }
 
-  /** Resolves when the shell runs no effect; true when the machine was killed first. */
+  /** Resolves when the shell has nothing running; true when the machine was stopped first. */
   async rest(shell: AgentShell): Promise<boolean> {
     const isKilled = () => this.#epochOf.get(shell) !== this.#epoch
     if (!isKilled()) await Promise.race([shell.untilQuiet(), this.#killed.promise])
@@ -94,14 +95,14 @@ export class World {
   }
 
   #createDeps(epoch: number): AgentDeps {
-    const { door } = this.hub
+    const { api } = this.hub
     return {
       hub: {
-        load: this.#gate(epoch, 'load', door.load),
-        renew: this.#gate(epoch, 'renew', door.renew),
-        park: this.#gate(epoch, 'park', door.park),
-        commit: this.#gate(epoch, 'commit', door.commit),
-        announce: door.announce,
+        load: this.#gate(epoch, 'load', api.load),
+        renew: this.#gate(epoch, 'renew', api.renew),
+        park: this.#gate(epoch, 'park', api.park),
+        commit: this.#gate(epoch, 'commit', api.commit),
+        announce: api.announce,
       },
       tools: {
         ...tools,
@@ -132,7 +133,7 @@ export class World {
     }
   }
 
-  /** Each version has a slightly higher temperature than the previous one. */
+  /** Each version has a slightly higher temperature than the one before. */
   #define(etag: string): Definition {
     this.defined.push(etag)
     const temperature = etag === 'first' ? 0.1 : 0.2
@@ -240,13 +241,13 @@ const tools: ToolApi = {
 
 let objects = 0
 
-/** Runs a test in the storage of a new object. */
+/** Runs work in the storage of a new object. */
 export const inObject = <Result>(work: (state: DurableObjectState) => Promise<Result>) =>
   runInDurableObject(env.AGENTS.getByName(`shell-${objects++}`), (_agent, state) => work(state))
 
 /**
- * Runs the agent until the hub has no more tasks: restarts it when it was killed, calls `people` when
- * it is idle, and wakes it when tasks are left, like a sweep.
+ * Runs the agent until the hub has nothing more for it: boots it again after a stop of the machine,
+ * lets `people` act when it is quiet, and wakes it when something is left, as a sweep does.
  */
 export async function live(
   world: World,
@@ -255,7 +256,7 @@ export async function live(
 ): Promise<AgentShell> {
   let shell = world.boot(state)
   shell.wake(agentId)
-  for (let turn = 0; turn < 100; turn++) {
+  for (let round = 0; round < 100; round++) {
     if (await world.rest(shell)) {
       shell = world.boot(state)
       void shell.alarm()
@@ -264,10 +265,10 @@ export async function live(
     if (world.hub.isIdle) return shell
     people(world)
     shell.wake(agentId)
-    // A long activation continues in the next platform event.
+    // a long activation continues in the next event of the platform
     void shell.alarm()
   }
-  throw new Error(`It did not come to an end: ${world.points.join(' ')}`)
+  throw new Error(`The run did not end: ${world.points.join(' ')}`)
 }
 
 export const approveAll = ({ hub }: World): void => {
@@ -280,7 +281,7 @@ export const callOf = (callId: string, name: string, args = '{}') => ({
   arguments: args,
 })
 
-/** Counts the groups of tool results in a prompt, which is the number of the step. */
+/** Counts the groups of tool results in a prompt: the number of the round. */
 export const countResults = ({ messages }: ModelRequest): number =>
   messages.slice(messages.findLastIndex(isTask)).filter(({ role }) => role === 'tool').length
 

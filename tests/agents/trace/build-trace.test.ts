@@ -112,7 +112,7 @@ test('L33 L43: where the time went adds up, and what ran side by side counts onc
   expect(Object.values(parts).reduce((sum, ms) => sum + ms, 0)).toBe(totalMs)
 })
 
-test('L43: why: the prompt, the notes of trouble, the outcome and its reason', () => {
+test('L43: why: the prompt, the notes on failures, the outcome and its reason', () => {
   const error = { code: 'PROVIDER_BUSY', message: 'Too many requests.' } as const
   const ending = { outcome: 'failed', error, reply: 'notice', text: '' } as const
   const trace = buildTrace(
@@ -162,8 +162,12 @@ test('L20 L30 L43: compactions and waits for people are part of it', () => {
         name: 'http_request',
         startedAt: start + 290,
         approval: {
-          ...{ callId: 'a', tool: 'http_request', grant: 'http:x:write', tier: 'write' },
-          ...{ arguments: '{}', argumentsHash: '' },
+          callId: 'a',
+          tool: 'http_request',
+          grant: 'http:x:write',
+          tier: 'write',
+          arguments: '{}',
+          argumentsHash: '',
         },
         audit: null,
       },
@@ -231,7 +235,7 @@ test('an activation that has only been woken has a trace too', () => {
 
 test.each([
   ['a person', 'cancel_requested', 'Error: operation cancelled by user.'],
-  ['the clock', 'time_ran_out', 'Error: time ran out.'],
+  ['the clock', 'time_ran_out', 'Error: timed out.'],
 ] as const)(
   'L34 L43: what hung until %s ended it is in its step, with the time it took',
   (_who, type, result) => {
@@ -250,15 +254,20 @@ test.each([
     expect(steps[0]?.tools).toMatchObject([
       { callId: 'a', isError: false },
       {
-        ...{ callId: 'b', name: 'hub_search', arguments: '{"query":"owls"}' },
-        ...{ isError: true, result, startedAt: start + 100, durationMs: 5_000 },
+        callId: 'b',
+        name: 'hub_search',
+        arguments: '{"query":"owls"}',
+        isError: true,
+        result,
+        startedAt: start + 100,
+        durationMs: 5_000,
       },
     ])
     expect(time).toMatchObject({ modelMs: 100, toolsMs: 5_000, otherMs: 100 })
   },
 )
 
-test('L34 L43: a model call that was cut off has taken its time', () => {
+test('L34 L43: the time of a stopped model call counts', () => {
   const stop: LoopEvent = { type: 'cancel_requested', at: start + 3_000, charge: charge() }
   const { time } = buildTrace([woken(start), loaded(start), stop], null, start + 3_000)
   expect(time).toMatchObject({ modelMs: 3_000, otherMs: 0 })

@@ -99,7 +99,7 @@ test.each<[string, LoopEvent[], object]>([
     { compactions: 3, modelRequests: 2, modelFailures: 1 },
   ],
   [
-    'a parked call that a person denied, told once',
+    'a parked call that a person denied, counted once',
     [
       { type: 'parked', at: start, effectId: 1, kind: 'parked', hasMore: false },
       { type: 'parked', at: start, effectId: 1, kind: 'lost', hasMore: false },

@@ -3,7 +3,7 @@ import type { Message } from '../../../src/agents/loop/message'
 import { measurePrompt } from '../../../src/agents/trace/measure-prompt'
 
 const tool = (name: string) => ({ name, description: 'Does it.', inputSchema: { type: 'object' } })
-const said = (text: string): Message => ({ role: 'user', text })
+const userMessage = (text: string): Message => ({ role: 'user', text })
 const share = (before: Message[], after: Message[], tools = [[tool('a')], [tool('a')]]) =>
   measurePrompt(
     { messages: after, tools: tools[1] ?? [] },
@@ -26,20 +26,25 @@ test('L43: a prompt in numbers: messages, characters of everything a provider re
 })
 
 test('L14 L43: a prompt that only grew begins with all of the one before', () => {
-  expect(share([said('a')], [said('a'), said('b')])).toBe(1)
+  expect(share([userMessage('a')], [userMessage('a'), userMessage('b')])).toBe(1)
 })
 
 test('L14 L43: what changes at the end costs its share, and the place of the change decides', () => {
-  const long = said('x'.repeat(1_000))
-  expect(share([long, said('tail 1')], [long, said('b'), said('tail 2')])).toBeGreaterThan(0.98)
-  expect(share([said('tail 1'), long], [said('tail 2'), long])).toBeLessThan(0.1)
-  expect(share([said('x'.repeat(1_000))], [said(`${'x'.repeat(500)}y`)])).toBeCloseTo(0.5, 1)
+  const long = userMessage('x'.repeat(1_000))
+  expect(
+    share([long, userMessage('tail 1')], [long, userMessage('b'), userMessage('tail 2')]),
+  ).toBeGreaterThan(0.98)
+  expect(share([userMessage('tail 1'), long], [userMessage('tail 2'), long])).toBeLessThan(0.1)
+  expect(share([userMessage('x'.repeat(1_000))], [userMessage(`${'x'.repeat(500)}y`)])).toBeCloseTo(
+    0.5,
+    1,
+  )
 })
 
 test('L14 L43: tools come first: another one changes everything after it', () => {
-  expect(share([said('a')], [said('a')], [[tool('a')], [tool('b')]])).toBe(0)
+  expect(share([userMessage('a')], [userMessage('a')], [[tool('a')], [tool('b')]])).toBe(0)
 })
 
 test('L14 L43: a role is part of the prompt', () => {
-  expect(share([said('abcdefgh')], [{ role: 'system', text: 'abcdefgh' }])).toBeLessThan(0.8)
+  expect(share([userMessage('abcdefgh')], [{ role: 'system', text: 'abcdefgh' }])).toBeLessThan(0.8)
 })

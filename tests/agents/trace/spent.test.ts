@@ -3,7 +3,7 @@ import type { LoopEvent } from '../../../src/agents/loop/event'
 import { buildTrace } from '../../../src/agents/trace/build-trace'
 import { answered, charge, failed, loaded, start, woken } from './events'
 
-/** A call that failed, one that its machine lost, a summary, an answer, and a call that was cut off. */
+/** A call that failed, one that a crash lost, a summary, an answer, and a call that was stopped. */
 const costly = (): LoopEvent[] => [
   woken(start),
   loaded(start),
@@ -17,8 +17,15 @@ const costly = (): LoopEvent[] => [
   },
   {
     type: 'compacted',
-    ...{ at: start + 80, effectId: 5, startedAt: start + 70, summary: '', replaced: 3 },
-    ...{ tokensBefore: 9, tokens: 5, entries: 1, problem: null },
+    at: start + 80,
+    effectId: 5,
+    startedAt: start + 70,
+    summary: '',
+    replaced: 3,
+    tokensBefore: 9,
+    tokens: 5,
+    entries: 1,
+    problem: null,
     charge: charge({ microusd: 300_000 }),
   },
   answered(start + 100, ['a']),
@@ -33,22 +40,29 @@ test('B1 L43: what it spent is every charge, also of calls without an answer and
   const { spent, steps } = buildTrace(costly(), null, null)
   expect(steps).toHaveLength(1)
   expect(spent).toEqual({
-    ...{ inputTokens: 500, cachedTokens: 200, outputTokens: 4 * 20 + 500 },
-    ...{ costMicrousd: 4_321_700, isPriced: false },
+    inputTokens: 500,
+    cachedTokens: 200,
+    outputTokens: 4 * 20 + 500,
+    costMicrousd: 4_321_700,
+    isPriced: false,
   })
   expect(buildTrace([woken(start)], null, null).spent).toEqual({
-    ...{ inputTokens: 0, cachedTokens: 0, outputTokens: 0, costMicrousd: 0, isPriced: true },
+    inputTokens: 0,
+    cachedTokens: 0,
+    outputTokens: 0,
+    costMicrousd: 0,
+    isPriced: true,
   })
 })
 
-test('B1 L43: a note of a call without an answer tells what it was charged, if anything', () => {
+test('B1 L43: a note on a call without an answer has its charge, if any', () => {
   const notes = buildTrace(costly(), null, null).notes.map(({ text }) => text)
   expect(notes).toEqual([
     expect.stringMatching(/Too many requests.* charged 100 tokens in and 500 out, \$0\.001000\.$/),
     expect.stringMatching(/Too many requests\.$/),
+    expect.stringMatching(/^The server stopped.* charged 100 tokens in and 20 out, \$0\.020000\.$/),
     expect.stringMatching(
-      /^The machine stopped.* charged 100 tokens in and 20 out, \$0\.020000\.$/,
+      /^The agent was asked to stop.* charged 100 tokens in and 20 out, without a price\.$/,
     ),
-    expect.stringMatching(/^Somebody asked.* charged 100 tokens in and 20 out, without a price\.$/),
   ])
 })

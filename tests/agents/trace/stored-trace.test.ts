@@ -32,7 +32,7 @@ describe('L43: what is kept of an activation opens as its trace', () => {
     expect(toJson(openTrace(stored))).toEqual(toJson(buildTrace(events, ending, finishedAt)))
   })
 
-  it('L43: of a long one the trace is kept, with its excerpts', () => {
+  it('L43: a long journal is kept as a trace with excerpts', () => {
     const events = journal('weir '.repeat(limits.storedJournalCharsMax / 5))
     const stored = store(events)
     expect(stored).toBe(writeTrace(buildTrace(events, ending, finishedAt)))
@@ -40,7 +40,7 @@ describe('L43: what is kept of an activation opens as its trace', () => {
     expect(toJson(openTrace(stored))).toEqual(toJson(buildTrace(events, ending, finishedAt)))
   })
 
-  it('L43: what is no JSON is said to be none', () => {
+  it('L43: text that is not JSON throws a SyntaxError', () => {
     expect(() => openTrace('{')).toThrow(SyntaxError)
   })
 })

@@ -8,7 +8,8 @@ import { activationId, answered, charge, failed, loaded, returned, start, woken 
 
 const busy = {
   ...({ code: 'PROVIDER_BUSY', message: 'Too many requests.', isRetryable: true } as const),
-  ...{ retryAfterMs: null, mayBeCharged: false },
+  retryAfterMs: null,
+  mayBeCharged: false,
 }
 const completed: Ending = { outcome: 'completed', error: null, reply: 'answer', text: '' }
 const journal = (): LoopEvent[] => [
@@ -132,7 +133,7 @@ test('L43: no words of prompts, answers, thoughts or tools, unless a setting add
   expect(String(last?.attributes['gen_ai.output.messages'])).toContain('a secret answer')
 })
 
-test('L43: exported twice it is the same, so a doubled export does no harm', () => {
+test('L43: a repeated export is the same, so it is idempotent', () => {
   expect(write()).toEqual(write())
   const other = write([{ ...woken(), activationId: `${activationId.slice(0, -1)}b` } as LoopEvent])
   const ids = (body: unknown) => readOtlp(body).map(({ spanId }) => spanId)
@@ -146,8 +147,16 @@ test('L20 L30 L43: waits for people and summaries are spans too', () => {
       { type: 'parked', at: start + 2_700, effectId: 4, kind: 'parked', hasMore: false },
       {
         type: 'compacted',
-        ...{ at: start + 2_900, effectId: 5, startedAt: start + 2_800, summary: '', replaced: 3 },
-        ...{ tokensBefore: 9, tokens: 5, entries: 1, charge: null, problem: 'no model' },
+        at: start + 2_900,
+        effectId: 5,
+        startedAt: start + 2_800,
+        summary: '',
+        replaced: 3,
+        tokensBefore: 9,
+        tokens: 5,
+        entries: 1,
+        charge: null,
+        problem: 'no model',
       },
     ]),
   )
@@ -157,15 +166,22 @@ test('L20 L30 L43: waits for people and summaries are spans too', () => {
   expect([compaction?.from, compaction?.to]).toEqual([nanos(start + 2_800), nanos(start + 2_900)])
 })
 
-test('B1 L43: the run tells all that was charged, also for calls without an answer and for summaries', () => {
+test('B1 L43: the run span has the total of all charges, also for calls without an answer and for summaries', () => {
   const [root] = readOtlp(
     write([
       ...journal(),
       failed(start + 2_600, { charge: charge({ microusd: 5_000 }) }),
       {
         type: 'compacted',
-        ...{ at: start + 2_900, effectId: 5, startedAt: start + 2_800, summary: '', replaced: 3 },
-        ...{ tokensBefore: 9, tokens: 5, entries: 1, problem: null },
+        at: start + 2_900,
+        effectId: 5,
+        startedAt: start + 2_800,
+        summary: '',
+        replaced: 3,
+        tokensBefore: 9,
+        tokens: 5,
+        entries: 1,
+        problem: null,
         charge: charge({ microusd: 10_000 }),
       },
     ]),

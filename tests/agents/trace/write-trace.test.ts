@@ -36,7 +36,7 @@ test.each([
   ['letters of three bytes', '語'],
   ['characters that JSON escapes', '\u0001'],
 ])(
-  'L43: a trace of 200 steps with long texts of %s is cut evenly and stays below its bound',
+  'L43: a trace of 200 steps with long texts of %s is truncated evenly and stays below its limit',
   (_of, letter) => {
     const json = write(journal(200, 7_000, letter))
     expect(bytes(json)).toBeLessThanOrEqual(bytesMax)
@@ -54,7 +54,7 @@ test.each([
   },
 )
 
-test('L43: short texts stay whole when long ones are cut', () => {
+test('L43: short texts stay whole when long ones are truncated', () => {
   const events = journal(30, 30_000)
   events.push(answered(start, [], { text: 'The short answer.' }))
   const trace = JSON.parse(write(events, 100_000)) as Trace
@@ -62,7 +62,7 @@ test('L43: short texts stay whole when long ones are cut', () => {
   expect(trace.steps[0]?.text).toMatch(/^0x+ \[\.\.\.\]$/)
 })
 
-test('L43: where even the numbers are too many, the middle steps go and a note says so', () => {
+test('L43: when even the numbers are too long, the middle steps are dropped with a note', () => {
   const json = write(journal(200, 500), 40_000)
   expect(bytes(json)).toBeLessThanOrEqual(40_000)
   const trace = JSON.parse(json) as Trace
@@ -71,7 +71,7 @@ test('L43: where even the numbers are too many, the middle steps go and a note s
   expect(trace.notes.at(-1)?.text).toMatch(/\d+ steps in the middle are not shown/)
 })
 
-test('a text is never cut within a character', () => {
+test('a text is never truncated within a character', () => {
   const json = write(journal(60, 8_000, '😀'), 100_000)
   expect(JSON.parse(json)).toSatisfy((trace: Trace) =>
     trace.steps.every(({ text }) => text.isWellFormed()),

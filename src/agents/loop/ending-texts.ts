@@ -1,0 +1,50 @@
+/** The limit on tokens that lets an activation continue when it is raised. */
+const raiseTokens =
+  'Raise `behavior.max_tokens` or `brain.max_tokens_per_activation`, whichever is smaller, in my definition to let me continue.'
+const raiseDuration = 'Raise `behavior.max_duration_seconds` in my definition to give me more time.'
+
+/** Texts that an agent posts when it ends without an answer of its own, as users read them. */
+export const endingTexts = {
+  iterationLimit: (steps: number) =>
+    `I stopped after ${steps} steps, my iteration limit for one task. Raise \`behavior.max_iterations\` in my definition to let me continue.`,
+  iterationCeiling: (steps: number) =>
+    `I stopped after ${steps} steps, the maximum for any agent. I may have been repeating myself.`,
+  iterationCeilingWarning: (steps: number) =>
+    `Stopped at the hard ceiling of ${steps} steps: possible infinite loop.`,
+  tokenLimit: (used: number, limit: number, next: number) =>
+    `I used ${used} of the ${limit} tokens I have for one task, and my next step would need about ${next}. ${raiseTokens}`,
+  tokensUsedUp: (used: number) =>
+    `I used ${used} tokens, which is all I have for one task. ${raiseTokens}`,
+  timedOut: () => `I timed out. ${raiseDuration}`,
+  timedOutAfter: (ms: number) => `I timed out after ${Math.round(ms / 1000)} s. ${raiseDuration}`,
+  contextFull: (promptTokens: number, windowTokens: number) =>
+    `I could not continue: the prompt is about ${promptTokens} tokens long, and my model's window holds ${windowTokens}. Use a shorter thread or a model with a larger window.`,
+  budgetExhausted: () =>
+    'I cannot answer: the budget for this period is used up. An admin can raise it on the ' +
+    '[budgets page](/budgets). Otherwise I can answer again when the budget resets.',
+  contentFiltered: () => 'The model provider filtered my answer, so I cannot post it.',
+  cancelled: () => 'I was asked to stop.',
+  paused: () => 'An admin paused me, so I stopped here.',
+  notStarted: (message: string) => `I could not start: ${message}`,
+  failed: (message: string, isRecoverable: boolean) =>
+    `I could not finish: ${message}${isRecoverable ? ' Asking me again may help.' : ''}`,
+  // not posted: for the trace alone
+  finishedElsewhere: () => 'Another run finished this task.',
+  postDeleted: () => 'The post was deleted before I could read it.',
+  nothingToSay: () => 'There was nothing to say.',
+}
+
+/** Messages of activation errors that the loop itself finds, as users and admins read them. */
+export const endingMessages = {
+  contextFull: (promptTokens: number, windowTokens: number) =>
+    `The prompt is about ${promptTokens} tokens long and the model's window holds ${windowTokens}.`,
+  contentFiltered: () => 'The model provider filtered the answer.',
+  endedWithError: () => 'The model provider ended the answer with an error.',
+  endedWithoutReason: () =>
+    'The model provider gave no known reason for ending the answer, so its tool calls were not run.',
+  emptyAnswers: () => 'The model returned an empty answer twice.',
+  outputLimit: (outputTokens: number) =>
+    `The model's answer reached its length limit before any text, after ${outputTokens} tokens, which include the model's thinking. ` +
+    "Raise `brain.max_tokens` in the agent's definition, or choose a model that thinks less or allows longer answers.",
+  interrupted: () => 'The server stopped several times before the run made progress.',
+}
