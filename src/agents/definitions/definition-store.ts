@@ -30,7 +30,7 @@ export function createDefinitionStore(bucket: R2Bucket): DefinitionStore {
         if (files[required] === undefined) return { ok: false, message: missing(name, required) }
       }
       if ((await definitionEtag(files)) !== etag) {
-        return { ok: false, message: missing(name, 'a file of skills/') }
+        return { ok: false, message: missing(name, 'complete skills/ folder') }
       }
       const read = readDefinition(files)
       if (read.ok) return { ok: true, definition: read.definition }
