@@ -117,7 +117,7 @@ async function takePicture(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: `${folder}/${name}.png`, fullPage: true })
 }
 
-test('L22: in a thread an agent's text streams in, then its answer replaces it', async () => {
+test('L22: in a thread the text of an agent streams in, then its answer replaces it', async () => {
   await createAgent('pilot', [planning, { text: words, pieceMs: 150, pieceChars: 6 }])
   const postId = await ask('pilot')
   const { context, page, errors } = await openSignedIn()

@@ -33,7 +33,7 @@ export interface DayTurn {
 const capacity = 5
 
 /**
- * A hub in which agents look around: scheduler, loop, tools and the offline model are the product's
+ * A hub in which agents explore: scheduler, loop, tools and the offline model are the product's
  * own, on real D1 and Durable Objects; only the clock is moved by the test, alarm by alarm.
  */
 export function createExploringHub() {
