@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { fillWindowsSql, generateUsage, insertCallsSql } from '../support/generate-usage.ts'
 
-/** The hub's database among the files of a local state. */
+/** Opens the hub's database in a local state folder. */
 function openDatabase(stateDir: string): DatabaseSync {
   const files = readdirSync(join(stateDir, 'data', 'd1'), { recursive: true }).map(String)
   for (const file of files.filter((name) => name.endsWith('.sqlite'))) {
@@ -16,7 +16,7 @@ function openDatabase(stateDir: string): DatabaseSync {
   throw new Error(`no database of a hub in ${stateDir}`)
 }
 
-/** Two months of usage of the agents that the hub has, so that its charts have something to draw. */
+/** Inserts two months of usage of the hub's agents, for its charts. */
 export function addUsage(stateDir: string): void {
   const database = openDatabase(stateDir)
   const calls = generateUsage({ seed: 5, now: Date.now(), days: 60, scale: 0.1 })

@@ -38,7 +38,7 @@ async function send(method: string, path: string, body: unknown): Promise<string
   return response.text()
 }
 
-/** A call as an agent from outside makes it. */
+/** Makes a tool call as an external agent. */
 const callTool = (title: string) =>
   send('POST', '/mcp/hub', {
     jsonrpc: '2.0',
@@ -60,7 +60,7 @@ async function signIn(options: Parameters<Browser['newContext']>[0]) {
   return { context, page, errors }
 }
 
-test('M7: without scripts a person sees what would run, approves it, and it runs once', async () => {
+test('M7: without scripts a person sees the call, approves it, and it runs once', async () => {
   expect(await callTool('From outside')).toContain('needs approval by a person')
   const { page, context } = await signIn({ javaScriptEnabled: false })
   expect(await page.locator('article pre').textContent()).toContain('"title": "From outside"')

@@ -30,7 +30,7 @@ afterAll(async () => {
   await hub?.stop()
 })
 
-/** On a page of a browser without scripts. */
+/** Opens a page in a browser without scripts. */
 async function open(width: number, path: string): Promise<Page> {
   const context = await browser.newContext({
     viewport: { width, height: 800 },
@@ -44,7 +44,7 @@ async function open(width: number, path: string): Promise<Page> {
 const tipsShown = (page: Page) => page.locator('.tip:visible').count()
 
 test.each([1280, 320])(
-  'B10: at %i px, without scripts, a bar says its values to the pointer and to the keyboard',
+  'B10: at %i px, without scripts, a bar shows its values on hover and on focus',
   async (width) => {
     const page = await open(width, '/budgets')
     const spots = page.locator('#spend .spot')
@@ -67,7 +67,7 @@ test.each([1280, 320])(
   },
 )
 
-test('B10: the words of an axis can be read at 320 px: none is on another, none is cut off', async () => {
+test('B10: axis labels are readable at 320 px: none overlaps, none is clipped', async () => {
   const page = await open(320, '/budgets')
   const boxes = await page.locator('.chart .x').evaluateAll((axes) =>
     axes.map((axis) =>

@@ -38,7 +38,7 @@ async function api(
   return (await response.json()) as Record<string, { id: string }>
 }
 
-/** A thread with what is hard to lay out, and an answer of an agent; the pages to look at. */
+/** Creates a thread that is hard to lay out, with an agent's answer. Returns the pages to check. */
 async function makeContent(): Promise<string[]> {
   const long = 'a-word-that-never-ends-'.repeat(9)
   const wide = `| ${'column-that-is-named | '.repeat(24)}\n|${'---|'.repeat(24)}\n| ${'1 | '.repeat(24)}`
@@ -101,7 +101,7 @@ async function makeContent(): Promise<string[]> {
   ]
 }
 
-/** Rules, a service and its credential; answers the page of what the audit holds of a call. */
+/** Creates rules, a service and its credential. Returns the page of a call's audit entry. */
 async function makeRules(): Promise<string> {
   const service = {
     base_url: 'https://a-host-that-is-named-at-length.example.com/v1/and/a/path/that/goes/on',

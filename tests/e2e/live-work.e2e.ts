@@ -15,7 +15,7 @@ import {
   startHubForBrowser,
 } from './start-for-browser.ts'
 
-/** An agent at work, watched in a browser. Its model takes its time. */
+/** A running agent, watched in a browser. Its model is slow. */
 let hub: RunningHub
 let browser: Browser
 let model: FakeModelServer
@@ -58,8 +58,8 @@ async function api<Body>(method: string, path: string, body?: unknown): Promise<
   return (await response.json()) as Body
 }
 
-/** An agent of its own, whose model gives these answers. */
-async function hire(name: string, answers: FakeAnswer[]): Promise<void> {
+/** Creates an agent with a scripted model. */
+async function createAgent(name: string, answers: FakeAnswer[]): Promise<void> {
   model.setScript(name, { answers, pick: 'turn' })
   const url = `${model.url}/s/${name}/v1`
   await api('PUT', `/agents/${name}/definition`, {
@@ -109,7 +109,7 @@ const stay = (page: Page) =>
   })
 const hasStayed = (page: Page) => page.evaluate(() => document.body.dataset.notReloaded === 'yes')
 
-/** For people who look at them: E2E_PICTURES names a folder. */
+/** Saves a screenshot when E2E_PICTURES names a folder. */
 async function takePicture(page: Page, name: string): Promise<void> {
   const folder = process.env.E2E_PICTURES
   if (!folder) return
@@ -117,8 +117,8 @@ async function takePicture(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: `${folder}/${name}.png`, fullPage: true })
 }
 
-test('L22: in a thread the words of an agent appear while it writes them, then its answer in their place', async () => {
-  await hire('pilot', [planning, { text: words, pieceMs: 150, pieceChars: 6 }])
+test('L22: in a thread the text of an agent streams in, then its answer replaces it', async () => {
+  await createAgent('pilot', [planning, { text: words, pieceMs: 150, pieceChars: 6 }])
   const postId = await ask('pilot')
   const { context, page, errors } = await openSignedIn()
   await page.goto(`${hub.url}/p/${postId}`)
@@ -138,7 +138,7 @@ test('L22: in a thread the words of an agent appear while it writes them, then i
 })
 
 test('L22 L41 L42: the page of an activation fills while it runs, and ends without a reload', async () => {
-  await hire('keeper', [
+  await createAgent('keeper', [
     planning,
     { text: words, reasoning: 'They want hours.', pieceMs: 150, pieceChars: 6 },
   ])
@@ -167,10 +167,10 @@ test('L22 L41 L42: the page of an activation fills while it runs, and ends witho
 })
 
 test.each([true, false])(
-  'L34: the stop button ends it in the middle of its words (scripts: %s)',
+  'L34: the stop button ends a run while it streams (scripts: %s)',
   async (javaScriptEnabled) => {
     const name = javaScriptEnabled ? 'rambler' : 'mumbler'
-    await hire(name, [{ text: words.repeat(9), pieceMs: 150, pieceChars: 4 }])
+    await createAgent(name, [{ text: words.repeat(9), pieceMs: 150, pieceChars: 4 }])
     const postId = await ask(name)
     const { context, page, errors } = await openSignedIn({ javaScriptEnabled })
     await findActivation(name)
@@ -197,8 +197,8 @@ test.each([true, false])(
   },
 )
 
-test('L34: stopped from its own page, that page shows the end without a reload of ours', async () => {
-  await hire('drifter', [planning, { text: words.repeat(9), pieceMs: 150, pieceChars: 4 }])
+test('L34: a run stopped on its page shows its end without a reload', async () => {
+  await createAgent('drifter', [planning, { text: words.repeat(9), pieceMs: 150, pieceChars: 4 }])
   await ask('drifter')
   const { context, page, errors } = await openSignedIn()
   await page.goto(`${hub.url}/activations/${await findActivation('drifter')}`)
@@ -213,8 +213,8 @@ test('L34: stopped from its own page, that page shows the end without a reload o
   await context.close()
 })
 
-test('pages: what is being typed on an agent’s page stays, while the page follows its work', async () => {
-  await hire('ferryman', [planning, { text: words, pieceMs: 60, pieceChars: 6 }])
+test('pages: typed text on an agent’s page stays while the page updates', async () => {
+  await createAgent('ferryman', [planning, { text: words, pieceMs: 60, pieceChars: 6 }])
   await ask('ferryman')
   const { context, page, errors } = await openSignedIn()
   await findActivation('ferryman')
@@ -239,7 +239,7 @@ test.each([
   async ({ width, colorScheme }) => {
     const name = `looked-at-${width}-${colorScheme}`
     const text = `${words}\n\n${'a-word-that-never-ends-'.repeat(9)} ${words}`
-    await hire(name, [
+    await createAgent(name, [
       planning,
       { text: text.repeat(4), reasoning: words, pieceMs: 150, pieceChars: 8 },
     ])

@@ -11,15 +11,15 @@ const startMsMax = 110_000
 
 export interface RunningHub {
   url: string
-  /** What `npm start` prints for a newcomer. */
+  /** The sign-in link that `npm start` prints. */
   signInLink: string
   adminKey: string
-  /** Its data, deleted with it. */
+  /** Data folder, deleted when the hub stops. */
   stateDir: string
   stop(): Promise<void>
 }
 
-/** Starts the hub as `npm start` does, on a free port, with data of its own; `settings` as in a shell. */
+/** Starts the hub like `npm start`, on a free port with its own data; `settings` are environment variables. */
 export async function startHubForBrowser(
   settings: Record<string, string> = {},
 ): Promise<RunningHub> {
@@ -99,7 +99,7 @@ export function launchBrowser(): Promise<Browser> {
   })
 }
 
-/** A page of a context, and everything that went wrong on it. */
+/** Opens a page and collects its errors. */
 export async function openPage(context: BrowserContext): Promise<{ page: Page; errors: string[] }> {
   const page = await context.newPage()
   const errors: string[] = []
@@ -116,7 +116,7 @@ interface AxeResults {
   violations: { id: string; impact: string; nodes: { html: string }[] }[]
 }
 
-/** What axe finds wrong with the page, one line each. */
+/** Returns axe's findings on the page, one line each. */
 export async function findAxeViolations(page: Page): Promise<string[]> {
   const results: AxeResults = await page.evaluate(`(() => { ${axeSource}; return axe.run() })()`)
   return results.violations.map(
@@ -124,7 +124,7 @@ export async function findAxeViolations(page: Page): Promise<string[]> {
   )
 }
 
-/** Elements that stick out sideways; none when the page does not scroll that way. */
+/** Returns elements wider than the page; none when it does not scroll sideways. */
 export const findOverflow = (page: Page): Promise<string[]> =>
   page.evaluate(() => {
     const { scrollWidth, clientWidth } = document.documentElement

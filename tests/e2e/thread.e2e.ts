@@ -33,8 +33,8 @@ async function openSignedIn(options: Parameters<Browser['newContext']>[0] = {}):
   return { context, page, errors }
 }
 
-/** Something that somebody else puts into the thread while it is open here. */
-async function say(postId: string, content: string): Promise<void> {
+/** Adds a comment of another user while the thread is open. */
+async function addComment(postId: string, content: string): Promise<void> {
   const response = await fetch(`${hub.url}/api/v1/posts/${postId}/comments`, {
     method: 'POST',
     headers: { authorization: `Bearer ${hub.adminKey}`, 'content-type': 'application/json' },
@@ -70,7 +70,7 @@ test('story: the printed link signs in, @scout is asked, its answer arrives with
     document.body.dataset.notReloaded = 'yes'
   })
   const question = '@scout and what else is in the almanac?'
-  await say(new URL(page.url()).pathname.slice('/p/'.length), question)
+  await addComment(new URL(page.url()).pathname.slice('/p/'.length), question)
   await expect.poll(() => answers.count(), { timeout: 30_000 }).toBe(2)
   const answer = page.locator('article.reply article.reply[data-author=scout]')
   expect(await answer.locator('.prov').textContent()).toMatch(
@@ -88,7 +88,7 @@ test('story: the printed link signs in, @scout is asked, its answer arrives with
   await context.close()
 })
 
-test('live: a reply of somebody else appears in place, below what it answers', async () => {
+test('live: a reply of another user appears in place, below its parent', async () => {
   const mine = await openSignedIn()
   await mine.page.fill('#new', 'A thread for two')
   await mine.page.click('main button[type=submit]')
@@ -109,7 +109,7 @@ test('live: a reply of somebody else appears in place, below what it answers', a
   await theirs.context.close()
 })
 
-test('H16: a page whose socket broke misses nothing that was said meanwhile', async () => {
+test('H16: a page whose socket broke shows every comment made meanwhile', async () => {
   const { context, page, errors } = await openSignedIn()
   const sockets: WebSocketRoute[] = []
   await page.routeWebSocket(/\/live\/posts\//, (socket) => {
@@ -121,14 +121,14 @@ test('H16: a page whose socket broke misses nothing that was said meanwhile', as
   await page.waitForURL(/\/p\//)
   await expect.poll(() => sockets.length).toBe(1)
   await sockets[0]?.close()
-  await say(new URL(page.url()).pathname.slice('/p/'.length), 'Said while nobody listened')
+  await addComment(new URL(page.url()).pathname.slice('/p/'.length), 'Said while nobody listened')
   await page.locator('article.reply', { hasText: 'Said while nobody listened' }).waitFor()
   expect(sockets.length).toBe(2)
   expect(errors).toEqual([])
   await context.close()
 })
 
-test('H16: what was said between the page and its socket appears as soon as the socket opens', async () => {
+test('H16: comments made between page load and socket appear as soon as the socket opens', async () => {
   const { context, page, errors } = await openSignedIn()
   let isHeld = true
   let open = () => {}
@@ -139,8 +139,11 @@ test('H16: what was said between the page and its socket appears as soon as the 
   await page.fill('#new', 'A thread on a slow line')
   await page.click('main button[type=submit]')
   await page.waitForURL(/\/p\//)
-  await say(new URL(page.url()).pathname.slice('/p/'.length), 'Said before the socket was there')
-  // Longer than the live object repeats what it heard: the database tells.
+  await addComment(
+    new URL(page.url()).pathname.slice('/p/'.length),
+    'Said before the socket was there',
+  )
+  // Longer than the live object repeats events, so the database is read.
   await new Promise((resolve) => setTimeout(resolve, 9_000))
   expect(await page.locator('article.reply').count()).toBe(0)
   isHeld = false
@@ -150,7 +153,7 @@ test('H16: what was said between the page and its socket appears as soon as the 
   await context.close()
 })
 
-test('L34: an agent that begins while the page is open gets its stop button from the hub', async () => {
+test('L34: a run that starts while the page is open gets a stop button', async () => {
   const { context, page, errors } = await openSignedIn()
   const id = 'a-running-activation'
   const agent = { id: 'g', name: 'scout' }
@@ -206,7 +209,7 @@ test('keys: c writes, ? helps, @ completes a name, and a draft survives a reload
   await context.close()
 })
 
-test('no scripts: everything a person does works, and the thread says to reload', async () => {
+test('no scripts: all actions work, and the thread asks to reload', async () => {
   const { context, page } = await openSignedIn({ javaScriptEnabled: false })
   await page.fill('#new', 'Written without scripts')
   await page.fill('#content', '@scout what is in the almanac?')

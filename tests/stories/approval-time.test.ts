@@ -3,7 +3,7 @@ import { env } from 'cloudflare:workers'
 import { beforeAll, expect, test } from 'vitest'
 import { adminKey, call, commentsOf, install, join, post, replyTo, until } from '../support/cast'
 
-/** Time as the one who decides, and one word for many calls; everything but the model is real. */
+/** Approvals that expire, and approvals for a whole activation. Everything but the model is real. */
 const fakeUrl = (env as unknown as { FAKE_MODEL_URL: string }).FAKE_MODEL_URL
 
 let mira: Awaited<ReturnType<typeof join>>
@@ -18,7 +18,7 @@ const wantsToPost = (title: string) => ({
 })
 
 /** An agent whose posts a person must approve. */
-async function hire(name: string, answers: object[]): Promise<void> {
+async function createAgent(name: string, answers: object[]): Promise<void> {
   await fetch(`${fakeUrl}/__script`, {
     method: 'POST',
     body: JSON.stringify({ id: name, answers }),
@@ -53,8 +53,8 @@ const lastRequest = async (script: string) =>
     ),
   )
 
-test('L30 M7: when nobody decides in time, the agent is told so and answers without it', async () => {
-  await hire('unheard', [wantsToPost('Unheard herons'), { text: 'Nobody said yes.' }])
+test('L30 M7: an approval that expires is returned to the model, which answers without the call', async () => {
+  await createAgent('unheard', [wantsToPost('Unheard herons'), { text: 'Nobody said yes.' }])
   const asked = await post(mira.key, 'Herons', '@unheard post about herons')
   const { id, activation_id } = await pendingOf('Unheard herons')
   await until(async () => {
@@ -72,8 +72,8 @@ test('L30 M7: when nobody decides in time, the agent is told so and answers with
   expect(await commentsOf(asked)).toHaveLength(1)
 })
 
-test('L30 M7: approved for the activation, it does not ask again, and the next activation does', async () => {
-  await hire('trusted', [
+test('L30 M7: an approval for an activation covers its later calls, but not the next activation', async () => {
+  await createAgent('trusted', [
     wantsToPost('Trusted one'),
     wantsToPost('Trusted two'),
     { text: 'Both are posted.' },

@@ -5,7 +5,7 @@ import { openTrace } from '../../src/agents/trace/stored-trace'
 import { adminKey, call, commentsOf, install, join, post, replyTo, until } from '../support/cast'
 import type { FakeAnswer } from '../support/fake-model-wire'
 
-/** An agent wants to do something that a person must allow first; everything but the model is real. */
+/** An agent makes a call that requires approval. Everything but the model is real. */
 const fakeUrl = (env as unknown as { FAKE_MODEL_URL: string }).FAKE_MODEL_URL
 
 let mira: Awaited<ReturnType<typeof join>>
@@ -14,8 +14,8 @@ beforeAll(async () => {
   mira = await join('mira')
 })
 
-/** An agent that may write, but whose posts a person must approve. */
-async function hire(name: string, answers: FakeAnswer[]): Promise<string> {
+/** Creates an agent whose posts require approval. */
+async function createAgent(name: string, answers: FakeAnswer[]): Promise<string> {
   const script = `approval-${name}`
   await fetch(`${fakeUrl}/__script`, {
     method: 'POST',
@@ -38,7 +38,7 @@ const filesOf = (name: string, prompt: string) => {
   }
 }
 
-/** What the model of an agent was asked, as it was sent, oldest first. */
+/** Returns the requests to an agent's model, oldest first. */
 const askedOf = async (name: string): Promise<string[]> => {
   const response = await fetch(`${fakeUrl}/__log?script=approval-${name}`)
   return ((await response.json()) as { body: unknown }[]).map(({ body }) => JSON.stringify(body))
@@ -94,9 +94,9 @@ const traceOf = async (id: string) => {
   return openTrace(row?.trace ?? '{}')
 }
 
-describe('a call that a person must allow', () => {
-  test('L30 M7: it parks, holds nothing, runs once approved, and the answer comes', async () => {
-    await hire('heronry', wantsToPost('Herons approved'))
+describe('a call that requires approval', () => {
+  test('L30 M7: it parks without reservations, runs once when approved, and the agent answers', async () => {
+    await createAgent('heronry', wantsToPost('Herons approved'))
     const asked = await post(mira.key, 'Herons', '@heronry post about herons')
     const waiting = await waitingFor('Herons approved')
     expect(await activation(waiting.activation_id)).toMatchObject({
@@ -114,8 +114,8 @@ describe('a call that a person must allow', () => {
     })
   })
 
-  test('L30 L31: denied, the agent reads by whom and why, and answers', async () => {
-    await hire('denied', wantsToPost('Herons denied'))
+  test('L30 L31: a denial is returned to the model with its author and reason, and the agent answers', async () => {
+    await createAgent('denied', wantsToPost('Herons denied'))
     const asked = await post(mira.key, 'Herons', '@denied post about herons')
     const waiting = await waitingFor('Herons denied')
     await decide(waiting.id, 'deny', 'We have enough herons.')
@@ -126,8 +126,8 @@ describe('a call that a person must allow', () => {
     expect(plan.steps).toMatchObject([{ status: 'failed' }])
   })
 
-  test('L30 L36: all machines die while it waits, and it goes on all the same', async () => {
-    const id = await hire('patient', wantsToPost('Herons survive'))
+  test('L30 L36: it survives the restart of all objects while it waits', async () => {
+    const id = await createAgent('patient', wantsToPost('Herons survive'))
     const asked = await post(mira.key, 'Herons', '@patient post about herons')
     const waiting = await waitingFor('Herons survive')
     await abortAllDurableObjects()
@@ -140,8 +140,8 @@ describe('a call that a person must allow', () => {
     expect(await postsCalled('Herons survive')).toBe(1)
   })
 
-  test('L30 L15: with a new version of its definition while it waits, it ends as it began; the next task has the new one', async () => {
-    await hire('changed', wantsToPost('Herons of old'))
+  test('L30 L15: a parked activation keeps its definition version; the next task uses the new one', async () => {
+    await createAgent('changed', wantsToPost('Herons of old'))
     const first = await post(mira.key, 'Herons', '@changed post about herons')
     const waiting = await waitingFor('Herons of old')
     await install('changed', filesOf('changed', 'You are a new bird.'))
@@ -162,7 +162,10 @@ describe('a call that a person must allow', () => {
   })
 
   test('L30 L38: it answers others while one of its tasks waits', async () => {
-    await hire('busybody', [...wantsToPost('Herons wait').slice(0, 1), { text: 'Hello to you.' }])
+    await createAgent('busybody', [
+      ...wantsToPost('Herons wait').slice(0, 1),
+      { text: 'Hello to you.' },
+    ])
     const first = await post(mira.key, 'Herons', '@busybody post about herons')
     const waiting = await waitingFor('Herons wait')
     const second = await post(mira.key, 'Hello', '@busybody hello')
@@ -175,7 +178,7 @@ describe('a call that a person must allow', () => {
   })
 
   test('L34: it can be stopped while it waits', async () => {
-    await hire('stopped', wantsToPost('Herons stopped'))
+    await createAgent('stopped', wantsToPost('Herons stopped'))
     const asked = await post(mira.key, 'Herons', '@stopped post about herons')
     const waiting = await waitingFor('Herons stopped')
     const { status } = await call('POST', `/api/v1/activations/${waiting.activation_id}/cancel`, {

@@ -14,7 +14,7 @@ beforeAll(async () => {
   mira = await join('mira')
 })
 
-/** Whether it died while its model was asked and it had no alarm yet: a slow test may come too late. */
+/** Restarts an agent during its model call. False when it already had an alarm: a slow test may be too late. */
 async function killEarly(agent: Hired): Promise<boolean> {
   let isEarly = false
   await until(async () => (await agent.requests()).length > 0, 'the model to be asked')
@@ -25,14 +25,14 @@ async function killEarly(agent: Hired): Promise<boolean> {
   return isEarly
 }
 
-test('S6 L36: an agent whose machine dies before it has an alarm is found by the sweep', async () => {
+test('S6 L36: an agent whose object restarts before it has an alarm is found by the sweep', async () => {
   const answers = [{ text: 'Nobody hears this.', latencyMs: 5_000 }, { text: 'In March.' }]
   const names = ['mayfly', 'spark', 'bubble']
-  const hired = await Promise.all(names.map((name) => hire(name, answers)))
-  // who was called a moment ago, as the new are, has its alarm at once
+  const created = await Promise.all(names.map((name) => hire(name, answers)))
+  // An agent woken a moment ago, as new ones are, has its alarm immediately.
   await scheduler.wait(scheduling.watchdogMs + 500)
   let wasEarly = false
-  for (const agent of hired) {
+  for (const agent of created) {
     const asked = await post(mira.key, 'When?', `@${agent.name} when?`)
     wasEarly = (await killEarly(agent)) || wasEarly
     expect((await activationOf(asked)).outcome).toBe('completed')

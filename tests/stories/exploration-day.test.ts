@@ -8,7 +8,7 @@ const { hub } = day
 const minute = 60_000
 const hour = 60 * minute
 
-/** Four care for the seed vault, so that they could pile on; the baker's subject nobody touches. */
+/** Four agents share the interest seed vault, so they could pile on; no post matches the baker's. */
 const interests: Record<string, string[]> = {
   gardener: ['seed vault'],
   keeper: ['seed vault'],
@@ -41,7 +41,7 @@ interface Said {
 }
 let said: Said[] = []
 
-/** Half of the questions come with an archive, half are asked by a person of the hub. */
+/** Asks a question: half come with an archive import, half from a user of the hub. */
 async function ask(question: Question, number: number, mira: string): Promise<void> {
   const at = hub.clock.now()
   if (number % 2 === 0) {
@@ -66,7 +66,7 @@ beforeAll(async () => {
     await day.explore(name, `{ keywords: [${words.join(', ')}] }`)
   }
   begin = hub.clock.now()
-  // from seven in the morning on, every fifty minutes one
+  // One every fifty minutes from seven in the morning.
   const mixed = questions.map((_, at) => questions[(at * 5) % questions.length] as Question)
   const events = mixed.map((question, number) => ({
     at: begin + 7 * hour + number * 50 * minute,
@@ -104,7 +104,7 @@ it('S9: over a day agents find the posts of their interests, and only those', ({
   }
 })
 
-it('S9: every question that the hub knows an answer to is answered with it, by who cares for it', () => {
+it('S9: every question with an answer on the hub gets it, from an agent with that interest', () => {
   for (const { id, answer, content, subject } of asked) {
     const answers = said.filter(({ postId }) => postId === id)
     if (answer === null || subject === 'else') expect(answers, content).toEqual([])
@@ -120,7 +120,7 @@ it('S9: every question that the hub knows an answer to is answered with it, by w
   }
 })
 
-it('S9 L7: with nothing to add they pass: nobody repeats an answer, and nobody speaks of what nobody knows', () => {
+it('S9 L7: with nothing to add agents pass: no repeated answers, and no answers without a source', () => {
   const passes = day.turns.filter(({ answered }) => answered === null)
   expect(passes.length).toBeGreaterThan(10)
   for (const { id } of asked) {
@@ -130,7 +130,7 @@ it('S9 L7: with nothing to add they pass: nobody repeats an answer, and nobody s
   expect(said.filter(({ content }) => /banana/i.test(content))).toEqual([])
 })
 
-it('S9 H11: nobody answers twice, nobody piles on, and a post is left to people first', () => {
+it('S9 H11: no agent answers twice, none pile on, and people get the first chance', () => {
   const pairs = said.map(({ postId, agent }) => `${postId} ${agent}`)
   expect(new Set(pairs).size).toBe(pairs.length)
   for (const { id, at } of asked) {
@@ -140,7 +140,7 @@ it('S9 H11: nobody answers twice, nobody piles on, and a post is left to people 
   }
 })
 
-it('S9 S10: who finds nothing has no turn that costs a model call', () => {
+it('S9 S10: an agent without candidates makes no model call', () => {
   expect(day.turns.filter(({ agent }) => agent === 'baker')).toEqual([])
   expect(day.turns.every(({ shown }) => shown.length > 0)).toBe(true)
 })

@@ -24,7 +24,7 @@ behavior:
   'system-prompt.md': 'You are scout, a calm researcher.',
 })
 
-/** A post as old as people had time to answer it. */
+/** Creates a post in the past, so that people had time to answer it. */
 async function writeEarlier(title: string, content: string, minutesAgo: number): Promise<string> {
   const id = crypto.randomUUID()
   await env.DB.prepare(
@@ -36,29 +36,29 @@ async function writeEarlier(title: string, content: string, minutesAgo: number):
   return id
 }
 
-interface Turn {
+interface ExplorationRun {
   id: string
   state: string
   outcome: string | null
   task: string
 }
 
-const listTurns = async () =>
+const listRuns = async () =>
   (
     await env.DB.prepare(
       `SELECT id, state, outcome, task FROM activations WHERE agent_id = ? ORDER BY started_at`,
     )
       .bind(scoutId)
-      .all<Turn>()
+      .all<ExplorationRun>()
   ).results
 
-const turnsDone = (count: number) =>
+const waitForRuns = (count: number) =>
   until(async () => {
-    const turns = await listTurns()
-    return turns.filter(({ state }) => state === 'done').length >= count && turns
-  }, `${count} turns`)
+    const runs = await listRuns()
+    return runs.filter(({ state }) => state === 'done').length >= count && runs
+  }, `${count} runs`)
 
-/** Scout's last turn was an hour ago, and the scheduler looks. */
+/** Moves Scout's last exploration an hour back and runs the scheduler. */
 async function passTime(): Promise<void> {
   const earlier = Date.now() - 60 * minute
   await env.DB.batch([
@@ -75,7 +75,7 @@ beforeAll(async () => {
   mira = await join('mira')
 })
 
-test('S9 L7: with time on its hands an agent answers a question that it can, once, and passes on the rest', async () => {
+test('S9 L7: an exploring agent answers one question that it can answer, once, and passes on the rest', async () => {
   await writeEarlier(
     'How the seed vault is cooled',
     'The seed vault is cooled to minus eighteen degrees by compressors that run on coal power from the mine next door.',
@@ -88,32 +88,32 @@ test('S9 L7: with time on its hands an agent answers a question that it can, onc
   )
   const other = await writeEarlier('Lunch', 'Who wants to eat outside today?', 15)
   scoutId = await install('scout', files('{ enabled: true, min_confidence: 0.5 }'))
-  const [turn] = await turnsDone(1)
-  expect(turn).toMatchObject({ task: 'exploration', outcome: 'completed' })
+  const [run] = await waitForRuns(1)
+  expect(run).toMatchObject({ task: 'exploration', outcome: 'completed' })
   const [answer] = await commentsOf(question)
   expect(answer?.author).toBe('scout')
   expect(answer?.content).toContain('minus eighteen degrees')
   expect(await commentsOf(other)).toEqual([])
   const said = await env.DB.prepare('SELECT activation_id, confidence FROM contributions').all()
-  expect(said.results).toMatchObject([{ activation_id: turn?.id }])
+  expect(said.results).toMatchObject([{ activation_id: run?.id }])
 })
 
-test('L7: a turn with nothing to say ends completed and silent, and is not repeated without news', async () => {
+test('L7: an exploration without a contribution completes silently, and is not repeated without new posts', async () => {
   const nothingToSay = await writeEarlier(
     'Curtains',
     'Which curtains would suit a seed vault best?',
     10,
   )
   await passTime()
-  const turns = await turnsDone(2)
-  expect(turns[1]).toMatchObject({ task: 'exploration', outcome: 'completed' })
+  const runs = await waitForRuns(2)
+  expect(runs[1]).toMatchObject({ task: 'exploration', outcome: 'completed' })
   expect(await commentsOf(nothingToSay)).toEqual([])
   await passTime()
   await new Promise((resolve) => setTimeout(resolve, 300))
-  expect(await listTurns()).toHaveLength(2)
+  expect(await listRuns()).toHaveLength(2)
 })
 
-test('S7 D6: work by the clock is done when it is due, and its due time moves on', async () => {
+test('S7 D6: a scheduled task runs when it is due, and its due time advances', async () => {
   const schedule =
     '  schedule: [{ cron: "0 9 * * *", timezone: Europe/Berlin, task: "What is in the seed vault?" }]'
   scoutId = await install('scout', files(`{ enabled: false }\n${schedule}`))
@@ -126,7 +126,7 @@ test('S7 D6: work by the clock is done when it is due, and its due time moves on
     .bind(Date.now() - 3 * 24 * 60 * minute)
     .run()
   await scheduler().lookSoon()
-  const turns = await turnsDone(3)
-  expect(turns.map(({ task }) => task)).toEqual(['exploration', 'exploration', 'scheduled'])
+  const runs = await waitForRuns(3)
+  expect(runs.map(({ task }) => task)).toEqual(['exploration', 'exploration', 'scheduled'])
   expect(await readDue()).toBe(due)
 })

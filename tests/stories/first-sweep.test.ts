@@ -12,7 +12,7 @@ import { call, until } from '../support/cast'
 const readSweepAge = async () =>
   (await call<{ sweep_age_seconds: number | null }>('GET', '/healthz')).body.sweep_age_seconds
 
-// Nothing was ever asked of the scheduler, and no alarm is set.
+// The scheduler had no request yet, and no alarm is set.
 beforeEach(async () => {
   await reset()
   const { TEST_MIGRATIONS } = env as unknown as { TEST_MIGRATIONS: D1Migration[] }

@@ -8,13 +8,13 @@ import type { Json } from '../support/github-shapes'
 import { outsideUrls } from '../support/outside'
 import { asAdmin } from '../support/services'
 
-/** An agent asks to open an issue on GitHub. Everything is real but the model and GitHub's own server. */
+/** An agent opens an issue on GitHub with approval. Everything but the model and GitHub is real. */
 const hourMs = 3_600_000
-// A machine that died is missed after three seconds.
+// A lost object is detected after three seconds.
 vi.setConfig({ testTimeout: 30_000 })
 const token = 'ghp_the-token-of-this-hub'
 let mira: Awaited<ReturnType<typeof join>>
-/** A GitHub of each test's own. */
+/** A fake GitHub per test. */
 let github: string
 
 beforeAll(async () => {
@@ -42,10 +42,10 @@ const sent = async (method: string) =>
     (each) => each.method === method,
   ).length
 
-/** Mira asks an agent for an issue; answers the thread and the call that waits for a person. */
+/** Mira asks an agent for an issue. Returns the thread and the call that waits for approval. */
 async function askFor(name: string, title: string) {
   const wanted = { owner: 'acme', repo: 'tools', title, body: 'Seen by the pond.' }
-  const hired = await hire(
+  const agent = await hire(
     name,
     [
       { text: 'I open an issue.', calls: [{ name: 'github_create_issue', arguments: wanted }] },
@@ -70,10 +70,10 @@ async function askFor(name: string, title: string) {
     'the call that waits',
   )
   expect(JSON.parse(waiting.arguments)).toEqual(wanted)
-  return { thread, waiting, hired }
+  return { thread, waiting, agent }
 }
 
-/** Everything that was noted happened so much earlier, and the agent's objects have slept since. */
+/** Moves all stored times back by `ms` and evicts the agent's objects. */
 async function letPass(ms: number, { id, activation_id }: { id: string; activation_id: string }) {
   await env.DB.batch([
     env.DB.prepare(
@@ -89,7 +89,7 @@ async function letPass(ms: number, { id, activation_id }: { id: string; activati
 const decide = (id: string, decision: string) =>
   asAdmin('POST', `/approvals/${encodeURIComponent(id)}`, { decision, note: '' })
 
-/** The items of the admin's inbox that speak of a call. */
+/** Returns the items of the admin's inbox about a call. */
 async function approverItems(title: string) {
   const { body } = await call<{
     notifications: { type: string; content: string; read: boolean }[]
@@ -97,11 +97,11 @@ async function approverItems(title: string) {
   return body.notifications.filter(({ content }) => content.includes(title))
 }
 
-const toldTheModel = async (hired: Awaited<ReturnType<typeof hire>>) =>
-  JSON.stringify((await hired.requests()).at(-1)?.body)
+const lastModelRequest = async (agent: Awaited<ReturnType<typeof hire>>) =>
+  JSON.stringify((await agent.requests()).at(-1)?.body)
 
-test('L30 M7: it asks, waits for hours, is approved, and opens the issue once', async () => {
-  const { thread, waiting, hired } = await askFor('ranger', 'The pond leaks slowly')
+test('L30 M7: the call waits for hours, is approved, and opens the issue once', async () => {
+  const { thread, waiting, agent } = await askFor('ranger', 'The pond leaks slowly')
   expect(await approverItems('The pond leaks slowly')).toMatchObject([
     { type: 'approval_request', read: false },
   ])
@@ -116,27 +116,27 @@ test('L30 M7: it asks, waits for hours, is approved, and opens the issue once', 
   expect(opened).toMatchObject({ title: 'The pond leaks slowly' })
   expect(String(opened?.body)).toContain('Seen by the pond.')
   expect(await sent('POST')).toBe(1)
-  expect(await toldTheModel(hired)).toContain('https://github.com/acme/tools/issues/1')
+  expect(await lastModelRequest(agent)).toContain('https://github.com/acme/tools/issues/1')
   expect(await approverItems('The pond leaks slowly')).toMatchObject([{ read: true }])
   expect(await commentsOf(thread)).toHaveLength(1)
-  // to say it again changes nothing, and to take it back is too late
+  // Approving again changes nothing, and denying is too late.
   expect((await decide(waiting.id, 'approve')).status).toBe(200)
   expect((await decide(waiting.id, 'deny')).status).toBe(409)
   expect(await issues()).toHaveLength(1)
 })
 
-test('L30 M7: when nobody has decided within a day, it is not opened', async () => {
-  const { thread, waiting, hired } = await askFor('unheard', 'The pond leaks unheard')
+test('L30 M7: without a decision within a day the issue is not opened', async () => {
+  const { thread, waiting, agent } = await askFor('unheard', 'The pond leaks unheard')
   await letPass(25 * hourMs, waiting)
   await runInDurableObject(env.SCHEDULER.getByName('scheduler'), (scheduler) => scheduler.arm())
   await replyTo(thread, 'unheard')
-  expect(await toldTheModel(hired)).toContain('the approval expired')
+  expect(await lastModelRequest(agent)).toContain('the approval expired')
   expect((await decide(waiting.id, 'approve')).status).toBe(409)
   expect(await sent('POST')).toBe(0)
 })
 
-test('L36 M7: its machine dies after GitHub has opened it and before it hears so, and it is opened once', async () => {
-  const { thread, waiting, hired } = await askFor('unlucky', 'The pond leaks again')
+test('L36 M7: a restart after GitHub opened the issue, before its response, opens no second issue', async () => {
+  const { thread, waiting, agent } = await askFor('unlucky', 'The pond leaks again')
   await plan({ method: 'POST', isHeld: true })
   await letPass(5 * hourMs, waiting)
   await decide(waiting.id, 'approve')
@@ -145,23 +145,23 @@ test('L36 M7: its machine dies after GitHub has opened it and before it hears so
   expect((await replyTo(thread, 'unlucky')).content).toContain('That is what came of it.')
   expect(await issues()).toHaveLength(1)
   expect(await sent('POST')).toBe(1)
-  expect(await toldTheModel(hired)).toContain('https://github.com/acme/tools/issues/1')
+  expect(await lastModelRequest(agent)).toContain('https://github.com/acme/tools/issues/1')
   expect(await commentsOf(thread)).toHaveLength(1)
 })
 
-test('M14 M7: the answer of GitHub gets lost, and the agent hears that it may have been done', async () => {
-  const { thread, waiting, hired } = await askFor('doubtful', 'The pond leaks perhaps')
+test('M14 M7: the response of GitHub is lost, and the model gets that the call may have succeeded', async () => {
+  const { thread, waiting, agent } = await askFor('doubtful', 'The pond leaks perhaps')
   await plan({ method: 'POST', isLost: true })
   await decide(waiting.id, 'approve')
   await replyTo(thread, 'doubtful')
   expect(await issues()).toHaveLength(1)
   expect(await sent('POST')).toBe(1)
-  expect(await toldTheModel(hired)).toMatch(
+  expect(await lastModelRequest(agent)).toMatch(
     /may have been done all the same|opened by this very call/,
   )
 })
 
-test('M6: nobody was told the token', async () => {
+test('M6: the token appears nowhere', async () => {
   const { results } = await env.DB.prepare(
     `SELECT trace AS text FROM activation_traces UNION ALL SELECT content FROM comments
      UNION ALL SELECT content FROM inbox_items UNION ALL SELECT arguments FROM approvals`,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { adminKey, call, install, join, post, replyTo, until } from '../support/cast'
 import type { FakeAnswer } from '../support/fake-model-wire'
 
-/** What an operator reads while agents work, at the most talkative level. */
+/** The operator's log while agents run, at the most verbose level. */
 const fakeUrl = (env as unknown as { FAKE_MODEL_URL: string }).FAKE_MODEL_URL
 const providerKey = 'test-key-that-is-wrong'
 const methods = ['error', 'warn', 'info', 'debug', 'log', 'trace'] as const
@@ -22,7 +22,7 @@ beforeAll(async () => {
   mira = await join('mira')
 })
 
-async function hire(name: string, answers: FakeAnswer[], behavior = ''): Promise<void> {
+async function createAgent(name: string, answers: FakeAnswer[], behavior = ''): Promise<void> {
   await fetch(`${fakeUrl}/__script`, {
     method: 'POST',
     body: JSON.stringify({ id: name, answers }),
@@ -45,8 +45,8 @@ const linesOf = (agent: string, message: string): Line[] =>
     .map((line) => JSON.parse(line) as Line)
     .filter((line) => line.agent === agent && line.message === message)
 
-test('L45: an activation is told at its start and at its end, with iterations and plan progress', async () => {
-  await hire('chatty', [
+test('L45: an activation is logged at its start and end, with iterations and plan progress', async () => {
+  await createAgent('chatty', [
     { calls: [{ name: 'hub_search', arguments: { query: 'owls' } }] },
     { text: 'Nothing about them.' },
   ])
@@ -71,7 +71,7 @@ test('L45: an activation is told at its start and at its end, with iterations an
 })
 
 test('L9 L45: a limit is a warning', async () => {
-  await hire(
+  await createAgent(
     'looper',
     [{ calls: [{ name: 'hub_search', arguments: { query: 'x' } }] }],
     'behavior: { max_iterations: 2 }\n',
@@ -83,8 +83,8 @@ test('L9 L45: a limit is a warning', async () => {
   expect(linesOf('looper', 'possible infinite loop')).toEqual([])
 })
 
-test('L9 L45: at the ceiling of all definitions the warning says what it may be', async () => {
-  await hire(
+test('L9 L45: at the ceiling of all definitions the warning states the possible cause', async () => {
+  await createAgent(
     'spinner',
     [{ text: '', calls: [{ name: 'hub_get_nothing', arguments: {} }] }],
     'behavior: { max_iterations: 500, max_tokens: 100000000 }\n',
@@ -103,9 +103,9 @@ async function askSpinner(): Promise<false> {
   return false
 }
 
-test('L45: whatever happens, no line holds a key', async () => {
+test('L45: no log line contains a key', async () => {
   const planted = `ghp_${'a1B2'.repeat(9)}`
-  await hire('leaky', [
+  await createAgent('leaky', [
     { status: 500, message: `upstream said ${providerKey} and ${planted}` },
     { status: 401, message: `Incorrect API key provided: ${providerKey} ${planted} ${adminKey}` },
   ])

@@ -4,7 +4,7 @@ import { adminKey, call, commentsOf, join, post, replyTo, until } from '../suppo
 import { hire } from '../support/fake-hire'
 import type { FakeRequest } from '../support/fake-model-server'
 
-/** An agent that remembers: two tasks, days apart. The provider is a server over HTTP. */
+/** An agent with memory: two tasks, days apart. The provider is a server over HTTP. */
 let mira: Awaited<ReturnType<typeof join>>
 
 beforeAll(async () => {
@@ -18,12 +18,12 @@ const dayMs = 86_400_000
 const waitDays = (days: number) =>
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + days * dayMs })
 
-/** What a request showed the model, without the status at its end. */
+/** Returns the messages of a model request, without the status at its end. */
 const messagesOf = (request: FakeRequest | undefined): { role: string; content: unknown }[] =>
   (request?.body.messages ?? []).slice(0, -1)
 const textOf = (request: FakeRequest | undefined) => JSON.stringify(messagesOf(request))
 
-test('L39: what an agent noted in one thread it knows days later in another, also after a restart', async () => {
+test('L39: facts from one thread are in the prompt of another days later, also after a restart', async () => {
   const keeper = await hire(
     'keeper',
     [
@@ -43,7 +43,7 @@ test('L39: what an agent noted in one thread it knows days later in another, als
   )
   const first = await post(mira.key, 'How to answer me', '@keeper one sentence at a time please')
   expect((await replyTo(first, 'keeper')).content).toContain('keep it short')
-  // every machine stops meanwhile
+  // All objects restart meanwhile.
   await abortAllDurableObjects()
   waitDays(3)
   const second = await post(mira.key, 'Herons', '@keeper how many herons are there?')
@@ -61,12 +61,12 @@ test('L39: what an agent noted in one thread it knows days later in another, als
   const words = JSON.stringify(remembered?.content)
   expect(words).toContain(`Mira prefers answers of one sentence. (noted ${noted}; from @mira)`)
   expect(words).toContain(`Tell Mira when the herons come. (since ${noted})`)
-  // of the other thread it knows in one line what was asked and answered
+  // The other thread appears as one line with request and answer.
   expect(words).toContain(`${noted}: @mira in m/general (/p/${first})`)
   expect(words).toContain('I answered: @mira I will keep it short.')
 })
 
-test('L14 L39: in the same thread it has the earlier turn as history, and each step begins like the one before', async () => {
+test('L14 L39: in the same thread the earlier turn is history, and each step extends the previous prompt', async () => {
   const teller = await hire('teller', [
     { calls: [{ name: 'hub_search', arguments: { query: 'herons' } }] },
     { text: 'Nothing about herons yet.' },
@@ -142,7 +142,7 @@ test('L11 L39: a history of more than 50 messages is compacted before it is show
   expect(JSON.stringify(after.body.session.messages.at(-1))).toContain('All of them.')
 })
 
-test('D6: an agent without memory starts afresh each time', async () => {
+test('D6: an agent without memory has no history', async () => {
   const blank = await hire('blank', [{ text: 'One.' }, { text: 'Two.' }], {
     behavior: 'memory: { enabled: false }\n',
   })
@@ -175,7 +175,7 @@ test('D5: a skill is read when the agent asks for it', async () => {
   expect(textOf(second)).toContain('Count every bird twice.')
 })
 
-test('M3: an agent that does not ask for it has no memory tools, and cannot use them', async () => {
+test('M3: an agent without the grant has no memory tools, and cannot call them', async () => {
   const plain = await hire('plain', [
     { calls: [{ name: 'memory_remember_fact', arguments: { text: 'x' } }] },
     { text: 'Well then.' },

@@ -43,7 +43,7 @@ test('a person asks @scout and gets an answer with a link to the right post', as
   expect(inbox.results.every(({ read_at }) => read_at !== null)).toBe(true)
 })
 
-/** What a mention costs after its post is there. */
+/** Returns the costs of a mention after its post was created. */
 async function costOf(title: string, content: string) {
   const before = d1Totals.roundTrips
   const asked = await call<{ post: { id: string } }>('POST', '/api/v1/posts', {
@@ -65,7 +65,7 @@ test('L37: a mention answered without tools costs two D1 round trips', async () 
   expect(await costOfHello()).toBe(2)
 })
 
-test('L37 M12: tools of others cost it one more, once, when an admin changed them', async () => {
+test('L37 M12: remote tools cost one more round trip, once, after an admin changed them', async () => {
   await tell('tern', { tools: [echo] })
   const { remote } = await add('tern', `${outsideUrls.mcp}/hostile/tern`)
   expect(remote.failure).toBeNull()

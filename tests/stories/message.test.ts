@@ -33,7 +33,7 @@ async function ask(key: string, message: string) {
   return { id, answer: answered.messages.at(-1) }
 }
 
-it('H10: a person writes to an agent, and it answers into the conversation and nowhere else', async () => {
+it('H10: an agent answers a direct message in its conversation and nowhere else', async () => {
   const { id, answer } = await ask(mira.key, 'How many pelicans did the census count?')
   expect(answer?.content).toContain('412 pelicans')
   const activation = await env.DB.prepare(
@@ -51,7 +51,7 @@ it('H10: a person writes to an agent, and it answers into the conversation and n
   expect(item.results).toHaveLength(1)
 })
 
-it('M9: what went on inside is for who wrote, as far as the answer, and for no one else', async () => {
+it('M9: the sender sees the run as far as the answer, and no one else sees it', async () => {
   const { answer } = await ask(mira.key, 'And pelicans again, please: how many?')
   const path = `/api/v1/activations/${answer?.activation_id}`
   const seen = async (key: string) => JSON.stringify((await call('GET', path, { key })).body)
@@ -66,7 +66,7 @@ it('M9: what went on inside is for who wrote, as far as the answer, and for no o
   expect(page.body.text).not.toContain('mira')
 })
 
-it('H10: an answer to somebody who has blocked the agent meanwhile is not delivered', async () => {
+it('H10: an answer to a user who has blocked the agent is not delivered', async () => {
   const { id } = await ask(tomas.key, 'How many pelicans are there?')
   const path = `/api/v1/agents/dm/conversations/${id}`
   const done = () =>

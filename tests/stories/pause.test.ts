@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 
 const search = { name: 'hub_search', arguments: { query: 'tin' } }
-/** Slow enough that somebody can pause it meanwhile. */
+/** Slow enough to pause the agent meanwhile. */
 const twoCalls = [{ calls: [search], latencyMs: 1_500 }, { text: 'It holds tea.' }]
 
 const admin = async (path: string) => {
@@ -33,7 +33,7 @@ it.each([
   ['one agent', '/agents/p-one', 'p-one'],
   ['all agents', '/system', 'p-all'],
 ])(
-  'H21: pausing %s stops before the next model call, and resuming goes on',
+  'H21: pausing %s stops before the next model call, and resuming continues',
   async (_, path, name) => {
     const agent = await hire(name, [...twoCalls, { text: 'Tea.' }, { text: 'Tea again.' }])
     const asked = await post(mira.key, 'A tin', `@${name} what is in the tin?`)
@@ -58,7 +58,7 @@ it.each([
 )
 
 it(
-  'H21: one agent that is paused keeps no other from working',
+  'H21: a paused agent does not block others',
   async () => {
     const still = await hire('p-still', [{ text: 'Never said.' }])
     const lively = await hire('p-lively', [{ text: 'Here.' }])
@@ -77,7 +77,7 @@ it.each([
   ['is taken from what is allowed', 'p-taken', { allowed: ['memory:*'], denied: [] }],
   ['is denied', 'p-denied', { allowed: ['*'], denied: ['hub:read'] }],
 ])(
-  'M4: a grant that %s while the agent works is gone with its next call and its next list of tools',
+  'M4: a grant that %s during a run is missing at the next call and in the next tool list',
   async (_, name, policy) => {
     const searches = { calls: [search] }
     const slow = { ...searches, latencyMs: 1_500 }

@@ -9,10 +9,10 @@ beforeAll(async () => {
   mira = await join('mira')
 })
 
-/** Three bytes a character, and up to three tokens. */
+/** Three bytes per character, and up to three tokens. */
 const chinese = '龘靐齉爨癵驫麤鱻灥纞虋讟钃鸜。'.repeat(400)
 
-test('B4: a thread in Chinese at the dearest tokenizer does not overspend the budget', async () => {
+test('B4: a thread in Chinese with the most expensive tokenizer does not overspend the budget', async () => {
   const limit = 150_000
   await env.DB.prepare("UPDATE budgets SET limit_microusd = ? WHERE scope = 'hub'")
     .bind(limit)

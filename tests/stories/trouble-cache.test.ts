@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { call, commentsOf, join, post } from '../support/cast'
 import { activationOf, hire } from '../support/fake-hire'
 
-/** Micro-dollars a token: plain, cached, written to the cache, answered. */
+/** Micro-dollars per token: uncached, cached, written to the cache, output. */
 const prices = {
   anthropic: { model: 'claude-haiku-4-5', each: [1, 0.1, 1.25, 5] },
   openai: { model: 'gpt-6-sol', each: [2, 0.2, 2.5, 10] },
@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 
 describe.each(['anthropic', 'openai', 'openai-compatible'] as const)('%s', (provider) => {
-  test('L14 B1: a step begins like the last one, and what the cache saved is not charged', async () => {
+  test('L14 B1: a step extends the previous prompt, and cached tokens are charged at their price', async () => {
     const { model, each } = prices[provider]
     const agent = await hire(
       `saver-${provider}`,
@@ -99,7 +99,7 @@ describe.each(['anthropic', 'openai', 'openai-compatible'] as const)('%s', (prov
   })
 })
 
-test('B7: a model that nobody knows is counted in tokens and shown as unpriced, not as free', async () => {
+test('B7: an unknown model is counted in tokens and shown as unpriced, not as free', async () => {
   await hire('homegrown', [{ text: 'Home.' }], { model: 'house-model' })
   const asked = await post(mira.key, 'House', '@homegrown hello')
   const { id } = await activationOf(asked)
@@ -117,7 +117,7 @@ test('B7: a model that nobody knows is counted in tokens and shown as unpriced, 
   expect(page.body.text).toMatch(/unpriced/i)
 })
 
-test('B1: a stored usage event tells who called which model for what, all tokens, cost and time', async () => {
+test('B1: a usage event stores agent, model, purpose, all tokens, cost and time', async () => {
   const usage = { input: 2_000, output: 300, cached: 1_500, reasoning: 200 }
   const agent = await hire('counter', [{ reasoning: 'Hm.', text: 'Counted.', usage }], {
     provider: 'openai',

@@ -10,9 +10,9 @@ import {
 } from '../support/fake-hire'
 import { type Trouble, troubles } from '../support/fake-troubles'
 
-/** Each trouble of the table, over HTTP, through the whole Worker, in each protocol. */
+/** Each failure case, over HTTP, through the whole Worker, in each protocol. */
 let mira: Awaited<ReturnType<typeof join>>
-/** Pauses before retries as they were asked for; they are over at once. */
+/** Requested delays before retries, which end immediately. */
 let pauses: number[]
 
 beforeAll(async () => {
@@ -34,19 +34,19 @@ afterEach(() => {
 })
 
 describe.each(['anthropic', 'openai', 'openai-compatible'] as const)('%s', (provider) => {
-  test.each(troubles)('L23 L24 L26: $what', async (trouble) => {
-    const agent = await hire(nameFor(provider, trouble), trouble.answers, { provider })
-    if (trouble.silenceMs) await shortenPatience(agent, trouble.silenceMs)
-    const asked = await post(mira.key, trouble.what, `@${agent.name} are you there?`)
+  test.each(troubles)('L23 L24 L26: $what', async (failure) => {
+    const agent = await hire(nameFor(provider, failure), failure.answers, { provider })
+    if (failure.silenceMs) await shortenPatience(agent, failure.silenceMs)
+    const asked = await post(mira.key, failure.what, `@${agent.name} are you there?`)
     const activation = await activationOf(asked)
-    expect(activation.outcome).toBe(trouble.outcome)
-    if (trouble.error) expect(activation.error).toContain(trouble.error)
+    expect(activation.outcome).toBe(failure.outcome)
+    if (failure.error) expect(activation.error).toContain(failure.error)
     else expect(activation.error).toBeNull()
-    expect(await agent.requests()).toHaveLength(trouble.requests)
-    await expectBill(activation.id, trouble)
-    await expectReply(asked, trouble)
-    if (trouble.pauses) expectPauses(trouble.pauses)
-    if (trouble.tools) await expectTools(provider, agent, activation.id, trouble.tools)
+    expect(await agent.requests()).toHaveLength(failure.requests)
+    await expectBill(activation.id, failure)
+    await expectReply(asked, failure)
+    if (failure.pauses) expectPauses(failure.pauses)
+    if (failure.tools) await expectTools(provider, agent, activation.id, failure.tools)
   })
 })
 
@@ -54,7 +54,7 @@ let agents = 0
 const nameFor = (provider: FakeProvider, { what }: Trouble) =>
   `t${++agents}-${provider.slice(-3)}-${what.toLowerCase().replace(/[^a-z0-9]+/g, '')}`.slice(0, 32)
 
-/** Usage events, the activation's row and the hub's budget tell the same sums (B11). */
+/** Usage events, the activation's row and the hub's budget have equal sums (B11). */
 async function expectBill(activationId: string, { paid, estimated = 0 }: Trouble): Promise<void> {
   const { results } = await env.DB.prepare('SELECT * FROM usage_events WHERE activation_id = ?')
     .bind(activationId)
@@ -81,7 +81,7 @@ async function expectBill(activationId: string, { paid, estimated = 0 }: Trouble
   expect(sums?.spentTokens).toBe(sums?.allTokens ?? 0)
 }
 
-/** Exactly one, whatever happened. */
+/** Expects exactly one reply. */
 async function expectReply(postId: string, { reply }: Trouble): Promise<void> {
   const { results } = await env.DB.prepare('SELECT content FROM comments WHERE post_id = ?')
     .bind(postId)
@@ -99,7 +99,7 @@ function expectPauses(bounds: [number, number][]): void {
   }
 }
 
-/** Each call has one result in the prompt that follows, and only so many were run. */
+/** Expects one result per call in the next prompt, and the number of calls that ran. */
 async function expectTools(
   provider: FakeProvider,
   agent: Hired,

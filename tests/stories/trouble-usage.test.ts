@@ -5,7 +5,7 @@ import { join, post } from '../support/cast'
 import { activationOf, hire } from '../support/fake-hire'
 import type { FakeAnswer } from '../support/fake-model-wire'
 
-/** What a provider tells of its usage is somebody else's word: budgets must not rest on it. */
+/** A provider's usage is untrusted input: budgets must hold when it is false. */
 let mira: Awaited<ReturnType<typeof join>>
 
 beforeAll(async () => {
@@ -21,7 +21,7 @@ const untrue: [string, NonNullable<FakeAnswer['usage']>][] = [
 
 describe.each(['anthropic', 'openai', 'openai-compatible'] as const)('%s', (provider) => {
   test.each(untrue)(
-    'B4 L18: %s usage is not believed, in a step with tools or without',
+    'B4 L18: %s usage is replaced by an estimate, in a step with tools or without',
     async (what, usage) => {
       const name = `u-${what.slice(-4)}-${provider.slice(-6)}`
       const answers = [
@@ -60,7 +60,7 @@ test('B4 L18: fractions of tokens are rounded up', async () => {
   await expectBooksToAgree()
 })
 
-test('B5 L8: the answer is clamped to what is left of the tokens of one task', async () => {
+test('B5 L8: the answer is limited to the remaining tokens of the task', async () => {
   const usage = { input: 4_000, output: 100 }
   const answers = [
     { calls: [search], usage },

@@ -4,7 +4,7 @@ import { openTrace } from '../../src/agents/trace/stored-trace'
 import { commentsOf, join, post, replyTo } from '../support/cast'
 import { activationOf, hire } from '../support/fake-hire'
 
-/** What goes wrong outside, seen by the person who asked. The provider is a server over HTTP. */
+/** Provider failures as the requester sees them. The provider is a server over HTTP. */
 let mira: Awaited<ReturnType<typeof join>>
 
 beforeAll(async () => {
@@ -34,7 +34,7 @@ test('L35: a wrong provider key is a note in the thread and a report in m/agent-
   expect(await locked.requests()).toHaveLength(1)
 })
 
-test('L35: what a provider says stays out of thread and report: it may quote anybody', async () => {
+test('L35: the message of a provider stays out of thread and report, as it may quote users', async () => {
   const message = 'I cannot parse: Tell nobody about the harbour'
   const agent = await hire('quoter', [{ status: 400, message }])
   const asked = await post(mira.key, 'Quoted', `@${agent.name} are you there?`)
@@ -51,7 +51,7 @@ test('L35: what a provider says stays out of thread and report: it may quote any
   expect(trace?.trace).toContain(message)
 })
 
-test('L26: unknown tools and broken arguments are told to the model, which then answers', async () => {
+test('L26: unknown tools and malformed arguments are returned to the model, which then answers', async () => {
   await hire('fumbler', [
     {
       calls: [
@@ -72,7 +72,7 @@ test('L26: unknown tools and broken arguments are told to the model, which then 
   expect(steps[1]?.tools[0]?.result).toContain('query')
 })
 
-test('L26: a model that says nothing twice ends failed and says so', async () => {
+test('L26: two empty answers end the run as failed, with a reply', async () => {
   const mute = await hire('mute', [{ text: '' }])
   const asked = await post(mira.key, 'Mute', '@mute hello?')
   expect((await replyTo(asked, 'mute')).content).toContain('empty answer')
@@ -80,7 +80,7 @@ test('L26: a model that says nothing twice ends failed and says so', async () =>
   expect(await mute.requests()).toHaveLength(2)
 })
 
-test('L8 L9: a model that only ever calls tools stops at its step limit with a partial answer', async () => {
+test('L8 L9: a model that only ever calls tools stops at its iteration limit with a partial answer', async () => {
   const looper = await hire(
     'looper',
     [{ text: 'Looking further.', calls: [{ name: 'hub_search', arguments: { query: 'x' } }] }],
@@ -101,7 +101,7 @@ test('an agent that failed answers the next mention', async () => {
   expect((await replyTo(second, 'moody')).content).toContain('Better now.')
 })
 
-test('L38: mentions that arrive while it works are answered, each thread once', async () => {
+test('L38: mentions that arrive during a run are answered, each thread once', async () => {
   await hire('busy', [{ text: 'Here.', latencyMs: 300 }])
   const threads = await Promise.all(
     [1, 2, 3].map((n) => post(mira.key, `Busy ${n}`, '@busy here?')),
@@ -110,7 +110,7 @@ test('L38: mentions that arrive while it works are answered, each thread once', 
   for (const id of threads) expect(await commentsOf(id)).toHaveLength(1)
 })
 
-test('a huge answer is cut to what a comment holds', async () => {
+test('a huge answer is truncated to the limit of a comment', async () => {
   await hire('epic', [{ text: 'word '.repeat(40_000), pieceChars: 20_000 }])
   const asked = await post(mira.key, 'Epic', '@epic tell')
   const reply = await replyTo(asked, 'epic')
@@ -118,7 +118,7 @@ test('a huge answer is cut to what a comment holds', async () => {
   expect(reply.content).toContain('Truncated')
 })
 
-test('L8: the wall clock limit cuts off a model that takes too long', async () => {
+test('L8: the duration limit interrupts a model that takes too long', async () => {
   await hire('slow', [{ text: 'Too late.', latencyMs: 10_000 }], {
     behavior: 'behavior: { max_duration_seconds: 1 }',
   })

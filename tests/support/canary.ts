@@ -6,13 +6,13 @@ import type { Watcher } from '../hub/live/watch-agents'
 import { adminKey, type CommentRow, call } from './cast'
 import type { Hired } from './fake-hire'
 
-/** Every way in which the service of `fake-service.ts` gives its caller's key back. */
+/** The ways in which `fake-service.ts` returns its caller's key. */
 export const echoes = [
   ...['/body', '/text', '/header', '/type', '/error', '/broken', '/base64', '/encoded'],
   ...['/escaped', '/hex', '/chunks', '/long', '/brim', '/utf16', '/moved', '/gone', '/nowhere'],
 ]
 
-/** Finds a secret in any form, and parts of it that no way of escaping changes. */
+/** Returns a function that finds a secret in any encoding, and its parts that no escaping changes. */
 export function createFinder(secrets: string[], pieces: string[] = []) {
   const scrubbers = secrets.map((secret) => createScrubber(secret))
   return (text: string): boolean =>
@@ -20,7 +20,7 @@ export function createFinder(secrets: string[], pieces: string[] = []) {
     [...secrets, ...pieces].some((piece) => text.includes(piece))
 }
 
-/** What the operator would read. */
+/** Collects the log. */
 export function watchLog(): string[] {
   const logged: string[] = []
   for (const method of ['error', 'warn', 'info', 'debug', 'log'] as const) {
@@ -50,7 +50,7 @@ async function dumpFiles(): Promise<[string, string][]> {
   )
 }
 
-/** What the objects of every class keep: each agent's, the scheduler's and the live ones'. */
+/** Returns the storage of all Durable Objects: agents, scheduler and live objects. */
 async function dumpObjects(): Promise<[string, string][]> {
   const dumps: [string, string][] = []
   for (const name of ['AGENTS', 'SCHEDULER', 'LIVE'] as const) {
@@ -74,7 +74,7 @@ const dumpObject = (stub: DurableObjectStub): Promise<string> =>
     return [...values, JSON.stringify(kept)].join('\n')
   })
 
-/** Looks for a secret in all that is kept, whoever left it: tables, files, objects and the log. */
+/** Expects that a secret is stored nowhere: tables, files, objects and the log. */
 export async function expectNotKept(
   holds: (text: string) => boolean,
   logged: string[],
@@ -89,7 +89,7 @@ export async function expectNotKept(
   return dumps
 }
 
-/** What who may see everything is shown: trace, live events, export, audit, and the pages. */
+/** Returns what an admin can see: trace, live events, export, audit, and the pages. */
 async function readPages({ activation_id: id }: CommentRow, postId: string) {
   const paths = [
     ...[`/api/v1/activations/${id}`, `/api/v1/activations/${id}/events`],
@@ -108,8 +108,9 @@ async function readPages({ activation_id: id }: CommentRow, postId: string) {
 }
 
 /**
- * Looks for a secret wherever an activation has left anything: prompts, what a watcher heard, tables,
- * files, the objects' stores, log, pages and API. `told` is how often the agent was told `[redacted]`, so that the search looks where it was.
+ * Expects that a secret appears nowhere after an activation: prompts, live events, tables, files, objects,
+ * log, pages and API. `told` is the number of `[redacted]` in the prompts, to prove that the search
+ * covers them.
  */
 export async function expectNowhere(
   holds: (text: string) => boolean,
@@ -119,7 +120,7 @@ export async function expectNowhere(
   const prompts = requests.map(({ body }) => JSON.stringify(body))
   expect(prompts.filter(holds).length).toBe(0)
   const kept = await expectNotKept(holds, logged)
-  // what is searched does hold the activation's words
+  // The searched data does contain the activation's text.
   const ownName = env.AGENTS.idFromName(agent.accountId)
   expect(await dumpObject(env.AGENTS.get(ownName))).toContain('[redacted]')
   const pages = await readPages(reply, postId)
@@ -132,7 +133,7 @@ export async function expectNowhere(
   return { told: prompts.at(-1)?.match(/\[redacted\]/g)?.length ?? 0 }
 }
 
-/** How often m/agent-errors told of an agent. */
+/** Counts the reports of an agent in m/agent-errors. */
 export const countReports = async (name: string) =>
   (
     await env.DB.prepare(

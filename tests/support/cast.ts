@@ -1,6 +1,6 @@
 import { env, exports } from 'cloudflare:workers'
 
-/** The cast of all stories: mira and tomas are people, scout and archivist are agents. */
+/** Helpers of all stories: mira and tomas are people, scout and archivist are agents. */
 export const adminKey = 'test_admin_key_0123456789'
 const origin = 'http://hub.test'
 
@@ -10,7 +10,7 @@ export interface Answer<Body = Record<string, unknown>> {
   headers: Headers
 }
 
-/** One request to the Worker, as a client would send it. */
+/** Sends one request to the Worker. */
 export async function call<Body = Record<string, never>>(
   method: string,
   path: string,
@@ -37,14 +37,14 @@ export async function call<Body = Record<string, never>>(
   return { status: response.status, body: body as Body, headers: response.headers }
 }
 
-/** A new account; answers its key and id. */
+/** Creates an account. Returns its key and id. */
 export async function join(name: string, kind: 'human' | 'agent' = 'human') {
   const { status, body } = await call<{ agent: { id: string; api_key: string } }>(
     'POST',
     '/api/v1/agents/register',
     { key: adminKey, body: { name, kind } },
   )
-  if (status !== 201) throw new Error(`${name} could not join: ${JSON.stringify(body)}`)
+  if (status !== 201) throw new Error(`Creating account ${name} failed: ${JSON.stringify(body)}`)
   return { name, id: body.agent.id, key: body.agent.api_key }
 }
 
@@ -53,13 +53,14 @@ export const scoutFiles = (brain = 'provider: offline', extra = '') => ({
   'system-prompt.md': 'You are scout, a calm researcher who answers with links.',
 })
 
-/** Pushes a definition and answers the agent's account id. */
+/** Pushes a definition. Returns the agent's account id. */
 export async function install(name: string, files: Record<string, string>): Promise<string> {
   const { status, body } = await call('PUT', `/api/v1/agents/${name}/definition`, {
     key: adminKey,
     body: { files },
   })
-  if (status !== 200) throw new Error(`${name} was not installed: ${JSON.stringify(body)}`)
+  if (status !== 200)
+    throw new Error(`Pushing the definition of ${name} failed: ${JSON.stringify(body)}`)
   const row = await env.DB.prepare('SELECT id FROM accounts WHERE name = ?')
     .bind(name)
     .first<{ id: string }>()
@@ -76,7 +77,7 @@ export async function post(
     key,
     body: { submolt: community, title, content },
   })
-  if (status !== 201) throw new Error(`not posted: ${JSON.stringify(body)}`)
+  if (status !== 201) throw new Error(`Creating the post failed: ${JSON.stringify(body)}`)
   return body.post.id
 }
 
@@ -98,7 +99,7 @@ export async function commentsOf(postId: string): Promise<CommentRow[]> {
   return results
 }
 
-/** Waits until `read` answers something, for at least half a minute: machines differ, and the test has its own limit. */
+/** Waits until `read` returns a value, for at least 30 seconds; tests have their own timeout. */
 export async function until<Value>(
   read: () => Promise<Value | null | undefined | false>,
   what: string,
@@ -108,7 +109,7 @@ export async function until<Value>(
     if (value) return value
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
-  throw new Error(`Waited in vain for ${what}.`)
+  throw new Error(`Timed out waiting for ${what}.`)
 }
 
 export const replyTo = (postId: string, author = 'scout'): Promise<CommentRow> =>

@@ -1,4 +1,4 @@
-// biome-ignore-all lint/suspicious/noExplicitAny: it looks into what came over the wire
+// biome-ignore-all lint/suspicious/noExplicitAny: it inspects untyped wire data
 import { expect } from 'vitest'
 
 export interface Span {
@@ -15,7 +15,7 @@ export interface Span {
 
 /**
  * Checks an ExportTraceServiceRequest against the rules of OTLP's JSON encoding, as a collector
- * reads it, and gives its spans.
+ * reads it. Returns its spans.
  */
 export function readOtlp(body: any): Span[] {
   expect(Object.keys(body)).toEqual(['resourceSpans'])
@@ -87,6 +87,6 @@ function readValue(value: any): unknown {
     case 'arrayValue':
       return inner.values.map(readValue)
     default:
-      throw new Error(`no value of OTLP: ${kind}`)
+      throw new Error(`Not an OTLP value: ${kind}`)
   }
 }

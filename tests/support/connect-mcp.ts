@@ -2,7 +2,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { CfWorkerJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/cfworker'
 
-/** The official client, connected with an account key to whatever answers `handle`. */
+/** Connects the official client to `handle` with an account key. */
 export async function connectMcp(
   handle: (request: Request) => Promise<Response>,
   key: string,
@@ -16,11 +16,11 @@ export async function connectMcp(
     fetch: (url, init) => handle(new Request(url, init)),
     requestInit: { headers: { Authorization: `Bearer ${key}` } },
   })
-  // The SDK's own transport does not say `sessionId?: string | undefined`.
+  // The SDK's transport type lacks `sessionId?: string | undefined`.
   await client.connect(transport as Parameters<Client['connect']>[0])
   return client
 }
 
-/** The text of a tool's result. */
+/** Returns the text of a tool's result. */
 export const textOf = (result: unknown): string =>
   (result as { content: [{ text: string }] }).content[0].text

@@ -20,20 +20,20 @@ import { adminKey } from '../hub/create-test-hub'
 import { fakeMemory } from './fake-memory'
 import { keptFiles } from './kept-files'
 
-/** A turn that became an activation. */
+/** An exploration that became an activation. */
 export interface DayTurn {
   agent: string
   at: number
-  /** The posts it was shown, best first. */
+  /** The offered posts, best first. */
   shown: string[]
-  /** The post it commented on, or null: it had nothing to add. */
+  /** The post it commented on; null when it passed. */
   answered: string | null
 }
 
 const capacity = 5
 
 /**
- * A hub in which agents look around: scheduler, loop, tools and the offline model are the product's
+ * A hub in which agents explore: scheduler, loop, tools and the offline model are the product's
  * own, on real D1 and Durable Objects; only the clock is moved by the test, alarm by alarm.
  */
 export function createExploringHub() {
@@ -85,18 +85,18 @@ export function createExploringHub() {
     explorationFloor: 1,
   }
 
-  /** Makes an agent of its interests, as the YAML of `interests`. */
+  /** Creates an exploring agent from the YAML of `interests`. */
   const explore = async (name: string, interests: string) => {
     const config = [
       `name: ${name}`,
-      'description: Looks around.',
+      'description: Explores the hub.',
       'brain: { provider: offline }',
       'capabilities: { grants: [hub:read, hub:write] }',
       `interests: ${interests}`,
       'behavior: { discovery: { enabled: true } }',
     ]
     const files = { 'config.yaml': config.join('\n'), 'system-prompt.md': `You are ${name}.` }
-    // ids in the order of time, so that every run is the same
+    // Ids in the order of time, so that every run is the same.
     hub.clock.advance(1)
     const { status, body } = await hub.call(`/agents/${name}/definition`, {
       ...{ method: 'PUT', key: adminKey, body: { files } },
@@ -108,8 +108,8 @@ export function createExploringHub() {
     if (id) names.set(id, name)
   }
 
-  /** A turn from its beginning at `at` to its end. */
-  const takeTurn = (agentId: AccountId, at: number) =>
+  /** Runs an exploration that starts at `at` to its end. */
+  const runExploration = (agentId: AccountId, at: number) =>
     runInDurableObject(env.AGENTS.getByName(agentId), async (_object, state) => {
       const storage = {
         sql: state.storage.sql,
@@ -132,7 +132,7 @@ export function createExploringHub() {
       })
     })
 
-  /** Lets `ms` pass; `events` happen at their times meanwhile. */
+  /** Advances time by `ms`; `events` happen at their times. */
   const pass = (ms: number, events: { at: number; happen(): Promise<unknown> }[] = []) =>
     runInDurableObject(env.SCHEDULER.getByName('day'), async (_object, state) => {
       let alarmAt = Number.POSITIVE_INFINITY
@@ -148,8 +148,8 @@ export function createExploringHub() {
           wake: async () => true,
           offerTurns: async (ids) => {
             const at = hub.clock.now()
-            // all at once, as the hub wakes them
-            await Promise.all(ids.map((id) => takeTurn(id, at)))
+            // Concurrently, as the hub wakes them.
+            await Promise.all(ids.map((id) => runExploration(id, at)))
             hub.clock.advance(1_000 * ids.length)
             return true
           },
@@ -158,13 +158,13 @@ export function createExploringHub() {
           capacity,
         },
       )
-      const hear = async () => {
+      const deliverNews = async () => {
         for (const news of hub.seen.heard.splice(0)) await scheduler.hear(news)
       }
       const end = hub.clock.now() + ms
       const open = events.toSorted((a, b) => a.at - b.at)
       await scheduler.ensureStarted()
-      await hear()
+      await deliverNews()
       for (let steps = 0; steps < 10_000; steps++) {
         const next = Math.min(alarmAt, open[0]?.at ?? end, end)
         hub.clock.advance(Math.max(0, next - hub.clock.now()))
@@ -173,9 +173,9 @@ export function createExploringHub() {
           alarmAt = Number.POSITIVE_INFINITY
           await scheduler.alarm()
         } else return
-        await hear()
+        await deliverNews()
       }
-      throw new Error('the day does not end')
+      throw new Error('The simulation exceeded 10,000 steps.')
     })
 
   return { ...office, explore, pass, turns }

@@ -1,6 +1,6 @@
 /**
- * Lambda and the Parameter Store, in Node over real HTTP, in the shapes that AWS documents. Each request's
- * signature (Version 4) is worked out anew from the documentation, not with the library that made it.
+ * Lambda and the Parameter Store, in Node over real HTTP, with the shapes that AWS documents. Request
+ * signatures (Version 4) are computed from the documentation, not with the library that signed them.
  */
 import { createHash, createHmac } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
@@ -18,7 +18,7 @@ const sha256 = (text: string | Buffer): string => createHash('sha256').update(te
 const hmac = (key: string | Buffer, text: string): Buffer =>
   createHmac('sha256', key).update(text).digest()
 
-/** The service that a request was signed for; null when its signature is wrong. */
+/** Returns the service that a request was signed for; null when its signature is invalid. */
 function findSigned(request: IncomingMessage, body: Buffer): string | null {
   const { headers, method = 'GET', url = '/' } = request
   const signed =
@@ -63,7 +63,7 @@ const functions: Record<string, (payload: unknown, signed: string) => Answer> = 
       { Reason: 'ConcurrentInvocationLimitExceeded', Type: 'User', message: 'Rate Exceeded.' },
       { 'x-amzn-errortype': 'TooManyRequestsException' },
     ),
-  // gives away what it was told, and what it is not told but may know
+  // Returns its input, and secrets it was not sent but could know.
   leak: (_payload, signed) =>
     json(200, { signed, key: awsKey, twice: btoa(JSON.stringify(awsKey)) }),
 }

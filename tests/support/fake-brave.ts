@@ -1,4 +1,4 @@
-/** Brave's search API in the shapes that it documents, in Node over real HTTP; a question tells how it fails. */
+/** Brave's search API with its documented shapes, in Node over real HTTP; the query selects a failure. */
 import { formsOf } from './forms.ts'
 import { listen } from './listen.ts'
 
@@ -24,10 +24,10 @@ const page = (n: number) => ({
   thumbnail: { src: 'https://imgs.search.brave.com/y', original: 'https://example.org/y.png' },
 })
 
-/** How often each question was asked: the first time of `busy` is too soon. */
+/** Requests per query: the first one of `busy` is rate limited. */
 const asked = new Map<string, number>()
 
-const troubles: Record<string, (times: number) => Answer | null> = {
+const failures: Record<string, (times: number) => Answer | null> = {
   busy: (times) =>
     times > 1
       ? null
@@ -52,7 +52,7 @@ const troubles: Record<string, (times: number) => Answer | null> = {
   odd: () => ({ body: { web: { results: 'none' } } }),
 }
 
-/** Gives the key of who asks away wherever there is a text. */
+/** Returns the caller's key in every text field. */
 const leak = (key: string): Answer => ({
   body: {
     web: {
@@ -70,7 +70,7 @@ function search(query: URLSearchParams, key: string): Answer {
   asked.set(q, times)
   if (q === 'leak') return leak(key)
   if (q === 'leakerror') return refuse(403, 'FORBIDDEN', formsOf(key).join(' '))
-  const trouble = troubles[q.split('-')[0] ?? '']?.(times)
+  const trouble = failures[q.split('-')[0] ?? '']?.(times)
   if (trouble) return trouble
   const results = Array.from({ length: 20 }, (_, n) => page(n + 1))
   const hasSummary = query.get('summary') === '1' && q !== 'nothing'
@@ -81,7 +81,7 @@ function search(query: URLSearchParams, key: string): Answer {
       mixed: { type: 'mixed', main: [] },
       web: { type: 'search', results, family_friendly: true },
       ...(hasSummary && { summarizer: { type: 'summarizer', key: JSON.stringify({ query: q }) } }),
-      // so that tests see what was sent
+      // For tests: what was sent.
       echo: Object.fromEntries(query),
     },
   }

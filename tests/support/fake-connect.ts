@@ -10,7 +10,7 @@ const listing =
   '<ListBucketResult><Contents><Key>a</Key><Size>1</Size></Contents></ListBucketResult>'
 const Parameter = { Type: 'String', Value: 'b', Version: 1, LastModifiedDate: 1 }
 
-/** What each server's service says; whoever is not here says that all is well. */
+/** Responses by server; all others respond with ok. */
 const answers: Record<string, (request: OutsideRequest) => { status: number; body?: unknown }> = {
   github: ({ method, url, body }) => {
     const hub = createHub()
@@ -39,14 +39,14 @@ function answer(server: string, request: OutsideRequest): OutsideAnswer {
   return { status, headers, text, bytes: text.length, isCut: false }
 }
 
-/** It has no protocol of requests that could be answered here. */
+/** A real database, as its protocol cannot be faked here. */
 const realDatabase = {
   baseUrl: new URL(testDatabase.baseUrl),
   credential: testDatabase.credential,
   allowPrivate: true,
 }
 
-/** Opens every service and has it answer, without a network. */
+/** Connects to every service with canned responses, without a network. */
 export const fakeConnect: Connect = async ({ server, service }) => ({
   scrubber: noScrubber,
   connection: {

@@ -1,7 +1,7 @@
 /**
- * GitHub's API, as far as tools use it, in Node over real HTTP: documented paths and shapes, with the
- * many fields that nobody needs. A first segment of the path keeps tests apart: below it is a GitHub of
- * its own, which tells what it was asked (`/_state`) and can be told how to fail (`/_plan`).
+ * The part of GitHub's API that tools use, in Node over real HTTP, with documented paths and shapes. The
+ * first path segment isolates tests: each has its own state, which is readable at `/_state` and takes
+ * failures at `/_plan`.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Answer, answerGithub, createHub, type Hub, ok } from './github-answers.ts'

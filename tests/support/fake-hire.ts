@@ -11,7 +11,7 @@ import type { FakeAnswer, FakeRequest } from './fake-model-server'
 
 const fakeUrl = (env as unknown as { FAKE_MODEL_URL: string }).FAKE_MODEL_URL
 
-/** Models with a price, so that what is paid can be compared. */
+/** Models with a price, so that charges can be compared. */
 const pricedModels = {
   anthropic: 'claude-haiku-4-5',
   openai: 'gpt-5-mini',
@@ -22,14 +22,14 @@ export type FakeProvider = keyof typeof pricedModels
 export interface Hired {
   name: string
   accountId: string
-  /** What the provider was asked, oldest first. */
+  /** Returns the requests to the provider, oldest first. */
   requests(): Promise<FakeRequest[]>
 }
 
-/** All test files share one fake server, so its scripts have names of their own. */
+/** Prefix of script names, as all test files share one fake server. */
 const fileId = Math.random().toString(36).slice(2, 8)
 
-/** An agent whose model is the fake provider, with a script of its own. */
+/** Creates an agent with a scripted model of the fake provider. */
 export async function hire(
   name: string,
   answers: FakeAnswer[],
@@ -55,7 +55,7 @@ export async function hire(
   ]
   const accountId = await install(name, {
     'config.yaml': `name: ${name}\nbrain: { ${brain.join(', ')} }\ncapabilities: { grants: ${JSON.stringify(given.grants ?? ['hub:read'])} }\n${given.behavior ?? ''}`,
-    'system-prompt.md': 'You are a test of patience.',
+    'system-prompt.md': 'You are a test agent.',
     ...given.files,
   })
   return {
@@ -65,7 +65,7 @@ export async function hire(
   }
 }
 
-/** Gives an agent's object a registry whose models take silence for failure after `silenceMs`. */
+/** Sets the idle timeout of an agent's models. */
 export async function shortenPatience({ accountId }: Hired, silenceMs: number): Promise<void> {
   const { agentDeps } = createRooms(env as unknown as Env)
   const settings = readSettings(env as unknown as Record<string, unknown>)

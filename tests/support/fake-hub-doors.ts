@@ -29,7 +29,7 @@ const scout: Person = { id: 'account-scout' as AccountId, name: 'scout', kind: '
 
 const at = Date.UTC(2026, 0, 2, 3, 4, 5)
 
-/** A clock that stands still until it is told. */
+/** Returns a clock that tests advance by hand. */
 export function createFakeClock(): Clock & { time: number } {
   let ids = 0
   const clock = {
@@ -90,8 +90,12 @@ const anEntry: InboxEntry = {
 
 const aBudget: BudgetStatus = {
   id: 'budget-1' as BudgetId,
-  ...{ scope: 'hub', scopeId: '', period: 'month' },
-  ...{ warningShare: 0.8, throttleShare: 0.9, criticalShare: 1 },
+  scope: 'hub',
+  scopeId: '',
+  period: 'month',
+  warningShare: 0.8,
+  throttleShare: 0.9,
+  criticalShare: 1,
   limitMicrousd: 20_000_000,
   limitTokens: null,
   spentMicrousd: 1_500_000,
@@ -101,40 +105,43 @@ const aBudget: BudgetStatus = {
   endsAt: at,
 }
 
-/** The hub's doors as the tools' room sees them, in memory, with every call written down. */
+/** Returns an in-memory hub API for tools that records every call. */
 export function createFakeHubDoors(policy: GrantPolicy) {
   const calls: { method: string; args: unknown[] }[] = []
   const audit = new Map<string, AuditEntry>()
-  const noted =
+  const recorded =
     <Args extends unknown[], Answer>(method: string, answer: (...args: Args) => Answer) =>
     async (...args: Args): Promise<Answer> => {
       calls.push({ method, args })
       return answer(...args)
     }
   const conversation = {
-    search: noted<Parameters<ConversationDoor['search']>, SearchHit[]>('search', () => [aHit]),
-    readThread: noted<Parameters<ConversationDoor['readThread']>, Thread>('readThread', (_, id) => {
-      if (id !== aThread.post.id) throw notFound('post', 'Search for it.')
-      return aThread
-    }),
-    readFeed: noted('readFeed', () => [aSummary]),
-    discover: noted('discover', () => [aSummary]),
-    readProfile: noted('readProfile', () => ({
+    search: recorded<Parameters<ConversationDoor['search']>, SearchHit[]>('search', () => [aHit]),
+    readThread: recorded<Parameters<ConversationDoor['readThread']>, Thread>(
+      'readThread',
+      (_, id) => {
+        if (id !== aThread.post.id) throw notFound('post', 'Search for it.')
+        return aThread
+      },
+    ),
+    readFeed: recorded('readFeed', () => [aSummary]),
+    discover: recorded('discover', () => [aSummary]),
+    readProfile: recorded('readProfile', () => ({
       ...ada,
       description: 'Asks.',
       karma: 7,
       createdAt: at,
     })),
-    readCommunity: noted('readCommunity', () => ({ name: aThread.post.community })),
-    readInbox: noted('readInbox', () => [anEntry]),
-    readBudgets: noted('readBudgets', () => [aBudget]),
-    sendDm: noted('sendDm', () => ({
+    readCommunity: recorded('readCommunity', () => ({ name: aThread.post.community })),
+    readInbox: recorded('readInbox', () => [anEntry]),
+    readBudgets: recorded('readBudgets', () => [aBudget]),
+    sendDm: recorded('sendDm', () => ({
       conversationId: 'conversation-1' as ConversationId,
       isRequest: true,
     })),
-    vote: noted('vote', () => ({ action: 'upvoted', author: 'ada', score: 4 })),
-    createPost: noted('createPost', () => ({ id: 'post-2' as PostId, notes: [] })),
-    createComment: noted('createComment', () => ({
+    vote: recorded('vote', () => ({ action: 'upvoted', author: 'ada', score: 4 })),
+    createPost: recorded('createPost', () => ({ id: 'post-2' as PostId, notes: [] })),
+    createComment: recorded('createComment', () => ({
       notes: [],
       id: 'comment-2' as CommentId,
       postId: 'post-1' as PostId,
@@ -142,11 +149,11 @@ export function createFakeHubDoors(policy: GrantPolicy) {
   } satisfies ConversationDoor
   const doors = {
     ...conversation,
-    readPolicy: noted('readPolicy', () => policy),
-    readFacts: noted('readFacts', () => toFacts(policy)),
-    askApproval: noted('askApproval', () => undefined),
-    useApproval: noted('useApproval', () => ({ id: 'audit-of-approved' })),
-    takeCall: noted('takeCall', () => ({ isTaken: true, retryMs: 0 })),
+    readPolicy: recorded('readPolicy', () => policy),
+    readFacts: recorded('readFacts', () => toFacts(policy)),
+    askApproval: recorded('askApproval', () => undefined),
+    useApproval: recorded('useApproval', () => ({ id: 'audit-of-approved' })),
+    takeCall: recorded('takeCall', () => ({ isTaken: true, retryMs: 0 })),
     guardReads: (
       _question: unknown,
       admit: (facts: CallFacts) => Promise<void>,
@@ -154,15 +161,15 @@ export function createFakeHubDoors(policy: GrantPolicy) {
       calls.push({ method: 'guardReads', args: [] })
       return guard(doors, policy, admit)
     },
-    findCaller: noted<Parameters<GrantDoor['findCaller']>, (Person & { scopes: string[] }) | null>(
-      'findCaller',
-      () => null,
-    ),
-    findActivation: noted<Parameters<GrantDoor['findActivation']>, RunningActivation | null>(
+    findCaller: recorded<
+      Parameters<GrantDoor['findCaller']>,
+      (Person & { scopes: string[] }) | null
+    >('findCaller', () => null),
+    findActivation: recorded<Parameters<GrantDoor['findActivation']>, RunningActivation | null>(
       'findActivation',
       () => null,
     ),
-    recordIntent: noted<Parameters<GrantDoor['recordIntent']>, { id: string }>(
+    recordIntent: recorded<Parameters<GrantDoor['recordIntent']>, { id: string }>(
       'recordIntent',
       (_, entry) => {
         const id = `audit-${audit.size + 1}`
@@ -170,7 +177,7 @@ export function createFakeHubDoors(policy: GrantPolicy) {
         return { id }
       },
     ),
-    recordResult: noted<Parameters<GrantDoor['recordResult']>, void>(
+    recordResult: recorded<Parameters<GrantDoor['recordResult']>, void>(
       'recordResult',
       (id, result) => {
         const entry = audit.get(id)

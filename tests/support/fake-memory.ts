@@ -1,6 +1,6 @@
 import type { MemoryDoor } from '../../src/mcp-servers/contract'
 
-/** An agent's memory for tests of tools: it knows one fact, one task and one skill, all of them 1. */
+/** An agent's memory for tests of tools: one fact, one task and one skill, each with id 1. */
 export const fakeMemory: MemoryDoor = {
   rememberFact: async () => ({ id: 1 }),
   forgetFact: async (_agentId, id) => id === 1,

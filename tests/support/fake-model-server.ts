@@ -9,7 +9,7 @@
  *     GET  /__log?script=a      what arrived, oldest first
  *
  * `pick: request` (the default) gives the first answer to the first request and so on, the last
- * one for ever. `pick: turn` counts the model's own turns in the request instead: a crash and a
+ * one forever. `pick: turn` counts the model's messages in the request instead: a crash and a
  * retry then get the same answer again. Without a script the answer is a plain text.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -40,7 +40,7 @@ export interface FakeRequest {
   headers: Record<string, string | string[] | undefined>
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of three protocols
   body: any
-  /** The whole answer went out. */
+  /** The whole answer was sent. */
   isAnswered: boolean
 }
 
@@ -48,7 +48,7 @@ export interface FakeModelServer {
   /** `http://127.0.0.1:<port>`. Base URLs: `<url>` for Anthropic, `<url>/v1` for the others. */
   url: string
   requests: FakeRequest[]
-  /** Requests that are being answered now. */
+  /** Requests in flight. */
   inFlight(): number
   setScript(id: string, script: FakeScript): void
   close(): Promise<void>
@@ -77,7 +77,7 @@ const eventsOf: Record<Protocol, (answer: FakeAnswer, model: string, id: string)
 
 const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
-/** Waits, but not for a caller that went away. */
+/** Waits, unless the caller disconnects. */
 function waitFor(response: ServerResponse, ms: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ms)
@@ -88,7 +88,7 @@ function waitFor(response: ServerResponse, ms: number): Promise<void> {
   })
 }
 
-/** Programmed answers, and what arrived. */
+/** Scripted answers and received requests. */
 class Scripts {
   readonly requests: FakeRequest[] = []
   inFlight = 0
@@ -120,7 +120,7 @@ class Scripts {
     const index = programmed?.pick === 'turn' ? countTurns(protocol, body) : number
     const answer = programmed?.answers[Math.min(index, programmed.answers.length - 1)]
     const said = answer ?? { text: 'This is the fake model.' }
-    const told = said.isDearest ? { ...said, usage: countDearest(body) } : said
+    const told = said.isDearest ? { ...said, usage: countTokensMax(body) } : said
     this.inFlight++
     try {
       await waitFor(response, told.latencyMs ?? this.#latencyMs)
@@ -171,9 +171,9 @@ export async function startFakeModelServer(
   }
 }
 
-/** What a tokenizer without any words would count of a prompt in Chat Completions. */
+/** Returns the most tokens that a tokenizer could count for a Chat Completions prompt: one per byte. */
 // biome-ignore lint/suspicious/noExplicitAny: a body of the protocol
-function countDearest(body: any): { input: number; output: number } {
+function countTokensMax(body: any): { input: number; output: number } {
   const texts = body.messages.map(({ content }: { content: string }) => content)
   const tools = JSON.stringify(
     (body.tools ?? []).map((tool: { function: object }) => tool.function),
@@ -186,7 +186,7 @@ function scriptOf(path: string, model: string): string {
   return inPath ?? /(?:^|\/)fake-(.+)$/.exec(model)?.[1] ?? ''
 }
 
-/** How many answers of the model the request holds since somebody last asked. */
+/** Counts the model's messages since the last user message. */
 // biome-ignore lint/suspicious/noExplicitAny: bodies of three protocols
 function countTurns(protocol: Protocol, body: any): number {
   // biome-ignore lint/suspicious/noExplicitAny: bodies of three protocols
@@ -244,7 +244,7 @@ async function sendBroken(
     case 'end':
       return void response.end()
     case 'cut':
-      // The half that was sent has to arrive before the connection breaks.
+      // The first half must arrive before the connection breaks.
       await wait(20)
       return void response.destroy()
     case 'comments':
@@ -252,7 +252,7 @@ async function sendBroken(
   }
 }
 
-/** Until the caller goes away. */
+/** Sends comments until the caller disconnects. */
 async function sendComments(response: ServerResponse): Promise<void> {
   while (!response.destroyed && !response.closed) {
     response.write(': still working\n\n')

@@ -1,19 +1,19 @@
-/** What the fake model server is told to answer, and what its three wire protocols share. */
+/** Scripted answers of the fake model server, and helpers of its three wire protocols. */
 
 export interface FakeCall {
-  /** Made from the request's number when left out. */
+  /** Default: derived from the request's number. */
   id?: string
   name: string
-  /** A string is sent as it is, so it may be broken JSON. */
+  /** A string is sent unchanged, so it may be malformed JSON. */
   arguments: unknown
 }
 
 export interface FakeAnswer {
   text?: string
-  /** Thinking; Anthropic and OpenAI sign or encrypt it. */
+  /** Reasoning; Anthropic and OpenAI sign or encrypt it. */
   reasoning?: string
   calls?: FakeCall[]
-  /** Null: the provider tells none. `cached` and `written` are part of `input`. */
+  /** Null: no usage is sent. `cached` and `written` are part of `input`. */
   usage?: {
     input: number
     output: number
@@ -21,27 +21,27 @@ export interface FakeAnswer {
     written?: number
     reasoning?: number
   } | null
-  /** The provider's bill is the worst there can be: a token a byte, and as much text as allowed. */
+  /** Usage is the maximum possible: a token per byte, and as much output as allowed. */
   isDearest?: boolean
-  /** `unheard-of`: a reason that no package knows; `error`: the provider's word for a failure. */
+  /** `unheard-of`: a reason unknown to the packages; `error`: the provider's reason for a failure. */
   finish?: 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'unheard-of' | 'error'
-  /** Chat Completions: cached tokens in a field that one server found on its own. */
+  /** Chat Completions: cached tokens in a server-specific field. */
   hits?: boolean
   /** Before the first byte. */
   latencyMs?: number
   /** Between pieces. */
   pieceMs?: number
-  /** Characters a piece; 12 when left out. */
+  /** Characters per piece; default 12. */
   pieceChars?: number
   /** An HTTP error instead of an answer. */
   status?: number
   retryAfter?: string
   retryAfterMs?: string
-  /** What the HTTP error says; may be made to hold a secret. */
+  /** Message of the HTTP error; may contain a secret. */
   message?: string
   /**
    * reset: the connection breaks before any answer; cut: it breaks after half of the answer;
-   * end: the stream ends cleanly after the text, without saying that it is finished; stall: half
+   * end: the stream ends cleanly after the text, without a finish event; stall: half
    * of the answer, then nothing; comments: like stall, but comment lines keep coming; garbage: a
    * 200 that is not the protocol; html: a 200 that is a web page; error: an error event in
    * mid-stream.
@@ -51,7 +51,7 @@ export interface FakeAnswer {
 
 export type Protocol = 'anthropic' | 'responses' | 'chat'
 
-/** Events of one answer: `content` may be cut anywhere, `ending` says that it is finished. */
+/** Events of one answer: `content` may break anywhere, `ending` has the finish event. */
 export interface WireEvents {
   content: string[]
   ending: string[]
@@ -78,7 +78,7 @@ export function usageOf(answer: FakeAnswer) {
   return { input: 100, output: 20, cached: 0, written: 0, reasoning: 0, ...answer.usage }
 }
 
-/** An error event as it comes in the middle of a stream. */
+/** Returns an error event in the middle of a stream. */
 export function toErrorEvent(protocol: Protocol, message: string): string {
   if (protocol === 'anthropic') {
     return named({ type: 'error', error: { type: 'overloaded_error', message } })
@@ -91,7 +91,7 @@ export function toErrorEvent(protocol: Protocol, message: string): string {
   })
 }
 
-/** The body of an HTTP error. */
+/** Returns the body of an HTTP error. */
 export function toErrorBody(protocol: Protocol, status: number, message: string): unknown {
   const kinds: Record<number, string> = {
     400: 'invalid_request_error',

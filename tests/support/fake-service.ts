@@ -1,6 +1,6 @@
 /**
- * A service outside, in Node over real HTTP, that gives back what it was sent in every way and
- * misbehaves in every way. The credential that it echoes is what came in `authorization`.
+ * An external service for tests, in Node over real HTTP. It returns its input in many forms and fails in
+ * many ways. The credential that it echoes is the `authorization` header.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { listen } from './listen.ts'
@@ -64,7 +64,7 @@ const answers: Record<string, Answer> = {
   },
   '/long': (_, response, secret) => {
     response.writeHead(200, { 'content-type': 'text/plain' })
-    // the size bound goes through a credential
+    // The size limit falls within a credential.
     response.write('x'.repeat(1024 * 1024 - 12))
     response.end(`${secret}${'y'.repeat(4_000)}`)
   },
@@ -105,7 +105,7 @@ const answers: Record<string, Answer> = {
   },
 }
 
-/** What signed requests do not say of the credential, a test may. All others share this server. */
+/** Secret of signed requests, which do not contain it; set by tests. All other tests share this server. */
 let told = ''
 
 function findSecret({ headers }: IncomingMessage): string {
@@ -116,7 +116,7 @@ function findSecret({ headers }: IncomingMessage): string {
   return /^Bearer (.*)$/.exec(authorization)?.[1] ?? authorization
 }
 
-/** The answer that any part of the path names, or the question of a search. */
+/** Returns the answer named by a part of the path, or by a search query. */
 function findAnswer(url: URL): Answer | undefined {
   const names = [...url.pathname.split('/'), url.searchParams.get('q')]
   return names.map((name) => answers[`/${name}`]).find((answer) => answer !== undefined)
@@ -134,5 +134,5 @@ function handle(request: IncomingMessage, response: ServerResponse, body: Buffer
   else json(response, { error: 'no such path' }, 404)
 }
 
-/** The answers are above, by path. */
+/** Starts the service; its answers are listed above by path. */
 export const startFakeService = () => listen(handle)

@@ -2,21 +2,21 @@ import type { FakeProvider } from './fake-hire'
 import type { FakeAnswer } from './fake-model-wire'
 
 /**
- * What a provider can do to an activation: how it then ends, how many requests were sent, and how
- * many of them were paid.
+ * A provider failure and its expected result: how the activation ends, how many requests were sent,
+ * and how many of them were charged.
  */
 export interface Trouble {
   what: string
   answers: FakeAnswer[]
   requests: number
-  /** Calls on the bill; those with an unknown answer at their worst case, marked as estimated. */
+  /** Charged calls; those with an unknown answer at their maximum cost, marked as estimated. */
   paid: number
   estimated?: number
   outcome: string
   error?: string
-  /** Bounds of each pause before a retry, in milliseconds. */
+  /** Bounds of each delay before a retry, in milliseconds. */
   pauses?: [number, number][]
-  /** Results that the model was shown, and calls that were run. */
+  /** Results returned to the model, and calls that ran. */
   tools?: { results: number; run: number | Record<FakeProvider, number> }
   reply?: RegExp
   silenceMs?: number
@@ -54,7 +54,7 @@ export const troubles: Trouble[] = [
     reply: well,
   },
   {
-    what: '429 without end',
+    what: '429 every time',
     answers: [{ status: 429 }],
     requests: 4,
     paid: 0,
@@ -91,7 +91,7 @@ export const troubles: Trouble[] = [
     pauses: everyPause,
   },
   {
-    what: 'a stream that is cut in the middle',
+    what: 'a stream that breaks in the middle',
     answers: [{ text: 'one two three four five six', fault: 'cut' }, ok],
     requests: 2,
     paid: 2,
@@ -111,7 +111,7 @@ export const troubles: Trouble[] = [
     reply: well,
   },
   {
-    what: 'a clean end without a reason',
+    what: 'a clean end without a finish reason',
     answers: [{ text: 'The tin holds', fault: 'end' }],
     requests: 1,
     paid: 1,
@@ -151,7 +151,7 @@ export const troubles: Trouble[] = [
     error: 'PROVIDER_ERROR',
   },
   {
-    what: 'wrong JSON in the arguments of a tool',
+    what: 'malformed JSON in tool arguments',
     answers: [{ calls: [search('c1', '{"query": "ti'), search('c2')] }, ok],
     requests: 2,
     paid: 2,
@@ -160,7 +160,7 @@ export const troubles: Trouble[] = [
     reply: well,
   },
   {
-    what: 'a tool that nobody knows',
+    what: 'an unknown tool',
     answers: [{ calls: [{ id: 'c1', name: 'hub_fly', arguments: {} }] }, ok],
     requests: 2,
     paid: 2,
@@ -190,7 +190,7 @@ export const troubles: Trouble[] = [
     requests: 2,
     paid: 2,
     outcome: 'completed',
-    // the package for Chat Completions makes the second id another one, so both can run
+    // The package for Chat Completions changes the second id, so both can run.
     tools: { results: 2, run: { anthropic: 1, openai: 1, 'openai-compatible': 2 } },
     reply: well,
   },
@@ -239,7 +239,7 @@ export const troubles: Trouble[] = [
     error: 'CONTENT_FILTERED',
   },
   {
-    what: 'a reason that nobody knows',
+    what: 'an unknown finish reason',
     answers: [{ text: 'So far.', finish: 'unheard-of' }],
     requests: 1,
     paid: 1,

@@ -8,7 +8,7 @@ import {
   type WireEvents,
 } from './fake-model-wire.ts'
 
-/** An item as it begins, what happens while it grows, and as it ends. */
+/** An item at its start, its delta events, and the item at its end. */
 type Item = [start: object, middle: { type: string }[], end: object]
 
 export function toResponsesEvents(answer: FakeAnswer, model: string, id: string): WireEvents {

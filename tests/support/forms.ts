@@ -1,7 +1,7 @@
 const bytesOf = (text: string) => new TextEncoder().encode(text)
 const base64 = (text: string) => btoa(String.fromCharCode(...bytesOf(text)))
 
-/** A text as services write it: as it is, escaped, in an address, in base64 and in hex. */
+/** Returns a text in the encodings of services: plain, escaped, URL-encoded, base64 and hex. */
 export const formsOf = (secret: string): string[] => [
   `as ${secret} is`,
   JSON.stringify({ key: secret }),

@@ -1,6 +1,6 @@
 /**
- * A month of a hub's model calls, as they might have been: weekdays, growth, a day without power, one
- * agent that went wild. The same seed gives the same month. For tests, and for looking at the pages.
+ * A synthetic month of model calls: weekdays, growth, a day without any, one runaway agent.
+ * Deterministic by seed. For tests, and for viewing the pages.
  */
 export interface GeneratedCall {
   activationId: string
@@ -18,7 +18,7 @@ export interface GeneratedCall {
 
 const DAY_MS = 86_400_000
 
-/** Name, calls a weekday, model. */
+/** Name, calls per weekday, model. */
 export const officeAgents = [
   ['scout', 42, 'anthropic/claude-sonnet-4-5'],
   ['archivist', 30, 'anthropic/claude-sonnet-4-5'],
@@ -32,7 +32,7 @@ export const officeAgents = [
   ['greeter', 4, 'openai/gpt-5-mini'],
 ] as const
 
-/** Micro-dollars a token: in, cached, out. Null: it has no price here. */
+/** Micro-dollars per token: input, cached, output. Null without a price. */
 const prices: Record<string, readonly [number, number, number] | null> = {
   'anthropic/claude-sonnet-4-5': [3, 0.3, 15],
   'anthropic/claude-haiku-4-5': [1, 0.1, 5],
@@ -42,7 +42,7 @@ const prices: Record<string, readonly [number, number, number] | null> = {
 
 const tasks = ['mention', 'mention', 'mention', 'reply', 'reply', 'exploration', 'scheduled']
 
-/** Mulberry32. */
+/** Returns a seeded random generator (mulberry32). */
 function createRandom(seed: number): () => number {
   let state = seed
   return () => {
@@ -55,15 +55,15 @@ function createRandom(seed: number): () => number {
 
 export interface Month {
   seed: number
-  /** The calls end here; the last day is as long as it is old. */
+  /** End of the month; the last day may be partial. */
   now: number
   days: number
-  /** Times the usual number of calls. */
+  /** Factor of the usual number of calls. */
   scale?: number
 }
 
-/** How busy a day is: weekends are quiet, each day a little busier than the last, one day is dark. */
-function busyness(day: number, age: number): number {
+/** Returns a day's load: low at weekends, growing from day to day, zero on one day. */
+function loadOf(day: number, age: number): number {
   const weekday = (day + 4) % 7
   const isWeekend = weekday === 0 || weekday === 6
   const isDark = age === 11
@@ -78,7 +78,7 @@ export function generateUsage({ seed, now, days, scale = 1 }: Month): GeneratedC
     const age = today - day
     for (const [agent, usual, model] of officeAgents) {
       const wild = agent === 'linkcheck' && age === 4 ? 7 : agent === 'ops' && age === 6 ? 5 : 1
-      const count = Math.round(usual * scale * busyness(day, age) * wild * (0.75 + random() / 2))
+      const count = Math.round(usual * scale * loadOf(day, age) * wild * (0.75 + random() / 2))
       for (let index = 0; index < count; index++) {
         // People and their agents work from seven to nineteen.
         const createdAt = day * DAY_MS + Math.floor((7 + 12 * random()) * 3_600_000)
@@ -116,7 +116,7 @@ function makeCall(
   }
 }
 
-/** Writes calls down, whose agents have these names; `?1` is a JSON list of calls. */
+/** Inserts calls by agent name; `?1` is a JSON list of calls. */
 export const insertCallsSql = `
   INSERT INTO usage_events (activation_id, call, account_id, executor, model, task, post_id, input_tokens,
     cached_tokens, output_tokens, reasoning_tokens, cost_microusd, is_priced, is_estimated, duration_ms, created_at)
@@ -125,7 +125,7 @@ export const insertCallsSql = `
     u.value ->> 'costMicrousd', u.value ->> 'isPriced', 0, 4000, u.value ->> 'createdAt'
   FROM json_each(?1) u JOIN accounts a ON a.name = u.value ->> 'agent'`
 
-/** Makes the windows of budgets say what the events do, for the windows that there are. */
+/** Sets existing budget windows to the sums of the events. */
 export const fillWindowsSql = `
   UPDATE budget_windows SET (spent_microusd, spent_tokens) = (
     SELECT coalesce(sum(u.cost_microusd), 0), coalesce(sum(u.input_tokens + u.output_tokens), 0)

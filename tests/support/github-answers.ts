@@ -1,15 +1,15 @@
-/** What GitHub answers to documented paths, without a server around it. */
+/** GitHub's responses to documented paths. */
 import { comment, file, issue, type Json, pull, repo } from './github-shapes.ts'
 
-/** What the next request with this method meets. */
+/** How the next request with this method fails. */
 export interface GithubPlan {
   method: string
   status?: number
   headers?: Record<string, string>
   body?: unknown
-  /** It is done, and the answer gets lost. */
+  /** The request succeeds, and its response is lost. */
   isLost?: boolean
-  /** It is done, and nobody ever hears of it. */
+  /** The request succeeds, and no response is ever sent. */
   isHeld?: boolean
 }
 
@@ -49,7 +49,7 @@ const invalid = (errors: Json[]): Answer => ({
   body: { message: 'Validation Failed', errors, documentation_url: 'https://docs.github.com/rest' },
 })
 
-/** A page of a list, with the header that says whether there is another. */
+/** Returns a page of a list, with the `link` header to the next one. */
 function page({ url }: Asked, items: unknown[]): Answer {
   const size = Number(url.searchParams.get('per_page') ?? 30)
   const number = Number(url.searchParams.get('page') ?? 1)
@@ -187,7 +187,7 @@ function contents([, , path = '']: string[]): Answer {
       path: name,
       sha: 'b'.repeat(40),
     },
-    // in lines of 60 characters, as GitHub writes it
+    // In lines of 60 characters, like GitHub.
     content: btoa(
       String.fromCharCode(...bytes.slice(0, 60_000)) + String.fromCharCode(...bytes.slice(60_000)),
     ).replace(/.{60}/g, '$&\n'),

@@ -1,4 +1,4 @@
-/** What GitHub documents of its objects: the fields that tools read, among many that they must leave out. */
+/** GitHub objects as documented: the fields that tools read, among many that they must omit. */
 export type Json = Record<string, unknown>
 
 const at = '2026-11-20T09:00:00Z'

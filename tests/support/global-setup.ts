@@ -4,7 +4,7 @@ import { startFakeService } from './fake-service.ts'
 import { startPostgres } from './postgres-server.ts'
 import { startOutside } from './start-outside.ts'
 
-/** Starts what tests talk to over HTTP and tells them where it listens (`env.FAKE_MODEL_URL`, `env.FAKE_SERVICE_URL`). */
+/** Starts the HTTP servers of tests and provides their URLs (`env.FAKE_MODEL_URL`, `env.FAKE_SERVICE_URL`). */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const server = await startFakeModelServer()
   project.provide('fakeModelUrl' as never, server.url as never)
@@ -12,7 +12,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('fakeServiceUrl' as never, service.url as never)
   const outside = await startOutside()
   project.provide('outsideUrls' as never, JSON.stringify(outside.urls) as never)
-  // a server of one's own, with an address like postgres://user:password@127.0.0.1:5432/name
+  // An existing server, with a URL such as postgres://user:password@127.0.0.1:5432/name.
   const own = process.env.ROOKERY_TEST_POSTGRES_URL
   const postgres = await startPostgres()
   project.provide('postgresUrl' as never, (own ?? postgres.url) as never)

@@ -7,7 +7,7 @@ export interface Peer {
   close(): Promise<void>
 }
 
-/** A server on a free port of this machine that reads each request whole. */
+/** Starts a local server on a free port; it reads each request completely. */
 export async function listen(
   handle: (request: IncomingMessage, response: ServerResponse, body: Buffer) => void,
 ): Promise<Peer> {

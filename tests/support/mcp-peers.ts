@@ -1,6 +1,6 @@
 /**
- * MCP servers of others, over real HTTP: the reference server at `/everything`, and at `/hostile/<name>`
- * one that does what it was told at `/tell/<name>`.
+ * Remote MCP servers over real HTTP: the reference server at `/everything`, and at `/hostile/<name>` one
+ * whose behavior is set at `/tell/<name>`.
  */
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -8,7 +8,7 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import { formsOf } from './forms.ts'
 import { listen, type Peer } from './listen.ts'
 
-/** What a hostile server says of its tools, and does when one is called that is not told how. */
+/** Tools of a hostile server, and its default behavior when one is called. */
 export interface Told {
   tools?: unknown[]
   onCall?: string
@@ -23,7 +23,7 @@ type Message = {
 type Answer = (response: ServerResponse, message: Message, secret: string) => void
 
 const told = new Map<string, Told>()
-/** What it was asked, for tests that want to know. */
+/** Received requests, for tests. */
 const heard = new Map<string, string[]>()
 
 const json = (response: ServerResponse, value: unknown, status = 200) =>
@@ -34,7 +34,7 @@ const result = (response: ServerResponse, { id }: Message, value: unknown) =>
 
 const says = (text: string) => ({ content: [{ type: 'text', text }] })
 
-/** Ways to give its caller's key back. */
+/** Ways to return the caller's key. */
 function echo(response: ServerResponse, message: Message, secret: string) {
   const content = formsOf(secret).map((text) => ({ type: 'text', text }))
   result(response, message, { content, [`x-${secret}`]: secret })
@@ -70,10 +70,10 @@ function echoInStream(response: ServerResponse, message: Message, secret: string
     response.write(toProgress(at + 1, `with ${form}`))
   }
   response.write(toEvent({ id: message.id, result: says(`You sent ${secret}`) }))
-  // it never ends its stream
+  // The stream never ends.
 }
 
-/** Half in what it writes first, half in what it writes next. */
+/** Returns half in the first write, half in the second. */
 function echoInPieces(response: ServerResponse, message: Message, secret: string) {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   const half = Math.ceil(secret.length / 2)
@@ -139,7 +139,7 @@ const answerHostile = (
   return tricks[message.params?.arguments?.how ?? onCall]?.(response, message, secret)
 }
 
-/** The reference server keeps a session for each client; it is loaded when somebody asks for it. */
+/** Creates the reference server on first use; it has a session per client. */
 function createEverything() {
   const sessions = new Map<string, StreamableHTTPServerTransport>()
   return async (request: IncomingMessage, response: ServerResponse, body: unknown) => {

@@ -8,7 +8,7 @@ import { toServiceKinds } from '../../src/mcp-servers/services/service-kind'
 import { createServices, serviceInput } from '../../src/mcp-servers/services/services'
 import { createFakeClock } from './fake-hub-doors'
 
-/** Where the peers of `start-outside.ts` listen. */
+/** URLs of the servers of `start-outside.ts`. */
 export const outsideUrls = JSON.parse(
   (env as unknown as { OUTSIDE_URLS: string }).OUTSIDE_URLS,
 ) as Record<'github' | 'brave' | 'aws' | 's3' | 'mcp', string>
@@ -24,14 +24,14 @@ const services = createServices(base)
 
 interface Declared {
   server: string
-  /** Of the server's own name when absent. */
+  /** Default: the server's name. */
   service?: string
   baseUrl: string
-  /** Null: none. */
+  /** Null for no credential. */
   credential: string | null
 }
 
-/** Declares a service of a peer on this machine, sets its credential, and opens it as the Worker does. */
+/** Declares a local service, sets its credential, and connects to it as the Worker does. */
 export async function connectTo({ server, service = server, baseUrl, credential }: Declared) {
   const declared = { base_url: baseUrl, allow_http: true, allow_private: true }
   await services.put(server, service, serviceInput.parse(declared), 'ada')

@@ -1,7 +1,7 @@
 /**
  * PostgreSQL for tests, on its wire protocol: the real server, compiled to WebAssembly (PGlite), behind
- * a port that asks for a password. It starts when somebody connects first. It is one process with one
- * session, so connections take turns, and it cannot be interrupted.
+ * a port with password authentication. It starts at the first connection. It is one process with one
+ * session, so connections are queued, and it cannot be interrupted.
  */
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { parentPort } from 'node:worker_threads'
@@ -9,7 +9,7 @@ import type { PGlite } from '@electric-sql/pglite'
 
 const login = { user: 'rookery', password: 'a-pass:word/of the "tests"' }
 
-/** Codes in the place of a protocol version (PostgreSQL's manual, message formats). */
+/** Codes sent instead of a protocol version (PostgreSQL's manual, message formats). */
 const tlsRequests = [80877103, 80877104]
 const cancelRequest = 80877102
 
@@ -32,9 +32,9 @@ server.listen(0, '127.0.0.1', () => {
   parentPort?.postMessage(`postgres://${login.user}:${password}@127.0.0.1:${port}/postgres`)
 })
 
-type TakeTurn = (session: (database: PGlite) => Promise<void>) => Promise<void>
+type RunExclusive = (session: (database: PGlite) => Promise<void>) => Promise<void>
 
-async function serve(socket: Socket, takeTurn: TakeTurn): Promise<void> {
+async function serve(socket: Socket, runExclusive: RunExclusive): Promise<void> {
   const read = createReader(socket)
   let startup = await read(4, 0)
   for (; tlsRequests.includes(startup.readUInt32BE(4)); startup = await read(4, 0))
@@ -47,7 +47,7 @@ async function serve(socket: Socket, takeTurn: TakeTurn): Promise<void> {
     const text = `password authentication failed for user "${login.user}"`
     return void socket.end(toError('28P01', text))
   }
-  await takeTurn((database) => talk(socket, read, database, startup))
+  await runExclusive((database) => talk(socket, read, database, startup))
 }
 
 async function talk(
@@ -61,7 +61,7 @@ async function talk(
       socket.write(await database.execProtocolRaw(message))
     }
   } catch {
-    // it went away
+    // The client disconnected.
   } finally {
     socket.end()
     await database.execProtocolRaw(toQuery('ROLLBACK'))
@@ -69,14 +69,14 @@ async function talk(
   }
 }
 
-/** Whole messages: `head` bytes with the length at `lengthAt`, which counts itself. */
+/** Reads whole messages: `head` bytes with the length at `lengthAt`, which includes itself. */
 function createReader(socket: Socket) {
   const chunks = socket[Symbol.asyncIterator]() as AsyncIterator<Buffer>
   let held = Buffer.alloc(0)
   const fill = async (count: number): Promise<void> => {
     while (held.length < count) {
       const { value, done } = await chunks.next()
-      if (done) throw new Error('gone')
+      if (done) throw new Error('The client disconnected.')
       held = Buffer.concat([held, value])
     }
   }

@@ -15,7 +15,7 @@ interface Remote {
   tools: Shown[]
 }
 
-/** The API of remote servers, for an admin. */
+/** Calls the API of remote servers as an admin. */
 export const api = async (method: string, path: string, body?: unknown) => {
   const answer = await asAdmin(method, `/remote-servers${path}`, body)
   const { remote_server: remote } = answer.body as unknown as { remote_server: Remote }
@@ -24,15 +24,19 @@ export const api = async (method: string, path: string, body?: unknown) => {
 
 export const add = (name: string, url: string, more: object = {}) =>
   api('POST', '', {
-    ...{ name, base_url: url, description: `The server ${name}.` },
-    ...{ allow_http: true, allow_private: true, ...more },
+    name,
+    base_url: url,
+    description: `The server ${name}.`,
+    allow_http: true,
+    allow_private: true,
+    ...more,
   })
 
-/** What a hostile server says and does from now on. */
+/** Sets the behavior of a hostile server. */
 export const tell = (name: string, body: Told) =>
   fetch(`${outsideUrls.mcp}/tell/${name}`, { method: 'POST', body: JSON.stringify(body) })
 
-/** What it was asked. */
+/** Returns the requests that a hostile server received. */
 export const heard = async (name: string): Promise<string[]> =>
   (await fetch(`${outsideUrls.mcp}/heard/${name}`)).json()
 
@@ -44,7 +48,7 @@ export const echo = {
 export const mapEcho = (name: string) =>
   api('PUT', `/${name}/tools/echo`, { grant: `${name}:use`, tier: 'write' })
 
-/** Every way in which a hostile server gives its caller's key back, for `onCall` or the argument `how`. */
+/** The ways in which a hostile server returns its caller's key, for `onCall` or the argument `how`. */
 export const remoteEchoes = [
   ...['echo', 'echo-structured', 'echo-links', 'echo-in-stream', 'echo-in-pieces'],
   ...['echo-as-failure', 'echo-as-error', 'echo-as-status', 'echo-as-page'],

@@ -13,8 +13,8 @@ interface S3Server {
 
 const require = createRequire(import.meta.url)
 
-/** Its tokens for further pages are made with DES, which OpenSSL 3 knows only under its other name. */
-function lendDes(): void {
+/** Maps DES, used for page tokens, to the name that OpenSSL 3 supports. */
+function aliasDes(): void {
   const crypto = require('node:crypto')
   const { createCipheriv, createDecipheriv } = crypto
   const lend =
@@ -27,11 +27,11 @@ function lendDes(): void {
   crypto.createDecipheriv = lend(createDecipheriv)
 }
 
-/** A server that speaks S3 and checks signatures, with two buckets; what it holds goes when it stops. */
+/** Starts an S3 server that checks signatures, with two buckets, deleted when it stops. */
 export async function startS3(): Promise<Peer> {
   const Server: new (options: object) => S3Server = require('@20minutes/s3rver')
   const { DUMMY_ACCOUNT } = require('@20minutes/s3rver/lib/models/account')
-  lendDes()
+  aliasDes()
   DUMMY_ACCOUNT.createKeyPair(awsKey.access_key_id, awsKey.secret_access_key)
   const directory = mkdtempSync(join(tmpdir(), 'rookery-s3-'))
   const server = new Server({

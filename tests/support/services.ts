@@ -1,13 +1,13 @@
 import { env } from 'cloudflare:workers'
 import { adminKey, call } from './cast'
 
-/** A service in Node that this machine serves (`fake-service.ts`). */
+/** URL of the local test service (`fake-service.ts`). */
 export const serviceUrl = (env as unknown as { FAKE_SERVICE_URL: string }).FAKE_SERVICE_URL
 
 export const asAdmin = (method: string, path: string, body?: unknown) =>
   call<Record<string, never>>(method, `/api/v1${path}`, { key: adminKey, body })
 
-/** Declares the service in Node under a name, as an admin would. */
+/** Declares the test service under a name, as an admin. */
 export async function declare(name: string, more: Record<string, unknown> = {}) {
   const { status, body } = await asAdmin('PUT', `/http-services/${name}`, {
     base_url: `${serviceUrl}/api`,
@@ -15,17 +15,17 @@ export async function declare(name: string, more: Record<string, unknown> = {}) 
     allow_private: true,
     ...more,
   })
-  if (status !== 200) throw new Error(`${name} was not declared: ${JSON.stringify(body)}`)
+  if (status !== 200) throw new Error(`Declaring ${name} failed: ${JSON.stringify(body)}`)
 }
 
-/** With a credential that it wants as `Authorization: Bearer`. */
+/** Declares the test service with a credential for `Authorization: Bearer`. */
 export async function declareWithKey(name: string, credential: string, value: string, more = {}) {
   await declare(name, { credential, headers: { Authorization: 'Bearer {credential}' }, ...more })
   const { status, body } = await asAdmin('PUT', `/credentials/${credential}`, {
     value,
     service: name,
   })
-  if (status !== 200) throw new Error(`${credential} was not set: ${JSON.stringify(body)}`)
+  if (status !== 200) throw new Error(`Setting ${credential} failed: ${JSON.stringify(body)}`)
 }
 
 export const allow = (accountId: string, allowed: string[]) =>

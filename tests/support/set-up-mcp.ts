@@ -16,7 +16,7 @@ const keyHash = await crypto.subtle
 
 const vaultKey = btoa('k'.repeat(32))
 
-/** The routes of MCP with the real gateway and tools, in front of a fake hub that knows ada's key. */
+/** Sets up the MCP routes with the real gateway and tools, and a fake hub that accepts ada's key. */
 export function setUpMcp(
   policy: Partial<GrantPolicy> = {},
   scopes = ['read', 'write'],

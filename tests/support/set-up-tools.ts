@@ -9,7 +9,7 @@ import { createFakeClock, createFakeHubDoors, scoutAtWork } from './fake-hub-doo
 import { fakeMemory } from './fake-memory'
 import { keptFiles } from './kept-files'
 
-/** The real gateway and tools in front of a fake hub, with shorthands to call them. */
+/** Sets up the real gateway and tools with a fake hub. Returns helpers to call them. */
 export function setUpTools(policy: Partial<GrantPolicy> = {}, connect: Connect = fakeConnect) {
   const whole = { requested: ['*'], allowed: ['*'], denied: [], ...policy }
   const hub = createFakeHubDoors(whole)

@@ -1,10 +1,10 @@
 /**
- * An archive as a public agent network answers it, made up for tests: on three subjects something is
- * known, and during one day people and agents ask. Written anew; nothing of it is anybody's.
+ * A synthetic archive in the format of a public agent network, for tests: posts on three subjects, and
+ * questions that people and agents ask during one day.
  */
 export interface Question {
   subject: Subject
-  /** The title of the post that answers it; null when nobody knows. */
+  /** Title of the post that answers it; null without an answer. */
   answer: string | null
   title: string
   content: string
@@ -71,7 +71,7 @@ const open: Question[] = [
   ['else', '🚲', 'Wer leiht mir morgen ein Fahrrad?'],
 ].map(([subject, title, content]) => ({ subject, title, content, answer: null }) as Question)
 
-/** What is asked during the day: three in four have an answer somewhere. */
+/** The questions of the day. More than half have an answer in the archive. */
 export const questions: Question[] = [
   ...known.map(([subject, answer, , content], at) => ({
     ...{ subject, answer, content, title: `A question, number ${at + 1}` },
@@ -88,7 +88,7 @@ const chatter = [
   ['Ein Gedanke', 'Manchmal genügt es, einem anderen zuzuhören.'],
 ] as const
 
-/** One record in the older or the newer field set. */
+/** Returns a record in the older or the newer field set. */
 export function toRecord(
   post: { title: string | null; content: string | null; at: number; by?: string },
   number: number,
@@ -117,7 +117,7 @@ export function toRecord(
       }
 }
 
-/** What was written in the days before `at`, oldest first. */
+/** Returns the posts of the days before `at`. */
 export const writtenBefore = (at: number): object[] =>
   [
     ...known.map(([, title, content]) => ({ title, content })),

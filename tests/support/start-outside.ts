@@ -4,7 +4,7 @@ import { startFakeGithub } from './fake-github.ts'
 import { startMcpPeers } from './mcp-peers.ts'
 import { startS3 } from './s3-server.ts'
 
-/** Everything outside that tools of a server of their own talk to, and where it listens. */
+/** Starts the external servers that tools call. Returns their URLs. */
 export async function startOutside() {
   const started = {
     github: await startFakeGithub(),

@@ -14,7 +14,7 @@ import { taskLayer } from './task-layer'
 import { toolGuideLayer } from './tool-guide-layer'
 
 const charsPerToken = 4
-/** A prompt is journaled as one row. */
+/** Keeps the prompt within one journal row. */
 const layerCharsMax = 300_000
 
 export interface PromptSources {
@@ -30,14 +30,15 @@ export interface PromptSources {
 export type Assembled = Pick<LoadedFacts, 'prompt' | 'historyFrom' | 'session' | 'notes'>
 
 /**
- * The layers of the first prompt, the stable ones first: soul, bootstrap, long-term memory, skills,
- * tool guide, the session's history, the task with its thread (L11). Only the definition's and the
- * platform's own words are system messages (L16). What changes between steps is added at the end, by
- * `statusTail` (L14).
+ * Assembles the first prompt from its layers, the stable ones first so that providers can cache them:
+ * the definition's prompt, bootstrap, long-term memory, skills, tool guide, the session's history, the
+ * task with its thread. Only text of the definition and the platform is in system messages. What
+ * changes between steps is added at the end, by `statusTail`.
  */
 export function assemblePrompt(sources: PromptSources): Assembled {
   const { definition, load, toolNames, contextTokens, memory } = sources
-  const room = (share: number) => Math.min(contextTokens * share * charsPerToken, layerCharsMax)
+  const toCharsMax = (share: number) =>
+    Math.min(contextTokens * share * charsPerToken, layerCharsMax)
   const { isEnabled, factsMax, retrieval } = definition.memory
   const words = isEnabled || definition.skills.length > 0 ? askedWords(load) : ''
   const session = isEnabled ? describeSession(load) : null
@@ -46,24 +47,27 @@ export function assemblePrompt(sources: PromptSources): Assembled {
   const { skills, notes } = chooseSkills(definition, load.policy, sources.isGranted)
   const community = load.thread?.post.community ?? null
   const head: Message[] = [
-    ...system(definition.systemPrompt),
-    ...system(bootstrapLayer(load, sources.hubName)),
-    ...user(memories && memoryLayer(memories, room(memoryLimits.factsWindowShare))),
-    ...system(skillsLayer(skills, { words, community }, room(memoryLimits.skillsWindowShare))),
-    ...system(toolGuideLayer(toolNames)),
+    ...toSystem(definition.systemPrompt),
+    ...toSystem(bootstrapLayer(load, sources.hubName)),
+    ...toUser(memories && memoryLayer(memories, toCharsMax(memoryLimits.factsWindowShare))),
+    ...toSystem(
+      skillsLayer(skills, { words, community }, toCharsMax(memoryLimits.skillsWindowShare)),
+    ),
+    ...toSystem(toolGuideLayer(toolNames)),
   ]
   const history = memories
-    ? historyLayer(memories, room(memoryLimits.historyWindowShare), toolNames.length > 0)
+    ? historyLayer(memories, toCharsMax(memoryLimits.historyWindowShare), toolNames.length > 0)
     : []
-  const task = taskLayer(load, room(memoryLimits.threadWindowShare))
+  const task = taskLayer(load, toCharsMax(memoryLimits.threadWindowShare))
   return {
-    prompt: [...head, ...history, ...user(task)],
+    prompt: [...head, ...history, ...toUser(task)],
     historyFrom: head.length,
     ...(session && { session }),
     ...(notes.length > 0 && { notes }),
   }
 }
 
-const system = (text: string | null): Message[] => (text === null ? [] : [{ role: 'system', text }])
+const toSystem = (text: string | null): Message[] =>
+  text === null ? [] : [{ role: 'system', text }]
 
-const user = (text: string | null): Message[] => (text === null ? [] : [{ role: 'user', text }])
+const toUser = (text: string | null): Message[] => (text === null ? [] : [{ role: 'user', text }])

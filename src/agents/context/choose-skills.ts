@@ -2,7 +2,7 @@ import type { GrantPolicy } from '../../hub/contract'
 import type { Definition } from '../definitions/definition'
 import type { Skill } from '../definitions/read-skill'
 
-/** Skills whose grants the agent has now; for each of the others a sentence that says so (D5). */
+/** Returns the skills whose grants the agent has, and a note for each skill that is left out. */
 export function chooseSkills(
   { skills }: Pick<Definition, 'skills'>,
   policy: GrantPolicy,
@@ -16,7 +16,7 @@ export function chooseSkills(
       const grants = missing(skill)
       return grants.length === 0
         ? []
-        : [`The skill ${skill.name} was left out: the grant ${grants.join(', ')} is missing.`]
+        : [`The skill ${skill.name} was left out. Not granted: ${grants.join(', ')}.`]
     }),
   }
 }

@@ -1,4 +1,4 @@
-/** The beginning of a text, with how much is missing. */
+/** Truncates a text to `charsMax` characters and notes how many are missing. */
 export const cut = (text: string, charsMax: number): string => {
   const most = Math.max(0, Math.floor(charsMax))
   if (text.length <= most) return text

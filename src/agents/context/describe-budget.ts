@@ -1,14 +1,15 @@
 import type { BudgetStatus } from '../../hub/contract'
 
 /**
- * A budget in words: how much is used, what is left, what is paused (L12). Of two limits it tells the
- * one that is closer to its end: that one decides what is paused.
+ * Describes a budget for a model: how much is used, what is left, what is paused. With a limit of
+ * money and one of tokens, describes the limit with the greater share used, as it decides what is
+ * paused.
  */
 export function describeBudget(budget: BudgetStatus): string {
   const { limitMicrousd, limitTokens, period } = budget
-  const whose = budget.scope === 'agent' ? 'Your' : `The ${budget.scope}'s`
-  const name = `${whose} budget for this ${period}`
-  if (limitMicrousd === 0 || limitTokens === 0) return `${name} is 0: nothing may be spent.`
+  const owner = budget.scope === 'agent' ? 'Your' : `The ${budget.scope}'s`
+  const name = `${owner} budget for this ${period}`
+  if (limitMicrousd === 0 || limitTokens === 0) return `${name} is 0: no spending is allowed.`
   const ofMoney = limitMicrousd === null ? null : budget.spentMicrousd / limitMicrousd
   const ofTokens = limitTokens === null ? null : budget.spentTokens / limitTokens
   if (ofMoney !== null && limitMicrousd !== null && ofMoney >= (ofTokens ?? 0)) {
@@ -22,7 +23,7 @@ export function describeBudget(budget: BudgetStatus): string {
   return `${name} has no limit.`
 }
 
-/** Work that nobody asked for is paused from one share on, all that costs from another (B3). */
+/** Explorations pause at the throttle threshold, all paid work at the critical threshold. */
 function describeShare(
   { warningShare, throttleShare, criticalShare }: BudgetStatus,
   name: string,
@@ -30,8 +31,7 @@ function describeShare(
   left: string,
 ): string {
   const text = `${name}: ${Math.round(share * 100)} % used, ${left}.`
-  if (share >= criticalShare)
-    return `${text} It is used up: all work that costs is paused. Finish now.`
-  if (share >= throttleShare) return `${text} Looking around on your own is paused. Be brief.`
+  if (share >= criticalShare) return `${text} It is used up: all paid work is paused. Finish now.`
+  if (share >= throttleShare) return `${text} Explorations are paused. Be brief.`
   return share >= warningShare ? `${text} Be sparing.` : text
 }

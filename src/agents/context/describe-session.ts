@@ -4,35 +4,35 @@ import { toLine } from '../memory/compose-turn'
 import { cut } from './cut'
 import { fence } from './fence'
 
-/** Of what was asked, in a session's history. */
+/** Characters of one request in a session's history. */
 const askedCharsMax = 2_000
 const slugCharsMax = 60
 
-/** What was asked, to find facts and skills by. */
+/** Returns the texts of a task's requests, to find facts and skills by. */
 export const askedWords = (load: Load): string =>
-  findWords(load)
+  findRequests(load)
     .map(({ text }) => text)
     .join('\n')
 
-/** Where a task is remembered, and as what; null when its thread is gone. */
+/** Returns a task's session id and how its session describes it; null when its thread was deleted. */
 export function describeSession(load: Load): NonNullable<LoadedFacts['session']> | null {
   const id = findSessionId(load)
   if (id === null) return null
-  const words = findWords(load)
+  const requests = findRequests(load)
   const isPrivate = load.task === 'dm' || load.task === 'manual'
   return {
     id,
     task: [
       `${describeOccasion(load)}:`,
-      ...words.map(({ from, text }) =>
+      ...requests.map(({ from, text }) =>
         fence('asked', { author: from.name, kind: from.kind }, cut(text, askedCharsMax)),
       ),
     ].join('\n\n'),
-    gist: isPrivate ? '' : composeGist(load, words),
+    gist: isPrivate ? '' : composeGist(load, requests),
   }
 }
 
-/** `{channel}_{chat_id}`. */
+/** Returns `{channel}_{chat_id}`, or null when the task has neither thread nor item. */
 function findSessionId({ task, thread, items, agent }: Load): string | null {
   const [first] = items
   switch (task) {
@@ -49,7 +49,7 @@ function findSessionId({ task, thread, items, agent }: Load): string | null {
   }
 }
 
-/** A schedule has no name but its words. */
+/** Returns a schedule's id: schedules have no name, so their text is used. */
 const toSlug = (text: string): string =>
   text
     .toLowerCase()
@@ -57,13 +57,13 @@ const toSlug = (text: string): string =>
     .replace(/^-+|-+$/g, '')
     .slice(0, slugCharsMax)
 
-interface Words {
+interface TaskRequest {
   from: Pick<ClaimedItem['from'], 'name' | 'kind'>
   text: string
 }
 
-/** Of an item the hub gives the beginning; what is in the thread is there in full. */
-function findWords({ thread, items }: Load): Words[] {
+/** Finds the requests of a task. An item's text may be truncated, so the thread's text is preferred. */
+function findRequests({ thread, items }: Load): TaskRequest[] {
   return items.map(({ from, postId, commentId, content }) => {
     if (!thread || postId === null) return { from, text: content }
     const { post, comments } = thread
@@ -74,13 +74,13 @@ function findWords({ thread, items }: Load): Words[] {
 
 function describeOccasion({ task, thread }: Load): string {
   if (thread) return `In m/${thread.post.community}, post ${thread.post.id}, you were asked`
-  if (task === 'exploration') return 'You had a turn to look around'
-  return task === 'scheduled' ? 'By your schedule you were given' : 'You were given'
+  if (task === 'exploration') return 'You explored the hub'
+  return task === 'scheduled' ? 'Your schedule gave you' : 'You were given'
 }
 
-function composeGist({ task, thread }: Load, words: Words[]): string {
-  if (task === 'exploration') return 'I looked around.'
-  const where = thread ? ` in m/${thread.post.community} (/p/${thread.post.id})` : ''
-  const asked = words.map(({ from, text }) => `@${from.name}${where}: ${toLine(text)}`)
+function composeGist({ task, thread }: Load, requests: TaskRequest[]): string {
+  if (task === 'exploration') return 'I explored the hub.'
+  const place = thread ? ` in m/${thread.post.community} (/p/${thread.post.id})` : ''
+  const asked = requests.map(({ from, text }) => `@${from.name}${place}: ${toLine(text)}`)
   return `${asked.join(' / ')} -`
 }

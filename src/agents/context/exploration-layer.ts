@@ -2,21 +2,21 @@ import type { Exploration } from '../../hub/contract'
 import { cut } from './cut'
 import { fence } from './fence'
 
-/** How such a turn begins; the built-in model knows it by this. */
-export const explorationOpening = 'Nobody has called you: you have a turn to look around.'
+/** First sentence of an exploration prompt, by which the built-in model recognizes it. */
+export const explorationOpening = 'Nobody has mentioned you: this is an exploration.'
 
 /**
- * A turn to look around (S9): what may be worth a contribution. Nobody asked, so having nothing to
- * say is a good end (L7).
+ * Returns the task of an exploration: posts that may be worth a contribution. PASS is an expected
+ * outcome, because nobody requested the run.
  */
 export function explorationLayer(exploration: Exploration, charsMax: number): string {
   const { candidates, interests } = exploration
-  const room = charsMax / Math.max(1, candidates.length)
+  const postCharsMax = charsMax / Math.max(1, candidates.length)
   return [
-    `${explorationOpening} Below are posts that you may have something to add to.`,
-    ...(interests.length > 0 ? [`You care about: ${interests.join(', ')}.`] : []),
+    `${explorationOpening} Below are posts that you may be able to contribute to.`,
+    ...(interests.length > 0 ? [`Your interests: ${interests.join(', ')}.`] : []),
     describeChoice(exploration),
-    ...candidates.map((candidate) => describeCandidate(candidate, room)),
+    ...candidates.map((candidate) => describeCandidate(candidate, postCharsMax)),
   ].join('\n\n')
 }
 
@@ -25,7 +25,8 @@ function describeChoice({ mayPost, mayComment, minConfidence }: Exploration): st
     ...(mayComment ? ['comment on one of them with hub_create_comment'] : []),
     ...(mayPost ? ['write a post of your own with hub_create_post'] : []),
   ]
-  if (ways.length === 0) return 'You have said enough for today: read, and answer PASS.'
+  if (ways.length === 0)
+    return 'You have reached your limit of contributions for today: read, and answer PASS.'
   const confidence =
     minConfidence > 0
       ? ` State your confidence from 0 to 1; a contribution below ${minConfidence} is refused.`
@@ -33,7 +34,10 @@ function describeChoice({ mayPost, mayComment, minConfidence }: Exploration): st
   return `If you can add something that helps, ${ways.join(' or ')}, once.${confidence} Then, or when you have nothing to add, answer PASS: your final answer is not posted.`
 }
 
-function describeCandidate(candidate: Exploration['candidates'][number], room: number): string {
+function describeCandidate(
+  candidate: Exploration['candidates'][number],
+  postCharsMax: number,
+): string {
   const { author, comments, commentCount } = candidate
   const post = fence(
     'post',
@@ -45,9 +49,9 @@ function describeCandidate(candidate: Exploration['candidates'][number], room: n
       question: candidate.isQuestion,
       at: new Date(candidate.createdAt).toISOString(),
     },
-    cut(`${candidate.title}\n\n${candidate.content}`, room / 2),
+    cut(`${candidate.title}\n\n${candidate.content}`, postCharsMax / 2),
   )
-  const share = room / 2 / Math.max(1, comments.length)
+  const share = postCharsMax / 2 / Math.max(1, comments.length)
   const shown = comments.map(({ author: by, content }) =>
     fence('comment', { author: by.name, kind: by.kind }, cut(content, share)),
   )

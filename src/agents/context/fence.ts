@@ -1,2 +1,2 @@
-// The loop fences its summaries itself, and it imports nothing from here.
+// Defined in loop/, which also fences summaries and must not import from context/.
 export { fence } from '../loop/fence'

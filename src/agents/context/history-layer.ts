@@ -4,34 +4,36 @@ import type { Memories } from '../storage/memory-store'
 import { fence } from './fence'
 
 /**
- * The session so far: the summary of what was compacted, then its turns (L11). A long history is
- * compacted by the loop before its next model call; only what is too long even for that is left out,
- * the oldest first, never a call without its result.
+ * Returns the session's history: the summary of compacted messages, then the later turns. The loop
+ * compacts a long history before its next model call. Messages beyond `charsMax` are dropped, the
+ * oldest first, and a call always together with its result.
  *
- * @param hasTools without tools only what was said is shown: providers refuse calls of tools they do
- *   not know
+ * @param hasTools without tools only text is shown, because providers refuse calls of tools that the
+ *   request does not list
  */
 export function historyLayer(
   { summary, turns }: Pick<Memories, 'summary' | 'turns'>,
   charsMax: number,
   hasTools: boolean,
 ): Message[] {
-  const messages = turns.flatMap((turn, index) => renameCalls(turn, index)).filter(isSaid(hasTools))
+  const messages = turns
+    .flatMap((turn, index) => renameCalls(turn, index))
+    .filter(isShown(hasTools))
   const kept = dropOldest(hasTools ? messages : messages.map(withoutCalls), charsMax)
   if (summary === '') return kept
-  return [{ role: 'user', text: showSummary(summary) }, ...kept]
+  return [{ role: 'user', text: formatSummary(summary) }, ...kept]
 }
 
-const showSummary = (summary: string): string =>
-  `Earlier in this conversation, in short:\n\n${fence('summary', {}, summary)}`
+const formatSummary = (summary: string): string =>
+  `Summary of the earlier conversation:\n\n${fence('summary', {}, summary)}`
 
-const isSaid = (hasTools: boolean) => (message: Message) =>
+const isShown = (hasTools: boolean) => (message: Message) =>
   hasTools || (message.role !== 'tool' && !(message.role === 'assistant' && message.text === ''))
 
 const withoutCalls = (message: Message): Message =>
   message.role === 'assistant' ? { ...message, calls: [] } : message
 
-/** Ids of calls are unique within an activation only, and here several meet. */
+/** Makes call ids unique across turns; they are unique within one activation only. */
 function renameCalls(turn: Message[], index: number): Message[] {
   const rename = <Named extends { callId: string }>(named: Named): Named => ({
     ...named,
@@ -44,7 +46,7 @@ function renameCalls(turn: Message[], index: number): Message[] {
   })
 }
 
-/** Cuts before a message that somebody said, so that what is left begins like a conversation. */
+/** Drops the oldest messages, so that the rest starts with a user message like any conversation. */
 function dropOldest(messages: Message[], charsMax: number): Message[] {
   const fits = (from: number) => countAllChars(messages.slice(from)) <= charsMax
   for (let from = 0; from < messages.length; from++) {

@@ -1,17 +1,17 @@
 import type { Skill } from '../definitions/read-skill'
 
 /**
- * The agent's skills: name and description always, the whole text of those that the task calls for
- * (D5). They are the definition's own words, so they stand with the system's. Null without skills.
+ * Returns the agent's skills: name and description of each, and the full text of those whose trigger
+ * matches the task. They are part of the definition, so this is system text. Null without skills.
  */
 export function skillsLayer(skills: Skill[], task: SkillTask, charsMax: number): string | null {
   if (skills.length === 0) return null
-  const opened = chooseOpened(skills, task, charsMax)
+  const withFullText = chooseFullText(skills, task, charsMax)
   const list = skills.map(({ name, description }) => `- ${name}: ${description}`)
   return [
-    'Your skills. Read one with skills_read_skill before you do what it is about, unless it is written out here.',
+    'Your skills. Read one with skills_read_skill before you use it, unless its text is below.',
     list.join('\n'),
-    ...opened.map(({ name, body }) => `## Skill ${name}\n\n${body}`),
+    ...withFullText.map(({ name, body }) => `## Skill ${name}\n\n${body}`),
   ].join('\n\n')
 }
 
@@ -21,22 +21,22 @@ export interface SkillTask {
   community: string | null
 }
 
-/** Those whose trigger fits and for which there is room. */
-function chooseOpened(skills: Skill[], task: SkillTask, charsMax: number): Skill[] {
-  let room = charsMax
+/** Returns the skills whose trigger matches, as long as they fit. */
+function chooseFullText(skills: Skill[], task: SkillTask, charsMax: number): Skill[] {
+  let left = charsMax
   return skills.filter((skill) => {
-    if (!isTriggered(skill, task) || skill.body.length > room) return false
-    room -= skill.body.length
+    if (!isTriggered(skill, task) || skill.body.length > left) return false
+    left -= skill.body.length
     return true
   })
 }
 
-/** A keyword counts as a whole word or phrase, in any case. */
+/** Whether a skill's trigger matches: its community, or a keyword as a whole word or phrase in any case. */
 function isTriggered({ triggers }: Skill, { words, community }: SkillTask): boolean {
-  const isHere = triggers.communities.some(
+  const isInCommunity = triggers.communities.some(
     (name) => name.replace(/^m\//, '').toLowerCase() === community?.toLowerCase(),
   )
-  return isHere || triggers.keywords.some((keyword) => hasPhrase(words, keyword))
+  return isInCommunity || triggers.keywords.some((keyword) => hasPhrase(words, keyword))
 }
 
 function hasPhrase(text: string, phrase: string): boolean {

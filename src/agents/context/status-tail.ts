@@ -3,21 +3,21 @@ import { toIsoTime } from '../../iso-time'
 import type { Message } from '../loop/message'
 import type { LoopState } from '../loop/state'
 
-/** How things stand right before a model call. */
+/** The state right before a model call. */
 export interface Standing {
   state: LoopState
-  /** Null until the hub has told. */
+  /** Null until the hub has sent it. */
   environment: Environment | null
-  /** Bytes of the agent's own storage; null when it keeps nothing. */
+  /** Bytes of the agent's own storage; null when it has no memory. */
   storageBytes: number | null
   hubName: string
   now: number
 }
 
 /**
- * What changes from step to step, in words, at the very end of the prompt, so that everything
- * before it stays the same from one step to the next and can be cached (L13, L14). The hook
- * `budget-awareness` adds the budgets (L12).
+ * Returns the status message: what changes from step to step. It is the end of the prompt, so that
+ * everything before it stays the same between steps and can be cached. The hook `budget-awareness`
+ * adds the budgets.
  */
 export function statusTail(standing: Standing): string {
   const { state, environment, now } = standing
@@ -32,10 +32,10 @@ export function statusTail(standing: Standing): string {
   ].join('\n')
 }
 
-/** More than its words and numbers ever take, without the hub's name. */
+/** Upper bound of the status message's length, without the hub's name. */
 const statusCharsMax = 320
 
-/** In place of a status that is not known yet, for the room it takes. */
+/** Returns a placeholder as long as a status message, to estimate a prompt before the status is known. */
 export const statusRoom = (hubName: string): Message => ({
   role: 'user',
   text: '.'.repeat(statusCharsMax) + hubName,
@@ -45,7 +45,9 @@ const describeStorage = (bytes: number | null): string =>
   bytes === null ? '' : `; it stores ${Math.ceil(bytes / 1024)} KiB`
 
 function describeEnvironment({ inboxDepth, runningActivations }: Environment): string {
-  const waiting = inboxDepth === 1 ? '1 more task waits' : `${inboxDepth} more tasks wait`
-  const working = runningActivations === 1 ? '1 agent works' : `${runningActivations} agents work`
-  return `${waiting} in your inbox. On the hub ${working}, you included.`
+  const waiting =
+    inboxDepth === 1 ? '1 more task is waiting' : `${inboxDepth} more tasks are waiting`
+  const running =
+    runningActivations === 1 ? '1 agent is running' : `${runningActivations} agents are running`
+  return `${waiting} in your inbox. On the hub ${running}, including you.`
 }

@@ -3,17 +3,17 @@ import { cut } from './cut'
 import { explorationLayer } from './exploration-layer'
 import { fence } from './fence'
 
-/** The task, whatever it is, with what belongs to it. All of it is data (L16). */
+/** Returns the task of any kind, with its thread. Texts of users are fenced as untrusted. */
 export function taskLayer(load: Load, charsMax: number): string {
   if (load.exploration) return explorationLayer(load.exploration, charsMax)
-  if (!isInThread[load.task]) return givenTask(load, charsMax)
-  return load.thread ? threadTask(load, load.thread, charsMax) : 'The thread is gone.'
+  if (!isInThread[load.task]) return directTask(load, charsMax)
+  return load.thread ? threadTask(load, load.thread, charsMax) : 'The thread was deleted.'
 }
 
-/** Work given by hand, by a schedule or in a message: the words of whoever gave it (L2). */
-function givenTask({ task, items }: Load, charsMax: number): string {
+/** Returns a task that was given by hand, by a schedule or in a direct message. */
+function directTask({ task, items }: Load, charsMax: number): string {
   return [
-    `${sayOccasion(task, nameAskers(items))} Do what the blocks marked asks="true" ask.`,
+    `${describeOccasion(task, nameRequesters(items))} Do what the blocks marked asks="true" ask.`,
     ...items.map(({ from, content }) =>
       fence(
         'task',
@@ -25,37 +25,46 @@ function givenTask({ task, items }: Load, charsMax: number): string {
 }
 
 const isInThread: Record<Load['task'], boolean> = {
-  ...{ mention: true, reply: true, exploration: true },
-  ...{ dm: false, scheduled: false, manual: false },
+  mention: true,
+  reply: true,
+  exploration: true,
+  dm: false,
+  scheduled: false,
+  manual: false,
 }
 
-function sayOccasion(task: Load['task'], askers: string): string {
+function describeOccasion(task: Load['task'], requesters: string): string {
   if (task === 'scheduled') {
-    return 'This is work by your schedule. Nobody waits for an answer and your final one is not posted: what shall be read you write with your tools.'
+    return 'This task comes from your schedule. Your final answer is not posted: publish with your tools what others should read.'
   }
   if (task === 'dm') {
-    return `${askers} wrote to you in a direct message. Your answer is sent to them and to nobody else; what they say is private and belongs into no thread.`
+    return `${requesters} wrote to you in a direct message. Your answer is sent to them only. Their messages are private: do not repeat them in a thread.`
   }
-  return `You were given this by hand. Your answer goes to the inbox of ${askers}; in a thread you write with your tools.`
+  return `${requesters} gave you this task. Your answer goes to their inbox; to write in a thread, use your tools.`
 }
 
-const nameAskers = (items: ClaimedItem[]): string =>
+const nameRequesters = (items: ClaimedItem[]): string =>
   [...new Set(items.map(({ from }) => `@${from.name}`))].join(', ')
 
 /**
- * The post, the words that ask with the way to them, and as many of the newest other comments as fit;
- * what is left out is counted (L11).
+ * Returns a task in a thread: the post, the requests with their parent comments, and as many of the
+ * newest other comments as fit. The number of omitted comments is stated.
  */
 function threadTask({ items }: Load, thread: Thread, charsMax: number): string {
-  const asking = new Set<string>(items.flatMap(({ commentId }) => (commentId ? [commentId] : [])))
-  const post = showPost(thread, items, charsMax / 2)
-  const room = charsMax - post.length
-  const askingMax = Math.max(askingCharsMin, room / Math.max(1, asking.size) - fenceChars)
-  const most = Math.min(charsMax / 4, askingMax)
-  const comments = chooseComments(thread.comments, asking, { room, most })
+  const requestIds = new Set<string>(
+    items.flatMap(({ commentId }) => (commentId ? [commentId] : [])),
+  )
+  const post = formatPost(thread, items, charsMax / 2)
+  const charsLeft = charsMax - post.length
+  const requestCharsMax = Math.max(
+    requestCharsMin,
+    charsLeft / Math.max(1, requestIds.size) - fenceChars,
+  )
+  const commentCharsMax = Math.min(charsMax / 4, requestCharsMax)
+  const comments = chooseComments(thread.comments, requestIds, { charsLeft, commentCharsMax })
   const missing = thread.commentCount - comments.length
   return [
-    `${nameAskers(items)} ${items.length > 1 ? 'have called' : 'has called'} you in m/${thread.post.community}. Answer what the blocks marked asks="true" ask of you; your answer is posted under them.`,
+    `${nameRequesters(items)} wrote to you in m/${thread.post.community}. Answer what the blocks marked asks="true" ask of you; your answer is posted under them.`,
     post,
     ...comments.map((comment) =>
       fence(
@@ -64,16 +73,16 @@ function threadTask({ items }: Load, thread: Thread, charsMax: number): string {
           id: comment.id,
           author: comment.author.name,
           kind: comment.author.kind,
-          asks: asking.has(comment.id),
+          asks: requestIds.has(comment.id),
         },
-        cut(comment.content, most),
+        cut(comment.content, commentCharsMax),
       ),
     ),
     ...(missing > 0 ? [`${missing} more comments of this thread are not shown.`] : []),
   ].join('\n\n')
 }
 
-function showPost({ post }: Thread, items: ClaimedItem[], charsMax: number): string {
+function formatPost({ post }: Thread, items: ClaimedItem[], charsMax: number): string {
   return fence(
     'post',
     {
@@ -87,28 +96,32 @@ function showPost({ post }: Thread, items: ClaimedItem[], charsMax: number): str
   )
 }
 
-/** What a comment takes beside its words: the fence around it, and what says that it was cut. */
+/** Characters of a comment beside its text: the fence, and the note that it was truncated. */
 const fenceChars = 160
-/** However many ask: less of a question is none. */
-const askingCharsMin = 80
+/** Minimum length of a shown request, however many there are. */
+const requestCharsMin = 80
 
 /**
- * The asking ones always, then the way from each up to the post, then the newest, as long as there is
- * room. In the thread's order.
+ * Chooses the comments to show: always the requests, then their parent comments, then the newest, as
+ * long as they fit. Keeps the thread's order.
  *
- * @param most characters of one comment that are shown
+ * @param commentCharsMax characters of one comment that are shown
  */
 function chooseComments(
   all: ThreadComment[],
-  asking: Set<string>,
-  { room, most }: { room: number; most: number },
+  requestIds: Set<string>,
+  { charsLeft, commentCharsMax }: { charsLeft: number; commentCharsMax: number },
 ): ThreadComment[] {
-  const sizeOf = ({ content }: ThreadComment) => Math.min(content.length, most) + fenceChars
+  const sizeOf = ({ content }: ThreadComment) =>
+    Math.min(content.length, commentCharsMax) + fenceChars
   const byId = new Map<string, ThreadComment>(all.map((comment) => [comment.id, comment]))
-  const asked = all.filter(({ id }) => asking.has(id))
-  const chosen = new Set<string>(asking)
-  let left = asked.reduce((sum, comment) => sum - sizeOf(comment), room)
-  for (const comment of [...asked.flatMap((each) => findPath(each, byId)), ...all.toReversed()]) {
+  const requests = all.filter(({ id }) => requestIds.has(id))
+  const chosen = new Set<string>(requestIds)
+  let left = requests.reduce((sum, comment) => sum - sizeOf(comment), charsLeft)
+  for (const comment of [
+    ...requests.flatMap((each) => findAncestors(each, byId)),
+    ...all.toReversed(),
+  ]) {
     if (chosen.has(comment.id)) continue
     left -= sizeOf(comment)
     if (left < 0) break
@@ -117,8 +130,8 @@ function chooseComments(
   return all.filter(({ id }) => chosen.has(id))
 }
 
-/** From a comment up to the post, the nearest first; a thread that loops ends where it began. */
-function findPath(comment: ThreadComment, byId: Map<string, ThreadComment>): ThreadComment[] {
+/** Returns a comment's ancestors, the nearest first; stops when the parents form a loop. */
+function findAncestors(comment: ThreadComment, byId: Map<string, ThreadComment>): ThreadComment[] {
   const path: ThreadComment[] = []
   for (
     let parent = byId.get(comment.parentId ?? '');

@@ -10,25 +10,25 @@ import { readExplorationFacts, readSchedules } from './exploration-facts'
 import { readDefinition } from './read-definition'
 import type { YamlSource } from './yaml-source'
 
-/** Prompt tokens of the smallest call worth making, and the most of a usual one (B4). */
+/** Tokens of the smallest useful call, and prompt tokens of a large usual one. */
 const floorCall = { input: 2_000, output: 256 }
 const wantedInput = 48_000
 
-/** What a definition may ask for. */
+/** What this hub offers to definitions. */
 export interface Offered {
-  /** Those that could be called now, the preferred one first. */
+  /** Lists the models that can be called now, the preferred one first. */
   listModels: (choice: ModelChoice) => Model[]
-  /** The tool servers of this hub. */
+  /** Lists the tool servers of this hub. */
   listServers: () => readonly string[]
   /** The hooks of this deployment. */
   hookNames: readonly string[]
-  /** Whether a policy gives a grant. */
+  /** Whether a policy includes a grant. */
   isGranted(policy: GrantPolicy, grant: string): boolean
-  /** Whether a pattern names no resource where it must. */
+  /** Whether a pattern lacks the resource that its server requires. */
   isTooWide(pattern: string): boolean
 }
 
-/** Says what the hub must know of a definition, or everything that is wrong with it (D3). */
+/** Checks a definition. Returns the facts that the hub stores, with warnings, or all problems at once. */
 export async function checkDefinition(
   files: DefinitionFiles,
   { listModels, listServers, hookNames, isGranted, isTooWide }: Offered,
@@ -40,7 +40,7 @@ export async function checkDefinition(
   if (problems.length > 0) return { ok: false, problems }
   const models = listModels(definition.brain)
   const [model] = models
-  if (!model) throw new Error('no model, not even the offline one')
+  if (!model) throw new Error('The model registry is empty: the offline model is missing.')
   const isNative = definition.executor === 'native'
   return {
     ok: true,
@@ -67,18 +67,18 @@ export async function checkDefinition(
       etag: await definitionEtag(files),
       warnings: [
         ...warnings,
-        ...warnOfServers(config, listServers(), source),
-        ...warnOfHooks(definition, hookNames, source),
-        ...warnOfWideGrants(definition, isTooWide, source),
-        ...warnOfSkillGrants(definition, isGranted, source),
-        ...warnOfAlternatives(definition, models, source),
-        ...(isNative ? warnOfSubstitution(definition.brain, model, source) : []),
+        ...warnUnknownServers(config, listServers(), source),
+        ...warnUnknownHooks(definition, hookNames, source),
+        ...warnTooWideGrants(definition, isTooWide, source),
+        ...warnMissingSkillGrants(definition, isGranted, source),
+        ...warnUnavailableAlternatives(definition, models, source),
+        ...(isNative ? warnSubstitution(definition.brain, model, source) : []),
       ],
     },
   }
 }
 
-/** Enough for the dearest of the models; the cheapest may begin with less. */
+/** Returns what to reserve for a call: `callFloor` of the cheapest model, `callWant` of the most expensive. */
 function reserveCalls(models: Model[], outputTokensMax: number) {
   const calls = models.map(({ prices, outputTokensMax: most }) => {
     const output = Math.min(outputTokensMax, most)
@@ -99,13 +99,13 @@ function reserveCalls(models: Model[], outputTokensMax: number) {
   }
 }
 
-/** A task that somebody else carries out calls no model here. */
+/** For external executors, which call no model here. */
 const nothingReserved = {
   callFloor: { microusd: 0, tokens: 0 },
   callWant: { microusd: 0, tokens: 0 },
 }
 
-/** Worst case of a call: nothing cached. Unpriced models cost nothing but count in tokens (B7). */
+/** Returns the maximum cost of a call, with nothing cached. Unpriced models cost 0 and count in tokens. */
 function priceCall(
   prices: Prices | null,
   tokens: { input: number; output: number },
@@ -116,8 +116,8 @@ function priceCall(
   }
 }
 
-/** Servers that are only named must be the hub's own; those with an address or a command are not. */
-function warnOfServers(
+/** Warns of servers without an address or a command whose name is not a server of this hub. */
+function warnUnknownServers(
   { capabilities }: Config,
   serverNames: readonly string[],
   source: YamlSource,
@@ -131,8 +131,8 @@ function warnOfServers(
   })
 }
 
-/** An alternative whose provider has no key here is never used (B6). */
-const warnOfAlternatives = (
+/** Warns of alternatives whose provider has no key on this hub: they are never used. */
+const warnUnavailableAlternatives = (
   { brain }: Definition,
   models: Model[],
   source: YamlSource,
@@ -140,19 +140,21 @@ const warnOfAlternatives = (
   (brain.alternatives ?? []).flatMap((name, index) => {
     if (models.some(({ id }) => id === name)) return []
     const path = source.locate(['brain', 'alternatives', index])
-    return [{ path, message: `ignored: ${name} cannot be called from this hub` }]
+    return [{ path, message: `ignored: ${name} is not configured on this hub` }]
   })
 
-/** A hook cannot be both on and off; which one was meant nobody can know. */
+/** Finds hooks that are both enabled and disabled. */
 const findHookConflicts = ({ hooks }: Definition, source: YamlSource): ErrorDetail[] =>
   hooks.enable.flatMap((name, index) => {
     if (!hooks.disable.includes(name)) return []
     const path = source.locate(['hooks', 'enable', index])
-    return [{ path, message: `the hook ${name} is both enabled and disabled: take one out` }]
+    return [
+      { path, message: `the hook ${name} is both enabled and disabled. Remove it from one list` },
+    ]
   })
 
-/** A hook that is misspelt would be neither on nor off without a word (L32). */
-const warnOfHooks = (
+/** Warns of unknown hook names, e.g. misspelt ones, which would have no effect. */
+const warnUnknownHooks = (
   { hooks }: Definition,
   hookNames: readonly string[],
   source: YamlSource,
@@ -166,8 +168,8 @@ const warnOfHooks = (
     }),
   )
 
-/** It would be granted nothing by them (M3). */
-const warnOfWideGrants = (
+/** Warns of grants without a required resource, which grant nothing. */
+const warnTooWideGrants = (
   { grants }: Definition,
   isTooWide: Offered['isTooWide'],
   source: YamlSource,
@@ -176,29 +178,32 @@ const warnOfWideGrants = (
     if (!isTooWide(grant)) return []
     const path = source.locate(['capabilities', 'grants', index])
     const server = grant.split(':')[0]
-    const message = `${grant} gives nothing: grants of ${server} name their resource, e.g. aws:s3:read:my-bucket`
+    const message = `${grant} has no effect: grants of ${server} must name a resource, e.g. aws:s3:read:my-bucket`
     return [{ path, message }]
   })
 
-/** A skill that needs more than the definition asks for can never be used (D5). */
-function warnOfSkillGrants(
+/** Warns of skills that require grants which the definition does not request: they are never used. */
+function warnMissingSkillGrants(
   { skills, grants }: Definition,
   isGranted: Offered['isGranted'],
   source: YamlSource,
 ): ErrorDetail[] {
-  const asked = { requested: grants, allowed: ['*'], denied: [] }
+  const policy = { requested: grants, allowed: ['*'], denied: [] }
   const path = source.locate(['capabilities', 'grants'])
   return skills.flatMap(({ name, requiresGrants }) => {
-    const missing = requiresGrants.filter((grant) => !isGranted(asked, grant))
+    const missing = requiresGrants.filter((grant) => !isGranted(policy, grant))
     if (missing.length === 0) return []
-    const message = `the skill ${name} is left out: it needs ${missing.join(', ')}. Ask for it here`
+    const message = `the skill ${name} is left out: it requires ${missing.join(', ')}. Request it here`
     return [{ path, message }]
   })
 }
 
-function warnOfSubstitution(brain: ModelChoice, model: Model, source: YamlSource): ErrorDetail[] {
-  const asked = [brain.provider, brain.model].filter((part) => part !== undefined).join('/')
-  if (!model.isOffline || asked === '' || asked.startsWith('offline')) return []
+/** Warns when the offline model is used because the requested one has no key. */
+function warnSubstitution(brain: ModelChoice, model: Model, source: YamlSource): ErrorDetail[] {
+  const requested = [brain.provider, brain.model].filter((part) => part !== undefined).join('/')
+  if (!model.isOffline || requested === '' || requested.startsWith('offline')) return []
   const path = source.locate(['brain', brain.provider === undefined ? 'model' : 'provider'])
-  return [{ path, message: `no key for ${asked}: the offline model answers until there is one` }]
+  return [
+    { path, message: `no key for ${requested}: the offline model answers until a key is set` },
+  ]
 }

@@ -3,14 +3,14 @@ import { definitionLimits, limits, profileIterations } from '../../config'
 import { executorTypes } from '../executors/executor'
 
 /**
- * `config.yaml` as a definition's author writes it. Names are those of the hub-social family, so
- * that existing files load unchanged; fields that are not here only warn (D2).
+ * Schema of `config.yaml` in a definition. Field names follow the hub-social family, so that existing
+ * files load unchanged. Unknown fields cause a warning only.
  */
 
 const count = z.int().min(0)
 const positive = z.int().min(1)
 const names = z.array(z.string().trim().min(1).max(100)).max(100)
-const openAnswer = z.boolean().describe('Whether such an item wakes the agent; default true')
+const openAnswer = z.boolean().describe('Whether such an item wakes the agent. Default: true')
 
 const answers = {
   respond_to_mentions: openAnswer.optional(),
@@ -25,25 +25,32 @@ const brain = z.strictObject({
     .max(60)
     .optional()
     .describe('anthropic, openai, openai-compatible, workers-ai or offline'),
-  model: z.string().min(1).max(200).optional().describe('A model name, or provider/model alone'),
+  model: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('Model name, or provider/model when provider is not set'),
   alternatives: z
     .array(
       z
         .string()
-        .regex(/^[^\s/]+\/\S+$/, 'provider/model')
+        .regex(/^[^\s/]+\/\S+$/, 'must be provider/model')
         .max(200),
     )
     .max(10)
     .optional()
-    .describe(
-      'Models that could do its tasks as well: the one whose budgets have the most left is used',
-    ),
+    .describe('Other suitable models. The model whose budgets have the most left is used'),
   temperature: z.number().min(0).max(2).optional(),
   top_p: z.number().min(0).max(1).optional(),
-  max_tokens: positive.optional().describe('Tokens of one answer at most'),
+  max_tokens: positive.optional().describe('Maximum tokens of one answer'),
   max_context_tokens: z.int().min(definitionLimits.contextTokensMin).optional(),
   api_base: z.url({ protocol: /^https?$/ }).optional(),
-  api_key_env: z.string().max(100).optional().describe('A variable whose name ends in _API_KEY'),
+  api_key_env: z
+    .string()
+    .max(100)
+    .optional()
+    .describe('Name of a variable that holds the key; must end in _API_KEY'),
   max_tokens_per_activation: positive.optional(),
   max_cost_per_day: z.number().min(0).max(1_000_000).optional().describe('US dollars'),
 })
@@ -57,21 +64,23 @@ const mcpServer = z.union(
       command: z.unknown().optional(),
     }),
   ],
-  'the name of a server, or { name, url } for a remote one',
+  'must be the name of a server, or { name, url } for a remote MCP server',
 )
 
 const tools = z.strictObject({
-  allow: names.optional().describe('Only these tools; * stands for any characters'),
-  deny: names.optional().describe('None of these tools; wins over allow'),
+  allow: names.optional().describe('Only these tools. * matches any characters'),
+  deny: names.optional().describe('None of these tools. Takes precedence over allow'),
   blocked_patterns: z
     .array(z.string().min(1).max(500))
     .max(100)
     .optional()
-    .describe('Regular expressions; a call whose arguments match is refused'),
+    .describe('Regular expressions. A call whose arguments match is denied'),
 })
 
 const capabilities = z.strictObject({
-  grants: names.optional().describe('What the agent asks for, e.g. hub:read; policy decides'),
+  grants: names
+    .optional()
+    .describe("Requested grants, e.g. hub:read. The hub's policy decides which are granted"),
   skills: names.optional(),
   mcp_servers: z.array(mcpServer).max(50).optional(),
   tools: tools.optional(),
@@ -98,12 +107,12 @@ const behavior = z.strictObject({
   ...answers,
   notifications: z.strictObject(answers).optional(),
   max_iterations: positive.optional(),
-  max_tokens: positive.optional().describe('Tokens of one activation at most'),
+  max_tokens: positive.optional().describe('Maximum tokens of one activation'),
   max_duration_seconds: positive.optional(),
   priority: z
     .enum(['normal', 'critical'])
     .optional()
-    .describe('critical: its tasks may use what a budget keeps for such tasks'),
+    .describe('critical: tasks may use the share of a budget that is reserved for critical tasks'),
   discovery: discovery.optional(),
   limits: z
     .strictObject({
@@ -130,12 +139,12 @@ export const configSchema = z.strictObject({
     .string({ error: (issue) => (issue.input === undefined ? 'required: the @name' : undefined) })
     .regex(
       /^[a-z0-9](?:[a-z0-9]|-(?!-)){1,31}$/,
-      '2 to 32 of a-z, 0-9 and -, not starting with - nor holding --',
+      '2 to 32 characters of a-z, 0-9 and -, without a leading - and without --',
     )
     .describe('The @name'),
   display_name: z.string().max(60).optional(),
   description: z.string().max(limits.account.descriptionCharsMax).optional(),
-  version: z.union([z.string().max(60), z.number()], 'a text or a number').optional(),
+  version: z.union([z.string().max(60), z.number()], 'must be a text or a number').optional(),
   type: z.enum(executorTypes).optional(),
   profile: z.enum(Object.keys(profileIterations) as (keyof typeof profileIterations)[]).optional(),
   brain: brain.optional(),
@@ -151,8 +160,8 @@ export const configSchema = z.strictObject({
     .optional(),
   hooks: z
     .strictObject({
-      enable: names.optional().describe('Hooks of this deployment that are off unless asked for'),
-      disable: names.optional().describe('Hooks of this deployment that this agent goes without'),
+      enable: names.optional().describe('Opt-in hooks of this deployment that run for this agent'),
+      disable: names.optional().describe('Hooks of this deployment that do not run for this agent'),
     })
     .optional(),
   observability: z
@@ -166,7 +175,7 @@ export const configSchema = z.strictObject({
 
 export type Config = z.output<typeof configSchema>
 
-/** JSON Schema of `config.yaml`, for editors; `config.schema.json` holds it. */
+/** Returns the JSON Schema of `config.yaml` for editors, stored as `config.schema.json`. */
 export const createConfigJsonSchema = (): Record<string, unknown> => ({
   ...z.toJSONSchema(configSchema, { io: 'input' }),
   title: "An agent's config.yaml",

@@ -1,6 +1,6 @@
 import type { DefinitionFiles } from '../contract'
 
-/** SHA-256, hex, over paths and contents in the order of the paths: equal files, equal etag. */
+/** Returns the SHA-256 of paths and contents, sorted by path, in hex: equal files have equal etags. */
 export async function definitionEtag(files: DefinitionFiles): Promise<string> {
   const sorted = Object.entries(files).sort(([a], [b]) => (a < b ? -1 : 1))
   const bytes = new TextEncoder().encode(JSON.stringify(sorted))

@@ -10,6 +10,7 @@ const FILES_MAX = 64
 const FILE_CHARS_MAX = 128 * 1024
 const PATH_CHARS_MAX = 200
 
+/** Lists the skill files of a definition with their folders, sorted by path. */
 export function skillFiles(files: DefinitionFiles): { folder: string; file: string }[] {
   return Object.keys(files)
     .sort()
@@ -19,7 +20,7 @@ export function skillFiles(files: DefinitionFiles): { folder: string; file: stri
     })
 }
 
-/** Whether the files that must be there are there and of a size to read; others only warn. */
+/** Checks that required files exist and that sizes are within limits. Unknown files cause warnings. */
 export function checkFiles(files: DefinitionFiles): {
   problems: ErrorDetail[]
   warnings: ErrorDetail[]
@@ -28,7 +29,7 @@ export function checkFiles(files: DefinitionFiles): {
   const warnings: ErrorDetail[] = []
   const paths = Object.keys(files)
   if (paths.length > FILES_MAX) {
-    problems.push({ path: 'files', message: `at most ${FILES_MAX} files are taken` })
+    problems.push({ path: 'files', message: `${paths.length} files: the maximum is ${FILES_MAX}` })
   }
   for (const required of [configFile, promptFile]) {
     if (!files[required]?.trim()) {
@@ -38,8 +39,12 @@ export function checkFiles(files: DefinitionFiles): {
   for (const path of paths) {
     const at = `${path.slice(0, PATH_CHARS_MAX)}:1:`
     const isTooLong = path.length > PATH_CHARS_MAX || (files[path] ?? '').length > FILE_CHARS_MAX
-    if (isTooLong) problems.push({ path: at, message: `over ${FILE_CHARS_MAX} characters` })
-    if (!isUsed(path)) warnings.push({ path: at, message: 'not read: unknown file' })
+    if (isTooLong)
+      problems.push({
+        path: at,
+        message: `too large: the maximum is ${FILE_CHARS_MAX} characters, and ${PATH_CHARS_MAX} in a path`,
+      })
+    if (!isUsed(path)) warnings.push({ path: at, message: 'ignored: unknown file' })
   }
   return { problems, warnings }
 }

@@ -5,16 +5,16 @@ import { configFile, promptFile } from './definition-files'
 import { readDefinition } from './read-definition'
 
 export interface DefinitionStore {
-  /** Keeping the same files again changes nothing. */
+  /** Saves the files of a version; idempotent. */
   keep(name: string, etag: string, files: DefinitionFiles): Promise<void>
-  /** The message names the file and, for a broken one, the field. */
+  /** Reads a version. The error message names the file and, when it is invalid, the field. */
   read(
     name: string,
     etag: string,
   ): Promise<{ ok: true; definition: Definition } | { ok: false; message: string }>
 }
 
-/** Definitions in R2 as `agents/<name>/<etag>/<path>`: a version, once kept, never changes (L15). */
+/** Stores definitions in R2 as `agents/<name>/<etag>/<path>`. Versions are immutable. */
 export function createDefinitionStore(bucket: R2Bucket): DefinitionStore {
   const folderOf = (name: string, etag: string) => `agents/${name}/${etag}/`
   return {
@@ -30,21 +30,21 @@ export function createDefinitionStore(bucket: R2Bucket): DefinitionStore {
         if (files[required] === undefined) return { ok: false, message: missing(name, required) }
       }
       if ((await definitionEtag(files)) !== etag) {
-        return { ok: false, message: missing(name, 'a file of skills/') }
+        return { ok: false, message: missing(name, 'complete skills/ folder') }
       }
       const read = readDefinition(files)
       if (read.ok) return { ok: true, definition: read.definition }
       const [problem] = read.problems
       return {
         ok: false,
-        message: `The definition of ${name} is broken: ${problem?.path} ${problem?.message}`,
+        message: `The definition of ${name} is invalid: ${problem?.path} ${problem?.message}`,
       }
     },
   }
 }
 
 const missing = (name: string, file: string): string =>
-  `The definition of ${name} lacks ${file}. Push the agent's folder again.`
+  `The definition of ${name} has no ${file}. Push the agent's folder again.`
 
 async function readFolder(bucket: R2Bucket, folder: string): Promise<DefinitionFiles> {
   const { objects } = await bucket.list({ prefix: folder })

@@ -8,35 +8,36 @@ import type { Config } from './config-schema'
 import type { Skill } from './read-skill'
 import { isGrant, isKeyVariable } from './unusable-fields'
 
-/** An agent as it runs: defaults applied, ceilings kept, templates filled. */
+/** An agent's definition with defaults, ceilings and templates applied. */
 export interface Definition {
   name: string
   displayName: string | null
   description: string
-  /** What carries out its tasks (L46). */
+  /** What runs its tasks. */
   executor: ExecutorType
   systemPrompt: string
   brain: ModelChoice & { temperature?: number; topP?: number }
   limits: {
     iterations: number
-    /** Of all model calls of one activation together. */
+    /** All model calls of one activation together. */
     tokens: number
     durationSeconds: number
-    /** Of one answer. */
+    /** Per model answer. */
     outputTokens: number
   }
   costPerDayMicrousd: number | null
   grants: string[]
-  /** For the gateway, as part of the caller. */
+  /** Enforced by the gateway. */
   narrowing: Narrowing
   answers: { mentions: boolean; replies: boolean; dms: boolean }
   writing: WritingLimits
   skills: Skill[]
   memory: { isEnabled: boolean; factsMax: number; retrieval: 'recent' | 'keyword' }
-  /** Which of the deployment's hooks it has (L32). */
+  /** Which of the deployment's hooks run. */
   hooks: HookSwitches
 }
 
+/** Converts a config to a definition: applies defaults and ceilings. */
 export function toDefinition(config: Config, systemPrompt: string, skills: Skill[]): Definition {
   const { brain, capabilities } = config
   return {
@@ -50,7 +51,7 @@ export function toDefinition(config: Config, systemPrompt: string, skills: Skill
     costPerDayMicrousd:
       brain?.max_cost_per_day === undefined ? null : Math.round(brain.max_cost_per_day * 1_000_000),
     grants: readGrants(config, skills),
-    narrowing: readNarrowing(capabilities?.tools ?? {}),
+    narrowing: readToolRestrictions(capabilities?.tools ?? {}),
     answers: readAnswers(config.behavior ?? {}),
     writing: readWriting(config.behavior?.limits ?? {}),
     skills,
@@ -61,13 +62,13 @@ export function toDefinition(config: Config, systemPrompt: string, skills: Skill
 
 type Tools = NonNullable<NonNullable<Config['capabilities']>['tools']>
 
-const readNarrowing = ({ allow, deny, blocked_patterns }: Tools): Narrowing => ({
+const readToolRestrictions = ({ allow, deny, blocked_patterns }: Tools): Narrowing => ({
   allow: allow ?? [],
   deny: deny ?? [],
   blockedPatterns: blocked_patterns ?? [],
 })
 
-/** An agent with skills may read them without asking for it. */
+/** Returns the requested grants. Skills include the grant to read them. */
 const readGrants = ({ capabilities }: Config, skills: Skill[]): string[] => [
   ...new Set([
     ...(capabilities?.grants?.filter(isGrant) ?? []),
@@ -95,7 +96,7 @@ function readBrain(brain: NonNullable<Config['brain']>): Definition['brain'] {
   }
 }
 
-/** The agent's own word, then its profile's, then the hub's (L8). */
+/** Returns the limits: of the definition, else of its profile, else of the hub. */
 function readLimits({ profile, brain, behavior }: Config): Definition['limits'] {
   const iterations =
     behavior?.max_iterations ?? (profile ? profileIterations[profile] : activationLimits.iterations)

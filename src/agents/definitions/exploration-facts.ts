@@ -8,8 +8,8 @@ import type { YamlSource } from './yaml-source'
 const minuteMs = 60_000
 
 /**
- * How the agent looks around (S4, S7, S9); null when it does not: a definition without
- * `behavior.discovery`, or with a weight of 0, asks for no turns, so it costs nothing.
+ * Returns the exploration settings of an agent; null when it does not explore. Without
+ * `behavior.discovery`, or with a weight of 0, there are no explorations and no costs.
  */
 export function readExplorationFacts({ behavior, interests }: Config): ExplorationFacts | null {
   const discovery = behavior?.discovery
@@ -39,7 +39,7 @@ const clean = (names: string[] | undefined, prefix: RegExp): string[] => [
   ...new Set((names ?? []).map((name) => name.replace(prefix, '').toLowerCase())),
 ]
 
-/** The agent's work by the clock; the same entry has the same key from one version to the next. */
+/** Returns the agent's schedules. Equal entries have equal keys across versions. */
 export const readSchedules = ({ behavior }: Config): ScheduleFacts[] => {
   const entries = (behavior?.schedule ?? []).map(({ cron, timezone = 'UTC', task }) => ({
     key: JSON.stringify([cron, timezone, task]),
@@ -50,7 +50,7 @@ export const readSchedules = ({ behavior }: Config): ScheduleFacts[] => {
   return [...new Map(entries.map((entry) => [entry.key, entry])).values()]
 }
 
-/** What is wrong with `behavior.schedule`, by file, line and field (D3). */
+/** Returns the problems of `behavior.schedule`, by file, line and field. */
 export const findScheduleProblems = ({ behavior }: Config, source: YamlSource): ErrorDetail[] =>
   (behavior?.schedule ?? []).flatMap(({ cron, timezone = 'UTC' }, index) => {
     const problem = findCronProblem(cron, timezone)

@@ -1,7 +1,7 @@
 import type { ErrorDetail } from '../../errors'
 import type { Config } from './config-schema'
 
-/** What `{{...}}` in a prompt may say; an unset field reads as nothing, or as what stands in for it. */
+/** Templates of `{{...}}` in a prompt. An unset field becomes an empty text, or its default. */
 const templates: Record<string, (config: Config) => string | undefined> = {
   name: ({ name }) => name,
   display_name: ({ name, display_name }) => display_name ?? name,
@@ -30,7 +30,7 @@ const shortNames: Record<string, string> = {
   'interests.follow_agents': 'follow_agents',
 }
 
-/** The prompt with its templates filled in, once: what they say is not looked at again (D4). */
+/** Fills the templates in a prompt. Inserted text is not expanded again. */
 export function fillTemplates(
   file: string,
   prompt: string,
@@ -38,15 +38,15 @@ export function fillTemplates(
 ): { text: string; problems: ErrorDetail[] } {
   const problems: ErrorDetail[] = []
   const text = prompt.replace(/\{\{([^{}]*)\}\}/g, (whole, inside: string, offset: number) => {
-    const asked = inside.trim()
-    const name = Object.hasOwn(shortNames, asked) ? (shortNames[asked] ?? asked) : asked
+    const key = inside.trim()
+    const name = Object.hasOwn(shortNames, key) ? (shortNames[key] ?? key) : key
     const template = Object.hasOwn(templates, name) ? templates[name] : undefined
     if (template) return template(config) ?? ''
     const line = prompt.slice(0, offset).split('\n').length
     const known = Object.keys(templates).join(', ')
     problems.push({
       path: `${file}:${line}:${whole}`,
-      message: `unknown template; known are ${known}`,
+      message: `unknown template. Use one of ${known}`,
     })
     return whole
   })

@@ -8,7 +8,7 @@ export type ReadConfig =
   | { ok: true; config: Config; source: YamlSource; warnings: ErrorDetail[] }
   | { ok: false; problems: ErrorDetail[] }
 
-/** Unknown fields and fields that cannot work here warn; anything else that is wrong is a problem. */
+/** Parses `config.yaml`. Unknown and unsupported fields cause warnings; other errors are problems. */
 export function readConfig(text: string): ReadConfig {
   const read = readYaml('config.yaml', text)
   if (!read.ok) return read
@@ -16,7 +16,7 @@ export function readConfig(text: string): ReadConfig {
   if (!isRecord(source.value)) {
     return {
       ok: false,
-      problems: [{ path: source.locate([]), message: 'fields are expected, as in name: scout' }],
+      problems: [{ path: source.locate([]), message: 'expected fields, such as name: scout' }],
     }
   }
   const unknown: PropertyKey[][] = []

@@ -19,7 +19,7 @@ export type ReadDefinition =
     }
   | { ok: false; problems: ErrorDetail[] }
 
-/** Reads a definition's files; all problems of all files are told at once (D3). */
+/** Reads a definition's files. Reports all problems of all files at once. */
 export function readDefinition(files: DefinitionFiles): ReadDefinition {
   const { problems, warnings } = checkFiles(files)
   if (problems.length > 0) return { ok: false, problems }
@@ -30,7 +30,7 @@ export function readDefinition(files: DefinitionFiles): ReadDefinition {
   const prompt = fillTemplates(promptFile, (files[promptFile] ?? '').trim(), config.config)
   problems.push(...prompt.problems, ...findScheduleProblems(config.config, config.source))
   if (problems.length > 0) return { ok: false, problems }
-  warnings.push(...config.warnings, ...warnOfSkills(config.config, skills, config.source))
+  warnings.push(...config.warnings, ...warnSkillMismatches(config.config, skills, config.source))
   const definition = toDefinition(config.config, prompt.text, listedSkills(config.config, skills))
   return { ok: true, config: config.config, definition, source: config.source, warnings }
 }
@@ -45,7 +45,7 @@ function readSkills(files: DefinitionFiles, problems: ErrorDetail[]): Map<string
   return skills
 }
 
-/** All of them, when the definition lists none. */
+/** Returns the skills that the definition lists; all skills when it has no list. */
 function listedSkills(config: Config, skills: Map<string, Skill>): Skill[] {
   const listed = config.capabilities?.skills
   return [...skills]
@@ -53,8 +53,8 @@ function listedSkills(config: Config, skills: Map<string, Skill>): Skill[] {
     .map(([, skill]) => skill)
 }
 
-/** A skill is listed by its folder or by its name. */
-function warnOfSkills(
+/** Warns of listed skills without a file, and of files that are not listed. Folder and name both count. */
+function warnSkillMismatches(
   config: Config,
   skills: Map<string, Skill>,
   source: YamlSource,
@@ -64,13 +64,13 @@ function warnOfSkills(
   const missing = listed.flatMap((name, index) => {
     if (known.has(name)) return []
     const path = source.locate(['capabilities', 'skills', index])
-    return [{ path, message: `left out: there is no skills/${name}/SKILL.md` }]
+    return [{ path, message: `ignored: skills/${name}/SKILL.md does not exist` }]
   })
   const used = new Set(listedSkills(config, skills))
   const unlisted = [...skills].flatMap(([folder, skill]) => {
     if (used.has(skill)) return []
     const path = source.locate(['capabilities', 'skills'])
-    return [{ path, message: `skills/${folder} is not in this list, so it is not used` }]
+    return [{ path, message: `skills/${folder} is not used: it is not in this list` }]
   })
   return [...missing, ...unlisted]
 }

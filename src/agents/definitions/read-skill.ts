@@ -20,6 +20,7 @@ const frontMatter = z.object({
   triggers: z.object({ keywords: texts, communities: texts }).prefault({}),
 })
 
+/** Parses a SKILL.md file: YAML front matter, then the text. */
 export function readSkill(
   file: string,
   text: string,
@@ -27,7 +28,7 @@ export function readSkill(
   const lines = text.replaceAll('\r\n', '\n')
   const parts = /^\uFEFF?---[ \t]*\n([\s\S]*?)\n---[ \t]*(?:\n|$)([\s\S]*)$/.exec(lines)
   if (!parts) {
-    const message = 'front matter between two lines of --- is missing (name, description)'
+    const message = 'front matter is missing. Add name and description between two lines of ---'
     return { ok: false, problems: [{ path: `${file}:1:front matter`, message }] }
   }
   const [, head = '', body = ''] = parts

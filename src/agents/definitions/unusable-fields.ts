@@ -6,26 +6,26 @@ interface Finding {
   message: string
 }
 
-/** A grant: segments between colons, none empty. */
+/** Whether a text is a grant: non-empty segments between colons. */
 export const isGrant = (text: string): boolean => /^[^\s:]+(:[^\s:]+)*$/.test(text)
 
-/** Environment variables a definition may name; no other secret of the hub (see models). */
+/** Whether a definition may name an environment variable. Other secrets of the hub are out of reach. */
 export const isKeyVariable = (name: string): boolean =>
   /^[A-Z][A-Z0-9_]*_API_KEY$/.test(name) && !name.startsWith('ROOKERY_')
 
 const LOCAL_MACHINE =
   /shell|bash|terminal|command|exec|file_?system|files|sandbox|docker|working_dir/i
 
-/** Why a field that the schema does not know has no effect. */
+/** Returns why an unknown field has no effect. */
 export function explainUnknownField(path: PropertyKey[]): string {
   const field = String(path.at(-1))
   if (LOCAL_MACHINE.test(field)) {
-    return 'ignored: an agent here has no shell and no disk. Give it grants for tools of a server instead'
+    return 'ignored: agents on this hub have no shell and no disk. Use grants for the tools of a server instead'
   }
-  return 'ignored: this hub knows no such field'
+  return 'ignored: unknown field'
 }
 
-/** Fields that are well formed and still cannot work on this platform, with what to do instead (D2). */
+/** Finds valid fields that have no effect on this platform, with what to do instead. */
 export function findUnusable(config: Config): Finding[] {
   return [
     ...findUnusableType(config),
@@ -33,20 +33,23 @@ export function findUnusable(config: Config): Finding[] {
     ...findUnusableGrants(config),
     ...findUnusableKey(config),
     ...findCapped(config),
-    ...findUnbuilt(config),
+    ...findUnsupported(config),
   ]
 }
 
-/** Fields of the format that this version reads and does not act on yet. */
-function findUnbuilt({ observability }: Config): Finding[] {
-  const unbuilt: [unknown, PropertyKey[]][] = [
+/** Finds fields of the format that this version does not implement yet. */
+function findUnsupported({ observability }: Config): Finding[] {
+  const unsupported: [unknown, PropertyKey[]][] = [
     [observability?.post_errors === false, ['observability', 'post_errors']],
     [observability?.post_summaries, ['observability', 'post_summaries']],
     [observability?.post_learnings, ['observability', 'post_learnings']],
   ]
-  return unbuilt
+  return unsupported
     .filter(([isUsed]) => isUsed)
-    .map(([, path]) => ({ path, message: 'kept, but this version does not act on it yet' }))
+    .map(([, path]) => ({
+      path,
+      message: 'no effect: this version does not support the field yet',
+    }))
 }
 
 function findUnusableType({ type }: Config): Finding[] {
@@ -54,7 +57,7 @@ function findUnusableType({ type }: Config): Finding[] {
   return [
     {
       path: ['type'],
-      message: `no runner for ${type} is connected: whoever mentions the agent is told so. Take it out to let this hub run the agent`,
+      message: `no runner for ${type} is connected, so mentions of the agent fail. Remove the field to run the agent on this hub`,
     },
   ]
 }
@@ -65,12 +68,12 @@ function findUnusableServers({ capabilities }: Config): Finding[] {
     if (typeof server === 'string') return []
     if (server.command !== undefined) {
       const message =
-        'ignored: a Worker cannot start a command. Serve it over Streamable HTTP and give { name, url }'
+        'ignored: a Worker cannot start a command. Run the server over Streamable HTTP and use { name, url }'
       return [{ path: [...path, 'command'], message }]
     }
     if (server.url === undefined) return []
     const message =
-      'ignored: an address is trusted by an admin, not by a definition. Let an admin add the server at /tools/remote, and ask for the grants of its tools here'
+      'ignored: only an admin can add a server. Ask an admin to add it at /tools/remote, and request the grants of its tools here'
     return [{ path, message }]
   })
 }
@@ -78,9 +81,10 @@ function findUnusableServers({ capabilities }: Config): Finding[] {
 function findUnusableGrants({ capabilities }: Config): Finding[] {
   return (capabilities?.grants ?? []).flatMap((grant, index) => {
     const path = ['capabilities', 'grants', index]
-    if (!isGrant(grant)) return [{ path, message: 'ignored: a grant looks like hub:read' }]
+    if (!isGrant(grant))
+      return [{ path, message: 'ignored: not a grant. Use a form such as hub:read' }]
     if (!/^(shell|bash|file-?system|fs)(:|$)/i.test(grant)) return []
-    return [{ path, message: 'no tool here needs it: an agent has no shell and no disk' }]
+    return [{ path, message: 'no effect: agents on this hub have no shell and no disk' }]
   })
 }
 
@@ -90,7 +94,7 @@ function findUnusableKey({ brain }: Config): Finding[] {
   return [
     {
       path: ['brain', 'api_key_env'],
-      message: 'ignored: only a variable whose name ends in _API_KEY may be named. Rename it',
+      message: 'ignored: the name of the variable must end in _API_KEY. Rename it',
     },
   ]
 }
@@ -98,7 +102,7 @@ function findUnusableKey({ brain }: Config): Finding[] {
 function findCapped({ behavior }: Config): Finding[] {
   const capped = (field: 'max_iterations' | 'max_duration_seconds', most: number) =>
     (behavior?.[field] ?? 0) > most
-      ? [{ path: ['behavior', field], message: `capped at ${most}, this hub's ceiling` }]
+      ? [{ path: ['behavior', field], message: `capped at ${most}, this hub's maximum` }]
       : []
   return [
     ...capped('max_iterations', activationLimits.iterationsCeiling),

@@ -12,23 +12,24 @@ import {
 } from 'yaml'
 import type { ErrorDetail } from '../../errors'
 
-/** Parsing takes stack by the level; a definition has five or six. */
+/** Parsing recurses by level. A usual definition has five or six levels. */
 const NESTING_MAX = 50
-/** Keys and values; comparing the keys of a map takes quadratic time. */
+/** Keys and values together, as comparing the keys of a map takes quadratic time. */
 const NODES_MAX = 5_000
 
 type FieldPath = readonly PropertyKey[]
 
-/** YAML that remembers where each field stands. */
+/** Parsed YAML with the line of each field. */
 export interface YamlSource {
   value: unknown
-  /** `config.yaml:3:brain.model`. A field that is missing has the line of what should hold it. */
+  /** Returns e.g. `config.yaml:3:brain.model`. A missing field has the line of its parent. */
   locate(path: FieldPath): string
 }
 
 /**
- * Parses YAML from an author we do not know. `startLine` is the line in its file where the text
- * begins, from 1.
+ * Parses YAML from an untrusted author.
+ *
+ * @param startLine line of the file where the text begins, from 1
  */
 export function readYaml(
   file: string,
@@ -51,7 +52,7 @@ export function readYaml(
       }))
       return { ok: false, problems }
     }
-    // Aliases may not multiply: a few lines could become gigabytes.
+    // Limits aliases, which could expand a few lines to gigabytes.
     const value = dropNulls(document.toJS({ maxAliasCount: 50 }))
     const locate = (path: FieldPath) =>
       `${file}:${lineAt(findOffset(document, path))}:${path.map(String).join('.')}`
@@ -59,12 +60,14 @@ export function readYaml(
   } catch {
     return {
       ok: false,
-      problems: [{ path: `${file}:${startLine}:yaml`, message: 'too deep or too many aliases' }],
+      problems: [
+        { path: `${file}:${startLine}:yaml`, message: 'nested too deep, or too many aliases' },
+      ],
     }
   }
 }
 
-/** The first node that is one too many. The depth is the author's choice: no recursion here. */
+/** Finds the first node beyond a limit, without recursion, since the depth is the author's choice. */
 function findExcess(tokens: Iterable<CST.Token>): { offset: number; message: string } | null {
   let nodes = 0
   const open = Array.from(tokens, (token) => ({ token, depth: 0 }))
@@ -88,7 +91,7 @@ function listChildren(token: CST.Token): CST.Token[] {
   return inside.filter((child) => child !== undefined && child !== null)
 }
 
-/** `skills:` with nothing after it is the same as leaving it out. */
+/** Removes fields without a value: `skills:` alone is the same as no field. */
 function dropNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(dropNulls)
   if (typeof value !== 'object' || value === null) return value
@@ -96,7 +99,7 @@ function dropNulls(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, each]) => [key, dropNulls(each)]))
 }
 
-/** Where the deepest part of `path` that exists begins. */
+/** Returns the offset of the deepest existing part of a path. */
 function findOffset(document: Document, path: FieldPath): number {
   let node: unknown = document.contents
   let offset = startOf(node) ?? 0
@@ -109,7 +112,7 @@ function findOffset(document: Document, path: FieldPath): number {
   return offset
 }
 
-/** For a field of a map its key tells the line, for an item of a list the item. */
+/** Returns the child at a step and the node that marks its line: a map's key, or a list's item. */
 function stepInto(node: unknown, step: PropertyKey): { at: unknown; node: unknown } | null {
   if (isSeq(node)) {
     const item = node.items[Number(step)]

@@ -1,7 +1,7 @@
 import { describeBudget } from '../context/describe-budget'
 import type { Hook } from './hook'
 
-/** Tells the agent in words how much money is left, so that it can be brief when there is little (L12). */
+/** Adds the state of the agent's budgets to the prompt, so that it can be brief when little is left. */
 export const budgetAwareness: Hook = {
   name: 'budget-awareness',
   beforeModelCall: ({ status }, { budgets }) =>

@@ -7,8 +7,8 @@ import type { Hooked } from './walk-hooks'
 type Prompt = Pick<ModelRequest, 'messages' | 'tools'>
 
 /**
- * Lets the hooks of an agent change what a model is asked: the first system message, the tools, and
- * lines added to the last message, which is the status. The messages in between stay as they are.
+ * Runs an agent's hooks on a model request. They may change the first system message and the tools, and
+ * add lines to the last message, which is the status. The messages in between stay unchanged.
  */
 export function hookRequest(
   hooks: AgentHooks,
@@ -20,13 +20,13 @@ export function hookRequest(
   const call: ModelCall = { systemPrompt, tools: prompt.tools, status: [] }
   const run = hooks.beforeModelCall(call, context)
   const finish = ({ value, timings }: Hooked<ModelCall>) => ({
-    value: value === call ? prompt : change(prompt, systemPrompt, value),
+    value: value === call ? prompt : applyChange(prompt, systemPrompt, value),
     timings,
   })
   return run instanceof Promise ? run.then(finish) : finish(run)
 }
 
-function change({ messages }: Prompt, systemPrompt: string, call: ModelCall): Prompt {
+function applyChange({ messages }: Prompt, systemPrompt: string, call: ModelCall): Prompt {
   let changed = messages
   if (call.systemPrompt !== systemPrompt) {
     const rest = systemPrompt === '' ? messages : messages.slice(1)

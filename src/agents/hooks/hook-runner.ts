@@ -15,12 +15,12 @@ import type {
 import { type Hooked, tellHooks, type WalkDeps, walkHooks } from './walk-hooks'
 
 export type GuardDecision =
-  /** Raw JSON: as the model wrote it, or of the input that a hook put in its place. */
+  /** Raw JSON: as the model wrote it, or of the input that a hook replaced it with. */
   | { kind: 'allowed'; arguments: string }
-  /** `reason` is for the model. */
+  /** `reason` is returned to the model. */
   | { kind: 'denied'; hook: string; reason: string }
 
-/** The hooks of one agent. Nothing here throws, and with no async hook nothing is a promise. */
+/** The hooks of one agent. Never throws; returns promises only when a hook does. */
 export interface AgentHooks {
   beforeModelCall(call: ModelCall, context: HookContext): Awaitable<Hooked<ModelCall>>
   afterModelCall(answer: ModelAnswer, context: HookContext): Awaitable<HookTiming[]>
@@ -41,24 +41,24 @@ export interface HookRunner {
 }
 
 export interface HookRunnerDeps extends Omit<WalkDeps, 'timeoutMs'> {
-  /** Leaves out what is shaped like a credential. */
+  /** Removes anything shaped like a credential. */
   redact(text: string): string
   timeoutMs?: number
 }
 
-/** Runs the hooks of a deployment in the order of its one list (L32, L33). */
+/** Creates the runner of a deployment's hooks, which run in the order of their list. */
 export function createHookRunner(hooks: readonly Hook[], deps: HookRunnerDeps): HookRunner {
-  const made = new WeakMap<HookSwitches, AgentHooks>()
+  const cache = new WeakMap<HookSwitches, AgentHooks>()
   return {
     forAgent(switches) {
-      const before = made.get(switches)
-      if (before) return before
+      const cached = cache.get(switches)
+      if (cached) return cached
       const agentHooks = createAgentHooks(
         selectHooks(hooks, switches),
         { timeoutMs: hookLimits.timeoutMs, ...deps },
         deps.redact,
       )
-      made.set(switches, agentHooks)
+      cache.set(switches, agentHooks)
       return agentHooks
     },
   }
@@ -103,15 +103,15 @@ function createAgentHooks(
         {
           point: 'afterToolCall',
           ask: (hook, value) => hook.afterToolCall?.(value, context),
-          take: (value, change) => takeOutput(value, change, redact),
+          take: (value, change) => applyToOutput(value, change, redact),
         },
         output,
       ),
   }
 }
 
-/** A hook may put in what the gateway took out, so its words are redacted again (L32). */
-function takeOutput(
+/** Applies a hook's change to an output. Redacts its text again, as a hook may add secrets. */
+function applyToOutput(
   output: HookedOutput,
   change: { text?: string; isError?: boolean } | undefined,
   redact: (text: string) => string,
@@ -121,7 +121,7 @@ function takeOutput(
   return { ...output, isError, text: text === output.text ? text : redact(text) }
 }
 
-/** What the guards have made of a call so far. */
+/** A call and the guards' decision so far. */
 interface Guarded {
   call: HookedCall
   decision: GuardDecision
@@ -135,7 +135,7 @@ function guardCall(
   redact: (text: string) => string,
 ): Awaitable<Hooked<GuardDecision>> {
   const allowed: GuardDecision = { kind: 'allowed', arguments: raw }
-  // most agents have no guard: then the arguments are not parsed either
+  // Most agents have no guard, so the arguments are not parsed.
   if (hooks.length === 0) return { value: allowed, timings: [] }
   const deny = (guarded: Guarded, hook: Hook, reason: string): Guarded => ({
     ...guarded,
@@ -152,10 +152,10 @@ function guardCall(
         if ('deny' in answer) return deny(guarded, hook, answer.deny)
         return replaceInput(guarded, answer.input)
       },
-      takeFailure: (guarded, hook) => deny(guarded, hook, 'the check could not be made'),
+      takeFailure: (guarded, hook) => deny(guarded, hook, 'the check failed to run'),
       isDenied: ({ decision }) => decision.kind === 'denied',
     },
-    { call: { callId, tool, input: parse(raw) }, decision: allowed },
+    { call: { callId, tool, input: parseArguments(raw) }, decision: allowed },
   )
   const toDecision = ({ value, timings }: Hooked<Guarded>) => ({ value: value.decision, timings })
   return run instanceof Promise ? run.then(toDecision) : toDecision(run)
@@ -163,16 +163,16 @@ function guardCall(
 
 function replaceInput({ call }: Guarded, input: unknown): Guarded {
   const text: string | undefined = JSON.stringify(input)
-  if (text === undefined) throw new Error('the input it gave is no JSON')
-  // the next hook sees what the gateway will see
+  if (text === undefined) throw new Error('the replacement input is not JSON')
+  // The next hook receives the input that the gateway will receive.
   return {
     call: { ...call, input: JSON.parse(text) },
     decision: { kind: 'allowed', arguments: text },
   }
 }
 
-/** Models leave the arguments of a tool without any empty. */
-function parse(raw: string): unknown {
+/** Parses raw arguments: undefined when malformed, {} when empty, as for tools without parameters. */
+function parseArguments(raw: string): unknown {
   try {
     return JSON.parse(raw.trim() === '' ? '{}' : raw)
   } catch {

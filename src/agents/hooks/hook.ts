@@ -3,16 +3,16 @@ import type { AccountId, ActivationId, PostId } from '../../ids'
 import type { ModelAnswer } from '../loop/message'
 import type { ModelRequest } from '../models/model-port'
 
-/** A hook may answer at once or later; later costs a timeout. */
+/** A value or a promise of it. Promises of hooks are subject to a timeout. */
 export type Awaitable<Value> = Value | Promise<Value>
 
-/** Whose work it is and how things stand. */
+/** The activation that a hook runs for. */
 export interface HookContext {
   agent: { id: AccountId; name: string }
   activationId: ActivationId
   /** From 1. */
   step: number
-  /** The thread it works on; null when there is none. */
+  /** Post of the activation's thread; null without a thread. */
   postId: PostId | null
   /** `provider/model`. */
   model: string
@@ -23,26 +23,26 @@ export interface HookContext {
 
 /** A model call that is about to be made. */
 export interface ModelCall {
-  /** The agent's own words about itself. The platform's rules follow it and are not to be changed. */
+  /** The definition's system prompt. The platform's rules follow it and cannot be changed. */
   systemPrompt: string
-  /** What the model may ask for. Taking one away hides it; the gateway decides about calls. */
+  /** Tools offered to the model. Removing a tool hides it; the gateway authorizes calls. */
   tools: ModelRequest['tools']
-  /** Lines at the very end of the prompt. What differs from step to step belongs here (L14). */
+  /** Lines at the end of the prompt, for what changes from step to step. */
   status: readonly string[]
 }
 
-/** A tool call that the model asked for, before the gateway sees it. */
+/** A tool call requested by the model, before it reaches the gateway. */
 export interface HookedCall {
   callId: string
   tool: string
-  /** Parsed; undefined when the model wrote no JSON. */
+  /** Parsed arguments; undefined when they are not JSON. */
   input: unknown
 }
 
-/** What a guard says: go on, go on with another input, or not at all, with the reason for the model. */
+/** A guard's result: undefined allows, `input` replaces the input, `deny` has the reason for the model. */
 export type GuardAnswer = { input: unknown } | { deny: string } | undefined
 
-/** What a tool gave back, redacted. */
+/** A tool's result, redacted. */
 export interface HookedOutput {
   callId: string
   tool: string
@@ -51,24 +51,24 @@ export interface HookedOutput {
 }
 
 /**
- * Code of a deployment that runs around model and tool calls (L32). All points are optional. What a
- * point returns is a change; undefined changes nothing.
+ * Code of a deployment that runs around model and tool calls. All points are optional. A point
+ * returns a change, or undefined for no change.
  */
 export interface Hook {
-  /** Lower case with dashes; definitions switch it by this name. */
+  /** Lower case with dashes; definitions enable and disable the hook by this name. */
   name: string
-  /** True: only agents whose definition enables it have it. */
+  /** True when it runs only for agents whose definition enables it. */
   isOptIn?: boolean
-  /** Failing or slow: skipped. */
+  /** Skipped when it fails or times out. */
   beforeModelCall?(
     call: Readonly<ModelCall>,
     context: HookContext,
   ): Awaitable<Partial<ModelCall> | undefined>
-  /** Only looks; all hooks at once. Failing or slow: skipped. */
+  /** Observes only; all hooks run concurrently. Skipped when it fails or times out. */
   afterModelCall?(answer: Readonly<ModelAnswer>, context: HookContext): Awaitable<void>
-  /** Failing or slow: the call is denied. */
+  /** The call is denied when it fails or times out. */
   beforeToolCall?(call: Readonly<HookedCall>, context: HookContext): Awaitable<GuardAnswer>
-  /** Failing or slow: skipped. */
+  /** Skipped when it fails or times out. */
   afterToolCall?(
     output: Readonly<HookedOutput>,
     context: HookContext,
@@ -77,7 +77,7 @@ export interface Hook {
 
 export type HookPoint = Exclude<keyof Hook, 'name' | 'isOptIn'>
 
-/** For the trace (L33). */
+/** One run of a hook, for the trace. */
 export interface HookTiming {
   hook: string
   point: HookPoint
@@ -85,7 +85,7 @@ export interface HookTiming {
   outcome: 'ok' | 'denied' | 'failed' | 'timed_out'
 }
 
-/** `hooks` of a definition. */
+/** `hooks` of a definition: names of hooks. */
 export interface HookSwitches {
   enable: readonly string[]
   disable: readonly string[]

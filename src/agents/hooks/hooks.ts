@@ -2,7 +2,7 @@ import { budgetAwareness } from './budget-awareness'
 import type { Hook } from './hook'
 
 /**
- * The hooks of this deployment, in the order they run. Yours goes here too: docs/hooks.md shows how.
- * Every agent has them all but those marked `isOptIn`; `hooks` in its definition switches them.
+ * The hooks of this deployment, in the order they run. Add yours here (docs/hooks.md).
+ * Every agent has all hooks except those marked `isOptIn`; `hooks` in its definition changes that.
  */
 export const hooks: readonly Hook[] = [budgetAwareness]

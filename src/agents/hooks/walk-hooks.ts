@@ -1,18 +1,18 @@
 import type { Awaitable, Hook, HookPoint, HookTiming } from './hook'
 
-/** What came of asking one hook. */
+/** The result of one hook. */
 type Settled<Answer> =
   | { ok: true; answer: Answer }
   | { ok: false; outcome: 'failed' | 'timed_out'; cause: unknown }
 
-/** How hooks are asked at one point, and what their answers mean. */
+/** How hooks are called at one point, and how their answers are applied. */
 export interface Walk<Value, Answer> {
   point: HookPoint
   ask(hook: Hook, value: Value): Awaitable<Answer>
   take(value: Value, answer: Answer, hook: Hook): Value
-  /** Absent: a hook that fails changes nothing. */
+  /** Applies a failure. By default a failed hook changes nothing. */
   takeFailure?(value: Value, hook: Hook): Value
-  /** The hooks after are not asked. */
+  /** Whether the remaining hooks are skipped. */
   isDenied?(value: Value): boolean
 }
 
@@ -22,13 +22,13 @@ export interface WalkDeps {
   timeoutMs: number
 }
 
-/** What the hooks made of something, and how long each took. */
+/** A value after all hooks, with each hook's timing. */
 export interface Hooked<Value> {
   value: Value
   timings: HookTiming[]
 }
 
-/** Asks hooks one after the other, each about what the ones before it left. */
+/** Runs hooks in sequence, each on the result of the previous one. */
 export function walkHooks<Value, Answer>(
   deps: WalkDeps,
   hooks: readonly Hook[],
@@ -36,45 +36,45 @@ export function walkHooks<Value, Answer>(
   start: Value,
 ): Awaitable<Hooked<Value>> {
   const timings: HookTiming[] = []
-  const goOn = (value: Value, from: number): Awaitable<Hooked<Value>> => {
+  const continueFrom = (value: Value, from: number): Awaitable<Hooked<Value>> => {
     let current = value
     for (let index = from; index < hooks.length; index++) {
       const hook = hooks[index]
       if (!hook || walk.isDenied?.(current)) break
       const startedAt = deps.now()
-      const settled = askHook(deps, () => walk.ask(hook, current))
+      const settled = callHook(deps, () => walk.ask(hook, current))
       if (settled instanceof Promise) {
         return settled.then((later) =>
-          goOn(
-            conclude(deps, walk, timings, { hook, value: current, startedAt }, later),
+          continueFrom(
+            applySettled(deps, walk, timings, { hook, value: current, startedAt }, later),
             index + 1,
           ),
         )
       }
-      current = conclude(deps, walk, timings, { hook, value: current, startedAt }, settled)
+      current = applySettled(deps, walk, timings, { hook, value: current, startedAt }, settled)
     }
     return { value: current, timings }
   }
-  return goOn(start, 0)
+  return continueFrom(start, 0)
 }
 
-/** Asks all hooks at once; their answers mean nothing. */
+/** Runs all hooks concurrently and ignores their answers. */
 export function tellHooks(
   deps: WalkDeps,
   hooks: readonly Hook[],
   point: HookPoint,
-  tell: (hook: Hook) => Awaitable<void>,
+  notify: (hook: Hook) => Awaitable<void>,
 ): Awaitable<HookTiming[]> {
-  const walk: Walk<null, void> = { point, ask: tell, take: () => null }
-  const told = hooks.map((hook) => walkHooks(deps, [hook], walk, null))
-  if (!told.some((each) => each instanceof Promise)) {
-    return (told as Hooked<null>[]).flatMap(({ timings }) => timings)
+  const walk: Walk<null, void> = { point, ask: notify, take: () => null }
+  const runs = hooks.map((hook) => walkHooks(deps, [hook], walk, null))
+  if (!runs.some((each) => each instanceof Promise)) {
+    return (runs as Hooked<null>[]).flatMap(({ timings }) => timings)
   }
-  return Promise.all(told).then((all) => all.flatMap(({ timings }) => timings))
+  return Promise.all(runs).then((all) => all.flatMap(({ timings }) => timings))
 }
 
-/** A hook that answers at once costs no promise and no timer. */
-function askHook<Answer>(
+/** Calls one hook. A synchronous answer needs no promise and no timer. */
+function callHook<Answer>(
   { timeoutMs }: WalkDeps,
   ask: () => Awaitable<Answer>,
 ): Awaitable<Settled<Answer>> {
@@ -92,7 +92,7 @@ async function settle<Answer>(
   timeoutMs: number,
 ): Promise<Settled<Answer>> {
   const timeout = Promise.withResolvers<Settled<Answer>>()
-  const cause = `no answer within ${timeoutMs} ms`
+  const cause = `timed out after ${timeoutMs} ms`
   const timer = setTimeout(
     () => timeout.resolve({ ok: false, outcome: 'timed_out', cause }),
     timeoutMs,
@@ -106,34 +106,34 @@ async function settle<Answer>(
   return first
 }
 
-interface Asked<Value> {
+interface CalledHook<Value> {
   hook: Hook
   value: Value
   startedAt: number
 }
 
-function conclude<Value, Answer>(
+function applySettled<Value, Answer>(
   deps: WalkDeps,
   walk: Walk<Value, Answer>,
   timings: HookTiming[],
-  { hook, value, startedAt }: Asked<Value>,
+  { hook, value, startedAt }: CalledHook<Value>,
   settled: Settled<Answer>,
 ): Value {
-  const note = (outcome: HookTiming['outcome'], cause?: unknown) => {
+  const addTiming = (outcome: HookTiming['outcome'], cause?: unknown) => {
     const ms = Math.max(0, deps.now() - startedAt)
     const timing: HookTiming = { hook: hook.name, point: walk.point, ms, outcome }
     timings.push(timing)
     if (outcome === 'failed' || outcome === 'timed_out') deps.report(timing, cause)
   }
   const fail = (outcome: 'failed' | 'timed_out', cause: unknown) => {
-    note(outcome, cause)
+    addTiming(outcome, cause)
     return walk.takeFailure ? walk.takeFailure(value, hook) : value
   }
   if (!settled.ok) return fail(settled.outcome, settled.cause)
   try {
-    const taken = walk.take(value, settled.answer, hook)
-    note(walk.isDenied?.(taken) ? 'denied' : 'ok')
-    return taken
+    const next = walk.take(value, settled.answer, hook)
+    addTiming(walk.isDenied?.(next) ? 'denied' : 'ok')
+    return next
   } catch (cause) {
     return fail('failed', cause)
   }

@@ -4,19 +4,20 @@ import type { SessionMessage } from '../contract'
 import type { Message, ToolRequest } from '../loop/message'
 
 /**
- * Messages as they are kept once their activation has ended: shortened, without what a provider wants
- * back only within one conversation. Calls keep their results.
+ * Returns messages as they are stored after their activation: truncated, without provider parts, which
+ * are required within one conversation only. Calls keep their results.
  */
-export const boundMessages = (messages: Message[]): SessionMessage[] => messages.map(boundMessage)
+export const boundMessages = (messages: Message[]): SessionMessage[] =>
+  messages.map(truncateMessage)
 
-function boundMessage(message: Message): SessionMessage {
+function truncateMessage(message: Message): SessionMessage {
   const { keptTextCharsMax, keptResultCharsMax } = memoryLimits
   switch (message.role) {
     case 'assistant':
       return {
         role: 'assistant',
         text: cut(message.text, keptTextCharsMax),
-        calls: message.calls.map(boundCall),
+        calls: message.calls.map(truncateCall),
       }
     case 'tool':
       return {
@@ -31,8 +32,8 @@ function boundMessage(message: Message): SessionMessage {
   }
 }
 
-/** Arguments stay valid JSON: some providers read them again. */
-function boundCall(call: ToolRequest): ToolRequest {
+/** Truncates a call's arguments. They stay valid JSON, because some providers parse them again. */
+function truncateCall(call: ToolRequest): ToolRequest {
   const { keptArgumentsCharsMax } = memoryLimits
   if (call.arguments.length <= keptArgumentsCharsMax) return call
   const shortened = cut(call.arguments, keptArgumentsCharsMax / 2)

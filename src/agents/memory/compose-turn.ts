@@ -24,20 +24,21 @@ export interface Finished {
   at: number
   events: LoopEvent[]
   ending: Ending
-  /** As its last model call left it. */
+  /** The context window after its last model call. */
   window: Window
 }
 
 /**
- * A finished activation as its session remembers it (L39); null when the agent has no memory. What a
- * compaction left of the older history is kept with it: the summary stands for everything before.
+ * Returns a finished activation as a turn of its session; null when the agent has no memory. After a
+ * compaction the turn includes the rest of the older history, and the summary replaces everything
+ * before it.
  */
 export function composeTurn(finished: Finished): Turn | null {
   const { activationId, at, events, ending } = finished
   const facts = events.find((event) => event.type === 'loaded')?.facts
   const session = facts?.session
   if (!session) return null
-  const { summary, history, run } = condense(foldConversation(events), finished.window)
+  const { summary, history, run } = compactIfNeeded(foldConversation(events), finished.window)
   const messages = boundMessages([
     ...(summary === null ? [] : history),
     { role: 'user', text: session.task },
@@ -59,32 +60,33 @@ export function composeTurn(finished: Finished): Turn | null {
   }
 }
 
-/** What has become too long is kept with an extract of its oldest part: nobody waits for a model now. */
-function condense(talk: Conversation, window: Window): Conversation {
+/** Compacts a conversation that is too long, with an extract as its summary: no model call is made here. */
+function compactIfNeeded(conversation: Conversation, window: Window): Conversation {
   const need = judgeWindow(window)
-  if (need.kind !== 'compact') return talk
-  const plan = planCompaction(talk, {
+  if (need.kind !== 'compact') return conversation
+  const plan = planCompaction(conversation, {
     promptTokens: window.promptTokens,
-    estimatedTokens: toTokens(countAllChars(showConversation(talk))),
+    estimatedTokens: toTokens(countAllChars(showConversation(conversation))),
     contextTokens: window.limits.contextTokens,
     toShare: need.toShare,
     keepsAnswer: false,
   })
   const { length: replaced } = plan.replaced
-  const summary = extractSummary(plan.replaced, talk.summary, plan.summaryCharsMax)
-  return replaceOldest(talk, replaced, summary)
+  const summary = extractSummary(plan.replaced, conversation.summary, plan.summaryCharsMax)
+  return replaceOldest(conversation, replaced, summary)
 }
 
-/** What it said in the end, posted or not. */
+/** Returns the agent's last message, posted or not. */
 const endOf = (messages: Message[]): string => {
   const last = messages.at(-1)
   return last?.role === 'assistant' ? last.text : ''
 }
 
-/** In one line, to be reminded of it elsewhere; nothing when it had nothing to say (L7). */
-const composeGist = (asked: string, said: string): string =>
-  said === '' || /^\W*pass\b/i.test(said) ? '' : `${asked} I answered: ${toLine(said)}`
+/** Returns a one-line reminder for other sessions; empty when the agent passed. */
+const composeGist = (requestLine: string, answer: string): string =>
+  answer === '' || /^\W*pass\b/i.test(answer) ? '' : `${requestLine} I answered: ${toLine(answer)}`
 
+/** Returns a text as one line, truncated to the length of a reminder. */
 export const toLine = (text: string): string => {
   const line = text.replace(/\s+/g, ' ').trim()
   const { gistCharsMax } = memoryLimits

@@ -1,8 +1,9 @@
 import { readTerms, stemsOf } from '../models/offline/words'
 
 /**
- * The facts that share the task's telling words; a word that many facts hold tells little. Facts that
- * share none are left out. The best come last: nearest to the task.
+ * Returns the facts that share search terms with the task, the best last and so nearest to the task in
+ * the prompt. A term that many facts contain has a low weight. Facts without a shared term are
+ * omitted.
  */
 export function rankFacts<Fact extends { text: string }>(
   facts: Fact[],

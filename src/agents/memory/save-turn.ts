@@ -3,7 +3,7 @@ import type { LoopState } from '../loop/state'
 import type { MemoryStore } from '../storage/memory-store'
 import { composeTurn } from './compose-turn'
 
-/** Keeps what was just decided to end, in the transaction that decides it, so once (L39). */
+/** Saves a finished activation as a turn of its session, once, in the transaction that ends it. */
 export function saveTurn(
   memory: MemoryStore,
   { state, events, at }: { state: LoopState; events: LoopEvent[]; at: number },

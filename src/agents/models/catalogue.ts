@@ -2,16 +2,16 @@ import { activationLimits } from '../../config'
 import type { ModelUsage } from '../loop/message'
 import type { Prices } from './model-port'
 
-/** What is known of a model before it is called. */
+/** Limits and prices of a model. */
 export interface CatalogueEntry {
   /** Tokens of prompt and answer together. */
   contextTokens: number
   outputTokensMax: number
-  /** Null: the price is not known, which is not the same as free (B7). */
+  /** Null when the price is unknown, which is not the same as free. */
   prices: Prices | null
 }
 
-/** Prices from dollars per million tokens, as providers print them. */
+/** Returns prices in micro-dollars from dollars per million tokens, as providers publish them. */
 function dollars(input: number, cached: number, output: number, cacheWrite = input): Prices {
   const micro = (amount: number) => Math.round(amount * 1_000_000)
   return {
@@ -29,10 +29,10 @@ const entry = (
 ): CatalogueEntry => ({ contextTokens, outputTokensMax, prices })
 
 /**
- * Models by name without their provider. Standard tariffs as published by the providers
- * (platform.claude.com and developers.openai.com, pricing pages, November 2026). Some models get
- * dearer beyond a prompt length: their context ends here where the dearer tariff begins.
- * What open models cost depends on who serves them, so they have limits and no price.
+ * Models by name without their provider. Prices are the standard tariffs of the providers
+ * (platform.claude.com and developers.openai.com, pricing pages, November 2026). Some models cost
+ * more beyond a prompt length: their context here ends where the higher tariff begins.
+ * The price of an open model depends on its host, so these have limits and no price.
  */
 export const catalogue: Record<string, CatalogueEntry> = {
   'claude-fable-5-1': entry(1_000_000, 128_000, dollars(10, 0.25, 50, 12.5)),
@@ -83,7 +83,7 @@ export const catalogue: Record<string, CatalogueEntry> = {
   'mistral-small': entry(131_072, 8_192, null),
   'gemma-3': entry(131_072, 8_192, null),
 
-  // As Workers AI serves them (developers.cloudflare.com/workers-ai/models): its windows are its own.
+  // As served by Workers AI, with its own context windows (developers.cloudflare.com/workers-ai/models).
   '@cf/zai-org/glm-4.7-flash': entry(131_072, 8_192, dollars(0.0605, 0.0605, 0.4)),
   '@cf/openai/gpt-oss-120b': entry(128_000, 8_192, dollars(0.35, 0.35, 0.75)),
   '@cf/openai/gpt-oss-20b': entry(128_000, 8_192, dollars(0.2, 0.2, 0.3)),
@@ -100,35 +100,35 @@ const unknownModel: CatalogueEntry = {
 const isWordCharacter = (character: string | undefined) =>
   character !== undefined && /[a-z0-9]/.test(character)
 
-/** Whether `part` stands in `text` at `at` as a whole word: `o3` is not in `foo32`. */
-function isWholeAt(text: string, part: string, at: number): boolean {
+/** Whether `text` has `part` at `at` as a whole word: `o3` is not in `foo32`. */
+function isWholeWordAt(text: string, part: string, at: number): boolean {
   return !isWordCharacter(text[at - 1]) && !isWordCharacter(text[at + part.length])
 }
 
 /**
- * What is known of a model: by its exact name, with its provider or without, then by the longest known name it begins with
- * (dated versions), then by the longest it contains (`vendor/model` names of resellers), else
- * no price and 8,192 tokens of context (L18, B7).
+ * Returns limits and prices of a model by name. Looks for the exact name, with its provider or
+ * without, then the longest entry that the name starts with (dated versions), then the longest that
+ * it contains (`vendor/model` names of resellers). Otherwise: no price, 8,192 tokens of context.
  */
 export function findModel(name: string, models = catalogue, provider = ''): CatalogueEntry {
   const wanted = name.toLowerCase()
-  const key = [`${provider}/${wanted}`, wanted].find((known) => Object.hasOwn(models, known))
+  const key = [`${provider}/${wanted}`, wanted].find((each) => Object.hasOwn(models, each))
   const exact = key === undefined ? undefined : models[key]
   if (exact) return exact
   const byLength = Object.keys(models).sort((a, b) => b.length - a.length)
-  const prefix = byLength.find((known) => wanted.startsWith(known) && isWholeAt(wanted, known, 0))
+  const prefix = byLength.find((each) => wanted.startsWith(each) && isWholeWordAt(wanted, each, 0))
   const found =
     prefix ??
-    byLength.find((known) => {
-      const at = wanted.indexOf(known)
-      return at > 0 && isWholeAt(wanted, known, at)
+    byLength.find((each) => {
+      const at = wanted.indexOf(each)
+      return at > 0 && isWholeWordAt(wanted, each, at)
     })
   return (found !== undefined && models[found]) || unknownModel
 }
 
 /**
- * What a call cost, in whole micro-dollars, rounded up: a budget never pays less than the
- * provider charges. Zero for a model without prices: it is shown as unpriced, not as free.
+ * Returns the cost of a call in whole micro-dollars, rounded up so that a budget is never charged
+ * less than the provider charges. Zero for a model without prices, which pages show as unpriced.
  */
 export function costOf(prices: Prices | null, usage: ModelUsage): number {
   if (prices === null) return 0
@@ -144,8 +144,8 @@ export function costOf(prices: Prices | null, usage: ModelUsage): number {
 }
 
 /**
- * The most a call can cost, in whole micro-dollars: the whole prompt at its dearest price and an
- * answer of full length. What a reservation asks for (B4) and what a lost answer is charged (L36).
+ * Returns the maximum cost of a call in whole micro-dollars: the whole prompt at its highest price
+ * and an answer of full length. Reservations use it, and charges for answers that were lost.
  */
 export function worstCostOf(
   prices: Prices | null,
@@ -153,6 +153,6 @@ export function worstCostOf(
   outputTokensMax: number,
 ): number {
   if (prices === null) return 0
-  const dearest = Math.max(prices.input, prices.cacheWrite ?? 0, prices.cached)
-  return Math.ceil((promptTokens * dearest + outputTokensMax * prices.output) / 1_000_000)
+  const highest = Math.max(prices.input, prices.cacheWrite ?? 0, prices.cached)
+  return Math.ceil((promptTokens * highest + outputTokensMax * prices.output) / 1_000_000)
 }

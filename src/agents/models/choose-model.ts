@@ -1,5 +1,5 @@
-import { AppError } from '../../errors'
 import type { Settings } from '../../settings'
+import { modelErrors } from './errors'
 import type { ModelChoice } from './model-port'
 import { knownProviders } from './providers/known-providers'
 
@@ -11,9 +11,9 @@ export interface ChosenModel {
 const offlineModel: ChosenModel = { provider: 'offline', model: 'extractive' }
 
 /**
- * Which model a definition means: `provider` and `model`, or `provider/model` alone, or a model
- * name that tells its provider, or the hub's default, or the first provider with a key, or the
- * offline model.
+ * Returns the model for a definition: `provider` and `model`, or `provider/model` alone, or a model
+ * name whose provider is evident, or the hub's default, or the default of the first provider with a
+ * key, or the offline model.
  */
 export function chooseModel(choice: ModelChoice, settings: Settings): ChosenModel {
   const { provider, model } = choice
@@ -30,8 +30,8 @@ export function chooseModel(choice: ModelChoice, settings: Settings): ChosenMode
 }
 
 /**
- * Every model that a definition allows, as `provider/model`, the preferred one first (B6): its
- * alternatives too, and when it leaves the choice to the hub, that of each provider with a key.
+ * Lists the models that a definition allows, as `provider/model`, the preferred one first: its
+ * alternatives too, and the default of each provider with a key when it names no model.
  */
 export function listCandidates(choice: ModelChoice, settings: Settings): string[] {
   const first = nameOf(chooseModel(choice, settings))
@@ -44,8 +44,8 @@ export function listCandidates(choice: ModelChoice, settings: Settings): string[
 }
 
 /**
- * The model that money is reserved for, when it is another than the preferred one: LOAD took it for
- * its headroom. One that the definition does not allow any more is not called.
+ * Returns the model that budget is reserved for, or null when it is the preferred model. LOAD
+ * chooses it for its headroom. Null too when the definition no longer allows it.
  */
 export function findReserved(choice: ModelChoice, settings: Settings): string | null {
   if (choice.reserved === undefined) return null
@@ -61,13 +61,15 @@ const defaultOf = (provider: string): string =>
     ? offlineModel.model
     : (knownProviders[provider]?.defaultModel ?? 'default')
 
-/** `provider: anthropic` with `model: anthropic/claude-...` says the same thing twice. */
+/** Removes the provider from `model: anthropic/claude-...` beside `provider: anthropic`. */
 const dropPrefix = (provider: string, model: string): string =>
   model.startsWith(`${provider}/`) ? model.slice(provider.length + 1) : model
 
 /**
- * The model that somebody names for one run: always `provider/model`, because a guess would cost
- * money. Address, key and context limit of the definition hold for its own provider only.
+ * Parses the model override of one run. Requires `provider/model`, because a guess could cost money.
+ * The definition's address, key and context limit apply to its own provider only.
+ *
+ * @throws AppError VALIDATION for an unknown provider or a missing model name
  */
 export function readOverride(
   name: string,
@@ -77,15 +79,13 @@ export function readOverride(
   const slash = name.indexOf('/')
   const provider = slash < 0 ? name : name.slice(0, slash)
   if (provider === 'offline') return { chosen: offlineModel, rest: {} }
-  const names = [...Object.keys(knownProviders), 'offline'].join(', ')
+  const names = [...Object.keys(knownProviders), 'offline']
   if (!Object.hasOwn(knownProviders, provider)) {
-    throw new AppError('VALIDATION', `There is no model provider ${provider}.`, {
-      hint: `A model is named provider/model, where the provider is one of ${names}.`,
-    })
+    throw modelErrors.unknownProvider(provider, names)
   }
   const model = slash < 0 ? '' : name.slice(slash + 1)
   if (model === '' || /\s/.test(model)) {
-    throw new AppError('VALIDATION', `${provider}/ needs the name of a model behind it.`)
+    throw modelErrors.missingModelName(provider)
   }
   const usual = chooseModel(choice, settings)
   const chosen = { provider, model }
@@ -94,7 +94,10 @@ export function readOverride(
   return { chosen, rest: usual.model === model ? choice : place }
 }
 
-/** `provider/model`; a bare name is looked at, and `vendor/model` is a reseller's. */
+/**
+ * Splits `provider/model`. The provider of a bare name is inferred from it; an unknown prefix, as in
+ * `vendor/model`, is part of a reseller's model name.
+ */
 function splitModel(name: string): ChosenModel {
   const slash = name.indexOf('/')
   const first = slash < 0 ? name : name.slice(0, slash)

@@ -1,18 +1,18 @@
 import type { ModelFailure } from '../loop/message'
 import type { RetryPolicy } from './providers/retry-policy'
 
-/** Who failed, for messages that people can act on. */
+/** The call that failed, for messages that people can act on. */
 export interface FailureContext {
-  /** As people know it, e.g. `Anthropic`. */
+  /** Display name, e.g. `Anthropic`. */
   providerName: string
   modelName: string
   /** The environment variable that holds the key. */
   keyVariable: string
-  /** Values that must not be shown to anybody. */
+  /** Values to redact from everything that is shown or stored. */
   secrets: string[]
   /** Milliseconds since 1970, to read dates in `Retry-After`. */
   now: number
-  /** The answer had begun to arrive when it failed. */
+  /** Part of the answer had arrived before the failure. */
   hasAnswerBegun: boolean
   retries: RetryPolicy
 }
@@ -20,9 +20,9 @@ export interface FailureContext {
 const messageCharsMax = 300
 
 /**
- * What a thrown or streamed provider error means: whether the same call may succeed later (L24)
- * and whether it may have been charged (L36). Its message is ours alone; the provider's own words
- * may quote what users wrote, so they are kept apart, without keys, for the trace (L35).
+ * Classifies a thrown or streamed provider error: whether a retry may succeed and whether the call
+ * may have been charged. The message contains our own text only; the provider's message may quote
+ * users, so it goes into `detail`, without keys, for the trace.
  */
 export function classifyFailure(error: unknown, context: FailureContext): ModelFailure {
   const status = readStatus(error, context.retries)
@@ -41,7 +41,7 @@ export function classifyFailure(error: unknown, context: FailureContext): ModelF
       mayBeCharged: true,
     }
   }
-  const answered = status === null ? 'sent something unreadable' : `answered ${status}`
+  const answered = status === null ? 'sent an unreadable response' : `answered ${status}`
   const advice = adviseOn(error, status, context)
   return {
     code: 'PROVIDER_ERROR',
@@ -54,9 +54,10 @@ export function classifyFailure(error: unknown, context: FailureContext): ModelF
 }
 
 /**
- * A 200 without one event of the protocol: a wrong base URL leads to somebody's web page, say.
+ * Returns the failure for a 200 response without any event of the protocol, as from a wrong base URL
+ * that leads to a web page.
  *
- * @param contentType of the answer; empty when it told none
+ * @param contentType of the response; empty when the header is missing
  */
 export function describeWrongProtocol(
   contentType: string,
@@ -67,7 +68,7 @@ export function describeWrongProtocol(
   return {
     code: 'PROVIDER_ERROR',
     message:
-      `${providerName} answered 200 for ${modelName} with ${kind ?? 'no content type'} and not one event: ` +
+      `${providerName} answered 200 for ${modelName} with ${kind ?? 'no content type'} and no events: ` +
       `this address does not speak its protocol. Check ${baseUrlVariable} or \`brain.api_base\`.`,
     isRetryable: false,
     retryAfterMs: null,
@@ -80,7 +81,7 @@ function describeAuthFailure(status: number, context: FailureContext): ModelFail
     code: 'PROVIDER_AUTH',
     message:
       `${context.providerName} refused the key (${status}). ` +
-      `Check ${context.keyVariable} and whether its account may use ${context.modelName}.`,
+      `Check ${context.keyVariable}, and that its account has access to ${context.modelName}.`,
     isRetryable: false,
     retryAfterMs: null,
     mayBeCharged: false,
@@ -88,29 +89,31 @@ function describeAuthFailure(status: number, context: FailureContext): ModelFail
 }
 
 function describeBusy(status: number, error: unknown, context: FailureContext): ModelFailure {
-  const isUsedUp = isHopeless(error, context.retries)
+  const isQuotaUsedUp = isHopeless(error, context.retries)
   const { providerName } = context
   return {
     code: 'PROVIDER_BUSY',
     message:
       `${providerName} answered ${status}${describeKind(error, context)}. ` +
-      (isUsedUp ? `The quota of its account is used up.` : 'It is busy or in trouble.'),
+      (isQuotaUsedUp
+        ? `The account's quota is used up. Raise it, or wait until it resets.`
+        : 'The provider is overloaded or failing.'),
     detail: quoteProvider(error, context.secrets),
-    isRetryable: !isUsedUp,
+    isRetryable: !isQuotaUsedUp,
     retryAfterMs: readRetryAfter(readHeaders(error), context.now),
     mayBeCharged: context.hasAnswerBegun,
   }
 }
 
-/** A used-up quota says 429 too, but waiting does not help. */
+/** Whether an error is final in spite of its status: a used-up quota answers 429 too. */
 function isHopeless(error: unknown, { hopeless }: RetryPolicy): boolean {
-  const told = ['responseBody', 'code', 'type', 'message'].map((name) => readField(error, name))
-  return hopeless.some((words) => told.some((part) => String(part ?? '').includes(words)))
+  const texts = ['responseBody', 'code', 'type', 'message'].map((name) => readField(error, name))
+  return hopeless.some((words) => texts.some((text) => String(text ?? '').includes(words)))
 }
 
 /**
- * `Retry-After` is a number of seconds or an HTTP date (RFC 9110, 10.2.3); some providers say it
- * more exactly in `retry-after-ms`.
+ * Returns the delay of `Retry-After` in milliseconds, or null without one. The header is a number of
+ * seconds or an HTTP date (RFC 9110, 10.2.3); some providers add a finer `retry-after-ms`.
  */
 function readRetryAfter(headers: Record<string, string>, now: number): number | null {
   const exact = Number(headers['retry-after-ms'] ?? Number.NaN)
@@ -123,7 +126,7 @@ function readRetryAfter(headers: Record<string, string>, now: number): number | 
   return Number.isNaN(at) ? null : Math.max(0, at - now)
 }
 
-/** Removes known secrets and what looks like a key, and keeps it short. */
+/** Redacts known secrets and anything shaped like a key, and truncates to 300 characters. */
 function scrub(text: string, secrets: string[]): string {
   let clean = text
   for (const secret of secrets) if (secret) clean = clean.replaceAll(secret, '[key]')
@@ -134,13 +137,13 @@ function scrub(text: string, secrets: string[]): string {
     .slice(0, messageCharsMax)
 }
 
-/** What the provider said, for the trace; null when it said nothing. */
+/** Returns the provider's message for the trace, redacted; null without one. */
 function quoteProvider(error: unknown, secrets: string[]): string | null {
   const message = readField(error, 'message')
   return typeof message === 'string' && message ? scrub(message, secrets) : null
 }
 
-/** ` (model_not_found)`: the provider's short word for the failure, when it is a plain one. */
+/** Returns the provider's error code as ` (model_not_found)`; empty when it has none that is safe to show. */
 function describeKind(error: unknown, { secrets }: FailureContext): string {
   const kind = readKinds(error).find(
     (each) => plainKind.test(each) && !secrets.some((secret) => secret && each.includes(secret)),
@@ -148,14 +151,14 @@ function describeKind(error: unknown, { secrets }: FailureContext): string {
   return kind === undefined ? '' : ` (${kind})`
 }
 
-/** Letters alone: no key and no sentence looks like it. */
+/** Letters and underscores only, which no key and no sentence matches. */
 const plainKind = /^(?=.{3,48}$)[a-z]+(?:_[a-z]+)*$/i
 
-/** A streamed error is the provider's own; of an answer that is one, the body holds it. */
+/** Returns the codes and types of a streamed error, or of the error in a response's body. */
 function readKinds(error: unknown): string[] {
   const data = readField(error, 'data')
-  const told = readField(data, 'error') ?? data
-  return [error, told]
+  const bodyError = readField(data, 'error') ?? data
+  return [error, bodyError]
     .flatMap((each) => [readField(each, 'code'), readField(each, 'type')])
     .filter((kind) => typeof kind === 'string')
 }
@@ -163,38 +166,41 @@ function readKinds(error: unknown): string[] {
 const advices: [RegExp, (context: FailureContext) => string][] = [
   [
     /context.?length|context.?window|prompt is too long|maximum context|too many tokens/i,
-    () => 'The prompt is too long for it: a shorter thread or a model with a larger window helps.',
+    () =>
+      'The prompt is too long for this model. Use a shorter thread, or a model with a larger context window.',
   ],
   [
     /model.?not.?found|unknown model|model .*does not exist|no such model/i,
-    () => 'It does not know this model: check `brain.model` in my definition.',
+    () => 'The provider has no such model. Check `brain.model` in the definition.',
   ],
   [
     /credit|billing|quota|payment/i,
-    ({ keyVariable }) => `The account of ${keyVariable} has no credit left.`,
+    ({ keyVariable }) =>
+      `The account of ${keyVariable} has no credit left. Add credit, or use another key.`,
   ],
 ]
 
-/** What a person can do about it, as far as the provider's words tell. */
+/** Returns what a person can do about the failure, from the provider's message and status. */
 function adviseOn(error: unknown, status: number | null, context: FailureContext): string {
   const message = readField(error, 'message')
   const words = [...readKinds(error), typeof message === 'string' ? message : ''].join(' ')
   const known = advices.find(([pattern]) => pattern.test(words))
   if (known) return known[1](context)
-  if (status === 404) return 'Check `brain.model` and `brain.api_base` in my definition.'
-  if (status === 402) return `The account of ${context.keyVariable} has no credit left.`
-  if (status === 413) return 'The prompt is too long for it: a shorter thread helps.'
-  return 'My trace holds what it said.'
+  if (status === 404) return 'Check `brain.model` and `brain.api_base` in the definition.'
+  if (status === 402)
+    return `The account of ${context.keyVariable} has no credit left. Add credit, or use another key.`
+  if (status === 413) return 'The prompt is too long for this model. Use a shorter thread.'
+  return "The provider's message is in this run's trace."
 }
 
 function readField(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
 }
 
-/** The HTTP status, or the one that a streamed error's type stands for. */
+/** Returns the HTTP status, or the one that a streamed error's type stands for; null without either. */
 function readStatus(error: unknown, { streamed }: RetryPolicy): number | null {
   const status = readField(error, 'statusCode')
-  // A 200 whose body could not be read has a status that says nothing.
+  // The status of a 200 whose body could not be read says nothing about the failure.
   if (typeof status === 'number' && status >= 400) return status
   const code = readField(error, 'code')
   if (typeof code === 'number' && code >= 400 && code < 600) return code
@@ -213,7 +219,7 @@ function readHeaders(error: unknown): Record<string, string> {
 const networkWords =
   /network|connection|connect|socket|fetch failed|econn|terminated|disconnected|reset|internal error/i
 
-/** Runtimes word a broken connection differently; the cause often knows more than the error. */
+/** Whether the connection broke. Runtimes word this differently, often in the cause only. */
 function isNetworkError(error: unknown): boolean {
   let current = error
   for (let depth = 0; depth < 5 && current !== undefined; depth++) {

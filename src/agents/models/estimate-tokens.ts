@@ -3,18 +3,18 @@ import type { Message } from '../loop/message'
 
 const schemaChars = new WeakMap<object, number>()
 
-/** Length of a schema as JSON; counted once per schema object, which lives as long as its tool. */
+/** Returns a schema's length as JSON, cached by the schema object, which lives as long as its tool. */
 function countSchema(schema: object): number {
-  const known = schemaChars.get(schema)
-  if (known !== undefined) return known
+  const cached = schemaChars.get(schema)
+  if (cached !== undefined) return cached
   const chars = JSON.stringify(schema).length
   schemaChars.set(schema, chars)
   return chars
 }
 
 /**
- * Tokens of a prompt before a provider has counted them: 1 per 4 characters and 16 characters a
- * message on top (L18).
+ * Estimates a prompt's tokens when no provider has counted them: 1 per 4 characters, with 16
+ * characters added per message.
  */
 export function estimateTokens(
   messages: Message[],

@@ -1,17 +1,17 @@
 import type { Message, ModelAnswer, ModelFailure } from '../loop/message'
 
-/** What a model call needs; the same for every provider. */
+/** A model call; the same for every provider. */
 export interface ModelRequest {
   messages: Message[]
-  /** Empty: the `tools` field is left out (L3). */
+  /** The `tools` field is omitted when empty. */
   tools: { name: string; description: string; inputSchema: Record<string, unknown> }[]
   maxOutputTokens: number
   temperature?: number
   topP?: number
-  /** The same for requests that begin alike, e.g. the agent's id; no secret (L14). */
+  /** Equal for requests with the same prefix, e.g. the agent's id; must not be a secret. */
   cacheKey?: string
   signal: AbortSignal
-  /** Text and reasoning as they arrive. */
+  /** Receives text and reasoning as they arrive. */
   onDelta?: (delta: { kind: 'text' | 'reasoning'; text: string }) => void
 }
 
@@ -19,7 +19,7 @@ export interface ModelRequest {
 export interface Prices {
   input: number
   cached: number
-  /** Prompt tokens written to a cache; the price of `input` when left out. */
+  /** Prompt tokens written to a cache; the price of `input` by default. */
   cacheWrite?: number
   output: number
 }
@@ -33,15 +33,15 @@ export interface Model {
   isOffline: boolean
   contextTokens: number
   outputTokensMax: number
-  /** Null: unknown model, counted in tokens and shown as unpriced (B7). */
+  /** Null for an unknown model: usage is counted in tokens and shown as unpriced. */
   prices: Prices | null
-  /** Never throws. One step: no retries here, they are the loop's. */
+  /** Calls the model once and never throws. The loop does the retries. */
   call(
     request: ModelRequest,
   ): Promise<{ ok: true; answer: ModelAnswer } | { ok: false; failure: ModelFailure }>
 }
 
-/** What a definition's `brain` says about the model. */
+/** The model settings of a definition's `brain`. */
 export interface ModelChoice {
   provider?: string
   model?: string
@@ -49,21 +49,22 @@ export interface ModelChoice {
   /** Name of the environment variable that holds the key. */
   apiKeyEnv?: string
   contextTokens?: number
-  /** Others that could do its tasks as well, as `provider/model`. */
+  /** Other suitable models, as `provider/model`. */
   alternatives?: string[]
-  /** The one of all these that LOAD has reserved money for (B6). */
+  /** The one of these models that LOAD has reserved budget for. */
   reserved?: string
-  /** `provider/model` for one manual run; goes before all of the above (L27). */
+  /** `provider/model` for one manual run; takes precedence over all of the above. */
   override?: string
 }
 
 export interface ModelRegistry {
   /**
-   * The model for a choice. Without a key for its provider the offline model answers instead and
-   * `substitutedFor` names the one that was asked for. An override that cannot be called throws
-   * an `AppError` instead: who asks for a certain model by hand wants that one.
+   * Returns the model for a choice. Without a key for its provider this is the offline model, and
+   * `substitutedFor` names the requested one. An override is never substituted.
+   *
+   * @throws AppError VALIDATION for an override whose provider is not configured
    */
   resolve(choice: ModelChoice): { model: Model; substitutedFor: string | null }
-  /** Every model that could do the tasks of a definition now, the preferred one first; at least one. */
+  /** Lists the models that can run a definition's tasks now, the preferred one first; at least one. */
   list(choice: ModelChoice): Model[]
 }

@@ -3,10 +3,10 @@ import { type CatalogueEntry, catalogue, findModel } from './catalogue'
 import type { Prices } from './model-port'
 
 /**
- * The built-in catalogue with what the operator knows better (B7). An entry names a model, or
- * `provider/model`; what it leaves out stays as it was.
+ * Returns the built-in catalogue with the operator's entries merged in. An entry names a model, or
+ * `provider/model`; fields that it omits keep their built-in values.
  *
- * @param own as in the setting: prices in dollars per million tokens
+ * @param own from ROOKERY_PRICES: prices in dollars per million tokens
  */
 export function buildCatalogue(own: Record<string, OwnModel> = {}): Record<string, CatalogueEntry> {
   const models = { ...catalogue }
@@ -27,7 +27,7 @@ function merge(known: CatalogueEntry, own: OwnModel): CatalogueEntry {
   }
 }
 
-/** Without a price of their own, cached and written tokens cost what others do. */
+/** Converts prices to micro-dollars; `cached` and `cacheWrite` default to `input`. */
 function toPrices({ input, cached, cacheWrite, output }: NonNullable<OwnModel['prices']>): Prices {
   const micro = (amount: number) => Math.round(amount * 1_000_000)
   return {

@@ -18,21 +18,21 @@ export interface ProviderModelOptions {
   keyVariable: string
   fetch: Fetch
   clock: Clock
-  /** Without a byte for so long a call has failed (L24). */
+  /** Idle timeout: a call fails after so long without a byte. */
   silenceMs: number
   limits: Pick<Model, 'contextTokens' | 'outputTokensMax' | 'prices'>
 }
 
 type CallResult = Awaited<ReturnType<Model['call']>>
 
-/** A model of a provider, behind the port. One step a call; retries are the loop's. */
+/** Returns a provider's model behind the `Model` port. The loop does the retries. */
 export function createProviderModel(options: ProviderModelOptions): Model {
   const { provider, known, modelName, baseUrl, key, clock, silenceMs, limits } = options
   const listeners: ByteListeners = new WeakMap()
   const fetch = createWatchedFetch(options.fetch, listeners)
   const id = `${provider}/${modelName}`
   let model: LanguageModelV4 | null = null
-  const describe = (error: unknown, hasAnswerBegun: boolean): CallResult => {
+  const toFailure = (error: unknown, hasAnswerBegun: boolean): CallResult => {
     const context: FailureContext = {
       providerName: known.title,
       modelName,
@@ -52,12 +52,15 @@ export function createProviderModel(options: ProviderModelOptions): Model {
       const { stream, response } = await model.doStream({ ...callOptions, abortSignal: signal })
       const end = await readStream(id, stream, request.onDelta)
       if (end.kind === 'answer') return { ok: true, answer: end.answer }
-      if (end.kind === 'error') return describe(end.error, end.hasAnswerBegun)
+      if (end.kind === 'error') return toFailure(end.error, end.hasAnswerBegun)
       const contentType = response?.headers?.['content-type'] ?? ''
-      const who = { providerName: known.title, modelName }
-      return { ok: false, failure: describeWrongProtocol(contentType, known.baseUrlSetting, who) }
+      const source = { providerName: known.title, modelName }
+      return {
+        ok: false,
+        failure: describeWrongProtocol(contentType, known.baseUrlSetting, source),
+      }
     } catch (error) {
-      return describe(error, false)
+      return toFailure(error, false)
     }
   }
 
@@ -78,31 +81,29 @@ interface Watch {
   title: string
 }
 
-/** Ends a call when it is cancelled or silent, whatever the stream under it does. */
+/** Runs a call and ends it when it is cancelled or idle, even when its stream hangs. */
 async function callWatched(
   request: ModelRequest,
   { clock, silenceMs, listeners, title }: Watch,
   stream: (request: ModelRequest, signal: AbortSignal) => Promise<CallResult>,
 ): Promise<CallResult> {
-  if (request.signal.aborted) return { ok: false, failure: describeCancel(false) }
+  if (request.signal.aborted) return { ok: false, failure: toCancellation(false) }
   const abort = new AbortController()
-  let stopWaiting: (failure: ModelFailure) => void = () => {}
+  let endCall: (failure: ModelFailure) => void = () => {}
   const stopped = new Promise<CallResult>((resolve) => {
-    stopWaiting = (failure) => {
+    endCall = (failure) => {
       resolve({ ok: false, failure })
       abort.abort()
     }
   })
-  const cancel = () => stopWaiting(describeCancel(true))
+  const cancel = () => endCall(toCancellation(true))
   request.signal.addEventListener('abort', cancel, { once: true })
-  const silence = watchSilence(clock, silenceMs, () =>
-    stopWaiting(describeSilence(title, silenceMs)),
-  )
-  listeners.set(abort.signal, silence.touch)
+  const idleTimer = watchSilence(clock, silenceMs, () => endCall(toTimeout(title, silenceMs)))
+  listeners.set(abort.signal, idleTimer.touch)
   try {
     return await Promise.race([stopped, stream(request, abort.signal)])
   } finally {
-    silence.stop()
+    idleTimer.stop()
     request.signal.removeEventListener('abort', cancel)
   }
 }
@@ -125,7 +126,7 @@ function toCallOptions(
   }
 }
 
-const describeCancel = (wasSent: boolean): ModelFailure => ({
+const toCancellation = (wasSent: boolean): ModelFailure => ({
   code: 'CANCELLED',
   message: 'The model call was cancelled.',
   isRetryable: false,
@@ -133,9 +134,9 @@ const describeCancel = (wasSent: boolean): ModelFailure => ({
   mayBeCharged: wasSent,
 })
 
-const describeSilence = (title: string, silenceMs: number): ModelFailure => ({
+const toTimeout = (title: string, silenceMs: number): ModelFailure => ({
   code: 'TIMEOUT',
-  message: `${title} sent nothing for ${silenceMs / 1_000} seconds.`,
+  message: `${title} timed out: no data for ${silenceMs / 1_000} seconds.`,
   isRetryable: true,
   retryAfterMs: null,
   mayBeCharged: true,

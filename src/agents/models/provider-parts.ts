@@ -12,9 +12,9 @@ type AssistantPart =
   | LanguageModelV4ToolCallPart
 
 /**
- * The order in which an answer's parts came and what the provider wants back with them (reasoning
- * signatures, item ids). Text and calls themselves are in the message; calls are found by position,
- * because their ids may have been changed to be unique.
+ * One part of an answer, with the metadata that the provider requires back (reasoning signatures,
+ * item ids). Parts keep the order of the answer. Text and calls themselves are in the message; calls
+ * are matched by position, because their ids may have been changed to be unique.
  */
 export type ProviderPart =
   | { kind: 'reasoning'; text: string; metadata?: SharedV4ProviderMetadata }
@@ -22,18 +22,18 @@ export type ProviderPart =
   | { kind: 'call'; metadata?: SharedV4ProviderMetadata }
 
 interface Stored {
-  /** Id of the model that wrote them: another one may not be able to read them. */
+  /** Id of the model that wrote them. Another model may not accept them. */
   author: string
   parts: ProviderPart[]
 }
 
-/** JSON to keep beside an answer, or undefined when the provider wants nothing back. */
+/** Returns the parts as JSON to store with an answer; undefined when the provider requires nothing back. */
 export function writeProviderParts(author: string, parts: ProviderPart[]): string | undefined {
   const isPlain = parts.every((part) => part.kind !== 'reasoning' && part.metadata === undefined)
   return isPlain ? undefined : JSON.stringify({ author, parts } satisfies Stored)
 }
 
-/** None when another model wrote them, or when they cannot be read. */
+/** Parses stored parts. Returns none when another model wrote them, or when they are malformed. */
 function readProviderParts(author: string, json: string | undefined): ProviderPart[] {
   if (json === undefined) return []
   try {
@@ -44,7 +44,7 @@ function readProviderParts(author: string, json: string | undefined): ProviderPa
   }
 }
 
-/** An assistant message's parts as they came, its reasoning included for the model it is from. */
+/** Builds an assistant message's parts in their order, with reasoning when `author` wrote it. */
 export function buildAssistantParts(
   author: string,
   message: { text: string; calls: ToolRequest[]; providerParts?: string },
@@ -73,7 +73,7 @@ export function buildAssistantParts(
 const toTextPart = (text: string): LanguageModelV4TextPart | null =>
   text ? { type: 'text', text } : null
 
-/** Providers want an object: arguments that are none go back as the text they were. */
+/** Converts a call. Providers require an object, so malformed arguments are wrapped as text. */
 function toCallPart(call: ToolRequest | undefined): LanguageModelV4ToolCallPart | null {
   if (!call) return null
   return {

@@ -12,15 +12,16 @@ import { countStoredBytes, fitStoredBytes } from './stored-size'
 
 type StreamEnd =
   | { kind: 'answer'; answer: ModelAnswer }
-  /** It ended cleanly and held no event of the protocol. */
+  /** The stream ended cleanly without any event of the protocol. */
   | { kind: 'nothing' }
-  /** `error` is whatever the provider package threw or streamed. */
+  /** `error` is what the provider package threw or streamed. */
   | { kind: 'error'; error: unknown; hasAnswerBegun: boolean }
 
 /**
  * Reads one answer to its end. Never throws: a broken stream, an `error` part and a thrown
- * iteration are an `error` end; a clean end without any event is `nothing`, after some but without
- * a reason it is an `interrupted` answer; an answer over 512 KiB is cut there and ends as `length`.
+ * iteration are an `error` end. A clean end without any event is `nothing`; after some events but
+ * without a finish reason the answer is `interrupted`. An answer over 512 KiB is truncated and
+ * finishes as `length`.
  */
 export async function readStream(
   author: string,
@@ -50,15 +51,15 @@ export async function readStream(
   return { kind: 'answer', answer: collected.toAnswer(author) }
 }
 
-/** What each call takes beside its arguments. */
+/** Bytes of a call beside its arguments. */
 const callBytes = 100
 
-/** What has arrived of an answer, up to as much as is kept. */
+/** An answer as far as it has arrived, truncated to a maximum size. */
 class CollectedAnswer {
   bytes = 0
-  /** More came than is kept. */
+  /** The maximum size is reached. */
   isFull = false
-  /** Something came that the package did not make up by itself. */
+  /** At least one part came from the provider rather than from its package. */
   hasEvents = false
   finish: FinishReason = 'interrupted'
   readonly #onDelta: ModelRequest['onDelta']
@@ -66,7 +67,7 @@ class CollectedAnswer {
   readonly #parts: ProviderPart[] = []
   readonly #open = new Map<string, ProviderPart>()
   readonly #calls: ModelAnswer['calls'] = []
-  /** Calls whose arguments are still coming. */
+  /** Calls whose arguments are still arriving. */
   readonly #begun = new Map<string, ModelAnswer['calls'][number]>()
   #text = ''
   #reasoning = ''
@@ -77,9 +78,9 @@ class CollectedAnswer {
     this.#bytesMax = bytesMax
   }
 
-  /** Answers with the problem when the part is one. */
+  /** Adds a part. Returns the error when the part is one, else null. */
   add(part: LanguageModelV4StreamPart): { kind: 'error'; error: unknown } | null {
-    if (isOfAnEvent(part)) this.hasEvents = true
+    if (isProviderEvent(part)) this.hasEvents = true
     switch (part.type) {
       case 'text-start':
       case 'reasoning-start':
@@ -96,7 +97,7 @@ class CollectedAnswer {
       case 'tool-input-start':
       case 'tool-input-delta':
       case 'tool-call':
-        this.#takeCall(part)
+        this.#addCall(part)
         return null
       case 'finish':
         this.finish = toFinish(part.finishReason)
@@ -110,7 +111,7 @@ class CollectedAnswer {
   }
 
   toAnswer(author: string): ModelAnswer {
-    // A call that was cut off in its arguments is told of, and not run.
+    // A call with truncated arguments is reported to the loop, which does not run it.
     const calls = this.isFull ? [...this.#calls, ...this.#begun.values()] : this.#calls
     const answer = {
       text: this.#text,
@@ -125,8 +126,8 @@ class CollectedAnswer {
     return size > storedBytesMax ? answer : { ...answer, providerParts }
   }
 
-  /** What still fits of a piece. */
-  #take(piece: string): string {
+  /** Returns as much of a piece as still fits, and counts it. */
+  #fit(piece: string): string {
     const kept = fitStoredBytes(piece, this.#bytesMax - this.bytes)
     this.bytes += countStoredBytes(kept)
     if (kept.length < piece.length) this.isFull = true
@@ -144,7 +145,7 @@ class CollectedAnswer {
   #extend(delta: LanguageModelV4StreamPart & { type: 'text-delta' | 'reasoning-delta' }): void {
     const part = this.#open.get(delta.id)
     mergeMetadata(part, delta.providerMetadata)
-    const text = this.#take(delta.delta)
+    const text = this.#fit(delta.delta)
     if (text === '') return
     if (delta.type === 'text-delta') {
       this.#text += text
@@ -157,8 +158,8 @@ class CollectedAnswer {
     }
   }
 
-  #takeCall(part: CallPart): void {
-    // What the provider ran by itself needs no answer from us; we offer no such tools.
+  #addCall(part: CallPart): void {
+    // Calls that the provider executes need no result from us. We offer no such tools.
     if (part.type !== 'tool-input-delta' && part.providerExecuted) return
     if (part.type === 'tool-call') {
       this.#finishCall(part)
@@ -166,7 +167,7 @@ class CollectedAnswer {
       this.#beginCall(part.id, part.toolName)
     } else {
       const begun = this.#begun.get(part.id)
-      if (begun) begun.arguments += this.#take(part.delta)
+      if (begun) begun.arguments += this.#fit(part.delta)
     }
   }
 
@@ -178,7 +179,7 @@ class CollectedAnswer {
     return call
   }
 
-  /** The finished call holds its arguments once more, or for the first time. */
+  /** Completes a call. The final part repeats its arguments, or has them for the first time. */
   #finishCall({ toolCallId, toolName, input, providerMetadata }: LanguageModelV4ToolCall): void {
     const begun = this.#begun.get(toolCallId)
     const call = begun ?? this.#beginCall(toolCallId, toolName)
@@ -192,7 +193,7 @@ class CollectedAnswer {
 
   #replace(before: string | undefined, after: string): string {
     if (before) this.bytes -= countStoredBytes(before)
-    return this.#take(after)
+    return this.#fit(after)
   }
 }
 
@@ -200,28 +201,28 @@ type CallPart =
   | LanguageModelV4ToolCall
   | (LanguageModelV4StreamPart & { type: 'tool-input-start' | 'tool-input-delta' })
 
-/** A row holds the answer, what goes back with it, and the rest of its event. */
+/** Bytes for an answer and its provider parts in one row, which also holds the rest of the event. */
 const storedBytesMax = limits.storedRowBytesMax - 64 * 1024
 
-/** A provider's own word for a failure is not one of the packages' reasons. */
+/** Converts a finish reason. A raw `error` of the provider is not one of the packages' reasons. */
 function toFinish(reason: { unified: FinishReason; raw: string | undefined }): FinishReason {
-  if (isUnsaid(reason)) return 'interrupted'
+  if (isMissingReason(reason)) return 'interrupted'
   return reason.raw === 'error' ? 'error' : reason.unified
 }
 
-/** Packages begin and end an answer by themselves, even when the body holds nothing. */
-function isOfAnEvent(part: LanguageModelV4StreamPart): boolean {
+/** Whether a part is from the provider. Packages add a start and an end even to an empty body. */
+function isProviderEvent(part: LanguageModelV4StreamPart): boolean {
   if (part.type === 'stream-start') return false
-  if (part.type === 'finish') return !isUnsaid(part.finishReason)
+  if (part.type === 'finish') return !isMissingReason(part.finishReason)
   return part.type !== 'error' || !isMissingFinish(part.error)
 }
 
-/** The packages' own words for "the provider said no reason". */
-const unsaidReasons = ['error', 'other', 'interrupted']
-const isUnsaid = (reason: { unified: string; raw: string | undefined }) =>
-  reason.raw === undefined && unsaidReasons.includes(reason.unified)
+/** What the packages report when the provider gave no finish reason. */
+const missingReasons = ['error', 'other', 'interrupted']
+const isMissingReason = (reason: { unified: string; raw: string | undefined }) =>
+  reason.raw === undefined && missingReasons.includes(reason.unified)
 
-/** Chat Completions: a stream that ends without a reason ends with this error part. */
+/** Whether an error part marks a Chat Completions stream without a finish reason. */
 function isMissingFinish(error: unknown): boolean {
   return (
     error instanceof Error &&
@@ -243,8 +244,8 @@ function mergeMetadata(
 }
 
 /**
- * Null when the provider told none or nothing but zeros: then it is estimated (L18). The numbers
- * are as they came: whether they can be true is judged where the call's bounds are known.
+ * Converts usage. Returns null when the provider sent none or only zeros; usage is then estimated.
+ * Numbers are passed on unchecked: the caller knows the call's bounds.
  */
 function toUsage(usage: LanguageModelV4Usage): ModelUsage | null {
   const input = usage.inputTokens.total

@@ -1,5 +1,4 @@
 import { activationLimits } from '../../config'
-import { AppError } from '../../errors'
 import type { Settings } from '../../settings'
 import { findModel } from './catalogue'
 import {
@@ -9,6 +8,7 @@ import {
   listCandidates,
   readOverride,
 } from './choose-model'
+import { modelErrors } from './errors'
 import type { Model, ModelChoice, ModelRegistry } from './model-port'
 import { createOfflineModel } from './offline/offline-model'
 import { buildCatalogue } from './own-models'
@@ -20,22 +20,22 @@ import type { Fetch } from './watched-fetch'
 export interface RegistryOptions {
   fetch?: Fetch
   clock?: Clock
-  /** How long a provider may be silent; as in `activationLimits` when left out. */
+  /** Idle timeout of a provider's stream; default: `activationLimits.modelSilenceMs`. */
   silenceMs?: number
-  /** Reads a key whose variable a definition names and that is not among the settings. */
+  /** Reads a key by the variable that a definition names, when it is not among the settings. */
   readKey?: (variable: string) => string | undefined
 }
 
-/** A definition names a variable; it must not be able to name any other secret. */
+/** Variables that a definition may name. It must not reach any other secret. */
 const keyVariablePattern = /^[A-Z][A-Z0-9_]*_API_KEY$/
 
-/** Makes the models when they are first asked for and keeps them; null for one that cannot be called. */
-function createModelMaker(settings: Settings, options: RegistryOptions) {
+/** Creates models on first use and caches them. `find` returns null for a model without a connection. */
+function createModelCache(settings: Settings, options: RegistryOptions) {
   const models = buildCatalogue(settings.ROOKERY_PRICES)
   const offline = createOfflineModel()
-  const made = new Map<string, Model>()
+  const cache = new Map<string, Model>()
 
-  function findOrMake(
+  function findOrCreate(
     known: KnownProvider,
     chosen: ChosenModel,
     connection: Connection,
@@ -47,8 +47,8 @@ function createModelMaker(settings: Settings, options: RegistryOptions) {
       connection.keyVariable,
       contextTokens,
     ])
-    const kept = made.get(identity)
-    if (kept) return kept
+    const cached = cache.get(identity)
+    if (cached) return cached
     const found = findModel(chosen.model, models, chosen.provider)
     const model = createProviderModel({
       provider: chosen.provider,
@@ -60,7 +60,7 @@ function createModelMaker(settings: Settings, options: RegistryOptions) {
       silenceMs: options.silenceMs ?? activationLimits.modelSilenceMs,
       limits: { ...found, contextTokens: contextTokens ?? found.contextTokens },
     })
-    made.set(identity, model)
+    cache.set(identity, model)
     return model
   }
 
@@ -69,23 +69,23 @@ function createModelMaker(settings: Settings, options: RegistryOptions) {
     const known = findProvider(chosen.provider)
     const connection = known && findConnection(known, choice, settings, options)
     if (!known || !connection) return null
-    return findOrMake(known, chosen, connection, choice.contextTokens)
+    return findOrCreate(known, chosen, connection, choice.contextTokens)
   }
 
   return { find, offline }
 }
 
 /**
- * The models of this hub. Keys come from the settings only; a choice whose provider has no key gets
- * the offline model.
+ * Returns the model registry of this hub. Keys come from the settings only; a choice whose provider
+ * has no key gets the offline model.
  */
 export function createModelRegistry(
   settings: Settings,
   options: RegistryOptions = {},
 ): ModelRegistry {
-  const { find, offline } = createModelMaker(settings, options)
+  const { find, offline } = createModelCache(settings, options)
 
-  /** A model by its `provider/model`. */
+  /** Returns a model by its `provider/model`, or null when its provider has no connection. */
   function findNamed(name: string, choice: ModelChoice): Model | null {
     const { chosen, rest } = readOverride(name, choice, settings)
     return find(chosen, rest)
@@ -94,7 +94,7 @@ export function createModelRegistry(
   function findOverride(name: string, choice: ModelChoice): Model {
     const model = findNamed(name, choice)
     if (model) return model
-    throw describeUnreachable(readOverride(name, choice, settings).chosen.provider)
+    throw toNotConfigured(readOverride(name, choice, settings).chosen.provider)
   }
 
   const resolve: ModelRegistry['resolve'] = (choice) => {
@@ -128,15 +128,15 @@ interface Connection {
 const findProvider = (name: string): KnownProvider | undefined =>
   Object.hasOwn(knownProviders, name) ? knownProviders[name] : undefined
 
-/** For an override: a definition gets the offline model instead. */
-function describeUnreachable(provider: string): AppError {
+/** Returns the error for an override without a connection. Definitions get the offline model instead. */
+function toNotConfigured(provider: string) {
   const known = findProvider(provider)
-  const isPlaceMissing = known?.needsKey === false
-  const setting = isPlaceMissing ? known.baseUrlSetting : known?.keySetting
-  return new AppError('VALIDATION', `No model of ${provider} can be called: ${setting} is not set.`)
+  const isUrlMissing = known?.needsKey === false
+  const setting = isUrlMissing ? known.baseUrlSetting : known?.keySetting
+  return modelErrors.notConfigured(provider, setting)
 }
 
-/** Null when the provider cannot be called: no key, or nobody said where it is. */
+/** Returns a provider's URL and key, or null when its URL or its required key is missing. */
 function findConnection(
   known: KnownProvider,
   choice: ModelChoice,

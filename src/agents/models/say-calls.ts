@@ -2,9 +2,10 @@ import { fence } from '../loop/fence'
 import type { Message } from '../loop/message'
 
 /**
- * For a call without tools, whose agent had some before: providers refuse calls of tools they are not
- * told of, so what came of them is told in words. What that adds is less than what `boundTokens` counts
- * around a call and its result, but for a blank in each fence tag that a text holds, of ten bytes counted.
+ * Replaces tool calls and results by text, for a model call without tools after earlier calls with
+ * them: providers refuse calls of tools that the request does not list. The text adds less than
+ * `boundTokens` counts around a call and its result, except for one blank per fence tag within a
+ * text, of ten bytes counted.
  */
 export const sayCallsInWords = (messages: Message[]): Message[] =>
   messages.flatMap((message): Message[] => {

@@ -7,8 +7,8 @@ type Part = LanguageModelV4StreamPart
 type TextPart = Part & { type: 'text-start' | 'text-delta' | 'text-end' }
 
 /**
- * Servers of open models often leave what a model thinks in its text, between tags at the beginning.
- * Here it becomes reasoning, which is never posted (L25). Tags further on are what the model says.
+ * Converts `<think>` tags at the start of a text into reasoning parts, which are never posted. Servers
+ * of open models often leave reasoning in the text. Tags further on stay text.
  */
 export function splitThoughts(stream: ReadableStream<Part>): ReadableStream<Part> {
   const texts = new Map<string, SplitText>()
@@ -23,16 +23,16 @@ export function splitThoughts(stream: ReadableStream<Part>): ReadableStream<Part
 
 function split(part: Part, texts: Map<string, SplitText>): Part[] {
   if (part.type === 'text-start') texts.set(part.id, new SplitText(part))
-  const isOfText =
+  const isTextPart =
     part.type === 'text-start' || part.type === 'text-delta' || part.type === 'text-end'
-  return (isOfText && texts.get(part.id)?.take(part)) || [part]
+  return (isTextPart && texts.get(part.id)?.add(part)) || [part]
 }
 
-/** One text of an answer. What may be the beginning of a tag is held back until more comes. */
+/** One text of an answer. Holds back what may be the start of a tag until more arrives. */
 class SplitText {
   readonly #start: Part
   readonly #id: string
-  #state: 'undecided' | 'thinking' | 'said' = 'undecided'
+  #state: 'undecided' | 'thinking' | 'text' = 'undecided'
   #held = ''
 
   constructor(start: Part & { type: 'text-start' }) {
@@ -40,9 +40,9 @@ class SplitText {
     this.#id = start.id
   }
 
-  take(part: TextPart): Part[] {
+  add(part: TextPart): Part[] {
     if (part.type === 'text-start') return []
-    if (this.#state === 'said') return [part]
+    if (this.#state === 'text') return [part]
     if (part.type === 'text-end') return this.#end(part)
     this.#held += part.delta
     return this.#state === 'undecided' ? this.#decide() : this.#think()
@@ -55,34 +55,34 @@ class SplitText {
       this.#held = begin.slice(opening.length)
       return [{ type: 'reasoning-start', id: this.#thoughtsId }, ...this.#think()]
     }
-    return opening.startsWith(begin) ? [] : this.#say(this.#held)
+    return opening.startsWith(begin) ? [] : this.#emitText(this.#held)
   }
 
   #think(): Part[] {
     const at = this.#held.indexOf(closing)
-    if (at < 0) return this.#tellThoughts(this.#held.length - countTagBegun(this.#held))
-    const said = this.#held.slice(at + closing.length).trimStart()
+    if (at < 0) return this.#emitThoughts(this.#held.length - countPartialTag(this.#held))
+    const text = this.#held.slice(at + closing.length).trimStart()
     const end: Part = { type: 'reasoning-end', id: this.#thoughtsId }
-    return [...this.#tellThoughts(at), end, ...this.#say(said)]
+    return [...this.#emitThoughts(at), end, ...this.#emitText(text)]
   }
 
   #end(part: Part): Part[] {
-    if (this.#state === 'undecided') return [...this.#say(this.#held), part]
-    const thoughts = this.#tellThoughts(this.#held.length)
+    if (this.#state === 'undecided') return [...this.#emitText(this.#held), part]
+    const thoughts = this.#emitThoughts(this.#held.length)
     return [...thoughts, { type: 'reasoning-end', id: this.#thoughtsId }]
   }
 
-  #tellThoughts(chars: number): Part[] {
+  #emitThoughts(chars: number): Part[] {
     const delta = this.#held.slice(0, chars)
     this.#held = this.#held.slice(chars)
     return delta === '' ? [] : [{ type: 'reasoning-delta', id: this.#thoughtsId, delta }]
   }
 
-  #say(delta: string): Part[] {
-    this.#state = 'said'
+  #emitText(delta: string): Part[] {
+    this.#state = 'text'
     this.#held = ''
-    const said: Part[] = delta === '' ? [] : [{ type: 'text-delta', id: this.#id, delta }]
-    return [this.#start, ...said]
+    const deltas: Part[] = delta === '' ? [] : [{ type: 'text-delta', id: this.#id, delta }]
+    return [this.#start, ...deltas]
   }
 
   get #thoughtsId(): string {
@@ -90,8 +90,8 @@ class SplitText {
   }
 }
 
-/** How many characters at the end may be the beginning of the closing tag. */
-function countTagBegun(text: string): number {
+/** Returns how many characters at the end may be the start of the closing tag. */
+function countPartialTag(text: string): number {
   for (let chars = closing.length - 1; chars > 0; chars--) {
     if (text.endsWith(closing.slice(0, chars))) return chars
   }

@@ -1,9 +1,9 @@
-/** Texts of one byte a character are told quickly. */
+/** Matches texts of one byte per character, the common case, which is fast to test. */
 const onlySingleBytes = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/
 
 /**
- * Bytes that a text takes in storage, where it stands within JSON: UTF-8, quotes, backslashes and
- * control characters escaped.
+ * Returns a text's bytes in storage, as part of JSON: UTF-8 with quotes, backslashes and control
+ * characters escaped.
  */
 export function countStoredBytes(text: string): number {
   if (onlySingleBytes.test(text)) return text.length
@@ -12,7 +12,7 @@ export function countStoredBytes(text: string): number {
   return bytes
 }
 
-/** As much of the beginning of a text as fits; never half of a character. */
+/** Truncates a text to a number of stored bytes, never within a surrogate pair. */
 export function fitStoredBytes(text: string, bytesMax: number): string {
   let bytes = 0
   for (let index = 0; index < text.length; index++) {
@@ -30,6 +30,6 @@ function bytesOf(unit: number): number {
   if (unit < 0x20) return lineBreaks.has(unit) ? 2 : 6
   if (unit === 0x22 || unit === 0x5c) return 2
   if (unit < 0x80) return 1
-  // Half of a surrogate pair is two bytes of the pair's four.
+  // A surrogate is two of the four bytes of its pair.
   return unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 2 : 3
 }

@@ -2,44 +2,44 @@ import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/prov
 import type { Message } from '../loop/message'
 import { buildAssistantParts } from './provider-parts'
 
-/** Marks the end of a prefix that Anthropic shall keep in its cache (L14). */
+/** Marks the end of a prefix for Anthropic's prompt cache. */
 const cacheHere = { anthropic: { cacheControl: { type: 'ephemeral' } } }
 
-/** What changes with every step and so stands behind everything that may be cached (L14). */
+/** Starts the message that changes with every step, and so comes after everything cacheable. */
 export const volatileMark = '[status]'
 
 const isVolatile = (message: Message) =>
   message.role === 'user' && message.text.startsWith(volatileMark)
 
 /**
- * Providers take system messages at the beginning only. What the agent remembers is data, and stands
- * between them in our order of layers (L11): it moves behind them.
+ * Moves system messages to the front, where providers require them. The memory layer is data and
+ * comes between them in our order of layers.
  */
 const systemFirst = (messages: Message[]): Message[] => [
   ...messages.filter(({ role }) => role === 'system'),
   ...messages.filter(({ role }) => role !== 'system'),
 ]
 
-/** The chat templates of many open models take one system message at most. */
+/** Joins system messages into one, the most that chat templates of many open models accept. */
 function joinSystem(messages: Message[]): Message[] {
   const system = messages.flatMap((message) => (message.role === 'system' ? [message.text] : []))
   if (system.length < 2) return messages
   return [{ role: 'system', text: system.join('\n\n') }, ...messages.slice(system.length)]
 }
 
-/** Providers of their own models, which know what to do with several. */
-const takesSeveral = new Set(['anthropic', 'openai'])
+/** Providers that accept several system messages. */
+const acceptsSeveral = new Set(['anthropic', 'openai'])
 
 const isAnswer = (message: Message) => message.role === 'assistant'
 
 /**
- * Our messages as a provider's prompt. For Anthropic three messages carry cache markers, of four
- * that it takes: the last of the layers that stay the same from task to task, the last one before
- * the volatile tail, which the next step will find, and the one that was that in the last step.
- * Anthropic looks for what it has only some twenty blocks back from a marker, and a step with many
+ * Converts messages to a provider's prompt. For Anthropic three messages carry cache markers, of
+ * four that are possible: the last layer that is the same for every task, the last message before
+ * the volatile tail, and the message that was the last one in the previous step. The third marker is
+ * needed because Anthropic looks only some twenty blocks back from a marker, and a step with many
  * calls is longer.
  *
- * @param author whose reasoning goes back to it: the model's id
+ * @param author id of the model, which gets its own reasoning back
  */
 export function toPrompt(
   provider: string,
@@ -47,7 +47,7 @@ export function toPrompt(
   author: string = provider,
 ): LanguageModelV4Prompt {
   const ordered = systemFirst(layers)
-  const messages = takesSeveral.has(provider) ? ordered : joinSystem(ordered)
+  const messages = acceptsSeveral.has(provider) ? ordered : joinSystem(ordered)
   const prompt = messages.map((message) => toProviderMessage(author, message))
   if (provider !== 'anthropic') return prompt
   const lastSystem = messages.findLastIndex((message) => message.role === 'system')

@@ -1,8 +1,8 @@
-/** Time as an argument, so that tests need not wait. */
+/** Clock and timers, replaceable in tests. */
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number
-  /** Runs `action` once after `ms`; the answer takes it back. */
+  /** Runs `action` once after `ms`. Returns a function that cancels it. */
   after(ms: number, action: () => void): () => void
 }
 
@@ -14,23 +14,23 @@ export const systemClock: Clock = {
   },
 }
 
-interface SilenceWatch {
-  /** A byte arrived. */
+interface IdleTimer {
+  /** Restarts the timeout: a byte arrived. */
   touch(): void
   stop(): void
 }
 
 /**
- * Calls `onSilence` once when nothing was touched for `silenceMs`. One timer that is re-armed when
- * it rings, not one a byte: an answer comes in thousands of pieces.
+ * Calls `onTimeout` once after `timeoutMs` without a `touch`. The timer is re-armed when it fires, not
+ * at every byte: an answer arrives in thousands of pieces.
  */
-export function watchSilence(clock: Clock, silenceMs: number, onSilence: () => void): SilenceWatch {
+export function watchSilence(clock: Clock, timeoutMs: number, onTimeout: () => void): IdleTimer {
   let touchedAt = clock.now()
-  let cancelTimer = clock.after(silenceMs, ring)
-  function ring(): void {
-    const left = touchedAt + silenceMs - clock.now()
-    if (left > 0) cancelTimer = clock.after(left, ring)
-    else onSilence()
+  let cancelTimer = clock.after(timeoutMs, check)
+  function check(): void {
+    const left = touchedAt + timeoutMs - clock.now()
+    if (left > 0) cancelTimer = clock.after(left, check)
+    else onTimeout()
   }
   return {
     touch() {

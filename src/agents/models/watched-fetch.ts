@@ -1,12 +1,12 @@
 export type Fetch = (input: RequestInfo | URL, init?: RequestInit) => Promise<Response>
 
-/** What to tell about each call's bytes, found by the signal that the call was given. */
+/** Listeners for the bytes of calls, by the calls' abort signals. */
 export type ByteListeners = WeakMap<AbortSignal, () => void>
 
 /**
- * A fetch that tells the call it belongs to whenever bytes arrive, comments that keep a stream
- * alive included: the provider packages show events only. It follows no redirect, because the
- * key would travel along.
+ * Returns a fetch that calls the listener of its signal whenever bytes arrive, keep-alive comments
+ * included, which provider packages do not pass on. Redirects are not followed, because they would
+ * forward the key.
  */
 export function createWatchedFetch(fetch: Fetch, listeners: ByteListeners): Fetch {
   return async (input, init) => {
@@ -14,11 +14,11 @@ export function createWatchedFetch(fetch: Fetch, listeners: ByteListeners): Fetc
     const response = await fetch(input, { ...init, redirect: 'manual' })
     onBytes?.()
     if (!onBytes || !response.body || !response.ok) return response
-    return new Response(tellBytes(response.body, onBytes), response)
+    return new Response(observeBytes(response.body, onBytes), response)
   }
 }
 
-function tellBytes(body: ReadableStream<Uint8Array>, onBytes: () => void) {
+function observeBytes(body: ReadableStream<Uint8Array>, onBytes: () => void) {
   const reader = body.getReader()
   return new ReadableStream<Uint8Array>({
     async pull(controller) {

@@ -37,13 +37,13 @@ describe('the layers of a prompt', () => {
       /^What you remember/,
       /^Your skills/,
       /^Your tools: hub_search/,
-      /^Earlier in this conversation/,
+      /^Summary of the earlier conversation/,
       /^asked 1$/,
     ]
     expect(prompt.slice(0, marks.length).map(textOf)).toEqual(
       marks.map((mark) => expect.stringMatching(mark)),
     )
-    expect(textOf(prompt[historyFrom])).toMatch(/^Earlier in this conversation/)
+    expect(textOf(prompt[historyFrom])).toMatch(/^Summary of the earlier conversation/)
     expect(prompt.slice(historyFrom).map(({ role }) => role)).toEqual([
       'user',
       ...['user', 'assistant', 'tool', 'assistant'],
@@ -53,7 +53,7 @@ describe('the layers of a prompt', () => {
     expect(textOf(prompt.at(-1))).toContain('what are they?')
   })
 
-  it('L16: only the definition’s and the platform’s words are system messages', () => {
+  it('L16: only text of the definition and the platform is in system messages', () => {
     const { prompt } = assemble({ definition: withSkill }, memories)
     const system = prompt
       .filter(({ role }) => role === 'system')
@@ -153,7 +153,7 @@ describe('the history of a session', () => {
     expect(textOf(history.at(-1))).toBe('said 5')
   })
 
-  it('L26: ids of calls of several turns do not meet', () => {
+  it('L26: call ids of several turns do not collide', () => {
     const { prompt } = assemble({}, { turns: manyTurns.slice(0, 5) })
     const ids = prompt.flatMap((message) =>
       message.role === 'assistant' ? message.calls.map(({ callId }) => callId) : [],
@@ -162,7 +162,7 @@ describe('the history of a session', () => {
     expectPaired(prompt)
   })
 
-  it('L11: without tools only what was said is shown', () => {
+  it('L11: without tools only text is shown', () => {
     const { prompt, historyFrom } = assemble({ toolNames: [] }, { turns: [aTurn(1)] })
     expect(prompt.slice(historyFrom, -1)).toEqual([
       { role: 'user', text: 'asked 1' },

@@ -36,9 +36,12 @@ describe('skills in a prompt', () => {
     },
   )
 
-  it.each(['seagulls', 'night', 'gullible'])('D5: part of a word is no keyword: %s', (words) => {
-    expect(textFor(asking(words))).not.toContain('Count twice.')
-  })
+  it.each(['seagulls', 'night', 'gullible'])(
+    'D5: part of a word does not match a keyword: %s',
+    (words) => {
+      expect(textFor(asking(words))).not.toContain('Count twice.')
+    },
+  )
 
   it('D5: the body comes with a community', () => {
     expect(textFor(asking('hi', 'rust'))).toContain('Cite the book.')
@@ -60,15 +63,13 @@ describe('skills in a prompt', () => {
     expect(text).not.toContain('About birds')
   })
 
-  it('D5: a skill whose grants the policy lacks is left out, and the trace says so', () => {
+  it('D5: a skill whose grants are missing is left out, with a note in the trace', () => {
     const needy = skill('pulls', 'requires_grants: [github:write]', 'Open one.')
     const definition = aDefinition('capabilities: { grants: ["github:*"] }', { ...files, ...needy })
     const policy = { requested: definition.grants, allowed: ['github:read'], denied: [] }
     const without = assemble({ definition, load: { ...asking('hi'), policy } })
     expect(without.text).not.toContain('About pulls')
-    expect(without.notes).toEqual([
-      'The skill pulls was left out: the grant github:write is missing.',
-    ])
+    expect(without.notes).toEqual(['The skill pulls was left out. Not granted: github:write.'])
     const allowed = { ...policy, allowed: ['github:*'] }
     const whole = assemble({ definition, load: { ...asking('hi'), policy: allowed } })
     expect(whole.text).toContain('About pulls')

@@ -33,7 +33,7 @@ it('L13: time, what is left, inbox, who works, storage, where it runs', () => {
   expect(statusTail(standing).split('\n')).toEqual([
     volatileMark,
     'Time: 1970-01-01T00:00:05.000Z. Left for this task: 7 more steps, 60000 tokens, 60 s.',
-    '2 more tasks wait in your inbox. On the hub 1 agent works, you included.',
+    '2 more tasks are waiting in your inbox. On the hub 1 agent is running, including you.',
     'You run in a Durable Object of Nest; it stores 21 KiB.',
   ])
 })
@@ -41,19 +41,16 @@ it('L13: time, what is left, inbox, who works, storage, where it runs', () => {
 it.each([
   [500_000, 'Your budget for this day: 50 % used, $0.50 left.'],
   [850_000, 'Your budget for this day: 85 % used, $0.15 left. Be sparing.'],
-  [
-    900_000,
-    'Your budget for this day: 90 % used, $0.10 left. Looking around on your own is paused. Be brief.',
-  ],
+  [900_000, 'Your budget for this day: 90 % used, $0.10 left. Explorations are paused. Be brief.'],
   [
     1_200_000,
-    'Your budget for this day: 120 % used, $0.00 left. It is used up: all work that costs is paused. Finish now.',
+    'Your budget for this day: 120 % used, $0.00 left. It is used up: all paid work is paused. Finish now.',
   ],
-])('L12: the budget in words at %i micro-dollars', (spent, words) => {
+])('L12: the budget is described at %i micro-dollars', (spent, words) => {
   expect(describeBudget(budget(spent))).toBe(words)
 })
 
-it('L12: tokens, no limit and nothing at all have words too', () => {
+it('L12: token limits, no limit and a limit of 0 are described', () => {
   const tokens = budget(0, {
     limitMicrousd: null,
     limitTokens: 1_000,
@@ -65,11 +62,11 @@ it('L12: tokens, no limit and nothing at all have words too', () => {
   expect([tokens, open, none].map(describeBudget)).toEqual([
     "The hub's budget for this day: 25 % used, 750 tokens left.",
     "The model's budget for this month has no limit.",
-    'Your budget for this day is 0: nothing may be spent.',
+    'Your budget for this day is 0: no spending is allowed.',
   ])
 })
 
-it('L12: of two limits the one that is closer to its end is told', () => {
+it('L12: of two limits the one with the greater share used is described', () => {
   const both = { limitTokens: 1_000, spentTokens: 950 }
   expect([
     describeBudget(budget(100_000, both)),
@@ -77,9 +74,9 @@ it('L12: of two limits the one that is closer to its end is told', () => {
     describeBudget(budget(0, { ...both, limitMicrousd: 0 })),
     describeBudget(budget(0, { limitTokens: 0 })),
   ]).toEqual([
-    'Your budget for this day: 95 % used, 50 tokens left. Looking around on your own is paused. Be brief.',
-    'Your budget for this day: 97 % used, $0.03 left. Looking around on your own is paused. Be brief.',
-    'Your budget for this day is 0: nothing may be spent.',
-    'Your budget for this day is 0: nothing may be spent.',
+    'Your budget for this day: 95 % used, 50 tokens left. Explorations are paused. Be brief.',
+    'Your budget for this day: 97 % used, $0.03 left. Explorations are paused. Be brief.',
+    'Your budget for this day is 0: no spending is allowed.',
+    'Your budget for this day is 0: no spending is allowed.',
   ])
 })

@@ -48,7 +48,7 @@ describe('a task in a thread', () => {
     expect(task.length).toBeLessThan(8_192 * 4 * 0.3 + 2_000)
   })
 
-  it('L11: a newest comment that is long is cut, and does not hide those before it', () => {
+  it('L11: a long newest comment is truncated, and does not displace those before it', () => {
     const comments = [
       aComment('short', 'a short one before it'),
       aComment('long', `a long one ${'x'.repeat(9_500)}`),
@@ -68,11 +68,11 @@ describe('a task in a thread', () => {
     expect(assemble({ load: { ...aLoad, thread, items } }).task).toContain('two')
   })
 
-  it('L16: the words that ask are fenced, with who said them', () => {
+  it('L16: requests are fenced, with their authors', () => {
     expect(assemble().task).toMatch(/<untrusted source="post"[^>]* author="mira"[^>]* asks="true">/)
   })
 
-  it('L39: its session is community and post, and the history keeps the words', () => {
+  it('L39: its session is community and post, and the history contains the request', () => {
     const { session } = assemble()
     expect(session?.id).toBe('rust_p1')
     expect(session?.task).toMatch(/<untrusted source="asked" author="mira"/)
@@ -82,27 +82,24 @@ describe('a task in a thread', () => {
 
 describe('a task outside of a thread', () => {
   it.each([
-    ['manual', 'manual_i1', 'the inbox of @mira'],
-    ['scheduled', 'scheduled_write-the-daily-standup', 'your final one is not posted'],
-  ] as const)(
-    'L2: %s is the words of who gave it, fenced, in a session of its own',
-    (kind, id, where) => {
-      const { task, session } = assemble({ load: given(kind, 'Write the daily standup!') })
-      expect(task).toMatch(
-        /<untrusted source="task" author="mira" kind="human" asks="true">\nWrite the daily standup!/,
-      )
-      expect(task).toContain(where)
-      expect(session?.id).toBe(id)
-    },
-  )
+    ['manual', 'manual_i1', '@mira gave you this task. Your answer goes to their inbox'],
+    ['scheduled', 'scheduled_write-the-daily-standup', 'final answer is not posted'],
+  ] as const)('L2: %s is the fenced text of its author, in its own session', (kind, id, where) => {
+    const { task, session } = assemble({ load: given(kind, 'Write the daily standup!') })
+    expect(task).toMatch(
+      /<untrusted source="task" author="mira" kind="human" asks="true">\nWrite the daily standup!/,
+    )
+    expect(task).toContain(where)
+    expect(session?.id).toBe(id)
+  })
 
-  it('L39: what was given by hand is nobody else’s business', () => {
+  it('L39: manual tasks leave no line for other sessions', () => {
     expect(assemble({ load: given('manual', 'Find my leak') }).session?.gist).toBe('')
     expect(assemble({ load: given('scheduled', 'Standup') }).session?.gist).not.toBe('')
   })
 })
 
-describe('a turn to look around', () => {
+describe('an exploration', () => {
   const exploration: Exploration = {
     candidates: [
       {
@@ -125,12 +122,12 @@ describe('a turn to look around', () => {
   }
   const load = { ...aLoad, task: 'exploration' as const, thread: null, items: [], exploration }
 
-  it('S9 L7: it sees the candidates, what it may do about them, and that it may pass', () => {
+  it('S9 L7: it shows the candidates, the allowed actions, and that PASS is allowed', () => {
     const { task, session } = assemble({ load })
     expect(task).toMatch(/<untrusted source="post" id="p9" author="mira"[^>]* question="true"/)
     expect(task).toContain('nobody yet')
     expect(task).toContain('2 more comments of this post are not shown.')
-    expect(task).toContain('You care about: herons.')
+    expect(task).toContain('Your interests: herons.')
     expect(task).toContain('hub_create_comment')
     expect(task).not.toContain('hub_create_post')
     expect(task).toContain('below 0.7 is refused')
@@ -138,8 +135,8 @@ describe('a turn to look around', () => {
     expect(session?.id).toBe('explore_scout')
   })
 
-  it('S9: when its caps are reached it may only pass', () => {
+  it('S9: when its limits are reached it can only pass', () => {
     const capped = { ...load, exploration: { ...exploration, mayComment: false } }
-    expect(assemble({ load: capped }).task).toContain('You have said enough for today')
+    expect(assemble({ load: capped }).task).toContain('You have reached your limit')
   })
 })

@@ -84,7 +84,7 @@ test('B4: the floor and the want of a call are its worst case in whole micro-dol
   })
 })
 
-test('B6: the models that could do its tasks are told, with a floor for the cheapest and a want for the dearest', async () => {
+test('B6: the candidate models are reported, with a floor for the cheapest and a want for the most expensive', async () => {
   const cheap = aModel({ id: 'openai/cheap', prices: { input: 1_000_000, cached: 0, output: 0 } })
   const config = `${files['config.yaml']}  alternatives: [openai/cheap, workers-ai/away]\n`
   const check = await checkDefinition(
@@ -118,12 +118,12 @@ test('B7: an offline or unpriced model costs nothing and is counted in tokens', 
   expect(offline.warnings).toEqual([
     {
       path: 'config.yaml:3:brain.provider',
-      message: 'no key for anthropic/big: the offline model answers until there is one',
+      message: 'no key for anthropic/big: the offline model answers until a key is set',
     },
   ])
 })
 
-test('D3: a broken definition is checked without asking for a model', async () => {
+test('D3: an invalid definition is checked without a model lookup', async () => {
   const broken = { ...files, 'config.yaml': 'name: scout\nbrain: 3' }
   const listModels = () => {
     throw new Error('asked')
@@ -138,7 +138,7 @@ test('D3: a broken definition is checked without asking for a model', async () =
   expect(check).toMatchObject({ ok: false, problems: [{ path: 'config.yaml:2:brain' }] })
 })
 
-test('D2: a tool server that this hub does not have warns and names those it has', async () => {
+test('D2: an unknown tool server warns and lists the servers of this hub', async () => {
   const config = [
     '# who',
     'name: scout',
@@ -154,7 +154,7 @@ test('D2: a tool server that this hub does not have warns and names those it has
   expect(namePath).toBe('config.yaml:2:name')
   expect(warnings.map(({ path, message }) => `${path} ${message}`)).toEqual([
     expect.stringMatching(
-      /^config\.yaml:8:capabilities\.mcp_servers\.3 ignored: .* an admin add .*\/tools\/remote/,
+      /^config\.yaml:8:capabilities\.mcp_servers\.3 ignored: .* an admin to add .*\/tools\/remote/,
     ),
     expect.stringMatching(/^config\.yaml:9:capabilities\.mcp_servers\.4\.command ignored: /),
     'config.yaml:6:capabilities.mcp_servers.1 ignored: this hub has no server nope; it has hub, weather',
@@ -162,7 +162,7 @@ test('D2: a tool server that this hub does not have warns and names those it has
   ])
 })
 
-test('D5: a skill whose grants the definition does not ask for warns at load', async () => {
+test('D5: a skill whose grants the definition does not request warns at load', async () => {
   const skill = (grants: string) =>
     `---\nname: pulls\ndescription: x\nrequires_grants: [${grants}]\n---\nOpen one.`
   const warn = async (grants: string) => {
@@ -175,13 +175,13 @@ test('D5: a skill whose grants the definition does not ask for warns at load', a
   expect(await warn('github:write, "aws:s3:read:a"')).toEqual([
     {
       path: 'config.yaml:3:capabilities.grants',
-      message: 'the skill pulls is left out: it needs aws:s3:read:a. Ask for it here',
+      message: 'the skill pulls is left out: it requires aws:s3:read:a. Request it here',
     },
   ])
   expect(await warn('github:write')).toEqual([])
 })
 
-test('D5: an agent with skills may read them without asking', async () => {
+test('D5: an agent with skills can read them without a grant request', async () => {
   const skill = { 'skills/a/SKILL.md': '---\nname: a\ndescription: b\n---\nc' }
   expect((await factsOf(aModel(), skill)).grants).toEqual(['skills:read'])
   expect((await factsOf(aModel())).grants).toEqual([])
@@ -200,7 +200,7 @@ test('D1: equal files have one etag, any change another', async () => {
 
 const bucket = (env as unknown as { FILES: R2Bucket }).FILES
 
-test('L15: a kept definition is read back, each version by its etag', async () => {
+test('L15: a saved definition is read back, each version by its etag', async () => {
   const store = createDefinitionStore(bucket)
   const etag = await definitionEtag(files)
   await store.keep('scout', etag, files)
@@ -219,21 +219,21 @@ test('L15: a kept definition is read back, each version by its etag', async () =
   })
 })
 
-test('L15: a missing, incomplete or invalid definition is an answer that names the file', async () => {
+test('L15: a missing, incomplete or invalid definition is an error that names the file', async () => {
   const store = createDefinitionStore(bucket)
   const messageOf = async (name: string, etag: string) => {
     const read = await store.read(name, etag)
     return read.ok ? null : read.message
   }
-  expect(await messageOf('nobody', 'none')).toMatch(/nobody lacks config\.yaml/)
+  expect(await messageOf('nobody', 'none')).toMatch(/nobody has no config\.yaml/)
 
   const skilled = { ...files, 'skills/a/SKILL.md': '---\nname: a\ndescription: b\n---\nc' }
   const etag = await definitionEtag(skilled)
   await store.keep('half', etag, skilled)
   await bucket.delete(`agents/half/${etag}/skills/a/SKILL.md`)
-  expect(await messageOf('half', etag)).toMatch(/half lacks a file of skills/)
+  expect(await messageOf('half', etag)).toMatch(/half has no complete skills/)
   await bucket.delete(`agents/half/${etag}/system-prompt.md`)
-  expect(await messageOf('half', etag)).toMatch(/half lacks system-prompt\.md/)
+  expect(await messageOf('half', etag)).toMatch(/half has no system-prompt\.md/)
 
   const broken = { ...files, 'config.yaml': 'name: scout\nbrain: 3' }
   const brokenEtag = await definitionEtag(broken)
@@ -241,7 +241,7 @@ test('L15: a missing, incomplete or invalid definition is an answer that names t
   expect(await messageOf('broken', brokenEtag)).toMatch(/config\.yaml:2:brain /)
 })
 
-test('L32: a hook that this deployment does not have warns and names those it has', async () => {
+test('L32: an unknown hook warns and lists the hooks of this deployment', async () => {
   const config = 'name: scout\nhooks:\n  enable: [nope, quiet-hours]\n  disable: [nope2]\n'
   const { warnings } = await factsOf(aModel(), { 'config.yaml': config })
   expect(warnings).toEqual([
@@ -265,18 +265,18 @@ test('L32: a hook that is both enabled and disabled is an error that names its l
     problems: [
       {
         path: 'config.yaml:3:hooks.enable.0',
-        message: 'the hook quiet-hours is both enabled and disabled: take one out',
+        message: 'the hook quiet-hours is both enabled and disabled. Remove it from one list',
       },
     ],
   })
 })
 
-test('M3: a grant that must name its resource, and does not, is warned of', async () => {
+test('M3: a grant without its required resource warns', async () => {
   const grants = ['hub:*', 'aws:*', 'aws:s3:read:artifacts', 'aws:s3:read:*']
   const config = `${files['config.yaml']}capabilities:\n  grants:\n${grants.map((grant) => `    - "${grant}"\n`).join('')}`
   const { warnings } = await factsOf(aModel(), { 'config.yaml': config })
   const message = (grant: string) =>
-    `${grant} gives nothing: grants of aws name their resource, e.g. aws:s3:read:my-bucket`
+    `${grant} has no effect: grants of aws must name a resource, e.g. aws:s3:read:my-bucket`
   expect(warnings).toEqual([
     { path: expect.stringMatching(/^config\.yaml/), message: message('aws:*') },
     { path: expect.stringMatching(/^config\.yaml/), message: message('aws:s3:read:*') },

@@ -13,7 +13,7 @@ describe('the example agents', () => {
   test.each([
     ['scout', ['hub:read', 'hub:write', 'memory:read', 'memory:write']],
     ['archivist', ['hub:read']],
-  ])('D1: %s is read without a warning and asks for no more than it uses', (name, grants) => {
+  ])('D1: %s is read without a warning and requests no unused grants', (name, grants) => {
     const config = examples[`../../../agents/${name}/config.yaml`] ?? ''
     const prompt = examples[`../../../agents/${name}/system-prompt.md`] ?? ''
     expect(warningsOf(config, prompt)).toEqual([])
@@ -58,28 +58,31 @@ describe('defaults and ceilings', () => {
     ['research_agent', 15],
     ['system_admin', 20],
     ['automation_agent', 50],
-  ])('L8: the profile %s has %i iterations, and the own number wins', (profile, iterations) => {
-    expect(definitionOf(`name: a1\nprofile: ${profile}`).limits.iterations).toBe(iterations)
-    const own = `name: a1\nprofile: ${profile}\nbehavior: { max_iterations: 3 }`
-    expect(definitionOf(own).limits.iterations).toBe(3)
-  })
+  ])(
+    'L8: the profile %s has %i iterations, and an explicit number takes precedence',
+    (profile, iterations) => {
+      expect(definitionOf(`name: a1\nprofile: ${profile}`).limits.iterations).toBe(iterations)
+      const own = `name: a1\nprofile: ${profile}\nbehavior: { max_iterations: 3 }`
+      expect(definitionOf(own).limits.iterations).toBe(3)
+    },
+  )
 
-  test('L8: nothing exceeds the ceilings, and a warning says so', () => {
+  test('L8: limits are capped at the ceilings, with a warning', () => {
     const config = 'name: a1\nbehavior:\n  max_iterations: 999\n  max_duration_seconds: 7200'
     expect(definitionOf(config).limits).toMatchObject({ iterations: 200, durationSeconds: 1_800 })
     expect(warningsOf(config)).toEqual([
-      "config.yaml:3:behavior.max_iterations capped at 200, this hub's ceiling",
-      "config.yaml:4:behavior.max_duration_seconds capped at 1800, this hub's ceiling",
+      "config.yaml:3:behavior.max_iterations capped at 200, this hub's maximum",
+      "config.yaml:4:behavior.max_duration_seconds capped at 1800, this hub's maximum",
     ])
   })
 
-  test('L8: of two token limits the smaller holds', () => {
+  test('L8: of two token limits the smaller applies', () => {
     const config =
       'name: a1\nbrain: { max_tokens_per_activation: 9000 }\nbehavior: { max_tokens: 8000 }'
     expect(definitionOf(config).limits.tokens).toBe(8_000)
   })
 
-  test('D6: memory is on unless it is switched off; what it asks for is kept in bounds', () => {
+  test('D6: memory is on by default; its limits are capped', () => {
     expect(definitionOf('name: a1\nmemory: { enabled: false }').memory.isEnabled).toBe(false)
     const config = 'name: a1\nmemory: { max_facts: 100000, retrieval: keyword }'
     expect(definitionOf(config).memory).toEqual({
@@ -90,7 +93,7 @@ describe('defaults and ceilings', () => {
     expect(warningsOf(config)).toEqual([])
   })
 
-  test('D6: whether it answers is read from behavior, then from its notifications', () => {
+  test('D6: respond_to_* is read from behavior, then from its notifications', () => {
     const config = [
       'name: a1',
       'behavior:',
@@ -135,7 +138,7 @@ describe('defaults and ceilings', () => {
   })
 })
 
-test('D6: respond_to_* and limits are read where the family writes them', () => {
+test('D6: respond_to_* and limits are read from the compatible fields', () => {
   const config = [
     'name: a1',
     'behavior:',

@@ -16,7 +16,7 @@ const configOf = (yaml: string) => {
 const factsOf = (yaml: string) => readExplorationFacts(configOf(yaml))
 const discovery = (fields: string) => factsOf(`behavior: { discovery: { ${fields} } }`)
 
-test('S4: an agent looks around only when its definition says so', () => {
+test('S4: an agent explores only when its definition enables it', () => {
   expect(factsOf('')).toBeNull()
   expect(discovery('enabled: false')).toBeNull()
   expect(discovery('weight: 0')).toBeNull()
@@ -33,14 +33,14 @@ test('S4 D6: frequency and min_interval_minutes set the interval', () => {
   expect(interval('frequency: daily, min_interval_minutes: 5')).toBe(86_400_000)
 })
 
-test('S7 D6: weight and min_confidence, within what the scheduler knows', () => {
+test('S7 D6: weight and min_confidence, within the range of the scheduler', () => {
   expect(discovery('weight: 500')).toMatchObject({ weight: turns.weightMax })
   expect(discovery('weight: 0.0001')).toMatchObject({ weight: turns.weightMin })
   expect(discovery('enabled: true')).toMatchObject({ minConfidence: exploration.minConfidence })
   expect(discovery('min_confidence: 0.8')).toMatchObject({ minConfidence: 0.8 })
 })
 
-test('S9: interests without their signs', () => {
+test('S9: interests without their prefixes', () => {
   const facts = factsOf(
     'interests: { communities: [m/Seeds], follow_agents: ["@mira"], keywords: [vault], topics: [seed banks, vault] }\nbehavior: { discovery: { respond_to_questions: false } }',
   )
@@ -63,7 +63,7 @@ test('S7: a schedule keeps its key while its entry stays the same', () => {
   expect(schedule('other')[0]?.key).not.toBe(schedule('standup')[0]?.key)
 })
 
-test('D3: a schedule that cannot be is told with file, line and field', () => {
+test('D3: an invalid schedule is reported with file, line and field', () => {
   const bad = read(
     'behavior:\n  schedule:\n    - cron: "0 9 * *"\n      task: one\n    - cron: "0 9 * * *"\n      timezone: Mars/Olympus\n      task: two\n',
   )

@@ -20,7 +20,7 @@ describe('broken files', () => {
 
   test.each([
     ['description: x', /^config\.yaml:1:name required/],
-    ['name: Scout!', /^config\.yaml:1:name 2 to 32 of/],
+    ['name: Scout!', /^config\.yaml:1:name 2 to 32 characters/],
     ['name: 7', /^config\.yaml:1:name .*expected string/],
     ['name: a1\ntype: robot', /^config\.yaml:2:type .*native/],
     [
@@ -30,19 +30,19 @@ describe('broken files', () => {
     ['name: a1\ncapabilities:\n  grants: hub:read', /^config\.yaml:3:capabilities\.grants .*array/],
     [
       'name: a1\ncapabilities: { mcp_servers: [{ url: "https://x" }] }',
-      /^config\.yaml:2:capabilities\.mcp_servers\.0 the name of a server/,
+      /^config\.yaml:2:capabilities\.mcp_servers\.0 must be the name of a server/,
     ],
     ['name: a1\nbrain: { api_base: "file:///etc" }', /^config\.yaml:2:brain\.api_base /],
     ['name: a1\nname: a2', /^config\.yaml:2:yaml .*unique/],
     ['name: [a1\nbrain: {', /^config\.yaml:\d:yaml /],
-    ['just a text', /^config\.yaml:1: fields are expected/],
-    ['- a\n- list', /^config\.yaml:1: fields are expected/],
+    ['just a text', /^config\.yaml:1: expected fields/],
+    ['- a\n- list', /^config\.yaml:1: expected fields/],
     ['[]', /^config\.yaml:1: /],
     [
       'a: &a [x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a]\nc: &c [*b, *b, *b, *b, *b, *b, *b, *b]\nname: [*c, *c, *c]',
       /^config\.yaml:1:yaml /,
     ],
-  ])('D3: %j is a problem with a place', (config, expected) => {
+  ])('D3: %j is a problem with a location', (config, expected) => {
     expect(problemsOf(config)[0]).toMatch(expected)
   })
 
@@ -55,29 +55,29 @@ describe('broken files', () => {
     ['items x 60,000', '- '.repeat(60_000)],
     ['[ and ] x 60', `${'['.repeat(60)}${']'.repeat(60)}`],
     ['items x 60', `${'- '.repeat(60)}x`],
-  ])('D3: nesting without end is one problem with its place: %s', (_, config) => {
+  ])('D3: too deep nesting is one problem with a location: %s', (_, config) => {
     expect(problemsOf(`name: a1\nx:\n ${config}`)).toEqual([
       'config.yaml:3:yaml nested more than 50 deep',
     ])
   })
 
-  test('D3: what is nested a little is read', () => {
+  test('D3: moderate nesting is accepted', () => {
     expect(warningsOf(`name: a1\nx: ${'['.repeat(40)}${']'.repeat(40)}`)).toEqual([
-      'config.yaml:2:x ignored: this hub knows no such field',
+      'config.yaml:2:x ignored: unknown field',
     ])
   })
 
   test.each([
     ['keys', Array.from({ length: 15_000 }, (_, index) => `k${index}:`).join('\n')],
     ['items', `x: [${'1,'.repeat(60_000)}]`],
-  ])('D3: more %s than anybody writes are one problem, at once', (_, config) => {
+  ])('D3: too many %s are one problem, found quickly', (_, config) => {
     expect(problemsOf(`name: a1\n${config}`)).toEqual([
       expect.stringMatching(/^config\.yaml:\d+:yaml more than 5000 keys and values$/),
     ])
   })
 
-  test('D3: a name that nobody could mention is a problem', () => {
-    expect(problemsOf('name: a--b')[0]).toMatch(/^config\.yaml:1:name 2 to 32 of/)
+  test('D3: a name that cannot be mentioned is a problem', () => {
+    expect(problemsOf('name: a--b')[0]).toMatch(/^config\.yaml:1:name 2 to 32 characters/)
     expect(definitionOf('name: a-b-c').name).toBe('a-b-c')
   })
 
@@ -90,7 +90,7 @@ describe('broken files', () => {
     })
   })
 
-  test('D3: problems of several files are told together', () => {
+  test('D3: problems of several files are reported together', () => {
     const problems = problemsOf('nam: x', 'Hi', { 'skills/post/SKILL.md': 'no front matter' })
     expect(problems).toEqual([
       expect.stringMatching(/^config\.yaml:1:name required/),
@@ -99,12 +99,12 @@ describe('broken files', () => {
   })
 })
 
-describe('files of the family', () => {
+describe('compatibility', () => {
   test('D2: unknown fields warn with their line and change nothing', () => {
     const config = 'name: a1\nmood: sunny\nbrain:\n  model: claude-x\n  thinking: { budget: 1 }\n'
     expect(warningsOf(config)).toEqual([
-      'config.yaml:2:mood ignored: this hub knows no such field',
-      'config.yaml:5:brain.thinking ignored: this hub knows no such field',
+      'config.yaml:2:mood ignored: unknown field',
+      'config.yaml:5:brain.thinking ignored: unknown field',
     ])
     expect(definitionOf(config).brain).toEqual({ model: 'claude-x' })
   })
@@ -120,11 +120,11 @@ describe('files of the family', () => {
       '      label: noon',
     ].join('\n')
     expect(warningsOf(config)).toEqual([
-      'config.yaml:7:behavior.schedule.1.label ignored: this hub knows no such field',
+      'config.yaml:7:behavior.schedule.1.label ignored: unknown field',
     ])
   })
 
-  test('D2: what needs a machine warns and says what to do instead', () => {
+  test('D2: fields that need a local machine warn with an alternative', () => {
     const config = [
       'name: a1',
       'type: claude-code',
@@ -141,12 +141,12 @@ describe('files of the family', () => {
     ].join('\n')
     expect(warningsOf(config)).toEqual([
       expect.stringMatching(
-        /^config\.yaml:2:type no runner for claude-code is connected.*Take it out/,
+        /^config\.yaml:2:type no runner for claude-code is connected.*Remove the field/,
       ),
-      expect.stringMatching(/^config\.yaml:3:shell ignored: .*no shell .*Give it grants/),
+      expect.stringMatching(/^config\.yaml:3:shell ignored: .*no shell .*Use grants/),
       expect.stringMatching(/^config\.yaml:5:capabilities\.filesystem ignored: .*no disk/),
-      expect.stringMatching(/^config\.yaml:6:capabilities\.grants\.1 no tool here/),
-      expect.stringMatching(/^config\.yaml:6:capabilities\.grants\.2 ignored: a grant looks like/),
+      expect.stringMatching(/^config\.yaml:6:capabilities\.grants\.1 no effect/),
+      expect.stringMatching(/^config\.yaml:6:capabilities\.grants\.2 ignored: not a grant/),
       expect.stringMatching(
         /^config\.yaml:10:capabilities\.mcp_servers\.1\.command ignored: .*Streamable HTTP/,
       ),
@@ -156,13 +156,13 @@ describe('files of the family', () => {
     expect(definitionOf(config).brain).toEqual({})
   })
 
-  test('D2: a field with nothing after it counts as left out', () => {
+  test('D2: a field without a value counts as missing', () => {
     const config = 'name: a1\ndescription:\nbrain:\n  model:\ncapabilities:\n  skills:\n'
     expect(warningsOf(config)).toEqual([])
     expect(definitionOf(config).description).toBe('')
   })
 
-  test('D2: what this version only keeps is said, and what works is not', () => {
+  test('D2: unsupported fields warn, and supported ones do not', () => {
     const config = [
       'name: a1',
       'behavior:',
@@ -175,11 +175,11 @@ describe('files of the family', () => {
       'interests: { topics: [rust] }',
       'observability: { post_errors: false, post_summaries: true, post_learnings: true }',
     ].join('\n')
-    const kept = 'kept, but this version does not act on it yet'
+    const unsupported = 'no effect: this version does not support the field yet'
     expect(warningsOf(config)).toEqual([
-      `config.yaml:10:observability.post_errors ${kept}`,
-      `config.yaml:10:observability.post_summaries ${kept}`,
-      `config.yaml:10:observability.post_learnings ${kept}`,
+      `config.yaml:10:observability.post_errors ${unsupported}`,
+      `config.yaml:10:observability.post_summaries ${unsupported}`,
+      `config.yaml:10:observability.post_learnings ${unsupported}`,
     ])
     const usual = 'name: a1\nobservability: { post_errors: true, post_summaries: false }'
     expect(warningsOf(usual)).toEqual([])
@@ -196,8 +196,8 @@ describe('files of the family', () => {
 
   test('D2: files that a definition does not have warn', () => {
     expect(warningsOf('name: a1', 'Hi', { 'README.md': 'x', 'skills/../SKILL.md': 'x' })).toEqual([
-      'README.md:1: not read: unknown file',
-      'skills/../SKILL.md:1: not read: unknown file',
+      'README.md:1: ignored: unknown file',
+      'skills/../SKILL.md:1: ignored: unknown file',
     ])
   })
 })
@@ -218,7 +218,7 @@ describe('templates', () => {
   test('D4: an unknown template is an error that names its line', () => {
     expect(problemsOf(config, 'Hi\n\n{{ nam }} {{constructor}} {{}}')).toEqual([
       expect.stringMatching(
-        /^system-prompt\.md:3:\{\{ nam \}\} unknown template; known are name, /,
+        /^system-prompt\.md:3:\{\{ nam \}\} unknown template. Use one of name, /,
       ),
       expect.stringMatching(/^system-prompt\.md:3:\{\{constructor\}\} unknown/),
       expect.stringMatching(/^system-prompt\.md:3:\{\{\}\} unknown/),
@@ -253,7 +253,7 @@ describe('skills', () => {
     ])
   })
 
-  test('D5: name and description are required, and their line is told', () => {
+  test('D5: name and description are required, and their line is reported', () => {
     const broken = { 'skills/x/SKILL.md': '---\nname: 3\n---\nbody' }
     expect(problemsOf('name: a1', 'Hi', broken)).toEqual([
       expect.stringMatching(/^skills\/x\/SKILL\.md:2:name /),
@@ -261,14 +261,14 @@ describe('skills', () => {
     ])
   })
 
-  test('D5: a keyword of blanks is refused: it would stand in every text', () => {
+  test('D5: a blank keyword is rejected: it would match every text', () => {
     const blank = skill.replace('[post]', '["  "]')
     expect(problemsOf('name: a1', 'Hi', { 'skills/hub-post/SKILL.md': blank })).toEqual([
       expect.stringMatching(/^skills\/hub-post\/SKILL\.md:5:triggers/),
     ])
   })
 
-  test('D5: a skill that the list leaves out is not used, and warns', () => {
+  test('D5: an unlisted skill is not used, and warns', () => {
     const files = {
       'skills/hub-post/SKILL.md': skill,
       'skills/other/SKILL.md': skill.replace('hub-post', 'other'),
@@ -276,14 +276,14 @@ describe('skills', () => {
     const config = 'name: a1\ncapabilities:\n  skills: [other]'
     expect(definitionOf(config, 'Hi', files).skills.map(({ name }) => name)).toEqual(['other'])
     expect(warningsOf(config, 'Hi', files)).toEqual([
-      'config.yaml:3:capabilities.skills skills/hub-post is not in this list, so it is not used',
+      'config.yaml:3:capabilities.skills skills/hub-post is not used: it is not in this list',
     ])
   })
 
   test('D5: a listed skill without a file warns', () => {
     const config = 'name: a1\ncapabilities:\n  skills: [hub-post, github-pr]'
     expect(warningsOf(config, 'Hi', { 'skills/hub-post/SKILL.md': skill })).toContain(
-      'config.yaml:3:capabilities.skills.1 left out: there is no skills/github-pr/SKILL.md',
+      'config.yaml:3:capabilities.skills.1 ignored: skills/github-pr/SKILL.md does not exist',
     )
   })
 })

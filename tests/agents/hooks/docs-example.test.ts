@@ -32,7 +32,7 @@ it('L32: the example in docs/hooks.md is the code that is compiled and run here'
   expect(example.split('\n').length).toBeLessThan(40)
 })
 
-it('L32: the example hides a tool at night, says so, and denies its calls', async () => {
+it('L32: the example hides a tool at night, states it in the status, and denies its calls', async () => {
   const atNight = await agent.beforeModelCall(modelCall, night)
   expect(atNight.value.tools.map(({ name }) => name)).toEqual(['hub_search'])
   expect(atNight.value.status).toEqual(['It is night: start no new threads.'])

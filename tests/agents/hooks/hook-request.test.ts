@@ -39,7 +39,7 @@ const apply = (hooks: Hook[], disable: string[] = []) =>
     context,
   )
 
-it('L12, L32: budget awareness is a hook: its words stand at the end of the prompt', async () => {
+it('L12, L32: budget awareness is a hook: its text is the end of the prompt', async () => {
   const { value } = await apply([budgetAwareness])
   expect(value.messages.slice(0, 3)).toEqual(messages.slice(0, 3))
   expect(value.messages.at(-1)).toEqual({
@@ -48,13 +48,13 @@ it('L12, L32: budget awareness is a hook: its words stand at the end of the prom
   })
 })
 
-it('L32: an agent that disables budget awareness is asked the very same prompt', async () => {
+it('L32: an agent that disables budget awareness gets an unchanged prompt', async () => {
   const { value } = await apply([budgetAwareness], ['budget-awareness'])
   expect(value.messages).toBe(messages)
   expect(value.tools).toBe(tools)
 })
 
-it("L32: a hook changes the agent's words about itself and leaves the rules of the platform", async () => {
+it("L32: a hook changes the definition's prompt and leaves the platform's rules", async () => {
   const { value } = await apply([
     {
       name: 'polite',

@@ -69,7 +69,7 @@ it('L32: beforeToolCall changes the arguments, and the next hook sees the change
   expect(seen).toEqual([{ query: 'y' }])
 })
 
-it('L32: arguments that no hook changes go on exactly as the model wrote them', async () => {
+it('L32: arguments that no hook changes stay byte for byte as the model wrote them', async () => {
   const { agent } = run([{ name: 'one', beforeToolCall: () => undefined }])
   for (const raw of ['{ "query":  "x" }', '', 'no json']) {
     const { value } = await agent.beforeToolCall({ ...toolCall, arguments: raw }, context)
@@ -77,7 +77,7 @@ it('L32: arguments that no hook changes go on exactly as the model wrote them', 
   }
 })
 
-it('L32: beforeToolCall denies, the hooks after are not asked, the reason holds no secret', async () => {
+it('L32: beforeToolCall denies, later hooks are skipped, the reason contains no secret', async () => {
   const seen: string[] = []
   const { agent } = run([
     { name: 'quiet', beforeToolCall: () => ({ deny: 'not now, s3cret' }) },
@@ -89,7 +89,7 @@ it('L32: beforeToolCall denies, the hooks after are not asked, the reason holds 
   expect(seen).toEqual([])
 })
 
-it('L32: what afterToolCall puts into an output is redacted again', async () => {
+it('L32: output of afterToolCall is redacted again', async () => {
   const { agent } = run([
     { name: 'one', afterToolCall: ({ text }) => later({ text: `${text} s3cret` }) },
     { name: 'two', afterToolCall: ({ text }) => ({ text: `${text}.`, isError: true }) },
@@ -98,7 +98,7 @@ it('L32: what afterToolCall puts into an output is redacted again', async () => 
   expect(value).toEqual({ ...output, text: 'found [withheld].', isError: true })
 })
 
-it('L32: a definition disables a hook, and enables one that is off by itself', async () => {
+it('L32: a definition disables a hook, and enables an opt-in hook', async () => {
   const say =
     (word: string): NonNullable<Hook['beforeModelCall']> =>
     ({ status }) => ({ status: [...status, word] })
@@ -136,7 +136,7 @@ it('L33: a failing or slow hook before a model call is reported and skipped', as
   expect(reports.map(([{ hook }, cause]) => [hook, String(cause)])).toEqual([
     ['broken', 'Error: boom'],
     ['rejecting', 'Error: bang'],
-    ['slow', 'no answer within 30 ms'],
+    ['slow', 'timed out after 30 ms'],
   ])
 })
 
@@ -154,7 +154,7 @@ it.each<[string, NonNullable<Hook['beforeToolCall']>]>([
 ])('L33: a guard that %s denies the call', async (_, beforeToolCall) => {
   const { agent, reports } = run([{ name: 'guard', beforeToolCall }])
   const { value } = await agent.beforeToolCall(toolCall, context)
-  expect(value).toEqual({ kind: 'denied', hook: 'guard', reason: 'the check could not be made' })
+  expect(value).toEqual({ kind: 'denied', hook: 'guard', reason: 'the check failed to run' })
   expect(reports).toHaveLength(1)
 })
 const circle: unknown[] = []
@@ -167,7 +167,7 @@ it('L33: a failing afterToolCall leaves the output as it was', async () => {
   expect(timings[0]?.outcome).toBe('failed')
 })
 
-it('L33: observers run at the same time, and one that fails does not keep the others from seeing', async () => {
+it('L33: observers run concurrently, and one failure does not affect the others', async () => {
   const both = Promise.withResolvers<void>()
   const { agent, reports } = run([
     { name: 'waits for the other', afterModelCall: () => both.promise },
@@ -179,7 +179,7 @@ it('L33: observers run at the same time, and one that fails does not keep the ot
   expect(reports).toHaveLength(1)
 })
 
-it('L33: hooks that answer at once make no promise', () => {
+it('L33: synchronous hooks create no promise', () => {
   const { agent } = run([
     {
       name: 'quick',

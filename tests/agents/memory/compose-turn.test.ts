@@ -105,7 +105,7 @@ const compose = (events: LoopEvent[], ending = answered, window = roomy) =>
   composeTurn({ activationId, at: 9, events: [woken, ...events], ending, window })
 
 describe('a finished activation as its session remembers it', () => {
-  it('L39: the task’s words, the calls with their results, the answer; counters beside them', () => {
+  it('L39: a turn contains the task, calls with results, the answer, and counters', () => {
     const turn = compose([
       loaded(),
       said('', 'c1', 'c2'),
@@ -149,7 +149,7 @@ describe('a finished activation as its session remembers it', () => {
     expect(compose([])).toBeNull()
   })
 
-  it('L35 L39: an activation that was cut off keeps what it posted', () => {
+  it('L35 L39: an interrupted activation keeps what it posted', () => {
     const ending: Ending = {
       ...answered,
       outcome: 'max_iterations',
@@ -219,7 +219,7 @@ describe('a finished activation as its session remembers it', () => {
       ])
     })
 
-    it('L39 L19: what fits stays as it was said', () => {
+    it('L39 L19: what fits stays unchanged', () => {
       const turn = compose(events, answered, { ...roomy, entries: 50, promptTokens: 7_700 })
       expect(turn?.summary).toBeNull()
       expect(turn?.messages).toHaveLength(4)
@@ -242,17 +242,17 @@ describe('a finished activation as its session remembers it', () => {
     expect(turn?.gist.length).toBeLessThan(memoryLimits.gistCharsMax + 100)
   })
 
-  it('L7 L39: a turn to look around that ended with nothing to say is not told of elsewhere', () => {
-    const session = { id: 'explore_scout', task: 'You looked around', gist: 'I looked around.' }
+  it('L7 L39: an exploration that passed leaves no line for other sessions', () => {
+    const session = { id: 'explore_scout', task: 'You looked around', gist: 'I explored the hub.' }
     const silent: Ending = { ...answered, reply: 'silent' }
     const events = [loaded({ session, answer: null })]
     expect(compose([...events, said('PASS.')], silent)?.gist).toBe('')
     expect(compose([...events, said('I commented on herons.')], silent)?.gist).toBe(
-      'I looked around. I answered: I commented on herons.',
+      'I explored the hub. I answered: I commented on herons.',
     )
   })
 
-  it('L39: what is nobody else’s business leaves no line for other sessions', () => {
+  it('L39: private tasks leave no line for other sessions', () => {
     const session = { id: 'dm_mira', task: 'psst', gist: '' }
     expect(compose([loaded({ session }), said('Yes.')])?.gist).toBe('')
   })

@@ -37,7 +37,7 @@ it('L39: facts are found by words, the best first', async () => {
   })
 })
 
-it('L36: forgetting again does no harm; what never was is told', async () => {
+it('L36: deleting a fact again is idempotent; an unknown fact is reported', async () => {
   await inStorage((memory) => {
     const facts = new FactStore(memory)
     expect(facts.forget(1)).toBe(false)
@@ -51,7 +51,7 @@ it('L36: forgetting again does no harm; what never was is told', async () => {
   })
 })
 
-it('L39: a full memory says so, and still knows what it has', async () => {
+it('L39: a full memory reports it, and keeps its facts', async () => {
   await inStorage((memory) => {
     const facts = new FactStore(memory)
     for (let id = 0; id < memoryLimits.factsMax; id++) facts.remember(fact(`fact ${id}`), id)
@@ -62,7 +62,7 @@ it('L39: a full memory says so, and still knows what it has', async () => {
   })
 })
 
-it('L36: a task is added once a call, completed once, and its number stays its own', async () => {
+it('L36: a task is added once per call, completed once, and its number is not reused', async () => {
   await inStorage((memory) => {
     const facts = new FactStore(memory)
     const task = { text: 'Tell Mira.', key: 'act-1:call-1' }
@@ -88,7 +88,7 @@ it('L36: a task is added once a call, completed once, and its number stays its o
   })
 })
 
-it('L39: only so many tasks are open; a repeated call is not one more', async () => {
+it('L39: the number of open tasks is limited; a repeated call adds none', async () => {
   await inStorage((memory) => {
     const facts = new FactStore(memory)
     const add = (id: number) => facts.addTask({ text: `task ${id}`, key: `key ${id}` }, id)

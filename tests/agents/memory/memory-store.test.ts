@@ -13,7 +13,7 @@ const addFact = (memory: MemoryStore, text: string) =>
     'mira',
   )
 
-describe('what an agent keeps between activations', () => {
+describe('memory between activations', () => {
   it('L39: an agent with nothing to remember has no tables and reads nothing', async () => {
     await inStorage((memory, sql) => {
       const before = one(sql, 'SELECT count(*) AS n FROM sqlite_master').n
@@ -28,7 +28,7 @@ describe('what an agent keeps between activations', () => {
     })
   })
 
-  it('L39: what is not needed has no table: an agent without facts and tasks has neither', async () => {
+  it('L39: unused tables are not created: an agent without facts and tasks has neither', async () => {
     await inStorage((memory, sql) => {
       const tables = () =>
         sql
@@ -69,7 +69,7 @@ describe('what an agent keeps between activations', () => {
     })
   })
 
-  it('L39: a turn without a gist is nobody else’s business', async () => {
+  it('L39: a turn without a gist is not shown in other sessions', async () => {
     await inStorage((memory) => {
       memory.saveTurn(turn(1, { sessionId: 'dm_mira', gist: '' }))
       expect(memory.readForPrompt(question).lately).toEqual([])
@@ -98,7 +98,7 @@ describe('what an agent keeps between activations', () => {
     })
   })
 
-  it('L39: a summary stands for the turns before it, and what is counted stays counted', async () => {
+  it('L39: a summary replaces the turns before it; counters are kept', async () => {
     await inStorage((memory) => {
       memory.saveTurn(turn(1))
       memory.saveTurn(turn(2, { sessionId: 'general_p2' }))
@@ -111,7 +111,7 @@ describe('what an agent keeps between activations', () => {
     })
   })
 
-  it('L39: a message list over what a row may hold is dropped, the counters are kept', async () => {
+  it('L39: a message list above the row limit is dropped, the counters are kept', async () => {
     await inStorage((memory) => {
       const text = 'x'.repeat(1_100_000)
       memory.saveTurn(turn(1, { messages: [{ role: 'user', text }] }))
@@ -120,7 +120,7 @@ describe('what an agent keeps between activations', () => {
     })
   })
 
-  it('L39: the sessions that nobody came back to longest are forgotten', async () => {
+  it('L39: the least recently used sessions are evicted', async () => {
     await inStorage((memory, sql) => {
       memory.saveTurn(turn(1, { sessionId: 'oldest' }))
       sql.exec(
@@ -145,7 +145,7 @@ describe('facts in a prompt', () => {
     })
   })
 
-  it('D6: `retrieval: keyword` gives those that share the telling words of the task', async () => {
+  it('D6: `retrieval: keyword` gives those that share search terms with the task', async () => {
     await inStorage((memory) => {
       addFact(memory, 'Mira counts pelicans every spring.')
       addFact(memory, 'The build runs on two machines.')

@@ -48,7 +48,7 @@ it('L40: sessions are listed newest first, with the counters over all of them', 
   })
 })
 
-it('L40: a reset session is forgotten; what was counted in all stays counted', async () => {
+it('L40: a reset session is deleted; the total counters are kept', async () => {
   await inStorage((memory) => {
     const sessions = new SessionStore(memory)
     memory.saveTurn(turn(1))
@@ -59,7 +59,7 @@ it('L40: a reset session is forgotten; what was counted in all stays counted', a
   })
 })
 
-it('L40: a restored session reads as its snapshot, counters included, and counts nothing anew', async () => {
+it('L40: a restored session reads as its snapshot, counters included, and counts nothing twice', async () => {
   await inStorage((memory) => {
     const sessions = new SessionStore(memory)
     memory.saveTurn(turn(1, { summary: 'Before.' }))

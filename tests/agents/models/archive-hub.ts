@@ -1,4 +1,4 @@
-/** A hub in memory for the offline model's experiment: an archive behind the two tools it uses. */
+/** An in-memory hub for the offline model's experiment: an archive behind its two tools. */
 import { readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 
@@ -40,7 +40,7 @@ export function readArchive(path: string): ArchivePost[] {
   )
 }
 
-/** The hub's own index and ranking: one row a post and one a comment, any word may match. */
+/** The hub's index and ranking: one row per post and comment; any word may match. */
 export function createArchiveHub(posts: ArchivePost[]) {
   const db = new DatabaseSync(':memory:')
   db.exec(`CREATE TABLE rows (id INTEGER PRIMARY KEY, type, entry, post);

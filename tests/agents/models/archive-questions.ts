@@ -7,7 +7,7 @@ export interface ArchiveQuestion {
   right: Set<string>
 }
 
-/** Repeatable randomness (mulberry32). */
+/** Returns a seeded random generator (mulberry32). */
 export function createRandom(seed: number): () => number {
   let state = seed
   return () => {
@@ -29,7 +29,7 @@ export function createQuestionMaker(posts: ArchivePost[], random: () => number) 
     for (const word of new Set(wordsOf(wholeText(post))))
       spread.set(word, (spread.get(word) ?? 0) + 1)
   }
-  /** The posts that hold the same words in a row, the post itself among them. */
+  /** Returns the posts that contain the same words in a row, including the post itself. */
   const holders = (phrase: string) => {
     const wanted = ` ${wordsOf(phrase).join(' ')} `
     return new Set(
@@ -95,7 +95,7 @@ export function createQuestionMaker(posts: ArchivePost[], random: () => number) 
     },
   }
   const kinds = Object.values(makers)
-  /** One question about one random post. */
+  /** Creates a question about a random post. */
   return function make(): ArchiveQuestion {
     for (;;) {
       const question = pick(kinds)(pick(posts))

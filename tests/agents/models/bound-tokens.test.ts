@@ -23,7 +23,7 @@ test('L18: calls, results and tools count', () => {
   expect(estimateTokens(messages, [searchTool])).toBeGreaterThan(estimateTokens(messages, []) + 30)
 })
 
-/** Counted with the tokenizers of OpenAI (o200k, cl100k), Llama 2, Llama 3 and Claude 2: the most. */
+/** The highest counts of the tokenizers of OpenAI (o200k, cl100k), Llama 2, Llama 3 and Claude 2. */
 const measured: [string, string, number][] = [
   [
     'Chinese',

@@ -22,7 +22,7 @@ test('B6: alternatives come behind the model, each once', () => {
   expect(listCandidates(choice, settings)).toEqual(['anthropic/claude-x', 'openai/gpt-5'])
 })
 
-test('B6: what LOAD has reserved for is called, while the definition allows it', () => {
+test('B6: the model that LOAD reserved budget for is used while the definition allows it', () => {
   expect(findReserved({ reserved: second }, settings)).toBe(second)
   expect(findReserved({ reserved: first }, settings)).toBeNull()
   expect(findReserved({ reserved: 'openai/other' }, settings)).toBeNull()
@@ -32,7 +32,7 @@ test('B6: what LOAD has reserved for is called, while the definition allows it',
   expect(list({}).map(({ id }) => id)).toEqual(usual)
 })
 
-test('B6: a model that cannot be called from here is none of the candidates', () => {
+test('B6: a model without a configured provider is not a candidate', () => {
   const registry = createModelRegistry(settingsSchema.parse({ OPENAI_API_KEY: 'o' }))
   const alternatives = ['openai/gpt-5', 'workers-ai/x', 'nobody/x']
   const ids = (choice: object) => registry.list(choice).map(({ id }) => id)

@@ -24,7 +24,7 @@ test('B7: an unknown model has no price and 8,192 tokens of context', () => {
   }
 })
 
-test('B7: open models have limits but no price, because that depends on who serves them', () => {
+test('B7: open models have limits but no price, because that depends on the host', () => {
   expect(findModel('qwen3-8b')).toMatchObject({ prices: null, contextTokens: 131_072 })
 })
 
@@ -41,7 +41,7 @@ test('B1: a cost is whole micro-dollars, rounded up', () => {
   )
 })
 
-test('B7: a model without prices costs nothing that could be counted', () => {
+test('B7: a model without prices has a cost of 0', () => {
   expect(costOf(null, usage)).toBe(0)
   expect(worstCostOf(null, 1_000, 100)).toBe(0)
 })

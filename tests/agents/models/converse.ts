@@ -1,4 +1,4 @@
-/** Runs a model to its final text, as the loop would, against tools of the test's making. */
+/** Runs a model to its final text, as the loop would, against the test's tools. */
 import type { Message, ToolOutput } from '../../../src/agents/loop/message'
 import type { Model } from '../../../src/agents/models/model-port'
 
@@ -13,11 +13,11 @@ export const askingMessages = (text: string): Message[] => [
   { role: 'system', text: 'You are @scout, an agent on a hub.' },
   {
     role: 'user',
-    text: `@mira has called you in m/general.\n\n<untrusted source="post" id="asking" author="mira" kind="human" community="general" asks="true">\n${text}\n</untrusted>`,
+    text: `@mira wrote to you in m/general.\n\n<untrusted source="post" id="asking" author="mira" kind="human" community="general" asks="true">\n${text}\n</untrusted>`,
   },
 ]
 
-/** One thread in which comments ask, each by its own author. */
+/** Builds a task with one thread and a question per comment, each by its own author. */
 export function askingComments(asked: { author: string; text: string }[]): Message[] {
   const blocks = asked.map(
     ({ author, text }, at) =>

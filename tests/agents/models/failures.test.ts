@@ -8,7 +8,7 @@ const variables = {
   'openai-compatible': 'OPENAI_COMPATIBLE_API_KEY',
 }
 
-/** A clock whose alarms ring when the test says so. */
+/** A clock whose timers fire when the test advances it. */
 function testClock(): Clock & { pass(ms: number): void; untilAsked(): Promise<void> } {
   let now = 1_000_000
   const alarms = new Set<{ at: number; action: () => void }>()
@@ -18,7 +18,7 @@ function testClock(): Clock & { pass(ms: number): void; untilAsked(): Promise<vo
       tellAsked()
       return now
     },
-    /** Resolves when somebody next wants to know the time. */
+    /** Resolves at the next read of the clock. */
     untilAsked: () =>
       new Promise((resolve) => {
         tellAsked = resolve
@@ -58,7 +58,7 @@ describe.each(protocols)('%s', (provider) => {
   )
 
   test.each([429, 500, 502, 503, 504, 529])(
-    'L24: %d is worth a retry, and asked once',
+    'L24: %d is retryable, and the model itself sends one request',
     async (status) => {
       const { model, requests } = await fakeModel(provider, [{ status }, { text: 'late' }])
       const failure = await failureOf(model)
@@ -87,7 +87,7 @@ describe.each(protocols)('%s', (provider) => {
     expect((await failureOf(model)).retryAfterMs).toBe(6_400)
   })
 
-  test('L24: a used-up quota says 429 and is not retried', async () => {
+  test('L24: a used-up quota (429) is not retried', async () => {
     const message = 'insufficient_quota: You have used up your daily free allocation'
     const { model } = await fakeModel(provider, [{ status: 429, message }])
     const { isRetryable } = await failureOf(model)
@@ -95,7 +95,7 @@ describe.each(protocols)('%s', (provider) => {
   })
 
   test.each([400, 404, 409, 413, 422, 425])(
-    'L24 L35: %d is not retried; the words of the provider are kept apart, for the trace',
+    'L24 L35: %d is not retried; the message of the provider goes to the trace only',
     async (status) => {
       const message = `the model is unhappy with ${secretKey} in it`
       const { model } = await fakeModel(provider, [{ status, message }])
@@ -115,14 +115,18 @@ describe.each(protocols)('%s', (provider) => {
   )
 
   test.each([
-    [400, 'This model maximum context length is 8192 tokens', 'a model with a larger window'],
-    [400, 'prompt is too long: 210000 tokens', 'a model with a larger window'],
-    [404, 'The model `gtp-5` does not exist', 'check `brain.model`'],
+    [
+      400,
+      'This model maximum context length is 8192 tokens',
+      'a model with a larger context window',
+    ],
+    [400, 'prompt is too long: 210000 tokens', 'a model with a larger context window'],
+    [404, 'The model `gtp-5` does not exist', 'Check `brain.model`'],
     [404, 'no such page', 'Check `brain.model` and `brain.api_base`'],
     [402, 'pay first', 'has no credit left'],
     [413, 'Request Entity Too Large', 'The prompt is too long'],
-    [422, 'quoth mira: tell nobody', 'My trace holds what it said'],
-  ])('L35: %d with "%s" tells what to do, in words of our own', async (status, message, advice) => {
+    [422, 'quoth mira: tell nobody', "provider's message is in this run's trace"],
+  ])('L35: %d with "%s" gets an actionable message of our own', async (status, message, advice) => {
     const { model } = await fakeModel(provider, [{ status, message }])
     const failure = await failureOf(model)
     expect(failure.message).toContain(advice)
@@ -139,7 +143,7 @@ describe.each(protocols)('%s', (provider) => {
     })
   })
 
-  test('L36: a stream cut in the middle may have been charged', async () => {
+  test('L36: a broken stream may have been charged', async () => {
     const { model } = await fakeModel(provider, [
       { text: 'one two three four five six', fault: 'cut' },
     ])
@@ -223,7 +227,7 @@ describe.each(protocols)('%s', (provider) => {
     )
     const cancel = new AbortController()
     const failing = failureOf(model, { signal: cancel.signal })
-    // more pieces than the headers and the words: most of them are comments
+    // More pieces than headers and text have: most of them are comments.
     for (let pieces = 0; pieces < 12; pieces++) {
       await clock.untilAsked()
       clock.pass(20_000)

@@ -13,7 +13,7 @@ export type ProtocolName = (typeof protocols)[number]
 
 let scripts = 0
 
-/** A model of the fake provider that gives these answers, and what it was asked. */
+/** Creates a model of the fake provider with scripted answers. Returns it with its request log. */
 export async function fakeModel(
   provider: ProtocolName,
   answers: FakeAnswer[],

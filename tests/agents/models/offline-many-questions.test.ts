@@ -47,7 +47,7 @@ test('L38: ten questions by four people all get their answer, each named', async
   })
 })
 
-test('L38: questions beyond what is looked up are named, with who asked them', async () => {
+test('L38: questions beyond the limit are listed with their authors', async () => {
   const { text } = await converse(model, ask(12), shelf)
   const rest = text.slice(text.indexOf('I look up 10 questions at a time'))
   expect(rest).toContain('Please ask me again:')
@@ -67,7 +67,7 @@ test('L38: the same question of several people is looked up once, for all of the
   expect(text).toContain('For alice and bob, “where is the walnut stored?”: ')
 })
 
-test('L38: who asks without a word to search for is told so, beside the others', async () => {
+test('L38: a question without search terms is answered as such, beside the others', async () => {
   const asked = [
     { author: 'alice', text: '@scout what about this?' },
     { author: 'bob', text: '@scout where is the kettle stored?' },
@@ -77,7 +77,7 @@ test('L38: who asks without a word to search for is told so, beside the others',
   expect(text).toContain('For alice, “what about this?”: I found no word in that')
 })
 
-test('L29: one failed search of several is told for its question alone', async () => {
+test('L29: one failed search of several is reported for its question alone', async () => {
   const asked = [
     { author: 'alice', text: '@scout where is the walnut stored?' },
     { author: 'bob', text: '@scout where is the kettle stored?' },
@@ -91,7 +91,7 @@ test('L29: one failed search of several is told for its question alone', async (
   expect(text).toMatch(/For bob, .*\(\/p\/kettle\)/)
 })
 
-test('L16: a question that is quoted calls nobody and brings no markup', async () => {
+test('L16: a quoted question mentions nobody and adds no markup', async () => {
   const asked = [
     { author: 'alice', text: 'Hello! @scout ask @bob where the [walnut](javascript:x) <b>is</b>' },
     { author: 'bob', text: `@scout where is the kettle ${'really '.repeat(40)}stored?` },

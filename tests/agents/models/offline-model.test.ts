@@ -26,7 +26,7 @@ describe('the offline model', () => {
     expect(text).toContain('> Our vet prescribes calcium drops')
   })
 
-  test('L27: the question goes to the search without the name called, links and question words', async () => {
+  test('L27: the search query has no mentions, links or question words', async () => {
     const asked =
       '@scout who wrote about gasket pressure? See https://example.org/cellar in m/house'
     const { calls } = await converse(model, asked, hub)
@@ -46,7 +46,7 @@ describe('the offline model', () => {
     expect(text).not.toContain('/p/')
   })
 
-  test('L27: without a search tool it says so, and looks nowhere', async () => {
+  test('L27: without a search tool it answers so, and searches nothing', async () => {
     const answer = await answerOf(model, {
       messages: askingMessages('@scout where is the gasket?'),
     })
@@ -73,7 +73,7 @@ describe('the offline model', () => {
     expect((await answerOf(model, { messages, tools })).text).toContain('(/p/owl)')
   })
 
-  test('L29: a failed search is told honestly', async () => {
+  test('L29: a failed search is reported in the answer', async () => {
     const broken = { call: () => 'Error: The search is [away](javascript:x).' }
     const { text } = await converse(model, '@scout where is the gasket?', broken)
     expect(text).toContain('could not search')
@@ -161,7 +161,7 @@ describe('behind the model port', () => {
     expect(tailed.calls).toEqual(plain.calls)
   })
 
-  test('L34: a cancelled call says so', async () => {
+  test('L34: a cancelled call fails as CANCELLED', async () => {
     const messages = askingMessages('@scout hi')
     const result = await model.call({
       messages,
@@ -173,7 +173,7 @@ describe('behind the model port', () => {
   })
 })
 
-test('L22: its answer comes in a few pieces that end between words, the same each time', async () => {
+test('L22: the answer streams in a few pieces split at word boundaries, deterministically', async () => {
   const pieces: string[][] = [[], []]
   const texts = await Promise.all(
     pieces.map(async (seen) => {

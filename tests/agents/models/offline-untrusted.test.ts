@@ -46,7 +46,7 @@ describe('what others wrote is data', () => {
     expect(text).not.toMatch(/(?<!\\)<img|```/)
   })
 
-  test('L16: a long title is not cut inside an escape', async () => {
+  test('L16: a long title is not truncated inside an escape', async () => {
     const title = `gasket leaks ${'['.repeat(200)}`
     const planted = hubOf([{ id: 'evil', title, content: 'The gasket leaks.' }])
     const { text } = await converse(model, '@scout gasket leaks', planted)

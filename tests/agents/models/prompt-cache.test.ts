@@ -93,7 +93,7 @@ test('L14: the prompt of a step is the beginning of the next, byte by byte, up t
   }
 })
 
-test('L14: OpenAI is told which requests begin alike; servers that may not know the field are not', async () => {
+test('L14: OpenAI gets a cache key per prefix; servers that may not support the field do not', async () => {
   const sent = async (provider: ProtocolName, cacheKey?: string) => {
     const { model, requests } = await fakeModel(provider, [{ text: 'ok' }])
     await answerOf(model, cacheKey === undefined ? {} : { cacheKey })
@@ -130,7 +130,7 @@ describe.each(protocols)('%s', (provider) => {
   })
 })
 
-test('B1: a server that tells cache hits in a field of its own is understood', async () => {
+test('B1: cache hits in a server-specific field are read', async () => {
   const usage = { input: 1000, output: 5, cached: 300 }
   const { model } = await fakeModel('openai-compatible', [{ text: 'ok', usage, hits: true }])
   expect((await answerOf(model)).usage).toMatchObject({ inputTokens: 1000, cachedTokens: 300 })

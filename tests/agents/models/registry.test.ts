@@ -30,7 +30,7 @@ test('L27: a definition names its model in several ways', () => {
   expect(idOf(both, { model: 'offline/extractive' })).toEqual([offline, null])
 })
 
-test('L27: without a key the offline model answers, and says for whom', () => {
+test('L27: without a key the offline model answers, and names the substituted model', () => {
   const choice = { model: 'anthropic/claude-sonnet-4-5' }
   expect(idOf({}, choice)).toEqual([offline, 'anthropic/claude-sonnet-4-5'])
   expect(idOf({ OPENAI_API_KEY: 'o-key' }, choice)).toEqual([offline, choice.model])
@@ -143,7 +143,7 @@ test.each([
   ['openai/gpt 5', 'openai/'],
   ['workers-ai/@cf/openai/gpt-oss-20b', 'WORKERS_AI_API_KEY'],
   ['openai-compatible/qwen3', 'OPENAI_COMPATIBLE_BASE_URL'],
-])('L27: the override %s is an error that says why', (override, words) => {
+])('L27: the override %s is an error with its reason', (override, words) => {
   let thrown: unknown
   try {
     registryWith(both).resolve({ override })
@@ -193,6 +193,6 @@ test.each([
   ['{', 'ROOKERY_PRICES: must be valid JSON'],
   ['{"m":{"price":1}}', 'ROOKERY_PRICES.m'],
   ['{"m":{"prices":{"input":-1,"output":1}}}', 'ROOKERY_PRICES.m.prices.input'],
-])('B7: ROOKERY_PRICES=%s is refused with the place that is wrong', (value, words) => {
+])('B7: ROOKERY_PRICES=%s is rejected with the path of the problem', (value, words) => {
   expect(() => readSettings({ ROOKERY_PRICES: value })).toThrow(words)
 })

@@ -16,7 +16,7 @@ const ask = async (text: string, pieceChars: number, fault?: 'end') => {
 }
 
 describe.each([1, 3, 7, 1_000])('in pieces of %d characters', (pieceChars) => {
-  test('L25: what an open model thinks in its text is reasoning, and no part of what it says', async () => {
+  test('L25: <think> text of an open model becomes reasoning, not text', async () => {
     const thoughts = '\nA tin. Is </thin> a tag? No: 1 < 2.\n'
     const answer = await ask(`\n<think>${thoughts}</think>\n\nIn the cellar.`, pieceChars)
     expect(answer.reasoning).toBe(thoughts)
@@ -29,11 +29,11 @@ describe.each([1, 3, 7, 1_000])('in pieces of %d characters', (pieceChars) => {
     '<thi',
     ' < 3 tins',
     '',
-  ])('L25: "%s" is said as it is', async (text) => {
+  ])('L25: "%s" stays text', async (text) => {
     expect(await ask(text, pieceChars)).toMatchObject({ text, reasoning: '' })
   })
 
-  test('L25: thoughts that were cut off are not said', async () => {
+  test('L25: unclosed <think> text is not posted', async () => {
     const answer = await ask('<think>A tin, or perhaps a </th', pieceChars, 'end')
     expect(answer).toMatchObject({ text: '', reasoning: 'A tin, or perhaps a </th' })
   })

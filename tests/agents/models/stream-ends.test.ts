@@ -3,7 +3,7 @@ import { answerOf, fakeModel, protocols, request, searchTool } from './fake-prov
 
 describe.each(protocols)('%s', (provider) => {
   test.each(['length', 'content-filter'] as const)(
-    'L23: the end reason %s is told',
+    'L23: the finish reason %s is reported',
     async (finish) => {
       const { model } = await fakeModel(provider, [{ text: 'Half of a sen', finish }])
       expect(await answerOf(model)).toMatchObject({ text: 'Half of a sen', finish })
@@ -19,7 +19,7 @@ describe.each(protocols)('%s', (provider) => {
     ['many pieces', 10_000],
     ['one piece', 2_000_000],
   ])(
-    'L26: 2 MB of text in %s are cut at 512 KiB and end as length',
+    'L26: 2 MB of text in %s are truncated at 512 KiB and finish as length',
     async (_pieces, pieceChars) => {
       const text = 'abcdefghi '.repeat(200_000)
       const { model, requests } = await fakeModel(provider, [{ text, pieceChars }])
@@ -40,7 +40,7 @@ describe.each(protocols)('%s', (provider) => {
     expect(JSON.stringify(answer).length).toBeLessThan(1_000_000)
   })
 
-  test('L26: arguments of 2 MB are cut, and their call is told of but not whole', async () => {
+  test('L26: arguments of 2 MB are truncated, and their call is reported truncated', async () => {
     const query = 'tin '.repeat(500_000)
     const { model } = await fakeModel(provider, [
       { calls: [{ id: 'c1', name: 'hub_search', arguments: { query } }], pieceChars: 100_000 },
@@ -113,12 +113,12 @@ describe.each(protocols)('%s', (provider) => {
     expect(answer.calls).toHaveLength(1)
   })
 
-  test('L23: a reason that nobody knows is told as other, with the text there is', async () => {
+  test('L23: an unknown finish reason is reported as other, with the text', async () => {
     const { model } = await fakeModel(provider, [{ text: 'So far.', finish: 'unheard-of' }])
     expect(await answerOf(model)).toMatchObject({ text: 'So far.', finish: 'other' })
   })
 
-  test('L23: a provider that ends with an error is a failure or says error', async () => {
+  test('L23: a provider that ends with an error is a failure or finishes as error', async () => {
     const { model } = await fakeModel(provider, [{ text: 'So far.', finish: 'error' }])
     const result = await model.call(request())
     if (result.ok) expect(result.answer.finish).toBe('error')

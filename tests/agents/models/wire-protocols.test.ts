@@ -80,7 +80,7 @@ describe.each(protocols)('%s', (provider) => {
     }
   })
 
-  test('L3 L14: without tools, calls of earlier steps are told in words: providers refuse calls of tools they do not know', async () => {
+  test('L3 L14: without tools, calls of earlier steps become text, because providers refuse calls of unlisted tools', async () => {
     const { model, requests } = await fakeModel(provider, [{ text: 'It is in the cellar.' }])
     const calls = [
       { callId: 'call_one', name: 'hub_search', arguments: '{"query":"tin"}' },
@@ -157,7 +157,7 @@ describe.each(protocols)('%s', (provider) => {
     expect(await answerOf(model)).toMatchObject({ text: '', calls: [], finish: 'stop' })
   })
 
-  test('L18: an answer without usage says so', async () => {
+  test('L18: an answer without usage reports null', async () => {
     const { model } = await fakeModel(provider, [{ text: 'Fine.', usage: null }])
     expect((await answerOf(model)).usage).toBeNull()
   })

@@ -10,10 +10,10 @@ import { writeFinding } from './write-answer'
 
 const commentTool = 'hub_create_comment'
 const hitsMax = 20
-/** Threads that are read for one question, and in one turn. */
+/** Threads to read per question, and per exploration. */
 const threadsPerQuestion = 2
 const threadsMax = 6
-/** A question of one word is too little to speak up unasked. */
+/** An uninvited answer requires at least two search terms. */
 const termsMin = 2
 
 interface Decision {
@@ -21,43 +21,43 @@ interface Decision {
   calls: { name: string; arguments: Record<string, unknown> }[]
 }
 
-/** A post that asks something, and what its newest comments say. */
-interface Asked {
+/** A post with a question, and the text of its newest comments. */
+interface QuestionPost {
   postId: string
   question: Question
-  said: string
+  commentText: string
 }
 
 const pass: Decision = { text: 'PASS', calls: [] }
 
 /**
- * A turn to look around (S9): of the questions that it is shown, in their order, the first one that
- * this hub has an answer to gets it, quoted with its source. A source that the thread already links to
- * adds nothing. Null when it has been asked something instead.
+ * Returns the next step of an exploration: answers the first of the shown questions that this hub
+ * has an answer to, quoted with its source. Skips sources that the thread already links to. Null when
+ * the request is not an exploration.
  */
 export function explore({ messages, tools }: ModelRequest): Decision | null {
   const at = messages.findLastIndex(
     (message) => message.role === 'user' && message.text.startsWith(explorationOpening),
   )
-  const turn = messages[at]
-  if (turn?.role !== 'user') return null
+  const opening = messages[at]
+  if (opening?.role !== 'user') return null
   const results = messages
     .slice(at + 1)
     .flatMap((message) => (message.role === 'tool' ? message.results : []))
   const has = (name: string) => tools.some((tool) => tool.name === name)
-  const asked = findQuestions(turn.text)
+  const asked = findQuestions(opening.text)
   const isDone = results.some(({ name }) => name === commentTool)
   if (asked.length === 0 || isDone || !has(commentTool) || !has(searchTool)) return pass
   const system = messages.flatMap((message) => (message.role === 'system' ? [message.text] : []))
-  return lookUp(asked, results, findAgentName(system, ''), has(threadTool))
+  return decideNext(asked, results, findAgentName(system, ''), has(threadTool))
 }
 
-/** First all questions are searched for, then the best threads are read, then one is answered. */
-function lookUp(
-  asked: Asked[],
+/** Searches for all questions, then reads the best threads, then answers one question. */
+function decideNext(
+  asked: QuestionPost[],
   results: ToolOutput[],
   agentName: string,
-  mayRead: boolean,
+  canRead: boolean,
 ): Decision {
   const searches = results.filter(({ name }) => name === searchTool)
   if (searches.length === 0) {
@@ -68,10 +68,10 @@ function lookUp(
       })),
     )
   }
-  const chosen = asked.map((one, index) => choose(searches[index], one, agentName))
+  const chosen = asked.map((each, index) => choose(searches[index], each, agentName))
   const threads = results.filter(({ name }) => name === threadTool)
   const wanted = listThreads(chosen)
-  if (wanted.length > 0 && threads.length === 0 && mayRead) {
+  if (wanted.length > 0 && threads.length === 0 && canRead) {
     return call(wanted.map((postId) => ({ name: threadTool, arguments: { post_id: postId } })))
   }
   for (const [index, { question, postId }] of asked.entries()) {
@@ -79,7 +79,7 @@ function lookUp(
     const [best] = found
     if (!best) continue
     const confidence = Math.round(Math.min(1, best.score) * 100) / 100
-    const content = `Somebody wrote about this before. ${writeFinding(found)}`
+    const content = `This was discussed before. ${writeFinding(found)}`
     return call([{ name: commentTool, arguments: { post_id: postId, content, confidence } }])
   }
   return pass
@@ -87,18 +87,18 @@ function lookUp(
 
 const call = (calls: Decision['calls']): Decision => ({ text: '', calls })
 
-/** The posts that ask something, in the order of the turn: the best match first. */
-function findQuestions(text: string): Asked[] {
-  const asked: Asked[] = []
-  let last: Asked | null = null
+/** Finds the posts with questions, in their order: the best match first. */
+function findQuestions(text: string): QuestionPost[] {
+  const asked: QuestionPost[] = []
+  let last: QuestionPost | null = null
   for (const { id, author, body, isQuestion } of readBlocks(text)) {
     if (id === '') {
-      if (last) last.said += body
+      if (last) last.commentText += body
       continue
     }
     const terms = readTerms(body)
     const question = { authors: [author], quote: '', terms, words: wordsOf(body) }
-    last = { postId: id, question, said: '' }
+    last = { postId: id, question, commentText: '' }
     if (isQuestion && terms.length >= termsMin) asked.push(last)
   }
   return asked
@@ -106,18 +106,20 @@ function findQuestions(text: string): Asked[] {
 
 function choose(
   search: ToolOutput | undefined,
-  { question, postId, said }: Asked,
+  { question, postId, commentText }: QuestionPost,
   agentName: string,
 ): Candidate[] {
   const hits = !search || search.isError ? null : readHits(search.text)
   if (!hits) return []
   const candidates = groupHits(hits, new Set([postId]), agentName)
   const best = chooseCandidates(candidates, question, threadsPerQuestion)
-  const isSaid = best.some((one) => said.includes(`/p/${encodeURIComponent(one.postId)})`))
-  return isSaid ? [] : best
+  const isLinked = best.some(({ postId: id }) =>
+    commentText.includes(`/p/${encodeURIComponent(id)})`),
+  )
+  return isLinked ? [] : best
 }
 
-/** The best thread of each question, then the second best. */
+/** Lists the best thread of each question, then the second best of each. */
 function listThreads(chosen: Candidate[][]): string[] {
   const rounds = Array.from({ length: threadsPerQuestion }, (_, round) =>
     chosen.flatMap((candidates) => candidates[round]?.postId ?? []),

@@ -5,28 +5,28 @@ import { hasTerm, stemsOf, type Term, telling, wordsOf } from './words'
 
 export interface Judged {
   candidate: Candidate
-  /** Share of the question that is covered, from 0; a phrase known again raises it over 1. */
+  /** Share of the question that is covered, from 0; a repeated phrase can raise it above 1. */
   score: number
   passage: Passage
-  /** Telling words of the question that the whole thread does not have. */
+  /** Specific words of the question that the thread does not contain. */
   missing: string[]
-  /** It has every word of the question that is more than grammar. */
+  /** The thread contains every search term of the question. */
   isComplete: boolean
 }
 
 /**
- * From here on a candidate answers. Found by experiment (tests/node/offline-archive.test.ts):
- * questions made from a post reach 0.9 and more, the same asked in other words 0.55 and more,
- * questions about something else stay below 0.5. A short question with one of its three words
- * missing ("patches for jeans") comes to 0.7 and is about something else.
+ * Minimum score of an answer, found by experiment (tests/node/offline-archive.test.ts): questions
+ * made from a post score 0.9 and more, paraphrases 0.55 and more, unrelated questions below 0.5. A
+ * short question with one of its three words missing ("patches for jeans") scores 0.7 and is
+ * unrelated.
  */
 const scoreMin = 0.55
 const scoreMinShort = 0.8
-/** Three words and more that are all there, however far apart. */
+/** For a complete match of three words or more, however far apart. */
 const scoreMinComplete = 0.4
 const shortTermsMax = 3
 
-/** Hits by post, best first, without the asking thread and what the agent said itself. */
+/** Groups hits by post, best first, without the requesting thread and the agent's own conversations. */
 export function groupHits(hits: Hit[], ownIds: Set<string>, agentName: string): Candidate[] {
   const candidates = new Map<string, Candidate>()
   for (const hit of hits) {
@@ -42,7 +42,7 @@ export function groupHits(hits: Hit[], ownIds: Set<string>, agentName: string): 
 const toCandidate = (hit: Hit): Candidate => ({
   postId: hit.post_id,
   title: hit.title ?? '',
-  // A comment's author is not the post's; the thread tells that one.
+  // A comment's author is not the post's, which is known once the thread is read.
   author: hit.type === 'post' ? (hit.author ?? '') : '',
   community: hit.community ?? '',
   hits: [hit],
@@ -50,8 +50,8 @@ const toCandidate = (hit: Hit): Candidate => ({
 })
 
 /**
- * The posts worth reading: those that the index, which knows how rare each word is, ranks highest
- * and whose hits show most of the question. Repeats of a text last.
+ * Returns the posts worth reading: those that the index, which knows the frequency of each word,
+ * ranks highest and whose hits cover most of the question. Repeats of a text come last.
  */
 export function chooseCandidates(
   candidates: Candidate[],
@@ -77,27 +77,27 @@ export function chooseCandidates(
 
 const strengthOf = (candidate: Candidate | undefined) => candidate?.hits[0]?.score ?? 0
 
-/** The candidates that answer, best first. */
+/** Scores candidates and returns those that answer the question, best first. */
 export function judge(candidates: Candidate[], question: Question, agentName: string): Judged[] {
-  const isShort = countTelling(question.terms) <= shortTermsMax
+  const isShort = countSpecific(question.terms) <= shortTermsMax
   const hasSeveral = question.terms.length >= shortTermsMax
-  const needed = ({ missing, isComplete }: Judged) => {
+  const toScoreMin = ({ missing, isComplete }: Judged) => {
     if (isComplete && hasSeveral) return scoreMinComplete
     return isShort && missing.length > 0 ? scoreMinShort : scoreMin
   }
   return candidates
-    .flatMap((candidate) => judgeCandidate(candidate, question, agentName) ?? [])
-    .filter((judged) => judged.score >= needed(judged))
+    .flatMap((candidate) => scoreCandidate(candidate, question, agentName) ?? [])
+    .filter((judged) => judged.score >= toScoreMin(judged))
     .sort((a, b) => b.score - a.score)
 }
 
-const countTelling = (terms: Term[]) => terms.filter(({ weight }) => weight >= telling).length
+const countSpecific = (terms: Term[]) => terms.filter(({ weight }) => weight >= telling).length
 
 /**
- * Words that stand together mean more than words scattered over a long thread: the best passage
- * counts 0.6, the whole thread 0.4.
+ * Scores a candidate. The best passage counts 0.6 and the whole thread 0.4, because words close
+ * together mean more than words scattered over a long thread.
  */
-function judgeCandidate(
+function scoreCandidate(
   candidate: Candidate,
   { terms, words }: Question,
   agentName: string,
@@ -109,14 +109,14 @@ function judgeCandidate(
   for (const passage of passagesOf(candidate, agentName)) {
     const stems = stemsOf(`${passage.text} ${passage.commentBy ?? ''}`)
     for (const stem of stems) whole.add(stem)
-    // A post's title belongs to its own words; a comment stands for itself.
+    // A post's passages include its title; a comment's passages do not.
     const together = passage.commentBy === null ? new Set([...stems, ...head]) : stems
     const score =
       Math.min(1, cover(together, terms) + 0.1 * cover(stems, terms)) +
       phraseBonus(words, terms, `${passage.text}`)
     if (!best || score > best.score) best = { passage, score }
   }
-  if (!best || isThin(whole, terms)) return null
+  if (!best || isTooWeak(whole, terms)) return null
   const titleBonus = phraseBonus(words, terms, title)
   const missing = terms.filter(({ stem, weight }) => weight >= telling && !hasTerm(whole, stem))
   const covered = cover(whole, terms)
@@ -129,7 +129,7 @@ function judgeCandidate(
   }
 }
 
-/** Share of the terms' weight that a text covers. */
+/** Returns the share of the terms' weight that a text covers. */
 function cover(stems: Set<string>, terms: Term[]): number {
   let covered = 0
   let whole = 0
@@ -140,23 +140,23 @@ function cover(stems: Set<string>, terms: Term[]): number {
   return whole === 0 ? 0 : covered / whole
 }
 
-/** One word of several, or only words that fit anywhere, is no answer. */
-function isThin(stems: Set<string>, terms: Term[]): boolean {
+/** Whether a match is too weak to answer: one word of several, or common words only. */
+function isTooWeak(stems: Set<string>, terms: Term[]): boolean {
   const matched = terms.filter(({ stem }) => hasTerm(stems, stem))
   if (matched.length < Math.min(2, terms.length)) return true
-  return countTelling(terms) > 0 && countTelling(matched) === 0
+  return countSpecific(terms) > 0 && countSpecific(matched) === 0
 }
 
 const phraseWordsMin = 4
 
-/** A text that has several words of the question in a row, small ones included, is quoted by it. */
+/** Returns a bonus for a text that repeats several words of the question in a row, stop words included. */
 function phraseBonus(words: string[], terms: Term[], text: string): number {
   const subjects = new Set(terms.map(({ word }) => word))
   const longest = longestRun(words, wordsOf(text), subjects)
   return longest < phraseWordsMin ? 0 : Math.min(0.4, 0.08 * (longest - phraseWordsMin + 1))
 }
 
-/** The most words in a row that both have, at least one of them a subject. */
+/** Returns the longest common run of words that contains at least one search term. */
 function longestRun(wanted: string[], found: string[], subjects: Set<string>): number {
   let longest = 0
   // Runs that end at the previous word of `found`, by their last position in `wanted`.

@@ -17,10 +17,10 @@ import {
   writeSearchFailure,
 } from './write-answer'
 
-/** Each needs a search and at least one thread: both stay within the calls of a step. */
+/** Each question needs a search and at least one thread: both fit into the calls of a step. */
 const questionsMax = 10
 const threadsPerQuestionMax = 3
-/** Many questions share what one prompt should hold. */
+/** Threads of all questions together, to keep the prompt small. */
 const threadsMax = 9
 const hitsMax = 20
 const hitsOfManyMax = 10
@@ -28,10 +28,10 @@ const manyQuestions = 4
 const piecesMax = 8
 
 /**
- * The built-in model: deterministic, without a network and for nothing. It searches the hub for
- * the words of the question, reads the best threads and quotes the passage that fits, with a link;
- * or says that nothing fits. What it reads is only ever compared and quoted: there is no path by
- * which a text it found could steer it.
+ * Returns the built-in model: deterministic, without network access and free. It searches the hub for
+ * the words of the question, reads the best threads and quotes the best passage with a link, or
+ * answers that nothing fits. Texts it reads are compared and quoted only, so they cannot influence
+ * its behaviour.
  */
 export function createOfflineModel(): Model {
   return {
@@ -44,7 +44,7 @@ export function createOfflineModel(): Model {
     async call(request) {
       if (request.signal.aborted) return { ok: false, failure: cancelled }
       const decision = decide(request)
-      for (const text of split(decision.text)) request.onDelta?.({ kind: 'text', text })
+      for (const text of splitIntoPieces(decision.text)) request.onDelta?.({ kind: 'text', text })
       return { ok: true, answer: toAnswer(request, decision) }
     },
   }
@@ -63,8 +63,8 @@ interface Decision {
   calls: { name: string; arguments: Record<string, unknown> }[]
 }
 
-/** A few pieces, each ending with a word, so that those who watch see an answer come. */
-function split(text: string): string[] {
+/** Splits a text at word boundaries into up to 8 pieces, to stream it to watchers. */
+function splitIntoPieces(text: string): string[] {
   const words = text.split(/(?<=\s)(?=\S)/)
   const size = Math.ceil(words.length / piecesMax)
   const pieces = Array.from({ length: piecesMax }, (_, index) =>
@@ -73,29 +73,30 @@ function split(text: string): string[] {
   return pieces.filter((piece) => piece !== '')
 }
 
-const say = (text: string): Decision => ({ text, calls: [] })
+const toFinalAnswer = (text: string): Decision => ({ text, calls: [] })
 
-const decide = (request: ModelRequest): Decision => explore(request) ?? answer(request)
+const decide = (request: ModelRequest): Decision => explore(request) ?? decideAnswer(request)
 
-/** Search, read, answer: which of them is next shows in what the conversation already holds. */
-function answer({ messages, tools }: ModelRequest): Decision {
+/** Decides the next step (search, read or answer) from the results in the conversation. */
+function decideAnswer({ messages, tools }: ModelRequest): Decision {
   const has = (name: string) => tools.some((tool) => tool.name === name)
   const task = readTask(messages)
   const searchable = task.questions.filter(({ terms }) => terms.length > 0)
-  if (searchable.length === 0) return say(writeGreeting(task.introduction, has(searchTool)))
+  if (searchable.length === 0)
+    return toFinalAnswer(writeGreeting(task.introduction, has(searchTool)))
   const asked = searchable.slice(0, questionsMax)
   if (task.searches.length === 0) {
-    return has(searchTool) ? { text: '', calls: toSearches(asked) } : say(noSearchTool)
+    return has(searchTool) ? { text: '', calls: toSearches(asked) } : toFinalAnswer(noSearchTool)
   }
   const searched = asked.map((question, index) => chooseFor(task, question, index, asked.length))
   const failures = searched.flatMap(({ failure }) => failure ?? [])
-  if (failures[0] && failures.length === asked.length) return say(failures[0])
+  if (failures[0] && failures.length === asked.length) return toFinalAnswer(failures[0])
   if (task.threads.length === 0 && has(threadTool)) {
     const postIds = new Set(searched.flatMap(({ chosen }) => chosen.map(({ postId }) => postId)))
     const calls = [...postIds].map((post_id) => ({ name: threadTool, arguments: { post_id } }))
     if (calls.length > 0) return { text: '', calls }
   }
-  return say(writeAnswers(task, searched, searchable.slice(questionsMax)))
+  return toFinalAnswer(writeAnswers(task, searched, searchable.slice(questionsMax)))
 }
 
 function toSearches(questions: Question[]): Decision['calls'] {
@@ -106,15 +107,15 @@ function toSearches(questions: Question[]): Decision['calls'] {
   }))
 }
 
-/** What the search brought for one question. */
-interface Searched {
+/** The search results of one question. */
+interface SearchedQuestion {
   question: Question
   chosen: Candidate[]
-  /** In words for people, when the search failed. */
+  /** A message for users when the search failed. */
   failure: string | null
 }
 
-function chooseFor(task: Task, question: Question, index: number, count: number): Searched {
+function chooseFor(task: Task, question: Question, index: number, count: number): SearchedQuestion {
   const result = task.searches[index]
   const hits = result && !result.isError ? readHits(result.text) : null
   if (!hits) return { question, chosen: [], failure: writeSearchFailure(result?.text ?? '') }
@@ -123,21 +124,21 @@ function chooseFor(task: Task, question: Question, index: number, count: number)
   return { question, chosen: chooseCandidates(candidates, question, threads), failure: null }
 }
 
-/** Every question gets a word: in a section of its own when there are several. */
-function writeAnswers(task: Task, searched: Searched[], notLookedUp: Question[]): string {
+/** Writes an answer to every question, in sections when there are several. */
+function writeAnswers(task: Task, searched: SearchedQuestion[], notLookedUp: Question[]): string {
   const threads = task.threads.flatMap(({ text, isError }) =>
     isError ? [] : (readThread(text) ?? []),
   )
   const read = new Map(threads.map((thread) => [thread.post.id, thread]))
-  const areMany = task.questions.length > 1
-  const head = (question: Question) => (areMany ? `For ${nameQuestion(question)}: ` : '')
+  const hasSeveral = task.questions.length > 1
+  const head = (question: Question) => (hasSeveral ? `For ${nameQuestion(question)}: ` : '')
   const sections = searched.map(({ question, chosen, failure }) => {
-    const candidates = chosen.map((one) => addThread(one, read.get(one.postId)))
+    const candidates = chosen.map((each) => addThread(each, read.get(each.postId)))
     const found = failure ?? writeFinding(judge(candidates, question, task.agentName))
     return head(question) + found
   })
-  const wordless = task.questions.filter(({ terms }) => terms.length === 0)
-  sections.push(...wordless.map((question) => head(question) + noWords))
+  const withoutTerms = task.questions.filter(({ terms }) => terms.length === 0)
+  sections.push(...withoutTerms.map((question) => head(question) + noWords))
   if (notLookedUp.length > 0) sections.push(writeNotLookedUp(notLookedUp, questionsMax))
   return sections.join('\n\n')
 }
@@ -161,7 +162,7 @@ function toAnswer({ messages, tools }: ModelRequest, { text, calls }: Decision):
     name: call.name,
     arguments: JSON.stringify(call.arguments),
   }))
-  const said = text.length + requests.reduce((sum, call) => sum + call.arguments.length, 0)
+  const chars = text.length + requests.reduce((sum, call) => sum + call.arguments.length, 0)
   return {
     text,
     reasoning: '',
@@ -170,7 +171,7 @@ function toAnswer({ messages, tools }: ModelRequest, { text, calls }: Decision):
     usage: {
       inputTokens: estimateTokens(messages, tools),
       cachedTokens: 0,
-      outputTokens: Math.ceil(said / 4),
+      outputTokens: Math.ceil(chars / 4),
       reasoningTokens: 0,
     },
   }

@@ -1,6 +1,6 @@
 import type { Hit, ReadThread } from './read-results'
 
-/** A post that may answer: what the search showed of it and, once it was read, its thread. */
+/** A post that may answer a question: its search hits and, once read, its thread. */
 export interface Candidate {
   postId: string
   title: string
@@ -13,32 +13,32 @@ export interface Candidate {
 /** A few sentences by one author. */
 export interface Passage {
   text: string
-  /** Null: the post's own words. */
+  /** Author of the comment; null for the post itself. */
   commentBy: string | null
 }
 
-/** Earlier questions to this agent, and its answers, are no source. */
+/** Whether a text is a question to this agent or its answer, which are not used as sources. */
 export function isAgentTalk(agentName: string, author: string | null | undefined, text: string) {
   if (agentName === '') return false
   return author?.toLowerCase() === agentName || text.toLowerCase().includes(`@${agentName}`)
 }
 
-/** Everything of a candidate that may be quoted. */
+/** Returns the quotable passages of a candidate. */
 export function passagesOf(candidate: Candidate, agentName: string): Passage[] {
-  return spokenIn(candidate)
+  return listTexts(candidate)
     .filter(({ text, author }) => !isAgentTalk(agentName, author, text))
     .flatMap(({ text, author, isComment }) =>
-      windowsOf(text).map((window) => ({ text: window, commentBy: isComment ? author : null })),
+      toWindows(text).map((window) => ({ text: window, commentBy: isComment ? author : null })),
     )
 }
 
-interface Spoken {
+interface SourceText {
   text: string
   author: string
   isComment: boolean
 }
 
-function spokenIn({ title, hits, thread }: Candidate): Spoken[] {
+function listTexts({ title, hits, thread }: Candidate): SourceText[] {
   const found = hits.map(({ type, snippet, author }) => ({
     text: snippet ?? '',
     author: author ?? '',
@@ -53,14 +53,14 @@ function spokenIn({ title, hits, thread }: Candidate): Spoken[] {
       author: author ?? '',
       isComment: true,
     })),
-    // A long thread's older comments are not in what was read, but the search may have found them.
+    // Older comments of a long thread are missing from it, but the search may have found them.
     ...found.filter(({ isComment }) => isComment),
   ]
 }
 
 const windowSentences = 2
 
-function windowsOf(text: string): string[] {
+function toWindows(text: string): string[] {
   const sentences = splitSentences(text)
   const count = Math.max(1, sentences.length - windowSentences + 1)
   return Array.from({ length: count }, (_, at) =>

@@ -1,8 +1,8 @@
 const quoteCharsMax = 80
 
 /**
- * A short quotation to know a question by: what follows the agent's name, in one line. Nobody is
- * named with an `@` in it, because that would call them.
+ * Returns a short quotation of a question in one line: the text after the agent's name. Removes `@`
+ * from names, because a mention would wake agents.
  */
 export function quoteQuestion(text: string, agentName: string): string {
   const at = agentName ? text.toLowerCase().indexOf(`@${agentName}`) : -1

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** A hit of `hub_search`, as far as it is used. */
+/** The used fields of a `hub_search` hit. */
 const hitSchema = z.object({
   type: z.string(),
   id: z.string(),
@@ -50,13 +50,13 @@ const readEach = <T>(schema: z.ZodType<T>, values: unknown[]): T[] =>
     return parsed.success ? [parsed.data] : []
   })
 
-/** Best first. Null when the text is no search result. */
+/** Parses the hits of a search result, best first. Null when the text is not a search result. */
 export function readHits(text: string): Hit[] | null {
   const parsed = searchSchema.safeParse(parseJson(text))
   return parsed.success ? readEach(hitSchema, parsed.data.results) : null
 }
 
-/** Null when the text is no thread. */
+/** Parses a thread. Null when the text is not a thread. */
 export function readThread(text: string): ReadThread | null {
   const parsed = threadSchema.safeParse(parseJson(text))
   if (!parsed.success) return null

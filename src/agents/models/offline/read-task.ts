@@ -3,26 +3,26 @@ import { volatileMark } from '../to-prompt'
 import { quoteQuestion } from './quote-question'
 import { readTerms, type Term, wordsOf } from './words'
 
-/** Something that one or several people asked. */
+/** A question, asked by one or several people. */
 export interface Question {
   authors: string[]
-  /** Its beginning in one line, to name it by. */
+  /** A short quotation in one line, to refer to the question. */
   quote: string
-  /** Empty when no word in it can be searched for. */
+  /** Search terms; empty when the question has none. */
   terms: Term[]
-  /** All its words in order, to know a phrase again. */
+  /** All words in order, to recognize phrases. */
   words: string[]
 }
 
-/** What the conversation is at, read from its messages. */
+/** The state of a conversation, as far as its messages show it. */
 export interface Task {
-  /** Words with which the system prompt introduces the agent. */
+  /** The first system message, which introduces the agent. */
   introduction: string
-  /** Lower case, without `@`; empty when nobody says it. */
+  /** Lower case, without `@`; empty when unknown. */
   agentName: string
-  /** In the order in which they were asked; the same question once. */
+  /** In the order in which they were asked, without duplicates. */
   questions: Question[]
-  /** Ids of the posts and comments of the thread that asks: no answer to itself. */
+  /** Ids of the posts and comments in the task, which are not used as sources. */
   ownIds: Set<string>
   /** Results of this task's calls, in the order of the calls. */
   searches: ToolOutput[]
@@ -32,6 +32,7 @@ export interface Task {
 const blockPattern = /<untrusted source="([^"]*)"([^>]*)>\n?([\s\S]*?)\n?<\/untrusted>/g
 const attribute = (text: string, name: string) => new RegExp(` ${name}="([^"]*)"`).exec(text)?.[1]
 
+/** Reads questions and tool results of the newest task from a conversation. */
 export function readTask(messages: Message[]): Task {
   const at = findTask(messages)
   const task = messages[at]
@@ -53,7 +54,7 @@ export function readTask(messages: Message[]): Task {
   }
 }
 
-/** What others wrote, as a prompt holds it. */
+/** Parses the <untrusted> blocks of a prompt. */
 export const readBlocks = (text: string) =>
   [...text.matchAll(blockPattern)].map(([, , attributes = '', body = '']) => ({
     id: attribute(attributes, 'id') ?? '',
@@ -66,7 +67,7 @@ export const readBlocks = (text: string) =>
 export const searchTool = 'hub_search'
 export const threadTool = 'hub_get_thread'
 
-/** The newest message that asks something. */
+/** Returns the index of the newest message with a question. */
 function findTask(messages: Message[]): number {
   const asks = (message: Message) => message.role === 'user' && message.text.includes('asks="true"')
   const marked = messages.findLastIndex(asks)
@@ -89,7 +90,8 @@ function toQuestions(asking: { author: string; body: string }[], agentName: stri
   return [...questions.values()]
 }
 
+/** Returns the agent's name from its system prompt, else the first mention; empty without either. */
 export function findAgentName(system: string[], asking: string): string {
-  const told = system.map((text) => /You are @([\w-]+)/.exec(text)?.[1]).find(Boolean)
-  return (told ?? /@([\w-]+)/.exec(asking)?.[1] ?? '').toLowerCase()
+  const introduced = system.map((text) => /You are @([\w-]+)/.exec(text)?.[1]).find(Boolean)
+  return (introduced ?? /@([\w-]+)/.exec(asking)?.[1] ?? '').toLowerCase()
 }

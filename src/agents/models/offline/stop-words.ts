@@ -1,6 +1,6 @@
 const list = (words: string) => words.split(/\s+/).filter(Boolean)
 
-/** Words that say nothing about a subject, in the languages that are met most. */
+/** Function words of the most frequent languages. */
 const grammar = list(`
 a about above after again against all also am an and any are as at be because been before being
 below between both but by can cannot could did do does doing done down during each either else ever
@@ -27,7 +27,7 @@ de het een en of maar niet is zijn was ik jij hij zij wij wat wie waar wanneer w
 и в во не на я что тот быть с со а весь это как она по но они к у ты из мы за вы так же от то о бы
 `)
 
-/** How people ask and what they ask here, rather than what they ask about. */
+/** Words of asking and of the hub itself, rather than of a subject. */
 const asking = list(`
 anybody anyone anything ask asked asking answer answers archive anywhere comment comments commented
 community communities discuss discussed discussing discussion discussions everybody everyone
@@ -39,7 +39,7 @@ talking talks tell tells thank thanks think thinks thoughts thread threads topic
 wonder wondering word words write writes writing wrote written
 `)
 
-/** Words that fit nearly every thread: they count, but little. */
+/** Words that occur in nearly every thread: they get a low weight. */
 const common = list(`
 able actual actually add again agent agents ai already always another around ask away back bad become
 began begin best better big bit bot bots build building built call called came case change check come
@@ -55,10 +55,11 @@ trying turn two type use used useful using usually wait want wanted wants watch 
 well went whole work worked working works world worth wrong year years
 `)
 
-const grammarWords = new Set(grammar)
+const functionWordSet = new Set(grammar)
 const askingWords = new Set(asking)
 const commonWords = new Set(common)
 
-/** Whether a word joins others or belongs to the asking; lower case, with or without diacritics. */
-export const isStopWord = (word: string): boolean => grammarWords.has(word) || askingWords.has(word)
+/** Whether a word is a function word or a word of asking; lower case, with or without diacritics. */
+export const isStopWord = (word: string): boolean =>
+  functionWordSet.has(word) || askingWords.has(word)
 export const isCommonWord = (word: string): boolean => commonWords.has(word)

@@ -2,23 +2,23 @@ import { isCommonWord, isStopWord } from './stop-words'
 
 /** A word of a question that its answer should contain. */
 export interface Term {
-  /** As it was written; what the search is asked for. */
+  /** The folded word, used in search queries. */
   word: string
   stem: string
-  /** How much it tells about the subject: from 0.3 (fits anywhere) to 1.4 (a name). */
+  /** How specific the word is: from 0.3 (common) to 1.4 (a name). */
   weight: number
 }
 
 const wordPattern = /[\p{L}\p{N}]+/gu
-/** Scripts without spaces between words: pairs of characters stand in for words. */
+/** Scripts without spaces between words: pairs of characters are used as words. */
 const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u
 const plainWord = /^[a-z]+$/
 
-/** Lower case and without diacritics, as the hub's index folds its words. */
+/** Returns a text in lower case and without diacritics, as the hub's index folds words. */
 const fold = (text: string): string =>
   text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase().normalize('NFC')
 
-/** The stems of a text's words, for looking terms up. */
+/** Returns the stems of a text's words. */
 export function stemsOf(text: string): Set<string> {
   const stems = new Set<string>()
   for (const [word] of fold(text).matchAll(wordPattern))
@@ -27,7 +27,7 @@ export function stemsOf(text: string): Set<string> {
 }
 
 function stemsOfWord(word: string): string[] {
-  // A name with its version is also the name.
+  // A name with a version also matches the name alone.
   const versioned = /^([a-z]{3,})\d+$/.exec(word)?.[1]
   if (versioned) return [word, stemWord(versioned)]
   if (!unspaced.test(word) || word.length < 3) return [stemWord(word)]
@@ -66,8 +66,8 @@ const suffixes = [
 ]
 
 /**
- * Cuts English endings, a little harder than the index does (Porter): both sides of every
- * comparison go through here, so it only has to be consistent. Other languages keep their words.
+ * Removes English suffixes, more aggressively than the index (Porter). Both sides of every comparison
+ * are stemmed here, so this only has to be consistent. Words of other languages stay unchanged.
  */
 function stemWord(word: string): string {
   if (word.length < 4 || !plainWord.test(word)) return word
@@ -82,8 +82,8 @@ function stemWord(word: string): string {
 }
 
 /**
- * Whether a text with these stems has the term. Words of languages with many endings count when
- * they share all but the last two letters.
+ * Whether a text with these stems has the term. Words of inflected languages match when all but
+ * their last two letters are equal.
  */
 export function hasTerm(stems: Set<string>, stem: string): boolean {
   if (stems.has(stem)) return true
@@ -98,13 +98,13 @@ export function hasTerm(stems: Set<string>, stem: string): boolean {
 const urlPattern = /\bhttps?:\/\/\S+|\bwww\.\S+/gi
 const mentionPattern = /(?<![\p{L}\p{N}])@[\w-]+|(?<![\p{L}\p{N}/])[mu]\/[\w-]+/gu
 
-/** A text's words as the index folds them, in order; without links, names called and communities. */
+/** Returns a text's words in order, folded as in the index; without links, mentions and communities. */
 export function wordsOf(text: string): string[] {
   const clean = text.replace(urlPattern, ' ').replace(mentionPattern, ' ')
   return fold(clean).match(wordPattern) ?? []
 }
 
-/** The words of a question that tell its subject, heaviest first. */
+/** Returns the search terms of a question, highest weight first. */
 export function readTerms(text: string): Term[] {
   const clean = text.replace(urlPattern, ' ').replace(mentionPattern, ' ')
   const terms = new Map<string, Term>()
@@ -121,7 +121,7 @@ export function readTerms(text: string): Term[] {
   return [...terms.values()].sort((a, b) => b.weight - a.weight)
 }
 
-/** A capital behind this is no sentence's first letter. */
+/** Matches text after which a capital does not start a sentence. */
 const isInSentence = /[\p{L}\p{N},;]\s*["'“‘(*_]*$/u
 
 function keepHeavier(terms: Map<string, Term>, term: Term): void {
@@ -130,10 +130,10 @@ function keepHeavier(terms: Map<string, Term>, term: Term): void {
   if (!known || known.weight < term.weight) terms.set(term.stem, term)
 }
 
-/** From this weight on a term tells something about the subject. */
+/** Minimum weight of a specific term. */
 export const telling = 0.7
 
-/** No counts of the whole archive are at hand: length and spelling stand in for rarity. */
+/** Returns a word's weight. Length and spelling approximate rarity, as word counts are not available. */
 function weigh(word: string, folded: string, isInSentence: boolean): number {
   if (isCommonWord(folded)) return 0.3
   if (/\p{N}/u.test(word)) return word.length < 3 ? 0.5 : 1.3
@@ -146,7 +146,7 @@ function weigh(word: string, folded: string, isInSentence: boolean): number {
 
 const queryWordsMax = 16
 
-/** What to search for: the words that tell the subject, heaviest first; no others. */
+/** Returns a search query of up to 16 terms, highest weight first. */
 export function toQuery(terms: Term[]): string {
   const chosen = new Set(terms.map(({ word }) => word))
   return [...chosen].slice(0, queryWordsMax).join(' ')

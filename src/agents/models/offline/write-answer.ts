@@ -4,7 +4,7 @@ import type { Question } from './read-task'
 const excerptCharsMax = 420
 const titleCharsMax = 100
 
-/** One question's answer: the best passage as a quotation with its source, and perhaps a second. */
+/** Writes the answer to one question: the best passage as a quotation with its source, and perhaps a second link. */
 export function writeFinding(found: Judged[]): string {
   const [best, second] = found
   if (!best) {
@@ -13,7 +13,7 @@ export function writeFinding(found: Judged[]): string {
   const lines = [
     `${describeSource(best)}:`,
     '',
-    `> ${toPlain(cutAt(best.passage.text, excerptCharsMax))}`,
+    `> ${toPlain(truncateAt(best.passage.text, excerptCharsMax))}`,
   ]
   if (best.missing.length > 0) lines.push('', describeMissing(best.missing))
   if (second && second.score > best.score - 0.25) {
@@ -22,16 +22,17 @@ export function writeFinding(found: Judged[]): string {
   return lines.join('\n')
 }
 
-/** Names a question among several and who asked it. */
+/** Returns the authors and a quotation of a question, to refer to it among several. */
 export function nameQuestion({ authors, quote }: Question): string {
-  const who = toPlain(authors.filter(Boolean).join(' and '))
-  const what = toPlain(quote) ? `“${toPlain(quote)}”` : ''
-  return [who, what].filter(Boolean).join(', ')
+  const names = toPlain(authors.filter(Boolean).join(' and '))
+  const quoted = toPlain(quote) ? `“${toPlain(quote)}”` : ''
+  return [names, quoted].filter(Boolean).join(', ')
 }
 
-export const noWords = 'I found no word in that to search for. Tell me what it is about.'
+export const noWords =
+  'I found no word in that to search for. Name the subject, and mention me again.'
 
-/** Those beyond what one answer can hold: nobody is left without a word. */
+/** Lists the questions beyond the limit of one answer. */
 export function writeNotLookedUp(questions: Question[], questionsMax: number): string {
   const list = questions.map((question) => `- ${nameQuestion(question)}`)
   const lead = `I look up ${questionsMax} questions at a time, so I have not looked up these. Please ask me again:`
@@ -41,17 +42,18 @@ export function writeNotLookedUp(questions: Question[], questionsMax: number): s
 function describeSource(found: Judged): string {
   const { commentBy } = found.passage
   if (commentBy === null) return `${linkTo(found)}${describePlace(found)} says`
-  return `${toPlain(commentBy) || 'Somebody'} says in a comment on ${linkTo(found)}${describePlace(found)}`
+  return `${toPlain(commentBy) || 'A user'} says in a comment on ${linkTo(found)}${describePlace(found)}`
 }
 
-/** The closest is not always the thing: say what it leaves open. */
+/** Names up to three words of the question that the source does not contain. */
 function describeMissing(words: string[]): string {
   const list = words.slice(0, 3).map((word) => `“${word}”`)
   return `That is the closest I found; it does not mention ${list.join(' or ')}.`
 }
 
 function linkTo({ candidate }: Judged): string {
-  const title = toPlain(cutAt(candidate.title.trim(), titleCharsMax)) || 'a post without a title'
+  const title =
+    toPlain(truncateAt(candidate.title.trim(), titleCharsMax)) || 'a post without a title'
   return `[${title}](/p/${encodeURIComponent(candidate.postId)})`
 }
 
@@ -61,7 +63,7 @@ function describePlace({ candidate }: Judged): string {
   return by + where
 }
 
-/** Other people's words in one line, as text: their markup must not become ours. */
+/** Converts quoted text to one line without active markup. */
 function toPlain(text: string): string {
   return text
     .replace(/^\s*#{1,6}\s/gm, '')
@@ -71,25 +73,26 @@ function toPlain(text: string): string {
     .trim()
 }
 
-/** Cuts between words; before escaping, so that no escape is cut in two. */
-function cutAt(text: string, charsMax: number): string {
+/** Truncates between words. Must run before escaping, so that no escape is split. */
+function truncateAt(text: string, charsMax: number): string {
   if (text.length <= charsMax) return text
-  const cut = text.slice(0, charsMax)
-  const space = cut.lastIndexOf(' ')
-  return `${space > charsMax / 2 ? cut.slice(0, space) : cut}…`
+  const start = text.slice(0, charsMax)
+  const space = start.lastIndexOf(' ')
+  return `${space > charsMax / 2 ? start.slice(0, space) : start}…`
 }
 
-/** Who the agent is, from the first sentence of its prompt: "You are Scout, ..." */
+/** Returns the agent's introduction from the first sentence of its prompt: "You are Scout, ..." */
 function introduce(introduction: string): string {
   const prose = introduction.trim().replace(/\s+/g, ' ')
   const sentence = /^You are ([^.!]{1,160})/.exec(prose)?.[1]
-  // Its own name with an @ would call it again.
+  // A mention of its own name would wake the agent again.
   return sentence ? `I am ${sentence.replace(/ \(@[\w-]+\)|@/g, '').trim()}. ` : ''
 }
 
+/** Writes the answer to a message without a question: what the agent can do. */
 export function writeGreeting(introduction: string, canSearch: boolean): string {
   const ability = canSearch
-    ? 'Ask me about anything that may have been said here: I search the hub and answer with the best passage and a link to it.'
+    ? 'Ask me about anything that was discussed here. I search the hub and answer with the best passage and a link to it.'
     : 'I cannot search this hub: no search tool is granted to me.'
   return `${introduce(introduction)}${ability}`
 }
@@ -97,11 +100,11 @@ export function writeGreeting(introduction: string, canSearch: boolean): string 
 export const noSearchTool =
   'I cannot look that up: no search tool is granted to me. With the grant `hub:read` I can search the hub.'
 
-/** The reason stands in a code span: it may hold words of others. */
+/** Writes the answer after a failed search. The reason is in a code span, as it may quote others. */
 export function writeSearchFailure(reason: string): string {
   const short = reason
     .replace(/^Error:\s*/, '')
     .replace(/[`\s]+/g, ' ')
     .trim()
-  return `I could not search the hub, so I cannot say whether somebody wrote about it. The search answered: \`${short.slice(0, 200) || 'nothing readable'}\``
+  return `I could not search the hub, so I cannot answer this. The search returned: \`${short.slice(0, 200) || 'no readable text'}\``
 }

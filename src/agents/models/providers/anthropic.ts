@@ -3,7 +3,10 @@ import type { LanguageModelV4 } from '@ai-sdk/provider'
 import type { ProviderConnection } from './provider-connection'
 import { type RetryPolicy, transientStatuses } from './retry-policy'
 
-/** The Messages API. Anthropic's own clients take a base URL without `/v1`: both work here. */
+/**
+ * Creates a model of the Messages API. A base URL works with and without `/v1`, since Anthropic's own
+ * clients expect it without.
+ */
 export function createAnthropicModel(connection: ProviderConnection): LanguageModelV4 {
   const { baseUrl, key, fetch, modelName } = connection
   return new AnthropicMessagesLanguageModel(modelName, {

@@ -10,29 +10,29 @@ import { workersAIRetryPolicy, workersAIUrl } from './workers-ai'
 type ProviderOptions = NonNullable<LanguageModelV4CallOptions['providerOptions']>
 
 export interface KnownProvider {
-  /** As people know it. */
+  /** Display name. */
   title: string
   keySetting: keyof Settings & string
   baseUrlSetting: keyof Settings & string
-  /** Its usual place; null when it must be configured. */
+  /** Default base URL; null when it must be configured. */
   baseUrl(settings: Settings): string | null
-  /** Called when a definition names the provider or nothing at all, and a key is there. */
+  /** Used when a definition names only the provider, or nothing at all, and a key is set. */
   defaultModel: string | null
   needsKey: boolean
   /**
-   * The packages' model classes rather than their provider factories, which also bring file
-   * uploads, batches and speech: a third of the bundle. No dynamic import: esbuild then drops the
+   * Creates a model from the package's model class. The provider factories would add file uploads,
+   * batches and speech, a third of the bundle. No dynamic import: esbuild then drops the
    * initialisation of zod.
    */
   createModel(connection: ProviderConnection): LanguageModelV4
-  /** `cacheKey` is the same for requests that begin alike (L14). */
+  /** Returns provider options. `cacheKey` is equal for requests with the same prefix. */
   options(cacheKey: string | undefined): ProviderOptions
   retries: RetryPolicy
 }
 
 const noOptions = (): ProviderOptions => ({})
 
-/** Providers by the first half of `provider/model`, in the order in which a default is looked for. */
+/** Providers by the first half of `provider/model`, in the order in which a default is chosen. */
 export const knownProviders: Record<string, KnownProvider> = {
   anthropic: {
     title: 'Anthropic',
@@ -53,9 +53,9 @@ export const knownProviders: Record<string, KnownProvider> = {
     defaultModel: 'gpt-6-sol',
     needsKey: true,
     createModel: createOpenAIModel,
-    // We send the whole history ourselves, so the provider need not keep it; reasoning then comes
-    // encrypted and goes back as it came. Tools' schemas are not written for the strict mode. The
-    // key leads requests that begin alike to the machine that has their beginning in its cache.
+    // We send the whole history, so the provider does not need to store it; reasoning then arrives
+    // encrypted and is sent back unchanged. Tool schemas are not written for the strict mode. The
+    // cache key routes requests with the same prefix to the machine that has it cached.
     options: (cacheKey) => ({
       openai: {
         store: false,

@@ -8,7 +8,7 @@ import * as z from 'zod'
 import { splitThoughts } from '../split-thoughts'
 import type { ProviderConnection } from './provider-connection'
 
-/** Chat Completions, as most servers of open models speak it. Many of them need no key. */
+/** Creates a model of Chat Completions, the protocol of most open-model servers. The key is optional. */
 export function createOpenAICompatibleModel(connection: ProviderConnection): LanguageModelV4 {
   const { baseUrl, key, fetch, modelName } = connection
   return new OpenModel(modelName, {
@@ -30,7 +30,7 @@ class OpenModel extends OpenAICompatibleChatLanguageModel {
 
 const count = z.number().nullish().catch(null)
 
-/** The protocol names cached tokens only; servers have found two more fields on their own. */
+/** The protocol defines `cached_tokens` only; the other two cache fields are additions of servers. */
 const usageSchema = z.object({
   prompt_tokens: count,
   completion_tokens: count,
@@ -42,8 +42,8 @@ const usageSchema = z.object({
   completion_tokens_details: z.object({ reasoning_tokens: count }).nullish().catch(null),
 })
 
-function convertUsage(told: unknown): LanguageModelV4Usage {
-  const usage = usageSchema.safeParse(told).data
+function convertUsage(raw: unknown): LanguageModelV4Usage {
+  const usage = usageSchema.safeParse(raw).data
   const total = usage?.prompt_tokens ?? undefined
   const output = usage?.completion_tokens ?? undefined
   const details = usage?.prompt_tokens_details

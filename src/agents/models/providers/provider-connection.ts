@@ -1,10 +1,10 @@
 import type { Fetch } from '../watched-fetch'
 
-/** What a provider's package needs to speak to it. */
+/** Connection settings of a provider's model. */
 export interface ProviderConnection {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   baseUrl: string
-  /** Empty where the server needs none. */
+  /** Empty when the server requires none. */
   key: string
   modelName: string
   fetch: Fetch

@@ -1,16 +1,16 @@
-/** Which failures of a provider may be gone a moment later (L24). */
+/** Which failures of a provider are transient. */
 export interface RetryPolicy {
   statuses: ReadonlySet<number>
-  /** Error types of streamed errors, which have no status of their own, and what they stand for. */
+  /** HTTP statuses by the type of a streamed error, which has no status of its own. */
   streamed: Readonly<Record<string, number>>
-  /** Words of errors whose status says "later" although waiting does not help. */
+  /** Texts of errors that are final although their status is transient. */
   hopeless: readonly string[]
 }
 
-/** 529 is Anthropic's "overloaded"; proxies of it say so too. */
+/** 529 is "overloaded" at Anthropic and its proxies. */
 export const transientStatuses = [429, 500, 502, 503, 504, 529] as const
 
-/** What servers that follow OpenAI's protocols have in common. */
+/** Retry policy of servers that follow OpenAI's protocols. */
 export const openAIRetryPolicy: RetryPolicy = {
   statuses: new Set(transientStatuses),
   streamed: {
