@@ -6,7 +6,7 @@ import { readTag } from './read-xml'
 
 export type AwsService = 's3' | 'lambda' | 'ssm'
 
-/** A failure in words that a model can act on (M14). */
+/** A failure in words that a model can act on. */
 export function explainFailure(service: AwsService, answer: OutsideAnswer): AppError {
   const { code, message, region } = readFailure(answer)
   if (code === '') return toError(`aws ${service}`, answer)

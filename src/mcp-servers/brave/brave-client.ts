@@ -65,7 +65,7 @@ const failure = z.object({
   error: z.object({ code: z.string().default(''), detail: z.string().default('') }),
 })
 
-/** A failure in words that a model can act on (M14). */
+/** A failure in words that a model can act on. */
 function explainFailure(said: OutsideAnswer): AppError {
   const { status, text } = said
   const error = failure.safeParse(parse(text)).data?.error

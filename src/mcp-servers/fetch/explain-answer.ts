@@ -2,7 +2,7 @@ import { outside } from '../../config'
 import { AppError } from '../../errors'
 import type { OutsideAnswer } from './guarded-fetch'
 
-/** What is of no use as JSON is an error with a reason (M14). */
+/** What is of no use as JSON is an error with a reason. */
 export function checkJson(service: string, { headers, text, isCut }: OutsideAnswer): void {
   const contentType = headers.get('content-type') ?? ''
   const trimmed = (text ?? '').trim()

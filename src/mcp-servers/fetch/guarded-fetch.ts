@@ -48,8 +48,8 @@ interface GuardOptions {
 }
 
 /**
- * The one way out (M13): every hop is checked, redirects are followed by hand, time and size are
- * bounded. What goes wrong outside is an `AppError` that a model can read (M14).
+ * The one way out: every hop is checked, redirects are followed by hand, time and size are
+ * bounded. What goes wrong outside is an `AppError` that a model can read.
  */
 export function createGuardedFetch(options: GuardOptions): GuardedFetch {
   return async (request) => {

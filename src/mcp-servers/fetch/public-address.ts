@@ -1,5 +1,5 @@
 /**
- * Which hosts are on the public internet (M13). A URL's parser has already written an IPv4 address in
+ * Which hosts are on the public internet. A URL's parser has already written an IPv4 address in
  * decimal, hex, octal or short form as four decimal numbers, and an IPv6 address in brackets.
  */
 export function isPublicHost(hostname: string): boolean {

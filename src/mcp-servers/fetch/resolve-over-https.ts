@@ -12,7 +12,7 @@ const addressTypes = [1, 28]
 /**
  * Asks a resolver that answers `application/dns-json`, as Cloudflare's and Google's do.
  *
- * @throws UNAVAILABLE when it does not answer: what is not known to be public is not asked (M13)
+ * @throws UNAVAILABLE when it does not answer: what is not known to be public is not asked
  */
 export const createResolver =
   (endpoint: string): Resolve =>

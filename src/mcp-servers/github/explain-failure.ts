@@ -27,7 +27,7 @@ const said = z.object({
     .default([]),
 })
 
-/** A failure in words that a model can act on (M14); what is ours stays as it is. */
+/** A failure in words that a model can act on; what is ours stays as it is. */
 export function explainFailure(failure: unknown): unknown {
   if (failure instanceof Error && failure.cause instanceof AppError) return failure.cause
   const parsed = failed.safeParse(failure)

@@ -4,7 +4,7 @@ import { AppError } from '../../errors'
 
 /** GitHub's answers have a hundred fields; a model needs a few. */
 
-/** An answer may come from what stands in GitHub's place, so its form is looked at (M14). */
+/** An answer may come from what stands in GitHub's place, so its form is looked at. */
 export function readAs<Shape extends z.ZodType>(shape: Shape, data: unknown): z.output<Shape> {
   const read = shape.safeParse(data)
   if (read.success) return read.data

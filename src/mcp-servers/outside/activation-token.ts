@@ -3,7 +3,7 @@ import { mcp } from '../../config'
 import { AppError } from '../../errors'
 import type { AccountId, ActivationId } from '../../ids'
 
-/** What a token says; its bearer may call tools as this agent while the activation runs (M11). */
+/** What a token says; its bearer may call tools as this agent while the activation runs. */
 export interface ActivationClaim {
   accountId: AccountId
   activationId: ActivationId

@@ -20,7 +20,7 @@ interface McpDeps {
 /**
  * The handler for `/mcp` (all servers) and `/mcp/<server>`: MCP over Streamable HTTP for anybody
  * with an account key or a token of an activation, through the same gateway as the hub's own agents
- * (M11).
+ *.
  */
 export function createMcpRoutes(deps: McpDeps): (request: Request) => Promise<Response> {
   const clock = deps.clock ?? systemClock

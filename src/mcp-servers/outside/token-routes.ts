@@ -5,7 +5,7 @@ import type { AdminRoute } from '../credentials/admin-route'
 
 const id = z.string().regex(/^[\w-]{1,100}$/, 'is the id of an activation')
 
-/** For runners that let another program work for an agent: what it may show instead of a key (M11). */
+/** For runners that let another program work for an agent: what it may show instead of a key. */
 export const tokenRoutes: AdminRoute[] = [
   {
     ...{ access: 'admin', status: 200, tag: 'activations', method: 'post' },

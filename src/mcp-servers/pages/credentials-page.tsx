@@ -17,7 +17,7 @@ export interface CredentialsPageProps {
   typed: { credential: TypedCredential | null; service: TypedService | null; isChange: boolean }
 }
 
-/** The keys of this hub, none of which is ever shown, and the services that they are for (M5). */
+/** The keys of this hub, none of which is ever shown, and the services that they are for. */
 export const CredentialsPage: FC<CredentialsPageProps> = (props) => {
   const { parts, credentials, problem, typed, servers, services } = props
   return (

@@ -13,7 +13,7 @@ interface ServerError {
   position?: string
 }
 
-/** An error that a model can act on (M14); what the server says is scrubbed before it is cut. */
+/** An error that a model can act on; what the server says is scrubbed before it is cut. */
 export function explainError(
   { service, scrub }: Login,
   { sql, isReadOnly }: { sql: string; isReadOnly: boolean },

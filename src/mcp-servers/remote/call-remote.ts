@@ -22,7 +22,7 @@ export interface RemoteCall {
 
 /**
  * Calls a tool of others. When its server was not looked at lately its list is read first: a tool that
- * is not described any more as it was accepted does not run (M12).
+ * is not described any more as it was accepted does not run.
  */
 export async function callRemote(
   { server, tool, pinnedHash, isDue, note }: RemoteCall,

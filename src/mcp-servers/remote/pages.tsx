@@ -17,7 +17,7 @@ type Admin = Parameters<Remotes['refresh']>[1]
 
 const path = '/tools/remote'
 
-/** `/tools/remote` and its forms: the way of a person, beside the API of `remoteRoutes` (M12). */
+/** `/tools/remote` and its forms: the way of a person, beside the API of `remoteRoutes`. */
 export function createRemotePages(deps: RemotePageDeps): RoomPage[] {
   const { remotes } = deps
   const form = (

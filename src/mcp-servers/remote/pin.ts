@@ -12,7 +12,7 @@ export interface OfferedTool extends Pin {
   name: string
 }
 
-/** SHA-256 of the canonical JSON: another order of keys is no change, anything else is one (M12). */
+/** SHA-256 of the canonical JSON: another order of keys is no change, anything else is one. */
 export const hashOffer = ({ name, description, inputSchema, annotations }: OfferedTool) =>
   hashArguments('', { name, description, inputSchema, annotations })
 

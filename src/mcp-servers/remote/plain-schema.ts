@@ -1,6 +1,6 @@
 import { dropUnseen } from './pin'
 
-/** A schema as a model reads it: no text in it holds characters that people do not see (M12). */
+/** A schema as a model reads it: no text in it holds characters that people do not see. */
 export const toPlainSchema = (schema: Record<string, unknown>) =>
   walk(schema) as Record<string, unknown>
 

@@ -45,7 +45,7 @@ interface RemotesDeps {
 
 export type Remotes = ReturnType<typeof createRemotes>
 
-/** What admins do with MCP servers of others (M12). */
+/** What admins do with MCP servers of others. */
 export function createRemotes(deps: RemotesDeps) {
   const { d1, clock, services } = deps
   const by = (admin: Admin) => ({ now: clock.now(), by: admin.name })

@@ -40,7 +40,7 @@ export const toInput = ({ description, ...service }: z.output<typeof remoteInput
   },
 })
 
-/** The routes of MCP servers of others (M12). */
+/** The routes of MCP servers of others. */
 export const remoteRoutes: AdminRoute[] = [
   {
     ...{ ...common, method: 'get', path: '/remote-servers' },

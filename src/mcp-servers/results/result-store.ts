@@ -8,7 +8,7 @@ export interface KeptResult {
   expiresAt: number
 }
 
-/** Results that were too large for a model, each for the account it was given to (M10). */
+/** Results that were too large for a model, each for the account it was given to. */
 export interface ResultStore {
   /** @returns the handle to read it by */
   keep(accountId: AccountId, text: string): Promise<string>

@@ -7,7 +7,7 @@ const step = z.strictObject({
   status: z.enum(['pending', 'running', 'completed', 'failed']).optional(),
 })
 
-/** The plan itself is read from the journal, where this call stands with its arguments (L41). */
+/** The plan itself is read from the journal, where this call stands with its arguments. */
 export const updatePlan = defineTool({
   name: 'update_plan',
   description:
