@@ -2,7 +2,9 @@ import * as z from 'zod'
 
 /** The schema of the credential: an access key as JSON. */
 const shape = z.strictObject({
-  access_key_id: z.string().regex(/^[A-Za-z0-9_]{8,128}$/, 'must have at least 8 letters and digits'),
+  access_key_id: z
+    .string()
+    .regex(/^[A-Za-z0-9_]{8,128}$/, 'must have at least 8 letters and digits'),
   secret_access_key: z.string().min(8),
   session_token: z.string().min(8).optional(),
   region: z

@@ -18,7 +18,12 @@ export const credentialInput = z.strictObject({
     .describe('the secret, or env:ROOKERY_SECRET_NAME for a secret of the Worker; never read back'),
   server: nameInput.default('http'),
   service: nameInput,
-  community: z.string().min(1).max(100).nullish().describe('only for agents working in this community'),
+  community: z
+    .string()
+    .min(1)
+    .max(100)
+    .nullish()
+    .describe('only for agents working in this community'),
   agent: z.string().min(1).max(100).nullish().describe('only for this agent'),
 })
 

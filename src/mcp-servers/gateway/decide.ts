@@ -53,9 +53,7 @@ export function decide(
 ): Decision {
   const refusal =
     checkKind(policy, tool) ??
-    (call
-      ? checkShape(policy, caller, tool, call, 'call')
-      : checkAnyShape(policy, caller, tool)) ??
+    (call ? checkShape(policy, caller, tool, call, 'call') : checkAnyShape(policy, caller, tool)) ??
     toRefusal(checkRestrictions(caller.narrowing, tool.name, call?.args))
   const { reason, list } = refusal ?? { reason: null, list: null }
   return { isAllowed: refusal === null, reason, list }

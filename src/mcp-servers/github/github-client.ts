@@ -61,4 +61,3 @@ function toFetch(outside: Connection, options: FetchOptions): typeof fetch {
     return new Response(hasBody ? answer.text : null, { status: answer.status, headers })
   }
 }
-

@@ -12,7 +12,10 @@ export const ownerInput = z
 const repoInput = z
   .string()
   .trim()
-  .regex(/^(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}$/, 'must be the name of a repository, without its owner')
+  .regex(
+    /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}$/,
+    'must be the name of a repository, without its owner',
+  )
   .describe('Repository, without its owner')
 
 export const repository = { owner: ownerInput, repo: repoInput }

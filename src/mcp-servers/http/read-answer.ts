@@ -15,7 +15,9 @@ export function readAnswer(service: string, format: 'json' | 'any', answer: Outs
   return {
     status: answer.status,
     content_type: contentType,
-    ...(answer.isCut && { note: `The response is longer; its first ${answer.bytes} bytes were read.` }),
+    ...(answer.isCut && {
+      note: `The response is longer; its first ${answer.bytes} bytes were read.`,
+    }),
     body: text,
   }
 }

@@ -1,4 +1,3 @@
-
 const encoder = new TextEncoder()
 
 /** Converts a time in milliseconds to ISO 8601. */

@@ -45,7 +45,8 @@ export function openDriver(login: Login, signal: AbortSignal) {
     database,
     user,
     password,
-    socket,
+    // In a spread, because the driver's types lack this option.
+    ...{ socket },
     max: 1,
     ssl: false,
     prepare: false,

@@ -13,7 +13,10 @@ export const statementInput = z.strictObject({
     .string()
     .min(1)
     .max(sqlCharsMax)
-    .refine((sql) => !sql.includes('\0'), 'must not contain a NUL character, where the statement would end')
+    .refine(
+      (sql) => !sql.includes('\0'),
+      'must not contain a NUL character, where the statement would end',
+    )
     .describe('One statement; pass values from other people in params as $1, $2'),
   params: z
     .array(z.union([z.string().max(paramCharsMax), z.number(), z.boolean(), z.null()]))

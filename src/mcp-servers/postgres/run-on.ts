@@ -56,4 +56,3 @@ async function readHyperdrive(
 
 const isHyperdrive = (value: unknown): value is Hyperdrive =>
   typeof value === 'object' && value !== null && 'connectionString' in value && 'password' in value
-

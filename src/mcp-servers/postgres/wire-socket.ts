@@ -96,4 +96,3 @@ export class WireSocket {
     for (const listener of this.#listeners.get(event) ?? []) listener(value)
   }
 }
-

@@ -28,7 +28,8 @@ export const remoteErrors = {
       hint: 'An admin checks that its URL is that of an MCP server over Streamable HTTP.',
       cause,
     }),
-  invalidName: () => invalid('name', 'must be 2 to 20 lower case letters and digits, a letter first'),
+  invalidName: () =>
+    invalid('name', 'must be 2 to 20 lower case letters and digits, a letter first'),
   reservedName: () => invalid('name', 'is the name of a built-in server'),
   tooMany: (count: number) =>
     new AppError('CONFLICT', `This hub has ${count} remote servers, which is the limit.`),

@@ -66,6 +66,7 @@ export function checkHeaders(headers: Record<string, string>): void {
   for (const [name, value] of Object.entries(headers)) {
     if (ownHeaders.test(name)) throw serviceErrors.ownHeader(name)
     const isLiteral = value.trim() !== '' && !value.includes(credentialMark)
-    if (isLiteral && secretHeaders.test(name)) throw serviceErrors.secretHeader(name, credentialMark)
+    if (isLiteral && secretHeaders.test(name))
+      throw serviceErrors.secretHeader(name, credentialMark)
   }
 }

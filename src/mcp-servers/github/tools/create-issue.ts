@@ -28,7 +28,8 @@ export const createIssue = defineTool({
     const client = openGithub(outside)
     const mark = await markOf(actor.idempotencyKey)
     const written = mark && findMarked(await listNewest(), mark)
-    if (written) return { ...toIssue(written), note: 'An earlier attempt of this call opened the issue.' }
+    if (written)
+      return { ...toIssue(written), note: 'An earlier attempt of this call opened the issue.' }
     const { data } = await client('POST /repos/{owner}/{repo}/issues', {
       owner,
       repo,

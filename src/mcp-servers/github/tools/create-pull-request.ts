@@ -53,7 +53,10 @@ export const createPullRequest = defineTool({
       })
       const written = findMarked(readAs(z.array(pullShape), data), mark)
       if (!written) throw error
-      return { ...toPullRequest(written), note: 'An earlier attempt of this call opened the pull request.' }
+      return {
+        ...toPullRequest(written),
+        note: 'An earlier attempt of this call opened the pull request.',
+      }
     }
   },
 })

@@ -8,7 +8,7 @@ import { cut, readAs } from '../shapes'
 export const searchCode = defineTool({
   name: 'search_code',
   description:
-    "Search code in GitHub's query language, e.g. \"retry language:go repo:owner/name\". Returns files " +
+    'Search code in GitHub\'s query language, e.g. "retry language:go repo:owner/name". Returns files ' +
     'with the passages that match; get_file reads a whole file.',
   input: z.strictObject({
     query: z.string().trim().min(1).max(256).describe('With qualifiers such as repo:, org:, path:'),
