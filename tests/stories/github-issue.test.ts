@@ -157,7 +157,7 @@ test('M14 M7: the answer of GitHub gets lost, and the agent hears that it may ha
   expect(await issues()).toHaveLength(1)
   expect(await sent('POST')).toBe(1)
   expect(await toldTheModel(hired)).toMatch(
-    /may have been done all the same|opened by this very call/,
+    /may still have completed|An earlier attempt of this call opened/,
   )
 })
 

@@ -86,10 +86,10 @@ test('M4: everybody hears which tools they may use, and why not', async () => {
   expect(own.get('hub_search')).toMatchObject({ is_allowed: true, reason: null, tier: 'read' })
   expect(own.get('github_create_issue')).toMatchObject({
     is_allowed: false,
-    reason: 'no line under "allowed" in the hub\'s policy covers it',
+    reason: 'no entry under "allowed" in the hub\'s policy matches it',
   })
   expect((await toolsOf(wren.key)).get('http_request')?.reason).toBe(
-    "the agent's definition does not ask for it",
+    "the agent's definition does not request it",
   )
   expect((await hub.call('/tools')).status).toBe(401)
 })
@@ -192,7 +192,7 @@ test('M4 M12: the tools page tells whoever looks what they may use, and admins w
   const html = await (await signIn(hub, mira.key)).read('/tools')
   expect(html).toMatch(/id="hub_search"[\s\S]*?>You may<\/td>/)
   expect(html).toMatch(
-    /id="http_request"[\s\S]*?You may not<\/b>: no line under &quot;allowed&quot;/,
+    /id="http_request"[\s\S]*?You may not<\/b>: no entry under &quot;allowed&quot;/,
   )
   expect(html).not.toContain('Who may')
   expect(html).toContain('An admin can change that.')
