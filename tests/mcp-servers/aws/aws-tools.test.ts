@@ -91,7 +91,7 @@ describe('S3, on a server that checks signatures', () => {
       ['lambda_invoke', { function: 'other' }, 'aws:lambda:invoke:other'],
       ['ssm_get', { path: '/shop/other' }, 'aws:ssm:read:/shop/other'],
     ] as const) {
-      expect(await refused(tool, args)).toContain(`Error: Missing grant ${grant}.`)
+      expect(await refused(tool, args)).toContain(`Error: Missing grant ${grant}:`)
     }
   })
 

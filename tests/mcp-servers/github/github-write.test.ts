@@ -23,7 +23,10 @@ test('L36, M1: an issue whose answer was lost is found again and not opened twic
   expect(await fail('create_issue', { title: 'A leak' })).toMatch(/may still have completed/)
   await seed('issues', { title: 'By somebody else' })
   const again = await ask('create_issue', { title: 'A leak' })
-  expect(again).toMatchObject({ number: 1, note: 'It was An earlier attempt of this call opened before.' })
+  expect(again).toMatchObject({
+    number: 1,
+    note: 'It was An earlier attempt of this call opened before.',
+  })
   expect((await state()).issues).toHaveLength(2)
 })
 
