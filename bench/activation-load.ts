@@ -58,7 +58,7 @@ const loaded: Load = {
 let asked = 0
 
 /** Every mention is in a thread of its own. */
-export function askAnew(): Load {
+export function createLoad(): Load {
   const { thread, items } = loaded
   if (!thread) return loaded
   const id = `post-${++asked}` as PostId

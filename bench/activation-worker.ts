@@ -1,5 +1,5 @@
 /**
- * The agents' room alone, for `activation.cpu_ms`: the real shell, loop and journal; the hub's door
+ * The agents module alone, for `activation.cpu_ms`: the real shell, loop and journal; the hub API
  * and the tool answer from memory, the model answers at once. The same work as the peers: two model
  * turns and one tool call, and nothing is remembered for the next. `FullBenchAgent` has answers that
  * come in pieces and a hook at each of the four points; `RememberingBenchAgent` a memory as well.
@@ -14,7 +14,7 @@ import { hooks } from '../src/agents/hooks/hooks'
 import type { Model, ModelRequest } from '../src/agents/models/model-port'
 import { type AccountId, systemClock } from '../src/ids'
 import { createLog } from '../src/log'
-import { askAnew, environment, policy, reservation } from './activation-load'
+import { createLoad, environment, policy, reservation } from './activation-load'
 
 const definition: Definition = {
   name: 'adder',
@@ -112,7 +112,7 @@ function createDeps({ model, hooks, remembers }: World, replies: Replies): Agent
   const memory = { ...definition.memory, isEnabled: remembers }
   return {
     hub: {
-      load: async () => askAnew(),
+      load: async () => createLoad(),
       park: async () => ({ kind: 'lost', waiting: [] }),
       renew: async () => ({ kind: 'renewed', reservation, policy, budgets: [], environment }),
       commit: async ({ agentId, reply }) => {

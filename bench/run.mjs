@@ -39,13 +39,13 @@ const measures = [
 /** @type {Row[]} */
 const rows = []
 /** @param {Row} row */
-function tell(row) {
+function addRow(row) {
   rows.push(row)
   console.log(`${row.name.padEnd(34)} ${String(row.value).padStart(10)} ${row.unit}`)
 }
 
 for (const measure of measures) {
-  for (const row of await measure()) tell(row)
+  for (const row of await measure()) addRow(row)
 }
 
 if (options.peers) {
@@ -54,8 +54,8 @@ if (options.peers) {
   for (const line of output.split('\n').filter((text) => text.startsWith('{'))) {
     const { name, kb_per_agent: kb, ...cost } = JSON.parse(line)
     const cpu = cost.cpu_ms_per_activation ?? cost.cpu_ms_per_agent
-    if (cpu !== undefined) tell({ name: `peer.${name}.cpu_ms`, value: cpu, unit: 'ms' })
-    if (kb !== undefined) tell({ name: `peer.${name}.kb`, value: kb, unit: 'KB' })
+    if (cpu !== undefined) addRow({ name: `peer.${name}.cpu_ms`, value: cpu, unit: 'ms' })
+    if (kb !== undefined) addRow({ name: `peer.${name}.kb`, value: kb, unit: 'KB' })
   }
 }
 

@@ -1,4 +1,4 @@
-// `npm run audit-budgets [-- --repair]`: whether what budgets counted is what usage says (B11).
+// `npm run audit-budgets [-- --repair]`: whether what budgets counted is what usage says.
 import { connect } from './hub-client.mjs'
 import { PlainError } from './local-state.mjs'
 import { runCli } from './run-cli.mjs'

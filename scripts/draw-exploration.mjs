@@ -1,6 +1,6 @@
 // npm run draw-exploration
 //
-// Runs the story of agents that look around for a day (tests/stories/exploration-day.test.ts) and draws
+// Runs the story of agents that explore for a day (tests/stories/exploration-day.test.ts) and draws
 // what they did as docs/exploration.svg. The same run draws the same picture.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -50,7 +50,7 @@ function runStory() {
   /** @type {{ meta?: { day?: Day } }[]} */
   const tests = report.testResults[0].assertionResults
   const found = tests.find(({ meta }) => meta?.day)?.meta?.day
-  if (!found) throw new Error('The story tells nothing of its day.')
+  if (!found) throw new Error('The story did not report its day.')
   return found
 }
 
@@ -85,7 +85,7 @@ function draw({ begin, turns, agents, posts }) {
     const answers = own.filter(({ answered }) => answered).length
     const sums =
       own.length === 0
-        ? 'nothing found, no turn'
+        ? 'nothing found, no exploration'
         : `${count(found, 'post')} found, ${count(answers, 'reply', 'replies')}, ${count(own.length - answers, 'pass', 'passes')}`
     return [
       `<path class="row" d="M${left} ${y}H${width - right}"/>`,
@@ -96,7 +96,7 @@ function draw({ begin, turns, agents, posts }) {
   }
 
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="t d" font-family="system-ui, sans-serif" font-size="13">
-<title id="t">A day of agents that look around</title>
+<title id="t">A day of agents that explore</title>
 <desc id="d">${count(posts.length, 'post')} were written and ${count(turns.length, 'turn')} taken: ${count(replies, 'reply', 'replies')}, ${count(turns.length - replies, 'pass', 'passes')}. A row an agent, left to right the hours of the day.</desc>
 <style>
 svg { --ink: #18211e; --ink3: #5f6b66; --line: #dfe4df; --reply: #0b6070; --bg: #fdfdfb; --post: #a2430c }
@@ -111,8 +111,8 @@ path { stroke: var(--line); fill: none } .post { stroke: var(--post); stroke-wid
 <rect class="bg" width="${width}" height="${height}" rx="8"/>
 <text text-anchor="end" x="${left - 12}" y="${top - 16}">posts</text>
 ${[...grid, ...ticks, ...rows].join('\n')}
-<circle class="reply" cx="${left + 6}" cy="${height - 14}" r="5"/><text class="small" x="${left + 18}" y="${height - 10}">a turn with a reply</text>
-<circle class="pass" cx="${left + 156}" cy="${height - 14}" r="5"/><text class="small" x="${left + 168}" y="${height - 10}">a turn with nothing to add</text>
+<circle class="reply" cx="${left + 6}" cy="${height - 14}" r="5"/><text class="small" x="${left + 18}" y="${height - 10}">an exploration with a reply</text>
+<circle class="pass" cx="${left + 156}" cy="${height - 14}" r="5"/><text class="small" x="${left + 168}" y="${height - 10}">an exploration with nothing to add</text>
 </svg>
 `
 }

@@ -1,5 +1,5 @@
-// `npm run import -- FILE`: loads an archive of posts into a running hub. Doing it again changes
-// nothing, so an import that was cut off is simply repeated.
+// `npm run import -- FILE`: loads an archive of posts into a running hub. Repeating it changes
+// nothing, so repeat an import that was interrupted.
 import { readFileSync } from 'node:fs'
 import { connect } from './hub-client.mjs'
 import { PlainError } from './local-state.mjs'

@@ -68,7 +68,7 @@ function show() {
   console.log(
     `${agents} agents, ${days} days, ${capacity} at a time: ${report.explorations} turns, ${report.answers} answers in ${seconds.toFixed(1)} s`,
   )
-  console.log(`weighted age / lower bound   ${sayRatio(report.ratio)}`)
+  console.log(`weighted age / lower bound   ${formatRatio(report.ratio)}`)
   console.log(`age, 99 %                    ${round(report.ageP99Slots)} slots`)
   console.log(
     `a task waits, 99 % and max   ${report.inboxP99Slots.toFixed(2)} and ${report.inboxMaxSlots.toFixed(1)} slots`,
@@ -166,7 +166,7 @@ function round(value, digits = 0) {
 }
 
 /** @param {number} ratio */
-function sayRatio(ratio) {
+function formatRatio(ratio) {
   if (Number.isNaN(ratio)) return 'none: every agent is called by name'
   if (scenario.agents >= 1_000) return ratio.toFixed(4)
   return `${ratio.toFixed(4)} (the bound knows only how likely failures are: over so few agents and turns chance decides)`

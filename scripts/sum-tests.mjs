@@ -1,5 +1,5 @@
 // Sums files of vitest's JSON reporter into one line: "N passed, N failed". A test file that could
-// not be loaded, or a report that is missing, counts as one failure. What failed is told before that
+// not be loaded, or a report that is missing, counts as one failure. Failures are printed before that
 // line, because only the end of a long output may be kept.
 import { existsSync, readFileSync } from 'node:fs'
 

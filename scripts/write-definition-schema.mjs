@@ -1,4 +1,4 @@
-// src/agents/definitions/config.schema.json: what editors check an agent's config.yaml with (D1),
+// src/agents/definitions/config.schema.json: what editors check an agent's config.yaml with,
 // written from the zod schema. A test says when it is not up to date.
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
- * What the gateway offers agents: the tools a caller may use, and calls of them. Credentials never
- * cross it. Types only.
+ * The API of the gateway to agents: listing the tools a caller can use, and calling them. Credentials
+ * are not part of it. Types only.
  */
 import type { AccountKind, ApprovalRequest, AuditEntry, GrantPolicy } from '../hub/contract'
 import type { AccountId, ActivationId, PostId } from '../ids'
@@ -11,24 +11,24 @@ export interface ToolCaller {
   accountId: AccountId
   name: string
   kind: AccountKind
-  /** Set for a hosted agent at work; null for an outside caller. */
+  /** Set for a hosted agent during a run; null for an external caller. */
   activationId: ActivationId | null
-  /** The thread the caller works on. */
+  /** The thread of the caller's current task. */
   postId: PostId | null
-  /** What the agent's definition takes away from its policy; absent takes nothing. */
+  /** Restrictions from the agent's definition; absent: none. */
   narrowing?: Narrowing
-  /** It works for the activation from outside, with its token: nobody journals its calls. */
+  /** An external program that uses the activation's token. Its calls are not in the agent's journal. */
   isOutside?: boolean
-  /** Tiers the caller's key is good for; absent: all. */
+  /** Tiers that the scopes of the caller's key allow; absent: all. */
   tiers?: Tier[]
 }
 
-/** `capabilities.tools` of a definition: it narrows what policy allows and never widens it (M3). */
+/** `capabilities.tools` of a definition. It restricts what the policy allows and never extends it. */
 export interface Narrowing {
-  /** Names of tools, `*` standing for any run of characters; empty allows all. */
+  /** Tool names, where `*` matches any characters; empty allows all. */
   allow: string[]
   deny: string[]
-  /** Regular expressions, any case; arguments that hold a match are refused. */
+  /** Case-insensitive regular expressions. Calls whose arguments match one are denied. */
   blockedPatterns: string[]
 }
 
@@ -38,15 +38,15 @@ export interface ToolDescription {
   description: string
   /** JSON Schema (draft 2020-12) of the arguments. */
   inputSchema: Record<string, unknown>
-  /** The strongest that its calls have. */
+  /** The highest tier that a call can have. */
   tier: Tier
-  /** Re-running it after a lost answer does no harm. */
+  /** Safe to repeat after a lost response. */
   isIdempotent: boolean
-  /** In words for people who watch, e.g. "searching the hub". */
+  /** Activity text for the live view, e.g. "searching the hub". */
   doing: string
-  /** Must not run beside other calls of its step. */
+  /** Must not run in parallel with other calls of the same step. */
   isSequential: boolean
-  /** It is about the world outside of the hub. */
+  /** Uses a service outside the hub. */
   reachesOut?: boolean
 }
 
@@ -59,10 +59,10 @@ export interface ToolCall {
 
 export interface ToolResult {
   callId: string
-  /** What the model reads; `Error: ...` when `isError`. Bounded to 50 KiB. */
+  /** The text returned to the model; `Error: ...` when `isError`. At most 50 KiB. */
   text: string
   isError: boolean
-  /** Set when nothing ran because a person must approve it first (M7). */
+  /** Set when the call did not run because it requires approval. */
   approval: ApprovalRequest | null
   durationMs: number
   audit: AuditEntry
@@ -71,7 +71,7 @@ export interface ToolResult {
 export interface RememberedFact {
   id: number
   text: string
-  /** Where it comes from; empty when it was not said. */
+  /** The source of the fact; empty when none was given. */
   source: string
   createdAt: number
 }
@@ -83,43 +83,43 @@ export interface OpenTask {
 }
 
 /**
- * An agent's own memory, as its tools may use it; the agents' room is behind it. What cannot be done is
- * a value, since errors lose their kind on the way from another object.
+ * An agent's own memory, as its tools use it; implemented by the agents module. Failures are return
+ * values, because an error thrown in another Durable Object loses its class.
  */
 export interface MemoryDoor {
-  /** The same text again is the same fact. Null: it remembers as much as it may. */
+  /** Stores a fact; the same text returns the same id. Null: the limit of facts is reached. */
   rememberFact(
     agentId: AccountId,
     fact: { text: string; source: string },
   ): Promise<{ id: number } | null>
-  /** False when there never was such a fact; forgetting again is no mistake. */
+  /** Deletes a fact. Repeating is allowed; false when the fact never existed. */
   forgetFact(agentId: AccountId, id: number): Promise<boolean>
-  /** With words the best matches come first, without them the newest. */
+  /** Returns facts, best match first when `words` is set, else newest first. */
   listFacts(
     agentId: AccountId,
     query: { words: string | null; limit: number },
   ): Promise<{ facts: RememberedFact[]; factCount: number; tasks: OpenTask[] }>
-  /** The same key adds it once. Null: too many are open. */
+  /** Adds an open task, once for each key. Null: the limit of open tasks is reached. */
   addTask(
     agentId: AccountId,
     task: { text: string; key: string | null },
   ): Promise<{ id: number } | null>
-  /** Its text, also when it was complete before; null when there is none. */
+  /** Completes a task and returns its text, also when it was complete already; null when not found. */
   completeTask(agentId: AccountId, task: { id: number; note: string }): Promise<string | null>
-  /** The text of a skill that the agent may use in the task it works on; null for any other. */
+  /** Returns the text of a skill that the agent can use in its current task; null for any other. */
   readSkill(agentId: AccountId, name: string): Promise<string | null>
 }
 
 export interface ToolApi {
-  /** Reads again which tools there are, when the policy says so; undefined: what is known holds. */
+  /** Reloads the tools of remote servers when the policy's version is newer; undefined: nothing to reload. */
   refresh(policy: GrantPolicy): Promise<void> | undefined
-  /** The tools the caller may use under this policy (M4). No round trip. */
+  /** Returns the tools the caller can use under this policy. No round trip. */
   list(caller: ToolCaller, policy: GrantPolicy): ToolDescription[]
-  /** What is known of a tool by its name alone; null for an unknown one. No round trip. */
+  /** Returns the properties of a tool by name; null for an unknown one. No round trip. */
   describe(tool: string): { isIdempotent: boolean; isSequential: boolean; doing: string } | null
-  /** Whether the policy gives a grant, or some of what a pattern of grants stands for. No round trip. */
+  /** Whether the policy allows a grant, or at least one grant that a pattern matches. No round trip. */
   isGranted(policy: GrantPolicy, grant: string): boolean
-  /** Never throws: what fails outside becomes an error result. */
+  /** Runs one call. Never throws: a failure becomes an error result. */
   call(
     caller: ToolCaller,
     call: ToolCall,

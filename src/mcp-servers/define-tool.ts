@@ -9,42 +9,42 @@ import type { ResultStore } from './results/result-store'
 import type { ServiceKind } from './services/service-kind'
 import type { Workspace } from './workspace/workspace'
 
-/** All a tool gets to see: what was asked, who asks, the hub, its memory, and when to stop. */
+/** Everything a tool can use during one call. */
 export interface ToolContext<Input> {
   input: Input
   actor: Actor
   hub: ConversationDoor
-  /** Of the agent that asks, and of no other. */
+  /** The memory of the calling agent only. */
   memory: MemoryDoor
-  /** Files of the account that asks, and of no other. */
+  /** The files of the calling account only. */
   workspace: Workspace
   results: Pick<ResultStore, 'find'>
-  /** Of the service that the tool names; the gateway opens it once the call is decided (M6). */
+  /** The connection to the service that the tool names, opened once the call is allowed; null: no service. */
   outside: Connection | null
   signal: AbortSignal
-  /** Says how far it is, to callers that want to know. */
+  /** Reports progress to callers that asked for it. */
   progress(text: string): void
 }
 
-/** All of a tool but how its arguments are read. */
+/** The properties of a tool, without its argument schema. */
 interface ToolFacts<Input> {
   /** Without its server: `search`, `create_post`. */
   name: string
-  /** For the model that decides whether to call it. */
+  /** Read by the model when it chooses a tool. */
   description: string
-  /** Of all its calls, or of those whose grant has this shape: `{ 'http:*:read': 'read', ... }`. */
+  /** One tier for all calls, or a tier for each grant shape: `{ 'http:*:read': 'read', ... }`. */
   tier: Tier | Readonly<Record<string, Tier>>
-  /** A fixed grant, or one that depends on the arguments and the `shape` all of them have (M2). */
+  /** A fixed grant, or one computed from the arguments, with the `shape` that all of them match. */
   grant: string | { shape: string; of(input: Input): string; isScoped?: boolean }
-  /** Which service outside a call needs: the one with this name on the tool's own server. */
+  /** Returns the name of the external service that a call needs, among those of the tool's server. */
   service?(input: Input): string
-  /** Running it again after a lost answer does no harm. */
+  /** Safe to repeat after a lost response. */
   isIdempotent: boolean
-  /** In words for people who watch: "searching the hub". */
+  /** Activity text for the live view: "searching the hub". */
   doing: string
   isSequential?: boolean
   timeoutMs?: number
-  /** The answer: text as it is, anything else as JSON. Expected failures throw an `AppError`. */
+  /** Runs the tool. Text is returned unchanged, anything else as JSON. Expected failures throw an `AppError`. */
   run(context: ToolContext<Input>): Promise<unknown>
 }
 
@@ -52,33 +52,33 @@ interface ToolDeclaration<Schema extends z.ZodObject> extends ToolFacts<z.output
   input: Schema
 }
 
-/** A call whose arguments are valid, and what it needs. */
+/** A call with valid arguments, and its required grant, tier and service. */
 export interface PreparedCall {
   ok: true
   grant: string
   tier: Tier
-  /** The service to open for it; null: it stays inside. */
+  /** The external service to connect to; null: none. */
   service: string | null
   run(context: Omit<ToolContext<never>, 'input'>): Promise<unknown>
 }
 
-/** What some calls of a tool need: a pattern whose `*` each stand for one segment, and their tier. */
+/** The grant pattern of some calls of a tool, where each `*` matches one segment, and their tier. */
 export interface CallShape {
   grant: string
   tier: Tier
 }
 
-/** A registered tool. Nothing runs but through `prepare`, so no stage can be left out. */
+/** A registered tool. It only runs through `prepare`, so validation cannot be skipped. */
 export interface Tool {
   name: string
   description: string
-  /** The strongest that its calls have. */
+  /** The highest tier that a call can have. */
   tier: Tier
   /** The grant, or the pattern that all its grants match. */
   grantShape: string
-  /** All that its calls may need; their number of segments is that of every grant it asks for. */
+  /** The grant shapes of all its calls. Every grant has as many segments as its shape. */
   shapes: CallShape[]
-  /** Only a pattern whose last segment names the resource gives it (M3). */
+  /** Only grant patterns whose last segment names a resource allow it. */
   isScoped: boolean
   isIdempotent: boolean
   isSequential: boolean
@@ -89,25 +89,25 @@ export interface Tool {
   prepare(args: unknown): PreparedCall | { ok: false; problems: ErrorDetail[] }
 }
 
-/** A named set of tools; on the wire a tool is called `<server>_<tool>`. */
+/** A named set of tools. Callers use the name `<server>_<tool>`. */
 export interface ToolServer {
   /** Lower case letters and digits, so that the first underscore ends it. */
   name: string
-  /** For clients that choose among servers. */
+  /** Read by clients that choose among servers. */
   description: string
   /**
-   * Its tools reach nothing but the hub. Then what one of them reads may come together with the row
-   * that decides about the call, which is a round trip less.
+   * Its tools use only the hub's database. Their reads are then sent in the same batch as the policy
+   * read, which saves a round trip.
    */
   isHubOnly?: boolean
-  /** Its tools are about an agent that this hub runs, and are for nobody else. */
+  /** Only agents that this hub runs can use its tools. */
   isForHosted?: boolean
-  /** What it knows of the services that its tools name; a server that reaches outside has it. */
+  /** Defaults and checks of the server's external services; set on every server that uses any. */
   services?: ServiceKind
   tools: Tool[]
 }
 
-/** The one way to make a tool of this code (M1). */
+/** Creates a tool from its declaration. Every built-in tool is created here. */
 export function defineTool<Schema extends z.ZodObject>(declared: ToolDeclaration<Schema>): Tool {
   const { input: schema } = declared
   let inputSchema: Record<string, unknown> | null = null
@@ -126,7 +126,10 @@ export function defineTool<Schema extends z.ZodObject>(declared: ToolDeclaration
   )
 }
 
-/** What all tools are made by, those of others' servers too: nothing runs but what was read and granted. */
+/**
+ * Creates a tool from its properties, its JSON Schema and a function that validates arguments. Used for
+ * built-in tools and for tools of remote servers.
+ */
 export function buildTool<Input>(
   facts: ToolFacts<Input>,
   readInputSchema: () => Record<string, unknown>,
@@ -135,11 +138,13 @@ export function buildTool<Input>(
   const { grant } = facts
   const grantShape = typeof grant === 'string' ? grant : grant.shape
   const shapes = listShapes(facts.tier, grantShape)
-  const tier = strongestOf(shapes)
+  const tier = highestTierOf(shapes)
   return {
     name: facts.name,
     description: facts.description,
-    ...{ tier, grantShape, shapes },
+    tier,
+    grantShape,
+    shapes,
     isScoped: typeof grant !== 'string' && grant.isScoped === true,
     isIdempotent: facts.isIdempotent,
     isSequential: facts.isSequential ?? false,
@@ -167,10 +172,10 @@ const listShapes = (tier: ToolFacts<never>['tier'], grant: string): CallShape[] 
     ? [{ grant, tier }]
     : Object.entries(tier).map(([shape, each]) => ({ grant: shape, tier: each }))
 
-const strongestOf = (shapes: CallShape[]): Tier =>
+const highestTierOf = (shapes: CallShape[]): Tier =>
   tiers.findLast((tier) => shapes.some((shape) => shape.tier === tier)) ?? 'destructive'
 
-/** In the order in which they weigh. */
+/** The tiers, lowest first. */
 export const tiers: readonly Tier[] = ['read', 'write', 'destructive']
 
 const toDetail = (issue: z.core.$ZodIssue): ErrorDetail => ({

@@ -10,7 +10,7 @@ import { resultsServer } from './results/server'
 import { skillsServer } from './skills/server'
 import { workspaceServer } from './workspace/server'
 
-/** Every server of this hub. Adding one is its folder and a line here. */
+/** The built-in tool servers. To add one, create its folder and add a line here. */
 export const servers: ToolServer[] = [
   hubServer,
   memoryServer,
@@ -24,6 +24,6 @@ export const servers: ToolServer[] = [
   postgresServer,
 ]
 
-/** Names that no server of others may have. */
+/** Whether a name belongs to a built-in server and cannot be used for a remote one. */
 export const isOwnServer = (name: string): boolean =>
   name === 'remote' || servers.some((server) => server.name === name)

@@ -1,13 +1,13 @@
 const decoder = new TextDecoder()
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Bytes of the form 10xxxxxx go on with a character (RFC 3629, section 3). */
+/** Whether a byte continues a character: it has the form 10xxxxxx (RFC 3629, section 3). */
 const isContinuation = (byte: number | undefined): boolean =>
   byte !== undefined && (byte & 0b1100_0000) === 0b1000_0000
 
 /**
- * The text from the byte `from`, at most `bytesMax` bytes of it, cut between characters; `end` is
- * where the next part begins.
+ * Returns the text from byte `from`, truncated between characters to at most `bytesMax` bytes; `end` is
+ * the offset of the next part.
  */
 export function sliceUtf8(
   bytes: Uint8Array,
@@ -18,7 +18,7 @@ export function sliceUtf8(
   while (isContinuation(bytes[start])) start++
   let end = Math.min(bytes.length, start + bytesMax)
   while (end > start && isContinuation(bytes[end])) end--
-  // At least one character while there is one: who reads on from `end` gets on.
+  // Return at least one character while there is one, so that reading on from `end` makes progress.
   if (end === start) end = Math.min(bytes.length, start + 1)
   while (isContinuation(bytes[end])) end++
   return { text: decoder.decode(bytes.subarray(start, end)), start, end }

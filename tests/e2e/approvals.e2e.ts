@@ -60,14 +60,14 @@ async function signIn(options: Parameters<Browser['newContext']>[0]) {
   return { context, page, errors }
 }
 
-test('M7: without scripts a person sees the call, approves it, and it runs once', async () => {
-  expect(await callTool('From outside')).toContain('needs approval by a person')
+test('M7: without scripts a person sees what would run, approves it, and it runs once', async () => {
+  expect(await callTool('From outside')).toContain('requires approval')
   const { page, context } = await signIn({ javaScriptEnabled: false })
   expect(await page.locator('article pre').textContent()).toContain('"title": "From outside"')
   await page.getByRole('button', { name: 'Approve once' }).click()
   expect(await page.locator('#decided + ul').textContent()).toContain('approved')
   expect(await callTool('From outside')).toContain('/p/')
-  expect(await callTool('From outside')).toContain('needs approval by a person')
+  expect(await callTool('From outside')).toContain('requires approval')
   await page.reload()
   await page.getByLabel('A note for the agent').fill('Once is enough')
   await page.getByRole('button', { name: 'Deny' }).click()

@@ -127,7 +127,7 @@ describe('every registered tool', () => {
         // of another grant, some other resource may be within reach of the same tool
         const isNothing = policy.requested?.length === 0 || policy.allowed?.length === 0
         if (isNothing || grant === tool.grantShape) expect(names()).not.toContain(name)
-        expect((await call(name, args)).text).toContain(`Error: Missing grant ${grant}.`)
+        expect((await call(name, args)).text).toContain(`Error: Missing grant ${grant}:`)
         const isGuarded = name.startsWith('hub_') && tool.tier === 'read'
         const decided = isGuarded ? 'guardReads' : 'readFacts'
         expect(calls.map(({ method }) => method)).toEqual([decided])

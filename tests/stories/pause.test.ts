@@ -97,7 +97,7 @@ it.each([
     expect(first?.tools).toContain('"hub_search"')
     expect(second?.tools).toContain('"hub_search"')
     expect(second?.said).not.toContain('Missing grant')
-    expect(third?.said).toContain('Error: Missing grant hub:read.')
+    expect(third?.said).toContain('Error: Missing grant hub:read:')
     expect(third?.tools).not.toContain('"hub_')
     expect(third?.tools).toContain('"memory_list_facts"')
   },

@@ -1,23 +1,25 @@
 import { AwsV4Signer } from 'aws4fetch'
 import { aws } from '../../config'
-import { AppError } from '../../errors'
 import type { Connection } from '../credentials/connection'
 import type { OutsideAnswer } from '../fetch/guarded-fetch'
 import { readKey } from './credential'
+import { awsErrors } from './errors'
 import { type AwsService, explainFailure } from './explain-failure'
 
 interface AwsRequest {
   method: string
-  /** Encoded, below the address of the service. */
+  /** Encoded, below the base URL of the service. */
   path: string
   query?: Record<string, string>
   headers?: Record<string, string>
   body?: string
 }
 
-/** Where requests go when no admin has declared another address: one host a service and region. */
+/** The domain of AWS, used unless an admin declares another base URL. */
 const regional = 'amazonaws.com'
 export const awsUrl = `https://${regional}`
+
+/** Returns the hosts of the credential's region, one for each AWS service. */
 export const hostsOf = (credential: string): string[] => {
   const region = readKey(credential)?.region
   return region === undefined
@@ -25,7 +27,7 @@ export const hostsOf = (credential: string): string[] => {
     : (['s3', 'lambda', 'ssm'] as const).map((service) => `${service}.${region}.${regional}`)
 }
 
-/** Sends one signed request (Signature Version 4); the key signs and is never sent. */
+/** Sends a request signed with Signature Version 4. The secret key itself is not sent. */
 export async function askAws(
   outside: Connection | null,
   service: AwsService,
@@ -33,11 +35,14 @@ export async function askAws(
 ): Promise<OutsideAnswer> {
   if (!outside) throw new Error('The gateway opens the service first.')
   const key = outside.credential === null ? null : readKey(outside.credential)
-  if (key === null) throw noKey()
+  if (key === null) throw awsErrors.noCredential()
   const { method, body } = request
   const url = toUrl(outside.baseUrl, service, key.region, request)
   const signed = await new AwsV4Signer({
-    ...{ method, url: url.href, service, region: key.region },
+    method,
+    url: url.href,
+    service,
+    region: key.region,
     headers: { ...request.headers, 'x-amz-content-sha256': await hashOf(body ?? '') },
     ...(body !== undefined && { body }),
     accessKeyId: key.access_key_id,
@@ -66,7 +71,7 @@ function toUrl(
   if (url.hostname === regional) url.hostname = `${service}.${region}.${regional}`
   url.pathname = `${base.pathname.replace(/\/$/, '')}/${path}`
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
-  // Spaces as they are signed.
+  // Encode spaces as the signature does.
   url.search = url.search.replaceAll('+', '%20')
   return url
 }
@@ -76,14 +81,9 @@ async function hashOf(body: string): Promise<string> {
   return Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
-/** A signature is good for this request for some minutes, so whoever is asked must not give it back. */
+/** Redacts the signature from a response: it authorizes this request for some minutes. */
 function withoutSignature(answer: OutsideAnswer, signed: Headers): OutsideAnswer {
   const signature = /Signature=([0-9a-f]{64})/.exec(signed.get('authorization') ?? '')?.[1]
   if (signature === undefined || answer.text === null) return answer
   return { ...answer, text: answer.text.replaceAll(signature, '[redacted]') }
 }
-
-const noKey = (): AppError =>
-  new AppError('UNAVAILABLE', 'The service aws has no credential here.', {
-    hint: 'An admin sets it: PUT /api/v1/credentials/<name> with server aws and service aws.',
-  })

@@ -1,32 +1,33 @@
 import * as z from 'zod'
-import { AppError, type ErrorCode } from '../../errors'
+import type { AppError, ErrorCode } from '../../errors'
 import { excerpt, toError } from '../fetch/explain-answer'
 import type { OutsideAnswer } from '../fetch/guarded-fetch'
+import { awsErrors } from './errors'
 import { readTag } from './read-xml'
 
 export type AwsService = 's3' | 'lambda' | 'ssm'
 
-/** A failure in words that a model can act on (M14). */
+/** Converts an error response of AWS to an error that a model can act on. */
 export function explainFailure(service: AwsService, answer: OutsideAnswer): AppError {
   const { code, message, region } = readFailure(answer)
   if (code === '') return toError(`aws ${service}`, answer)
   const { kind, hint } = explainCode(code, answer.status)
-  const place = region === '' ? '' : ` It is in ${region}.`
-  return new AppError(kind, `AWS ${service} refused it: ${code} (${answer.status}).`, {
-    hint: `${message === '' ? '' : `It said: ${message}`}${place}${hint === '' ? '' : ` ${hint}`}`.trim(),
-  })
+  const words = message === '' ? '' : `AWS says: ${message}`
+  const place = region === '' ? '' : ` The bucket is in ${region}.`
+  const advice = hint === '' ? '' : ` ${hint}`
+  return awsErrors.refused(kind, service, code, answer.status, `${words}${place}${advice}`.trim())
 }
 
-/** S3 speaks XML, the others JSON or a header. */
+/** Reads an error response: XML of S3, JSON or a header of the others. */
 function readFailure({ headers, text }: OutsideAnswer) {
   const body = text ?? ''
   const named = headers.get('x-amzn-errortype') ?? ''
-  const said = body.trimStart().startsWith('{') ? readJson(body) : readXml(body)
-  const code = named === '' ? said.code : named
+  const parsed = body.trimStart().startsWith('{') ? readJson(body) : readXml(body)
+  const code = named === '' ? parsed.code : named
   return {
     code: (/([A-Za-z0-9.]{1,80})(:.*)?$/.exec(code.replace(/:.*$/, ''))?.[1] ?? '').trim(),
-    message: excerpt(said.message),
-    region: excerpt(said.region),
+    message: excerpt(parsed.message),
+    region: excerpt(parsed.region),
   }
 }
 
@@ -60,7 +61,7 @@ function explainCode(code: string, status: number): { kind: ErrorCode; hint: str
     return { kind: 'NOT_FOUND', hint: 'Check the name.' }
   }
   if (/Throttl|SlowDown|TooManyRequests/.test(code) || status === 429 || status >= 500) {
-    return { kind: 'UNAVAILABLE', hint: 'It may work later.' }
+    return { kind: 'UNAVAILABLE', hint: 'Try again later.' }
   }
   if (/AuthorizationHeaderMalformed|PermanentRedirect|TemporaryRedirect/.test(code)) {
     const hint = 'An admin sets the region in the credential.'
@@ -70,6 +71,6 @@ function explainCode(code: string, status: number): { kind: ErrorCode; hint: str
     return { kind: 'UNAVAILABLE', hint: 'An admin may have to set the credential again.' }
   }
   if (status === 403)
-    return { kind: 'FORBIDDEN', hint: 'An admin may have to give the key more rights.' }
+    return { kind: 'FORBIDDEN', hint: 'An admin may have to give the key more permissions.' }
   return { kind: 'VALIDATION', hint: '' }
 }

@@ -1,28 +1,29 @@
 import * as z from 'zod'
 import { aws } from '../../config'
 
-/** Names that stand in grants and addresses, so they can name nothing but themselves. */
+/** Schemas of names that become part of grants and URLs, so they must not contain separators. */
 
 export const bucketInput = z
   .string()
-  .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'is the name of a bucket')
-  .refine((name) => !name.includes('..'), 'is the name of a bucket')
+  .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'must be the name of a bucket')
+  .refine((name) => !name.includes('..'), 'must be the name of a bucket')
 
-/** A segment . or .. would be taken for a folder on the way. */
+/** The key of an object. The URL parser would resolve a segment . or .. as a folder. */
 export const keyInput = z
   .string()
   .min(1)
   .max(aws.keyCharsMax)
   .refine(
     (key) => !key.split('/').some((part) => part === '.' || part === '..'),
-    'must not have . or .. in it',
+    'must not contain a segment . or ..',
   )
   .describe('Of the object, e.g. reports/2026/may.csv')
 
+/** Returns the encoded path of a bucket or object. */
 export const toPath = (bucket: string, key = ''): string =>
   [bucket, ...(key === '' ? [] : key.split('/'))].map(encodeSegment).join('/')
 
-/** As it is signed: everything but letters, digits and -_.~ (RFC 3986). */
+/** Encodes a segment as the signature does: everything but letters, digits and -_.~ (RFC 3986). */
 const encodeSegment = (text: string): string =>
   encodeURIComponent(text).replace(
     /[!'()*]/g,

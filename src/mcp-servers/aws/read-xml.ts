@@ -1,6 +1,6 @@
 /**
- * Enough of XML for what S3 answers: elements without attributes that hold text or other elements. Text
- * is escaped there, so a key that looks like an element cannot be taken for one.
+ * Returns the content of each element with a tag, for the XML of S3: elements without attributes. Text is
+ * escaped there, so a key that looks like an element is not matched.
  */
 export function readTags(xml: string, tag: string): string[] {
   const open = `<${tag}>`
@@ -14,7 +14,7 @@ export function readTags(xml: string, tag: string): string[] {
   return found
 }
 
-/** The text of the first; empty when there is none. */
+/** Returns the text of the first element with a tag; empty when there is none. */
 export const readTag = (xml: string, tag: string): string => toText(readTags(xml, tag)[0] ?? '')
 
 const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }

@@ -8,10 +8,10 @@ import { s3List } from './tools/s3-list'
 import { s3Put } from './tools/s3-put'
 import { ssmGet } from './tools/ssm-get'
 
-/** One account of AWS and one of its regions, or an S3 of another that an admin declares in its place. */
+/** One account and region of AWS, or an S3-compatible service that an admin declares in its place. */
 export const awsServer: ToolServer = {
   name: 'aws',
-  description: 'Objects in S3, functions of Lambda and parameters of Systems Manager.',
+  description: 'S3 objects, Lambda functions and Systems Manager parameters.',
   services: {
     builtIn: (service) => (service === 'aws' ? { baseUrl: awsUrl, format: 'any' } : null),
     hostsOf,

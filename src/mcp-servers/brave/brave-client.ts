@@ -1,22 +1,23 @@
 import * as z from 'zod'
 import { brave } from '../../config'
-import { AppError } from '../../errors'
+import type { AppError } from '../../errors'
 import type { Connection } from '../credentials/connection'
 import { checkJson, excerpt } from '../fetch/explain-answer'
 import type { OutsideAnswer } from '../fetch/guarded-fetch'
 import { joinPath } from '../http/join-path'
+import { braveErrors } from './errors'
 
-interface Question<Schema extends z.ZodType> {
+interface BraveRequest<Schema extends z.ZodType> {
   path: string
   query: Record<string, string>
-  /** What is read of the answer. */
+  /** Schema of the response. */
   answer: Schema
 }
 
-/** Asks Brave's search API; a plan of one request a second makes it wait once. */
+/** Sends a request to Brave's search API. A request over the rate of the plan is repeated once. */
 export async function askBrave<Schema extends z.ZodType>(
   outside: Connection | null,
-  { path, query, answer }: Question<Schema>,
+  { path, query, answer }: BraveRequest<Schema>,
 ): Promise<z.output<Schema>> {
   if (!outside) throw new Error('The gateway opens the service first.')
   const request = {
@@ -24,19 +25,17 @@ export async function askBrave<Schema extends z.ZodType>(
     url: joinPath(outside.baseUrl, path, query),
     headers: { accept: 'application/json', 'user-agent': 'Rookery', ...outside.headers },
   }
-  let said = await outside.fetch(request)
-  const waitMs = readPauseMs(said)
+  let response = await outside.fetch(request)
+  const waitMs = readRetryAfterMs(response)
   if (waitMs !== null && waitMs <= brave.pauseMsMax) {
     await new Promise((resolve) => setTimeout(resolve, waitMs))
-    said = await outside.fetch(request)
+    response = await outside.fetch(request)
   }
-  if (said.status >= 300) throw explainFailure(said)
-  checkJson('brave', said)
-  const read = answer.safeParse(parse(said.text))
+  if (response.status >= 300) throw explainFailure(response)
+  checkJson('brave', response)
+  const read = answer.safeParse(parse(response.text))
   if (read.success) return read.data
-  throw new AppError('UNAVAILABLE', 'Brave answered in a form that is not known.', {
-    cause: read.error,
-  })
+  throw braveErrors.unknownFormat(read.error)
 }
 
 function parse(text: string | null): unknown {
@@ -47,8 +46,11 @@ function parse(text: string | null): unknown {
   }
 }
 
-/** Its limits are told as lists, the shortest window first: how much is left, and seconds until more. */
-function readPauseMs({ status, headers }: OutsideAnswer): number | null {
+/**
+ * Returns the milliseconds until the rate limit resets; null: it is not reached. Brave sends lists, the
+ * shortest window first: requests left, and seconds until the reset.
+ */
+function readRetryAfterMs({ status, headers }: OutsideAnswer): number | null {
   if (status !== 429) return null
   const remaining = readList(headers, 'x-ratelimit-remaining')
   const resetSeconds = readList(headers, 'x-ratelimit-reset')
@@ -65,24 +67,24 @@ const failure = z.object({
   error: z.object({ code: z.string().default(''), detail: z.string().default('') }),
 })
 
-/** A failure in words that a model can act on (M14). */
-function explainFailure(said: OutsideAnswer): AppError {
-  const { status, text } = said
+/** Converts an error response to an error that a model can act on. */
+function explainFailure(response: OutsideAnswer): AppError {
+  const { status, text } = response
   const error = failure.safeParse(parse(text)).data?.error
-  const code = error === undefined || error.code === '' ? '' : ` ${excerpt(error.code)}`
-  const words = error?.detail ? `It said: ${excerpt(error.detail)}` : ''
-  const message = `Brave refused it:${code} (${status}).`
-  const toHint = (advice: string) => ({ hint: [words, advice].filter(Boolean).join(' ') })
-  if (status === 429) return new AppError('UNAVAILABLE', message, toHint(sayPause(said)))
-  if (status >= 500) return new AppError('UNAVAILABLE', message, toHint('It may work later.'))
-  if (status === 401 || status === 403 || /TOKEN/.test(code)) {
-    return new AppError('UNAVAILABLE', message, toHint('An admin may have to set its key again.'))
+  const reason = excerpt(error?.code ?? '')
+  const words = error?.detail ? `Brave says: ${excerpt(error.detail)}` : ''
+  const unavailable = (advice: string) =>
+    braveErrors.refused('UNAVAILABLE', reason, status, [words, advice].filter(Boolean).join(' '))
+  if (status === 429) return unavailable(formatRetry(response))
+  if (status >= 500) return unavailable('Try again later.')
+  if (status === 401 || status === 403 || /TOKEN/.test(reason)) {
+    return unavailable('An admin may have to set the key again.')
   }
-  return new AppError('VALIDATION', message, words === '' ? {} : { hint: words })
+  return braveErrors.refused('VALIDATION', reason, status, words)
 }
 
-function sayPause(said: OutsideAnswer): string {
-  const pauseMs = readPauseMs(said)
-  if (pauseMs === null || !Number.isFinite(pauseMs)) return 'It is asked too often.'
-  return `The limit of its plan is used up; there is more in ${Math.ceil(pauseMs / 1000)} s.`
+function formatRetry(response: OutsideAnswer): string {
+  const retryAfterMs = readRetryAfterMs(response)
+  if (retryAfterMs === null || !Number.isFinite(retryAfterMs)) return 'The rate limit is reached.'
+  return `The limit of the plan is reached. Retry after ${Math.ceil(retryAfterMs / 1000)} s.`
 }

@@ -1,25 +1,26 @@
 import * as z from 'zod'
 
-/** Brave takes no more of a question. */
+/** A search query, within the length limits of Brave. */
 export const queryInput = z
   .string()
   .trim()
   .min(1)
   .max(400)
-  .refine((text) => text.split(/\s+/).length <= 50, 'has at most 50 words')
+  .refine((text) => text.split(/\s+/).length <= 50, 'must have at most 50 words')
 
-/** Where and in which language is searched. */
+/** Country and language of a search. */
 export const places = {
   country: z
     .string()
-    .regex(/^([A-Z]{2}|ALL)$/, 'is two capital letters, or ALL')
+    .regex(/^([A-Z]{2}|ALL)$/, 'must be two capital letters, or ALL')
     .optional(),
   language: z
     .string()
-    .regex(/^[a-z]{2,3}(-[a-z]{2,4})?$/, 'is like en or pt-br')
+    .regex(/^[a-z]{2,3}(-[a-z]{2,4})?$/, 'must be a language code such as en or pt-br')
     .optional(),
 }
 
+/** Converts country and language to Brave's query parameters. */
 export const toPlaces = (input: {
   country?: string | undefined
   language?: string | undefined

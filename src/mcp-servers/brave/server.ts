@@ -2,10 +2,10 @@ import type { ToolServer } from '../define-tool'
 import { search } from './tools/search'
 import { summarize } from './tools/summarize'
 
-/** The web, by the search API of Brave. */
+/** Web search with the API of Brave. */
 export const braveServer: ToolServer = {
   name: 'brave',
-  description: 'Searching the web, and summaries of what is found.',
+  description: 'Web search, and summaries of what pages say.',
   services: {
     builtIn: (service) =>
       service === 'brave'

@@ -1,4 +1,4 @@
-/** A passage as text: without the marks and entities of a page, and no longer than is of use. */
+/** Converts a passage of a page to plain text of at most `charsMax` characters. */
 export function toPlain(text: string, charsMax: number): string {
   const plain = text
     .replace(/<\/?[a-z][^<>]{0,200}>/gi, '')
@@ -9,6 +9,10 @@ export function toPlain(text: string, charsMax: number): string {
 }
 
 const entities: Record<string, string> = {
-  ...{ amp: '&', lt: '<', gt: '>', quot: '"' },
-  ...{ '#x27': "'", '#39': "'" },
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  '#x27': "'",
+  '#39': "'",
 }

@@ -13,7 +13,7 @@ export interface AdminRoomDeps {
   remotes: Remotes
   tokens: ActivationTokens
   clock: Clock
-  /** What an agent's definition takes away; null when it cannot be read. */
+  /** Returns the tool restrictions of an agent's definition; null when it cannot be read. */
   readNarrowing(agent: string, etag: string): Promise<Narrowing | null>
   hub: GrantDoor & ConversationDoor
 }
@@ -26,15 +26,15 @@ export interface Admin {
 export interface AdminCall {
   deps: AdminRoomDeps
   admin: Admin
-  /** What stands in the path, by name. */
+  /** The path parameters, by name. */
   params: Record<string, string>
-  /** As the route's schema gives it. */
+  /** The body as the route's schema parsed it. */
   body: unknown
 }
 
-/** A route for admins: what validates it and documents it, and what it does. */
+/** A route of the admin API: its schemas, documentation and handler. */
 export interface AdminRoute extends RoomRoute {
-  /** What names in the path look like; absent: as credentials and services do. */
+  /** Schemas of path parameters; absent: that of the names of credentials and services. */
   params?: Record<string, z.ZodType<string>>
   handle(call: AdminCall): Promise<object>
 }

@@ -8,7 +8,7 @@ import { setCredential } from './set-credential'
 
 export const nameInput = z
   .string()
-  .regex(/^[a-z][a-z0-9-]{0,39}$/, 'small letters, digits and dashes')
+  .regex(/^[a-z][a-z0-9-]{0,39}$/, 'must be lower case letters, digits and dashes')
 
 export const credentialInput = z.strictObject({
   value: z
@@ -18,7 +18,12 @@ export const credentialInput = z.strictObject({
     .describe('the secret, or env:ROOKERY_SECRET_NAME for a secret of the Worker; never read back'),
   server: nameInput.default('http'),
   service: nameInput,
-  community: z.string().min(1).max(100).nullish().describe('only for agents at work there'),
+  community: z
+    .string()
+    .min(1)
+    .max(100)
+    .nullish()
+    .describe('only for agents working in this community'),
   agent: z.string().min(1).max(100).nullish().describe('only for this agent'),
 })
 
@@ -37,16 +42,16 @@ const remove = async ({ deps, params }: AdminCall, server: string): Promise<obje
   return { name }
 }
 
-/** The routes of credentials and services outside. Values only ever come in (M5). */
+/** The API routes of credentials and external services. No response contains a credential's value. */
 export const adminRoutes: AdminRoute[] = [
   {
     ...{ ...common, method: 'get', path: '/credentials' },
-    summary: 'Credentials without their values: for which service, from where, last used (admin)',
+    summary: 'Lists credentials without their values: service, source, last use (admin)',
     handle: async ({ deps }) => ({ credentials: await deps.vault.list() }),
   },
   {
     ...{ ...common, method: 'put', path: '/credentials/:name' },
-    summary: 'Sets a credential, or a new value of it; no answer ever holds the value (admin)',
+    summary: 'Creates or replaces a credential; no response contains its value (admin)',
     body: credentialInput,
     handle: async ({ deps, admin, params, body }) => {
       const name = params.name ?? ''
@@ -65,7 +70,7 @@ export const adminRoutes: AdminRoute[] = [
   },
   {
     ...{ ...common, method: 'get', path: '/services' },
-    summary: 'Services outside that tools may reach, declared or known to their server (admin)',
+    summary: 'Lists external services that tools can use, declared or built in (admin)',
     handle: async ({ deps }) => ({ services: await deps.services.list() }),
   },
   {
@@ -79,7 +84,7 @@ export const adminRoutes: AdminRoute[] = [
   },
   {
     ...{ ...common, method: 'delete', path: '/services/:server/:name' },
-    summary: 'Takes a service back; what its server knows of it holds again (admin)',
+    summary: 'Deletes a declared service; a built-in declaration applies again (admin)',
     handle: async (call) => ({
       server: call.params.server,
       ...(await remove(call, call.params.server ?? '')),
@@ -87,7 +92,7 @@ export const adminRoutes: AdminRoute[] = [
   },
   {
     ...{ ...common, method: 'get', path: '/http-services' },
-    summary: 'The services of the server http (admin)',
+    summary: 'Lists the services of the server http (admin)',
     handle: async ({ deps }) => ({ services: await deps.services.list('http') }),
   },
   {
@@ -98,7 +103,7 @@ export const adminRoutes: AdminRoute[] = [
   },
   {
     ...{ ...common, method: 'delete', path: '/http-services/:name' },
-    summary: 'Takes a service of the server http back (admin)',
+    summary: 'Deletes a service of the server http (admin)',
     handle: (call) => remove(call, 'http'),
   },
   ...remoteRoutes,

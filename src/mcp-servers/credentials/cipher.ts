@@ -1,17 +1,17 @@
-import { AppError } from '../../errors'
+import { credentialErrors } from './errors'
 
-/** A value as the database keeps it. */
+/** An encrypted value as the database stores it. */
 export interface Sealed {
   ciphertext: string
   iv: string
   keyId: string
 }
 
-/** Encrypts with the first key and decrypts with the one that is named (M5). */
+/** Encrypts with the current key and decrypts with the key that a value names. */
 export interface Cipher {
-  /** Id of the key in use; null: none is set. */
+  /** Returns the id of the current key; null: none is set. */
   currentId(): Promise<string | null>
-  /** @param context what the value belongs to; it opens for nothing else */
+  /** @param context what the value belongs to; decryption requires the same context */
   seal(value: string, context: string): Promise<Sealed>
   open(sealed: Sealed, context: string): Promise<string>
 }
@@ -21,9 +21,9 @@ interface VaultKey {
   key: CryptoKey
 }
 
-/** AES-256-GCM; keys are 32 bytes in base64, the one in use before those it replaced. */
+/** Creates a cipher with AES-256-GCM. Keys are 32 bytes in base64, the current one first. */
 export function createCipher(keys: string[]): Cipher {
-  // Imported at first use: most isolates never open a credential.
+  // Imported at first use: most isolates never decrypt a credential.
   let imported: Promise<VaultKey[]> | undefined
   const load = () => {
     imported ??= Promise.all(keys.map(importKey))
@@ -33,7 +33,7 @@ export function createCipher(keys: string[]): Cipher {
     currentId: async () => (await load())[0]?.id ?? null,
     async seal(value, context) {
       const [current] = await load()
-      if (!current) throw noKey()
+      if (!current) throw credentialErrors.noVaultKey()
       const iv = crypto.getRandomValues(new Uint8Array(12))
       const bytes = await crypto.subtle.encrypt(
         { name: 'AES-GCM', iv, additionalData: encode(context) },
@@ -44,7 +44,7 @@ export function createCipher(keys: string[]): Cipher {
     },
     async open({ ciphertext, iv, keyId }, context) {
       const found = (await load()).find(({ id }) => id === keyId)
-      if (!found) throw unreadable(`The vault has no key ${keyId}.`)
+      if (!found) throw credentialErrors.unknownVaultKey(keyId)
       try {
         const bytes = await crypto.subtle.decrypt(
           { name: 'AES-GCM', iv: fromBase64(iv), additionalData: encode(context) },
@@ -53,7 +53,7 @@ export function createCipher(keys: string[]): Cipher {
         )
         return new TextDecoder().decode(bytes)
       } catch (cause) {
-        throw unreadable('A credential does not open: it was changed in the database.', cause)
+        throw credentialErrors.notDecryptable(cause)
       }
     },
   }
@@ -68,17 +68,6 @@ async function importKey(text: string): Promise<VaultKey> {
   const key = await crypto.subtle.importKey('raw', raw, 'AES-GCM', false, ['encrypt', 'decrypt'])
   return { id, key }
 }
-
-const noKey = (): AppError =>
-  new AppError('UNAVAILABLE', 'This hub has no vault key, so it cannot keep a credential.', {
-    hint: 'Make one with `openssl rand -base64 32`, set it as the secret ROOKERY_VAULT_KEY, and keep a copy.',
-  })
-
-const unreadable = (message: string, cause?: unknown): AppError =>
-  new AppError('UNAVAILABLE', message, {
-    hint: 'An admin puts the key it was made with into ROOKERY_VAULT_OLD_KEYS, or sets the credential again.',
-    cause,
-  })
 
 const encode = (text: string) => new TextEncoder().encode(text)
 const toBase64 = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes))

@@ -1,4 +1,3 @@
-import { AppError, notFound } from '../../errors'
 import {
   createGuardedFetch,
   type GuardedFetch,
@@ -10,6 +9,7 @@ import { type ServiceRow, selectService } from '../services/queries'
 import type { ServiceKind, ServiceKinds } from '../services/service-kind'
 import { toRow } from '../services/to-row'
 import type { Connect } from './connection'
+import { credentialErrors } from './errors'
 import type { KnownSecrets } from './known-secrets'
 import { type CredentialRow, selectCandidates } from './queries'
 import { noScrubber, type Scrubber } from './scrub'
@@ -24,7 +24,7 @@ interface ConnectDeps {
   resolve?: Resolve | undefined
 }
 
-/** Declaration and credentials come in one round trip, and only for calls that were let through. */
+/** Creates `Connect`. It reads declaration and credentials in one round trip. */
 export const createConnect =
   ({ d1, vault, known, kinds, isPrivateAllowed, resolve }: ConnectDeps): Connect =>
   async (ask) => {
@@ -52,8 +52,12 @@ export const createConnect =
     const fetch = createGuardedFetch({ service, reach, hasCredential, signal, resolve })
     const guard = (hostname: string) => guardHost({ service, reach, resolve }, hostname, signal)
     const connection = {
-      ...{ service, baseUrl: new URL(row.baseUrl), format: row.format, credential: value },
-      ...{ hosts: reach.hosts, allowPrivate: reach.allowPrivate },
+      service,
+      baseUrl: new URL(row.baseUrl),
+      format: row.format,
+      credential: value,
+      hosts: reach.hosts,
+      allowPrivate: reach.allowPrivate,
       headers: fillIn(JSON.parse(row.headers), value),
       guardHost: guard,
       scrub: scrubber.text,
@@ -66,12 +70,12 @@ function findBuiltIn(server: string, service: string, kind: ServiceKind | undefi
   const known = kind?.builtIn(service)
   if (known) return toRow(server, service, known)
   const path = server === 'http' ? 'http-services/<name>' : `services/${server}/<name>`
-  throw notFound('service', `An admin declares it: PUT /api/v1/${path}.`)
+  throw credentialErrors.undeclaredService(path)
 }
 
 /**
- * The most specific one: of the agent, else of the community it works in, else the one that the service
- * names, else the only one that is bound to nobody. Null: it needs none.
+ * Picks the most specific credential: that of the agent, else of the community it works in, else the
+ * one that the service names, else the only one without a restriction. Null: the service needs none.
  */
 async function pick(
   { actor, hub }: Parameters<Connect>[0],
@@ -87,7 +91,7 @@ async function pick(
       ? (await hub.readThread(actor, actor.postId, 1)).post.community
       : null
   const usable = candidates.filter(
-    // In any case: rows from before a community was looked up hold its name as it was typed.
+    // Case-insensitive: rows written before communities were looked up contain the name as typed.
     (each) => each.community === null || each.community.toLowerCase() === community?.toLowerCase(),
   )
   const found =
@@ -97,7 +101,7 @@ async function pick(
     findForAll(row, usable)
   if (found) return found
   if (row.credential === null && !isMarked) return null
-  throw noCredential(row)
+  throw credentialErrors.noCredential(row.name, row.credential)
 }
 
 function findForAll(
@@ -106,13 +110,6 @@ function findForAll(
 ): CredentialRow | undefined {
   if (credential !== null) return usable.find(({ name }) => name === credential)
   return usable.length === 1 ? usable[0] : undefined
-}
-
-function noCredential({ name, credential }: ServiceRow): AppError {
-  const which = credential === null ? '' : `${credential} `
-  return new AppError('UNAVAILABLE', `The service ${name} has no credential ${which}here.`, {
-    hint: `An admin sets it: PUT /api/v1/credentials/${credential ?? '<name>'}.`,
-  })
 }
 
 const fillIn = (
@@ -126,7 +123,7 @@ const fillIn = (
     ]),
   )
 
-/** Before anything is made of them: what a tool cuts or quotes must not hold half a credential. */
+/** Redacts responses before a tool truncates or quotes them, which could leave half a credential. */
 const scrubAnswers =
   (fetch: GuardedFetch, scrubber: Scrubber): GuardedFetch =>
   async (request) => {

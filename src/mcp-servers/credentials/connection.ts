@@ -2,31 +2,31 @@ import type { Actor, ConversationDoor } from '../../hub/contract'
 import type { GuardedFetch } from '../fetch/guarded-fetch'
 import type { Scrubber } from './scrub'
 
-/** A service outside, opened for one call that has been decided. */
+/** A connection to an external service, for one call that is allowed. */
 export interface Connection {
   service: string
   baseUrl: URL
-  /** Those that every request carries, the credential filled in. */
+  /** The headers of every request, including the credential. */
   headers: Record<string, string>
   format: 'json' | 'any'
-  /** Where requests may go: `host` or `host:port`. For servers that speak another protocol than HTTP. */
+  /** The allowed hosts, as `host` or `host:port`; for servers that use another protocol than HTTP. */
   hosts: string[]
-  /** Private addresses too: declared so by an admin and allowed by the deployment. */
+  /** Private addresses are allowed too: declared by an admin and permitted by the deployment. */
   allowPrivate: boolean
   /**
-   * For servers that sign requests or log in with it; null: there is none. Whatever holds it is cut
-   * out of results, errors and logs, and it must not go into an address.
+   * The credential, for servers that sign requests or log in; null: there is none. It is redacted from
+   * results, errors and logs, and must not become part of a URL.
    */
   credential: string | null
-  /** Refuses a host that is private, unless that is allowed; for the same servers, before they connect. */
+  /** Throws when a host is private and that is not allowed; for servers that connect without `fetch`. */
   guardHost(hostname: string): Promise<void>
-  /** For texts that a server itself decodes, so that no half of a credential is left when it cuts them. */
+  /** Redacts the credential from a text that a server decoded itself, before the text is truncated. */
   scrub(text: string): string
-  /** Its answers hold no credential any more. */
+  /** Sends requests. The credential is redacted from responses. */
   fetch: GuardedFetch
 }
 
-interface ConnectionAsk {
+interface ConnectionRequest {
   server: string
   service: string
   actor: Actor
@@ -34,8 +34,8 @@ interface ConnectionAsk {
   signal: AbortSignal
 }
 
-/** Opens services: looks up the declaration and the credential. */
-export type Connect = (ask: ConnectionAsk) => Promise<{
+/** Connects to a service: looks up its declaration and credential. */
+export type Connect = (request: ConnectionRequest) => Promise<{
   connection: Connection
   scrubber: Scrubber
 }>

@@ -1,23 +1,23 @@
 import type * as z from 'zod'
-import { AppError, notFound } from '../../errors'
+import { AppError } from '../../errors'
 import { authenticateAdmin } from '../outside/authenticate-admin'
 import type { Admin, AdminRoomDeps, AdminRoute } from './admin-route'
 import { adminRoutes, nameInput } from './admin-routes'
+import { credentialErrors } from './errors'
 
-interface AdminDeps extends AdminRoomDeps {
-  /** Told what nobody foresaw. */
+interface AdminHandlerDeps extends AdminRoomDeps {
+  /** Reports unexpected errors to the operator. */
   reportFailure: (error: unknown) => void
 }
 
-/** Far more than the longest credential. */
+/** The longest body that is read; far longer than the longest credential. */
 const bodyCharsMax = 64 * 1024
 
 /**
- * The handler for `adminRoutes`, for admins with their key (M5). It is here and not in the hub, so that
- * a credential never passes through it. No cookie is taken, so no page elsewhere can use a browser
- * for it.
+ * Creates the handler of `adminRoutes`, for admins with an API key. It is separate from the hub, so that
+ * no credential passes through the hub. Cookies are not accepted, which rules out cross-site requests.
  */
-export function createAdminRoutes(deps: AdminDeps): (request: Request) => Promise<Response> {
+export function createAdminRoutes(deps: AdminHandlerDeps): (request: Request) => Promise<Response> {
   return async (request) => {
     try {
       const admin = await authenticateAdmin(deps.hub, request, deps.clock.now())
@@ -28,7 +28,7 @@ export function createAdminRoutes(deps: AdminDeps): (request: Request) => Promis
   }
 }
 
-async function answer(deps: AdminDeps, admin: Admin, request: Request): Promise<object> {
+async function answer(deps: AdminHandlerDeps, admin: Admin, request: Request): Promise<object> {
   const { route, given } = findRoute(request)
   const params = Object.fromEntries(
     Object.entries(given).map(([name, value]) => [
@@ -52,14 +52,11 @@ function findRoute({ url, method }: Request): {
   })
   const found = fitting.find(({ route }) => route.method.toUpperCase() === method)
   if (found) return found
-  if (fitting.length === 0) throw notFound('path')
-  const methods = fitting.map(({ route }) => route.method.toUpperCase())
-  throw new AppError('METHOD_NOT_ALLOWED', 'This does not work here.', {
-    hint: `Use ${methods.join(' or ')}.`,
-  })
+  if (fitting.length === 0) throw credentialErrors.unknownPath()
+  throw credentialErrors.wrongMethod(fitting.map(({ route }) => route.method.toUpperCase()))
 }
 
-/** What stands for the names in `/services/:server/:name`; null when the path is another. */
+/** Returns the path parameters of a pattern such as `/services/:server/:name`; null: no match. */
 function matchPath(pattern: string, path: string): Record<string, string> | null {
   const wanted = pattern.split('/')
   const given = path.split('/')
@@ -73,15 +70,21 @@ function matchPath(pattern: string, path: string): Record<string, string> | null
 
 async function readBody(request: Request): Promise<unknown> {
   const text = await request.text()
-  if (text.length > bodyCharsMax) throw new AppError('TOO_LARGE', 'The request is too large.')
+  if (text.length > bodyCharsMax) throw credentialErrors.bodyTooLarge()
   try {
     return JSON.parse(text)
   } catch {
-    // Without the parser's message, which quotes what it read.
-    throw new AppError('VALIDATION', 'The body is not valid JSON.')
+    // Without the parser's message, which quotes the input.
+    throw credentialErrors.notJson()
   }
 }
 
+/**
+ * Parses a value with a schema.
+ *
+ * @param place prefix of the paths in error details, such as `body`
+ * @throws VALIDATION
+ */
 export function parse<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
@@ -89,20 +92,17 @@ export function parse<Schema extends z.ZodType>(
 ): z.output<Schema> {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
-  throw new AppError('VALIDATION', 'The request is not valid.', {
-    details: parsed.error.issues.map(({ path, message }) => ({
+  throw credentialErrors.invalidRequest(
+    parsed.error.issues.map(({ path, message }) => ({
       path: [place, ...path.map(String)].join('.'),
       message,
     })),
-  })
+  )
 }
 
-function refuse(deps: AdminDeps, error: unknown): Response {
+function refuse(deps: AdminHandlerDeps, error: unknown): Response {
   if (!(error instanceof AppError)) deps.reportFailure(error)
-  const known =
-    error instanceof AppError
-      ? error
-      : new AppError('INTERNAL', 'Something went wrong on our side.', { hint: 'Try again.' })
+  const known = error instanceof AppError ? error : credentialErrors.internal()
   const { message, code, hint, details, status } = known
   return Response.json(
     { success: false, error: message, code, hint, ...(details && { details }) },

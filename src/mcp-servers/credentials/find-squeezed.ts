@@ -1,9 +1,9 @@
-/** Where something stands in a text. */
+/** The position of a match in a text. */
 export type Span = [from: number, to: number]
 
 const percent = '%(?:25){0,3}'
 
-/** What answers are wrapped, marked up and joined of parts with. */
+/** What responses insert within a text: white space, line breaks in any escape, and tags. */
 const gap = `\\s+|\\\\{1,8}[rn]|${percent}0[ad]|&#(?:10|13|x0*[ad]);|<[^<>]{1,80}>`
 const plus = `-|${percent}2b|\\\\{1,8}u002b`
 const slash = `_|\\\\{1,8}(?:/|u002f)|${percent}2f`
@@ -11,10 +11,10 @@ const slash = `_|\\\\{1,8}(?:/|u002f)|${percent}2f`
 const gaps = new RegExp(gap, 'gi')
 const gapsOfBase64 = new RegExp(`${gap}|(${plus})|${slash}`, 'gi')
 
-/** Without gaps and in small letters. */
+/** Returns a text in lower case without gaps. */
 export const squeeze = (text: string): string => toLower(text).replace(gaps, '')
 
-/** And with the two odd letters of base64 as they are without an escape. */
+/** Returns a text as `squeeze` does, with the two special characters of base64 unescaped. */
 export const squeezeBase64 = (text: string): string =>
   toLower(text).replace(gapsOfBase64, (written, isPlus) => letterFor(written, isPlus))
 
@@ -25,10 +25,10 @@ const letterFor = (written: string, isPlus: string | undefined): string => {
 
 const isGap = new RegExp(`^(?:${gap})$`, 'i')
 
-/** As long as the text: the one letter that gets longer becomes another. */
+/** Returns a text in lower case, of the same length: the one letter that would get longer is replaced. */
 export const toLower = (text: string): string => text.replaceAll('\u0130', 'i').toLowerCase()
 
-/** Where squeezed forms are in a text that is squeezed in the same way. */
+/** Returns where squeezed forms occur in a text, as positions in the original text. */
 export function findSqueezed(text: string, plain: string[], base64: string[]): Span[] {
   return [
     ...toSpans(text, gaps, findForms(squeeze(text), plain)),
@@ -36,6 +36,7 @@ export function findSqueezed(text: string, plain: string[], base64: string[]): S
   ]
 }
 
+/** Returns every occurrence of each form. */
 export function findForms(text: string, forms: string[]): Span[] {
   return forms.flatMap((form) => {
     const spans: Span[] = []
@@ -46,7 +47,7 @@ export function findForms(text: string, forms: string[]): Span[] {
   })
 }
 
-/** From the squeezed text back to the text; looks at each character, but only when something was found. */
+/** Maps positions in the squeezed text to the original. It reads each character, only when there is a match. */
 function toSpans(text: string, squeezedOut: RegExp, found: Span[]): Span[] {
   if (found.length === 0) return []
   const starts: number[] = []

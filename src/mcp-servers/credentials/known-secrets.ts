@@ -1,9 +1,9 @@
 import { outside } from '../../config'
 import { createScrubber, type Scrubber } from './scrub'
 
-/** The credentials that this isolate has opened lately, for what is written by other ways than tools. */
+/** The credentials that this isolate used last, to redact text that does not come from tools. */
 export interface KnownSecrets {
-  /** Remembers a credential and its parts; the newest ones stay. */
+  /** Returns the scrubber of a credential and its parts, and keeps it; the oldest one is evicted. */
   scrubberFor(secrets: string[]): Scrubber
   text(text: string): string
 }

@@ -26,21 +26,19 @@ const columns = `name, server, service, community, agent_id AS agentId, agent, c
 export const selectCredentials = (d1: D1Database): D1PreparedStatement =>
   d1.prepare(`SELECT ${columns} FROM credentials ORDER BY name`)
 
-/**
- * Those that may be used for a service: the one it names, and those of this agent or of some community.
- */
+/** Selects the credentials that can apply to a service: without an agent, or of this agent. */
 export const selectCandidates = (
   d1: D1Database,
-  ask: { server: string; service: string; agentId: AccountId },
+  { server, service, agentId }: { server: string; service: string; agentId: AccountId },
 ): D1PreparedStatement =>
   d1
     .prepare(
       `SELECT ${columns} FROM credentials
        WHERE server = ?1 AND service = ?2 AND (agent_id IS NULL OR agent_id = ?3)`,
     )
-    .bind(ask.server, ask.service, ask.agentId)
+    .bind(server, service, agentId)
 
-/** Sets it anew; a credential that is there is replaced, its binding too. */
+/** Inserts a credential; one of the same name is replaced, with its service, agent and community. */
 export const upsertCredential = (d1: D1Database, row: CredentialRow): D1PreparedStatement =>
   d1
     .prepare(
@@ -64,7 +62,7 @@ export const deleteCredential = (d1: D1Database, name: string): D1PreparedStatem
 export const touchCredential = (d1: D1Database, name: string, now: number): D1PreparedStatement =>
   d1.prepare('UPDATE credentials SET last_used_at = ?2 WHERE name = ?1').bind(name, now)
 
-/** Under the key that is in use now, unless somebody has set it anew meanwhile. */
+/** Stores a credential encrypted with the current key, unless it was replaced in the meantime. */
 export const resealCredential = (
   d1: D1Database,
   { name, ciphertext }: CredentialRow,

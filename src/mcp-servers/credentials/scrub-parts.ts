@@ -1,14 +1,15 @@
 import { findForms, type Span, toLower } from './find-squeezed'
 
-/** Fewer characters of a secret than this tell little of it, and may be of any word. */
+/** Fewer characters of a secret reveal little, and can belong to any word. */
 const partCharsMin = 4
 
 /**
- * For texts that are shown one after the other, as they come: whatever ends like a secret begins may go
- * on in the next text, so it is taken for a part of it before that is known. Spaces do not count.
+ * Creates a finder of secrets that span several texts, which are shown one by one as they arrive. A text
+ * that ends like the beginning of a secret is treated as a match, since the next one may continue it.
+ * White space is ignored.
  *
  * @param forms squeezed
- * @returns the spans of each next text
+ * @returns a function that returns the spans of each next text
  */
 export function createPartsFinder(forms: string[]): (part: string) => Span[] {
   const longest = Math.max(0, ...forms.map(({ length }) => length))
@@ -26,7 +27,7 @@ export function createPartsFinder(forms: string[]): (part: string) => Span[] {
   }
 }
 
-/** What a form begins with, at the end. */
+/** Returns the end of the text where it equals the beginning of a form. */
 function findBegun(text: string, forms: string[]): Span[] {
   return forms.flatMap((form) => {
     for (let at = Math.max(text.length - form.length, 0); at <= text.length - partCharsMin; at++) {

@@ -3,24 +3,24 @@ import { createPartsFinder } from './scrub-parts'
 import { toPattern } from './secret-pattern'
 import { base64Forms, plainForms } from './written-forms'
 
-/** Takes a secret out of texts, and of all texts of a value. */
+/** Redacts a secret from texts, and from all texts in a value. */
 export interface Scrubber {
   text(text: string): string
   value(value: unknown): unknown
-  /** What comes last of a text that was cut: the beginning of a secret would not be known as one. */
+  /** Redacts a truncated text and drops its end, where the beginning of a secret would not be found. */
   cut(text: string): string
-  /** What is in base64 stays: for who decodes it, whose own texts are scrubbed in turn. */
+  /** Redacts a text but not its base64, for callers that decode it and redact the result. */
   exceptBase64(text: string): string
-  /** For texts that come one after the other, such as progress: a secret may go over several of them. */
+  /** Redacts texts that arrive one by one, such as progress, where a secret can span several. */
   parts(): (part: string) => string
 }
 
 const redacted = '[redacted]'
 
-/** A value is known by its characters, so it may not look like ordinary words. */
+/** Secrets are found by their characters, so a shorter one would match ordinary words. */
 export const secretCharsMin = 8
 
-/** A quote or `\u0026` within JSON within JSON within JSON, or a byte in a list with a line for each. */
+/** The longest form of one character: `\u0026` in JSON nested three times, or a byte in a list by lines. */
 const charsPerCharMax = 16
 
 export const noScrubber: Scrubber = {
@@ -32,8 +32,8 @@ export const noScrubber: Scrubber = {
 }
 
 /**
- * Redaction by value (M6): the secret with its characters escaped, and as a whole in other forms, also
- * with line breaks, spaces or tags within.
+ * Creates a scrubber that redacts secrets by value: with escaped characters, in other encodings, and
+ * with line breaks, spaces or tags in between.
  */
 export function createScrubber(...secrets: string[]): Scrubber {
   const longest = Math.max(...secrets.map(({ length }) => length)) * charsPerCharMax
@@ -60,11 +60,11 @@ export function createScrubber(...secrets: string[]): Scrubber {
   return { text, value, cut, exceptBase64, parts }
 }
 
-/** Those that look like no ordinary words. */
+/** Returns the distinct forms that are too long to be ordinary words. */
 const distinct = (forms: string[]): string[] =>
   [...new Set(forms)].filter(({ length }) => length >= secretCharsMin)
 
-/** Without a copy of the pattern for each text, as it may be large. */
+/** Returns every match. It reuses the pattern, which can be large, where `matchAll` would copy it. */
 function findAll(pattern: RegExp, text: string): Span[] {
   const spans: Span[] = []
   pattern.lastIndex = 0
@@ -74,7 +74,7 @@ function findAll(pattern: RegExp, text: string): Span[] {
   return spans
 }
 
-/** Parts of a credential lie within the whole, which is taken out as one. */
+/** Replaces spans with a placeholder; overlapping ones are replaced once. */
 function hide(text: string, spans: Span[]): string {
   let clean = ''
   let end = 0

@@ -1,15 +1,15 @@
-/** A longer one is looked for without a pattern, which would be too large. */
+/** The pattern of a longer secret would be too large; it is only found in its whole forms. */
 const patternCharsMax = 2_000
 
 /**
- * A pattern of what a secret looks like when each of its characters may be escaped for itself: for JSON,
- * HTML, an address or a program, and in hex.
+ * Returns a pattern that matches secrets whose characters are escaped one by one: for JSON, HTML, a URL
+ * or source code, and in hex.
  */
 export function toPattern(secrets: readonly string[]): RegExp {
   const forms = secrets
     .filter(({ length }) => length <= patternCharsMax)
     .flatMap((secret) => [escapedText(secret), hexForm(secret)])
-  // A service may write in capitals or in small letters what it was sent.
+  // A service can change the case of what it was sent.
   return new RegExp(forms.length === 0 ? '(?!)' : forms.join('|'), 'gi')
 }
 
@@ -19,7 +19,7 @@ const escapedText = (secret: string): string =>
 const hexForm = (secret: string): string =>
   Array.from(new TextEncoder().encode(secret), toHex).join('[ :-]?')
 
-/** Encoded for an address up to four times. */
+/** A percent sign, URL-encoded up to four times. */
 const percent = '%(?:25){0,3}'
 
 const toHex = (byte: number): string => byte.toString(16).padStart(2, '0')
@@ -29,16 +29,16 @@ const escapePattern = (text: string): string => text.replace(/[.*+?^${}()|[\]\\/
 const entities: Record<string, string> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot' }
 const controls: Record<string, string> = { '\n': 'n', '\r': 'r', '\t': 't' }
 
-/** JSON's, which an address may carry encoded. */
+/** A backslash of JSON, which can be URL-encoded. */
 const backslash = `(?:\\\\|${percent}5c)`
 
-/** A backslash that no JSON wrote as one. */
+/** A backslash written as a Unicode escape or an HTML entity. */
 const odd = `(?:${backslash}{1,4}u005c|&#0*92;|&#x0*5c;)`
 
 /**
- * One character with the backslashes before it, in every way that they may be written. JSON doubles
- * backslashes at each level and puts one before what it escapes; all of them are one repetition, so
- * that no text can be matched in so many ways that it takes long.
+ * Returns a pattern of one character and the backslashes before it, in every escaped form. JSON doubles
+ * backslashes at each level and adds one before an escaped character. They are one repetition in the
+ * pattern, which avoids catastrophic backtracking.
  */
 function escapedForms(token: string, index: number): string {
   const count = token.lastIndexOf('\\') + 1
@@ -50,7 +50,7 @@ function escapedForms(token: string, index: number): string {
   const forms = [escapePattern(char), `${percent}${written}`, `&#0*${code};`, `&#x0*${written};`]
   if (char === ' ') forms.push('\\+', `${percent}2b`)
   if (entities[char]) forms.push(`&${entities[char]};`)
-  // Where a secret begins, what stands before it is not its own.
+  // A backslash before the first character does not belong to the secret.
   if (count === 0 && index === 0) {
     return `(?:${[...forms, `${backslash}{1,4}(?:u00|x)${written}`].join('|')})`
   }

@@ -12,18 +12,22 @@ interface GivenCredential {
   agent?: string | null | undefined
 }
 
-/** Puts a credential into the vault as an admin gave it, by the page or the API. */
+/** Stores a credential that an admin submitted on the page or over the API. */
 export async function setCredential(
   { vault, hub }: { vault: Vault; hub: ConversationDoor },
   admin: { id: AccountId; name: string },
   { name, value, server, service, community, agent }: GivenCredential,
 ): Promise<void> {
   const actor = { ...admin, accountId: admin.id, kind: 'human' as const }
-  const asked = { ...actor, activationId: null, postId: null, idempotencyKey: null }
-  const found = agent ? await hub.readProfile(asked, agent.replace(/^@/, '')) : null
-  const place = community ? await hub.readCommunity(asked, community) : null
+  const requester = { ...actor, activationId: null, postId: null, idempotencyKey: null }
+  const found = agent ? await hub.readProfile(requester, agent.replace(/^@/, '')) : null
+  const place = community ? await hub.readCommunity(requester, community) : null
   await vault.put({
-    ...{ name, value, server, service, by: admin.name },
+    name,
+    value,
+    server,
+    service,
+    by: admin.name,
     community: place?.name ?? null,
     agent: found && { id: found.id, name: found.name },
   })

@@ -1,8 +1,9 @@
 import { outside } from '../../config'
-import { AppError, notFound } from '../../errors'
+import { notFound } from '../../errors'
 import type { Clock } from '../../ids'
 import type { ServiceKinds } from '../services/service-kind'
 import type { Cipher } from './cipher'
+import { credentialErrors } from './errors'
 import {
   type CredentialRow,
   deleteCredential,
@@ -13,7 +14,7 @@ import {
 } from './queries'
 import { secretCharsMin } from './scrub'
 
-/** Only secrets of the Worker whose names begin like this can be lent to a service. */
+/** Only secrets of the Worker with this prefix can be used as credentials. */
 const variablePrefix = 'ROOKERY_SECRET_'
 
 interface VaultDeps {
@@ -25,7 +26,7 @@ interface VaultDeps {
   readVariable: (name: string) => string | undefined
 }
 
-/** A credential as an admin sets it. */
+/** A credential as an admin submits it. */
 interface CredentialInput {
   name: string
   /** The secret, or `env:NAME` of a Worker secret. */
@@ -39,11 +40,11 @@ interface CredentialInput {
 
 export type Vault = ReturnType<typeof createVault>
 
-/** The credentials of this hub: written and used here, read nowhere (M5). */
+/** Creates the store of credentials. Values are written and used here and never returned to people. */
 export function createVault({ d1, cipher, clock, kinds, readVariable }: VaultDeps) {
   const check = (value: string, server: string) => checkCredential(value, kinds, server)
   return {
-    /** What `describe` reads, for who reads it together with other things. */
+    /** Returns the query of `describe`, to send it in a batch with others. */
     select: () => selectCredentials(d1),
 
     async describe(rows: unknown[]) {
@@ -63,8 +64,14 @@ export function createVault({ d1, cipher, clock, kinds, readVariable }: VaultDep
       check(variable === null ? input.value : findVariable(variable, readVariable), server)
       const sealed = variable === null ? await cipher.seal(input.value, toContext(bound)) : unsealed
       await upsertCredential(d1, {
-        ...{ ...bound, ...sealed, variable, agent: agent?.name ?? null, updatedBy: by },
-        ...{ createdAt: now, updatedAt: now, lastUsedAt: null },
+        ...bound,
+        ...sealed,
+        variable,
+        agent: agent?.name ?? null,
+        updatedBy: by,
+        createdAt: now,
+        updatedAt: now,
+        lastUsedAt: null,
       }).run()
     },
 
@@ -73,7 +80,7 @@ export function createVault({ d1, cipher, clock, kinds, readVariable }: VaultDep
       if (meta.changes === 0) throw notFound('credential')
     },
 
-    /** The value, for the gateway alone. What was sealed with an older key is sealed anew. */
+    /** Returns the value, for the gateway only. A value under an older key is encrypted again. */
     async open(row: CredentialRow): Promise<string> {
       const now = clock.now()
       const writes = isStale(row, now) ? [touchCredential(d1, row.name, now)] : []
@@ -99,7 +106,7 @@ const toSealed = ({ ciphertext, iv, keyId }: CredentialRow) => ({
 
 const unsealed = { ciphertext: null, iv: null, keyId: null }
 
-/** A value that is moved to another row, or whose binding is changed there, does not open. */
+/** The context of a value's encryption: moved to another row or binding, it cannot be decrypted. */
 const toContext = (row: {
   name: string
   server: string
@@ -108,56 +115,39 @@ const toContext = (row: {
   agentId: string | null
 }): string => JSON.stringify([row.name, row.server, row.service, row.community, row.agentId])
 
-/** To the minute is enough to know that it is used, and most calls write nothing. */
+/** Whether the time of last use is due for an update. It is coarse, so that most calls write nothing. */
 const isStale = ({ lastUsedAt }: CredentialRow, now: number): boolean =>
   lastUsedAt === null || now - lastUsedAt > outside.lastUsedEveryMs
 
 function findVariable(name: string, readVariable: VaultDeps['readVariable']): string {
-  if (!name.startsWith(variablePrefix)) {
-    throw new AppError('VALIDATION', `The secret's name must begin with ${variablePrefix}.`, {
-      hint: 'Other secrets of the Worker are for the hub itself.',
-    })
-  }
+  if (!name.startsWith(variablePrefix)) throw credentialErrors.variablePrefix(variablePrefix)
   const value = readVariable(name)
   if (value) return value
-  throw new AppError('UNAVAILABLE', `The Worker has no secret ${name}.`, {
-    hint: `Set it with \`npx wrangler secret put ${name}\`, or in the environment of \`npm start\`.`,
-  })
+  throw credentialErrors.noVariable(name)
 }
 
-/** The parts that a server makes of it are secrets of their own. */
+/** Validates a credential and the secrets that its server derives from it. */
 function checkCredential(value: string, kinds: ServiceKinds, server: string): void {
   const kind = kinds.get(server)
-  if (!kind) {
-    throw new AppError('VALIDATION', `The server ${server} uses no credentials.`, {
-      hint: `Those that do are ${[...kinds.keys()].join(', ')}.`,
-    })
-  }
+  if (!kind) throw credentialErrors.serverWithoutCredentials(server, [...kinds.keys()])
   checkSecret(value)
   const problem = kind.checkCredential?.(value) ?? null
-  if (problem !== null) throw new AppError('VALIDATION', problem)
+  if (problem !== null) throw credentialErrors.invalid(problem)
   for (const part of kind.secretParts?.(value) ?? []) checkSecret(part)
 }
 
-/** What cannot be told apart from ordinary words cannot be kept out of answers (M6). */
+/** Validates the length and characters of a secret; one that looks like ordinary words cannot be redacted. */
 function checkSecret(value: string): void {
-  if (value.length < secretCharsMin) {
-    throw new AppError('VALIDATION', `A credential has at least ${secretCharsMin} characters.`, {
-      hint: 'A shorter one could not be told from other text and kept out of answers.',
-    })
-  }
+  if (value.length < secretCharsMin) throw credentialErrors.tooShort(secretCharsMin)
   if (value.length > outside.credentialCharsMax || !/^[\x20-\x7e\t\r\n]+$/.test(value)) {
-    throw new AppError(
-      'VALIDATION',
-      `A credential is at most ${outside.credentialCharsMax} characters of ASCII.`,
-    )
+    throw credentialErrors.notAscii()
   }
 }
 
 const toTime = (at: number | null): string | null =>
   at === null ? null : new Date(at).toISOString()
 
-/** What may be told of a credential. */
+/** Converts a row to an API response, without the value. */
 const describe = (row: CredentialRow, current: string | null) => ({
   name: row.name,
   server: row.server,

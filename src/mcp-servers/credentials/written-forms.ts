@@ -1,6 +1,6 @@
 const encoder = new TextEncoder()
 
-/** A secret as a service may write it as a whole: as it is, for JSON or an address, or byte by byte. */
+/** Returns the forms of a whole secret: plain, escaped for JSON or a URL, or byte by byte. */
 export function plainForms(secret: string): string[] {
   const bytes = encoder.encode(secret)
   const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0'))
@@ -12,7 +12,7 @@ const textForms = (secret: string): string[] => [
   ...new Set([secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)]),
 ]
 
-/** In base64, at any offset: the secret for JSON or an address, in UTF-16, and in base64 itself. */
+/** Returns the forms of a secret in base64, at any offset: plain, for JSON or a URL, in UTF-16, and in base64. */
 export function base64Forms(secret: string): string[] {
   const once = textForms(secret).flatMap((text) => coresOf(encoder.encode(text)))
   const utf16 = Uint8Array.from(secret.split('').flatMap(toUtf16))
@@ -21,7 +21,7 @@ export function base64Forms(secret: string): string[] {
 
 const toUtf16 = (char: string): number[] => [char.charCodeAt(0) & 255, char.charCodeAt(0) >> 8]
 
-/** The characters of base64 that depend on nothing but these bytes, after none, one or two others. */
+/** Returns the base64 characters that depend on these bytes only, after zero, one or two other bytes. */
 const coresOf = (bytes: Uint8Array): string[] =>
   [0, 1, 2].map((offset) => {
     const padded = new Uint8Array(offset + bytes.length)

@@ -1,27 +1,27 @@
 import { isPublicHost } from './public-address'
 
-/** Where requests to a service may go. */
+/** The allowed targets of requests to a service. */
 export interface Reach {
   /** `host` or `host:port` as a URL writes it, without a default port. */
   hosts: string[]
   allowHttp: boolean
-  /** Private addresses too: declared so by an admin and allowed by the deployment. */
+  /** Private addresses are allowed too: declared by an admin and permitted by the deployment. */
   allowPrivate: boolean
 }
 
-/** Why a request must not go there; null lets it. */
+/** Returns why a URL is not allowed; null: it is. */
 export function checkUrl(url: URL, reach: Reach): string | null {
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && reach.allowHttp)) {
     return 'only https is allowed'
   }
-  if (url.username !== '' || url.password !== '') return 'an address must not hold a password'
+  if (url.username !== '' || url.password !== '') return 'a URL must not contain a password'
   if (!reach.allowPrivate && !isPublicHost(url.hostname)) {
     return `${url.hostname} is not on the public internet`
   }
   return reach.hosts.includes(toHost(url)) ? null : `${url.host} is not among the service's hosts`
 }
 
-/** A dot at the end names the same host. */
+/** Returns `host` or `host:port`, without the dot that can end a host name. */
 export const toHost = (url: URL): string =>
   url.port === ''
     ? url.hostname.replace(/\.$/, '')

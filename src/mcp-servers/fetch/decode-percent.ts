@@ -1,4 +1,4 @@
-/** Null: it holds a % that encodes nothing. */
+/** Decodes percent escapes; null: one of them is invalid. */
 export function decodePercent(text: string): string | null {
   try {
     return decodeURIComponent(text)

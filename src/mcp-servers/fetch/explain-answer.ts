@@ -1,51 +1,49 @@
 import { outside } from '../../config'
-import { AppError } from '../../errors'
+import type { AppError } from '../../errors'
+import { fetchErrors } from './errors'
 import type { OutsideAnswer } from './guarded-fetch'
 
-/** What is of no use as JSON is an error with a reason (M14). */
+/** Checks that a response is JSON. @throws UNAVAILABLE with the beginning of another response */
 export function checkJson(service: string, { headers, text, isCut }: OutsideAnswer): void {
   const contentType = headers.get('content-type') ?? ''
   const trimmed = (text ?? '').trim()
   if (/\bhtml\b/i.test(contentType) || /^<(!doctype html|html)\b/i.test(trimmed)) {
-    throw new AppError('UNAVAILABLE', `The service ${service} answered with a web page.`, {
-      hint: `It begins: ${excerpt(stripTags(trimmed))}. The path may be wrong, or a sign-in stands before it.`,
-    })
+    throw fetchErrors.webPage(service, excerpt(stripTags(trimmed)))
   }
   if (!/\bjson\b/i.test(contentType) || trimmed === '' || isCut) return
   try {
     JSON.parse(trimmed)
   } catch {
-    throw new AppError('UNAVAILABLE', `The service ${service} answered with broken JSON.`, {
-      hint: `It begins: ${excerpt(trimmed)}`,
-    })
+    throw fetchErrors.invalidJson(service, excerpt(trimmed))
   }
 }
 
-/** Of an answer that is no success. */
+/** Converts a response with an error status to an error that a model can act on. */
 export function toError(service: string, { status, headers, text }: OutsideAnswer): AppError {
-  const said = excerpt(stripTags(text ?? ''))
-  const wait = headers.get('retry-after')
-  const hints = [said && `It said: ${said}`, explain(status), wait && `Retry after: ${wait}.`]
-  return new AppError(
-    status >= 500 || status === 429 ? 'UNAVAILABLE' : 'VALIDATION',
-    `The service ${service} answered ${status}.`,
-    { hint: hints.filter(Boolean).join(' ') },
-  )
+  const body = excerpt(stripTags(text ?? ''))
+  const retryAfter = headers.get('retry-after')
+  const hints = [
+    body && `Response: ${body}`,
+    adviceFor(status),
+    retryAfter && `Retry after: ${retryAfter}.`,
+  ]
+  return fetchErrors.status(service, status, hints.filter(Boolean).join(' '))
 }
 
-function explain(status: number): string {
-  if (status === 401 || status === 403) return 'An admin may have to set its credential again.'
+function adviceFor(status: number): string {
+  if (status === 401 || status === 403) return 'An admin may have to set the credential again.'
   if (status === 404) return 'Check the path.'
-  if (status === 429) return 'It is asked too often.'
-  if (status >= 500) return 'It may work later.'
+  if (status === 429) return 'The rate limit of the service is reached.'
+  if (status >= 500) return 'Try again later.'
   return ''
 }
 
-/** Only of its beginning: what opens and never closes is looked for to the end each time. */
+/** Removes tags from the beginning of a page. Unclosed tags make the search slow, so the rest is dropped. */
 const stripTags = (text: string): string =>
   text
     .slice(0, outside.pageCharsMax)
     .replace(/<(script|style)\b[\s\S]*?<\/\1>|<[^>]{0,500}>/gi, ' ')
 
+/** Returns the beginning of a text, in one line. */
 export const excerpt = (text: string): string =>
   text.replace(/\s+/g, ' ').trim().slice(0, outside.excerptChars)

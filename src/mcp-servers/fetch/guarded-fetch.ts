@@ -1,6 +1,7 @@
 import { outside } from '../../config'
 import { AppError } from '../../errors'
 import { checkUrl, type Reach } from './check-url'
+import { fetchErrors } from './errors'
 import { isPublicAddress, isPublicHost } from './public-address'
 import { readText } from './read-text'
 
@@ -9,38 +10,38 @@ export interface OutsideRequest {
   url: URL
   headers: Record<string, string>
   body?: string
-  /** More than this is not read. */
+  /** The body is read up to this size. */
   bytesMax?: number
   timeoutMs?: number
-  /** Told each line as it comes; true: nothing more is needed. */
+  /** Called with each line as it arrives; true: stop reading. */
   watch?(line: string): boolean
-  /** Said after the call too, so that the service can forget it; nobody waits long for it. */
+  /** Ends a session or a call. It is sent even after the call was cancelled, with a short timeout. */
   isFarewell?: boolean
-  /** Who asks decodes what is in base64 and scrubs it then; a credential taken out before would break it. */
+  /** The caller decodes base64 and redacts the result; redacting the base64 would corrupt it. */
   isDecodedLater?: boolean
 }
 
-/** What a service answered, as data. */
+/** The response of an external service. */
 export interface OutsideAnswer {
   status: number
   headers: Headers
-  /** Null: it is not text. */
+  /** Null: the body is not text. */
   text: string | null
   bytes: number
-  /** There was more than is read. */
+  /** The body is longer than what was read. */
   isCut: boolean
 }
 
 export type GuardedFetch = (request: OutsideRequest) => Promise<OutsideAnswer>
 
-/** The addresses of a name. */
+/** Resolves a host name to its addresses. */
 export type Resolve = (hostname: string, signal: AbortSignal) => Promise<string[]>
 
 interface GuardOptions {
-  /** For messages. */
+  /** Name of the service, for error messages. */
   service: string
   reach: Reach
-  /** A credential is among the headers, so no redirect may leave the host. */
+  /** The headers contain a credential, so redirects to another host are refused. */
   hasCredential: boolean
   signal: AbortSignal
   resolve?: Resolve | undefined
@@ -48,30 +49,27 @@ interface GuardOptions {
 }
 
 /**
- * The one way out (M13): every hop is checked, redirects are followed by hand, time and size are
- * bounded. What goes wrong outside is an `AppError` that a model can read (M14).
+ * Creates a fetch for external services. It checks the URL of every redirect, and limits time and size.
+ * Failures of the service are an `AppError` that a model can read. All external HTTP requests use it.
  */
 export function createGuardedFetch(options: GuardOptions): GuardedFetch {
   return async (request) => {
-    const timeoutMs = findPatience(options, request)
+    const timeoutMs = findTimeout(options, request)
     const timeout = AbortSignal.timeout(timeoutMs)
     const signal = request.isFarewell ? timeout : AbortSignal.any([options.signal, timeout])
     try {
       return await follow(options, request, signal)
     } catch (cause) {
       if (cause instanceof AppError) throw cause
-      const what = timeout.aborted
-        ? `gave no whole answer within ${timeoutMs / 1000} s`
-        : 'could not be reached, or broke off its answer'
-      throw new AppError('UNAVAILABLE', `The service ${options.service} ${what}.`, {
-        hint: 'It may work later. What was asked may have been done all the same.',
-        cause,
-      })
+      const { service } = options
+      throw timeout.aborted
+        ? fetchErrors.timedOut(service, timeoutMs, cause)
+        : fetchErrors.failed(service, cause)
     }
   }
 }
 
-const findPatience = ({ timeoutMs }: GuardOptions, request: OutsideRequest): number =>
+const findTimeout = ({ timeoutMs }: GuardOptions, request: OutsideRequest): number =>
   request.isFarewell ? outside.farewellMs : (request.timeoutMs ?? timeoutMs ?? outside.timeoutMs)
 
 async function follow(
@@ -84,7 +82,10 @@ async function follow(
     await guard(options, hop.url, signal)
     const { method, headers, body } = hop
     const response = await fetch(hop.url, {
-      ...{ method, headers, signal, redirect: 'manual' },
+      method,
+      headers,
+      signal,
+      redirect: 'manual',
       ...(body !== undefined && { body }),
     })
     const location = redirectOf(response)
@@ -92,32 +93,36 @@ async function follow(
     await response.body?.cancel()
     hop = toNextHop(options, hop, response.status, location)
   }
-  throw refuse(options, `it redirects more than ${outside.redirectsMax} times`)
+  throw blocked(options, `it redirects more than ${outside.redirectsMax} times`)
 }
 
 async function guard(options: GuardOptions, url: URL, signal: AbortSignal): Promise<void> {
   const problem = checkUrl(url, options.reach)
-  if (problem !== null) throw refuse(options, problem)
+  if (problem !== null) throw blocked(options, problem)
   await guardHost(options, url.hostname, signal)
 }
 
-/** Whether a host may be connected to, by whatever protocol: neither its name nor its addresses are private. */
+/**
+ * Checks that neither the name nor the addresses of a host are private, for any protocol.
+ *
+ * @throws FORBIDDEN, UNAVAILABLE
+ */
 export async function guardHost(
   options: Pick<GuardOptions, 'service' | 'reach' | 'resolve'>,
   hostname: string,
   signal: AbortSignal,
 ): Promise<void> {
   if (options.reach.allowPrivate) return
-  if (!isPublicHost(hostname)) throw refuse(options, `${hostname} is not on the public internet`)
+  if (!isPublicHost(hostname)) throw blocked(options, `${hostname} is not on the public internet`)
   if (!options.resolve) return
   const addresses = await options.resolve(hostname, signal)
   if (addresses.length === 0 || !addresses.every(isPublicAddress)) {
-    throw refuse(options, `${hostname} has no public address`)
+    throw blocked(options, `${hostname} has no public address`)
   }
 }
 
-const refuse = ({ service }: Pick<GuardOptions, 'service'>, why: string): AppError =>
-  new AppError('FORBIDDEN', `The request to ${service} was stopped: ${why}.`)
+const blocked = ({ service }: Pick<GuardOptions, 'service'>, reason: string): AppError =>
+  fetchErrors.blocked(service, reason)
 
 const redirectOf = ({ status, headers }: Response): string | null =>
   [301, 302, 303, 307, 308].includes(status) ? headers.get('location') : null
@@ -128,13 +133,13 @@ function toNextHop(
   status: number,
   location: string,
 ): OutsideRequest {
-  if (!URL.canParse(location, hop.url)) throw refuse(options, 'it redirects to no address')
+  if (!URL.canParse(location, hop.url)) throw blocked(options, 'it redirects to an invalid URL')
   const url = new URL(location, hop.url)
   if (options.hasCredential && url.origin !== hop.url.origin) {
-    throw refuse(options, 'it redirects to another host, and a credential must not follow')
+    throw blocked(options, 'it redirects to another host, which must not receive the credential')
   }
   const { method, headers, body } = hop
-  // What browsers do (Fetch, 4.4): 303 always, 301 and 302 for POST become GET.
+  // As browsers do (Fetch, 4.4): 303 always becomes GET, 301 and 302 do for POST.
   const isRead = method === 'GET' || method === 'HEAD'
   if (!isRead && (status === 303 || (status < 303 && method === 'POST'))) {
     const { 'content-type': _, ...kept } = headers
@@ -151,12 +156,12 @@ async function readAnswer(
   return { status: response.status, headers: response.headers, ...read }
 }
 
-/** Lines of a text that comes in parts; the last one is whole when the text is. */
+/** Splits a text that arrives in parts into lines, and passes on each complete line. */
 function watchLines(watch: (line: string) => boolean): (part: string) => boolean {
   let begun = ''
   return (part) => {
     begun += part
-    // A long line is looked at when it is whole, and not again with each of its parts.
+    // A long line is split once it is complete, not again with each part.
     if (!part.includes('\n')) return false
     const lines = begun.split(/\r\n|\n/)
     begun = lines.pop() ?? ''

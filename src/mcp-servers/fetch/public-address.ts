@@ -1,13 +1,13 @@
 /**
- * Which hosts are on the public internet (M13). A URL's parser has already written an IPv4 address in
- * decimal, hex, octal or short form as four decimal numbers, and an IPv6 address in brackets.
+ * Whether a host is on the public internet. The host comes from a parsed URL, which writes every form of
+ * an IPv4 address (decimal, hex, octal, short) as four decimal numbers, and an IPv6 address in brackets.
  */
 export function isPublicHost(hostname: string): boolean {
   const host = hostname.toLowerCase().replace(/\.$/, '')
   if (host.startsWith('[')) return isPublicAddress(host.slice(1, -1))
   if (isIpv4(host)) return isPublicAddress(host)
   const labels = host.split('.')
-  // A name of one label is looked up in the local network.
+  // A name of one label is resolved in the local network.
   if (labels.length < 2 || labels.includes('')) return false
   return !privateNames.some((name) => host.endsWith(`.${name}`))
 }
@@ -18,7 +18,7 @@ const privateNames = [
   ...['home.arpa', 'localdomain', 'test', 'invalid', 'onion', 'alt'],
 ]
 
-/** An address as a resolver gives it: IPv4 with dots, or IPv6 without brackets. */
+/** Whether an address is public: IPv4 with dots, or IPv6 without brackets. */
 export function isPublicAddress(address: string): boolean {
   if (isIpv4(address)) return isPublicIpv4(address.split('.').map(Number))
   const groups = parseIpv6(address)
@@ -27,7 +27,7 @@ export function isPublicAddress(address: string): boolean {
 
 const isIpv4 = (host: string): boolean => /^\d{1,3}(\.\d{1,3}){3}$/.test(host)
 
-/** First two numbers of an address and how many bits of both must agree (RFC 6890 and followers). */
+/** Private ranges: the first two numbers, and the length of the prefix in bits (RFC 6890 and successors). */
 const privateRanges: [number, number, number][] = [
   [0, 0, 8],
   [10, 0, 8],
@@ -41,7 +41,7 @@ const privateRanges: [number, number, number][] = [
   [224, 0, 3],
 ]
 
-/** Blocks of 256 addresses: for protocols, for documentation, 6to4's relay. */
+/** Reserved blocks of 256 addresses: protocols, documentation, 6to4 relay. */
 const privateBlocks = ['192.0.0', '192.0.2', '192.88.99', '198.51.100', '203.0.113']
 
 function isPublicIpv4(numbers: number[]): boolean {
@@ -49,23 +49,23 @@ function isPublicIpv4(numbers: number[]): boolean {
   if (numbers.some((number) => number > 255)) return false
   const isIn = ([first, second, bits]: [number, number, number]) =>
     ((a * 256 + b) ^ (first * 256 + second)) >> (16 - bits) === 0
-  // Cloud metadata that is not link-local.
+  // A cloud metadata service outside the link-local range.
   const isMetadata = numbers.join('.') === '168.63.129.16'
   return !isMetadata && !privateRanges.some(isIn) && !privateBlocks.includes(`${a}.${b}.${c}`)
 }
 
 function isPublicIpv6(groups: number[]): boolean {
   const [first = 0, second = 0] = groups
-  // Global unicast is 2000::/3; loopback, mapped IPv4, NAT64, ULA, link-local, multicast are not in it.
+  // Global unicast is 2000::/3; it excludes loopback, mapped IPv4, NAT64, ULA, link-local and multicast.
   if (first >> 13 !== 1) return false
   // 2001::/23 (Teredo and other protocols), 2001:db8::/32 and 3fff::/20 (documentation).
   if (first === 0x2001 && (second < 0x200 || second === 0xdb8)) return false
   if (first === 0x3fff && second < 0x1000) return false
-  // 6to4 leads to an IPv4 address.
+  // 2002::/16 is 6to4, which leads to an IPv4 address.
   return first !== 0x2002
 }
 
-/** The eight groups; null when it is no IPv6 address. */
+/** Parses an IPv6 address into its eight groups; null when it is not one. */
 function parseIpv6(address: string): number[] | null {
   const dotted = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address)
   const [, head = '', a = 0, b = 0, c = 0, d = 0] = dotted ?? []

@@ -1,8 +1,8 @@
 /**
- * Reads at most `bytesMax` of a body. `text` is null when it is not UTF-8 text: what is shown of other
- * bytes could hide a credential from the gateway.
+ * Reads at most `bytesMax` of a body. `text` is null when the body is not UTF-8, because other bytes
+ * could hide a credential from redaction.
  *
- * @param isEnough told each part; true: the rest is not waited for
+ * @param isEnough called with each part; true: stop reading
  */
 export async function readText(
   response: Response,
@@ -21,7 +21,7 @@ export async function readText(
     text = append(text, decoder, kept, true)
     if (isCut || (text !== null && isEnough?.(text.slice(from)))) break
   }
-  // A character that the cut went through is no reason to call it binary.
+  // Truncation within a character does not make the body binary.
   if (!isCut) text = append(text, decoder, new Uint8Array(), false)
   return { text: text?.includes('\0') ? null : text, bytes, isCut }
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { AppError } from '../../errors'
+import { fetchErrors } from './errors'
 import type { Resolve } from './guarded-fetch'
 
 const answer = z.object({
@@ -10,31 +10,27 @@ const answer = z.object({
 const addressTypes = [1, 28]
 
 /**
- * Asks a resolver that answers `application/dns-json`, as Cloudflare's and Google's do.
+ * Creates a resolver over HTTPS that uses `application/dns-json`, as Cloudflare and Google offer.
  *
- * @throws UNAVAILABLE when it does not answer: what is not known to be public is not asked (M13)
+ * @throws UNAVAILABLE when the lookup fails, so that a host of unknown address is not requested
  */
 export const createResolver =
   (endpoint: string): Resolve =>
   async (hostname, signal) => {
-    // An address needs no look-up; it was checked as it stands.
+    // An address needs no lookup; it was checked already.
     if (hostname.startsWith('[')) return [hostname.slice(1, -1)]
     if (/^[\d.]+$/.test(hostname)) return [hostname]
     const url = new URL(endpoint)
     url.searchParams.set('name', hostname)
-    const look = addressTypes.map((type) => lookUp(url, type, signal))
-    const found = await Promise.all(look).catch((cause: unknown) => {
-      const message = `The resolver ${url.host} does not say where ${hostname} is.`
-      throw new AppError('UNAVAILABLE', message, { hint, cause })
+    const lookups = addressTypes.map((type) => lookUp(url, type, signal))
+    const found = await Promise.all(lookups).catch((cause: unknown) => {
+      throw fetchErrors.dnsFailed(hostname, url.host, cause)
     })
     return found
       .flat()
       .filter(({ type }) => addressTypes.includes(type))
       .map(({ data }) => data)
   }
-
-const hint =
-  'It may work later. Else an admin sets ROOKERY_DNS_OVER_HTTPS to a resolver that this hub reaches, or to off.'
 
 async function lookUp(resolver: URL, type: number, signal: AbortSignal) {
   const url = new URL(resolver)

@@ -10,17 +10,17 @@ export interface AskedCall {
   caller: ToolCaller
   tool: NamedTool
   prepared: PreparedCall
-  /** The arguments as they came, and parsed. */
+  /** The arguments as raw JSON, and parsed. */
   raw: string
   args: unknown
   entry: AuditEntry
   signal: AbortSignal
-  /** Tells the caller how far it is. */
+  /** Reports progress to the caller. */
   progress(text: string): void
-  /** The policy by which it was decided. */
+  /** The policy that the decision is based on. */
   policy?: GrantPolicy
-  /** An approval that it uses up when it runs. */
+  /** The approval that the call consumes when it runs. */
   approvalId?: string
-  /** What its rate limits said: asked once, however often it is decided. */
+  /** The result of the rate limit check: made once, also when the call is decided twice. */
   taken?: ReturnType<GrantDoor['takeCall']>
 }

@@ -3,16 +3,17 @@ import { sliceUtf8 } from '../utf8'
 
 const encoder = new TextEncoder()
 
-/** Room for the note, whatever the numbers in it. */
+/** Bytes reserved for the note, whatever numbers it contains. */
 const NOTE_BYTES = 240
 
+/** Whether a text takes more than `bytesMax` bytes of UTF-8. */
 export const isTooLong = (text: string, bytesMax: number): boolean =>
-  // A character takes three bytes at most, for each unit of its UTF-16.
+  // Each UTF-16 code unit takes at most three bytes.
   text.length * 3 > bytesMax && encoder.encode(text).length > bytesMax
 
 /**
- * A result that a model can take: at most `bytesMax` bytes of UTF-8, cut between characters, with
- * a note at the end that says so, and how to read on when the whole is kept under a handle (M10).
+ * Truncates a result to at most `bytesMax` bytes of UTF-8, between characters. A note at the end gives
+ * the size, and how to read on when the whole result is stored under a handle.
  */
 export function boundText(
   text: string,
@@ -25,8 +26,8 @@ export function boundText(
   const kib = (count: number) => Math.ceil(count / 1024)
   const next =
     handle === null
-      ? 'Ask for less at a time.'
+      ? 'Request less at a time.'
       : `Read on with ${resultsReadName}: handle ${handle}, offset ${part.end}.`
-  const cut = `${part.text}\n[Cut here: ${kib(part.end)} of ${kib(bytes.length)} KiB are shown. ${next}]`
-  return { text: cut, bytes: encoder.encode(cut).length }
+  const truncated = `${part.text}\n[Truncated: ${kib(part.end)} of ${kib(bytes.length)} KiB shown. ${next}]`
+  return { text: truncated, bytes: encoder.encode(truncated).length }
 }

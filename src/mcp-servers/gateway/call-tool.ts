@@ -9,21 +9,22 @@ import { noteIntent, type Pipeline, toResult } from './pipeline'
 import { describeProblems, readArguments } from './read-arguments'
 import type { NamedTool } from './tool-registry'
 
-/** How a running call hears of its caller, and the caller of it. */
-interface Wire {
+/** The link between a running call and its caller. */
+interface CallerLink {
+  /** Aborts when the caller cancels. */
   signal: AbortSignal
   progress(text: string): void
 }
 
 /**
- * One call through all stages: find, validate, resolve the grant, decide, note the intent, run,
- * bound, audit. Never throws: what fails becomes a result the model can read.
+ * Runs one call through all stages: find, validate, resolve the grant, decide, record the intent, run,
+ * truncate, audit. Never throws: a failure becomes a result that the model can read.
  */
 export async function callTool(
   pipeline: Pipeline,
   caller: ToolCaller,
   call: ToolCall,
-  wire: Wire,
+  link: CallerLink,
 ): Promise<ToolResult> {
   const entry: AuditEntry = {
     callId: call.callId,
@@ -38,21 +39,21 @@ export async function callTool(
     at: pipeline.clock.now(),
   }
   try {
-    return await walk(pipeline, caller, call, wire, entry)
+    return await runStages(pipeline, caller, call, link, entry)
   } catch (cause) {
     pipeline.reportFailure?.(entry.tool, cause)
     return toResult(pipeline, entry, {
       outcome: 'error',
-      text: `Error: ${entry.tool} was not run: the hub could not check or note the call. It may work later.`,
+      text: `Error: ${entry.tool} did not run, because the hub could not check or record the call. Try again later.`,
     })
   }
 }
 
-async function walk(
+async function runStages(
   pipeline: Pipeline,
   caller: ToolCaller,
   call: ToolCall,
-  wire: Wire,
+  link: CallerLink,
   entry: AuditEntry,
 ): Promise<ToolResult> {
   const refuse = async (decision: AuditEntry['decision'], text: string) => {
@@ -73,22 +74,28 @@ async function walk(
 
   const value = args.ok ? args.value : undefined
   const asked = {
-    ...{ pipeline, caller, tool, prepared, entry, ...wire },
-    ...{ raw: call.arguments, args: value },
+    pipeline,
+    caller,
+    tool,
+    prepared,
+    entry,
+    ...link,
+    raw: call.arguments,
+    args: value,
   }
-  // An outside caller's intent must be on record before anything is read.
+  // The intent of an external call must be on record before anything is read.
   const isGuarded = tool.isGuardable && !isOutside(caller)
   return isGuarded ? readGuarded(asked) : runDecided(asked)
 }
 
-type Found = { tool: NamedTool } | { tool: null; policy: GrantPolicy; tools: NamedTool[] }
+type ToolLookup = { tool: NamedTool } | { tool: null; policy: GrantPolicy; tools: NamedTool[] }
 
-/** Which tools others' servers have is read anew when it changed: what was hidden is gone now (M12). */
+/** Finds a tool by name. Reloads remote tools first when they changed, so that a hidden one is not found. */
 async function findTool(
   { tools, hub }: Pipeline,
   caller: ToolCaller,
   name: string,
-): Promise<Found> {
+): Promise<ToolLookup> {
   const own = tools.getOwn(name)
   if (own) return { tool: own }
   const policy = await hub.readPolicy(caller.accountId)
@@ -97,9 +104,9 @@ async function findTool(
   return tool ? { tool } : { tool: null, policy, tools: tools.all() }
 }
 
-/** Suggests only what the caller could call. */
+/** Formats the error for an unknown tool, with similar names among the tools that the caller can use. */
 function describeUnknown(
-  { policy, tools }: Extract<Found, { tool: null }>,
+  { policy, tools }: Extract<ToolLookup, { tool: null }>,
   caller: ToolCaller,
   name: string,
 ): string {

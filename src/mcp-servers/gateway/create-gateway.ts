@@ -6,7 +6,7 @@ import type { Gateway, GatewayDeps } from './gateway'
 import type { NamedTool } from './tool-registry'
 import { createToolRegistry } from './tool-registry'
 
-/** The one way to every tool: lists and calls of agents and of outside callers go through it. */
+/** Creates the gateway. Every listing and call of a tool, by agents and external callers, goes through it. */
 export function createGateway(deps: GatewayDeps): Gateway {
   const tools = createToolRegistry(deps.servers, deps.remote)
   return {

@@ -10,29 +10,30 @@ import {
   namesResource,
 } from './grant-pattern'
 
-interface Asked {
-  /** On the wire: `hub_search`. */
+interface DecidedTool {
+  /** With its server: `hub_search`. */
   name: string
   shapes: readonly CallShape[]
-  /** Wide patterns do not give it. */
+  /** Requires a grant pattern that names the resource. */
   isScoped?: boolean
-  /** Absent: for everybody. */
+  /** Absent: any caller can use it. */
   isForHosted?: boolean
 }
 
-/** A call: the grant its arguments need, its tier, and the arguments themselves. */
-interface AskedCall extends CallShape {
+/** A call: the grant its arguments require, its tier, and the arguments themselves. */
+interface DecidedCall extends CallShape {
   args: unknown
 }
 
 export interface Decision {
   isAllowed: boolean
-  /** For the caller, when it is not allowed. */
+  /** Why it is not allowed, for the caller; null: it is allowed. */
   reason: string | null
-  /** The list of the hub's policy that an admin would change to allow it; null: none of them would do. */
+  /** The list of the hub's policy that an admin can change to allow it; null: the policy cannot allow it. */
   list: PolicyList | null
 }
 
+/** A list of grant patterns in the hub's policy. */
 export type PolicyList = 'allowed' | 'denied'
 
 interface Refusal {
@@ -41,103 +42,108 @@ interface Refusal {
 }
 
 /**
- * The one decision about a tool (M4). Without `call` it says whether some call of the tool would
- * be allowed, which is what lists show; with it, whether this one is.
+ * Decides whether a caller can use a tool. With `call` it decides about that call; without, whether at
+ * least one call of the tool would be allowed, as tool lists show. Lists and calls use this function alone.
  */
 export function decide(
   policy: GrantPolicy,
   caller: Pick<ToolCaller, 'narrowing' | 'tiers'>,
-  tool: Asked,
-  call?: AskedCall,
+  tool: DecidedTool,
+  call?: DecidedCall,
 ): Decision {
   const refusal =
-    refusedByKind(policy, tool) ??
-    (call
-      ? refusedByShape(policy, caller, tool, call, 'call')
-      : refusedByShapes(policy, caller, tool)) ??
-    byNoList(refusedByDefinition(caller.narrowing, tool.name, call?.args))
+    checkKind(policy, tool) ??
+    (call ? checkShape(policy, caller, tool, call, 'call') : checkAnyShape(policy, caller, tool)) ??
+    toRefusal(checkRestrictions(caller.narrowing, tool.name, call?.args))
   const { reason, list } = refusal ?? { reason: null, list: null }
   return { isAllowed: refusal === null, reason, list }
 }
 
-/** What a grant in question is: that of one call, all that calls of a tool may need, or any pattern. */
+/** The kind of a grant to check: that of one call, the shape of all calls of a tool, or any pattern. */
 type GrantKind = 'call' | 'shape' | 'pattern'
 
-/** A tool is there as long as some of its calls are. */
-function refusedByShapes(
+/** Refuses a tool when the policy refuses all its shapes. */
+function checkAnyShape(
   policy: GrantPolicy,
   caller: Pick<ToolCaller, 'tiers'>,
-  tool: Asked,
+  tool: DecidedTool,
 ): Refusal | null {
-  const refusals = tool.shapes.map((each) => refusedByShape(policy, caller, tool, each, 'shape'))
+  const refusals = tool.shapes.map((each) => checkShape(policy, caller, tool, each, 'shape'))
   return refusals.includes(null) ? null : (refusals[0] ?? null)
 }
 
-function refusedByShape(
+function checkShape(
   policy: GrantPolicy,
   { tiers }: Pick<ToolCaller, 'tiers'>,
-  tool: Asked,
+  tool: DecidedTool,
   { grant, tier }: CallShape,
   kind: 'call' | 'shape',
 ): Refusal | null {
   if (kind === 'call' && !tool.shapes.some((shape) => meetShape(shape.grant, grant) !== null)) {
-    return byNoList('the arguments do not name one resource')
+    return toRefusal(reasons.noSingleResource)
   }
   return (
-    refusedByGrants(policy, tool, grant, kind) ??
-    byNoList(tiers && !tiers.includes(tier) ? 'this key may only read' : null)
+    checkGrants(policy, tool, grant, kind) ??
+    toRefusal(tiers && !tiers.includes(tier) ? reasons.keyScopes : null)
   )
 }
 
-const byNoList = (reason: string | null): Refusal | null =>
+/** Why a tool or a call is not allowed, as models and admins read it. */
+const reasons = {
+  noSingleResource: 'the arguments do not name one resource',
+  keyScopes: 'the scopes of this key do not allow it',
+  hostedOnly: 'only agents that this hub runs can use it',
+  notRequested: "the agent's definition does not request it",
+  notAllowed: 'no entry under "allowed" in the hub\'s policy matches it',
+  denied: (patterns: string[]) => `the hub's policy denies it with ${patterns.join(' and ')}`,
+  tooWide: (grant: string) =>
+    `it requires a grant that names the resource, such as ${grant.replace('*', '<name>')}`,
+  excluded: (tool: string) => `the agent's definition excludes ${tool}`,
+  blocked: (pattern: string) => `the arguments match the blocked pattern ${pattern}`,
+}
+
+/** A refusal that no change of the policy's lists can lift; null when there is no reason. */
+const toRefusal = (reason: string | null): Refusal | null =>
   reason === null ? null : { reason, list: null }
 
-/** Whether the policy gives a grant, or some of what a pattern of grants stands for. */
+/** Whether the policy allows a grant, or at least one grant that a pattern matches. */
 export const isGranted = (policy: GrantPolicy, grant: string): boolean =>
-  refusedByPolicy(policy, grant, 'pattern') === null
+  checkPolicy(policy, grant, 'pattern') === null
 
-/** Only an agent that this hub runs has a definition that asks; for others there is nothing behind it. */
-const refusedByKind = ({ requested }: GrantPolicy, { isForHosted }: Asked): Refusal | null =>
-  byNoList(
-    isForHosted === true && requested === null ? 'only agents that this hub runs have it' : null,
-  )
+/** Refuses tools for hosted agents to other callers, which have no definition and so request nothing. */
+const checkKind = ({ requested }: GrantPolicy, { isForHosted }: DecidedTool): Refusal | null =>
+  toRefusal(isForHosted === true && requested === null ? reasons.hostedOnly : null)
 
-/** A pattern with an open end names no resource, so it gives none where one must be named (M3). */
+/** The policy without patterns that end in `*`, which name no resource. */
 const withoutWide = (policy: GrantPolicy): GrantPolicy => ({
   ...policy,
   requested: policy.requested?.filter(namesResource) ?? null,
   allowed: policy.allowed.filter(namesResource),
 })
 
-function refusedByGrants(
+function checkGrants(
   policy: GrantPolicy,
-  { isScoped }: Asked,
+  { isScoped }: DecidedTool,
   grant: string,
   kind: 'call' | 'shape',
 ): Refusal | null {
-  const refusal = refusedByPolicy(isScoped ? withoutWide(policy) : policy, grant, kind)
-  const isWide = refusal !== null && isScoped && refusedByPolicy(policy, grant, kind) === null
-  if (!isWide) return refusal
-  const reason = `a line must name the resource, as in ${grant.replace('*', '<name>')}; wider ones do not count here`
-  return { reason, list: 'allowed' }
+  const refusal = checkPolicy(isScoped ? withoutWide(policy) : policy, grant, kind)
+  const isWide = refusal !== null && isScoped && checkPolicy(policy, grant, kind) === null
+  return isWide ? { reason: reasons.tooWide(grant), list: 'allowed' } : refusal
 }
 
-/** Requested and allowed and not denied; denied wins (M3). */
-function refusedByPolicy(policy: GrantPolicy, grant: string, kind: GrantKind): Refusal | null {
-  if (kind === 'call' && !isPlainGrant(grant)) {
-    return byNoList('the arguments do not name one resource')
-  }
+/** Refuses a grant that is not requested, not allowed, or denied; a denial overrides the rest. */
+function checkPolicy(policy: GrantPolicy, grant: string, kind: GrantKind): Refusal | null {
+  if (kind === 'call' && !isPlainGrant(grant)) return toRefusal(reasons.noSingleResource)
   const meet = kind === 'shape' ? meetShape : intersectGrants
   const { requested, allowed } = meetPolicy(policy, grant, meet)
-  if (requested.length === 0) return byNoList("the agent's definition does not ask for it")
-  if (allowed.length === 0) {
-    return { reason: 'no line under "allowed" in the hub\'s policy covers it', list: 'allowed' }
-  }
-  // A finite set of patterns covers a pattern only if one of them does: segments have no end.
+  if (requested.length === 0) return toRefusal(reasons.notRequested)
+  if (allowed.length === 0) return { reason: reasons.notAllowed, list: 'allowed' }
+  // A segment can have infinitely many values, so several patterns cover a pattern only if one of them does.
   const deniedBy = allowed.map((each) => policy.denied.find((line) => coversGrant(line, each)))
   if (deniedBy.includes(undefined)) return null
   const lines = [...new Set(deniedBy)].map((line) => `"${line}"`)
-  return { reason: `the hub's policy denies it with ${lines.join(' and ')}`, list: 'denied' }
+  return { reason: reasons.denied(lines), list: 'denied' }
 }
 
 function meetPolicy(policy: GrantPolicy, grant: string, meet: typeof meetShape) {
@@ -147,7 +153,7 @@ function meetPolicy(policy: GrantPolicy, grant: string, meet: typeof meetShape) 
   return { requested, allowed: meetAny(requested, withImplied(policy.allowed)) }
 }
 
-/** What a policy leaves open of a tool's grants, as patterns; of each other, the wider ones. */
+/** Returns the grants of a tool that a policy allows, as the widest patterns. */
 export function openGrants(policy: GrantPolicy, shapes: readonly CallShape[]): string[] {
   const allowed = shapes.flatMap(({ grant }) => meetPolicy(policy, grant, meetShape).allowed)
   const open = [...new Set(allowed)].filter(
@@ -156,34 +162,33 @@ export function openGrants(policy: GrantPolicy, shapes: readonly CallShape[]): s
   return open.filter((each) => !open.some((other) => other !== each && coversGrant(other, each)))
 }
 
-/** Whoever may use any tool may read on in what it gave them (M10), unless that is denied. */
+/** Adds the grant to read stored results, which comes with any other grant unless it is denied. */
 const withImplied = (patterns: string[]): string[] =>
   patterns.length > 0 ? [...patterns, resultsReadGrant] : patterns
 
-function refusedByDefinition(
-  narrowing: Narrowing | undefined,
+/** Returns why the tool restrictions of an agent's definition refuse a tool or its arguments; null: they do not. */
+function checkRestrictions(
+  restrictions: Narrowing | undefined,
   name: string,
   args: unknown,
 ): string | null {
-  if (!narrowing) return null
+  if (!restrictions) return null
   const isNamed = (patterns: string[]) => patterns.some((pattern) => matchesName(pattern, name))
-  // Whoever may use any tool may read on in what it gave them, unless that is denied (M10).
+  // Reading stored results comes with any other tool, unless it is denied.
   const isOpen =
-    narrowing.allow.length === 0 || isNamed(narrowing.allow) || name === resultsReadName
-  if (isNamed(narrowing.deny) || !isOpen) {
-    return `the agent's definition leaves out ${name}`
-  }
-  const blocked = args === undefined ? undefined : findBlocked(narrowing.blockedPatterns, args)
-  return blocked === undefined ? null : `the arguments hold the blocked pattern ${blocked}`
+    restrictions.allow.length === 0 || isNamed(restrictions.allow) || name === resultsReadName
+  if (isNamed(restrictions.deny) || !isOpen) return reasons.excluded(name)
+  const blocked = args === undefined ? undefined : findBlocked(restrictions.blockedPatterns, args)
+  return blocked === undefined ? null : reasons.blocked(blocked)
 }
 
-/** `*` stands for any run of characters, so `hub_*` is a whole server. */
+/** Whether a pattern matches a tool name; `*` matches any characters, so `hub_*` is a whole server. */
 function matchesName(pattern: string, name: string): boolean {
   const parts = pattern.split('*').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
   return new RegExp(`^${parts.join('.*')}$`).test(name)
 }
 
-/** Texts are looked at one by one, as the tool sees them, and as the JSON they came in. */
+/** Returns the first pattern that matches a text in the arguments, or their JSON. */
 function findBlocked(patterns: string[], args: unknown): string | undefined {
   if (patterns.length === 0) return undefined
   const texts = [JSON.stringify(args)]
@@ -197,7 +202,7 @@ function findBlocked(patterns: string[], args: unknown): string | undefined {
   })
 }
 
-/** A pattern that is no regular expression is taken as the text it is. */
+/** Compiles a pattern; an invalid regular expression is matched as plain text. */
 function toExpression(pattern: string): RegExp {
   try {
     return new RegExp(pattern, 'i')
@@ -206,6 +211,6 @@ function toExpression(pattern: string): RegExp {
   }
 }
 
-/** The page where an admin finds the line, or would add one. */
+/** Returns the path of the list on the policy page of an account. */
 export const placeInPolicy = (name: string, list: PolicyList): string =>
   `/policy/${encodeURIComponent(name)}#${list}`

@@ -1,8 +1,8 @@
 import { audit } from '../../config'
-import { AppError } from '../../errors'
 import type { Actor, CallFacts, CallQuestion, ConversationDoor } from '../../hub/contract'
 import type { ToolCaller, ToolResult } from '../contract'
 import type { AskedCall } from './asked-call'
+import { gatewayErrors } from './errors'
 import { isOutside } from './is-outside'
 import { ask, judgeCall, type Refusal, toApprovalRequest } from './judge-call'
 import { keepWhole } from './keep-whole'
@@ -10,7 +10,7 @@ import { noteIntent, noteOutcome, ownThings, toResult } from './pipeline'
 import { runOutside } from './run-outside'
 import { runTool, type ToolRun } from './run-tool'
 
-/** Decides, then runs. */
+/** Decides about a call, then runs it. */
 export async function runDecided(asked: AskedCall): Promise<ToolResult> {
   const { pipeline } = asked
   const refusal = await judgeCall(asked, await pipeline.hub.readFacts(toQuestion(asked)))
@@ -23,8 +23,8 @@ export async function runDecided(asked: AskedCall): Promise<ToolResult> {
 }
 
 /**
- * The intent, with the approval that it uses up: a call that has not run keeps its own. Null: another
- * call was faster.
+ * Records the intent of an allowed call and consumes its approval, so that a call that does not run
+ * keeps it. Null: another call consumed the approval first.
  */
 async function noteAllowed(asked: AskedCall): Promise<{ intent: string | null } | null> {
   const { pipeline, caller, entry, approvalId } = asked
@@ -36,8 +36,9 @@ async function noteAllowed(asked: AskedCall): Promise<{ intent: string | null } 
 }
 
 /**
- * Lets the tool read while it is decided: the facts come with its first read, and when they refuse
- * the call, what was read is thrown away unseen (L37). A tool that read nothing is decided afterwards.
+ * Runs a read tool and decides in the same batch: the policy comes with the tool's first read, and a
+ * refused call discards what was read. That saves a round trip. A tool that reads nothing is decided
+ * afterwards.
  */
 export async function readGuarded(asked: AskedCall): Promise<ToolResult> {
   const { pipeline, entry } = asked
@@ -46,7 +47,7 @@ export async function readGuarded(asked: AskedCall): Promise<ToolResult> {
   const admit = async (facts: CallFacts) => {
     const refusal = await judgeCall(asked, facts)
     decisions.push(refusal)
-    if (refusal) throw new AppError('FORBIDDEN', refusal.text)
+    if (refusal) throw gatewayErrors.refused(refusal.text)
   }
   const ran = await run(asked, pipeline.hub.guardReads(question, admit))
   if (decisions.length === 0) {

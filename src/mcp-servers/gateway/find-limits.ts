@@ -4,7 +4,7 @@ import { coversGrant } from './grant-pattern'
 
 const perMs = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const
 
-/** The buckets that a call takes from: one for each limit that names its tool or its grant (M8). */
+/** Returns the rate limit buckets of a call: one for each limit that names its tool or its grant. */
 export const findLimits = (
   limits: RateLimit[],
   { caller, tool, prepared }: Pick<AskedCall, 'caller' | 'tool' | 'prepared'>,
@@ -16,13 +16,14 @@ export const findLimits = (
   )
   const buckets = found.map((rule) => {
     const session = rule.scope === 'session' ? (caller.postId ?? caller.activationId ?? '') : '*'
-    const what = `${rule.tool ?? '*'} ${rule.grant ?? '*'} ${rule.limit}/${rule.per}`
-    const id = `${caller.accountId} ${session} ${what}`
+    const ruleKey = `${rule.tool ?? '*'} ${rule.grant ?? '*'} ${rule.limit}/${rule.per}`
+    const id = `${caller.accountId} ${session} ${ruleKey}`
     return { id, limit: rule.limit, perMs: perMs[rule.per] }
   })
-  // The default and an account's own row may say the same.
+  // The default and an account's own row can contain the same limit.
   return [...new Map(buckets.map((bucket) => [bucket.id, bucket])).values()]
 }
 
+/** Formats the error of a rate-limited call for the model. */
 export const sayRetry = (tool: string, retryMs: number): string =>
-  `Error: rate limit of ${tool} reached: try again in ${Math.max(1, Math.ceil(retryMs / 1_000))} s.`
+  `Error: Rate limit of ${tool} reached. Retry after ${Math.max(1, Math.ceil(retryMs / 1_000))} s.`

@@ -14,15 +14,15 @@ export interface GatewayDeps {
   results: ResultStore
   clock: Clock
   servers: ToolServer[]
-  /** Servers that admins add while the hub runs. */
+  /** Remote MCP servers that admins add while the hub runs. */
   remote?: RemoteCatalogue
-  /** Opens services outside, with their credentials; without it no tool gets out. */
+  /** Connects to external services with their credentials; absent: tools cannot use any. */
   connect?: Connect
-  /** Told the private reason when a tool fails; for the operator's eyes. */
+  /** Reports the private cause of a failed tool to the operator. */
   reportFailure?: (tool: string, cause: unknown) => void
 }
 
 export interface Gateway extends ToolApi {
-  /** As this isolate knows them; `refresh` first. */
+  /** Returns the servers that this isolate has loaded; call `refresh` first. */
   servers(): { name: string; description: string }[]
 }

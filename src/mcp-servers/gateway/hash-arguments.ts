@@ -1,8 +1,8 @@
 /**
- * SHA-256, hex, of the canonical JSON of a call's arguments: keys sorted, no white space. So the
- * audit can tell equal calls without keeping what was said in them.
+ * Returns the SHA-256, in hex, of the canonical JSON of a call's arguments: keys sorted, no white space.
+ * The audit log compares calls by it without storing their content.
  *
- * @param raw what the model wrote, hashed as it is when it cannot be walked
+ * @param raw the text the model wrote, hashed unchanged when it cannot be parsed or is nested too deep
  * @param value the same, parsed; undefined when it is not JSON
  */
 export async function hashArguments(raw: string, value: unknown): Promise<string> {
@@ -17,7 +17,7 @@ function canonicalize(raw: string, value: unknown): string {
   try {
     return JSON.stringify(sortKeys(value))
   } catch {
-    // Nested deeper than the stack: such arguments fit no tool anyway.
+    // Nested deeper than the stack; no tool accepts such arguments.
     return raw
   }
 }

@@ -1,8 +1,8 @@
 import type { ToolCaller } from '../contract'
 
 /**
- * Whether nobody journals for the caller: people, agents elsewhere, and programs that work for an
- * activation with its token. Then the hub writes the call down before it runs (M9).
+ * Whether the caller has no journal: people, external agents, and programs that use an activation's
+ * token. The hub then records the intent before the call runs.
  */
 export const isOutside = ({ activationId, isOutside }: ToolCaller): boolean =>
   activationId === null || isOutside === true

@@ -6,15 +6,16 @@ import { findLimits, sayRetry } from './find-limits'
 import { isOutside } from './is-outside'
 import { needsApproval } from './needs-approval'
 
-/** Why a call does not run, in words that the model reads. */
+/** Why a call does not run, as the model reads it. */
 export interface Refusal {
   decision: Exclude<AuditEntry['decision'], 'allowed'>
   text: string
 }
 
 /**
- * The one place where a call is refused or let through, in this order: policy, a person's word, how
- * often (M3, M7, M8). Null lets it run.
+ * Decides whether a call can run, in this order: policy, approval, rate limits.
+ *
+ * @returns why it is refused; null: it can run
  */
 export async function judgeCall(asked: AskedCall, facts: CallFacts): Promise<Refusal | null> {
   const { caller, tool, prepared, args } = asked
@@ -22,16 +23,20 @@ export async function judgeCall(asked: AskedCall, facts: CallFacts): Promise<Ref
   const { grant, tier } = prepared
   const decision = decide(facts.policy, caller, tool, { grant, tier, args })
   if (!decision.isAllowed) {
-    const text = `Error: Missing grant ${grant}. Why: ${decision.reason}.`
+    const text = `Error: Missing grant ${grant}: ${decision.reason}.`
     const place = decision.list && placeInPolicy(caller.name, decision.list)
-    return { decision: 'denied', text: place ? `${text} An admin can change that: ${place}` : text }
+    return {
+      decision: 'denied',
+      // The path comes last: the trace page links it.
+      text: place ? `${text} An admin can change the policy: ${place}` : text,
+    }
   }
   if (!needsApproval(facts.policy.requireApproval, { name: tool.name, grant, tier })) {
     return judgeRate(asked, facts)
   }
   const found = findApproval(asked, facts.approvals)
   const refusal = (await judgeApproval(asked, found)) ?? (await judgeRate(asked, facts))
-  // An outside call runs once for each approval; a hosted agent's is bound to its call.
+  // An external call consumes its approval; that of a hosted agent belongs to one call anyway.
   if (!refusal && found && isOutside(asked.caller)) asked.approvalId = found.id
   return refusal
 }
@@ -46,12 +51,12 @@ async function judgeApproval(
   if (found?.status === 'approved') return null
   const isRefused =
     found?.status === 'denied' || (found?.status === 'expired' && !isOutside(asked.caller))
-  return isRefused ? { decision: 'denied', text: sayRefused(found) } : ask(asked, found)
+  return isRefused ? { decision: 'denied', text: formatDenial(found) } : ask(asked, found)
 }
 
 /**
- * One for the whole activation, else that of this very call, else a refusal of the same arguments: no
- * means no, however often it is asked.
+ * Finds the approval that applies to a hosted agent's call: one for the whole activation, else that of
+ * this call, else a denial of the same arguments, which also applies when the call is repeated.
  */
 function findForAgent(
   { entry, prepared }: AskedCall,
@@ -68,7 +73,7 @@ function findForAgent(
   )
 }
 
-/** What was decided about an outside call holds for a while, yes or no; then it may be asked anew. */
+/** Finds the newest decision about an external call. It applies until it expires; then a new request is made. */
 function findForOutside(
   { pipeline }: AskedCall,
   [newest]: KnownApproval[],
@@ -77,24 +82,28 @@ function findForOutside(
   return newest && (newest.decidedAt ?? since) >= since ? newest : undefined
 }
 
-const sayRefused = ({ status, by, note }: KnownApproval): string => {
-  if (status === 'expired') return 'Error: Nobody approved this call in time, so it was not run.'
-  const words = note === '' ? '.' : `, with the words: ${note}`
-  return `Error: Denied by ${by ?? 'a person'}${words}`
+const formatDenial = ({ status, by, note }: KnownApproval): string => {
+  if (status === 'expired') return 'Error: The approval request expired, so the call did not run.'
+  const reason = note === '' ? '.' : `: ${note}`
+  return `Error: Denied by ${by ?? 'an approver'}${reason}`
 }
 
-/** A hosted agent parks with it; an outside caller is asked to come again (M7). */
+/**
+ * Refuses a call until it is approved. An external caller's request is recorded here, and the caller
+ * repeats the call; a hosted agent parks with its request.
+ */
 export async function ask(asked: AskedCall, found?: KnownApproval): Promise<Refusal> {
   const { pipeline, caller, tool, prepared } = asked
   if (isOutside(caller) && found?.status !== 'pending') {
     await pipeline.hub.askApproval(caller.accountId, toApprovalRequest(asked))
   }
-  const again = isOutside(caller)
-    ? 'Error: needs approval by a person (/approvals): repeat the same call once it is approved.'
-    : `Error: ${tool.name} (${prepared.grant}) needs approval by a person.`
-  return { decision: 'needs_approval', text: again }
+  const text = isOutside(caller)
+    ? 'Error: This call requires approval (/approvals). Repeat the same call after it is approved.'
+    : `Error: ${tool.name} (${prepared.grant}) requires approval.`
+  return { decision: 'needs_approval', text }
 }
 
+/** Converts a call to the request that approvers see. */
 export const toApprovalRequest = ({ tool, prepared, raw, entry }: AskedCall) => ({
   callId: entry.callId,
   tool: tool.name,
@@ -104,7 +113,7 @@ export const toApprovalRequest = ({ tool, prepared, raw, entry }: AskedCall) => 
   argumentsHash: entry.argumentsHash,
 })
 
-/** Only what is configured costs anything: with no limit for this call nothing is asked. */
+/** Takes from the rate limits of the call. Without a limit there is no round trip. */
 async function judgeRate(asked: AskedCall, { policy }: CallFacts): Promise<Refusal | null> {
   const buckets = findLimits(policy.rateLimits, asked)
   if (buckets.length === 0) return null

@@ -4,10 +4,10 @@ import { isTooLong } from './bound-text'
 import { decide } from './decide'
 
 /**
- * Keeps a result that is too large to be shown, free of credentials as it is by now, for who may read
- * it there (M10).
+ * Stores a result that is too large for one response, if the caller can read stored results. Its
+ * credentials are redacted already.
  *
- * @returns the handle; null when it is not kept
+ * @returns the handle; null when the result is not stored
  */
 export async function keepWhole(asked: AskedCall, text: string): Promise<string | null> {
   const { pipeline, caller, tool, policy } = asked

@@ -11,11 +11,11 @@ import { meetShape, namesResource } from './grant-pattern'
 import { needsApproval } from './needs-approval'
 import type { ToolRegistry } from './tool-registry'
 
-/** A tool as policies see it, and what its calls may need. */
+/** A tool as policies see it, with the grant shapes of its calls. */
 type ShapedTool = KnownTool & { shapes: readonly CallShape[] }
 type ShapedServer = KnownServer & { tools: readonly ShapedTool[] }
 
-/** What a policy may name of these servers, and what it comes to, for who checks or shows one. */
+/** Returns the tools and grants that a policy can name, and functions to check and show a policy. */
 export function listKnownTools(
   source: readonly ToolServer[] | Pick<ToolRegistry, 'servers' | 'refresh'>,
 ): KnownTools {
@@ -70,27 +70,28 @@ const describeServer = ({ name, description, isForHosted, tools }: ToolServer): 
 
 function judge(policy: CallPolicy, tool: ShapedTool): ToolVerdict {
   const { isAllowed, reason, list } = decide(policy, {}, tool)
-  const grants = isAllowed ? sayOpen(policy, tool) : []
-  return { tool, isAllowed, reason, list, grants, approval: sayApproval(policy, tool) }
+  const grants = isAllowed ? listAllowedGrants(policy, tool) : []
+  return { tool, isAllowed, reason, list, grants, approval: summarizeApproval(policy, tool) }
 }
 
-/** The tool's own grant for all of it. */
-function sayOpen(policy: CallPolicy, { shapes, grant, isScoped }: ShapedTool): string[] {
+/** Returns the allowed grants of a tool; the tool's own grant when all of it is allowed. */
+function listAllowedGrants(policy: CallPolicy, { shapes, grant, isScoped }: ShapedTool): string[] {
   const open = openGrants(policy, shapes)
   if (isScoped) return open.filter(namesResource)
   return shapes.every((shape) => open.includes(shape.grant)) ? [grant] : open
 }
 
-function sayApproval(
+/** Returns whether all, some or none of a tool's calls require approval. */
+function summarizeApproval(
   { requireApproval }: CallPolicy,
   { name, shapes }: ShapedTool,
 ): ToolVerdict['approval'] {
-  const asking = shapes.filter((shape) => needsApproval(requireApproval, { name, ...shape }))
-  if (asking.length === shapes.length) return 'always'
+  const approved = shapes.filter((shape) => needsApproval(requireApproval, { name, ...shape }))
+  if (approved.length === shapes.length) return 'always'
   const isMet = requireApproval.some(
     (entry) => !/^(tier|tool):/.test(entry) && findMet(shapes, entry).length > 0,
   )
-  return isMet || asking.length > 0 ? 'some' : 'never'
+  return isMet || approved.length > 0 ? 'some' : 'never'
 }
 
 const findMet = (shapes: readonly CallShape[], pattern: string): CallShape[] =>

@@ -1,4 +1,4 @@
-/** The names most like a wrong one: at most three, the best first. */
+/** Returns at most three names similar to an unknown one, best match first. */
 export function nearNames(wrong: string, names: string[]): string[] {
   const asked = wrong.slice(0, 64).toLowerCase()
   return names
@@ -11,7 +11,7 @@ export function nearNames(wrong: string, names: string[]): string[] {
 
 const isPartOf = (asked: string, name: string): boolean => asked.length > 2 && name.includes(asked)
 
-/** Levenshtein's distance, by rows (Wagner and Fischer, 1974). */
+/** Returns the Levenshtein distance, computed by rows (Wagner and Fischer, 1974). */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)
   for (const [i, char] of [...a].entries()) {

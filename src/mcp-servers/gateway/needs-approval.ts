@@ -1,8 +1,8 @@
 import { coversGrant } from './grant-pattern'
 
 /**
- * Whether policy wants a person's word for a call (M7). An entry is `tier:write`, `tool:hub_create_post`
- * or a grant pattern such as `github:*`.
+ * Whether the policy requires approval for a call. An entry is `tier:write`, `tool:hub_create_post` or
+ * a grant pattern such as `github:*`.
  */
 export const needsApproval = (
   entries: string[],

@@ -11,7 +11,7 @@ export interface Pipeline extends GatewayDeps {
   resultBytesMax: number
 }
 
-/** What a tool may use of the account that asks. */
+/** Returns the memory, files and stored results of the calling account. */
 export const ownThings = ({ memory, workspaceOf, results }: Pipeline, actor: Actor) => ({
   memory,
   workspace: workspaceOf(actor.accountId),
@@ -19,8 +19,8 @@ export const ownThings = ({ memory, workspaceOf, results }: Pipeline, actor: Act
 })
 
 /**
- * An outside caller has no journal, so the hub keeps its intent before anything runs; throws when
- * it cannot (M9). A hosted agent has journaled the call before it came here.
+ * Records the intent of an external call before it runs, as the caller has no journal; throws when that
+ * fails. A hosted agent has journaled the call already, so null is returned.
  */
 export async function noteIntent(
   { hub }: Pipeline,
@@ -31,7 +31,7 @@ export async function noteIntent(
   return (await hub.recordIntent(caller.accountId, entry, caller.activationId)).id
 }
 
-/** The tool has run: a result that cannot be noted leaves an intent without outcome, which is true. */
+/** Records the outcome of a call that has run. A failure to do so is reported and leaves the outcome open. */
 export async function noteOutcome(
   pipeline: Pipeline,
   intent: string,

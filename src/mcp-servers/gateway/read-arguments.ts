@@ -2,20 +2,20 @@ import type { ErrorDetail } from '../../errors'
 
 export type Arguments = { ok: true; value: unknown } | { ok: false; problems: ErrorDetail[] }
 
-/** Parses what the model wrote. Models leave it empty for a tool without arguments. */
+/** Parses the arguments that the model wrote. Empty text means no arguments. */
 export function readArguments(raw: string): Arguments {
   if (raw.trim() === '') return { ok: true, value: {} }
   try {
     return { ok: true, value: JSON.parse(raw) }
   } catch {
-    return { ok: false, problems: [{ path: '', message: 'they are not valid JSON' }] }
+    return { ok: false, problems: [{ path: '', message: 'the arguments are not valid JSON' }] }
   }
 }
 
-/** One line that names each field and what is wrong with it. */
+/** Formats invalid arguments for the model: one line with each field and its problem. */
 export function describeProblems(tool: string, problems: ErrorDetail[]): string {
   const lines = problems
     .slice(0, 10)
     .map(({ path, message }) => (path ? `${path}: ${message}` : message))
-  return `Error: Wrong arguments for ${tool}: ${lines.join('; ')}.`
+  return `Error: Invalid arguments for ${tool}: ${lines.join('; ')}.`
 }

@@ -1,11 +1,11 @@
-import { AppError } from '../../errors'
 import type { Actor, ConversationDoor } from '../../hub/contract'
 import { noScrubber, type Scrubber } from '../credentials/scrub'
 import type { AskedCall } from './asked-call'
+import { gatewayErrors } from './errors'
 import { ownThings } from './pipeline'
 import { runTool, type ToolRun } from './run-tool'
 
-interface Errand {
+interface ServiceTarget {
   server: string
   service: string
   actor: Actor
@@ -13,24 +13,22 @@ interface Errand {
 }
 
 /**
- * Runs a tool that needs a service outside. The call is decided already; the credential is looked up
- * now, and nothing that comes back, by any way, holds it (M6).
+ * Runs a tool that uses an external service. The call is allowed already; the credential is looked up
+ * now and redacted from results, progress and errors.
  */
-export async function runOutside(asked: AskedCall, errand: Errand): Promise<ToolRun> {
+export async function runOutside(asked: AskedCall, target: ServiceTarget): Promise<ToolRun> {
   const { pipeline, tool, prepared, signal } = asked
-  const { actor, hub } = errand
+  const { actor, hub } = target
   let scrubber = noScrubber
   const ran = await runTool(tool.name, tool.timeoutMs, signal, async (stop) => {
-    if (!pipeline.connect) {
-      throw new AppError('UNAVAILABLE', 'No service outside can be reached from here.')
-    }
-    const opened = await pipeline.connect({ ...errand, signal: stop })
+    if (!pipeline.connect) throw gatewayErrors.noConnections()
+    const opened = await pipeline.connect({ ...target, signal: stop })
     scrubber = opened.scrubber
     const own = ownThings(pipeline, actor)
     const clean = scrubber.parts()
     const progress = (text: string) => asked.progress(clean(text))
     const context = { actor, hub, ...own, outside: opened.connection, signal: stop, progress }
-    // Texts by themselves: within JSON they would be escaped a second time.
+    // Redact each text before it becomes JSON, which would escape it a second time.
     return scrubber.value(await prepared.run(context))
   })
   const { cause } = ran
@@ -41,7 +39,7 @@ export async function runOutside(asked: AskedCall, errand: Errand): Promise<Tool
   }
 }
 
-/** For the operator's log, which must not hold it either. */
+/** Redacts the credential from an error for the operator's log. */
 function scrubCause(cause: unknown, scrubber: Scrubber): unknown {
   if (!(cause instanceof Error)) return scrubber.value(cause)
   const inner = cause.cause === undefined ? undefined : scrubCause(cause.cause, scrubber)

@@ -3,15 +3,15 @@ import type { AuditEntry } from '../../hub/contract'
 
 export interface ToolRun {
   outcome: NonNullable<AuditEntry['outcome']>
-  /** What the model reads. */
+  /** The text returned to the model. */
   text: string
-  /** Why it failed, for the operator; never shown to a model. */
+  /** Why the tool failed, for the operator; never shown to a model. */
   cause?: unknown
 }
 
 /**
- * Runs a tool and stops waiting after `timeoutMs`, or when `signal` aborts, even if the tool does
- * not listen. Never throws.
+ * Runs a tool until it returns, `timeoutMs` passes or `signal` aborts, even if the tool ignores its
+ * signal. Never throws.
  */
 export async function runTool(
   name: string,
@@ -26,7 +26,7 @@ export async function runTool(
     stop.abort()
   }
   const cancel = () =>
-    end({ outcome: 'cancelled', text: `Error: The call of ${name} was cancelled.` })
+    end({ outcome: 'cancelled', text: `Error: The call to ${name} was cancelled.` })
   const timer = setTimeout(() => end(timedOut(name, timeoutMs)), timeoutMs)
   signal.addEventListener('abort', cancel)
   if (signal.aborted) cancel()
@@ -41,7 +41,7 @@ export async function runTool(
 
 const timedOut = (name: string, timeoutMs: number): ToolRun => ({
   outcome: 'timeout',
-  text: `Error: ${name} gave no answer within ${timeoutMs / 1000} s. It may have been done all the same.`,
+  text: `Error: ${name} timed out after ${timeoutMs / 1000} s. The action may still have completed.`,
 })
 
 async function finish(name: string, run: () => Promise<unknown>): Promise<ToolRun> {
@@ -56,10 +56,10 @@ async function finish(name: string, run: () => Promise<unknown>): Promise<ToolRu
   }
 }
 
-/** Only an `AppError` has a message meant for others. */
+/** Formats an error for the model. Only the message of an `AppError` is public. */
 function describeFailure(name: string, error: unknown): string {
   if (!(error instanceof AppError)) {
-    return `Error: ${name} failed inside the hub. It may work later.`
+    return `Error: ${name} failed with an internal error of the hub. Try again later.`
   }
   const details = (error.details ?? []).map(({ path, message }) => `${path}: ${message}`).join('; ')
   return ['Error:', error.message, error.hint, details].filter(Boolean).join(' ')

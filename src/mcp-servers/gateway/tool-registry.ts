@@ -1,35 +1,35 @@
 import type { GrantPolicy } from '../../hub/contract'
 import type { Tool, ToolServer } from '../define-tool'
 
-/** A tool under the name it has on the wire. */
+/** A tool with its full name, such as `hub_search`. */
 export interface NamedTool extends Omit<Tool, 'name'> {
   name: string
-  /** Under which its services and credentials are kept. */
+  /** The server name of its services and credentials. */
   server: string
-  /** A read that may be decided by the row that comes with it. */
+  /** A read whose policy can be read in the same batch. */
   isGuardable: boolean
-  /** Only for agents that this hub runs. */
+  /** Only agents that this hub runs can use it. */
   isForHosted: boolean
-  /** It is about the world outside of the hub. */
+  /** Uses a service outside the hub. */
   reachesOut: boolean
 }
 
-/** Servers that come and go while the hub runs (M12), as this isolate knows them. */
+/** Remote MCP servers that admins add and remove while the hub runs, as this isolate has loaded them. */
 export interface RemoteCatalogue {
-  /** Another list whenever it has changed. */
+  /** Returns the loaded servers; a new array whenever they changed. */
   servers(): readonly ToolServer[]
-  /** Undefined when it holds this version: then there is nothing to read. */
+  /** Loads at least this version; undefined when it is loaded already. */
   refresh(version: number): Promise<void> | undefined
 }
 
-/** Every tool by the name it has on the wire: those of this code, and those of remote servers. */
+/** All tools by full name: the built-in ones and those of remote servers. */
 export interface ToolRegistry {
   servers(): readonly ToolServer[]
   all(): NamedTool[]
   get(name: string): NamedTool | undefined
-  /** Of this code, so that it is there whatever admins do. */
+  /** Returns a built-in tool. */
   getOwn(name: string): NamedTool | undefined
-  /** Reads remote servers again when the policy says that they changed; undefined costs nothing. */
+  /** Reloads remote servers when the policy's version is newer; undefined: nothing to reload. */
   refresh(policy: Pick<GrantPolicy, 'toolsVersion'>): Promise<void> | undefined
 }
 
@@ -43,7 +43,7 @@ export function createToolRegistry(own: ToolServer[], remote?: RemoteCatalogue):
     const servers = remote?.servers() ?? known
     if (servers !== known) {
       known = servers
-      // A later version of the hub may bring a server of the same name; its own comes first.
+      // A later version of the hub can add a built-in server of the same name, which takes precedence.
       const usable = servers.filter(({ name }) => !isTaken.has(name))
       all = [...own, ...usable]
       remoteTools = nameTools(usable)

@@ -1,15 +1,16 @@
 import * as z from 'zod'
-import { AppError, type ErrorDetail } from '../../errors'
+import { AppError, type ErrorCode, type ErrorDetail } from '../../errors'
 import { excerpt } from '../fetch/explain-answer'
+import { githubErrors } from './errors'
 
-/** What GitHub's client throws, of what it documents. */
+/** The documented part of an error that GitHub's client throws. */
 const failed = z.object({
   status: z.number(),
   response: z.object({ headers: z.record(z.string(), z.unknown()), data: z.unknown() }),
 })
 
-/** What GitHub says went wrong. */
-const said = z.object({
+/** The body of GitHub's error response. */
+const errorBody = z.object({
   message: z.string().default(''),
   errors: z
     .array(
@@ -27,74 +28,73 @@ const said = z.object({
     .default([]),
 })
 
-/** A failure in words that a model can act on (M14); what is ours stays as it is. */
+/** Converts an error of GitHub's client to one that a model can act on; an `AppError` stays unchanged. */
 export function explainFailure(failure: unknown): unknown {
   if (failure instanceof Error && failure.cause instanceof AppError) return failure.cause
   const parsed = failed.safeParse(failure)
   if (!parsed.success) return failure
   const { status, response } = parsed.data
   const { headers, data } = response
-  const { message, errors } = said.safeParse(data).data ?? { message: '', errors: [] }
-  const words = message === '' ? '' : ` It said: ${excerpt(message)}.`.replace(/\.\.$/, '.')
-  const wait = status === 403 || status === 429 ? readWait(headers) : null
-  if (wait !== null)
-    return new AppError('UNAVAILABLE', `GitHub answers nothing more for now (${status}).`, {
-      hint: wait,
-    })
-  const { code, text, hint } = explainStatus(status)
-  const details = errors.map(toDetail)
-  return new AppError(code, `${text} (${status}).${words}`, {
-    ...(hint !== undefined && { hint }),
-    ...(details.length > 0 && { details }),
-  })
+  const { message, errors } = errorBody.safeParse(data).data ?? { message: '', errors: [] }
+  const words = message === '' ? '' : ` GitHub says: ${excerpt(message)}.`.replace(/\.\.$/, '.')
+  const retry = status === 403 || status === 429 ? formatRetry(headers) : null
+  if (retry !== null) return githubErrors.rateLimited(status, retry)
+  return githubErrors.refused(explainStatus(status), status, words, errors.map(toDetail))
 }
 
-type Explained = Pick<AppError, 'code'> & { text: string; hint?: string }
-
-function explainStatus(status: number): Explained {
-  if (status >= 500) {
-    const hint = 'It may work later. What was asked may have been done all the same.'
-    return { code: 'UNAVAILABLE', text: 'GitHub has trouble', hint }
-  }
-  return explained[status] ?? { code: 'VALIDATION', text: 'GitHub refused it' }
+interface StatusMessage {
+  code: ErrorCode
+  text: string
+  hint?: string
 }
 
-const explained: Record<number, Explained> = {
+function explainStatus(status: number): StatusMessage {
+  if (status >= 500) return serverError
+  return statusMessages[status] ?? { code: 'VALIDATION', text: 'GitHub refused the request' }
+}
+
+const serverError: StatusMessage = {
+  code: 'UNAVAILABLE',
+  text: 'GitHub failed',
+  hint: 'Try again later. The action may still have completed.',
+}
+
+const statusMessages: Record<number, StatusMessage> = {
   401: {
     code: 'UNAVAILABLE',
-    text: 'GitHub does not take the credential',
+    text: 'GitHub did not accept the credential',
     hint: 'An admin may have to set it again.',
   },
   403: {
     code: 'FORBIDDEN',
-    text: 'GitHub does not let this credential do that',
-    hint: 'An admin may have to give it more rights.',
+    text: "The credential's permissions do not allow this on GitHub",
+    hint: 'An admin may have to give it more permissions.',
   },
   404: {
     code: 'NOT_FOUND',
-    text: 'GitHub knows no such thing',
-    hint: 'Check the names; it may also be hidden from this credential.',
+    text: 'Not found on GitHub',
+    hint: 'Check the name; the credential may not have access.',
   },
   410: {
     code: 'NOT_FOUND',
-    text: 'GitHub no longer has this, or the repository has it switched off',
+    text: 'Deleted on GitHub, or disabled in the repository',
   },
-  422: { code: 'VALIDATION', text: 'GitHub does not take these arguments' },
+  422: { code: 'VALIDATION', text: 'GitHub did not accept these arguments' },
 }
 
-/** Its primary limit is used up, or it wants a pause. */
-function readWait(headers: Record<string, unknown>): string | null {
+/** Formats when to retry after a primary or secondary rate limit; null: no limit was reached. */
+function formatRetry(headers: Record<string, unknown>): string | null {
   const seconds = Number(headers['retry-after'])
-  if (seconds > 0) return `It wants to be left alone for ${seconds} s.`
+  if (seconds > 0) return `Retry after ${seconds} s.`
   const resetSeconds = Number(headers['x-ratelimit-reset'])
   if (headers['x-ratelimit-remaining'] !== '0' || !(resetSeconds > 0)) return null
-  return `Its rate limit is used up until ${new Date(resetSeconds * 1000).toISOString()}.`
+  return `The limit resets on ${new Date(resetSeconds * 1000).toISOString()}.`
 }
 
-type Said = z.output<typeof said>['errors'][number]
+type GithubError = z.output<typeof errorBody>['errors'][number]
 
-/** As `title: missing_field`. */
-function toDetail(error: Said): ErrorDetail {
+/** Converts an error to a detail such as `title: missing_field`. */
+function toDetail(error: GithubError): ErrorDetail {
   if (typeof error === 'string') return { path: 'github', message: excerpt(error) }
   const { resource, field, code, message } = error
   return {

@@ -1,14 +1,14 @@
 import { request } from '@octokit/request'
 import { github } from '../../config'
-import { AppError } from '../../errors'
 import type { Connection } from '../credentials/connection'
 import { checkJson } from '../fetch/explain-answer'
 import type { OutsideRequest } from '../fetch/guarded-fetch'
+import { githubErrors } from './errors'
 import { explainFailure } from './explain-failure'
 
 export type GithubClient = ReturnType<typeof openGithub>
 
-/** GitHub's own client, going out through the guarded fetch alone. */
+/** Creates a client of GitHub's API, whose requests all use the guarded fetch. */
 export function openGithub(outside: Connection | null, options: FetchOptions = {}) {
   if (!outside) throw new Error('The gateway opens the service first.')
   return request.defaults({
@@ -17,9 +17,9 @@ export function openGithub(outside: Connection | null, options: FetchOptions = {
     request: {
       fetch: toFetch(outside, options),
       log: silent,
-      hook: async (ask: typeof request, options: Parameters<typeof request>[0]) => {
+      hook: async (send: typeof request, options: Parameters<typeof request>[0]) => {
         try {
-          return await ask(options)
+          return await send(options)
         } catch (failure) {
           throw explainFailure(failure)
         }
@@ -30,7 +30,7 @@ export function openGithub(outside: Connection | null, options: FetchOptions = {
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
-/** Of what GitHub says in headers, the client needs these. */
+/** The response headers that the client uses. */
 const keptHeaders = [
   'content-type',
   'link',
@@ -51,7 +51,7 @@ function toFetch(outside: Connection, options: FetchOptions): typeof fetch {
       ...options,
       ...(typeof init?.body === 'string' && { body: init.body }),
     })
-    if (answer.isCut) throw tooLarge()
+    if (answer.isCut) throw githubErrors.responseTooLarge()
     if (answer.status < 500) checkJson('github', answer)
     const headers = keptHeaders.flatMap((name) => {
       const value = answer.headers.get(name)
@@ -61,8 +61,3 @@ function toFetch(outside: Connection, options: FetchOptions): typeof fetch {
     return new Response(hasBody ? answer.text : null, { status: answer.status, headers })
   }
 }
-
-const tooLarge = (): AppError =>
-  new AppError('TOO_LARGE', 'The answer of GitHub is too large to be read.', {
-    hint: 'Ask for less at a time: a smaller per_page, or one thing by its number.',
-  })

@@ -1,18 +1,21 @@
 import * as z from 'zod'
 import { github } from '../../config'
 
-/** Arguments that several tools take. What goes into an address can name nothing but itself. */
+/** Schemas of arguments that several tools share. Names that become part of URLs contain no separators. */
 
 export const ownerInput = z
   .string()
   .trim()
-  .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,38}$/, 'is the name of a user or an organisation')
-  .describe('User or organisation')
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,38}$/, 'must be the name of a user or an organization')
+  .describe('User or organization')
 
 const repoInput = z
   .string()
   .trim()
-  .regex(/^(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}$/, 'is the name of a repository, without its owner')
+  .regex(
+    /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}$/,
+    'must be the name of a repository, without its owner',
+  )
   .describe('Repository, without its owner')
 
 export const repository = { owner: ownerInput, repo: repoInput }
@@ -32,7 +35,7 @@ export const refInput = z
   .trim()
   .min(1)
   .max(200)
-  .regex(/^[^\s~^:?*[\\]+$/, 'is the name of a branch or tag, or a commit')
+  .regex(/^[^\s~^:?*[\\]+$/, 'must be the name of a branch or tag, or a commit')
 
 export const bodyInput = z.string().max(60_000)
 

@@ -1,7 +1,7 @@
 /**
- * What makes a write happen once: a hosted agent's call has a key that a repeat after a crash has too. A
- * mark made of it goes into what is written, where nobody sees it, and a call looks for its own mark
- * among the newest before it writes. So a lost answer is found again instead of written again.
+ * Returns an invisible mark (an HTML comment) made from a call's idempotency key; null without a key. The
+ * mark is part of what the call writes. A retry after a crash has the same key, so it finds its mark among
+ * the newest items and does not write again.
  */
 export async function markOf(idempotencyKey: string | null): Promise<string | null> {
   if (idempotencyKey === null) return null
@@ -10,10 +10,11 @@ export async function markOf(idempotencyKey: string | null): Promise<string | nu
   return `<!-- rookery:${hex.join('').slice(0, 32)} -->`
 }
 
+/** Appends a mark to a text. */
 export const withMark = (text: string, mark: string | null): string =>
   mark === null ? text : `${text}\n\n${mark}`
 
-/** The one that an earlier run of the same call wrote. */
+/** Returns the item that an earlier attempt of the same call wrote. */
 export const findMarked = <Item extends { body?: string | null | undefined }>(
   items: Item[],
   mark: string | null,

@@ -11,7 +11,7 @@ import { listRepos } from './tools/list-repos'
 import { searchCode } from './tools/search-code'
 import { triggerWorkflow } from './tools/trigger-workflow'
 
-/** Repositories on GitHub, or on a GitHub Enterprise that an admin declares in its place. */
+/** Repositories on GitHub, or on a GitHub Enterprise server that an admin declares in its place. */
 export const githubServer: ToolServer = {
   name: 'github',
   description: 'Repositories, issues, pull requests and workflows on GitHub.',
@@ -26,8 +26,16 @@ export const githubServer: ToolServer = {
     isSentInHeader: true,
   },
   tools: [
-    ...[listRepos, getFile, searchCode],
-    ...[listIssues, getIssue, createIssue, addComment],
-    ...[listPullRequests, getPullRequest, createPullRequest, triggerWorkflow],
+    listRepos,
+    getFile,
+    searchCode,
+    listIssues,
+    getIssue,
+    createIssue,
+    addComment,
+    listPullRequests,
+    getPullRequest,
+    createPullRequest,
+    triggerWorkflow,
   ],
 }

@@ -1,30 +1,27 @@
 import * as z from 'zod'
 import { github } from '../../config'
-import { AppError } from '../../errors'
+import { githubErrors } from './errors'
 
-/** GitHub's answers have a hundred fields; a model needs a few. */
+/** Schemas of GitHub's responses, and their projections to the few fields that a model needs. */
 
-/** An answer may come from what stands in GitHub's place, so its form is looked at (M14). */
+/** Parses a response, which can come from another server that an admin declared. @throws UNAVAILABLE */
 export function readAs<Shape extends z.ZodType>(shape: Shape, data: unknown): z.output<Shape> {
   const read = shape.safeParse(data)
   if (read.success) return read.data
   const [issue] = read.error.issues
-  const at = issue?.path.length ? ` at ${issue.path.join('.')}` : ''
-  throw new AppError('UNAVAILABLE', `GitHub answered in a form that is not known${at}.`, {
-    hint: 'An admin may have to look at its address. What was asked may have been done all the same.',
-    cause: read.error,
-  })
+  throw githubErrors.unknownFormat(issue?.path.length ? issue.path.join('.') : null, read.error)
 }
 
+/** Truncates a text to `charsMax` characters, without our marks; `…` shows that it was truncated. */
 export function cut(text: string | null | undefined, charsMax: number): string {
   const whole = withoutMarks(text ?? '')
   return whole.length <= charsMax ? whole : `${whole.slice(0, charsMax)}…`
 }
 
-/** Comments in Markdown that nobody sees, such as our own marks. */
+/** Removes our own marks, which are invisible comments in Markdown. */
 const withoutMarks = (text: string): string => text.replace(/\n*<!-- rookery:[0-9a-f]+ -->/g, '')
 
-/** Whether there is another page: GitHub says so in a header. */
+/** Whether there is another page, by GitHub's `link` header. */
 export const hasMore = ({ headers }: { headers: { link?: string | undefined } }): boolean =>
   /\brel="next"/.test(headers.link ?? '')
 

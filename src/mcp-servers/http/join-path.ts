@@ -1,18 +1,22 @@
-import { AppError } from '../../errors'
 import { decodePercent } from '../fetch/decode-percent'
+import { httpErrors } from './errors'
 
 /**
- * A path below a service's base URL, and nowhere else: `..`, another host and tricks with encoded
- * slashes are refused instead of repaired.
+ * Joins a base URL, a path and a query. A path with `..`, another host or encoded slashes is refused,
+ * not normalized.
+ *
+ * @throws VALIDATION
  */
 export function joinPath(base: URL, path: string, query: Record<string, string>): URL {
   const [pathname = '', search = ''] = splitOnce(path, '?')
-  if (!isPlainPath(pathname)) throw leadsElsewhere()
+  if (!isPlainPath(pathname)) throw httpErrors.pathOutsideBase()
   const url = new URL(base)
   const root = `${base.pathname.replace(/\/+$/, '')}/`
   url.pathname = `${root}${pathname.replace(/^\//, '')}`
-  // Whatever a URL makes of a path that looks plain.
-  if (url.origin !== base.origin || !url.pathname.startsWith(root)) throw leadsElsewhere()
+  // Check the result too, since the URL parser can change a path that looks plain.
+  if (url.origin !== base.origin || !url.pathname.startsWith(root)) {
+    throw httpErrors.pathOutsideBase()
+  }
   url.search = search
   for (const [name, value] of Object.entries(query)) url.searchParams.append(name, value)
   return url
@@ -23,14 +27,14 @@ function splitOnce(text: string, mark: string): [string, string] {
   return at === -1 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)]
 }
 
-/** Decoded twice, as a careless server might. */
+/** Whether a path stays below the base, also when a server decodes it twice. */
 function isPlainPath(path: string): boolean {
   const once = decodePercent(path)
-  if (once === null) throw notDecodable()
+  if (once === null) throw httpErrors.invalidEscape()
   return !/[\s#]/.test(path) && ![path, once, decodeAgain(once)].some(hasTrick)
 }
 
-/** What was decoded once may hold a % of its own, so each code is read for itself. */
+/** Decodes a decoded path again. It can contain a plain %, so each escape is decoded on its own. */
 const decodeAgain = (text: string): string =>
   text.replace(/%([0-9a-f]{2})/gi, (_, code: string) =>
     String.fromCharCode(Number.parseInt(code, 16)),
@@ -38,13 +42,3 @@ const decodeAgain = (text: string): string =>
 
 const hasTrick = (path: string): boolean =>
   /\\|\/\/|[\r\n\0]/.test(path) || path.split('/').some((part) => /^\.{1,2}(;.*)?$/.test(part))
-
-const leadsElsewhere = (): AppError =>
-  new AppError('VALIDATION', 'The path must lead to something below the base URL.', {
-    hint: 'Write it like /items/7, without "..", "//", "\\" or "#"; parameters go into query.',
-  })
-
-const notDecodable = (): AppError =>
-  new AppError('VALIDATION', 'The path does not decode.', {
-    hint: 'Each % begins the code of a character in UTF-8, like %20; the sign itself is %25.',
-  })

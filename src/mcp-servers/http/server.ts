@@ -1,7 +1,7 @@
 import type { ToolServer } from '../define-tool'
 import { request } from './tools/request'
 
-/** HTTP services that an admin declared; agents use them without ever seeing a credential. */
+/** Requests to HTTP services that an admin declared. Agents never see the credentials. */
 export const httpServer: ToolServer = {
   name: 'http',
   description: 'Requests to the HTTP services that an admin of this hub has declared.',

@@ -2,9 +2,9 @@ import * as z from 'zod'
 import { limits } from '../../config'
 import type { Actor } from '../../hub/contract'
 
-/** Arguments that several tools take, forgiving about the forms in which models copy them. */
+/** Schemas of arguments that several tools share. They accept the forms in which models copy them. */
 
-/** A post's id, alone or as the path `/p/<id>` that results carry. */
+/** A post's id, alone or as the path `/p/<id>` from a result. */
 export const postIdInput = z
   .string()
   .trim()
@@ -32,15 +32,16 @@ export const accountInput = z
   .describe('The name of a person or agent, e.g. scout')
 
 export const limitInput = (most: number, usual: number) =>
-  z.int().min(1).max(most).default(usual).describe('How many results at most')
+  z.int().min(1).max(most).default(usual).describe('Maximum number of results')
 
-/** Asked of who writes on a turn of its own. */
+/** How useful the agent expects a contribution of an exploration to be. */
 export const confidenceInput = z
   .number()
   .min(0)
   .max(1)
   .optional()
-  .describe('When nobody asked you: how sure you are that this helps, from 0 to 1')
+  .describe('Only during exploration: how confident you are that this helps, from 0 to 1')
 
+/** Adds the stated confidence to the actor. */
 export const stateConfidence = (actor: Actor, confidence: number | undefined): Actor =>
   confidence === undefined ? actor : { ...actor, confidence }

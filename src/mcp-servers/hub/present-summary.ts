@@ -1,7 +1,7 @@
 import type { PostSummary } from '../../hub/contract'
 import { excerpt, toTime, toUrl } from './shapes'
 
-/** A post in a list, with the beginning of what it says. */
+/** Converts a post to an entry of a list, with the beginning of its content. */
 export const presentSummary = (post: PostSummary) => ({
   id: post.id,
   title: post.title,

@@ -11,7 +11,7 @@ import { search } from './tools/search'
 import { sendDm } from './tools/send-dm'
 import { vote } from './tools/vote'
 
-/** The hub itself, with the same rights and limits as over its API. */
+/** The hub's own content, with the same permissions and limits as the API. */
 export const hubServer: ToolServer = {
   name: 'hub',
   description: 'Search, read and write in this hub: posts, comments, profiles, inbox, budgets.',

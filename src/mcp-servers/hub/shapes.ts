@@ -1,30 +1,30 @@
-/** How tools write what the hub answers: times in ISO 8601, long texts cut, links as paths. */
-
 const encoder = new TextEncoder()
 
+/** Converts a time in milliseconds to ISO 8601. */
 export const toTime = (at: number): string => new Date(at).toISOString()
 
+/** Returns the path of a post's page. */
 export const toUrl = (postId: string): string => `/p/${postId}`
 
-/** The beginning of a text, at most `charsMax` characters; `…` marks a cut. */
+/** Returns the beginning of a text, at most `charsMax` characters; `…` shows that it was truncated. */
 export function excerpt(text: string, charsMax: number): string {
   if (text.length <= charsMax) return text
-  const cut = text.slice(0, charsMax)
-  // Do not leave half of a surrogate pair behind.
-  return `${/[\uD800-\uDBFF]$/.test(cut) ? cut.slice(0, -1) : cut}…`
+  const beginning = text.slice(0, charsMax)
+  // Do not end with half of a surrogate pair.
+  return `${/[\uD800-\uDBFF]$/.test(beginning) ? beginning.slice(0, -1) : beginning}…`
 }
 
-/** The bytes a text takes as a JSON string: escapes and UTF-8 included. */
+/** Returns the size of a text as a JSON string in UTF-8, in bytes. */
 export const jsonBytes = (text: string): number => encoder.encode(JSON.stringify(text)).length
 
-/** The beginning of a text that takes at most `bytesMax` bytes as a JSON string. */
+/** Returns the beginning of a text, at most `bytesMax` bytes as a JSON string. */
 export function excerptToBytes(text: string, bytesMax: number): string {
-  let cut = excerpt(text, bytesMax)
-  for (let bytes = jsonBytes(cut); bytes > bytesMax; bytes = jsonBytes(cut)) {
-    cut = excerpt(text, Math.floor(((cut.length - 2) * bytesMax) / bytes))
+  let short = excerpt(text, bytesMax)
+  for (let bytes = jsonBytes(short); bytes > bytesMax; bytes = jsonBytes(short)) {
+    short = excerpt(text, Math.floor(((short.length - 2) * bytesMax) / bytes))
   }
-  return cut
+  return short
 }
 
-/** Micro-dollars as dollars, for a reader. */
+/** Converts micro-dollars to dollars. */
 export const toUsd = (microusd: number): number => microusd / 1_000_000

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 
-export const idInput = z.int().min(1).describe('Its number, as your memory shows it')
+export const idInput = z.int().min(1).describe('The number that your memory shows for it')
 
-/** One line: what is remembered is shown as a list. */
+/** A text in one line, since facts and tasks are shown as lists. */
 export const lineInput = (charsMax: number) =>
   z
     .string()

@@ -6,11 +6,11 @@ import { listFacts } from './tools/list-facts'
 import { rememberFact } from './tools/remember-fact'
 import { updatePlan } from './tools/update-plan'
 
-/** What an agent keeps between tasks, each its own. */
+/** Facts, open tasks and the plan of the calling agent. */
 export const memoryServer: ToolServer = {
   name: 'memory',
   description:
-    'Your own memory: facts and open tasks that outlast a task, and the plan of this one.',
+    'Your own memory: facts and open tasks that are kept between tasks, and the plan of this task.',
   isForHosted: true,
   tools: [rememberFact, forgetFact, listFacts, updatePlan, addTask, completeTask],
 }

@@ -1,13 +1,13 @@
 import * as z from 'zod'
 import { mcp } from '../../config'
-import { AppError } from '../../errors'
 import type { AccountId, ActivationId } from '../../ids'
+import { callerErrors } from './errors'
 
-/** What a token says; its bearer may call tools as this agent while the activation runs (M11). */
+/** The content of a token. Its bearer can call tools as this agent while the activation runs. */
 export interface ActivationClaim {
   accountId: AccountId
   activationId: ActivationId
-  /** What the agent's definition takes away; the token carries it, since its bearer has no definition. */
+  /** The tool restrictions of the agent's definition, which the bearer cannot read; null: none. */
   narrowing: { allow: string[]; deny: string[]; blockedPatterns: string[] } | null
   expiresAt: number
 }
@@ -17,11 +17,11 @@ export interface ActivationTokens {
     claim: Omit<ActivationClaim, 'expiresAt'>,
     now: number,
   ): Promise<{ token: string; expiresAt: number }>
-  /** Null: not ours, changed, or too old. */
+  /** Returns the content of a token; null: not signed by this hub, changed, or expired. */
   read(token: string, now: number): Promise<ActivationClaim | null>
 }
 
-/** Unlike the hub's keys, so that a token never costs a look-up of a key. */
+/** Differs from the prefix of API keys, so that a token needs no key lookup. */
 const prefix = 'rka1.'
 
 const claimShape = z.strictObject({
@@ -40,10 +40,10 @@ const claimShape = z.strictObject({
 export const isActivationToken = (bearer: string): boolean => bearer.startsWith(prefix)
 
 /**
- * Signed with HMAC-SHA-256, with a key that is derived from the vault's and good for nothing else. Nothing
- * is stored: the activation's row says whether it still runs.
+ * Creates the issuer of activation tokens, signed with HMAC-SHA-256 by a key derived from the vault key.
+ * Tokens are not stored; the activation's row shows whether it still runs.
  *
- * @param keys 32 bytes in base64, the one in use before those it replaced
+ * @param keys 32 bytes in base64, the current one first
  */
 export function createActivationTokens(keys: string[]): ActivationTokens {
   let derived: Promise<CryptoKey[]> | undefined
@@ -54,22 +54,10 @@ export function createActivationTokens(keys: string[]): ActivationTokens {
   return {
     async issue(claim, now) {
       const [key] = await load()
-      if (!key) {
-        throw new AppError('UNAVAILABLE', 'This hub has no vault key, so it cannot sign a token.', {
-          hint: 'Make one with `openssl rand -base64 32` and set it as the secret ROOKERY_VAULT_KEY.',
-        })
-      }
+      if (!key) throw callerErrors.noSigningKey()
       const expiresAt = now + mcp.tokenMs
       const body = toBase64Url(encode(JSON.stringify({ ...claim, expiresAt })))
-      if (body.length > mcp.tokenCharsMax - 100) {
-        throw new AppError(
-          'TOO_LARGE',
-          'What the definition takes away does not fit into a token.',
-          {
-            hint: 'Shorten tools.allow, tools.deny and blocked_patterns.',
-          },
-        )
-      }
+      if (body.length > mcp.tokenCharsMax - 100) throw callerErrors.restrictionsTooLarge()
       const signature = await crypto.subtle.sign('HMAC', key, encode(prefix + body))
       return { token: `${prefix}${body}.${toBase64Url(new Uint8Array(signature))}`, expiresAt }
     },
@@ -94,14 +82,14 @@ async function isSigned(keys: CryptoKey[], text: string, signature: string): Pro
 async function deriveKey(vaultKey: string): Promise<CryptoKey> {
   const raw = Uint8Array.from(atob(vaultKey), (char) => char.charCodeAt(0))
   const base = await crypto.subtle.importKey('raw', raw, 'HKDF', false, ['deriveKey'])
-  const how = {
+  const algorithm = {
     name: 'HKDF',
     hash: 'SHA-256',
     salt: new Uint8Array(),
     info: encode('activation token'),
   }
   const hmac = { name: 'HMAC', hash: 'SHA-256', length: 256 }
-  return crypto.subtle.deriveKey(how, base, hmac, false, ['sign', 'verify'])
+  return crypto.subtle.deriveKey(algorithm, base, hmac, false, ['sign', 'verify'])
 }
 
 const encode = (text: string) => new TextEncoder().encode(text)

@@ -7,26 +7,26 @@ import type { McpSession } from './mcp-session'
 import { type RunningCalls, toCallKey } from './running-calls'
 
 /**
- * Answers one request of MCP's Streamable HTTP transport. Nothing is kept between requests but which
- * calls run: the key says who calls, and the policy is read anew, so there is no session to steal or to
- * lose. Its id only tells the calls of one client from those of another with the same key.
+ * Answers one request of MCP's Streamable HTTP transport. Only running calls are kept between requests:
+ * each request is authenticated by its key, so a session grants nothing. A session id only separates the
+ * calls of clients with the same key.
  */
 export async function answerMcp(
   session: Omit<McpSession, 'id'>,
   running: RunningCalls,
   request: Request,
 ): Promise<Response> {
-  const asked = await peek(request.clone())
-  if (Array.isArray(asked) && !hasBatches(request)) {
-    return refuse('Batches are gone since version 2025-06-18: send one message a request.')
+  const message = await parseBody(request.clone())
+  if (Array.isArray(message) && !allowsBatches(request)) {
+    return refuse('Batches are not supported since version 2025-06-18: send one message a request.')
   }
   const given = request.headers.get('Mcp-Session-Id')
   const id = given?.slice(0, mcp.sessionCharsMax) ?? null
   const server = createServer({ ...session, id }, running)
   const transport = new WebStandardStreamableHTTPServerTransport({
-    // A tool tells how far it is, and of a stream it is noticed when nobody reads it any more: without
-    // one a client that hangs up leaves its call running. The rest is quick, and easier to send whole.
-    enableJsonResponse: !callsTool(asked),
+    // A tool call is answered as a stream, which carries progress and shows when the client disconnects,
+    // so that the call can be stopped. Other requests are quick and answered as JSON.
+    enableJsonResponse: !isToolCall(message),
     keepAliveMs: mcp.keepAliveMs,
     maxRequestBodySize: limits.requestBytesMax,
   })
@@ -35,13 +35,13 @@ export async function answerMcp(
     running.cancel(toCallKey(session.caller.accountId, id, requestId))
   divertCancellations(transport, cancel)
   const response = await transport.handleRequest(request)
-  if (isInitialize(asked)) response.headers.set('Mcp-Session-Id', session.clock.newId())
-  // Stops what runs for it.
+  if (isInitialize(message)) response.headers.set('Mcp-Session-Id', session.clock.newId())
+  // Closing the server stops its running calls.
   return closeWithReader(response, () => void server.close())
 }
 
-/** What was asked, to see which way to answer; the transport reads and judges it again. */
-async function peek(request: Request): Promise<unknown> {
+/** Parses the body, to choose the form of the response; the transport parses and validates it again. */
+async function parseBody(request: Request): Promise<unknown> {
   try {
     const { text, isCut } = await readText(new Response(request.body), limits.requestBytesMax)
     return isCut || text === null ? undefined : JSON.parse(text)
@@ -50,20 +50,20 @@ async function peek(request: Request): Promise<unknown> {
   }
 }
 
-/** Dates compare as texts; without the header it is 2025-03-26, which had them. */
-const hasBatches = ({ headers }: Request): boolean =>
+/** Whether the protocol version allows batches. Without the header it is 2025-03-26, which does. */
+const allowsBatches = ({ headers }: Request): boolean =>
   (headers.get('MCP-Protocol-Version') ?? '') < '2025-06-18'
 
-const isMessage = (asked: unknown): asked is { method?: unknown } =>
-  typeof asked === 'object' && asked !== null
+const isMessage = (body: unknown): body is { method?: unknown } =>
+  typeof body === 'object' && body !== null
 
-const isInitialize = (asked: unknown): boolean => isMessage(asked) && asked.method === 'initialize'
+const isInitialize = (body: unknown): boolean => isMessage(body) && body.method === 'initialize'
 
-const callsTool = (asked: unknown): boolean =>
-  Array.isArray(asked) ? asked.some(callsTool) : isMessage(asked) && asked.method === 'tools/call'
+const isToolCall = (body: unknown): boolean =>
+  Array.isArray(body) ? body.some(isToolCall) : isMessage(body) && body.method === 'tools/call'
 
 /**
- * A cancelled call still gets an answer, that it was cancelled: left to the SDK it would get none, and
+ * Handles cancellations instead of the SDK, which would leave a cancelled call without a response, while
  * an HTTP request has to end.
  */
 function divertCancellations(
@@ -79,7 +79,7 @@ function divertCancellations(
   }
 }
 
-/** A client that stops reading a stream has gone. */
+/** Calls `leave` when the client stops reading the stream of a response. */
 function closeWithReader(response: Response, leave: () => void): Response {
   const { body, status, headers } = response
   if (body === null || !/event-stream/.test(headers.get('Content-Type') ?? '')) return response

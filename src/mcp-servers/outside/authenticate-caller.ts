@@ -2,31 +2,31 @@ import type { GrantDoor } from '../../hub/contract'
 import type { Tier, ToolCaller } from '../contract'
 import { type ActivationTokens, isActivationToken } from './activation-token'
 
-interface Doors {
+interface AuthenticationDeps {
   hub: GrantDoor
   tokens: ActivationTokens
 }
 
 /**
- * Who calls from outside: the holder of the account key in `Authorization: Bearer <key>`, or the agent
- * whose running activation a token names; null when there is none or nobody holds it. Only a key's hash
- * leaves this function.
+ * Returns the external caller of a request: the owner of the API key in `Authorization: Bearer <key>`, or
+ * the agent whose running activation a token names; null: no valid key or token. Only the hash of a key is
+ * passed on.
  */
 export async function authenticateCaller(
-  doors: Doors,
+  deps: AuthenticationDeps,
   request: Request,
   now: number,
 ): Promise<ToolCaller | null> {
   const bearer = readBearer(request)
   if (bearer === null) return null
-  if (isActivationToken(bearer)) return readToken(doors, bearer, now)
-  const found = await findHolder(doors.hub, bearer, now)
+  if (isActivationToken(bearer)) return readToken(deps, bearer, now)
+  const found = await findHolder(deps.hub, bearer, now)
   if (!found) return null
   const { id, name, kind, scopes } = found
   return { accountId: id, name, kind, activationId: null, postId: null, tiers: toTiers(scopes) }
 }
 
-/** The account whose key a request carries. */
+/** Returns the account whose key a request has; null: no valid key. */
 export async function findKeyHolder(hub: GrantDoor, request: Request, now: number) {
   const key = readBearer(request)
   return key === null ? null : findHolder(hub, key, now)
@@ -38,9 +38,9 @@ const readBearer = (request: Request): string | null =>
 const findHolder = async (hub: GrantDoor, key: string, now: number) =>
   key.length > 512 ? null : hub.findCaller(await hashKey(key), now)
 
-/** Signed is not enough: the activation may be over, or be another's by now. */
+/** Returns the agent of a token whose activation still runs and still belongs to the agent; else null. */
 async function readToken(
-  { hub, tokens }: Doors,
+  { hub, tokens }: AuthenticationDeps,
   token: string,
   now: number,
 ): Promise<ToolCaller | null> {
@@ -58,7 +58,7 @@ async function hashKey(key: string): Promise<string> {
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
-/** A key made for reading only must not write through a tool either. */
+/** Converts the scopes of a key to the tiers of tools that it can call. */
 const toTiers = (scopes: string[]): Tier[] => [
   ...(scopes.includes('read') ? (['read'] as const) : []),
   ...(scopes.includes('write') ? (['write', 'destructive'] as const) : []),

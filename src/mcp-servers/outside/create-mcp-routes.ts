@@ -13,14 +13,13 @@ interface McpDeps {
   tokens: ActivationTokens
   settings: Pick<Settings, 'ROOKERY_NAME'>
   clock?: Clock
-  /** Lets work end that outlives its request. */
+  /** Keeps the Worker alive until work finishes that outlives its request. */
   defer(work: Promise<unknown>): void
 }
 
 /**
- * The handler for `/mcp` (all servers) and `/mcp/<server>`: MCP over Streamable HTTP for anybody
- * with an account key or a token of an activation, through the same gateway as the hub's own agents
- * (M11).
+ * Creates the handler of `/mcp` (all servers) and `/mcp/<server>`: MCP over Streamable HTTP for callers
+ * with an API key or an activation token, through the same gateway as the hub's own agents.
  */
 export function createMcpRoutes(deps: McpDeps): (request: Request) => Promise<Response> {
   const clock = deps.clock ?? systemClock
@@ -31,17 +30,17 @@ export function createMcpRoutes(deps: McpDeps): (request: Request) => Promise<Re
     const serverName = path[1] || null
     if (!isOwnOrigin(request)) return refuse(403, 'Requests from other origins are refused.')
     if (request.method !== 'POST') {
-      const words = 'Send JSON-RPC messages with POST; there is nothing to listen to.'
-      return refuse(405, words, { Allow: 'POST' })
+      const message = 'Send JSON-RPC messages with POST; this server has no event stream.'
+      return refuse(405, message, { Allow: 'POST' })
     }
     const caller = await authenticateCaller(deps, request, clock.now())
     if (!caller) {
-      return refuse(401, 'Give an account key as "Authorization: Bearer <key>".', {
+      return refuse(401, 'Send an API key as "Authorization: Bearer <key>".', {
         'WWW-Authenticate': 'Bearer realm="mcp"',
       })
     }
     if (serverName !== null && !(await isKnown(deps, caller, serverName))) return refuseUnknown()
-    // The SDK is large and most isolates never speak MCP: load it with the first call.
+    // The SDK is large and most isolates never use it, so it is loaded at the first request.
     const { answerMcp } = await import('./answer-mcp')
     const { gateway, hub, settings, defer } = deps
     const session = { gateway, hub, clock, caller, title: settings.ROOKERY_NAME, serverName, defer }
@@ -50,8 +49,8 @@ export function createMcpRoutes(deps: McpDeps): (request: Request) => Promise<Re
 }
 
 /**
- * A page elsewhere must not use a browser that can reach this hub. Without TLS any name may lead here
- * (DNS rebinding), so a page is then only one's own when it is on this machine.
+ * Whether a request comes from no page or from the hub's own. Without TLS another name can resolve to this
+ * hub (DNS rebinding), so only pages on localhost count as its own then.
  */
 function isOwnOrigin(request: Request): boolean {
   const from = request.headers.get('Origin')
@@ -61,7 +60,7 @@ function isOwnOrigin(request: Request): boolean {
   return from === origin && isSure
 }
 
-/** Servers of this code are known at once; others after a look at what the policy says of them. */
+/** Whether a server exists; reloads the remote ones when it is not loaded yet. */
 async function isKnown(
   { gateway, hub }: McpDeps,
   caller: ToolCaller,
@@ -74,9 +73,9 @@ async function isKnown(
   return isThere()
 }
 
-const refuseUnknown = (): Response => refuse(404, 'There is no such MCP server.')
+const refuseUnknown = (): Response => refuse(404, 'MCP server not found. Check the path.')
 
-/** A refusal below JSON-RPC, in the form that MCP clients read. */
+/** Returns an HTTP error with a JSON-RPC error as its body, as MCP clients expect. */
 function refuse(status: number, message: string, headers: Record<string, string> = {}): Response {
   const body = { jsonrpc: '2.0', error: { code: -32_000, message }, id: null }
   return Response.json(body, { status, headers })

@@ -19,12 +19,12 @@ import { type RunningCalls, toCallKey } from './running-calls'
 type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>
 
 /**
- * The handlers check the rest of a request themselves and answer what is wrong with it as such; a
- * schema that refuses it earlier makes it an internal error.
+ * Returns a schema that only checks the method. The handlers validate the rest and report invalid
+ * parameters; with a stricter schema the SDK would report an internal error.
  */
 const any = <Method extends string>(method: Method) => z.looseObject({ method: z.literal(method) })
 
-/** The tools of the hub as one MCP server, for one caller and one request. */
+/** Creates an MCP server with the hub's tools, for one caller and one request. */
 export function createServer(session: McpSession, running: RunningCalls): Server {
   const { gateway, caller, serverName } = session
   const server = new Server(
@@ -32,7 +32,7 @@ export function createServer(session: McpSession, running: RunningCalls): Server
     {
       capabilities: { tools: {} },
       instructions: instructFor(session),
-      // The default validator compiles code, which Workers forbid.
+      // The default validator compiles code, which Workers do not allow.
       jsonSchemaValidator: new CfWorkerJsonSchemaValidator(),
     },
   )
@@ -49,7 +49,7 @@ export function createServer(session: McpSession, running: RunningCalls): Server
     const { params } = parse(CallToolRequestSchema, request)
     if (!isOffered(session, params.name)) throw wrongParams(`Unknown tool ${params.name}.`)
     const call = {
-      // Numbers of JSON-RPC requests repeat; the audit needs an id of its own.
+      // JSON-RPC request ids repeat, so the audit log gets its own id.
       callId: session.clock.newId(),
       tool: params.name,
       arguments: JSON.stringify(params.arguments ?? {}),
@@ -76,7 +76,7 @@ function instructFor({ gateway, title, caller, serverName }: McpSession): string
   return [`You are ${caller.name} on ${title}, a hub of people and agents.`, ...about].join('\n')
 }
 
-/** Each word that a tool says of itself is one step further; how many there will be nobody knows. */
+/** Creates a sender of progress notifications. Each message counts one step; the total is unknown. */
 function createProgress(
   progressToken: string | number | undefined,
   { sendNotification }: Extra,
@@ -86,7 +86,7 @@ function createProgress(
   return (message) => {
     progress += 1
     const params = { progressToken, progress, message }
-    // A caller that has gone needs none.
+    // A disconnected caller gets no progress.
     void sendNotification({ method: 'notifications/progress', params }).catch(() => undefined)
   }
 }
@@ -98,7 +98,7 @@ function parse<Schema extends z.ZodType>(schema: Schema, request: unknown): z.ou
   throw wrongParams(`${issue?.path.join('.')}: ${issue?.message}`)
 }
 
-/** An error of JSON-RPC; the SDK takes its code from the field. */
+/** Returns a JSON-RPC error for invalid parameters; the SDK reads its `code`. */
 const wrongParams = (message: string): Error =>
   Object.assign(new Error(message), { code: ErrorCode.InvalidParams })
 

@@ -3,18 +3,18 @@ import type { Clock } from '../../ids'
 import type { ToolCaller } from '../contract'
 import type { Gateway } from '../gateway/gateway'
 
-/** What one request needs to be answered. */
+/** The context of one MCP request. */
 export interface McpSession {
-  /** As the client names it; null: it names none. */
+  /** The session id that the client sent; null: none. */
   id: string | null
   gateway: Gateway
   hub: GrantDoor
   clock: Clock
   caller: ToolCaller
-  /** The hub's name, for clients that show it. */
+  /** Name of the hub, for clients that show it. */
   title: string
   /** Of `/mcp/<server>`; null for all servers. */
   serverName: string | null
-  /** Lets work end that outlives its request: the audit of a call whose caller has gone. */
+  /** Keeps the Worker alive for work that outlives its request, such as the audit of an abandoned call. */
   defer(work: Promise<unknown>): void
 }

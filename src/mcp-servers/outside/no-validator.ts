@@ -1,6 +1,6 @@
 /**
- * Stands in for `ajv` and `ajv-formats` in the bundle (see `wrangler.toml`): the MCP SDK imports them
- * for a validator that is never made, because every server and client here brings its own.
+ * Replaces `ajv` and `ajv-formats` in the bundle (see `wrangler.toml`): the MCP SDK imports them for its
+ * default validator, which is never created, because every server and client here passes its own.
  */
 export default class NoValidator {
   constructor() {

@@ -1,8 +1,8 @@
 import { mcp } from '../../config'
 
 /**
- * A page of a list that may change between two pages: the cursor names the last tool that was shown, so
- * nothing that stays is left out or comes twice. Null: the cursor is none of ours.
+ * Returns one page of tools, ordered by name. The cursor names the last tool of the previous page, so
+ * that a change of the list between two pages skips and repeats none. Null: the cursor is invalid.
  */
 export function pageOfTools<Named extends { name: string }>(
   tools: Named[],

@@ -1,11 +1,11 @@
 import { mcp } from '../../config'
 
 /**
- * Calls that run in this isolate, so that a later request of the same caller can stop them. A client
- * that gets another isolate stops its call by closing the connection, which ends the stream of its answer.
+ * The running calls of this isolate, so that a later request of the same caller can cancel them. A client
+ * whose request reaches another isolate cancels its call by closing the connection.
  */
 export interface RunningCalls {
-  /** Runs `work` with a signal that `cancel` with the same key aborts. */
+  /** Runs `work` with a signal that aborts when `cancel` is called with the same key. */
   run<Result>(key: string, work: (signal: AbortSignal) => Promise<Result>): Promise<Result>
   cancel(key: string): void
 }
@@ -17,14 +17,14 @@ export function createRunningCalls(): RunningCalls {
       const stop = new AbortController()
       const state = { isCancelled: false }
       running.set(key, state)
-      // Another request may not touch what this one waits for, so this one has a look by itself.
-      const looking = setInterval(() => {
+      // A request cannot settle a promise of another request in Workers, so this one polls the state.
+      const polling = setInterval(() => {
         if (state.isCancelled) stop.abort()
       }, mcp.cancelCheckMs)
       try {
         return await work(stop.signal)
       } finally {
-        clearInterval(looking)
+        clearInterval(polling)
         if (running.get(key) === state) running.delete(key)
       }
     },
@@ -35,6 +35,6 @@ export function createRunningCalls(): RunningCalls {
   }
 }
 
-/** Ids of requests repeat from session to session, and `1` is not `"1"`. */
+/** Returns the key of a call. Request ids repeat across sessions, and `1` differs from `"1"`. */
 export const toCallKey = (accountId: string, session: string | null, id: unknown): string =>
   JSON.stringify([accountId, session, id])

@@ -1,7 +1,7 @@
 import type { FC } from 'hono/jsx'
 import { outside } from '../../config'
 
-/** What was typed, but for the value, which has to be typed again. */
+/** The submitted fields, without the value, which is never sent back. */
 export type TypedCredential = Record<(typeof credentialFields)[number], string>
 
 export const credentialFields = ['name', 'server', 'service', 'agent', 'community'] as const
@@ -20,7 +20,7 @@ export const AddCredential: FC<AddCredentialProps> = ({ servers, typed }) => (
           name="name"
           label="Name"
           typed={typed}
-          hint="Small letters, digits, dashes."
+          hint="Lower case letters, digits and dashes."
           required
         />
         <div>
@@ -37,7 +37,7 @@ export const AddCredential: FC<AddCredentialProps> = ({ servers, typed }) => (
           name="service"
           label="Service"
           typed={typed}
-          hint="Its name below: github, aws, or what you declared."
+          hint="A service listed below: github, aws, or one that you declared."
           required
         />
         <div>
@@ -53,20 +53,20 @@ export const AddCredential: FC<AddCredentialProps> = ({ servers, typed }) => (
             required
           />
           <p class="meta" id="credential-value-note">
-            The secret itself, or env:ROOKERY_SECRET_NAME for a secret of the Worker.
+            The secret, or env:ROOKERY_SECRET_NAME for a secret of the Worker.
           </p>
         </div>
-        <Text name="agent" label="Only for the agent" typed={typed} hint="Empty: for all." />
+        <Text name="agent" label="Agent" typed={typed} hint="Leave empty for all agents." />
         <Text
           name="community"
-          label="Only in the community"
+          label="Community"
           typed={typed}
-          hint="Empty: everywhere."
+          hint="Leave empty for all communities."
         />
       </fieldset>
       <div class="acts">
         <button type="submit" class="btn go">
-          Set it
+          Save
         </button>
       </div>
     </form>

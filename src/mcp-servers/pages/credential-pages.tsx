@@ -13,6 +13,7 @@ import type { Vault } from '../credentials/vault'
 import { type Services, serviceInput } from '../services/services'
 import { credentialFields, type TypedCredential } from './credential-form'
 import { CredentialsPage } from './credentials-page'
+import { formErrors } from './errors'
 import { readRoomForm } from './read-room-form'
 import { serviceFields, type TypedService, toServiceBody, toTyped } from './service-form'
 
@@ -28,23 +29,32 @@ interface Shown {
   status: number
   credential: TypedCredential | null
   service: TypedService | null
-  /** The service is there already. */
+  /** The form edits an existing service. */
   isChange: boolean
 }
 
-const asItIs: Shown = {
-  ...{ problem: null, status: 200, credential: null, service: null, isChange: false },
+const emptyForms: Shown = {
+  problem: null,
+  status: 200,
+  credential: null,
+  service: null,
+  isChange: false,
 }
 
-/** `/credentials` and its forms: the way of a person, beside the API of `adminRoutes`. */
+/** Creates the page `/credentials` and its forms. */
 export function createCredentialPages(deps: CredentialPageDeps): RoomPage[] {
   const form = (path: string, answer: RoomPage['answer']): RoomPage => ({
-    ...{ method: 'post', access: 'admin', path, answer },
+    method: 'post',
+    access: 'admin',
+    path,
+    answer,
   })
   return [
     {
-      ...{ method: 'get', access: 'admin', path: '/credentials' },
-      answer: (ask) => show(deps, ask, asItIs),
+      method: 'get',
+      access: 'admin',
+      path: '/credentials',
+      answer: (ask) => show(deps, ask, emptyForms),
     },
     form('/credentials', (ask) => addCredential(deps, ask)),
     form('/credentials/services', (ask) => declareService(deps, ask)),
@@ -60,12 +70,14 @@ async function show(deps: CredentialPageDeps, ask: PageAsk, shown: Shown): Promi
   const [credentials, declared] = view.results
   const lines = services.describe(declared?.results ?? [])
   const { problem, status, credential } = shown
-  const asked = new URL(ask.request.url).searchParams.get('change')
-  const changed = lines.find(({ server, name }) => `${server}/${name}` === asked)
+  const selected = new URL(ask.request.url).searchParams.get('change')
+  const changed = lines.find(({ server, name }) => `${server}/${name}` === selected)
   const service = shown.service ?? (changed ? toTyped(changed) : null)
   const isChange = shown.isChange || (shown.service === null && changed !== undefined)
   return view.show({
-    ...{ title: 'Credentials', tab: 'credentials', status },
+    title: 'Credentials',
+    tab: 'credentials',
+    status,
     body: (
       <CredentialsPage
         parts={parts}
@@ -80,7 +92,7 @@ async function show(deps: CredentialPageDeps, ask: PageAsk, shown: Shown): Promi
   })
 }
 
-/** What an admin can put right is said on the page; the rest is a page of its own. */
+/** Redirects after `work`; an error of the input is shown on the page, above the submitted form. */
 async function orProblem(
   deps: CredentialPageDeps,
   ask: PageAsk,
@@ -92,7 +104,7 @@ async function orProblem(
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     const { status, message, hint } = deps.parts.toProblem(error)
-    return show(deps, ask, { ...asItIs, ...typed, status, problem: { message, hint } })
+    return show(deps, ask, { ...emptyForms, ...typed, status, problem: { message, hint } })
   }
 }
 
@@ -102,21 +114,20 @@ async function addCredential(deps: CredentialPageDeps, ask: PageAsk): Promise<Re
   return orProblem(deps, ask, { credential: typed }, async () => {
     const name = parse(nameInput, typed.name, 'name')
     const isTaken = (await deps.vault.list()).some((each) => each.name === name)
-    if (isTaken) {
-      throw new AppError('CONFLICT', `There is a credential ${name} already.`, {
-        hint: 'Rotate it in the list, or take another name.',
-      })
-    }
+    if (isTaken) throw formErrors.credentialExists(name)
     const given = {
-      ...{ value: field('value'), server: typed.server, service: typed.service },
-      ...{ agent: typed.agent.trim() || null, community: typed.community.trim() || null },
+      value: field('value'),
+      server: typed.server,
+      service: typed.service,
+      agent: typed.agent.trim() || null,
+      community: typed.community.trim() || null,
     }
     await setCredential(deps, ask.sender(), { ...parse(credentialInput, given, 'body'), name })
     return `/credentials#credential-${name}`
   })
 }
 
-/** A new value for the same service, agent and community. */
+/** Replaces the value of a credential; service, agent and community stay. */
 async function rotateCredential(deps: CredentialPageDeps, ask: PageAsk): Promise<Response> {
   const field = await readRoomForm(ask.request)
   return orProblem(deps, ask, {}, async () => {

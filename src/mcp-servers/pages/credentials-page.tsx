@@ -10,23 +10,23 @@ export interface CredentialsPageProps {
   now: number
   credentials: CredentialLine[]
   services: ServiceLine[]
-  /** Servers that reach services outside. */
+  /** Servers that use external services. */
   servers: readonly string[]
   problem: PageProblem | null
-  /** What was typed into the form that has the problem; never a value. */
+  /** The fields of the form that has the problem, without a value. */
   typed: { credential: TypedCredential | null; service: TypedService | null; isChange: boolean }
 }
 
-/** The keys of this hub, none of which is ever shown, and the services that they are for (M5). */
+/** The credentials of this hub without their values, and the services that they are for. */
 export const CredentialsPage: FC<CredentialsPageProps> = (props) => {
   const { parts, credentials, problem, typed, servers, services } = props
   return (
     <>
       <h1>Credentials</h1>
       <p class="lede">
-        Keys for services outside. Agents never hold one: the gateway puts it into a request once
-        the call is allowed, and takes it out of the answer. A value is written here and shown
-        nowhere.
+        Keys for external services. Agents never see them: the gateway adds a credential to a
+        request after the call is allowed, and redacts it from the response. A stored value is never
+        shown.
       </p>
       <div class="up4">
         <parts.Problem problem={problem} />
@@ -36,8 +36,8 @@ export const CredentialsPage: FC<CredentialsPageProps> = (props) => {
         {credentials.length === 0 ? (
           <div class="empty">
             <p>
-              <strong>There is none yet.</strong>
-              Set one below, then allow an agent the grant of the tool that needs it.
+              <strong>No credentials yet.</strong>
+              Add one below, then grant an agent the tool that uses it.
             </p>
           </div>
         ) : (
@@ -61,7 +61,7 @@ const CredentialTable: FC<CredentialsPageProps> = ({ parts, now, credentials }) 
         <th scope="col">Name</th>
         <th scope="col">Service</th>
         <th scope="col">For</th>
-        <th scope="col">Kept in</th>
+        <th scope="col">Stored in</th>
         <th scope="col">Set</th>
         <th scope="col">Last used</th>
         <th scope="col">
@@ -81,7 +81,7 @@ const CredentialTable: FC<CredentialsPageProps> = ({ parts, now, credentials }) 
           <td data-l="For">
             <BoundTo row={row} parts={parts} />
           </td>
-          <td data-l="Kept in">
+          <td data-l="Stored in">
             <KeptIn row={row} />
           </td>
           <td data-l="Set">
@@ -107,7 +107,7 @@ const CredentialTable: FC<CredentialsPageProps> = ({ parts, now, credentials }) 
 )
 
 const BoundTo: FC<{ row: CredentialLine; parts: PageParts }> = ({ row, parts }) => {
-  if (row.agent === null && row.community === null) return <>everybody</>
+  if (row.agent === null && row.community === null) return <>all agents</>
   return (
     <span>
       {row.agent !== null && <parts.Who name={row.agent} kind="agent" />}
@@ -124,7 +124,7 @@ const KeptIn: FC<{ row: CredentialLine }> = ({ row }) => {
       the vault
       {row.key === 'old' && (
         <>
-          , <span class="warn">under an old key</span> until it is used
+          , <span class="warn">under an old key</span> until its next use
         </>
       )}
     </span>
@@ -149,7 +149,7 @@ const ChangeForms: FC<{ row: CredentialLine }> = ({ row }) => (
       />
       <div class="acts">
         <button type="submit" class="btn">
-          Set the new value
+          Save new value
         </button>
       </div>
     </form>

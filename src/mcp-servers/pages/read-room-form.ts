@@ -1,14 +1,16 @@
 import { limits } from '../../config'
-import { AppError } from '../../errors'
+import { formErrors } from './errors'
 
 /**
- * The fields of a form by name; one that is missing or a file reads as ''.
+ * Reads a submitted form.
+ *
+ * @returns a function from a field's name to its value; '' for a missing field or a file
  *
  * @throws TOO_LARGE
  */
 export async function readRoomForm(request: Request): Promise<(name: string) => string> {
   if (Number(request.headers.get('content-length') ?? 0) > limits.requestBytesMax) {
-    throw new AppError('TOO_LARGE', 'The request is too large.')
+    throw formErrors.tooLarge()
   }
   const form = await request.formData().catch(() => new FormData())
   return (name) => {

@@ -1,7 +1,7 @@
 import type { FC } from 'hono/jsx'
 import type { ServiceLine } from './page-lines'
 
-/** A service as it stands in the form: hosts and headers a line each. */
+/** A service as form fields: one host or header a line. */
 export type TypedService = Record<(typeof serviceFields)[number], string>
 
 export const serviceFields = [
@@ -16,13 +16,23 @@ export const serviceFields = [
   'allow_private',
 ] as const
 
-const nothing: TypedService = {
-  ...{ server: 'http', name: '', base_url: '', credential: '', headers: '', hosts: '' },
-  ...{ format: 'json', allow_http: '', allow_private: '' },
+const emptyService: TypedService = {
+  server: 'http',
+  name: '',
+  base_url: '',
+  credential: '',
+  headers: '',
+  hosts: '',
+  format: 'json',
+  allow_http: '',
+  allow_private: '',
 }
 
+/** Converts a service to form fields. */
 export const toTyped = (line: ServiceLine): TypedService => ({
-  ...{ server: line.server, name: line.name, base_url: line.base_url },
+  server: line.server,
+  name: line.name,
+  base_url: line.base_url,
   credential: line.credential ?? '',
   headers: Object.entries(line.headers)
     .map(([name, value]) => `${name}: ${value}`)
@@ -33,17 +43,17 @@ export const toTyped = (line: ServiceLine): TypedService => ({
   allow_private: line.allow_private ? 'on' : '',
 })
 
-/** Beside that of the base URL, which may always be asked. */
+/** Returns the allowed hosts besides that of the base URL. */
 export function furtherHosts({ base_url, hosts }: ServiceLine): string[] {
   const own = URL.canParse(base_url) ? new URL(base_url).host : ''
   return hosts.filter((host) => host !== own)
 }
 
-/** The form in the body of `PUT /api/v1/services/:server/:name`. */
+/** Converts form fields to the body of `PUT /api/v1/services/:server/:name`. */
 export const toServiceBody = (typed: TypedService): object => ({
   base_url: typed.base_url.trim(),
   credential: typed.credential.trim() || null,
-  // None written means those that the server knows.
+  // Without headers, the built-in ones of the server apply.
   ...(typed.headers.trim() !== '' && { headers: readHeaders(typed.headers) }),
   hosts: toLines(typed.hosts),
   format: typed.format,
@@ -65,19 +75,19 @@ const readHeaders = (text: string): Record<string, string> =>
     }),
   )
 
-/** Where the form holds what a service has now. */
+/** Returns the path of the page with the form filled in for a service. */
 export const changePath = ({ server, name }: { server: string; name: string }): string =>
   `/credentials?change=${encodeURIComponent(`${server}/${name}`)}#declare`
 
 interface ServiceFormProps {
   servers: readonly string[]
-  /** What was typed, or what a service has that is to be changed; null: an empty form. */
+  /** The submitted fields, or those of the service to edit; null: an empty form. */
   typed: TypedService | null
   isChange: boolean
 }
 
 export const ServiceForm: FC<ServiceFormProps> = ({ servers, typed, isChange }) => {
-  const start = typed ?? nothing
+  const start = typed ?? emptyService
   return (
     <details class="up4" id="declare" {...(typed ? { open: true } : {})}>
       <summary>{isChange ? `Change ${start.server} / ${start.name}` : 'Declare a service'}</summary>
@@ -89,29 +99,29 @@ export const ServiceForm: FC<ServiceFormProps> = ({ servers, typed, isChange }) 
             name="credential"
             label="Credential"
             start={start}
-            hint="Its name. Empty: the only one there is for this service."
+            hint="Name of the credential. Leave empty to use the only one of this service."
           />
           <Lines
             name="headers"
             label="Headers"
             start={start}
-            hint="One a line. {credential} stands for it: Authorization: Bearer {credential}"
+            hint="One a line. {credential} is replaced: Authorization: Bearer {credential}"
           />
           <Lines
             name="hosts"
             label="Further hosts"
             start={start}
-            hint="Where it redirects to, one a line; never with a credential."
+            hint="Hosts that it redirects to, one a line. They never receive a credential."
           />
           <Options start={start} />
         </fieldset>
         <div class="acts">
           <button type="submit" class="btn">
-            {isChange ? 'Change it' : 'Declare it'}
+            {isChange ? 'Save' : 'Declare service'}
           </button>
           {isChange && (
             <a class="ul" href="/credentials#services">
-              Leave it as it is
+              Cancel
             </a>
           )}
         </div>
@@ -151,7 +161,7 @@ const Place: FC<PartProps & { servers: readonly string[]; isChange: boolean }> =
         name="name"
         label="Name"
         start={start}
-        hint="As in its grants: http:name:read."
+        hint="Used in grants, as in http:name:read."
         required
       />
     </>
@@ -192,22 +202,22 @@ const Lines: FC<FieldProps> = ({ name, label, start, hint }) => (
 
 const Options: FC<PartProps> = ({ start }) => (
   <div>
-    <label for="service-format">Its answers are</label>
+    <label for="service-format">Response format</label>
     <select id="service-format" name="format">
       <option value="json" selected={start.format === 'json'}>
         JSON; a web page is an error
       </option>
       <option value="any" selected={start.format === 'any'}>
-        anything
+        Any
       </option>
     </select>
     <label class="check up2">
-      <input type="checkbox" name="allow_http" checked={start.allow_http === 'on'} /> plain http is
-      allowed
+      <input type="checkbox" name="allow_http" checked={start.allow_http === 'on'} /> Allow plain
+      http
     </label>
     <label class="check">
-      <input type="checkbox" name="allow_private" checked={start.allow_private === 'on'} /> private
-      addresses are allowed
+      <input type="checkbox" name="allow_private" checked={start.allow_private === 'on'} /> Allow
+      private addresses
     </label>
   </div>
 )

@@ -6,13 +6,13 @@ interface ServiceTableProps {
   services: ServiceLine[]
 }
 
-/** Where tools may go: declared by an admin, or known to a server by itself. */
+/** The external services of tools: declared by an admin, or built into a server. */
 export const ServiceTable: FC<ServiceTableProps> = ({ services }) =>
   services.length === 0 ? (
     <div class="empty">
       <p>
-        <strong>No service is declared.</strong>
-        Declare one, and agents can be allowed to use it.
+        <strong>No services yet.</strong>
+        Declare one below, then grant it to agents.
       </p>
     </div>
   ) : (
@@ -41,7 +41,7 @@ const ServiceRow: FC<{ line: ServiceLine }> = ({ line }) => (
     <th scope="row">
       {line.server} / <b>{line.name}</b>
       <div class="meta">
-        {line.updated_by === null ? 'known to its server' : `declared by ${line.updated_by}`}
+        {line.updated_by === null ? 'built in' : `declared by ${line.updated_by}`}
       </div>
     </th>
     <td class="whole">
@@ -85,7 +85,7 @@ const ServiceRow: FC<{ line: ServiceLine }> = ({ line }) => (
   </tr>
 )
 
-/** What goes beyond https to the one host. */
+/** The options of a service that extend its access beyond https to one host. */
 const Reach: FC<{ line: ServiceLine }> = ({ line }) => {
   const further = furtherHosts(line)
   const words = [

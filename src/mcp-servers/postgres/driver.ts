@@ -9,13 +9,13 @@ export interface Login {
   database: string
   user: string
   password: string
-  /** Without TLS: within the Worker's or a private network. */
+  /** Connects without TLS, within the Worker's or a private network. */
   isPlain: boolean
-  /** Takes the password out of what is cut or quoted. */
+  /** Redacts the password from a text before it is truncated or quoted. */
   scrub(text: string): string
 }
 
-/** Every value stays the text that PostgreSQL sent, and every parameter goes as it is. */
+/** A type of the driver that leaves values and parameters as the text that PostgreSQL uses. */
 const asText = {
   to: 25,
   // json, jsonb, date, timestamp, timestamptz, bytea, bool, int2, int4, oid, float4, float8
@@ -25,8 +25,8 @@ const asText = {
 }
 
 /**
- * The driver on one connection. It would open another one when that is lost, and a statement must not
- * run there, outside of its transaction.
+ * Creates a driver with a single connection. When it is lost, the driver must not open another one, where
+ * a statement would run outside its transaction.
  */
 export function openDriver(login: Login, signal: AbortSignal) {
   const { hostname: host, port, database, user, password } = login
@@ -40,9 +40,20 @@ export function openDriver(login: Login, signal: AbortSignal) {
     throw signal.reason
   }
   const sql = postgres({
-    ...{ host, port, database, user, password, socket },
-    ...{ max: 1, ssl: false, prepare: false, fetch_types: false },
-    ...{ connect_timeout: postgresLimits.connectMs / 1_000, keep_alive: null, max_lifetime: null },
+    host,
+    port,
+    database,
+    user,
+    password,
+    // In a spread, because the driver's types lack this option.
+    ...{ socket },
+    max: 1,
+    ssl: false,
+    prepare: false,
+    fetch_types: false,
+    connect_timeout: postgresLimits.connectMs / 1_000,
+    keep_alive: null,
+    max_lifetime: null,
     types: { asText },
     connection: { application_name: 'rookery' },
     onnotice: () => undefined,
@@ -56,8 +67,8 @@ export type Driver = ReturnType<typeof openDriver>
 const cancelRequest = [16, 80_877_102]
 
 /**
- * Has the server stop a statement; to be told so by another connection is the only way it knows. The
- * driver keeps both numbers with what it runs.
+ * Cancels a running statement over a second connection, as PostgreSQL's protocol requires. The driver
+ * keeps the process id and the secret with the running query.
  */
 export async function cancelStatement(login: Login, running: object): Promise<void> {
   const { state } = running as { state?: { pid: number; secret: number } | null }

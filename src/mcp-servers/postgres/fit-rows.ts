@@ -11,7 +11,7 @@ const numberTypes = [21, 23, 26, 700, 701]
 const boolean = 16
 const jsonTypes = [114, 3802]
 
-/** The rows that a model can take, and a note on what is missing. */
+/** Limits rows and values to what a model can read, and notes what was left out. */
 export function fitRows(
   answer: { columns: Column[]; rows: (string | null)[][] },
   limit: number,
@@ -20,14 +20,14 @@ export function fitRows(
   const { columns } = answer
   const rows: unknown[][] = []
   let chars = 0
-  let hasCut = false
+  let hasTruncated = false
   const read = (text: string | null, index: number): unknown => {
     if (text === null) return null
     const { valueCharsMax } = postgresLimits
     if (text.length <= valueCharsMax) return toValue(text, columns[index]?.type ?? 0)
-    hasCut = true
-    // What is cut could hold the beginning of a secret, which nobody would know as one.
-    return `${scrub(text).slice(0, valueCharsMax)}… [cut: ${text.length} characters]`
+    hasTruncated = true
+    // Redact before truncating: the beginning of a secret would not be found.
+    return `${scrub(text).slice(0, valueCharsMax)}… [truncated: ${text.length} characters]`
   }
   for (const row of answer.rows.slice(0, limit)) {
     const values = row.map(read)
@@ -36,19 +36,19 @@ export function fitRows(
     rows.push(values)
   }
   const notes = [
-    rows.length < answer.rows.length && `There are more rows; here are the first ${rows.length}.`,
-    hasCut && `Values longer than ${postgresLimits.valueCharsMax} characters were cut.`,
+    rows.length < answer.rows.length && `There are more rows; these are the first ${rows.length}.`,
+    hasTruncated && `Values longer than ${postgresLimits.valueCharsMax} characters were truncated.`,
   ]
   return { columns: columns.map(({ name }) => name), rows, note: notes.filter(Boolean).join(' ') }
 }
 
-/** As PostgreSQL writes it, unless JSON has the same thing. */
+/** Converts a value to its JSON type, or keeps PostgreSQL's text when JSON has none without loss. */
 function toValue(text: string, type: number): unknown {
   if (type === boolean) return text === 't'
   if (numberTypes.includes(type)) {
     const number = Number(text)
     return Number.isFinite(number) ? number : text
   }
-  // A number with so many digits would lose some of them.
+  // A JSON number with 16 digits or more would lose precision.
   return jsonTypes.includes(type) && !/\d{16}/.test(text) ? JSON.parse(text) : text
 }

@@ -1,41 +1,32 @@
-import { AppError } from '../../errors'
+import { postgresErrors } from './errors'
 
 /**
- * The read-only transaction is what stops writes. This stops statements that would leave it, that
- * speak another protocol (COPY) or that start programs on the server.
+ * The first words that a read accepts. The read-only transaction prevents writes; this list excludes
+ * statements that would leave it, use another protocol (COPY) or start programs on the server.
  */
 const reading = ['select', 'with', 'values', 'table', 'show', 'explain']
 
-/** These would end the transaction, outlive it on a pooled connection, or speak another protocol. */
+/** Statements that end the transaction, outlive it on a pooled connection, or use another protocol. */
 const notWriting = [
   ...['begin', 'start', 'commit', 'end', 'rollback', 'abort', 'savepoint', 'release', 'prepare'],
   ...['set', 'reset', 'discard', 'copy', 'declare', 'listen'],
 ]
 
+/** Checks that a statement reads. @throws VALIDATION */
 export function mayRead(sql: string): void {
-  const word = firstWord(sql)
-  if (reading.includes(word)) return
-  throw new AppError('VALIDATION', `This tool runs ${reading.join(', ').toUpperCase()} only.`, {
-    hint: 'To change something use postgres_execute, which needs a grant of its own.',
-  })
+  if (!reading.includes(firstWord(sql))) throw postgresErrors.notReading(reading)
 }
 
+/** Checks that a statement can run in a transaction of its own. @throws VALIDATION */
 export function mayWrite(sql: string): void {
   const word = firstWord(sql)
-  if (word !== '' && !notWriting.includes(word)) return
-  throw new AppError(
-    'VALIDATION',
-    `${word.toUpperCase() || 'An empty statement'} is not possible here.`,
-    {
-      hint: 'Each call is one statement in a transaction of its own, which the hub begins and ends.',
-    },
-  )
+  if (word === '' || notWriting.includes(word)) throw postgresErrors.notWriting(word)
 }
 
-/** PostgreSQL's own white space; a comment to the end of the line ends at a carriage return too. */
+/** PostgreSQL's white space, brackets and line comments, which also end at a carriage return. */
 const skipped = /[ \t\n\r\f\v(]+|--[^\n\r]*/y
 
-/** The word that a statement begins with, in small letters, behind comments and brackets. */
+/** Returns the first word of a statement in lower case, after comments and brackets. */
 export function firstWord(sql: string): string {
   let at = 0
   for (let from = -1; at !== from; ) {
@@ -47,7 +38,7 @@ export function firstWord(sql: string): string {
   return (/^[a-z_]+/i.exec(sql.slice(at, at + 32))?.[0] ?? '').toLowerCase()
 }
 
-/** Comments nest. One that never ends leaves no word. */
+/** Returns the end of a block comment, which can be nested; an unclosed one ends with the text. */
 function skipComment(sql: string, start: number): number {
   if (!sql.startsWith('/*', start)) return start
   let depth = 0

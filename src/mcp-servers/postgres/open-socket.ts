@@ -1,11 +1,12 @@
 import { postgresLimits } from '../../config'
 import { AppError } from '../../errors'
+import { postgresErrors } from './errors'
 import { WireSocket } from './wire-socket'
 
-/** Asks for TLS: length 8, code 80877103 (PostgreSQL's protocol, SSLRequest). */
+/** The request for TLS: length 8, code 80877103 (PostgreSQL's protocol, SSLRequest). */
 const sslRequest = new Uint8Array([0, 0, 0, 8, 4, 210, 22, 47])
-/** `S`: it does. */
-const yes = 83
+/** `S`: the server accepts TLS. */
+const sslAccepted = 83
 
 interface Target {
   hostname: string
@@ -14,8 +15,8 @@ interface Target {
 }
 
 /**
- * TCP to a database, with TLS unless it is plain: the certificate is checked against the public
- * authorities and the host's name, which the runtime lets nobody switch off.
+ * Opens a TCP connection to a database, with TLS unless `isPlain`. The runtime always checks the
+ * certificate against public authorities and the host name.
  */
 export async function openSocket(target: Target): Promise<WireSocket> {
   const { connect } = await import('cloudflare:sockets')
@@ -30,7 +31,7 @@ export async function openSocket(target: Target): Promise<WireSocket> {
   } catch (cause) {
     await plain.close().catch(() => undefined)
     if (cause instanceof AppError) throw cause
-    throw new AppError('UNAVAILABLE', 'The database could not be reached.', { cause })
+    throw postgresErrors.notReachable(cause)
   } finally {
     clearTimeout(timer)
   }
@@ -45,12 +46,8 @@ async function handshake(plain: Socket, target: Target): Promise<WireSocket> {
   const reader = plain.readable.getReader()
   const { value } = await reader.read()
   reader.releaseLock()
-  // More than the one byte would be somebody's words from before the encryption.
-  if (value?.length !== 1 || value[0] !== yes) {
-    throw new AppError('UNAVAILABLE', 'The database does not offer TLS.', {
-      hint: 'For one in a private network an admin may declare ?sslmode=disable.',
-    })
-  }
+  // More than one byte would be unencrypted data injected before the handshake.
+  if (value?.length !== 1 || value[0] !== sslAccepted) throw postgresErrors.noTls()
   const secure = plain.startTls()
   await secure.opened
   return new WireSocket(secure)

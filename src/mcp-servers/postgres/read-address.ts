@@ -1,14 +1,16 @@
 import { decodePercent } from '../fetch/decode-percent'
 import { toWebHostname } from '../services/check-service'
 
-/** Where a database is: at a host, or behind a Hyperdrive binding of this Worker. */
+/** The address of a database: a host, or a Hyperdrive binding of this Worker. */
 export type Address =
   | { kind: 'host'; hostname: string; port: number; database: string; isPlain: boolean }
   | { kind: 'hyperdrive'; binding: string }
 
 /**
- * Reads `postgres://host:5432/dbname`, with `?sslmode=disable` for a database in a private network
- * that has no TLS, or `hyperdrive:BINDING`. A text says what is wrong, in words for an admin.
+ * Parses `postgres://host:5432/dbname`, with `?sslmode=disable` for a database in a private network
+ * without TLS, or `hyperdrive:BINDING`.
+ *
+ * @returns the address, or the problem as a text for an admin
  */
 export function readAddress(url: URL): Address | string {
   if (url.protocol === 'hyperdrive:') return readBinding(url)
@@ -20,11 +22,11 @@ export function readAddress(url: URL): Address | string {
     return 'must be like postgres://host:5432/dbname'
   }
   if (url.username !== '' || url.password !== '') {
-    return 'must not hold user and password: they are the credential, as user:password'
+    return 'must not contain user and password: set them as the credential, as user:password'
   }
   const isPlain = readMode(url)
   if (isPlain === null) {
-    return 'may end with ?sslmode=require (the default) or ?sslmode=disable, and with nothing else'
+    return 'can only have the query ?sslmode=require (the default) or ?sslmode=disable'
   }
   return {
     kind: 'host',
@@ -35,7 +37,7 @@ export function readAddress(url: URL): Address | string {
   }
 }
 
-/** Whether it goes without TLS; null when it does not say so in words that are known. */
+/** Whether the URL disables TLS; null when its query or fragment is not supported. */
 function readMode({ search, hash }: URL): boolean | null {
   if (hash !== '' || !/^(\?sslmode=(require|disable))?$/.test(search)) return null
   return search.endsWith('disable')
@@ -48,14 +50,14 @@ function readBinding(url: URL): Address | string {
     : 'must be like hyperdrive:BINDING, a name in wrangler.toml'
 }
 
-/** The name ends at the first colon; a password may hold more of them. */
+/** Splits a credential at the first colon, since a password can contain more; null: not user:password. */
 export function splitCredential(credential: string): { user: string; password: string } | null {
   const at = credential.indexOf(':')
   const parts = { user: credential.slice(0, at), password: credential.slice(at + 1) }
   return at < 1 || parts.password === '' ? null : parts
 }
 
-/** As it is, and as SQL writes it within quotes. */
+/** Returns a password plain and as SQL writes it in quotes. */
 export const toSecrets = (password: string): string[] => [
   ...new Set([password, password.replaceAll("'", "''"), password.replaceAll('"', '""')]),
 ]

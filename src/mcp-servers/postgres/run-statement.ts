@@ -6,7 +6,7 @@ import { type Column, fitRows } from './fit-rows'
 export interface Statement {
   sql: string
   params: (string | number | boolean | null)[]
-  /** Rows to answer. */
+  /** Maximum rows to return. */
   limit: number
   isReadOnly: boolean
   signal: AbortSignal
@@ -24,8 +24,8 @@ export interface Outcome {
 type Row = (string | null)[]
 type Batch = Row[] & { columns?: Column[] }
 
-/** What came, before it is brought into shape. */
-interface Answer {
+/** The raw result of a statement. */
+interface RawResult {
   columns: Column[]
   rows: Row[]
   command: string
@@ -33,16 +33,16 @@ interface Answer {
 }
 
 /**
- * One connection, one transaction, one statement. A read ends in ROLLBACK, so that even what a
- * read-only transaction lets through is undone.
+ * Runs one statement in one transaction on its own connection. A read ends in ROLLBACK, which undoes the
+ * effects that a read-only transaction permits.
  */
 export async function runStatement(login: Login, statement: Statement): Promise<Outcome> {
   const { signal, isReadOnly, limit } = statement
   const sql = openDriver(login, signal)
   let running: object | null = null
   const stop = () => {
-    const told = running ? cancelStatement(login, running) : Promise.resolve()
-    void told.catch(() => undefined).then(() => sql.end({ timeout: 0 }))
+    const cancelled = running ? cancelStatement(login, running) : Promise.resolve()
+    void cancelled.catch(() => undefined).then(() => sql.end({ timeout: 0 }))
   }
   signal.addEventListener('abort', stop)
   try {
@@ -64,8 +64,8 @@ export async function runStatement(login: Login, statement: Statement): Promise<
 }
 
 /**
- * The limits hold for this transaction only, since a pool may lend its connection to others. The
- * SELECT takes the snapshot, after which no transaction can be made writable again.
+ * Returns the SQL that begins a transaction. The timeouts are local to it, as a pool can reuse the
+ * connection. The SELECT takes the snapshot, after which a transaction cannot be made writable again.
  */
 const begin = (isReadOnly: boolean): string => {
   const { statementMs, lockMs } = postgresLimits
@@ -79,14 +79,14 @@ const begin = (isReadOnly: boolean): string => {
 }
 
 /**
- * With the extended protocol, which takes one statement and no more. A read stops after the rows that
- * are wanted; a write is read to its end, because that tells how many rows it touched.
+ * Runs the statement with the extended protocol, which accepts a single statement. A read stops at the
+ * row limit; a write is read to the end, to count the affected rows.
  */
 async function readAnswer(
   sql: Driver,
   { sql: text, params, limit, isReadOnly }: Statement,
   started: (pending: object) => void,
-): Promise<Answer> {
+): Promise<RawResult> {
   const rows: Row[] = []
   let columns: Column[] | undefined
   let seen = 0
@@ -102,7 +102,7 @@ async function readAnswer(
     take(batch as unknown as Batch)
     return isReadOnly && seen > limit ? sql.CLOSE : undefined
   })
-  // Rows that the server does not count, as those of EXPLAIN, come at the end.
+  // Rows that the server does not count, such as those of EXPLAIN, come with the end of the cursor.
   if (!done.count) take(done as unknown as Batch)
   const affected = columns && columns.length > 0 ? seen : (done.count ?? 0)
   return { columns: columns ?? [], rows, command: done.command ?? '', affected }

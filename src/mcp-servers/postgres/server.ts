@@ -4,7 +4,7 @@ import { readAddress, splitCredential, toSecrets } from './read-address'
 import { execute } from './tools/execute'
 import { query } from './tools/query'
 
-/** PostgreSQL databases that an admin declared, each a service of this server. */
+/** SQL on PostgreSQL databases that an admin declared, each a service of this server. */
 export const postgresServer: ToolServer = {
   name: 'postgres',
   description: 'SQL on the PostgreSQL databases that an admin of this hub has declared.',

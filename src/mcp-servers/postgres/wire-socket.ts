@@ -1,17 +1,16 @@
 import { postgresLimits } from '../../config'
-import { AppError } from '../../errors'
+import { postgresErrors } from './errors'
 
 type Listener = (value?: unknown) => void
 
-/** Of Node's, which Workers have too; the driver reads messages with its methods. */
+/** Node's Buffer, which Workers provide too; the driver reads messages with its methods. */
 const { Buffer } = globalThis as unknown as {
   Buffer: { from(bytes: ArrayBuffer, offset: number, length: number): Uint8Array }
 }
 
 /**
- * An open connection as the driver's `socket` option wants it. It stops when more arrives than a
- * Worker should hold in memory, and tells of an end that nobody asked for as an error, since the
- * driver would connect anew.
+ * Adapts an open connection to the driver's `socket` option. It fails when a response exceeds the memory
+ * limit, and reports an unexpected close as an error, since the driver would reconnect.
  */
 export class WireSocket {
   readyState: 'open' | 'closed' = 'open'
@@ -78,7 +77,7 @@ export class WireSocket {
     try {
       for await (const chunk of this.#socket.readable as ReadableStream<Uint8Array>) {
         received += chunk.length
-        if (received > postgresLimits.receivedBytesMax) throw tooLarge()
+        if (received > postgresLimits.receivedBytesMax) throw postgresErrors.resultTooLarge()
         this.#emit('data', Buffer.from(chunk.buffer as ArrayBuffer, chunk.byteOffset, chunk.length))
       }
       this.#fail(new Error('The server closed the connection.'))
@@ -97,10 +96,3 @@ export class WireSocket {
     for (const listener of this.#listeners.get(event) ?? []) listener(value)
   }
 }
-
-const tooLarge = (): AppError =>
-  new AppError(
-    'TOO_LARGE',
-    `The answer is larger than ${postgresLimits.receivedBytesMax / 1024 / 1024} MiB, so nothing was done.`,
-    { hint: 'Ask for fewer rows or columns, or shorten long values with left().' },
-  )

@@ -1,6 +1,6 @@
 import type { FC } from 'hono/jsx'
 
-/** A server as it stands in the form. */
+/** A server as form fields. */
 export type TypedServer = Record<(typeof serverFields)[number], string>
 
 export const serverFields = [
@@ -13,12 +13,17 @@ export const serverFields = [
   'allow_private',
 ] as const
 
-const nothing: TypedServer = {
-  ...{ name: '', description: '', base_url: '', credential: '', header: 'Authorization' },
-  ...{ allow_http: '', allow_private: '' },
+const emptyServer: TypedServer = {
+  name: '',
+  description: '',
+  base_url: '',
+  credential: '',
+  header: 'Authorization',
+  allow_http: '',
+  allow_private: '',
 }
 
-/** The form in the body of `POST /api/v1/remote-servers`. */
+/** Converts form fields to the body of `POST /api/v1/remote-servers`. */
 export const toServerBody = (typed: TypedServer): object => ({
   name: typed.name.trim(),
   description: typed.description.trim(),
@@ -37,32 +42,32 @@ export const toServerBody = (typed: TypedServer): object => ({
 })
 
 export const AddServerForm: FC<{ typed: TypedServer | null }> = ({ typed }) => {
-  const start = typed ?? nothing
+  const start = typed ?? emptyServer
   return (
     <details class="up4" id="add" {...(typed ? { open: true } : {})}>
-      <summary>Add a server by its address</summary>
+      <summary>Add a server</summary>
       <form class="form wide up3" method="post" action="/tools/remote">
         <fieldset>
           <Field name="name" label="Name" start={start} hint="Its tools are called name_tool." />
           <Field
             name="base_url"
-            label="Address"
+            label="URL"
             start={start}
-            hint="Of MCP over Streamable HTTP."
+            hint="The endpoint of MCP over Streamable HTTP."
           />
-          <Field name="description" label="What it is for" start={start} />
+          <Field name="description" label="Description" start={start} />
           <Field
             name="credential"
             label="Credential"
             start={start}
-            hint="Its name, set at /credentials for the server remote. Empty: it needs none."
+            hint="Name of a credential, set at /credentials for the server remote. Leave empty for none."
           />
-          <Field name="header" label="Header that carries it" start={start} />
-          <Option name="allow_http" label="Without TLS (http)" start={start} />
-          <Option name="allow_private" label="At a private address" start={start} />
+          <Field name="header" label="Credential header" start={start} />
+          <Option name="allow_http" label="Allow plain http" start={start} />
+          <Option name="allow_private" label="Allow private addresses" start={start} />
         </fieldset>
         <button type="submit" class="btn">
-          Add it
+          Add server
         </button>
       </form>
     </details>

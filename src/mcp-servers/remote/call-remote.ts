@@ -5,24 +5,24 @@ import {
   ListToolsResultSchema,
 } from '@modelcontextprotocol/sdk/types.js'
 import { remoteServers } from '../../config'
-import { AppError } from '../../errors'
 import type { ToolContext } from '../define-tool'
+import { remoteErrors } from './errors'
 import { withClient } from './open-client'
 import { hashOffer, type OfferedTool } from './pin'
 
-/** The tool that an admin accepted, and who is told what its server says now. */
+/** The accepted version of a remote tool, and how to check it against its server's current list. */
 export interface RemoteCall {
   server: string
   tool: string
   pinnedHash: string
-  /** Whether its list is to be looked at again before the call: it is old, or told something else. */
+  /** Whether the server's list must be read before the call: the last read is old or had another version. */
   isDue(): boolean
   note(tools: OfferedTool[]): Promise<void>
 }
 
 /**
- * Calls a tool of others. When its server was not looked at lately its list is read first: a tool that
- * is not described any more as it was accepted does not run (M12).
+ * Calls a tool of a remote server. When the server's list is due, it is read first: a tool whose
+ * description changed since an admin accepted it does not run.
  */
 export async function callRemote(
   { server, tool, pinnedHash, isDue, note }: RemoteCall,
@@ -34,38 +34,29 @@ export async function callRemote(
       const tools = await listRemoteTools(client)
       await note(tools)
       const now = tools.find(({ name }) => name === tool)
-      if (!now || (await hashOffer(now)) !== pinnedHash) throw changed(server, tool)
+      if (!now || (await hashOffer(now)) !== pinnedHash)
+        throw remoteErrors.toolChanged(server, tool)
     }
-    const asked = { name: tool, arguments: input, _meta: { progressToken: 1 } }
-    const result = await client.request(
-      { method: 'tools/call', params: asked },
-      CallToolResultSchema,
-      { signal, timeout: remoteServers.timeoutMs },
-    )
+    const params = { name: tool, arguments: input, _meta: { progressToken: 1 } }
+    const result = await client.request({ method: 'tools/call', params }, CallToolResultSchema, {
+      signal,
+      timeout: remoteServers.timeoutMs,
+    })
     const text = toText(result)
-    if (result.isError === true) {
-      throw new AppError('VALIDATION', `The tool ${tool} of ${server} failed: ${text}`)
-    }
+    if (result.isError === true) throw remoteErrors.toolFailed(tool, server, text)
     return text
   })
 }
 
-const changed = (server: string, tool: string): AppError =>
-  new AppError(
-    'CONFLICT',
-    `The server ${server} describes ${tool} in another way than an admin accepted, so it was not run.`,
-    { hint: `An admin looks at it: /tools/remote#${server}.` },
-  )
-
-/** All its pages, up to a bound; what cannot be kept or shown is left out. */
+/** Returns the tools of a server, from a limited number of pages. Duplicates and oversized tools are skipped. */
 export async function listRemoteTools(client: Client): Promise<OfferedTool[]> {
   const found: OfferedTool[] = []
   let cursor: string | undefined
   for (let page = 0; page < remoteServers.pagesMax; page++) {
     const params = cursor === undefined ? {} : { cursor }
-    const asked = { method: 'tools/list' as const, params }
+    const request = { method: 'tools/list' as const, params }
     const options = { timeout: remoteServers.refreshMs }
-    const { tools, nextCursor } = await client.request(asked, ListToolsResultSchema, options)
+    const { tools, nextCursor } = await client.request(request, ListToolsResultSchema, options)
     for (const { name, description = '', inputSchema, annotations } of tools) {
       found.push({ name, description, inputSchema, annotations: annotations ?? null })
     }
@@ -91,14 +82,14 @@ const isShallow = (value: unknown, levels: number): boolean =>
   value === null ||
   (levels > 0 && Object.values(value).every((each) => isShallow(each, levels - 1)))
 
-/** What a model reads of a result; what is no text is named. */
+/** Converts a result to text for the model; other content is described. */
 function toText({ content, structuredContent }: CallToolResult): string {
   const parts = content.map((block) => {
     if (block.type === 'text') return block.text
     if (block.type === 'resource_link') return `[${block.name}: ${block.uri}]`
     if (block.type === 'resource') {
       const { resource } = block
-      return 'text' in resource ? resource.text : `[${resource.uri}: no text]`
+      return 'text' in resource ? resource.text : `[${resource.uri}: not text]`
     }
     return `[${block.type}, ${block.mimeType}, ${block.data.length} characters of base64: not shown]`
   })

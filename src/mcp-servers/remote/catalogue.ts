@@ -17,30 +17,30 @@ import { remoteServices } from './remote-services'
 import { toTool } from './to-tool'
 
 export interface Catalogue extends RemoteCatalogue {
-  /** What a server says of its tools now: changes are kept, and hide what changed. */
+  /** Stores a server's current list of tools. Mapped tools that changed are hidden. */
   note(server: string, tools: OfferedTool[]): Promise<void>
 }
 
 /**
- * The usable tools of others' servers, as an isolate knows them. The version that comes with every
- * policy says whether they are those there are, so nothing is read as long as nothing changes.
+ * Creates the cache of usable remote tools of an isolate. Every policy contains the current version, so
+ * the database is read only after a change.
  */
 export function createCatalogue({ d1, clock }: { d1: D1Database; clock: Clock }): Catalogue {
   let held = 0
   let known: ToolServer[] = []
-  /** By server: when its list was read, and the hashes of what was on it. */
+  /** By server: when its list was read, and the hashes of its tools. */
   const noted = new Map<string, { at: number; hashes: Set<string> }>()
 
   const listing = {
     isDue(server: string, pinnedHash: string) {
       const last = noted.get(server)
       if (!last || last.at + remoteServers.checkEveryMs <= clock.now()) return true
-      // A call that began before a change was kept, or an older list that was kept after it.
+      // The pinned version can be newer than the list, or the list newer than this call's tools.
       return !last.hashes.has(pinnedHash)
     },
     note: (server: string, tools: OfferedTool[]) => catalogue.note(server, tools),
   }
-  /** Each caller reads for itself: what another request waits for may never come when it is cancelled. */
+  /** Loads the tools. Requests do not share a load, since cancelling one would stop it for all. */
   const load = async () => {
     const [version, servers, tools] = await d1.batch<unknown>([
       selectVersion(d1),
@@ -48,7 +48,7 @@ export function createCatalogue({ d1, clock }: { d1: D1Database; clock: Clock })
       selectUsableTools(d1),
     ])
     const read = (version?.results[0] as { version: number } | undefined)?.version ?? 0
-    // A newer one may have come before it.
+    // A concurrent load can have returned a newer version already.
     if (read <= held) return
     const rows = (tools?.results ?? []) as RemoteToolRow[]
     known = ((servers?.results ?? []) as RemoteServerRow[]).map((server) => ({

@@ -3,15 +3,15 @@ import type { ErrorDetail } from '../../errors'
 type Fields = Record<string, unknown>
 
 /**
- * Checks arguments against the part of a stranger's schema that means the same whatever else is in it:
- * which arguments there must and may be, their types, and words to choose from. Each is looked at once,
- * so no schema takes long, and a pattern never runs. The rest the server itself checks.
+ * Creates a check of arguments against a remote server's schema. It covers required and unknown
+ * arguments, types and string enums. It takes linear time and runs no patterns, as the schema is not
+ * trusted. The server itself checks the rest.
  */
 export function createArgumentCheck(schema: Fields): (args: unknown) => ErrorDetail[] {
   const properties = isFields(schema.properties) ? schema.properties : {}
   return (args) => {
-    if (!isFields(args)) return [{ path: '', message: 'they must be an object' }]
-    // What stands beside a reference counts in some versions of JSON Schema and in others not.
+    if (!isFields(args)) return [{ path: '', message: 'the arguments must be an object' }]
+    // Whether keywords beside a $ref apply depends on the version of JSON Schema.
     if ('$ref' in schema) return []
     return [
       ...findMissing(schema.required, args),
@@ -31,11 +31,11 @@ const isFields = (value: unknown): value is Fields =>
 const findMissing = (required: unknown, args: Fields): ErrorDetail[] =>
   (Array.isArray(required) ? required : [])
     .filter((name) => typeof name === 'string' && !Object.hasOwn(args, name))
-    .map((name) => ({ path: '', message: `it must have "${name}"` }))
+    .map((name) => ({ path: '', message: `"${name}" is required` }))
 
 const findUnknown = (schema: Fields): string | null =>
   schema.additionalProperties === false && !('patternProperties' in schema)
-    ? 'there is no such argument'
+    ? 'is not a known argument'
     : null
 
 function findWrong(schema: unknown, value: unknown): string | null {
@@ -52,7 +52,7 @@ function findWrong(schema: unknown, value: unknown): string | null {
     : null
 }
 
-/** What JSON Schema calls a type. */
+/** The types of JSON Schema. */
 const tests = new Map<unknown, (value: unknown) => boolean>([
   ['null', (value) => value === null],
   ['boolean', (value) => typeof value === 'boolean'],

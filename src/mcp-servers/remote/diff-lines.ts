@@ -3,13 +3,10 @@ export interface DiffLine {
   text: string
 }
 
-/** What follows after as many lines is not compared one by one: it is the same, or all of it is new. */
+/** Lines beyond this number are compared as one block. */
 const linesMax = 400
 
-/**
- * What is to be taken out of one text and put in to get the other, line by line. No line is left out:
- * both are as long as a list of tools may make them.
- */
+/** Returns the difference of two texts, line by line, including unchanged lines. */
 export function diffLines(before: string, after: string): DiffLine[] {
   const [a, b] = [before.split('\n'), after.split('\n')]
   const [restOfA, restOfB] = [a.splice(linesMax), b.splice(linesMax)]
@@ -44,7 +41,7 @@ function align(a: string[], b: string[]): DiffLine[] {
   return lines
 }
 
-/** How many lines the ends of both texts share, in order, from each pair of lines on. */
+/** Returns the length of the longest common subsequence of both texts, from each pair of lines on. */
 function measureCommon(a: string[], b: string[]): Uint16Array {
   const width = b.length + 1
   const common = new Uint16Array((a.length + 1) * width)

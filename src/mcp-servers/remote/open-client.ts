@@ -8,73 +8,85 @@ import { AppError } from '../../errors'
 import type { Connection } from '../credentials/connection'
 import { checkJson, excerpt, toError } from '../fetch/explain-answer'
 import type { OutsideAnswer } from '../fetch/guarded-fetch'
+import { remoteErrors } from './errors'
 import { watchLine } from './watch-line'
 
-interface Way {
+interface ClientLink {
   connection: Connection
   progress?(text: string): void
 }
 
 /**
- * Speaks MCP with a server of others for as long as `use` takes. Every request goes through the guarded
- * fetch, so it has its bounds and its answers hold no credential. What goes wrong is an `AppError`.
+ * Runs `use` with a client of a remote MCP server. Requests use the guarded fetch, which limits time and
+ * size and redacts credentials from responses.
+ *
+ * @throws AppError
  */
 export function withClient<Result>(
-  way: Way,
+  link: ClientLink,
   use: (client: Client) => Promise<Result>,
 ): Promise<Result> {
-  const work = speak(way, use)
-  // A call that is cancelled ends before its server was told so.
+  const work = runWithClient(link, use)
+  // A cancelled call ends before its server is notified.
   waitUntil(work.catch(() => undefined))
   return work
 }
 
-async function speak<Result>(way: Way, use: (client: Client) => Promise<Result>): Promise<Result> {
-  const { connection } = way
+async function runWithClient<Result>(
+  link: ClientLink,
+  use: (client: Client) => Promise<Result>,
+): Promise<Result> {
+  const { connection } = link
   const sent: Promise<unknown>[] = []
   const client = new Client(
     { name: 'rookery', version: '0.1.0' },
     { jsonSchemaValidator: new CfWorkerJsonSchemaValidator() },
   )
   const transport = new StreamableHTTPClientTransport(connection.baseUrl, {
-    fetch: createFetch(way, sent),
+    fetch: createFetch(link, sent),
   })
   try {
-    // The SDK's own transport does not say `sessionId?: string | undefined`.
+    // The SDK's transport type lacks `sessionId?: string | undefined`.
     await client.connect(transport as Parameters<Client['connect']>[0])
     return await use(client)
   } catch (error) {
     throw explain(connection.service, error)
   } finally {
-    // The server may forget the session; it is no matter when it does not hear of it.
+    // Ending the session is optional, so a failure is ignored.
     await transport.terminateSession().catch(() => undefined)
-    // What the SDK says last it does not wait for.
+    // The SDK does not wait for its last messages.
     await new Promise((resolve) => setTimeout(resolve, 0))
     await Promise.allSettled(sent)
     await client.close().catch(() => undefined)
   }
 }
 
-/** The guarded fetch in the form that the SDK wants. */
-function createFetch(way: Way, sent: Promise<unknown>[]) {
+/** Adapts the guarded fetch to the SDK. */
+function createFetch(link: ClientLink, sent: Promise<unknown>[]) {
   return async (url: string | URL, init: RequestInit = {}): Promise<Response> => {
     const { method = 'GET' } = init
-    // Nothing that a server says by itself is of interest, so nobody listens for it.
+    // Messages that the server sends on its own are not needed, so its event stream is not opened.
     if (method === 'GET') return new Response(null, { status: 405 })
-    const sending = send(way, new URL(url), { ...init, method })
+    const sending = send(link, new URL(url), { ...init, method })
     sent.push(sending)
     const answer = await sending
     if (method === 'DELETE') return new Response(null, { status: 200 })
-    return toResponse(way.connection.service, answer)
+    return toResponse(link.connection.service, answer)
   }
 }
 
-function send({ connection, progress }: Way, url: URL, init: RequestInit & { method: string }) {
+function send(
+  { connection, progress }: ClientLink,
+  url: URL,
+  init: RequestInit & { method: string },
+) {
   const { method } = init
   const body = typeof init.body === 'string' ? init.body : undefined
   const isFarewell = method === 'DELETE' || /"notifications\/cancelled"/.test(body ?? '')
   return connection.fetch({
-    ...{ method, url, isFarewell },
+    method,
+    url,
+    isFarewell,
     ...(body !== undefined && { body }),
     headers: {
       'user-agent': 'Rookery',
@@ -89,31 +101,20 @@ function send({ connection, progress }: Way, url: URL, init: RequestInit & { met
 
 function toResponse(service: string, answer: OutsideAnswer): Response {
   if (answer.status >= 400) throw toError(service, answer)
-  if (answer.isCut) throw tooLong(service)
+  if (answer.isCut) throw remoteErrors.responseTooLarge(service)
   checkJson(service, answer)
   const { status, headers } = answer
   const isEmpty = status === 202 || status === 204
   return new Response(isEmpty ? null : answer.text, { status, headers })
 }
 
-const tooLong = (service: string): AppError =>
-  new AppError('TOO_LARGE', `The server ${service} answered with too much at once.`, {
-    hint: `More than ${remoteServers.answerBytesMax / 1024 / 1024} MiB are not read. Ask for less at a time.`,
-  })
-
-/** What it says of itself is data, and bounded; the connection has taken credentials out of it. */
+/** Converts an error to an `AppError`. The server's message is truncated; credentials are redacted already. */
 function explain(service: string, error: unknown): AppError {
   if (error instanceof AppError) return error
   if (error instanceof McpError) {
-    if (error.code === ErrorCode.RequestTimeout) {
-      return new AppError('UNAVAILABLE', `The server ${service} gave no answer in time.`)
-    }
-    const said = excerpt(error.message.replace(/^MCP error -?\d+: /, ''))
-    return new AppError('VALIDATION', `The server ${service} refused it (${error.code}): ${said}`)
+    if (error.code === ErrorCode.RequestTimeout) return remoteErrors.timedOut(service)
+    const message = excerpt(error.message.replace(/^MCP error -?\d+: /, ''))
+    return remoteErrors.refused(service, error.code, message)
   }
-  const hint = 'An admin checks that its address is that of an MCP server over Streamable HTTP.'
-  return new AppError('UNAVAILABLE', `The server ${service} does not answer as MCP servers do.`, {
-    hint,
-    cause: error,
-  })
+  return remoteErrors.notMcp(service, error)
 }

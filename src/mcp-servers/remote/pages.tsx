@@ -17,7 +17,7 @@ type Admin = Parameters<Remotes['refresh']>[1]
 
 const path = '/tools/remote'
 
-/** `/tools/remote` and its forms: the way of a person, beside the API of `remoteRoutes` (M12). */
+/** Creates the page `/tools/remote` and its forms. */
 export function createRemotePages(deps: RemotePageDeps): RoomPage[] {
   const { remotes } = deps
   const form = (
@@ -25,7 +25,9 @@ export function createRemotePages(deps: RemotePageDeps): RoomPage[] {
     work: (field: Field, admin: Admin) => Promise<unknown>,
     toTyped: (field: Field) => TypedServer | null = () => null,
   ): RoomPage => ({
-    ...{ method: 'post', access: 'admin', path: `${path}${end}` },
+    method: 'post',
+    access: 'admin',
+    path: `${path}${end}`,
     async answer(ask) {
       const field = await readRoomForm(ask.request)
       try {
@@ -40,7 +42,9 @@ export function createRemotePages(deps: RemotePageDeps): RoomPage[] {
   })
   return [
     {
-      ...{ method: 'get', access: 'admin', path },
+      method: 'get',
+      access: 'admin',
+      path,
       answer: (ask) => show(deps, ask, { status: 200, problem: null, typed: null }),
     },
     form('', (field, admin) => add(remotes, toTyped(field), admin), toTyped),
@@ -67,7 +71,7 @@ async function show(
   const view = await ask.read(remotes.select())
   const servers = remotes.describe(view.results)
   const body = <RemotePage parts={parts} servers={servers} problem={problem} typed={typed} />
-  return view.show({ title: 'Servers of others', tab: 'tools', status, body })
+  return view.show({ title: 'Remote MCP servers', tab: 'tools', status, body })
 }
 
 async function add(remotes: Remotes, typed: TypedServer, admin: Admin): Promise<void> {
@@ -75,11 +79,11 @@ async function add(remotes: Remotes, typed: TypedServer, admin: Admin): Promise<
   await remotes.put(name, toInput(input), admin)
 }
 
-/** An empty grant hides the tool. */
+/** Sets grant and tier of a tool; an empty grant hides it. */
 async function map(remotes: Remotes, field: Field, admin: Admin): Promise<void> {
   const given = field('grant').trim() || null
-  const asked = { grant: given, tier: given === null ? null : field('tier'), hash: field('hash') }
-  const { grant, tier, hash = null } = parse(mapInput, asked, 'body')
+  const body = { grant: given, tier: given === null ? null : field('tier'), hash: field('hash') }
+  const { grant, tier, hash = null } = parse(mapInput, body, 'body')
   await remotes.map(field('server'), { wireName: field('tool'), grant, tier, hash }, admin)
 }
 

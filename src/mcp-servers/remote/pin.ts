@@ -1,7 +1,7 @@
 import { remoteServers } from '../../config'
 import { hashArguments } from '../gateway/hash-arguments'
 
-/** What a server of others says of one of its tools; an admin accepts it as it stands. */
+/** A remote server's description of a tool, as an admin accepted it. */
 export interface Pin {
   description: string
   inputSchema: Record<string, unknown>
@@ -12,21 +12,21 @@ export interface OfferedTool extends Pin {
   name: string
 }
 
-/** SHA-256 of the canonical JSON: another order of keys is no change, anything else is one (M12). */
+/** Returns the SHA-256 of the canonical JSON: a different order of keys is not a change. */
 export const hashOffer = ({ name, description, inputSchema, annotations }: OfferedTool) =>
   hashArguments('', { name, description, inputSchema, annotations })
 
-/** Characters that people do not see; selectors of variants are among the ignorable ones. */
+/** Invisible characters; variation selectors are among the ignorable code points. */
 const unseen = /[^\P{C}\n\t]|\p{Default_Ignorable_Code_Point}/gu
 
-/** A text without characters that people do not see, which hide orders from who accepts them. */
+/** Removes invisible characters, which can hide instructions from the admin who accepts a tool. */
 export const dropUnseen = (text: string): string => text.replace(unseen, '')
 
-/** A description as a model reads it: nothing of it unseen, and bounded. */
+/** Converts a description to the text for models: truncated and without invisible characters. */
 export const toPlain = (text: string): string =>
   dropUnseen(text).slice(0, remoteServers.descriptionCharsMax).trim()
 
-/** The same for people: what cannot be seen is written out. */
+/** Converts a text for people: invisible characters are shown as their code points. */
 export const toVisible = (text: string): string =>
   text.replace(
     unseen,

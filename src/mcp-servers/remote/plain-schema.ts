@@ -1,6 +1,6 @@
 import { dropUnseen } from './pin'
 
-/** A schema as a model reads it: no text in it holds characters that people do not see (M12). */
+/** Returns a schema for models, without invisible characters in its texts. */
 export const toPlainSchema = (schema: Record<string, unknown>) =>
   walk(schema) as Record<string, unknown>
 
@@ -12,8 +12,8 @@ function walk(value: unknown): unknown {
 }
 
 /**
- * Whether the name of an argument holds characters that people do not see. A call has to repeat it as
- * it is, so it can be neither shown to a model nor changed.
+ * Whether the name of an argument contains invisible characters. A call has to repeat the name exactly,
+ * so it can be neither shown to a model nor changed.
  */
 export function hasUnseenNames(schema: unknown): boolean {
   if (Array.isArray(schema)) return schema.some(hasUnseenNames)

@@ -3,7 +3,7 @@ import { type Pin, toVisible } from './pin'
 import { hasUnseenNames } from './plain-schema'
 import type { RemoteServerRow, RemoteToolRow } from './queries'
 
-/** `unreadable`: the name of an argument holds characters that nobody sees. */
+/** The state of a remote tool; `unreadable`: the name of an argument contains invisible characters. */
 type ToolState = 'usable' | 'unmapped' | 'unreadable' | 'changed' | 'gone'
 
 const stateOf = ({ grant, offeredHash }: RemoteToolRow, { inputSchema }: Pin): ToolState => {
@@ -12,7 +12,7 @@ const stateOf = ({ grant, offeredHash }: RemoteToolRow, { inputSchema }: Pin): T
   return grant === null ? 'unmapped' : 'usable'
 }
 
-/** A description as people read it: the words, then what arguments it takes, nothing of it unseen. */
+/** Formats a description and its arguments for people, with invisible characters shown. */
 function toReadable({ description, inputSchema, annotations }: Pin): string {
   const hints = annotations === null ? '' : `\n${JSON.stringify(annotations)}`
   return toVisible(`${description}\n\n${JSON.stringify(inputSchema, null, 2)}${hints}`)
@@ -29,19 +29,20 @@ const toTime = (at: number | null): string | null =>
 function presentTool(row: RemoteToolRow) {
   const pin = JSON.parse(row.pinned) as Pin
   return {
-    /** As it is called here, and as its server calls it. */
+    /** The name on this hub, its full name, and the name on its server. */
     name: row.wireName,
     tool: `${row.server}_${row.wireName}`,
     remote_name: row.name,
     state: stateOf(row, pin),
-    ...{ grant: row.grant, tier: row.tier },
+    grant: row.grant,
+    tier: row.tier,
     description: toVisible(pin.description),
-    /** All that was pinned, for who maps it. */
+    /** The whole accepted description, for the admin who maps it. */
     text: toReadable(pin),
     input_schema: pin.inputSchema,
     annotations: pin.annotations,
     hash: row.pinnedHash,
-    /** What its server says now, for `accept`; empty when it is gone. */
+    /** Hash of the current description, for `accept`; empty when the server removed the tool. */
     offered_hash: row.offeredHash,
     diff: diffOf(row)?.map(({ sign, text }) => `${sign} ${text}`) ?? null,
   }

@@ -1,4 +1,4 @@
-/** A server of others as an admin added it. */
+/** A remote MCP server that an admin added. */
 export interface RemoteServerRow {
   name: string
   description: string
@@ -10,13 +10,13 @@ export interface RemoteServerRow {
 
 export interface RemoteToolRow {
   server: string
-  /** As its server calls it, and as it is called here. */
+  /** The name on its server, and the name on this hub. */
   name: string
   wireName: string
   /** JSON of a `Pin`. */
   pinned: string
   pinnedHash: string
-  /** What is offered instead; the hash is '' when it is gone, null when nothing changed. */
+  /** The changed description; the hash is '' when the server removed the tool, null without a change. */
   offered: string | null
   offeredHash: string | null
   grant: string | null
@@ -43,7 +43,7 @@ export const selectTools = (d1: D1Database, server?: string): D1PreparedStatemen
         .prepare(`SELECT ${toolColumns} FROM remote_tools WHERE server = ? ORDER BY name`)
         .bind(server)
 
-/** Those that agents may see: mapped, and still what an admin accepted. */
+/** Selects the tools that agents can use: mapped, and unchanged since an admin accepted them. */
 export const selectUsableTools = (d1: D1Database): D1PreparedStatement =>
   d1.prepare(
     `SELECT ${toolColumns} FROM remote_tools
@@ -91,7 +91,7 @@ export const putTool = (d1: D1Database, row: RemoteToolRow): D1PreparedStatement
 export const deleteTool = (d1: D1Database, server: string, name: string): D1PreparedStatement =>
   d1.prepare('DELETE FROM remote_tools WHERE server = ? AND name = ?').bind(server, name)
 
-/** Sets what is offered now, unless an admin has said something else of the tool meanwhile. */
+/** Stores the changed description of a tool, unless an admin accepted another one in the meantime. */
 export const offerTool = (
   d1: D1Database,
   row: RemoteToolRow,
@@ -104,7 +104,7 @@ export const offerTool = (
     )
     .bind(row.server, row.name, row.pinnedHash, offer.offered, offer.offeredHash)
 
-/** What an admin read with this hash; something else that came meanwhile waits for another look. */
+/** Accepts the description with this hash; a later change still has to be reviewed. */
 export const acceptTool = (
   d1: D1Database,
   server: string,
@@ -119,7 +119,7 @@ export const acceptTool = (
     )
     .bind(server, tool.name, tool.hash, by.now, by.by)
 
-/** Says what a tool needs, if it is still described as the admin saw it. */
+/** Sets grant and tier of a tool, if its description is still the one that the admin read. */
 export const mapTool = (
   d1: D1Database,
   server: string,

@@ -2,7 +2,7 @@ import { hashOffer, type OfferedTool } from './pin'
 import { deleteTool, offerTool, putTool, type RemoteToolRow } from './queries'
 import { toWireName } from './wire-name'
 
-/** What to write when a server's list of tools was read: nothing, when nothing changed. */
+/** Returns the statements that store a server's current list of tools; none when nothing changed. */
 export async function reconcile(
   d1: D1Database,
   server: string,
@@ -42,7 +42,7 @@ const toPin = ({ description, inputSchema, annotations }: OfferedTool) => ({
   annotations,
 })
 
-/** Of a tool that an admin mapped: what it is now waits beside what was accepted. */
+/** Stores the changed description of a mapped tool beside the accepted one. */
 const toOffer = (
   d1: D1Database,
   row: RemoteToolRow,
@@ -52,7 +52,7 @@ const toOffer = (
     ? []
     : [offerTool(d1, row, { offered: offer?.text ?? null, offeredHash: offer?.hash ?? null })]
 
-/** Nobody knows yet what it needs. */
+/** Returns the row of a new tool, hidden until an admin maps it. */
 const hiddenTool = (
   server: string,
   name: string,
@@ -60,6 +60,15 @@ const hiddenTool = (
   { text, hash }: { text: string; hash: string },
   now: number,
 ): RemoteToolRow => ({
-  ...{ server, name, wireName, pinned: text, pinnedHash: hash, offered: null, offeredHash: null },
-  ...{ grant: null, tier: null, updatedAt: now, updatedBy: '' },
+  server,
+  name,
+  wireName,
+  pinned: text,
+  pinnedHash: hash,
+  offered: null,
+  offeredHash: null,
+  grant: null,
+  tier: null,
+  updatedAt: now,
+  updatedBy: '',
 })

@@ -10,7 +10,7 @@ interface RemotePageProps {
   typed: TypedServer | null
 }
 
-/** MCP servers of others: what each of their tools needs, and what changed since it was accepted. */
+/** The remote MCP servers, with grants, tiers and changes of their tools. */
 export const RemotePage: FC<RemotePageProps> = ({
   parts: { Problem },
   servers,
@@ -18,15 +18,15 @@ export const RemotePage: FC<RemotePageProps> = ({
   typed,
 }) => (
   <>
-    <h1>Servers of others</h1>
+    <h1>Remote MCP servers</h1>
     <p class="meta">
-      Nobody sees a tool until you say what it needs. One that is described in another way than you
-      accepted is hidden until you look at it.
+      A tool stays hidden until you set its grant and tier. When its server changes the description,
+      it is hidden again until you review the change.
     </p>
     <Problem problem={problem} />
     {servers.length === 0 && (
       <div class="empty">
-        <p>No server was added yet.</p>
+        <p>No remote servers yet. Add one below.</p>
       </div>
     )}
     {servers.map((server) => (
@@ -40,22 +40,22 @@ const Server: FC<{ server: PresentedServer }> = ({ server }) => (
   <section class="up4" id={server.name}>
     <h2>{server.name}</h2>
     <p>{server.description}</p>
-    {server.failure !== null && <p class="warn">When it was read last: {server.failure}</p>}
+    {server.failure !== null && <p class="warn">Last refresh failed: {server.failure}</p>}
     <div class="acts">
       <form method="post" action="/tools/remote/refresh">
         <input type="hidden" name="server" value={server.name} />
         <button type="submit" class="btn">
-          Read it again
+          Refresh
         </button>
       </form>
       <details class="danger">
         <summary>
-          Take it out<span class="vh"> {server.name}</span>
+          Remove<span class="vh"> {server.name}</span>
         </summary>
         <form class="up2" method="post" action="/tools/remote/remove">
           <input type="hidden" name="server" value={server.name} />
           <button type="submit" class="btn">
-            Take out {server.name} and its tools
+            Remove {server.name} and its tools
           </button>
         </form>
       </details>
@@ -66,18 +66,18 @@ const Server: FC<{ server: PresentedServer }> = ({ server }) => (
   </section>
 )
 
-const states = {
-  usable: 'in use',
-  unmapped: 'hidden: say what it needs',
-  unreadable: 'hidden: the name of an argument holds characters that nobody sees',
-  changed: 'hidden: its server describes it in another way now',
-  gone: 'hidden: its server has it no more',
+const stateLabels = {
+  usable: 'Available',
+  unmapped: 'Hidden: set its grant and tier',
+  unreadable: 'Hidden: the name of an argument contains invisible characters',
+  changed: 'Hidden: its server changed the description',
+  gone: 'Hidden: its server removed it',
 }
 
 const Tool: FC<{ server: string; tool: PresentedTool }> = ({ server, tool }) => (
   <details class="up3" id={tool.tool} {...(isWaiting(tool) ? { open: true } : {})}>
     <summary>
-      <code>{tool.tool}</code> <span class="meta">{states[tool.state]}</span>
+      <code>{tool.tool}</code> <span class="meta">{stateLabels[tool.state]}</span>
     </summary>
     {isWaiting(tool) ? <Change server={server} tool={tool} /> : <Lines text={tool.text} />}
     <MapForm server={server} tool={tool} />
@@ -99,7 +99,7 @@ const Change: FC<{ server: string; tool: PresentedTool }> = ({ server, tool }) =
     <input type="hidden" name="tool" value={tool.name} />
     <input type="hidden" name="hash" value={tool.offered_hash ?? ''} />
     <button type="submit" class="btn up2">
-      {tool.state === 'gone' ? 'Take it out' : 'Accept it as it is now'}
+      {tool.state === 'gone' ? 'Remove' : 'Accept change'}
       <span class="vh"> {tool.tool}</span>
     </button>
   </form>
@@ -121,7 +121,7 @@ const MapForm: FC<{ server: string; tool: PresentedTool }> = ({ server, tool }) 
           value={tool.grant ?? ''}
           placeholder={`${server}:read`}
         />
-        <p class="meta">Begins with {server}: — empty hides it.</p>
+        <p class="meta">Begins with {server}:. Leave empty to hide the tool.</p>
       </div>
       <div>
         <label for={`tier-${tool.tool}`}>Tier of {tool.tool}</label>

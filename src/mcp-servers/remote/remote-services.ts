@@ -1,6 +1,6 @@
 import type { ServiceKind } from '../services/service-kind'
 
-/** Servers of others are services of `remote`, each under its own name; an admin adds them all. */
+/** The service kind of remote servers: each is a service of `remote`, under its own name. */
 export const remoteServices: ServiceKind = {
   server: 'remote',
   builtIn: () => null,

@@ -9,6 +9,7 @@ import { isOwnServer } from '../servers'
 import type { Services, serviceInput } from '../services/services'
 import { listRemoteTools } from './call-remote'
 import type { Catalogue } from './catalogue'
+import { remoteErrors } from './errors'
 import { withClient } from './open-client'
 import { presentServer } from './present'
 import {
@@ -45,7 +46,7 @@ interface RemotesDeps {
 
 export type Remotes = ReturnType<typeof createRemotes>
 
-/** What admins do with MCP servers of others (M12). */
+/** Creates the store of remote MCP servers, as admins manage them. */
 export function createRemotes(deps: RemotesDeps) {
   const { d1, clock, services } = deps
   const by = (admin: Admin) => ({ now: clock.now(), by: admin.name })
@@ -53,7 +54,7 @@ export function createRemotes(deps: RemotesDeps) {
   const remotes = {
     ...reader,
 
-    /** Adds it, or changes where it is, and reads what it offers. */
+    /** Adds or updates a server, and reads its tools. */
     async put(name: string, input: RemoteInput, admin: Admin) {
       await checkName(deps, name)
       await services.put('remote', name, input.service, admin.name)
@@ -68,7 +69,7 @@ export function createRemotes(deps: RemotesDeps) {
       await services.remove('remote', name)
     },
 
-    /** Reads what it offers now; why that failed is kept with it. */
+    /** Reads the tools of a server; the reason of a failure is stored with it. */
     async refresh(name: string, admin: Admin) {
       await remotes.find(name)
       const failure = await read(deps, name, admin)
@@ -76,13 +77,13 @@ export function createRemotes(deps: RemotesDeps) {
       return remotes.find(name)
     },
 
-    /** Takes what changed as it is described now: all of it, or what was looked at. */
+    /** Accepts the changed descriptions that the admin reviewed. */
     async accept(name: string, seen: { name: string; hash: string }[], admin: Admin) {
       const { tools } = await remotes.find(name)
       const writes = seen.map(({ name: wireName, hash }) => {
         const tool = tools.find((each) => each.name === wireName)
         if (!tool) throw notFound('tool')
-        if (tool.offered_hash !== hash) throw otherwise(tool.tool)
+        if (tool.offered_hash !== hash) throw remoteErrors.reviewOutdated(tool.tool)
         return hash === ''
           ? deleteTool(d1, name, tool.remote_name)
           : acceptTool(d1, name, { name: tool.remote_name, hash }, by(admin))
@@ -91,7 +92,7 @@ export function createRemotes(deps: RemotesDeps) {
       return remotes.find(name)
     },
 
-    /** Says which grant and tier a tool needs; null hides it. */
+    /** Sets grant and tier of a tool; null hides it. */
     async map(
       name: string,
       tool: { wireName: string; hash: string | null; grant: string | null; tier: string | null },
@@ -102,7 +103,7 @@ export function createRemotes(deps: RemotesDeps) {
       if (meta.changes === 0) {
         const { tools } = await remotes.find(name)
         const found = tools.find((each) => each.name === tool.wireName)
-        throw found ? otherwise(found.tool) : notFound('tool')
+        throw found ? remoteErrors.reviewOutdated(found.tool) : notFound('tool')
       }
       return remotes.find(name)
     },
@@ -112,7 +113,7 @@ export function createRemotes(deps: RemotesDeps) {
 
 function createReader(d1: D1Database) {
   const reader = {
-    /** The reads of `describe`, for pages that send them along with their own. */
+    /** Returns the queries of `describe`, to send them in a batch with others. */
     select: () => [selectServers(d1), selectTools(d1)],
 
     describe([servers, tools]: D1Result<unknown>[]) {
@@ -133,45 +134,48 @@ function createReader(d1: D1Database) {
 
 async function checkName({ d1 }: RemotesDeps, name: string): Promise<void> {
   if (!/^[a-z][a-z0-9]{1,19}$/.test(name)) {
-    throw wrong('name', '2 to 20 small letters and digits, a letter first')
+    throw remoteErrors.invalidName()
   }
-  if (isOwnServer(name)) throw wrong('name', 'is a server of this hub')
+  if (isOwnServer(name)) throw remoteErrors.reservedName()
   const { results } = await selectServers(d1).all<RemoteServerRow>()
   const isNew = !results.some((row) => row.name === name)
   if (isNew && results.length >= remoteServers.serversMax) {
-    throw new AppError(
-      'CONFLICT',
-      `This hub has ${results.length} remote servers, as many as it may.`,
-    )
+    throw remoteErrors.tooMany(results.length)
   }
 }
 
 /**
- * Only grants of its own: a grant that agents have for something else must not open a stranger's tool
- * by a slip.
+ * Checks that a grant begins with the server's name, so that no grant for other tools applies to a remote
+ * one by mistake.
+ *
+ * @throws VALIDATION
  */
 function checkGrant(
   name: string,
   { grant, tier }: { grant: string | null; tier: string | null },
 ): void {
   if ((grant === null) !== (tier === null)) {
-    throw wrong('tier', 'grant and tier are both set, or both null to hide the tool')
+    throw remoteErrors.grantWithoutTier()
   }
   if (grant !== null && !(isPlainGrant(grant) && grant.startsWith(`${name}:`))) {
-    throw wrong('grant', `begins with ${name}: and holds no *, e.g. ${name}:read`)
+    throw remoteErrors.foreignGrant(name)
   }
 }
 
-/** @returns what went wrong, in words; null: nothing */
+/** Reads the tools of a server. @returns why that failed; null: it succeeded */
 async function read(deps: RemotesDeps, name: string, admin: Admin): Promise<string | null> {
   const actor: Actor = {
-    ...{ accountId: admin.id, name: admin.name, kind: 'human' },
-    ...{ activationId: null, postId: null, idempotencyKey: null },
+    accountId: admin.id,
+    name: admin.name,
+    kind: 'human',
+    activationId: null,
+    postId: null,
+    idempotencyKey: null,
   }
   const signal = AbortSignal.timeout(remoteServers.refreshMs)
-  const ask = { server: 'remote', service: name, actor, hub: deps.hub, signal }
+  const request = { server: 'remote', service: name, actor, hub: deps.hub, signal }
   try {
-    const { connection } = await deps.connect(ask)
+    const { connection } = await deps.connect(request)
     const tools = await withClient({ connection }, listRemoteTools)
     await deps.catalogue.note(name, tools)
     return null
@@ -180,13 +184,3 @@ async function read(deps: RemotesDeps, name: string, admin: Admin): Promise<stri
     return [error.message, error.hint].filter(Boolean).join(' ')
   }
 }
-
-const wrong = (field: string, message: string): AppError =>
-  new AppError('VALIDATION', 'The remote server is not valid.', {
-    details: [{ path: `body.${field}`, message }],
-  })
-
-const otherwise = (tool: string): AppError =>
-  new AppError('CONFLICT', `${tool} is described in another way than you saw it.`, {
-    hint: 'Read the server again, and look at what it says now.',
-  })

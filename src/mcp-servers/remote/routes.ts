@@ -2,10 +2,13 @@ import * as z from 'zod'
 import type { AdminRoute } from '../credentials/admin-route'
 import { serviceInput } from '../services/services'
 
-const name = z.string().max(20).describe('small letters and digits; its tools are called name_tool')
+const name = z
+  .string()
+  .max(20)
+  .describe('lower case letters and digits; its tools are called name_tool')
 
 const remoteInput = serviceInput.extend({
-  description: z.string().min(1).max(500).describe('for who chooses among servers'),
+  description: z.string().min(1).max(500).describe('for clients that choose among servers'),
 })
 export const newRemoteInput = remoteInput.extend({ name })
 
@@ -14,7 +17,7 @@ const acceptInput = z.strictObject({
     .array(z.strictObject({ name: z.string().max(64), hash: z.string().max(64) }))
     .min(1)
     .max(200)
-    .describe('what you looked at: name and offered_hash of each; an empty hash takes a tool out'),
+    .describe('name and offered_hash of each tool you reviewed; an empty hash removes a tool'),
 })
 
 export const mapInput = z.strictObject({
@@ -22,36 +25,38 @@ export const mapInput = z.strictObject({
     .string()
     .max(200)
     .nullable()
-    .describe('e.g. acme:read for the server acme; null hides it'),
+    .describe('e.g. acme:read for the server acme; null hides the tool'),
   tier: z.enum(['read', 'write', 'destructive']).nullable(),
-  hash: z.string().max(64).optional().describe('of the description that you looked at'),
+  hash: z.string().max(64).optional().describe('of the description that you reviewed'),
 })
 
-const toolName = z.string().regex(/^[a-z0-9_]{1,64}$/, 'small letters, digits and underscores')
+const toolName = z
+  .string()
+  .regex(/^[a-z0-9_]{1,64}$/, 'must be lower case letters, digits and underscores')
 const common = { access: 'admin', status: 200, tag: 'remote servers' } as const
 
 export const toInput = ({ description, ...service }: z.output<typeof remoteInput>) => ({
   description,
   service: {
     ...service,
-    // What nearly all of them want, when a credential is named and no header holds it.
+    // The default of most servers, for a credential without a header.
     headers:
       service.headers ?? (service.credential ? { Authorization: 'Bearer {credential}' } : {}),
   },
 })
 
-/** The routes of MCP servers of others (M12). */
+/** The API routes of remote MCP servers. */
 export const remoteRoutes: AdminRoute[] = [
   {
     ...{ ...common, method: 'get', path: '/remote-servers' },
     summary:
-      'MCP servers of others with their tools, and what changed since it was accepted (admin)',
+      'Lists remote MCP servers with their tools and the changes since they were accepted (admin)',
     handle: async ({ deps }) => ({ remote_servers: await deps.remotes.list() }),
   },
   {
     ...{ ...common, method: 'post', path: '/remote-servers' },
     summary:
-      'Adds an MCP server by its address; its tools are hidden until they are mapped (admin)',
+      'Adds a remote MCP server by its URL; its tools are hidden until they are mapped (admin)',
     body: newRemoteInput,
     handle: async ({ deps, admin, body }) => {
       const { name, ...input } = body as z.output<typeof newRemoteInput>
@@ -60,7 +65,7 @@ export const remoteRoutes: AdminRoute[] = [
   },
   {
     ...{ ...common, method: 'put', path: '/remote-servers/:name' },
-    summary: 'Adds a server, or changes its address, headers or description (admin)',
+    summary: 'Adds or updates a remote server: URL, headers and description (admin)',
     body: remoteInput,
     handle: async ({ deps, admin, params, body }) => {
       const input = toInput(body as z.output<typeof remoteInput>)
@@ -69,7 +74,7 @@ export const remoteRoutes: AdminRoute[] = [
   },
   {
     ...{ ...common, method: 'delete', path: '/remote-servers/:name' },
-    summary: 'Takes a server out, with all that was said of its tools (admin)',
+    summary: 'Deletes a remote server and the mappings of its tools (admin)',
     handle: async ({ deps, params }) => {
       await deps.remotes.remove(params.name ?? '')
       return { name: params.name }
@@ -77,14 +82,14 @@ export const remoteRoutes: AdminRoute[] = [
   },
   {
     ...{ ...common, method: 'post', path: '/remote-servers/:name/refresh' },
-    summary: 'Reads what a server offers now; a mapped tool that changed is hidden (admin)',
+    summary: "Reads a server's current tools; a mapped tool that changed is hidden (admin)",
     handle: async ({ deps, admin, params }) => ({
       remote_server: await deps.remotes.refresh(params.name ?? '', admin),
     }),
   },
   {
     ...{ ...common, method: 'post', path: '/remote-servers/:name/accept' },
-    summary: 'Accepts changed tools as they are described now (admin)',
+    summary: 'Accepts the changed descriptions of tools (admin)',
     body: acceptInput,
     handle: async ({ deps, admin, params, body }) => {
       const { tools } = body as z.output<typeof acceptInput>
@@ -93,7 +98,7 @@ export const remoteRoutes: AdminRoute[] = [
   },
   {
     ...{ ...common, method: 'put', path: '/remote-servers/:name/tools/:tool' },
-    summary: 'Says which grant and tier a tool needs, so that agents may get it (admin)',
+    summary: 'Sets the grant and tier of a tool, so that agents can use it (admin)',
     params: { tool: toolName },
     body: mapInput,
     handle: async ({ deps, admin, params, body }) => {

@@ -1,8 +1,8 @@
 /**
- * Looks at a stream of server-sent events while it comes: progress is told at once, and after the answer
- * nothing more is waited for. The SDK reads the whole afterwards.
+ * Reads one line of a stream of server-sent events as it arrives, and reports progress at once. The SDK
+ * parses the whole stream afterwards.
  *
- * @returns whether this is the answer
+ * @returns whether this line is the response, after which reading can stop
  */
 export function watchLine(line: string, progress?: (text: string) => void): boolean {
   if (!line.startsWith('data:')) return false

@@ -2,8 +2,9 @@ import { hashArguments } from '../gateway/hash-arguments'
 import { isToolName } from '../gateway/tool-registry'
 
 /**
- * How a tool is called here, without its server: small letters, digits and underscores, since models'
- * providers take no others. One that is taken or too long ends in a part of a hash, so that it stays the same.
+ * Returns the name of a remote tool on this hub, without its server: lower case letters, digits and
+ * underscores, as model providers require. A taken or too long name ends in a part of its hash, which
+ * keeps it stable.
  */
 export async function toWireName(
   server: string,

@@ -1,27 +1,27 @@
 import { keptResults } from '../../config'
 import type { AccountId, Clock } from '../../ids'
 
-/** A stored result: whole, or its beginning when it is larger than what is kept. */
+/** A stored result: whole, or its beginning when it exceeds the size limit. */
 export interface KeptResult {
   bytes: Uint8Array
-  /** Nobody can read it after this. */
+  /** It cannot be read after this time. */
   expiresAt: number
 }
 
-/** Results that were too large for a model, each for the account it was given to (M10). */
+/** The store of results that were too large to return. Only the account that got a result can read it. */
 export interface ResultStore {
   /** @returns the handle to read it by */
   keep(accountId: AccountId, text: string): Promise<string>
-  /** Null when there is none for this account, or not any more. */
+  /** Returns a result; null when the account has none with this handle, or it expired. */
   find(accountId: AccountId, handle: string): Promise<KeptResult | null>
 }
 
-/** The time of its end in base 36, always as long, and an id. */
+/** The expiry time in base 36, of fixed length, and an id. */
 const HANDLE = /^([0-9a-z]{9})\.([0-9A-Za-z-]{1,64})$/
 
 /**
- * Results in R2 as `results/<end>/<account>/<id>`: in the order in which they expire, so that the
- * first of a listing are those to delete. A handle holds end and id; the account is the caller's.
+ * Creates a result store in R2. Keys are `results/<expiry>/<account>/<id>`, so that a listing begins
+ * with the results to delete. A handle contains expiry and id; the account is that of the caller.
  */
 export function createResultStore(bucket: R2Bucket, clock: Clock): ResultStore {
   const toKey = (end: string, accountId: AccountId, id: string) =>
@@ -49,7 +49,7 @@ export function createResultStore(bucket: R2Bucket, clock: Clock): ResultStore {
 
 const encoder = new TextEncoder()
 
-/** A few whenever one is added, so that they never become many. */
+/** Deletes a few expired results whenever one is added. */
 async function deleteExpired(bucket: R2Bucket, now: number): Promise<void> {
   const { objects } = await bucket.list({ prefix: 'results/', limit: keptResults.sweptAtOnce })
   const expired = objects.filter(({ key }) => Number.parseInt(key.split('/')[1] ?? '', 36) <= now)

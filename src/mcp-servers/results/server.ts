@@ -1,9 +1,9 @@
 import type { ToolServer } from '../define-tool'
 import { read } from './tools/read'
 
-/** The rest of results that were too large to be shown at once. */
+/** Reading results that were too large for one response. */
 export const resultsServer: ToolServer = {
   name: 'results',
-  description: 'Results of your own tool calls that were too large to be shown at once.',
+  description: 'Results of your own tool calls that were too large for one response.',
   tools: [read],
 }

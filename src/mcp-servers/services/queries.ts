@@ -3,7 +3,7 @@ export interface ServiceRow {
   server: string
   name: string
   baseUrl: string
-  /** JSON. */
+  /** JSON, as are the headers. */
   hosts: string
   headers: string
   credential: string | null

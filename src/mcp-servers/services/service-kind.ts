@@ -1,36 +1,36 @@
-/** A service outside, as an admin declared it or as its server knows it. */
+/** An external service, declared by an admin or built into its server. */
 export interface ServiceDeclaration {
   baseUrl: string
-  /** Where else requests may go, as `host` or `host:port`; that of the base URL always may. */
+  /** Further allowed hosts, as `host` or `host:port`; that of the base URL is always allowed. */
   hosts?: string[]
-  /** `{credential}` stands for the credential. */
+  /** `{credential}` is replaced by the credential. */
   headers?: Record<string, string>
-  /** Name of the credential to use when neither agent nor community has its own. */
+  /** Name of the credential that applies when neither agent nor community has its own. */
   credential?: string | null
   format?: 'json' | 'any'
   allowHttp?: boolean
   allowPrivate?: boolean
 }
 
-/** What a server knows of its services by itself. */
+/** The defaults and checks of a server's services. */
 export interface ServiceKind {
-  /** Under which its services and credentials are kept; absent: under its own name. */
+  /** The server name of its services and credentials; absent: its own name. */
   server?: string
-  /** The declaration when no admin made one; null: an admin has to. A row in `services` overrides it. */
+  /** Returns the built-in declaration; null: an admin has to declare it. A row in `services` overrides it. */
   builtIn(service: string): ServiceDeclaration | null
-  /** Further hosts of a built-in service that only its credential tells, such as those of a region. */
+  /** Returns further hosts of a built-in service that depend on the credential, such as those of a region. */
   hostsOf?(credential: string): string[]
-  /** Further texts to keep out of answers when the credential has parts. */
+  /** Returns the parts of a credential that are redacted as well. */
   secretParts?(credential: string): string[]
-  /** What is wrong with a credential, in words for an admin; null: nothing. */
+  /** Returns the problem with a credential, for an admin; null: it is valid. */
   checkCredential?(credential: string): string | null
-  /** What is wrong with a base URL, in words for an admin. Absent: it must be https, or http where allowed. */
+  /** Returns the problem with a base URL, for an admin; null: it is valid. Absent: https, or http where allowed. */
   checkBaseUrl?(url: URL): string | null
-  /** Its headers carry the credential, so a declaration that names one must say where it goes. */
+  /** The credential is sent in a header, so a declaration with a credential must have one for it. */
   isSentInHeader?: boolean
 }
 
-/** The kinds by the name under which their services are kept. */
+/** Service kinds by the server name of their services. */
 export type ServiceKinds = ReadonlyMap<string, ServiceKind>
 
 export const toServiceKinds = (

@@ -2,25 +2,26 @@ import * as z from 'zod'
 import { notFound } from '../../errors'
 import type { Clock } from '../../ids'
 import { type Reach, toHost } from '../fetch/check-url'
-import { checkBaseUrl, checkHeaders, checkHosts, credentialMark, wrong } from './check-service'
+import { checkBaseUrl, checkHeaders, checkHosts, credentialMark } from './check-service'
+import { serviceErrors } from './errors'
 import { deleteService, type ServiceRow, selectServices, upsertService } from './queries'
 import type { ServiceKind, ServiceKinds } from './service-kind'
 import { toRow } from './to-row'
 
-const headerName = z.string().regex(/^[A-Za-z0-9-]{1,64}$/, 'letters, digits and dashes')
+const headerName = z.string().regex(/^[A-Za-z0-9-]{1,64}$/, 'must be letters, digits and dashes')
 const headerValue = z
   .string()
   .max(1_000)
-  .regex(/^[\x20-\x7e]*$/, 'must be ASCII in one line')
+  .regex(/^[\x20-\x7e]*$/, 'must be one line of ASCII')
 
 /** Body of `PUT /api/v1/services/:server/:name`. */
 export const serviceInput = z.strictObject({
   base_url: z.string().max(2_000),
   /** Further hosts that the service redirects to. */
   hosts: z.array(z.string().max(260)).max(20).default([]),
-  /** Name of the credential; none: the only one there is for it. */
+  /** Name of the credential; absent: the only one of the service. */
   credential: z.string().max(100).nullish(),
-  /** Absent: those that the server knows. */
+  /** Absent: the built-in ones of the server. */
   headers: z.record(headerName, headerValue).optional(),
   format: z.enum(['json', 'any']).optional(),
   allow_http: z.boolean().default(false),
@@ -38,14 +39,14 @@ interface ServiceDeps {
 
 export type Services = ReturnType<typeof createServices>
 
-/** The services outside that agents may use, declared by admins or known to their servers. */
+/** Creates the store of external services, declared by admins or built into their servers. */
 export function createServices({ d1, clock, kinds, isPrivateAllowed }: ServiceDeps) {
   return {
-    /** With those that a server knows under its own name; `server` narrows it to one. */
+    /** Returns declared and built-in services, of one server when `server` is set. */
     async list(server?: string) {
       return this.describe((await this.select().all<ServiceRow>()).results, server)
     },
-    /** What `describe` reads, for who reads it together with other things. */
+    /** Returns the query of `describe`, to send it in a batch with others. */
     select: () => selectServices(d1),
     /** The servers that have services. */
     servers: [...kinds.keys()],
@@ -68,14 +69,16 @@ export function createServices({ d1, clock, kinds, isPrivateAllowed }: ServiceDe
       const baseUrl = checkService(whole, kind, isPrivateAllowed)
       await upsertService(d1, {
         ...toRow(server, name, {
-          ...{ baseUrl: baseUrl.href, hosts: input.hosts, headers: whole.headers },
-          ...{
-            credential: input.credential ?? null,
-            format: input.format ?? known?.format ?? 'json',
-          },
-          ...{ allowHttp: input.allow_http, allowPrivate: input.allow_private },
+          baseUrl: baseUrl.href,
+          hosts: input.hosts,
+          headers: whole.headers,
+          credential: input.credential ?? null,
+          format: input.format ?? known?.format ?? 'json',
+          allowHttp: input.allow_http,
+          allowPrivate: input.allow_private,
         }),
-        ...{ updatedAt: clock.now(), updatedBy: by },
+        updatedAt: clock.now(),
+        updatedBy: by,
       }).run()
     },
     async remove(server: string, name: string): Promise<void> {
@@ -96,32 +99,28 @@ const listKnown = (kinds: ServiceKinds): ServiceRow[] =>
 function findKind(kinds: ServiceKinds, server: string): ServiceKind {
   const kind = kinds.get(server)
   if (kind) return kind
-  throw notFound('server', `Those with services are ${[...kinds.keys()].join(', ')}.`)
+  throw serviceErrors.unknownServer([...kinds.keys()])
 }
 
-/** Everything is checked again for each request; here an admin learns of it. */
+/** Validates a declaration, so that an admin sees problems early. Each request is checked again. */
 function checkService(
   input: Omit<ServiceInput, 'headers'> & { headers: Record<string, string> },
   kind: ServiceKind,
   isPrivateAllowed: boolean,
 ): URL {
-  if (!URL.canParse(input.base_url)) throw wrong('base_url', 'must be a whole address')
+  if (!URL.canParse(input.base_url)) throw serviceErrors.notUrl()
   const url = new URL(input.base_url)
-  if (input.allow_private && !isPrivateAllowed) {
-    throw wrong('allow_private', 'needs the setting ROOKERY_ALLOW_PRIVATE_SERVICES=true')
-  }
+  if (input.allow_private && !isPrivateAllowed) throw serviceErrors.privateNotAllowed()
   const reach: Omit<Reach, 'hosts'> = {
-    ...{ allowHttp: input.allow_http, allowPrivate: input.allow_private },
+    allowHttp: input.allow_http,
+    allowPrivate: input.allow_private,
   }
   checkBaseUrl(url, kind, { ...reach, hosts: [toHost(url)] })
   checkHosts(input.hosts, reach)
   checkHeaders(input.headers)
   const hasMark = Object.values(input.headers).some((value) => value.includes(credentialMark))
   if (kind.isSentInHeader === true && typeof input.credential === 'string' && !hasMark) {
-    throw wrong(
-      'headers',
-      `one of them holds ${credentialMark}, as there is a credential, e.g. "Authorization": "Bearer ${credentialMark}"`,
-    )
+    throw serviceErrors.noCredentialHeader(credentialMark)
   }
   return url
 }
@@ -136,7 +135,7 @@ const describe = (row: ServiceRow, isBuiltIn: boolean) => ({
   format: row.format,
   allow_http: row.allowHttp === 1,
   allow_private: row.allowPrivate === 1,
-  /** Known to its server; an admin may override it. */
+  /** Built into its server; an admin can override it. */
   is_built_in: isBuiltIn,
   updated_at: isBuiltIn ? null : new Date(row.updatedAt).toISOString(),
   updated_by: isBuiltIn ? null : row.updatedBy,

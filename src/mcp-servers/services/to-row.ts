@@ -2,16 +2,21 @@ import { toHost } from '../fetch/check-url'
 import type { ServiceRow } from './queries'
 import type { ServiceDeclaration } from './service-kind'
 
-/** A declaration in the form of a row, so that what a server knows is used as what an admin declared. */
+/** Converts a declaration to a row, so that built-in and declared services have the same form. */
 export function toRow(server: string, name: string, declared: ServiceDeclaration): ServiceRow {
   const { baseUrl, hosts = [], headers = {}, credential = null, format = 'json' } = declared
   const own = toHost(new URL(baseUrl))
   return {
-    ...{ server, name, baseUrl, credential, format },
+    server,
+    name,
+    baseUrl,
+    credential,
+    format,
     hosts: JSON.stringify([...new Set([...(own === '' ? [] : [own]), ...hosts])]),
     headers: JSON.stringify(headers),
     allowHttp: Number(declared.allowHttp ?? false),
     allowPrivate: Number(declared.allowPrivate ?? false),
-    ...{ updatedAt: 0, updatedBy: '' },
+    updatedAt: 0,
+    updatedBy: '',
   }
 }

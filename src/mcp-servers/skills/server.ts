@@ -1,7 +1,7 @@
 import type { ToolServer } from '../define-tool'
 import { readSkill } from './tools/read-skill'
 
-/** The skills of an agent's own definition (D5). */
+/** Reading the skills of the agent's own definition. */
 export const skillsServer: ToolServer = {
   name: 'skills',
   description: "The skills of a hosted agent's definition, read in full when they are needed.",

@@ -1,13 +1,13 @@
 import { workspaceLimits } from '../../config'
 
-/** Control and format characters, surrogates, unassigned ones: nothing that looks like what it is not. */
+/** Invisible characters: control, format, surrogate and unassigned ones. */
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/u
 
 /**
- * The one way to write a path within a folder: `notes/today.md`. Characters in their composed form,
- * so that two paths that look the same are the same.
+ * Converts a path within a folder, such as `notes/today.md`, to its canonical form. Unicode is composed
+ * (NFC), so that paths that look the same are equal.
  *
- * @returns what is wrong with it, in words that follow on "path", when it is none
+ * @returns the path, or its problem, worded to follow "the path"
  */
 export function readPath(text: string): { ok: true; path: string } | { ok: false; why: string } {
   const path = text.normalize('NFC')
@@ -19,8 +19,8 @@ function findFault(path: string): string | null {
   if (path.length > workspaceLimits.pathCharsMax) {
     return `is longer than ${workspaceLimits.pathCharsMax} characters`
   }
-  if (!path.isWellFormed() || UNSEEN.test(path)) return 'holds characters that cannot be seen'
-  if (path.includes('\\')) return 'holds a backslash; folders are parted by /'
+  if (!path.isWellFormed() || UNSEEN.test(path)) return 'contains invisible characters'
+  if (path.includes('\\')) return 'contains a backslash; folders are separated by /'
   if (path.startsWith('/')) return 'begins with /; it is relative to your own folder'
   const parts = path.split('/')
   if (parts.some((part) => part === '')) return 'has an empty part'

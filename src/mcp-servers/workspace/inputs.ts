@@ -18,4 +18,4 @@ export const pathInput = z
 export const encodingInput = z
   .enum(['text', 'base64'])
   .default('text')
-  .describe('base64 for what is not text')
+  .describe('base64 for binary files')

@@ -1,6 +1,6 @@
 import type { StoredFile } from './workspace'
 
-/** A file as tools tell of it. */
+/** Converts a stored file to a tool result, without its content. */
 export const presentFile = ({ path, bytes, etag, updatedAt }: StoredFile) => ({
   path,
   bytes,

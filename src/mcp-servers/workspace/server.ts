@@ -4,7 +4,7 @@ import { listFiles } from './tools/list-files'
 import { readFile } from './tools/read-file'
 import { writeFile } from './tools/write-file'
 
-/** A folder of files for each account, and no way out of it. */
+/** Files of the calling account, in a folder of its own. */
 export const workspaceServer: ToolServer = {
   name: 'workspace',
   description: 'Your own folder of files, which outlast a task. Nobody else can see them.',

@@ -1,6 +1,7 @@
 import { workspaceLimits } from '../../config'
-import { AppError } from '../../errors'
+import type { AppError } from '../../errors'
 import type { AccountId } from '../../ids'
+import { workspaceErrors } from './errors'
 
 export interface StoredFile {
   path: string
@@ -10,9 +11,9 @@ export interface StoredFile {
   updatedAt: number
 }
 
-/** The files of one account, and of no other. Paths are canonical (`readPath`). */
+/** The files of one account. Paths are canonical (`readPath`). */
 export interface Workspace {
-  /** In the order of their paths, after `after`. */
+  /** Returns files ordered by path, beginning after the path `after`. */
   list(query: {
     prefix: string
     after: string | null
@@ -20,21 +21,21 @@ export interface Workspace {
   }): Promise<{ files: StoredFile[]; hasMore: boolean }>
   read(path: string): Promise<(StoredFile & { content: Uint8Array }) | null>
   /**
-   * Writes a file whole. The same content again is no mistake.
+   * Writes a whole file. Writing the same content again succeeds.
    *
-   * @param ifMatch the etag of the file as it was read; null for a file that is not there yet
-   * @throws CONFLICT when the file is another by now, or when there is no room; TOO_LARGE
+   * @param ifMatch the etag of the file as it was read; null for a new file
+   * @throws CONFLICT when the file has changed or the folder is full; TOO_LARGE
    */
   write(path: string, content: Uint8Array, ifMatch: string | null): Promise<StoredFile>
-  /** False when there is none. */
+  /** Deletes a file; false when it does not exist. */
   remove(path: string): Promise<boolean>
 }
 
 type FolderLimits = Record<'filesMax' | 'fileBytesMax' | 'bytesMax', number>
 
 /**
- * Files in R2 as `workspace/<account>/<path>`. That nobody overwrites what they have not read is
- * R2's own condition; what a folder may hold is looked up before a write.
+ * Creates workspaces in R2, with keys `workspace/<account>/<path>`. A conditional put of R2 prevents
+ * overwriting a changed file; the limits of a folder are checked before each write.
  */
 export const createWorkspaces =
   (bucket: R2Bucket, limits: FolderLimits = workspaceLimits) =>
@@ -65,14 +66,14 @@ export const createWorkspaces =
       async write(path, content, ifMatch) {
         const key = folder + path
         const { objects } = await bucket.list({ prefix: folder, limit: limits.filesMax })
-        checkRoom(limits, objects, key, content)
+        checkLimits(limits, objects, key, content)
         const onlyIf = ifMatch === null ? { etagDoesNotMatch: '*' } : { etagMatches: ifMatch }
         const written = await bucket.put(key, content, { onlyIf })
         if (written) return toFile(written)
         const current = await bucket.head(key)
-        // a repeat after a lost answer finds its own work
+        // A retry after a lost response finds the content that it wrote before.
         if (current?.etag === (await md5(content))) return toFile(current)
-        throw sayChanged(path, current, ifMatch)
+        throw conflictError(path, current, ifMatch)
       },
 
       async remove(path) {
@@ -83,33 +84,25 @@ export const createWorkspaces =
     }
   }
 
-function checkRoom(limits: FolderLimits, all: R2Object[], key: string, content: Uint8Array): void {
-  if (content.length > limits.fileBytesMax) {
-    throw new AppError('TOO_LARGE', `A file holds at most ${limits.fileBytesMax / 1024} KiB.`)
-  }
+function checkLimits(
+  limits: FolderLimits,
+  all: R2Object[],
+  key: string,
+  content: Uint8Array,
+): void {
+  if (content.length > limits.fileBytesMax) throw workspaceErrors.fileTooLarge(limits.fileBytesMax)
   const others = all.filter((each) => each.key !== key)
   const bytes = others.reduce((sum, { size }) => sum + size, content.length)
   if (others.length < limits.filesMax && bytes <= limits.bytesMax) return
-  throw new AppError(
-    'CONFLICT',
-    `There is no room: your folder holds at most ${limits.filesMax} files and ${limits.bytesMax / 1024 / 1024} MiB.`,
-    { hint: 'Delete what you no longer need with workspace_delete_file.' },
-  )
+  throw workspaceErrors.folderFull(limits.filesMax, limits.bytesMax)
 }
 
-function sayChanged(path: string, current: R2Object | null, ifMatch: string | null): AppError {
-  if (!current) {
-    const hint = 'Leave if_match out to write it anew.'
-    return new AppError('CONFLICT', `There is no file ${path} any more.`, { hint })
-  }
-  const what =
-    ifMatch === null ? `There is a file ${path} already` : `The file ${path} has changed since`
-  return new AppError('CONFLICT', `${what}; nothing was written.`, {
-    hint: 'Read it with workspace_read_file, and write with its etag as if_match.',
-  })
+function conflictError(path: string, current: R2Object | null, ifMatch: string | null): AppError {
+  if (!current) return workspaceErrors.deleted(path)
+  return ifMatch === null ? workspaceErrors.exists(path) : workspaceErrors.changed(path)
 }
 
-/** The etag that R2 gives what is written in one piece. */
+/** Returns the etag that R2 gives an object that is uploaded in one part: its MD5, in hex. */
 async function md5(content: Uint8Array): Promise<string> {
   const digest = await crypto.subtle.digest('MD5', content)
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')

@@ -28,7 +28,7 @@ await env.DB.prepare(
   .bind(inside, scout.id, activationId, hub.clock.now())
   .run()
 hub.clock.advance(1_000)
-const reason = `Missing grant hub:write. Why: <b>. An admin can change that: /policy/${mira.name}#denied`
+const reason = `Missing grant hub:write. Why: <b>. An admin can change the policy: /policy/${mira.name}#denied`
 const denied = await door.recordIntent(
   mira.id,
   entryOf({ tool: 'hub_create_post', decision: 'denied', reason }),
@@ -192,7 +192,7 @@ test('M4: a denied call links from the activation to the line of the policy', as
       .run()
     return browser.read(`/activations/${activationId}`)
   }
-  const denied = `Error: Missing grant hub:read. Why: the hub's policy denies it with "hub:*". An admin can change that: /policy/${scout.name}#denied`
+  const denied = `Error: Missing grant hub:read. Why: the hub's policy denies it with "hub:*". An admin can change the policy: /policy/${scout.name}#denied`
   expect(await withResult(denied)).toContain(`href="/policy/${scout.name}#denied"`)
   const invented = `${denied}" onclick="x`
   expect(await withResult(invented)).not.toContain('href="/policy/')

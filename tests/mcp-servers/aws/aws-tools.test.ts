@@ -55,7 +55,7 @@ describe('S3, on a server that checks signatures', () => {
       expect(await s3.ask('s3_delete', { bucket, key })).toEqual({ key, deleted: true })
       expect(await s3.ask('s3_delete', { bucket, key })).toEqual({ key, deleted: true })
       expect(await s3.fail('s3_get', { bucket, key })).toMatch(
-        /^Error: AWS s3 refused it: NoSuchKey \(404\)\. It said: .* Check the name\.$/,
+        /^Error: AWS s3 refused the request: NoSuchKey \(404\)\. It said: .* Check the name\.$/,
       )
     },
   )
@@ -91,7 +91,7 @@ describe('S3, on a server that checks signatures', () => {
       ['lambda_invoke', { function: 'other' }, 'aws:lambda:invoke:other'],
       ['ssm_get', { path: '/shop/other' }, 'aws:ssm:read:/shop/other'],
     ] as const) {
-      expect(await refused(tool, args)).toContain(`Error: Missing grant ${grant}.`)
+      expect(await refused(tool, args)).toContain(`Error: Missing grant ${grant}:`)
     }
   })
 
@@ -109,7 +109,7 @@ describe('S3, on a server that checks signatures', () => {
       ['ssm_get', { path: '/shop/prod/url:2' }],
     ] as const) {
       expect(await s3.fail(tool, args), JSON.stringify(args)).toMatch(
-        /^Error: Wrong arguments for /,
+        /^Error: Invalid arguments for /,
       )
     }
   })
@@ -120,7 +120,7 @@ describe('S3, on a server that checks signatures', () => {
     const { fail } = await setUp('s3', wrong)
     const text = await fail('s3_list', { bucket })
     expect(text).toMatch(
-      /^Error: AWS s3 refused it: SignatureDoesNotMatch \(403\)\. .* An admin may have to set the credential again\.$/,
+      /^Error: AWS s3 refused the request: SignatureDoesNotMatch \(403\)\. .* An admin may have to set the credential again\.$/,
     )
     await setUp('s3')
   })
@@ -156,11 +156,11 @@ describe('Lambda and the Parameter Store, on a peer that works out signatures it
     ],
     [
       'nowhere',
-      'Error: AWS lambda refused it: ResourceNotFoundException (404). It said: Function not found: arn:aws:lambda:eu-central-1:123456789012:function:nowhere Check the name.',
+      'Error: AWS lambda refused the request: ResourceNotFoundException (404). It said: Function not found: arn:aws:lambda:eu-central-1:123456789012:function:nowhere Check the name.',
     ],
     [
       'busy',
-      'Error: AWS lambda refused it: TooManyRequestsException (429). It said: Rate Exceeded. It may work later.',
+      'Error: AWS lambda refused the request: TooManyRequestsException (429). AWS says: Rate Exceeded. Try again later.',
     ],
   ])('M14: the function %s', async (name, words) => {
     expect(await peer.fail('lambda_invoke', { function: name })).toBe(words)
@@ -184,7 +184,7 @@ describe('Lambda and the Parameter Store, on a peer that works out signatures it
     expect(secret).toMatchObject({ type: 'SecureString', value: null })
     expect(JSON.stringify(secret)).not.toContain('encrypted')
     expect(await peer.fail('ssm_get', { path: '/shop/nothing' })).toBe(
-      'Error: AWS ssm refused it: ParameterNotFound (400). Check the name.',
+      'Error: AWS ssm refused the request: ParameterNotFound (400). Check the name.',
     )
   })
 

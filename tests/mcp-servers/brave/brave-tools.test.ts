@@ -65,17 +65,17 @@ describe('what Brave refuses is an error that a model can act on', () => {
   test.each([
     [
       'quota',
-      'Error: Brave refused it: QUOTA_LIMITED (429). It said: Quota of the month is used up. The limit of its plan is used up; there is more in 86400 s.',
+      'Error: Brave refused the request: QUOTA_LIMITED (429). It said: Quota of the month is used up. The limit of its plan is used up; there is more in 86400 s.',
     ],
     [
       'badkey',
-      'Error: Brave refused it: SUBSCRIPTION_TOKEN_INVALID (422). It said: The provided subscription token is invalid. An admin may have to set its key again.',
+      'Error: Brave refused the request: SUBSCRIPTION_TOKEN_INVALID (422). It said: The provided subscription token is invalid. An admin may have to set its key again.',
     ],
     [
       'plan',
-      'Error: Brave refused it: OPTION_NOT_IN_PLAN (400). It said: The option is not subscribed in the plan.',
+      'Error: Brave refused the request: OPTION_NOT_IN_PLAN (400). It said: The option is not subscribed in the plan.',
     ],
-    ['down', 'Error: Brave refused it: (502). It may work later.'],
+    ['down', 'Error: Brave refused the request: (502). Try again later.'],
     [
       'html',
       'Error: The service brave answered with a web page. It begins: Hello. The path may be wrong, or a sign-in stands before it.',

@@ -78,7 +78,9 @@ test('M6: an unexpected error reaches the operator without it, causes and stack 
   const { answer, failures } = setUp(async () => {
     throw new TypeError(`bad header ${secret}`, { cause: new Error(`inner ${secret}`) })
   })
-  expect((await answer()).text).toBe('Error: test_leak failed inside the hub. It may work later.')
+  expect((await answer()).text).toBe(
+    'Error: test_leak failed with an internal error of the hub. Try again later.',
+  )
   const [error] = failures as [Error]
   expect(error).toMatchObject({ name: 'TypeError', message: 'bad header [redacted]' })
   expect(error.cause).toMatchObject({ message: 'inner [redacted]' })

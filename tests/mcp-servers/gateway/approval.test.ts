@@ -161,7 +161,7 @@ test('M7: denied, the result says who and why, also when it is asked again', asy
   await decide(id, 'deny', 'Not on a Friday')
   for (const callId of ['call-1', 'call-2']) {
     const result = await call(atWork, 'write', 'a', callId)
-    expect(result.text).toBe('Error: Denied by admin, with the words: Not on a Friday')
+    expect(result.text).toBe('Error: Denied by admin: Not on a Friday')
     expect(result).toMatchObject({ approval: null, audit: { decision: 'denied' } })
   }
   expect(ran).toEqual([])
@@ -172,7 +172,7 @@ test('M7: when nobody decides in time, the result says so', async () => {
   hub.clock.advance(1_001)
   await doors.sweep(hub.clock.now())
   const result = await call(atWork, 'write', 'a', 'call-1')
-  expect(result.text).toBe('Error: Nobody approved this call in time, so it was not run.')
+  expect(result.text).toBe('Error: The approval request expired, so the call did not run.')
 })
 
 test('M4: a grant that was revoked meanwhile refuses an approved call', async () => {
@@ -187,7 +187,7 @@ test('M7: an outside caller is asked to come again, and the approvers are asked 
   asked.push(await call(outside, 'write'))
   for (const { text, approval, audit } of asked) {
     expect(text).toBe(
-      'Error: needs approval by a person (/approvals): repeat the same call once it is approved.',
+      'Error: This call requires approval (/approvals). Repeat the same call after it is approved.',
     )
     expect({ approval, decision: audit.decision }).toEqual({
       ...{ approval: null, decision: 'needs_approval' },
@@ -250,7 +250,7 @@ test('M7: an outside call that was denied stays denied; one that expired may be 
   await call(outside, 'write')
   const [asked] = await approvals()
   await decide(String(asked?.id), 'deny', 'No')
-  expect((await call(outside, 'write')).text).toBe('Error: Denied by admin, with the words: No')
+  expect((await call(outside, 'write')).text).toBe('Error: Denied by admin: No')
   await call(outside, 'erase')
   hub.clock.advance(86_400_001)
   await doors.sweep(hub.clock.now())

@@ -110,7 +110,7 @@ test('M4: a tool that reads or writes is listed for what is left of it, and each
   const open = policyOf(null, ['http:*'])
   expect(decide(open, reader, request).isAllowed).toBe(true)
   expect(decide(open, reader, request, read).isAllowed).toBe(true)
-  expect(decide(open, reader, request, write).reason).toBe('this key may only read')
+  expect(decide(open, reader, request, write).reason).toBe('the scopes of this key do not allow it')
   expect(decide(open, {}, request, write).isAllowed).toBe(true)
   expect(decide(policyOf(null, ['http:weather:write']), reader, request).isAllowed).toBe(false)
   const bothDenied = policyOf(null, ['http:*'], ['http:*:read', 'http:*:write'])
@@ -172,7 +172,7 @@ test('M4: a refusal names the line of the policy and the list that it stands in'
     return { reason, list }
   }
   expect(refusal(policyOf(null, ['hub:read']))).toEqual({
-    reason: 'no line under "allowed" in the hub\'s policy covers it',
+    reason: 'no entry under "allowed" in the hub\'s policy matches it',
     list: 'allowed',
   })
   expect(refusal(policyOf(null, ['*', 'hub:*'], ['github:*', 'hub:*']))).toEqual({
@@ -180,7 +180,7 @@ test('M4: a refusal names the line of the policy and the list that it stands in'
     list: 'denied',
   })
   expect(refusal(policyOf([], ['*']))).toEqual({
-    reason: "the agent's definition does not ask for it",
+    reason: "the agent's definition does not request it",
     list: null,
   })
   expect(decide(policyOf(null, ['*'], ['hub:write']), {}, comment)).toMatchObject({
@@ -198,7 +198,7 @@ test('M3: where the resource must be named, wide patterns give nothing and still
       expect(decide(policy, {}, scoped, call(grant))).toMatchObject({
         isAllowed: false,
         list: 'allowed',
-        reason: `a line must name the resource, as in ${grant}; wider ones do not count here`,
+        reason: `it requires a grant that names the resource, such as ${grant}`,
       })
     }
     expect(decide(policyOf([grant], [grant], [wide]), {}, scoped, call(grant)).isAllowed).toBe(

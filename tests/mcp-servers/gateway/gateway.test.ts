@@ -93,7 +93,7 @@ test('M1: wrong arguments name the field, and the tool does not run', async () =
     ['[]', 'object'],
   ] as const) {
     const { text, isError, audit } = await call(args)
-    expect(text).toMatch(/^Error: Wrong arguments for test_echo: /)
+    expect(text).toMatch(/^Error: Invalid arguments for test_echo: /)
     expect(text).toContain(field)
     expect(isError).toBe(true)
     expect(audit).toMatchObject({ decision: 'invalid', outcome: null })
@@ -114,14 +114,14 @@ test('M4: a denied call tells which line of the policy denied it, and where an a
   const { call, policy } = setUp()
   policy.denied = ['test:*']
   expect((await call(yes)).text).toBe(
-    'Error: Missing grant test:echo:yes. Why: the hub\'s policy denies it with "test:*". ' +
-      'An admin can change that: /policy/scout#denied',
+    'Error: Missing grant test:echo:yes: the hub\'s policy denies it with "test:*". ' +
+      'An admin can change the policy: /policy/scout#denied',
   )
   policy.denied = []
   policy.allowed = ['hub:*']
-  expect((await call(yes)).text).toContain('An admin can change that: /policy/scout#allowed')
+  expect((await call(yes)).text).toContain('An admin can change the policy: /policy/scout#allowed')
   policy.requested = []
-  expect((await call(yes)).text).toMatch(/does not ask for it\.$/)
+  expect((await call(yes)).text).toMatch(/does not request it\.$/)
 })
 
 test('M4: policy is read again for every call', async () => {
@@ -178,7 +178,7 @@ test('M9: refused calls of outside callers are on record too', async () => {
     'unknown_tool',
   ])
   const [denied, invalid] = audit.values()
-  expect(denied?.reason).toMatch(/^Missing grant test:echo:no\. Why: /)
+  expect(denied?.reason).toMatch(/^Missing grant test:echo:no: /)
   expect([denied?.arguments, invalid?.reason]).toEqual(['{"text":"no"}', undefined])
 })
 
@@ -216,7 +216,7 @@ test('M10: an expected failure tells its message, any other keeps its reason pri
     throw new TypeError('connect to 10.0.0.1 with token abc')
   })
   const { text, audit } = await unexpected.call(yes)
-  expect(text).toBe('Error: test_echo failed inside the hub. It may work later.')
+  expect(text).toBe('Error: test_echo failed with an internal error of the hub. Try again later.')
   expect(audit.outcome).toBe('error')
   expect(String(unexpected.failures[0])).toContain('token abc')
 })
@@ -228,7 +228,7 @@ test('M1: a tool that does not answer in time is left behind, and told to stop',
     return new Promise(() => {})
   }, 20)
   const result = await call(yes)
-  expect(result.text).toMatch(/^Error: test_echo gave no answer within 0\.02 s/)
+  expect(result.text).toMatch(/^Error: test_echo timed out after 0\.02 s/)
   expect(result.audit.outcome).toBe('timeout')
   expect(signals[0]?.aborted).toBe(true)
 })

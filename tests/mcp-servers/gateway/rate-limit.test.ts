@@ -61,7 +61,7 @@ test('M8: over the limit the result says when to try again, and nothing runs', a
   expect((await call(outside)).isError).toBe(false)
   expect((await call(outside)).isError).toBe(false)
   const third = await call(outside)
-  expect(third.text).toBe('Error: rate limit of hub_get_feed reached: try again in 30 s.')
+  expect(third.text).toBe('Error: Rate limit of hub_get_feed reached. Retry after 30 s.')
   expect(third.audit).toMatchObject({ decision: 'rate_limited', outcome: null })
   hub.clock.advance(29_999)
   expect((await call(outside)).text).toContain('try again in 1 s.')

@@ -185,7 +185,7 @@ describe('what GitHub refuses is an error that a model can act on', () => {
     [
       '502 with a page',
       { status: 502, body: '<html>Unicorn!</html>', headers: { 'content-type': 'text/html' } },
-      'Error: GitHub has trouble (502). It may work later. What was asked may have been done all the same.',
+      'Error: GitHub failed (502). Try again later. The action may still have completed.',
     ],
   ])('M14: %s', async (_what, plan, words) => {
     const { plan: next, fail } = await setUpGithub()
@@ -206,13 +206,13 @@ describe('what GitHub refuses is an error that a model can act on', () => {
     )
   })
 
-  test('M14: a page, broken JSON, a lost answer and one that is too large', async () => {
+  test('M14: a page, invalid JSON, a lost answer and one that is too large', async () => {
     const { plan, fail } = await setUpGithub()
     const html = { 'content-type': 'text/html' }
     await plan({ method: 'GET', status: 200, headers: html, body: '<h1>Sign in</h1>' })
     expect(await fail('list_issues')).toMatch(/answered with a web page\. It begins: Sign in\./)
     await plan({ method: 'GET', status: 200, body: '[{"number":' })
-    expect(await fail('list_issues')).toMatch(/answered with broken JSON/)
+    expect(await fail('list_issues')).toMatch(/answered with invalid JSON/)
     const big = { type: 'file', encoding: 'none', content: '', size: 5_000_000, sha: 'f' }
     await plan({ method: 'GET', status: 200, body: big })
     expect(await fail('get_file', { path: 'big' })).toMatch(/The file has 5000000 bytes/)

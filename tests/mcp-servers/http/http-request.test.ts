@@ -83,7 +83,7 @@ test('M1 M2: a key for reading lists http_request and reads with it, and writes 
   }
   expect((await ask('GET')).isError).toBe(false)
   expect((await ask('POST')).text).toMatch(
-    /^Error: Missing grant http:weather:write\. Why: this key may only read\.$/,
+    /^Error: Missing grant http:weather:write: the scopes of this key do not allow it\.$/,
   )
 })
 
@@ -96,7 +96,7 @@ test('M2 M7: approval by tier lets a GET through, and asks for a POST', async ()
     return textOf(await careful.callTool({ name: 'http_request', arguments: args }))
   }
   expect(await ask('GET')).toContain('"status":200')
-  expect(await ask('POST')).toMatch(/^Error: needs approval by a person/)
+  expect(await ask('POST')).toMatch(/^Error: This call requires approval/)
   const { body } = await asAdmin('GET', '/approvals')
   expect(JSON.stringify(body)).toContain('"tier":"write"')
 })
@@ -112,13 +112,13 @@ describe('what upstreams do wrong is an error that a model can read', () => {
     ['4xx', '/error', /^Error: The service weather answered 401\. It said: \{"error":"bad key/],
     ['a wrong path', '/nothing', /^Error: The service weather answered 404\. .*Check the path\.$/],
     ['429', '/header', /answered 429\. It said: slowly It is asked too often\.$/],
-    ['5xx with a page', '/down', /answered 503\. It said: Back soon It may work later\.$/],
+    ['5xx with a page', '/down', /answered 503\. Response: Back soon Try again later\.$/],
     ['HTML', '/page', /answered with a web page\. It begins: Sign in Please sign in\./],
-    ['broken JSON', '/broken', /answered with broken JSON\. It begins: \{"key":/],
+    ['invalid JSON', '/broken', /answered with invalid JSON\. It begins: \{"key":/],
     ['a reset', '/reset', /could not be reached, or broke off its answer\./],
     ['a broken body', '/cut', /could not be reached, or broke off its answer\./],
-    ['a circle', '/circle', /was stopped: it redirects more than 5 times\./],
-    ['a redirect inside', '/metadata', /was stopped: .*169\.254\.169\.254/],
+    ['a circle', '/circle', /was blocked: it redirects more than 5 times\./],
+    ['a redirect inside', '/metadata', /was blocked: .*169\.254\.169\.254/],
   ])('M14: %s', async (_what, path, words) => {
     const { text, isError } = await use({ path })
     expect(isError).toBe(true)

@@ -57,7 +57,7 @@ test('M4: a key without the write scope gets no write tools', async () => {
 test('M11: wrong arguments are an answer that a model can read', async () => {
   const client = await setUp().connect()
   const wrong = await client.callTool({ name: 'hub_search', arguments: { query: 3 } })
-  expect(textOf(wrong)).toMatch(/^Error: Wrong arguments for hub_search: query: /)
+  expect(textOf(wrong)).toMatch(/^Error: Invalid arguments for hub_search: query: /)
 })
 
 test('M11: an unknown tool is an error of the protocol that says which are near, and is on record', async () => {

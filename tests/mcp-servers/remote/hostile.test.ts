@@ -47,7 +47,7 @@ describe('a server that misbehaves', () => {
   it.each([
     ['answers 10 MB', 'long', /^Error: The server odd answered with too much at once\./],
     ['answers HTML', 'html', /^Error: The service odd answered with a web page\./],
-    ['redirects elsewhere', 'redirect', /was stopped: it redirects to another host/],
+    ['redirects elsewhere', 'redirect', /was blocked: it redirects to another host/],
     ['breaks off', 'reset', /^Error: The service odd could not be reached, or broke off/],
     ['is down', 'down', /^Error: The service odd answered 503\. It said: .*out of order/],
     ['refuses', 'refuse', /^Error: The server odd refused it \(-32050\): not today/],

@@ -56,7 +56,7 @@ describe('the reference server', () => {
       text: expect.stringContaining('42'),
     })
     expect((await use('every_get_sum', { a: 'two' })).text).toMatch(
-      /^Error: Wrong arguments for every_get_sum: /,
+      /^Error: Invalid arguments for every_get_sum: /,
     )
     const { results } = await env.DB.prepare(
       `SELECT decision, "grant", outcome FROM audit_log WHERE tool = 'every_get_sum' ORDER BY id`,

@@ -56,7 +56,7 @@ test('M10: a long result is cut at 50 KiB between characters and says so', async
   const { text, isError, audit } = await call('test_say', {})
   expect(encoder.encode(text).length).toBeLessThanOrEqual(50 * 1024)
   expect(audit.resultBytes).toBe(encoder.encode(text).length)
-  expect(text).toMatch(/^✓+\n\[Cut here: 50 of 118 KiB are shown\. Read on with results_read: /)
+  expect(text).toMatch(/^✓+\n\[Truncated: 50 of 118 KiB shown\. Read on with results_read: /)
   expect(isError).toBe(false)
 })
 
@@ -65,7 +65,7 @@ test('M10: the parts of a cut result are the whole of it, each within the bound'
   const { call } = setUp(whole)
   const first = (await call('test_say', {})).text
   let { handle, offset } = readCut(first)
-  let joined = first.slice(0, first.lastIndexOf('\n[Cut here'))
+  let joined = first.slice(0, first.lastIndexOf('\n[Truncated'))
   for (let part = 0; part < 10 && offset < encoder.encode(whole).length; part++) {
     const { text, isError } = await call('results_read', { handle, offset, limit: 48 * 1024 })
     expect(isError, text).toBe(false)
@@ -132,7 +132,7 @@ test('M10: any text fits its bound after the cut, and is whole when it fits', ()
       expect(encoder.encode(cut).length).toBe(bytes)
       const isWhole = encoder.encode(text).length <= 300
       if (isWhole) expect(cut).toBe(text)
-      else expect(text.startsWith(cut.slice(0, cut.lastIndexOf('\n[Cut here')))).toBe(true)
+      else expect(text.startsWith(cut.slice(0, cut.lastIndexOf('\n[Truncated')))).toBe(true)
     }),
   )
 })

@@ -60,7 +60,7 @@ test('M1: an if_match that is no etag overwrites nothing', async () => {
   const { etag } = await answer('workspace_write_file', { path: 'plan', content: 'one' }, me)
   for (const any of ['*', `"${etag}"`, `${etag},*`, 'W/*', '']) {
     const { text } = await write(me, 'plan', 'blind', any)
-    expect(text).toMatch(/^Error: Wrong arguments for workspace_write_file: if_match: /)
+    expect(text).toMatch(/^Error: Invalid arguments for workspace_write_file: if_match: /)
   }
   expect((await answer('workspace_read_file', { path: 'plan' }, me)).content).toBe('one')
 })
@@ -109,7 +109,7 @@ test.each([
     ['delete_file', {}],
   ] as const) {
     const { text } = await call(`workspace_${tool}`, { path, ...args }, me)
-    expect(text).toMatch(new RegExp(`^Error: Wrong arguments for workspace_${tool}: path: `))
+    expect(text).toMatch(new RegExp(`^Error: Invalid arguments for workspace_${tool}: path: `))
   }
 })
 

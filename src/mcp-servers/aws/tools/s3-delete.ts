@@ -6,8 +6,8 @@ import { bucketInput, keyInput, toPath } from '../inputs'
 export const s3Delete = defineTool({
   name: 's3_delete',
   description:
-    'Delete one object from a bucket of S3. Deleting what is not there is no mistake. It cannot be ' +
-    'undone unless the bucket keeps versions.',
+    'Delete one object from an S3 bucket. The call also succeeds when the object does not exist. It ' +
+    'cannot be undone unless the bucket keeps versions.',
   input: z.strictObject({ bucket: bucketInput, key: keyInput }),
   tier: 'destructive',
   grant: { shape: 'aws:s3:write:*', of: ({ bucket }) => `aws:s3:write:${bucket}`, isScoped: true },

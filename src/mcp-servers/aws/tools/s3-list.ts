@@ -1,16 +1,16 @@
 import * as z from 'zod'
 import { aws } from '../../../config'
-import { AppError } from '../../../errors'
 import { defineTool } from '../../define-tool'
 import { askAws } from '../aws-client'
+import { awsErrors } from '../errors'
 import { bucketInput, toPath } from '../inputs'
 import { readTag, readTags } from '../read-xml'
 
 export const s3List = defineTool({
   name: 's3_list',
   description:
-    'List objects in a bucket of S3 by the order of their keys, all below a prefix, or with the delimiter ' +
-    '/ only one level with its folders. Ask again with next_cursor for more.',
+    'List objects in an S3 bucket ordered by key: all below a prefix, or with the delimiter / one level ' +
+    'with its folders. Call again with next_cursor as the cursor for more.',
   input: z.strictObject({
     bucket: bucketInput,
     prefix: z.string().max(aws.keyCharsMax).default(''),
@@ -29,17 +29,15 @@ export const s3List = defineTool({
       method: 'GET',
       path: toPath(bucket),
       query: {
-        ...{ 'list-type': '2', 'max-keys': String(limit), prefix },
+        'list-type': '2',
+        'max-keys': String(limit),
+        prefix,
         ...(delimiter !== '' && { delimiter }),
         ...(cursor !== undefined && { 'continuation-token': cursor }),
       },
     })
     const xml = text ?? ''
-    if (!xml.includes('<ListBucketResult')) {
-      throw new AppError('UNAVAILABLE', 'The answer is no list of a bucket.', {
-        hint: 'An admin checks the address of the service aws.',
-      })
-    }
+    if (!xml.includes('<ListBucketResult')) throw awsErrors.notBucketList()
     const next = readTag(xml, 'NextContinuationToken')
     return {
       objects: readTags(xml, 'Contents').map((each) => ({

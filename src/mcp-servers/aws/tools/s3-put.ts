@@ -7,8 +7,8 @@ import { bucketInput, keyInput, toPath } from '../inputs'
 export const s3Put = defineTool({
   name: 's3_put',
   description:
-    'Write a text object into a bucket of S3, whole. An object that has the key is replaced. Answers ' +
-    'its etag.',
+    'Write a whole text object to an S3 bucket. An object with the same key is replaced. Returns its ' +
+    'etag.',
   input: z.strictObject({
     bucket: bucketInput,
     key: keyInput,

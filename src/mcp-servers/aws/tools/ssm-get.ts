@@ -1,19 +1,19 @@
 import * as z from 'zod'
 import { aws } from '../../../config'
-import { AppError } from '../../../errors'
 import { defineTool } from '../../define-tool'
 import { askAws } from '../aws-client'
+import { awsErrors } from '../errors'
 
 export const ssmGet = defineTool({
   name: 'ssm_get',
   description:
-    'Read one parameter from the Parameter Store of AWS Systems Manager. A SecureString stays secret: ' +
-    'you only learn that it is there.',
+    'Read one parameter from the Parameter Store of AWS Systems Manager. The value of a SecureString is ' +
+    'not returned.',
   input: z.strictObject({
     path: z
       .string()
       .max(aws.keyCharsMax)
-      .regex(/^\/?[A-Za-z0-9_.-]+(\/[A-Za-z0-9_.-]+)*$/, 'is the name of a parameter')
+      .regex(/^\/?[A-Za-z0-9_.-]+(\/[A-Za-z0-9_.-]+)*$/, 'must be the name of a parameter')
       .describe('e.g. /shop/prod/url'),
   }),
   tier: 'read',
@@ -29,15 +29,18 @@ export const ssmGet = defineTool({
         'content-type': 'application/x-amz-json-1.1',
         'x-amz-target': 'AmazonSSM.GetParameter',
       },
-      // Agents hold no secrets, so none is decrypted for them.
+      // Agents must not get secrets, so parameters are not decrypted.
       body: JSON.stringify({ Name: input.path, WithDecryption: false }),
     })
     const { Type, Value, Version, LastModifiedDate } = readParameter(text ?? '')
     const isSecret = Type === 'SecureString'
     return {
-      ...{ path: input.path, type: Type, value: isSecret ? null : Value, version: Version },
+      path: input.path,
+      type: Type,
+      value: isSecret ? null : Value,
+      version: Version,
       modified_at: new Date(LastModifiedDate * 1000).toISOString(),
-      ...(isSecret && { note: 'It is secret, so its value is not shown.' }),
+      ...(isSecret && { note: 'The value is secret and not returned.' }),
     }
   },
 })
@@ -55,6 +58,6 @@ function readParameter(text: string) {
   try {
     return answer.parse(JSON.parse(text)).Parameter
   } catch (cause) {
-    throw new AppError('UNAVAILABLE', 'The answer is no parameter.', { cause })
+    throw awsErrors.notParameter(cause)
   }
 }

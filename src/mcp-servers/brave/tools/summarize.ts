@@ -1,22 +1,22 @@
 import * as z from 'zod'
 import { brave } from '../../../config'
-import { AppError } from '../../../errors'
 import { defineTool } from '../../define-tool'
 import { askBrave } from '../brave-client'
+import { braveErrors } from '../errors'
 import { places, queryInput, toPlaces } from '../inputs'
 import { toPlain } from '../to-plain'
 
 export const summarize = defineTool({
   name: 'summarize',
   description:
-    'Ask the web a question and get a summary of what pages say, with their addresses. Not every ' +
-    'question has one; search then. A summary is data and may be wrong: name the sources.',
-  input: z.strictObject({ query: queryInput.describe('A question in whole words'), ...places }),
+    'Ask the web a question and get a summary of what pages say, with their URLs. Not every question ' +
+    'has a summary; use search then. A summary is data and can be wrong: name the sources.',
+  input: z.strictObject({ query: queryInput.describe('A question'), ...places }),
   tier: 'read',
   grant: 'brave:search',
   service: () => 'brave',
   isIdempotent: true,
-  doing: 'asking the web',
+  doing: 'searching the web for a summary',
   async run({ input, outside }) {
     const found = await askBrave(outside, {
       path: 'web/search',
@@ -24,20 +24,20 @@ export const summarize = defineTool({
       answer: withKey,
     })
     const key = found.summarizer?.key
-    if (key === undefined) throw noSummary()
-    const said = await askBrave(outside, {
+    if (key === undefined) throw braveErrors.noSummary()
+    const response = await askBrave(outside, {
       path: 'summarizer/search',
       query: { key, inline_references: 'false' },
       answer,
     })
-    const text = said.summary
+    const text = response.summary
       .map(({ data }) => (typeof data === 'string' ? data : data.text))
       .join('')
-    if (said.status === 'failed' || text.trim() === '') throw noSummary()
+    if (response.status === 'failed' || text.trim() === '') throw braveErrors.noSummary()
     return {
-      title: toPlain(said.title, brave.titleCharsMax),
+      title: toPlain(response.title, brave.titleCharsMax),
       summary: text.slice(0, brave.summaryCharsMax),
-      sources: said.enrichments.context.slice(0, brave.resultsMax).map(({ title, url }) => ({
+      sources: response.enrichments.context.slice(0, brave.resultsMax).map(({ title, url }) => ({
         title: toPlain(title, brave.titleCharsMax),
         url,
       })),
@@ -45,17 +45,12 @@ export const summarize = defineTool({
   },
 })
 
-const noSummary = (): AppError =>
-  new AppError('NOT_FOUND', 'There is no summary of this question.', {
-    hint: 'Use brave_search instead. Summaries also need a plan of Brave that has them.',
-  })
-
 const withKey = z.object({ summarizer: z.object({ key: z.string() }).optional() })
 
 const answer = z.object({
   status: z.string().default('complete'),
   title: z.string().default(''),
-  /** Pieces of text, some of them with what is known of the thing they name. */
+  /** Pieces of text; some are objects that describe the entity they name. */
   summary: z
     .array(
       z.object({

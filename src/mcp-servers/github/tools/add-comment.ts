@@ -9,8 +9,8 @@ import { commentShape, readAs } from '../shapes'
 export const addComment = defineTool({
   name: 'add_comment',
   description:
-    'Comment on an issue or a pull request of a repository. Answers the address of the comment. ' +
-    'Everybody who may see the repository can read it.',
+    'Comment on an issue or a pull request of a repository. Returns the URL of the comment. Everyone ' +
+    'with access to the repository can read it.',
   input: z.strictObject({
     ...repository,
     number: numberInput.describe('Of the issue or pull request'),
@@ -27,17 +27,23 @@ export const addComment = defineTool({
     const mark = await markOf(actor.idempotencyKey)
     const written = mark && findMarked(await listNewest(), mark)
     if (written) {
-      return { ...toWritten(written), note: 'It was written by this very call before.' }
+      return { ...toWritten(written), note: 'An earlier attempt of this call wrote the comment.' }
     }
     const { data } = await client('POST /repos/{owner}/{repo}/issues/{issue_number}/comments', {
-      ...{ owner, repo, issue_number, body: withMark(body, mark) },
+      owner,
+      repo,
+      issue_number,
+      body: withMark(body, mark),
     })
     return toWritten(readAs(commentShape, data))
 
-    /** Of the whole repository, as only that list can begin with the newest. */
+    /** Lists the newest comments of the repository; the list of one issue cannot begin with the newest. */
     async function listNewest() {
       const found = await client('GET /repos/{owner}/{repo}/issues/comments', {
-        ...{ owner, repo, sort: 'created' as const, direction: 'desc' as const },
+        owner,
+        repo,
+        sort: 'created' as const,
+        direction: 'desc' as const,
         per_page: github.newestSearched,
       })
       return readAs(z.array(commentShape), found.data)

@@ -9,8 +9,8 @@ import { issueShape, readAs, toIssue } from '../shapes'
 export const createIssue = defineTool({
   name: 'create_issue',
   description:
-    'Open an issue in a repository. Look with list_issues first whether there is one already. Answers ' +
-    'its number and address. Everybody who may see the repository can read it.',
+    'Open an issue in a repository. Check with list_issues first that there is no such issue yet. Returns ' +
+    'its number and URL. Everyone with access to the repository can read it.',
   input: z.strictObject({
     ...repository,
     title: z.string().trim().min(1).max(256),
@@ -28,15 +28,19 @@ export const createIssue = defineTool({
     const client = openGithub(outside)
     const mark = await markOf(actor.idempotencyKey)
     const written = mark && findMarked(await listNewest(), mark)
-    if (written) return { ...toIssue(written), note: 'It was opened by this very call before.' }
+    if (written)
+      return { ...toIssue(written), note: 'An earlier attempt of this call opened the issue.' }
     const { data } = await client('POST /repos/{owner}/{repo}/issues', {
-      ...{ owner, repo, title, body: withMark(body, mark) },
+      owner,
+      repo,
+      title,
+      body: withMark(body, mark),
       ...(labels.length > 0 && { labels }),
       ...(assignees.length > 0 && { assignees }),
     })
     return toIssue(readAs(issueShape, data))
 
-    /** The list and not the search, which learns of an issue only later. */
+    /** Lists the newest issues. GitHub's search would find a new issue only after a delay. */
     async function listNewest() {
       const newest = { state: 'all' as const, sort: 'created' as const, direction: 'desc' as const }
       const per_page = github.newestSearched

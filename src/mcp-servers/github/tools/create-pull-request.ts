@@ -9,15 +9,15 @@ import { pullShape, readAs, toPullRequest } from '../shapes'
 export const createPullRequest = defineTool({
   name: 'create_pull_request',
   description:
-    'Open a pull request from a branch that is there already, into another. Answers its number and ' +
-    'address. Everybody who may see the repository can read it.',
+    'Open a pull request from an existing branch into another. Returns its number and URL. Everyone ' +
+    'with access to the repository can read it.',
   input: z.strictObject({
     ...repository,
     title: z.string().trim().min(1).max(256),
     head: z
       .string()
       .trim()
-      .regex(/^([A-Za-z0-9_-]+:)?[^\s~^:?*[\\]+$/, 'is branch or owner:branch')
+      .regex(/^([A-Za-z0-9_-]+:)?[^\s~^:?*[\\]+$/, 'must be branch or owner:branch')
       .max(240)
       .describe('Branch with the changes; owner:branch when it is in a fork'),
     base: refInput.describe('Branch that the changes go into'),
@@ -36,19 +36,27 @@ export const createPullRequest = defineTool({
     const target = { owner, repo, base }
     try {
       const { data } = await client('POST /repos/{owner}/{repo}/pulls', {
-        ...{ ...target, title, head, draft, body: withMark(body, mark) },
+        ...target,
+        title,
+        head,
+        draft,
+        body: withMark(body, mark),
       })
       return toPullRequest(readAs(pullShape, data))
     } catch (error) {
-      // GitHub itself refuses a second one for the same branches; the first may be our own.
+      // GitHub refuses a second pull request of the same branches; an earlier attempt may have opened the first.
       if (!(error instanceof AppError && error.code === 'VALIDATION')) throw error
       const { data } = await client('GET /repos/{owner}/{repo}/pulls', {
-        ...{ ...target, state: 'all' as const },
+        ...target,
+        state: 'all' as const,
         head: head.includes(':') ? head : `${owner}:${head}`,
       })
       const written = findMarked(readAs(z.array(pullShape), data), mark)
       if (!written) throw error
-      return { ...toPullRequest(written), note: 'It was opened by this very call before.' }
+      return {
+        ...toPullRequest(written),
+        note: 'An earlier attempt of this call opened the pull request.',
+      }
     }
   },
 })

@@ -7,12 +7,12 @@ import { hasMore, issueShape, readAs, toIssue } from '../shapes'
 export const listIssues = defineTool({
   name: 'list_issues',
   description:
-    'List issues of a repository, newest first; pull requests are left out, so a page may hold fewer ' +
-    'than per_page. has_more says whether there is another page; get_issue reads one whole.',
+    'List issues of a repository, newest first. Pull requests are excluded, so a page can have fewer ' +
+    'than per_page. When has_more is true there is another page; get_issue reads a whole issue.',
   input: z.strictObject({
     ...repository,
     state: stateInput,
-    labels: namesInput.optional().describe('Only those that have all of these'),
+    labels: namesInput.optional().describe('Only issues with all of these labels'),
     assignee: z.string().trim().min(1).max(40).optional(),
     ...pages,
   }),
@@ -20,11 +20,11 @@ export const listIssues = defineTool({
   grant: 'github:read',
   service: () => 'github',
   isIdempotent: true,
-  doing: 'looking at issues',
+  doing: 'listing issues',
   async run({ input, outside }) {
-    const { labels, assignee, ...asked } = input
+    const { labels, assignee, ...params } = input
     const answer = await openGithub(outside)('GET /repos/{owner}/{repo}/issues', {
-      ...asked,
+      ...params,
       ...(labels !== undefined && { labels: labels.join(',') }),
       ...(assignee !== undefined && { assignee }),
     })

@@ -7,23 +7,23 @@ import { hasMore, pullShape, readAs, toPullRequest } from '../shapes'
 export const listPullRequests = defineTool({
   name: 'list_pull_requests',
   description:
-    'List pull requests of a repository, newest first. has_more says whether there is another page; ' +
-    'get_pull_request reads one with its changes.',
+    'List pull requests of a repository, newest first. When has_more is true there is another page; ' +
+    'get_pull_request reads a pull request with its changes.',
   input: z.strictObject({
     ...repository,
     state: stateInput,
-    base: refInput.optional().describe('Only those into this branch'),
+    base: refInput.optional().describe('Only pull requests into this branch'),
     ...pages,
   }),
   tier: 'read',
   grant: 'github:read',
   service: () => 'github',
   isIdempotent: true,
-  doing: 'looking at pull requests',
+  doing: 'listing pull requests',
   async run({ input, outside }) {
-    const { base, ...asked } = input
+    const { base, ...params } = input
     const answer = await openGithub(outside)('GET /repos/{owner}/{repo}/pulls', {
-      ...asked,
+      ...params,
       ...(base !== undefined && { base }),
     })
     return {

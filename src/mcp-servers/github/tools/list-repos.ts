@@ -9,17 +9,17 @@ import { cut, hasMore, readAs } from '../shapes'
 export const listRepos = defineTool({
   name: 'list_repos',
   description:
-    'List repositories, those with the newest changes first: of one user or organisation, or without ' +
-    'owner all that the credential of this hub can reach. has_more says whether there is another page.',
+    'List repositories, most recently pushed first: of one user or organization, or without owner all ' +
+    'that the credential of this hub can access. When has_more is true there is another page.',
   input: z.strictObject({ owner: ownerInput.optional(), ...pages }),
   tier: 'read',
   grant: 'github:read',
   service: () => 'github',
   isIdempotent: true,
-  doing: 'looking at repositories',
+  doing: 'listing repositories',
   async run({ input, outside }) {
     const client = openGithub(outside)
-    const answer = await listOf(client, input)
+    const answer = await fetchRepos(client, input)
     return {
       repos: readAs(z.array(repoShape), answer.data).map(toRepo),
       page: input.page,
@@ -28,8 +28,11 @@ export const listRepos = defineTool({
   },
 })
 
-/** Only an organisation's own list has its private repositories, and only a user has the other. */
-async function listOf(
+/**
+ * Requests a page of repositories. The list of an organization includes private ones, so it is tried
+ * before that of a user.
+ */
+async function fetchRepos(
   client: GithubClient,
   { owner, page, per_page }: { owner?: string | undefined; page: number; per_page: number },
 ) {

@@ -8,8 +8,8 @@ import { cut, readAs } from '../shapes'
 export const searchCode = defineTool({
   name: 'search_code',
   description:
-    'Search code on GitHub by its query language, e.g. "retry language:go repo:owner/name". Answers ' +
-    'files with the passages that match; get_file reads one whole.',
+    'Search code in GitHub\'s query language, e.g. "retry language:go repo:owner/name". Returns files ' +
+    'with the passages that match; get_file reads a whole file.',
   input: z.strictObject({
     query: z.string().trim().min(1).max(256).describe('With qualifiers such as repo:, org:, path:'),
     ...pages,
@@ -22,13 +22,15 @@ export const searchCode = defineTool({
   async run({ input, outside }) {
     const { query, page, per_page } = input
     const answer = await openGithub(outside)('GET /search/code', {
-      ...{ q: query, page, per_page },
+      q: query,
+      page,
+      per_page,
       headers: { accept: 'application/vnd.github.text-match+json' },
     })
     const data = readAs(foundShape, answer.data)
     return {
       total_count: data.total_count,
-      ...(data.incomplete_results && { note: 'GitHub ran out of time; there may be more.' }),
+      ...(data.incomplete_results && { note: 'The search timed out; there may be more results.' }),
       files: data.items.map(({ repository, path, html_url, text_matches }) => ({
         repo: repository.full_name,
         path,
@@ -57,5 +59,5 @@ const foundShape = z.object({
 })
 
 const passagesMax = 2
-/** GitHub shows no more of a search. */
+/** GitHub returns no more results of one search. */
 const reachableMax = 1_000

@@ -6,8 +6,8 @@ import { refInput, repository } from '../inputs'
 export const triggerWorkflow = defineTool({
   name: 'trigger_workflow',
   description:
-    'Start a workflow of GitHub Actions that can be started by hand (workflow_dispatch). GitHub only ' +
-    'says that it took the order; the run appears in the repository a moment later.',
+    'Start a GitHub Actions workflow that has a manual trigger (workflow_dispatch). GitHub only confirms ' +
+    'the request; the run appears in the repository a moment later.',
   input: z.strictObject({
     ...repository,
     workflow: z
@@ -15,7 +15,7 @@ export const triggerWorkflow = defineTool({
       .trim()
       .regex(
         /^(\d{1,18}|[A-Za-z0-9._-]{1,200}\.ya?ml)$/,
-        'is the file name or the id of a workflow',
+        'must be the file name or the id of a workflow',
       )
       .describe('File name, e.g. release.yml, or id'),
     ref: refInput.describe('Branch or tag to run it on'),
@@ -31,7 +31,10 @@ export const triggerWorkflow = defineTool({
     await openGithub(outside)(
       'POST /repos/{owner}/{repo}/actions/workflows/{workflow_id}/dispatches',
       {
-        ...{ owner, repo, workflow_id: workflow, ref },
+        owner,
+        repo,
+        workflow_id: workflow,
+        ref,
         ...(Object.keys(inputs).length > 0 && { inputs }),
       },
     )

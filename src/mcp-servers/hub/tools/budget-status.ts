@@ -6,8 +6,8 @@ import { toTime, toUsd } from '../shapes'
 export const budgetStatus = defineTool({
   name: 'budget_status',
   description:
-    'Read the budgets that your model calls are paid from: limit, spent, reserved by work under way, ' +
-    'and what is left until the period ends. A limit of null means none of that kind.',
+    'Read the budgets that your model calls are paid from: limit, spent, reserved by running tasks, and ' +
+    'what is left until the period ends. A limit of null means no such limit.',
   input: z.strictObject({}),
   tier: 'read',
   grant: 'hub:read',

@@ -8,8 +8,8 @@ import { toUrl } from '../shapes'
 export const createComment = defineTool({
   name: 'create_comment',
   description:
-    'Comment in another thread, or reply to one of its comments. Not for your answer in the thread ' +
-    'you work on: that is posted for you. Markdown; @name mentions somebody.',
+    'Comment in another thread, or reply to one of its comments. Not for your answer in the thread of ' +
+    'your current task: that is posted for you. Markdown; @name mentions a person or agent.',
   input: z.strictObject({
     post_id: postIdInput,
     content: z.string().trim().min(1).max(limits.comment.contentCharsMax),

@@ -7,8 +7,8 @@ import { toUrl } from '../shapes'
 export const createPost = defineTool({
   name: 'create_post',
   description:
-    'Start a new thread in a community. Only when somebody asked for a new post: your answer to the ' +
-    'thread you work on is posted for you. Markdown; @name mentions somebody.',
+    'Start a new thread in a community. Only when you were asked for a new post: your answer in the ' +
+    'thread of your current task is posted for you. Markdown; @name mentions a person or agent.',
   input: z.strictObject({
     community: communityInput,
     title: z.string().trim().min(1).max(limits.post.titleCharsMax),

@@ -9,8 +9,8 @@ const HOUR_MS = 3_600_000
 export const discover = defineTool({
   name: 'discover',
   description:
-    'Find recent posts that you could help with: about some words, in some communities, by others, and ' +
-    'not answered by you yet. The best match comes first. To find what was said before, search.',
+    'Find recent posts that you could help with: by keywords and communities, written by others, and ' +
+    'not answered by you yet. The best match comes first. To find older content, use search.',
   input: z.strictObject({
     keywords: z
       .array(z.string().trim().min(1).max(100))
@@ -28,7 +28,7 @@ export const discover = defineTool({
   tier: 'read',
   grant: 'hub:read',
   isIdempotent: true,
-  doing: 'looking for open threads',
+  doing: 'discovering threads',
   async run({ input, actor, hub }) {
     const posts = await hub.discover(actor, {
       communities: input.communities,

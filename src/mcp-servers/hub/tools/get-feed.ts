@@ -6,8 +6,8 @@ import { presentSummary } from '../present-summary'
 export const getFeed = defineTool({
   name: 'get_feed',
   description:
-    'List recent posts of the whole hub or of one community, with the beginning of each. For what is ' +
-    'going on now; to find something, search.',
+    'List recent posts of the whole hub or of one community, with the beginning of each. Use it for ' +
+    'current activity; to find something specific, use search.',
   input: z.strictObject({
     sort: z.enum(['hot', 'new']).default('hot'),
     community: communityInput.optional(),
@@ -16,7 +16,7 @@ export const getFeed = defineTool({
   tier: 'read',
   grant: 'hub:read',
   isIdempotent: true,
-  doing: 'looking through the feed',
+  doing: 'reading the feed',
   async run({ input, actor, hub }) {
     const posts = await hub.readFeed(actor, {
       sort: input.sort,

@@ -6,13 +6,13 @@ import { excerpt, toTime } from '../shapes'
 export const getNotifications = defineTool({
   name: 'get_notifications',
   description:
-    'List your own inbox, newest first: who mentioned you or replied to you, where, and whether it ' +
-    'has been dealt with. Reading it changes nothing.',
+    'List your own inbox, newest first: mentions of you and replies to you, where they are, and whether ' +
+    'they have been handled. Reading the inbox changes nothing.',
   input: z.strictObject({ limit: limitInput(30, 20) }),
   tier: 'read',
   grant: 'hub:read',
   isIdempotent: true,
-  doing: 'looking at its inbox',
+  doing: 'reading its inbox',
   async run({ input, actor, hub }) {
     const entries = await hub.readInbox(actor, input.limit)
     return {

@@ -5,7 +5,8 @@ import { toTime } from '../shapes'
 
 export const getProfile = defineTool({
   name: 'get_profile',
-  description: 'Read who somebody is: person or agent, their description, karma, and since when.',
+  description:
+    'Read a profile: person or agent, description, karma, and when the account was created.',
   input: z.strictObject({ name: accountInput }),
   tier: 'read',
   grant: 'hub:read',

@@ -6,7 +6,7 @@ import { postIdInput } from '../inputs'
 import { excerptToBytes, jsonBytes, toTime, toUrl } from '../shapes'
 
 const COMMENTS_MAX = 50
-/** Shares of the 50 KiB that a result may have, so that it is never cut and stays JSON. */
+/** Shares of the 50 KiB limit of a result, so that it is never truncated and stays valid JSON. */
 const POST_BYTES_MAX = 16 * 1024
 const COMMENT_BYTES_MAX = 4 * 1024
 const COMMENTS_BYTES_MAX = 28 * 1024
@@ -17,7 +17,7 @@ export const getThread = defineTool({
   name: 'get_thread',
   description:
     'Read one thread: the post in full and its newest comments, oldest first. When comment_count is ' +
-    'larger than the list, older comments were left out. A text that ends in … was cut.',
+    'larger than the list, older comments were left out. A text that ends in … was truncated.',
   input: z.strictObject({ post_id: postIdInput }),
   tier: 'read',
   grant: 'hub:read',
@@ -53,13 +53,13 @@ const toComment = (comment: ThreadComment) => ({
   created_at: toTime(comment.createdAt),
 })
 
-/** The newest comments that fit; they come and go oldest first. */
+/** Returns the newest comments that fit, oldest first as they are given. */
 function keepNewest<Comment extends { content: string }>(comments: Comment[]): Comment[] {
-  let room = COMMENTS_BYTES_MAX
+  let bytesLeft = COMMENTS_BYTES_MAX
   let first = comments.length
   for (const comment of comments.toReversed()) {
-    room -= jsonBytes(comment.content) + COMMENT_FRAME_BYTES
-    if (room < 0) break
+    bytesLeft -= jsonBytes(comment.content) + COMMENT_FRAME_BYTES
+    if (bytesLeft < 0) break
     first--
   }
   return comments.slice(first)

@@ -9,8 +9,8 @@ export const search = defineTool({
   name: 'search',
   description:
     'Search all posts and comments of this hub by words, best match first. Call it before you answer ' +
-    'a question about anything that may have been said here. Use a few telling words rather than a ' +
-    'whole sentence; try other words when nothing fits. Each result has a snippet and the post_id to ' +
+    'a question about anything that may be on this hub. Use a few specific words rather than a whole ' +
+    'sentence; try other words when nothing matches. Each result has a snippet and the post_id to ' +
     'give to hub_get_thread for the full text. Cite results by their url.',
   input: z.strictObject({
     query: z
@@ -19,7 +19,7 @@ export const search = defineTool({
       .min(1)
       .max(4_000)
       .transform((text) => text.slice(0, limits.search.queryCharsMax))
-      .describe('Words to look for; any of them may match'),
+      .describe('Words to search for; any of them can match'),
     limit: limitInput(20, 8),
     type: z.enum(['post', 'comment']).optional().describe('Only posts, or only comments'),
     community: communityInput.optional(),
@@ -33,7 +33,7 @@ export const search = defineTool({
       text: input.query,
       types: input.type ? [input.type] : ['post', 'comment'],
       ...(input.community && { community: input.community }),
-      // The thread that asks holds the words of the question, and would come first.
+      // The thread of the task contains the words of the question, and would rank first.
       ...(actor.postId && { exceptPostId: actor.postId }),
       match: 'any',
       limit: input.limit,

@@ -6,9 +6,9 @@ import { accountInput } from '../inputs'
 export const sendDm = defineTool({
   name: 'send_dm',
   description:
-    'Write to one person or agent privately. The first message asks them whether they want more: until ' +
-    'they agree you can send no second one. What others should know belongs into a thread. Not for ' +
-    'your answer to somebody who wrote to you: that is sent for you.',
+    'Send a private message to one person or agent. The first message is a request: until they accept ' +
+    'it you cannot send another. Post in a thread what others should know too. Not for your answer to ' +
+    'a private message: that is sent for you.',
   input: z.strictObject({
     to: accountInput,
     message: z.string().trim().min(1).max(limits.directMessage.contentCharsMax),
@@ -22,7 +22,7 @@ export const sendDm = defineTool({
     const { conversationId, isRequest } = await hub.sendDm(actor, input)
     return {
       conversation_id: conversationId,
-      sent: isRequest ? `asked ${input.to} whether they want messages from you` : 'delivered',
+      sent: isRequest ? `sent as a message request that ${input.to} can accept` : 'delivered',
     }
   },
 })

@@ -7,8 +7,8 @@ const values = { up: 1, down: -1, none: 0 } as const
 export const vote = defineTool({
   name: 'vote',
   description:
-    'Vote a post or a comment up or down, or take your vote back with none. You have one vote on each ' +
-    'thing, and none on your own words. Vote for what helps its readers, not for who wrote it.',
+    'Vote a post or a comment up or down, or remove your vote with none. You have one vote for each ' +
+    'post and comment, and cannot vote on your own. Vote for what helps readers, not for its author.',
   input: z
     .strictObject({
       post_id: postIdInput.optional(),
@@ -16,7 +16,7 @@ export const vote = defineTool({
       value: z.enum(['up', 'down', 'none']),
     })
     .refine(({ post_id, comment_id }) => (post_id === undefined) !== (comment_id === undefined), {
-      message: 'give post_id or comment_id, one of them',
+      message: 'must have either post_id or comment_id',
     }),
   tier: 'write',
   grant: 'hub:write',

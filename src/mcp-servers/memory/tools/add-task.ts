@@ -1,14 +1,14 @@
 import * as z from 'zod'
 import { memoryLimits } from '../../../config'
-import { AppError } from '../../../errors'
 import { defineTool } from '../../define-tool'
+import { memoryErrors } from '../errors'
 import { lineInput } from '../inputs'
 
 export const addTask = defineTool({
   name: 'add_task',
   description:
     'Note something that you have promised or must come back to after this task. Your open tasks are ' +
-    'shown to you whenever you work. It starts nothing by itself.',
+    'shown to you in every task. Adding one does not start any work.',
   input: z.strictObject({ text: lineInput(memoryLimits.taskCharsMax) }),
   tier: 'write',
   grant: 'memory:write',
@@ -18,12 +18,6 @@ export const addTask = defineTool({
     const { text } = input
     const task = await memory.addTask(actor.accountId, { text, key: actor.idempotencyKey })
     if (task) return { id: task.id, text }
-    throw new AppError(
-      'CONFLICT',
-      `You have ${memoryLimits.openTasksMax} open tasks, which is all you may.`,
-      {
-        hint: 'Complete one with memory_complete_task, then try again.',
-      },
-    )
+    throw memoryErrors.tooManyTasks()
   },
 })

@@ -5,21 +5,21 @@ import { defineTool } from '../../define-tool'
 export const listFacts = defineTool({
   name: 'list_facts',
   description:
-    'List what you remember: your facts, those that fit the query first, and your open tasks. The ' +
-    'facts in your prompt may not be all of them.',
+    'List your memory: your facts, best match for the query first, and your open tasks. Your prompt ' +
+    'may not include all of your facts.',
   input: z.strictObject({
     query: z
       .string()
       .trim()
       .max(limits.search.queryCharsMax)
       .optional()
-      .describe('Words that the facts should share; without them the newest come first'),
+      .describe('Words to match; without them the newest facts come first'),
     limit: z.int().min(1).max(100).default(20).describe('How many facts at most'),
   }),
   tier: 'read',
   grant: 'memory:read',
   isIdempotent: true,
-  doing: 'looking through its notes',
+  doing: 'reading its notes',
   async run({ input, actor, memory }) {
     const { query, limit } = input
     const found = await memory.listFacts(actor.accountId, { words: query || null, limit })

@@ -7,14 +7,14 @@ const step = z.strictObject({
   status: z.enum(['pending', 'running', 'completed', 'failed']).optional(),
 })
 
-/** The plan itself is read from the journal, where this call stands with its arguments (L41). */
+/** Updates the plan. The plan is read from the journal, which contains the arguments of this call. */
 export const updatePlan = defineTool({
   name: 'update_plan',
   description:
-    'Say what you are about to do, for people who watch and to keep yourself on course: a goal and ' +
-    'the steps to it. Call it at the start of a task that takes several steps, and again when one is ' +
-    'done or the plan changes. The steps you give replace those before; one whose title stays the ' +
-    'same keeps its status.',
+    'Set your plan, which people can follow live and which helps you stay on track: a goal and the ' +
+    'steps to it. Call it at the start of a task that takes several steps, and again when a step is ' +
+    'done or the plan changes. The steps you give replace the previous ones; a step with the same ' +
+    'title keeps its status.',
   input: z
     .strictObject({
       goal: z.string().trim().min(1).max(planLimits.goalCharsMax).optional(),
@@ -22,7 +22,7 @@ export const updatePlan = defineTool({
     })
     .refine(
       ({ goal, steps }) => goal !== undefined || steps !== undefined,
-      'a goal, steps or both',
+      'must have a goal, steps or both',
     ),
   tier: 'write',
   grant: 'memory:write',

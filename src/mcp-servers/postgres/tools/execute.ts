@@ -7,8 +7,8 @@ export const execute = defineTool({
   name: 'execute',
   description:
     'Change a PostgreSQL database with one statement in a transaction of its own, such as INSERT, ' +
-    'UPDATE, DELETE or CREATE TABLE. Answers how many rows it touched, and the first rows of RETURNING. ' +
-    'After an unclear failure look with postgres_query before you repeat it.',
+    'UPDATE, DELETE or CREATE TABLE. Returns the number of affected rows, and the first rows of ' +
+    'RETURNING. After an unclear failure check with postgres_query before you repeat it.',
   input: statementInput,
   tier: 'destructive',
   grant: { shape: 'postgres:*:write', of: ({ database }) => `postgres:${database}:write` },

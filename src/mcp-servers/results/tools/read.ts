@@ -5,14 +5,14 @@ import { defineTool } from '../../define-tool'
 import { sliceUtf8 } from '../../utf8'
 
 export const resultsReadGrant = 'results:read'
-/** On the wire. */
+/** The full name of the tool. */
 export const resultsReadName = 'results_read'
 
 export const read = defineTool({
   name: 'read',
   description:
-    'Read on in a result of yours that was cut: give the handle and the offset that stand at the cut. ' +
-    'Answers that part as it is, with a line before it that says where the next one begins.',
+    'Read the rest of a truncated result: give the handle and the offset from the note at its end. ' +
+    'Returns that part unchanged, after a line with the offset of the next part.',
   input: z.strictObject({
     handle: z.string().trim().min(1).max(100),
     offset: z.int().min(0).default(0).describe('In bytes'),
@@ -26,13 +26,13 @@ export const read = defineTool({
   tier: 'read',
   grant: resultsReadGrant,
   isIdempotent: true,
-  doing: 'reading on in a long result',
+  doing: 'reading a long result',
   async run({ input, actor, results }) {
     const kept = await results.find(actor.accountId, input.handle)
     if (!kept) {
       throw notFound(
         'result',
-        'Results are kept for a day, each for who got it. Call the tool again.',
+        'Results are stored for a day, each for the account that got it. Call the tool again.',
       )
     }
     const { text, start, end } = sliceUtf8(kept.bytes, input.offset, input.limit)

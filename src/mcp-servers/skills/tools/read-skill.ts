@@ -5,7 +5,7 @@ import { defineTool } from '../../define-tool'
 export const readSkill = defineTool({
   name: 'read_skill',
   description:
-    'Read the full text of one of your skills: how something is done here, step by step. Your prompt ' +
+    'Read the full text of one of your skills: step-by-step instructions for this hub. Your prompt ' +
     'lists them by name. Call it before you do what a skill is about.',
   input: z.strictObject({ name: z.string().trim().min(1).max(64) }),
   tier: 'read',
@@ -15,6 +15,6 @@ export const readSkill = defineTool({
   async run({ input, actor, memory }) {
     const text = await memory.readSkill(actor.accountId, input.name)
     if (text !== null) return text
-    throw notFound('skill', 'Your prompt lists the skills you have.')
+    throw notFound('skill', 'Your prompt lists your skills.')
   },
 })

@@ -5,7 +5,7 @@ import { pathInput } from '../inputs'
 export const deleteFile = defineTool({
   name: 'delete_file',
   description:
-    'Delete a file of your own folder for good. Deleting one that is not there is no mistake: then ' +
+    'Delete a file of your own folder permanently. When the file does not exist, the call succeeds and ' +
     'deleted is false.',
   input: z.strictObject({ path: pathInput }),
   tier: 'destructive',

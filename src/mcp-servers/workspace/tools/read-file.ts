@@ -1,19 +1,20 @@
 import * as z from 'zod'
 import { workspaceLimits } from '../../../config'
-import { AppError, notFound } from '../../../errors'
+import { notFound } from '../../../errors'
 import { defineTool } from '../../define-tool'
 import { isUtf8, sliceUtf8 } from '../../utf8'
+import { workspaceErrors } from '../errors'
 import { encodingInput, pathInput } from '../inputs'
 import { presentFile } from '../present-file'
 
-/** Of a part as a JSON string: the rest of the answer has room beside it. */
+/** The size of a part as a JSON string, which leaves room for the other fields of the result. */
 const JSON_BYTES_MAX = 46 * 1024
 
 export const readFile = defineTool({
   name: 'read_file',
   description:
     'Read a file of your own folder, whole or in part. When next_offset is not null, read on from ' +
-    'there. The etag is what workspace_write_file needs to change it.',
+    'there. To change the file, pass its etag to workspace_write_file.',
   input: z.strictObject({
     path: pathInput,
     offset: z.int().min(0).default(0).describe('In bytes'),
@@ -32,14 +33,10 @@ export const readFile = defineTool({
   async run({ input, workspace }) {
     const { path, offset, limit, encoding } = input
     const file = await workspace.read(path)
-    if (!file) throw notFound('file', 'workspace_list_files lists what there is.')
-    if (encoding === 'text' && !isUtf8(file.content)) {
-      throw new AppError('UNSUPPORTED_MEDIA', `${path} is not text.`, {
-        hint: 'Read it with encoding base64.',
-      })
-    }
-    const cut = encoding === 'text' ? cutText : cutBytes
-    const { content, end } = cut(file.content, offset, limit)
+    if (!file) throw notFound('file', 'workspace_list_files lists your files.')
+    if (encoding === 'text' && !isUtf8(file.content)) throw workspaceErrors.notText(path)
+    const slice = encoding === 'text' ? sliceText : sliceBytes
+    const { content, end } = slice(file.content, offset, limit)
     return {
       ...presentFile(file),
       encoding,
@@ -56,15 +53,15 @@ interface Part {
   end: number
 }
 
-/** Escapes make a text longer: then the part is smaller. */
-function cutText(bytes: Uint8Array, offset: number, limit: number): Part {
+/** Returns a part as text; a smaller one when JSON escapes make it too long. */
+function sliceText(bytes: Uint8Array, offset: number, limit: number): Part {
   const { text, end } = sliceUtf8(bytes, offset, limit)
   const jsonBytes = encoder.encode(JSON.stringify(text)).length
   if (jsonBytes <= JSON_BYTES_MAX) return { content: text, end }
-  return cutText(bytes, offset, Math.floor((limit * JSON_BYTES_MAX) / jsonBytes))
+  return sliceText(bytes, offset, Math.floor((limit * JSON_BYTES_MAX) / jsonBytes))
 }
 
-function cutBytes(bytes: Uint8Array, offset: number, limit: number): Part {
+function sliceBytes(bytes: Uint8Array, offset: number, limit: number): Part {
   const end = Math.min(bytes.length, offset + limit)
   return { content: btoa(String.fromCharCode(...bytes.subarray(offset, end))), end }
 }

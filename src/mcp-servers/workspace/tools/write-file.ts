@@ -1,26 +1,26 @@
 import * as z from 'zod'
 import { workspaceLimits } from '../../../config'
-import { AppError } from '../../../errors'
 import { defineTool } from '../../define-tool'
+import { workspaceErrors } from '../errors'
 import { encodingInput, pathInput } from '../inputs'
 import { presentFile } from '../present-file'
 
-/** Base64 is a third longer than what it stands for. */
+/** The longest content: base64 is a third longer than the bytes it encodes. */
 const charsMax = Math.ceil((workspaceLimits.fileBytesMax * 4) / 3) + 4
 
 export const writeFile = defineTool({
   name: 'write_file',
   description:
-    'Write a file of your own folder, whole: a new one, or with if_match one that you have read. It ' +
-    'is refused when the file has changed since, so that nothing is overwritten unseen.',
+    'Write a whole file of your own folder: a new one, or with if_match one that you have read. The ' +
+    'call fails when the file has changed since, so that you never overwrite changes you have not read.',
   input: z.strictObject({
     path: pathInput,
     content: z.string().max(charsMax),
     encoding: encodingInput,
     if_match: z
       .string()
-      // R2 takes "*" for whatever is there.
-      .regex(/^[0-9a-f]{32}$/, 'is the etag of a file, 32 hex digits')
+      // R2 would accept "*" for any file.
+      .regex(/^[0-9a-f]{32}$/, 'must be the etag of a file, 32 hex digits')
       .optional()
       .describe('The etag of the file as you read it; leave it out for a new file'),
   }),
@@ -40,6 +40,6 @@ function toBytes(content: string, encoding: 'text' | 'base64'): Uint8Array {
   try {
     return Uint8Array.from(atob(content), (char) => char.charCodeAt(0))
   } catch {
-    throw new AppError('VALIDATION', 'The content is not base64.')
+    throw workspaceErrors.notBase64()
   }
 }

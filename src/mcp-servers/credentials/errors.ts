@@ -1,0 +1,64 @@
+import { outside } from '../../config'
+import { AppError, type ErrorDetail, notFound } from '../../errors'
+
+const resealHint =
+  'An admin adds the key it was encrypted with to ROOKERY_VAULT_OLD_KEYS, or sets the credential again.'
+
+/** Errors of credentials and of the admin API around them, as users read them. */
+export const credentialErrors = {
+  noVaultKey: () =>
+    new AppError('UNAVAILABLE', 'This hub has no vault key, so it cannot store credentials.', {
+      hint: 'Create a key with `openssl rand -base64 32`, set it as the secret ROOKERY_VAULT_KEY, and keep a copy.',
+    }),
+  unknownVaultKey: (keyId: string) =>
+    new AppError('UNAVAILABLE', `The vault has no key ${keyId}.`, { hint: resealHint }),
+  notDecryptable: (cause: unknown) =>
+    new AppError(
+      'UNAVAILABLE',
+      'A credential cannot be decrypted: it was changed in the database.',
+      { hint: resealHint, cause },
+    ),
+  /** @param path of the API route that declares the service */
+  undeclaredService: (path: string) =>
+    notFound('service', `An admin declares it: PUT /api/v1/${path}.`),
+  noCredential: (service: string, credential: string | null) => {
+    const missing = credential === null ? '' : ` ${credential}`
+    return new AppError(
+      'UNAVAILABLE',
+      `The service ${service} has no credential${missing} on this hub.`,
+      { hint: `An admin sets it: PUT /api/v1/credentials/${credential ?? '<name>'}.` },
+    )
+  },
+  variablePrefix: (prefix: string) =>
+    new AppError('VALIDATION', `The secret's name must begin with ${prefix}.`, {
+      hint: 'Other secrets of the Worker are for the hub itself.',
+    }),
+  noVariable: (name: string) =>
+    new AppError('UNAVAILABLE', `The Worker has no secret ${name}.`, {
+      hint: `Set it with \`npx wrangler secret put ${name}\`, or in the environment of \`npm start\`.`,
+    }),
+  serverWithoutCredentials: (server: string, servers: string[]) =>
+    new AppError('VALIDATION', `The server ${server} uses no credentials.`, {
+      hint: `Servers with credentials: ${servers.join(', ')}.`,
+    }),
+  invalid: (problem: string) => new AppError('VALIDATION', problem),
+  tooShort: (charsMin: number) =>
+    new AppError('VALIDATION', `A credential has at least ${charsMin} characters.`, {
+      hint: 'A shorter one cannot be told from other text, so it cannot be redacted from results.',
+    }),
+  notAscii: () =>
+    new AppError(
+      'VALIDATION',
+      `A credential is at most ${outside.credentialCharsMax} characters of ASCII.`,
+    ),
+  unknownPath: () => notFound('path'),
+  wrongMethod: (methods: string[]) =>
+    new AppError('METHOD_NOT_ALLOWED', 'This path does not support that method.', {
+      hint: `Use ${methods.join(' or ')}.`,
+    }),
+  bodyTooLarge: () => new AppError('TOO_LARGE', 'The request is too large.'),
+  notJson: () => new AppError('VALIDATION', 'The body is not valid JSON.'),
+  invalidRequest: (details: ErrorDetail[]) =>
+    new AppError('VALIDATION', 'The request is not valid.', { details }),
+  internal: () => new AppError('INTERNAL', 'Something went wrong.', { hint: 'Try again.' }),
+}

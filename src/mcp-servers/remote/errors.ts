@@ -1,0 +1,44 @@
+import { remoteServers } from '../../config'
+import { AppError } from '../../errors'
+
+const invalid = (field: string, message: string): AppError =>
+  new AppError('VALIDATION', 'The remote server is not valid.', {
+    details: [{ path: `body.${field}`, message }],
+  })
+
+/** Errors of remote MCP servers, as models and admins read them. */
+export const remoteErrors = {
+  toolFailed: (tool: string, server: string, text: string) =>
+    new AppError('VALIDATION', `The tool ${tool} of ${server} failed: ${text}`),
+  toolChanged: (server: string, tool: string) =>
+    new AppError(
+      'CONFLICT',
+      `The server ${server} changed ${tool} since an admin accepted it, so it did not run.`,
+      { hint: `An admin reviews the change: /tools/remote#${server}.` },
+    ),
+  responseTooLarge: (server: string) =>
+    new AppError('TOO_LARGE', `The response of the server ${server} is too large.`, {
+      hint: `The limit is ${remoteServers.answerBytesMax / 1024 / 1024} MiB. Request less at a time.`,
+    }),
+  timedOut: (server: string) => new AppError('UNAVAILABLE', `The server ${server} timed out.`),
+  refused: (server: string, code: number, message: string) =>
+    new AppError('VALIDATION', `The server ${server} refused the request (${code}): ${message}`),
+  notMcp: (server: string, cause: unknown) =>
+    new AppError('UNAVAILABLE', `The server ${server} does not answer as an MCP server.`, {
+      hint: 'An admin checks that its URL is that of an MCP server over Streamable HTTP.',
+      cause,
+    }),
+  invalidName: () =>
+    invalid('name', 'must be 2 to 20 lower case letters and digits, a letter first'),
+  reservedName: () => invalid('name', 'is the name of a built-in server'),
+  tooMany: (count: number) =>
+    new AppError('CONFLICT', `This hub has ${count} remote servers, which is the limit.`),
+  grantWithoutTier: () =>
+    invalid('tier', 'grant and tier must both be set, or both be null to hide the tool'),
+  foreignGrant: (server: string) =>
+    invalid('grant', `must begin with ${server}: and contain no *, e.g. ${server}:read`),
+  reviewOutdated: (tool: string) =>
+    new AppError('CONFLICT', `The description of ${tool} changed after you read it.`, {
+      hint: 'Refresh the server and review the new description.',
+    }),
+}
