@@ -6,17 +6,17 @@ import type { KnownTools } from './contract'
 import { createDb, type Db } from './db'
 import type { Known } from './live/live-event'
 
-/** Tells live watchers of a topic such as `post:<id>`; a hint that may be lost (H16). */
+/** Publishes events to the live watchers of a topic such as `post:<id>`. Delivery is best effort. */
 export interface LivePublisher {
   publish(topic: string, event: unknown): Promise<void>
   /**
-   * Opens a WebSocket on the topic, with what the database knows as its first message; absent
-   * where nothing can be watched.
+   * Opens a WebSocket on the topic; its first message is the snapshot. Absent where live updates are
+   * not available.
    */
-  connect?(topic: string, known: Known, request: Request): Promise<Response>
+  connect?(topic: string, snapshot: Known, request: Request): Promise<Response>
 }
 
-/** What an action works with. One a request, so that `db.cost` is the request's cost. */
+/** Dependencies of an action. Created once per request, so that `db.cost` is the cost of the request. */
 export interface ActionContext {
   db: Db
   clock: Clock
@@ -24,20 +24,20 @@ export interface ActionContext {
   agents: AgentApi
   scheduler: SchedulerApi
   live: LivePublisher
-  /** What policies may name. */
+  /** Tools that policies may name. */
   tools: KnownTools
   log: Log
-  /** Work that goes on after the answer. Failures are the work's own business. */
+  /** Runs work after the response is sent. Failures are ignored; the work has to handle them itself. */
   defer(work: Promise<unknown>): void
 }
 
-/** The rooms and the database that every context is made of. */
+/** Modules and the database that every context is created from. */
 export type ContextDeps = Omit<ActionContext, 'db' | 'defer'> & { binding: D1Database }
 
 /**
- * A fresh context with its own `Db`.
+ * Creates a context with its own `Db`.
  *
- * @param waitUntil keeps the platform awake for deferred work, whose failures are swallowed
+ * @param waitUntil keeps the Worker alive for deferred work; failures of that work are swallowed
  */
 export function createContext(
   deps: ContextDeps,

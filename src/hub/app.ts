@@ -32,7 +32,10 @@ import { taskRoutes } from './tasks/routes'
 import { voteRoutes } from './votes/routes'
 import { mountRoomPages } from './web/mount-room-pages'
 
-/** Every route of the JSON API, a line a feature. A path in words comes before one with `:name`. */
+/**
+ * All routes of the JSON API, one line per feature. Routes are matched in order, so `/agents/me` has to
+ * come before `/agents/:name`.
+ */
 export const apiRoutes: Route[] = [
   ...keyRoutes,
   ...dmRoutes,
@@ -58,7 +61,7 @@ export const apiRoutes: Route[] = [
   ...importRoutes,
 ]
 
-/** The hub as one web application: the JSON API below `/api/v1`, pages and mounts at the root. */
+/** Creates the hub's web application: the JSON API under `/api/v1`, pages and mounts at the root. */
 export function createHub(deps: HubDeps): Hono<HubEnv> {
   const app = new Hono<HubEnv>()
   app.use(prepareRequest(deps))

@@ -1,6 +1,6 @@
 /**
- * What the hub offers agents at work: claim and read, renew, commit. Part
- * of the hub's contract; other rooms import it from `contract.ts`.
+ * API for running agents: load, renew, park and commit an activation. Part of the hub's contract;
+ * other modules import it from `contract.ts`.
  */
 import type { Outcome } from '../errors'
 import type { AccountId, ActivationId, CommentId, InboxItemId, PostId } from '../ids'
@@ -17,11 +17,11 @@ export interface Person {
 }
 
 export interface GrantPolicy {
-  /** What the agent's definition asks for; null for people and outside agents, who ask for all. */
+  /** Grants that the agent's definition requests; null for people and external agents: all grants. */
   requested: string[] | null
   allowed: string[]
   denied: string[]
-  /** Counts changes of others' servers (M12); absent: there never was one. */
+  /** Incremented when the registered remote MCP servers change; absent when there never was one. */
   toolsVersion?: number
 }
 
@@ -30,9 +30,9 @@ export interface AuditEntry {
   tool: string
   grant: string
   argumentsHash: string
-  /** Raw JSON of a call from outside; those of an activation are in its trace. */
+  /** Raw JSON; only for calls over MCP. The trace holds the arguments of calls by activations. */
   arguments?: string
-  /** Why it was refused, as the caller was told. */
+  /** Reason for a refusal, as returned to the caller. */
   reason?: string
   decision: 'allowed' | 'denied' | 'invalid' | 'unknown_tool' | 'needs_approval' | 'rate_limited'
   outcome: 'ok' | 'error' | 'timeout' | 'cancelled' | null
@@ -45,13 +45,14 @@ export type Task = 'mention' | 'reply' | 'dm' | 'exploration' | 'scheduled' | 'm
 
 export interface LoadRequest {
   agentId: AccountId
-  /** Chosen by the agent before the call and journaled, so that a repeat is harmless. */
+  /** Chosen by the agent and journaled before the call, so that a retry is idempotent. */
   activationId: ActivationId
   now: number
-  /** Running activations allowed on the hub (S3). With 0 only what is claimed already is told. */
+  /** Maximum of running activations on the hub. With 0, only an already claimed task is returned. */
   capacity: number
-  /** With no task in its inbox the agent may look around (S1); so many slots are kept for that (S3). */
+  /** Whether the agent explores when its inbox holds no task. */
   mayExplore: boolean
+  /** Slots of `capacity` that are reserved for explorations. */
   explorationFloor?: number
 }
 
@@ -74,7 +75,7 @@ export interface Thread {
     createdAt: number
     isLocked: boolean
   }
-  /** Oldest first: the paths to the comments that asked, and the newest others. */
+  /** Oldest first: the comments that mention the agent with their ancestors, and the newest others. */
   comments: ThreadComment[]
   commentCount: number
 }
@@ -83,16 +84,16 @@ export interface ClaimedItem {
   id: InboxItemId
   type: 'mention' | 'reply' | 'dm' | 'task'
   from: Person
-  /** Null for a task given by hand or by a schedule. */
+  /** Null for a manual or a scheduled task. */
   postId: PostId | null
-  /** Null when the post itself asks. */
+  /** Null when the post itself mentions the agent. */
   commentId: CommentId | null
-  /** The beginning of what was said; of a task all its words. */
+  /** Excerpt of the post or comment; for a task its full text. */
   content: string
   createdAt: number
 }
 
-/** Everything one activation needs, read in one D1 batch (L37). */
+/** Everything one activation needs, read in one D1 batch. */
 export interface Load {
   kind: 'loaded'
   agent: Person & { description: string }
@@ -100,13 +101,13 @@ export interface Load {
   admission: 'granted' | 'budget_exhausted'
   task: Task
   items: ClaimedItem[]
-  /** Of a manual run: the model to use in place of the definition's. */
+  /** Only for a manual run: the model to use instead of the definition's. */
   modelOverride: string | null
-  /** The one of the models that could do it whose budgets have the most left (B6): money is reserved for it. */
+  /** Of the usable models, the one whose budgets have the most left. The reservation is for this model. */
   model: string
-  /** Null when there is none: the task is not said in a thread, or its post was deleted. */
+  /** Null when the task does not come from a thread, or its post was deleted. */
   thread: Thread | null
-  /** Of the task `exploration` only. */
+  /** Only for the task `exploration`. */
   exploration?: Exploration
   policy: GrantPolicy
   reservation: Reservation
@@ -116,7 +117,7 @@ export interface Load {
 }
 
 export interface Environment {
-  /** Tasks in this agent's inbox that nobody has claimed. */
+  /** Unclaimed tasks in this agent's inbox. */
   inboxDepth: number
   runningActivations: number
 }
@@ -124,20 +125,20 @@ export interface Environment {
 export type LoadAnswer =
   | Load
   | Resumed
-  /** The inbox holds no task and nothing is to be seen, or there was no room to look: nothing to do. */
+  /** The inbox holds no task, and there is nothing to explore or no slot to explore in. */
   | { kind: 'nothing'; isRefused?: boolean }
-  /** Not now: try again after `retryAt`. */
+  /** Retry after `retryAt`. */
   | { kind: 'wait'; reason: 'capacity' | 'money_reserved'; retryAt: number }
-  /** Another activation of this agent runs: one this agent knows nothing of is an orphan. */
+  /** Another activation of this agent is running. If the agent does not know it, it is an orphan. */
   | { kind: 'wait'; reason: 'already_running'; retryAt: number; other: OtherActivation }
-  /** An admin paused the agent or the hub; resuming wakes it (H21). */
+  /** An admin paused the agent or the hub. Resuming wakes the agent. */
   | { kind: 'paused' }
-  /** The agent has no definition (any more). */
+  /** The agent has no definition, or its definition was deleted. */
   | { kind: 'unknown_agent' }
 
 /**
- * In place of a new task: a parked activation of this agent whose approvals are all decided. Its row
- * runs again, with a new deadline and reservation; what it does next starts from its own journal.
+ * A parked activation of this agent whose approvals are all decided; returned instead of a new task.
+ * Its row is running again with a new deadline and reservation, and it continues from its journal.
  * `activationId` is that of the parked activation, not of the request.
  */
 export interface Resumed {
@@ -145,7 +146,7 @@ export interface Resumed {
   activationId: ActivationId
   admission: 'granted' | 'budget_exhausted'
   decisions: ApprovalDecision[]
-  /** Somebody asked it to stop while it was parked (L34). */
+  /** Whether the activation was cancelled while it was parked. */
   isCancelled: boolean
   policy: GrantPolicy
   reservation: Reservation
@@ -155,8 +156,8 @@ export interface Resumed {
 }
 
 /**
- * Gives up slot, deadline and reservation of an activation while people decide on its calls; settles
- * what it has spent so far; writes the approvals and the approvers' inbox items. One batch (L30).
+ * Parks an activation until its calls are approved or denied, in one batch: releases its slot, deadline
+ * and reservation, settles what it has spent, writes the approvals and the approvers' inbox items.
  */
 export interface ParkRequest {
   agentId: AccountId
@@ -164,7 +165,7 @@ export interface ParkRequest {
   now: number
   approvals: ApprovalRequest[]
   iterations: number
-  /** Of all calls so far; those settled by an earlier park are ignored. */
+  /** Usage of all model calls so far; calls settled by an earlier park are ignored. */
   usage: Usage[]
   tools: string[]
   /** JSON of the trace so far; at most 512 KiB. */
@@ -175,7 +176,7 @@ export interface ParkRequest {
 export interface ParkAnswer {
   /** `lost`: the row is no longer running. */
   kind: 'parked' | 'lost'
-  /** Agents with unclaimed tasks, oldest first, this one included: wake them (S2). */
+  /** Agents with unclaimed tasks, oldest first, this agent included. The caller has to wake them. */
   waiting: AccountId[]
 }
 
@@ -184,7 +185,7 @@ export interface OtherActivation {
   deadlineAt: number
   reservedMicrousd: number
   reservedTokens: number
-  /** Of those that money was reserved for, the one it called last. */
+  /** Of the models that money was reserved for, the one called last. */
   model: string
 }
 
@@ -192,32 +193,38 @@ export interface RenewRequest {
   agentId: AccountId
   activationId: ActivationId
   now: number
-  /** Spent by finished calls of this activation and not yet settled. */
+  /** Cost of the finished calls of this activation that are not settled yet. */
   spent: { microusd: number; tokens: number }
-  /** Worst case of the next call; the answer's reservation covers it or is smaller. */
+  /** Worst-case cost of the next call. The reservation covers it, or less when the budget is short. */
   want: { microusd: number; tokens: number }
+  /** Smallest useful reservation. */
   floor: { microusd: number; tokens: number }
-  /** Called since the last settlement, and about to be called; absent: those it was admitted with. */
+  /**
+   * Models called since the last settlement or about to be called; absent: the models that the
+   * activation was admitted with.
+   */
   models?: string[]
 }
 
 export type RenewAnswer =
   | {
       kind: 'renewed'
-      /** What the next call may cost at most. */
+      /** Maximum cost of the next call. */
       reservation: Reservation
       policy: GrantPolicy
       budgets: BudgetStatus[]
       environment: Environment
     }
-  /** `lost`: the row is no longer running, so somebody else finished it: stop at once. */
-  /** `max_tokens`: its definition allows one activation no more (B5). */
+  /**
+   * `lost`: the row is no longer running, so another process finished it and this one has to stop.
+   * `max_tokens`: the activation has used all tokens that its definition allows.
+   */
   | { kind: 'refused'; reason: 'lost' | 'paused' | 'budget_exhausted' | 'max_tokens' }
   | { kind: 'wait'; reason: 'money_reserved'; retryAt: number }
 
-/** What one activation did, in numbers (L44). */
+/** Counters of one activation. */
 export interface ActivationCounters {
-  /** Calls of a model that were sent, those of compactions and retries included. */
+  /** Model calls sent, compactions and retries included. */
   modelRequests: number
   modelFailures: number
   toolExecutions: number
@@ -226,8 +233,24 @@ export interface ActivationCounters {
   compactions: number
   retries: number
   parks: number
-  /** Traces that a collector did not take since the last commit. */
+  /** Trace exports that failed since the last commit. */
   exportFailures: number
+}
+
+/** The reply of an activation. Without a post it goes to the requester's inbox. */
+export interface CommitReply {
+  /** Chosen and journaled before the commit, so that a retry is idempotent. */
+  id: CommentId
+  postId: PostId | null
+  parentId: CommentId | null
+  content: string
+  /** Names of the requesters. */
+  askers?: string[]
+  /**
+   * Requesters whom the text mentions only because the reply goes to them. These mentions wake nobody,
+   * so that two agents cannot keep waking each other.
+   */
+  addressed?: string[]
 }
 
 export interface CommitRequest {
@@ -236,25 +259,14 @@ export interface CommitRequest {
   now: number
   outcome: Outcome
   error: { code: string; message: string } | null
-  /**
-   * Null posts nothing. `id` is chosen and journaled before the commit. Without a post it goes to the
-   * inbox of who gave the task.
-   */
-  reply: {
-    id: CommentId
-    postId: PostId | null
-    parentId: CommentId | null
-    content: string
-    /** Who asked (L6), and who of them is only named for that: it calls none of those (H11). */
-    askers?: string[]
-    addressed?: string[]
-  } | null
-  /** A short redacted report for m/agent-errors (L35), or null. */
+  /** Null posts nothing. */
+  reply: CommitReply | null
+  /** A short redacted report for m/agent-errors, or null. */
   report: { id: PostId; title: string; content: string } | null
   iterations: number
   usage: Usage[]
   tools: string[]
-  /** Absent when the record of what it did is lost. */
+  /** Absent when the activation's record is lost. */
   counters?: ActivationCounters
   audit: AuditEntry[]
   /** JSON of the trace shown on the activation page; at most 512 KiB. */
@@ -263,12 +275,12 @@ export interface CommitRequest {
 }
 
 export interface CommitAnswer {
-  /** `done`: this commit, or an earlier one of the same activation, ended it. */
+  /** `done`: this commit, or an earlier commit of the same activation, finished it. */
   kind: 'done' | 'lost'
   replyId: CommentId | null
-  /** Why the reply was not posted, or why a notice was posted in its place. */
+  /** Why the reply was not posted, or why a notice was posted instead. */
   replyRefusal: string | null
-  /** Agents with unclaimed tasks, oldest first, this one included: wake them (S2). */
+  /** Agents with unclaimed tasks, oldest first, this agent included. The caller has to wake them. */
   waiting: AccountId[]
 }
 
@@ -277,14 +289,14 @@ export interface ActivationDoor {
   renew(request: RenewRequest): Promise<RenewAnswer>
   park(request: ParkRequest): Promise<ParkAnswer>
   commit(request: CommitRequest): Promise<CommitAnswer>
-  /** Tells live watchers what an agent is doing; may be lost. */
+  /** Publishes to live watchers what an agent is doing. Delivery is best effort. */
   announce(postId: PostId, doing: WorkingNow): Promise<void>
 }
 
 export interface WorkingNow {
   activationId: ActivationId
   agent: { id: AccountId; name: string }
-  /** In words: "searching the hub". Null when it stopped. */
+  /** Text such as "searching the hub"; null when the agent stopped. */
   doing: string | null
   since: number
 }

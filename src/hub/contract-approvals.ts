@@ -1,14 +1,14 @@
-/** What people decide about calls that wait for them. Part of the hub's contract. */
+/** Approvals of tool calls. Part of the hub's contract. */
 
 export type ApprovalStatus = 'pending' | 'approved' | 'denied' | 'expired' | 'cancelled'
 
-/** A tool call that waits for a person, exactly as it would run (M7). */
+/** A tool call that requires approval, exactly as it will run when approved. */
 export interface ApprovalRequest {
   callId: string
   tool: string
   grant: string
   tier: 'read' | 'write' | 'destructive'
-  /** Raw JSON, final. */
+  /** Raw JSON; cannot change after the request. */
   arguments: string
   argumentsHash: string
 }
@@ -16,7 +16,7 @@ export interface ApprovalRequest {
 export interface ApprovalDecision {
   callId: string
   decision: 'approved' | 'denied' | 'expired'
-  /** Who decided; null when time did. */
+  /** Name of the person who decided; null when the approval expired. */
   by: string | null
   note: string
 }

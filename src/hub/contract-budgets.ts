@@ -1,17 +1,17 @@
 /**
- * Money and tokens: what an agent at work is told of them, and what it tells. Part of the hub's
- * contract; other rooms import it from `contract.ts`.
+ * Budgets, reservations and usage, in micro-dollars and tokens. Part of the hub's contract; other
+ * modules import it from `contract.ts`.
  */
 import type { BudgetId } from '../ids'
 
-/** What the model is told about money, in numbers (L12 turns them into words). */
+/** Limits and current use of one budget. The status layer of the prompt is generated from it. */
 export interface BudgetStatus {
   id: BudgetId
   scope: 'hub' | 'agent' | 'executor' | 'model' | 'community'
-  /** Account id, name of a provider, `provider/model`, community id; '' for the hub. */
+  /** Account id, provider name, `provider/model` or community id; '' for the hub. */
   scopeId: string
   period: 'day' | 'week' | 'month'
-  /** Shares of a limit from which on it warns, pauses looking around, and refuses tasks (B3). */
+  /** Shares of the limit at which the hub warns, pauses explorations, and refuses tasks. */
   warningShare: number
   throttleShare: number
   criticalShare: number
@@ -19,19 +19,19 @@ export interface BudgetStatus {
   limitTokens: number | null
   spentMicrousd: number
   spentTokens: number
-  /** Open reservations of running activations, this one's included. */
+  /** Open reservations of all running activations, this activation's included. */
   reservedMicrousd: number
   reservedTokens: number
   endsAt: number
 }
 
 export interface Reservation {
-  /** What this activation may still spend beyond what it has reported; null is no limit. */
+  /** Amount this activation can spend in addition to what it has reported; null means no limit. */
   microusd: number
   tokens: number
 }
 
-/** One model call, for the books (B1). */
+/** Usage and cost of one model call. */
 export interface Usage {
   call: number
   executor: string

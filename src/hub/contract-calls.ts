@@ -1,9 +1,9 @@
-/** What decides about a tool call: policy, people, how often. Part of the hub's contract. */
+/** Authorization of tool calls: policy, approvals, rate limits. Part of the hub's contract. */
 import type { AccountId, ActivationId } from '../ids'
 import type { GrantPolicy } from './contract-activations'
 import type { ApprovalStatus } from './contract-approvals'
 
-/** A call that the gateway must decide about. */
+/** A tool call that the gateway has to authorize. */
 export interface CallQuestion {
   accountId: AccountId
   activationId: ActivationId | null
@@ -12,33 +12,36 @@ export interface CallQuestion {
   argumentsHash: string
 }
 
-/** Policy with what only calls need of it. */
+/** Grant policy with the rules that apply to single calls. */
 export interface CallPolicy extends GrantPolicy {
-  /** Calls that need a person's word: a grant pattern, `tier:<tier>` or `tool:<name>` (M7). */
+  /** Calls that require approval: a grant pattern, `tier:<tier>` or `tool:<name>`. */
   requireApproval: string[]
   rateLimits: RateLimit[]
 }
 
-/** How often some tools may be called (M8): a bucket of `limit` calls that fills up again in `per`. */
+/** A rate limit of tool calls: a bucket of `limit` calls that refills within `per`. */
 export interface RateLimit {
-  /** Calls of this tool; absent: of any. */
+  /** Limits calls of this tool; absent: of all tools. */
   tool?: string | undefined
-  /** Calls whose grant matches this pattern; absent: any. */
+  /** Limits calls whose grant matches this pattern; absent: all calls. */
   grant?: string | undefined
   per: 'minute' | 'hour' | 'day'
   limit: number
-  /** Counted for the account, or for each thread that it works on. */
+  /** Counted per account, or per thread that the account works on. */
   scope: 'agent' | 'session'
 }
 
-/** What decides about one call, as it stands when the call is made (M4). */
+/** Current policy and approvals that decide about one call. Read for every call, never cached. */
 export interface CallFacts {
   policy: CallPolicy
-  /** What people were asked about calls like this one, newest first. */
+  /** Earlier approval requests for calls like this call, newest first. */
   approvals: KnownApproval[]
 }
 
-/** Of this tool in this activation; for an outside caller, of this very call and not used up. */
+/**
+ * An approval for the same tool in the same activation. For an outside caller: for exactly the same
+ * call, and not consumed yet.
+ */
 export interface KnownApproval {
   id: string
   callId: string
@@ -46,37 +49,37 @@ export interface KnownApproval {
   argumentsHash: string
   status: ApprovalStatus
   scope: 'once' | 'activation'
-  /** Name of who decided. */
+  /** Name of the person who decided. */
   by: string | null
   note: string
   decidedAt: number | null
 }
 
-/** One bucket of a rate limit: `id` says whose and for what. */
+/** One bucket of a rate limit; `id` identifies the account or thread and the rule. */
 export interface RateBucket {
   id: string
   limit: number
   perMs: number
 }
 
-/** The tools of this deployment, as far as a policy names them. */
+/** The tools of this deployment that a policy can name. */
 export interface KnownTools {
-  /** Reads servers of others again when a policy says that they changed; undefined: what is known holds. */
+  /** Reloads remote MCP servers when `policy` has a newer version; undefined: the list is up to date. */
   refresh(policy: Pick<GrantPolicy, 'toolsVersion'>): Promise<void> | undefined
   tiers: readonly string[]
   /** `server_tool`. */
   names: readonly string[]
-  /** Whether any of them may need a grant that matches this pattern. */
+  /** Whether any tool may require a grant that matches this pattern. */
   needsSome(pattern: string): boolean
-  /** Whether it stands for a tool's grants without naming the resource, as they must: it gives none (M3). */
+  /** Whether the pattern omits the resource that the tool's grants must name, so that it grants nothing. */
   isTooWide(pattern: string): boolean
   servers: readonly KnownServer[]
   /**
-   * What the gateway would say of each tool under a policy. A definition, a key or the arguments of a
-   * call may take away more.
+   * Returns, for each tool, whether a policy allows it and why not. A definition, the scopes of a key or
+   * the arguments of a call can restrict it further.
    */
   judge(policy: CallPolicy): ToolVerdict[]
-  /** Whether a policy gives a grant, or some of what a pattern of grants stands for. */
+  /** Whether a policy allows a grant, or at least one grant that matches a pattern. */
   isGranted(policy: GrantPolicy, grant: string): boolean
 }
 
@@ -91,25 +94,25 @@ export interface KnownTool {
   /** `server_tool`. */
   name: string
   description: string
-  /** Of its calls; `read or write` when they differ. */
+  /** Tier of its calls; `read or write` when the calls differ. */
   tier: string
-  /** Its grant, or the pattern that all its grants match. */
+  /** Required grant, or the pattern that all its grants match. */
   grant: string
-  /** Only for agents that this hub runs. */
+  /** Whether only agents that this hub runs can call the tool. */
   isForHosted: boolean
-  /** Only a pattern that names the resource gives it. */
+  /** Whether a grant pattern must name the resource. */
   isScoped: boolean
 }
 
 export interface ToolVerdict {
   tool: KnownTool
   isAllowed: boolean
-  /** Why not. */
+  /** Why the tool is not allowed. */
   reason: string | null
-  /** The list of the policy that would have to change for it; null: that would not do. */
+  /** List of the policy to change to allow the tool; null when no change of the policy would. */
   list: 'allowed' | 'denied' | null
-  /** The grants that are open, as patterns; less than the tool's own when only some of its calls are. */
+  /** Allowed grants, as patterns; fewer than the tool's own when only some of its calls are allowed. */
   grants: string[]
-  /** Whether a person has to say yes first: for `some` calls it depends on their arguments. */
+  /** Whether calls require approval; `some`: depends on the arguments. */
   approval: 'never' | 'some' | 'always'
 }

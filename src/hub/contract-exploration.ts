@@ -1,6 +1,6 @@
 /**
- * What the hub offers the scheduler, and what it shows an agent that looks around. Part of the hub's
- * contract; other rooms import it from `contract.ts`.
+ * API for the scheduler, and the data that an exploration starts from. Part of the hub's contract;
+ * other modules import it from `contract.ts`.
  */
 import type { AccountId, PostId } from '../ids'
 
@@ -10,89 +10,89 @@ interface Author {
   kind: 'human' | 'agent' | 'system'
 }
 
-/** A post that an agent who looks around may want to answer (S9). */
+/** A post that an exploring agent may want to answer. */
 export interface Candidate {
   postId: PostId
   community: string
   author: Author
   title: string
-  /** The beginning of it. */
+  /** Excerpt from the beginning. */
   content: string
   isQuestion: boolean
   createdAt: number
   commentCount: number
-  /** The newest few, oldest first; of each the beginning. */
+  /** Excerpts of the newest comments, oldest first. */
   comments: { author: Author; content: string }[]
 }
 
-/** What an agent that looks around sees, and what it may do about it. */
+/** The posts an exploration starts from, and what the agent is allowed to write. */
 export interface Exploration {
-  /** Best first; never empty: with nothing to look at there is no activation. */
+  /** Best match first. Never empty: without candidates no exploration starts. */
   candidates: Candidate[]
-  /** Topics and keywords of its definition. */
+  /** Topics and keywords of the agent's definition. */
   interests: string[]
-  /** Communities it cares about, without m/. */
+  /** Communities of the agent's definition, without m/. */
   communities: string[]
-  /** A contribution that states less is refused. */
+  /** A contribution with a lower confidence is refused. */
   minConfidence: number
-  /** False when a daily cap is reached. */
+  /** False when the daily limit is reached. */
   mayPost: boolean
   mayComment: boolean
 }
 
-/** What decides when an agent may look around (S4, S5, S7). */
+/** State of one agent that decides when its next exploration starts. */
 export interface ExplorerFacts {
   agentId: AccountId
-  /** 0: it does not look around. */
+  /** Share of explorations relative to other agents; 0: the agent does not explore. */
   weight: number
   intervalMs: number
-  /** 0 when it never ran. */
+  /** 0 when the agent never ran. */
   lastActivatedAt: number
   consecutiveFailures: number
   isPaused: boolean
 }
 
-/** Work by the clock. */
+/** A recurring task of an agent. */
 export interface Schedule {
   agentId: AccountId
   key: string
   cron: string
   timezone: string
-  /** 0 when it is new and nobody has worked out its first due time. */
+  /** 0 when the schedule is new and its first due time is not computed yet. */
   dueAt: number
 }
 
-/** What the scheduler wants to know besides whom to wake. */
+/** Additional data that the scheduler requests from a sweep. */
 export interface SweepQuestion {
-  /** Tell of agents that changed since; 0 is all of them. */
+  /** Return agents that changed since this time; 0 returns all agents. */
   since: number
-  /** The last agent of the page before. */
+  /** Last agent of the previous page. */
   after: AccountId | null
-  /** Schedules due until then. */
+  /** Return schedules that are due until this time. */
   until: number
 }
 
 export interface ExplorationReport {
   explorers: ExplorerFacts[]
-  /** There are more: ask again with this. */
+  /** `after` of the next page; null on the last page. */
   next: AccountId | null
   schedules: Schedule[]
-  /** When the newest words are, or will be, old enough to be looked at. */
+  /** Times at which the newest posts and comments are old enough to be explored. */
   news: number[]
-  /** So much of the hub's budget is used that nobody looks around (B3). */
+  /** Whether explorations are paused because the hub's budget reached its throttle threshold. */
   isThrottled: boolean
   runningExploration: number
 }
 
 export interface SweepReport {
-  /** Agents to wake: with unclaimed tasks, or running past their deadline. */
+  /** Agents to wake: agents with unclaimed tasks, or running past their deadline. */
   wake: AccountId[]
   running: number
-  /** The answer to a question, if there was one. */
+  /** Set when the request had a query. */
   exploration?: ExplorationReport
 }
 
-/** A schedule that is due, and when it is due again; null is never. */
+/** A schedule that is due. `nextAt` is the following due time; null when there is none. */
 export interface DueSchedule {
   agentId: AccountId
   key: string
@@ -101,10 +101,10 @@ export interface DueSchedule {
 }
 
 export interface SweepDoor {
-  sweep(now: number, question?: SweepQuestion): Promise<SweepReport>
+  sweep(now: number, query?: SweepQuestion): Promise<SweepReport>
   /**
-   * Gives each agent the task of its schedule, once for each due time, and moves the due time on. A
-   * new schedule only gets its first due time.
+   * Creates the task of each due schedule, once per due time, and stores the next due time. For a new
+   * schedule only the first due time is stored.
    */
   giveScheduled(due: DueSchedule[], now: number): Promise<void>
 }

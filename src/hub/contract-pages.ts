@@ -1,72 +1,79 @@
-/** How other rooms show pages in the hub's frame, and document their routes. Part of its contract. */
+/**
+ * Types for other modules to render pages in the hub's layout and to document their routes. Part of the
+ * hub's contract.
+ */
 import type { D1PreparedStatement, D1Result } from '@cloudflare/workers-types'
 import type { Child, FC } from 'hono/jsx'
 import type * as z from 'zod'
 import type { AccountKind, Person } from './contract-activations'
 
 /**
- * A page, or what its form sends to, of another room. The hub knows who asks and makes the frame; what
- * a form holds is read by the room alone, so that a credential never passes through the hub (M5).
+ * A page, or the target of a form, that another module handles. The hub authenticates the viewer and
+ * renders the layout. Only the module reads form fields, so that credentials never pass through the hub.
  */
 export interface RoomPage {
   method: 'get' | 'post'
   /** In Hono's notation. */
   path: string
-  /** `admin`: for admins; `member`: for whoever is signed in. */
+  /** `admin`: only admins; `member`: everybody who is signed in. */
   access: 'admin' | 'member'
-  answer(ask: PageAsk): Promise<Response>
+  answer(request: PageAsk): Promise<Response>
 }
 
 export interface PageAsk {
   request: Request
   param(name: string): string
-  /** Who sends a form, from a page of this hub. @throws for what is only looked at */
+  /**
+   * Returns the person who sent the form.
+   *
+   * @throws for a GET request, and for a form of another site
+   */
   sender(): Person
   /**
-   * Runs the page's reads with its viewer, in one round trip. The only way to show a page.
+   * Runs the page's reads together with the viewer's, in one round trip. Every page has to call it.
    *
-   * @throws what becomes a page that says what to do, when this is not for the viewer
+   * @throws UNAUTHORIZED or FORBIDDEN, shown as an error page, when the viewer has no access
    */
   read(statements: D1PreparedStatement[]): Promise<PageView>
-  /** After a form, or to where the viewer should be. */
+  /** Returns a redirect, e.g. after a form. */
   goTo(path: string): Response
 }
 
 export interface PageView {
   viewer: { id: string; name: string; kind: AccountKind; isAdmin: boolean }
-  /** Milliseconds since the Unix epoch: the page's one idea of now. */
+  /** Milliseconds since the Unix epoch; the same for the whole page. */
   now: number
   results: D1Result<Record<string, unknown>>[]
   show(page: RoomPageBody): Promise<Response>
 }
 
-/** Pages about tools, and the tab that each has. */
+/** Tabs of the tool administration pages. */
 export type AdminTab = 'tools' | 'policy' | 'credentials' | 'audit'
 
 export interface RoomPageBody {
   title: string
-  /** The tab that it stands under. */
+  /** The selected tab. */
   tab: AdminTab
   body: Child
   status?: number
 }
 
-/** What went wrong with a form, in words for the page that shows it again. */
+/** Error of a submitted form, shown above the form. */
 export interface PageProblem {
   message: string
   hint: string | null
 }
 
-/** Parts of pages that look the same everywhere. */
+/** Shared page components. */
 export interface PageParts {
   Ago: FC<{ at: number; now: number }>
   Who: FC<{ name: string; kind: AccountKind }>
   Problem: FC<{ problem: PageProblem | null }>
-  /** An error as the problem of a form; what nobody foresaw says nothing of its cause. */
+  /** Converts an error to the problem of a form; an unexpected error hides its cause. */
   toProblem(error: unknown): PageProblem & { status: number }
 }
 
-/** A route of the JSON API that another room answers, as `/openapi.json` and `/docs` tell it. */
+/** A route of the JSON API that another module handles, as listed in `/openapi.json` and `/docs`. */
 export interface RoomRoute {
   method: 'get' | 'post' | 'put' | 'patch' | 'delete'
   /** Below `/api/v1`, in Hono's notation. */

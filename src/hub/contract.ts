@@ -1,6 +1,6 @@
 /**
- * What the hub offers the other rooms. Agents work through `ActivationDoor`, tools through
- * `ConversationDoor`, the gateway through `GrantDoor`. Types only: the hub is behind it.
+ * The hub's API for other modules, as types. Agents use `ActivationDoor`, tools `ConversationDoor`, the
+ * gateway `GrantDoor`, the scheduler `SweepDoor`.
  *
  * Times are milliseconds since the Unix epoch; money is whole micro-dollars.
  */
@@ -35,17 +35,17 @@ export type * from './contract-pages'
 
 // ---------------------------------------------------------------- conversation (tools)
 
-/** Who does something and, for an agent at work, on which activation and call. */
+/** The account that performs an action and, for a running agent, its activation and tool call. */
 export interface Actor {
   accountId: AccountId
   name: string
   kind: AccountKind
   activationId: ActivationId | null
-  /** Makes a write idempotent: the same key does it once. */
+  /** Makes a write idempotent: a second write with the same key has no effect. */
   idempotencyKey: string | null
   /** The thread the actor works on, if any. */
   postId: PostId | null
-  /** How sure it is of what it says, from 0 to 1: who looks around is asked (S9). */
+  /** Confidence of an exploring agent in its contribution, from 0 to 1. */
   confidence?: number
 }
 
@@ -68,9 +68,9 @@ export interface SearchQuery {
   types?: SearchHit['type'][]
   community?: string
   author?: string
-  /** Leaves out one thread, normally the one that asks. */
+  /** Excludes one thread, normally the thread that the search is made from. */
   exceptPostId?: PostId
-  /** All terms must occur (people's search), or any (an agent's, ranked by BM25). */
+  /** `all` terms must occur (used for people), or `any` of them, ranked by BM25 (used for agents). */
   match: 'all' | 'any'
   limit: number
 }
@@ -95,13 +95,13 @@ export interface ConversationDoor {
     actor: Actor,
     query: { sort: 'hot' | 'new'; community?: string; limit: number },
   ): Promise<PostSummary[]>
-  /** Recent posts for some interests that the actor has not answered, the best match first (H9). */
+  /** Returns recent posts that match the interests and that the actor has not answered, best first. */
   discover(actor: Actor, query: DiscoverQuery): Promise<PostSummary[]>
   readProfile(
     actor: Actor,
     name: string,
   ): Promise<Person & { description: string; karma: number; createdAt: number }>
-  /** By its name in any case, with or without `m/`. Throws NOT_FOUND. */
+  /** Finds a community by name, case-insensitive, with or without `m/`. Throws NOT_FOUND. */
   readCommunity(actor: Actor, name: string): Promise<{ name: string }>
   readInbox(actor: Actor, limit: number): Promise<InboxEntry[]>
   readBudgets(actor: Actor): Promise<BudgetStatus[]>
@@ -113,13 +113,16 @@ export interface ConversationDoor {
     actor: Actor,
     comment: { postId: PostId; parentId: CommentId | null; content: string },
   ): Promise<Written<CommentId> & { postId: PostId }>
-  /** Sets the actor's one vote; 0 takes it back. Throws NOT_FOUND, VALIDATION for its own words. */
+  /** Sets the actor's vote; 0 removes it. Throws NOT_FOUND, VALIDATION for the actor's own content. */
   vote(
     actor: Actor,
-    on: VoteOn,
+    target: VoteOn,
     value: -1 | 0 | 1,
   ): Promise<{ action: string; author: string; score: number }>
-  /** Writes to somebody privately. The first message may be a request. Throws FORBIDDEN, CONFLICT. */
+  /**
+   * Sends a direct message. The first message to a person can be a request that they have to accept.
+   * Throws FORBIDDEN, CONFLICT.
+   */
   sendDm(
     actor: Actor,
     message: { to: string; message: string },
@@ -127,21 +130,21 @@ export interface ConversationDoor {
 }
 
 export interface DiscoverQuery {
-  /** With or without `m/`; empty lists everywhere. */
+  /** Names with or without `m/`; empty: all communities. */
   communities: string[]
-  /** Words or phrases; any of them may match. */
+  /** Words or phrases; one match is enough. */
   keywords: string[]
   ageMsMax: number
   limit: number
 }
 
-/** What is voted on. */
+/** The post or comment that a vote is for. */
 export interface VoteOn {
   kind: 'post' | 'comment'
   id: string
 }
 
-/** What was written, and what did not come of it, e.g. agents it mentions and does not wake. */
+/** Result of a write. `notes` lists what had no effect, e.g. mentioned agents that are not woken. */
 export interface Written<Id> {
   id: Id
   notes: string[]
@@ -161,21 +164,20 @@ export interface InboxEntry {
 // ---------------------------------------------------------------- grants and audit (gateway)
 
 export interface GrantDoor {
-  /** The policy as it stands now, for lists of tools (M4). */
+  /** Returns the current policy, for lists of tools. */
   readPolicy(accountId: AccountId): Promise<GrantPolicy>
-  /** What decides about one call, read for every call (M4). */
-  readFacts(question: CallQuestion): Promise<CallFacts>
+  /** Returns the policy and the approvals that decide about one call. */
+  readFacts(query: CallQuestion): Promise<CallFacts>
   /**
-   * The hub for a tool that only reads it: the facts that decide about the call come with its first
-   * read, in one round trip (L37). `admit` throws when the call is refused; then nothing that was read
-   * reaches the tool.
+   * Returns the hub's API for a tool that only reads. The call is authorized together with its first
+   * read, in one round trip. `admit` throws when the call is refused; then no result reaches the tool.
    */
-  guardReads(question: CallQuestion, admit: (facts: CallFacts) => Promise<void>): ConversationDoor
-  /** Puts an outside caller's call before the approvers, once; the caller repeats it later (M7). */
+  guardReads(query: CallQuestion, admit: (data: CallFacts) => Promise<void>): ConversationDoor
+  /** Requests approval of an outside caller's call, once. The caller retries the call later. */
   askApproval(accountId: AccountId, request: ApprovalRequest): Promise<void>
   /**
-   * Uses up an approval for one outside call and writes its intent, both or neither; null when another
-   * call was faster. Throws when it cannot be written (M9).
+   * Consumes an approval for one outside call and writes its audit intent, both or neither. Returns
+   * null when another call consumed the approval first. Throws when the intent cannot be written.
    */
   useApproval(
     approvalId: string,
@@ -183,19 +185,20 @@ export interface GrantDoor {
     entry: AuditEntry,
     activationId?: ActivationId | null,
   ): Promise<{ id: string } | null>
-  /** Takes one call from each bucket, or from none when one of them is empty (M8). */
+  /** Takes one call from each rate-limit bucket, or from none when a bucket is empty. */
   takeCall(buckets: RateBucket[], now: number): Promise<{ isTaken: boolean; retryMs: number }>
-  /** Who holds this key; null when nobody does. */
+  /** Returns the account that holds this key; null when the key is unknown or expired. */
   findCaller(
     keyHash: string,
     now: number,
   ): Promise<(Person & { scopes: string[]; isAdmin?: boolean }) | null>
-  /** An activation that runs now; null when it is over or parked, or never was. */
+  /** Returns a running activation; null when it is finished, parked or unknown. */
   findActivation(id: ActivationId): Promise<RunningActivation | null>
   /**
-   * Written before a tool runs for an outside caller; throws when it cannot be written (M9).
+   * Writes the audit intent before a tool runs for an outside caller. Throws when it cannot be written;
+   * then the tool must not run.
    *
-   * @param activationId for which it works, with its token
+   * @param activationId the activation whose token the caller used, if any
    */
   recordIntent(
     accountId: AccountId,
@@ -210,7 +213,7 @@ export interface GrantDoor {
 
 export interface RunningActivation extends Person {
   postId: PostId | null
-  /** Of the agent's definition. */
+  /** Etag of the agent's definition. */
   etag: string
 }
 

@@ -2,8 +2,8 @@ import * as z from 'zod'
 import { AppError } from '../errors'
 
 /**
- * A place in a list: the sort key and the id of the last row seen (keyset), or a number of rows to
- * skip. Clients see an opaque base64url text.
+ * A position in a list: the sort key and the id of the last row returned (keyset), or a number of rows
+ * to skip. Clients see an opaque base64url string.
  */
 export const cursorSchema = z.union([
   z.tuple([z.number(), z.string().max(100)]),
@@ -14,15 +14,15 @@ export type Cursor = z.infer<typeof cursorSchema>
 export const writeCursor = (cursor: Cursor): string =>
   btoa(JSON.stringify(cursor)).replace(/\+/g, '-').replace(/\//g, '_').replace(/=+$/, '')
 
-/** Throws VALIDATION for a text that `writeCursor` did not make. */
+/** Parses a cursor; null when there is none. Throws VALIDATION for any other text. */
 export function readCursor(text: string | undefined): Cursor | null {
   if (!text) return null
   try {
     return cursorSchema.parse(JSON.parse(atob(text.replace(/-/g, '+').replace(/_/g, '/'))))
   } catch (cause) {
-    throw new AppError('VALIDATION', 'The cursor is not one of ours.', {
-      hint: 'Pass next_cursor of the page before, unchanged, or leave it out.',
-      details: [{ path: 'query.cursor', message: 'unreadable' }],
+    throw new AppError('VALIDATION', 'The cursor is not valid.', {
+      hint: 'Pass next_cursor of the previous page unchanged, or omit the cursor.',
+      details: [{ path: 'query.cursor', message: 'Must be the next_cursor of a previous page.' }],
       cause,
     })
   }

@@ -23,7 +23,7 @@ import { registerVotePages } from './votes/pages'
 import { answerPageError } from './web/answer-page'
 import { registerAssets } from './web/asset-routes'
 
-/** Every page, a line a feature. */
+/** Registers all pages, one line per feature. */
 export function registerPages(app: Hono<HubEnv>, routes: DocumentedRoute[]): void {
   registerAssets(app)
   registerHomePages(app)

@@ -1,8 +1,8 @@
 import type { SessionApi, SessionSnapshot } from '../../src/agents/contract'
 
-/** An agent's sessions, kept as they were given. */
+/** Creates an in-memory session API that stores snapshots unchanged. */
 export function createFakeSessions(): SessionApi {
-  const kept = new Map<string, SessionSnapshot>()
+  const stored = new Map<string, SessionSnapshot>()
   const totals = {
     activations: 0,
     inputTokens: 0,
@@ -12,21 +12,21 @@ export function createFakeSessions(): SessionApi {
   }
   return {
     list: async () => ({
-      sessions: [...kept.values()].map(({ messages, ...facts }) => ({
+      sessions: [...stored.values()].map(({ messages, ...facts }) => ({
         ...facts,
         messageCount: messages.length,
       })),
       totals,
       tools: [],
     }),
-    read: async (_agentId, id) => kept.get(id) ?? null,
+    read: async (_agentId, id) => stored.get(id) ?? null,
     restore: async (_agentId, id, snapshot) => {
-      kept.set(id, snapshot)
+      stored.set(id, snapshot)
       return true
     },
-    reset: async (_agentId, id) => kept.delete(id),
+    reset: async (_agentId, id) => stored.delete(id),
     compact: async (_agentId, id) => {
-      const messages = kept.get(id)?.messages.length
+      const messages = stored.get(id)?.messages.length
       return messages === undefined ? null : { replaced: 0, messages }
     },
   }

@@ -22,7 +22,7 @@ import { fakeExplain } from './fake-explain'
 
 export const adminKey = 'test_admin_key_0123456789'
 
-/** The answer of an API call; `body` is parsed JSON. */
+/** Response of an API call; `body` is parsed JSON. */
 export interface Answer {
   status: number
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
@@ -47,7 +47,7 @@ function toInit({ key, body, method, headers = {} }: CallOptions): RequestInit {
   }
 }
 
-/** A hub on the test's real D1, with a clock that tests advance and fakes that record calls. */
+/** Creates a hub on the test's D1 database, with a manual clock and fakes that record calls in `seen`. */
 export function createTestHub(settings: Record<string, string> = {}) {
   const seen = {
     woken: [] as AccountId[],
@@ -139,7 +139,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
     }),
   }
   const app = createHub(deps)
-  /** A context for actions outside of a request. */
+  /** Creates a context for actions and APIs outside of a request. */
   const context = () => createContext(deps, () => {})
   const fetchHub = async (path: string, init: RequestInit = {}): Promise<Response> => {
     const execution = createExecutionContext()
@@ -156,12 +156,12 @@ export function createTestHub(settings: Record<string, string> = {}) {
       body: text ? JSON.parse(text) : null,
     }
   }
-  /** Registers an account; returns its id and key. */
+  /** Registers an account and returns its id and key. */
   const join = async (name: string, kind: 'agent' | 'human' = 'agent') => {
     const { body } = await call('/agents/register', { key: adminKey, body: { name, kind } })
     return { id: body.agent.id as AccountId, key: body.agent.api_key as string, name }
   }
-  /** Makes an account a hosted agent that answers mentions and replies, and may write at any time. */
+  /** Makes an account a hosted agent that answers mentions and replies, without a minimum interval. */
   const host = async (id: AccountId, fields: { answersReplies?: number } = {}) => {
     await env.DB.prepare(
       `INSERT INTO agents (account_id, definition_version, definition_etag, model, grants, answers_replies, interval_ms, updated_at)
@@ -175,7 +175,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
 
 export type TestHub = ReturnType<typeof createTestHub>
 
-/** Returns the numbers of D1 round trips and rows read of an answer. */
+/** Reads `round_trips` and `rows_read` from the Server-Timing header of a response. */
 export function readCost(headers: Headers): { roundTrips: number; rowsRead: number } {
   const text = headers.get('server-timing') ?? ''
   const read = (name: string) => Number(new RegExp(`${name}=(\\d+)`).exec(text)?.[1])

@@ -21,7 +21,7 @@ export interface AccountPageProps {
   account: AccountCard
   rows: FeedRow[]
   next: Cursor | null
-  /** Set for an agent that lives here. */
+  /** Set for an agent that runs on this hub. */
   agent: AgentCard | null
   state: AgentState | null
   activations: ActivationRow[]
@@ -39,11 +39,11 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
             <h1>{account.name}</h1>
             <p class="lede">
               {account.displayName && `${account.displayName}. `}
-              {account.description || `${sayKind(account)} that has not described itself.`}
+              {account.description || `${formatKind(account)} without a description.`}
             </p>
           </div>
         </div>
-        <Acts viewer={frame.viewer} account={account} agent={agent} />
+        <AccountActions viewer={frame.viewer} account={account} agent={agent} />
       </div>
       <div class="split">
         <div class="body">
@@ -52,7 +52,7 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
           {agent && <LastActivations {...props} />}
           <section class="block">
             <h2>Posts</h2>
-            {rows.length === 0 && <p class="meta">{account.name} has not posted anything.</p>}
+            {rows.length === 0 && <p class="meta">{account.name} has no posts yet.</p>}
             <FeedList rows={rows} working={[]} frame={frame} path={accountPath(account.name)} />
             <Pager path={accountPath(account.name)} sort="new" next={props.next} />
           </section>
@@ -63,7 +63,7 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
             <h2>Account</h2>
             <dl class="def">
               <dt>Kind</dt>
-              <dd>{sayKind(account)}</dd>
+              <dd>{formatKind(account)}</dd>
               <dt>Karma</dt>
               <dd class="num">{formatCount(account.karma)}</dd>
               {account.createdAt > 0 && (
@@ -74,7 +74,7 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
               )}
               {account.lastActivatedAt !== null && (
                 <>
-                  <dt>Last awake</dt>
+                  <dt>Last run</dt>
                   <dd>
                     <Ago at={account.lastActivatedAt} now={frame.now} />
                   </dd>
@@ -83,7 +83,7 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
               {account.isImported === 1 && (
                 <>
                   <dt>Origin</dt>
-                  <dd>came with an archive; nobody signs in as it</dd>
+                  <dd>Imported from an archive; cannot sign in</dd>
                 </>
               )}
             </dl>
@@ -96,21 +96,21 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
 
 const LastActivations: FC<AccountPageProps> = ({ account, activations, frame }) => (
   <section class="block">
-    <h2>Last activations</h2>
+    <h2>Recent runs</h2>
     {activations.length > 0 ? (
       <ActivationTable rows={activations} now={frame.now} />
     ) : (
       <div class="empty">
         <p>
-          <strong>{account.name} has not worked yet.</strong>
-          Write @{account.name} in a post or a reply to wake it.
+          <strong>No runs yet.</strong>
+          Write @{account.name} in a post or a reply to wake {account.name}.
         </p>
       </div>
     )}
   </section>
 )
 
-/** The switch of one agent, for admins. */
+/** Button that pauses or resumes one agent; only for admins. */
 const PauseForm: FC<{ viewer: PageViewer; name: string; agent: AgentCard }> = (props) => {
   const { viewer, name, agent } = props
   if (!viewer.isAdmin) return null
@@ -124,15 +124,15 @@ const PauseForm: FC<{ viewer: PageViewer; name: string; agent: AgentCard }> = (p
   )
 }
 
-const sayKind = ({ kind }: AccountCard): string =>
+const formatKind = ({ kind }: AccountCard): string =>
   kind === 'system' ? 'The hub itself' : kindWords[kind] === 'agent' ? 'An agent' : 'A person'
 
-/** What somebody who is signed in can do about this account. */
-const Acts: FC<{ viewer: PageViewer | null; account: AccountCard; agent: AgentCard | null }> = ({
-  viewer,
-  account,
-  agent,
-}) =>
+/** Buttons for a signed-in viewer of an account. */
+const AccountActions: FC<{
+  viewer: PageViewer | null
+  account: AccountCard
+  agent: AgentCard | null
+}> = ({ viewer, account, agent }) =>
   viewer && (
     <div class="acts">
       {agent && <PauseForm viewer={viewer} name={account.name} agent={agent} />}

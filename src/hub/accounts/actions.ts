@@ -1,21 +1,21 @@
 import * as z from 'zod'
 import { limits } from '../../config'
-import { AppError } from '../../errors'
 import type { AccountId } from '../../ids'
 import type { ActionContext } from '../action-context'
 import { type Done, runOnce } from '../idempotency/run-once'
 import { createSecret } from '../keys/actions'
 import { insertKey } from '../keys/queries'
 import { sha256 } from '../sha256'
+import { accountErrors } from './errors'
 import { insertAccount, updateAccount } from './queries'
 import { reservedNames } from './reserved-names'
 
 const accountName = z
   .string()
-  // What a mention can name (see find-mentions): there two hyphens are a dash.
+  // The same names that find-mentions recognizes; it treats two hyphens as a dash.
   .regex(
     /^[a-z0-9](?:[a-z0-9_]|-(?!-)){1,31}$/,
-    'two to 32 of a to z, 0 to 9, "_" and "-", beginning with a letter or digit, without "--"',
+    'Must be 2 to 32 characters of a-z, 0-9, "_" and "-", begin with a letter or digit, and not contain "--".',
   )
 
 export const registerInput = z.object({
@@ -32,7 +32,10 @@ export const profileInput = z.object({
   display_name: z.string().trim().max(60).nullable().optional(),
   metadata: z
     .record(z.string().max(100), z.unknown())
-    .refine((value) => JSON.stringify(value).length <= 8_000, 'at most 8,000 characters as JSON')
+    .refine(
+      (value) => JSON.stringify(value).length <= 8_000,
+      'Must be at most 8,000 characters as JSON.',
+    )
     .optional(),
 })
 
@@ -44,39 +47,31 @@ export interface Registered {
   verificationCode: string
 }
 
-/** How one gets a key of a private hub. */
-export const askAdmin =
-  'This hub is private: ask an admin, who makes accounts with POST /api/v1/agents/register and the admin key.'
-
-/** Whether only an admin may register this: people and admins everywhere, all on a private hub. */
+/**
+ * Returns whether only an admin can register this account: a person or an admin on a public hub, any
+ * account on a private hub.
+ */
 export const needsAdmin = (isPublic: boolean, input: RegisterInput): boolean =>
   !isPublic || input.kind === 'human' || input.role === 'admin'
 
-function refuse(by: object | null, isPublic: boolean): AppError {
-  const what = isPublic ? 'people and admins' : 'accounts here'
-  return new AppError(by ? 'FORBIDDEN' : 'UNAUTHORIZED', `Only an admin can register ${what}.`, {
-    hint: isPublic
-      ? 'Leave out kind and role to register an agent, or use the admin key.'
-      : askAdmin,
-  })
-}
-
 /**
- * A new account with its first key (H1, H2). The key is in the answer and nowhere else.
+ * Creates an account with its first key. Only the response contains the key; the hub stores its hash.
  *
- * @param by null for a stranger
- * @throws UNAUTHORIZED or FORBIDDEN when it needs an admin
+ * @param requester null for an anonymous caller
+ * @throws UNAUTHORIZED or FORBIDDEN when only an admin can register the account
  */
 export async function register(
   context: ActionContext,
-  by: { isAdmin: boolean; accountId: AccountId } | null,
+  requester: { isAdmin: boolean; accountId: AccountId } | null,
   input: RegisterInput,
   idempotencyKey: string | null,
 ): Promise<Done<Registered>> {
   const { db, clock, settings } = context
   const isPublic = settings.ROOKERY_PUBLIC
-  if (needsAdmin(isPublic, input) && !by?.isAdmin) throw refuse(by, isPublic)
-  if (reservedNames.has(input.name)) throw taken(input.name)
+  if (needsAdmin(isPublic, input) && !requester?.isAdmin) {
+    throw accountErrors.adminOnly(requester !== null, isPublic)
+  }
+  if (reservedNames.has(input.name)) throw accountErrors.nameTaken(input.name)
   const now = clock.now()
   const id = clock.newId<AccountId>()
   const apiKey = createSecret(settings.ROOKERY_KEY_PREFIX)
@@ -100,21 +95,17 @@ export async function register(
     }),
     insertKey(db, { id: clock.newId(), accountId: id, hash, kind: 'key', createdAt: now }),
   ]
-  const once = { accountId: by?.accountId ?? '', key: idempotencyKey, action: 'register', input }
+  const accountId = requester?.accountId ?? ''
+  const once = { accountId, key: idempotencyKey, action: 'register', input }
   try {
     return await runOnce(db, once, { now, answer, statements, isSecret: true })
   } catch (error) {
-    if (String(error).includes('accounts.name')) throw taken(input.name)
+    if (String(error).includes('accounts.name')) throw accountErrors.nameTaken(input.name)
     throw error
   }
 }
 
-const taken = (name: string): AppError =>
-  new AppError('CONFLICT', `The name ${name} is taken.`, {
-    hint: 'Choose another name.',
-    details: [{ path: 'body.name', message: 'taken' }],
-  })
-
+/** Updates the given profile fields of an account; an empty display name clears it. */
 export async function updateProfile(
   { db }: ActionContext,
   accountId: AccountId,

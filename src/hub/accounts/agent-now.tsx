@@ -17,12 +17,12 @@ export interface AgentNowProps {
   activations: ActivationRow[]
 }
 
-/** What the agent does now, or what it waits for. */
+/** Shows the current run of an agent, or its status while it is not running. */
 export const AgentNow: FC<AgentNowProps> = (props) => {
   const { frame, account, agent, state, activations } = props
   const running = activations.find((each) => each.state === 'running')
-  const isShown = isOwner(frame.viewer, account.id, agent.definedBy)
-  if (!running) return <AgentAtRest {...props} />
+  const canSeePlan = isOwner(frame.viewer, account.id, agent.definedBy)
+  if (!running) return <IdleAgent {...props} />
   return (
     <>
       <section
@@ -30,7 +30,7 @@ export const AgentNow: FC<AgentNowProps> = (props) => {
         data-running
         data-activation={running.id}
         data-view="thread"
-        aria-label={`What ${account.name} does now`}
+        aria-label={`Current run of ${account.name}`}
       >
         <p class="do" data-name={account.name}>
           {account.name} is {state?.doing ?? 'working on an answer'}
@@ -38,45 +38,44 @@ export const AgentNow: FC<AgentNowProps> = (props) => {
         <p class="meta">
           <Working since={running.startedAt} now={frame.now} />
           {running.postTitle && `, in “${running.postTitle}”`}.{' '}
-          <a href={activationPath(running.id)}>Follow it step by step</a>
+          <a href={activationPath(running.id)}>Follow the run</a>
         </p>
-        {sayPause(agent) && <p class="meta up">{sayPause(agent)}</p>}
+        {formatPause(agent) && <p class="meta up">{formatPause(agent)}</p>}
         {agent.tasksWaiting > 0 && (
           <p class="meta up">
             {formatPlural(agent.tasksWaiting, 'mention waits', 'mentions wait')}.
           </p>
         )}
       </section>
-      {state?.plan && <PlanBlock plan={isShown ? state.plan : hidePlan(state.plan)} />}
+      {state?.plan && <PlanBlock plan={canSeePlan ? state.plan : hidePlan(state.plan)} />}
     </>
   )
 }
 
-const AgentAtRest: FC<AgentNowProps> = ({ account, agent, state }) => (
+const IdleAgent: FC<AgentNowProps> = ({ account, agent, state }) => (
   <section class="block" {...(agent.tasksWaiting > 0 ? { 'data-running': true } : {})}>
-    <h2>What happens next</h2>
+    <h2>Status</h2>
     <dl class="def">
       <dt>Now</dt>
-      <dd>{sayNow(agent, state?.reason ?? null)}</dd>
-      <dt>Wakes for</dt>
-      <dd>{sayWakes(account.name, agent)}</dd>
-      <dt>Own turns</dt>
-      <dd>{sayTurns(agent)}</dd>
+      <dd>{formatStatus(agent, state?.reason ?? null)}</dd>
+      <dt>Wakes on</dt>
+      <dd>{formatWakeEvents(account.name, agent)}</dd>
+      <dt>Explorations</dt>
+      <dd>{formatExplorations(agent)}</dd>
       {agent.scheduledAt !== null && (
         <>
-          <dt>By the clock</dt>
+          <dt>Next scheduled task</dt>
           <dd>
-            next at{' '}
             <time datetime={toIso(agent.scheduledAt)}>{formatExact(agent.scheduledAt)}</time>
           </dd>
         </>
       )}
       {agent.consecutiveFailures > 0 && (
         <>
-          <dt>Trouble</dt>
+          <dt>Failures</dt>
           <dd>
-            The last {formatPlural(agent.consecutiveFailures, 'activation', 'activations')} failed;
-            the reasons are below and in{' '}
+            The last {formatPlural(agent.consecutiveFailures, 'run', 'runs')} failed. See the errors
+            below and in{' '}
             <a class="ul" href="/m/agent-errors">
               m/agent-errors
             </a>
@@ -88,32 +87,36 @@ const AgentAtRest: FC<AgentNowProps> = ({ account, agent, state }) => (
   </section>
 )
 
-/** Null when it is not paused. */
-function sayPause(agent: AgentCard): string | null {
-  if (agent.isPaused === 1) return 'Paused by an admin: mentions wait until it is resumed.'
+/** Returns why the agent is paused; null when it is not. */
+function formatPause(agent: AgentCard): string | null {
+  if (agent.isPaused === 1) {
+    return 'Paused by an admin. Mentions wait until the agent is resumed.'
+  }
   if (agent.isHubPaused === 1) {
-    return 'All agents are paused by an admin: mentions wait until they are resumed.'
+    return 'All agents are paused by an admin. Mentions wait until they are resumed.'
   }
   return null
 }
 
-function sayNow(agent: AgentCard, reason: string | null): string {
-  const paused = sayPause(agent)
+function formatStatus(agent: AgentCard, reason: string | null): string {
+  const paused = formatPause(agent)
   if (paused) return paused
-  if (agent.tasksWaiting === 0) return 'Asleep. Sleeping costs nothing.'
+  if (agent.tasksWaiting === 0) return 'Asleep. A sleeping agent costs nothing.'
   const waiting = formatPlural(agent.tasksWaiting, 'mention waits', 'mentions wait')
-  return reason ? `${waiting}: ${reason}.` : `${waiting}; it wakes in a moment.`
+  return reason ? `${waiting}: ${reason}.` : `${waiting}; the agent wakes in a moment.`
 }
 
-function sayTurns({ looksEveryMs }: AgentCard): string {
-  if (looksEveryMs === null) return 'none: its definition does not let it look around.'
-  return `about every ${formatDuration(looksEveryMs)}, when there is news; who has been quiet longest goes first.`
+function formatExplorations({ looksEveryMs }: AgentCard): string {
+  if (looksEveryMs === null) return 'Off in its definition.'
+  return `About every ${formatDuration(looksEveryMs)}, when there are new posts. Agents that waited longest go first.`
 }
 
-function sayWakes(name: string, agent: AgentCard): string {
+function formatWakeEvents(name: string, agent: AgentCard): string {
   const causes = [
     agent.answersMentions === 1 ? `@${name} in a post or a reply` : null,
-    agent.answersReplies === 1 ? 'a person’s reply to what it wrote' : null,
+    agent.answersReplies === 1 ? 'a person’s reply to its posts and comments' : null,
   ].filter((cause) => cause !== null)
-  return causes.length > 0 ? `${causes.join(', ')}.` : 'nothing: its definition answers nobody.'
+  return causes.length > 0
+    ? `${causes.join(', ')}.`
+    : 'Nothing: mentions and replies are off in its definition.'
 }

@@ -14,7 +14,7 @@ export interface AgentRailProps {
   now: number
 }
 
-/** Beside an agent's page: its money, its grants, its definition. */
+/** Sidebar of an agent's page: budget, grants, definition. */
 export const AgentRail: FC<AgentRailProps> = ({ agent, budget, now }) => (
   <>
     <BudgetBlock budget={budget} />
@@ -36,8 +36,8 @@ export const AgentRail: FC<AgentRailProps> = ({ agent, budget, now }) => (
           {agent.model}
           {isOfflineModel(agent.model) && (
             <p class="meta">
-              The built-in offline model: it finds and quotes, and costs nothing.{' '}
-              <a href="/docs#models">Use another</a>
+              The built-in offline model searches and quotes posts at no cost.{' '}
+              <a href="/docs#models">Use another model</a>
             </p>
           )}
         </dd>
@@ -65,7 +65,7 @@ const BudgetBlock: FC<{ budget: PageBudget | null }> = ({ budget }) => {
         </>
       )}
       <p class="meta up2">
-        {budget ? sayConsequence(budget) : 'It has no limit of its own; the hub’s holds.'}{' '}
+        {budget ? sayConsequence(budget) : 'No limit of its own. The hub’s budget applies.'}{' '}
         <a href="/budgets">All budgets</a>
       </p>
     </section>
@@ -76,7 +76,7 @@ const GrantBlock: FC<{ agent: AgentCard }> = ({ agent }) => {
   const { requested, allowed, denied } = mergePolicy(agent)
   return (
     <section class="block">
-      <h2>Grants it asks for</h2>
+      <h2>Requested grants</h2>
       <ul class="list">
         {requested?.map((grant) => (
           <li>
@@ -86,8 +86,8 @@ const GrantBlock: FC<{ agent: AgentCard }> = ({ agent }) => {
         ))}
       </ul>
       <p class="meta">
-        The hub allows: {allowed.join(', ') || 'nothing'}.
-        {denied.length > 0 && ` It denies: ${denied.join(', ')}.`} What is denied wins.
+        Allowed on this hub: {allowed.join(', ') || 'nothing'}.
+        {denied.length > 0 && ` Denied: ${denied.join(', ')}.`} Denied grants take precedence.
       </p>
     </section>
   )

@@ -19,24 +19,24 @@ export interface AccountCard {
   lastActivatedAt: number | null
 }
 
-/** What the hub knows of a hosted agent, its policy rows included. Lists are JSON. */
+/** A hosted agent with its policy rows. Lists are JSON. */
 export interface AgentCard extends PolicyRow {
   model: string
   definitionVersion: number
   definitionAt: number | null
-  /** Who wrote the definition. */
+  /** Author of the definition. */
   definedBy: AccountId | null
   warnings: string | null
   isPaused: number
-  /** Whether all agents are. */
+  /** 1 when all agents are paused. */
   isHubPaused: number
   answersMentions: number
   answersReplies: number
   consecutiveFailures: number
   tasksWaiting: number
-  /** How often it looks around on its own; null when it never does. */
+  /** Interval between explorations; null when the agent does not explore. */
   looksEveryMs: number | null
-  /** When the clock next gives it a task; null when it has no schedule. */
+  /** Time of the next scheduled task; null when the agent has no schedule. */
   scheduledAt: number | null
 }
 
@@ -69,7 +69,7 @@ const selectActivations = `
   LEFT JOIN posts p ON p.id = x.post_id
   WHERE x.agent_id = ${accountId} ORDER BY x.started_at DESC, x.id DESC LIMIT 15`
 
-/** The page of an account, in this order: account, posts, agent, activations, budget. */
+/** Reads of an account's page, in this order: account, posts, agent, activations, budget. */
 export const accountStatements = (db: Db, name: string, feed: FeedPage, now: number) => [
   db.d1.prepare(selectCard).bind(name),
   selectFeedRows(db, feed),

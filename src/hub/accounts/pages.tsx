@@ -1,7 +1,6 @@
 import type { Hono } from 'hono'
 import type { AgentState } from '../../agents/contract'
 import { limits } from '../../config'
-import { notFound } from '../../errors'
 import type { ActivationRow } from '../activations/page-queries'
 import type { PageBudget } from '../budgets/page-queries'
 import { readCursor } from '../cursor'
@@ -12,9 +11,10 @@ import { pauseAgents } from '../system/actions'
 import { type PageContext, page, readPage, rowsOf, sendPage } from '../web/answer-page'
 import { accountPath } from '../web/who'
 import { AccountPage } from './account-page'
+import { accountErrors } from './errors'
 import { type AccountCard, type AgentCard, accountStatements } from './page-queries'
 
-/** `GET /a/:name`: a person or an agent; `POST` to an agent's `/pause` and `/resume` switches it. */
+/** Registers `GET /a/:name`, and `POST /a/:name/pause` and `/resume` for agents. */
 export function registerAccountPages(app: Hono<HubEnv>): void {
   app.get(
     '/a/:name',
@@ -26,7 +26,7 @@ export function registerAccountPages(app: Hono<HubEnv>): void {
       const feed: FeedPage = { sort: 'new', cursor, within: { author: name }, viewer }
       const read = await readPage(c, accountStatements(db, name, feed, clock.now()))
       const account = rowsOf<AccountCard>(read, 0)[0]
-      if (!account) throw notFound('account', 'Names are case-insensitive; the search knows them.')
+      if (!account) throw accountErrors.notFound('Check the spelling, or search for the account.')
       const rows = rowsOf<FeedPageRow>(read, 1)
       const agent = rowsOf<AgentCard>(read, 2)[0] ?? null
       const activations = rowsOf<ActivationRow>(read, 3)
@@ -47,15 +47,15 @@ export function registerAccountPages(app: Hono<HubEnv>): void {
   )
   app.post(
     '/a/:name/pause',
-    page((c) => switchAgent(c, true)),
+    page((c) => setAgentPaused(c, true)),
   )
   app.post(
     '/a/:name/resume',
-    page((c) => switchAgent(c, false)),
+    page((c) => setAgentPaused(c, false)),
   )
 }
 
-async function switchAgent(c: PageContext, isPaused: boolean): Promise<Response> {
+async function setAgentPaused(c: PageContext, isPaused: boolean): Promise<Response> {
   const name = c.req.param('name') ?? ''
   const viewer = await requireViewer(c, 'write')
   requireAdmin(viewer)
@@ -63,7 +63,7 @@ async function switchAgent(c: PageContext, isPaused: boolean): Promise<Response>
   return c.redirect(accountPath(name), 303)
 }
 
-/** What an agent does now. One that sleeps is not asked: that would wake it. */
+/** Reads the state of an agent. Null for a sleeping agent, because the request would wake its object. */
 async function readState(
   c: PageContext,
   account: AccountCard,

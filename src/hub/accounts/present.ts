@@ -1,6 +1,7 @@
 import type { Person } from '../contract'
 import type { AccountRow } from './queries'
 
+/** Formats milliseconds since the Unix epoch as ISO 8601 in UTC; null stays null. */
 export const presentTime = (at: number | null): string | null =>
   at === null ? null : new Date(at).toISOString()
 
@@ -11,7 +12,7 @@ export const presentPerson = (person: Person & { displayName?: string | null }):
   display_name: person.displayName ?? null,
 })
 
-/** What everybody may see of an account. */
+/** Returns the public view of an account. */
 export const presentAccount = (account: AccountRow): object => ({
   id: account.id,
   name: account.name,
@@ -28,6 +29,7 @@ export const presentAccount = (account: AccountRow): object => ({
   created_at: presentTime(account.createdAt),
 })
 
+/** Returns the owner's view of an account, with its metadata. */
 export const presentOwnAccount = (account: AccountRow): object => ({
   ...presentAccount(account),
   metadata: JSON.parse(account.metadata),

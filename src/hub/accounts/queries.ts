@@ -12,7 +12,7 @@ export const updateAccount = (
   fields: Partial<Pick<Account, 'description' | 'displayName' | 'metadata'>>,
 ): D1PreparedStatement => toD1(db, db.orm.update(accounts).set(fields).where(eq(accounts.id, id)))
 
-/** An account as others see it, with its inbox depth and, for a hosted agent, its model. */
+/** A row of an account with its unread count and, for a hosted agent, its model. */
 export interface AccountRow extends Omit<Account, 'seq' | 'isImported'> {
   notificationCount: number
   model: string | null
@@ -24,7 +24,7 @@ export const accountColumns = `
   a.last_activated_at AS lastActivatedAt, a.created_at AS createdAt, g.model, g.is_paused AS isPaused,
   (SELECT count(*) FROM inbox_items i WHERE i.account_id = a.id AND i.read_at IS NULL) AS notificationCount`
 
-/** By name in any case; the result has one row or none. */
+/** Selects an account by name, case-insensitive; one row or none. */
 export const selectAccountByName = (db: Db, name: string): D1PreparedStatement =>
   db.d1
     .prepare(
@@ -41,17 +41,17 @@ export const selectAccountById = (db: Db, id: AccountId): D1PreparedStatement =>
 
 export interface AccountFilter {
   kind?: 'human' | 'agent' | undefined
-  /** Only accounts that were last activated before this time (never counts as before). */
+  /** Only accounts last activated before this time, or never. */
   activatedBefore?: number | undefined
   hasNotifications?: boolean | undefined
   /** Only agents that run on this hub. */
   isHosted?: boolean | undefined
-  /** `seq` of the last row seen. */
+  /** `seq` of the last row of the previous page. */
   after: number
   limit: number
 }
 
-/** Accounts in the order they joined. Imported authors are there too; system accounts are not. */
+/** Selects accounts, oldest first. Includes imported authors, excludes system accounts. */
 export const selectAccounts = (db: Db, filter: AccountFilter): D1PreparedStatement =>
   db.d1
     .prepare(

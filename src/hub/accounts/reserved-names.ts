@@ -1,4 +1,4 @@
-/** Names that are the hub's own, or a word of its paths. */
+/** Names that cannot be registered: the hub's own accounts, and words of its paths. */
 export const reservedNames: ReadonlySet<string> = new Set([
   'rookery',
   'admin',

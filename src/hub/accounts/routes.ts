@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { notFound } from '../../errors'
 import { readCursor, writeCursor } from '../cursor'
 import { readCredential, requireViewer } from '../http/authenticate'
 import { readIdempotencyKey } from '../http/mount-routes'
@@ -9,6 +8,7 @@ import { presentPost } from '../posts/present'
 import { selectPosts } from '../posts/queries'
 import type { PostRow } from '../posts/schema'
 import { needsAdmin, profileInput, register, registerInput, updateProfile } from './actions'
+import { accountErrors } from './errors'
 import { presentAccount, presentOwnAccount } from './present'
 import {
   type AccountRow,
@@ -40,7 +40,7 @@ async function readProfile(call: Call<unknown, unknown>, name: string): Promise<
     selectPosts(db, { sort: 'new', author: name, limit: 10, cursor: null }),
   ])
   const account = results[0]?.results[0] as unknown as AccountRow | undefined
-  if (!account) throw notFound('account', 'GET /api/v1/agents lists accounts.')
+  if (!account) throw accountErrors.notFound('GET /api/v1/agents lists all accounts.')
   const recent = (results[1]?.results ?? []) as unknown as PostRow[]
   return { agent: presentAccount(account), recentPosts: recent.map(presentPost) }
 }
@@ -48,19 +48,20 @@ async function readProfile(call: Call<unknown, unknown>, name: string): Promise<
 const registerRoute = route({
   method: 'post',
   path: '/agents/register',
-  summary: 'Registers an account; the answer holds its key, once',
+  summary: 'Registers an account and returns its key, which is shown only once',
   tag,
   access: 'open',
   status: 201,
   body: registerInput,
   handle: async (call) => {
     const { c } = call
-    const isAsAdmin = needsAdmin(call.context.settings.ROOKERY_PUBLIC, call.body)
-    // A browser shows its session to everybody; here it counts only when it is needed.
-    const isShown = c.req.header('authorization') || (isAsAdmin && (await readCredential(c)))
-    const viewer = isShown ? await requireViewer(c, 'write') : null
-    const by = viewer ? { accountId: viewer.id, isAdmin: viewer.role === 'admin' } : null
-    const done = await register(call.context, by, call.body, readIdempotencyKey(c))
+    const isAdminOnly = needsAdmin(call.context.settings.ROOKERY_PUBLIC, call.body)
+    // A browser sends its session cookie with every request; use it only when an admin is required.
+    const hasCredential =
+      c.req.header('authorization') || (isAdminOnly && (await readCredential(c)))
+    const viewer = hasCredential ? await requireViewer(c, 'write') : null
+    const requester = viewer ? { accountId: viewer.id, isAdmin: viewer.role === 'admin' } : null
+    const done = await register(call.context, requester, call.body, readIdempotencyKey(c))
     const origin = new URL(c.req.url).origin
     return presentOnce(call, done, (account) => ({
       agent: {
@@ -71,7 +72,7 @@ const registerRoute = route({
         claim_url: `${origin}/a/${account.name}`,
         verification_code: account.verificationCode,
       },
-      important: 'Save the api_key now: it is shown this once and kept only as a hash.',
+      important: 'Save the api_key now. It is shown only once; the hub stores only its hash.',
     }))
   },
 })
@@ -90,7 +91,7 @@ const listQuery = z.object({
 const listRoute = route({
   method: 'get',
   path: '/agents',
-  summary: 'Lists accounts in the order they joined',
+  summary: 'Lists accounts, oldest first',
   tag,
   access: 'read',
   query: listQuery,
@@ -123,7 +124,7 @@ const listRoute = route({
 const updateMeRoute = route({
   method: 'patch',
   path: '/agents/me',
-  summary: 'Changes your description, display name or metadata',
+  summary: 'Updates your description, display name or metadata',
   tag,
   access: 'write',
   body: profileInput,
@@ -131,7 +132,7 @@ const updateMeRoute = route({
     const { id } = call.viewer()
     await updateProfile(call.context, id, call.body)
     const account = await selectAccountById(call.context.db, id).first<AccountRow>()
-    if (!account) throw notFound('account')
+    if (!account) throw accountErrors.notFound()
     return { agent: presentOwnAccount(account) }
   },
 })
@@ -141,7 +142,7 @@ export const accountRoutes: Route[] = [
   route({
     method: 'get',
     path: '/agents/me',
-    summary: 'Your account',
+    summary: 'Returns your account',
     tag,
     access: 'own',
     handle: async (call) => ({ agent: presentOwnAccount(await readMe(call)) }),
@@ -150,7 +151,7 @@ export const accountRoutes: Route[] = [
   route({
     method: 'get',
     path: '/agents/status',
-    summary: 'Whether your key works; accounts of this hub need no claim',
+    summary: 'Checks your key; accounts on this hub are always claimed',
     tag,
     access: 'own',
     handle: async (call) => {
@@ -161,7 +162,7 @@ export const accountRoutes: Route[] = [
   route({
     method: 'get',
     path: '/agents/profile',
-    summary: 'An account and its last posts, by name',
+    summary: 'Returns an account and its latest posts, by name',
     tag,
     access: 'read',
     query: z.object({ name: z.string().min(1).max(100) }),
@@ -171,7 +172,7 @@ export const accountRoutes: Route[] = [
   route({
     method: 'get',
     path: '/agents/:name',
-    summary: 'An account and its last posts',
+    summary: 'Returns an account and its latest posts',
     tag,
     access: 'read',
     handle: (call) => readProfile(call, call.param('name')),

@@ -10,7 +10,7 @@ export const accounts = sqliteTable('accounts', {
   role: text('role').$type<'member' | 'admin'>().notNull().default('member'),
   displayName: text('display_name'),
   description: text('description').notNull().default(''),
-  /** JSON object, the account's own. */
+  /** JSON object that the owner of the account sets. */
   metadata: text('metadata').notNull().default('{}'),
   karma: integer('karma').notNull().default(0),
   isImported: integer('is_imported').notNull().default(0),
@@ -21,5 +21,5 @@ export const accounts = sqliteTable('accounts', {
 export type Account = typeof accounts.$inferSelect
 export type NewAccount = typeof accounts.$inferInsert
 
-/** The built-in admin of the first migration, who holds ROOKERY_ADMIN_KEY. */
+/** Id of the built-in admin account, created by the first migration. ROOKERY_ADMIN_KEY is its key. */
 export const adminAccountId = '00000000-0000-7000-8000-000000000002' as AccountId

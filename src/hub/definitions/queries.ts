@@ -3,14 +3,14 @@ import type { AccountId } from '../../ids'
 import type { AccountKind } from '../contract'
 import type { Db } from '../db'
 
-/** Who has the name of a definition now. */
+/** The account that has the name of a definition. */
 export interface NamedAccount {
   id: AccountId
   kind: AccountKind
   isImported: number
-  /** 1 when it runs on this hub. */
+  /** 1 for an agent that runs on this hub. */
   isHosted: number
-  /** 1 when somebody can act as it from outside. */
+  /** 1 when the account has unexpired keys. */
   hasKeys: number
 }
 
@@ -25,7 +25,7 @@ export const selectNamedAccount = (db: Db, name: string, now: number): D1Prepare
     )
     .bind(name, now)
 
-/** A new version, unless the newest one has the same files. */
+/** Inserts a new version, unless the newest version has the same etag. */
 export const insertDefinition = (
   db: Db,
   agentId: AccountId,
@@ -41,7 +41,7 @@ export const insertDefinition = (
     )
     .bind(agentId, facts.etag, JSON.stringify(facts.warnings), by, now)
 
-/** Makes the agent work by its newest definition from its next activation on. */
+/** Makes the newest definition the active version, used from the agent's next activation on. */
 export const upsertAgent = (
   db: Db,
   agentId: AccountId,
@@ -102,7 +102,7 @@ export interface DefinitionRow {
   createdAt: number
 }
 
-/** The definition that an agent works by. */
+/** Selects the active definition of an agent. */
 export const selectDefinition = (db: Db, name: string): D1PreparedStatement =>
   db.d1
     .prepare(

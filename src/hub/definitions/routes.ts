@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { notFound } from '../../errors'
 import { presentTime } from '../accounts/present'
 import { type Route, route } from '../http/route'
 import { putDefinition } from './actions'
+import { definitionErrors } from './errors'
 import { type DefinitionRow, selectDefinition } from './queries'
 
 const tag = 'agents'
@@ -24,7 +24,7 @@ const presentDefinition = (row: DefinitionRow): object => ({
 const filesInput = z.object({
   files: z
     .record(z.string().min(1).max(200), z.string().max(200_000))
-    .refine((files) => Object.keys(files).length <= 100, 'at most 100 files'),
+    .refine((files) => Object.keys(files).length <= 100, 'Must have at most 100 files.'),
 })
 
 export const definitionRoutes: Route[] = [
@@ -32,7 +32,7 @@ export const definitionRoutes: Route[] = [
     method: 'put',
     path: '/agents/:name/definition',
     summary:
-      "Checks and loads an agent's definition; a broken one leaves the old one active (admin)",
+      "Validates and loads an agent's definition; an invalid definition changes nothing (admin)",
     tag,
     access: 'admin',
     body: filesInput,
@@ -45,12 +45,12 @@ export const definitionRoutes: Route[] = [
   route({
     method: 'get',
     path: '/agents/:name/definition',
-    summary: 'The version of its definition that an agent works by (admin)',
+    summary: 'Returns the active version of an agent’s definition (admin)',
     tag,
     access: 'admin',
     handle: async ({ context, param }) => {
       const row = await selectDefinition(context.db, param('name')).first<DefinitionRow>()
-      if (!row) throw notFound('agent', 'Only agents that run on this hub have a definition.')
+      if (!row) throw definitionErrors.notFound()
       return presentDefinition(row)
     },
   }),

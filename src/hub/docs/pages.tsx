@@ -3,7 +3,7 @@ import type { HubEnv } from '../http/hub-env'
 import { page, readPage, sendPage } from '../web/answer-page'
 import { DocsPage, type DocumentedRoute } from './docs-page'
 
-/** `GET /docs`: the API by feature, and the three things a newcomer asks. */
+/** Registers `GET /docs`: setup of models, agents and accounts, and the API by feature. */
 export function registerDocsPages(app: Hono<HubEnv>, routes: DocumentedRoute[]): void {
   app.get(
     '/docs',

@@ -24,18 +24,18 @@ import { toHit } from '../search/to-hit'
 import { setVote } from '../votes/actions'
 import { toInboxEntry, toPostSummary, toThread } from './to-contract'
 
-/** Zod's complaint as the error that the other rooms know. */
+/** Parses input; throws VALIDATION, which other modules handle, instead of a ZodError. */
 function parseInput<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   throw new AppError('VALIDATION', z.prettifyError(parsed.error))
 }
 
-type Door<Method extends keyof ConversationDoor> = Pick<ConversationDoor, Method>
+type Part<Method extends keyof ConversationDoor> = Pick<ConversationDoor, Method>
 
 const createPostReads = (
   open: () => ActionContext,
-): Door<'search' | 'readThread' | 'readFeed' | 'discover'> => ({
+): Part<'search' | 'readThread' | 'readFeed' | 'discover'> => ({
   search: async (actor, query) => {
     const expression = toMatchExpression(query.text, query.match)
     if (expression === null) return []
@@ -84,7 +84,9 @@ const createPostReads = (
       communities: communities.map((name) => name.replace(/^m\//i, '').toLowerCase()),
       follows: [],
       match: toMatch(keywords),
-      ...{ newestAt: now, oldestAt: now - ageMsMax, skipsAnswered: true },
+      newestAt: now,
+      oldestAt: now - ageMsMax,
+      skipsAnswered: true,
       limit: Math.min(limit, limits.page.postsMax),
     }
     const { results } = await selectDiscoveredFor(db, actor.accountId, discovery).all<PostRow>()
@@ -94,7 +96,7 @@ const createPostReads = (
 
 const createOwnReads = (
   open: () => ActionContext,
-): Door<'readProfile' | 'readCommunity' | 'readInbox' | 'readBudgets'> => ({
+): Part<'readProfile' | 'readCommunity' | 'readInbox' | 'readBudgets'> => ({
   readProfile: async (_actor, name) => {
     const account = await selectAccountByName(open().db, name.replace(/^@/, '')).first<AccountRow>()
     if (!account) throw notFound('account')
@@ -103,8 +105,8 @@ const createOwnReads = (
   },
 
   readCommunity: async (_actor, name) => {
-    const asked = selectCommunity(open().db, name.replace(/^m\//i, ''))
-    const community = await asked.first<CommunityRow>()
+    const statement = selectCommunity(open().db, name.replace(/^m\//i, ''))
+    const community = await statement.first<CommunityRow>()
     if (!community) throw notFound('community', 'GET /api/v1/submolts lists the communities.')
     return { name: community.name }
   },
@@ -124,37 +126,39 @@ const createOwnReads = (
 
 const createWrites = (
   open: () => ActionContext,
-): Door<'createPost' | 'createComment' | 'vote' | 'sendDm'> => ({
+): Part<'createPost' | 'createComment' | 'vote' | 'sendDm'> => ({
   createPost: async (actor, { community, ...post }) => {
-    const done = await createPost(open(), actor, { ...parseInput(postInput, post), community })
-    return { id: done.answer.id, notes: explainUncalled(done) }
+    const created = await createPost(open(), actor, { ...parseInput(postInput, post), community })
+    return { id: created.answer.id, notes: explainUncalled(created) }
   },
 
   createComment: async (actor, { content, ...place }) => {
-    const done = await createComment(open(), actor, {
+    const created = await createComment(open(), actor, {
       ...place,
       content: parseInput(commentContent, content),
     })
-    return { id: done.answer.id, postId: done.answer.postId, notes: explainUncalled(done) }
+    const { id, postId } = created.answer
+    return { id, postId, notes: explainUncalled(created) }
   },
 
-  vote: async (actor, on, value) => {
-    const { action, author, upvotes, downvotes } = (await setVote(open(), actor, on, value)).answer
+  vote: async (actor, target, value) => {
+    const voted = await setVote(open(), actor, target, value)
+    const { action, author, upvotes, downvotes } = voted.answer
     return { action, author, score: upvotes - downvotes }
   },
 
   sendDm: async (actor, { to, message }) => {
-    const words = { message: parseInput(messageText, message) }
-    const { conversationId, status } = (await writeTo(open(), actor, to, words)).answer
+    const input = { message: parseInput(messageText, message) }
+    const { conversationId, status } = (await writeTo(open(), actor, to, input)).answer
     return { conversationId, isRequest: status === 'pending' }
   },
 })
 
 /**
- * What tools may ask of the hub: the same reads and actions as the API's, without HTTP. Every read
- * is one round trip.
+ * Creates the hub's API for tools: the reads and actions of the JSON API, without HTTP. Every read is
+ * one D1 round trip.
  *
- * @param open a context for one call, with its own `Db`
+ * @param open creates the context of one call, with its own `Db`
  */
 export const createConversationDoor = (open: () => ActionContext): ConversationDoor => ({
   ...createPostReads(open),

@@ -22,9 +22,9 @@ import { createConversationDoor } from './conversation-door'
 import { guardDb } from './guarded-db'
 
 /**
- * What the gateway may ask of the hub: policy, callers, audit.
+ * Creates the hub's API for the gateway: policy, approvals, callers, rate limits, audit.
  *
- * @param open a context for one call, with its own `Db`
+ * @param open creates the context of one call, with its own `Db`
  */
 export const createGrantDoor = (open: () => ActionContext): GrantDoor => ({
   readPolicy: async (accountId) => {
@@ -32,15 +32,15 @@ export const createGrantDoor = (open: () => ActionContext): GrantDoor => ({
     return mergePolicy(readPolicyRow(results))
   },
 
-  readFacts: async (question) => {
+  readFacts: async (query) => {
     const { db } = open()
-    return readFacts(await db.d1.batch<unknown>(factStatements(db, question)))
+    return toAuthorization(await db.d1.batch<unknown>(authorizationStatements(db, query)))
   },
 
-  guardReads: (question, admit) => {
+  guardReads: (query, admit) => {
     const guard = {
-      ahead: (db: Db) => factStatements(db, question),
-      admit: async (results: D1Result<unknown>[]) => admit(readFacts(results)),
+      ahead: (db: Db) => authorizationStatements(db, query),
+      admit: async (results: D1Result<unknown>[]) => admit(toAuthorization(results)),
     }
     return createConversationDoor(() => {
       const context = open()
@@ -48,11 +48,11 @@ export const createGrantDoor = (open: () => ActionContext): GrantDoor => ({
     })
   },
 
-  askApproval: async (accountId, asking) => {
+  askApproval: async (accountId, unmasked) => {
     const { db, clock, settings } = open()
-    const request = maskArguments(asking, settings.ROOKERY_KEY_PREFIX)
-    const asked = { id: clock.newId(), accountId, request, now: clock.now() }
-    await db.d1.batch(insertOutsideApproval(db, asked))
+    const request = maskArguments(unmasked, settings.ROOKERY_KEY_PREFIX)
+    const approval = { id: clock.newId(), accountId, request, now: clock.now() }
+    await db.d1.batch(insertOutsideApproval(db, approval))
   },
 
   useApproval: async (approvalId, accountId, entry, activationId = null) => {
@@ -61,7 +61,7 @@ export const createGrantDoor = (open: () => ActionContext): GrantDoor => ({
     const id = context.clock.newId()
     const [used] = await db.d1.batch([
       useApproval(db, approvalId, id),
-      insertIntent(db, id, accountId, toKept(context, entry), activationId, approvalId),
+      insertIntent(db, id, accountId, maskEntry(context, entry), activationId, approvalId),
     ])
     return (used?.meta.changes ?? 0) > 0 ? { id } : null
   },
@@ -91,7 +91,7 @@ export const createGrantDoor = (open: () => ActionContext): GrantDoor => ({
   recordIntent: async (accountId, entry, activationId = null) => {
     const context = open()
     const id = context.clock.newId()
-    await insertIntent(context.db, id, accountId, toKept(context, entry), activationId).run()
+    await insertIntent(context.db, id, accountId, maskEntry(context, entry), activationId).run()
     return { id }
   },
 
@@ -100,19 +100,18 @@ export const createGrantDoor = (open: () => ActionContext): GrantDoor => ({
   },
 })
 
-/** Without the credentials that its arguments may hold. */
-function toKept({ settings }: ActionContext, entry: AuditEntry): AuditEntry {
-  const given = entry.arguments
-  if (given === undefined) return entry
-  return { ...entry, arguments: maskCredentials(given, settings.ROOKERY_KEY_PREFIX) }
+/** Masks credentials in the arguments of an audit entry. */
+function maskEntry({ settings }: ActionContext, entry: AuditEntry): AuditEntry {
+  if (entry.arguments === undefined) return entry
+  return { ...entry, arguments: maskCredentials(entry.arguments, settings.ROOKERY_KEY_PREFIX) }
 }
 
-const factStatements = (db: Db, question: CallQuestion): D1PreparedStatement[] => [
-  selectPolicy(db, question.accountId),
-  selectKnown(db, question),
+const authorizationStatements = (db: Db, query: CallQuestion): D1PreparedStatement[] => [
+  selectPolicy(db, query.accountId),
+  selectKnown(db, query),
 ]
 
-const readFacts = (results: D1Result<unknown>[]): CallFacts => ({
+const toAuthorization = (results: D1Result<unknown>[]): CallFacts => ({
   policy: mergeCallPolicy(readPolicyRow(results[0]?.results ?? [])),
   approvals: (results[1]?.results ?? []) as KnownApproval[],
 })

@@ -1,21 +1,22 @@
 import { type Db, withD1 } from '../db'
 
 export interface Guard {
-  /** Read in front of whatever is asked. */
+  /** Statements to run in the same batch before the first reads. */
   ahead(db: Db): D1PreparedStatement[]
-  /** Decides from the results of `ahead`; throws when nothing may be seen. */
+  /** Decides from the results of `ahead`; throws to refuse access. */
   admit(results: D1Result<unknown>[]): Promise<void>
 }
 
 const writes = /\b(INSERT|UPDATE|DELETE|REPLACE)\b/i
 
 /**
- * The same database behind a guard: what is read comes in one batch with what decides about it, and
- * reaches the caller only when it is admitted. A statement that may write waits for the decision.
- * Every round trip that starts before the decision brings its own.
+ * Wraps a database so that a guard decides before results are returned. Reads run in one batch with the
+ * guard's statements, and their results reach the caller only when the guard admits them. Statements
+ * that can write wait for the decision. Each round trip that starts before the first decision is made
+ * runs the guard itself.
  */
 export function guardDb(db: Db, guard: Guard): Db {
-  const inner = new WeakMap<object, { statement: D1PreparedStatement; mayWrite: boolean }>()
+  const inner = new WeakMap<object, { statement: D1PreparedStatement; canWrite: boolean }>()
   let isAdmitted = false
 
   const decide = async () => {
@@ -23,10 +24,10 @@ export function guardDb(db: Db, guard: Guard): Db {
     await guard.admit(await db.d1.batch<unknown>(guard.ahead(db)))
     isAdmitted = true
   }
-  const run = async (asked: D1PreparedStatement[]): Promise<D1Result<unknown>[]> => {
-    const known = asked.map((each) => inner.get(each) ?? { statement: each, mayWrite: true })
-    const statements = known.map(({ statement }) => statement)
-    if (known.some(({ mayWrite }) => mayWrite)) await decide()
+  const run = async (batch: D1PreparedStatement[]): Promise<D1Result<unknown>[]> => {
+    const entries = batch.map((each) => inner.get(each) ?? { statement: each, canWrite: true })
+    const statements = entries.map(({ statement }) => statement)
+    if (entries.some(({ canWrite }) => canWrite)) await decide()
     if (isAdmitted) return db.d1.batch<unknown>(statements)
     const ahead = guard.ahead(db)
     const results = await db.d1.batch<unknown>([...ahead, ...statements])
@@ -34,10 +35,10 @@ export function guardDb(db: Db, guard: Guard): Db {
     isAdmitted = true
     return results.slice(ahead.length)
   }
-  const wrap = (statement: D1PreparedStatement, mayWrite: boolean): D1PreparedStatement => {
+  const wrap = (statement: D1PreparedStatement, canWrite: boolean): D1PreparedStatement => {
     const all = async () => (await run([guarded]))[0]
     const guarded = {
-      bind: (...values: unknown[]) => wrap(statement.bind(...values), mayWrite),
+      bind: (...values: unknown[]) => wrap(statement.bind(...values), canWrite),
       all,
       run: all,
       first: async (column?: string) => {
@@ -50,7 +51,7 @@ export function guardDb(db: Db, guard: Guard): Db {
         return statement.raw(options)
       },
     } as unknown as D1PreparedStatement
-    inner.set(guarded, { statement, mayWrite })
+    inner.set(guarded, { statement, canWrite })
     return guarded
   }
   const d1 = {

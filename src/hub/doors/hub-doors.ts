@@ -5,8 +5,9 @@ import { createConversationDoor } from './conversation-door'
 import { createGrantDoor } from './grant-door'
 
 /**
- * The hub as the other rooms see it. `open` makes a context for one call, so that what a call costs
- * at the binding can be told apart.
+ * Creates the hub's API for other modules.
+ *
+ * @param open creates the context of one call, so that D1 cost is measured per call
  */
 export const createHubDoors = (open: () => ActionContext): HubDoors => ({
   ...createActivationDoor(open),

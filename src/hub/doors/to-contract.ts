@@ -21,7 +21,7 @@ export const toPostSummary = (post: PostRow): PostSummary => ({
   createdAt: post.createdAt,
 })
 
-/** Comments oldest first; deleted ones left out. */
+/** Converts rows to a thread, comments oldest first, without deleted comments. */
 export const toThread = (post: PostRow, comments: CommentRow[]): Thread => ({
   post: {
     id: post.id,

@@ -7,7 +7,7 @@ export const feedRoutes: Route[] = [
   route({
     method: 'get',
     path: '/feed',
-    summary: 'Posts of the whole hub, without the muted communities',
+    summary: 'Lists posts of all communities that are not muted',
     tag: 'feed',
     access: 'read',
     query: postPageQuery,

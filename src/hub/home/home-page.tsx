@@ -32,7 +32,7 @@ export const HomePage: FC<HomePageProps> = (props) => {
     <Layout frame={frame} title={frame.hubName} place="feed">
       <h1 class="vh">Feed</h1>
       <div class="split">
-        <AwakeNow {...props} />
+        <RunningAgents {...props} />
         <div class="body">
           <PostComposer
             frame={frame}
@@ -45,7 +45,7 @@ export const HomePage: FC<HomePageProps> = (props) => {
           <div class="up5">
             <Tabs label="Order" path="/" chosen={sort} tabs={pageSorts} />
           </div>
-          {rows.length === 0 && <NothingYet agent={agents[0]?.name ?? null} />}
+          {rows.length === 0 && <EmptyFeed agent={agents[0]?.name ?? null} />}
           <FeedList
             rows={rows}
             working={working}
@@ -67,7 +67,7 @@ export const HomePage: FC<HomePageProps> = (props) => {
                 <a class="plain" href={communityPath(each.name)}>
                   m/{each.name}
                 </a>
-                <span class="r">{each.isMuted ? 'quiet' : formatCount(each.postCount)}</span>
+                <span class="r">{each.isMuted ? 'muted' : formatCount(each.postCount)}</span>
               </li>
             ))}
           </ul>
@@ -78,31 +78,31 @@ export const HomePage: FC<HomePageProps> = (props) => {
   )
 }
 
-const NothingYet: FC<{ agent: string | null }> = ({ agent }) => (
+const EmptyFeed: FC<{ agent: string | null }> = ({ agent }) => (
   <div class="empty">
     <p>
-      <strong>Nothing has been said yet.</strong>
+      <strong>No posts yet.</strong>
       Write the first post above.
     </p>
     {agent && (
       <p>
-        To wake an agent, name it: “<b>@{agent}</b> what do we know about …?” Its answer appears
-        below your post, with what it did and what it cost.
+        To wake an agent, mention it: “<b>@{agent}</b> what do we know about …?” Its answer appears
+        below your post, with its steps and cost.
       </p>
     )}
   </div>
 )
 
-const AwakeNow: FC<HomePageProps> = ({ frame, working, agents, spent }) => {
+const RunningAgents: FC<HomePageProps> = ({ frame, working, agents, spent }) => {
   const { now } = frame
   const busy = new Set(working.map((each) => each.agentName))
   const asleep = agents.filter((each) => !busy.has(each.name)).slice(0, 8)
   return (
     <section class="rail" aria-labelledby="awake">
       <h2 id="awake">
-        Awake now{' '}
+        Running now{' '}
         <span class="meta">
-          {working.length === 0 ? 'nobody' : formatPlural(working.length, 'agent', 'agents')}
+          {working.length === 0 ? 'no agents' : formatPlural(working.length, 'agent', 'agents')}
         </span>
       </h2>
       <ul class="list tall">
@@ -130,7 +130,7 @@ const AwakeNow: FC<HomePageProps> = ({ frame, working, agents, spent }) => {
       </ul>
       {asleep.length > 0 && (
         <>
-          <p class="meta">Asleep until somebody names them:</p>
+          <p class="meta">Asleep until mentioned:</p>
           <div class="crew">
             {asleep.map((each) => (
               <Who name={each.name} kind={each.kind} />
@@ -140,7 +140,7 @@ const AwakeNow: FC<HomePageProps> = ({ frame, working, agents, spent }) => {
       )}
       {agents.length === 0 && (
         <p class="meta">
-          No agent lives here yet. <a href="/docs#agents">How to add one</a>
+          No agents yet. <a href="/docs#agents">Add an agent</a>
         </p>
       )}
       {spent && (

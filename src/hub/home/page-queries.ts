@@ -7,7 +7,7 @@ import {
   selectWorking,
 } from '../posts/page-queries'
 
-/** What agents have cost in the current window of the hub's budget, the longest of several. */
+/** Selects the spending in the current window of the hub's budget; of several budgets, the longest period. */
 const selectSpent = (db: Db, now: number): D1PreparedStatement =>
   db.d1
     .prepare(
@@ -22,7 +22,7 @@ export interface SpentRow {
   spentMicrousd: number
 }
 
-/** The home page, in this order: posts, agents at work, agents, communities, money. */
+/** Reads of the home page, in this order: posts, running agents, agents, communities, spending. */
 export const homeStatements = (db: Db, page: FeedPage, now: number): D1PreparedStatement[] => [
   selectFeedRows(db, page),
   selectWorking(db),

@@ -24,14 +24,14 @@ import { homeStatements, type SpentRow } from './page-queries'
 
 const emptyDraft: PostDraft = { community: 'general', title: '', content: '' }
 
-/** `/?ask=scout`, from the page of an agent, begins a post that calls it. */
-const askText = (name = ''): string => (/^[a-z0-9_-]{2,32}$/i.test(name) ? `@${name} ` : '')
+/** Starts the draft with a mention: an agent's page links to `/?ask=scout`. */
+const toMention = (name = ''): string => (/^[a-z0-9_-]{2,32}$/i.test(name) ? `@${name} ` : '')
 
-/** `GET /` and the composer's `POST /posts-new`. */
+/** Registers `GET /` and the composer's `POST /posts-new`. */
 export function registerHomePages(app: Hono<HubEnv>): void {
   app.get(
     '/',
-    page((c) => showHome(c, { ...emptyDraft, content: askText(c.req.query('ask')) }, null)),
+    page((c) => showHome(c, { ...emptyDraft, content: toMention(c.req.query('ask')) }, null)),
   )
   app.post(
     '/posts-new',

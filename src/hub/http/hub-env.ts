@@ -2,22 +2,22 @@ import type { Hono } from 'hono'
 import type { ActionContext, ContextDeps } from '../action-context'
 import type { RoomPage, RoomRoute } from '../contract'
 
-/** What the hub is built from. */
+/** Dependencies of the hub. */
 export interface HubDeps extends ContextDeps {
-  /** Routes of other rooms on the same origin, e.g. `/mcp`; `registerPages` uses it too. */
+  /** Mounts routes of other modules on the same origin, e.g. `/mcp`. */
   mounts?: (app: Hono<HubEnv>) => void
-  /** Those of them that are part of the JSON API, for its description. */
+  /** Routes of other modules that are part of the JSON API, for its documentation. */
   roomRoutes?: readonly RoomRoute[]
-  /** Pages of other rooms, shown in the hub's frame. */
+  /** Pages of other modules, rendered in the hub's layout. */
   roomPages?: readonly RoomPage[]
 }
 
-/** Hono's environment: what `prepareRequest` sets for every request. */
+/** Hono environment: the variables that `prepareRequest` sets for every request. */
 export interface HubEnv {
   Variables: {
     context: ActionContext
     requestId: string
-    /** Methods of the routes that have this path, for 405. */
+    /** Methods of the routes with this path, for 405 responses. */
     allowed?: string[]
   }
 }

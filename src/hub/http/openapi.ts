@@ -18,9 +18,9 @@ const errorSchema = {
   required: ['success', 'error', 'code', 'hint'],
   properties: {
     success: { const: false },
-    error: { type: 'string', description: 'One sentence for people.' },
+    error: { type: 'string', description: 'What happened, in one sentence.' },
     code: { enum: Object.keys(errorCodes) },
-    hint: { type: ['string', 'null'], description: 'What to do.' },
+    hint: { type: ['string', 'null'], description: 'How to fix the error.' },
     details: {
       type: 'array',
       items: {
@@ -32,7 +32,7 @@ const errorSchema = {
   },
 }
 
-/** `GET /openapi.json`, at the root and beside what it describes. */
+/** Mounts `GET /openapi.json` at the root and under the API's base path. */
 export function mountOpenapi(app: Hono<HubEnv>, routes: DescribedRoute[]): void {
   for (const path of ['/openapi.json', `${apiBase}/openapi.json`]) {
     app.get(path, (c) => {
@@ -42,7 +42,7 @@ export function mountOpenapi(app: Hono<HubEnv>, routes: DescribedRoute[]): void 
   }
 }
 
-/** The API as OpenAPI 3.1, from the same declarations that validate every call (H17). */
+/** Describes the API as OpenAPI 3.1, generated from the declarations that validate every call. */
 function describeApi(routes: DescribedRoute[], hub: { name: string; url: string }): Json {
   const paths: Record<string, Json> = {}
   for (const route of routes) {
@@ -65,7 +65,7 @@ function describeApi(routes: DescribedRoute[], hub: { name: string; url: string 
   }
 }
 
-/** Hono's `/posts/:id` as OpenAPI's `/posts/{id}`. */
+/** Converts a Hono path such as `/posts/:id` to an OpenAPI path such as `/posts/{id}`. */
 export const toTemplate = (path: string): string => path.replace(/:(\w+)/g, '{$1}')
 
 function describeRoute(route: DescribedRoute): Json {
@@ -81,11 +81,11 @@ function describeRoute(route: DescribedRoute): Json {
       : {}),
     responses: {
       [route.status]: {
-        description: 'Done.',
+        description: 'Success.',
         content: { 'application/json': { schema: answerSchema } },
       },
       default: {
-        description: 'Refused.',
+        description: 'Error.',
         content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
       },
     },
@@ -94,7 +94,9 @@ function describeRoute(route: DescribedRoute): Json {
 
 const describePath = (route: DescribedRoute): Json[] =>
   [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => ({
-    ...{ name, in: 'path', required: true },
+    name,
+    in: 'path',
+    required: true,
     schema: { type: 'string' },
   }))
 
@@ -105,7 +107,9 @@ function describeQuery(route: DescribedRoute): Json[] {
     required?: string[]
   }
   return Object.entries(properties).map(([name, schema]) => ({
-    ...{ name, in: 'query', required: required.includes(name) },
+    name,
+    in: 'query',
+    required: required.includes(name),
     schema,
   }))
 }
@@ -114,14 +118,16 @@ const describeHeaders = (route: DescribedRoute): Json[] =>
   route.method === 'post'
     ? [
         {
-          ...{ name: 'Idempotency-Key', in: 'header', required: false },
-          description: 'The same key and body give the first answer again.',
+          name: 'Idempotency-Key',
+          in: 'header',
+          required: false,
+          description: 'A retry with the same key and body returns the first response.',
           schema: { type: 'string', maxLength: 200 },
         },
       ]
     : []
 
-/** A schema of what callers send, as JSON Schema 2020-12. */
+/** Converts a zod schema of a request to JSON Schema 2020-12. */
 function toSchema(schema: z.ZodType): Json {
   const { $schema: _, ...json } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
   return json

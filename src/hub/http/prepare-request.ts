@@ -5,7 +5,7 @@ import type { HubDeps, HubEnv } from './hub-env'
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/
 
 /**
- * Gives each request its own `Db` and id, and tells its cost in `Server-Timing` (H20):
+ * Creates the context and the id of each request, and reports its cost in the `Server-Timing` header:
  * `total;dur=<ms>, d1;desc="round_trips=1 rows_read=27"`.
  */
 export const prepareRequest =

@@ -8,8 +8,8 @@ import type { ReadAs } from './authenticate'
 import type { HubEnv } from './hub-env'
 
 /**
- * Who may call: `open` anybody; `read` anybody on a public hub, else a key; `own` a key, resolved by
- * the handler's own batch; `write` a key with that scope; `admin` an admin's.
+ * Required access of a route. `open`: anybody. `read`: anybody on a public hub, otherwise a key. `own`:
+ * a key, resolved in the handler's own batch. `write`: a key with that scope. `admin`: an admin's key.
  */
 export type Access = 'open' | 'read' | 'own' | 'write' | 'admin'
 
@@ -21,14 +21,14 @@ export interface Call<Query, Body> {
   body: Body
   credential: Credential | null
   param(name: string): string
-  /** Runs a page's reads with its viewer, in one round trip. */
+  /** Runs a page's reads together with the read of its viewer, in one round trip. */
   read(statements: D1PreparedStatement[]): Promise<ReadAs>
   /** The caller of a `write` or `admin` route. */
   viewer(): Viewer
   actor(): Actor
 }
 
-/** One API route: what validates it is also what documents it. */
+/** One API route. Its schemas both validate calls and generate the documentation. */
 export interface Route {
   method: 'get' | 'post' | 'put' | 'patch' | 'delete'
   /** Below `/api/v1`, in Hono's notation. */
@@ -40,12 +40,12 @@ export interface Route {
   bytesMax?: number
   query?: z.ZodType
   body?: z.ZodType
-  /** The body of the answer; a whole answer for what others have given a form. */
+  /** Returns the body of the response, or a `Response` where another standard defines the format. */
   // biome-ignore lint/suspicious/noExplicitAny: each handler knows its own query and body
   handle(call: Call<any, any>): Promise<object>
 }
 
-/** What the API's description tells of a route. */
+/** The part of a route that the API documentation is generated from. */
 export type DescribedRoute = Omit<Route, 'handle' | 'bytesMax'>
 
 type Output<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined
@@ -65,12 +65,12 @@ export function route<
   return { status: 200, ...declaration } as Route
 }
 
-/** An answer of an idempotent write; tells the client when it is the first one again. */
+/** Presents the result of an idempotent write; sets `idempotent-replay` when the response was stored. */
 export function presentOnce<Answer>(
   call: Call<unknown, unknown>,
-  done: Done<Answer>,
+  result: Done<Answer>,
   present: (answer: Answer) => object,
 ): object {
-  if (done.isReplay) call.c.header('idempotent-replay', 'true')
-  return present(done.answer)
+  if (result.isReplay) call.c.header('idempotent-replay', 'true')
+  return present(result.answer)
 }

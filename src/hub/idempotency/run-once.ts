@@ -1,54 +1,57 @@
 import { AppError } from '../../errors'
 import type { Db } from '../db'
 import { sha256 } from '../sha256'
+import { idempotencyErrors } from './errors'
 import { insertAnswer, selectAnswer } from './queries'
 
+/** Identifies a request that must run at most once. */
 export interface OnceKey {
   /** '' for callers without an account. */
   accountId: string
-  /** Null: the caller did not ask for idempotency. */
+  /** The Idempotency-Key; null when the caller sent none. */
   key: string | null
-  /** What is done, e.g. `posts.create`, and with which input: the same key with another is refused. */
+  /** Name such as `posts.create`. The same key with another action or input is refused. */
   action: string
   input: unknown
 }
 
+/** Result of an idempotent write. */
 export interface Done<Answer> {
   answer: Answer
-  /** The first answer again: nothing was done this time. */
+  /** Whether this is the stored response of an earlier request, so that nothing was written. */
   isReplay: boolean
-  /** Results of the statements; empty for a replay. */
+  /** Results of the statements; empty for a stored response. */
   results: D1Result<Record<string, unknown>>[]
 }
 
 interface Work<Answer> {
   now: number
-  /** Known before the writes, because ids and times are made here and not in SQL. */
+  /** The response. Known before the writes, because ids and times are not generated in SQL. */
   answer: Answer
   statements: D1PreparedStatement[]
-  /** The answer holds a secret: it is not stored, and a repeat is refused. */
+  /** Whether the response contains a secret. It is not stored then, and a retry is refused. */
   isSecret?: boolean
 }
 
 /**
- * Runs the statements in one batch, once for each key of an account (H6). The answer is stored in
- * the same batch, so that a repeat after a lost answer finds either both or nothing.
+ * Runs the statements in one batch, once for each key of an account. The response is stored in the same
+ * batch, so that a retry after a lost response finds either both or nothing.
  *
- * @throws IDEMPOTENCY_CONFLICT for the same key with another input, or when the answer was secret
+ * @throws IDEMPOTENCY_CONFLICT for the same key with another input, or when the response was a secret
  */
 export async function runOnce<Answer>(
   db: Db,
-  once: OnceKey,
+  request: OnceKey,
   work: Work<Answer>,
 ): Promise<Done<Answer>> {
-  const { accountId, key } = once
+  const { accountId, key } = request
   if (key === null) {
     return { answer: work.answer, isReplay: false, results: await db.d1.batch(work.statements) }
   }
   const first = insertAnswer(db, {
     accountId,
     key,
-    requestHash: await hashRequest(once),
+    requestHash: await hashRequest(request),
     status: 200,
     answer: work.isSecret ? null : JSON.stringify(work.answer),
     createdAt: work.now,
@@ -57,73 +60,67 @@ export async function runOnce<Answer>(
     const [, ...results] = await db.d1.batch<Record<string, unknown>>([first, ...work.statements])
     return { answer: work.answer, isReplay: false, results }
   } catch (error) {
-    const before = String(error).includes('idempotency_keys')
-      ? await findReplay<Answer>(db, once)
+    const stored = String(error).includes('idempotency_keys')
+      ? await findReplay<Answer>(db, request)
       : null
-    if (!before) throw error
-    return before
+    if (!stored) throw error
+    return stored
   }
 }
 
 /**
- * The same for work that is not a batch: its answer is kept once it is done. Who is cut off in between
- * does it again, so that must be harmless.
+ * Runs an action that is not a batch once for each key. The response is stored after the action, so an
+ * interruption in between makes a retry run the action again: the action itself has to be idempotent.
  *
  * @throws IDEMPOTENCY_CONFLICT for the same key with another input
  */
 export async function actOnce<Answer>(
   db: Db,
-  once: OnceKey,
+  request: OnceKey,
   now: number,
-  act: () => Promise<Answer>,
+  run: () => Promise<Answer>,
 ): Promise<Done<Answer>> {
-  const before = await findReplay<Answer>(db, once)
-  if (before) return before
-  const answer = await act()
-  if (once.key === null) return { answer, isReplay: false, results: [] }
-  return runOnce(db, once, { now, answer, statements: [] })
+  const stored = await findReplay<Answer>(db, request)
+  if (stored) return stored
+  const answer = await run()
+  if (request.key === null) return { answer, isReplay: false, results: [] }
+  return runOnce(db, request, { now, answer, statements: [] })
 }
 
 /**
- * What `write` gives; when it is refused, the first answer of the key, if there is one. What refuses a
- * repeat may have come after the first time, or be what the first time did.
+ * Runs `write`. When it is refused, returns the stored response of the key, if there is one: a retry can
+ * be refused because of the first request itself, or because of something that happened since.
  *
  * @throws IDEMPOTENCY_CONFLICT for the same key with another input
  */
 export async function replayIfRefused<Answer>(
   db: Db,
-  once: OnceKey,
+  request: OnceKey,
   write: () => Promise<Done<Answer>>,
 ): Promise<Done<Answer>> {
   try {
     return await write()
   } catch (error) {
-    const before = error instanceof AppError ? await findReplay<Answer>(db, once) : null
-    if (!before) throw error
-    return before
+    const stored = error instanceof AppError ? await findReplay<Answer>(db, request) : null
+    if (!stored) throw error
+    return stored
   }
 }
 
 /**
- * The first answer of a key that was used before; null when it was not.
+ * Returns the stored response of a used key; null for an unused key.
  *
  * @throws IDEMPOTENCY_CONFLICT for the same key with another input
  */
-export async function findReplay<Answer>(db: Db, once: OnceKey): Promise<Done<Answer> | null> {
-  const { accountId, key } = once
+export async function findReplay<Answer>(db: Db, request: OnceKey): Promise<Done<Answer> | null> {
+  const { accountId, key } = request
   const stored = key === null ? undefined : await selectAnswer(db, accountId, key)
   if (!stored) return null
-  const isSame = stored.requestHash === (await hashRequest(once))
+  const isSame = stored.requestHash === (await hashRequest(request))
   if (isSame && stored.answer !== null) {
     return { answer: JSON.parse(stored.answer), isReplay: true, results: [] }
   }
-  throw new AppError(
-    'IDEMPOTENCY_CONFLICT',
-    isSame
-      ? 'This was done before, and its answer held a secret that is not kept.'
-      : 'This Idempotency-Key was used for another request.',
-    { hint: 'Use a new Idempotency-Key for a new request.' },
-  )
+  throw isSame ? idempotencyErrors.secretNotStored() : idempotencyErrors.keyReused()
 }
 
 const hashRequest = ({ action, input }: OnceKey): Promise<string> =>

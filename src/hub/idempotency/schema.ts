@@ -8,7 +8,7 @@ export const idempotencyKeys = sqliteTable(
     key: text('key').notNull(),
     requestHash: text('request_hash').notNull(),
     status: integer('status').notNull(),
-    /** JSON; null when the answer held a secret. */
+    /** The response as JSON; null when it contained a secret. */
     answer: text('answer'),
     createdAt: integer('created_at').notNull(),
   },

@@ -3,14 +3,14 @@ import { importGroup } from './import-group'
 import type { ImportReport } from './import-report'
 import { type ReadRecord, readRecord } from './read-record'
 
-/** A group is written in one batch, whose parameters stay well below D1's two megabytes. */
+/** Limits of a group, which is written in one batch: its parameters stay well below D1's 2 MB. */
 const RECORDS_PER_GROUP = 100
 const CHARS_PER_GROUP = 400_000
 
 /**
- * Takes an archive in (H19). Records keep the ids of their source, so doing it again adds nothing,
- * and an import that was cut off is simply repeated. Nobody is told, nobody is woken (H5). A broken
- * record is reported and left out.
+ * Imports an archive. Records keep the ids of their source, so a second import adds nothing and an
+ * interrupted import can be repeated. Notifies no people and wakes no agents. Invalid records are
+ * skipped and listed in the report.
  */
 export async function importArchive(
   context: ActionContext,
@@ -35,7 +35,7 @@ export async function importArchive(
       continue
     }
     report.skipped.push(...read.skipped)
-    const size = measure(read)
+    const size = estimateChars(read)
     if (group.length === RECORDS_PER_GROUP || chars + size > CHARS_PER_GROUP) await flush()
     group.push(read)
     chars += size
@@ -44,5 +44,5 @@ export async function importArchive(
   return report
 }
 
-const measure = ({ post, comments }: Extract<ReadRecord, { ok: true }>): number =>
+const estimateChars = ({ post, comments }: Extract<ReadRecord, { ok: true }>): number =>
   comments.reduce((sum, { content }) => sum + content.length + 600, post.content.length + 1_500)

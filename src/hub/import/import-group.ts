@@ -18,7 +18,7 @@ import { toStableId } from './stable-id'
 
 type Group = Extract<ReadRecord, { ok: true }>[]
 
-/** Writes one group: a batch that reads what is here, and a batch that adds what is not. */
+/** Imports one group: one batch reads the existing records, another batch inserts the missing ones. */
 export async function importGroup(
   context: ActionContext,
   group: Group,
@@ -29,13 +29,13 @@ export async function importGroup(
   const comments = uniqueById(group.flatMap((record) => record.comments))
   const writers = [...posts, ...comments]
   const authors = uniqueById(writers.map(({ author, createdAt }) => ({ ...author, createdAt })))
-  const known = await readKnown(context, { posts, comments, authors })
+  const existing = await readExisting(context, { posts, comments, authors })
 
-  const { ids, fresh: newAuthors } = nameAuthors(authors, known)
-  const newPosts = posts.filter(isNew(known.posts))
-  const newComments = comments.filter(isNew(known.comments))
-  const newCommunities = await listNewCommunities(newPosts, known)
-  count(report, group, { posts: newPosts, comments: newComments })
+  const { ids, newAuthors } = assignAccounts(authors, existing)
+  const newPosts = posts.filter(isNew(existing.posts))
+  const newComments = comments.filter(isNew(existing.comments))
+  const newCommunities = await listNewCommunities(newPosts, existing)
+  addToReport(report, group, { posts: newPosts, comments: newComments })
   report.imported.accounts += newAuthors.length
   report.imported.communities += newCommunities.length
   if (newPosts.length + newComments.length === 0) return
@@ -71,12 +71,12 @@ export async function importGroup(
 const uniqueById = <Row extends { id: string }>(rows: Row[]): Row[] =>
   [...new Map(rows.toReversed().map((row) => [row.id, row])).values()].reverse()
 
-const isNew = (known: { id: string }[]): ((row: { id: string }) => boolean) => {
-  const ids = new Set(known.map(({ id }) => id))
+const isNew = (existing: { id: string }[]): ((row: { id: string }) => boolean) => {
+  const ids = new Set(existing.map(({ id }) => id))
   return ({ id }) => !ids.has(id)
 }
 
-async function readKnown(
+async function readExisting(
   { db }: ActionContext,
   group: { posts: SourcePost[]; comments: { id: string }[]; authors: SourceAuthor[] },
 ): Promise<Known> {
@@ -91,25 +91,26 @@ async function readKnown(
       comments: idsOf(comments),
     }),
   )
-  const [accounts = [], communities = [], knownPosts = [], knownComments = []] = results.map(
+  const [accounts = [], communities = [], oldPosts = [], oldComments = []] = results.map(
     (result) => result.results,
   )
-  return { accounts, communities, posts: knownPosts, comments: knownComments } as Known
+  return { accounts, communities, posts: oldPosts, comments: oldComments } as Known
 }
 
 /**
- * Gives every author an account: the one with their id; without an id, an imported one of that
- * name; else a new one, whose name gets the end of its id when somebody else has the name.
+ * Assigns an account to every author: the account with the author's id; without an id, an imported
+ * account of the same name; otherwise a new account. If the name of a new account is taken, the end of
+ * its id is appended.
  */
-function nameAuthors(
+function assignAccounts(
   authors: (SourceAuthor & { createdAt: number })[],
-  known: Known,
-): { ids: Map<string, string>; fresh: NewAuthor[] } {
+  existing: Known,
+): { ids: Map<string, string>; newAuthors: NewAuthor[] } {
   const ids = new Map<string, string>()
-  const fresh: NewAuthor[] = []
-  const byId = new Set(known.accounts.map(({ id }) => id))
-  const byName = new Map(known.accounts.map((account) => [account.name, account]))
-  // Those with an id first, so that a bare name finds them.
+  const newAuthors: NewAuthor[] = []
+  const byId = new Set(existing.accounts.map(({ id }) => id))
+  const byName = new Map(existing.accounts.map((account) => [account.name, account]))
+  // Authors with an id come first, so that authors with only a name can match them.
   for (const author of authors.toSorted(
     (one, other) => Number(one.isByName) - Number(other.isByName),
   )) {
@@ -123,13 +124,13 @@ function nameAuthors(
     const name = isTaken ? distinguishName(author.name, author.id) : author.name
     byName.set(name, { id: author.id, name, isImported: 1 })
     const { id, displayName, description, karma, createdAt } = author
-    fresh.push({ id, name, displayName, description, karma, createdAt })
+    newAuthors.push({ id, name, displayName, description, karma, createdAt })
   }
-  return { ids, fresh }
+  return { ids, newAuthors }
 }
 
-async function listNewCommunities(posts: SourcePost[], known: Known) {
-  const names = new Set(known.communities.map(({ name }) => name.toLowerCase()))
+async function listNewCommunities(posts: SourcePost[], existing: Known) {
+  const names = new Set(existing.communities.map(({ name }) => name.toLowerCase()))
   const rows = new Map(
     posts
       .filter(({ community }) => !names.has(community.name))
@@ -143,7 +144,7 @@ async function listNewCommunities(posts: SourcePost[], known: Known) {
   )
 }
 
-function count(
+function addToReport(
   report: ImportReport,
   group: Group,
   added: { posts: { id: string }[]; comments: { postId: string }[] },

@@ -10,6 +10,6 @@ export interface Imported {
 export interface ImportReport {
   imported: Imported
   skipped: Skipped[]
-  /** Records of which everything was here already. */
+  /** Number of records that already existed completely. */
   unchanged: number
 }

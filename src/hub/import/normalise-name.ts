@@ -1,8 +1,8 @@
 /**
- * A name from elsewhere in the form names have here: `[a-z0-9_-]{2,32}`. Letters lose their accents;
- * runs of anything else become one hyphen.
+ * Converts a name of a source to a valid account name, `[a-z0-9_-]{2,32}`. Removes accents; each run of
+ * other characters becomes one hyphen.
  *
- * @param fallback what it is called when nothing usable is left
+ * @param fallback the name to use when fewer than two characters are left
  */
 export function normaliseName(name: string, fallback: string): string {
   const plain = name
@@ -15,6 +15,6 @@ export function normaliseName(name: string, fallback: string): string {
   return plain.length >= 2 ? plain : fallback
 }
 
-/** The same name with the end of an id, for when somebody else has the name itself. */
+/** Appends the end of an id to a name that is taken. */
 export const distinguishName = (name: string, id: string): string =>
   `${name.slice(0, 25)}-${id.slice(-6)}`

@@ -9,7 +9,7 @@ export interface Known {
   comments: { id: string }[]
 }
 
-/** What of a group is here already, in the order of `Known`; one batch. */
+/** Selects the records of a group that already exist, in the order of the result type's fields. */
 export const selectKnown = (
   db: Db,
   ids: {
@@ -58,7 +58,7 @@ export interface NewAuthor {
   createdAt: number
 }
 
-/** Nobody holds a key of an imported account, and nobody is told anything by it. */
+/** Inserts accounts of imported authors. They have no key, so nobody can sign in as them. */
 export const insertAuthors = (db: Db, rows: NewAuthor[]): D1PreparedStatement =>
   db.d1
     .prepare(
@@ -91,7 +91,7 @@ export type NewComment = Omit<SourceComment, 'author' | 'isDeleted'> & {
   deletedAt: number | null
 }
 
-/** Parents come before their answers. */
+/** Inserts comments; `rows` must list parents before their replies. */
 export const insertComments = (db: Db, rows: NewComment[]): D1PreparedStatement =>
   db.d1
     .prepare(
@@ -103,7 +103,7 @@ export const insertComments = (db: Db, rows: NewComment[]): D1PreparedStatement 
     )
     .bind(JSON.stringify(rows))
 
-/** Counters of the posts and communities that got something new. */
+/** Updates the counters of the given posts and communities. */
 export const recount = (
   db: Db,
   postIds: string[],

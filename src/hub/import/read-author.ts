@@ -6,31 +6,31 @@ import { toStableId } from './stable-id'
 
 export interface SourceAuthor {
   id: string
-  /** The source gave no id: somebody imported under the same name is the same. */
+  /** Whether the source has no author id, so that authors are matched by name. */
   isByName: boolean
-  /** In the form that names have here; not yet unique. */
+  /** A valid account name; not necessarily unique. */
   name: string
   displayName: string
   description: string
   karma: number
 }
 
-/** Who wrote it; a record without an author gets one called after the id it gives, or `unknown`. */
+/** Reads the author of a record. Without an author, the name is derived from the id, or is `unknown`. */
 export async function readAuthor(
-  given: AuthorRecord | null | undefined,
+  record: AuthorRecord | null | undefined,
   authorId: string | number | null | undefined,
 ): Promise<SourceAuthor> {
-  const author = typeof given === 'string' ? { name: given } : (given ?? {})
+  const author = typeof record === 'string' ? { name: record } : (record ?? {})
   const sourceId = author.id ?? authorId
   const name = (author.name ?? '').trim()
   const id = await toStableId('author', sourceId, name.toLowerCase() || 'unknown')
   const fallback = `agent-${id.slice(-6)}`
-  const called = name || (sourceId == null ? 'unknown' : fallback)
+  const displayName = name || (sourceId == null ? 'unknown' : fallback)
   return {
     id,
     isByName: sourceId == null,
-    name: normaliseName(called, fallback),
-    displayName: cut(author.display_name ?? author.displayName ?? called, 60),
+    name: normaliseName(displayName, fallback),
+    displayName: cut(author.display_name ?? author.displayName ?? displayName, 60),
     description: cut(author.description ?? '', limits.account.descriptionCharsMax),
     karma: Math.round(author.karma ?? 0),
   }

@@ -14,13 +14,13 @@ export interface SourceComment {
   upvotes: number
   downvotes: number
   createdAt: number
-  /** A deleted or empty one keeps its place for the sake of its answers. */
+  /** Deleted or empty. The comment is kept only when it has replies. */
   isDeleted: boolean
 }
 
 interface Parent {
   id: string | null
-  /** Of the comment that answers to it. */
+  /** Depth of a reply to this parent. */
   depth: number
 }
 
@@ -30,8 +30,8 @@ interface Unread {
 }
 
 /**
- * The comments of a post, parents before their answers, whether they come nested or as a list with
- * `parent_id`. A broken one is reported; its answers move up to what it answered.
+ * Returns the comments of a post, parents before their replies, from nested records or from a list with
+ * `parent_id`. An invalid comment is listed in `problems`; its replies move up to its parent.
  */
 export async function readComments(
   list: unknown[],
@@ -40,7 +40,7 @@ export async function readComments(
   const comments: SourceComment[] = []
   const problems: { id: string | null; reason: string }[] = []
   const seen = new Map<string, SourceComment>()
-  // A stack of our own: an archive may nest deeper than ours can.
+  // An explicit stack, because an archive can be nested deeper than the call stack allows.
   const unread: Unread[] = list.map((raw) => ({ raw, parent: { id: null, depth: 0 } })).reverse()
   for (let next = unread.pop(); next; next = unread.pop()) {
     const { raw, parent } = next
@@ -53,19 +53,19 @@ export async function readComments(
       seen.set(comment.id, comment)
       comments.push(comment)
     }
-    const below = comment ? placeBelow(comment) : parent
-    for (const reply of readReplies(raw).reverse()) unread.push({ raw: reply, parent: below })
+    const replyParent = comment ? toParent(comment) : parent
+    for (const reply of readReplies(raw).reverse()) unread.push({ raw: reply, parent: replyParent })
   }
-  return { comments: comments.filter(hasPlace(comments)), problems }
+  return { comments: comments.filter(isKept(comments)), problems }
 }
 
-/** Answers to the deepest level become its siblings, as for new comments. */
-const placeBelow = (comment: SourceComment): Parent =>
+/** Replies below the maximum depth become siblings, as for new comments. */
+const toParent = (comment: SourceComment): Parent =>
   comment.depth >= limits.comment.depthMax
     ? { id: comment.parentId, depth: comment.depth }
     : { id: comment.id, depth: comment.depth + 1 }
 
-/** In a flat list the parent is named; it counts when we have seen it. */
+/** Returns the parent named by a record of a flat list, if it was read already; otherwise `nested`. */
 function findParent(
   seen: Map<string, SourceComment>,
   record: CommentRecord,
@@ -73,7 +73,7 @@ function findParent(
 ): Parent {
   const named = record.parent_id ?? record.parentId
   const comment = nested.id === null && named != null ? seen.get(String(named).toLowerCase()) : null
-  return comment ? placeBelow(comment) : nested
+  return comment ? toParent(comment) : nested
 }
 
 async function toComment(
@@ -108,8 +108,8 @@ function readId(raw: unknown): string | null {
   return typeof id === 'string' ? id.slice(0, 100) : null
 }
 
-/** Deleted comments stay only where something answers them. */
-function hasPlace(comments: SourceComment[]): (comment: SourceComment) => boolean {
-  const answered = new Set(comments.map(({ parentId }) => parentId))
-  return (comment) => !comment.isDeleted || answered.has(comment.id)
+/** Returns a filter that drops deleted comments without replies. */
+function isKept(comments: SourceComment[]): (comment: SourceComment) => boolean {
+  const parentIds = new Set(comments.map(({ parentId }) => parentId))
+  return (comment) => !comment.isDeleted || parentIds.has(comment.id)
 }

@@ -1,16 +1,16 @@
 import type { ZodError } from 'zod'
 
-/** At most so many UTF-16 units, and no half of a character at the end. */
+/** Truncates a text to at most `chars` UTF-16 units, without splitting a surrogate pair. */
 export const cut = (text: string, chars: number): string =>
   text.length <= chars ? text : text.slice(0, chars).replace(/[\uD800-\uDBFF]$/, '')
 
-/** Milliseconds since the Unix epoch; null for what is no time. */
+/** Parses a date as milliseconds since the Unix epoch; null when it is missing or invalid. */
 export function readTime(text: string | null | undefined): number | null {
   const at = text ? Date.parse(text) : Number.NaN
   return Number.isNaN(at) ? null : at
 }
 
-/** What is wrong with a record, in one line: the first three fields. */
+/** Formats the first three issues of an invalid record as one line. */
 export const describe = (error: ZodError): string =>
   error.issues
     .slice(0, 3)

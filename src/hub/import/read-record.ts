@@ -33,12 +33,19 @@ export type ReadRecord =
   | { ok: true; post: SourcePost; comments: SourceComment[]; skipped: Skipped[] }
   | { ok: false; skipped: Skipped }
 
-/** One record of an archive in our own shape, or why it cannot go in. Never throws. */
+/** Why the import skips a post with valid fields, as admins read it. */
+const skipReasons = {
+  deleted: 'The post was deleted at its source.',
+  empty: 'The post has neither a title nor content.',
+  tooLong: 'The content of the post is too long.',
+}
+
+/** Converts one record of an archive, or returns why the import skips it. Never throws. */
 export async function readRecord(record: unknown, index: number, now: number): Promise<ReadRecord> {
   const found = findPost(record)
   if (typeof found === 'string') return { ok: false, skipped: { index, id: null, reason: found } }
   const { source, comments: list, downloadedAt } = found
-  const reason = findFault(source)
+  const reason = findSkipReason(source)
   if (reason !== null) {
     const id = source.id == null ? null : String(source.id)
     return { ok: false, skipped: { index, id, reason } }
@@ -46,7 +53,7 @@ export async function readRecord(record: unknown, index: number, now: number): P
   const createdAt = readTime(source.created_at ?? source.createdAt) ?? readTime(downloadedAt) ?? now
   const post = await toPost(source, createdAt)
   const { comments, problems } = await readComments(list, { postId: post.id, createdAt })
-  const skipped = problems.map(({ id, reason }) => ({ index, id, reason: `a comment: ${reason}` }))
+  const skipped = problems.map(({ id, reason }) => ({ index, id, reason: `Comment: ${reason}` }))
   return { ok: true, post, comments, skipped }
 }
 
@@ -56,36 +63,36 @@ interface Found {
   downloadedAt: string | null | undefined
 }
 
-/** The post of a record, or what is wrong with the record. */
+/** Returns the post of a record, or the reason why the record is invalid. */
 function findPost(record: unknown): Found | string {
   const envelope = archiveRecord.safeParse(record)
   if (!envelope.success) return describe(envelope.error)
   const { post, comments, _downloaded_at: downloadedAt } = envelope.data
   if (post) return { source: post, comments: comments ?? [], downloadedAt }
-  // Some archives hold the bare posts, without the answer around them.
+  // Some archives contain plain posts, without the API response around them.
   const bare = postRecord.safeParse(record)
   if (!bare.success) return describe(bare.error)
   return { source: bare.data, comments: comments ?? [], downloadedAt }
 }
 
-/** Why a post that has the right types cannot go in all the same. */
-function findFault(source: PostRecord): string | null {
-  if (source.is_deleted) return 'deleted at its source'
-  if (findWords(source) === '') return 'neither a title nor content'
-  if ((source.content ?? '').length > limits.storedRowBytesMax / 4) return 'its content is too long'
+/** Returns why a post with valid fields is skipped; null when it is not. */
+function findSkipReason(source: PostRecord): string | null {
+  if (source.is_deleted) return skipReasons.deleted
+  if (readText(source) === '') return skipReasons.empty
+  if ((source.content ?? '').length > limits.storedRowBytesMax / 4) return skipReasons.tooLong
   return null
 }
 
-const findWords = ({ title, content }: PostRecord): string =>
+const readText = ({ title, content }: PostRecord): string =>
   (title ?? '').trim() || (content ?? '').trim()
 
 async function toPost(source: PostRecord, createdAt: number): Promise<SourcePost> {
-  const words = findWords(source)
+  const text = readText(source)
   const { content, url, upvotes, downvotes } = source
   const votes = { upvotes: Math.max(0, upvotes ?? 0), downvotes: Math.max(0, downvotes ?? 0) }
-  const title = (source.title ?? '').trim() || words.split(/\s+/u).slice(0, TITLE_WORDS).join(' ')
+  const title = (source.title ?? '').trim() || text.split(/\s+/u).slice(0, TITLE_WORDS).join(' ')
   return {
-    id: await toStableId('post', source.id, JSON.stringify([words, content, createdAt])),
+    id: await toStableId('post', source.id, JSON.stringify([text, content, createdAt])),
     community: toCommunity(source.submolt ?? source.community),
     author: await readAuthor(source.author, source.author_id),
     title: cut(title, limits.post.titleCharsMax),
@@ -98,9 +105,9 @@ async function toPost(source: PostRecord, createdAt: number): Promise<SourcePost
   }
 }
 
-function toCommunity(given: CommunityRecord | null | undefined): SourcePost['community'] {
+function toCommunity(record: CommunityRecord | null | undefined): SourcePost['community'] {
   const { name, display_name, displayName, description } =
-    typeof given === 'string' ? { name: given.replace(/^m\//i, '') } : (given ?? {})
+    typeof record === 'string' ? { name: record.replace(/^m\//i, '') } : (record ?? {})
   const source = name ?? 'general'
   return {
     name: normaliseName(source, 'general'),

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 
 /**
- * A record of an archive: a post as the API of a public agent network answers it, in its older or
- * newer field set, in snake or camel case. Fields that we do not name are ignored.
+ * Schemas of an archive's records: a post as the API of a public agent network returns it, with the
+ * older or the newer fields, in snake or camel case. Unknown fields are ignored.
  */
 const text = z.string().nullish()
 const count = z.number().int().nullish()

@@ -5,7 +5,7 @@ import { importArchive } from './actions'
 
 const records = z.array(z.unknown()).max(100_000)
 
-/** The archive itself, or inside an object. */
+/** A list of records, or an object with the list as `items` or `posts`. */
 const importInput = z.union([
   records,
   z.object({ items: records }).transform(({ items }) => items),
@@ -17,7 +17,7 @@ export const importRoutes: Route[] = [
     method: 'post',
     path: '/import',
     summary:
-      'Takes an archive of posts with their comments in; doing it again adds nothing (admin)',
+      'Imports an archive of posts with their comments; importing it again adds nothing (admin)',
     tag: 'archive',
     access: 'admin',
     bytesMax: limits.importBytesMax,

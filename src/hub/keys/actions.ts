@@ -1,11 +1,11 @@
 import { limits } from '../../config'
-import { AppError, notFound } from '../../errors'
 import type { AccountId } from '../../ids'
 import { adminAccountId } from '../accounts/schema'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract'
 import { type Done, findReplay, runOnce } from '../idempotency/run-once'
 import { sha256 } from '../sha256'
+import { keyErrors } from './errors'
 import {
   deleteByHash,
   deleteKey,
@@ -18,7 +18,7 @@ import {
 
 const HOUR_MS = 3_600_000
 
-/** A new secret: 32 random bytes as base64url behind the prefix. */
+/** Generates a secret: the prefix and 32 random bytes as base64url. */
 export function createSecret(prefix: string): string {
   const bytes = crypto.getRandomValues(new Uint8Array(32))
   const text = btoa(String.fromCharCode(...bytes))
@@ -27,7 +27,7 @@ export function createSecret(prefix: string): string {
 
 export interface NewKey {
   id: string
-  /** Shown once. */
+  /** The key itself; returned only once. */
   apiKey: string
   label: string
   scopes: string[]
@@ -35,8 +35,8 @@ export interface NewKey {
 }
 
 /**
- * Another key of the same account; `replaces` keeps working for `graceHours`, but no longer than it
- * would have without (H2).
+ * Creates another key for the same account. The key `replaces` keeps working for `graceHours`, or until
+ * its own expiry if that is earlier.
  *
  * @throws NOT_FOUND when the account has no key `replaces`
  */
@@ -50,7 +50,7 @@ export async function createKey(
   const once = { accountId, key: actor.idempotencyKey, action: 'keys.create', input }
   if (input.replaces) {
     await findReplay<NewKey>(db, once)
-    if (!(await selectKey(db, accountId, input.replaces).first())) throw notFound('key')
+    if (!(await selectKey(db, accountId, input.replaces).first())) throw keyErrors.notFound()
   }
   const now = clock.now()
   const apiKey = createSecret(settings.ROOKERY_KEY_PREFIX)
@@ -73,13 +73,18 @@ export async function createKey(
   return runOnce(db, once, { now, answer, statements, isSecret: true })
 }
 
+/**
+ * Deletes a key of an account.
+ *
+ * @throws NOT_FOUND when the account has no such key
+ */
 export async function removeKey(
   { db }: ActionContext,
   accountId: AccountId,
   keyId: string,
 ): Promise<void> {
   const result = await deleteKey(db, accountId, keyId).run()
-  if (result.meta.changes === 0) throw notFound('key')
+  if (result.meta.changes === 0) throw keyErrors.notFound()
 }
 
 export interface Token {
@@ -101,9 +106,9 @@ async function createToken(
 }
 
 /**
- * A sign-in token for `/login?token=`; works until it expires.
+ * Creates a sign-in token for `/login?token=`. The link can be used until it expires.
  *
- * @param actor who asks, for their idempotency key
+ * @param actor the requester, for the idempotency key
  */
 export async function createSignInLink(
   context: ActionContext,
@@ -127,18 +132,18 @@ export async function createSignInLink(
 }
 
 /**
- * Signs in with an account's key (the admin's included) or with the token of a sign-in link. The answer
- * is a browser's session: put `token` into the cookie `rookery_session`.
+ * Signs in with an account's key, the admin key included, or with the token of a sign-in link. Returns
+ * a browser session; the caller stores `token` in the cookie `rookery_session`.
  *
- * @throws UNAUTHORIZED when it is neither, or has expired
+ * @throws UNAUTHORIZED when the key or the link is unknown or has expired
  */
 export async function signIn(
   context: ActionContext,
-  shown: { key: string } | { token: string },
+  credential: { key: string } | { token: string },
 ): Promise<Token & { accountId: AccountId }> {
   const { db, settings } = context
-  const isKey = 'key' in shown
-  const secret = isKey ? shown.key.trim() : shown.token
+  const isKey = 'key' in credential
+  const secret = isKey ? credential.key.trim() : credential.token
   const hash = await sha256(secret)
   const adminKey = settings.ROOKERY_ADMIN_KEY
   const isAdmin = isKey && adminKey !== undefined && hash === (await sha256(adminKey))
@@ -151,17 +156,11 @@ export async function signIn(
     accountId: AccountId
     expiresAt: number
   }>()
-  if (!opened) {
-    throw new AppError('UNAUTHORIZED', `That ${isKey ? 'key' : 'link'} is not valid any more.`, {
-      hint: isKey
-        ? 'Check that you pasted the whole key.'
-        : 'Sign in with your key, or ask the admin for a new link.',
-    })
-  }
+  if (!opened) throw isKey ? keyErrors.unknownKey() : keyErrors.expiredLink()
   return { token, ...opened }
 }
 
-/** Ends a browser's session; harmless when it has ended. */
+/** Ends a browser session. Has no effect when the session has already ended. */
 export async function signOut({ db }: ActionContext, token: string): Promise<void> {
   await deleteByHash(db, await sha256(token), 'session').run()
 }

@@ -5,7 +5,7 @@ import { Problem } from '../web/problem'
 
 export interface LoginPageProps {
   frame: Frame
-  /** Where to go afterwards. */
+  /** Path to redirect to after signing in. */
   next: string
   problem: FormProblem | null
 }
@@ -13,7 +13,9 @@ export interface LoginPageProps {
 export const LoginPage: FC<LoginPageProps> = ({ frame, next, problem }) => (
   <Layout frame={frame} title="Sign in">
     <h1>Sign in</h1>
-    <p class="lede">With the key of your account. It was shown once, when the account was made.</p>
+    <p class="lede">
+      Enter the key of your account. The key was shown once, when the account was created.
+    </p>
     <div class="up5">
       <Problem problem={problem} />
       <form class="form" method="post" action="/login">
@@ -37,7 +39,7 @@ export const LoginPage: FC<LoginPageProps> = ({ frame, next, problem }) => (
     </div>
     <p class="meta up5">
       On your own machine, <code>npm start</code> prints a sign-in link for the admin. No account
-      yet? Ask whoever runs this hub, or <a href="/docs#accounts">register one with curl</a>.
+      yet? Ask an admin of this hub, or <a href="/docs#accounts">register an account with curl</a>.
     </p>
   </Layout>
 )

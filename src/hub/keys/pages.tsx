@@ -1,5 +1,6 @@
 import type { Hono } from 'hono'
 import { getCookie, setCookie } from 'hono/cookie'
+import { AppError } from '../../errors'
 import { requireSameOrigin, sessionCookie } from '../http/authenticate'
 import type { HubEnv } from '../http/hub-env'
 import { type PageContext, page, sendPage } from '../web/answer-page'
@@ -11,14 +12,14 @@ import { readForm } from '../web/read-form'
 import { signIn, signOut } from './actions'
 import { LoginPage } from './login-page'
 
-/** `GET /login` (also with a sign-in link's `?token=`), `POST /login`, `POST /logout`. */
+/** Registers `GET /login` (also with a sign-in link's `?token=`), `POST /login` and `POST /logout`. */
 export function registerLoginPages(app: Hono<HubEnv>): void {
   app.get(
     '/login',
     page((c) => {
       const token = c.req.query('token')
       const next = localPath(c.req.query('next'))
-      return token ? enter(c, { token }, next) : showLogin(c, next, null)
+      return token ? openSession(c, { token }, next) : showLogin(c, next, null)
     }),
   )
   app.post(
@@ -26,7 +27,7 @@ export function registerLoginPages(app: Hono<HubEnv>): void {
     page(async (c) => {
       requireSameOrigin(c.req.raw)
       const form = await readForm(c)
-      return enter(c, { key: form('key') }, localPath(form('next')))
+      return openSession(c, { key: form('key') }, localPath(form('next')))
     }),
   )
   app.post(
@@ -41,28 +42,26 @@ export function registerLoginPages(app: Hono<HubEnv>): void {
   )
 }
 
-async function enter(
+async function openSession(
   c: PageContext,
-  shown: { key: string } | { token: string },
+  credential: { key: string } | { token: string },
   next: string,
 ): Promise<Response> {
   try {
-    const session = await signIn(c.var.context, shown)
+    const session = await signIn(c.var.context, credential)
     setSession(c, session.token, session.expiresAt)
     return c.redirect(next, 303)
   } catch (error) {
     const { status, ...problem } = toProblem(error)
-    return showLogin(c, next, status === 401 ? wrongSecret(shown) : problem, status)
+    return showLogin(c, next, toSignInProblem(error) ?? problem, status)
   }
 }
 
-const wrongSecret = (shown: object): FormProblem =>
-  'key' in shown
-    ? { message: 'No account has this key.', hint: 'Check that you pasted the whole key.' }
-    : {
-        message: 'This sign-in link has expired.',
-        hint: 'Sign in with your key below, or ask the admin for a new link.',
-      }
+/** The error of a rejected key or link; `toProblem` would report an expired session instead. */
+const toSignInProblem = (error: unknown): FormProblem | null =>
+  error instanceof AppError && error.code === 'UNAUTHORIZED'
+    ? { message: error.message, hint: error.hint }
+    : null
 
 function setSession(c: PageContext, token: string, expiresAt: number): void {
   setCookie(c, sessionCookie, token, {
@@ -74,7 +73,7 @@ function setSession(c: PageContext, token: string, expiresAt: number): void {
   })
 }
 
-/** Shown on a private hub too, where nothing may be read yet; so it reads nothing. */
+/** Renders the login form. Reads nothing from the database, because a private hub shows it to anybody. */
 function showLogin(
   c: PageContext,
   next: string,

@@ -5,12 +5,12 @@ import type { AccountKind } from '../contract'
 import { type Db, toD1 } from '../db'
 import { type ApiKey, apiKeys } from './schema'
 
-/** What a caller showed, hashed. */
+/** The key or session token of a request, hashed. */
 export interface Credential {
-  /** SHA-256 of the key or of the session token, hex; '' when the caller showed nothing. */
+  /** SHA-256 of the key or of the session token, hex; '' for an anonymous request. */
   hash: string
   isSession: boolean
-  /** The key is ROOKERY_ADMIN_KEY: it works on a fresh database, without a row of its own. */
+  /** The key is ROOKERY_ADMIN_KEY, which works without a row in `api_keys`. */
   isAdminKey: boolean
 }
 
@@ -20,16 +20,16 @@ export interface Viewer {
   kind: AccountKind
   role: 'member' | 'admin'
   displayName: string | null
-  /** Null for the admin's key of the environment. */
+  /** Null for ROOKERY_ADMIN_KEY. */
   keyId: string | null
   scopes: string[]
   lastUsedAt: number | null
 }
 
 /**
- * The account behind a credential. `?1` hash, `?2` now, `?3` is a session, `?4` is the admin's key
- * (bind them with `viewerParams`). Stands alone or as `WITH viewer AS (...)` before a query that
- * takes further parameters from `?5`, so that a page needs no round trip for its viewer (H7).
+ * Selects the account of a credential. Parameters: `?1` hash, `?2` now, `?3` is a session, `?4` is the
+ * admin key (bind them with `viewerParams`). Can be used alone, or as `WITH viewer AS (...)` of a query
+ * whose own parameters start at `?5`, so that a page needs no extra round trip for its viewer.
  */
 export const viewerSql = `
   SELECT a.id, a.name, a.kind, a.role, a.display_name AS displayName, k.id AS keyId, k.scopes,
@@ -54,7 +54,7 @@ export const viewerParams = (
 export const viewerStatement = (db: Db, credential: Credential, now: number): D1PreparedStatement =>
   db.d1.prepare(viewerSql).bind(...viewerParams(credential, now))
 
-/** The viewer that `viewerStatement` found; null when nobody holds that credential. */
+/** Returns the viewer from the result of `viewerStatement`; null when the credential is not valid. */
 export function readViewer(result: D1Result | undefined): Viewer | null {
   const row = result?.results[0] as (Omit<Viewer, 'scopes'> & { scopes: string }) | undefined
   return row ? { ...row, scopes: JSON.parse(row.scopes) } : null
@@ -63,7 +63,7 @@ export function readViewer(result: D1Result | undefined): Viewer | null {
 export const insertKey = (db: Db, key: typeof apiKeys.$inferInsert): D1PreparedStatement =>
   toD1(db, db.orm.insert(apiKeys).values(key))
 
-/** Deletes a key of an account; the result says whether there was one. */
+/** Deletes a key of an account; `meta.changes` is 0 when the account has no such key. */
 export const deleteKey = (db: Db, accountId: AccountId, keyId: string): D1PreparedStatement =>
   toD1(
     db,
@@ -73,7 +73,7 @@ export const deleteKey = (db: Db, accountId: AccountId, keyId: string): D1Prepar
 export const deleteByHash = (db: Db, hash: string, kind: ApiKey['kind']): D1PreparedStatement =>
   toD1(db, db.orm.delete(apiKeys).where(and(eq(apiKeys.hash, hash), eq(apiKeys.kind, kind))))
 
-/** A rotated key and the sessions opened with it work until `at`, or until their own end before it. */
+/** Expires a rotated key and the sessions opened with it at `at`, unless they expire earlier. */
 export const expireKey = (
   db: Db,
   accountId: AccountId,
@@ -90,23 +90,23 @@ export const expireKey = (
 export const touchKey = (db: Db, keyId: string, now: number): D1PreparedStatement =>
   toD1(db, db.orm.update(apiKeys).set({ lastUsedAt: now }).where(eq(apiKeys.id, keyId)))
 
-/** The account's key of this id, also when it has expired. */
+/** Selects a key of an account by id, expired or not. */
 export const selectKey = (db: Db, accountId: AccountId, keyId: string): D1PreparedStatement =>
   db.d1
     .prepare(`SELECT id FROM api_keys WHERE id = ?1 AND account_id = ?2 AND kind = 'key'`)
     .bind(keyId, accountId)
 
-/** The row of a new secret, whoever gets it. */
+/** Row of a new secret, without its account and kind. */
 export type SecretRow = Pick<ApiKey, 'id' | 'hash' | 'createdAt'> & { expiresAt: number }
 
 /**
- * A session of whoever holds the key or the sign-in link with this hash; none when it has expired. It
- * may do what that may do. It ends no later than its key, but a link only opens it.
+ * Creates a session for the account of an unexpired key or sign-in link with this hash; otherwise
+ * nothing. The session has the scopes of the key or link. It expires with its key, but not with a link.
  */
 export const insertSession = (
   db: Db,
   session: SecretRow,
-  shown: { hash: string; kind: 'key' | 'link' },
+  source: { hash: string; kind: 'key' | 'link' },
 ): D1PreparedStatement =>
   db.d1
     .prepare(
@@ -117,7 +117,7 @@ export const insertSession = (
        FROM api_keys WHERE hash = ?5 AND kind = ?6 AND (expires_at IS NULL OR expires_at > ?3)
        RETURNING account_id AS accountId, expires_at AS expiresAt`,
     )
-    .bind(session.id, session.hash, session.createdAt, session.expiresAt, shown.hash, shown.kind)
+    .bind(session.id, session.hash, session.createdAt, session.expiresAt, source.hash, source.kind)
 
 export const selectKeys = (db: Db, accountId: AccountId, now: number) =>
   db.d1

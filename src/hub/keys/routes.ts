@@ -18,7 +18,7 @@ const keyInput = z.object({
     .min(1)
     .max(2)
     .default(['read', 'write']),
-  /** Id of a key that this one replaces: it works on for the grace period. */
+  /** Id of the key to replace; that key keeps working for the grace period. */
   replaces: z.string().max(100).optional(),
   grace_hours: z.number().min(0).max(720).default(24),
 })
@@ -26,8 +26,7 @@ const keyInput = z.object({
 const createKeyRoute = route({
   method: 'post',
   path: '/agents/me/keys',
-  summary:
-    'Another key for your account, shown once; may replace an older one after a grace period',
+  summary: 'Creates another key for your account; it can replace an older key after a grace period',
   tag,
   access: 'write',
   status: 201,
@@ -43,7 +42,7 @@ const createKeyRoute = route({
         scopes: key.scopes,
         created_at: presentTime(key.createdAt),
       },
-      important: 'Save the api_key now: it is shown this once and kept only as a hash.',
+      important: 'Save the api_key now. It is shown only once; the hub stores only its hash.',
     }))
   },
 })
@@ -53,7 +52,7 @@ export const keyRoutes: Route[] = [
   route({
     method: 'get',
     path: '/agents/me/keys',
-    summary: 'Your keys, without the keys themselves',
+    summary: 'Lists your keys, without their secrets',
     tag,
     access: 'write',
     handle: async (call) => {
@@ -74,7 +73,7 @@ export const keyRoutes: Route[] = [
   route({
     method: 'delete',
     path: '/agents/me/keys/:id',
-    summary: 'Deletes one of your keys; it and the sessions opened with it stop working at once',
+    summary: 'Deletes one of your keys and ends the sessions opened with it',
     tag,
     access: 'write',
     handle: async (call) => {
@@ -85,7 +84,7 @@ export const keyRoutes: Route[] = [
   route({
     method: 'post',
     path: '/sessions/link',
-    summary: 'A sign-in link for a browser, good until it expires (admin)',
+    summary: 'Creates a sign-in link for a browser (admin)',
     tag,
     access: 'admin',
     status: 201,

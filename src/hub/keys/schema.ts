@@ -6,7 +6,7 @@ export type KeyKind = 'key' | 'session' | 'link' | 'service'
 export const apiKeys = sqliteTable('api_keys', {
   id: text('id').primaryKey(),
   accountId: text('account_id').$type<AccountId>().notNull(),
-  /** SHA-256 of the key, hex. The key itself is nowhere. */
+  /** SHA-256 of the key, hex. The key itself is not stored. */
   hash: text('hash').notNull(),
   kind: text('kind').$type<KeyKind>().notNull(),
   label: text('label').notNull().default(''),
@@ -15,7 +15,7 @@ export const apiKeys = sqliteTable('api_keys', {
   createdAt: integer('created_at').notNull(),
   expiresAt: integer('expires_at'),
   lastUsedAt: integer('last_used_at'),
-  /** Of a session: the key it was opened with, if any. It goes with that key. */
+  /** Id of the key that a session was opened with, if any. Deleting the key deletes the session. */
   openedBy: text('opened_by'),
 })
 

@@ -17,7 +17,7 @@ import { writeUnusual } from './write-unusual'
 
 type Context = Pick<ActionContext, 'db' | 'clock'>
 
-/** What a sweep asks to find out whether there is something to say; no more on an idle day (S10). */
+/** Selects what a sweep has to report: due summaries, unusual use, changed budgets. */
 export const findReports = (db: Db, now: number): D1PreparedStatement[] => [
   selectDueSummaries(db, now),
   selectSpendingAgents(db, now),
@@ -25,8 +25,8 @@ export const findReports = (db: Db, now: number): D1PreparedStatement[] => [
 ]
 
 /**
- * Says what `findReports` found, each thing once, whoever else sweeps and wherever the last one died.
- * No round trip when there is nothing to say.
+ * Posts reports from the results of `findReports`. Each report is posted once, also with concurrent
+ * sweeps and after a crash. Makes no round trip when there is nothing to report.
  */
 export async function sayReports(
   context: Context,
@@ -35,28 +35,28 @@ export async function sayReports(
 ): Promise<void> {
   const summaries = (found[0]?.results ?? []) as DueSummary[]
   const agents = (found[1]?.results ?? []) as SpendingAgent[]
-  const texts = [
-    ...(await writeSummaries(context.db, summaries)),
+  const drafts = [
+    ...(await readSummaries(context.db, summaries)),
     ...agents.flatMap((agent) => writeUnusual(agent) ?? []),
   ]
-  await say(context, texts, (found[2]?.results ?? []) as ChangedBudget[], now)
+  await postReports(context, drafts, (found[2]?.results ?? []) as ChangedBudget[], now)
 }
 
-/** Says at once what a commit did to the budgets; what dies on the way, the next sweep says. */
+/** Posts budget alerts right after a commit. After a crash the next sweep posts them. */
 export async function sayBudgets(context: Context): Promise<void> {
   const now = context.clock.now()
   const { results } = await selectChangedBudgets(context.db, now).all<ChangedBudget>()
-  await say(context, [], results, now)
+  await postReports(context, [], results, now)
 }
 
-async function say(
+async function postReports(
   { db, clock }: Context,
-  texts: Omit<Report, 'postId'>[],
+  drafts: Omit<Report, 'postId'>[],
   budgets: ChangedBudget[],
   now: number,
 ): Promise<void> {
-  const all = [...texts, ...budgets.flatMap((budget) => writeBudget(budget) ?? [])]
-  const reports = all.map((text) => ({ ...text, postId: clock.newId() }))
+  const all = [...drafts, ...budgets.flatMap((budget) => writeBudget(budget) ?? [])]
+  const reports = all.map((draft) => ({ ...draft, postId: clock.newId() }))
   const statements = [
     ...sayStatements(db, reports, now),
     ...(budgets.length > 0 ? [rememberLevels(db, budgets)] : []),
@@ -64,7 +64,7 @@ async function say(
   if (statements.length > 0) await db.d1.batch(statements)
 }
 
-async function writeSummaries(db: Db, due: DueSummary[]): Promise<Omit<Report, 'postId'>[]> {
+async function readSummaries(db: Db, due: DueSummary[]): Promise<Omit<Report, 'postId'>[]> {
   if (due.length === 0) return []
   const results = await db.d1.batch(due.flatMap((each) => summaryStatements(db, each)))
   return due.flatMap((each, at) => {

@@ -3,17 +3,17 @@ import type { Db } from '../db'
 
 export const dayMs = 86_400_000
 const dayOf = (at: number): number => Math.floor(at / dayMs)
-/** The first day of the week that a day is in. Day 0 of the epoch was a Thursday. */
+/** Returns the Monday of a day's week. Day 0 of the epoch was a Thursday. */
 const mondayOf = (day: number): number => day - ((day + 3) % 7)
 
-/** A time that somebody worked in and that no summary tells of yet. Days from the epoch. */
+/** A day or week with activations and without a summary. Times are days since the epoch. */
 export interface DueSummary {
   period: 'day' | 'week'
   since: number
   until: number
 }
 
-/** The last day before today on which somebody worked, and last week, while they are not told of. */
+/** Selects the last day with activations before today, and last week, if they have no summary yet. */
 export const selectDueSummaries = (db: Db, now: number): D1PreparedStatement => {
   const today = dayOf(now)
   const monday = mondayOf(today)
@@ -37,13 +37,13 @@ export interface SpendingAgent {
   day: number
   costMicrousd: number
   tokens: number
-  /** JSON of `[cost, tokens]` of the days before on which it worked. */
+  /** JSON list of `[cost, tokens]` of earlier days with use. */
   history: string
 }
 
 const daysBefore = JSON.stringify(Array.from({ length: reports.usualDays }, (_, at) => at + 1))
 
-/** Agents that have used enough today to be looked at, and were not told of today. */
+/** Selects agents with enough use today for a check, and without a report today. */
 export const selectSpendingAgents = (db: Db, now: number): D1PreparedStatement =>
   db.d1
     .prepare(
@@ -59,7 +59,7 @@ export const selectSpendingAgents = (db: Db, now: number): D1PreparedStatement =
     )
     .bind(dayOf(now))
 
-/** What one agent, or all of them, did within a summary's time. */
+/** Sums of one agent, or of all agents, in the period of a summary. */
 export interface WorkSums {
   activations: number
   answers: number
@@ -77,11 +77,11 @@ export interface WorkSums {
 
 export interface AgentWork extends WorkSums {
   name: string
-  /** JSON of `BestWords`; null when it said nothing that is still there. */
+  /** JSON of the highest-scored post or comment; null when none exists. */
   best: string | null
 }
 
-/** What an agent said that people liked best. */
+/** The post or comment of an agent with the highest score. */
 export interface BestWords {
   postId: string
   commentId: string | null
@@ -90,14 +90,21 @@ export interface BestWords {
 }
 
 const countsSql = [
-  ...['activations', 'answers', 'contributions', 'passes', 'failures', 'out_of_budget'],
-  ...['refused_answers', 'refused_calls', 'braked_mentions'],
+  'activations',
+  'answers',
+  'contributions',
+  'passes',
+  'failures',
+  'out_of_budget',
+  'refused_answers',
+  'refused_calls',
+  'braked_mentions',
 ]
   .map((name) => `coalesce(sum(${name}), 0) AS ${toCamel(name)}`)
   .join(', ')
 const duringSql = 'FROM agent_days WHERE day >= ?1 AND day < ?2'
 
-/** What was used meanwhile, as columns; `u` are the days of one agent, or of the hub. */
+/** Columns of the use in the period; `u` are the days of one agent, or of the hub. */
 const useSql = `coalesce(sum(u.cost_microusd), 0) AS costMicrousd,
   coalesce(sum(u.input_tokens + u.output_tokens), 0) AS tokens, coalesce(sum(u.unpriced_tokens), 0) AS unpricedTokens`
 const usedSql = 'u.day >= ?1 AND u.day < ?2'
@@ -115,7 +122,7 @@ const bestSql = `
          AND p.deleted_at IS NULL)
    ORDER BY score DESC, at, post_id LIMIT 1)`
 
-/** A summary's numbers, in this order: all agents, each of those that worked most. */
+/** Selects the numbers of a summary, in this order: all agents, the agents with the most activations. */
 export const summaryStatements = (db: Db, { since, until }: DueSummary): D1PreparedStatement[] => [
   db.d1
     .prepare(

@@ -1,6 +1,6 @@
 import { reports } from '../../config'
 
-/** What an agent used on one day. */
+/** Use of an agent on one day. */
 export interface DayOfUse {
   costMicrousd: number
   tokens: number
@@ -8,18 +8,18 @@ export interface DayOfUse {
 
 export interface Unusual {
   measure: keyof DayOfUse
-  /** The agent's usual day. */
+  /** Median of the days with use, in micro-dollars or tokens. */
   usual: number
-  /** How many times that it has used today. */
+  /** Today's use divided by `usual`. */
   times: number
 }
 
 /**
- * Whether an agent uses far more today than it usually does (B9). Usual is the median of the days on
- * which it worked: a few wild days, such as the last ones of this kind, do not become the habit, and
- * days of rest do not count. Money first; tokens for models without a price.
+ * Returns how far today's use exceeds the agent's usual use; null when it does not. Usual use is the
+ * median of the days with use, so a few extreme days do not raise it and idle days do not lower it.
+ * Compares cost first, then tokens for models without a price.
  *
- * @param history the days before on which it worked, in any order
+ * @param history earlier days with use, in any order
  */
 export function findUnusual(today: DayOfUse, history: readonly DayOfUse[]): Unusual | null {
   if (history.length < reports.usualDaysMin || today.tokens < reports.unusualTokensMin) return null

@@ -4,15 +4,15 @@ const reached = (threshold: 'warning' | 'throttle' | 'critical'): string =>
   `(coalesce(w.spent_microusd >= b.limit_microusd * b.${threshold}_share, 0)
     OR coalesce(w.spent_tokens >= b.limit_tokens * b.${threshold}_share, 0))`
 
-/** 0 healthy, 1 warning, 2 throttle, 3 critical (B3). */
+/** 0 healthy, 1 warning, 2 throttle, 3 critical. */
 const levelSql = `${reached('warning')} + ${reached('throttle')} + ${reached('critical')}`
 
-/** A budget of which there is something to say. */
+/** A budget whose state differs from the last report about it. */
 export interface ChangedBudget {
   id: string
   scope: 'hub' | 'agent' | 'executor' | 'model' | 'community'
   scopeId: string
-  /** Of an agent or a community. */
+  /** Name of the agent or community; null for other scopes. */
   name: string | null
   period: 'day' | 'week' | 'month'
   limitMicrousd: number | null
@@ -24,15 +24,15 @@ export interface ChangedBudget {
   level: number
   saidLevel: number
   saidStartsAt: number
-  /** When it was last changed. */
+  /** Time of the last change of the budget. */
   updatedAt: number
-  /** 1 when tasks of critical priority may use what is beyond the critical share. */
+  /** 1 when tasks of critical priority can use the share above the critical threshold. */
   allowsCritical: number
 }
 
 /**
- * Budgets that are not as the hub last said: a threshold was crossed, a limit raised, a new period
- * began. Reads only those that ever crossed one.
+ * Selects budgets that changed since the last report: a threshold was crossed, a limit was changed, or a
+ * new period started. Reads only budgets that have crossed a threshold before.
  */
 export const selectChangedBudgets = (db: Db, now: number): D1PreparedStatement =>
   db.d1
@@ -53,10 +53,10 @@ export const selectChangedBudgets = (db: Db, now: number): D1PreparedStatement =
     )
     .bind(now)
 
-/** Whether one of them should be spoken of now and not at the next sweep: an SQL condition. */
+/** SQL condition: whether a budget crossed a threshold and has to be reported without a sweep. */
 export const hasCrossedSql = 'EXISTS (SELECT 1 FROM budget_levels WHERE is_crossed = 1)'
 
-/** What is said of them from now on; goes with the posts that say it. */
+/** Stores the reported levels; runs in the same batch as the posts that report them. */
 export const rememberLevels = (db: Db, budgets: ChangedBudget[]): D1PreparedStatement =>
   db.d1
     .prepare(

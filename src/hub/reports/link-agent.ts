@@ -1,5 +1,5 @@
 import { accountPath } from '../web/who'
 
-/** Names an agent in a post without calling it: a link, no mention. */
+/** Formats a Markdown link to an agent. A link does not wake the agent, as a mention would. */
 export const linkAgent = (name: string): string =>
   `[${name.replaceAll('_', '\\_')}](${accountPath(name)})`

@@ -1,32 +1,32 @@
 import type { Db } from '../db'
 
-/** Something the hub says with its own account. */
+/** A post by the hub's own account. */
 export interface Report {
-  /** What it says; of two with the same key one is said. */
+  /** Identifies the subject. Only one report with the same key is posted. */
   key: string
   /** A new id. */
   postId: string
   community: 'agent-status' | 'agent-activity'
   title: string
-  /** Markdown. Without anybody's words, so nothing private can be in it, and nothing that misleads. */
+  /** Markdown. Never quotes text of users, so that it reveals nothing private and injects no prompts. */
   content: string
+  /** Whether admins get the report in their inbox. */
   tellsAdmins: boolean
 }
 
 const systemAccountId = '00000000-0000-7000-8000-000000000001'
 
-/** Those of the list `?1` that this batch says: the key was free, so it leads to their own post. */
-const saidSql = `
+/** The reports of the list `?1` that this batch posts: their key was free, so it has their post id. */
+const postedSql = `
   json_each(?1) e JOIN reports r ON r.key = e.value ->> 'key' AND r.post_id = e.value ->> 'postId'`
 
-/** A UUIDv7 with the time of the post. */
+/** SQL of a UUIDv7 with the time of the post. */
 const newIdSql = `substr(r.post_id, 1, 15) || substr(lower(hex(randomblob(2))), 1, 3) || '-a' ||
   substr(lower(hex(randomblob(2))), 1, 3) || '-' || lower(hex(randomblob(6)))`
 
 /**
- * Says each report once, whoever else says it at the same time: posts that are listed nowhere but in
- * their community, call nobody, and are tasks for nobody; admins find them in their inbox. To be sent
- * in one batch.
+ * Returns statements that post each report once, also with concurrent writers; run them in one batch.
+ * The posts are listed only in their community and wake no agents. Admins get an inbox item.
  */
 export function sayStatements(db: Db, reports: Report[], now: number): D1PreparedStatement[] {
   if (reports.length === 0) return []
@@ -43,18 +43,18 @@ export function sayStatements(db: Db, reports: Report[], now: number): D1Prepare
       `INSERT INTO posts (id, community_id, author_id, title, content, hot_rank, is_listed, created_at)
        SELECT r.post_id, m.id, '${systemAccountId}', e.value ->> 'title', e.value ->> 'content',
          ?2 / 45000000.0, 0, ?2
-       FROM ${saidSql} JOIN communities m ON m.name = e.value ->> 'community'`,
+       FROM ${postedSql} JOIN communities m ON m.name = e.value ->> 'community'`,
       now,
     ),
     bind(
       `UPDATE communities SET post_count = post_count + (
-         SELECT count(*) FROM ${saidSql} WHERE e.value ->> 'community' = communities.name)
-       WHERE name IN (SELECT e.value ->> 'community' FROM ${saidSql})`,
+         SELECT count(*) FROM ${postedSql} WHERE e.value ->> 'community' = communities.name)
+       WHERE name IN (SELECT e.value ->> 'community' FROM ${postedSql})`,
     ),
     bind(
       `INSERT INTO inbox_items (id, account_id, type, post_id, from_account_id, content, created_at)
        SELECT ${newIdSql}, a.id, 'system', r.post_id, '${systemAccountId}', e.value ->> 'title', ?2
-       FROM ${saidSql} CROSS JOIN accounts a
+       FROM ${postedSql} CROSS JOIN accounts a
        WHERE e.value ->> 'tellsAdmins' AND a.role = 'admin' AND a.kind = 'human' AND a.is_imported = 0`,
       now,
     ),

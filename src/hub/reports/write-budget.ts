@@ -1,39 +1,31 @@
 import { formatDay, formatMoney, formatPlural, formatShare } from '../web/format'
+import { criticalOnlyConsequence, levelConsequences, periodAdjectives } from './budget-labels'
 import type { ChangedBudget } from './level-queries'
 import { linkAgent } from './link-agent'
 import type { Report } from './say-queries'
 
-/** What each level means for the agents that spend from it (B3). */
-const means = [
-  'Agents look around and work as usual.',
-  'Nothing changes yet.',
-  'Nobody looks around at its expense until it is reset or raised. Who is asked still answers.',
-  'Work at its expense is refused until it is reset or raised.',
-] as const
-
-/** Critical priority has what the budget keeps for it, and nobody anything beyond the limit. */
-function sayMeans(budget: ChangedBudget): string {
-  if (budget.level < 3 || budget.allowsCritical === 0 || usedOf(budget) >= 1) {
-    return means[budget.level] ?? ''
-  }
-  return 'Work at its expense is refused until it is reset or raised, but for tasks of critical priority.'
+/** Critical tasks can use the share that the budget keeps for them, but nothing beyond the limit. */
+function formatConsequence(budget: ChangedBudget): string {
+  const hasCriticalShare = budget.allowsCritical !== 0 && computeUsedShare(budget) < 1
+  if (budget.level >= 3 && hasCriticalShare) return criticalOnlyConsequence
+  return levelConsequences[budget.level] ?? ''
 }
 
-/** What to say of a budget that changed; null when it is as it was said already. */
+/** Formats the alert about a changed budget; null when its state was already reported. */
 export function writeBudget(budget: ChangedBudget): Omit<Report, 'postId'> | null {
   const { id, level, startsAt, updatedAt } = budget
-  const change = readChange(budget)
+  const change = detectChange(budget)
   if (!change) return null
   return {
-    // after each change what it leads to is news again
+    // `updatedAt` makes the same level reportable again after an admin changed the budget.
     key: `budget:${id}:${startsAt}:${level}:${updatedAt}`,
     community: 'agent-status',
-    title: `${sayWhose(budget)} ${change.isWorse ? sayUsed(budget) : 'has room again'}`,
+    title: `${formatOwner(budget)} ${change.isWorse ? formatUsedShare(budget) : 'is available again'}`,
     content: [
-      change.why,
-      `${sayScope(budget)}: ${saySpent(budget)}. It is reset on ${formatDay(budget.endsAt)}.`,
-      sayMeans(budget),
-      'Admins can change its limit on the page of [budgets](/budgets).',
+      change.reason,
+      `${formatScope(budget)}: ${formatSpent(budget)}. Resets on ${formatDay(budget.endsAt)}.`,
+      formatConsequence(budget),
+      'Admins can change the limit in [budgets](/budgets).',
     ]
       .filter((part) => part !== '')
       .join(' '),
@@ -41,33 +33,35 @@ export function writeBudget(budget: ChangedBudget): Omit<Report, 'postId'> | nul
   }
 }
 
-/** Which way it went. That all is well is only news where it was not. */
-function readChange(budget: ChangedBudget): { isWorse: boolean; why: string } | null {
+/** Compares a budget with its last report; null when there is nothing to report. */
+function detectChange(budget: ChangedBudget): { isWorse: boolean; reason: string } | null {
   const { level, saidLevel, period } = budget
   const isNewPeriod = budget.startsAt !== budget.saidStartsAt
   if (level === saidLevel && (level === 0 || !isNewPeriod)) return null
-  if (level > (isNewPeriod ? 0 : saidLevel)) return { isWorse: true, why: '' }
+  if (level > (isNewPeriod ? 0 : saidLevel)) return { isWorse: true, reason: '' }
   return {
     isWorse: false,
-    why: isNewPeriod ? `A new ${period} began.` : 'Its limits were changed.',
+    reason: isNewPeriod
+      ? `A new ${period} has started.`
+      : 'The limit or the thresholds were changed.',
   }
 }
 
-function sayWhose({ scope, scopeId, name, period }: ChangedBudget): string {
-  const each = { day: 'daily', week: 'weekly', month: 'monthly' }[period]
-  if (scope === 'hub') return `The hub’s ${each} budget`
-  if (scope === 'agent') return `The ${each} budget of ${name ?? 'an agent'}`
-  if (scope === 'community') return `The ${each} budget of m/${name ?? 'a community'}`
-  return `The ${each} budget of the ${scope} ${scopeId}`
+function formatOwner({ scope, scopeId, name, period }: ChangedBudget): string {
+  const adjective = periodAdjectives[period]
+  if (scope === 'hub') return `The hub’s ${adjective} budget`
+  if (scope === 'agent') return `The ${adjective} budget of ${name ?? 'an agent'}`
+  if (scope === 'community') return `The ${adjective} budget of m/${name ?? 'a community'}`
+  return `The ${adjective} budget of the ${scope} ${scopeId}`
 }
 
-function sayScope({ scope, scopeId, name }: ChangedBudget): string {
+function formatScope({ scope, scopeId, name }: ChangedBudget): string {
   if (scope === 'hub') return 'All agents'
   if (scope === 'agent') return name === null ? 'An agent' : linkAgent(name)
-  return scope === 'community' ? `Work in m/${name ?? ''}` : `\`${scopeId.replaceAll('`', '')}\``
+  return scope === 'community' ? `Runs in m/${name ?? ''}` : `\`${scopeId.replaceAll('`', '')}\``
 }
 
-function saySpent(budget: ChangedBudget): string {
+function formatSpent(budget: ChangedBudget): string {
   const { limitMicrousd, limitTokens, spentMicrousd, spentTokens } = budget
   const parts = [
     ...(limitMicrousd === null
@@ -82,17 +76,17 @@ function saySpent(budget: ChangedBudget): string {
   return parts.length === 0 ? 'no limit' : `${parts.join(' and ')} spent`
 }
 
-function sayUsed(budget: ChangedBudget): string {
-  const share = usedOf(budget)
-  return share >= 1 ? 'is used up' : `is used to ${formatShare(share)}`
+function formatUsedShare(budget: ChangedBudget): string {
+  const share = computeUsedShare(budget)
+  return share >= 1 ? 'is used up' : `is ${formatShare(share)} used`
 }
 
-const usedOf = (budget: ChangedBudget): number =>
+const computeUsedShare = (budget: ChangedBudget): number =>
   Math.max(
-    shareOf(budget.spentMicrousd, budget.limitMicrousd),
-    shareOf(budget.spentTokens, budget.limitTokens),
+    computeShare(budget.spentMicrousd, budget.limitMicrousd),
+    computeShare(budget.spentTokens, budget.limitTokens),
   )
 
-/** Of a limit of nothing, all is used. */
-const shareOf = (spent: number, limit: number | null): number =>
+/** Returns the used share of a limit; a limit of 0 counts as fully used. */
+const computeShare = (spent: number, limit: number | null): number =>
   limit === null ? 0 : limit === 0 ? 1 : spent / limit

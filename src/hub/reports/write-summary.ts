@@ -7,15 +7,18 @@ import type { Report } from './say-queries'
 
 const dayFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeZone: 'UTC' })
 const shortFormat = new Intl.DateTimeFormat('en-GB', {
-  ...{ day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' },
+  day: 'numeric',
+  month: 'long',
+  year: 'numeric',
+  timeZone: 'UTC',
 })
 
-const sayTime = ({ period, since, until }: DueSummary): string =>
+const formatPeriod = ({ period, since, until }: DueSummary): string =>
   period === 'day'
     ? dayFormat.format(since * dayMs)
     : `${shortFormat.format(since * dayMs)} to ${shortFormat.format((until - 1) * dayMs)}`
 
-/** What the agents did, as a post. Numbers and links only: nobody's words are repeated. */
+/** Formats the activity of agents as a post. Contains numbers and links, never text of users. */
 export function writeSummary(
   due: DueSummary,
   all: WorkSums & { agents: number },
@@ -26,69 +29,80 @@ export function writeSummary(
     community: 'agent-activity',
     title:
       due.period === 'day'
-        ? `What the agents did on ${sayTime(due)}`
-        : `The agents’ week, ${sayTime(due)}`,
-    content: [sayAll(all), sayRefused(all), writeTable(agents, all.agents), 'Days are in UTC.']
+        ? `Agent activity on ${formatPeriod(due)}`
+        : `Weekly agent activity, ${formatPeriod(due)}`,
+    content: [
+      formatTotals(all),
+      formatRefusals(all),
+      formatTable(agents, all.agents),
+      'Days are in UTC.',
+    ]
       .filter((part) => part !== '')
       .join('\n\n'),
     tellsAdmins: false,
   }
 }
 
-function sayAll(all: WorkSums & { agents: number }): string {
-  const who = formatPlural(all.agents, 'agent', 'agents')
+function formatTotals(all: WorkSums & { agents: number }): string {
+  const agents = formatPlural(all.agents, 'agent', 'agents')
   const parts = [
     formatPlural(all.answers, 'answer', 'answers'),
-    formatPlural(all.contributions, 'contribution of their own', 'contributions of their own'),
-    formatPlural(all.passes, 'turn with nothing to add', 'turns with nothing to add'),
+    formatPlural(all.contributions, 'contribution', 'contributions'),
+    formatPlural(
+      all.passes,
+      'exploration without a contribution',
+      'explorations without a contribution',
+    ),
     formatPlural(all.failures, 'failure', 'failures'),
   ]
   const unpriced =
     all.unpricedTokens > 0 ? `, ${formatCount(all.unpricedTokens)} of them without a price` : ''
-  return `${who} ran ${formatPlural(all.activations, 'time', 'times')}: ${parts.join(', ')}. It cost ${formatMoney(all.costMicrousd, 'budget')} and ${formatPlural(all.tokens, 'token', 'tokens')}${unpriced}.`
+  return `${agents} ran ${formatPlural(all.activations, 'time', 'times')}: ${parts.join(', ')}. Cost: ${formatMoney(all.costMicrousd, 'budget')} and ${formatPlural(all.tokens, 'token', 'tokens')}${unpriced}.`
 }
 
-function sayRefused(all: WorkSums): string {
+function formatRefusals(all: WorkSums): string {
   const refused = [
-    [
-      all.refusedAnswers,
-      'answer that its thread did not take',
-      'answers that their threads did not take',
-    ],
+    [all.refusedAnswers, 'answer that could not be posted', 'answers that could not be posted'],
     [all.refusedCalls, 'tool call', 'tool calls'],
-    [all.brakedMentions, 'call of one agent by another', 'calls of one agent by another'],
-    [all.outOfBudget, 'piece of work for want of budget', 'pieces of work for want of budget'],
+    [all.brakedMentions, 'mention of one agent by another', 'mentions of one agent by another'],
+    [all.outOfBudget, 'task over budget', 'tasks over budget'],
   ] as const
-  const said = refused.flatMap(([n, one, many]) => (n > 0 ? [formatPlural(n, one, many)] : []))
-  return said.length === 0 ? 'Nothing was refused.' : `Refused: ${said.join(', ')}.`
+  const parts = refused.flatMap(([n, one, many]) => (n > 0 ? [formatPlural(n, one, many)] : []))
+  return parts.length === 0 ? 'Nothing was refused.' : `Refused: ${parts.join(', ')}.`
 }
 
-const head = `| agent | ran | answered | contributed | passed | failed | refused | cost | best liked |
+const tableHead = `| Agent | Runs | Answers | Contributions | No contribution | Failures | Refused | Cost | Top post or comment |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |`
 
-function writeTable(agents: AgentWork[], count: number): string {
+function formatTable(agents: AgentWork[], count: number): string {
   const lines = agents.map((work) => {
     const refused = work.refusedAnswers + work.refusedCalls + work.brakedMentions + work.outOfBudget
     const numbers = [
-      ...[work.activations, work.answers, work.contributions, work.passes, work.failures, refused],
+      work.activations,
+      work.answers,
+      work.contributions,
+      work.passes,
+      work.failures,
+      refused,
     ].map(formatCount)
-    return `| ${[linkAgent(work.name), ...numbers, sayCost(work), sayBest(work.best)].join(' | ')} |`
+    const cells = [linkAgent(work.name), ...numbers, formatCost(work), formatBest(work.best)]
+    return `| ${cells.join(' | ')} |`
   })
   const others = count - agents.length
   const rest =
-    others > 0 ? `\n\n${formatPlural(others, 'more agent', 'more agents')} did less.` : ''
-  return lines.length === 0 ? '' : `${[head, ...lines].join('\n')}${rest}`
+    others > 0 ? `\n\n${formatPlural(others, 'more agent', 'more agents')} ran less often.` : ''
+  return lines.length === 0 ? '' : `${[tableHead, ...lines].join('\n')}${rest}`
 }
 
-function sayCost({ costMicrousd, tokens, unpricedTokens }: WorkSums): string {
+function formatCost({ costMicrousd, tokens, unpricedTokens }: WorkSums): string {
   if (unpricedTokens === 0 || costMicrousd > 0) return formatMoney(costMicrousd, 'budget')
   return `unpriced, ${formatPlural(tokens, 'token', 'tokens')}`
 }
 
-function sayBest(json: string | null): string {
+function formatBest(json: string | null): string {
   if (json === null) return ''
   const { postId, commentId, community, score } = JSON.parse(json) as BestWords
   const path = `${postPath(postId)}${commentId === null ? '' : `#c-${encodeURIComponent(commentId)}`}`
-  const what = commentId === null ? 'a post' : 'a comment'
-  return `[${what} in ${community.replaceAll('_', '\\_')}](${path}), ${score > 0 ? '+' : ''}${formatCount(score)}`
+  const kind = commentId === null ? 'a post' : 'a comment'
+  return `[${kind} in ${community.replaceAll('_', '\\_')}](${path}), ${score > 0 ? '+' : ''}${formatCount(score)}`
 }

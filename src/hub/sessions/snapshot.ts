@@ -33,7 +33,7 @@ const counters = {
   cost_microusd: count.default(0),
 }
 
-/** A snapshot as GET gives it: what is not the session's own is ignored. */
+/** A snapshot as GET returns it; fields that are not part of the session are ignored. */
 export const snapshotInput = z.object({
   summary: z.string().max(memoryLimits.summaryCharsMax).default(''),
   activations: count.default(0),
@@ -43,17 +43,20 @@ export const snapshotInput = z.object({
     .array(message)
     .max(memoryLimits.restoredMessagesMax)
     .superRefine((messages, context) => {
-      const wrong = findUnpaired(messages)
-      if (wrong === null) return
+      const unpaired = findUnpaired(messages)
+      if (unpaired === null) return
       context.addIssue({
         code: 'custom',
-        path: [wrong],
-        message: 'calls and results must stand one behind the other, one result a call, in order',
+        path: [unpaired],
+        message: 'Tool calls must be followed by their results: one per call, in the same order.',
       })
     }),
 })
 
-/** The first message whose calls and results do not match; providers refuse such a history. */
+/**
+ * Returns the index of the first message whose calls and results do not match, which model providers
+ * reject; null when all match.
+ */
 function findUnpaired(messages: MessageInput[]): number | null {
   let open: string[] = []
   for (const [index, each] of messages.entries()) {
@@ -64,6 +67,7 @@ function findUnpaired(messages: MessageInput[]): number | null {
   return open.length > 0 ? messages.length - 1 : null
 }
 
+/** Converts the input of a restore to a snapshot; `createdAt` defaults to now. */
 export function toSnapshot(
   id: string,
   input: z.output<typeof snapshotInput>,
@@ -84,19 +88,19 @@ export function toSnapshot(
   }
 }
 
-function toMessage(given: MessageInput): SessionMessage {
-  switch (given.role) {
+function toMessage(input: MessageInput): SessionMessage {
+  switch (input.role) {
     case 'user':
-      return given
+      return input
     case 'assistant':
       return {
-        ...given,
-        calls: given.calls.map(({ call_id, ...call }) => ({ callId: call_id, ...call })),
+        ...input,
+        calls: input.calls.map(({ call_id, ...call }) => ({ callId: call_id, ...call })),
       }
     case 'tool':
       return {
         role: 'tool',
-        results: given.results.map(({ call_id, is_error, ...result }) => ({
+        results: input.results.map(({ call_id, is_error, ...result }) => ({
           callId: call_id,
           ...result,
           isError: is_error,
@@ -125,19 +129,19 @@ export const presentFacts = (facts: Omit<SessionFacts, 'messageCount'>) => ({
   updated_at: presentTime(facts.updatedAt),
 })
 
-export function presentMessage(kept: SessionMessage): object {
-  switch (kept.role) {
+export function presentMessage(stored: SessionMessage): object {
+  switch (stored.role) {
     case 'user':
-      return kept
+      return stored
     case 'assistant':
       return {
-        ...kept,
-        calls: kept.calls.map(({ callId, ...call }) => ({ call_id: callId, ...call })),
+        ...stored,
+        calls: stored.calls.map(({ callId, ...call }) => ({ call_id: callId, ...call })),
       }
     case 'tool':
       return {
         role: 'tool',
-        results: kept.results.map(({ callId, isError, ...result }) => ({
+        results: stored.results.map(({ callId, isError, ...result }) => ({
           call_id: callId,
           ...result,
           is_error: isError,

@@ -6,7 +6,7 @@ import { type Done, runOnce } from '../idempotency/run-once'
 import { armSweep, wakeAll } from '../inbox/deliver'
 import { selectHostedAgent, selectWaitingAgents, updateAgentPause, updateHubPause } from './queries'
 
-interface Named {
+interface AgentRow {
   accountId: AccountId
 }
 
@@ -15,7 +15,8 @@ export interface Paused {
 }
 
 /**
- * Pauses or resumes one agent, or with null all of them; it holds from the next model call on (H21).
+ * Pauses or resumes one agent, or all agents when `name` is null. Takes effect before the next model
+ * call.
  *
  * @throws NOT_FOUND when no agent of this hub has that name
  */
@@ -27,7 +28,7 @@ export async function pauseAgents(
 ): Promise<Done<Paused>> {
   const { db, clock } = context
   const now = clock.now()
-  const agent = name === null ? null : await selectHostedAgent(db, name).first<Named>()
+  const agent = name === null ? null : await selectHostedAgent(db, name).first<AgentRow>()
   if (name !== null && !agent) {
     throw notFound('agent', 'Only agents that run on this hub can be paused.')
   }
@@ -36,21 +37,21 @@ export async function pauseAgents(
     : updateHubPause(db, isPaused, now)
   const input = { name, isPaused }
   const token = isPaused ? null : await armSweep(context)
-  const done = await runOnce(
+  const result = await runOnce(
     db,
     { accountId: actor.accountId, key: actor.idempotencyKey, action: 'system.pause', input },
     { now, answer: { paused: isPaused }, statements: [change] },
   )
   if (!isPaused) await wakeWaiting(context, agent?.accountId ?? null, token)
-  return done
+  return result
 }
 
-/** What was asked during a pause is answered after it. */
+/** Wakes the agents that got tasks during the pause. */
 async function wakeWaiting(
   context: ActionContext,
   agentId: AccountId | null,
   token: number | null,
 ): Promise<void> {
-  const { results } = await selectWaitingAgents(context.db, agentId).all<Named>()
+  const { results } = await selectWaitingAgents(context.db, agentId).all<AgentRow>()
   context.defer(wakeAll(context, results, token))
 }

@@ -1,8 +1,8 @@
 import type { CommitRequest } from '../contract'
 import type { Db } from '../db'
 
-/** Column -> what it adds. The order is that of the parameters, after the id of the activation. */
-const added = {
+/** Increment of each column, in the order of the SQL parameters after the activation's id. */
+const increments = {
   failed_activations: ({ outcome }) => Number(outcome === 'failed'),
   model_requests: ({ counters }) => counters?.modelRequests ?? 0,
   model_failures: ({ counters }) => counters?.modelFailures ?? 0,
@@ -15,7 +15,7 @@ const added = {
   export_failures: ({ counters }) => counters?.exportFailures ?? 0,
 } satisfies Record<string, (request: CommitRequest) => number>
 
-const columns = Object.keys(added)
+const columns = Object.keys(increments)
 
 const countSql = `
   INSERT INTO agent_counters (account_id, activations, ${columns.join(', ')})
@@ -25,18 +25,18 @@ const countSql = `
     ${columns.map((column) => `${column} = ${column} + excluded.${column}`).join(', ')}`
 
 /**
- * Raises the counters of an agent by one activation: part of the COMMIT batch, while its row still
- * runs, so a repeated commit counts once (L44).
+ * Adds one activation to the counters of its agent. Part of the commit batch, and only while the row is
+ * still running, so that a repeated commit counts once.
  */
 export const countActivation = (db: Db, request: CommitRequest): D1PreparedStatement =>
   db.d1
     .prepare(countSql)
-    .bind(request.activationId, ...Object.values(added).map((read) => read(request)))
+    .bind(request.activationId, ...Object.values(increments).map((read) => read(request)))
 
-/** One row a hosted agent. */
+/** Counters of one hosted agent. */
 export type CounterRow = { agent: string } & Record<string, number | string>
 
-/** More agents than this make a page that no scraper wants; the totals count all of them. */
+/** Maximum of agents listed, to keep the page small for scrapers; the totals include all agents. */
 const agentsMax = 1_000
 
 export const selectAgentCounters = (db: Db): D1PreparedStatement =>

@@ -11,7 +11,7 @@ export interface Sample {
   value: number
 }
 
-/** A page for a scraper: every metric once, with what it is. */
+/** Formats metrics in the Prometheus text format, each with its help text and type. */
 export const formatMetrics = (metrics: Metric[]): string => metrics.map(formatMetric).join('')
 
 function formatMetric({ name, type, help, samples }: Metric): string {

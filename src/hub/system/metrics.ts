@@ -2,26 +2,26 @@ import type { D1Cost } from '../db'
 import type { CounterRow } from './counter-queries'
 import type { Metric } from './format-metrics'
 
-/** Column of `agent_counters` -> what it counts. */
+/** Help text of each column of `agent_counters`. */
 const counters = {
   activations: 'Activations that ended',
-  failed_activations: 'Activations that ended failed',
-  model_requests: 'Calls of a model, retries and compactions included',
-  model_failures: 'Calls of a model that gave no answer',
+  failed_activations: 'Activations that failed',
+  model_requests: 'Model calls, retries and compactions included',
+  model_failures: 'Model calls that returned no answer',
   tool_executions: 'Tool calls that ran',
-  tool_failures: 'Tool calls that ran and gave an error',
-  permission_denials:
-    'Tool calls that a grant, a policy, a limit, a hook or a person did not let through',
+  tool_failures: 'Tool calls that returned an error',
+  permission_denials: 'Tool calls refused by a grant, a policy, a limit, a hook or a person',
   compactions: 'Times that history was replaced by a summary',
-  retries: 'Calls of a model that were made again',
-  parks: 'Times that an activation waited for a person to approve a call',
-  export_failures: 'Traces that a collector did not take',
+  retries: 'Retries of model calls',
+  parks: 'Times that an activation was parked until a call was approved or denied',
+  export_failures: 'Traces that a collector did not accept',
 } as const
 
 /**
- * What agents did, of all and by agent. Two names, so that summing one never counts twice.
+ * Returns the counters in total and per agent. They are separate metrics, so that summing one metric
+ * never counts an activation twice.
  *
- * @param totals sums over every agent, also those that `agents` leaves out
+ * @param totals sums over all agents, including agents that `agents` does not list
  */
 export function describeCounters(totals: Record<string, number>, agents: CounterRow[]): Metric[] {
   return Object.entries(counters).flatMap(([column, help]): Metric[] => [
@@ -40,13 +40,13 @@ export function describeCounters(totals: Record<string, number>, agents: Counter
   ])
 }
 
-/** Column of `selectGauges` -> what it tells. */
+/** Help text of each column of `selectGauges`. */
 const gauges = {
   posts: 'Posts on this hub',
   communities: 'Communities on this hub',
   agents: 'Agents that run on this hub',
-  running_activations: 'Activations that run now',
-  waiting_tasks: 'Tasks in inboxes that nobody works on',
+  running_activations: 'Running activations',
+  waiting_tasks: 'Unclaimed tasks in inboxes',
 } as const
 
 export const describeGauges = (row: Record<string, number>): Metric[] =>
@@ -57,14 +57,14 @@ export const describeGauges = (row: Record<string, number>): Metric[] =>
     samples: [{ value: row[column] ?? 0 }],
   }))
 
-/** What this isolate asked of D1 since it started. */
+/** Returns the D1 cost of this isolate since it started. */
 export const describeIsolate = ({ roundTrips, rowsRead, rowsWritten }: D1Cost): Metric[] => [
   counter('rookery_d1_round_trips_total', 'Round trips to D1 of this isolate.', roundTrips),
   counter('rookery_d1_rows_read_total', 'Rows that D1 read for this isolate.', rowsRead),
   counter('rookery_d1_rows_written_total', 'Rows that D1 wrote for this isolate.', rowsWritten),
 ]
 
-/** Null when the scheduler has not swept yet, or did not answer. */
+/** Returns the age of the last sweep; no metric when the scheduler never swept or did not respond. */
 export const describeSweep = (ageMs: number | null): Metric[] =>
   ageMs === null
     ? []

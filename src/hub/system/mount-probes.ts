@@ -8,7 +8,7 @@ import { formatMetrics } from './format-metrics'
 import { describeCounters, describeGauges, describeIsolate, describeSweep } from './metrics'
 import { selectGauges } from './queries'
 
-/** What machines ask: whether the hub serves, and how it is doing (H20). */
+/** Mounts `GET /healthz` and `GET /metrics` for monitoring. */
 export function mountProbes(app: Hono<HubEnv>): void {
   app.get('/healthz', async (c) => {
     const age = await readSweepAge(c.var.context)
@@ -39,11 +39,14 @@ export function mountProbes(app: Hono<HubEnv>): void {
   })
 }
 
-const PATIENCE_MS = 1_000
+const SWEEP_AGE_TIMEOUT_MS = 1_000
 
-/** The hub serves without a scheduler too, so its silence or failure is not the hub's. */
+/**
+ * Returns the milliseconds since the last sweep; null when the scheduler fails or does not respond in
+ * time, because the hub is healthy without a scheduler.
+ */
 const readSweepAge = ({ scheduler }: ActionContext): Promise<number | null> =>
   Promise.race([
     scheduler.readSweepAge().catch(() => null),
-    new Promise<null>((resolve) => setTimeout(() => resolve(null), PATIENCE_MS)),
+    new Promise<null>((resolve) => setTimeout(() => resolve(null), SWEEP_AGE_TIMEOUT_MS)),
   ])

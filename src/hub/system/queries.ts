@@ -27,7 +27,7 @@ export const updateAgentPause = (
     .prepare('UPDATE agents SET is_paused = ?2, updated_at = ?3 WHERE account_id = ?1')
     .bind(agentId, Number(isPaused), now)
 
-/** Agents with tasks that nobody works on, all of them or one. */
+/** Selects agents that have unclaimed tasks and are not paused; only `agentId` when it is given. */
 export const selectWaitingAgents = (db: Db, agentId: AccountId | null): D1PreparedStatement =>
   db.d1
     .prepare(
@@ -37,7 +37,7 @@ export const selectWaitingAgents = (db: Db, agentId: AccountId | null): D1Prepar
     )
     .bind(agentId)
 
-/** Numbers for `/metrics`; each from an index or a counter. */
+/** Selects the gauges of `/metrics`, each from an index or a counter. */
 export const selectGauges = (db: Db): D1PreparedStatement =>
   db.d1.prepare(
     `SELECT (SELECT coalesce(sum(post_count), 0) FROM communities) AS posts,

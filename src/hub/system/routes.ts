@@ -7,17 +7,17 @@ const pause = (path: string, isPaused: boolean): Route =>
   route({
     method: 'post',
     path,
-    summary: `${isPaused ? 'Pauses' : 'Resumes'} ${path.includes(':name') ? 'one agent' : 'all agents'}, before its next model call (admin)`,
+    summary: `${isPaused ? 'Pauses' : 'Resumes'} ${path.includes(':name') ? 'one agent' : 'all agents'}; takes effect before the next model call (admin)`,
     tag,
     access: 'admin',
     handle: async (call) => {
       const name = path.includes(':name') ? call.param('name') : null
-      const done = await pauseAgents(call.context, call.actor(), name, isPaused)
-      return presentOnce(call, done, (answer) => answer)
+      const result = await pauseAgents(call.context, call.actor(), name, isPaused)
+      return presentOnce(call, result, (answer) => answer)
     },
   })
 
-/** The switches for admins (H21). */
+/** Routes to pause and resume agents, for admins. */
 export const systemRoutes: Route[] = [
   pause('/system/pause', true),
   pause('/system/resume', false),

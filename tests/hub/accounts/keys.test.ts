@@ -10,7 +10,7 @@ beforeAll(async () => {
   ada = await hub.join('ada', 'human')
 })
 
-test('H2: a key of one scope does not do what the other is for', async () => {
+test('H2: a key with the read scope cannot write', async () => {
   const { body } = await hub.call('/agents/me/keys', { key: ada.key, body: { scopes: ['read'] } })
   expect((await hub.call('/agents/me', { key: body.key.api_key })).status).toBe(200)
   const write = await hub.call('/posts', {
@@ -20,7 +20,7 @@ test('H2: a key of one scope does not do what the other is for', async () => {
   expect([write.status, write.body.code]).toEqual([403, 'FORBIDDEN'])
 })
 
-test('unknown fields of an admin are no way around the rules: kind and role need an admin', async () => {
+test('only an admin can register with kind human or role admin', async () => {
   for (const body of [
     { name: 'sly', kind: 'human' },
     { name: 'sly', role: 'admin' },
@@ -40,7 +40,7 @@ test('unknown fields of an admin are no way around the rules: kind and role need
   expect(status).toBe(200)
 })
 
-test('a cookie works for reading; for writing only from our own pages', async () => {
+test('a session cookie can read, and can write only from pages of this hub', async () => {
   const link = await hub.call('/sessions/link', {
     method: 'POST',
     key: theAdmin,
@@ -100,7 +100,7 @@ async function replace(key: string, replaces: string, graceHours: number) {
   return hub.call('/agents/me/keys', { key, body })
 }
 
-test('H2: a key that was replaced ends no later when it is replaced again', async () => {
+test('H2: replacing a key again does not extend its expiry', async () => {
   const { body } = await hub.call('/agents/me/keys', { key: ada.key, body: {} })
   const old = body.key
   const status = async () => (await hub.call('/agents/me', { key: old.api_key })).status
@@ -113,7 +113,7 @@ test('H2: a key that was replaced ends no later when it is replaced again', asyn
   expect(await status()).toBe(401)
 })
 
-test('H2: only a key of the account can be replaced; otherwise no key is made', async () => {
+test('H2: only a key of the account can be replaced; otherwise no key is created', async () => {
   const other = await hub.join('replaced-by-nobody')
   const list = async (key: string) => (await hub.call('/agents/me/keys', { key })).body.keys
   const before = await list(ada.key)
@@ -132,7 +132,7 @@ test('H2: only a key of the account can be replaced; otherwise no key is made', 
   expect((await hub.call('/agents/me', { key: other.key })).status).toBe(200)
 })
 
-test('H6: a replacement is made once, also when the old key is gone by the second time', async () => {
+test('H6: a key is replaced once, also when the old key was deleted before the retry', async () => {
   const { body } = await hub.call('/agents/me/keys', { key: ada.key, body: {} })
   const again = () =>
     hub.call('/agents/me/keys', {
@@ -146,7 +146,7 @@ test('H6: a replacement is made once, also when the old key is gone by the secon
   expect([second.status, second.body.code]).toEqual([409, 'IDEMPOTENCY_CONFLICT'])
 })
 
-test('H6: an answer that holds a secret is not stored, and a repeat is refused', async () => {
+test('H6: a response that contains a secret is not stored, and a retry is refused', async () => {
   const headers = { 'idempotency-key': 'reg-1' }
   const first = await hub.call('/agents/register', { body: { name: 'secretive' }, headers })
   expect(first.status).toBe(201)

@@ -6,7 +6,7 @@ const hub = createTestHub()
 const closed = createTestHub({ ROOKERY_PUBLIC: 'false' })
 
 describe('a private hub', () => {
-  test('H1: registering needs an admin, and the refusal says how one does it', async () => {
+  test('H1: only an admin can register accounts, and the error says how', async () => {
     const body = { name: 'stranger' }
     const { key } = await hub.join('member')
     for (const [shown, status] of [
@@ -16,7 +16,7 @@ describe('a private hub', () => {
     ] as const) {
       const refused = await closed.call('/agents/register', { key: shown, body })
       expect(refused.status).toBe(status)
-      expect(refused.body.hint).toMatch(/ask an admin.*POST \/api\/v1\/agents\/register/)
+      expect(refused.body.hint).toMatch(/Ask an admin.*POST \/api\/v1\/agents\/register/)
     }
     const { status } = await closed.call('/agents/stranger', { key: theAdmin })
     expect(status).toBe(404)
@@ -30,21 +30,21 @@ describe('a private hub', () => {
     expect(me.body.agent).toMatchObject({ name: 'mira', kind: 'human' })
   })
 
-  test('H2: who reads without a key is not sent to register, but to an admin', async () => {
+  test('H2: the hint for reading without a key names an admin, not the registration', async () => {
     const { status, body } = await closed.call('/feed')
     expect(status).toBe(401)
-    expect(body.hint).toContain('ask an admin')
-    expect(body.hint).not.toContain('gives you a key')
+    expect(body.hint).toContain('Ask an admin')
+    expect(body.hint).not.toContain('returns a key')
   })
 
-  test('H17: skill.md says that an admin makes the account', async () => {
+  test('H17: skill.md says that an admin creates the account', async () => {
     const readSkill = async (of: typeof hub) => (await of.fetch('/skill.md')).text()
     expect(await readSkill(closed)).toMatch(/private: ask an admin[\s\S]*\$ROOKERY_ADMIN_KEY/)
     expect(await readSkill(hub)).not.toContain('private')
   })
 })
 
-test('H1: on a public hub anybody registers an agent; people need an admin, and the hint says so', async () => {
+test('H1: on a public hub anybody can register an agent; only an admin can register people', async () => {
   expect((await hub.call('/agents/register', { body: { name: 'walk-in' } })).status).toBe(201)
   for (const body of [
     { name: 'sly', kind: 'human' },
@@ -54,7 +54,7 @@ test('H1: on a public hub anybody registers an agent; people need an admin, and 
     expect([refused.status, refused.body.code]).toEqual([401, 'UNAUTHORIZED'])
     expect(refused.body.error).toContain('Only an admin')
     expect(refused.body.hint).toContain('Leave out kind and role')
-    expect(refused.body.hint).not.toContain('gives you a key')
+    expect(refused.body.hint).not.toContain('returns a key')
   }
 })
 

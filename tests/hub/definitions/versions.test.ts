@@ -26,7 +26,7 @@ const accept = (change: Partial<DefinitionFacts> = {}) => {
 }
 beforeEach(() => accept())
 
-test('D6: what a definition limits is where the brakes look', async () => {
+test('D6: the limits of a definition are stored for the reply limits', async () => {
   accept({ etag: 'etag-limits' })
   const { body } = await put()
   const row = await env.DB.prepare(
@@ -41,14 +41,14 @@ test('D6: what a definition limits is where the brakes look', async () => {
   })
 })
 
-test('D1: two first definitions at the same moment make one agent, and both are versions of it', async () => {
+test('D1: two concurrent first definitions create one agent with two versions', async () => {
   const keep: (() => void)[] = []
   const bothFound = new Promise<void>((resolve) => keep.push(resolve))
   let found = 0
-  // neither writes before both have seen that the name is free
+  // Neither writes before both have found the name free.
   hub.seen.check = (given) => ({
     ok: true,
-    facts: { ...facts, name: 'twin', etag: `etag-${given['system-prompt.md']}` },
+    facts: { ...facts, name: 'shared', etag: `etag-${given['system-prompt.md']}` },
   })
   const { keepDefinition } = hub.seen
   hub.seen.keepDefinition = async (...kept) => {
@@ -56,20 +56,20 @@ test('D1: two first definitions at the same moment make one agent, and both are 
     if (++found === 2) keep[0]?.()
     await bothFound
   }
-  const putTwin = (prompt: string) =>
-    hub.call('/agents/twin/definition', {
+  const putShared = (prompt: string) =>
+    hub.call('/agents/shared/definition', {
       method: 'PUT',
       key: adminKey,
       body: { files: { ...files, 'system-prompt.md': prompt } },
     })
-  const [one, other] = await Promise.all([putTwin('one'), putTwin('other')])
+  const [one, other] = await Promise.all([putShared('one'), putShared('other')])
   hub.seen.keepDefinition = keepDefinition
   expect([one.status, other.status]).toEqual([200, 200])
   expect(one.body.definition.agent_id).toBe(other.body.definition.agent_id)
   expect([one.body.definition.version, other.body.definition.version].sort()).toEqual([1, 2])
 })
 
-test('D1: an activation records the version of the definition that it runs with', async () => {
+test('D1: an activation records the version of the definition it runs with', async () => {
   accept({ etag: 'etag-first', name: 'heron' })
   const first = await put('heron')
   const mira = await hub.join('mira', 'human')
@@ -78,13 +78,13 @@ test('D1: an activation records the version of the definition that it runs with'
       key: mira.key,
       body: { submolt: 'general', title: 'Hello', content: '@heron hello' },
     })
-  const doors = createHubDoors(hub.context)
+  const hubApi = createHubDoors(hub.context)
   const agentId = first.body.definition.agent_id as AccountId
   const work = async () => {
     await ask()
     const activationId = hub.clock.newId<ActivationId>()
     const now = hub.clock.now()
-    await doors.load({ agentId, activationId, now, capacity: 50, mayExplore: false })
+    await hubApi.load({ agentId, activationId, now, capacity: 50, mayExplore: false })
     await env.DB.prepare(`UPDATE activations SET state = 'done'`).run()
     return env.DB.prepare('SELECT definition_version FROM activations WHERE id = ?')
       .bind(activationId)

@@ -70,7 +70,7 @@ test('H7: posts of a muted community stay out of the feed and in their community
   expect(own.body.posts[0].id).toBe(body.post.id)
 })
 
-test('H7: a younger post is hotter than an older one with as many votes', async () => {
+test('H7: of two posts with equal votes the newer is hotter', async () => {
   const older = await hub.call('/posts', {
     key: ada.key,
     body: { community: 'general', title: 'Older' },
@@ -95,7 +95,7 @@ test.each([
   'cursor=%%%',
   'cursor=abc',
   'offset=-1',
-])('H7: %s answers 400 with the field', async (query) => {
+])('H7: %s returns 400 with the field', async (query) => {
   const { status, body } = await hub.call(`/feed?${query}`)
   expect(status).toBe(400)
   expect(body).toMatchObject({ success: false, code: 'VALIDATION' })

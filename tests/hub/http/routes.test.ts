@@ -28,7 +28,7 @@ const garbage = [
 ]
 const withParams = apiRoutes.filter(({ path }) => path.includes(':'))
 
-test.each(withParams)('unknown ids answer 404, never 500: $method $path', async (route) => {
+test.each(withParams)('unknown ids return 404, never 500: $method $path', async (route) => {
   const bodies: Record<string, unknown> = {
     '/posts/:id/comments': { content: 'x' },
     '/comments/:id': { content: 'x' },
@@ -63,7 +63,7 @@ test.each(withParams)('unknown ids answer 404, never 500: $method $path', async 
 })
 
 test.each(apiRoutes.filter(({ access }) => access !== 'open' && access !== 'read'))(
-  'H2: without a key, with a wrong one: 401: $method $path',
+  'H2: 401 without a key and with an invalid key: $method $path',
   async (route) => {
     for (const key of [null, 'rookery_wrong']) {
       const { status, body } = await hub.call(route.path, {
@@ -78,7 +78,7 @@ test.each(apiRoutes.filter(({ access }) => access !== 'open' && access !== 'read
 )
 
 test.each(apiRoutes.filter(({ access }) => access === 'admin'))(
-  'H1: only an admin: 403 for others: $method $path',
+  'H1: 403 unless the viewer is an admin: $method $path',
   async (route) => {
     const { status, body } = await hub.call(route.path, {
       method: route.method.toUpperCase(),
@@ -90,7 +90,7 @@ test.each(apiRoutes.filter(({ access }) => access === 'admin'))(
 )
 
 test.each(apiRoutes.filter(({ access }) => access === 'read'))(
-  'a private hub lets nobody read without a key: $method $path',
+  'a private hub requires a key to read: $method $path',
   async (route) => {
     const anonymous = await closed.call(`${route.path}?q=x&name=x`)
     expect(anonymous.status).toBe(401)
@@ -99,7 +99,7 @@ test.each(apiRoutes.filter(({ access }) => access === 'read'))(
   },
 )
 
-test('wrong types answer 400 with the field', async () => {
+test('invalid fields return 400 with the field', async () => {
   const wrong: [string, unknown, string][] = [
     ['/posts', { community: 'general', title: 7 }, 'body.title'],
     ['/posts', { title: 'x' }, 'body.community'],
@@ -127,7 +127,7 @@ test('wrong types answer 400 with the field', async () => {
   }
 })
 
-test('a body of the wrong kind or size, a wrong method, an unknown path', async () => {
+test('unsupported content type, too large body, wrong method, unknown path', async () => {
   const form = await hub.call('/posts', {
     key: ada.key,
     body: 'a=b',
@@ -149,7 +149,7 @@ test('a body of the wrong kind or size, a wrong method, an unknown path', async 
   expect([path.status, path.body.code]).toEqual([404, 'NOT_FOUND'])
 })
 
-test('H20: answers tell their cost and their id; health and metrics answer', async () => {
+test('H20: responses carry their cost and request id; health and metrics respond', async () => {
   const { headers } = await hub.call('/feed', { headers: { 'x-request-id': 'request-42' } })
   expect(headers.get('x-request-id')).toBe('request-42')
   expect(headers.get('server-timing')).toMatch(/d1;desc="round_trips=1 rows_read=\d+"/)

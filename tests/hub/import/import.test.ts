@@ -81,7 +81,7 @@ const broken = [
   { post: { id: uuid(5), title: 'Gone', is_deleted: true } },
 ]
 
-test('H19: an archive goes in, with both field sets; what is broken is named and left out', async () => {
+test('H19: an archive with both field sets is imported; invalid records are listed and skipped', async () => {
   await hub.join('ada', 'human')
   const { status, body } = await send([older, ...broken, newer])
   expect(status).toBe(200)
@@ -94,11 +94,11 @@ test('H19: an archive goes in, with both field sets; what is broken is named and
   expect(body.skipped[1]).toMatchObject({ reason: expect.stringContaining('title') })
   expect(body.skipped.find(({ index }: { index: number }) => index === 5)).toMatchObject({
     id: uuid(4),
-    reason: 'neither a title nor content',
+    reason: expect.stringContaining('neither a title nor content'),
   })
 })
 
-test('H19: ids, times and votes are kept; names get the form that names have here', async () => {
+test('H19: ids, times and votes are kept; names are converted to valid names', async () => {
   const { body } = await hub.call(`/posts/${uuid(1)}?include_comments=true`)
   expect(body.post).toMatchObject({
     title: 'Über den Winter',
@@ -121,7 +121,7 @@ test('H19: ids, times and votes are kept; names get the form that names have her
   expect(untitled.body.post.title).toBe('No title here but many words that say what it is about')
 })
 
-test('H19: a name that somebody here has is made different; the same author stays one account', async () => {
+test('H19: a taken name gets a suffix; the same author stays one account', async () => {
   const { results } = await env.DB.prepare(
     'SELECT name, display_name AS shown FROM accounts WHERE is_imported = 1 ORDER BY name',
   ).all()
@@ -133,7 +133,7 @@ test('H19: a name that somebody here has is made different; the same author stay
   ])
 })
 
-test('H19: importing again adds nothing; a record that grew adds what is new', async () => {
+test('H19: importing again adds nothing; a record with new comments adds only those', async () => {
   const again = await send({ items: [older, newer] })
   expect(again.body.imported).toEqual({ posts: 0, comments: 0, accounts: 0, communities: 0 })
   expect(again.body.unchanged).toBe(2)
@@ -149,7 +149,7 @@ test('H19: importing again adds nothing; a record that grew adds what is new', a
   expect((await hub.call(`/posts/${uuid(2)}`)).body.post.comment_count).toBe(1)
 })
 
-test('H5: imported words tell and wake nobody, and are found by search', async () => {
+test('H5: imported text notifies and wakes nobody, and is found by search', async () => {
   const items = await env.DB.prepare('SELECT count(*) AS n FROM inbox_items').first('n')
   expect(items).toBe(0)
   expect(hub.seen.woken).toEqual([])
@@ -174,7 +174,7 @@ test('H19: records without UUIDs get the same ids every time', async () => {
   })
 })
 
-test('H19: comments nested deeper than ours are kept at the deepest level', async () => {
+test('H19: comments nested deeper than the maximum depth are kept at that depth', async () => {
   let comment: object = { id: uuid(999), content: 'deepest', author: 'someone' }
   for (let i = 0; i < 400; i++)
     comment = { id: uuid(1000 + i), content: `level ${i}`, author: 'someone', replies: [comment] }
@@ -186,14 +186,14 @@ test('H19: comments nested deeper than ours are kept at the deepest level', asyn
   expect(deepest).toBe(10)
 })
 
-test('H19: only an admin imports; what is no archive is refused', async () => {
+test('H19: only admins can import; other bodies than an archive are refused', async () => {
   const { key } = await hub.join('pleb')
   expect((await hub.call('/import', { key, body: [] })).status).toBe(403)
   expect((await send({ nothing: 1 })).status).toBe(400)
   expect((await send('[')).status).toBe(400)
 })
 
-test('H19: 600 records go in as several batches', async () => {
+test('H19: 600 records are imported in several batches', async () => {
   const many = Array.from({ length: 600 }, (_, i) => ({
     post: {
       id: uuid(5000 + i),
@@ -207,7 +207,7 @@ test('H19: 600 records go in as several batches', async () => {
   expect((await send(many)).body.unchanged).toBe(600)
 })
 
-test('H19: whatever is in the array, the answer is a report', async () => {
+test('H19: any array returns a report', async () => {
   const json = fc.jsonValue({ maxDepth: 4 })
   const odd = fc.record(
     {
@@ -244,7 +244,7 @@ test('H19: whatever is in the array, the answer is a report', async () => {
   )
 })
 
-test('names from elsewhere always get an allowed form', () => {
+test('names of a source are always converted to valid names', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (name) => {
       expect(normaliseName(name, 'agent-1')).toMatch(/^[a-z0-9_-]{2,32}$/)

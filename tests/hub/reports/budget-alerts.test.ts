@@ -29,14 +29,14 @@ const sweep = () => {
   hub.clock.advance(1)
   return office.doors.sweep(hub.clock.now())
 }
-const saidTitles = async () =>
+const readTitles = async () =>
   (
     await office.all<{ title: string }>(
       `SELECT p.title FROM posts p JOIN communities m ON m.id = p.community_id
        WHERE m.name = 'agent-status' AND p.deleted_at IS NULL ORDER BY p.created_at, p.id`,
     )
   ).map(({ title }) => title.replaceAll('\u00a0', ' '))
-const toldAdmins = async () =>
+const readAdminInbox = async () =>
   (
     await office.all<{ content: string }>(
       `SELECT i.content FROM inbox_items i JOIN accounts a ON a.id = i.account_id
@@ -44,7 +44,7 @@ const toldAdmins = async () =>
     )
   ).map(({ content }) => content.replaceAll('\u00a0', ' '))
 
-/** One activation of an agent that costs so much; what it sets going has ended when it resolves. */
+/** Runs one activation with this cost; resolves when the alerts that it causes are posted. */
 async function spend(cost: number, agent = agents[0]): Promise<void> {
   if (!agent) throw new Error('no agent')
   hub.clock.advance(1)
@@ -56,31 +56,31 @@ const finish = async (id: (typeof mira)['id'], activationId: ActivationId, cost:
   await commit(id, activationId, { usage: [usageOf(cost, 10)] })
   await settled()
 }
-/** The doors say alerts after the commit: wait until no budget is marked. */
+/** The hub posts alerts after the commit: waits until no crossed threshold is left to report. */
 async function settled(): Promise<void> {
   for (let tries = 0; tries < 100; tries++) {
     if ((await office.all('SELECT 1 FROM budget_levels WHERE is_crossed = 1')).length === 0) return
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
-  throw new Error('nobody spoke of the budget')
+  throw new Error('the budget alert was not posted')
 }
 
-it('B9: each threshold of a budget is said once a period, when it is crossed, and admins are told', async () => {
+it('B9: each crossed threshold of a budget is reported once a period, also to admins', async () => {
   await spend(799_999)
-  expect(await saidTitles()).toEqual([])
+  expect(await readTitles()).toEqual([])
   await spend(1)
   await spend(50_000)
   await spend(60_000)
   await spend(10_000)
   await sweep()
-  expect(await saidTitles()).toEqual([
-    'The hub’s monthly budget is used to 80 %',
-    'The hub’s monthly budget is used to 91 %',
+  expect(await readTitles()).toEqual([
+    'The hub’s monthly budget is 80 % used',
+    'The hub’s monthly budget is 91 % used',
   ])
   await spend(80_000)
   await sweep()
-  expect((await saidTitles()).at(2)).toBe('The hub’s monthly budget is used up')
-  expect(await toldAdmins()).toEqual(await saidTitles())
+  expect((await readTitles()).at(2)).toBe('The hub’s monthly budget is used up')
+  expect(await readAdminInbox()).toEqual(await readTitles())
   const { content } =
     (await office.first<{ content: string }>(
       `SELECT content FROM posts WHERE title LIKE '%used up' AND deleted_at IS NULL`,
@@ -88,12 +88,12 @@ it('B9: each threshold of a budget is said once a period, when it is crossed, an
   expect(content?.replaceAll('\u00a0', ' ')).toContain('All agents: $1.00 of $1.00 spent.')
 })
 
-it('B9: of several thresholds at once the highest is said', async () => {
+it('B9: of several thresholds crossed at once the highest is reported', async () => {
   await spend(950_000)
-  expect(await saidTitles()).toEqual(['The hub’s monthly budget is used to 95 %'])
+  expect(await readTitles()).toEqual(['The hub’s monthly budget is 95 % used'])
 })
 
-it('B9: commits and sweeps at the same time say it once', async () => {
+it('B9: concurrent commits and sweeps report it once', async () => {
   const running = await Promise.all(
     agents.map(async ({ id, name }) => {
       await post(mira.key, `@${name}`)
@@ -106,19 +106,19 @@ it('B9: commits and sweeps at the same time say it once', async () => {
     sweep(),
   ])
   await sweep()
-  expect(await saidTitles()).toEqual(['The hub’s monthly budget is used to 82 %'])
-  expect(await toldAdmins()).toHaveLength(1)
+  expect(await readTitles()).toEqual(['The hub’s monthly budget is 82 % used'])
+  expect(await readAdminInbox()).toHaveLength(1)
 })
 
-it('B9: what a crash kept from being said, the next sweep says', async () => {
+it('B9: the next sweep reports what a crash kept from being reported', async () => {
   await run(
     'UPDATE budget_windows SET spent_microusd = 920000 WHERE starts_at <= ?1 AND ends_at > ?1',
     hub.clock.now(),
   )
-  expect(await saidTitles()).toEqual([])
+  expect(await readTitles()).toEqual([])
   await sweep()
   await sweep()
-  expect(await saidTitles()).toEqual(['The hub’s monthly budget is used to 92 %'])
+  expect(await readTitles()).toEqual(['The hub’s monthly budget is 92 % used'])
 })
 
 /** Changes the hub's budget as an admin does. */
@@ -137,65 +137,65 @@ const lastContent = async () =>
     )
   )?.content
 
-it('B9: a raised limit is said once, and its own thresholds are said again', async () => {
+it('B9: a raised limit is reported once, and its thresholds are reported again', async () => {
   await spend(950_000)
   await change({ limit_microusd: 2_000_000 })
-  expect((await saidTitles()).slice(1)).toEqual(['The hub’s monthly budget has room again'])
-  expect(await toldAdmins()).toHaveLength(1)
+  expect((await readTitles()).slice(1)).toEqual(['The hub’s monthly budget is available again'])
+  expect(await readAdminInbox()).toHaveLength(1)
   await spend(690_000)
-  expect((await saidTitles()).slice(2)).toEqual(['The hub’s monthly budget is used to 82 %'])
+  expect((await readTitles()).slice(2)).toEqual(['The hub’s monthly budget is 82 % used'])
 })
 
-it('B9: however often a budget is used up and has room again, both are said', async () => {
+it('B9: each time a budget is used up or becomes available again, that is reported', async () => {
   await spend(1_000_000)
   for (const _ of [0, 1]) {
     await change({ limit_microusd: 2_000_000 })
     await change({ limit_microusd: 1_000_000 })
   }
   await change({ limit_microusd: 1_000_000 })
-  const [full, room] = [
+  const [usedUp, available] = [
     'The hub’s monthly budget is used up',
-    'The hub’s monthly budget has room again',
+    'The hub’s monthly budget is available again',
   ]
-  expect(await saidTitles()).toEqual([full, room, full, room, full])
-  expect(await toldAdmins()).toHaveLength(3)
+  expect(await readTitles()).toEqual([usedUp, available, usedUp, available, usedUp])
+  expect(await readAdminInbox()).toHaveLength(3)
 })
 
-it('B9: changed shares are not said to be a raised limit', async () => {
+it('B9: changed thresholds are not reported as a raised limit', async () => {
   const shares = { warning_share: 0.8, throttle_share: 0.9, critical_share: 1 }
   await spend(850_000)
   await change({ ...shares, warning_share: 0.9 })
-  expect(await lastContent()).toContain('Its limits were changed.')
+  expect(await lastContent()).toContain('The limit or the thresholds were changed.')
   await change(shares)
 })
 
-it('B3 B9: what a used up budget refuses is said as it is', async () => {
+it('B3 B9: the alert of a used up budget names what is refused', async () => {
   await change({ critical_share: 0.9, allows_critical: true })
   await spend(900_000)
-  expect(await lastContent()).toContain('but for tasks of critical priority.')
+  expect(await lastContent()).toContain('except tasks of critical priority.')
   await change({ limit_microusd: 900_000 })
   await change({ allows_critical: false, critical_share: 1, limit_microusd: 2_000_000 })
   await change({ limit_microusd: 900_000, allows_critical: true })
-  expect(await lastContent()).toContain('is refused until it is reset or raised.')
+  expect(await lastContent()).toContain('are refused until it resets or is raised.')
   await change({ allows_critical: false })
 })
 
-it('B9: a new period is said once, and only of a budget that was short', async () => {
+it('B9: a new period is reported once, and only for a budget that had crossed a threshold', async () => {
   await spend(950_000)
   hub.clock.advance(32 * dayMs)
   await sweep()
   await sweep()
   hub.clock.advance(32 * dayMs)
   await sweep()
-  expect((await saidTitles()).slice(1)).toEqual(['The hub’s monthly budget has room again'])
+  expect((await readTitles()).slice(1)).toEqual(['The hub’s monthly budget is available again'])
   const { content } =
     (await office.first<{ content: string }>(
-      `SELECT content FROM posts WHERE title LIKE '%room again' AND deleted_at IS NULL`,
+      `SELECT content FROM posts WHERE title LIKE '%available again' AND deleted_at IS NULL`,
     )) ?? {}
-  expect(content).toContain('A new month began.')
+  expect(content).toContain('A new month has started.')
 })
 
-it('B9: thresholds are those of the budget, and an agent’s budget names its agent without calling it', async () => {
+it('B9: each budget has its own thresholds, and an agent’s budget names the agent without waking it', async () => {
   const [first] = agents
   await run(
     `INSERT INTO budgets (id, scope, scope_id, period, limit_microusd, warning_share, created_at, updated_at)
@@ -205,7 +205,7 @@ it('B9: thresholds are those of the budget, and an agent’s budget names its ag
   await sweep()
   await run('DELETE FROM inbox_items')
   await spend(60_000)
-  expect(await saidTitles()).toEqual(['The daily budget of bot-0 is used to 60 %'])
+  expect(await readTitles()).toEqual(['The daily budget of bot-0 is 60 % used'])
   expect(
     await office.all(
       `SELECT 1 FROM inbox_items WHERE account_id = ? AND read_at IS NULL`,
@@ -215,7 +215,7 @@ it('B9: thresholds are those of the budget, and an agent’s budget names its ag
   expect((await sweep()).wake).toEqual([])
 })
 
-it('B9: a budget that is made too late is said to be short at once', async () => {
+it('B9: a new budget that is already over a threshold is reported at once', async () => {
   await spend(300_000)
   const { status } = await hub.call('/budgets', {
     key: adminKey,
@@ -223,7 +223,7 @@ it('B9: a budget that is made too late is said to be short at once', async () =>
   })
   expect(status).toBe(201)
   await sweep()
-  expect(await saidTitles()).toEqual(['The hub’s daily budget is used to 97 %'])
+  expect(await readTitles()).toEqual(['The hub’s daily budget is 97 % used'])
   await run(`DELETE FROM budgets WHERE scope = 'hub' AND period = 'day'`)
 })
 

@@ -32,22 +32,22 @@ beforeEach(async () => {
 const sweep = () => office.doors.sweep(hub.clock.now())
 const passDays = (days: number) => hub.clock.advance(days * dayMs)
 
-interface Said {
+interface ReportPost {
   id: string
   title: string
   content: string
   is_listed: number
   author: string
 }
-const said = (community: string) =>
-  office.all<Said>(
+const readReports = (community: string) =>
+  office.all<ReportPost>(
     `SELECT p.id, p.title, p.content, p.is_listed, a.name AS author FROM posts p
      JOIN communities m ON m.id = p.community_id JOIN accounts a ON a.id = p.author_id
      WHERE m.name = ? AND p.deleted_at IS NULL ORDER BY p.created_at, p.title`,
     community,
   )
 
-/** The agent is asked and answers. */
+/** Mentions the agent and commits its answer; returns the id of the answer. */
 async function answer(agent: Account, cost = 250_000): Promise<CommentId> {
   const postId = await post(mira.key, `@${agent.name} a secret of mine: swordfish`)
   const { activationId } = await start(agent.id)
@@ -59,26 +59,26 @@ async function answer(agent: Account, cost = 250_000): Promise<CommentId> {
   return id
 }
 
-it('B9: what agents did on a day is said once, in numbers and links and without anybody’s words', async () => {
+it('B9: the activity of a day is posted once, with numbers and links and without text of users', async () => {
   await answer(scout)
   const best = await answer(scout)
   await run('UPDATE comments SET upvotes = 3 WHERE id = ?', best)
   await answer(wren, 0)
   await sweep()
-  expect(await said('agent-activity')).toEqual([])
+  expect(await readReports('agent-activity')).toEqual([])
 
   passDays(1)
   await sweep()
-  const [summary, ...others] = await said('agent-activity')
+  const [summary, ...others] = await readReports('agent-activity')
   expect(others).toEqual([])
   expect(summary).toMatchObject({
     author: 'rookery',
     is_listed: 0,
-    title: expect.stringMatching(/^What the agents did on Monday/),
+    title: expect.stringMatching(/^Agent activity on Monday/),
   })
   const content = summary?.content.replaceAll('\u00a0', ' ') ?? ''
   expect(content).toContain('2 agents ran 3 times: 3 answers')
-  expect(content).toContain('It cost $0.50 and 4,500 tokens.')
+  expect(content).toContain('Cost: $0.50 and 4,500 tokens.')
   expect(content).toContain('Nothing was refused.')
   expect(content).toMatch(
     /\| \[scout\\_1\]\(\/a\/scout_1\) \| 2 \| 2 \| 0 \| 0 \| 0 \| 0 \| \$0\.50 \| \[a comment in general\]\(\/p\/[^)]*\), \+3 \|/,
@@ -112,14 +112,14 @@ it('B9 H10: answers to direct messages are counted, the messages themselves are 
   ])
 })
 
-it('B9: however often the sweep runs, at the same time too, and after a crash, a summary is said once', async () => {
+it('B9: repeated and concurrent sweeps post a summary once', async () => {
   await answer(scout)
   passDays(1)
   await Promise.all(Array.from({ length: 8 }, sweep))
   await sweep()
   hub.clock.advance(3_600_000)
   await sweep()
-  expect(await said('agent-activity')).toHaveLength(1)
+  expect(await readReports('agent-activity')).toHaveLength(1)
   const count = await office.first<{ n: number }>(
     `SELECT post_count AS n FROM communities WHERE name = 'agent-activity'`,
   )
@@ -137,10 +137,10 @@ it('S10 B9: an idle day has no summary, and the sweep after one costs one round 
     passDays(1)
     expect(await office.countTrips(sweep)).toBe(1)
   }
-  expect(await said('agent-activity')).toHaveLength(1)
+  expect(await readReports('agent-activity')).toHaveLength(1)
 })
 
-it('B9 H11: an agent outside whose calls were braked is in the sums of what was refused, not among those who ran', async () => {
+it('B9 H11: an external agent that reached a reply limit counts as refused, not as an agent that ran', async () => {
   const outsider = await hub.join(`outsider-${hub.clock.now()}`)
   await run(
     `INSERT INTO inbox_items (id, account_id, type, from_account_id, created_at, refusal)
@@ -149,52 +149,52 @@ it('B9 H11: an agent outside whose calls were braked is in the sums of what was 
   )
   passDays(1)
   await sweep()
-  expect(await said('agent-activity')).toEqual([])
+  expect(await readReports('agent-activity')).toEqual([])
   await answer(scout)
   await run('UPDATE agent_days SET day = day + 1 WHERE account_id = ?', outsider.id)
   passDays(1)
   await sweep()
-  const content = (await said('agent-activity'))[0]?.content.replaceAll('\u00a0', ' ') ?? ''
+  const content = (await readReports('agent-activity'))[0]?.content.replaceAll('\u00a0', ' ') ?? ''
   expect(content).toContain('1 agent ran 1 time: 1 answer,')
-  expect(content).toContain('Refused: 1 call of one agent by another.')
+  expect(content).toContain('Refused: 1 mention of one agent by another.')
   expect(content).not.toContain('outsider')
 })
 
-it('B9: on Mondays the week is summed up, and a hub that was off tells of its last day of work', async () => {
+it('B9: on Mondays the week is summarized, and a hub that was offline summarizes its last active day', async () => {
   await answer(scout)
   passDays(3)
   await answer(wren)
   passDays(5)
   await sweep()
-  const titles = (await said('agent-activity')).map(({ title }) => title)
+  const titles = (await readReports('agent-activity')).map(({ title }) => title)
   expect(titles).toEqual([
-    expect.stringMatching(/^The agents’ week, 5 |^The agents’ week, \d+ \w+ \d+ to /),
-    expect.stringMatching(/^What the agents did on Thursday/),
+    expect.stringMatching(/^Weekly agent activity, \d+ \w+ \d+ to /),
+    expect.stringMatching(/^Agent activity on Thursday/),
   ])
-  const [week] = await said('agent-activity')
+  const [week] = await readReports('agent-activity')
   expect(week?.content.replaceAll('\u00a0', ' ')).toContain('2 agents ran 2 times')
   passDays(30)
   await sweep()
-  expect(await said('agent-activity')).toHaveLength(2)
+  expect(await readReports('agent-activity')).toHaveLength(2)
 })
 
-it('B9: contributions, turns with nothing to add, failures and what was refused are counted', async () => {
-  const look = async (hasSpoken: boolean) => {
+it('B9: contributions, explorations without one, failures and refusals are counted', async () => {
+  const explore = async (hasContributed: boolean) => {
     const id = office.newId<ActivationId>()
     await run(
       `INSERT INTO activations (id, agent_id, class, task, state, admission, model, definition_version, started_at, deadline_at)
        VALUES (?, ?, 'exploration', 'exploration', 'running', 'granted', 'x', 1, ?, ?)`,
       ...[id, wren.id, hub.clock.now(), hub.clock.now() + 60_000],
     )
-    if (hasSpoken) {
+    if (hasContributed) {
       await run(`INSERT INTO contributions VALUES (?, ?, 1, 0, ?)`, id, wren.id, hub.clock.now())
     }
     const call = { callId: 'c1', tool: 'hub_search', grant: 'hub:read', argumentsHash: 'h' }
     const rest = { outcome: null, durationMs: null, resultBytes: null, at: hub.clock.now() }
     await commit(wren.id, id, { usage: [], audit: [{ ...call, ...rest, decision: 'denied' }] })
   }
-  await look(true)
-  await look(false)
+  await explore(true)
+  await explore(false)
   const postId: PostId = await post(mira.key, '@wren')
   const { activationId } = await start(wren.id)
   await run('UPDATE posts SET is_locked = 1 WHERE id = ?', postId)
@@ -205,14 +205,14 @@ it('B9: contributions, turns with nothing to add, failures and what was refused 
   })
   passDays(1)
   await sweep()
-  const content = (await said('agent-activity'))[0]?.content.replaceAll('\u00a0', ' ') ?? ''
+  const content = (await readReports('agent-activity'))[0]?.content.replaceAll('\u00a0', ' ') ?? ''
   expect(content).toContain(
-    '1 agent ran 3 times: 0 answers, 1 contribution of their own, 1 turn with nothing to add, 1 failure.',
+    '1 agent ran 3 times: 0 answers, 1 contribution, 1 exploration without a contribution, 1 failure.',
   )
-  expect(content).toContain('Refused: 1 answer that its thread did not take, 2 tool calls.')
+  expect(content).toContain('Refused: 1 answer that could not be posted, 2 tool calls.')
 })
 
-it('B9: what the hub says wakes nobody, the agent it speaks of neither, and nobody is led to it', async () => {
+it('B9: reports wake no agent, not even the agent in the report, and are no exploration candidates', async () => {
   await run(
     `INSERT OR REPLACE INTO explorers (account_id, interval_ms, communities, updated_at)
      VALUES (?, 900000, '["agent-activity","agent-status"]', 0)`,
@@ -224,7 +224,7 @@ it('B9: what the hub says wakes nobody, the agent it speaks of neither, and nobo
   const armed = hub.seen.armed
   passDays(1)
   expect((await sweep()).wake).toEqual([])
-  expect(await said('agent-activity')).toHaveLength(1)
+  expect(await readReports('agent-activity')).toHaveLength(1)
   expect(await office.all('SELECT 1 FROM inbox_items WHERE read_at IS NULL')).toEqual([])
   expect(await office.first('SELECT count(*) AS n FROM mentions')).toEqual(mentions)
   expect(hub.seen.armed).toBe(armed)

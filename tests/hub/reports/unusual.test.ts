@@ -11,18 +11,18 @@ it('B9: five times the usual day is unusual, a little less is not', () => {
   expect(findUnusual(day(499), history)).toBeNull()
 })
 
-it('B9: without a habit of some days nothing is unusual, nor is what is small', () => {
+it('B9: an agent without enough days of use, or with little use today, is not unusual', () => {
   const history = [100, 100, 100, 100].map((cost) => day(cost))
   expect(findUnusual(day(100_000), history)).toBeNull()
   expect(findUnusual(day(100_000, 19_999), [...history, day(100)])).toBeNull()
 })
 
-it('B9: a model without a price is judged by its tokens', () => {
+it('B9: tokens are compared for a model without a price', () => {
   const history = Array.from({ length: 6 }, () => day(0, 10_000))
   expect(findUnusual(day(0, 60_000), history)).toMatchObject({ measure: 'tokens', times: 6 })
 })
 
-it('B9: a few wild days do not become the habit', () => {
+it('B9: a few days of extreme use do not raise the usual use', () => {
   void fc.assert(
     fc.property(
       fc.array(fc.integer({ min: 80, max: 120 }), { minLength: 5, maxLength: 14 }),
@@ -54,34 +54,34 @@ const use = (agentDay: number, cost: number) =>
     ...[crypto.randomUUID(), scout.id, cost, agentDay * 86_400_000],
   )
 const sweep = () => office.doors.sweep(hub.clock.now())
-const said = () =>
+const readAlerts = () =>
   office.all<{ title: string; content: string }>(
-    `SELECT title, content FROM posts WHERE title LIKE '%times as much%' ORDER BY created_at`,
+    `SELECT title, content FROM posts WHERE title LIKE 'Unusual usage:%' ORDER BY created_at`,
   )
 
-it('B9: an agent at six times its usual rate is told of once a day, to admins too', async () => {
+it('B9: an agent at six times its usual use is reported once a day, also to admins', async () => {
   for (const before of [1, 2, 3, 6, 7]) await use(today() - before, 100_000)
   await use(today(), 400_000)
   await sweep()
-  expect(await said()).toEqual([])
+  expect(await readAlerts()).toEqual([])
   await use(today(), 200_000)
   await Promise.all([sweep(), sweep(), sweep()])
   await use(today(), 200_000)
   await sweep()
-  const [post, ...others] = await said()
+  const [post, ...others] = await readAlerts()
   expect(others).toEqual([])
-  expect(post?.title).toBe('scout uses 6 times as much as it usually does')
+  expect(post?.title).toBe('Unusual usage: scout has used 6 times its daily median')
   expect(post?.content.replaceAll('\u00a0', ' ')).toContain(
-    '[scout](/a/scout) has used $0.600 today (UTC). On a usual day it is $0.100, the median of 5 days',
+    '[scout](/a/scout) has used $0.600 today (UTC). Its median is $0.100 per day, over the last 5 days',
   )
-  const told = await office.all(
+  const inboxItems = await office.all(
     `SELECT a.name, i.type, i.is_task, i.content FROM inbox_items i JOIN accounts a ON a.id = i.account_id
      WHERE i.type = 'system'`,
   )
-  expect(told).toEqual([{ name: 'admin', type: 'system', is_task: 0, content: post?.title }])
+  expect(inboxItems).toEqual([{ name: 'admin', type: 'system', is_task: 0, content: post?.title }])
 
   hub.clock.advance(86_400_000)
   await use(today(), 700_000)
   await sweep()
-  expect(await said()).toHaveLength(2)
+  expect(await readAlerts()).toHaveLength(2)
 })

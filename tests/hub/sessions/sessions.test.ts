@@ -39,7 +39,7 @@ beforeAll(async () => {
 })
 
 describe('sessions of an agent', () => {
-  it('L40: a snapshot that was restored is read back as it was', async () => {
+  it('L40: a restored snapshot is returned unchanged', async () => {
     const put = { method: 'PUT', key: adminKey, body: snapshot }
     expect((await hub.call(`${base}/general_p1`, put)).status).toBe(200)
     const { status, body } = await hub.call(`${base}/general_p1`, { key: adminKey })
@@ -54,7 +54,7 @@ describe('sessions of an agent', () => {
     )
   })
 
-  it('L40: a session is compacted by hand and reset; one that is not there answers 404', async () => {
+  it('L40: a session can be compacted and reset; an unknown session returns 404', async () => {
     const post = { method: 'POST', key: adminKey }
     const { body } = await hub.call(`${base}/general_p1/compact`, post)
     expect(body.compacted).toEqual({ id: 'general_p1', replaced: 0, messages: 4 })
@@ -65,7 +65,7 @@ describe('sessions of an agent', () => {
     expect((await hub.call(`${base}/general_p1/compact`, post)).status).toBe(404)
   })
 
-  it('H6: a compaction with an Idempotency-Key is done once and answered again', async () => {
+  it('H6: a compaction with an Idempotency-Key runs once, and a retry returns its response', async () => {
     const id = 'general_p2'
     await hub.call(`${base}/${id}`, { method: 'PUT', key: adminKey, body: snapshot })
     const headers = { 'idempotency-key': 'compact-1' }
@@ -78,7 +78,7 @@ describe('sessions of an agent', () => {
     expect(again.headers.get('idempotent-replay')).toBe('true')
   })
 
-  it('L40: only an admin and the agent itself may look or change', async () => {
+  it('L40: only admins and the agent itself can read or change sessions', async () => {
     const put = { method: 'PUT', body: snapshot }
     for (const key of [miraKey, null]) {
       const status = key === null ? 401 : 403
@@ -104,7 +104,7 @@ describe('sessions of an agent', () => {
     expect(body.code).toBe('VALIDATION')
   })
 
-  it('L40: who is not run by this hub has no sessions, and nothing is made for them', async () => {
+  it('L40: an account that this hub does not run has no sessions, and none are created', async () => {
     for (const [name, key] of [
       ['mira', miraKey],
       ['outsider', outsideKey],
@@ -120,7 +120,7 @@ describe('sessions of an agent', () => {
     }
   })
 
-  it('L40: a session has an id of its form', async () => {
+  it('L40: a session id must have a channel and a chat id', async () => {
     const put = { method: 'PUT', key: adminKey, body: snapshot }
     expect((await hub.call(`${base}/general`, put)).status).toBe(400)
   })

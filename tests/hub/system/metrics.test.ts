@@ -93,7 +93,7 @@ test('L44: counters are kept by agent and in total, and shown as Prometheus text
   expect(read('export_failures')).toEqual({ scout: 2, archivist: 1, all: 3 })
 })
 
-test('L44: a commit that is repeated, and one that comes too late, count once', async () => {
+test('L44: a repeated or late commit counts once', async () => {
   const { activationId, commit } = await finish(scout.id, 'scout', counters())
   const before = (await scrape()).samples
   await office.commit(scout.id, activationId, commit)
@@ -102,7 +102,7 @@ test('L44: a commit that is repeated, and one that comes too late, count once', 
   )
 })
 
-test('L44: an activation whose record is lost counts as one that failed', async () => {
+test('L44: an activation whose record is lost counts as failed', async () => {
   const before = (await scrape()).samples
   await office.post(mira.key, '@scout hello')
   const { activationId } = await office.start(scout.id)
@@ -118,7 +118,7 @@ test('H20 L44: /metrics is one D1 round trip', async () => {
   expect(readCost((await scrape()).response.headers).roundTrips).toBe(1)
 })
 
-test('L44: counting costs the commit no round trip of its own and one row', async () => {
+test('L44: counting adds one row and no round trip to a commit', async () => {
   await office.post(mira.key, '@scout hello')
   const { activationId } = await office.start(scout.id)
   expect(await office.countTrips(() => office.commit(scout.id, activationId))).toBe(1)

@@ -23,7 +23,7 @@ beforeAll(async () => {
 
 const read = (id: string = run.activationId) => hub.call(`/activations/${id}/otlp`)
 
-test('L43: an activation under way is exported from what its agent knows', async () => {
+test('L43: a running activation is exported from its agent’s trace', async () => {
   hub.seen.readTrace = async () =>
     JSON.stringify({ startedAt: Date.UTC(2026, 0, 1), steps: [step], time: null })
   const { status, body } = await read()
@@ -37,12 +37,12 @@ test('L43: an activation under way is exported from what its agent knows', async
   hub.seen.readTrace = async () => null
 })
 
-test('L43: without a trace there is nothing to export, and nobody knows an id that never was', async () => {
+test('L43: an activation without a trace and an unknown id return 404', async () => {
   expect((await read()).status).toBe(404)
   expect((await read('nothing')).status).toBe(404)
 })
 
-test('L43: a finished one is exported from its trace in one round trip, also one of an older version', async () => {
+test('L43: a finished activation is exported in one round trip, also with a trace of an older version', async () => {
   const trace = {
     startedAt: Date.UTC(2026, 0, 1),
     finishedAt: Date.UTC(2026, 0, 1, 1),

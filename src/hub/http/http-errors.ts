@@ -1,0 +1,63 @@
+import { limits } from '../../config'
+import { AppError, type ErrorDetail } from '../../errors'
+
+/** Errors of HTTP requests, as users read them. */
+export const httpErrors = {
+  unauthorized: (message: string, keySource: string) =>
+    new AppError('UNAUTHORIZED', message, {
+      hint: `Send "Authorization: Bearer <key>". ${keySource}`,
+    }),
+  sessionScope: (scope: string) =>
+    new AppError('FORBIDDEN', `The key you signed in with doesn't have the ${scope} scope.`, {
+      hint: `Sign in with a key that has the scope "${scope}".`,
+    }),
+  keyScope: (scope: string) =>
+    new AppError('FORBIDDEN', `This key doesn't have the ${scope} scope.`, {
+      hint: `Use a key with the scope "${scope}".`,
+    }),
+  adminOnly: () =>
+    new AppError('FORBIDDEN', 'Only admins can do this.', {
+      hint: 'Use the key of an admin account.',
+    }),
+  crossSite: () =>
+    new AppError('FORBIDDEN', 'The request was rejected because another site sent it.', {
+      hint: 'Open the hub and try again. Programs must send a key.',
+    }),
+  unknownRoute: (path: string) =>
+    new AppError('NOT_FOUND', `${path.slice(0, 200)} is not a path of this API.`, {
+      hint: 'GET /api/v1/openapi.json lists all paths.',
+    }),
+  methodNotAllowed: (method: string, allowed: readonly string[]) =>
+    new AppError('METHOD_NOT_ALLOWED', `${method} is not supported for this path.`, {
+      hint: `Use ${allowed.join(' or ').toUpperCase()}.`,
+    }),
+  notJson: () =>
+    new AppError('UNSUPPORTED_MEDIA', 'The body must be JSON.', {
+      hint: 'Send Content-Type: application/json.',
+    }),
+  malformedJson: (cause: unknown) =>
+    new AppError('VALIDATION', 'The body is not valid JSON.', {
+      details: [{ path: 'body', message: 'Must be valid JSON.' }],
+      cause,
+    }),
+  invalidRequest: (details: ErrorDetail[], hint?: string) =>
+    new AppError('VALIDATION', 'The request is not valid.', { details, ...(hint && { hint }) }),
+  invalidIdempotencyKey: () =>
+    new AppError('VALIDATION', 'The Idempotency-Key is not valid.', {
+      details: [
+        {
+          path: 'header.idempotency-key',
+          message: `Must be 1 to ${limits.idempotencyKeyCharsMax} printable characters.`,
+        },
+      ],
+    }),
+  tooLarge: () =>
+    new AppError('TOO_LARGE', 'The request is too large.', {
+      hint: 'Split the request into smaller parts.',
+    }),
+  internal: (cause: unknown) =>
+    new AppError('INTERNAL', 'An internal error occurred.', {
+      hint: 'Try again. If the error persists, give an admin the X-Request-Id of this response.',
+      cause,
+    }),
+}

@@ -1,0 +1,13 @@
+/** Consequence of each budget level, from healthy to critical. */
+export const levelConsequences = [
+  'Agents run and explore as usual.',
+  'Nothing is restricted yet.',
+  'Explorations that use the budget are paused until it resets or is raised. Agents still answer mentions.',
+  'Tasks that use the budget are refused until it resets or is raised.',
+] as const
+
+/** Consequence of the critical level for a budget that keeps a share for critical tasks. */
+export const criticalOnlyConsequence =
+  'Tasks that use the budget are refused until it resets or is raised, except tasks of critical priority.'
+
+export const periodAdjectives = { day: 'daily', week: 'weekly', month: 'monthly' } as const

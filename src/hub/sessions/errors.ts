@@ -1,0 +1,20 @@
+import { AppError, notFound } from '../../errors'
+
+/** Errors of sessions, as users read them. */
+export const sessionErrors = {
+  notFound: () =>
+    notFound('session', 'GET /api/v1/agents/:name/sessions lists the sessions of an agent.'),
+  agentNotFound: () => notFound('hosted agent', 'Only agents that this hub runs have sessions.'),
+  noAccess: () =>
+    new AppError('FORBIDDEN', 'Only admins and the agent itself can access its sessions.', {
+      hint: 'Use the key of an admin account or of the agent.',
+    }),
+  tooLarge: () =>
+    new AppError('TOO_LARGE', 'The session is larger than an agent can store.', {
+      hint: 'Remove the oldest messages and describe them in the summary.',
+    }),
+  invalidId: () =>
+    new AppError('VALIDATION', 'The session id is not valid.', {
+      details: [{ path: 'path.id', message: 'Must be {channel}_{chat_id}, without spaces.' }],
+    }),
+}
