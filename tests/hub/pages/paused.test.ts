@@ -73,7 +73,7 @@ test('H21: while all agents are paused, the thread and the agent’s page say so
 test.each([
   ['thread_locked', 'did not answer here', 'not posted', 'The thread was locked'],
   ['post_deleted', 'did not answer here', 'not posted', 'The post was deleted'],
-  ['credential_withheld', 'kept its answer back', 'kept back', 'shaped like a credential'],
+  ['credential_withheld', 'kept its answer back', 'withheld', 'shaped like a credential'],
 ])(
   'L37: %s reads as a sentence in the thread and on the activation',
   async (code, title, was, why) => {
