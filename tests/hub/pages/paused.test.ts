@@ -87,7 +87,7 @@ test.each([
     if (code === 'credential_withheld') expect(thread).not.toContain('did not answer')
     expect(thread).toContain(why)
     const activation = await person.read(`/activations/${activationId}`)
-    expect(activation).toContain(`Its answer was ${was}.`)
+    expect(activation).toContain(`The reply was ${was}.`)
     expect(activation).toContain(why)
     expect(thread + activation).not.toContain(code)
   },
