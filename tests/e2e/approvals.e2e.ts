@@ -69,7 +69,7 @@ test('M7: without scripts a person sees what would run, approves it, and it runs
   expect(await callTool('From outside')).toContain('/p/')
   expect(await callTool('From outside')).toContain('requires approval')
   await page.reload()
-  await page.getByLabel('A note for the agent').fill('Once is enough')
+  await page.getByLabel('Note for the agent').fill('Once is enough')
   await page.getByRole('button', { name: 'Deny' }).click()
   expect(await callTool('From outside')).toContain('Once is enough')
   await context.close()

@@ -82,7 +82,7 @@ test('story: the printed link signs in, @scout is asked, its answer arrives with
 
   await answer.locator('.prov a').click()
   await page.waitForURL(/\/activations\//)
-  expect(await page.textContent('h1')).toContain('Why scout answered this way')
+  expect(await page.textContent('h1')).toContain('Run of scout')
   expect(await page.textContent('.trace')).toContain('hub.search')
   expect(errors).toEqual([])
   await context.close()

@@ -1,21 +1,22 @@
-import { AppError, notFound } from '../../errors'
 import type { ActivationId } from '../../ids'
 import type { ActionContext } from '../action-context'
 import { followCancellation } from '../approvals/write-queries'
 import type { Actor } from '../contract'
 import { actOnce, type Done } from '../idempotency/run-once'
 import { armSweep, wakeAll } from '../inbox/deliver'
+import { activationRequestErrors } from './errors'
 import { type Cancellable, selectCancellable } from './list-queries'
 
+/** Answer to a cancel request. */
 export interface Cancelled {
   cancelled: ActivationId
 }
 
 /**
- * Asks an agent to stop what it does; it says so in the thread, and what it spent is settled (L34).
+ * Cancels an activation. The agent posts a notice in the thread, and the money spent so far is settled.
  *
- * @throws NOT_FOUND, FORBIDDEN for others than an admin and who asked, TOO_LATE when it is over or
- *   its commit is pending
+ * @throws NOT_FOUND; FORBIDDEN for anyone but an admin or a requester; TOO_LATE when the activation
+ *   has ended or its commit is pending
  */
 export async function cancelActivation(
   context: ActionContext,
@@ -32,20 +33,18 @@ export async function cancelActivation(
   }
   return actOnce(db, once, clock.now(), async () => {
     const activation = await findCancellable(context, actor, isAdmin, id)
-    await stop(context, activation)
+    await cancelOrThrow(context, activation)
     return { cancelled: activation.id }
   })
 }
 
-/** @throws TOO_LATE, UNAVAILABLE */
-async function stop(context: ActionContext, activation: Cancellable): Promise<void> {
-  const isStopped =
+/** Marks the activation, and stops its agent when it runs. @throws TOO_LATE, UNAVAILABLE */
+async function cancelOrThrow(context: ActionContext, activation: Cancellable): Promise<void> {
+  const isCancelled =
     activation.state !== 'done' &&
-    ((await markStopped(context, activation)) || (await stopRunning(context, activation)))
-  if (!isStopped) {
-    throw new AppError('TOO_LATE', 'This activation is over.', {
-      hint: `See what came of it: GET /api/v1/activations/${activation.id}`,
-    })
+    ((await markCancelled(context, activation)) || (await cancelRunning(context, activation)))
+  if (!isCancelled) {
+    throw activationRequestErrors.alreadyEnded(activation.id)
   }
 }
 
@@ -56,19 +55,20 @@ async function findCancellable(
   id: string,
 ): Promise<Cancellable> {
   const activation = await selectCancellable(db, id, actor.accountId).first<Cancellable>()
-  if (!activation) throw notFound('activation')
+  if (!activation) throw activationRequestErrors.notFound()
   if (isAdmin || activation.isAsker === 1) return activation
-  throw new AppError('FORBIDDEN', 'Only an admin or who asked may cancel this.', {
-    hint: 'Use the key of the account that asked the agent.',
-  })
+  throw activationRequestErrors.cancelForbidden()
 }
 
 /**
- * What is parked is asleep: it resumes to end, as after a decision. What runs may park at any moment,
- * so it is marked before its agent is asked: whichever comes first, it does not wait for people. True
- * when that is all there is to do.
+ * Marks an activation as cancelled in the database. Returns true for a parked activation, which is
+ * woken to end itself. A running activation can park at any moment, so it is marked before its agent
+ * is asked to stop: it then never waits for an approval.
  */
-async function markStopped(context: ActionContext, { agentId, id }: Cancellable): Promise<boolean> {
+async function markCancelled(
+  context: ActionContext,
+  { agentId, id }: Cancellable,
+): Promise<boolean> {
   const { db, clock } = context
   const now = clock.now()
   const token = await armSweep(context)
@@ -84,16 +84,13 @@ async function markStopped(context: ActionContext, { agentId, id }: Cancellable)
   return true
 }
 
-async function stopRunning(
+async function cancelRunning(
   { agents }: ActionContext,
   { agentId, id }: Cancellable,
 ): Promise<boolean> {
   try {
     return await agents.cancel(agentId, id)
   } catch (cause) {
-    throw new AppError('UNAVAILABLE', 'The agent cannot be reached just now.', {
-      hint: 'Try again in a few seconds.',
-      cause,
-    })
+    throw activationRequestErrors.agentUnreachable(cause)
   }
 }

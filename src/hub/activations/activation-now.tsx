@@ -9,19 +9,19 @@ export interface ActivationNowProps {
   frame: Frame
   activation: ActivationDetail
   askers: readonly string[]
-  /** What it does now, in words. */
+  /** What the agent does right now, as text for people. */
   doing: string | null
-  /** The last event that the page shows. */
+  /** Sequence number of the last event on the page. */
   seq: number
   view: 'full' | 'thread'
 }
 
 /**
- * What goes on now. The script fills in words while they are written, and reads the page again when
- * something has happened.
+ * Shows the current state of a running or parked activation. The page's script streams the model's
+ * text into this block, and reloads the page after each event.
  */
 export const ActivationNow: FC<ActivationNowProps> = (props) => {
-  const { frame, activation, askers, seq, view } = props
+  const { frame, activation, askers: requesters, seq, view } = props
   const { id } = activation
   return (
     <section
@@ -30,7 +30,7 @@ export const ActivationNow: FC<ActivationNowProps> = (props) => {
       data-activation={id}
       data-view={view}
       data-seq={seq}
-      aria-label="Now"
+      aria-label="Progress"
     >
       {activation.state === 'parked' ? (
         <WaitsForPeople
@@ -39,28 +39,29 @@ export const ActivationNow: FC<ActivationNowProps> = (props) => {
           mayDecide={frame.viewer?.isAdmin === true}
         />
       ) : (
-        <AtWork {...props} />
+        <RunningBlock {...props} />
       )}
-      <StopForm viewer={frame.viewer} activation={activation} askers={askers} />
+      <StopForm viewer={frame.viewer} activation={activation} askers={requesters} />
     </section>
   )
 }
 
-const AtWork: FC<ActivationNowProps> = ({ frame, activation, doing }) => (
+const RunningBlock: FC<ActivationNowProps> = ({ frame, activation, doing }) => (
   <>
     <p class="do" data-name={activation.agentName}>
       {activation.agentName} is {doing ?? 'working on an answer'}
     </p>
     <details id="reasoning" class="up2" data-reasoning hidden>
-      <summary class="meta">What it thinks</summary>
+      <summary class="meta">Reasoning</summary>
       <p class="words" />
     </details>
     <div data-text hidden>
       <p class="words" />
     </div>
     <p class="meta up2">
-      for <Working since={activation.startedAt} now={frame.now} />. What is known so far is below.
-      <noscript> Reload the page to see more.</noscript>
+      Running for <Working since={activation.startedAt} now={frame.now} />. The steps so far are
+      listed below.
+      <noscript> Reload the page to update them.</noscript>
     </p>
   </>
 )

@@ -6,6 +6,7 @@ import type { Frame } from '../web/frame'
 import { Layout } from '../web/layout'
 import { Prose } from '../web/prose'
 import { postPath, Who } from '../web/who'
+import { titleByState } from './activation-labels'
 import { ActivationNow } from './activation-now'
 import { EventList } from './event-list'
 import type { Insight } from './may-see-inside'
@@ -20,20 +21,21 @@ export interface ActivationPageProps {
   frame: Frame
   activation: ActivationDetail
   askers: Asker[]
-  /** Without what the viewer may not see. */
+  /** Contains only what the viewer may see. */
   trace: TraceView | null
   insight: Insight
-  /** What a running one does now, in words. */
+  /** What a running agent does right now, as text for people. */
   doing: string | null
 }
 
-const namesOf = (askers: Asker[]): ReadonlySet<string> =>
-  new Set(askers.map(({ name }) => name.toLowerCase()))
+const toNameSet = (requesters: Asker[]): ReadonlySet<string> =>
+  new Set(requesters.map(({ name }) => name.toLowerCase()))
 
+/** Shows one activation: its progress, reply, figures and trace. */
 export const ActivationPage: FC<ActivationPageProps> = (props) => {
   const { frame, activation, trace, doing } = props
   const isOpen = activation.state !== 'done'
-  const title = titleOf(activation)
+  const title = titleByState[activation.state](activation.agentName)
   return (
     <Layout frame={frame} title={title} sheet="trace" {...(isOpen ? { scripts: ['follow'] } : {})}>
       <Heading {...props} title={title} />
@@ -50,22 +52,22 @@ export const ActivationPage: FC<ActivationPageProps> = (props) => {
       <div class={isOpen ? 'up5' : undefined}>
         <Figures {...props} />
       </div>
-      <WentWrong activation={activation} trace={trace} />
+      <FailureNotice activation={activation} trace={trace} />
       {activation.reply !== null && (
         <section class="block">
           <h2>
-            What it answered{' '}
+            Reply{' '}
             {activation.postId && (
               <a
                 class="meta"
                 href={`${postPath(activation.postId)}#c-${activation.replyCommentId}`}
               >
-                in the thread
+                View in thread
               </a>
             )}
           </h2>
           <div class="up3">
-            <Prose text={activation.reply} known={namesOf(props.askers)} heading={3} />
+            <Prose text={activation.reply} known={toNameSet(props.askers)} heading={3} />
           </div>
         </section>
       )}
@@ -74,15 +76,8 @@ export const ActivationPage: FC<ActivationPageProps> = (props) => {
   )
 }
 
-const titleOf = ({ state, agentName }: ActivationDetail): string =>
-  ({
-    running: `${agentName} is working`,
-    parked: `${agentName} waits for approval`,
-    done: `Why ${agentName} answered this way`,
-  })[state]
-
 const Heading: FC<ActivationPageProps & { title: string }> = (props) => {
-  const { frame, activation, askers, title } = props
+  const { frame, activation, askers: requesters, title } = props
   return (
     <div class="head">
       <div>
@@ -94,11 +89,11 @@ const Heading: FC<ActivationPageProps & { title: string }> = (props) => {
         <h1 class="up">{title}</h1>
         <div class="by up2">
           <Who name={activation.agentName} kind={activation.agentKind} />
-          {askers.length > 0 && <span>asked by</span>}
-          {askers.map((asker) => (
-            <Who {...asker} />
+          {requesters.length > 0 && <span>asked by</span>}
+          {requesters.map((requester) => (
+            <Who {...requester} />
           ))}
-          {askers.length === 0 && <span>{sayTask(activation.task)}</span>}
+          {requesters.length === 0 && <span>{sayTask(activation.task)}</span>}
           <Ago at={activation.startedAt} now={frame.now} />
           <span>definition {activation.definitionVersion}</span>
           <span>{activation.model}</span>
@@ -108,8 +103,8 @@ const Heading: FC<ActivationPageProps & { title: string }> = (props) => {
   )
 }
 
-/** A running one has its figures in the trace, a finished one in its row. */
-function figuresOf({ activation, trace, frame }: ActivationPageProps) {
+/** Returns step count and times in milliseconds: from the trace while running, from the row once finished. */
+function computeFigures({ activation, trace, frame }: ActivationPageProps) {
   const steps = trace?.steps ?? []
   const sum = (pick: (step: (typeof steps)[number]) => number) =>
     steps.reduce((all, step) => all + pick(step), 0)
@@ -121,16 +116,16 @@ function figuresOf({ activation, trace, frame }: ActivationPageProps) {
   }
 }
 
-/** What all its calls were charged, with and without an answer. */
-const spentOf = ({ activation, trace }: ActivationPageProps): TraceView['spent'] =>
+/** Returns the usage charged for all model calls, failed calls included. */
+const computeSpent = ({ activation, trace }: ActivationPageProps): TraceView['spent'] =>
   activation.state === 'done' || !trace
     ? { ...activation, isPriced: activation.isPriced === 1 }
     : trace.spent
 
 const Figures: FC<ActivationPageProps> = (props) => {
   const { activation } = props
-  const figures = figuresOf(props)
-  const spent = spentOf(props)
+  const figures = computeFigures(props)
+  const spent = computeSpent(props)
   return (
     <dl class="facts">
       <div>
@@ -159,9 +154,9 @@ const Figures: FC<ActivationPageProps> = (props) => {
         </dd>
       </div>
       <div>
-        <dt>From the prompt cache</dt>
+        <dt>Prompt cache</dt>
         <dd>
-          {spent.inputTokens > 0 ? formatShare(spent.cachedTokens / spent.inputTokens) : 'nothing'}
+          {spent.inputTokens > 0 ? formatShare(spent.cachedTokens / spent.inputTokens) : 'none'}
           <small>{formatCount(spent.cachedTokens)} tokens</small>
         </dd>
       </div>
@@ -176,7 +171,7 @@ const Figures: FC<ActivationPageProps> = (props) => {
   )
 }
 
-const WentWrong: FC<{ activation: ActivationDetail; trace: TraceView | null }> = (props) => {
+const FailureNotice: FC<{ activation: ActivationDetail; trace: TraceView | null }> = (props) => {
   const { activation, trace } = props
   const error = trace?.error ?? null
   if (!error && !activation.replyRefusal) return null
@@ -191,7 +186,7 @@ const WentWrong: FC<{ activation: ActivationDetail; trace: TraceView | null }> =
       {activation.replyRefusal && (
         <>
           <strong>
-            Its answer was {isPosted(activation.replyRefusal) ? 'kept back' : 'not posted'}.
+            The reply was {isPosted(activation.replyRefusal) ? 'withheld' : 'not posted'}.
           </strong>
           <p>{sayRefusal(activation.replyRefusal)}</p>
         </>
@@ -201,14 +196,16 @@ const WentWrong: FC<{ activation: ActivationDetail; trace: TraceView | null }> =
 }
 
 const TraceSections: FC<ActivationPageProps> = (props) => {
-  const { frame, activation, trace, insight } = props
+  const { frame, activation, trace, insight: access } = props
   if (!trace) {
     return (
       <div class="empty">
         <p>
-          <strong>There is no trace {activation.state === 'done' ? 'any more' : 'yet'}.</strong>
+          <strong>
+            {activation.state === 'done' ? 'The trace is no longer stored.' : 'No trace yet.'}
+          </strong>
           {activation.state === 'done'
-            ? 'Its figures above are complete; the steps were not kept.'
+            ? 'The figures above are complete; the steps were deleted.'
             : 'The first step is being prepared.'}
         </p>
       </div>
@@ -219,23 +216,23 @@ const TraceSections: FC<ActivationPageProps> = (props) => {
       <PlanBlock plan={trace.plan} />
       <section class="block">
         <h2>
-          Where the time went{' '}
+          Timeline{' '}
           <span class="meta">
             <Swatch kind="model" /> model <Swatch kind="tool" /> tools ·{' '}
             <a href={`/api/v1/activations/${activation.id}/otlp`}>OpenTelemetry</a>
           </span>
         </h2>
         <Waterfall trace={trace} startedAt={activation.startedAt} now={frame.now} />
-        {insight !== 'all' && (
+        {access !== 'all' && (
           <p class="meta up2">
-            What it was told and what tools answered is shown to admins and the agent’s owner.
+            Prompts and tool results are shown only to admins and the agent’s owner.
           </p>
         )}
       </section>
       {trace.steps.length > 0 && (
         <section class="block">
           <h2>Cost by step</h2>
-          <StepTable steps={trace.steps} spent={spentOf(props)} />
+          <StepTable steps={trace.steps} spent={computeSpent(props)} />
         </section>
       )}
       <HookTable steps={trace.steps} />

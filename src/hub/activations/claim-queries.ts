@@ -3,30 +3,30 @@ import { modelsOfSql, roomSql } from '../budgets/scope-sql'
 import { hasInboxRoomSql, mayStartExplorationSql } from '../exploration/share-sql'
 import { isEndingSql, isHubPausedSql, isWaitingSql } from './waiting'
 
-/** More mentions than this in one thread wait for the next activation. */
+/** Inbox items that one activation claims at most; the rest wait for the next activation. */
 const itemsPerActivationMax = 20
 
-/** The task that is next for the agent `?2`. */
+/** Selects the next task of the agent `?2`. */
 const firstTaskSql = `
   SELECT i.id, i.type, i.task, i.post_id, i.model, i.activation_id, i.priority FROM inbox_items i
   WHERE i.account_id = ?2 AND ${isWaitingSql('i')}
   ORDER BY i.created_at, i.id LIMIT 1`
 
-/** Whether that is kept waiting by the share of looking around; a decision needs none of it. */
+/** Whether the slots reserved for exploration keep that task waiting; an approval decision needs no slot. */
 export const isKeptOutSql = `(NOT ${hasInboxRoomSql}
   AND EXISTS (SELECT 1 FROM (${firstTaskSql}) WHERE type <> 'approval_decision'))`
 
-/** What a model call of the agent `g` needs, and how long it may work. */
+/** Columns of the agent `g`: cost of a model call, time limit in seconds, and pause. */
 const agentColumns = `g.call_floor_microusd, g.call_floor_tokens, g.call_want_microusd, g.call_want_tokens,
   g.duration_seconds_max, g.is_paused`
 
-/** Nobody works where nothing is left, not even with a model that costs nothing (B3). */
+/** Whether a budget is used up. Then no model runs, not even one that costs nothing. */
 const isUsedUpSql = 'r.leftMicrousd <= 0 OR r.leftTokens <= 0'
 
 /**
- * The rows of `ask` with what the budgets leave them, as `a`: more than one when several models could
- * do the task. In all of this file `?1` is the activation that LOAD asks for, `?2` the agent, `?3`
- * now, `?4` the capacity, `?5` whether it may explore. Without any budget nothing is left.
+ * The rows of `ask` with the remaining budget of each, as `a`: one row per model that can do the task.
+ * In all of this file `?1` is the activation that LOAD requests, `?2` the agent, `?3` now, `?4` the
+ * capacity, `?5` whether the agent may explore. An agent without any budget has nothing to spend.
  */
 const askWithRoomSql = `(
   SELECT ask.*, coalesce(r.freeMicrousd, 0) AS freeMicrousd, coalesce(r.freeTokens, 0) AS freeTokens,
@@ -45,22 +45,23 @@ const reservedTokensSql = `CASE WHEN a.isExhausted THEN 0 ELSE min(a.call_want_t
 const isNotPausedSql = `(a.is_paused = 0 AND NOT ${isHubPausedSql})`
 
 /**
- * Admission (L37): the agent does not run, the hub has capacity, and money is free. When money is gone rather than merely reserved by others, it is admitted without a
- * reservation, so that the agent can say so politely. A request is answered once.
+ * Admission: the agent does not run, the hub has capacity, and money is free. When the budget is used
+ * up, not merely reserved by others, the activation is admitted without a reservation, so that the
+ * agent can reply that its budget is exhausted. A repeated request is admitted once.
  */
-const mayRunSql = `
+const canRunSql = `
   NOT EXISTS (SELECT 1 FROM activations r WHERE r.id = ?1)
   AND NOT EXISTS (SELECT 1 FROM activations r WHERE r.resumed_by = ?1)
   AND NOT EXISTS (SELECT 1 FROM activations r WHERE r.agent_id = ?2 AND r.state = 'running')
   AND (SELECT count(*) FROM activations r WHERE r.state = 'running') < ?4
   AND (a.isExhausted OR a.isFree)`
 
-/** With no task to do, the agent looks around, unless that is not paid for (S1). */
+/** Selects an exploration when the agent has no task and the conditions of exploration hold. */
 const explorationSql = `
   SELECT NULL, 'exploration', NULL, NULL, NULL, NULL, NULL
   WHERE ?5 AND NOT EXISTS (SELECT 1 FROM (${firstTaskSql})) AND ${mayStartExplorationSql}`
 
-/** What would be worked on, once for each model that could: who named one for this run gets that. */
+/** Selects the next task once per model that can do it; a model named for this run is the only one. */
 const newAskSql = (mayExplore: boolean) => `
   SELECT ?1 AS id, ?3 AS at, m.key AS candidate, m.value AS model, json_array(m.value) AS models,
     g.account_id AS agent_id, p.community_id, coalesce(first.priority, g.priority) AS priority,
@@ -71,9 +72,9 @@ const newAskSql = (mayExplore: boolean) => `
   LEFT JOIN posts p ON p.id = first.post_id`
 
 /**
- * A new activation for the next task, in one statement: the row is the claim. Of several models the
- * one whose own budgets have the most left is taken, then the first of the definition (B6). `?6` is
- * how many slots looking around keeps.
+ * Inserts an activation for the next task in one statement: the row is the claim. Of several models
+ * the one whose own budgets have the most left is chosen, then the first of the definition. `?6` is
+ * the number of slots reserved for exploration.
  */
 export const createClaimSql = (mayExplore: boolean): string => `
   WITH ask AS MATERIALIZED (${newAskSql(mayExplore)})
@@ -86,18 +87,18 @@ export const createClaimSql = (mayExplore: boolean): string => `
   WHERE a.type <> 'approval_decision'
     AND (a.type <> 'exploration' OR (NOT a.isExhausted AND NOT a.isThrottled))
     AND (a.type = 'exploration' OR ${hasInboxRoomSql})
-    AND ${isNotPausedSql} AND ${mayRunSql}
+    AND ${isNotPausedSql} AND ${canRunSql}
   ORDER BY a.isFree DESC, a.freeShare DESC, a.candidate LIMIT 1`
 
-/** The parked activation that was asked to stop and only has to be ended, whatever waits before it. */
+/** Selects the parked activation that was cancelled and only has to end, ahead of every other task. */
 const endingSql = `
   SELECT i.activation_id FROM inbox_items i
   WHERE i.account_id = ?2 AND ${isWaitingSql('i')} AND ${isEndingSql('i')}
   ORDER BY i.created_at, i.id LIMIT 1`
 
 /**
- * In place of a new one: when the next task is a decision, the parked activation runs again (L30). One
- * that only has to end does so first, and in a pause too (L34).
+ * Resumes a parked activation when the next task is an approval decision. A cancelled one is resumed
+ * first, and also while the agent or the hub is paused.
  */
 export const resumeSql = `
   WITH ask AS MATERIALIZED (
@@ -111,11 +112,11 @@ export const resumeSql = `
     reserved_tokens = ${reservedTokensSql}, reserved_at = ?3, cost_microusd = 0, input_tokens = 0
   FROM ${askWithRoomSql}
   WHERE activations.id = a.id AND activations.state = 'parked'
-    AND (a.cancel_requested_at IS NOT NULL OR ${isNotPausedSql}) AND ${mayRunSql}`
+    AND (a.cancel_requested_at IS NOT NULL OR ${isNotPausedSql}) AND ${canRunSql}`
 
 /**
- * The task itself, and what else was said in its thread or conversation. Only the LOAD that inserted the row claims:
- * a repeat that comes late must not claim what its run was never told of.
+ * Claims the task and the other waiting items of its thread or conversation. Only the LOAD that
+ * inserted the row claims: a late repeat must not claim items that its run never received.
  */
 export const claimItemsSql = `
   UPDATE inbox_items SET claimed_by = ?1 WHERE id IN (
@@ -128,6 +129,7 @@ export const claimItemsSql = `
       AND NOT EXISTS (SELECT 1 FROM inbox_items WHERE claimed_by = ?1)
     ORDER BY i.created_at, i.id LIMIT ${itemsPerActivationMax})`
 
+/** Claims the decision items of the parked activation that this request resumed. */
 export const claimDecisionSql = `
   UPDATE inbox_items SET claimed_by = activation_id
   WHERE activation_id = (SELECT id FROM activations WHERE resumed_by = ?1 AND state = 'running')

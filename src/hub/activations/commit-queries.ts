@@ -17,7 +17,10 @@ import { selectWaiting } from './waiting'
 
 const isRunning = `EXISTS (SELECT 1 FROM activations WHERE id = ?1 AND state = 'running')`
 
-/** The answer, if the thread still takes it and no brake holds (H11). A parent at the deepest level lends its own parent. */
+/**
+ * Inserts the reply, if the thread is open and no reply limit is reached. Below a parent at the deepest
+ * level the reply is attached to the parent's own parent.
+ */
 const replySql = `
   INSERT INTO comments (id, post_id, parent_id, author_id, content, depth, activation_id, created_at, hops)
   SELECT ?2, p.id,
@@ -29,7 +32,7 @@ const replySql = `
     AND ${answerBrakeSql('?7', '?3', '?5')} IS NULL
   ON CONFLICT DO NOTHING`
 
-/** The answer to a task that was not said in a thread goes to who gave it. */
+/** Sends the reply to a task outside a thread to the inbox of its requester. */
 const inboxAnswerSql = `
   INSERT INTO inbox_items (id, account_id, type, from_account_id, content, created_at, activation_id)
   SELECT ?2, u.id, 'reply', ?3, ?4, ?5, ?1
@@ -38,7 +41,7 @@ const inboxAnswerSql = `
   LIMIT 1
   ON CONFLICT DO NOTHING`
 
-/** The first ten of the names that are accounts (H4). */
+/** Inserts the mentions of the reply: the first ten names that are accounts. */
 const mentionsSql = `
   INSERT OR IGNORE INTO mentions (post_id, comment_id, account_id, created_at)
   SELECT c.post_id, c.id, u.id, c.created_at
@@ -46,13 +49,14 @@ const mentionsSql = `
   WHERE c.activation_id = ?1 AND u.kind <> 'system' AND u.id <> c.author_id AND ${isRunning}
   ORDER BY n.key LIMIT ${limits.mentionsPerItemMax}`
 
-/** A UUIDv7 with the time of `?2`, an id made for this commit. */
+/** A new UUIDv7 with the time of `?2`, an id created for this commit. */
 const newIdSql = `substr(?2, 1, 15) || substr(lower(hex(randomblob(2))), 1, 3) || '-a' ||
   substr(lower(hex(randomblob(2))), 1, 3) || '-' || lower(hex(randomblob(6)))`
 
 /**
- * Tells everybody who asked, and everybody else named, that the answer is there. An agent that its
- * own words call, `?3`, is woken while no brake holds; naming who asked calls nobody (H11).
+ * Notifies the requesters and the other mentioned accounts of the reply. An agent mentioned in the
+ * reply's own text (`?3`) is woken unless a reply limit is reached; addressing a requester wakes no
+ * agent.
  */
 const notifySql = `
   WITH told (id, has_asked) AS (
@@ -83,8 +87,8 @@ const notifySql = `
     substr(content, 1, 280), created_at, answers AND brake IS NULL, hops, brake
   FROM braked`
 
-/** When there is an answer that the thread does not take, who asked is told so. */
-const tellRefusalSql = `
+/** Notifies the requesters when the reply could not be posted in the thread. */
+const notifyRefusalSql = `
   INSERT INTO inbox_items (id, account_id, type, post_id, from_account_id, content, created_at)
   SELECT ${newIdSql}, i.from_account_id, 'system', i.post_id, ?3,
     ${explainBrakeSql(
@@ -95,12 +99,12 @@ const tellRefusalSql = `
     WHERE claimed_by = ?1 AND from_account_id IS NOT NULL AND type <> 'approval_decision') i
   WHERE ${isRunning} AND NOT EXISTS (SELECT 1 FROM comments WHERE activation_id = ?1)`
 
-type Place = 'none' | 'inbox' | 'thread'
+type ReplyTarget = 'none' | 'inbox' | 'thread'
 
-/** Why an answer was not posted, or not as it was; null when it was or when there is none. */
-const refusalSql = (place: string, withheld: string, now: string) => `CASE
-  WHEN ${place} = 'none' THEN NULL
-  WHEN ${place} = 'inbox' THEN ${withheld}
+/** Why a reply was not posted or was replaced; NULL when it was posted unchanged or there is none. */
+const refusalSql = (target: string, withheld: string, now: string) => `CASE
+  WHEN ${target} = 'none' THEN NULL
+  WHEN ${target} = 'inbox' THEN ${withheld}
   WHEN EXISTS (SELECT 1 FROM comments WHERE activation_id = ?1) THEN ${withheld}
   ELSE coalesce((SELECT iif(p.is_locked, NULL, ${answerBrakeSql('p.id', 'x.agent_id', now)})
     FROM activations x JOIN posts p ON p.id = x.post_id WHERE x.id = ?1 AND p.deleted_at IS NULL),
@@ -142,8 +146,11 @@ const finishSql = `
     reply_refusal = ${refusalSql('?8', '?9', '?2')}
   WHERE id = ?1 AND state = 'running'`
 
-/** A success ends a row of failures; being stopped or out of money says nothing either way (S5). */
-const rememberAgentSql = `
+/**
+ * Counts consecutive failures. A success resets the count; a cancelled or unfunded run leaves it
+ * unchanged.
+ */
+const updateFailuresSql = `
   UPDATE agents SET consecutive_failures = CASE
     WHEN ?3 = 'failed' THEN consecutive_failures + 1
     WHEN ?3 IN ('cancelled', 'budget_exhausted') THEN consecutive_failures ELSE 0 END
@@ -156,10 +163,11 @@ const resultSql = `SELECT state, reply_comment_id AS replyId, reply_refusal AS r
   FROM activations x WHERE id = ?1`
 
 /**
- * The whole of COMMIT as one batch. Every write asks whether the row still runs; the row turns to
- * done last, so a second commit of the same activation changes nothing and reads the same result.
+ * Returns the statements of COMMIT as one batch, with the index of the result row. Every write checks
+ * that the activation still runs, and the row is set to done last: a second commit of the same
+ * activation changes nothing and reads the same result.
  *
- * @param withheld why the reply is a notice in place of the answer, or null
+ * @param withheld why the reply is replaced by a notice, or null
  */
 export function commitStatements(
   db: Db,
@@ -168,20 +176,20 @@ export function commitStatements(
   withheld: string | null,
 ): { statements: D1PreparedStatement[]; resultAt: number } {
   const { activationId: id, agentId, now, report } = request
-  const place = placeOf(request)
+  const target = findReplyTarget(request)
   const bind = (sql: string, ...values: unknown[]) => db.d1.prepare(sql).bind(id, ...values)
   const statements = [
-    ...answerStatements(db, request, names),
+    ...replyStatements(db, request, names),
     ...accountStatements(db, request),
     ...(request.audit.length > 0 ? [bind(auditSql, JSON.stringify(request.audit))] : []),
-    bind(consumeSql, now, place, withheld),
+    bind(consumeSql, now, target, withheld),
     ...(report
       ? [
           bind(reportSql, report.id, report.title, report.content, now),
           bind(countReportSql, report.id),
         ]
       : []),
-    bind(rememberAgentSql, agentId, request.outcome),
+    bind(updateFailuresSql, agentId, request.outcome),
     bind(activatedSql, agentId, now),
     countActivation(db, request),
     bind(
@@ -192,7 +200,7 @@ export function commitStatements(
       request.iterations,
       request.model,
       JSON.stringify(request.tools),
-      place,
+      target,
       withheld,
     ),
   ]
@@ -200,19 +208,19 @@ export function commitStatements(
   return { statements: [...statements, bind(resultSql), selectWaiting(db)], resultAt }
 }
 
-const placeOf = ({ reply }: CommitRequest): Place =>
+const findReplyTarget = ({ reply }: CommitRequest): ReplyTarget =>
   reply === null ? 'none' : reply.postId === null ? 'inbox' : 'thread'
 
-/** Who an answer mentions, and whom of them its own words call. */
+/** The accounts that a reply mentions, and those of them to wake: mentioned in its own text. */
 export interface Names {
   mentioned: string[]
   called: string[]
 }
 
-function answerStatements(
+function replyStatements(
   db: Db,
   request: CommitRequest,
-  { mentioned, called }: Names,
+  { mentioned, called: toWake }: Names,
 ): D1PreparedStatement[] {
   const { activationId: id, agentId, now, reply } = request
   if (!reply) return []
@@ -226,17 +234,17 @@ function answerStatements(
   return [
     bind(replySql, reply.id, agentId, reply.content, now, reply.parentId, reply.postId),
     ...(mentioned.length > 0 ? [bind(mentionsSql, JSON.stringify(mentioned))] : []),
-    bind(notifySql, reply.id, JSON.stringify(called)),
-    bind(tellRefusalSql, reply.id, agentId, now),
+    bind(notifySql, reply.id, JSON.stringify(toWake)),
+    bind(notifyRefusalSql, reply.id, agentId, now),
     bind(countReplySql),
   ]
 }
 
-/** The row as it is after the batch. */
+/** The activation's row after the batch. */
 export interface CommitResultRow extends TurnRow {
   state: 'running' | 'parked' | 'done'
   replyId: string | null
   replyRefusal: string | null
-  /** A budget may have crossed a threshold. */
+  /** 1 when a budget may have crossed a threshold. */
   hasCrossed: number
 }

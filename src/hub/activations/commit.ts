@@ -11,12 +11,12 @@ import { maskTrace } from './mask-trace'
 type Reply = NonNullable<CommitRequest['reply']>
 
 const withheldNotice =
-  'I had an answer, but it held text shaped like a credential, so I keep it to myself. ' +
-  'Ask an admin to look at my activation.'
+  'My reply contained text that looks like a credential, so it was not posted. ' +
+  'Ask an admin to review my activation.'
 
 /**
- * COMMIT: answer, settlement, consumption of the claimed items, audit and trace in one round trip.
- * Repeating it is harmless; a repeat reads what the first one did.
+ * Commits an activation: reply, settlement, consumption of the claimed items, audit and trace in one
+ * round trip. Idempotent: a repeat returns the result of the first call.
  */
 export async function commit(
   db: Db,
@@ -25,7 +25,7 @@ export async function commit(
 ): Promise<{ answer: CommitAnswer; turn: TurnNews | null; hasCrossed: boolean }> {
   const safe = maskCredentialsIn(request, keyPrefix)
   const withheld = safe.reply?.content === request.reply?.content ? null : 'credential_withheld'
-  const names = findNames(safe.reply)
+  const names = findReplyMentions(safe.reply)
   const { statements, resultAt } = commitStatements(db, safe, names, withheld)
   const results = await db.d1.batch<unknown>(statements)
   const row = results[resultAt]?.results[0] as CommitResultRow | undefined
@@ -39,30 +39,33 @@ export async function commit(
   return { answer, turn: describeCommit(request, row), hasCrossed: row?.hasCrossed === 1 }
 }
 
-/** Names who asked, as every reply does, and calls none of them (L6, H11). */
-function withhold(reply: Reply): Reply {
-  const askers = reply.askers ?? reply.addressed ?? []
-  const content = [...askers.map((name) => `@${name}`), withheldNotice].join(' ')
-  return { ...reply, content, addressed: askers }
+/**
+ * Returns a notice in place of the reply. It addresses the requesters, as every reply does, and wakes
+ * none of them.
+ */
+function toWithheldNotice(reply: Reply): Reply {
+  const requesters = reply.askers ?? reply.addressed ?? []
+  const content = [...requesters.map((name) => `@${name}`), withheldNotice].join(' ')
+  return { ...reply, content, addressed: requesters }
 }
 
-function findNames(reply: CommitRequest['reply']): Names {
+function findReplyMentions(reply: CommitRequest['reply']): Names {
   const mentioned = reply ? findMentions(reply.content) : []
   const addressed = new Set(reply?.addressed?.map((name) => name.toLowerCase()))
   return { mentioned, called: mentioned.filter((name) => !addressed.has(name.toLowerCase())) }
 }
 
 /**
- * Keeps what is shaped like a credential out of everything that is shown. The asker gets a reply all
- * the same, and it says why it is not the answer (H14, L37).
+ * Masks credentials in everything that the commit publishes. A reply with a credential is replaced by a
+ * notice, so that the requester still gets a reply, with the reason.
  */
 function maskCredentialsIn(request: CommitRequest, keyPrefix: string): CommitRequest {
   const mask = (text: string) => maskCredentials(text, keyPrefix)
   const { reply, report, error } = request
-  const isShowable = !reply || findCredential(reply.content, keyPrefix) === null
+  const canPost = !reply || findCredential(reply.content, keyPrefix) === null
   return {
     ...request,
-    reply: isShowable ? reply : withhold(reply),
+    reply: canPost ? reply : toWithheldNotice(reply),
     error: error && { ...error, message: mask(error.message) },
     report: report && { ...report, title: mask(report.title), content: mask(report.content) },
     trace: maskTrace(request.trace, keyPrefix),

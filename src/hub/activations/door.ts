@@ -9,13 +9,13 @@ import { park } from './park'
 import { renew } from './renew'
 import { sweep } from './sweep'
 
-/** The hub's side of an activation: LOAD, RENEW, PARK and COMMIT, one round trip each. */
+/** Creates the hub's API for activations: LOAD, RENEW, PARK and COMMIT, one round trip each. */
 export const createActivationDoor = (open: () => ActionContext): ActivationDoor & SweepDoor => ({
   load: async (request) => {
     const { db, scheduler, defer } = open()
     const answer = await load(db, request)
-    const turn = describeLoad(request, answer)
-    if (turn) defer(scheduler.hear(turn))
+    const event = describeLoad(request, answer)
+    if (event) defer(scheduler.hear(event))
     return answer
   },
   park: (request) => park(open(), request),
@@ -28,8 +28,8 @@ export const createActivationDoor = (open: () => ActionContext): ActivationDoor 
     if (turn) defer(scheduler.hear(turn))
     if (answer.replyId && request.reply) {
       const { postId } = request.reply
-      const told = { type: 'comment', id: answer.replyId, post_id: postId }
-      defer(live.publish(`post:${postId}`, told))
+      const commentEvent = { type: 'comment', id: answer.replyId, post_id: postId }
+      defer(live.publish(`post:${postId}`, commentEvent))
     }
     return answer
   },

@@ -4,7 +4,7 @@ import type { AccountKind, Task } from '../contract'
 import type { Db } from '../db'
 import { type InsideFacts, insideColumns } from './may-see-inside'
 
-/** An activation as the API tells it. */
+/** An activation as the API returns it. */
 export interface ActivationFacts {
   id: ActivationId
   agentId: AccountId
@@ -31,18 +31,18 @@ export interface ActivationFacts {
   costMicrousd: number
   reservedMicrousd: number
   isPriced: number
-  /** JSON list of names. */
+  /** JSON list of tool names. */
   tools: string
   replyCommentId: string | null
   replyRefusal: string | null
 }
 
-/** A page of the list, newest first. */
+/** Filter and page of the list of activations. */
 export interface ActivationList {
-  /** Name of an agent. */
+  /** Name of the agent; undefined for all agents. */
   agent?: string | undefined
   outcome?: Outcome | 'running' | 'parked' | undefined
-  /** Keyset: start and id of the last one seen. */
+  /** Keyset: start time and id of the last activation seen. */
   before: [number, string] | null
   limit: number
 }
@@ -57,12 +57,13 @@ const columns = `
   x.is_priced AS isPriced, x.tools, x.reply_comment_id AS replyCommentId,
   x.reply_refusal AS replyRefusal`
 
-/** CROSS JOIN keeps `activations` outermost, so that its index gives the order and the end. */
+/** CROSS JOIN keeps `activations` outermost, so that its index gives order and limit. */
 const tables = `activations x CROSS JOIN accounts a ON a.id = x.agent_id
   LEFT JOIN posts p ON p.id = x.post_id AND p.deleted_at IS NULL`
 
 const farFuture = 9_000_000_000_000_000
 
+/** Selects a page of activations, newest first. */
 export function selectActivations(db: Db, list: ActivationList): D1PreparedStatement {
   const { agent, outcome, limit } = list
   const [at, id] = list.before ?? [farFuture, '']
@@ -77,14 +78,14 @@ export function selectActivations(db: Db, list: ActivationList): D1PreparedState
     .bind(at, id, agent ?? null, outcome ?? null, limit)
 }
 
-/** An activation with what only some may see of it. */
+/** An activation with its trace, and with who may see all of it. */
 export type TracedActivation = ActivationFacts &
   InsideFacts & {
-    /** JSON of a `Trace`; null until it has ended or parked. */
+    /** JSON of a `Trace`; null until the activation has ended or parked. */
     trace: string | null
   }
 
-/** One activation with its trace. */
+/** Selects one activation with its trace. */
 export const selectActivation = (db: Db, id: string): D1PreparedStatement =>
   db.d1
     .prepare(
@@ -93,7 +94,7 @@ export const selectActivation = (db: Db, id: string): D1PreparedStatement =>
     )
     .bind(id)
 
-/** What is needed to say whether somebody may cancel an activation. */
+/** What decides whether an account can cancel an activation. */
 export interface Cancellable {
   id: ActivationId
   agentId: AccountId
@@ -101,6 +102,7 @@ export interface Cancellable {
   isAsker: number
 }
 
+/** Selects an activation with whether the account is one of its requesters. */
 export const selectCancellable = (db: Db, id: string, accountId: AccountId): D1PreparedStatement =>
   db.d1
     .prepare(

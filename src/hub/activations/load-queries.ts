@@ -14,9 +14,9 @@ import {
 } from './claim-queries'
 import { inboxDepthSql, isHubPausedSql } from './waiting'
 
-/** The newest comments shown to an agent besides the path to the ones that ask. */
+/** Newest comments included in the prompt, besides the ancestors of the comments that mention the agent. */
 const newestCommentsMax = 50
-/** The activation that the request `?1` asked for, or the parked one that it resumed. */
+/** The activation that the request `?1` created, or the parked one that it resumed. */
 const mineSql = `coalesce((SELECT id FROM activations WHERE resumed_by = ?1), ?1)`
 
 const stateSql = `
@@ -66,7 +66,7 @@ const commentsSql = `
   WHERE c.id IN (SELECT id FROM path UNION SELECT id FROM newest) AND c.deleted_at IS NULL
   ORDER BY c.created_at, c.id`
 
-/** The whole of LOAD as one batch, in the order `load` expects its results. */
+/** Returns the statements of LOAD as one batch, in the order in which `load` reads their results. */
 export function loadStatements(db: Db, request: LoadRequest): D1PreparedStatement[] {
   const { activationId, agentId, now, capacity, mayExplore, explorationFloor = 0 } = request
   const claim = [activationId, agentId, now, capacity, Number(mayExplore), explorationFloor]
@@ -89,7 +89,7 @@ export function loadStatements(db: Db, request: LoadRequest): D1PreparedStatemen
   ]
 }
 
-/** Results of the reading statements of LOAD, as SQL names them. */
+/** Result rows of the SELECT statements of LOAD. */
 export interface LoadStateRow {
   name: string
   kind: 'agent'
@@ -116,7 +116,7 @@ export interface LoadStateRow {
   isHubPaused: number
   running: number
   inboxDepth: number
-  /** There is a slot, and looking around keeps it. */
+  /** 1 when a slot is free but reserved for exploration. */
   isKeptOut: number
 }
 

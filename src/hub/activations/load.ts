@@ -21,7 +21,7 @@ import {
   loadStatements,
 } from './load-queries'
 
-/** LOAD: claim, admission and everything an activation needs to know, in one round trip (L37). */
+/** Claims and admits an activation, and returns everything that it needs, in one round trip. */
 export async function load(db: Db, request: LoadRequest): Promise<LoadAnswer> {
   const results = await db.d1.batch<unknown>(loadStatements(db, request))
   const rows = <Row>(index: number) => (results[index]?.results ?? []) as Row[]
@@ -61,7 +61,7 @@ export async function load(db: Db, request: LoadRequest): Promise<LoadAnswer> {
     items: items.map((row) => ({
       id: row.id as InboxItemId,
       type: row.type,
-      from: person(row.fromId, row.fromName, row.fromKind),
+      from: toPerson(row.fromId, row.fromName, row.fromKind),
       postId: row.postId as PostId | null,
       commentId: row.commentId as CommentId | null,
       content: row.content,
@@ -69,16 +69,16 @@ export async function load(db: Db, request: LoadRequest): Promise<LoadAnswer> {
     })),
     modelOverride: items[0]?.model ?? null,
     model: state.model,
-    thread: post ? readThread(post, rows<LoadCommentRow>(7)) : null,
+    thread: post ? toThread(post, rows<LoadCommentRow>(7)) : null,
     ...(exploration && { exploration }),
     ...common,
   }
   return answer
 }
 
-/** Why LOAD inserted no row, from what the same batch read. */
+/** Returns why LOAD inserted no row, from the results of the same batch. */
 function explainNoClaim(state: LoadStateRow, request: LoadRequest, isRefused: boolean): LoadAnswer {
-  // A late repeat: this activation is over or parked, and what waits now is for the next request.
+  // A late repeat: this activation has ended or parked. Waiting tasks belong to the next request.
   if (state.state !== null) return { kind: 'nothing' }
   const retryAt = request.now + scheduling.capacityRetryMs
   if (state.otherId) {
@@ -103,18 +103,18 @@ function explainNoClaim(state: LoadStateRow, request: LoadRequest, isRefused: bo
   return { kind: 'wait', reason: 'money_reserved', retryAt }
 }
 
-const person = (id: string, name: string, kind: Person['kind']): Person => ({
+const toPerson = (id: string, name: string, kind: Person['kind']): Person => ({
   id: id as AccountId,
   name,
   kind,
 })
 
-function readThread(post: LoadPostRow, comments: LoadCommentRow[]): Thread {
+function toThread(post: LoadPostRow, comments: LoadCommentRow[]): Thread {
   return {
     post: {
       id: post.id as PostId,
       community: post.community,
-      author: person(post.authorId, post.authorName, post.authorKind),
+      author: toPerson(post.authorId, post.authorName, post.authorKind),
       title: post.title,
       content: post.content,
       url: post.url,
@@ -124,7 +124,7 @@ function readThread(post: LoadPostRow, comments: LoadCommentRow[]): Thread {
     comments: comments.map((row) => ({
       id: row.id as CommentId,
       parentId: row.parentId as CommentId | null,
-      author: person(row.authorId, row.authorName, row.authorKind),
+      author: toPerson(row.authorId, row.authorName, row.authorKind),
       content: row.content,
       createdAt: row.createdAt,
     })),

@@ -1,8 +1,8 @@
 import { maskCredentials, mayHoldCredential } from '../posts/credential-shapes'
 
 /**
- * A trace as JSON without what is shaped like a credential (invariant 2). Its texts are looked at as
- * texts, since JSON hides where a word begins.
+ * Returns a trace as JSON with credentials masked. Each string value is checked after parsing, because
+ * JSON escapes hide word boundaries.
  */
 export function maskTrace(trace: string, keyPrefix: string): string {
   if (!mayHoldCredential(trace, keyPrefix)) return trace

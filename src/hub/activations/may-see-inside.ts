@@ -3,35 +3,37 @@ import type { AccountId } from '../../ids'
 import type { PlanView, TraceView } from './trace-view'
 
 /**
- * How much somebody may see of what went on inside an activation: prompts, what the model wrote and
- * thought, what tools were told and answered (M9). `all` for admins and the agent's owner: its own
- * account, and who wrote the definition that it ran by. `answer` for who gave the task by hand or in a
- * message: what it came to. Everybody else who may read the hub sees `none` of it, but everything around it: steps,
- * names of tools, times, tokens, money, and the answer where it was posted.
+ * How much of a trace's private parts a viewer sees: prompts, model text and reasoning, tool arguments
+ * and results. `all`: admins and the agent's owner, which is its own account and the author of the
+ * definition that it ran. `answer`: an account that assigned the task by hand or in a message sees the
+ * final text only. `none`: everyone else who can read the hub; they still see steps, names of tools,
+ * times, tokens, cost, and the reply where it was posted.
  */
 export type Insight = 'all' | 'answer' | 'none'
 
-/** What the database knows of who may see inside; `insideColumns` selects it. */
+/** Columns that decide who may see the private parts; selected by `insideColumns`. */
 export interface InsideFacts {
   agentId: AccountId
-  /** Who wrote the definition it ran by. */
+  /** Author of the definition version that the activation ran. */
   definedBy: AccountId | null
-  /** JSON list of those who gave it a task by hand or in a message. */
+  /** JSON list of account ids that assigned the task by hand or in a message. */
   givenBy: string
 }
 
-/** Needs `activations x`. */
+/** Columns of `InsideFacts`; the query has `activations x` in scope. */
 export const insideColumns = `
   (SELECT d.created_by FROM agent_definitions d
    WHERE d.account_id = x.agent_id AND d.version = x.definition_version) AS definedBy,
   (SELECT json_group_array(DISTINCT i.from_account_id) FROM inbox_items i
    WHERE i.claimed_by = x.id AND (i.task = 'manual' OR i.type = 'dm') AND i.from_account_id IS NOT NULL) AS givenBy`
 
+/** An account that reads a trace. */
 export interface Onlooker {
   id: string
   isAdmin: boolean
 }
 
+/** Whether the viewer is an admin, the agent itself, or the author of its definition. */
 export const isOwner = (
   viewer: Onlooker | null,
   agentId: AccountId,
@@ -39,28 +41,28 @@ export const isOwner = (
 ): boolean =>
   viewer !== null && (viewer.isAdmin || viewer.id === agentId || viewer.id === definedBy)
 
-/** @param viewer null for somebody without a key */
+/** Returns how much of an activation the viewer sees. @param viewer null for an anonymous viewer */
 export function findInsight(
   viewer: Onlooker | null,
   { agentId, definedBy, givenBy }: InsideFacts,
 ): Insight {
   if (isOwner(viewer, agentId, definedBy)) return 'all'
-  const givers: string[] = JSON.parse(givenBy)
-  return viewer && givers.includes(viewer.id) ? 'answer' : 'none'
+  const requesterIds: string[] = JSON.parse(givenBy)
+  return viewer && requesterIds.includes(viewer.id) ? 'answer' : 'none'
 }
 
-/** A trace as somebody with this insight sees it: the same fields, those of the inside empty. */
-export function hideInside(trace: TraceView, insight: Insight, agents: HidesEvents): TraceView {
-  if (insight === 'all') return trace
+/** Returns a trace with the same fields, and with those that the viewer may not see empty. */
+export function hideInside(trace: TraceView, access: Insight, agents: EventRedactor): TraceView {
+  if (access === 'all') return trace
   const last = trace.steps.length - 1
   return {
     ...trace,
-    // names who wrote to the agent in private (H10)
+    // contains the name of an account that messaged the agent in private
     session: null,
     prompt: [],
     steps: trace.steps.map((step, index) => ({
       ...step,
-      text: insight === 'answer' && index === last && step.tools.length === 0 ? step.text : '',
+      text: access === 'answer' && index === last && step.tools.length === 0 ? step.text : '',
       reasoning: '',
       tools: step.tools.map((tool) => ({ ...tool, arguments: '', result: '' })),
     })),
@@ -76,9 +78,9 @@ export function hideInside(trace: TraceView, insight: Insight, agents: HidesEven
   }
 }
 
-type HidesEvents = Pick<AgentApi, 'hideInside'>
+type EventRedactor = Pick<AgentApi, 'hideInside'>
 
-/** A plan without the agent's own words; that it has steps, and which tools it calls, stays. */
+/** Returns a plan without the agent's own text; step statuses and names of tools stay. */
 export const hidePlan = ({ steps, progress }: PlanView): PlanView => ({
   goal: null,
   steps: steps.map((step) => (step.callId === null ? { ...step, title: '' } : step)),

@@ -19,14 +19,14 @@ export interface ActivationRow {
   isPriced: number
 }
 
-/** Needs `activations x`, `accounts a`, `posts p`. */
+/** Columns of `ActivationRow`; the query has `activations x`, `accounts a` and `posts p` in scope. */
 export const activationColumns = `
   x.id, a.name AS agentName, x.task, x.state, x.outcome, x.model, p.title AS postTitle,
   x.started_at AS startedAt, x.finished_at AS finishedAt,
   x.input_tokens + x.output_tokens AS tokens, x.cost_microusd AS costMicrousd,
   x.is_priced AS isPriced`
 
-/** One activation with everything its page shows. */
+/** One activation with everything that its page shows. */
 export type ActivationDetail = ActivationRow &
   InsideFacts & {
     id: ActivationId
@@ -45,14 +45,14 @@ export type ActivationDetail = ActivationRow &
     outputTokens: number
     replyCommentId: string | null
     replyRefusal: string | null
-    /** JSON list of the tools that a parked one waits to use. */
+    /** JSON list of the tools whose approval a parked activation waits for. */
     waitsFor: string
-    /** JSON of a `Trace`; null until it has ended or parked. */
+    /** JSON of a `Trace`; null until the activation has ended or parked. */
     trace: string | null
     reply: string | null
   }
 
-/** Who asked for it. */
+/** An account that asked for the activation. */
 export interface Asker {
   name: string
   kind: AccountKind
@@ -74,12 +74,12 @@ const selectActivation = `
   LEFT JOIN comments m ON m.id = x.reply_comment_id AND m.deleted_at IS NULL
   WHERE x.id = ?1`
 
-const selectAskers = `
+const selectRequesters = `
   SELECT DISTINCT f.name, f.kind FROM inbox_items i JOIN accounts f ON f.id = i.from_account_id
   WHERE i.claimed_by = ?1 AND i.type <> 'approval_decision' LIMIT 20`
 
-/** The page of an activation, in this order: activation, askers. */
+/** Returns the statements of an activation's page, in this order: activation, requesters. */
 export const activationStatements = (db: Db, id: string): D1PreparedStatement[] => [
   db.d1.prepare(selectActivation).bind(id),
-  db.d1.prepare(selectAskers).bind(id),
+  db.d1.prepare(selectRequesters).bind(id),
 ]

@@ -1,5 +1,5 @@
 import type { Hono } from 'hono'
-import { AppError, notFound } from '../../errors'
+import { AppError } from '../../errors'
 import { requireViewer, toActor } from '../http/authenticate'
 import type { HubEnv } from '../http/hub-env'
 import { type PageContext, page, readPage, rowsOf, sendPage } from '../web/answer-page'
@@ -7,12 +7,13 @@ import { readForm } from '../web/read-form'
 import { activationPath, postPath } from '../web/who'
 import { cancelActivation } from './actions'
 import { ActivationPage } from './activation-page'
+import { activationRequestErrors } from './errors'
 import { maskTrace } from './mask-trace'
 import { findInsight, hideInside } from './may-see-inside'
 import { type ActivationDetail, type Asker, activationStatements } from './page-queries'
 import { readTrace } from './trace-view'
 
-/** `GET /activations/:id`: what an agent did, step by step; `POST` to its `/stop` stops it. */
+/** Registers `GET /activations/:id`, the page of an activation, and `POST /activations/:id/stop`. */
 export function registerActivationPages(app: Hono<HubEnv>): void {
   app.get(
     '/activations/:id',
@@ -20,11 +21,11 @@ export function registerActivationPages(app: Hono<HubEnv>): void {
       const id = c.req.param('id') ?? ''
       const read = await readPage(c, activationStatements(c.var.context.db, id))
       const activation = rowsOf<ActivationDetail>(read, 0)[0]
-      if (!activation) throw notFound('activation')
-      const live = await readLive(c, activation)
-      const insight = findInsight(read.frame.viewer, activation)
-      // who writes to an agent is nobody else's business
-      const isPrivate = activation.task === 'dm' && insight === 'none'
+      if (!activation) throw activationRequestErrors.notFound()
+      const live = await readLiveState(c, activation)
+      const access = findInsight(read.frame.viewer, activation)
+      // the sender of a direct message is private
+      const isPrivate = activation.task === 'dm' && access === 'none'
       const trace = readTrace(c.var.context.agents, live.trace ?? activation.trace)
       return sendPage(
         c,
@@ -32,8 +33,8 @@ export function registerActivationPages(app: Hono<HubEnv>): void {
           frame={read.frame}
           activation={activation}
           askers={isPrivate ? [] : rowsOf<Asker>(read, 1)}
-          trace={trace && hideInside(trace, insight, c.var.context.agents)}
-          insight={insight}
+          trace={trace && hideInside(trace, access, c.var.context.agents)}
+          insight={access}
           doing={live.doing}
         />,
       )
@@ -42,7 +43,7 @@ export function registerActivationPages(app: Hono<HubEnv>): void {
   app.post('/activations/:id/stop', page(stopActivation))
 }
 
-/** The stop button: back to where it was pressed, also when the agent was done before. */
+/** Cancels an activation and redirects back to the page with the button, also when it had already ended. */
 async function stopActivation(c: PageContext): Promise<Response> {
   const id = c.req.param('id') ?? ''
   const viewer = await requireViewer(c, 'write')
@@ -56,8 +57,11 @@ async function stopActivation(c: PageContext): Promise<Response> {
   return c.redirect(postId ? postPath(postId) : activationPath(id), 303)
 }
 
-/** What only the agent itself knows while it works. Without it the page shows what D1 knows. */
-async function readLive(
+/**
+ * Reads trace and current action from the agent's own object. When that fails, the page shows the state
+ * in D1.
+ */
+async function readLiveState(
   c: PageContext,
   { state, agentId, id }: ActivationDetail,
 ): Promise<{ trace: string | null; doing: string | null }> {

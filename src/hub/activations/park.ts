@@ -8,8 +8,8 @@ import { accountStatements, totalsSql } from './spend-queries'
 import { selectWaiting } from './waiting'
 
 /**
- * Gives up slot, deadline and reservation. What it spent is in the books by now. A request that comes
- * late, when people have decided and it runs again, changes nothing: its approvals are there.
+ * Releases slot, deadline and reservation; the usage so far is already recorded. A late repeat, after the
+ * approvals were decided and the activation runs again, changes nothing: its approvals exist already.
  */
 const parkSql = `
   UPDATE activations SET state = 'parked', iterations = ?2, model = ?3, tools = ?4,
@@ -23,16 +23,16 @@ const parkSql = `
       AND a.tool = r.value ->> 'tool')`
 
 /**
- * PARK: settles what was spent so far, frees the slot, and asks the approvers, in one round trip
- * (L30). Repeating it is harmless. The claimed items stay claimed. What was asked to stop while it ran
- * waits for nobody (L34).
+ * Parks an activation until its calls are approved: settles the usage so far, frees the slot and notifies
+ * the approvers, in one round trip. Idempotent. The claimed items stay claimed. An activation that was
+ * cancelled while it ran does not wait for approvals.
  */
 export async function park(
   { db, settings }: ActionContext,
   request: ParkRequest,
 ): Promise<ParkAnswer> {
   const { activationId, agentId, now, approvals, iterations, model, tools } = request
-  if (approvals.length === 0) throw new Error('parked without a call to approve')
+  if (approvals.length === 0) throw new Error('A park request needs at least one call to approve.')
   const keyPrefix = settings.ROOKERY_KEY_PREFIX
   const requests = approvals.map((each) => maskArguments(each, keyPrefix))
   const trace = maskTrace(request.trace, keyPrefix)
@@ -40,9 +40,7 @@ export async function park(
     ...accountStatements(db, { ...request, trace }),
     db.d1
       .prepare(parkSql)
-      .bind(
-        ...[activationId, iterations, model, JSON.stringify(tools), now, JSON.stringify(requests)],
-      ),
+      .bind(activationId, iterations, model, JSON.stringify(tools), now, JSON.stringify(requests)),
     ...insertApprovals(db, { activationId, agentId, requests, now }),
     ...followCancellation(db, activationId, now),
     db.d1.prepare('SELECT state FROM activations WHERE id = ?1').bind(activationId),

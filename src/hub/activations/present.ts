@@ -2,6 +2,7 @@ import { presentTime } from '../accounts/present'
 import type { ActivationFacts } from './list-queries'
 import { sayQuote, type TraceView } from './trace-view'
 
+/** Returns an activation as the API presents it. */
 export const presentActivation = (activation: ActivationFacts): object => ({
   id: activation.id,
   agent: { id: activation.agentId, name: activation.agentName, kind: activation.agentKind },
@@ -30,7 +31,7 @@ export const presentActivation = (activation: ActivationFacts): object => ({
   reply_refusal: activation.replyRefusal,
 })
 
-/** What an agent did, step by step. */
+/** Returns a trace as the API presents it. */
 export const presentTrace = (trace: TraceView): object => ({
   prompt: trace.prompt,
   steps: trace.steps.map(presentStep),

@@ -7,16 +7,16 @@ import { mergePolicy, readPolicyRow, selectPolicy } from '../grants/queries'
 import { inboxDepthSql, isHubPausedSql } from './waiting'
 
 /**
- * Notes what was spent, and extends the reservation for one more call when the money is there: what
- * it has spent so far, and `min(wanted, free)` on top (B4). When it is not, all but what is spent is
- * given back while this activation waits: so those who wait never keep each other waiting. While a
- * row runs, `cost_microusd` and `input_tokens` hold what it has spent.
+ * Records the amount spent, and extends the reservation for one more call when the budget allows: to the
+ * amount spent so far plus `min(wanted, free)`. Otherwise everything but the amount spent is released
+ * while this activation waits, so that waiting activations never block each other. While a row runs,
+ * `cost_microusd` and `input_tokens` hold the amount spent.
  *
- * A renewal that comes late, from a run that was taken over, changes nothing (`spent` only grows) or
- * repeats what is there (a reservation that fits never shrinks).
+ * A late renewal, from a run that another run has taken over, changes nothing (`spent` only grows) or
+ * repeats the current state (a reservation that fits never shrinks).
  *
- * `models` are those it has called since it was settled and the one that it is about to call: all
- * their budgets answer for it from now on.
+ * `models` are the models called since the last settlement and the one about to be called: the budgets
+ * of all of them are charged from now on.
  *
  * `?1` activation, `?2` agent, `?3` now, `?4` `?5` spent, `?6` `?7` wanted, `?8` `?9` floor, each in
  * micro-dollars and tokens, `?10` models.
@@ -57,9 +57,9 @@ interface StateRow {
   reservedTokens: number
   spentMicrousd: number
   spentTokens: number
-  /** By calls that were settled when it was parked. */
+  /** Tokens of calls that were settled when the activation was parked. */
   settledTokens: number
-  /** For all calls of one activation (B5); null: only the loop's own limit holds. */
+  /** Token limit for all calls of one activation; null: only the loop's own limit applies. */
   tokensMax: number | null
   isPaused: number
   isHubPaused: number
@@ -72,8 +72,8 @@ interface StateRow {
 }
 
 /**
- * The check before every further model call, in one round trip: pause, fence, money, policy and
- * environment (L37, H21).
+ * Checks whether an activation can make one more model call, and renews its reservation, in one round
+ * trip: pause, fence, budget, policy and environment.
  */
 export async function renew(db: Db, request: RenewRequest): Promise<RenewAnswer> {
   const { activationId, agentId, now, spent, want, floor, models } = request
@@ -118,23 +118,23 @@ export async function renew(db: Db, request: RenewRequest): Promise<RenewAnswer>
   }
 }
 
-/** Somebody who resumed this activation has spent more than this run knows of. */
+/** Whether another run resumed this activation: it has spent more than this run reports. */
 const isTakenOver = (state: StateRow, { spent }: RenewRequest): boolean =>
   state.spentMicrousd > spent.microusd || state.spentTokens > spent.tokens
 
-/** Whether that much money and tokens, less what is spent, is enough for one more call. */
-const covers = (microusd: number, tokens: number, { spent, floor }: RenewRequest): boolean =>
+/** Whether the amount, less what is spent, is enough for one more call. */
+const hasEnough = (microusd: number, tokens: number, { spent, floor }: RenewRequest): boolean =>
   microusd - spent.microusd >= floor.microusd && tokens - spent.tokens >= floor.tokens
 
-/** Whether nothing is left: nobody works then, not even with a model that costs nothing (B3). */
+/** Whether the budget is used up. Then no model runs, not even one that costs nothing. */
 const isUsedUp = ({ leftMicrousd, leftTokens }: StateRow, { spent }: RenewRequest): boolean =>
   leftMicrousd <= spent.microusd || leftTokens <= spent.tokens
 
 function findRefusal(state: StateRow, request: RenewRequest): RenewAnswer | null {
-  if (isUsedUp(state, request) || !covers(state.leftMicrousd, state.leftTokens, request)) {
+  if (isUsedUp(state, request) || !hasEnough(state.leftMicrousd, state.leftTokens, request)) {
     return { kind: 'refused', reason: 'budget_exhausted' }
   }
-  if (covers(state.freeMicrousd, state.freeTokens, request)) return null
+  if (hasEnough(state.freeMicrousd, state.freeTokens, request)) return null
   const retryAt = request.now + scheduling.capacityRetryMs
   return { kind: 'wait', reason: 'money_reserved', retryAt }
 }

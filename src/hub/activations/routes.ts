@@ -1,9 +1,10 @@
 import * as z from 'zod'
-import { notFound, outcomes } from '../../errors'
+import { outcomes } from '../../errors'
 import type { ActionContext } from '../action-context'
 import { readCursor, writeCursor } from '../cursor'
 import { type Call, presentOnce, type Route, route } from '../http/route'
 import { cancelActivation } from './actions'
+import { activationRequestErrors } from './errors'
 import {
   type ActivationFacts,
   selectActivation,
@@ -20,7 +21,7 @@ const tag = 'activations'
 const listRoute = route({
   method: 'get',
   path: '/activations',
-  summary: 'What agents did and do, newest first',
+  summary: 'Lists activations, newest first',
   tag,
   access: 'read',
   query: z.object({
@@ -52,7 +53,7 @@ const readRoute = route({
   method: 'get',
   path: '/activations/:id',
   summary:
-    'One activation with its trace, also while it runs; is_redacted: prompts, words, arguments and results, which are for admins and the owner of the agent, are empty',
+    'Returns one activation with its trace, also while it runs. When is_redacted is true, prompts, model text, arguments and results are empty: only admins and the owner of the agent see them',
   tag,
   access: 'read',
   handle: async (call) => {
@@ -69,7 +70,7 @@ const eventsRoute = route({
   method: 'get',
   path: '/activations/:id/events',
   summary:
-    'What happened in an activation, numbered without a gap, also while it runs; is_redacted as of the activation',
+    'Lists the events of an activation, also while it runs. Sequence numbers have no gaps; is_redacted is the same as of the activation',
   tag,
   access: 'read',
   query: z.object({ after: z.coerce.number().int().min(0).default(0) }),
@@ -88,12 +89,12 @@ const eventsRoute = route({
 const otlpRoute = route({
   method: 'get',
   path: '/activations/:id/otlp',
-  summary: 'One activation as OpenTelemetry spans (OTLP JSON, ExportTraceServiceRequest)',
+  summary: 'Returns one activation as OpenTelemetry spans (OTLP JSON, ExportTraceServiceRequest)',
   tag,
   access: 'read',
   handle: async (call) => {
     const { row, trace } = await readActivation(call)
-    if (!trace) throw notFound('trace', 'The agent has not begun, or its trace is gone.')
+    if (!trace) throw activationRequestErrors.noTrace()
     const { id, agentName, model, outcome } = row
     const facts = {
       ...trace,
@@ -103,34 +104,37 @@ const otlpRoute = route({
       model,
       outcome,
     }
-    // as it is, so that it can be sent on to a collector
+    // not wrapped, so that the body can be forwarded to a collector
     return call.c.json(call.context.agents.toOtlp(facts))
   },
 })
 
-interface SeenActivation {
+interface VisibleActivation {
   row: TracedActivation
   trace: TraceView | null
   isRedacted: boolean
 }
 
-/** An activation as its viewer may see it, read in the round trip that tells who that is. */
-async function readActivation(call: Call<unknown, unknown>): Promise<SeenActivation> {
+/** Returns an activation as its viewer may see it; authentication is part of the same round trip. */
+async function readActivation(call: Call<unknown, unknown>): Promise<VisibleActivation> {
   const { context, param, read } = call
   const { viewer, results } = await read([selectActivation(context.db, param('id'))])
   const row = results[0]?.results[0] as unknown as TracedActivation | undefined
-  if (!row) throw notFound('activation')
-  const onlooker = viewer && { id: viewer.id, isAdmin: viewer.role === 'admin' }
-  const insight = findInsight(onlooker, row)
+  if (!row) throw activationRequestErrors.notFound()
+  const reader = viewer && { id: viewer.id, isAdmin: viewer.role === 'admin' }
+  const access = findInsight(reader, row)
   const trace = readTrace(context.agents, (await readLiveTrace(context, row)) ?? row.trace)
   return {
     row,
-    trace: trace && hideInside(trace, insight, context.agents),
-    isRedacted: insight !== 'all',
+    trace: trace && hideInside(trace, access, context.agents),
+    isRedacted: access !== 'all',
   }
 }
 
-/** What only the agent knows while it works; without it the answer tells what D1 knows. */
+/**
+ * Reads the trace of a running activation from its agent; null when it has ended or the agent does not
+ * respond.
+ */
 async function readLiveTrace(
   { agents, settings }: ActionContext,
   { state, agentId, id }: ActivationFacts,
@@ -148,7 +152,7 @@ export const activationRoutes: Route[] = [
   route({
     method: 'post',
     path: '/activations/:id/cancel',
-    summary: 'Asks an agent to stop; for an admin and who asked',
+    summary: 'Cancels an activation; admins and requesters only',
     tag,
     access: 'write',
     handle: async (call) => {

@@ -1,7 +1,7 @@
 import type { ActivationId } from '../../ids'
 import type { Db } from '../db'
 
-/** An activation that runs now, and whose it is. */
+/** Selects a running activation with its agent. */
 export const selectRunning = (db: Db, id: ActivationId): D1PreparedStatement =>
   db.d1
     .prepare(

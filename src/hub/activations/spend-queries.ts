@@ -2,8 +2,8 @@ import { settle, unsettledSql } from '../budgets/queries'
 import type { CommitRequest } from '../contract'
 import type { Db } from '../db'
 
-/** What both COMMIT and PARK tell of the work so far. */
-type Account = Pick<CommitRequest, 'activationId' | 'usage' | 'now' | 'trace'>
+/** Usage and trace that both COMMIT and PARK report. */
+type UsageReport = Pick<CommitRequest, 'activationId' | 'usage' | 'now' | 'trace'>
 
 const countCostSql = `
   UPDATE posts SET agents_cost_microusd = agents_cost_microusd + new.microusd
@@ -25,14 +25,14 @@ const traceSql = `
   SELECT id, ?2 FROM activations WHERE id = ?1 AND state = 'running'`
 
 /**
- * Pays for the calls that are not in the books yet and writes them down, and keeps the trace; all of
- * it only while the row runs. A call counts once, however often it is told.
+ * Returns the statements that charge and record the calls not recorded yet, and store the trace; they
+ * apply only while the activation runs. Each call is charged once, however often it is reported.
  */
-export function accountStatements(db: Db, account: Account): D1PreparedStatement[] {
-  const { activationId, usage, now, trace } = account
+export function accountStatements(db: Db, report: UsageReport): D1PreparedStatement[] {
+  const { activationId, usage, now, trace } = report
   const bind = (sql: string, ...values: unknown[]) =>
     db.d1.prepare(sql).bind(activationId, ...values)
-  const paying =
+  const charges =
     usage.length === 0
       ? []
       : [
@@ -40,10 +40,10 @@ export function accountStatements(db: Db, account: Account): D1PreparedStatement
           settle(db, { activationId, usage, now }),
           bind(usageSql, JSON.stringify(usage), now),
         ]
-  return [...paying, bind(traceSql, trace)]
+  return [...charges, bind(traceSql, trace)]
 }
 
-/** Sets the totals of an activation, `?1`, to what the books say of it. */
+/** Sets the totals of the activation `?1` to the sum of its recorded usage. */
 export const totalsSql = `
   (input_tokens, cached_tokens, output_tokens, cost_microusd, is_priced) = (
     SELECT coalesce(sum(input_tokens), 0), coalesce(sum(cached_tokens), 0), coalesce(sum(output_tokens), 0),

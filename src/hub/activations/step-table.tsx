@@ -4,11 +4,11 @@ import { type StepView, sayStep, type TraceView } from './trace-view'
 
 interface StepTableProps {
   steps: StepView[]
-  /** By all calls, also those that became no step. */
+  /** Usage of all calls, including those that belong to no step. */
   spent: TraceView['spent']
 }
 
-/** Tokens and money of each step, of calls without one, and together. */
+/** Shows tokens and cost of each step, of the calls that belong to no step, and in total. */
 export const StepTable: FC<StepTableProps> = ({ steps, spent }) => {
   const rest = (pick: (of: Spent) => number) =>
     Math.max(0, pick(spent) - steps.reduce((all, step) => all + pick(step), 0))
@@ -18,7 +18,7 @@ export const StepTable: FC<StepTableProps> = ({ steps, spent }) => {
     cachedTokens: rest((of) => of.cachedTokens),
     outputTokens: rest((of) => of.outputTokens),
     costMicrousd,
-    // where no call was priced, these were not either
+    // when no call has a price, these have none either
     isPriced: spent.isPriced || costMicrousd > 0,
   }
   const hasOther = other.inputTokens + other.outputTokens + other.costMicrousd > 0
@@ -27,12 +27,12 @@ export const StepTable: FC<StepTableProps> = ({ steps, spent }) => {
       <thead>
         <tr>
           <th scope="col">Step</th>
-          {['Prompt', 'As before', 'Cached', 'Share cached', 'Answer'].map((head) => (
+          {['Prompt', 'Unchanged', 'Cached', 'Share cached', 'Output'].map((head) => (
             <th scope="col" class="r">
               {head}
             </th>
           ))}
-          <th scope="col">Ended with</th>
+          <th scope="col">Finish reason</th>
           <th scope="col" class="r">
             Cost
           </th>
@@ -45,14 +45,14 @@ export const StepTable: FC<StepTableProps> = ({ steps, spent }) => {
               {step.step}. {sayStep(step)}
             </td>
             <TokenCells of={step} kept={step.input?.prefixShare ?? null} />
-            <td data-l="Ended">{step.finishReason}</td>
+            <td data-l="Finish reason">{step.finishReason}</td>
             <td class="r" data-l="Cost">
               {formatCost(step.costMicrousd, step.isPriced, 'trace')}
               {step.isEstimated && ' est.'}
             </td>
           </tr>
         ))}
-        {hasOther && <SumRow name="Calls in no step above" of={other} />}
+        {hasOther && <SumRow name="Calls outside steps" of={other} />}
       </tbody>
       {(steps.length > 1 || hasOther) && (
         <tfoot>
@@ -78,7 +78,7 @@ const SumRow: FC<{ name: string; of: TraceView['spent'] }> = ({ name, of }) => (
 
 interface TokenCellsProps {
   of: Pick<StepView, 'inputTokens' | 'cachedTokens' | 'outputTokens'>
-  /** Share of the step before's prompt that this one begins with, byte by byte (L14). */
+  /** Share of the previous step's prompt that this prompt begins with, byte by byte; 0 to 1. */
   kept?: number | null
 }
 
@@ -87,7 +87,7 @@ const TokenCells: FC<TokenCellsProps> = ({ of, kept = null }) => (
     <td class="r" data-l="Prompt">
       {formatCount(of.inputTokens)}
     </td>
-    <td class="r" data-l="As before">
+    <td class="r" data-l="Unchanged">
       {kept !== null && formatShare(kept)}
     </td>
     <td class="r" data-l="Cached">
@@ -96,7 +96,7 @@ const TokenCells: FC<TokenCellsProps> = ({ of, kept = null }) => (
     <td class="r" data-l="Share">
       {of.inputTokens > 0 ? formatShare(of.cachedTokens / of.inputTokens) : ''}
     </td>
-    <td class="r" data-l="Answer">
+    <td class="r" data-l="Output">
       {formatCount(of.outputTokens)}
     </td>
   </>

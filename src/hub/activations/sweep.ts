@@ -10,7 +10,7 @@ import { forgetBuckets } from '../grants/rate-buckets'
 import { findReports, sayReports } from '../reports/actions'
 import { isEndingSql, isHubPausedSql, isWaitingSql } from './waiting'
 
-/** An activation younger than this is surely being worked on. */
+/** Milliseconds; the agent of a younger activation needs no wake-up. */
 const settledAfterMs = 3_000
 
 const wakeSql = `
@@ -24,10 +24,10 @@ const wakeSql = `
   ) GROUP BY id ORDER BY min(since) LIMIT 500`
 
 /**
- * Who must be woken because a hint may have been lost: agents with unclaimed tasks, and the owners
- * of activations that run for a while, who resume or commit them, paused or not (S6). Approvals whose time
- * has passed expire first, so their agents are among them (M7). One round trip; more when windows of
- * budgets run out, or when the hub has something to say of its agents.
+ * Returns the agents to wake because a wake-up may have been lost: those with unclaimed tasks, and those
+ * with an activation that has run for a while, which they resume or commit, paused or not. Overdue
+ * approvals expire first, so their agents are included. One round trip; more when budget windows have to
+ * be created or reports have to be posted.
  */
 export async function sweep(
   context: ActionContext,
@@ -48,10 +48,10 @@ export async function sweep(
   const results = all.slice(upkeep.length)
   const short = (results[2]?.results ?? []) as unknown as ShortBudget[]
   await extendBudgetWindows(db, short, now).catch((error: unknown) =>
-    log.error('windows of budgets could not be made', { error }),
+    log.error('failed to create budget windows', { error }),
   )
   await sayReports(context, results.slice(3), now).catch((error: unknown) =>
-    log.error('a report could not be said', { error }),
+    log.error('failed to post reports', { error }),
   )
   return {
     wake: (results[0]?.results ?? []).map((row) => row.id as AccountId),

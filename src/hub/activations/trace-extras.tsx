@@ -2,14 +2,14 @@ import type { FC } from 'hono/jsx'
 import { formatCount, formatSpan } from '../web/format'
 import type { Note, StepView, TraceView } from './trace-view'
 
-/** A moment of an activation, counted from its start. */
+/** Formats an offset from the start of an activation. */
 export const formatClock = (ms: number): string => `at ${formatSpan(Math.max(0, ms))}`
 
-/** What the model was shown first, folded: it is long. */
+/** Shows the initial prompt, folded because it is long. */
 export const PromptBlock: FC<{ prompt: TraceView['prompt'] }> = ({ prompt }) =>
   prompt.length === 0 ? null : (
     <section class="block">
-      <h2>What the model was shown first</h2>
+      <h2>Initial prompt</h2>
       <ul class="list tall">
         {prompt.map((message, index) => (
           <li>
@@ -28,7 +28,7 @@ export const PromptBlock: FC<{ prompt: TraceView['prompt'] }> = ({ prompt }) =>
     </section>
   )
 
-/** What it waited for, retried, was refused, left out. */
+/** Lists the notes of an activation: waits, retries, refusals and omissions. */
 export const NoteList: FC<{ notes: Note[]; startedAt: number }> = ({ notes, startedAt }) =>
   notes.length === 0 ? null : (
     <section class="block">
@@ -44,7 +44,7 @@ export const NoteList: FC<{ notes: Note[]; startedAt: number }> = ({ notes, star
     </section>
   )
 
-/** What the hooks came to and how long they took together (L33); nothing where none ran. */
+/** Shows outcomes and total time of each hook; nothing when no hook ran. */
 export const HookTable: FC<{ steps: StepView[] }> = ({ steps }) => {
   const rows = sumHooks(steps)
   if (rows.length === 0) return null
@@ -54,7 +54,7 @@ export const HookTable: FC<{ steps: StepView[] }> = ({ steps }) => {
       <table class="tbl fold">
         <thead>
           <tr>
-            {['Hook', 'Where', 'Came to'].map((head) => (
+            {['Hook', 'Point', 'Outcomes'].map((head) => (
               <th scope="col">{head}</th>
             ))}
             <th scope="col" class="r">
@@ -66,11 +66,11 @@ export const HookTable: FC<{ steps: StepView[] }> = ({ steps }) => {
           {rows.map((row) => (
             <tr>
               <td>{row.hook}</td>
-              <td class="whole" data-l="Where">
+              <td class="whole" data-l="Point">
                 {row.point}
               </td>
-              <td class="whole" data-l="Came to">
-                {sayOutcomes(row.outcomes)}
+              <td class="whole" data-l="Outcomes">
+                {formatOutcomes(row.outcomes)}
               </td>
               <td class="r whole" data-l="Time">
                 {formatSpan(row.ms)}
@@ -90,7 +90,7 @@ interface HookRow {
   outcomes: Map<string, number>
 }
 
-/** One row a hook and place, in the order they first ran. */
+/** Returns one row per hook and point, in the order of their first run. */
 function sumHooks(steps: StepView[]): HookRow[] {
   const rows = new Map<string, HookRow>()
   for (const step of steps) {
@@ -108,7 +108,7 @@ function sumHooks(steps: StepView[]): HookRow[] {
   return [...rows.values()]
 }
 
-const sayOutcomes = (outcomes: HookRow['outcomes']): string =>
+const formatOutcomes = (outcomes: HookRow['outcomes']): string =>
   [...outcomes]
     .map(([outcome, count]) => `${outcome.replaceAll('_', ' ')} ${formatCount(count)} ×`)
     .join(', ')

@@ -90,8 +90,15 @@ const park = z.object({
 })
 
 const noTime = {
-  ...{ loadingMs: 0, modelMs: 0, toolsMs: 0, hooksMs: 0, compactionMs: 0 },
-  ...{ parkedMs: 0, waitingMs: 0, otherMs: 0, totalMs: 0 },
+  loadingMs: 0,
+  modelMs: 0,
+  toolsMs: 0,
+  hooksMs: 0,
+  compactionMs: 0,
+  parkedMs: 0,
+  waitingMs: 0,
+  otherMs: 0,
+  totalMs: 0,
 }
 const time = z
   .object({
@@ -118,7 +125,10 @@ const spent = z
   .nullable()
   .catch(null)
 
-/** What a page reads of a `Trace` (agents/contract.ts): what an older version left out has a default. */
+/**
+ * The fields of a `Trace` (agents/contract.ts) that pages read; fields missing in older versions have
+ * defaults.
+ */
 const traceFields = z.object({
   task: z.string().catch(''),
   session: z.string().nullable().catch(null),
@@ -172,23 +182,23 @@ const traceSchema = traceFields.transform((trace) => ({
   spent: trace.spent ?? sumSpent(trace),
 }))
 
-/** An older version told no more than this of what was spent. */
-function sumSpent({ steps, compactions }: SpentFacts) {
+/** Computes the usage of a trace whose version stored no total. */
+function sumSpent({ steps, compactions }: UsageFields) {
   const sum = (pick: (of: (typeof steps)[number]) => number) =>
-    steps.reduce((all, step) => all + pick(step), 0)
+    steps.reduce((total, step) => total + pick(step), 0)
   return {
     inputTokens: sum((step) => step.inputTokens),
     cachedTokens: sum((step) => step.cachedTokens),
     outputTokens: sum((step) => step.outputTokens),
     costMicrousd: compactions.reduce(
-      (all, { costMicrousd }) => all + costMicrousd,
+      (total, { costMicrousd }) => total + costMicrousd,
       sum((step) => step.costMicrousd),
     ),
     isPriced: steps.every(({ isPriced }) => isPriced),
   }
 }
 
-type SpentFacts = Pick<z.output<typeof traceFields>, 'steps' | 'compactions'>
+type UsageFields = Pick<z.output<typeof traceFields>, 'steps' | 'compactions'>
 
 export type TraceView = z.output<typeof traceSchema>
 export type StepView = TraceView['steps'][number]
@@ -196,8 +206,8 @@ export type PlanView = TraceView['plan']
 export type EventView = TraceView['events'][number]
 export type ToolView = StepView['tools'][number]
 
-/** The trace of an activation as its page shows it; null when there is none that can be read. */
-export function readTrace(agents: OpensTraces, stored: string | null): TraceView | null {
+/** Parses a stored trace; null when there is none or it cannot be read. */
+export function readTrace(agents: TraceReader, stored: string | null): TraceView | null {
   if (stored === null) return null
   try {
     return traceSchema.parse(agents.openTrace(stored))
@@ -206,7 +216,7 @@ export function readTrace(agents: OpensTraces, stored: string | null): TraceView
   }
 }
 
-type OpensTraces = Pick<AgentApi, 'openTrace'>
+type TraceReader = Pick<AgentApi, 'openTrace'>
 
 export interface Note {
   /** Milliseconds since the Unix epoch. */
@@ -214,20 +224,20 @@ export interface Note {
   text: string
 }
 
-/** A note of trouble with what the provider said about it, if anything. */
+/** Formats a note, with the provider's own message if there is one. */
 export const sayQuote = (text: string, quote: string): string =>
-  quote === '' ? text : `${text} It said: ${quote}`
+  quote === '' ? text : `${text} Provider message: ${quote}`
 
-/** The notes of a trace with its summaries and its waits for people, in the order they came. */
+/** Returns notes, compactions and approvals of a trace, in order of time. */
 export function notesOf({ notes, compactions, parks }: TraceView): Note[] {
-  const said: Note[] = [
+  const all: Note[] = [
     ...notes.map(({ at, text, quote }) => ({ at, text: sayQuote(text, quote) })),
     ...compactions.map(({ at, replaced, tokensBefore, tokens, problem }) => ({
       at,
       text:
-        `${formatCount(replaced)} messages became a summary: ` +
+        `Summarized ${formatCount(replaced)} messages: ` +
         `${formatCount(tokensBefore)} tokens before, ${formatCount(tokens)} after.` +
-        (problem === null ? '' : ` It is an extract: ${problem}`),
+        (problem === null ? '' : ` Used an extract in place of a model's summary: ${problem}`),
     })),
     ...parks.flatMap(({ at, resumedAt, tools, decisions }) => [
       { at, text: `Waited for approval to use ${tools.map(sayTool).join(', ')}.` },
@@ -239,21 +249,24 @@ export function notesOf({ notes, compactions, parks }: TraceView): Note[] {
           }))),
     ]),
   ]
-  return said.sort((a, b) => a.at - b.at)
+  return all.sort((a, b) => a.at - b.at)
 }
 
-/** When a step ends: its model call, then the slowest of its tools. */
+/**
+ * Returns the time a step ends, in milliseconds since the Unix epoch: after its model call and its
+ * slowest tool.
+ */
 export const endOfStep = (of: StepView): number =>
   Math.max(
     of.startedAt + of.modelMs,
     ...of.tools.map(({ startedAt, durationMs }) => startedAt + durationMs),
   )
 
-/** What a step did, in words. */
+/** Describes a step in a few words. */
 export function sayStep(of: StepView): string {
   const count = of.tools.length
-  if (count > 0) return `asks for ${count === 1 ? 'one tool' : `${count} tools`}`
-  if (of.text || of.finishReason === 'stop') return 'writes the answer'
+  if (count > 0) return `calls ${count === 1 ? '1 tool' : `${count} tools`}`
+  if (of.text || of.finishReason === 'stop') return 'writes the reply'
   return of.finishReason || 'calls the model'
 }
 
@@ -264,7 +277,10 @@ export interface Axis {
   marks: number[]
 }
 
-/** An axis over `span` milliseconds with three to six marks at round values (1, 2 or 5 times ten). */
+/**
+ * Returns an axis over `span` milliseconds with three to six marks at round values (1, 2 or 5 times a
+ * power of ten).
+ */
 export function computeAxis(span: number): Axis {
   const wanted = Math.max(span, 1) / 5
   const magnitude = 10 ** Math.floor(Math.log10(wanted))

@@ -1,15 +1,15 @@
 import type { Db } from '../db'
 
-/** Waiting agents that a commit wakes: its own slot is free, and some slack. */
+/** Waiting agents that a commit wakes at most: one for its own slot, plus some slack. */
 const waitingMax = 3
 const waitingLookMax = 200
 
-/** Whether an admin paused all agents (H21). */
+/** Whether an admin paused all agents. */
 export const isHubPausedSql = `EXISTS (SELECT 1 FROM settings WHERE key = 'paused' AND value = 'true')`
 
 /**
- * Whether an inbox item is work that nobody has begun. A decision is work only while what it decides
- * about is parked.
+ * Whether an inbox item is a task that no activation has claimed. An approval decision is a task only
+ * while its activation is parked.
  */
 export const isWaitingSql = (item: string): string => `
   ${item}.read_at IS NULL AND ${item}.is_task = 1 AND ${item}.claimed_by IS NULL
@@ -17,21 +17,20 @@ export const isWaitingSql = (item: string): string => `
     OR EXISTS (SELECT 1 FROM activations p WHERE p.id = ${item}.activation_id AND p.state = 'parked'))`
 
 /**
- * Whether what waits only ends a parked activation that was asked to stop. Nothing but its commit
- * runs then, so no pause keeps it.
+ * Whether an inbox item only ends a parked activation that was cancelled. Only its commit runs then, so a
+ * pause does not delay it.
  */
 export const isEndingSql = (item: string): string => `
   (${item}.type = 'approval_decision' AND EXISTS (SELECT 1 FROM activations p
     WHERE p.id = ${item}.activation_id AND p.state = 'parked' AND p.cancel_requested_at IS NOT NULL))`
 
-/** How many tasks wait for the agent `?2`. */
+/** The number of tasks that wait for the agent `?2`. */
 export const inboxDepthSql = `
   (SELECT count(*) FROM inbox_items d WHERE d.account_id = ?2 AND ${isWaitingSql('d')})`
 
 /**
- * Agents with tasks that nobody claimed and that could run now, the longest waiting first. It looks
- * at the oldest tasks only, so that a flood of them does not make every commit dear; the sweep finds
- * who is behind it.
+ * Selects agents with unclaimed tasks that can run now, the longest waiting first. Only the oldest tasks
+ * are read, so that a large backlog does not slow down every commit; the sweep finds the other agents.
  */
 export const selectWaiting = (db: Db): D1PreparedStatement =>
   db.d1.prepare(`

@@ -11,7 +11,7 @@ import {
   type TraceView,
 } from './trace-view'
 
-/** Where the time went: one bar a step, below it the model and each tool, on one axis. */
+/** Draws the timeline: one bar per step, below it the model call and each tool call, on one axis. */
 export const Waterfall: FC<{ trace: TraceView; startedAt: number; now: number }> = (props) => {
   const { trace, startedAt, now } = props
   const last = Math.max(startedAt + 1, ...trace.steps.map(endOfStep))
@@ -49,7 +49,7 @@ interface LaneProps {
   kind: 'step' | 'model' | 'tool' | 'bad'
 }
 
-/** A bar on the axis. The drawing is stretched; lines keep their width. */
+/** Draws a bar on the axis. The drawing is stretched; strokes keep their width. */
 const Lane: FC<LaneProps> = ({ axis, from, ms, kind }) => {
   const percent = (value: number) => Math.max(0, Math.min(100, (value / axis.end) * 100))
   const x = percent(from)
@@ -109,7 +109,7 @@ const ModelRow: FC<{ step: StepView; from: number; axis: Axis }> = ({ step, from
         <summary>{row}</summary>
         <div class="io">
           {step.reasoning && <Excerpt title="Reasoning" text={step.reasoning} />}
-          {step.text && <Excerpt title="What it wrote" text={step.text} />}
+          {step.text && <Excerpt title="Output" text={step.text} />}
         </div>
       </details>
     </li>
@@ -125,7 +125,7 @@ interface ToolRowProps {
 
 const ToolRow: FC<ToolRowProps> = (props) => {
   const { tool, step } = props
-  // nothing to unfold for who may not see it
+  // arguments and results are empty for a viewer who may not see them
   if (!tool.arguments && !tool.result) {
     return (
       <li>
@@ -141,21 +141,23 @@ const ToolRow: FC<ToolRowProps> = (props) => {
         </summary>
         <div class="io two">
           <div>
-            <Excerpt title="Arguments, as they ran" text={indentJson(tool.arguments)} />
+            <Excerpt title="Arguments as executed" text={indentJson(tool.arguments)} />
             <p class="meta">
               {tool.grant ? (
                 <>
                   grant <code>{tool.grant}</code>
                 </>
               ) : (
-                'no grant was found for it'
+                'no matching grant'
               )}
             </p>
           </div>
           <div>
             <Excerpt
               title={
-                tool.isError ? 'Error the model read' : `Result, ${formatBytes(tool.resultBytes)}`
+                tool.isError
+                  ? 'Error returned to the model'
+                  : `Result, ${formatBytes(tool.resultBytes)}`
               }
               text={tool.result}
             />
@@ -167,14 +169,14 @@ const ToolRow: FC<ToolRowProps> = (props) => {
   )
 }
 
-/** From a denied call to the line of the policy that denied it. */
+/** Links a denied call to the policy rule that denied it. */
 const PolicyLink: FC<{ result: string }> = ({ result }) => {
   const place = /^Error: Missing grant .* (\/policy\/[\w%.~-]+#(?:allowed|denied))$/s.exec(
     result,
   )?.[1]
   return place === undefined ? null : (
     <p class="meta">
-      <a href={place}>The line of the policy, for an admin to change</a>
+      <a href={place}>Open the policy rule</a>
     </p>
   )
 }
@@ -204,7 +206,7 @@ const Excerpt: FC<{ title: string; text: string }> = ({ title, text }) => (
   </div>
 )
 
-/** Arguments are raw JSON as the model wrote them, which may be broken. */
+/** Indents JSON; returns the text unchanged when it is not valid JSON, as a model can write it. */
 function indentJson(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), null, 2)

@@ -1,21 +1,23 @@
-import { AppError, notFound } from '../../errors'
+import type { AppError } from '../../errors'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract'
 import { actOnce, type Done } from '../idempotency/run-once'
 import { armSweep, wakeAll } from '../inbox/deliver'
+import { approvalErrors } from './errors'
 import { type ApprovalRow, selectApproval } from './queries'
 import { decideApproval, followDecision, type Verdict } from './write-queries'
 
+/** A decision as a person submits it. */
 export interface Decision {
   decision: 'approve' | 'approve_activation' | 'deny'
   note: string
 }
 
 /**
- * Decides on a call that waits. The decision and what makes the agent go on are one batch, so there
- * is never one without the other (M7, L30); then the agent is woken. Saying the same again is harmless.
+ * Approves or denies a pending call. The decision and the inbox item that resumes the agent are one
+ * batch, so neither exists without the other; then the agent is woken. Idempotent for the same decision.
  *
- * @throws NOT_FOUND, CONFLICT when it is decided otherwise, expired, or not needed any more
+ * @throws NOT_FOUND, CONFLICT when the call was decided differently, expired or cancelled
  */
 export async function decide(
   context: ActionContext,
@@ -28,7 +30,7 @@ export async function decide(
   const once = { accountId, key, action: 'approvals.decide', input: [id, decision] }
   const now = clock.now()
   return actOnce(db, once, now, () =>
-    write(context, {
+    saveDecision(context, {
       id,
       status: decision.decision === 'deny' ? 'denied' : 'approved',
       scope: decision.decision === 'approve_activation' ? 'activation' : 'once',
@@ -39,7 +41,7 @@ export async function decide(
   )
 }
 
-async function write(context: ActionContext, verdict: Verdict): Promise<ApprovalRow> {
+async function saveDecision(context: ActionContext, verdict: Verdict): Promise<ApprovalRow> {
   const { db } = context
   const token = await armSweep(context)
   const results = await db.d1.batch<unknown>([
@@ -50,22 +52,22 @@ async function write(context: ActionContext, verdict: Verdict): Promise<Approval
   const row = results.at(-1)?.results[0] as ApprovalRow | undefined
   const woken = row?.activationId ? [{ accountId: row.agentId }] : []
   context.defer(wakeAll(context, woken, token))
-  if (!row) throw notFound('approval')
-  const isMine = (results[0]?.meta.changes ?? 0) > 0 || isSame(row, verdict)
-  if (!isMine) throw tooLate(row)
+  if (!row) throw approvalErrors.notFound()
+  const isSaved = (results[0]?.meta.changes ?? 0) > 0 || isSame(row, verdict)
+  if (!isSaved) throw toConflict(row)
   return row
 }
 
 const isSame = (row: ApprovalRow, { status, scope, by, note }: Verdict): boolean =>
   row.status === status && row.scope === scope && row.decidedById === by && row.note === note
 
-function tooLate({ status, decidedBy }: ApprovalRow): AppError {
-  const words = {
-    pending: 'The time to decide this has passed.',
-    expired: 'The time to decide this has passed.',
-    cancelled: 'This is not needed any more: the activation was stopped.',
-    approved: `${decidedBy ?? 'Somebody'} has approved this already.`,
-    denied: `${decidedBy ?? 'Somebody'} has denied this already.`,
-  }
-  return new AppError('CONFLICT', words[status], { hint: 'See GET /api/v1/approvals.' })
+const conflicts: Record<ApprovalRow['status'], (by: string | null) => AppError> = {
+  pending: approvalErrors.expired,
+  expired: approvalErrors.expired,
+  cancelled: approvalErrors.cancelled,
+  approved: approvalErrors.alreadyApproved,
+  denied: approvalErrors.alreadyDenied,
 }
+
+/** Returns the error for an approval that is no longer pending, or whose time has passed. */
+const toConflict = ({ status, decidedBy }: ApprovalRow): AppError => conflicts[status](decidedBy)

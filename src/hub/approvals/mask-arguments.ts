@@ -3,8 +3,8 @@ import type { ApprovalRequest } from '../contract'
 import { maskCredentials } from '../posts/credential-shapes'
 
 /**
- * A call as people are asked about it: without what is shaped like a credential (H14). What runs is
- * the call itself, known by the hash of its arguments.
+ * Returns a call with credentials in its arguments masked, as it is shown to approvers. The original call
+ * runs, identified by the hash of its arguments.
  */
 export const maskArguments = (request: ApprovalRequest, keyPrefix: string): ApprovalRequest => ({
   ...request,

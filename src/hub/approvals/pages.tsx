@@ -1,6 +1,5 @@
 import type { Hono } from 'hono'
 import { approvals as limits } from '../../config'
-import { AppError } from '../../errors'
 import { readCredential, requireAdmin, requireViewer, toActor } from '../http/authenticate'
 import type { HubEnv } from '../http/hub-env'
 import { type PageContext, page, readPage, rowsOf, sendPage } from '../web/answer-page'
@@ -9,13 +8,14 @@ import { toProblem } from '../web/problem'
 import { readForm } from '../web/read-form'
 import { decide } from './actions'
 import { ApprovalsPage } from './approvals-page'
+import { approvalErrors } from './errors'
 import { hideCall } from './hide-call'
 import { type ApprovalRow, selectApprovals } from './queries'
 import { decisionBody } from './routes'
 
 const decidedShown = 15
 
-/** `GET /approvals`, and its forms' `POST /approvals/:id`. */
+/** Registers `GET /approvals`, and `POST /approvals/:id` of its forms. */
 export function registerApprovalPages(app: Hono<HubEnv>): void {
   app.get(
     '/approvals',
@@ -30,7 +30,7 @@ async function decideByForm(c: PageContext): Promise<Response> {
   const form = await readForm(c)
   const parsed = decisionBody.safeParse({ decision: form('decision'), note: form('note') })
   if (!parsed.success) {
-    throw new AppError('VALIDATION', 'That is no decision.', { hint: 'Press one of the buttons.' })
+    throw approvalErrors.invalidDecision()
   }
   try {
     await decide(c.var.context, toActor(viewer, null), c.req.param('id') ?? '', parsed.data)
@@ -49,27 +49,25 @@ async function showApprovals(
 ): Promise<Response> {
   const { db, clock } = c.var.context
   const credential = await readCredential(c)
-  if (!credential) throw signInFirst()
-  const who = { credential, now: clock.now() }
+  if (!credential) throw approvalErrors.signInRequired()
+  const reader = { credential, now: clock.now() }
   const read = await readPage(c, [
-    selectApprovals(db, who, { status: 'pending', before: null, limit: limits.pageMax }),
-    selectApprovals(db, who, { status: null, before: null, limit: limits.pageMax }),
+    selectApprovals(db, reader, { status: 'pending', before: null, limit: limits.pageMax }),
+    selectApprovals(db, reader, { status: null, before: null, limit: limits.pageMax }),
   ])
-  if (!read.frame.viewer) throw signInFirst()
+  if (!read.frame.viewer) throw approvalErrors.signInRequired()
   const { viewer } = read.frame
-  const seen = (index: number) =>
+  const toVisible = (index: number) =>
     rowsOf<ApprovalRow>(read, index).map((row) => hideCall(row, viewer))
-  const decided = seen(1).filter((row) => row.status !== 'pending')
+  const decided = toVisible(1).filter((row) => row.status !== 'pending')
   return sendPage(
     c,
     <ApprovalsPage
       frame={read.frame}
-      pending={seen(0)}
+      pending={toVisible(0)}
       decided={decided.slice(0, decidedShown)}
       problem={problem}
     />,
     status,
   )
 }
-
-const signInFirst = (): AppError => new AppError('UNAUTHORIZED', 'Sign in to see approvals.')

@@ -1,23 +1,24 @@
-/** What the eye does not see, or sees in another order than it runs. */
-const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+/** Characters that are invisible or change the direction of text. */
+const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
 /**
- * Arguments as the tool gets them, one a line. Characters that are invisible or turn the direction of
- * the text are written out, so that nothing runs which was not shown.
+ * Formats arguments as indented JSON. Invisible characters and those that change the direction of text are
+ * escaped, so that approvers see everything that would run.
  */
 export function prettyArguments(raw: string): string {
-  return pretty(raw).split('\n').map(showUnseen).join('\n')
+  return indentJson(raw).split('\n').map(showUnseen).join('\n')
 }
 
-/** One line of it; also what the inbox shows of a call. */
-export const showUnseen = (line: string): string => line.replace(unseen, writeOut)
+/** Escapes invisible characters in one line, also for the inbox. */
+export const showUnseen = (line: string): string => line.replace(invisible, toEscapes)
 
-const writeOut = (character: string): string =>
+const toEscapes = (character: string): string =>
   Array.from({ length: character.length }, (_, index) => character.charCodeAt(index))
     .map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`)
     .join('')
 
-function pretty(raw: string): string {
+/** Returns the text unchanged when it is not valid JSON. */
+function indentJson(raw: string): string {
   try {
     return JSON.stringify(JSON.parse(raw), null, 2)
   } catch {

@@ -4,7 +4,7 @@ import type { ApprovalStatus, CallQuestion } from '../contract'
 import type { Db } from '../db'
 import { type Credential, viewerParams, viewerSql } from '../keys/queries'
 
-/** What decides about a call besides policy; see `KnownApproval` for which. */
+/** Selects the approvals that apply to a call; see `KnownApproval`. */
 export const selectKnown = (db: Db, question: CallQuestion): D1PreparedStatement => {
   const { accountId, activationId, tool, argumentsHash } = question
   const columns = `p.id, p.call_id AS callId, p."grant", p.arguments_hash AS argumentsHash, p.status, p.scope,
@@ -25,7 +25,7 @@ export const selectKnown = (db: Db, question: CallQuestion): D1PreparedStatement
     .bind(accountId, tool, argumentsHash)
 }
 
-/** What people decided about the activation that the LOAD request `requestId` resumed. */
+/** Selects the decisions on the activation that the LOAD request `requestId` resumed. */
 export const selectDecisions = (db: Db, requestId: ActivationId): D1PreparedStatement =>
   db.d1
     .prepare(
@@ -36,7 +36,7 @@ export const selectDecisions = (db: Db, requestId: ActivationId): D1PreparedStat
     )
     .bind(requestId)
 
-/** An approval as the API and the page tell it. */
+/** An approval as the API and the page read it. */
 export interface ApprovalRow extends InsideFacts {
   id: string
   row: number
@@ -71,23 +71,30 @@ const columns = `
   LEFT JOIN activations x ON x.id = p.activation_id
   LEFT JOIN posts t ON t.id = x.post_id AND t.deleted_at IS NULL`
 
-/** An admin sees all; others what they asked for, and their own calls. `viewer` is in scope. */
+/**
+ * Whether the viewer can see an approval: admins see all, others those of their requests and their own
+ * calls. `viewer` is in scope.
+ */
 const isVisible = `
   EXISTS (SELECT 1 FROM viewer v WHERE v.role = 'admin' OR v.id = p.account_id
     OR EXISTS (SELECT 1 FROM inbox_items i WHERE i.claimed_by = p.activation_id
       AND i.type <> 'approval_decision' AND i.from_account_id = v.id))`
 
+/** Filter and page of approvals. */
 export interface ApprovalList {
-  /** Null: of any. */
+  /** Null: any status. */
   status: ApprovalStatus | null
-  /** Keyset: time and row of the last one seen. */
+  /** Keyset: time and row of the last approval seen. */
   before: [number, string] | null
   limit: number
 }
 
 const farFuture = 9_000_000_000_000_000
 
-/** A page of approvals that the viewer may see, newest first. The viewer is a subquery (H7). */
+/**
+ * Selects a page of approvals that the viewer can see, newest first. The viewer is a subquery, so
+ * authentication costs no extra round trip.
+ */
 export function selectApprovals(
   db: Db,
   viewer: { credential: Credential; now: number },
@@ -100,11 +107,9 @@ export function selectApprovals(
        WHERE (?5 IS NULL OR p.status = ?5) AND (p.created_at, p.rowid) < (?6, ?7) AND ${isVisible}
        ORDER BY p.created_at DESC, p.rowid DESC LIMIT ?8`,
     )
-    .bind(
-      ...viewerParams(viewer.credential, viewer.now),
-      ...[list.status, at, Number(row), list.limit],
-    )
+    .bind(...viewerParams(viewer.credential, viewer.now), list.status, at, Number(row), list.limit)
 }
 
+/** Selects one approval. */
 export const selectApproval = (db: Db, id: string): D1PreparedStatement =>
   db.d1.prepare(`SELECT ${columns} WHERE p.id = ?1`).bind(id)

@@ -32,8 +32,10 @@ const presentApproval = (row: SeenApproval): object => ({
 export const decisionBody = z.object({
   decision: z
     .enum(['approve', 'approve_activation', 'deny'])
-    .describe('approve_activation: also further calls of this tool and grant in its activation'),
-  note: z.string().trim().max(approvals.noteCharsMax).default('').describe('the agent reads it'),
+    .describe(
+      'approve_activation also approves further calls of the same tool and grant in the activation',
+    ),
+  note: z.string().trim().max(approvals.noteCharsMax).default('').describe('Shown to the agent'),
 })
 
 export const approvalRoutes: Route[] = [
@@ -41,7 +43,7 @@ export const approvalRoutes: Route[] = [
     method: 'get',
     path: '/approvals',
     summary:
-      'Calls that wait for a person, as they would run, with what looks like a key left out; for others, what they asked for; is_redacted: arguments and note, which are for admins and the owner of the agent, are empty',
+      'Lists calls that require approval, as they would run, with credentials masked. Admins see all calls, others those of their own requests. When is_redacted is true, arguments and note are empty: only admins and the owner of the agent see them',
     tag,
     access: 'own',
     query: z.object({
@@ -54,11 +56,11 @@ export const approvalRoutes: Route[] = [
     handle: async ({ context, credential, query, read }) => {
       const { db, clock } = context
       const cursor = readCursor(query.cursor)
-      const who = credential ?? { hash: '', isSession: false, isAdminKey: false }
+      const reader = credential ?? { hash: '', isSession: false, isAdminKey: false }
       const { viewer, results } = await read([
         selectApprovals(
           db,
-          { credential: who, now: clock.now() },
+          { credential: reader, now: clock.now() },
           {
             status: query.status === 'all' ? null : query.status,
             before: Array.isArray(cursor) ? cursor : null,
@@ -70,9 +72,9 @@ export const approvalRoutes: Route[] = [
       const page = rows.slice(0, query.limit)
       const last = page.at(-1)
       const hasMore = rows.length > page.length
-      const onlooker = viewer && { id: viewer.id, isAdmin: viewer.role === 'admin' }
+      const visitor = viewer && { id: viewer.id, isAdmin: viewer.role === 'admin' }
       return {
-        approvals: page.map((row) => presentApproval(hideCall(row, onlooker))),
+        approvals: page.map((row) => presentApproval(hideCall(row, visitor))),
         has_more: hasMore,
         next_cursor: hasMore && last ? writeCursor([last.createdAt, String(last.row)]) : null,
       }
@@ -81,7 +83,7 @@ export const approvalRoutes: Route[] = [
   route({
     method: 'post',
     path: '/approvals/:id',
-    summary: 'Approves or denies a call that waits; the agent goes on at once (admin)',
+    summary: 'Approves or denies a pending call; the agent resumes at once (admin)',
     tag,
     access: 'admin',
     body: decisionBody,

@@ -3,16 +3,16 @@ import { type AccountId, type ActivationId, uuidV7 } from '../../ids'
 import type { ApprovalRequest } from '../contract'
 import type { Db } from '../db'
 
-/** An id whose time SQL takes for the ids that it makes. */
+/** Returns an id whose time part SQL copies into the ids that it creates. */
 const idAt = (now: number): string => uuidV7(now, new Uint8Array(10))
 
-/** A new UUIDv7 with the time of the id `like`. */
+/** SQL of a new UUIDv7 with the time of the id `like`. */
 const newIdSql = (
   like: string,
 ): string => `substr(${like}, 1, 15) || substr(lower(hex(randomblob(2))), 1, 3) ||
   '-a' || substr(lower(hex(randomblob(2))), 1, 3) || '-' || lower(hex(randomblob(6)))`
 
-/** Everybody who may decide: the admins of this hub. */
+/** Accounts that can decide: the admins of this hub. */
 const approversSql = `SELECT id FROM accounts WHERE role = 'admin' AND kind = 'human' AND is_imported = 0`
 
 const describeSql = (tool: string, args: string): string =>
@@ -31,7 +31,7 @@ const insertSql = `
     tool = excluded.tool, tier = excluded.tier, created_at = excluded.created_at, expires_at = excluded.expires_at
   WHERE arguments_hash <> excluded.arguments_hash OR tool <> excluded.tool`
 
-const tellApproversSql = `
+const notifyApproversSql = `
   INSERT INTO inbox_items (id, account_id, type, post_id, from_account_id, content, created_at, activation_id, approval_id)
   SELECT ${newIdSql('?5')}, u.id, 'approval_request', x.post_id, ?2,
     ${describeSql(`r.value ->> 'tool'`, `r.value ->> 'arguments'`)}, ?4, ?1, ?1 || ':' || (r.value ->> 'callId')
@@ -41,8 +41,8 @@ const tellApproversSql = `
       AND arguments_hash = r.value ->> 'argumentsHash' AND tool = r.value ->> 'tool')`
 
 /**
- * What a parked activation waits for, and the approvers' items, in that order: part of the batch that
- * parks it, after its row has changed. A repeat finds them there and adds nothing.
+ * Returns the statements that insert the approvers' inbox items and the approvals of a parked activation.
+ * They belong to the batch that parks it, after its row has changed. A repeat inserts nothing.
  */
 export function insertApprovals(
   db: Db,
@@ -56,17 +56,17 @@ export function insertApprovals(
   const { activationId, agentId, requests, now } = parked
   const list = JSON.stringify(requests)
   return [
-    db.d1.prepare(tellApproversSql).bind(activationId, agentId, list, now, idAt(now)),
+    db.d1.prepare(notifyApproversSql).bind(activationId, agentId, list, now, idAt(now)),
     db.d1.prepare(insertSql).bind(activationId, agentId, list, now),
   ]
 }
 
-/** An outside caller's call, put before the approvers unless it waits there already. */
+/** Returns the statements that request approval for an external call, unless it is already pending. */
 export function insertOutsideApproval(
   db: Db,
-  asked: { id: string; accountId: AccountId; request: ApprovalRequest; now: number },
+  pending: { id: string; accountId: AccountId; request: ApprovalRequest; now: number },
 ): D1PreparedStatement[] {
-  const { id, accountId, request, now } = asked
+  const { id, accountId, request, now } = pending
   return [
     db.d1
       .prepare(
@@ -74,8 +74,15 @@ export function insertOutsideApproval(
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9 + ${approvals.expiresMs}) ON CONFLICT DO NOTHING`,
       )
       .bind(
-        ...[id, accountId, request.callId, request.tool, request.grant, request.tier],
-        ...[request.arguments, request.argumentsHash, now],
+        id,
+        accountId,
+        request.callId,
+        request.tool,
+        request.grant,
+        request.tier,
+        request.arguments,
+        request.argumentsHash,
+        now,
       ),
     db.d1
       .prepare(
@@ -88,6 +95,7 @@ export function insertOutsideApproval(
   ]
 }
 
+/** Marks an approval of an external call as used by the audit entry `auditId`. */
 export const useApproval = (db: Db, id: string, auditId: string): D1PreparedStatement =>
   db.d1
     .prepare(
@@ -95,6 +103,7 @@ export const useApproval = (db: Db, id: string, auditId: string): D1PreparedStat
     )
     .bind(id, auditId)
 
+/** A decision to store; `now` is in milliseconds since the Unix epoch. */
 export interface Verdict {
   id: string
   status: 'approved' | 'denied'
@@ -105,8 +114,8 @@ export interface Verdict {
 }
 
 /**
- * Decides one approval, if nobody has and its time has not passed. Approving for the activation
- * approves whatever else waits there for the same tool and grant.
+ * Stores the decision of an approval that is pending and not expired. Approving for the activation also
+ * approves its other pending calls of the same tool and grant.
  */
 export const decideApproval = (db: Db, verdict: Verdict): D1PreparedStatement =>
   db.d1
@@ -118,9 +127,9 @@ export const decideApproval = (db: Db, verdict: Verdict): D1PreparedStatement =>
          AND approvals.activation_id = own.activation_id AND approvals.tool = own.tool
          AND approvals."grant" = own."grant"))`,
     )
-    .bind(...[verdict.id, verdict.status, verdict.scope, verdict.by, verdict.note, verdict.now])
+    .bind(verdict.id, verdict.status, verdict.scope, verdict.by, verdict.note, verdict.now)
 
-/** Those whose time has passed: nobody's answer is a no. */
+/** Expires overdue approvals; an expired approval counts as denied. */
 export const expireApprovals = (db: Db, now: number): D1PreparedStatement =>
   db.d1
     .prepare(
@@ -129,9 +138,9 @@ export const expireApprovals = (db: Db, now: number): D1PreparedStatement =>
     .bind(now)
 
 /**
- * The item that resumes a parked activation, once nothing that it waits for is undecided: goes into
- * the batch of the decision, so that there is never one without the other (L30). `where` chooses the
- * approvals `p` that were just decided; with `?1` now, `?2` what an id begins with, `?3` and on for it.
+ * Inserts the inbox item that resumes a parked activation once none of its approvals is pending. It belongs
+ * to the batch of the decision, so that neither exists without the other. `where` selects the approvals `p`
+ * that were just decided; `?1` is now, `?2` an id with the time for new ids, `?3` onwards belong to `where`.
  */
 const resumeItemsSql = (where: string): string => `
   INSERT INTO inbox_items (id, account_id, type, from_account_id, content, created_at, is_task, activation_id)
@@ -145,31 +154,31 @@ const resumeItemsSql = (where: string): string => `
       AND i.type = 'approval_decision' AND i.claimed_by IS NULL AND i.read_at IS NULL)
   GROUP BY x.id`
 
-/** An outside caller, who has nothing parked, is told. */
-const tellCallersSql = (where: string): string => `
+/** Notifies an external caller, which has no parked activation to resume. */
+const notifyCallersSql = (where: string): string => `
   INSERT INTO inbox_items (id, account_id, type, from_account_id, content, created_at, approval_id)
   SELECT ${newIdSql('?2')}, p.account_id, 'approval_decision', p.decided_by,
     p.tool || ': ' || p.status || CASE WHEN p.note = '' THEN '.' ELSE '. ' || p.note END, ?1, p.id
   FROM approvals p WHERE p.activation_id IS NULL AND ${where}
     AND NOT EXISTS (SELECT 1 FROM inbox_items i WHERE i.approval_id = p.id AND i.type = 'approval_decision')`
 
-/** The approvers' items of what is decided are done with. */
+/** Marks the approvers' items of decided approvals as read. */
 const clearRequestsSql = (where: string): string => `
   UPDATE inbox_items SET read_at = ?1 WHERE type = 'approval_request' AND read_at IS NULL
     AND approval_id IN (SELECT p.id FROM approvals p WHERE ${where})`
 
-/** What follows from a decision of one approval, and of those that were approved with it. */
+/** Returns the statements that follow the decision of an approval and of those approved with it. */
 export function followDecision(db: Db, id: string, now: number): D1PreparedStatement[] {
-  const just = (own: string) => `p.status IN ('approved', 'denied') AND p.decided_at = ?1
+  const isJustDecided = (own: string) => `p.status IN ('approved', 'denied') AND p.decided_at = ?1
     AND (p.id = ${own} OR p.activation_id = (SELECT activation_id FROM approvals WHERE id = ${own}))`
   return [
-    db.d1.prepare(resumeItemsSql(just('?3'))).bind(now, idAt(now), id),
-    db.d1.prepare(tellCallersSql(just('?3'))).bind(now, idAt(now), id),
-    db.d1.prepare(clearRequestsSql(just('?2'))).bind(now, id),
+    db.d1.prepare(resumeItemsSql(isJustDecided('?3'))).bind(now, idAt(now), id),
+    db.d1.prepare(notifyCallersSql(isJustDecided('?3'))).bind(now, idAt(now), id),
+    db.d1.prepare(clearRequestsSql(isJustDecided('?2'))).bind(now, id),
   ]
 }
 
-/** What an activation waited for when it was stopped. */
+/** Cancels the pending approvals of a cancelled activation. */
 const cancelApprovals = (db: Db, activationId: ActivationId, now: number): D1PreparedStatement =>
   db.d1
     .prepare(
@@ -180,8 +189,8 @@ const cancelApprovals = (db: Db, activationId: ActivationId, now: number): D1Pre
     .bind(activationId, now)
 
 /**
- * What follows when a parked activation was asked to stop, before or after it parked: nobody decides
- * any more, and it resumes to end.
+ * Returns the statements that follow the cancellation of an activation, before or after it parked: its
+ * approvals are cancelled, and it resumes to end.
  */
 export function followCancellation(
   db: Db,
@@ -189,22 +198,22 @@ export function followCancellation(
   now: number,
 ): D1PreparedStatement[] {
   const own = (id: string) => `p.activation_id = ${id} AND p.status <> 'pending'`
-  const wasAsked = 'x.cancel_requested_at IS NOT NULL'
+  const isCancelled = 'x.cancel_requested_at IS NOT NULL'
   return [
     cancelApprovals(db, activationId, now),
     db.d1
-      .prepare(resumeItemsSql(`${own('?3')} AND ${wasAsked}`))
+      .prepare(resumeItemsSql(`${own('?3')} AND ${isCancelled}`))
       .bind(now, idAt(now), activationId),
     db.d1.prepare(clearRequestsSql(own('?2'))).bind(now, activationId),
   ]
 }
 
-/** What follows from what expired just now. */
+/** Returns the statements that follow the expiry of approvals at `now`. */
 export function followExpiry(db: Db, now: number): D1PreparedStatement[] {
-  const just = `p.status = 'expired' AND p.decided_at = ?1`
+  const isJustExpired = `p.status = 'expired' AND p.decided_at = ?1`
   return [
-    db.d1.prepare(resumeItemsSql(just)).bind(now, idAt(now)),
-    db.d1.prepare(tellCallersSql(just)).bind(now, idAt(now)),
-    db.d1.prepare(clearRequestsSql(just)).bind(now),
+    db.d1.prepare(resumeItemsSql(isJustExpired)).bind(now, idAt(now)),
+    db.d1.prepare(notifyCallersSql(isJustExpired)).bind(now, idAt(now)),
+    db.d1.prepare(clearRequestsSql(isJustExpired)).bind(now),
   ]
 }

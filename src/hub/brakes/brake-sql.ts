@@ -1,15 +1,15 @@
 import { brakeLimits } from '../../config'
 
 /*
- * What the brakes are decided by, as SQL that stands inside the write it guards. The arguments are
- * SQL expressions, mostly parameters. Counted is what agents said since the last word of a human; the
- * newest comments are enough for that, because more than a few of agents alone cannot be there.
+ * SQL expressions that decide the reply limits, each part of the write that it guards. The arguments are
+ * SQL expressions, mostly parameters. Only comments since the last comment of a person are counted; the
+ * newest comments are enough for that, because the limits allow only a few comments of agents in a row.
  */
 
 const { repliesPerPostMax, repliesByOneMax, hopsMax, lookBack } = brakeLimits
 const dayMs = 24 * 60 * 60 * 1000
 
-/** Comments of a thread since the last word of a human: `author_id`, `is_agent`, `n` from the newest. */
+/** Comments of a thread since the last comment of a person: `author_id`, `is_agent`, `n` from the newest. */
 const sinceHumanSql = (post: string): string => `
   SELECT author_id, is_agent, n FROM (
     SELECT c.author_id, a.kind = 'agent' AND a.is_imported = 0 AS is_agent,
@@ -20,11 +20,11 @@ const sinceHumanSql = (post: string): string => `
     JOIN accounts a ON a.id = c.author_id)
   WHERE has_human = 0`
 
-/** How many more comments of agents a thread takes before a human speaks. */
+/** The number of comments that agents can still write in a thread before a person writes. */
 export const roomForAgentsSql = (post: string): string =>
   `(SELECT ${repliesPerPostMax} - coalesce(sum(is_agent), 0) FROM (${sinceHumanSql(post)}))`
 
-/** The brake that keeps an agent from a further comment in a thread, or NULL. */
+/** The limit that stops an agent's next comment in a thread, or NULL. */
 export const threadBrakeSql = (post: string, agent: string): string => `
   (SELECT CASE
     WHEN max(n <= ${brakeLimits.repliesInARowMax} AND author_id = ${agent}) THEN 'brake_in_a_row'
@@ -35,9 +35,9 @@ export const threadBrakeSql = (post: string, agent: string): string => `
   FROM (${sinceHumanSql(post)}))`
 
 /**
- * The brake that keeps a turn to look around from a thread that another agent has answered since the
- * turn began, or NULL: agents that were woken together would all say the same. What was said in the
- * millisecond of the beginning may have been missed, so it counts.
+ * The limit that stops an exploration from writing in a thread that another agent has answered since the
+ * exploration started, or NULL: agents woken together would write duplicates. A comment in the same
+ * millisecond as the start counts, because the exploration may not have read it.
  */
 export const answeredBrakeSql = (post: string, activation: string): string => `
   (SELECT 'brake_answered' FROM activations x
@@ -45,23 +45,23 @@ export const answeredBrakeSql = (post: string, activation: string): string => `
     JOIN accounts a ON a.id = c.author_id AND a.kind = 'agent' AND a.is_imported = 0
     WHERE x.id = ${activation} AND x.task = 'exploration' AND c.author_id <> x.agent_id LIMIT 1)`
 
-/** What an activation was asked. Who decides about its calls says yes or no, and asks for nothing. */
-const askedSql = (activation: string): string =>
+/** The inbox items that an activation answers; approval decisions are not requests. */
+const requestItemsSql = (activation: string): string =>
   `i.claimed_by = ${activation} AND i.type <> 'approval_decision'`
 
-/** Whether an activation works for a person: one of the items it answers is theirs. */
+/** Whether a person is among the requesters of an activation. */
 export const isForPersonSql = (activation: string): string => `
   EXISTS (SELECT 1 FROM inbox_items i JOIN accounts f ON f.id = i.from_account_id
-    WHERE ${askedSql(activation)} AND f.kind = 'human')`
+    WHERE ${requestItemsSql(activation)} AND f.kind = 'human')`
 
-/** How many agents called one another until this activation; a person among who asks ends the chain. */
+/** The number of hops between agents before this activation; 0 when a person is among the requesters. */
 export const hopsOfActivationSql = (activation: string): string => `
   (SELECT iif(max(f.kind = 'human'), 0, max(i.hops)) FROM inbox_items i
-    LEFT JOIN accounts f ON f.id = i.from_account_id WHERE ${askedSql(activation)})`
+    LEFT JOIN accounts f ON f.id = i.from_account_id WHERE ${requestItemsSql(activation)})`
 
 /**
- * The same for an agent that writes outside of an activation, where nobody sees what it answers: it
- * goes on from whatever agents called it by name lately, until a person speaks to it.
+ * The number of hops of an agent that writes outside of an activation. It is unknown what the agent
+ * replies to, so the chain continues from the recent mentions of it by agents, until a person writes to it.
  */
 export const hopsOutsideSql = (agent: string, now: string): string => `
   (SELECT max(hops) FROM (
@@ -76,11 +76,11 @@ export const hopsOutsideSql = (agent: string, now: string): string => `
     WHERE m.post_id = w.post_id AND m.comment_id = coalesce(w.comment_id, '') AND m.account_id = ${agent}))`
 
 /**
- * Whether an agent that works outside of this hub has called this one so often lately, without a
- * person's word to it, that it must be answering by itself. An answer that names nobody ends a chain,
- * so one that goes on from each of those in a new post is found by its number only.
+ * Whether an external agent has mentioned this agent too often in the last hour without a message from a
+ * person: then it reacts automatically. A reply without a mention ends a chain of hops, so an agent that
+ * starts a new post after each reply is detected by the number of its mentions only.
  */
-const callsTooOftenSql = (from: string, to: string, now: string): string => `
+const mentionsTooOftenSql = (from: string, to: string, now: string): string => `
   (NOT EXISTS (SELECT 1 FROM agents WHERE account_id = ${from})
     AND (SELECT count(*) FROM inbox_items c WHERE c.account_id = ${to} AND c.from_account_id = ${from}
       AND c.type = 'mention' AND c.is_task = 1 AND c.created_at > coalesce(
@@ -89,17 +89,20 @@ const callsTooOftenSql = (from: string, to: string, now: string): string => `
             AND h.type IN ('mention', 'reply', 'comment', 'dm', 'task')),
         ${now} - ${brakeLimits.calledMs})) >= ${brakeLimits.callsOutsideMax})`
 
-/** The brake that keeps what an agent says through a tool or the API from calling another one, or NULL. */
+/**
+ * The limit that stops a mention, written by an agent through a tool or the API, from waking an agent, or
+ * NULL.
+ */
 export const mentionBrakeSql = (
   call: { from: string; to: string; now: string },
   chain: { hops: string; room: string; nth: string },
 ): string => `
   coalesce(${callBrakeSql(chain.hops, chain.room, chain.nth)},
-    CASE WHEN ${callsTooOftenSql(call.from, call.to, call.now)} THEN 'brake_calls' END)`
+    CASE WHEN ${mentionsTooOftenSql(call.from, call.to, call.now)} THEN 'brake_calls' END)`
 
 /**
- * Whether a human's newest words to this agent in a thread are unanswered: then nothing keeps the
- * agent from answering.
+ * Whether a person's newest message to this agent in a thread is unanswered: then no limit stops the
+ * agent's reply.
  */
 export const owesHumanSql = (post: string, agent: string): string => `
   EXISTS (SELECT 1 FROM (
@@ -118,24 +121,27 @@ export const owesHumanSql = (post: string, agent: string): string => `
 const writtenSql = (table: 'posts' | 'comments', agent: string, now: string): string => `
   (SELECT count(*) FROM ${table} WHERE author_id = ${agent} AND created_at >= ${now} - ${now} % ${dayMs})`
 
-/** The cap of a definition on what its agent writes a day (UTC), or NULL; outside agents have none. */
+/**
+ * The daily limit (UTC) of a definition on the agent's posts or comments, or NULL; external agents have
+ * none.
+ */
 export const dailyBrakeSql = (table: 'posts' | 'comments', agent: string, now: string): string => `
   (SELECT iif(${writtenSql(table, agent, now)} >= g.daily_${table}_max, 'brake_daily_${table}', NULL)
     FROM agents g WHERE g.account_id = ${agent})`
 
-/** The definition's pause between what its agent writes unasked, or NULL. */
+/** The definition's minimum interval between the agent's unrequested posts and comments, or NULL. */
 export const intervalBrakeSql = (agent: string, now: string): string => `
   (SELECT 'brake_interval' FROM agents g WHERE g.account_id = ${agent} AND g.interval_ms > 0 AND (
     EXISTS (SELECT 1 FROM comments WHERE author_id = ${agent} AND created_at > ${now} - g.interval_ms)
     OR EXISTS (SELECT 1 FROM posts WHERE author_id = ${agent} AND created_at > ${now} - g.interval_ms)))`
 
-/** The brake that keeps what an agent says from calling another agent, or NULL. */
+/** The limit that stops a mention by an agent from waking another agent, or NULL. */
 export const callBrakeSql = (hops: string, room: string, nth: string): string => `
   CASE WHEN ${hops} > ${hopsMax} THEN 'brake_hops' WHEN ${nth} > ${room} THEN 'brake_post' END`
 
 /**
- * The brake that keeps the answer of activation `?1` from its thread, or NULL. Who works for a person
- * has none: a person is always answered.
+ * The limit that stops the reply of activation `?1`, or NULL. A run for a person has no limit: people
+ * always get a reply.
  */
 export const answerBrakeSql = (post: string, agent: string, now: string): string => `
   CASE WHEN ${isForPersonSql('?1')} THEN NULL ELSE

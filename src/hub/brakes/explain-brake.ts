@@ -2,69 +2,69 @@ import { brakeLimits } from '../../config'
 import { AppError } from '../../errors'
 
 /**
- * The brakes between agents (H11) and the limits of a definition (D6), by the name that stands as the
- * refusal of an answer or an inbox item. Each says what it is and what lifts it.
+ * Reply limits between agents and limits of a definition, by the name stored as the refusal of a reply or
+ * an inbox item: what the limit is (`what`), and what to do (`lift`).
  */
-const brakes = {
+const limitMessages = {
   brake_in_a_row: {
-    what: `an agent writes at most ${brakeLimits.repliesInARowMax} comment in a row`,
-    lift: 'Somebody else has to say something in the thread first.',
+    what: `an agent can write at most ${brakeLimits.repliesInARowMax} comment in a row`,
+    lift: 'Wait until another account comments in the thread.',
   },
   brake_thread: {
-    what: `an agent answers other agents at most ${brakeLimits.repliesByOneMax} times in a thread, or as often as behavior.limits.max_responses_per_thread of its definition allows`,
-    lift: 'A word of a person in the thread starts the count anew.',
+    what: `an agent can reply to other agents at most ${brakeLimits.repliesByOneMax} times in a thread, or fewer if behavior.limits.max_responses_per_thread of its definition is lower`,
+    lift: 'A comment by a person in the thread resets the count.',
   },
   brake_post: {
-    what: `agents write at most ${brakeLimits.repliesPerPostMax} comments in a thread without a word of a person`,
-    lift: 'A word of a person in the thread starts the count anew.',
+    what: `agents can write at most ${brakeLimits.repliesPerPostMax} comments in a thread without a comment by a person`,
+    lift: 'A comment by a person in the thread resets the count.',
   },
   brake_answered: {
-    what: 'another agent has answered in this thread since your turn to look around began',
-    lift: 'What you would say may be said by now: take another post, or answer PASS.',
+    what: 'another agent has commented in this thread since your exploration started',
+    lift: 'Your comment may be a duplicate: choose another post, or answer PASS.',
   },
   brake_hops: {
-    what: `agents call one another at most ${brakeLimits.hopsMax} times in a row without a person`,
-    lift: 'A person may mention the agent.',
+    what: `agents can wake one another at most ${brakeLimits.hopsMax} times in a row without a person`,
+    lift: 'A person can mention the agent to wake it.',
   },
   brake_calls: {
-    what: `an agent that works outside of this hub calls one agent at most ${brakeLimits.callsOutsideMax} times an hour without a person`,
-    lift: 'Wait for an hour, or let a person write to that agent or mention the one it called.',
+    what: `an external agent can wake the same agent at most ${brakeLimits.callsOutsideMax} times an hour without a person`,
+    lift: 'Wait an hour, or have a person write to the external agent or mention the other agent.',
   },
   brake_daily_posts: {
-    what: 'the agent has written as many posts today (UTC) as its definition allows',
+    what: 'the agent has reached the daily post limit of its definition (days in UTC)',
     lift: 'Wait until midnight UTC, or raise behavior.limits.max_daily_posts in its definition.',
   },
   brake_daily_comments: {
-    what: 'the agent has written as many comments today (UTC) as its definition allows',
-    lift: 'Wait until midnight UTC, or raise behavior.limits.max_daily_comments in its definition. People who mention it are answered all the same.',
+    what: 'the agent has reached the daily comment limit of its definition (days in UTC)',
+    lift: 'Wait until midnight UTC, or raise behavior.limits.max_daily_comments in its definition. Mentions by people are still answered.',
   },
   brake_interval: {
-    what: 'the agent wrote something a moment ago, and nobody asked for this',
+    what: 'the agent wrote less than its minimum interval ago, and no person requested this',
     lift: 'Wait, or lower behavior.limits.min_interval_seconds in its definition.',
   },
 } as const
 
-type Brake = keyof typeof brakes
+type ReplyLimit = keyof typeof limitMessages
 
-const isBrake = (name: string): name is Brake => Object.hasOwn(brakes, name)
+const isReplyLimit = (name: string): name is ReplyLimit => Object.hasOwn(limitMessages, name)
 
-/** Which brake held and what lifts it, as sentences; null when it is not a brake that held. */
+/** Describes a reached limit and what to do, as sentences; null when the refusal is not a reply limit. */
 export function explainBrake(name: string | null): string | null {
-  if (name === null || !isBrake(name)) return null
-  const { what, lift } = brakes[name]
-  return `A brake held: ${what}. ${lift}`
+  if (name === null || !isReplyLimit(name)) return null
+  const { what, lift } = limitMessages[name]
+  return `Reply limit reached: ${what}. ${lift}`
 }
 
-/** The error for who wrote what a brake stopped; null when the failure is another one. */
+/** Converts the database error of a reached limit into an `AppError`; null for any other error. */
 export function toBrakeError(error: unknown): AppError | null {
   const name = /CHECK constraint failed: (brake_\w+)/.exec(String(error))?.[1] ?? ''
-  if (!isBrake(name)) return null
-  const { what, lift } = brakes[name]
-  return new AppError('BRAKED', `Not posted: ${what}.`, { hint: lift, cause: error })
+  if (!isReplyLimit(name)) return null
+  const { what, lift } = limitMessages[name]
+  return new AppError('REPLY_LIMIT', `Not posted: ${what}.`, { hint: lift, cause: error })
 }
 
-/** The sentences in SQL, for texts that are written there: an expression that gives the name. */
+/** Returns `explainBrake` as an SQL expression; `name` and `fallback` are SQL expressions too. */
 export const explainBrakeSql = (name: string, fallback: string): string =>
-  `CASE ${name} ${Object.keys(brakes)
+  `CASE ${name} ${Object.keys(limitMessages)
     .map((each) => `WHEN '${each}' THEN '${explainBrake(each)?.replaceAll("'", "''")}'`)
     .join(' ')} ELSE ${fallback} END`

@@ -11,16 +11,17 @@ import {
   threadBrakeSql,
 } from './brake-sql'
 
+/** A post or comment that an agent is about to write; `now` is in milliseconds since the Unix epoch. */
 export interface Writing {
   agentId: AccountId
-  /** Null for an agent that works outside of this hub. */
+  /** Null for an external agent. */
   activationId: ActivationId | null
   now: number
 }
 
 /**
- * Stops the batch it stands in, before anything is written, when a brake keeps an agent from this
- * comment (H11, S9, D6). `toBrakeError` knows the failure.
+ * Fails its batch, before anything is written, when a reply limit stops this comment of an agent.
+ * `toBrakeError` converts the failure.
  */
 export const guardComment = (
   db: Db,
@@ -39,7 +40,7 @@ export const guardComment = (
     )
     .bind(postId, agentId, activationId, now)
 
-/** The same for a new post. */
+/** Fails its batch when a limit stops this post of an agent. */
 export const guardPost = (db: Db, { agentId, activationId, now }: Writing): D1PreparedStatement =>
   db.d1
     .prepare(
@@ -51,41 +52,45 @@ export const guardPost = (db: Db, { agentId, activationId, now }: Writing): D1Pr
     .bind(agentId, activationId, now)
 
 /**
- * What an agent says remembers how many agents called one another until then. Outside of an
- * activation it goes on from the comment that it answers, or from who called it.
+ * Stores the number of hops between agents on an agent's new post or comment. Outside of an activation
+ * the number continues from the parent comment, or from the recent mentions of the agent.
  */
 export const rememberHops = (
   db: Db,
-  said: { postId: PostId; commentId: CommentId | null },
+  written: { postId: PostId; commentId: CommentId | null },
   { agentId, activationId, now }: Writing,
 ): D1PreparedStatement =>
   activationId !== null
     ? db.d1
         .prepare(
-          `UPDATE ${tableOf(said)} SET hops = coalesce(${hopsOfActivationSql('?2')}, 0) WHERE id = ?1`,
+          `UPDATE ${findTable(written)} SET hops = coalesce(${hopsOfActivationSql('?2')}, 0) WHERE id = ?1`,
         )
-        .bind(said.commentId ?? said.postId, activationId)
+        .bind(written.commentId ?? written.postId, activationId)
     : db.d1
         .prepare(
-          `UPDATE ${tableOf(said)} SET hops = max(coalesce(${hopsOutsideSql('?2', '?3')}, 0), ${
-            said.commentId === null
+          `UPDATE ${findTable(written)} SET hops = max(coalesce(${hopsOutsideSql('?2', '?3')}, 0), ${
+            written.commentId === null
               ? '0'
               : 'coalesce((SELECT p.hops FROM comments p WHERE p.id = comments.parent_id), 0)'
           }) WHERE id = ?1`,
         )
-        .bind(said.commentId ?? said.postId, agentId, now)
+        .bind(written.commentId ?? written.postId, agentId, now)
 
-const tableOf = ({ commentId }: { commentId: CommentId | null }): 'posts' | 'comments' =>
+const findTable = ({ commentId }: { commentId: CommentId | null }): 'posts' | 'comments' =>
   commentId === null ? 'posts' : 'comments'
 
-/** An agent that a brake kept from being called in a thread, and by whom. */
+/** An agent that was mentioned in a thread but not woken, because of a reply limit. */
 export interface UncalledAgent {
   name: string
+  /** Name of the agent that wrote the mention. */
   by: string
   refusal: string
 }
 
-/** Those of a thread since the last word of a human, which lifts the brakes. `?1` is the post. */
+/**
+ * Selects the agents not woken in a thread since the last comment of a person, which resets the limits.
+ * `?1` is the post.
+ */
 export const selectUncalledSql = `
   SELECT a.name, f.name AS by, i.refusal
   FROM inbox_items i JOIN accounts a ON a.id = i.account_id JOIN accounts f ON f.id = i.from_account_id

@@ -3,15 +3,15 @@ import { Icon } from '../web/icons'
 import { explainBrake } from './explain-brake'
 import type { UncalledAgent } from './queries'
 
-/** An agent that another one mentioned in vain: which brake held, and what lifts it. */
-export const Uncalled: FC<{ of: UncalledAgent }> = ({ of }) => (
+/** Notice that a mention did not wake an agent: which reply limit was reached, and what to do. */
+export const Uncalled: FC<{ of: UncalledAgent }> = ({ of: agent }) => (
   <div class="brake">
     <Icon name="stop" />
     <div>
       <strong>
-        {of.by} did not wake {of.name}
+        The mention by {agent.by} did not wake {agent.name}
       </strong>
-      <p>{explainBrake(of.refusal)}</p>
+      <p>{explainBrake(agent.refusal)}</p>
     </div>
   </div>
 )

@@ -1,19 +1,24 @@
-import { AppError } from '../../errors'
+import type { AppError } from '../../errors'
 import type { AccountId, ActivationId } from '../../ids'
 import type { Db } from '../db'
+import { contributionErrors } from './errors'
 
+/**
+ * A post or comment that an agent writes during an exploration; `now` is in milliseconds since the Unix
+ * epoch.
+ */
 export interface Contribution {
   activationId: ActivationId
   agentId: AccountId
-  /** As the agent states it, from 0 to 1; undefined when it says nothing of it. */
+  /** As stated by the agent, from 0 to 1; undefined when not stated. */
   confidence: number | undefined
   now: number
 }
 
 /**
- * What an agent says while it looks around: once an activation, and only as sure as its definition
- * asks (S9, D6). It stops the batch it stands in otherwise; `toContributionError` knows the failure.
- * Other tasks are none of its business.
+ * Limits an exploration to one contribution per activation, with the minimum confidence of the
+ * definition. Otherwise its batch fails; `toContributionError` converts the failure. Activations with
+ * another task are not limited.
  */
 export const guardContribution = (
   db: Db,
@@ -28,20 +33,14 @@ export const guardContribution = (
     )
     .bind(activationId, agentId, confidence ?? 0, now)
 
-/** The error for an agent whose contribution was stopped; null when the failure is another one. */
+/** Converts the database error of a refused contribution into an `AppError`; null for any other error. */
 export function toContributionError(error: unknown): AppError | null {
   const text = String(error)
   if (text.includes('contribution_unsure')) {
-    return new AppError('BRAKED', 'Not posted: you are not sure enough.', {
-      hint: 'State your confidence, at least the min_confidence of your definition, or answer PASS.',
-      cause: error,
-    })
+    return contributionErrors.lowConfidence(error)
   }
   if (text.includes('contributions.activation_id')) {
-    return new AppError('BRAKED', 'Not posted: you have said something already in this turn.', {
-      hint: 'One contribution a turn. Answer PASS.',
-      cause: error,
-    })
+    return contributionErrors.alreadyContributed(error)
   }
   return null
 }

@@ -4,8 +4,8 @@ import type { Db } from '../db'
 import { toMatch } from './to-match'
 
 /**
- * Makes an agent look around, and work by the clock, as its definition says. One that no longer does
- * keeps its row with a weight of 0: so the next sweep tells the scheduler.
+ * Stores exploration and schedules of an agent's definition. An agent that no longer explores keeps its
+ * row with a weight of 0, so that the next sweep reports the change to the scheduler.
  */
 export const putExplorationStatements = (
   db: Db,
@@ -42,7 +42,7 @@ export const putExplorationStatements = (
          AND key NOT IN (SELECT value ->> 'key' FROM json_each(?2))`,
     )
     .bind(agentId, JSON.stringify(schedules)),
-  // A due time of 0 asks the scheduler to work out the first one.
+  // With a due time of 0 the scheduler computes the first due time.
   db.d1
     .prepare(
       `INSERT OR IGNORE INTO schedules (account_id, key, cron, timezone, task, due_at)

@@ -2,9 +2,9 @@ import { exploration, turns } from '../../config'
 import { isThrottledSql } from '../budgets/scope-sql'
 
 /**
- * Posts that somebody may want to look at (H9, S9), as the end of a WITH clause whose first table is
- * `asks`, with one row: viewer_id, communities, follows, match, newest_at, oldest_at, skips_answered.
- * It leaves `found` (id, matches, score): who asks for nothing in particular finds everything.
+ * Posts that match a viewer's interests, as the end of a WITH clause whose first table is `asks`, with
+ * one row: viewer_id, communities, follows, match, newest_at, oldest_at, skips_answered. It ends in
+ * `found` (id, matches, score). Without any interest all posts match.
  */
 export const foundSql = `
   recent AS MATERIALIZED (
@@ -35,7 +35,7 @@ export const foundSql = `
 
 const isQuestionSql = `(instr(f.title, '?') > 0 OR instr(f.content, '?') > 0)`
 
-/** What the agent `?2` would be shown at `?3`: a WITH clause that ends in `candidates`. */
+/** Posts that the agent `?2` can explore at `?3`: a WITH clause that ends in `candidates`. */
 export const candidatesSql = `
   asks AS (
     SELECT e.*, e.account_id AS viewer_id, 1 AS skips_answered,
@@ -56,18 +56,18 @@ export const candidatesSql = `
           WHERE c.post_id = f.id AND b.kind = 'human' AND c.deleted_at IS NULL
             AND c.created_at + ${exploration.humanQuietMs} > asks.passed_at)))`
 
-/** What the agent `?2` has written since midnight UTC before `?3`. */
+/** The number of posts or comments of the agent `?2` since the last midnight UTC before `?3`. */
 const writtenSql = (table: 'posts' | 'comments') => `
   (SELECT count(*) FROM ${table} WHERE author_id = ?2 AND created_at >= ?3 - ?3 % 86400000)`
 
-/** Whether the daily caps of an agent `g` leave it something to write. */
+/** Whether the agent `g` is below its daily limits. */
 export const mayPostSql = `(${writtenSql('posts')} < g.daily_posts_max)`
 export const mayCommentSql = `(${writtenSql('comments')} < g.daily_comments_max)`
 
 /**
- * Whether the agent `?2` may look around at `?3`, and there is something to see (S4, S9). The
- * scheduler knows this by and large; a claim asks again. A wait after failures is doubled here as
- * it is there, without the jitter that only lengthens it.
+ * Whether the agent `?2` can explore at `?3` and has a candidate. The scheduler's own estimate may be
+ * outdated, so a claim checks again. The backoff after failures is the scheduler's, without its jitter,
+ * which only makes the backoff longer.
  */
 export const mayExploreSql = `(EXISTS (
     SELECT 1 FROM explorers e JOIN accounts c ON c.id = e.account_id JOIN agents g ON g.account_id = e.account_id

@@ -4,6 +4,7 @@ import { type Credential, viewerParams, viewerSql } from '../keys/queries'
 import { postColumns, postTables } from '../posts/queries'
 import { foundSql } from './discover-sql'
 
+/** Interests and limits of a search for posts; times are in milliseconds since the Unix epoch. */
 export interface Discovery {
   communities: string[]
   follows: string[]
@@ -15,7 +16,10 @@ export interface Discovery {
   limit: number
 }
 
-/** Posts for somebody's interests, the best match first. The viewer is a subquery (H7, H9). */
+/**
+ * Selects posts that match the viewer's interests, best match first. The viewer is a subquery, so
+ * authentication costs no extra round trip.
+ */
 export const selectDiscovered = (
   db: Db,
   credential: Credential,
@@ -24,7 +28,7 @@ export const selectDiscovered = (
 ): D1PreparedStatement =>
   discover(db, { sql: viewerSql, params: viewerParams(credential, now) }, discovery)
 
-/** The same for a known account (tools). */
+/** Selects posts that match an account's interests, for tools. */
 export const selectDiscoveredFor = (
   db: Db,
   accountId: AccountId,
@@ -32,7 +36,7 @@ export const selectDiscoveredFor = (
 ): D1PreparedStatement =>
   discover(db, { sql: 'SELECT ?1 AS id', params: [accountId, null, null, null] }, discovery)
 
-/** The four parameters of the viewer come first. */
+/** Builds the statement; the viewer's four parameters come first. */
 const discover = (
   db: Db,
   viewer: { sql: string; params: (string | number | null)[] },

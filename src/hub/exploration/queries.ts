@@ -4,7 +4,7 @@ import type { AccountKind } from '../contract'
 import type { Db } from '../db'
 import { candidatesSql, mayCommentSql, mayPostSql } from './discover-sql'
 
-/** One candidate, with what the agent's definition says of exploring. */
+/** One candidate post, with the exploration settings of the agent's definition. */
 export interface ExplorationRow {
   postId: PostId
   community: string
@@ -25,7 +25,7 @@ export interface ExplorationRow {
   mayComment: number
 }
 
-/** What an activation that LOAD has just admitted to explore is shown, best first. */
+/** Selects the candidates of the exploration that LOAD has just admitted, best match first. */
 export const selectExploration = (
   db: Db,
   activationId: ActivationId,

@@ -2,14 +2,14 @@ import type { AccountId } from '../../ids'
 import type { AccountKind, Candidate, Exploration } from '../contract'
 import type { ExplorationRow } from './queries'
 
-interface ShownComment {
+interface CandidateComment {
   id: AccountId
   name: string
   kind: AccountKind
   content: string
 }
 
-/** The rows of `selectExploration` as the contract has them; undefined when there are none. */
+/** Converts the rows of `selectExploration` to the contract's type; undefined when there are none. */
 export function readExploration(rows: ExplorationRow[]): Exploration | undefined {
   const [first] = rows
   if (!first) return undefined
@@ -32,7 +32,7 @@ const toCandidate = (row: ExplorationRow): Candidate => ({
   isQuestion: row.isQuestion === 1,
   createdAt: row.createdAt,
   commentCount: row.commentCount,
-  comments: (JSON.parse(row.comments) as ShownComment[]).map(({ content, ...author }) => ({
+  comments: (JSON.parse(row.comments) as CandidateComment[]).map(({ content, ...author }) => ({
     author,
     content,
   })),

@@ -7,7 +7,7 @@ import { selectDiscovered } from './page-queries'
 import { toMatch } from './to-match'
 
 const namesMax = 50
-/** Names or phrases between commas. */
+/** Names or phrases, separated by commas. */
 const list = z
   .string()
   .max(2_000)
@@ -22,11 +22,11 @@ const list = z
 
 const unitMs: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** `90`, `90s`, `5m`, `24h`, `7d`; a number alone is seconds. */
+/** A duration in milliseconds from `90`, `90s`, `5m`, `24h` or `7d`; without a unit it is seconds. */
 const age = (fallbackMs: number) =>
   z
     .string()
-    .regex(/^\d{1,9}[smhd]?$/, 'a number of seconds, or one with s, m, h or d behind it')
+    .regex(/^\d{1,9}[smhd]?$/, 'Use a number of seconds, or a number followed by s, m, h or d.')
     .optional()
     .transform((text) =>
       text === undefined
@@ -45,13 +45,14 @@ const discoverQuery = z.object({
   limit: z.coerce.number().int().min(1).max(limits.page.postsMax).default(limits.page.postsDefault),
 })
 
-const nobody = { hash: '', isSession: false, isAdminKey: false }
+const anonymous = { hash: '', isSession: false, isAdminKey: false }
 
 export const explorationRoutes: Route[] = [
   route({
     method: 'get',
     path: '/feed/discover',
-    summary: 'Recent posts for your interests that you have not answered yet, the best match first',
+    summary:
+      'Lists recent posts that match your interests and that you have not answered, best match first',
     tag: 'feed',
     access: 'read',
     query: discoverQuery,
@@ -59,7 +60,7 @@ export const explorationRoutes: Route[] = [
       const { db, clock } = context
       const now = clock.now()
       const { results } = await read([
-        selectDiscovered(db, credential ?? nobody, now, {
+        selectDiscovered(db, credential ?? anonymous, now, {
           communities: query.communities.map((name) => name.replace(/^m\//i, '').toLowerCase()),
           follows: query.follow.map((name) => name.replace(/^@/, '').toLowerCase()),
           match: toMatch([...query.keywords, ...query.interests]),

@@ -4,13 +4,17 @@ import { isBeyondThrottleSql, isWindowOfSql } from '../budgets/scope-sql'
 import type { DueSchedule, SweepQuestion } from '../contract'
 import type { Db } from '../db'
 
-/** Agents that a sweep tells of at once. */
+/** Agents that one sweep reports at most. */
 export const explorersPerPage = 2_000
-/** An activation that began before the last sweep may have ended since; none lasts longer. */
-const longestMs = 3_600_000
-/** People's newest words are looked for among so many comments. */
-const commentsLook = 200
+/**
+ * Milliseconds; no activation lasts longer. One that started this long before the last sweep may have
+ * ended since.
+ */
+const activationMsMax = 3_600_000
+/** Newest comments that are searched for the latest comment of a person. */
+const commentsReadMax = 200
 
+/** An agent with what its explorations depend on. */
 export interface ExplorerRow {
   agentId: AccountId
   weight: number
@@ -20,22 +24,22 @@ export interface ExplorerRow {
   isPaused: number
 }
 
-/** Gives work in the name of the hub. */
+/** The account that assigns scheduled tasks. */
 const systemAccountId = '00000000-0000-7000-8000-000000000001'
 
-const explorerSql = (which: string) => `
+const explorerSql = (condition: string) => `
   SELECT e.account_id AS agentId, e.weight, e.interval_ms AS intervalMs,
     coalesce(c.last_activated_at, 0) AS lastActivatedAt, g.consecutive_failures AS consecutiveFailures,
     g.is_paused AS isPaused
   FROM explorers e JOIN agents g ON g.account_id = e.account_id JOIN accounts c ON c.id = e.account_id
-  WHERE e.account_id > ?1 AND ${which}
+  WHERE e.account_id > ?1 AND ${condition}
   ORDER BY e.account_id LIMIT ${explorersPerPage}`
 
 const changedSql = explorerSql(`e.account_id IN (
   SELECT account_id FROM agents WHERE updated_at >= ?2
-  UNION SELECT agent_id FROM activations WHERE started_at > ?2 - ${longestMs})`)
+  UNION SELECT agent_id FROM activations WHERE started_at > ?2 - ${activationMsMax})`)
 
-/** Agents that changed, or all of them, a page at a time. */
+/** Selects a page of the agents that changed since the last sweep, or of all agents. */
 const selectExplorers = (db: Db, { since, after }: SweepQuestion): D1PreparedStatement =>
   since === 0
     ? db.d1.prepare(explorerSql('1')).bind(after ?? '')
@@ -49,6 +53,7 @@ const selectSchedules = (db: Db, until: number): D1PreparedStatement =>
     )
     .bind(until)
 
+/** State of the hub; times are in milliseconds since the Unix epoch. */
 export interface HubNowRow {
   lastPostAt: number | null
   seenPostAt: number | null
@@ -59,12 +64,12 @@ export interface HubNowRow {
 
 const listedSql = 'FROM posts WHERE deleted_at IS NULL AND is_listed = 1'
 
-const selectHubNow = (db: Db, now: number): D1PreparedStatement =>
+const selectHubState = (db: Db, now: number): D1PreparedStatement =>
   db.d1
     .prepare(
       `SELECT (SELECT max(created_at) ${listedSql}) AS lastPostAt,
          (SELECT max(created_at) ${listedSql} AND created_at <= ?1 - ${exploration.ageMsMin}) AS seenPostAt,
-         (SELECT max(c.created_at) FROM (SELECT author_id, created_at FROM comments ORDER BY seq DESC LIMIT ${commentsLook}) c
+         (SELECT max(c.created_at) FROM (SELECT author_id, created_at FROM comments ORDER BY seq DESC LIMIT ${commentsReadMax}) c
            JOIN accounts a ON a.id = c.author_id AND a.kind = 'human') AS lastWordAt,
          EXISTS (SELECT 1 FROM budgets b
            JOIN budget_windows w ON ${isWindowOfSql('b', 'w', '?1')}
@@ -73,7 +78,7 @@ const selectHubNow = (db: Db, now: number): D1PreparedStatement =>
     )
     .bind(now)
 
-/** The scheduler's question, as statements of the sweep's batch; their results in this order. */
+/** Returns the statements that answer the scheduler's question, in this order: agents, schedules, hub. */
 export const explorationStatements = (
   db: Db,
   now: number,
@@ -81,12 +86,12 @@ export const explorationStatements = (
 ): D1PreparedStatement[] => [
   selectExplorers(db, question),
   selectSchedules(db, question.until),
-  selectHubNow(db, now),
+  selectHubState(db, now),
 ]
 
 /**
- * Gives the tasks of schedules whose due time nobody has moved on yet, then moves it on. Of each
- * schedule one task waits at most, however long nobody works on it (S7).
+ * Inserts the tasks of due schedules, then sets their next due time. A schedule whose due time has
+ * changed meanwhile is skipped. At most one task of each schedule waits, however long it is not claimed.
  */
 export const giveScheduledStatements = (
   db: Db,

@@ -8,7 +8,7 @@ import {
   type HubNowRow,
 } from './sweep-queries'
 
-/** The results of `explorationStatements` as the contract has them. */
+/** Converts the results of `explorationStatements` to the contract's type. */
 export function readExplorationReport(results: D1Result<unknown>[]): ExplorationReport {
   const explorers = (results[0]?.results ?? []) as ExplorerRow[]
   const hub = results[2]?.results[0] as HubNowRow | undefined
@@ -17,13 +17,14 @@ export function readExplorationReport(results: D1Result<unknown>[]): Exploration
     explorers: explorers.map((row) => ({ ...row, isPaused: row.isPaused === 1 })),
     next: last?.agentId ?? null,
     schedules: (results[1]?.results ?? []) as Schedule[],
-    news: listNews(hub),
+    news: listNewsTimes(hub),
     isThrottled: hub?.isThrottled === 1,
     runningExploration: hub?.runningExploration ?? 0,
   }
 }
 
-function listNews(hub: HubNowRow | undefined): number[] {
+/** Returns the times at which posts become, or became, candidates; in milliseconds since the Unix epoch. */
+function listNewsTimes(hub: HubNowRow | undefined): number[] {
   const after = (at: number | null | undefined, ms: number) =>
     at === null || at === undefined ? [] : [at + ms]
   return [
@@ -33,7 +34,7 @@ function listNews(hub: HubNowRow | undefined): number[] {
   ]
 }
 
-/** Gives agents the work that is due; one batch, and harmless when repeated (S7). */
+/** Assigns the tasks of due schedules in one batch. Idempotent. */
 export async function giveScheduled(
   { db, clock }: ActionContext,
   due: DueSchedule[],

@@ -2,15 +2,21 @@ import type { TurnNews } from '../../agents/contract'
 import type { CommitRequest, LoadAnswer, LoadRequest } from '../contract'
 import type { TurnRow } from './turn-queries'
 
-/** What became of a turn that LOAD was asked for; null when it began. */
+/**
+ * Returns the scheduler's event for a LOAD that could explore and started nothing; null for any other
+ * LOAD.
+ */
 export function describeLoad(request: LoadRequest, answer: LoadAnswer): TurnNews | null {
   if (!request.mayExplore || answer.kind === 'loaded' || answer.kind === 'resumed') return null
   const { agentId, now: at } = request
-  const hasLooked = answer.kind === 'nothing' && answer.isRefused !== true
-  return { kind: hasLooked ? 'found_nothing' : 'refused', agentId, at }
+  const foundNothing = answer.kind === 'nothing' && answer.isRefused !== true
+  return { kind: foundNothing ? 'found_nothing' : 'refused', agentId, at }
 }
 
-/** Of an agent that looks around, every activation counts: it is fresh again (S1). */
+/**
+ * Returns the scheduler's event for a commit of an agent that explores; null for other agents. Every
+ * activation restarts its interval, not only explorations.
+ */
 export function describeCommit(request: CommitRequest, row: TurnRow | undefined): TurnNews | null {
   if (row?.isExplorer !== 1) return null
   return {

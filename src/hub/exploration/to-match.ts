@@ -1,4 +1,4 @@
-/** An FTS5 query for any of the phrases; of nothing it finds nothing. */
+/** Returns an FTS5 query that matches any of the phrases; without phrases it matches nothing. */
 export function toMatch(phrases: string[]): string {
   const quoted = phrases.flatMap((phrase) => {
     const words = phrase.toLowerCase().match(/[\p{L}\p{N}\p{M}]+/gu)

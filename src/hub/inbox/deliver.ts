@@ -11,21 +11,22 @@ import { type CalledAgent, insertMentionItems, insertReplyItem, selectCalled } f
 
 const EXCERPT_CHARS = 240
 
+/** A post or comment to deliver. */
 export interface Message {
   actor: Actor
   saying: Saying
-  /** Markdown texts that may mention somebody: title and content, or a comment's content. */
+  /** Markdown texts that can contain mentions: title and content, or a comment's content. */
   texts: string[]
-  /** Whose words it answers, and whether that account is an agent of this hub. */
+  /** Author of the post or comment that this replies to, and whether that account is an agent of this hub. */
   answers: { id: AccountId; type: 'reply' | 'comment'; isHosted: boolean } | null
 }
 
 /**
- * Writes what was said, its mentions and its inbox items in ONE batch, and wakes the hosted agents
- * it is a task for (H5). The sweep is armed first, so that a wake-up that gets lost is made up for;
- * it is disarmed when every wake-up arrived.
+ * Writes a post or comment with its mentions and inbox items in ONE batch, and wakes the hosted agents
+ * for which it is a task. The sweep is armed first, so that it repeats a lost wake-up; it is disarmed
+ * when every wake-up has arrived.
  *
- * @throws BRAKED when the statements hold a brake that stops them
+ * @throws REPLY_LIMIT when a guard among the statements stops the batch
  */
 export async function deliver<Answer>(
   context: ActionContext,
@@ -34,63 +35,66 @@ export async function deliver<Answer>(
   work: { answer: Answer; statements: D1PreparedStatement[] },
 ): Promise<Done<Answer>> {
   const { db, clock } = context
-  const { actor, saying, answers } = message
+  const { actor, saying: source, answers: replyTo } = message
   const names = [...new Set(message.texts.flatMap(findMentions))]
   const items = names.map((name) => ({ id: clock.newId<InboxItemId>(), name }))
   const delivery = {
-    ...saying,
+    ...source,
     authorKind: actor.kind,
     excerpt: (message.texts.findLast((text) => text !== '') ?? '').slice(0, EXCERPT_CHARS),
   }
-  const statements = [...guardTurn(db, message), ...work.statements]
+  const statements = [...guardExploration(db, message), ...work.statements]
   if (names.length > 0) {
-    statements.push(insertMentions(db, saying, names), insertMentionItems(db, delivery, items))
+    statements.push(insertMentions(db, source, names), insertMentionItems(db, delivery, items))
   }
   const itemIds = items.map(({ id }) => id)
-  if (answers) {
+  if (replyTo) {
     const id = clock.newId<InboxItemId>()
     itemIds.push(id)
-    statements.push(insertReplyItem(db, delivery, { id, to: answers.id, type: answers.type }))
+    statements.push(insertReplyItem(db, delivery, { id, to: replyTo.id, type: replyTo.type }))
   }
   statements.push(selectCalled(db, itemIds))
-  const mayWake = names.length > 0 || (answers?.isHosted === true && actor.kind === 'human')
-  const token = mayWake ? await armSweep(context) : null
+  const canWake = names.length > 0 || (replyTo?.isHosted === true && actor.kind === 'human')
+  const token = canWake ? await armSweep(context) : null
   const done = await runOnce(
     db,
     { ...once, accountId: actor.accountId, key: actor.idempotencyKey },
-    { now: saying.at, answer: work.answer, statements },
+    { now: source.at, answer: work.answer, statements },
   ).catch((error: unknown) => {
     throw toBrakeError(error) ?? toContributionError(error) ?? error
   })
-  const woken = readCalled(done).filter(({ refusal }) => refusal === null)
-  if (mayWake) context.defer(wakeAll(context, woken, token))
+  const woken = readWakeResults(done).filter(({ refusal }) => refusal === null)
+  if (canWake) context.defer(wakeAll(context, woken, token))
   return done
 }
 
-/** Who looks around says one thing, and only when sure (S9). */
-const guardTurn = (db: Db, { actor, saying }: Message): D1PreparedStatement[] => {
+/** Limits an exploration to one contribution with enough confidence. */
+const guardExploration = (db: Db, { actor, saying: source }: Message): D1PreparedStatement[] => {
   const { activationId, accountId: agentId, confidence } = actor
   if (activationId === null) return []
-  return [guardContribution(db, { activationId, agentId, confidence, now: saying.at })]
+  return [guardContribution(db, { activationId, agentId, confidence, now: source.at })]
 }
 
-/** Whom a message that was delivered calls; nobody for a replay. */
-const readCalled = (done: Done<unknown>): CalledAgent[] =>
+/** Returns the agents that a delivered message addresses; none for an idempotent retry. */
+const readWakeResults = (done: Done<unknown>): CalledAgent[] =>
   (done.results.at(-1)?.results ?? []) as unknown as CalledAgent[]
 
-/** Which agents it did not call although it mentions them, and why, in sentences (H11). */
+/** Describes which mentioned agents were not woken and why, one sentence each. */
 export const explainUncalled = (done: Done<unknown>): string[] =>
-  readCalled(done).flatMap(({ name, refusal }) =>
+  readWakeResults(done).flatMap(({ name, refusal }) =>
     refusal === null ? [] : [`@${name} was not woken. ${explainBrake(refusal)}`],
   )
 
-/** The same as part of an answer of the API; nothing when everybody was called. */
+/** Presents the same as part of an API response; empty when all mentioned agents were woken. */
 export function presentUncalled(done: Done<unknown>): { notes?: string[] } {
   const notes = explainUncalled(done)
   return notes.length > 0 ? { notes } : {}
 }
 
-/** Without a scheduler the message still goes in: its slow sweep finds the items later. */
+/**
+ * Arms the sweep and returns its token; null when the scheduler fails. Then its regular sweep finds the
+ * items later.
+ */
 export async function armSweep({ scheduler }: ActionContext): Promise<number | null> {
   try {
     return await scheduler.arm()
@@ -99,6 +103,7 @@ export async function armSweep({ scheduler }: ActionContext): Promise<number | n
   }
 }
 
+/** Wakes the agents, then disarms the sweep when all wake-ups have arrived. */
 export async function wakeAll(
   { agents, scheduler }: ActionContext,
   woken: { accountId: AccountId }[],

@@ -15,20 +15,21 @@ export interface InboxPageProps {
   next: Cursor | null
 }
 
-const typeWords: Record<InboxRow['type'], string> = {
-  mention: 'named you',
+const typeLabels: Record<InboxRow['type'], string> = {
+  mention: 'mentioned you',
   reply: 'replied to you',
   comment: 'replied to your post',
-  dm: 'wrote to you',
-  follow: 'follows you',
-  vote: 'Votes on what you wrote in',
-  thread_update: 'wrote in a thread you watch',
-  approval_request: 'asks for your approval',
-  approval_decision: 'decided on an approval',
-  system: 'tells you',
-  task: 'gave you a task',
+  dm: 'sent you a message',
+  follow: 'followed you',
+  vote: 'New votes in',
+  thread_update: 'commented in a thread you watch',
+  approval_request: 'requests your approval',
+  approval_decision: 'decided an approval request',
+  system: 'sent a notice',
+  task: 'assigned you a task',
 }
 
+/** Shows a page of the viewer's inbox, newest first. */
 export const InboxPage: FC<InboxPageProps> = ({ frame, items, next }) => (
   <Layout frame={frame} title="Inbox" place="inbox">
     <div class="head">
@@ -36,14 +37,14 @@ export const InboxPage: FC<InboxPageProps> = ({ frame, items, next }) => (
         <h1>Inbox</h1>
         <p class="lede">
           {frame.viewer && frame.viewer.unreadCount > 0
-            ? `${frame.viewer.unreadCount} unread, marked by a line.`
-            : 'Nothing unread.'}
+            ? `${frame.viewer.unreadCount} unread`
+            : 'No unread items.'}
         </p>
       </div>
       {frame.viewer && frame.viewer.unreadCount > 0 && (
         <form class="acts" method="post" action="/inbox/read">
           <button class="btn" type="submit">
-            Mark all read
+            Mark all as read
           </button>
         </form>
       )}
@@ -52,8 +53,8 @@ export const InboxPage: FC<InboxPageProps> = ({ frame, items, next }) => (
     {items.length === 0 && (
       <div class="empty">
         <p>
-          <strong>Nobody has written to you yet.</strong>
-          Replies to what you write and posts that say @{frame.viewer?.name} arrive here.
+          <strong>Your inbox is empty.</strong>
+          Replies to you and mentions of @{frame.viewer?.name} appear here.
         </p>
       </div>
     )}
@@ -78,7 +79,7 @@ const Item: FC<{ item: InboxRow; now: number }> = ({ item, now }) => (
   <>
     <div class="by">
       {item.fromName && item.fromKind && <Who name={item.fromName} kind={item.fromKind} />}
-      <span>{typeWords[item.type] ?? item.type}</span>
+      <span>{typeLabels[item.type] ?? item.type}</span>
       {item.postId && (
         <a
           class="ul"
@@ -89,21 +90,21 @@ const Item: FC<{ item: InboxRow; now: number }> = ({ item, now }) => (
       )}
       {item.conversationId && (
         <a class="ul" href={`/dm/${encodeURIComponent(item.conversationId)}#say`}>
-          read
+          Open
         </a>
       )}
       {item.type === 'approval_request' && (
         <a class="ul" href="/approvals">
-          decide
+          Decide
         </a>
       )}
       <Ago at={item.createdAt} now={now} />
       {item.readAt === null && <span class="vh">unread</span>}
     </div>
-    {item.content && <p>{wordsOf(item)}</p>}
+    {item.content && <p>{formatContent(item)}</p>}
   </>
 )
 
-/** Arguments of a call are no prose: every character of them is shown. */
-const wordsOf = ({ type, content }: InboxRow): string =>
+/** Returns the content as shown: arguments of a call in full, other texts shortened to 240 characters. */
+const formatContent = ({ type, content }: InboxRow): string =>
   type === 'approval_request' ? showUnseen(content) : excerpt(content, 240)

@@ -7,30 +7,34 @@ import { page, readPage, rowsOf, sendPage } from '../web/answer-page'
 import { InboxPage } from './inbox-page'
 import { type InboxRow, readAllItems, selectOwnItems } from './queries'
 
-const shown = 50
+const itemsPerPage = 50
 
-/** `GET /inbox` and the button's `POST /inbox/read`. */
+/** Registers `GET /inbox`, and `POST /inbox/read`, which marks all items as read. */
 export function registerInboxPages(app: Hono<HubEnv>): void {
   app.get(
     '/inbox',
     page(async (c) => {
       const { db, clock } = c.var.context
       const credential = await readCredential(c)
-      if (!credential) throw signInFirst()
+      if (!credential) throw signInRequired()
       const cursor = readCursor(c.req.query('cursor'))
       const before = Array.isArray(cursor) ? cursor : null
       const read = await readPage(c, [
-        selectOwnItems(db, credential, clock.now(), { isUnread: false, before, limit: shown + 1 }),
+        selectOwnItems(db, credential, clock.now(), {
+          isUnread: false,
+          before,
+          limit: itemsPerPage + 1,
+        }),
       ])
-      if (!read.frame.viewer) throw signInFirst()
+      if (!read.frame.viewer) throw signInRequired()
       const items = rowsOf<InboxRow>(read, 0)
-      const last = items[shown - 1]
+      const last = items[itemsPerPage - 1]
       return sendPage(
         c,
         <InboxPage
           frame={read.frame}
-          items={items.slice(0, shown)}
-          next={items.length > shown && last ? [last.createdAt, last.id] : null}
+          items={items.slice(0, itemsPerPage)}
+          next={items.length > itemsPerPage && last ? [last.createdAt, last.id] : null}
         />,
       )
     }),
@@ -46,4 +50,4 @@ export function registerInboxPages(app: Hono<HubEnv>): void {
   )
 }
 
-const signInFirst = (): AppError => new AppError('UNAUTHORIZED', 'Sign in to see your inbox.')
+const signInRequired = (): AppError => new AppError('UNAUTHORIZED', 'Sign in to see your inbox.')

@@ -6,21 +6,23 @@ import { type Credential, viewerParams, viewerSql } from '../keys/queries'
 import type { Saying } from '../mentions/queries'
 import type { InboxType } from './schema'
 
+/** A post or comment that creates inbox items. */
 interface Delivery extends Saying {
   authorKind: AccountKind
   excerpt: string
 }
 
 /**
- * Tells everybody that `insertMentions` of the same batch found. It is a task for a hosted agent
- * that answers mentions, also when another agent says it: only that wakes an agent from an agent,
- * and only while no brake holds (H11). Nobody is told of their own words, and nobody by the system.
+ * Inserts an inbox item for each account that `insertMentions` of the same batch found. The item is a
+ * task for a hosted agent that answers mentions. A mention is the only way in which an agent wakes an
+ * agent, and only below the reply limits. Authors get no item for their own mention, and the system
+ * account wakes no agent.
  *
  * @param items a new id for each candidate name, in the order of the names
  */
 export const insertMentionItems = (
   db: Db,
-  saying: Delivery,
+  source: Delivery,
   items: { id: InboxItemId; name: string }[],
 ): D1PreparedStatement =>
   db.d1
@@ -47,23 +49,23 @@ export const insertMentionItems = (
            WHERE a.id <> ?3 AND a.is_imported = 0))`,
     )
     .bind(
-      saying.postId,
-      saying.commentId,
-      saying.authorId,
-      saying.excerpt,
-      saying.at,
-      saying.authorKind,
+      source.postId,
+      source.commentId,
+      source.authorId,
+      source.excerpt,
+      source.at,
+      source.authorKind,
       JSON.stringify(items),
     )
 
 /**
- * Tells the author of what a comment answers, unless the comment mentions them already. A task for a
- * hosted agent that answers replies, when a person says it. A task is always a `reply`, also when
- * it answers the agent's post.
+ * Inserts an inbox item for the author that a comment replies to, unless the comment mentions that
+ * author. The item is a task when a person replies to a hosted agent that answers replies. A task is
+ * always a `reply`, also below the agent's post.
  */
 export const insertReplyItem = (
   db: Db,
-  saying: Delivery,
+  source: Delivery,
   item: { id: InboxItemId; to: AccountId; type: Extract<InboxType, 'reply' | 'comment'> },
 ): D1PreparedStatement =>
   db.d1
@@ -78,25 +80,25 @@ export const insertReplyItem = (
     )
     .bind(
       item.id,
-      saying.authorKind,
+      source.authorKind,
       item.type,
-      saying.postId,
-      saying.commentId,
-      saying.authorId,
-      saying.excerpt,
-      saying.at,
+      source.postId,
+      source.commentId,
+      source.authorId,
+      source.excerpt,
+      source.at,
       item.to,
     )
 
-/** An agent that an item was for: a task that wakes it, or what kept it from being one. */
+/** An agent for which an item was inserted: woken by a task, or not woken with the reason. */
 export interface CalledAgent {
   accountId: AccountId
   name: string
-  /** Null for one that is woken. */
+  /** Why the agent was not woken; null when it was woken. */
   refusal: string | null
 }
 
-/** Hosted agents for whom these items are tasks, and those that a brake kept from it (H11). */
+/** Selects the hosted agents that these items wake, and those that a reply limit kept from waking. */
 export const selectCalled = (db: Db, itemIds: InboxItemId[]): D1PreparedStatement =>
   db.d1
     .prepare(
@@ -106,6 +108,7 @@ export const selectCalled = (db: Db, itemIds: InboxItemId[]): D1PreparedStatemen
     )
     .bind(JSON.stringify(itemIds))
 
+/** An inbox item with its sender and post. */
 export interface InboxRow {
   id: InboxItemId
   type: InboxType
@@ -126,6 +129,7 @@ const itemColumns = `
   i.read_at AS readAt, f.id AS fromId, f.name AS fromName, f.kind AS fromKind, p.title AS postTitle,
   i.conversation_id AS conversationId`
 
+/** Filter and page of an inbox. */
 export interface InboxPage {
   isUnread: boolean
   /** Keyset: time and id of the last item seen. */
@@ -135,7 +139,10 @@ export interface InboxPage {
 
 const farFuture = 9_000_000_000_000_000
 
-/** A page of the viewer's inbox, newest first. The viewer is a subquery (H7). */
+/**
+ * Selects a page of the viewer's inbox, newest first. The viewer is a subquery, so authentication costs
+ * no extra round trip.
+ */
 export const selectOwnItems = (
   db: Db,
   credential: Credential,
@@ -155,14 +162,14 @@ export const selectOwnItems = (
 }
 
 /**
- * What was said to an agent in private, seen from its activation `?3`: there it is told of the
- * conversation and the task that it works on, and of no other. What it says may be for everybody (H10).
+ * Whether the activation `?3` can read an item. Of private items it reads only those of its own
+ * conversation and task, because its reply may be public.
  */
-const isToldSql = `(?3 IS NULL OR NOT (i.type = 'dm' OR coalesce(i.task, '') = 'manual')
+const isReadableSql = `(?3 IS NULL OR NOT (i.type = 'dm' OR coalesce(i.task, '') = 'manual')
   OR i.claimed_by = ?3 OR i.conversation_id IN (SELECT own.conversation_id FROM inbox_items own
     WHERE own.claimed_by = ?3 AND own.conversation_id IS NOT NULL))`
 
-/** The same for a known account (tools). */
+/** Selects the newest items of an account, for tools. */
 export const selectItems = (
   db: Db,
   accountId: AccountId,
@@ -173,10 +180,11 @@ export const selectItems = (
     .prepare(
       `SELECT ${itemColumns}
        FROM inbox_items i LEFT JOIN accounts f ON f.id = i.from_account_id LEFT JOIN posts p ON p.id = i.post_id
-       WHERE i.account_id = ?1 AND ${isToldSql} ORDER BY i.created_at DESC, i.id DESC LIMIT ?2`,
+       WHERE i.account_id = ?1 AND ${isReadableSql} ORDER BY i.created_at DESC, i.id DESC LIMIT ?2`,
     )
     .bind(accountId, limit, activationId)
 
+/** Counts the unread items of the viewer's inbox. */
 export const countOwnUnread = (db: Db, credential: Credential, now: number): D1PreparedStatement =>
   db.d1
     .prepare(
@@ -186,13 +194,14 @@ export const countOwnUnread = (db: Db, credential: Credential, now: number): D1P
     .bind(...viewerParams(credential, now))
 
 /**
- * Marks items read. An agent's open task stays unread: reading is not doing, and only the commit of
- * an activation consumes it (invariant 1).
+ * Marks items as read. An agent's open task stays unread: only the commit of an activation consumes it,
+ * so that no task is lost.
  */
 const markRead = (condition: string) => `
   UPDATE inbox_items SET read_at = ?2
   WHERE account_id = ?1 AND read_at IS NULL AND is_task = 0 AND ${condition}`
 
+/** Marks the given items as read. */
 export const readItems = (
   db: Db,
   accountId: AccountId,
@@ -203,9 +212,11 @@ export const readItems = (
     .prepare(markRead('id IN (SELECT value FROM json_each(?3))'))
     .bind(accountId, now, JSON.stringify(ids))
 
+/** Marks all items of an account as read. */
 export const readAllItems = (db: Db, accountId: AccountId, now: number): D1PreparedStatement =>
   db.d1.prepare(markRead('1')).bind(accountId, now)
 
+/** Marks the items of a post as read. */
 export const readItemsOfPost = (
   db: Db,
   accountId: AccountId,

@@ -34,7 +34,7 @@ const listQuery = z.object({
   cursor: z.string().max(500).optional(),
 })
 
-const nobody = { hash: '', isSession: false, isAdminKey: false }
+const anonymous = { hash: '', isSession: false, isAdminKey: false }
 
 async function listItems({
   context,
@@ -45,14 +45,14 @@ async function listItems({
   const { db, clock } = context
   const now = clock.now()
   const cursor = readCursor(query.cursor)
-  const who = credential ?? nobody
+  const reader = credential ?? anonymous
   const { results } = await read([
-    selectOwnItems(db, who, now, {
+    selectOwnItems(db, reader, now, {
       isUnread: query.unread,
       before: Array.isArray(cursor) ? cursor : null,
       limit: query.limit + 1,
     }),
-    countOwnUnread(db, who, now),
+    countOwnUnread(db, reader, now),
   ])
   const rows = (results[0]?.results ?? []) as unknown as InboxRow[]
   const page = rows.slice(0, query.limit)
@@ -66,11 +66,12 @@ async function listItems({
   }
 }
 
-const list = (path: string): Route =>
+/** Creates a route that lists the viewer's inbox. */
+const listRoute = (path: string): Route =>
   route({
     method: 'get',
     path,
-    summary: 'Your inbox, newest first',
+    summary: 'Lists your inbox, newest first',
     tag,
     access: 'own',
     query: listQuery,
@@ -79,8 +80,8 @@ const list = (path: string): Route =>
 
 const markBody = z.object({ ids: z.array(z.string().max(100)).max(500) })
 
-/** A route that marks items read; the open tasks of a hosted agent stay. */
-const mark = <Body extends z.ZodType | undefined>(
+/** Creates a route that marks items as read; open tasks of a hosted agent stay unread. */
+const markRoute = <Body extends z.ZodType | undefined>(
   path: string,
   summary: string,
   body: Body,
@@ -108,31 +109,31 @@ const mark = <Body extends z.ZodType | undefined>(
   })
 
 export const inboxRoutes: Route[] = [
-  list('/notifications'),
-  list('/inbox'),
+  listRoute('/notifications'),
+  listRoute('/inbox'),
   route({
     method: 'get',
     path: '/notifications/count',
-    summary: 'How many items of your inbox are unread',
+    summary: 'Counts the unread items of your inbox',
     tag,
     access: 'own',
     handle: async ({ context, credential, read }) => {
       const { results } = await read([
-        countOwnUnread(context.db, credential ?? nobody, context.clock.now()),
+        countOwnUnread(context.db, credential ?? anonymous, context.clock.now()),
       ])
       const unread = results[0]?.results[0]?.unread ?? 0
       return { unread_count: unread, count: unread }
     },
   }),
-  mark('/notifications/read', 'Marks items read', markBody, (call, now) =>
+  markRoute('/notifications/read', 'Marks items as read', markBody, (call, now) =>
     readItems(call.context.db, call.viewer().id, now, call.body.ids),
   ),
-  mark('/notifications/read-all', 'Marks your whole inbox read', undefined, (call, now) =>
+  markRoute('/notifications/read-all', 'Marks your whole inbox as read', undefined, (call, now) =>
     readAllItems(call.context.db, call.viewer().id, now),
   ),
-  mark(
+  markRoute(
     '/notifications/read-by-post/:id',
-    'Marks what a thread sent you read',
+    'Marks the inbox items of a post as read',
     undefined,
     (call, now) => readItemsOfPost(call.context.db, call.viewer().id, now, call.param('id')),
   ),

@@ -1,4 +1,4 @@
-/** Kinds of items in an inbox (H5). */
+/** Types of inbox items. */
 export type InboxType =
   | 'mention'
   | 'reply'

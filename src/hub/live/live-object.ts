@@ -1,13 +1,14 @@
 import { DurableObject } from 'cloudflare:workers'
 import { liveLimits } from '../../config'
+import { upgradeErrors } from './errors'
 import type { Hello, Known, LiveEvent } from './live-event'
 import { readLiveRequest } from './live-request'
 import { RecentEvents } from './recent-events'
 
 /**
- * What people watch: one of a fixed number of objects, each with many topics, e.g. `post:<id>`.
- * Sends what is published on a topic to that topic's open sockets. It writes nothing: the sockets
- * hibernate with their topic as tag, and what is remembered is only what a new watcher could miss.
+ * Sends the events of a topic to the open sockets of that topic. One of a fixed number of objects, each
+ * with many topics such as `post:<id>`. It stores nothing: the sockets hibernate with their topic as tag,
+ * and only events that a new watcher could miss are kept in memory.
  */
 export class LiveObject extends DurableObject {
   #recent = new RecentEvents(liveLimits)
@@ -17,7 +18,7 @@ export class LiveObject extends DurableObject {
     ctx.setWebSocketAutoResponse(new WebSocketRequestResponsePair('ping', 'pong'))
   }
 
-  /** Sends an event to everybody who watches the topic. Called by the hub only. */
+  /** Sends an event to all watchers of the topic. Called by the hub only. */
   publish(topic: string, event: LiveEvent): void {
     this.#recent.note(topic, event, Date.now())
     const sockets = this.ctx.getWebSockets(topic)
@@ -26,33 +27,33 @@ export class LiveObject extends DurableObject {
     for (const socket of sockets) send(socket, text)
   }
 
-  /** An upgrade with the query of `toLiveRequest`. */
+  /** Accepts an upgrade request made by `toLiveRequest`. */
   override async fetch(request: Request): Promise<Response> {
     if (request.headers.get('upgrade')?.toLowerCase() !== 'websocket') {
-      return new Response('This is a WebSocket.', {
+      return new Response(upgradeErrors.notWebSocket, {
         status: 426,
         headers: { upgrade: 'websocket' },
       })
     }
-    const { topic, known } = readLiveRequest(request)
-    if (this.#isCrowded(topic)) {
-      return new Response('Too many people watch this.', { status: 503 })
+    const { topic, known: snapshot } = readLiveRequest(request)
+    if (this.#isFull(topic)) {
+      return new Response(upgradeErrors.tooManyWatchers, { status: 503 })
     }
     const { 0: client, 1: server } = new WebSocketPair()
     this.ctx.acceptWebSocket(server, [topic])
-    this.#greet(server, topic, known)
+    this.#sendSnapshot(server, topic, snapshot)
     return new Response(null, { status: 101, webSocket: client })
   }
 
-  /** Watchers have nothing to say. */
+  /** Ignores messages: watchers only receive. */
   override webSocketMessage(): void {}
 
   override webSocketClose(socket: WebSocket, code: number): void {
-    // 1005 and 1006 tell that there was no code; they must not be sent.
+    // 1005 and 1006 mean that there was no code; they must not be sent.
     socket.close(code === 1005 || code === 1006 ? 1000 : code)
   }
 
-  #isCrowded(topic: string): boolean {
+  #isFull(topic: string): boolean {
     return (
       this.ctx.getWebSockets(topic).length >= liveLimits.watchersPerTopicMax ||
       this.ctx.getWebSockets().length >= liveLimits.watchersPerObjectMax
@@ -60,25 +61,25 @@ export class LiveObject extends DurableObject {
   }
 
   /**
-   * Nothing is missed between the page and its socket. What was committed before the upgrade read
-   * the database is in `known`; what was published after that is either still in memory (an object
-   * stays there for seconds after a call) and repeated here, or it comes over the socket. Hearing a
-   * thing twice is harmless. Only an object that dies in those milliseconds forgets, and then
-   * the next event or reconnect tells.
+   * Sends the snapshot, then recent events, so that no event between page load and socket is missed.
+   * Everything committed before the upgrade read the database is in the snapshot. Events published
+   * later are either still in memory (an object stays there for seconds after a call) and repeated here,
+   * or arrive over the socket. A repeated event is harmless. Events are lost only when the object dies in
+   * those milliseconds; the next event or reconnect then corrects the page.
    */
-  #greet(socket: WebSocket, topic: string, known: Known): void {
-    send(socket, JSON.stringify({ type: 'hello', ...known } satisfies Hello))
-    for (const event of this.#recent.since(topic, known, Date.now())) {
+  #sendSnapshot(socket: WebSocket, topic: string, snapshot: Known): void {
+    send(socket, JSON.stringify({ type: 'hello', ...snapshot } satisfies Hello))
+    for (const event of this.#recent.since(topic, snapshot, Date.now())) {
       send(socket, JSON.stringify(event))
     }
   }
 }
 
-/** A socket that is closing throws; its watcher will come back and read the page. */
+/** Sends a text. A closing socket throws, which is ignored: its watcher reconnects and reloads the page. */
 function send(socket: WebSocket, text: string): void {
   try {
     socket.send(text)
   } catch {
-    // Gone already.
+    // The socket is closed.
   }
 }

@@ -4,28 +4,32 @@ import type { LiveEvent } from './live-event'
 import type { LiveObject } from './live-object'
 import { toLiveRequest } from './live-request'
 
-/** Publishes through the live objects. What is lost on the way is lost: it was a hint. */
+/** Creates the publisher of live events. Delivery is best effort: a failed publish is ignored. */
 export function createLivePublisher(
   namespace: DurableObjectNamespace<LiveObject>,
 ): Required<LivePublisher> {
-  const objectOf = (topic: string) => namespace.getByName(liveObjectOf(topic))
+  const getObject = (topic: string) => namespace.getByName(liveObjectOf(topic))
   return {
     publish: async (topic, event) => {
       try {
-        await objectOf(topic).publish(topic, event as LiveEvent)
+        await getObject(topic).publish(topic, event as LiveEvent)
       } catch {
-        // The watchers read the page again when they reconnect.
+        // The watchers reload the page when they reconnect.
       }
     },
-    connect: (topic, known, request) => objectOf(topic).fetch(toLiveRequest(topic, known, request)),
+    connect: (topic, snapshot, request) =>
+      getObject(topic).fetch(toLiveRequest(topic, snapshot, request)),
   }
 }
 
-/** The name of the object that has a topic: FNV-1a over its UTF-16 units, modulo their number. */
+/**
+ * Returns the name of the object that serves a topic: FNV-1a over its UTF-16 units, modulo the number of
+ * objects.
+ */
 export function liveObjectOf(topic: string): string {
   let hash = 0x811c9dc5
-  for (let at = 0; at < topic.length; at++) {
-    hash = Math.imul(hash ^ topic.charCodeAt(at), 0x01000193)
+  for (let index = 0; index < topic.length; index++) {
+    hash = Math.imul(hash ^ topic.charCodeAt(index), 0x01000193)
   }
   return `live-${(hash >>> 0) % liveLimits.objects}`
 }

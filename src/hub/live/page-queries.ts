@@ -3,21 +3,24 @@ import { type InsideFacts, insideColumns } from '../activations/may-see-inside'
 import type { Db } from '../db'
 import type { Known } from './live-event'
 
-/** A post that is there to be watched: one row or none. */
-const selectWatchable = `
+/** Selects a post that is not deleted: one row or none. */
+const selectPost = `
   SELECT comment_count AS comments FROM posts WHERE id = ?1 AND deleted_at IS NULL`
 
-/** The plus keeps the post's index out: fewer run now than ever ran on a post. */
-const selectAtWork = `
+/**
+ * Selects running activations. The plus disables the index on the post, because fewer activations run now
+ * than ever ran on a post.
+ */
+const selectRunning = `
   SELECT x.id, x.started_at AS since, a.id AS agentId, a.name AS agentName
   FROM activations x JOIN accounts a ON a.id = x.agent_id
   WHERE x.state = 'running' AND +x.post_id = ?1 ORDER BY x.started_at LIMIT 50`
 
-/** What `readKnown` reads. */
+/** Returns the statements whose results `readKnown` reads. */
 export const knownStatements = (db: Db, postId: string): D1PreparedStatement[] =>
-  [selectWatchable, selectAtWork].map((sql) => db.d1.prepare(sql).bind(postId))
+  [selectPost, selectRunning].map((sql) => db.d1.prepare(sql).bind(postId))
 
-/** What the database knows of a thread; null when there is no such post. */
+/** Returns the state of a thread; null when the post does not exist. */
 export function readKnown(results: D1Result<Record<string, unknown>>[]): Known | null {
   const post = results[0]?.results[0]
   if (!post) return null
@@ -29,14 +32,16 @@ export function readKnown(results: D1Result<Record<string, unknown>>[]): Known |
   return { comments: Number(post.comments), working }
 }
 
+/** An activation with what decides who can watch it. */
 export interface WatchedActivation extends InsideFacts {
   id: ActivationId
-  /** Its words go to a thread that everybody may read. */
+  /** 1 when its reply goes to a thread that everyone can read. */
   isForThread: number
-  /** JSON of a `Trace`; null until it has ended. */
+  /** JSON of a `Trace`; null until the activation has ended. */
   trace: string | null
 }
 
+/** Selects an activation to watch. */
 export const selectWatchedActivation = (db: Db, id: string): D1PreparedStatement =>
   db.d1
     .prepare(

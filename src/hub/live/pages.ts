@@ -1,11 +1,11 @@
 import type { Context, Hono } from 'hono'
 import type { Watched } from '../../agents/contract'
-import { AppError, notFound } from '../../errors'
 import { findInsight, hideInside, type Insight } from '../activations/may-see-inside'
 import { readTrace } from '../activations/trace-view'
 import { type ReadAs, readAs, readCredential, requireSameOrigin } from '../http/authenticate'
 import { toErrorResponse } from '../http/errors'
 import type { HubEnv } from '../http/hub-env'
+import { liveErrors, upgradeErrors } from './errors'
 import { postTopic } from './live-event'
 import {
   knownStatements,
@@ -15,22 +15,25 @@ import {
 } from './page-queries'
 import { replay } from './replay'
 
-/** WebSockets to whoever may read what they tell of: a thread, an activation. */
+/** Registers the WebSockets of threads and activations, open to viewers who can read these. */
 export function registerLivePages(app: Hono<HubEnv>): void {
   app.get('/live/posts/:id', socket(watchThread))
   app.get('/live/activations/:id', socket(watchActivation))
 }
 
-/** An upgrade that may read what `watch` reads in the round trip that tells who asks. */
+/**
+ * Wraps a handler of WebSocket upgrades: authentication and the handler's statements share one round
+ * trip.
+ */
 const socket =
   (watch: (c: Context<HubEnv>, read: Read) => Promise<Response>) => async (c: Context<HubEnv>) => {
     if (c.req.header('upgrade')?.toLowerCase() !== 'websocket') {
-      return c.text('This is a WebSocket.', 426, { upgrade: 'websocket' })
+      return c.text(upgradeErrors.notWebSocket, 426, { upgrade: 'websocket' })
     }
     try {
       const credential = await readCredential(c)
-      // A browser lets any site open a socket and sends the cookie along. One without a cookie may sit
-      // in a network that the site itself cannot reach; a program without a key says no origin.
+      // A browser lets any site open a socket and sends the cookie along. A browser without a cookie may
+      // be in a network that the site itself cannot reach. Programs send no origin.
       const isBrowser = credential === null && c.req.header('origin') !== undefined
       if (credential?.isSession || isBrowser) requireSameOrigin(c.req.raw)
       return await watch(c, (statements) => readAs(c, credential, statements))
@@ -41,42 +44,44 @@ const socket =
 
 type Read = (statements: D1PreparedStatement[]) => Promise<ReadAs>
 
+/** Connects to the live events of a thread. */
 async function watchThread(c: Context<HubEnv>, read: Read): Promise<Response> {
   const { live, db } = c.var.context
   const postId = c.req.param('id') ?? ''
   const { results } = await read(knownStatements(db, postId))
-  const known = readKnown(results)
-  if (!known) throw notFound('post')
-  if (!live.connect) throw new AppError('UNAVAILABLE', 'Nothing is live here.')
-  return live.connect(postTopic(postId), known, c.req.raw)
+  const snapshot = readKnown(results)
+  if (!snapshot) throw liveErrors.postNotFound()
+  if (!live.connect) throw liveErrors.unavailable()
+  return live.connect(postTopic(postId), snapshot, c.req.raw)
 }
 
 /**
- * The agent's own object has the words as they come (L22); `?view=full` shows what the trace does, to
- * those who may see it (M9). One that is over is told from its trace.
+ * Connects to the events of an activation. The agent's own object streams the model's text; with
+ * `?view=full` the events contain what the trace does, for viewers who may see all of it. The events of
+ * an ended activation are replayed from its trace.
  */
 async function watchActivation(c: Context<HubEnv>, read: Read): Promise<Response> {
   const { agents, db } = c.var.context
   const { viewer, results } = await read([selectWatchedActivation(db, c.req.param('id') ?? '')])
   const activation = results[0]?.results[0] as unknown as WatchedActivation | undefined
-  if (!activation) throw notFound('activation')
+  if (!activation) throw liveErrors.activationNotFound()
   const { id: activationId, agentId } = activation
-  const onlooker = viewer && { id: viewer.id, isAdmin: viewer.role === 'admin' }
-  const insight = findInsight(onlooker, activation)
+  const reader = viewer && { id: viewer.id, isAdmin: viewer.role === 'admin' }
+  const access = findInsight(reader, activation)
   const after = Number(c.req.query('after')) || 0
-  const view = findView(activation, insight, c.req.query('view'))
+  const view = findView(activation, access, c.req.query('view'))
   const trace = readTrace(agents, activation.trace)
   if (!trace) return agents.watch(agentId, { activationId, after, view }, c.req.raw)
   const { events } = hideInside(trace, view === 'full' ? 'all' : 'none', agents)
   return replay(events.filter(({ seq }) => seq > after))
 }
 
-/** The view that was asked for, or as much of it as the viewer may have. */
+/** Returns the requested view, reduced to what the viewer may see. */
 function findView(
   { isForThread }: WatchedActivation,
-  insight: Insight,
-  asked: string | undefined,
+  access: Insight,
+  requested: string | undefined,
 ): Watched['view'] {
-  if (insight === 'all' && asked === 'full') return 'full'
-  return insight !== 'none' || isForThread ? 'thread' : 'outline'
+  if (access === 'all' && requested === 'full') return 'full'
+  return access !== 'none' || isForThread ? 'thread' : 'outline'
 }

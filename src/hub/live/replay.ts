@@ -1,4 +1,7 @@
-/** A socket on what is over already: says all of it and closes, as the agent's own object would. */
+/**
+ * Returns a socket that sends all events of an ended activation and closes, as the agent's own object
+ * does.
+ */
 export function replay(events: readonly object[]): Response {
   const { 0: client, 1: server } = new WebSocketPair()
   server.accept()

@@ -4,23 +4,14 @@ import { formatExact, toIso } from '../web/format'
 import { Icon } from '../web/icons'
 import { StatusShape } from '../web/meter'
 import { Who } from '../web/who'
-import { type AgentPage, type AgentStateFilter, agentStates } from './queries'
+import { type AgentPage, agentStates } from './queries'
 import type { Board } from './read-board'
-import { sayAge, sayTurn, stateWords } from './words'
-
-const filterWords: Record<AgentStateFilter, string> = {
-  all: 'all',
-  running: 'running',
-  waiting: 'with tasks',
-  paused: 'paused',
-  failing: 'failing',
-  off: 'without turns',
-}
+import { filterLabels, sayAge, sayTurn, stateWords } from './words'
 
 const linkTo = (page: AgentPage, change: Partial<AgentPage>): string =>
   `/scheduler${writeAgentQuery({ ...page, after: null, ...change })}#agents`
 
-/** The whole list, whichever part of it is shown. */
+/** Links to the CSV of all pages of the list. */
 const linkToCsv = (page: AgentPage): string =>
   `/scheduler.csv${writeAgentQuery({ ...page, after: null })}`
 
@@ -39,28 +30,31 @@ export interface AgentSectionProps {
   now: number
 }
 
-/** Every agent that runs here, the quietest first: how stale it is, and why it does not run. */
+/**
+ * Lists the agents of this hub, the longest idle first: time since the last run, and why it does not run
+ * now.
+ */
 export const AgentSection: FC<AgentSectionProps> = ({ board, page, now }) => (
   <section class="block" id="agents">
     <h2>
-      How long since each agent’s last turn{' '}
-      <span class="meta">tick: its own interval; the bar ends at three</span>
+      Time since each agent’s last run{' '}
+      <span class="meta">tick: its exploration interval; the bar ends at three intervals</span>
     </h2>
-    <nav class="picks" aria-label="Which agents">
+    <nav class="picks" aria-label="Agent filter">
       <p class="pick">
         {agentStates.map((state) => (
           <a
             href={linkTo(page, { state })}
             aria-current={state === page.state ? 'true' : undefined}
           >
-            {filterWords[state]}
+            {filterLabels[state]}
           </a>
         ))}
       </p>
       <form class="acts" action="/scheduler#agents">
         {page.state !== 'all' && <input type="hidden" name="state" value={page.state} />}
         <label class="meta" for="agent-name">
-          name begins with
+          Name starts with
         </label>
         <input id="agent-name" name="name" value={page.name} maxlength={32} autocomplete="off" />
         <button type="submit" class="btn">
@@ -90,9 +84,9 @@ export const AgentSection: FC<AgentSectionProps> = ({ board, page, now }) => (
 const NoAgents: FC<{ page: AgentPage }> = ({ page }) => (
   <div class="empty">
     <p>
-      <strong>No agent here is like that.</strong>
+      <strong>No agents match.</strong>
       {page.state === 'all' && page.name === '' ? (
-        'An agent that runs on this hub is listed as soon as it has a definition.'
+        'Agents that run on this hub appear here once they have a definition.'
       ) : (
         <a href="/scheduler#agents">Show all agents</a>
       )}
@@ -106,10 +100,10 @@ const AgentTable: FC<{ board: Board; now: number }> = ({ board, now }) => (
       <tr>
         <th scope="col">Agent</th>
         <th scope="col" class="bar">
-          Quiet for
+          Idle time
         </th>
         <th scope="col" class="r">
-          Since
+          Last run
         </th>
         <th scope="col" class="r">
           Weight
@@ -127,7 +121,7 @@ const AgentTable: FC<{ board: Board; now: number }> = ({ board, now }) => (
           <td class="whole">
             <StaleBar agent={agent} now={now} />
           </td>
-          <td class="r" data-l="Since">
+          <td class="r" data-l="Last run">
             {agent.lastActivatedAt === 0 ? (
               'never ran'
             ) : (
@@ -147,7 +141,7 @@ const AgentTable: FC<{ board: Board; now: number }> = ({ board, now }) => (
           </td>
           <td class="whole why">
             {sayTurn(agent, board.view, now)}
-            {agent.turn?.reason === 'budget' && (
+            {agent.exploration?.reason === 'budget' && (
               <>
                 {' '}
                 <a class="ul" href="/budgets">
@@ -165,30 +159,33 @@ const AgentTable: FC<{ board: Board; now: number }> = ({ board, now }) => (
 type Agent = Board['agents'][number]
 
 const State: FC<{ agent: Agent }> = ({ agent }) => {
-  if (!agent.turn) return <span>unknown</span>
-  const { word, look } = stateWords[agent.turn.reason]
+  if (!agent.exploration) return <span>unknown</span>
+  const { word, look } = stateWords[agent.exploration.reason]
   if (look === null) return <span>{word}</span>
   return look === 'lit' ? <span class="lit">{word}</span> : <StatusShape look={look} word={word} />
 }
 
-/** Intervals that the bar shows. */
+/** Intervals that the bar shows at most. */
 const intervalsMax = 3
 
-/** How many of its own intervals an agent has been quiet; nothing for one that has no turns. */
+/**
+ * Draws the time since an agent's last run in its exploration intervals; nothing for an agent that does
+ * not explore.
+ */
 const StaleBar: FC<{ agent: Agent; now: number }> = ({ agent, now }) => {
-  const { intervalMs, lastActivatedAt, turn } = agent
+  const { intervalMs, lastActivatedAt, exploration } = agent
   if (intervalMs === null) return null
   const isNew = lastActivatedAt === 0
   const share = isNew ? intervalsMax : Math.min(intervalsMax, (now - lastActivatedAt) / intervalMs)
-  const isHeld = turn !== null && stateWords[turn.reason].look === 'hot'
-  const said = isNew ? 'It never ran' : `${sayAge(now - lastActivatedAt)} since its last turn`
+  const isBlocked = exploration !== null && stateWords[exploration.reason].look === 'hot'
+  const label = isNew ? 'Never ran' : `${sayAge(now - lastActivatedAt)} since the last run`
   return (
     <svg
-      class={isHeld ? 'stale z' : 'stale'}
+      class={isBlocked ? 'stale z' : 'stale'}
       viewBox="0 0 300 14"
       preserveAspectRatio="none"
       role="img"
-      aria-label={`${said}, interval ${sayAge(intervalMs)}`}
+      aria-label={`${label}, interval ${sayAge(intervalMs)}`}
     >
       <line class="grid" x1="0" x2="300" y1="7" y2="7" />
       <rect class="q" y="3" height="8" width={Math.round(share * 100)} />

@@ -10,24 +10,27 @@ import { readAfter } from './routes'
 import { writeSchedulerCsv } from './scheduler-csv'
 import { SchedulerPage } from './scheduler-page'
 
-/** `GET /scheduler`, `/scheduler.csv` with the same agents; `POST` to its `/pause` and `/resume` switches all agents. */
+/**
+ * Registers `GET /scheduler`, `GET /scheduler.csv`, and `POST /scheduler/pause` and `/scheduler/resume`
+ * for all agents.
+ */
 export function registerSchedulerPages(app: Hono<HubEnv>): void {
   app.get(
     '/scheduler',
     page(async (c) => {
-      const asked = readAgentPage(c)
-      const { frame, board } = await readAgents(c, asked)
-      return sendPage(c, <SchedulerPage frame={frame} board={board} page={asked} />)
+      const request = readAgentPage(c)
+      const { frame, board } = await readAgents(c, request)
+      return sendPage(c, <SchedulerPage frame={frame} board={board} page={request} />)
     }),
   )
   app.get('/scheduler.csv', page(sendCsv))
   app.post(
     '/scheduler/pause',
-    page((c) => switchAll(c, true)),
+    page((c) => setAllPaused(c, true)),
   )
   app.post(
     '/scheduler/resume',
-    page((c) => switchAll(c, false)),
+    page((c) => setAllPaused(c, false)),
   )
 }
 
@@ -38,15 +41,15 @@ const readAgentPage = (c: PageContext): AgentPage => ({
   limit: schedulerPages.agents,
 })
 
-async function readAgents(c: PageContext, asked: AgentPage) {
+async function readAgents(c: PageContext, request: AgentPage) {
   const { db, clock, scheduler } = c.var.context
-  const { frame, results } = await readPage(c, boardStatements(db, asked, clock.now()))
-  return { frame, board: await readBoard(scheduler, results, asked) }
+  const { frame, results } = await readPage(c, boardStatements(db, request, clock.now()))
+  return { frame, board: await readBoard(scheduler, results, request) }
 }
 
 async function sendCsv(c: PageContext): Promise<Response> {
-  const asked = { ...readAgentPage(c), limit: schedulerPages.csvAgentsMax }
-  const { frame, board } = await readAgents(c, asked)
+  const request = { ...readAgentPage(c), limit: schedulerPages.csvAgentsMax }
+  const { frame, board } = await readAgents(c, request)
   return c.body(writeSchedulerCsv(board, frame.now), 200, {
     'content-type': 'text/csv; charset=utf-8',
     'content-disposition': 'attachment; filename="rookery-scheduler.csv"',
@@ -55,7 +58,7 @@ async function sendCsv(c: PageContext): Promise<Response> {
   })
 }
 
-async function switchAll(c: PageContext, isPaused: boolean): Promise<Response> {
+async function setAllPaused(c: PageContext, isPaused: boolean): Promise<Response> {
   const viewer = await requireViewer(c, 'write')
   requireAdmin(viewer)
   await pauseAgents(c.var.context, toActor(viewer, null), null, isPaused)

@@ -1,6 +1,6 @@
 import type { FC } from 'hono/jsx'
 
-/** The switch of the whole hub (H21). It asks before it pauses, without a script. */
+/** Pauses or resumes all agents. Pausing takes a confirmation, which works without a script. */
 export const PauseAll: FC<{ isPaused: boolean }> = ({ isPaused }) =>
   isPaused ? (
     <form class="acts" method="post" action="/scheduler/resume">
@@ -12,9 +12,9 @@ export const PauseAll: FC<{ isPaused: boolean }> = ({ isPaused }) =>
     <details class="ask">
       <summary class="btn">Pause all agents</summary>
       <form method="post" action="/scheduler/pause">
-        <p>No agent begins anything or calls a model until an admin resumes them.</p>
+        <p>Agents start no new runs and make no model calls until an admin resumes them.</p>
         <button type="submit" class="btn">
-          Yes, pause all
+          Pause all agents
         </button>
       </form>
     </details>

@@ -3,7 +3,7 @@ import { writeCursor } from '../cursor'
 import type { Board } from './read-board'
 import { sayTaskReason, sayTurn } from './words'
 
-/** The scheduler's state as the API tells it; reasons as a code and in words. */
+/** Returns the scheduler's state as the API presents it, with each reason as a code and as text. */
 export const presentBoard = (board: Board, now: number): object => ({
   paused: board.hub.isPaused === 1,
   scheduler: board.view && {
@@ -29,8 +29,8 @@ export const presentBoard = (board: Board, now: number): object => ({
       community: task.community,
       created_at: presentTime(task.createdAt),
       waiting_ms: now - task.createdAt,
-      reason: task.why,
-      says: sayTaskReason(task.why, task.agentName),
+      reason: task.reason,
+      says: sayTaskReason(task.reason, task.agentName),
     })),
   },
   leases: board.leases.map((lease) => ({
@@ -51,9 +51,11 @@ export const presentBoard = (board: Board, now: number): object => ({
     interval_ms: agent.intervalMs,
     consecutive_failures: agent.failures,
     tasks_waiting: agent.tasksWaiting,
-    next_eligible_at: agent.turn?.eligibleAt ? presentTime(agent.turn.eligibleAt) : null,
-    reason: agent.turn?.reason ?? null,
-    until: presentTime(agent.turn?.until ?? null),
+    next_eligible_at: agent.exploration?.eligibleAt
+      ? presentTime(agent.exploration.eligibleAt)
+      : null,
+    reason: agent.exploration?.reason ?? null,
+    until: presentTime(agent.exploration?.until ?? null),
     says: sayTurn(agent, board.view, now),
   })),
   next_cursor: board.next && writeCursor(board.next),

@@ -6,13 +6,14 @@ import { isThrottledSql } from '../budgets/scope-sql'
 import type { AccountKind } from '../contract'
 import type { Db } from '../db'
 
-/** Counts end here: beyond, "so many and more" says enough and costs no more. */
+/** Counts stop here and are shown as "1,000 or more", so that a long queue costs no more. */
 export const countMax = 1_000
 const leasesMax = 200
-/** Of the newest activations, to say how long tasks waited. */
-const startsLook = 100
+/** Newest activations that are read to measure how long tasks waited. */
+const startsReadMax = 100
 const DAY_MS = 86_400_000
 
+/** State of the hub. Flags are 0 or 1; times are in milliseconds since the Unix epoch. */
 export interface HubNow {
   isPaused: number
   running: number
@@ -22,7 +23,7 @@ export interface HubNow {
   oldestTaskAt: number | null
 }
 
-const selectHubNow = (db: Db, now: number): D1PreparedStatement =>
+const selectHubState = (db: Db, now: number): D1PreparedStatement =>
   db.d1
     .prepare(
       `SELECT ${isHubPausedSql} AS isPaused,
@@ -39,7 +40,10 @@ const selectHubNow = (db: Db, now: number): D1PreparedStatement =>
 const isRunningSql = (agent: string) =>
   `EXISTS (SELECT 1 FROM activations r WHERE r.agent_id = ${agent} AND r.state = 'running')`
 
-/** A task that nobody has begun. Who wrote a direct message is between the two of them. */
+/**
+ * A task that no activation has claimed. The sender of a direct message is left out, because it is
+ * private.
+ */
 export interface WaitingTask {
   id: string
   agentName: string
@@ -68,7 +72,7 @@ const selectTasks = (db: Db): D1PreparedStatement =>
      ORDER BY i.created_at, i.id`,
   )
 
-/** An activation under way: its row is the lease of a slot and of money. */
+/** A running activation: its row is the lease of a slot and of reserved money. */
 export interface Lease {
   id: string
   agentName: string
@@ -89,13 +93,13 @@ const selectLeases = (db: Db): D1PreparedStatement =>
      WHERE x.state = 'running' ORDER BY x.started_at, x.id LIMIT ${leasesMax}`,
   )
 
-/** How long each of the last tasks waited for its activation. */
+/** Selects how long each of the last tasks waited for its activation, in milliseconds. */
 const selectStarts = (db: Db, now: number): D1PreparedStatement =>
   db.d1
     .prepare(
       `SELECT max(0, x.started_at - min(i.created_at)) AS ms
        FROM (SELECT id, started_at FROM activations WHERE started_at > ?1
-         ORDER BY started_at DESC, id DESC LIMIT ${startsLook}) x
+         ORDER BY started_at DESC, id DESC LIMIT ${startsReadMax}) x
        JOIN inbox_items i ON i.claimed_by = x.id GROUP BY x.id`,
     )
     .bind(now - DAY_MS)
@@ -103,16 +107,17 @@ const selectStarts = (db: Db, now: number): D1PreparedStatement =>
 export const agentStates = ['all', 'running', 'waiting', 'paused', 'failing', 'off'] as const
 export type AgentStateFilter = (typeof agentStates)[number]
 
+/** Filter and page of the list of agents. */
 export interface AgentPage {
   state: AgentStateFilter
-  /** The beginning of names; '' for all. */
+  /** Prefix of the name; '' for all. */
   name: string
-  /** Keyset: when the last one seen was active, and its id. */
+  /** Keyset: last run and id of the last agent seen. */
   after: [number, string] | null
   limit: number
 }
 
-/** What the hub knows of an agent that runs here. Flags are 0 or 1. */
+/** An agent of this hub. Flags are 0 or 1. */
 export interface AgentFacts {
   id: AccountId
   name: string
@@ -121,7 +126,7 @@ export interface AgentFacts {
   isPaused: number
   isRunning: number
   failures: number
-  /** Null: it has no turns. */
+  /** Exploration interval in milliseconds; null when the agent does not explore. */
   intervalMs: number | null
   weight: number
   tasksWaiting: number
@@ -140,13 +145,13 @@ const stateConditions: Record<AgentStateFilter, string> = {
   off: 'NOT EXISTS (SELECT 1 FROM explorers e WHERE e.account_id = a.id AND e.weight > 0)',
 }
 
-/** The expression of the index `accounts_quiet`: who has been quiet longest comes first. */
-const quietSql = 'coalesce(a.last_activated_at, 0)'
+/** The expression of the index `accounts_quiet`: the longest idle agent comes first. */
+const lastRunSql = 'coalesce(a.last_activated_at, 0)'
 
 const selectAgents = (db: Db, page: AgentPage, now: number): D1PreparedStatement =>
   db.d1
     .prepare(
-      `SELECT a.id, a.name, ${quietSql} AS lastActivatedAt, k.is_paused AS isPaused,
+      `SELECT a.id, a.name, ${lastRunSql} AS lastActivatedAt, k.is_paused AS isPaused,
          ${isRunningSql('a.id')} AS isRunning, k.consecutive_failures AS failures,
          e.interval_ms AS intervalMs, coalesce(e.weight, 0) AS weight,
          (SELECT count(*) FROM (SELECT 1 FROM ${tasksOfSql} LIMIT ${countMax})) AS tasksWaiting,
@@ -155,16 +160,19 @@ const selectAgents = (db: Db, page: AgentPage, now: number): D1PreparedStatement
            AND ${dailyBrakeSql('comments', 'a.id', '?1')} IS NOT NULL) AS isCapped
        FROM accounts a CROSS JOIN agents k ON k.account_id = a.id
        LEFT JOIN explorers e ON e.account_id = a.id AND e.weight > 0
-       WHERE a.kind = 'agent' AND a.is_imported = 0 AND (${quietSql}, a.id) > (?2, ?3)
+       WHERE a.kind = 'agent' AND a.is_imported = 0 AND (${lastRunSql}, a.id) > (?2, ?3)
          AND (?4 = '' OR substr(a.name, 1, length(?4)) = ?4 COLLATE NOCASE)
          AND ${stateConditions[page.state]}
-       ORDER BY ${quietSql}, a.id LIMIT ?5`,
+       ORDER BY ${lastRunSql}, a.id LIMIT ?5`,
     )
     .bind(now, page.after?.[0] ?? -1, page.after?.[1] ?? '', page.name, page.limit + 1)
 
-/** The scheduler's page, in this order: hub, waiting tasks, leases, starts, agents (one more than asked for). */
+/**
+ * Returns the statements of the scheduler's page, in this order: hub, waiting tasks, leases, starts,
+ * agents (one more than the limit).
+ */
 export const boardStatements = (db: Db, page: AgentPage, now: number): D1PreparedStatement[] => [
-  selectHubNow(db, now),
+  selectHubState(db, now),
   selectTasks(db),
   selectLeases(db),
   selectStarts(db, now),

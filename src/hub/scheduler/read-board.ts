@@ -1,20 +1,21 @@
 import type { SchedulerApi, SchedulerView, TaskReason, TurnView } from '../../agents/contract'
 import type { AgentFacts, AgentPage, HubNow, Lease, WaitingTask } from './queries'
 
-/** All that can be said of who runs, who waits, and why. */
+/** State of the scheduler: what runs, what waits, and why. */
 export interface Board {
   hub: HubNow
-  /** Null when the scheduler does not answer: then reasons are missing, and nothing else. */
+  /** Null when the scheduler does not respond: then only the reasons are missing. */
   view: SchedulerView | null
-  tasks: (WaitingTask & { why: TaskReason | null })[]
+  tasks: (WaitingTask & { reason: TaskReason | null })[]
   leases: Lease[]
-  agents: (AgentFacts & { turn: TurnView | null })[]
+  agents: (AgentFacts & { exploration: TurnView | null })[]
+  /** Keyset of the next page of agents; null on the last page. */
   next: [number, string] | null
-  /** How long the last tasks waited for their start; null when there were none today. */
+  /** How long the last tasks waited for their start; null when none started in the last 24 hours. */
   starts: { medianMs: number; p95Ms: number } | null
 }
 
-/** Asks the scheduler for the reasons behind what `boardStatements` read. */
+/** Combines the results of `boardStatements` with the scheduler's reasons. */
 export async function readBoard(
   scheduler: SchedulerApi,
   results: D1Result<Record<string, unknown>>[],
@@ -30,11 +31,11 @@ export async function readBoard(
   return {
     hub,
     view,
-    tasks: tasks.map((task, place) => ({ ...task, why: view?.tasks[place] ?? null })),
+    tasks: tasks.map((task, index) => ({ ...task, reason: view?.tasks[index] ?? null })),
     leases: rows<Lease>(2),
-    agents: agents.map((agent, place) => ({ ...agent, turn: view?.turns[place] ?? null })),
+    agents: agents.map((agent, index) => ({ ...agent, exploration: view?.turns[index] ?? null })),
     next: last ? [last.lastActivatedAt, last.id] : null,
-    starts: readStarts(rows<{ ms: number }>(3).map(({ ms }) => ms)),
+    starts: computeStartDelays(rows<{ ms: number }>(3).map(({ ms }) => ms)),
   }
 }
 
@@ -57,7 +58,8 @@ const toQuestion = (hub: HubNow, agents: AgentFacts[], tasks: WaitingTask[]) => 
   tasks: tasks.map((task) => ({ isRunning: task.isRunning === 1, isPaused: task.isPaused === 1 })),
 })
 
-function readStarts(waits: number[]): Board['starts'] {
+/** Returns median and 95th percentile; null for an empty list. */
+function computeStartDelays(waits: number[]): Board['starts'] {
   const sorted = waits.sort((a, b) => a - b)
   const at = (share: number) => sorted[Math.floor((sorted.length - 1) * share)] ?? 0
   return sorted.length === 0 ? null : { medianMs: at(0.5), p95Ms: at(0.95) }

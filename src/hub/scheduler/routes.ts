@@ -6,7 +6,7 @@ import { presentBoard } from './present'
 import { type AgentPage, agentStates, boardStatements } from './queries'
 import { readBoard } from './read-board'
 
-/** A keyset of agents; another list's cursor begins anew. */
+/** Parses the cursor of the list of agents; another list's cursor starts at the first page. */
 export function readAfter(text: string | undefined): AgentPage['after'] {
   const cursor = readCursor(text)
   return Array.isArray(cursor) ? cursor : null
@@ -17,7 +17,7 @@ export const schedulerRoutes: Route[] = [
     method: 'get',
     path: '/system/scheduler',
     summary:
-      'Queue, slots, leases, and why each agent has no turn now; agents by staleness, the quietest first',
+      'Returns queue, slots, leases, and why each agent does not explore now. Agents are sorted by idle time, longest first',
     tag: 'system',
     access: 'read',
     query: z.object({

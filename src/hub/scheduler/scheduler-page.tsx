@@ -18,6 +18,7 @@ export interface SchedulerPageProps {
   page: AgentPage
 }
 
+/** Shows queue, slots, running activations and agents. */
 export const SchedulerPage: FC<SchedulerPageProps> = ({ frame, board, page }) => {
   const isAdmin = frame.viewer?.isAdmin === true
   return (
@@ -26,52 +27,52 @@ export const SchedulerPage: FC<SchedulerPageProps> = ({ frame, board, page }) =>
         <div>
           <h1>Scheduler</h1>
           <p class="lede">
-            Mentions, replies and messages go first. With what is left, the agent that has waited
-            longest takes a turn of its own.
+            Mentions, replies and messages run first. Explorations use the remaining slots, starting
+            with the agent that has been idle longest.
           </p>
         </div>
         {isAdmin && <PauseAll isPaused={board.hub.isPaused === 1} />}
       </div>
       {board.hub.isPaused === 1 && (
         <p class="brake" role="status">
-          All agents are paused. What is asked of them waits in their inboxes; nothing is lost.
-          {!isAdmin && ' An admin can resume them here.'}
+          All agents are paused. New tasks wait in their inboxes; nothing is lost.
+          {!isAdmin && ' An admin can resume the agents here.'}
         </p>
       )}
       {!board.view && (
         <p class="brake" role="status">
-          The scheduler does not answer, so reasons are missing. Mentions do not pass it: they are
-          answered all the same.
+          The scheduler is not responding, so reasons are missing. Agents still answer mentions.
+          Reload the page to try again.
         </p>
       )}
       <Figures board={board} now={frame.now} />
       <section class="block">
-        <h2>Slots {board.view && <span class="meta">{sayKept(board.view)}</span>}</h2>
+        <h2>Slots {board.view && <span class="meta">{formatReserved(board.view)}</span>}</h2>
         <SlotBar board={board} />
         <LeaseTable board={board} now={frame.now} />
       </section>
       <section class="block">
         <h2>
-          Queue <span class="meta">the oldest first</span>
+          Queue <span class="meta">oldest first</span>
         </h2>
         <QueueTable board={board} now={frame.now} />
       </section>
       <AgentSection board={board} page={page} now={frame.now} />
       <p class="meta up2">
-        Pausing all lets running work finish its step, starts nothing new and loses nothing: the
-        inbox waits.
+        While all agents are paused, running steps finish and no new runs start. Tasks wait in the
+        inbox; nothing is lost.
       </p>
     </Layout>
   )
 }
 
-const sayKept = ({ floor, capacity, mode }: NonNullable<Board['view']>): string =>
+const formatReserved = ({ floor, capacity, mode }: NonNullable<Board['view']>): string =>
   floor === 0
-    ? `no own turns while tasks wait, mode ${mode}`
-    : `${floor} of ${capacity} are kept for own turns, whatever the inbox holds`
+    ? `no explorations while tasks wait, mode ${mode}`
+    : `${floor} of ${capacity} reserved for exploration`
 
-const sayWaiting = (count: number): string =>
-  count >= countMax ? `${countMax.toLocaleString('en-US')} and more` : String(count)
+const formatWaiting = (count: number): string =>
+  count >= countMax ? `${countMax.toLocaleString('en-US')} or more` : String(count)
 
 const Figures: FC<{ board: Board; now: number }> = ({ board, now }) => {
   const { hub, view, starts } = board
@@ -79,26 +80,26 @@ const Figures: FC<{ board: Board; now: number }> = ({ board, now }) => {
   return (
     <dl class="facts">
       <div>
-        <dt>At work</dt>
+        <dt>Running</dt>
         <dd>
           {view ? `${hub.running} of ${view.capacity}` : hub.running}
-          <small>slots, {formatPlural(hub.runningExploration, 'own turn', 'own turns')}</small>
+          <small>
+            slots, {formatPlural(hub.runningExploration, 'exploration', 'explorations')}
+          </small>
         </dd>
       </div>
       <div>
         <dt>Waiting</dt>
         <dd>
-          {sayWaiting(hub.tasksWaiting)}
+          {formatWaiting(hub.tasksWaiting)}
           <small>{oldest ? `inbox items, oldest ${oldest}` : 'inbox items'}</small>
         </dd>
       </div>
       <div>
-        <dt>From mention to start</dt>
+        <dt>Start delay</dt>
         <dd>
           {starts ? sayStart(starts.medianMs) : 'none today'}
-          <small>
-            {starts ? `median lately, ${sayStart(starts.p95Ms)} at p95` : 'nothing was asked'}
-          </small>
+          <small>{starts ? `median, ${sayStart(starts.p95Ms)} at p95` : 'no tasks'}</small>
         </dd>
       </div>
       <Sweep view={view} now={now} />
@@ -117,29 +118,29 @@ const Sweep: FC<{ view: Board['view']; now: number }> = ({ view, now }) => (
           : `${sayAge(now - view.lastSweepAt)} ago`}
       <small>
         {view
-          ? `next in ${sayAge(Math.max(0, view.nextSweepAt - now))}; it finds what got lost`
-          : 'the scheduler does not answer'}
+          ? `next in ${sayAge(Math.max(0, view.nextSweepAt - now))}; retries lost wake-ups`
+          : 'the scheduler is not responding'}
       </small>
     </dd>
   </div>
 )
 
-/** The activations that hold a slot, and how long they may. */
+/** Lists the activations that hold a slot, with their deadlines. */
 const LeaseTable: FC<{ board: Board; now: number }> = ({ board, now }) =>
   board.leases.length === 0 ? (
-    <p class="meta up3">No agent is at work. That costs nothing.</p>
+    <p class="meta up3">No agent is running.</p>
   ) : (
     <table class="tbl fold up2">
       <thead>
         <tr>
           <th scope="col">Agent</th>
-          <th scope="col">Works on</th>
-          <th scope="col">Why</th>
+          <th scope="col">Working on</th>
+          <th scope="col">Trigger</th>
           <th scope="col" class="r">
-            Since
+            Running for
           </th>
           <th scope="col" class="r">
-            At the latest until
+            Deadline
           </th>
           <th scope="col" class="r">
             Reserved
@@ -157,11 +158,11 @@ const LeaseTable: FC<{ board: Board; now: number }> = ({ board, now }) =>
                 {lease.postTitle ?? sayTask(lease.task)}
               </a>
             </td>
-            <td data-l="Why">{sayTask(lease.task)}</td>
-            <td class="r" data-l="Since">
+            <td data-l="Trigger">{sayTask(lease.task)}</td>
+            <td class="r" data-l="Running for">
               <Working since={lease.startedAt} now={now} />
             </td>
-            <td class="r" data-l="Until">
+            <td class="r" data-l="Deadline">
               <time datetime={toIso(lease.deadlineAt)} title={formatExact(lease.deadlineAt)}>
                 {lease.deadlineAt > now
                   ? `in ${formatDuration(lease.deadlineAt - now)}`
@@ -177,10 +178,10 @@ const LeaseTable: FC<{ board: Board; now: number }> = ({ board, now }) =>
     </table>
   )
 
-/** Tasks that nobody has begun, and why. */
+/** Lists the tasks that no activation has claimed, with the reason. */
 const QueueTable: FC<{ board: Board; now: number }> = ({ board, now }) =>
   board.tasks.length === 0 ? (
-    <p class="meta up3">Nothing waits: what was asked has been begun.</p>
+    <p class="meta up3">No tasks are waiting.</p>
   ) : (
     <>
       <table class="tbl fold">
@@ -191,7 +192,7 @@ const QueueTable: FC<{ board: Board; now: number }> = ({ board, now }) =>
             <th scope="col" class="r">
               Waiting
             </th>
-            <th scope="col">Why it waits</th>
+            <th scope="col">Reason</th>
           </tr>
         </thead>
         <tbody>
@@ -208,15 +209,15 @@ const QueueTable: FC<{ board: Board; now: number }> = ({ board, now }) =>
                   {sayAge(now - task.createdAt)}
                 </time>
               </td>
-              <td class="whole why">{sayTaskReason(task.why, task.agentName)}</td>
+              <td class="whole why">{sayTaskReason(task.reason, task.agentName)}</td>
             </tr>
           ))}
         </tbody>
       </table>
       {board.hub.tasksWaiting > board.tasks.length && (
         <p class="meta">
-          {sayWaiting(board.hub.tasksWaiting)} wait in all; these are the oldest{' '}
-          {board.tasks.length}.
+          {formatWaiting(board.hub.tasksWaiting)} tasks are waiting; the oldest {board.tasks.length}{' '}
+          are shown.
         </p>
       )}
     </>

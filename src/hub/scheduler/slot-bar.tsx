@@ -2,30 +2,33 @@ import type { FC } from 'hono/jsx'
 import { formatPlural } from '../web/format'
 import type { Board } from './read-board'
 
-/** The hub's capacity as one bar: tasks from the left, own turns from the right, where their share is kept. */
+/**
+ * Draws the hub's capacity as one bar: tasks from the left, explorations from the right, where slots are
+ * reserved for them.
+ */
 export const SlotBar: FC<{ board: Board }> = ({ board }) => {
   const { view, hub } = board
   if (!view) return null
   const { capacity, floor } = view
-  const own = Math.min(capacity, hub.runningExploration)
-  const tasks = Math.min(capacity - own, hub.running - hub.runningExploration)
-  const free = capacity - own - tasks
-  const kept = Math.max(0, floor - own)
+  const explorations = Math.min(capacity, hub.runningExploration)
+  const tasks = Math.min(capacity - explorations, hub.running - hub.runningExploration)
+  const free = capacity - explorations - tasks
+  const reserved = Math.max(0, floor - explorations)
   return (
     <div class="slots">
       <svg
         viewBox={`0 0 ${capacity} 10`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`${tasks} slots hold tasks, ${own} own turns, ${free} of ${capacity} are free, ${floor} are kept for own turns`}
+        aria-label={`${tasks} slots run tasks, ${explorations} run explorations, ${free} of ${capacity} are free, ${floor} are reserved for exploration`}
       >
         <rect class="track" width={capacity} height="10" />
         <rect class="keep" x={capacity - floor} width={floor} height="10" />
         <rect class="k1" width={tasks} height="10" />
-        <rect class="k2" x={capacity - own} width={own} height="10" />
+        <rect class="k2" x={capacity - explorations} width={explorations} height="10" />
         {capacity <= 100 &&
-          Array.from({ length: capacity - 1 }, (_, place) => (
-            <line x1={place + 1} x2={place + 1} y1="0" y2="10" />
+          Array.from({ length: capacity - 1 }, (_, index) => (
+            <line x1={index + 1} x2={index + 1} y1="0" y2="10" />
           ))}
       </svg>
       <ul class="legend" aria-label="Slots">
@@ -36,10 +39,10 @@ export const SlotBar: FC<{ board: Board }> = ({ board }) => {
           <Key name="track" /> {free} free
         </li>
         <li>
-          <Key name="keep" /> {kept} of them kept for own turns
+          <Key name="keep" /> {reserved} of them reserved for exploration
         </li>
         <li>
-          <Key name="k2" /> {formatPlural(own, 'own turn', 'own turns')}
+          <Key name="k2" /> {formatPlural(explorations, 'exploration', 'explorations')}
         </li>
       </ul>
     </div>

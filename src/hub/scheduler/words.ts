@@ -1,11 +1,22 @@
 import type { SchedulerView, TaskReason, TurnReason } from '../../agents/contract'
 import { formatDuration, formatExact } from '../web/format'
+import type { AgentStateFilter } from './queries'
 import type { Board } from './read-board'
 
 const NBSP = '\u00a0'
 const MINUTE = 60_000
 
-/** `40 s`, `52 min`, `3 h`, `2 days`: how long ago or ahead, in one unit. */
+/** Labels of the filter of agents. */
+export const filterLabels: Record<AgentStateFilter, string> = {
+  all: 'all',
+  running: 'running',
+  waiting: 'with tasks',
+  paused: 'paused',
+  failing: 'failing',
+  off: 'exploration off',
+}
+
+/** Formats a duration in one unit: `40 s`, `52 min`, `3 h`, `2 days`. */
 export function sayAge(ms: number): string {
   if (ms < MINUTE) return `${Math.max(0, Math.round(ms / 1_000))}${NBSP}s`
   if (ms < 120 * MINUTE) return `${Math.round(ms / MINUTE)}${NBSP}min`
@@ -13,79 +24,82 @@ export function sayAge(ms: number): string {
   return `${Math.round(ms / (24 * 60 * MINUTE))}${NBSP}days`
 }
 
-/** `free in 8 min, at 10:38 UTC`; a day that is not today's is said too. */
-function sayFree(until: number, now: number): string {
+/** Returns `next in 8 min, at 10:38 UTC`, with the date when it is not today. */
+function formatNext(until: number, now: number): string {
   const exact = formatExact(until)
   const isToday = exact.slice(0, 10) === formatExact(now).slice(0, 10)
   const at = isToday ? exact.slice(11, 16) : exact.slice(0, 16)
-  return `free in ${sayAge(until - now)}, at ${at.replace(' ', NBSP)}${NBSP}UTC`
+  return `next in ${sayAge(until - now)}, at ${at.replace(' ', NBSP)}${NBSP}UTC`
 }
 
 type Agent = Board['agents'][number]
 
-const turnWords: Record<TurnReason, (agent: Agent, free: string, view: SchedulerView) => string> = {
-  running: () => 'At work. One thing at a time for each agent',
+const explorationReasons: Record<
+  TurnReason,
+  (agent: Agent, next: string, view: SchedulerView) => string
+> = {
+  running: () => 'Running. An agent has one run at a time',
   hub_paused: () => 'All agents are paused by an admin',
   paused: () => 'Paused by an admin',
-  not_enabled: () => 'Its definition gives it no turns of its own; who calls it wakes it',
-  mode: () => 'This hub gives no turns: ROOKERY_SCHEDULING is notification',
+  not_enabled: () => 'Exploration is off in its definition; mentions wake it',
+  mode: () => 'Exploration is off on this hub: ROOKERY_SCHEDULING is notification',
   budget: () =>
-    'A budget that it spends from is nearly used up: own turns are paused, mentions are answered',
-  daily_cap: (_agent, free) => `It has written all that it may today: ${free}`,
-  interval: ({ intervalMs }, free) => `${sayAge(intervalMs ?? 0)} between turns: ${free}`,
-  back_off: ({ failures }, free) =>
-    `Failed ${sayTimes(failures)}, so it waits longer than its interval: ${free}`,
-  circuit_open: ({ failures }, free) =>
-    `Failed ${sayTimes(failures)} in a row, so it looks around once a day: ${free}. A mention still gets a try`,
-  task_first: () => 'A task waits for it and goes first',
-  nothing_new: () => 'It has seen what there is to see and waits for news',
-  no_slot: (_agent, _free, { capacity }) =>
-    `No slot of ${capacity} is free for own turns; its turn comes when one is`,
-  next: () => 'Nothing holds it back: its turn comes with the next one given',
+    'A budget of this agent is nearly used up: exploration is paused, mentions are still answered',
+  daily_cap: (_agent, next) => `Daily post and comment limits reached: ${next}`,
+  interval: ({ intervalMs }, next) => `Explores every ${sayAge(intervalMs ?? 0)}: ${next}`,
+  back_off: ({ failures }, next) =>
+    `Failed ${formatTimes(failures)}, so the backoff is longer than the interval: ${next}`,
+  circuit_open: ({ failures }, next) =>
+    `Failed ${formatTimes(failures)} in a row, so it explores once a day: ${next}. Mentions still wake it`,
+  task_first: () => 'A task is waiting and runs first',
+  nothing_new: () => 'No new posts since its last exploration',
+  no_slot: (_agent, _next, { capacity }) =>
+    `None of the ${capacity} slots is free for exploration; it explores when a slot is free`,
+  next: () => 'Ready: it explores when the scheduler assigns the next slot',
 }
 
-const sayTimes = (count: number): string =>
+const formatTimes = (count: number): string =>
   count === 1 ? 'once' : count === 2 ? 'twice' : `${count} times`
 
-/** Why an agent has no turn now, as one sentence. */
+/** Describes why an agent does not explore now, as one sentence. */
 export function sayTurn(agent: Agent, view: SchedulerView | null, now: number): string {
-  const { turn } = agent
-  if (!turn || !view) return 'The scheduler does not answer; nothing is known of its turn.'
-  const free = turn.until === null ? '' : sayFree(turn.until, now)
-  return `${turnWords[turn.reason](agent, free, view)}.`
+  const { exploration } = agent
+  if (!exploration || !view) return 'Unknown: the scheduler is not responding.'
+  const next = exploration.until === null ? '' : formatNext(exploration.until, now)
+  return `${explorationReasons[exploration.reason](agent, next, view)}.`
 }
 
-/** One or two words, with the shape that goes with them. */
+/** Label of each state, with the shape shown next to it. */
 export const stateWords: Record<TurnReason, { word: string; look: 'lit' | 'hot' | 'warn' | null }> =
   {
     running: { word: 'running', look: 'lit' },
     hub_paused: { word: 'paused', look: 'hot' },
     paused: { word: 'paused', look: 'hot' },
-    not_enabled: { word: 'when called', look: null },
-    mode: { word: 'when called', look: null },
-    budget: { word: 'held back', look: 'hot' },
-    daily_cap: { word: 'held back', look: 'warn' },
-    interval: { word: 'waits', look: null },
-    back_off: { word: 'waits longer', look: 'warn' },
-    circuit_open: { word: 'waits longer', look: 'hot' },
+    not_enabled: { word: 'on mention', look: null },
+    mode: { word: 'on mention', look: null },
+    budget: { word: 'throttled', look: 'hot' },
+    daily_cap: { word: 'limit reached', look: 'warn' },
+    interval: { word: 'waiting', look: null },
+    back_off: { word: 'backing off', look: 'warn' },
+    circuit_open: { word: 'backing off', look: 'hot' },
     task_first: { word: 'has a task', look: null },
     nothing_new: { word: 'up to date', look: null },
-    no_slot: { word: 'waits', look: null },
+    no_slot: { word: 'waiting', look: null },
     next: { word: 'next', look: null },
   }
 
 const taskReasons: Record<TaskReason, (agent: string) => string> = {
-  at_work: (agent) => `${agent} is at work; one thing at a time for each agent.`,
+  at_work: (agent) => `${agent} is running; an agent has one run at a time.`,
   hub_paused: () => 'All agents are paused; nothing is lost.',
   paused: (agent) => `${agent} is paused; nothing is lost.`,
-  no_slot: () => 'All slots are taken; it starts when one is free.',
-  starting: () => 'It starts in a moment.',
+  no_slot: () => 'All slots are in use; the task starts when a slot is free.',
+  starting: () => 'Starting.',
 }
 
-/** Why a task has not been begun. */
+/** Describes why a task has not started. */
 export const sayTaskReason = (reason: TaskReason | null, agent: string): string =>
-  reason ? taskReasons[reason](agent) : 'The scheduler does not answer.'
+  reason ? taskReasons[reason](agent) : 'Unknown: the scheduler is not responding.'
 
-/** `0.4 s`. */
+/** Formats the delay before a start: `0.4 s`. */
 export const sayStart = (ms: number): string =>
   ms < 1_000 ? `${(ms / 1_000).toFixed(1)}${NBSP}s` : formatDuration(ms)

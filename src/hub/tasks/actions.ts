@@ -1,12 +1,12 @@
 import * as z from 'zod'
 import { limits } from '../../config'
-import { notFound } from '../../errors'
 import type { InboxItemId } from '../../ids'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract'
 import { type Done, findReplay, runOnce } from '../idempotency/run-once'
 import { armSweep, wakeAll } from '../inbox/deliver'
 import { refuseCredentials } from '../posts/credential-shapes'
+import { taskErrors } from './errors'
 import { insertTask, selectTaskedAgent, type TaskedAgent } from './queries'
 
 export const taskInput = z.object({
@@ -17,15 +17,16 @@ export const taskInput = z.object({
     .min(1)
     .max(200)
     .optional()
-    .describe("provider/model, for this run only; the definition's when absent"),
+    .describe("Model as provider/model, for this run only. Defaults to the definition's model."),
   priority: z
     .enum(['normal', 'critical'])
     .optional()
     .describe(
-      "critical: it may use what budgets keep for such tasks; the definition's when absent",
+      "critical tasks can use the part of a budget reserved for them. Defaults to the definition's priority.",
     ),
 })
 
+/** A task as the API returns it. */
 export interface GivenTask {
   id: InboxItemId
   agent: string
@@ -34,10 +35,10 @@ export interface GivenTask {
 }
 
 /**
- * Gives an agent a task by hand. It works on it like on a mention, and its answer comes to the inbox
- * of who gave it (L2).
+ * Assigns a task to an agent by hand. The agent handles it like a mention, and replies to the inbox of
+ * the requester.
  *
- * @throws NOT_FOUND for an agent that does not run here, VALIDATION for a model that cannot be called
+ * @throws NOT_FOUND for an agent that does not run on this hub, VALIDATION for an unusable model
  */
 export async function giveTask(
   context: ActionContext,
@@ -48,23 +49,31 @@ export async function giveTask(
   const { db, clock, settings, agents } = context
   const { accountId, idempotencyKey: key } = actor
   const once = { accountId, key, action: 'tasks.give', input: { name, ...input } }
-  const before = await findReplay<GivenTask>(db, once)
-  if (before) return before
+  const earlier = await findReplay<GivenTask>(db, once)
+  if (earlier) return earlier
   refuseCredentials({ task: input.task }, settings.ROOKERY_KEY_PREFIX)
   const agent = await selectTaskedAgent(db, name).first<TaskedAgent>()
-  if (!agent) throw notFound('agent', 'Only agents that run on this hub can be given a task.')
+  if (!agent) throw taskErrors.agentNotFound()
   const model = input.model === undefined ? null : await agents.checkModel(agent, input.model)
   const answer = {
     id: clock.newId<InboxItemId>(),
-    ...{ agent: agent.name, model, createdAt: clock.now() },
+    agent: agent.name,
+    model,
+    createdAt: clock.now(),
   }
   const { id, createdAt: at } = answer
   const token = await armSweep(context)
   const done = await runOnce(db, once, {
-    ...{ now: at, answer },
+    now: at,
+    answer,
     statements: [
       insertTask(db, {
-        ...{ id, agentId: agent.id, from: accountId, task: input.task, model, at },
+        id,
+        agentId: agent.id,
+        from: accountId,
+        task: input.task,
+        model,
+        at,
         priority: input.priority ?? null,
       }),
     ],

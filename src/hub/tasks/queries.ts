@@ -1,13 +1,14 @@
 import type { AccountId, InboxItemId } from '../../ids'
 import type { Db } from '../db'
 
-/** An agent that runs here, with the definition it works by. */
+/** An agent that runs on this hub, with its current definition. */
 export interface TaskedAgent {
   id: AccountId
   name: string
   etag: string
 }
 
+/** Selects an agent of this hub by name. */
 export const selectTaskedAgent = (db: Db, name: string): D1PreparedStatement =>
   db.d1
     .prepare(
@@ -16,19 +17,20 @@ export const selectTaskedAgent = (db: Db, name: string): D1PreparedStatement =>
     )
     .bind(name)
 
+/** A task to insert; `at` is in milliseconds since the Unix epoch. */
 export interface NewTask {
   id: InboxItemId
   agentId: AccountId
   from: AccountId
   task: string
-  /** Null: the definition's. */
+  /** Null: the definition's model. */
   model: string | null
-  /** Null: the definition's. */
+  /** Null: the definition's priority. */
   priority: 'normal' | 'critical' | null
   at: number
 }
 
-/** A task given by hand is an inbox item like a mention: claimed, answered and consumed as one. */
+/** Inserts a task as an inbox item, which is claimed, answered and consumed like a mention. */
 export const insertTask = (db: Db, task: NewTask): D1PreparedStatement =>
   db.d1
     .prepare(

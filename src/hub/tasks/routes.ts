@@ -4,14 +4,14 @@ import { type GivenTask, giveTask, taskInput } from './actions'
 
 const presentTask = ({ id, agent, model, createdAt }: GivenTask): object => ({
   item: { id, type: 'task', agent, model, created_at: presentTime(createdAt) },
-  important: 'The answer comes to your inbox: GET /api/v1/notifications',
+  important: 'The reply arrives in your inbox: GET /api/v1/notifications',
 })
 
 export const taskRoutes: Route[] = [
   route({
     method: 'post',
     path: '/agents/:name/activate',
-    summary: 'Gives an agent a task by hand; its answer comes to your inbox (admin)',
+    summary: 'Assigns a task to an agent; the reply arrives in your inbox (admin)',
     tag: 'agents',
     access: 'admin',
     status: 202,

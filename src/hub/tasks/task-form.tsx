@@ -4,20 +4,20 @@ import type { FormProblem } from '../web/frame'
 import { Problem } from '../web/problem'
 import { accountPath } from '../web/who'
 
-/** What was typed into the form, and why it could not be taken. */
+/** Values of the form, and why they were rejected. */
 export interface TypedTask {
   task: string
   model: string
   problem: FormProblem
 }
 
-/** Where an admin gives an agent a task that belongs to no thread. */
-export const TaskForm: FC<{ name: string; typed?: TypedTask }> = ({ name, typed }) => (
-  <details class="block" data-keep="task" {...(typed ? { open: true } : {})}>
-    <summary>Give {name} a task</summary>
-    <Problem problem={typed?.problem ?? null} />
+/** The form that assigns a task outside any thread to an agent. */
+export const TaskForm: FC<{ name: string; typed?: TypedTask }> = ({ name, typed: values }) => (
+  <details class="block" data-keep="task" {...(values ? { open: true } : {})}>
+    <summary>Assign a task to {name}</summary>
+    <Problem problem={values?.problem ?? null} />
     <form class="form up2" method="post" action={`${accountPath(name)}/activate`}>
-      <label for="task">What should {name} do?</label>
+      <label for="task">Task</label>
       <textarea
         id="task"
         name="task"
@@ -26,23 +26,23 @@ export const TaskForm: FC<{ name: string; typed?: TypedTask }> = ({ name, typed 
         maxlength={limits.task.contentCharsMax}
         aria-describedby="task-note"
       >
-        {typed?.task}
+        {values?.task}
       </textarea>
-      <label for="task-model">Model, for this task only</label>
+      <label for="task-model">Model for this task</label>
       <input
         id="task-model"
         name="model"
         autocomplete="off"
         maxlength={200}
-        placeholder="as in its definition"
-        value={typed?.model}
+        placeholder="Default from the definition"
+        value={values?.model}
       />
       <p class="meta" id="task-note">
-        The answer comes to your <a href="/inbox">inbox</a>. Nobody else is told.
+        The reply arrives in your <a href="/inbox">inbox</a>. Nobody else is notified.
       </p>
       <div class="acts">
         <button type="submit" class="btn">
-          Give the task
+          Assign task
         </button>
       </div>
     </form>

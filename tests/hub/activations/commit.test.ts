@@ -35,7 +35,7 @@ const hostedItem = async () => (await office.inbox(scout.id)).at(-1)
 const itemsOf = async (account: typeof ada) =>
   (await office.inbox(account.id)).filter((item) => item.post_id === postId)
 
-test('L37: COMMIT answers, settles, consumes, counts and tells the asker in one round trip', async () => {
+test('L37: COMMIT answers, settles, consumes, counts and notifies the requester in one round trip', async () => {
   const answer = reply()
   const trips = await office.countTrips(() =>
     commit(scout.id, run.activationId, {
@@ -61,9 +61,9 @@ test('L37: COMMIT answers, settles, consumes, counts and tells the asker in one 
       postId,
     ),
   ).toEqual({ comment_count: 1, agents_cost_microusd: 42 })
-  const told = await itemsOf(ada)
-  expect(told).toMatchObject([{ type: 'reply', comment_id: answer.id, is_task: 0 }])
-  expect(told[0]?.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/)
+  const notices = await itemsOf(ada)
+  expect(notices).toMatchObject([{ type: 'reply', comment_id: answer.id, is_task: 0 }])
+  expect(notices[0]?.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/)
 })
 
 test('L37: the same COMMIT eight times, at once and again later: everything once, one answer', async () => {
@@ -93,7 +93,7 @@ test('L37: the same COMMIT eight times, at once and again later: everything once
   await office.run('UPDATE agents SET consecutive_failures = 0')
 })
 
-test('L37: a stalled run commits after its row was finished by somebody else: nothing changes', async () => {
+test('L37: a stalled run commits after another run finished its row: nothing changes', async () => {
   await commit(scout.id, run.activationId, { outcome: 'failed', usage: [usageOf(100, 10)] })
   const before = await office.activation(run.activationId)
   const late = await commit(scout.id, run.activationId, { reply: reply('Too late') })
@@ -114,7 +114,7 @@ test('L37: a stalled run and its successor both commit: one reply, spent once', 
   expect(await itemsOf(ada)).toHaveLength(1)
 })
 
-test('L37: a commit of an activation that never was is told lost and changes nothing', async () => {
+test('L37: a commit of an unknown activation is reported as lost and changes nothing', async () => {
   const answer = await commit(scout.id, office.newId(), { reply: reply() })
   expect(answer).toMatchObject({ kind: 'lost', replyId: null })
   expect(await comments()).toEqual([])
@@ -126,7 +126,7 @@ test.each([
   ['locked', 'thread_locked', `UPDATE posts SET is_locked = 1 WHERE id = ?`],
   ['deleted', 'post_deleted', `UPDATE posts SET deleted_at = 1 WHERE id = ?`],
 ])(
-  'L37: a thread %s meanwhile takes no reply; the refusal is recorded and told once, the rest holds',
+  'L37: a thread %s meanwhile takes no reply; the refusal is recorded and notified once, the rest is committed',
   async (_, why, sql) => {
     await comment(bob.key, postId, 'a word')
     await office.run(sql, postId)
@@ -142,8 +142,8 @@ test.each([
     })
     const mine = (await office.inbox(scout.id)).find((item) => item.claimed_by === run.activationId)
     expect(mine).toMatchObject({ refusal: why, read_at: hub.clock.now() })
-    const told = (await itemsOf(ada)).filter(({ type }) => type === 'system')
-    expect(told).toMatchObject([{ content: expect.stringContaining('could not be posted') }])
+    const notices = (await itemsOf(ada)).filter(({ type }) => type === 'system')
+    expect(notices).toMatchObject([{ content: expect.stringContaining('could not be posted') }])
     expect(await spent()).toEqual({ n: 30 })
   },
 )
@@ -161,7 +161,7 @@ test('H4: a reply hangs below what it answers, never deeper than ten', async () 
   expect((await comments())[1]).toMatchObject({ depth: 3, parent_id: chain[2] })
 })
 
-test('H14: a reply shaped like a credential is withheld, told, recorded, and nowhere to be seen', async () => {
+test('H14: a reply shaped like a credential is withheld, notified, recorded, and shown nowhere', async () => {
   const secret = `sk-${'a1B2'.repeat(8)}`
   const trace = {
     steps: [{ text: `line\n${secret} and more`, tools: [{ result: `"${secret}"` }] }],
@@ -173,7 +173,7 @@ test('H14: a reply shaped like a credential is withheld, told, recorded, and now
     trace: JSON.stringify(trace),
   })
   expect(answer).toMatchObject({ kind: 'done', replyRefusal: 'credential_withheld' })
-  expect((await comments())[0]?.content).toContain('shaped like a credential')
+  expect((await comments())[0]?.content).toContain('looks like a credential')
   expect(await hostedItem()).toMatchObject({ refusal: 'credential_withheld' })
   const stored = [
     ...(await office.all('SELECT * FROM activation_traces')),
@@ -186,11 +186,11 @@ test('H14: a reply shaped like a credential is withheld, told, recorded, and now
   expect(JSON.stringify(stored)).toContain('[withheld] and more')
 })
 
-test('L6 L35: a reply that is withheld names everybody who asked, whatever it held', async () => {
+test('L6 L35: a withheld reply addresses all requesters, whatever it contained', async () => {
   const secret = `sk-${'a1B2'.repeat(8)}`
   const said = { ...reply(`@ada the key is ${secret}`), addressed: [], askers: ['ada', 'bob'] }
   await commit(scout.id, run.activationId, { reply: said })
-  expect((await comments())[0]?.content).toMatch(/^@ada @bob I had an answer, but/)
+  expect((await comments())[0]?.content).toMatch(/^@ada @bob My reply contained/)
 })
 
 test('L38: only what was claimed is consumed, never the thread', async () => {
@@ -200,15 +200,15 @@ test('L38: only what was claimed is consumed, never the thread', async () => {
   expect(answer.waiting).toEqual([scout.id])
 })
 
-test('H11: an answer tells people it names, at most ten, and wakes the agent it calls', async () => {
+test('H11: a reply notifies the people it mentions, at most ten, and wakes the agent it mentions', async () => {
   const flock = []
   for (let i = 0; i < 12; i++) flock.push(await hub.join(`crowd-${i}`, 'human'))
   const wren = await hire('wren')
   const names = ['wren', 'scout', 'nobody', ...flock.map(({ name }) => name)]
   const content = `Ask ${names.map((name) => `@${name}`).join(' ')} and \`@bob\``
   await commit(scout.id, run.activationId, { reply: reply(content) })
-  const told = await Promise.all(flock.map(itemsOf))
-  expect(told.map(({ length }) => length)).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0])
+  const notices = await Promise.all(flock.map(itemsOf))
+  expect(notices.map(({ length }) => length)).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0])
   expect(await itemsOf(wren)).toMatchObject([{ type: 'mention', is_task: 1, hops: 1 }])
   expect(await itemsOf(bob)).toEqual([])
 })
@@ -244,7 +244,7 @@ test('L35: a failure counts and posts its report, unlisted; a success ends the r
   }
 })
 
-test('S2: a commit tells who waits, longest first: not who is paused or runs, three at most', async () => {
+test('S2: a commit returns the waiting agents, longest first, without paused or running agents, three at most', async () => {
   const flock = []
   for (let i = 0; i < 6; i++) flock.push(await hire(`flock-${i}`))
   for (const { name } of flock) await post(ada.key, `@${name}`)

@@ -36,7 +36,7 @@ export function createOffice() {
         .all<Row>()
     ).results
 
-  /** Round trips of what `work` asks the doors. */
+  /** Counts the round trips of the API calls in `work`. */
   const countTrips = async (work: () => Promise<unknown>): Promise<number> => {
     contexts.length = 0
     await work()
@@ -143,7 +143,7 @@ export function createOffice() {
       microusd,
     )
 
-  /** Ends everything and forgets all spending, so that the next test begins anew. */
+  /** Ends all activations and deletes all spending, so that the next test starts clean. */
   const clear = async () => {
     await env.DB.batch([
       env.DB.prepare(

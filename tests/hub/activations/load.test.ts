@@ -62,7 +62,7 @@ test('L17 L37: a LOAD for no capacity reads what is claimed already, and claims 
   expect(await look()).toMatchObject({ kind: 'loaded', items: [{ from: { name: 'ada' } }] })
 })
 
-test('L38: a LOAD that comes late claims nothing its run was not told of', async () => {
+test('L38: a late LOAD claims no items that its run never received', async () => {
   const id = await post(ada.key, '@scout one')
   const { activationId } = await start(scout.id)
   await comment(ada.key, id, '@scout and another thing')
@@ -82,7 +82,7 @@ test('L37: a LOAD of an activation that is over finds nothing to do, whatever wa
   expect(await load(scout.id, activationId)).toEqual({ kind: 'nothing' })
 })
 
-test('L38: a second activation of an agent waits, and is told of the first', async () => {
+test('L38: a second activation of an agent waits, and gets the first in the answer', async () => {
   await post(ada.key, '@scout one')
   await post(ada.key, '@scout two')
   const { activationId, deadlineAt, model } = await start(scout.id)
@@ -100,7 +100,7 @@ test('L38: a second activation of an agent waits, and is told of the first', asy
   })
 })
 
-test('B4: of an activation that has gone on with another model, that one is told', async () => {
+test('B4: an activation that switched models is reported with its current model', async () => {
   await post(ada.key, '@scout one')
   await post(ada.key, '@scout two')
   const { activationId, model } = await start(scout.id)

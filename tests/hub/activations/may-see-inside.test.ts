@@ -120,7 +120,7 @@ const get = async (kind: Kind, who: string, path: string, upgrade = false) => {
   })
 }
 
-/** What is said over a socket until it closes. */
+/** Collects the messages of a socket until it closes. */
 async function listen({ webSocket }: Response): Promise<string> {
   if (!webSocket) throw new Error('no socket')
   const heard: string[] = []
@@ -186,8 +186,8 @@ describe.each(cases)('M9: what $who sees inside, on a $kind hub', (each) => {
 
   test('M9 L43 H10: its spans, where the hub exports content; who wrote in private is inside', async () => {
     const text = await (await read(`/api/v1/activations/${id}/otlp`)).text()
-    const told = words.filter((word) => !['GOAL', 'TITLE', 'REMARK'].includes(word))
-    expect(heldIn(text)).toEqual(isAll ? told : sees)
+    const visibleWords = words.filter((word) => !['GOAL', 'TITLE', 'REMARK'].includes(word))
+    expect(heldIn(text)).toEqual(isAll ? visibleWords : sees)
     expect(text).toContain('execute_tool memory_recall')
     expect(text.includes('dm_ada')).toBe(isAll)
   })
@@ -196,7 +196,7 @@ describe.each(cases)('M9: what $who sees inside, on a $kind hub', (each) => {
     const answer = await read(`/activations/${state === 'done' ? id : running}`)
     const html = await answer.text()
     expect(heldIn(html)).toEqual(sees)
-    const line = 'What it was told and what tools answered is shown to admins'
+    const line = 'Prompts and tool results are shown only to admins'
     expect(html.includes(line)).toBe(!isAll)
     expect(html).toContain('memory.recall')
     expect(html).toContain('waited for a slot')
@@ -204,13 +204,13 @@ describe.each(cases)('M9: what $who sees inside, on a $kind hub', (each) => {
     expect(readCost(answer.headers).roundTrips).toBe(1)
   })
 
-  test('M9 L22: the socket of work under way has the view they may have', async () => {
+  test('M9 L22: the socket of a running activation has the view that the viewer may see', async () => {
     watched.length = 0
     await get(kind, who, `/live/activations/${running}?view=full&after=3`, true)
     expect(watched).toEqual([{ activationId: running, after: 3, view: hears }])
   })
 
-  test('M9 L42: the socket of work that is over tells it from its trace', async () => {
+  test('M9 L42: the socket of an ended activation replays its trace', async () => {
     watched.length = 0
     const text = await listen(await get(kind, who, `/live/activations/${id}?view=full`, true))
     expect(heldIn(text)).toEqual(

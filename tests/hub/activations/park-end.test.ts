@@ -71,7 +71,7 @@ test.each([
 )
 
 test.each(['before it parks', 'while it parks'])(
-  'L34: what runs and is asked to stop %s waits for nobody: it resumes cancelled',
+  'L34: a running activation that is cancelled %s waits for no approval: it resumes cancelled',
   async (when) => {
     const { activationId: id } = await office.start(scout.id)
     hub.seen.cancel = async () => {
@@ -121,7 +121,7 @@ test.each(['approve', 'deny'])(
   },
 )
 
-test('L30: the thread deleted meanwhile: the answer is refused and the asker is told', async () => {
+test('L30: the thread deleted meanwhile: the reply is refused and the requester is notified', async () => {
   const id = await parkTask()
   await hub.call(`/posts/${thread}`, { method: 'DELETE', key: ada.key })
   await decide(`${id}:call-1`)
@@ -130,11 +130,11 @@ test('L30: the thread deleted meanwhile: the answer is refused and the asker is 
     reply: { id: office.newId(), postId: thread, parentId: null, content: 'Done.' },
   })
   expect(answer).toMatchObject({ kind: 'done', replyId: null, replyRefusal: 'post_deleted' })
-  const told = await office.inbox(ada.id)
-  expect(told.at(-1)).toMatchObject({ type: 'system' })
+  const notices = await office.inbox(ada.id)
+  expect(notices.at(-1)).toMatchObject({ type: 'system' })
 })
 
-test('L37: who decided is not told of the answer as if they had asked', async () => {
+test('L37: an approver is not notified of the reply like a requester', async () => {
   const id = await parkTask()
   await decide(`${id}:call-1`)
   await resume()
@@ -142,11 +142,11 @@ test('L37: who decided is not told of the answer as if they had asked', async ()
   await office.commit(scout.id, id, {
     reply: { id: office.newId(), postId: thread, parentId: null, content: 'Done.' },
   })
-  const told = await office.all<{ name: string }>(
+  const notices = await office.all<{ name: string }>(
     `SELECT a.name FROM inbox_items i JOIN accounts a ON a.id = i.account_id WHERE i.type = 'reply' AND i.post_id = ?`,
     thread,
   )
-  expect(told).toEqual([{ name: 'ada' }])
+  expect(notices).toEqual([{ name: 'ada' }])
 })
 
 test('B4: a resumed activation whose record is lost is charged what it had reserved, on top', async () => {

@@ -77,7 +77,7 @@ test('L30: a repeated park changes nothing, also after people have decided and i
   expect(await hubSpent()).toBe(30)
 })
 
-test('L30: a row that no longer runs is not parked, and nobody is asked', async () => {
+test('L30: a row that no longer runs is not parked, and no approver is notified', async () => {
   const { activationId } = await start(scout.id)
   await office.commit(scout.id, activationId)
   expect((await park(activationId)).kind).toBe('lost')
@@ -99,7 +99,7 @@ test('L30: a parked activation holds no slot; the agent does other tasks meanwhi
   expect(await load(scout.id)).toEqual({ kind: 'nothing' })
 })
 
-test('L30: parking tells who waits, its own agent included', async () => {
+test('L30: parking returns the waiting agents, its own agent included', async () => {
   const { activationId } = await start(scout.id)
   await post(ada.key, '@wren and')
   await post(ada.key, '@scout more')
@@ -174,7 +174,7 @@ test('L30: it resumes only when all of its calls are decided, and once', async (
   expect(await load(scout.id)).toMatchObject({ kind: 'wait', reason: 'already_running' })
 })
 
-test('L38: resuming and a new mention at once: one runs, the other waits its turn', async () => {
+test('L38: resuming and a new mention at once: one runs, the other waits', async () => {
   const id = await parkTask()
   await decide(`${id}:call-1`)
   await post(ada.key, '@scout a new one')
@@ -186,7 +186,7 @@ test('L38: resuming and a new mention at once: one runs, the other waits its tur
   expect((await start(scout.id)).items).toHaveLength(1)
 })
 
-test('L30 S3: resuming takes a slot that looking around keeps; without money it waits for money', async () => {
+test('L30 S3: resuming takes a slot reserved for exploration; without money it waits for money', async () => {
   const id = await parkTask()
   await decide(`${id}:call-1`)
   await post(ada.key, '@wren')
@@ -231,7 +231,7 @@ test('B4: with the budget gone meanwhile it resumes without a reservation, to sa
   })
 })
 
-test('M7: nobody decides in time: the sweep denies it, once, and wakes the agent', async () => {
+test('M7: an approval without a decision in time: the sweep denies it, once, and wakes the agent', async () => {
   const id = await parkTask({ approvals: [asking('call-1'), asking('call-2')] })
   hub.clock.advance(86_400_000 - 1)
   expect((await office.doors.sweep(hub.clock.now())).wake).toEqual([])

@@ -21,7 +21,7 @@ const startBoth = async () => {
   return [await start(scout.id), await start(wren.id)] as const
 }
 
-test('L37: RENEW extends in one round trip and tells policy, budgets and surroundings anew', async () => {
+test('L37: RENEW extends in one round trip and returns current policy, budgets and environment', async () => {
   const [{ activationId }] = await startBoth()
   await post(ada.key, '@scout more')
   let answer: unknown

@@ -135,7 +135,7 @@ test('while it runs the trace is the agent’s own, without what looks like a cr
   })
 })
 
-test('L34: who asked and an admin may cancel, others not', async () => {
+test('L34: a requester and an admin can cancel, others cannot', async () => {
   const asked: unknown[] = []
   hub.seen.cancel = async (...of) => asked.push(of) > 0
   expect(await cancel(ada.key)).toMatchObject({

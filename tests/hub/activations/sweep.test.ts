@@ -88,7 +88,7 @@ test('B2 S6: windows of budgets that run short together are made a part at a tim
   expect(await office.countTrips(sweep)).toBe(1)
 })
 
-test('S6: a sweep that cannot make windows says so in the log and still tells whom to wake', async () => {
+test('S6: a sweep that cannot create budget windows logs the error and still returns the agents to wake', async () => {
   await post(ada.key, '@wren')
   hub.clock.advance(40 * 86_400_000)
   await office.run(

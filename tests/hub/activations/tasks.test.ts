@@ -65,11 +65,11 @@ test('L2: the answer to a task goes to the inbox of who gave it, once', async ()
       ...{ kind: 'done', replyId: null, replyRefusal: null },
     })
   }
-  const told = await office.all(
+  const notices = await office.all(
     `SELECT type, content, from_account_id, activation_id, is_task FROM inbox_items WHERE account_id = ?`,
     ada.id,
   )
-  expect(told).toEqual([
+  expect(notices).toEqual([
     {
       type: 'reply',
       content: 'There are 412.',
@@ -90,11 +90,11 @@ test('H14: an answer to a task that is shaped like a credential is withheld too'
   const reply = { id: office.newId(), postId: null, parentId: null, content }
   const answer = await office.commit(scout.id, activationId, { reply: reply as never })
   expect(answer.replyRefusal).toBe('credential_withheld')
-  const told = await office.inbox(ada.id)
-  expect(told.at(-1)?.content).not.toContain('a1B2')
+  const notices = await office.inbox(ada.id)
+  expect(notices.at(-1)?.content).not.toContain('a1B2')
 })
 
-test('S1: with no task an agent that may explore gets a turn to look around; a task comes first', async () => {
+test('S1: an agent without a task explores if it can; a task comes first', async () => {
   await office.run(
     'INSERT INTO explorers (account_id, interval_ms, updated_at) VALUES (?, 1, 0)',
     scout.id,
@@ -113,7 +113,7 @@ test('S1: with no task an agent that may explore gets a turn to look around; a t
   expect(await load(scout.id, undefined, 50, true)).toMatchObject({ task: 'mention' })
 })
 
-test('S1: looking around needs room and money, and does not wait for them', async () => {
+test('S1: exploration needs a slot and money, and does not wait for them', async () => {
   expect(await load(scout.id, undefined, 0, true)).toEqual({ kind: 'nothing', isRefused: true })
   await office.setHubLimit(5)
   expect(await load(scout.id, undefined, 50, true)).toEqual({ kind: 'nothing' })

@@ -32,7 +32,7 @@ const read = async () => (await admin.read('/approvals')).replaceAll('&quot;', '
 
 test('M7: an empty page says what could come here and how', async () => {
   const page = await read()
-  expect(page).toContain('Nothing waits for a decision.')
+  expect(page).toContain('No approvals are pending.')
   expect(page).toContain('require_approval')
 })
 
@@ -60,24 +60,24 @@ test('M7: the buttons decide without a script, and the note reaches the agent', 
   expect(await read()).toContain('Too early')
   const late = await admin.send(path, { decision: 'approve', note: '' })
   expect(late.status).toBe(409)
-  expect(await late.text()).toContain('admin has denied this already.')
+  expect(await late.text()).toContain('This call was already denied by admin.')
   expect((await admin.send(path, { decision: 'perhaps', note: '' })).status).toBe(400)
 })
 
-test('M7 M9: who asked sees it without arguments and buttons; strangers sign in first', async () => {
+test('M7 M9: a requester sees it without arguments and buttons; anonymous visitors sign in first', async () => {
   const activationId = await park()
-  const asker = await signIn(hub, ada.key)
-  const page = await asker.read('/approvals')
+  const requester = await signIn(hub, ada.key)
+  const page = await requester.read('/approvals')
   expect(page).toContain('hub.create_post')
-  expect(page).toContain('shown to admins and the agent’s owner')
+  expect(page).toContain('Arguments are shown only to admins')
   expect(page).not.toContain('Hello')
   expect(page).not.toContain('shown exactly as it would run')
-  expect(page).toContain('An admin decides.')
+  expect(page).toContain('Waiting for an admin.')
   expect(page).not.toContain('name="decision"')
   const path = `/approvals/${encodeURIComponent(`${activationId}:call-0`)}`
-  expect((await asker.send(path, { decision: 'approve', note: '' })).status).toBe(403)
+  expect((await requester.send(path, { decision: 'approve', note: '' })).status).toBe(403)
   await admin.send(path, { decision: 'deny', note: 'Not for bob' })
-  const decided = await asker.read('/approvals')
+  const decided = await requester.read('/approvals')
   expect(decided).toContain('denied')
   expect(decided).not.toContain('Not for bob')
   const visit = await createBrowser(hub).get('/approvals')

@@ -43,7 +43,7 @@ test('M7: an admin sees exactly what would run, who asks, and until when, in one
   ])
 })
 
-test('M7 M9: who asked for it sees that it waits, not with what, and decides nothing; others see nothing', async () => {
+test('M7 M9: a requester sees that it is pending, without arguments, and cannot decide; others see nothing', async () => {
   expect((await list(ada.key)).approvals).toMatchObject([
     { id, tool: 'hub_create_post', status: 'pending', arguments: '', is_redacted: true },
   ])

@@ -47,11 +47,11 @@ it('H11: agents write at most three comments in a thread until a person speaks',
   const fourth = await say(bot(3), post, 'So do I.')
   expect(fourth.status).toBe(409)
   expect(fourth.body).toMatchObject({
-    code: 'BRAKED',
-    error: expect.stringContaining('at most 3 comments in a thread without a word of a person'),
-    hint: 'A word of a person in the thread starts the count anew.',
+    code: 'REPLY_LIMIT',
+    error: expect.stringContaining('at most 3 comments in a thread without a comment by a person'),
+    hint: 'A comment by a person in the thread resets the count.',
   })
-  expect((await say(outside, post, 'And me.')).body.code).toBe('BRAKED')
+  expect((await say(outside, post, 'And me.')).body.code).toBe('REPLY_LIMIT')
 
   expect((await say(mira, post, 'Go on.')).status).toBe(201)
   expect((await say(bot(3), post, 'So do I.')).status).toBe(201)
@@ -62,9 +62,9 @@ it('H11: an agent writes one comment in a row, and says three times at most what
   expect((await say(bot(0), post, 'One.')).status).toBe(201)
   const again = await say(bot(0), post, 'Two.')
   expect(again.body).toMatchObject({
-    code: 'BRAKED',
+    code: 'REPLY_LIMIT',
     error: expect.stringContaining('1 comment in a row'),
-    hint: 'Somebody else has to say something in the thread first.',
+    hint: 'Wait until another account comments in the thread.',
   })
   await office.run('UPDATE agents SET responses_per_thread_max = 1 WHERE account_id = ?', bot(0).id)
   expect((await say(bot(1), post, 'Indeed.')).status).toBe(201)
@@ -81,15 +81,15 @@ it('H11: a stopped comment leaves nothing behind', async () => {
   await say(bot(0), post, 'Nevermore, @mira.')
   expect(await office.first('SELECT comment_count FROM posts WHERE id = ?', post)).toEqual(before)
   expect(await office.all('SELECT * FROM brakes')).toEqual([])
-  const told = (await office.inbox(mira.id)).filter((item) => item.content.includes('Nevermore'))
-  expect(told).toEqual([])
+  const notices = (await office.inbox(mira.id)).filter((item) => item.content.includes('Nevermore'))
+  expect(notices).toEqual([])
 })
 
 it('H11: whoever a person has spoken to may answer, however many agents have', async () => {
   const asked = await office.post(mira.key, '@bot-0 @bot-1 @bot-2 @bot-3 @outsider please')
   for (const n of [0, 1, 2, 3]) expect((await say(bot(n), asked, 'Here.')).status).toBe(201)
   expect((await say(outside, asked, 'Here.')).status).toBe(201)
-  expect((await say(outside, asked, 'And.')).body.code).toBe('BRAKED')
+  expect((await say(outside, asked, 'And.')).body.code).toBe('REPLY_LIMIT')
 
   const parent = (await say(bot(4), await office.post(mira.key, 'x'), 'Hm.')).body.comment
   expect((await say(mira, parent.post_id, 'Why?', parent.id)).status).toBe(201)
@@ -97,7 +97,7 @@ it('H11: whoever a person has spoken to may answer, however many agents have', a
   expect((await say(bot(4), parent.post_id, 'Because of that.')).status).toBe(201)
 })
 
-it('H11: a repeat of a comment that was written gives the first answer, whatever brakes hold now', async () => {
+it('H11: a repeat of a comment that was written gives the first answer, whatever reply limits are reached now', async () => {
   const post = await office.post(mira.key, 'What do you think?')
   const actor: Actor = {
     ...{ accountId: bot(0).id, name: 'bot-0', kind: 'agent', activationId: null, postId: null },
@@ -118,7 +118,7 @@ it('H11: only an explicit mention by an agent wakes an agent, an answer to it do
   expect(await tasksOf(bot(0), post)).toHaveLength(1)
 })
 
-it('H11: of ten agents that an agent calls at once three are woken, and the others are told why not', async () => {
+it('H11: of ten agents that an agent mentions at once three are woken, and the author gets the reason for the others', async () => {
   hub.clock.advance(1)
   const { body } = await hub.call('/posts', {
     key: outside.key,
@@ -134,7 +134,7 @@ it('H11: of ten agents that an agent calls at once three are woken, and the othe
   expect(await refusalsOf(postId)).toEqual(Array.from({ length: 7 }, () => 'brake_post'))
 })
 
-it('H11: a person who calls ten agents wakes ten', async () => {
+it('H11: a person who mentions ten agents wakes ten', async () => {
   const post = await office.post(mira.key, hosted.map(({ name }) => `@${name}`).join(' '))
   const woken = await Promise.all(hosted.map((each) => tasksOf(each, post)))
   expect(woken.filter((items) => items.length > 0)).toHaveLength(10)
@@ -188,7 +188,7 @@ it('H11: of ten agents that answer one post at the same moment three do', async 
   )
   const refused = answers.filter((answer) => answer.status === 'rejected')
   expect(refused.map(({ reason }) => reason.code)).toEqual(
-    Array.from({ length: 7 }, () => 'BRAKED'),
+    Array.from({ length: 7 }, () => 'REPLY_LIMIT'),
   )
   expect(
     await office.first(
@@ -206,7 +206,7 @@ it('D6: max_daily_posts stops an agent for the day, whoever asks it', async () =
   await postAs(actorOf(bot(7)))
   await postAs(actorOf(bot(7)))
   await expect(postAs(actorOf(bot(7)))).rejects.toMatchObject({
-    code: 'BRAKED',
+    code: 'REPLY_LIMIT',
     hint: expect.stringContaining('behavior.limits.max_daily_posts'),
   })
   await postAs(actorOf(outside))
@@ -238,13 +238,13 @@ it('D6: min_interval_seconds keeps an agent from writing unasked too soon, not f
   await postAs(actorOf(bot(9)))
 })
 
-it('H11: a tool that writes tells its agent whom it did not wake, and why', async () => {
+it('H11: a tool that writes returns which agents it did not wake, and why', async () => {
   const actor = { ...actorOf(outside), idempotencyKey: 'notes:1' }
   const content = [0, 1, 2, 3].map((n) => `@bot-${n}`).join(' ')
   const { notes } = await office.doors.createPost(actor, {
     ...{ community: 'general', title: 'All', content },
   })
   expect(notes).toEqual([
-    expect.stringMatching(/^@bot-3 was not woken\. A brake held: .* A word of a person/),
+    expect.stringMatching(/^@bot-3 was not woken\. Reply limit reached: .* A comment by a person/),
   ])
 })

@@ -27,7 +27,7 @@ beforeEach(async () => {
   hub.clock.advance(60_000)
 })
 
-/** One activation on what waits for an agent: its answer, and what the hub said to it. */
+/** Runs one activation on the waiting items of an agent, and returns the commit's answer. */
 async function answer(agent: Account, postId: PostId, content: string, addressed: string[] = []) {
   hub.clock.advance(1)
   const { activationId, items } = await office.start(agent.id)
@@ -42,7 +42,7 @@ async function answer(agent: Account, postId: PostId, content: string, addressed
 const tasksOf = async (agent: Account) =>
   (await office.inbox(agent.id)).filter(({ is_task, read_at }) => is_task === 1 && read_at === null)
 
-it('H11: an answer that mentions an agent wakes it, and a reply that only names who asked does not', async () => {
+it('H11: a reply that mentions an agent wakes it, and a reply that only addresses its requester does not', async () => {
   const post = await office.post(mira.key, '@ant what do you say?')
   const first = await answer(ant, post, 'Ask @bee.', [])
   expect(await tasksOf(bee)).toMatchObject([{ type: 'mention', post_id: post }])
@@ -50,11 +50,11 @@ it('H11: an answer that mentions an agent wakes it, and a reply that only names 
 
   await answer(bee, post, '@ant it is so.', ['ant'])
   expect(await tasksOf(ant)).toEqual([])
-  const told = (await office.inbox(ant.id)).find(({ content }) => content === '@ant it is so.')
-  expect(told).toMatchObject({ type: 'reply', is_task: 0, refusal: null })
+  const notice = (await office.inbox(ant.id)).find(({ content }) => content === '@ant it is so.')
+  expect(notice).toMatchObject({ type: 'reply', is_task: 0, refusal: null })
 })
 
-it('H11: an answer that mentions an agent outside of this hub tells it', async () => {
+it('H11: a reply that mentions an external agent notifies it', async () => {
   const post = await office.post(mira.key, '@ant what do you say?')
   await answer(ant, post, 'Ask @outsider.')
   expect((await office.inbox(outside.id)).filter((item) => item.post_id === post)).toMatchObject([
@@ -62,10 +62,10 @@ it('H11: an answer that mentions an agent outside of this hub tells it', async (
   ])
 })
 
-it('H11: two agents that always mention each other stop by themselves, and a person lifts the brake', async () => {
+it('H11: two agents that always mention each other stop by themselves, and a person resets the reply limit', async () => {
   const post = await office.post(mira.key, '@ant talk to @bee')
   await answer(ant, post, '@bee, what do you think?')
-  // bee was called by mira and by ant: it answers both at once
+  // bee was mentioned by mira and by ant: it answers both at once
   await answer(bee, post, '@ant, and you?')
   await answer(ant, post, '@bee, and you?')
   expect(await tasksOf(bee)).toEqual([])
@@ -78,24 +78,24 @@ it('H11: two agents that always mention each other stop by themselves, and a per
   expect(await tasksOf(ant)).toHaveLength(1)
 })
 
-it('H11: of agents called at once that all answer, three are posted; the others are told which brake held', async () => {
+it('H11: of agents woken at once that all reply, three are posted; the others get the reply limit that was reached', async () => {
   hub.clock.advance(1)
   const { body } = await hub.call('/posts', {
     key: outside.key,
     body: { submolt: 'general', title: 'All', content: '@ant @bee @cat what now?' },
   })
   const post = body.post.id as PostId
-  // somebody else was quicker
+  // another agent was faster
   await hub.call(`/posts/${post}/comments`, { key: outside.key, body: { content: 'I think so.' } })
   expect((await answer(ant, post, 'Yes.')).replyRefusal).toBeNull()
   expect((await answer(bee, post, 'No.')).replyRefusal).toBeNull()
   const third = await answer(cat, post, 'Perhaps.')
   expect(third).toMatchObject({ kind: 'done', replyId: null, replyRefusal: 'brake_post' })
   expect((await office.activation(third.activationId))?.reply_refusal).toBe('brake_post')
-  const told = (await office.inbox(outside.id)).at(-1)
-  expect(told).toMatchObject({
+  const notice = (await office.inbox(outside.id)).at(-1)
+  expect(notice).toMatchObject({
     type: 'system',
-    content: expect.stringMatching(/3 comments in a thread.*A word of a person/),
+    content: expect.stringMatching(/3 comments in a thread.*A comment by a person/),
   })
   expect((await office.inbox(cat.id)).at(-1)).toMatchObject({ refusal: 'brake_post' })
   expect(await office.first('SELECT comment_count AS n FROM posts WHERE id = ?', post)).toEqual({
@@ -172,7 +172,7 @@ it('H11: ten agents that want to answer one post at the same moment give three a
     body: { submolt: 'general', title: 'Anybody?', content: 'What now?' },
   })
   const post = body.post.id as PostId
-  // however they came to want it: the brake is in the write
+  // whatever the cause of the reply: the limit is checked in the write itself
   const started = []
   for (const { id } of flock) {
     await office.run(
@@ -193,7 +193,7 @@ it('H11: ten agents that want to answer one post at the same moment give three a
   expect(answers.filter(({ replyRefusal }) => replyRefusal === 'brake_post')).toHaveLength(7)
 })
 
-/** A post of an agent outside, through the API, that calls a hosted one; gives who was not called. */
+/** Creates a post by an external agent through the API that mentions a hosted agent; returns the notes. */
 async function openPost(calls: Account) {
   hub.clock.advance(1)
   const { body } = await hub.call('/posts', {
@@ -225,7 +225,7 @@ it('H11: an agent outside that opens a post for each mention it gets is stopped 
   expect((await openPost(ant)).isCalled).toBe(true)
 })
 
-it('H11: what agents said to an agent outside long ago counts no more', async () => {
+it('H11: old mentions of an external agent by agents do not count', async () => {
   for (let round = 0; round < 2; round++) {
     await answer(ant, (await openPost(ant)).id, '@outsider your turn', ['outsider'])
   }
@@ -236,33 +236,35 @@ it('H11: what agents said to an agent outside long ago counts no more', async ()
 
 it('H11: an agent outside that goes on from every answer, though none names it, is stopped', async () => {
   hub.clock.advance(60 * 60 * 1000 + 1)
-  const askUntilBraked = async () => {
+  const askUntilLimited = async () => {
     for (let rounds = 0; rounds < 30; rounds++) {
       const asked = await openPost(ant)
       if (!asked.isCalled) return { rounds, ...asked }
       expect(asked.notes).toEqual([])
       await answer(ant, asked.id, 'It is so.')
     }
-    throw new Error('nobody stopped it')
+    throw new Error('no limit was reached')
   }
-  const stopped = await askUntilBraked()
+  const stopped = await askUntilLimited()
   expect(stopped.rounds).toBe(10)
-  expect(stopped.notes).toEqual([expect.stringMatching(/^@ant was not woken\. A brake held: /)])
+  expect(stopped.notes).toEqual([
+    expect.stringMatching(/^@ant was not woken\. Reply limit reached: /),
+  ])
   const page = await (await hub.fetch(`/p/${stopped.id}`)).text()
-  expect(page).toContain('outsider did not wake ant')
+  expect(page).toContain('The mention by outsider did not wake ant')
   expect(page).toContain('at most 10 times an hour without a person')
-  // others are called as before, and so is this one by a person
+  // other agents are still woken, and so is this agent by a person
   expect((await openPost(bee)).isCalled).toBe(true)
   await answer(ant, await office.post(mira.key, '@ant hello'), 'Hello.')
   expect((await openPost(ant)).isCalled).toBe(false)
 
   await office.comment(mira.key, stopped.id, 'Interesting.')
-  expect((await askUntilBraked()).rounds).toBe(10)
+  expect((await askUntilLimited()).rounds).toBe(10)
   hub.clock.advance(60 * 60 * 1000 + 1)
   expect((await openPost(ant)).isCalled).toBe(true)
 })
 
-it('H11: an agent outside may ask one question after the other, since plain answers call nobody', async () => {
+it('H11: an external agent can ask several questions in a row, because replies without mentions wake no agent', async () => {
   hub.clock.advance(60 * 60 * 1000 + 1)
   for (let round = 0; round < 4; round++) {
     const asked = await openPost(ant)

@@ -8,7 +8,7 @@ const herald = await hub.join('herald')
 const crowd = await Promise.all([0, 1, 2, 3].map((n) => hub.join(`crowd-${n}`)))
 for (const { id } of crowd) await hub.host(id)
 
-it('H11: a thread says which agent was not woken, which brake held and what lifts it, until a person speaks', async () => {
+it('H11: a thread shows which agent was not woken and which reply limit was reached, until a person comments', async () => {
   const { body } = await hub.call('/posts', {
     key: herald.key,
     body: {
@@ -20,9 +20,9 @@ it('H11: a thread says which agent was not woken, which brake held and what lift
   const path = `/p/${body.post.id}`
   const response = await hub.fetch(path)
   const html = await response.text()
-  expect(html).toContain('herald did not wake crowd-3')
+  expect(html).toContain('The mention by herald did not wake crowd-3')
   expect(html.split('did not wake')).toHaveLength(2)
-  expect(html).toContain('A word of a person in the thread starts the count anew.')
+  expect(html).toContain('A comment by a person in the thread resets the count.')
   expect(readCost(response.headers).roundTrips).toBe(1)
 
   hub.clock.advance(1)
@@ -30,7 +30,7 @@ it('H11: a thread says which agent was not woken, which brake held and what lift
   expect(await (await hub.fetch(path)).text()).not.toContain('did not wake')
 })
 
-it('H11: an answer that a brake stopped is explained where it is missing', async () => {
+it('H11: a reply stopped by a reply limit is explained where it is missing', async () => {
   const { body } = await hub.call('/posts', {
     key: mira.key,
     body: { submolt: 'general', title: 'Hm', content: 'Hm' },
@@ -43,6 +43,8 @@ it('H11: an answer that a brake stopped is explained where it is missing', async
     .bind(crowd[0]?.id, body.post.id)
     .run()
   const html = await (await hub.fetch(`/p/${body.post.id}`)).text()
-  expect(html).toContain('did not post an answer')
-  expect(html).toContain('agents write at most 3 comments in a thread without a word of a person')
+  expect(html).toContain('did not answer here')
+  expect(html).toContain(
+    'agents can write at most 3 comments in a thread without a comment by a person',
+  )
 })

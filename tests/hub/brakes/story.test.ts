@@ -9,7 +9,7 @@ beforeAll(async () => {
   mira = await join('mira')
 })
 
-/** Everything that was set going has ended: no task waits and nobody works. */
+/** Whether all activity has ended: no task waits and no activation runs. */
 const calm = () =>
   until(async () => {
     const row = await env.DB.prepare(
@@ -21,19 +21,19 @@ const calm = () =>
 
 const authorsOf = async (postId: string) => (await commentsOf(postId)).map(({ author }) => author)
 
-it('H11: two agents whose every answer mentions the other stop by themselves, and a person lifts the brake', async () => {
+it('H11: two agents whose every answer mentions the other stop by themselves, and a person resets the reply limit', async () => {
   const ping = await hire('ping', [{ text: 'I wonder what @pong thinks.' }])
   const pong = await hire('pong', [{ text: 'I wonder what @ping thinks.' }])
   const asked = await post(mira.key, 'A question', '@ping what is it?')
   await until(async () => (await commentsOf(asked)).length >= 3, 'their talk')
   await calm()
   expect(await authorsOf(asked)).toEqual(['ping', 'pong', 'ping'])
-  // nobody was paid to find out that a brake holds
+  // reaching the reply limit cost no model call
   expect((await ping.requests()).length + (await pong.requests()).length).toBe(3)
-  const braked = await env.DB.prepare(
+  const refusals = await env.DB.prepare(
     'SELECT refusal FROM inbox_items WHERE refusal IS NOT NULL',
   ).all()
-  expect(braked.results).toEqual([{ refusal: 'brake_post' }])
+  expect(refusals.results).toEqual([{ refusal: 'brake_post' }])
 
   await call('POST', `/api/v1/posts/${asked}/comments`, {
     key: mira.key,
@@ -47,7 +47,7 @@ it('H11: two agents whose every answer mentions the other stop by themselves, an
   ])
 })
 
-it('H11: ten agents that are called at once give at most three answers', async () => {
+it('H11: ten agents that are mentioned at once post at most three replies', async () => {
   const names = Array.from({ length: 10 }, (_, n) => `crowd-${n}`)
   for (const name of names) await hire(name, [{ text: 'So do I.' }])
   const herald = await hire('herald', [

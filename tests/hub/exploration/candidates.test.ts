@@ -29,7 +29,7 @@ beforeEach(async () => {
   hub.clock.advance(48 * 60 * minute)
 })
 
-/** Makes scout look around as its definition would. */
+/** Enables exploration for scout, as its definition would. */
 async function explore(fields: Record<string, string | number | null>): Promise<void> {
   await run('DELETE FROM explorers')
   const all = { interval_ms: 15 * minute, updated_at: 0, ...fields }
@@ -90,7 +90,7 @@ test('S9: three agent replies are enough', async () => {
   expect(await listCandidates()).toEqual([])
 })
 
-test('S9: nobody joins while people talk', async () => {
+test('S9: no agent joins while people talk', async () => {
   const id = await post(mira.key, 'people talk')
   settle()
   await comment(tomas.key, id, 'I think so.')
@@ -240,7 +240,7 @@ test('S9: an activation is shown the best few with their newest comments', async
   expect(await office.first('SELECT passed_at FROM explorers')).toEqual({ passed_at: 77 })
 })
 
-test('S5: the fifth failure in a row is said in m/agent-errors, once', async () => {
+test('S5: the fifth failure in a row is reported in m/agent-errors, once', async () => {
   const fail = (count: number) =>
     run('UPDATE agents SET consecutive_failures = ? WHERE account_id = ?', count, scout.id)
   const said = () =>

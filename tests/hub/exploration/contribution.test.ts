@@ -27,8 +27,8 @@ beforeEach(async () => {
   hub.clock.advance(60 * minute)
 })
 
-/** Scout has its turn and looks at a new post. */
-async function lookAround(): Promise<{ actor: Actor; postId: PostId }> {
+/** Starts an exploration of scout with a new post. */
+async function startExploration(): Promise<{ actor: Actor; postId: PostId }> {
   const postId = await post(mira.key, 'What grows on Mars?')
   hub.clock.advance(6 * minute)
   const activationId = office.newId<ActivationId>()
@@ -61,48 +61,48 @@ const say = (actor: Actor, postId: PostId, confidence?: number, key?: string) =>
 const countSaid = (postId: PostId) =>
   office.first('SELECT count(*) AS n FROM comments WHERE post_id = ?', postId)
 
-test('S9: one contribution a turn, and a repeat of it is the same one', async () => {
-  const { actor, postId } = await lookAround()
+test('S9: one contribution per exploration, and a repeat of it is the same one', async () => {
+  const { actor, postId } = await startExploration()
   const first = await say(actor, postId, 0.9)
   expect(await say(actor, postId, 0.9)).toEqual(first)
   const other = await post(mira.key, 'And on Venus?')
   await run('UPDATE agents SET interval_ms = 0')
   await expect(say(actor, other, 0.9, 'another call')).rejects.toMatchObject({
-    code: 'BRAKED',
-    message: 'Not posted: you have said something already in this turn.',
+    code: 'REPLY_LIMIT',
+    message: 'Not posted: this exploration already has a contribution.',
   })
   await expect(
     doors.createPost(
       { ...actor, confidence: 0.9, idempotencyKey: 'a third' },
       { community: 'general', title: 'Mars', content: '' },
     ),
-  ).rejects.toMatchObject({ code: 'BRAKED' })
+  ).rejects.toMatchObject({ code: 'REPLY_LIMIT' })
   expect(await countSaid(postId)).toEqual({ n: 1 })
   expect(await countSaid(other)).toEqual({ n: 0 })
 })
 
 test('D6: min_confidence: who is less sure, or does not say, is refused and may try again', async () => {
-  const { actor, postId } = await lookAround()
-  await expect(say(actor, postId)).rejects.toMatchObject({ code: 'BRAKED' })
+  const { actor, postId } = await startExploration()
+  await expect(say(actor, postId)).rejects.toMatchObject({ code: 'REPLY_LIMIT' })
   await expect(say(actor, postId, 0.59, 'unsure')).rejects.toMatchObject({
-    code: 'BRAKED',
-    message: 'Not posted: you are not sure enough.',
+    code: 'REPLY_LIMIT',
+    message: 'Not posted: the confidence is below the minimum.',
   })
   expect(await countSaid(postId)).toEqual({ n: 0 })
   await say(actor, postId, 0.6, 'sure')
   expect(await countSaid(postId)).toEqual({ n: 1 })
 })
 
-test('S9: who looks around adds nothing to a thread that another agent answered meanwhile', async () => {
+test('S9: an exploration adds nothing to a thread that another agent answered meanwhile', async () => {
   await run('UPDATE agents SET interval_ms = 0')
   const before = await post(mira.key, 'And on Venus?')
   await office.comment(other.key, before, 'Nothing.')
-  const { actor, postId } = await lookAround()
+  const { actor, postId } = await startExploration()
   await office.comment(other.key, postId, 'Potatoes.')
   await expect(say(actor, postId, 0.9)).rejects.toMatchObject({
-    code: 'BRAKED',
-    message: expect.stringContaining('another agent has answered in this thread since your turn'),
-    hint: expect.stringContaining('take another post, or answer PASS'),
+    code: 'REPLY_LIMIT',
+    message: expect.stringContaining('another agent has commented in this thread'),
+    hint: expect.stringContaining('choose another post, or answer PASS'),
   })
   expect(await countSaid(postId)).toEqual({ n: 1 })
   await say(actor, before, 0.9, 'elsewhere')
@@ -110,13 +110,13 @@ test('S9: who looks around adds nothing to a thread that another agent answered 
 })
 
 test('S9: what a person says meanwhile is no such answer', async () => {
-  const { actor, postId } = await lookAround()
+  const { actor, postId } = await startExploration()
   await office.comment(mira.key, postId, 'Anybody?')
   await say(actor, postId, 0.9)
   expect(await countSaid(postId)).toEqual({ n: 2 })
 })
 
-test('S9: a task that somebody gave knows no such limit', async () => {
+test('S9: an assigned task has no such limit', async () => {
   const postId = await post(mira.key, '@scout what grows on Mars?')
   const { activationId } = await office.start(scout.id)
   const actor: Actor = {

@@ -74,7 +74,7 @@ test('S1: a task in its inbox comes first', async () => {
   expect(await wake(0)).toMatchObject({ kind: 'loaded', task: 'mention' })
 })
 
-test('S10: with nothing to see there is no activation, and the scheduler hears of it', async () => {
+test('S10: without candidates there is no activation, and the scheduler is notified', async () => {
   expect(await wake(0)).toEqual({ kind: 'nothing' })
   expect(hub.seen.heard).toMatchObject([{ kind: 'found_nothing', agentId: agent(0).id }])
   expect(
@@ -82,7 +82,7 @@ test('S10: with nothing to see there is no activation, and the scheduler hears o
   ).toEqual({ n: 0 })
 })
 
-test('B3: nobody looks around when nine tenths of the budget are used', async () => {
+test('B3: no agent explores when nine tenths of the budget are used', async () => {
   await news()
   await office.setSpent(18_000_000)
   expect(await wake(0)).toEqual({ kind: 'nothing' })
@@ -90,7 +90,7 @@ test('B3: nobody looks around when nine tenths of the budget are used', async ()
   expect(await wake(0)).toMatchObject({ kind: 'loaded' })
 })
 
-test('S3: while tasks wait, looking around has its floor and no more', async () => {
+test('S3: while tasks wait, exploration has its reserved slots and no more', async () => {
   await news()
   await post(mira.key, `@${agent(5).name} hello`)
   expect(await wake(0, 5, 2)).toMatchObject({ task: 'exploration' })
@@ -105,7 +105,7 @@ test('S3: it may have all there is while no task waits', async () => {
   expect(await wake(3, 3, 1)).toEqual({ kind: 'nothing', isRefused: true })
 })
 
-test('S3: tasks leave room for who was refused, and take it when nobody waits for it', async () => {
+test('S3: tasks leave a slot for a refused exploration, and use it when no exploration waits', async () => {
   await news()
   const ask = async (at: number) => {
     await post(mira.key, `@${agent(at).name} hello`)
@@ -135,7 +135,7 @@ test('S3: tasks leave room for who was refused, and take it when nobody waits fo
   expect(await wake(3, 3, 1)).toMatchObject({ kind: 'loaded', task: 'exploration' })
 })
 
-test('S2 S5 L7: the scheduler hears how it ended; a pass means there is nothing more to see', async () => {
+test('S2 S5 L7: the scheduler is notified of the outcome; a pass means that there are no more candidates', async () => {
   await news()
   const explore = async (at: number) => {
     const answer = await wake(at)
@@ -159,7 +159,7 @@ test('S2 S5 L7: the scheduler hears how it ended; a pass means there is nothing 
   expect(await wake(1)).toMatchObject({ kind: 'loaded' })
 })
 
-test('S5: after five failures in a row nobody looks around, and a mention still gets one probe', async () => {
+test('S5: after five failures in a row the agent does not explore, and a mention still gets one probe', async () => {
   const one = agent(0)
   const failures = () =>
     office.first('SELECT consecutive_failures AS n FROM agents WHERE account_id = ?', one.id)
@@ -203,7 +203,7 @@ test('S7: a schedule gives its task once for each due time, whatever is repeated
   await run('DELETE FROM schedules')
 })
 
-test('S7: what a schedule gave while nobody worked on it waits once, each schedule for itself', async () => {
+test('S7: at most one unclaimed task waits per schedule', async () => {
   const { id } = agent(1)
   for (const key of ['mornings', 'evenings']) {
     await run(

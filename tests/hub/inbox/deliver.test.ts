@@ -72,7 +72,7 @@ test('H5: the sweep stays armed when a wake-up got lost', async () => {
   expect(hub.seen.disarmed).toEqual([])
 })
 
-test('H5: words that can wake nobody do not arm the sweep', async () => {
+test('H5: a message that can wake no agent does not arm the sweep', async () => {
   const id = await post(ada.key, 'Nobody in particular')
   await comment(bob.key, id, 'Me neither')
   expect(hub.seen.armed).toBe(0)
@@ -99,13 +99,13 @@ test('H5: an agent that mentions another gives it a task, and itself none', asyn
   expect(await items(id)).toMatchObject([{ account: scout.id, type: 'mention', isTask: 1 }])
 })
 
-test('H5: an answer that also mentions its author is told once, as a mention', async () => {
+test('H5: a reply that also mentions the author notifies once, as a mention', async () => {
   const id = await post(ada.key, 'Question')
   await comment(bob.key, id, '@ada here')
   expect(await items(id)).toMatchObject([{ account: ada.id, type: 'mention' }])
 })
 
-test('H4: of many names the first ten accounts are told', async () => {
+test('H4: of many names the first ten accounts are notified', async () => {
   const known = await Promise.all(Array.from({ length: 12 }, (_, i) => hub.join(`flock-${i}`)))
   const names = known.map(({ name }) => `@nobody-${name} @${name}`).join(' ')
   const id = await post(ada.key, names)
@@ -114,7 +114,7 @@ test('H4: of many names the first ten accounts are told', async () => {
   )
 })
 
-test('H6: the same key gives the first answer again and tells nobody twice', async () => {
+test('H6: the same key gives the first answer again and sends no second notification', async () => {
   const headers = { 'idempotency-key': 'once-1' }
   const body = { submolt: 'general', title: 'Once', content: '@scout' }
   const [one, two] = [
@@ -162,7 +162,7 @@ test('H6: twenty of the same at once write one post', async () => {
   expect(new Set(answers.map((answer) => answer.body.post.id)).size).toBe(1)
 })
 
-test('H5: watchers of a thread hear of a new comment', async () => {
+test('H5: watchers of a thread receive a new comment', async () => {
   const id = await post(ada.key, 'Live')
   const commentId = await comment(bob.key, id, 'Here')
   expect(hub.seen.published).toContainEqual({

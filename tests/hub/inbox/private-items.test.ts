@@ -8,7 +8,7 @@ const { hub } = office
 type Person = Awaited<ReturnType<typeof hub.join>>
 let [ada, eve, scout]: Person[] = []
 
-const told = async (activationId: ActivationId | null, limit = 30) => {
+const readInbox = async (activationId: ActivationId | null, limit = 30) => {
   if (!scout) throw new Error('nobody')
   const actor: Actor = {
     ...{ accountId: scout.id, name: 'scout', kind: 'agent', activationId },
@@ -32,7 +32,7 @@ beforeAll(async () => {
   scout = await office.hire('scout')
 })
 
-test('H10: in a thread an agent is told of no message and no task by hand, on its own it is', async () => {
+test('H10: an activation in a thread does not read private messages and tasks by hand; their own activation does', async () => {
   await write(ada, 'The safe opens with 4711')
   await office.commit((scout as Person).id, await work())
   await office.run(
@@ -42,11 +42,11 @@ test('H10: in a thread an agent is told of no message and no task by hand, on it
   )
   await office.post((eve as Person).key, '@scout what do people tell you?')
   const inThread = await work()
-  expect(await told(inThread)).toEqual(['eve: @scout what do people tell you?'])
+  expect(await readInbox(inThread)).toEqual(['eve: @scout what do people tell you?'])
   // the newest are chosen among those that it may see
   await write(ada, 'And with 4712')
-  expect(await told(inThread, 1)).toHaveLength(1)
-  expect(await told(null)).toHaveLength(4)
+  expect(await readInbox(inThread, 1)).toHaveLength(1)
+  expect(await readInbox(null)).toHaveLength(4)
   await office.commit((scout as Person).id, inThread)
 })
 
@@ -55,10 +55,10 @@ test('H10: an answer to a message knows its own conversation and no other', asyn
   await write(eve, 'What did ada tell you?')
   hub.clock.advance(1)
   const answering = await work()
-  const before = await told(answering)
+  const before = await readInbox(answering)
   expect(before).toContain('eve: What did ada tell you?')
   expect(before.join()).not.toMatch(/471|books/)
   // what came while it works is of the same conversation
   await write(eve, 'Well?')
-  expect(await told(answering)).toContain('eve: Well?')
+  expect(await readInbox(answering)).toContain('eve: Well?')
 })

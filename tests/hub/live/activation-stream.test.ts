@@ -1,7 +1,16 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { join, post, replyTo, until } from '../../support/cast'
-import { eventsOf, hire, long, numbered, running, slowly, typesOf, watch } from './watch-agents'
+import {
+  createAgent,
+  eventsOf,
+  long,
+  numbered,
+  running,
+  slowly,
+  typesOf,
+  watch,
+} from './watch-agents'
 
 let mira: Awaited<ReturnType<typeof join>>
 
@@ -11,7 +20,7 @@ beforeAll(async () => {
 
 describe('L22: the words of an agent while it writes them', () => {
   test('L22: a watcher sees them before the answer is committed, and everything in order', async () => {
-    await hire('poet', [
+    await createAgent('poet', [
       { calls: [{ name: 'hub_search', arguments: { query: 'tide' } }] },
       slowly(long, { reasoning: 'They ask about the sea.' }),
     ])
@@ -50,7 +59,7 @@ describe('L22: the words of an agent while it writes them', () => {
   })
 
   test('L22: words within a tenth of a second come together', async () => {
-    await hire('quick', [slowly('word '.repeat(60), { pieceMs: 2, pieceChars: 1 })])
+    await createAgent('quick', [slowly('word '.repeat(60), { pieceMs: 2, pieceChars: 1 })])
     const asked = await post(mira.key, 'Quick', '@quick go')
     const watcher = await watch(await running(asked))
     await until(async () => watcher.isClosed(), 'the end')
@@ -61,7 +70,7 @@ describe('L22: the words of an agent while it writes them', () => {
   })
 
   test('L22 H16: who comes late gets the text so far and every event, in one piece', async () => {
-    await hire('talker', [slowly(long)])
+    await createAgent('talker', [slowly(long)])
     const asked = await post(mira.key, 'Late', '@talker go')
     const id = await running(asked)
     const early = await watch(id)
@@ -79,7 +88,7 @@ describe('L22: the words of an agent while it writes them', () => {
 
   test('L22: credentials in words, results and arguments never reach a watcher, whole or in part', async () => {
     const secret = `sk-${'Zz9'.repeat(12)}`
-    await hire('leaky', [
+    await createAgent('leaky', [
       {
         text: `Searching ${secret} now`,
         calls: [{ name: 'hub_search', arguments: { query: secret } }],
@@ -100,9 +109,9 @@ describe('L22: the words of an agent while it writes them', () => {
     expect(JSON.stringify(await eventsOf(id))).not.toContain('Zz9Zz9')
   })
 
-  test('L22 M9: on the thread there is no reasoning, and nothing of what tools were told and said', async () => {
+  test('L22 M9: on the thread there is no reasoning, and no arguments or results of tools', async () => {
     await post(mira.key, 'Lagoon facts', 'The lagoon is four fathoms deep, says quartzite.')
-    await hire('private', [
+    await createAgent('private', [
       {
         reasoning: 'Secretly planning.',
         calls: [{ name: 'hub_search', arguments: { query: 'quartzite' } }],
@@ -127,9 +136,9 @@ describe('L22: the words of an agent while it writes them', () => {
     expect(JSON.stringify(full.heard)).toContain('Still thinking')
   })
 
-  test('L22: watchers of one activation hear nothing of another', async () => {
-    await hire('left', [slowly('Left words, many of them, for a while.')])
-    await hire('right', [slowly('Right words, many of them, for a while.')])
+  test('L22: watchers of one activation receive no events of another', async () => {
+    await createAgent('left', [slowly('Left words, many of them, for a while.')])
+    await createAgent('right', [slowly('Right words, many of them, for a while.')])
     const [a, b] = await Promise.all([
       post(mira.key, 'Left', '@left go'),
       post(mira.key, 'Right', '@right go'),

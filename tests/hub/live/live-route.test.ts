@@ -12,7 +12,7 @@ async function openScene() {
   return scene
 }
 
-test('H16: whoever may read a post may watch it, and hears a reply', async () => {
+test('H16: a viewer who can read a post can watch it, and receives a reply', async () => {
   const { hub, mira, postId } = await openScene()
   const response = await hub.fetch(`/live/posts/${postId}`, { headers: upgrade })
   expect(response.status).toBe(101)
@@ -28,7 +28,7 @@ test('H16: whoever may read a post may watch it, and hears a reply', async () =>
   await vi.waitFor(() => expect(heard.join('\n')).toContain(body.comment.id))
 })
 
-test('H16: the first word of a socket is how much was said and who works, as the database has it', async () => {
+test('H16: the first message of a socket has the number of comments and the running activations in the database', async () => {
   const { hub, scout, mira, postId } = await openScene()
   await hub.call(`/posts/${postId}/comments`, { key: mira.key, body: { content: 'one' } })
   const running = hub.clock.newId<string>()
@@ -53,13 +53,13 @@ test('H16: the first word of a socket is how much was said and who works, as the
   })
 })
 
-test('live: an unknown post cannot be watched, and a plain request is told why', async () => {
+test('live: an unknown post cannot be watched, and a plain request gets the reason', async () => {
   const { hub, postId } = await openScene()
   expect((await hub.fetch('/live/posts/nope', { headers: upgrade })).status).toBe(404)
   expect((await hub.fetch(`/live/posts/${postId}`)).status).toBe(426)
 })
 
-test('live: another site cannot open a socket with somebody’s session', async () => {
+test('live: another site cannot open a socket with a user’s session', async () => {
   const { hub, mira, postId } = await openScene()
   const signedIn = await hub.fetch('/login', form({ key: mira.key }))
   const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? ''

@@ -15,7 +15,7 @@ beforeEach(() => {
 const upgrade = () => new Request('http://hub.test/live', { headers: { upgrade: 'websocket' } })
 const nothing: Known = { comments: 0, working: [] }
 
-/** A watcher and everything it hears. */
+/** A watcher and all messages that it receives. */
 async function watch(of = topic, known = nothing) {
   const response = await live.connect(of, known, upgrade())
   const socket = response.webSocket
@@ -46,7 +46,7 @@ function neighbourOf(of: string): string {
   }
 }
 
-test('H16: every watcher of a topic hears what is published to it, and no other topic of its object does', async () => {
+test('H16: every watcher of a topic receives its events, and watchers of other topics of the object do not', async () => {
   const neighbour = neighbourOf(topic)
   const [one, two, other] = [await watch(), await watch(), await watch(neighbour)]
   await live.publish(topic, comment)
@@ -68,7 +68,7 @@ test('live: all topics share a few objects, evenly', () => {
   expect(Math.min(...counts.values())).toBeGreaterThan(800)
 })
 
-test('H16: a new watcher is told first what the database knows', async () => {
+test('H16: a new watcher first receives the state in the database', async () => {
   const known: Known = {
     comments: 7,
     working: [{ activation_id: 'a7', agent: { id: 'g1', name: 'scout' }, since: 5 }],
@@ -76,7 +76,7 @@ test('H16: a new watcher is told first what the database knows', async () => {
   expect((await watch(topic, known)).heard).toEqual([{ type: 'hello', ...known }])
 })
 
-test('H16: what was published while the socket was opening is told too', async () => {
+test('H16: events published while the socket was opening are sent too', async () => {
   await live.publish(topic, working('reading the thread'))
   await live.publish(topic, working('searching the hub'))
   await live.publish(topic, comment)
@@ -111,7 +111,7 @@ test('live: a watcher that leaves does not disturb the others', async () => {
   await vi.waitFor(() => expect(two.heard).toHaveLength(2))
 })
 
-test('live: a plain request to a topic is told what it is', async () => {
+test('live: a plain request to a topic is rejected with 426', async () => {
   const response = await live.connect(topic, nothing, new Request('http://hub.test/live'))
   expect(response.status).toBe(426)
 })

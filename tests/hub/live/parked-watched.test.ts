@@ -1,7 +1,16 @@
 import { abortAllDurableObjects } from 'cloudflare:test'
 import { beforeAll, expect, test } from 'vitest'
 import { adminKey, call, join, post, until } from '../../support/cast'
-import { eventsOf, hire, isDone, numbered, running, slowly, typesOf, watch } from './watch-agents'
+import {
+  createAgent,
+  eventsOf,
+  isDone,
+  numbered,
+  running,
+  slowly,
+  typesOf,
+  watch,
+} from './watch-agents'
 
 let mira: Awaited<ReturnType<typeof join>>
 
@@ -10,8 +19,8 @@ beforeAll(async () => {
 })
 
 /** An agent whose searches a person must allow. */
-async function hireCareful(name: string): Promise<void> {
-  await hire(name, [
+async function createCarefulAgent(name: string): Promise<void> {
+  await createAgent(name, [
     { latencyMs: 400, calls: [{ name: 'hub_search', arguments: { query: 'herons' } }] },
     slowly('They nest at the weir, all nine of them.'),
   ])
@@ -42,8 +51,8 @@ const isParked = (id: string) =>
     return body.activation.state === 'parked'
   }, 'the parking')
 
-test('L30 L42: who watches hears it wait for approval, and go on over the same socket', async () => {
-  await hireCareful('careful')
+test('L30 L42: a watcher sees it wait for approval and resume over the same socket', async () => {
+  await createCarefulAgent('careful')
   const asked = await post(mira.key, 'Herons', '@careful where do they nest?')
   const id = await running(asked)
   const watcher = await watch(id)
@@ -68,7 +77,7 @@ test('L30 L42: who watches hears it wait for approval, and go on over the same s
 })
 
 test('L30 L36 L42: parked, refused on a new machine, and taken up: the numbers go on', async () => {
-  await hireCareful('refused')
+  await createCarefulAgent('refused')
   const asked = await post(mira.key, 'Herons', '@refused where do they nest?')
   const id = await running(asked)
   await isParked(id)

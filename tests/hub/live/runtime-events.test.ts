@@ -4,8 +4,8 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import type { AgentObject } from '../../../src/worker'
 import { call, join, post, until } from '../../support/cast'
 import {
+  createAgent,
   eventsOf,
-  hire,
   isDone,
   long,
   numbered,
@@ -25,7 +25,7 @@ beforeAll(async () => {
 
 describe('L42: events by number', () => {
   test('L42: replayed from any number they equal the whole, while it runs and afterwards', async () => {
-    await hire('counter', [
+    await createAgent('counter', [
       {
         calls: [
           { name: 'hub_search', arguments: { query: 'a' } },
@@ -56,7 +56,7 @@ describe('L42: events by number', () => {
   })
 
   test('L36 L42: a new machine goes on with the numbers of the old one', async () => {
-    const agentId = await hire('phoenix', [
+    const agentId = await createAgent('phoenix', [
       { calls: [{ name: 'hub_search', arguments: { query: 'a' } }] },
       slowly(long),
       slowly(long),
@@ -80,7 +80,7 @@ describe('L42: events by number', () => {
     expect(numbered(again)).toEqual(whole.slice(before.length))
   })
 
-  test('L42: unknown activations, wrong numbers and plain requests are told why', async () => {
+  test('L42: unknown activations, wrong numbers and plain requests get the reason', async () => {
     expect((await call('GET', '/api/v1/activations/nope/events')).status).toBe(404)
     expect((await openSocket('/live/activations/nope')).status).toBe(404)
     const asked = await post(mira.key, 'Why', '@counter go')

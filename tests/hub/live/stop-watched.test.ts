@@ -2,7 +2,16 @@ import { exports } from 'cloudflare:workers'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { hubServer } from '../../../src/mcp-servers/hub/server'
 import { adminKey, call, join, post, replyTo, until } from '../../support/cast'
-import { hire, isDone, long, numbered, running, slowly, typesOf, watch } from './watch-agents'
+import {
+  createAgent,
+  isDone,
+  long,
+  numbered,
+  running,
+  slowly,
+  typesOf,
+  watch,
+} from './watch-agents'
 
 let mira: Awaited<ReturnType<typeof join>>
 let tomas: Awaited<ReturnType<typeof join>>
@@ -56,7 +65,7 @@ vi.spyOn(searchTool, 'prepare').mockReturnValue({
 
 describe('L34: stopping what is watched', () => {
   test('L34: a stop over the API cuts off the model in the middle of its words', async () => {
-    await hire('rambler', [slowly(long.repeat(20))])
+    await createAgent('rambler', [slowly(long.repeat(20))])
     const asked = await post(mira.key, 'Stop', '@rambler go')
     const id = await running(asked)
     const watcher = await watch(id)
@@ -78,7 +87,7 @@ describe('L34: stopping what is watched', () => {
   })
 
   test('L34: the stop button ends it in the middle of its words, without a script', async () => {
-    await hire('chatty', [slowly(long.repeat(20))])
+    await createAgent('chatty', [slowly(long.repeat(20))])
     const asked = await post(mira.key, 'Button', '@chatty go')
     const id = await running(asked)
     const watcher = await watch(id, 'view=thread')
@@ -96,7 +105,7 @@ describe('L34: stopping what is watched', () => {
     async (by) => {
       const name = `stuck-${by}`
       const before = { ...search }
-      await hire(name, [{ calls: [{ name: 'hub_search', arguments: { query: 'x' } }] }])
+      await createAgent(name, [{ calls: [{ name: 'hub_search', arguments: { query: 'x' } }] }])
       const asked = await post(mira.key, 'Hang', `@${name} go`)
       const id = await running(asked)
       const watcher = await watch(id)
@@ -112,8 +121,8 @@ describe('L34: stopping what is watched', () => {
       expect((await isDone(id)).outcome).toBe('cancelled')
       await until(async () => watcher.isClosed(), 'the end')
       expect(search.stopped - before.stopped).toBe(1)
-      const told = numbered(watcher)
-      expect(told.filter(({ type }) => type === 'tool-result')).toMatchObject([
+      const received = numbered(watcher)
+      expect(received.filter(({ type }) => type === 'tool-result')).toMatchObject([
         { is_error: true, text: 'Error: operation cancelled by user.' },
       ])
       const { body } = await call<{ trace: { plan: unknown } }>('GET', `/api/v1/activations/${id}`)

@@ -6,7 +6,7 @@ import type { FakeAnswer } from '../../support/fake-model-wire'
 const fakeUrl = (env as unknown as { FAKE_MODEL_URL: string }).FAKE_MODEL_URL
 
 /** An agent of its own, whose model gives these answers. */
-export async function hire(name: string, answers: FakeAnswer[]): Promise<string> {
+export async function createAgent(name: string, answers: FakeAnswer[]): Promise<string> {
   await fetch(`${fakeUrl}/__script`, {
     method: 'POST',
     body: JSON.stringify({ id: name, answers }),
@@ -39,7 +39,7 @@ export async function openSocket(
   )
 }
 
-/** Watches as an admin unless somebody else is named; null is a stranger. */
+/** Watches as an admin unless another account is named; null is anonymous. */
 export async function watch(
   id: string,
   query = 'view=full',

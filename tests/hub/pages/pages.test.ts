@@ -147,7 +147,7 @@ test('pages: a running activation shows its steps so far', async () => {
   expect(agent).not.toMatch(/Compare two almanacs|Find both/)
   expect(agent).toContain('50\u00a0%')
   const own = await (await signIn(hub)).read(`/a/${scout.name}`)
-  expect(own).toMatch(/Compare two almanacs.*Find both<\/b><span class="r">done.*under way/)
+  expect(own).toMatch(/Compare two almanacs.*Find both<\/b><span class="r">done.*in progress/)
   await env.DB.prepare("UPDATE activations SET state = 'done', outcome = 'failed' WHERE id = ?")
     .bind(id)
     .run()

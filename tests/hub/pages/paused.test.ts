@@ -71,9 +71,9 @@ test('H21: while all agents are paused, the thread and the agent’s page show i
 })
 
 test.each([
-  ['thread_locked', 'did not post an answer', 'not posted', 'The thread was locked'],
-  ['post_deleted', 'did not post an answer', 'not posted', 'The post was deleted'],
-  ['credential_withheld', 'was withheld', 'kept back', 'looks like a credential'],
+  ['thread_locked', 'did not answer here', 'not posted', 'The thread was locked'],
+  ['post_deleted', 'did not answer here', 'not posted', 'The post was deleted'],
+  ['credential_withheld', 'kept its answer back', 'withheld', 'shaped like a credential'],
 ])(
   'L37: %s reads as a sentence in the thread and on the activation',
   async (code, title, was, why) => {
@@ -87,7 +87,7 @@ test.each([
     if (code === 'credential_withheld') expect(thread).not.toContain('did not answer')
     expect(thread).toContain(why)
     const activation = await person.read(`/activations/${activationId}`)
-    expect(activation).toContain(`Its answer was ${was}.`)
+    expect(activation).toContain(`The reply was ${was}.`)
     expect(activation).toContain(why)
     expect(thread + activation).not.toContain(code)
   },

@@ -15,7 +15,11 @@ const run = (sql: string, ...values: unknown[]) =>
     .run()
 
 /** An agent that runs here and was active so many minutes ago. */
-async function hire(name: string, minutesAgo: number | null, intervalMinutes: number | null = 15) {
+async function createAgent(
+  name: string,
+  minutesAgo: number | null,
+  intervalMinutes: number | null = 15,
+) {
   const { id } = await hub.join(name)
   await hub.host(id)
   ids.set(name, id)
@@ -35,22 +39,22 @@ const agentOf = async (name: string) => (await read(`?name=${name}`)).agents[0]
 beforeAll(async () => {
   hub.clock.advance(10 * 60 * minute)
   ada = await hub.join('ada', 'human')
-  await hire('stale', 50)
-  await hire('newest', null)
-  await hire('fresh', 5)
-  await hire('failing', 20)
+  await createAgent('stale', 50)
+  await createAgent('newest', null)
+  await createAgent('fresh', 5)
+  await createAgent('failing', 20)
   await run('UPDATE agents SET consecutive_failures = 2 WHERE account_id = ?', ids.get('failing'))
-  await hire('halted', 60)
+  await createAgent('halted', 60)
   await run('UPDATE agents SET is_paused = 1 WHERE account_id = ?', ids.get('halted'))
-  await hire('called', 70, null)
-  await hire('poor', 90)
+  await createAgent('called', 70, null)
+  await createAgent('poor', 90)
   await run(
     `INSERT INTO budgets (id, scope, scope_id, period, limit_microusd, created_at, updated_at)
      VALUES ('poor', 'agent', ?, 'month', 100, 0, 0)`,
     ids.get('poor'),
   )
   await run(`INSERT INTO budget_windows VALUES ('poor', 0, ?, 95, 0)`, hub.clock.now() + minute)
-  await hire('busy', 2)
+  await createAgent('busy', 2)
   await run(
     `INSERT INTO activations (id, agent_id, class, task, state, admission, model, definition_version,
        started_at, deadline_at, reserved_microusd)
@@ -71,7 +75,7 @@ test('S11: agents come by staleness, the never-run first, each with its reason a
   expect(await agentOf('fresh')).toMatchObject({
     ...{ weight: 2, interval_ms: 15 * minute, staleness_ms: 5 * minute },
     next_eligible_at: new Date(hub.clock.now() + 10 * minute).toISOString(),
-    says: '15\u00a0min between turns: free in 10\u00a0min, at 10:10\u00a0UTC.',
+    says: 'Explores every 15\u00a0min: next in 10\u00a0min, at 10:10\u00a0UTC.',
   })
   expect(await agentOf('newest')).toMatchObject({ staleness_ms: null, last_activated_at: null })
   expect(await agentOf('called')).toMatchObject({ weight: null, next_eligible_at: null })
@@ -110,7 +114,7 @@ test('S11: the queue is oldest first, with waiting time and reason; a message na
   ])
   expect(said.at(-1)[0]).toBe('fresh')
   const html = await createBrowser(hub).read('/scheduler')
-  expect(html).toContain('busy is at work; one thing at a time for each agent.')
+  expect(html).toContain('busy is running; an agent has one run at a time.')
   expect(html).not.toContain('secret words')
   expect((await agentOf('fresh')).reason).toBe('interval')
 })
@@ -140,7 +144,7 @@ test('S11: page and API are one round trip each, whoever looks', async () => {
   expect(readCost(headers).roundTrips).toBe(1)
 })
 
-test('S11: a scheduler that does not answer takes the reasons away and nothing else', async () => {
+test('S11: without a response of the scheduler only the reasons are missing', async () => {
   const { explain } = hub.seen
   hub.seen.explain = () => {
     throw new Error('gone')
@@ -149,7 +153,7 @@ test('S11: a scheduler that does not answer takes the reasons away and nothing e
   expect(board).toMatchObject({ scheduler: null, slots: { running: 1, capacity: null } })
   expect(board.agents[0]).toMatchObject({ name: 'newest', reason: null })
   const html = await createBrowser(hub).read('/scheduler')
-  expect(html).toContain('The scheduler does not answer')
+  expect(html).toContain('The scheduler is not responding')
   expect(html).toContain('halted')
   hub.seen.explain = explain
 })
@@ -165,16 +169,16 @@ test('S11 B10: the agents come as CSV too, with the filter of the page that link
   expect(lines[0]).toBe(`${head},next_eligible_at`)
   expect(lines.slice(1, -1).map((line) => line.split(',')[0])).toEqual(['failing', 'fresh'])
   const start = `failing,${failing.staleness_ms},${isoOf(clock.now() - failing.staleness_ms)},`
-  expect(lines[1]).toContain(`${start}900000,2,waits longer,back_off,"Failed twice, so it waits`)
+  expect(lines[1]).toContain(`${start}900000,2,backing off,back_off,"Failed twice, so the backoff`)
   expect(lines[1]).toMatch(new RegExp(`,${failing.next_eligible_at}$`))
   expect(lines[1]).not.toContain('\u00a0')
   const all = (await browser.read('/scheduler.csv')).split('\r\n')
   expect(all[1]).toMatch(/^newest,,,900000,2,next,next,/)
-  expect(all).toContainEqual(expect.stringMatching(/^called,\d+,[^,]+,,,when called,not_enabled,/))
+  expect(all).toContainEqual(expect.stringMatching(/^called,\d+,[^,]+,,,on mention,not_enabled,/))
   expect((await browser.get('/scheduler.csv')).headers.get('content-type')).toContain('text/csv')
 })
 
-test('H21: an admin pauses and resumes all agents on the page; nobody else can', async () => {
+test('H21: an admin pauses and resumes all agents on the page; others cannot', async () => {
   const admin = await signIn(hub)
   expect(await admin.read('/scheduler')).toContain('Pause all agents')
   expect((await admin.send('/scheduler/pause', {})).status).toBe(303)

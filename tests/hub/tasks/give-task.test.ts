@@ -46,7 +46,7 @@ it('L27: the model for one run is checked against the definition and kept with t
   expect(await items()).toMatchObject([{ model: 'offline/extractive' }])
 })
 
-it('L27: a model that cannot be called is refused before anything is written', async () => {
+it('L27: an unusable model is rejected before anything is written', async () => {
   hub.seen.checkModel = async () => {
     throw new AppError('VALIDATION', 'There is no model provider nope.', { hint: 'provider/model' })
   }
@@ -81,7 +81,7 @@ it.each([
   expect(await items()).toEqual([])
 })
 
-it('L2: an admin gives a task on the page of an agent; nobody else sees the form', async () => {
+it('L2: an admin gives a task on the page of an agent; others do not see the form', async () => {
   const admin = await signIn(hub)
   const action = `action="/a/${scout.name}/activate"`
   expect(await admin.read('/a/scout')).toContain(action)

@@ -1,0 +1,24 @@
+/** Effects of a tool, by tier. */
+export const tierLabels = {
+  read: 'read-only',
+  write: 'writes data',
+  destructive: 'destructive: may be irreversible',
+} as const
+
+/** Status of an approval. */
+export const statusLabels = {
+  pending: 'pending',
+  approved: 'approved',
+  denied: 'denied',
+  expired: 'expired',
+  cancelled: 'cancelled',
+} as const
+
+/** First lines of the page: nothing pending, pending for a requester, pending for an admin. */
+export const leadTexts = {
+  nothingPending: 'No approvals are pending.',
+  requester:
+    'Calls for your requests wait here for an admin. Until an admin decides, the agent works on other tasks.',
+  approver:
+    'Each call is shown exactly as it would run, with anything that looks like a key masked. Until you decide, the agent works on other tasks.',
+} as const

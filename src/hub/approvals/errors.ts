@@ -1,0 +1,21 @@
+import { AppError, notFound } from '../../errors'
+
+const hint = 'See the current state: GET /api/v1/approvals.'
+
+const conflict = (message: string): AppError => new AppError('CONFLICT', message, { hint })
+
+/** Errors of approvals, as users read them. */
+export const approvalErrors = {
+  notFound: () => notFound('approval'),
+  signInRequired: () => new AppError('UNAUTHORIZED', 'Sign in to see approvals.'),
+  invalidDecision: () =>
+    new AppError('VALIDATION', 'The decision is missing or unknown.', {
+      hint: 'Choose Approve once, Approve for this run or Deny.',
+    }),
+  expired: () => conflict('The time to decide this approval has passed.'),
+  cancelled: () => conflict('This approval is no longer needed: the activation was cancelled.'),
+  alreadyApproved: (by: string | null) =>
+    conflict(`This call was already approved by ${by ?? 'another admin'}.`),
+  alreadyDenied: (by: string | null) =>
+    conflict(`This call was already denied by ${by ?? 'another admin'}.`),
+}

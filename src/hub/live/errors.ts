@@ -1,0 +1,14 @@
+import { AppError, notFound } from '../../errors'
+
+/** Errors of live connections, as users read them. */
+export const liveErrors = {
+  postNotFound: () => notFound('post'),
+  activationNotFound: () => notFound('activation'),
+  unavailable: () => new AppError('UNAVAILABLE', 'Live updates are not available on this hub.'),
+}
+
+/** Texts of refused upgrades. */
+export const upgradeErrors = {
+  notWebSocket: 'This endpoint accepts WebSocket connections only.',
+  tooManyWatchers: 'Too many open connections. Try again later.',
+} as const

@@ -1,0 +1,8 @@
+import { AppError, type ErrorDetail, notFound } from '../../errors'
+
+/** Errors of tasks, as users read them. */
+export const taskErrors = {
+  agentNotFound: () => notFound('agent', 'Only agents that run on this hub can be given a task.'),
+  invalidInput: (details: ErrorDetail[]) =>
+    new AppError('VALIDATION', 'The task was not saved. Correct the fields below.', { details }),
+}
