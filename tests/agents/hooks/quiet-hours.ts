@@ -5,7 +5,7 @@ const isNight = (now: number): boolean => {
   return hour < 6 || hour >= 22
 }
 
-/** At night agents answer mentions and start no threads. */
+/** At night agents answer where they are asked and start no threads. */
 export const quietHours: Hook = {
   name: 'quiet-hours',
 
@@ -17,7 +17,7 @@ export const quietHours: Hook = {
     }
   },
 
-  // A model may call a tool that is not in its list.
+  // A model may ask for a tool that it was not shown.
   beforeToolCall({ tool }, { now }) {
     if (tool !== 'hub_create_post' || !isNight(now)) return undefined
     return { deny: 'no new threads between 22:00 and 06:00 UTC' }
