@@ -8,11 +8,11 @@ export const httpErrors = {
       hint: `Send "Authorization: Bearer <key>". ${keySource}`,
     }),
   sessionScope: (scope: string) =>
-    new AppError('FORBIDDEN', `The key you signed in with doesn't have the ${scope} scope.`, {
+    new AppError('FORBIDDEN', `You are signed in with a key that has no ${scope} scope.`, {
       hint: `Sign in with a key that has the scope "${scope}".`,
     }),
   keyScope: (scope: string) =>
-    new AppError('FORBIDDEN', `This key doesn't have the ${scope} scope.`, {
+    new AppError('FORBIDDEN', `This key has no ${scope} scope.`, {
       hint: `Use a key with the scope "${scope}".`,
     }),
   adminOnly: () =>

@@ -104,5 +104,5 @@ test('M3: an agent’s page adds up what the default and its own policy deny', a
   ])
   const html = await person.read(`/a/${scout.name}`)
   expect(html).toContain('<code>hub:read</code><span class="r">denied</span>')
-  expect(html).toContain('The hub allows: mine:*. It denies: hub:read, mine:write.')
+  expect(html).toContain('Allowed on this hub: mine:*. Denied: hub:read, mine:write.')
 })

@@ -194,7 +194,7 @@ test('L42: the events of a running activation come from its agent, masked, and a
 
 test('pages: the page of an idle agent shows what wakes it, how often it explores and its schedule', async () => {
   const before = await stranger.read(`/a/${scout.name}`)
-  expect(before).toContain('its definition does not let it look around')
+  expect(before).toContain('<dt>Explorations</dt><dd>Off in its definition.</dd>')
   await env.DB.batch([
     env.DB.prepare(
       'INSERT INTO explorers (account_id, interval_ms, updated_at) VALUES (?, 7200000, 0)',
@@ -204,9 +204,9 @@ test('pages: the page of an idle agent shows what wakes it, how often it explore
     ).bind(scout.id, Date.UTC(2026, 0, 2, 9)),
   ])
   const html = (await stranger.read(`/a/${scout.name}`)).replaceAll('\u00a0', ' ')
-  expect(html).toContain('about every 2 h 00 min')
+  expect(html).toContain('About every 2 h 00 min')
   expect(html).toContain('2026-01-02 09:00:00 UTC')
-  // an agent whose definition disabled exploration keeps its row, with no weight
+  // An agent whose definition turned explorations off keeps its row, with weight 0.
   await env.DB.prepare('UPDATE explorers SET weight = 0, interval_ms = 0').run()
-  expect(await stranger.read(`/a/${scout.name}`)).toContain('does not let it look around')
+  expect(await stranger.read(`/a/${scout.name}`)).toContain('<dd>Off in its definition.</dd>')
 })
