@@ -1,13 +1,13 @@
 /** The task of the benched activation, as the hub would tell it; every time in a thread of its own. */
-import type { Load } from '../src/hub/contract'
-import type { AccountId, CommentId, InboxItemId, PostId } from '../src/ids'
+import type { LoadedActivation } from '../src/hub/contract/hub'
+import type { AccountId, CommentId, InboxItemId, PostId } from '../src/shared/ids'
 
 const mira = { id: 'mira' as AccountId, name: 'mira', kind: 'human' } as const
 export const policy = { requested: ['bench:read'], allowed: ['*'], denied: [] }
 export const reservation = { microusd: 1_000_000, tokens: 1_000_000 }
 export const environment = { inboxDepth: 0, runningActivations: 1 }
 
-const loaded: Load = {
+const loaded: LoadedActivation = {
   kind: 'loaded',
   agent: { id: 'adder' as AccountId, name: 'adder', kind: 'agent', description: 'Adds.' },
   definition: { version: 1, etag: 'bench' },
@@ -58,7 +58,7 @@ const loaded: Load = {
 let asked = 0
 
 /** Every mention is in a thread of its own. */
-export function createLoad(): Load {
+export function createLoad(): LoadedActivation {
   const { thread, items } = loaded
   if (!thread) return loaded
   const id = `post-${++asked}` as PostId

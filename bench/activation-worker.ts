@@ -12,8 +12,8 @@ import type { Hook } from '../src/agents/hooks/hook'
 import { createHookRunner } from '../src/agents/hooks/hook-runner'
 import { hooks } from '../src/agents/hooks/hooks'
 import type { Model, ModelRequest } from '../src/agents/models/model-port'
-import { type AccountId, systemClock } from '../src/ids'
-import { createLog } from '../src/log'
+import { type AccountId, systemClock } from '../src/shared/ids'
+import { createLog } from '../src/shared/log'
 import { createLoad, environment, policy, reservation } from './activation-load'
 
 const definition: Definition = {
@@ -26,10 +26,15 @@ const definition: Definition = {
   limits: { iterations: 10, tokens: 100_000, durationSeconds: 300, outputTokens: 1_000 },
   costPerDayMicrousd: null,
   grants: ['bench:read'],
-  narrowing: { allow: [], deny: [], blockedPatterns: [] },
-  answers: { mentions: true, replies: true, dms: true },
+  toolRestrictions: { allow: [], deny: [], blockedPatterns: [] },
+  wakesOn: { mentions: true, replies: true, dms: true },
   skills: [],
-  writing: { dailyPostsMax: 5, dailyCommentsMax: 50, responsesPerThreadMax: 3, intervalMs: 0 },
+  writingLimits: {
+    dailyPostsMax: 5,
+    dailyCommentsMax: 50,
+    responsesPerThreadMax: 3,
+    intervalMs: 0,
+  },
   memory: { isEnabled: false, factsMax: 50, retrieval: 'recent' },
   hooks: { enable: [], disable: [] },
 }
@@ -119,7 +124,7 @@ function createDeps({ model, hooks, remembers }: World, replies: Replies): Agent
         replies.get(agentId)?.push(reply?.content ?? '')
         return { kind: 'done', replyId: reply?.id ?? null, replyRefusal: null, waiting: [] }
       },
-      announce: async () => {},
+      publishProgress: async () => {},
     },
     tools: {
       refresh: () => undefined,
@@ -152,7 +157,7 @@ function createDeps({ model, hooks, remembers }: World, replies: Replies): Agent
     models: { resolve: () => ({ model, substitutedFor: null }) },
     definitions: { read: async () => ({ ok: true, definition: { ...definition, memory } }) },
     hooks: createHookRunner(hooks, { redact: keep, now: Date.now, report: () => {} }),
-    wakeOthers: async () => {},
+    wakeAgents: async () => {},
     clock: systemClock,
     hubName: 'Bench',
     log: createLog({ level: 'info', redact: keep, now: Date.now, write: () => {} }),
@@ -196,7 +201,7 @@ export class BenchAgent extends AgentObjectBase<BenchEnv> {
     const replies: string[] = []
     this.#replies.set(agentId, replies)
     await this.wake(agentId)
-    await this.shell.untilQuiet()
+    await this.shell.waitUntilIdle()
     this.#replies.delete(agentId)
     const [reply] = replies
     if (replies.length !== 1) throw new Error('the activation did not commit once')

@@ -5,13 +5,13 @@
  * arguments, grant, policy, time limit, bounds, audit.
  */
 import * as z from 'zod'
-import type { CallFacts } from '../src/hub/contract'
-import { type AccountId, type ActivationId, systemClock } from '../src/ids'
-import type { ToolCaller } from '../src/mcp-servers/contract'
+import type { AuthorizationData } from '../src/hub/contract/hub'
+import type { ToolCaller } from '../src/mcp-servers/contract/tools'
 import { defineTool, type ToolServer } from '../src/mcp-servers/define-tool'
 import { createGateway } from '../src/mcp-servers/gateway/create-gateway'
 import type { Gateway, GatewayDeps } from '../src/mcp-servers/gateway/gateway'
 import { servers } from '../src/mcp-servers/servers'
+import { type AccountId, type ActivationId, systemClock } from '../src/shared/ids'
 
 const add = defineTool({
   name: 'add',
@@ -49,7 +49,7 @@ const longPolicy: Lists = {
 
 // the gateway asks the hub for nothing else here; anything more would throw
 const hubOf = (lists: Lists) => {
-  const facts: CallFacts = {
+  const facts: AuthorizationData = {
     policy: { ...lists, requireApproval: [], rateLimits: [] },
     approvals: [],
   }

@@ -5,8 +5,8 @@
 import { DurableObject } from 'cloudflare:workers'
 import { ExplorerIndex } from '../src/agents/scheduler/explorer-index'
 import { pick, tierWeight } from '../src/agents/scheduler/pick'
-import { turns } from '../src/config'
-import { type AccountId, uuidV7 } from '../src/ids'
+import { explorationScheduling } from '../src/shared/config'
+import { type AccountId, uuidV7 } from '../src/shared/ids'
 
 interface BenchEnv {
   SCHEDULER: DurableObjectNamespace<BenchScheduler>
@@ -28,9 +28,10 @@ export class BenchScheduler extends DurableObject<BenchEnv> {
     for (let number = from; number < from + count; number++) {
       this.#index.put({
         agentId: uuidV7(startAt, crypto.getRandomValues(random)) as AccountId,
-        weight: tierWeight(number % turns.weightTiers),
-        intervalMs: turns.intervalMs,
-        lastActivatedAt: startAt - turns.intervalMs - ((number * 7_919_000) % 86_400_000),
+        weight: tierWeight(number % explorationScheduling.weightTiers),
+        intervalMs: explorationScheduling.intervalMs,
+        lastActivatedAt:
+          startAt - explorationScheduling.intervalMs - ((number * 7_919_000) % 86_400_000),
         consecutiveFailures: 0,
         isPaused: false,
       })

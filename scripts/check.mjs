@@ -16,7 +16,7 @@ const checks = [
   ['lockfile for every platform', 'scripts/complete-lockfile.mjs', '--check'],
   ['reference up to date', 'scripts/write-reference.mjs', '--check'],
   ['tools page up to date', 'scripts/write-tools.mjs', '--check'],
-  ['requirements up to date', 'scripts/write-requirements.mjs', '--check'],
+  ['requirement ids of tests', 'scripts/requirements.mjs', '--check'],
 ]
 
 const waiting = [...checks]

@@ -1,146 +1,86 @@
-// What Rookery must do, a line each, by id. Tests carry the id in their title; docs/requirements.md
-// puts both side by side.
+// `npm run requirements`: prints each requirement with the tests that show it, found by the ids in
+// their titles, as Markdown. With `--check` it prints only ids that no requirement has.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { root } from './local-state.mjs'
+import { requirements } from './requirement-list.mjs'
 
-/** @type {[title: string, requirements: Record<string, string>][]} */
-export const requirements = [
-  [
-    'The agent loop',
-    {
-      L1: 'The loop is a state machine: one pure function takes state and event and gives the next state and what is to be done.',
-      L2: 'A task comes from a mention, a reply, a message, the scheduler or by hand; its step count starts at 0.',
-      L3: 'The model is given the context and its tools; without tools that field is left out.',
-      L4: 'Calls of one answer run side by side unless a tool must run alone; each has exactly one result, in call order, on every path.',
-      L5: 'The history reads user, assistant with calls, tool results; then the model is asked again.',
-      L6: 'Text without calls ends the loop: posted under the newest mention, naming who asked, with outcome, tokens and cost on record.',
-      L7: 'An agent that looks around may say nothing, and has completed all the same.',
-      L8: 'Steps, tokens and time have limits by default, by profile and by definition, under a hard ceiling, checked before each call.',
-      L9: 'A limit never throws work away: what there is gets posted with the limit that stopped it, and a warning is logged.',
-      L10: 'Errors, compactions and tool calls of a step and of an activation have ceilings, each with its own outcome or answer.',
-      L11: 'The prompt has fixed layers in a fixed order, bounded, from the soul down to the current thread.',
-      L12: 'The agent is told in words how its budget stands.',
-      L13: 'Before every step it is told time, limits left, inbox, running work, storage and where it runs.',
-      L14: 'What changes stands at the end of the prompt, so that the rest is served from the provider’s cache.',
-      L15: 'Definitions come from object storage and are kept by their etag; a broken one says file and field.',
-      L16: 'What other people wrote is fenced and labelled as untrusted, never part of the system layers.',
-      L17: 'When the context cannot be made, the activation fails with the reason and posts nothing by half.',
-      L18: 'Tokens are the provider’s count or an estimate; the window is a setting, the catalogue’s or a careful default.',
-      L19: 'A prompt that fills the window is compacted to a target; when that does not help the activation ends and says so.',
-      L20: 'Compaction keeps system layers, facts, the newest turns and whole call groups; the rest becomes one fenced summary.',
-      L21: 'An answer that was cut is continued, after a compaction when the window was full.',
-      L22: 'Text, thoughts, calls, results and ends of steps reach who watches while they happen.',
-      L23: 'Every reason a model may give for ending has a defined consequence.',
-      L24: 'Failures that pass are retried at most three times, ever slower, by a policy of the provider.',
-      L25: 'Thoughts of the model are kept in the trace and never posted.',
-      L26: 'Broken arguments, unknown tools, doubled call ids and empty answers are answered, not fatal.',
-      L27: 'Anthropic, OpenAI, any compatible server, Workers AI and the offline model, chosen by agent, hub or run.',
-      L28: 'Tools run through the gateway and in no other way.',
-      L29: 'A failing tool is a result that the model reads; the loop goes on.',
-      L30: 'A call that needs approval parks the activation: it holds nothing, and goes on after the decision.',
-      L31: 'Rate limits of tools are told to the model and count as failed steps and denials.',
-      L32: 'Hooks run before and after model and tool calls, in order, and may change or deny; safety stays in the gateway.',
-      L33: 'A hook has a time limit and stands alone: a failing observer is skipped, a failing guard denies; its time is in the trace.',
-      L34: 'Cancelling works before the loop, in a model call and in each tool; too late is told as such.',
-      L35: 'Every outcome is committed and every task gets one reply; failures are reported without anybody’s words.',
-      L36: 'After a crash at any point the activation goes on, pays for nothing twice and runs nothing twice that must not.',
-      L37: 'One database row is claim, fence, deadline and reservation; a mention without tools is two round trips.',
-      L38: 'An agent does one activation at a time; mentions in one thread are answered together.',
-      L39: 'Histories, facts, tasks and statistics of an agent survive restarts.',
-      L40: 'A session can be saved, restored and reset over the API.',
-      L41: 'Every activation has a plan with steps and progress that the agent can revise.',
-      L42: 'Runtime events are numbered without a gap and can be read again from any number.',
-      L43: 'A trace tells why an agent did what it did, what it cost and where the time went; it can be exported as OpenTelemetry.',
-      L44: 'Counters of calls, failures, compactions, denials and retries, by agent and in total, for Prometheus.',
-      L45: 'Structured logs with levels and fields; nothing else writes to the console and no secret is ever in them.',
-      L46: 'Native agents and coding CLIs stand behind one interface; a CLI agent without a runner answers plainly.',
-    },
-  ],
-  [
-    'Definitions of agents',
-    {
-      D1: 'One schema checks a definition, editors get it too, and an activation names the version it ran with.',
-      D2: 'Files of the hub-social family load as they are; what cannot work here says what to do instead.',
-      D3: 'A broken file is named with line and field, and the version before stays active.',
-      D4: 'Fields are filled into the prompt; an unknown one is an error.',
-      D5: 'Skills are always named; their text comes when triggered or asked for, never without their grants.',
-      D6: 'Switches for answering, confidence, limits, schedule and memory each change what the agent does.',
-    },
-  ],
-  [
-    'Tools, grants, credentials, approvals',
-    {
-      M1: 'A server is one declaration with a file for each tool; adding one touches its folder and one list.',
-      M2: 'A grant is a name or follows from the arguments.',
-      M3: 'Grants match by segment; denied wins; a definition can only narrow what policy allows, and what it asks for in vain is shown to admins.',
-      M4: 'Listing and calling are decided by the same function, and every call anew.',
-      M5: 'Credentials are secrets of the Worker or encrypted in the database; they can be written, never read back.',
-      M6: 'The value of a credential is cut out of whatever a tool gives back, before anybody sees it.',
-      M7: 'Policy may ask for approval; people see the exact call, decide, and silence is a no.',
-      M8: 'Rates are limited by tool, by agent and by session.',
-      M9: 'Every call is on record before it runs, and its outcome after; the record only grows, and arguments are for admins and the agent’s owner.',
-      M10: 'Results are bounded; the rest can be paged through; errors have a public and a private side.',
-      M11: 'Outside callers use the same pipeline over MCP with their key.',
-      M12: 'A remote MCP server can be added by address; its tools are mapped and pinned before they are seen.',
-      M13: 'Requests to the outside go through one guarded fetch.',
-      M14: 'Trouble of an upstream becomes an error that a model can read.',
-    },
-  ],
-  [
-    'Scheduling',
-    {
-      S1: 'Inbox first, oldest first; the agent that was quiet longest looks around next.',
-      S2: 'Waking is direct and may get lost; a sweep finds what it missed, with no cron needed.',
-      S3: 'Running work is capped in the statement that admits it; looking around keeps a floor.',
-      S4: 'Only agents that may run now are in the order of turns.',
-      S5: 'An agent that fails waits longer each time, and after five in a row until somebody asks.',
-      S6: 'Deadlines stand in the activation’s row; who is past one is woken within seconds.',
-      S7: 'Weights and cron schedules shape the order, near the best that is possible.',
-      S8: 'A decision costs the same with a thousand agents and with a million.',
-      S9: 'Looking around finds what interests the agent and is not answered yet; one contribution a turn.',
-      S10: 'Idle costs nothing.',
-      S11: 'Queue, slots and the reason why an agent does not run can be seen.',
-      S12: 'A simulator runs the same decisions over days in seconds.',
-    },
-  ],
-  [
-    'Budgets',
-    {
-      B1: 'Every model call is a usage event with tokens, cost in whole micro-dollars and time.',
-      B2: 'Budgets by hub, agent, executor, model and community, by day, week or month, in money or tokens.',
-      B3: 'Shares used give a status; from a threshold on, looking around pauses, then all but the critical stops.',
-      B4: 'Money is reserved before it is spent, in one statement: never overspent, never refused while there is some.',
-      B5: 'An agent’s own limits are checked before each call.',
-      B6: 'Of several executors the one with more left is preferred.',
-      B7: 'One catalogue of prices and windows; an unknown model is shown as unpriced, never as free.',
-      B8: 'Budget health, usage and forecasts over the API.',
-      B9: 'Crossing a threshold and unusual rates are posted once.',
-      B10: 'A dashboard with spend, shares, forecast, table and CSV, also without JavaScript.',
-      B11: 'The usage events always add up to the counters, and a command proves it.',
-    },
-  ],
-  [
-    'The hub',
-    {
-      H1: 'People and agents are equal, and it is always visible who is which.',
-      H2: 'Keys are shown once, stored as a hash, scoped, several an account, and can be rotated.',
-      H3: 'A trusted runner may act for an agent with a service key; nobody else can.',
-      H4: 'Mentions: any case, not in code, quotes, links or addresses; ten at most are delivered.',
-      H5: 'The inbox is the truth that makes agents act; post, mentions and items are one batch.',
-      H6: 'A repeated write does its work once; votes set a value.',
-      H7: 'Feeds by hot, new, top and rising; one round trip a page, rows read in proportion to it.',
-      H8: 'Full-text search with filters, snippets and ranking, safe on any input.',
-      H9: 'A feed to discover what is worth looking at.',
-      H10: 'Direct messages with requests, blocks and read state.',
-      H11: 'Agents cannot drive each other round and round; a person is always answered.',
-      H12: 'Rate limits by key and route, told in headers.',
-      H13: 'Moderation with reasons, records and appeals; nothing vanishes in silence.',
-      H14: 'Text that looks like a credential is refused without being echoed.',
-      H15: 'Webhooks are signed, retried and stopped when they keep failing.',
-      H16: 'Watching over WebSockets: who reconnects misses nothing.',
-      H17: 'Plain instructions and an API description, made from the schemas that validate.',
-      H18: 'Images with limits on type and size, served safely.',
-      H19: 'Export and import of an account, of the hub, of an archive.',
-      H20: 'Health, metrics, and what each answer cost the database.',
-      H21: 'An admin pauses and resumes one agent or all, before the next model call.',
-    },
-  ],
-]
+const known = new Set(requirements.flatMap(([, rows]) => Object.keys(rows)))
+
+const { found, unknown } = findTests()
+if (unknown.length > 0) {
+  console.error(`Unknown requirement ids in test titles:\n  ${unknown.join('\n  ')}`)
+  process.exitCode = 1
+} else if (!process.argv.includes('--check')) {
+  console.log(writePage(found))
+}
+
+/** @typedef {{ file: string, title: string }} Test */
+
+/** Titles such as `'L12 M3: ...'`, wherever a test is declared. */
+function findTests() {
+  /** @type {Map<string, Test[]>} */
+  const found = new Map()
+  const unknown = []
+  for (const file of listTestFiles()) {
+    for (const { ids, title } of readTitles(readFileSync(join(root, file), 'utf8'))) {
+      for (const id of ids) {
+        if (!known.has(id)) unknown.push(`${id} in ${file}`)
+        found.set(id, [...(found.get(id) ?? []), { file, title }])
+      }
+    }
+  }
+  return { found, unknown }
+}
+
+function listTestFiles() {
+  return readdirSync(join(root, 'tests'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.(test|e2e)\.tsx?$/.test(entry.name))
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
+    .sort()
+}
+
+/** @param {string} source */
+function readTitles(source) {
+  const titles = /\(\s*(['"`])((?:[LDMSBH]\d+[ ,/]*)+): ((?:\\.|(?!\1)[^\\\n])*)\1/g
+  return [...source.matchAll(titles)].map(([, , ids = '', title = '']) => ({
+    ids: ids.match(/[A-Z]\d+/g) ?? [],
+    title: title.replace(/\\(.)/g, '$1'),
+  }))
+}
+
+/** @param {Map<string, Test[]>} found */
+function writePage(found) {
+  const shown = [...known].filter((id) => found.has(id)).length
+  return `${[
+    '# Requirements',
+    `${shown} of ${known.size} requirements have a test that names them.`,
+    ...requirements.flatMap(([title, rows]) => [
+      `## ${title}`,
+      [
+        '| id | requirement | shown by |',
+        '| --- | --- | --- |',
+        ...Object.entries(rows).map(
+          ([id, words]) => `| ${id} | ${words} | ${describeTests(found.get(id))} |`,
+        ),
+      ].join('\n'),
+    ]),
+  ].join('\n\n')}`
+}
+
+/** @param {Test[] | undefined} tests */
+function describeTests(tests) {
+  if (!tests) return '**no test yet**'
+  const byFile = Map.groupBy(tests, ({ file }) => file)
+  return [...byFile]
+    .map(([file, each]) => {
+      const titles = [...new Set(each.map(({ title }) => title))].map(escapeCell).join(' · ')
+      return `[${file.replace('tests/', '')}](${file}): ${titles}`
+    })
+    .join('<br>')
+}
+
+/** @param {string} text */
+function escapeCell(text) {
+  return text.replace(/[|<>*_`\\[\]]/g, '\\$&')
+}

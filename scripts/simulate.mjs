@@ -137,8 +137,8 @@ async function loadSimulator() {
   const { outputFiles } = await build({
     stdin: {
       contents: `
-        export { simulate } from './src/agents/scheduler/simulator/simulate'
-        export { ordinary } from './src/agents/scheduler/simulator/population'
+        export { simulate } from './bench/simulator/simulate'
+        export { ordinary } from './bench/simulator/population'
         export { computeIndex } from './src/agents/scheduler/pick'`,
       resolveDir: join(root),
       loader: 'ts',

@@ -1,5 +1,5 @@
 // Settings that only the commands on this machine read, and a word about those that nobody reads.
-import { settingsSchema } from '../src/settings.ts'
+import { settingsSchema } from '../src/shared/settings.ts'
 
 /** Name, default, what it does; for docs/reference.md. */
 export const launcherSettings = /** @type {const} */ ([

@@ -2,9 +2,9 @@
 // them. With `--check` it only says whether the page is up to date.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import * as config from '../src/config.ts'
-import { errorCodes, outcomes } from '../src/errors.ts'
-import { settingsSchema } from '../src/settings.ts'
+import * as config from '../src/shared/config.ts'
+import { errorCodes, outcomes } from '../src/shared/errors.ts'
+import { settingsSchema } from '../src/shared/settings.ts'
 import { root } from './local-state.mjs'
 import { code, table } from './markdown-table.mjs'
 import { launcherSettings } from './unknown-settings.mjs'
@@ -23,7 +23,7 @@ function writePage() {
   const limitGroups = { ...config }
   return `${[
     '# Reference',
-    'Written by `npm run write-reference` from `src/settings.ts`, `src/config.ts` and `src/errors.ts`; tools are in [tools.md](tools.md).',
+    'Written by `npm run write-reference` from `src/shared/settings.ts`, `src/shared/config.ts` and `src/shared/errors.ts`; tools are in [tools.md](tools.md).',
     '## Settings',
     'Environment variables. A deployed hub takes them from `[vars]` in `wrangler.toml`, secrets from `wrangler secret put`.',
     table(['name', 'default', 'what it does'], describeSettings(settingsSchema)),
@@ -65,7 +65,7 @@ function describeSettings(schema) {
 
 /** The doc comment above each setting. */
 function readSettingComments() {
-  const source = readFileSync(join(root, 'src/settings.ts'), 'utf8')
+  const source = readFileSync(join(root, 'src/shared/settings.ts'), 'utf8')
   const pattern = /\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s+([A-Z][A-Z0-9_]+):/g
   return new Map(
     [...source.matchAll(pattern)].map(([, comment = '', name = '']) => [

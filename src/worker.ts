@@ -1,14 +1,14 @@
 import { AgentObjectBase } from './agents/agent-object'
 import { SchedulerObjectBase } from './agents/scheduler/scheduler-object'
+import { composeApp } from './compose'
 import { LiveObject } from './hub/live/live-object'
-import { createRooms } from './rooms'
 
-let composed: ReturnType<typeof createRooms> | undefined
+let composed: ReturnType<typeof composeApp> | undefined
 let isStarted = false
 
 /** Returns the app of this isolate, composed once: an isolate's bindings never change. */
-const getApp = (env: Env): ReturnType<typeof createRooms> => {
-  composed ??= createRooms(env)
+const getApp = (env: Env): ReturnType<typeof composeApp> => {
+  composed ??= composeApp(env)
   return composed
 }
 

@@ -1,15 +1,15 @@
-import { AppError } from '../errors'
-import type { GrantPolicy } from '../hub/contract'
-import type { AccountId } from '../ids'
-import type { MemoryDoor } from '../mcp-servers/contract'
+import type { GrantPolicy } from '../hub/contract/hub'
+import type { MemoryApi } from '../mcp-servers/contract/tools'
+import { AppError } from '../shared/errors'
+import type { AccountId } from '../shared/ids'
 import type { AgentObjectBase } from './agent-object'
-import type { AgentApi, SessionApi } from './contract'
+import type { AgentApi, SessionApi } from './contract/agents'
 import { checkDefinition } from './definitions/check-definition'
 import type { DefinitionStore } from './definitions/definition-store'
-import { hideInside } from './live/runtime-events'
+import { hidePrivateContent } from './live/runtime-events'
 import { toWatchRequest } from './live/watch-request'
 import type { ModelChoice, ModelRegistry } from './models/model-port'
-import { openTrace } from './trace/stored-trace'
+import { parseStoredTrace } from './trace/stored-trace'
 import { type OtlpOptions, toOtlp } from './trace/to-otlp'
 
 export interface AgentApiDeps {
@@ -37,8 +37,8 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
     readState: async (agentId) => object(agentId).readState(),
     readTrace: async (agentId, activationId) => object(agentId).readTrace(activationId),
     watch: (agentId, watched, request) => object(agentId).fetch(toWatchRequest(watched, request)),
-    hideInside,
-    openTrace,
+    hidePrivateContent: hidePrivateContent,
+    openTrace: parseStoredTrace,
     toOtlp: (trace) => toOtlp(trace, deps.otlp),
     checkDefinition: (files) => checkDefinition(files, { ...deps, listModels }),
     checkModel: async ({ name, etag }, override) => {
@@ -46,7 +46,7 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
       if (!found.ok) throw new AppError('INVALID_DEFINITION', found.message)
       return models.resolve({ ...found.definition.brain, override }).model.id
     },
-    keepDefinition: (name, etag, files) => definitions.keep(name, etag, files),
+    saveDefinition: (name, etag, files) => definitions.save(name, etag, files),
     sessions: createSessionApi(namespace),
   }
 }
@@ -63,11 +63,11 @@ const createSessionApi = (namespace: AgentApiDeps['namespace']): SessionApi => {
 }
 
 /** Creates the API through which tools use the memory of the agent that calls them. */
-export function createMemoryDoor(namespace: AgentApiDeps['namespace']): MemoryDoor {
+export function createMemoryApi(namespace: AgentApiDeps['namespace']): MemoryApi {
   const object = (agentId: AccountId) => namespace.getByName(agentId)
   return {
     rememberFact: async (agentId, fact) => object(agentId).rememberFact(fact),
-    forgetFact: async (agentId, id) => object(agentId).forgetFact(id),
+    forgetFact: async (agentId, id) => object(agentId).deleteFact(id),
     listFacts: async (agentId, query) => object(agentId).listFacts(query),
     addTask: async (agentId, task) => object(agentId).addTask(task),
     completeTask: async (agentId, task) => object(agentId).completeTask(task),

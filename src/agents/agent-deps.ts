@@ -1,7 +1,7 @@
-import type { ActivationDoor } from '../hub/contract'
-import type { AccountId, Clock } from '../ids'
-import type { Log } from '../log'
-import type { ToolApi } from '../mcp-servers/contract'
+import type { ActivationApi } from '../hub/contract/hub'
+import type { ToolApi } from '../mcp-servers/contract/tools'
+import type { AccountId, Clock } from '../shared/ids'
+import type { Log } from '../shared/log'
 import type { Definition } from './definitions/definition'
 import type { HookRunner } from './hooks/hook-runner'
 import type { ModelRegistry } from './models/model-port'
@@ -17,14 +17,14 @@ export interface DefinitionSource {
 
 /** Dependencies of an agent, provided by the composition root. */
 export interface AgentDeps {
-  hub: ActivationDoor
+  hub: ActivationApi
   tools: ToolApi
   models: Pick<ModelRegistry, 'resolve'>
   definitions: DefinitionSource
   /** The hooks of this deployment. */
   hooks: HookRunner
   /** Wakes other agents that have waiting tasks. A hint; never throws. */
-  wakeOthers(agentIds: AccountId[]): Promise<void>
+  wakeAgents(agentIds: AccountId[]): Promise<void>
   clock: Clock
   /** The hub's display name. */
   hubName: string

@@ -1,8 +1,8 @@
 import { DurableObject } from 'cloudflare:workers'
-import type { AccountId, ActivationId, Clock } from '../ids'
+import type { AccountId, ActivationId, Clock } from '../shared/ids'
 import type { AgentDeps } from './agent-deps'
 import { AgentShell } from './agent-shell'
-import type { AgentState, SessionSnapshot } from './contract'
+import type { AgentState, SessionSnapshot } from './contract/agents'
 import { ActivationStream } from './live/activation-stream'
 import { readWatchRequest } from './live/watch-request'
 import { FactStore } from './storage/fact-store'
@@ -34,7 +34,7 @@ export class AgentObjectBase<Env> extends DurableObject<Env> {
    */
   async wake(agentId: AccountId, canExplore = false): Promise<void> {
     this.shell.wake(agentId, canExplore)
-    await this.shell.untilSure()
+    await this.shell.waitUntilDurable()
   }
 
   override alarm(): Promise<void> {
@@ -60,11 +60,11 @@ export class AgentObjectBase<Env> extends DurableObject<Env> {
   }
 
   rememberFact(fact: { text: string; source: string }) {
-    return this.#facts.remember(fact, this.#clock.now())
+    return this.#facts.save(fact, this.#clock.now())
   }
 
-  forgetFact(id: number): boolean {
-    return this.#facts.forget(id)
+  deleteFact(id: number): boolean {
+    return this.#facts.delete(id)
   }
 
   listFacts(query: { words: string | null; limit: number }) {

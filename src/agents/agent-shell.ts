@@ -1,22 +1,26 @@
-import { scheduling } from '../config'
-import type { AccountId, ActivationId } from '../ids'
+import { scheduling } from '../shared/config'
+import type { AccountId, ActivationId } from '../shared/ids'
 import type { AgentDeps } from './agent-deps'
 import { composeWake } from './compose-wake'
-import type { AgentState, Watched } from './contract'
+import type { AgentState, WatchRequest } from './contract/agents'
 import { describeState } from './describe-state'
 import { EffectRunner } from './effects/effect-runner'
+import {
+  type ActivationSnapshot,
+  findActivation,
+  toParkedSnapshot,
+} from './live/activation-snapshot'
 import type { ActivationStream } from './live/activation-stream'
-import { findActivation, toParkedWork, type Work } from './live/work'
 import type { Effect } from './loop/effect'
 import type { LoopEvent, LoopEventOf } from './loop/event'
-import { type Ending, isBusy, isWorking, type LoopState, willStop } from './loop/state'
+import { type Ending, hasDeferredStop, isBusy, isStoppable, type LoopState } from './loop/state'
 import { step } from './loop/step'
 import { saveTurn } from './memory/save-turn'
+import { RunningTasks } from './running-tasks'
 import { Journal } from './storage/journal'
 import { MemoryStore } from './storage/memory-store'
 import { buildTrace } from './trace/build-trace'
 import { logDecision } from './trace/log-decision'
-import { UnderWay } from './under-way'
 import { Watchdog } from './watchdog'
 
 /**
@@ -32,7 +36,7 @@ export class AgentShell {
   readonly #memory: MemoryStore
   readonly #runner: EffectRunner
   readonly #stream: ActivationStream
-  readonly #running = new UnderWay()
+  readonly #running = new RunningTasks()
   #state: LoopState
   /** Events of the running activation; an idle agent holds none in memory. */
   #events: LoopEvent[]
@@ -61,7 +65,7 @@ export class AgentShell {
     this.#needsRecovery = isBusy(state) || state.isWokenAgain
     const now = () => ({ state: this.#state, events: this.#events })
     this.#runner = new EffectRunner(deps, this.#journal, this.#memory, stream, now, agentId)
-    this.#watchdog.watch(state)
+    this.#watchdog.schedule(state)
     if (!isBusy(state)) this.#releaseMemory()
   }
 
@@ -73,13 +77,13 @@ export class AgentShell {
     this.#startEvent()
     this.#runner.identify(agentId)
     this.#recover()
-    if (!isBusy(this.#state)) this.#watchdog.begin(() => this.#watchdog.watch(this.#state))
+    if (!isBusy(this.#state)) this.#watchdog.startGrace(() => this.#watchdog.schedule(this.#state))
     this.#apply(composeWake(this.#deps.clock, canExplore))
   }
 
   /** Resolves when the check for tasks is done, or when an alarm guarantees it even after a crash. */
-  untilSure(): Promise<void> {
-    return this.#watchdog.untilSure()
+  waitUntilDurable(): Promise<void> {
+    return this.#watchdog.waitUntilDurable()
   }
 
   /**
@@ -87,8 +91,8 @@ export class AgentShell {
    * activation runs, and interrupts the activation at its deadline.
    */
   async alarm(): Promise<void> {
-    this.#watchdog.hasFired()
-    this.#watchdog.watch(this.#state)
+    this.#watchdog.recordFired()
+    this.#watchdog.schedule(this.#state)
     this.#startEvent()
     this.#recover()
     this.#writeLastRow()
@@ -97,7 +101,7 @@ export class AgentShell {
     this.#checkDeadline()
     // An activation that has ended meanwhile has no alarm that would write its last row.
     this.#writeLastRow()
-    this.#watchdog.watch(this.#state)
+    this.#watchdog.schedule(this.#state)
   }
 
   /** Cancels the activation. Returns false when it has ended or is neither the current one nor parked. */
@@ -107,10 +111,10 @@ export class AgentShell {
     const before = this.#state
     const request = { type: 'cancel_requested', at: this.#deps.clock.now(), charge: null } as const
     if (before.activationId !== activationId || before.phase === 'parked') {
-      return this.#journal.stopAside(activationId, request)
+      return this.#journal.cancelParked(activationId, request)
     }
-    this.#apply({ ...request, charge: this.#runner.worstOfSent() })
-    return willStop(this.#state) || this.#state !== before
+    this.#apply({ ...request, charge: this.#runner.worstChargeInFlight() })
+    return hasDeferredStop(this.#state) || this.#state !== before
   }
 
   readState(): AgentState {
@@ -118,23 +122,23 @@ export class AgentShell {
   }
 
   readTrace(activationId: ActivationId): string | null {
-    const { events, ending } = this.look(activationId)
+    const { events, ending } = this.readActivation(activationId)
     return events.length > 0 ? JSON.stringify(buildTrace(events, ending, null)) : null
   }
 
   /** Returns the running activation, the last one, or a parked one, for watchers. */
-  look(activationId?: ActivationId | null): Work {
+  readActivation(activationId?: ActivationId | null): ActivationSnapshot {
     const events = this.#readEvents()
     const current = findActivation(events)
     if (activationId && activationId !== current) {
-      return toParkedWork(activationId, this.#journal.readAside(activationId))
+      return toParkedSnapshot(activationId, this.#journal.readParked(activationId))
     }
     return {
       activationId: current,
       events,
       ending: this.#ending,
       doing: this.#runner.doing,
-      isOver: this.#state.phase === 'idle',
+      isCommitted: this.#state.phase === 'idle',
     }
   }
 
@@ -142,10 +146,10 @@ export class AgentShell {
    * Answers a watcher's WebSocket upgrade. The journal records that there are watchers, so that it is
    * known after a hibernation without asking the platform.
    */
-  watch(request: Request, watched: Watched): Response {
+  watch(request: Request, watched: WatchRequest): Response {
     const wasWatched = this.#stream.isWatched
-    const response = this.#stream.watch(request, watched, this.look(watched.activationId))
-    if (this.#stream.isWatched && !wasWatched) this.#journal.keepOwner({ wasWatched: true })
+    const response = this.#stream.watch(request, watched, this.readActivation(watched.activationId))
+    if (this.#stream.isWatched && !wasWatched) this.#journal.saveOwner({ wasWatched: true })
     return response
   }
 
@@ -155,8 +159,8 @@ export class AgentShell {
   }
 
   /** Resolves when no effect is running. */
-  untilQuiet(): Promise<void> {
-    return this.#running.untilQuiet()
+  waitUntilIdle(): Promise<void> {
+    return this.#running.waitUntilIdle()
   }
 
   /** Returns the number of journal rows of the running activation, or of the last one. */
@@ -191,14 +195,14 @@ export class AgentShell {
     if (state.ending && !endingBefore) {
       saveTurn(this.#memory, { state, events: this.#events, at: event.at })
     }
-    if (this.#stream.isWatched) this.#stream.tell(this.look(), endingBefore)
-    this.#running.keepOnly(state.pending)
+    if (this.#stream.isWatched) this.#stream.publish(this.readActivation(), endingBefore)
+    this.#running.abortOthers(state.pending)
     for (const effect of effects) this.#start(effect)
     if (!isBusy(state) && state.isWokenAgain) {
       this.#apply(composeWake(this.#deps.clock, false))
       return
     }
-    this.#watchdog.watch(state, event.at)
+    this.#watchdog.schedule(state, event.at)
     if (!isBusy(state)) this.#releaseMemory()
   }
 
@@ -206,7 +210,7 @@ export class AgentShell {
   #releaseMemory(): void {
     this.#events = []
     this.#journal.dropTexts()
-    this.#runner.forget()
+    this.#runner.clearActivation()
   }
 
   #readEvents(): LoopEvent[] {
@@ -227,7 +231,7 @@ export class AgentShell {
     this.#lastRow = canDefer ? { event, state } : null
     if (canDefer) return
     this.#journal.append(event, state)
-    if (state.phase === 'parked' && state.activationId) this.#journal.setAside(state.activationId)
+    if (state.phase === 'parked' && state.activationId) this.#journal.saveParked(state.activationId)
   }
 
   #start(effect: Effect): void {
@@ -241,21 +245,21 @@ export class AgentShell {
     this.#runner
       .run(effect, this.#running.begin(effect.id))
       .then((event) => this.#finish(effect, event))
-      .catch((error: unknown) => this.#finish(effect, this.#runner.describeFailure(effect, error)))
-      .catch((error: unknown) => this.#running.break(error))
+      .catch((error: unknown) => this.#finish(effect, this.#runner.toFailureEvent(effect, error)))
+      .catch((error: unknown) => this.#running.rejectWaiting(error))
   }
 
   #finish(effect: Effect, event: LoopEvent | null): void {
     this.#running.end(effect.id)
     if (event?.type === 'resumed') this.#resume(effect, event)
     else if (event) this.#apply(event)
-    this.#running.settle()
+    this.#running.resolveIfIdle()
   }
 
   /** Resumes a parked activation in place of the new one that asked for tasks. */
   #resume(effect: Effect, event: LoopEventOf<'resumed'>): void {
     if (!this.#state.pending.some(({ id }) => id === effect.id)) return
-    const kept = this.#journal.takeUp(event.activationId)
+    const kept = this.#journal.resumeParked(event.activationId)
     if (!kept) return
     this.#state = kept.state
     this.#events = kept.events
@@ -273,7 +277,7 @@ export class AgentShell {
     } else if (pending.every(({ type }) => type === 'sleep')) {
       for (const effect of pending) this.#start(effect)
     } else {
-      this.#apply(this.#runner.describeInterruption())
+      this.#apply(this.#runner.toInterruptedEvent())
     }
   }
 
@@ -284,20 +288,20 @@ export class AgentShell {
 
   #checkDeadline(): void {
     const at = this.#deps.clock.now()
-    if (!isWorking(this.#state) || at < this.#state.endsAt) return
-    this.#apply({ type: 'time_ran_out', at, charge: this.#runner.worstOfSent() })
+    if (!isStoppable(this.#state) || at < this.#state.endsAt) return
+    this.#apply({ type: 'time_ran_out', at, charge: this.#runner.worstChargeInFlight() })
   }
 
   /** Waits until no effect runs, until the deadline, or for the maximum duration of one event. */
   async #keepAwake(): Promise<void> {
-    const left = isWorking(this.#state)
+    const left = isStoppable(this.#state)
       ? this.#state.endsAt - this.#deps.clock.now()
       : scheduling.eventMs
     const timer = new AbortController()
     const wait = scheduler.wait(Math.max(0, Math.min(left, scheduling.eventMs)), {
       signal: timer.signal,
     })
-    await Promise.race([this.untilQuiet(), wait.catch(() => undefined)])
+    await Promise.race([this.waitUntilIdle(), wait.catch(() => undefined)])
     // A remaining timer would keep the object in memory.
     timer.abort()
   }

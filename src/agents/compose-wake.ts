@@ -1,4 +1,4 @@
-import type { Clock } from '../ids'
+import type { Clock } from '../shared/ids'
 import type { LoopEvent } from './loop/event'
 
 /**

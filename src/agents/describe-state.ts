@@ -1,4 +1,4 @@
-import type { AgentState } from './contract'
+import type { AgentState } from './contract/agents'
 import type { LoopEvent } from './loop/event'
 import { foldPlan } from './loop/plan'
 import { isBusy, type LoopState } from './loop/state'

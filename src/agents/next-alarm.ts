@@ -1,5 +1,5 @@
-import { scheduling } from '../config'
-import { isAsleep, isBusy, isWorking, type LoopState } from './loop/state'
+import { scheduling } from '../shared/config'
+import { isBusy, isSleeping, isStoppable, type LoopState } from './loop/state'
 
 /**
  * Returns when an agent's single alarm must fire, in milliseconds since the epoch; null for never.
@@ -8,10 +8,10 @@ import { isAsleep, isBusy, isWorking, type LoopState } from './loop/state'
  */
 export function computeNextAlarm(state: LoopState, now: number): number | null {
   if (!isBusy(state) && !state.isWokenAgain) return null
-  if (isAsleep(state)) {
+  if (isSleeping(state)) {
     const ends = state.pending.flatMap((effect) => (effect.type === 'sleep' ? [effect.until] : []))
     return Math.max(now, Math.min(...ends))
   }
   const watchdog = now + scheduling.watchdogMs
-  return isWorking(state) ? Math.max(now, Math.min(watchdog, state.endsAt)) : watchdog
+  return isStoppable(state) ? Math.max(now, Math.min(watchdog, state.endsAt)) : watchdog
 }

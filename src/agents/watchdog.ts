@@ -1,6 +1,6 @@
-import { scheduling } from '../config'
-import type { Clock } from '../ids'
-import { isAsleep, type LoopState } from './loop/state'
+import { scheduling } from '../shared/config'
+import type { Clock } from '../shared/ids'
+import { isSleeping, type LoopState } from './loop/state'
 import { computeNextAlarm } from './next-alarm'
 
 /**
@@ -28,7 +28,7 @@ export class Watchdog {
    * Starts the grace period of a new activation, after which `remind` must call `watch` again. An
    * agent that is woken repeatedly gets no grace period: its alarm is set at once and is kept.
    */
-  begin(remind: () => void): void {
+  startGrace(remind: () => void): void {
     const now = this.#clock.now()
     const isRested = now - this.#begunAt > scheduling.watchdogMs
     this.#begunAt = now
@@ -36,10 +36,10 @@ export class Watchdog {
   }
 
   /** Sets the alarm that the state needs. An alarm that fires early enough is kept. */
-  watch(state: LoopState, now = this.#clock.now()): void {
+  schedule(state: LoopState, now = this.#clock.now()): void {
     const wanted = computeNextAlarm(state, now)
     this.#isDurable = wanted === null || this.#isInPlace(wanted, now)
-    if (wanted !== null && !this.#isDurable && (this.#grace === null || isAsleep(state))) {
+    if (wanted !== null && !this.#isDurable && (this.#grace === null || isSleeping(state))) {
       this.set(wanted)
     }
     if (wanted === null) this.#stopGrace()
@@ -53,7 +53,7 @@ export class Watchdog {
   }
 
   /** Records that the alarm has fired and is no longer set. */
-  hasFired(): void {
+  recordFired(): void {
     this.#at = null
   }
 
@@ -63,7 +63,7 @@ export class Watchdog {
   }
 
   /** Resolves when the activation has its alarm or has ended, and all writes until then are on disk. */
-  untilSure(): Promise<void> {
+  waitUntilDurable(): Promise<void> {
     return this.#isDurable
       ? Promise.resolve()
       : new Promise((resolve) => {

@@ -1,10 +1,10 @@
-import type { AgentApi, SchedulerApi } from '../agents/contract'
-import type { Clock } from '../ids'
-import type { Log } from '../log'
-import type { Settings } from '../settings'
-import type { KnownTools } from './contract'
+import type { AgentApi, SchedulerApi } from '../agents/contract/agents'
+import type { Clock } from '../shared/ids'
+import type { Log } from '../shared/log'
+import type { Settings } from '../shared/settings'
+import type { ToolCatalog } from './contract/hub'
 import { createDb, type Db } from './db'
-import type { Known } from './live/live-event'
+import type { LiveSnapshot } from './live/live-event'
 
 /** Publishes events to the live watchers of a topic such as `post:<id>`. Delivery is best effort. */
 export interface LivePublisher {
@@ -13,7 +13,7 @@ export interface LivePublisher {
    * Opens a WebSocket on the topic; its first message is the snapshot. Absent where live updates are
    * not available.
    */
-  connect?(topic: string, snapshot: Known, request: Request): Promise<Response>
+  connect?(topic: string, snapshot: LiveSnapshot, request: Request): Promise<Response>
 }
 
 /** Dependencies of an action. Created once per request, so that `db.cost` is the cost of the request. */
@@ -25,7 +25,7 @@ export interface ActionContext {
   scheduler: SchedulerApi
   live: LivePublisher
   /** Tools that policies may name. */
-  tools: KnownTools
+  tools: ToolCatalog
   log: Log
   /** Runs work after the response is sent. Failures are ignored; the work has to handle them itself. */
   defer(work: Promise<unknown>): void

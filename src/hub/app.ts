@@ -22,7 +22,6 @@ import { importRoutes } from './import/routes'
 import { inboxRoutes } from './inbox/routes'
 import { keyRoutes } from './keys/routes'
 import { postRoutes } from './posts/routes'
-import { registerPages } from './register-pages'
 import { schedulerRoutes } from './scheduler/routes'
 import { searchRoutes } from './search/routes'
 import { sessionRoutes } from './sessions/routes'
@@ -30,7 +29,6 @@ import { mountProbes } from './system/mount-probes'
 import { systemRoutes } from './system/routes'
 import { taskRoutes } from './tasks/routes'
 import { voteRoutes } from './votes/routes'
-import { mountRoomPages } from './web/mount-room-pages'
 
 /**
  * All routes of the JSON API, one line per feature. Routes are matched in order, so `/agents/me` has to
@@ -61,18 +59,17 @@ export const apiRoutes: Route[] = [
   ...importRoutes,
 ]
 
-/** Creates the hub's web application: the JSON API under `/api/v1`, pages and mounts at the root. */
+/** Creates the hub's web application: the JSON API under `/api/v1`, and what other modules mount at the root. */
 export function createHub(deps: HubDeps): Hono<HubEnv> {
   const app = new Hono<HubEnv>()
   app.use(prepareRequest(deps))
   app.onError((error, c) => toErrorResponse(c, error))
   mountProbes(app)
-  const described = [...apiRoutes, ...(deps.roomRoutes ?? [])]
+  const described = [...apiRoutes, ...(deps.moduleRoutes ?? [])]
   mountOpenapi(app, described)
   mountSkill(app)
   deps.mounts?.(app)
   mountRoutes(app, apiRoutes)
-  mountRoomPages(app, deps.roomPages ?? [])
-  registerPages(app, described)
+  deps.pages?.(app, described)
   return app
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { AppError } from '../errors'
+import { AppError } from '../shared/errors'
 
 /**
  * A position in a list: the sort key and the id of the last row returned (keyset), or a number of rows
@@ -11,11 +11,11 @@ export const cursorSchema = z.union([
 ])
 export type Cursor = z.infer<typeof cursorSchema>
 
-export const writeCursor = (cursor: Cursor): string =>
+export const encodeCursor = (cursor: Cursor): string =>
   btoa(JSON.stringify(cursor)).replace(/\+/g, '-').replace(/\//g, '_').replace(/=+$/, '')
 
 /** Parses a cursor; null when there is none. Throws VALIDATION for any other text. */
-export function readCursor(text: string | undefined): Cursor | null {
+export function decodeCursor(text: string | undefined): Cursor | null {
   if (!text) return null
   try {
     return cursorSchema.parse(JSON.parse(atob(text.replace(/-/g, '+').replace(/_/g, '/'))))

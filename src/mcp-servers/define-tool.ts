@@ -1,10 +1,10 @@
 import * as z from 'zod'
-import { activationLimits } from '../config'
-import type { ErrorDetail } from '../errors'
-import type { Actor, ConversationDoor } from '../hub/contract'
-import type { MemoryDoor, Tier } from './contract'
+import type { Actor, ConversationApi } from '../hub/contract/hub'
+import { activationLimits } from '../shared/config'
+import type { ErrorDetail } from '../shared/errors'
+import type { MemoryApi, Tier } from './contract/tools'
 import type { Connection } from './credentials/connection'
-import { meetShape } from './gateway/grant-pattern'
+import { intersectShape } from './gateway/grant-pattern'
 import type { ResultStore } from './results/result-store'
 import type { ServiceKind } from './services/service-kind'
 import type { Workspace } from './workspace/workspace'
@@ -13,9 +13,9 @@ import type { Workspace } from './workspace/workspace'
 export interface ToolContext<Input> {
   input: Input
   actor: Actor
-  hub: ConversationDoor
+  hub: ConversationApi
   /** The memory of the calling agent only. */
-  memory: MemoryDoor
+  memory: MemoryApi
   /** The files of the calling account only. */
   workspace: Workspace
   results: Pick<ResultStore, 'find'>
@@ -159,7 +159,7 @@ export function buildTool<Input>(
       return {
         ok: true,
         grant: needed,
-        tier: shapes.find((shape) => meetShape(shape.grant, needed) !== null)?.tier ?? tier,
+        tier: shapes.find((shape) => intersectShape(shape.grant, needed) !== null)?.tier ?? tier,
         service: facts.service?.(input) ?? null,
         run: (context) => facts.run({ ...context, input }),
       }

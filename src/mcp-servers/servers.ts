@@ -25,5 +25,5 @@ export const servers: ToolServer[] = [
 ]
 
 /** Whether a name belongs to a built-in server and cannot be used for a remote one. */
-export const isOwnServer = (name: string): boolean =>
+export const isBuiltInServer = (name: string): boolean =>
   name === 'remote' || servers.some((server) => server.name === name)

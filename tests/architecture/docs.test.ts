@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import reference from '../../docs/reference.md?raw'
 import toolsPage from '../../docs/tools.md?raw'
-import { errorCodes, outcomes } from '../../src/errors'
 import { servers } from '../../src/mcp-servers/servers'
-import { settingsSchema } from '../../src/settings'
+import { errorCodes, outcomes } from '../../src/shared/errors'
+import { settingsSchema } from '../../src/shared/settings'
 
 test.each([
   ['setting', Object.keys(settingsSchema.shape)],

@@ -1,4 +1,4 @@
-import type { SessionApi, SessionSnapshot } from '../../src/agents/contract'
+import type { SessionApi, SessionSnapshot } from '../../src/agents/contract/agents'
 
 /** Creates an in-memory session API that stores snapshots unchanged. */
 export function createFakeSessions(): SessionApi {

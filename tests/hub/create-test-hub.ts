@@ -4,19 +4,20 @@ import type {
   AgentApi,
   DefinitionCheck,
   DefinitionFiles,
-  TurnNews,
-} from '../../src/agents/contract'
-import { hideInside } from '../../src/agents/live/runtime-events'
-import { openTrace } from '../../src/agents/trace/stored-trace'
+  ExplorationOutcome,
+} from '../../src/agents/contract/agents'
+import { hidePrivateContent } from '../../src/agents/live/runtime-events'
+import { parseStoredTrace } from '../../src/agents/trace/stored-trace'
 import { toOtlp } from '../../src/agents/trace/to-otlp'
 import { createContext } from '../../src/hub/action-context'
 import { createHub } from '../../src/hub/app'
 import type { HubDeps } from '../../src/hub/http/hub-env'
-import { type AccountId, type Clock, uuidV7 } from '../../src/ids'
-import { createLog } from '../../src/log'
 import { listKnownTools } from '../../src/mcp-servers/gateway/list-known-tools'
 import { servers } from '../../src/mcp-servers/servers'
-import { readSettings } from '../../src/settings'
+import { type AccountId, type Clock, uuidV7 } from '../../src/shared/ids'
+import { createLog } from '../../src/shared/log'
+import { readSettings } from '../../src/shared/settings'
+import { registerPages } from '../../src/web/register-pages'
 import { createFakeSessions } from './create-fake-sessions'
 import { fakeExplain } from './fake-explain'
 
@@ -52,11 +53,11 @@ export function createTestHub(settings: Record<string, string> = {}) {
   const seen = {
     woken: [] as AccountId[],
     armed: 0,
-    heard: [] as TurnNews[],
+    heard: [] as ExplorationOutcome[],
     disarmed: [] as number[],
     published: [] as { topic: string; event: unknown }[],
     kept: [] as { name: string; etag: string; files: DefinitionFiles }[],
-    keepDefinition: (async () => {}) as AgentApi['keepDefinition'],
+    keepDefinition: (async () => {}) as AgentApi['saveDefinition'],
     checkModel: (async (_agent, model) => model) as AgentApi['checkModel'],
     check: (() => ({ ok: false, problems: [] })) as (
       files: DefinitionFiles,
@@ -94,18 +95,19 @@ export function createTestHub(settings: Record<string, string> = {}) {
     readTrace: (...of) => seen.readTrace(...of),
     watch: (...of) => seen.watch(...of),
     cancel: (...of) => seen.cancel(...of),
-    hideInside,
-    openTrace,
+    hidePrivateContent: hidePrivateContent,
+    openTrace: parseStoredTrace,
     toOtlp: (trace) => toOtlp(trace, { hub: 'Test', hasContent: false }),
     checkDefinition: async (files) => seen.check(files),
     sessions: seen.sessions,
     checkModel: (agent, model) => seen.checkModel(agent, model),
-    keepDefinition: async (name, etag, files) => {
+    saveDefinition: async (name, etag, files) => {
       seen.kept.push({ name, etag, files })
       await seen.keepDefinition(name, etag, files)
     },
   }
   const deps: HubDeps = {
+    pages: registerPages,
     binding: env.DB,
     settings: readSettings({ ROOKERY_ADMIN_KEY: adminKey, ROOKERY_PUBLIC: 'true', ...settings }),
     clock,
@@ -116,10 +118,10 @@ export function createTestHub(settings: Record<string, string> = {}) {
         seen.disarmed.push(token)
       },
       ensureStarted: async () => {},
-      hear: async (news) => {
+      reportOutcome: async (news) => {
         seen.heard.push(news)
       },
-      lookSoon: async () => {},
+      sweepNow: async () => {},
       explain: async (question) => seen.explain(question, now),
       readSweepAge: async () => 12,
     },

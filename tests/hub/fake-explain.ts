@@ -1,18 +1,20 @@
-import type { SchedulerQuestion, SchedulerView } from '../../src/agents/contract'
-import { explainTask, explainTurn } from '../../src/agents/scheduler/explain'
+import type { ExplainRequest, SchedulerView } from '../../src/agents/contract/agents'
+import { explainExploration, explainTask } from '../../src/agents/scheduler/explain'
 import { explorationFloor } from '../../src/agents/scheduler/shares'
 
 const limits = { mode: 'hybrid', capacity: 10 } as const
 
 /** Explains agents and tasks like a scheduler that was just created and has no stored state. */
 export const fakeExplain = (
-  { hub, agents, tasks }: SchedulerQuestion,
+  { hub, agents, tasks }: ExplainRequest,
   now: number,
 ): SchedulerView => ({
   ...limits,
   floor: explorationFloor(limits.mode, limits.capacity),
   lastSweepAt: now - 12_000,
   nextSweepAt: now + 588_000,
-  turns: agents.map((agent) => explainTurn(agent, hub, { ...limits, stored: null, now })),
+  explorations: agents.map((agent) =>
+    explainExploration(agent, hub, { ...limits, stored: null, now }),
+  ),
   tasks: tasks.map((task) => explainTask(task, hub, limits)),
 })

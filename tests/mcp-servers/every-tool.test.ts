@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
-import type { GrantPolicy } from '../../src/hub/contract'
+import type { GrantPolicy } from '../../src/hub/contract/hub'
 import { servers } from '../../src/mcp-servers/servers'
 import { fakeConnect } from '../support/fake-connect'
 import { setUpTools as setUp } from '../support/set-up-tools'
@@ -129,7 +129,7 @@ describe('every registered tool', () => {
         if (isNothing || grant === tool.grantShape) expect(names()).not.toContain(name)
         expect((await call(name, args)).text).toContain(`Error: Missing grant ${grant}:`)
         const isGuarded = name.startsWith('hub_') && tool.tier === 'read'
-        const decided = isGuarded ? 'guardReads' : 'readFacts'
+        const decided = isGuarded ? 'guardReads' : 'readAuthorization'
         expect(calls.map(({ method }) => method)).toEqual([decided])
       }
       // a credential is looked for only once the call is decided (M5)

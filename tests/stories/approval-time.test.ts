@@ -1,15 +1,24 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { beforeAll, expect, test } from 'vitest'
-import { adminKey, call, commentsOf, install, join, post, replyTo, until } from '../support/cast'
+import {
+  adminKey,
+  call,
+  createAccount,
+  listComments,
+  post,
+  pushDefinition,
+  waitForReply,
+  waitForValue,
+} from '../support/cast'
 
 /** Approvals that expire, and approvals for a whole activation. Everything but the model is real. */
 const fakeUrl = (env as unknown as { FAKE_MODEL_URL: string }).FAKE_MODEL_URL
 
-let mira: Awaited<ReturnType<typeof join>>
+let mira: Awaited<ReturnType<typeof createAccount>>
 
 beforeAll(async () => {
-  mira = await join('mira')
+  mira = await createAccount('mira')
 })
 
 const wantsToPost = (title: string) => ({
@@ -23,7 +32,7 @@ async function createAgent(name: string, answers: object[]): Promise<void> {
     method: 'POST',
     body: JSON.stringify({ id: name, answers }),
   })
-  await install(name, {
+  await pushDefinition(name, {
     'config.yaml': `name: ${name}\nbrain: { provider: openai-compatible, model: fake, api_base: "${fakeUrl}/s/${name}/v1", api_key_env: OPENAI_COMPATIBLE_API_KEY }\ncapabilities: { grants: [hub:read, hub:write] }\n`,
     'system-prompt.md': 'You ask before you write.',
   })
@@ -34,7 +43,7 @@ async function createAgent(name: string, answers: object[]): Promise<void> {
 }
 
 const pendingOf = (title: string) =>
-  until(
+  waitForValue(
     () =>
       env.DB.prepare(
         `SELECT id, activation_id FROM approvals WHERE status = 'pending' AND arguments LIKE ?`,
@@ -57,7 +66,7 @@ test('L30 M7: an approval that expires is returned to the model, which answers w
   await createAgent('unheard', [wantsToPost('Unheard herons'), { text: 'Nobody said yes.' }])
   const asked = await post(mira.key, 'Herons', '@unheard post about herons')
   const { id, activation_id } = await pendingOf('Unheard herons')
-  await until(async () => {
+  await waitForValue(async () => {
     const row = await env.DB.prepare('SELECT state FROM activations WHERE id = ?')
       .bind(activation_id)
       .first('state')
@@ -66,10 +75,10 @@ test('L30 M7: an approval that expires is returned to the model, which answers w
   await env.DB.prepare('UPDATE approvals SET expires_at = 1 WHERE id = ?').bind(id).run()
   // the slow sweep of a quiet hub is minutes away: time goes faster here
   await runInDurableObject(env.SCHEDULER.getByName('scheduler'), (scheduler) => scheduler.arm())
-  expect((await replyTo(asked, 'unheard')).content).toContain('Nobody said yes.')
+  expect((await waitForReply(asked, 'unheard')).content).toContain('Nobody said yes.')
   expect(await lastRequest('unheard')).toContain('Error: the approval expired')
   expect(await countPosts('Unheard herons')).toBe(0)
-  expect(await commentsOf(asked)).toHaveLength(1)
+  expect(await listComments(asked)).toHaveLength(1)
 })
 
 test('L30 M7: an approval for an activation covers its later calls, but not the next activation', async () => {
@@ -84,7 +93,7 @@ test('L30 M7: an approval for an activation covers its later calls, but not the 
   const { id } = await pendingOf('Trusted one')
   const decision = { decision: 'approve_activation' }
   await call('POST', `/api/v1/approvals/${id}`, { key: adminKey, body: decision })
-  expect((await replyTo(asked, 'trusted')).content).toContain('Both are posted.')
+  expect((await waitForReply(asked, 'trusted')).content).toContain('Both are posted.')
   expect(await countPosts('Trusted')).toBe(2)
   await post(mira.key, 'More herons', '@trusted and once more')
   await pendingOf('Trusted three')

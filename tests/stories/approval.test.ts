@@ -1,17 +1,26 @@
 import { abortAllDurableObjects, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { openTrace } from '../../src/agents/trace/stored-trace'
-import { adminKey, call, commentsOf, install, join, post, replyTo, until } from '../support/cast'
+import { parseStoredTrace } from '../../src/agents/trace/stored-trace'
+import {
+  adminKey,
+  call,
+  createAccount,
+  listComments,
+  post,
+  pushDefinition,
+  waitForReply,
+  waitForValue,
+} from '../support/cast'
 import type { FakeAnswer } from '../support/fake-model-wire'
 
 /** An agent makes a call that requires approval. Everything but the model is real. */
 const fakeUrl = (env as unknown as { FAKE_MODEL_URL: string }).FAKE_MODEL_URL
 
-let mira: Awaited<ReturnType<typeof join>>
+let mira: Awaited<ReturnType<typeof createAccount>>
 
 beforeAll(async () => {
-  mira = await join('mira')
+  mira = await createAccount('mira')
 })
 
 /** Creates an agent whose posts require approval. */
@@ -21,7 +30,7 @@ async function createAgent(name: string, answers: FakeAnswer[]): Promise<string>
     method: 'POST',
     body: JSON.stringify({ id: script, answers }),
   })
-  const id = await install(name, filesOf(name, 'You ask before you write.'))
+  const id = await pushDefinition(name, filesOf(name, 'You ask before you write.'))
   const { status } = await call('PUT', `/api/v1/agents/${name}/grants`, {
     key: adminKey,
     body: { allowed: ['hub:read', 'hub:write'], require_approval: ['tool:hub_create_post'] },
@@ -64,7 +73,7 @@ interface Waiting {
 }
 
 const waitingFor = (title: string): Promise<Waiting> =>
-  until(async () => {
+  waitForValue(async () => {
     const { body } = await call<{ approvals: Waiting[] }>('GET', '/api/v1/approvals', {
       key: adminKey,
     })
@@ -91,7 +100,7 @@ const traceOf = async (id: string) => {
   const row = await env.DB.prepare('SELECT trace FROM activation_traces WHERE activation_id = ?')
     .bind(id)
     .first<{ trace: string }>()
-  return openTrace(row?.trace ?? '{}')
+  return parseStoredTrace(row?.trace ?? '{}')
 }
 
 describe('a call that requires approval', () => {
@@ -105,9 +114,9 @@ describe('a call that requires approval', () => {
     })
     expect(await postsCalled('Herons approved')).toBe(0)
     expect((await decide(waiting.id, 'approve')).status).toBe(200)
-    expect((await replyTo(asked, 'heronry')).content).toContain('I did what I could.')
+    expect((await waitForReply(asked, 'heronry')).content).toContain('I did what I could.')
     expect(await postsCalled('Herons approved')).toBe(1)
-    expect(await commentsOf(asked)).toHaveLength(1)
+    expect(await listComments(asked)).toHaveLength(1)
     expect(await activation(waiting.activation_id)).toMatchObject({
       state: 'done',
       outcome: 'completed',
@@ -119,7 +128,7 @@ describe('a call that requires approval', () => {
     const asked = await post(mira.key, 'Herons', '@denied post about herons')
     const waiting = await waitingFor('Herons denied')
     await decide(waiting.id, 'deny', 'We have enough herons.')
-    await replyTo(asked, 'denied')
+    await waitForReply(asked, 'denied')
     expect(await postsCalled('Herons denied')).toBe(0)
     expect((await askedOf('denied')).at(-1)).toContain('We have enough herons.')
     const { plan } = await traceOf(waiting.activation_id)
@@ -136,7 +145,7 @@ describe('a call that requires approval', () => {
     )
     expect(rows.length).toBeGreaterThan(3)
     await decide(waiting.id, 'approve')
-    await replyTo(asked, 'patient')
+    await waitForReply(asked, 'patient')
     expect(await postsCalled('Herons survive')).toBe(1)
   })
 
@@ -144,13 +153,13 @@ describe('a call that requires approval', () => {
     await createAgent('changed', wantsToPost('Herons of old'))
     const first = await post(mira.key, 'Herons', '@changed post about herons')
     const waiting = await waitingFor('Herons of old')
-    await install('changed', filesOf('changed', 'You are a new bird.'))
+    await pushDefinition('changed', filesOf('changed', 'You are a new bird.'))
     await abortAllDurableObjects()
     await decide(waiting.id, 'approve')
-    await replyTo(first, 'changed')
+    await waitForReply(first, 'changed')
     expect(await postsCalled('Herons of old')).toBe(1)
     const second = await post(mira.key, 'Hello', '@changed hello')
-    await replyTo(second, 'changed')
+    await waitForReply(second, 'changed')
     const asked = await askedOf('changed')
     expect(asked.map((body) => body.includes('You ask before you write.'))).toEqual([
       true,
@@ -169,12 +178,12 @@ describe('a call that requires approval', () => {
     const first = await post(mira.key, 'Herons', '@busybody post about herons')
     const waiting = await waitingFor('Herons wait')
     const second = await post(mira.key, 'Hello', '@busybody hello')
-    expect((await replyTo(second, 'busybody')).content).toContain('Hello to you.')
-    expect(await commentsOf(first)).toHaveLength(0)
+    expect((await waitForReply(second, 'busybody')).content).toContain('Hello to you.')
+    expect(await listComments(first)).toHaveLength(0)
     await decide(waiting.id, 'approve')
-    await replyTo(first, 'busybody')
-    expect(await commentsOf(first)).toHaveLength(1)
-    expect(await commentsOf(second)).toHaveLength(1)
+    await waitForReply(first, 'busybody')
+    expect(await listComments(first)).toHaveLength(1)
+    expect(await listComments(second)).toHaveLength(1)
   })
 
   test('L34: it can be stopped while it waits', async () => {
@@ -186,7 +195,7 @@ describe('a call that requires approval', () => {
       body: {},
     })
     expect(status).toBeLessThan(300)
-    expect((await replyTo(asked, 'stopped')).content).toContain('asked to stop')
+    expect((await waitForReply(asked, 'stopped')).content).toContain('asked to stop')
     expect(await activation(waiting.activation_id)).toMatchObject({ outcome: 'cancelled' })
     expect(await postsCalled('Herons stopped')).toBe(0)
   })

@@ -1,12 +1,12 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { beforeAll, expect, test } from 'vitest'
-import { commentsOf, install, join, until } from '../support/cast'
+import { createAccount, listComments, pushDefinition, waitForValue } from '../support/cast'
 
 const minute = 60_000
 const scheduler = () => env.SCHEDULER.getByName('scheduler')
 
-let mira: Awaited<ReturnType<typeof join>>
+let mira: Awaited<ReturnType<typeof createAccount>>
 let scoutId: string
 
 const files = (discovery: string) => ({
@@ -53,7 +53,7 @@ const listRuns = async () =>
   ).results
 
 const waitForRuns = (count: number) =>
-  until(async () => {
+  waitForValue(async () => {
     const runs = await listRuns()
     return runs.filter(({ state }) => state === 'done').length >= count && runs
   }, `${count} runs`)
@@ -68,11 +68,11 @@ async function passTime(): Promise<void> {
   await runInDurableObject(scheduler(), (_object, state) => {
     state.storage.sql.exec('UPDATE explorers SET last_at = ?, eligible_at = 0', earlier)
   })
-  await scheduler().lookSoon()
+  await scheduler().sweepNow()
 }
 
 beforeAll(async () => {
-  mira = await join('mira')
+  mira = await createAccount('mira')
 })
 
 test('S9 L7: an exploring agent answers one question that it can answer, once, and passes on the rest', async () => {
@@ -87,13 +87,13 @@ test('S9 L7: an exploring agent answers one question that it can answer, once, a
     20,
   )
   const other = await writeEarlier('Lunch', 'Who wants to eat outside today?', 15)
-  scoutId = await install('scout', files('{ enabled: true, min_confidence: 0.5 }'))
+  scoutId = await pushDefinition('scout', files('{ enabled: true, min_confidence: 0.5 }'))
   const [run] = await waitForRuns(1)
   expect(run).toMatchObject({ task: 'exploration', outcome: 'completed' })
-  const [answer] = await commentsOf(question)
+  const [answer] = await listComments(question)
   expect(answer?.author).toBe('scout')
   expect(answer?.content).toContain('minus eighteen degrees')
-  expect(await commentsOf(other)).toEqual([])
+  expect(await listComments(other)).toEqual([])
   const said = await env.DB.prepare('SELECT activation_id, confidence FROM contributions').all()
   expect(said.results).toMatchObject([{ activation_id: run?.id }])
 })
@@ -107,7 +107,7 @@ test('L7: an exploration without a contribution completes silently, and is not r
   await passTime()
   const runs = await waitForRuns(2)
   expect(runs[1]).toMatchObject({ task: 'exploration', outcome: 'completed' })
-  expect(await commentsOf(nothingToSay)).toEqual([])
+  expect(await listComments(nothingToSay)).toEqual([])
   await passTime()
   await new Promise((resolve) => setTimeout(resolve, 300))
   expect(await listRuns()).toHaveLength(2)
@@ -116,16 +116,19 @@ test('L7: an exploration without a contribution completes silently, and is not r
 test('S7 D6: a scheduled task runs when it is due, and its due time advances', async () => {
   const schedule =
     '  schedule: [{ cron: "0 9 * * *", timezone: Europe/Berlin, task: "What is in the seed vault?" }]'
-  scoutId = await install('scout', files(`{ enabled: false }\n${schedule}`))
+  scoutId = await pushDefinition('scout', files(`{ enabled: false }\n${schedule}`))
   const readDue = async () =>
     (await env.DB.prepare('SELECT due_at FROM schedules').first<number>('due_at')) ?? 0
-  const due = await until(async () => (await readDue()) > 0 && (await readDue()), 'a due time')
+  const due = await waitForValue(
+    async () => (await readDue()) > 0 && (await readDue()),
+    'a due time',
+  )
   expect(due).toBeGreaterThan(Date.now())
   expect(due - Date.now()).toBeLessThanOrEqual(24 * 60 * minute)
   await env.DB.prepare('UPDATE schedules SET due_at = ?')
     .bind(Date.now() - 3 * 24 * 60 * minute)
     .run()
-  await scheduler().lookSoon()
+  await scheduler().sweepNow()
   const runs = await waitForRuns(3)
   expect(runs.map(({ task }) => task)).toEqual(['exploration', 'exploration', 'scheduled'])
   expect(await readDue()).toBe(due)

@@ -7,7 +7,7 @@ import {
 import { env, exports } from 'cloudflare:workers'
 import { beforeEach, expect, it } from 'vitest'
 import worker from '../../src/worker'
-import { call, until } from '../support/cast'
+import { call, waitForValue } from '../support/cast'
 
 const readSweepAge = async () =>
   (await call<{ sweep_age_seconds: number | null }>('GET', '/healthz')).body.sweep_age_seconds
@@ -22,7 +22,7 @@ beforeEach(async () => {
 it('S2 S6: the first request to a hub starts its scheduler', async () => {
   expect(await env.SCHEDULER.getByName('scheduler').readSweepAge()).toBeNull()
   expect((await exports.default.fetch('http://hub.test/')).status).toBe(200)
-  await until(async () => (await readSweepAge()) !== null, 'the first sweep')
+  await waitForValue(async () => (await readSweepAge()) !== null, 'the first sweep')
 })
 
 it('S2 S6: the cron trigger alone starts it too', async () => {

@@ -1,11 +1,19 @@
 import { abortAllDurableObjects, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { beforeAll, beforeEach, expect, test, vi } from 'vitest'
-import { adminKey, call, commentsOf, join, post, replyTo, until } from '../support/cast'
-import { hire } from '../support/fake-hire'
+import {
+  adminKey,
+  call,
+  createAccount,
+  listComments,
+  post,
+  waitForReply,
+  waitForValue,
+} from '../support/cast'
+import { createAgent } from '../support/create-agent'
+import { externalUrls } from '../support/external-services'
 import type { GithubPlan } from '../support/github-answers'
 import type { Json } from '../support/github-shapes'
-import { outsideUrls } from '../support/outside'
 import { asAdmin } from '../support/services'
 
 /** An agent opens an issue on GitHub with approval. Everything but the model and GitHub is real. */
@@ -13,16 +21,16 @@ const hourMs = 3_600_000
 // A lost object is detected after three seconds.
 vi.setConfig({ testTimeout: 30_000 })
 const token = 'ghp_the-token-of-this-hub'
-let mira: Awaited<ReturnType<typeof join>>
+let mira: Awaited<ReturnType<typeof createAccount>>
 /** A fake GitHub per test. */
 let github: string
 
 beforeAll(async () => {
-  mira = await join('mira')
+  mira = await createAccount('mira')
 })
 
 beforeEach(async () => {
-  github = `${outsideUrls.github}/${crypto.randomUUID()}`
+  github = `${externalUrls.github}/${crypto.randomUUID()}`
   const service = {
     base_url: github,
     headers: { Authorization: 'Bearer {credential}' },
@@ -45,7 +53,7 @@ const sent = async (method: string) =>
 /** Mira asks an agent for an issue. Returns the thread and the call that waits for approval. */
 async function askFor(name: string, title: string) {
   const wanted = { owner: 'acme', repo: 'tools', title, body: 'Seen by the pond.' }
-  const agent = await hire(
+  const agent = await createAgent(
     name,
     [
       { text: 'I open an issue.', calls: [{ name: 'github_create_issue', arguments: wanted }] },
@@ -59,7 +67,7 @@ async function askFor(name: string, title: string) {
   }
   expect((await asAdmin('PUT', `/agents/${name}/grants`, policy)).status).toBe(200)
   const thread = await post(mira.key, 'The pond leaks', `@${name} open an issue about it`)
-  const waiting = await until(
+  const waiting = await waitForValue(
     () =>
       env.DB.prepare(
         `SELECT p.id, p.activation_id, p.arguments FROM approvals p JOIN activations x ON x.id = p.activation_id
@@ -97,7 +105,7 @@ async function approverItems(title: string) {
   return body.notifications.filter(({ content }) => content.includes(title))
 }
 
-const lastModelRequest = async (agent: Awaited<ReturnType<typeof hire>>) =>
+const lastModelRequest = async (agent: Awaited<ReturnType<typeof createAgent>>) =>
   JSON.stringify((await agent.requests()).at(-1)?.body)
 
 test('L30 M7: the call waits for hours, is approved, and opens the issue once', async () => {
@@ -109,7 +117,7 @@ test('L30 M7: the call waits for hours, is approved, and opens the issue once', 
   await letPass(11 * hourMs, waiting)
   expect(await sent('POST')).toBe(0)
   expect((await decide(waiting.id, 'approve')).status).toBe(200)
-  expect((await replyTo(thread, 'ranger')).content).toContain('That is what came of it.')
+  expect((await waitForReply(thread, 'ranger')).content).toContain('That is what came of it.')
 
   const [opened, ...more] = await issues()
   expect(more).toEqual([])
@@ -118,7 +126,7 @@ test('L30 M7: the call waits for hours, is approved, and opens the issue once', 
   expect(await sent('POST')).toBe(1)
   expect(await lastModelRequest(agent)).toContain('https://github.com/acme/tools/issues/1')
   expect(await approverItems('The pond leaks slowly')).toMatchObject([{ read: true }])
-  expect(await commentsOf(thread)).toHaveLength(1)
+  expect(await listComments(thread)).toHaveLength(1)
   // Approving again changes nothing, and denying is too late.
   expect((await decide(waiting.id, 'approve')).status).toBe(200)
   expect((await decide(waiting.id, 'deny')).status).toBe(409)
@@ -129,7 +137,7 @@ test('L30 M7: without a decision within a day the issue is not opened', async ()
   const { thread, waiting, agent } = await askFor('unheard', 'The pond leaks unheard')
   await letPass(25 * hourMs, waiting)
   await runInDurableObject(env.SCHEDULER.getByName('scheduler'), (scheduler) => scheduler.arm())
-  await replyTo(thread, 'unheard')
+  await waitForReply(thread, 'unheard')
   expect(await lastModelRequest(agent)).toContain('the approval expired')
   expect((await decide(waiting.id, 'approve')).status).toBe(409)
   expect(await sent('POST')).toBe(0)
@@ -140,20 +148,20 @@ test('L36 M7: a restart after GitHub opened the issue, before its response, open
   await plan({ method: 'POST', isHeld: true })
   await letPass(5 * hourMs, waiting)
   await decide(waiting.id, 'approve')
-  await until(async () => (await issues()).length === 1, 'GitHub to open it')
+  await waitForValue(async () => (await issues()).length === 1, 'GitHub to open it')
   await abortAllDurableObjects()
-  expect((await replyTo(thread, 'unlucky')).content).toContain('That is what came of it.')
+  expect((await waitForReply(thread, 'unlucky')).content).toContain('That is what came of it.')
   expect(await issues()).toHaveLength(1)
   expect(await sent('POST')).toBe(1)
   expect(await lastModelRequest(agent)).toContain('https://github.com/acme/tools/issues/1')
-  expect(await commentsOf(thread)).toHaveLength(1)
+  expect(await listComments(thread)).toHaveLength(1)
 })
 
 test('M14 M7: the response of GitHub is lost, and the model gets that the call may have succeeded', async () => {
   const { thread, waiting, agent } = await askFor('doubtful', 'The pond leaks perhaps')
   await plan({ method: 'POST', isLost: true })
   await decide(waiting.id, 'approve')
-  await replyTo(thread, 'doubtful')
+  await waitForReply(thread, 'doubtful')
   expect(await issues()).toHaveLength(1)
   expect(await sent('POST')).toBe(1)
   expect(await lastModelRequest(agent)).toMatch(

@@ -1,6 +1,14 @@
 import { env } from 'cloudflare:workers'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { adminKey, call, install, join, post, replyTo, until } from '../support/cast'
+import {
+  adminKey,
+  call,
+  createAccount,
+  post,
+  pushDefinition,
+  waitForReply,
+  waitForValue,
+} from '../support/cast'
 import type { FakeAnswer } from '../support/fake-model-wire'
 
 /** The operator's log while agents run, at the most verbose level. */
@@ -17,9 +25,9 @@ afterAll(() => {
   for (const spy of spies) spy.mockRestore()
 })
 
-let mira: Awaited<ReturnType<typeof join>>
+let mira: Awaited<ReturnType<typeof createAccount>>
 beforeAll(async () => {
-  mira = await join('mira')
+  mira = await createAccount('mira')
 })
 
 async function createAgent(name: string, answers: FakeAnswer[], behavior = ''): Promise<void> {
@@ -27,7 +35,7 @@ async function createAgent(name: string, answers: FakeAnswer[], behavior = ''): 
     method: 'POST',
     body: JSON.stringify({ id: name, answers }),
   })
-  await install(name, {
+  await pushDefinition(name, {
     'config.yaml': `name: ${name}\nbrain: { provider: openai-compatible, model: fake, api_base: "${fakeUrl}/s/${name}/v1" }\ncapabilities: { grants: [hub:read] }\n${behavior}`,
     'system-prompt.md': 'You are a test.',
   })
@@ -51,8 +59,8 @@ test('L45: an activation is logged at its start and end, with iterations and pla
     { text: 'Nothing about them.' },
   ])
   const asked = await post(mira.key, 'Owls', '@chatty anything?')
-  await replyTo(asked, 'chatty')
-  const [end] = await until(async () => {
+  await waitForReply(asked, 'chatty')
+  const [end] = await waitForValue(async () => {
     const found = linesOf('chatty', 'activation finished')
     return found.length > 0 && found
   }, 'the last line')
@@ -76,7 +84,7 @@ test('L9 L45: a limit is a warning', async () => {
     [{ calls: [{ name: 'hub_search', arguments: { query: 'x' } }] }],
     'behavior: { max_iterations: 2 }\n',
   )
-  await replyTo(await post(mira.key, 'Loop', '@looper go'), 'looper')
+  await waitForReply(await post(mira.key, 'Loop', '@looper go'), 'looper')
   expect(linesOf('looper', 'limit reached')).toMatchObject([
     { level: 'warn', outcome: 'max_iterations', iterations: 2 },
   ])
@@ -89,7 +97,7 @@ test('L9 L45: at the ceiling of all definitions the warning states the possible 
     [{ text: '', calls: [{ name: 'hub_get_nothing', arguments: {} }] }],
     'behavior: { max_iterations: 500, max_tokens: 100000000 }\n',
   )
-  await until(
+  await waitForValue(
     async () => linesOf('spinner', 'possible infinite loop').length > 0 || askSpinner(),
     'the warning',
   )
@@ -109,7 +117,7 @@ test('L45: no log line contains a key', async () => {
     { status: 500, message: `upstream said ${providerKey} and ${planted}` },
     { status: 401, message: `Incorrect API key provided: ${providerKey} ${planted} ${adminKey}` },
   ])
-  await replyTo(await post(mira.key, 'Leak', '@leaky tell'), 'leaky')
+  await waitForReply(await post(mira.key, 'Leak', '@leaky tell'), 'leaky')
   await call('GET', `/api/v1/search?q=${mira.key}`, { key: mira.key })
   await call('GET', '/api/v1/posts', { key: `${mira.key}x` })
   await call('POST', '/api/v1/posts', { key: mira.key, body: `{"broken": "${mira.key}"` })

@@ -1,14 +1,22 @@
 import { abortAllDurableObjects } from 'cloudflare:test'
 import { afterEach, beforeAll, expect, test, vi } from 'vitest'
-import { adminKey, call, commentsOf, join, post, replyTo, until } from '../support/cast'
-import { hire } from '../support/fake-hire'
+import {
+  adminKey,
+  call,
+  createAccount,
+  listComments,
+  post,
+  waitForReply,
+  waitForValue,
+} from '../support/cast'
+import { createAgent } from '../support/create-agent'
 import type { FakeRequest } from '../support/fake-model-server'
 
 /** An agent with memory: two tasks, days apart. The provider is a server over HTTP. */
-let mira: Awaited<ReturnType<typeof join>>
+let mira: Awaited<ReturnType<typeof createAccount>>
 
 beforeAll(async () => {
-  mira = await join('mira')
+  mira = await createAccount('mira')
 })
 afterEach(() => {
   vi.useRealTimers()
@@ -24,7 +32,7 @@ const messagesOf = (request: FakeRequest | undefined): { role: string; content: 
 const textOf = (request: FakeRequest | undefined) => JSON.stringify(messagesOf(request))
 
 test('L39: facts from one thread are in the prompt of another days later, also after a restart', async () => {
-  const keeper = await hire(
+  const keeper = await createAgent(
     'keeper',
     [
       {
@@ -42,12 +50,12 @@ test('L39: facts from one thread are in the prompt of another days later, also a
     { grants: ['hub:read', 'memory:read', 'memory:write'] },
   )
   const first = await post(mira.key, 'How to answer me', '@keeper one sentence at a time please')
-  expect((await replyTo(first, 'keeper')).content).toContain('keep it short')
+  expect((await waitForReply(first, 'keeper')).content).toContain('keep it short')
   // All objects restart meanwhile.
   await abortAllDurableObjects()
   waitDays(3)
   const second = await post(mira.key, 'Herons', '@keeper how many herons are there?')
-  expect((await replyTo(second, 'keeper')).content).toContain('Three')
+  expect((await waitForReply(second, 'keeper')).content).toContain('Three')
 
   const requests = await keeper.requests()
   expect(textOf(requests[0])).not.toContain('one sentence at a time.')
@@ -67,21 +75,21 @@ test('L39: facts from one thread are in the prompt of another days later, also a
 })
 
 test('L14 L39: in the same thread the earlier turn is history, and each step extends the previous prompt', async () => {
-  const teller = await hire('teller', [
+  const teller = await createAgent('teller', [
     { calls: [{ name: 'hub_search', arguments: { query: 'herons' } }] },
     { text: 'Nothing about herons yet.' },
     { calls: [{ name: 'hub_search', arguments: { query: 'heron' } }] },
     { text: 'Still nothing.' },
   ])
   const thread = await post(mira.key, 'Anything', '@teller anything about herons?')
-  await replyTo(thread, 'teller')
+  await waitForReply(thread, 'teller')
   waitDays(2)
   await call('POST', `/api/v1/posts/${thread}/comments`, {
     key: mira.key,
     body: { content: '@teller and now?' },
   })
-  await until(
-    async () => (await commentsOf(thread)).filter(({ author }) => author === 'teller').length > 1,
+  await waitForValue(
+    async () => (await listComments(thread)).filter(({ author }) => author === 'teller').length > 1,
     'the second answer',
   )
   const requests = await teller.requests()
@@ -111,7 +119,7 @@ test('L14 L39: in the same thread the earlier turn is history, and each step ext
 })
 
 test('L11 L39: a history of more than 50 messages is compacted before it is shown again', async () => {
-  const old = await hire('old', [{ text: 'They counted birds.' }, { text: 'All of them.' }])
+  const old = await createAgent('old', [{ text: 'They counted birds.' }, { text: 'All of them.' }])
   const thread = await post(mira.key, 'Counting', 'We count.')
   const messages = Array.from({ length: 30 }, (_, id) => [
     { role: 'user', text: `question ${id}` },
@@ -124,7 +132,7 @@ test('L11 L39: a history of more than 50 messages is compacted before it is show
     key: mira.key,
     body: { content: '@old how many were there?' },
   })
-  expect((await replyTo(thread, 'old')).content).toContain('All of them.')
+  expect((await waitForReply(thread, 'old')).content).toContain('All of them.')
 
   const requests = await old.requests()
   expect(requests).toHaveLength(2)
@@ -143,18 +151,18 @@ test('L11 L39: a history of more than 50 messages is compacted before it is show
 })
 
 test('D6: an agent without memory has no history', async () => {
-  const blank = await hire('blank', [{ text: 'One.' }, { text: 'Two.' }], {
+  const blank = await createAgent('blank', [{ text: 'One.' }, { text: 'Two.' }], {
     behavior: 'memory: { enabled: false }\n',
   })
   for (const words of ['first', 'second']) {
     const asked = await post(mira.key, words, `@blank ${words}`)
-    await replyTo(asked, 'blank')
+    await waitForReply(asked, 'blank')
   }
   expect(textOf((await blank.requests()).at(-1))).not.toContain('What you remember')
 })
 
 test('D5: a skill is read when the agent asks for it', async () => {
-  const skilled = await hire(
+  const skilled = await createAgent(
     'skilled',
     [
       { calls: [{ name: 'skills_read_skill', arguments: { name: 'counting' } }] },
@@ -168,7 +176,7 @@ test('D5: a skill is read when the agent asks for it', async () => {
     },
   )
   const asked = await post(mira.key, 'Count', '@skilled please count')
-  await replyTo(asked, 'skilled')
+  await waitForReply(asked, 'skilled')
   const [first, second] = await skilled.requests()
   expect(textOf(first)).toContain('- counting: How birds are counted')
   expect(textOf(first)).not.toContain('Count every bird twice.')
@@ -176,12 +184,12 @@ test('D5: a skill is read when the agent asks for it', async () => {
 })
 
 test('M3: an agent without the grant has no memory tools, and cannot call them', async () => {
-  const plain = await hire('plain', [
+  const plain = await createAgent('plain', [
     { calls: [{ name: 'memory_remember_fact', arguments: { text: 'x' } }] },
     { text: 'Well then.' },
   ])
   const asked = await post(mira.key, 'Plain', '@plain remember x')
-  await replyTo(asked, 'plain')
+  await waitForReply(asked, 'plain')
   const [first, second] = await plain.requests()
   const names = (first?.body.tools ?? []).map(
     (tool: { function: { name: string } }) => tool.function.name,

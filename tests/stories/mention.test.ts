@@ -1,16 +1,25 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, expect, test } from 'vitest'
 import { d1Totals } from '../../src/hub/db'
-import { call, commentsOf, install, join, post, replyTo, scoutFiles, until } from '../support/cast'
-import { outsideUrls } from '../support/outside'
-import { add, api, echo, mapEcho, tell } from '../support/remote-servers'
+import {
+  call,
+  createAccount,
+  listComments,
+  post,
+  pushDefinition,
+  scoutFiles,
+  waitForReply,
+  waitForValue,
+} from '../support/cast'
+import { externalUrls } from '../support/external-services'
+import { add, api, echo, mapEcho, setBehavior } from '../support/remote-servers'
 
-let mira: Awaited<ReturnType<typeof join>>
+let mira: Awaited<ReturnType<typeof createAccount>>
 let scoutId: string
 
 beforeAll(async () => {
-  mira = await join('mira')
-  scoutId = await install('scout', scoutFiles())
+  mira = await createAccount('mira')
+  scoutId = await pushDefinition('scout', scoutFiles())
 })
 
 test('a person asks @scout and gets an answer with a link to the right post', async () => {
@@ -24,7 +33,7 @@ test('a person asks @scout and gets an answer with a link to the right post', as
     'A question',
     '@scout how many pelicans did the census count on the lagoon?',
   )
-  const reply = await replyTo(asked)
+  const reply = await waitForReply(asked)
   expect(reply.content).toContain('412 pelicans')
   expect(reply.content).toContain(`/p/${source}`)
   expect(reply.content).toContain('@mira')
@@ -52,9 +61,9 @@ async function costOf(title: string, content: string) {
   })
   const posting = Number(/round_trips=(\d+)/.exec(asked.headers.get('server-timing') ?? '')?.[1])
   const { id } = asked.body.post
-  const during = await until(async () => {
+  const during = await waitForValue(async () => {
     const now = d1Totals.roundTrips
-    return (await commentsOf(id)).length > 0 ? now : null
+    return (await listComments(id)).length > 0 ? now : null
   }, 'the answer')
   return { id, roundTrips: during - before - posting }
 }
@@ -66,8 +75,8 @@ test('L37: a mention answered without tools costs two D1 round trips', async () 
 })
 
 test('L37 M12: remote tools cost one more round trip, once, after an admin changed them', async () => {
-  await tell('tern', { tools: [echo] })
-  const { remote } = await add('tern', `${outsideUrls.mcp}/hostile/tern`)
+  await setBehavior('tern', { tools: [echo] })
+  const { remote } = await add('tern', `${externalUrls.mcp}/hostile/tern`)
   expect(remote.failure).toBeNull()
   for (const change of [
     () => mapEcho('tern'),

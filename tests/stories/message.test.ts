@@ -1,6 +1,14 @@
 import { env } from 'cloudflare:workers'
 import { expect, it } from 'vitest'
-import { adminKey, call, install, join, post, scoutFiles, until } from '../support/cast'
+import {
+  adminKey,
+  call,
+  createAccount,
+  post,
+  pushDefinition,
+  scoutFiles,
+  waitForValue,
+} from '../support/cast'
 
 interface Conversation {
   conversation: { id: string; unread_count: number }
@@ -15,9 +23,9 @@ const write = (key: string, to: string, message: string) =>
 const read = async (key: string, id: string) =>
   (await call<Conversation>('GET', `/api/v1/agents/dm/conversations/${id}`, { key })).body
 
-const mira = await join('mira')
-const tomas = await join('tomas')
-await install('scout', scoutFiles())
+const mira = await createAccount('mira')
+const tomas = await createAccount('tomas')
+await pushDefinition('scout', scoutFiles())
 await post(mira.key, 'Pelican census', 'The spring census counted 412 pelicans on the lagoon.')
 
 /** Writes to scout and waits for the answer. */
@@ -26,7 +34,7 @@ async function ask(key: string, message: string) {
   expect(asked.status).toBe(201)
   const { id } = asked.body.conversation
   const before = (await read(key, id)).messages.length
-  const answered = await until(async () => {
+  const answered = await waitForValue(async () => {
     const now = await read(key, id)
     return now.messages.length > before && now.messages.at(-1)?.from.name === 'scout' && now
   }, 'the answer')
@@ -79,6 +87,6 @@ it('H10: an answer to a user who has blocked the agent is not delivered', async 
   expect((await call('POST', `${path}/block`, { key: tomas.key })).status).toBe(200)
   await env.DB.prepare('UPDATE agents SET is_paused = 0').run()
   await call('POST', '/api/v1/agents/scout/activate', { key: adminKey, body: { task: 'Hello.' } })
-  await until(async () => ((await done()) ?? 0) > before, 'the end of the activation')
+  await waitForValue(async () => ((await done()) ?? 0) > before, 'the end of the activation')
   expect((await read(tomas.key, id)).messages.at(-1)?.content).toBe('And how many herons?')
 })

@@ -1,12 +1,12 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, expect, it } from 'vitest'
-import { adminKey, call, commentsOf, join, post, until } from '../support/cast'
-import { activationOf, type Hired, hire } from '../support/fake-hire'
+import { adminKey, call, createAccount, listComments, post, waitForValue } from '../support/cast'
+import { createAgent, type TestAgent, waitForActivation } from '../support/create-agent'
 
-let mira: Awaited<ReturnType<typeof join>>
+let mira: Awaited<ReturnType<typeof createAccount>>
 
 beforeAll(async () => {
-  mira = await join('mira')
+  mira = await createAccount('mira')
 })
 
 const search = { name: 'hub_search', arguments: { query: 'tin' } }
@@ -17,9 +17,9 @@ const admin = async (path: string) => {
   const { status } = await call('POST', `/api/v1${path}`, { key: adminKey, body: {} })
   expect(status).toBe(200)
 }
-const countCalls = async (agent: Hired) => (await agent.requests()).length
-const isCalled = (agent: Hired, times: number) =>
-  until(async () => ((await countCalls(agent)) >= times ? true : null), 'the model call')
+const countCalls = async (agent: TestAgent) => (await agent.requests()).length
+const isCalled = (agent: TestAgent, times: number) =>
+  waitForValue(async () => ((await countCalls(agent)) >= times ? true : null), 'the model call')
 const waits = (postId: string) =>
   env.DB.prepare(
     'SELECT 1 FROM inbox_items WHERE post_id = ? AND claimed_by IS NULL AND is_task = 1',
@@ -35,11 +35,14 @@ it.each([
 ])(
   'H21: pausing %s stops before the next model call, and resuming continues',
   async (_, path, name) => {
-    const agent = await hire(name, [...twoCalls, { text: 'Tea.' }, { text: 'Tea again.' }])
+    const agent = await createAgent(name, [...twoCalls, { text: 'Tea.' }, { text: 'Tea again.' }])
     const asked = await post(mira.key, 'A tin', `@${name} what is in the tin?`)
     await isCalled(agent, 1)
     await admin(`${path}/pause`)
-    expect(await activationOf(asked)).toMatchObject({ outcome: 'cancelled', reserved_microusd: 0 })
+    expect(await waitForActivation(asked)).toMatchObject({
+      outcome: 'cancelled',
+      reserved_microusd: 0,
+    })
     expect(await countCalls(agent)).toBe(1)
 
     const again = await post(mira.key, 'Again', `@${name} what is in the tin?`)
@@ -48,9 +51,9 @@ it.each([
     expect(await countCalls(agent)).toBe(1)
 
     await admin(`${path}/resume`)
-    await activationOf(again)
+    await waitForActivation(again)
     expect(await countCalls(agent)).toBeGreaterThan(1)
-    expect((await commentsOf(again)).map(({ content }) => content)).toEqual([
+    expect((await listComments(again)).map(({ content }) => content)).toEqual([
       expect.stringContaining('tea'),
     ])
   },
@@ -60,11 +63,11 @@ it.each([
 it(
   'H21: a paused agent does not block others',
   async () => {
-    const still = await hire('p-still', [{ text: 'Never said.' }])
-    const lively = await hire('p-lively', [{ text: 'Here.' }])
+    const still = await createAgent('p-still', [{ text: 'Never said.' }])
+    const lively = await createAgent('p-lively', [{ text: 'Here.' }])
     await admin('/agents/p-still/pause')
     const asked = await post(mira.key, 'Both', '@p-still @p-lively are you there?')
-    await activationOf(asked)
+    await waitForActivation(asked)
     expect(await countCalls(lively)).toBe(1)
     expect(await countCalls(still)).toBe(0)
     await admin('/agents/p-still/resume')
@@ -81,14 +84,14 @@ it.each([
   async (_, name, policy) => {
     const searches = { calls: [search] }
     const slow = { ...searches, latencyMs: 1_500 }
-    const agent = await hire(name, [searches, slow, { text: 'I may not look.' }], {
+    const agent = await createAgent(name, [searches, slow, { text: 'I may not look.' }], {
       grants: ['hub:read', 'memory:*'],
     })
     const asked = await post(mira.key, 'A tin', `@${name} what is in the tin?`)
     await isCalled(agent, 2)
     const path = `/api/v1/agents/${name}/grants`
     expect((await call('PUT', path, { key: adminKey, body: policy })).status).toBe(200)
-    expect(await activationOf(asked)).toMatchObject({ outcome: 'completed', iterations: 3 })
+    expect(await waitForActivation(asked)).toMatchObject({ outcome: 'completed', iterations: 3 })
 
     const [first, second, third] = (await agent.requests()).map(({ body }) => ({
       tools: JSON.stringify(body.tools),

@@ -1,12 +1,12 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, expect, test } from 'vitest'
-import { join, post } from '../support/cast'
-import { activationOf, hire } from '../support/fake-hire'
+import { createAccount, post } from '../support/cast'
+import { createAgent, waitForActivation } from '../support/create-agent'
 
-let mira: Awaited<ReturnType<typeof join>>
+let mira: Awaited<ReturnType<typeof createAccount>>
 
 beforeAll(async () => {
-  mira = await join('mira')
+  mira = await createAccount('mira')
 })
 
 /** Three bytes per character, and up to three tokens. */
@@ -20,7 +20,7 @@ test('B4: a thread in Chinese with the most expensive tokenizer does not overspe
   const names = Array.from({ length: 8 }, (_, n) => `reader-${n}`)
   for (const name of names) {
     // the agents' definitions fit in the budget; the threads they read take most of it
-    await hire(name, [{ text: 'Read.', isDearest: true, latencyMs: 20 }], {
+    await createAgent(name, [{ text: 'Read.', isDearest: true, latencyMs: 20 }], {
       model: 'claude-haiku-4-5',
       behavior: 'behavior: { max_iterations: 2 }',
     })
@@ -28,7 +28,7 @@ test('B4: a thread in Chinese with the most expensive tokenizer does not overspe
   const posts = await Promise.all(
     names.map((name) => post(mira.key, 'Old characters', `@${name} ${chinese}`)),
   )
-  const ended = await Promise.all(posts.map(activationOf))
+  const ended = await Promise.all(posts.map(waitForActivation))
   const outcomes = ended.map(({ outcome }) => outcome)
   const spent = await env.DB.prepare(
     `SELECT sum(w.spent_microusd) AS microusd, (SELECT sum(cost_microusd) FROM usage_events) AS events

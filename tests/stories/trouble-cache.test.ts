@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { call, commentsOf, join, post } from '../support/cast'
-import { activationOf, hire } from '../support/fake-hire'
+import { call, createAccount, listComments, post } from '../support/cast'
+import { createAgent, waitForActivation } from '../support/create-agent'
 
 /** Micro-dollars per token: uncached, cached, written to the cache, output. */
 const prices = {
@@ -10,16 +10,16 @@ const prices = {
   'openai-compatible': { model: 'gpt-6-sol', each: [2, 0.2, 2.5, 10] },
 } as const
 
-let mira: Awaited<ReturnType<typeof join>>
+let mira: Awaited<ReturnType<typeof createAccount>>
 
 beforeAll(async () => {
-  mira = await join('mira')
+  mira = await createAccount('mira')
 })
 
 describe.each(['anthropic', 'openai', 'openai-compatible'] as const)('%s', (provider) => {
   test('L14 B1: a step extends the previous prompt, and cached tokens are charged at their price', async () => {
     const { model, each } = prices[provider]
-    const agent = await hire(
+    const agent = await createAgent(
       `saver-${provider}`,
       [
         {
@@ -31,7 +31,7 @@ describe.each(['anthropic', 'openai', 'openai-compatible'] as const)('%s', (prov
       { provider, model },
     )
     const asked = await post(mira.key, 'Saving', `@${agent.name} save`)
-    const { id } = await activationOf(asked)
+    const { id } = await waitForActivation(asked)
     const { results } = await env.DB.prepare(
       'SELECT input_tokens, cached_tokens, cost_microusd FROM usage_events WHERE activation_id = ? ORDER BY call',
     )
@@ -71,7 +71,7 @@ describe.each(['anthropic', 'openai', 'openai-compatible'] as const)('%s', (prov
 
 describe.each(['anthropic', 'openai', 'openai-compatible'] as const)('%s', (provider) => {
   test('L25: reasoning is in the trace and never in the thread', async () => {
-    const agent = await hire(
+    const agent = await createAgent(
       `muser-${provider}`,
       [
         {
@@ -83,8 +83,8 @@ describe.each(['anthropic', 'openai', 'openai-compatible'] as const)('%s', (prov
       { provider },
     )
     const asked = await post(mira.key, 'Musing', `@${agent.name} muse`)
-    const { id } = await activationOf(asked)
-    const [reply] = await commentsOf(asked)
+    const { id } = await waitForActivation(asked)
+    const [reply] = await listComments(asked)
     expect(reply?.content).toContain('Out loud.')
     expect(reply?.content).not.toContain('secret thought')
     const stored = await env.DB.prepare(
@@ -100,9 +100,9 @@ describe.each(['anthropic', 'openai', 'openai-compatible'] as const)('%s', (prov
 })
 
 test('B7: an unknown model is counted in tokens and shown as unpriced, not as free', async () => {
-  await hire('homegrown', [{ text: 'Home.' }], { model: 'house-model' })
+  await createAgent('homegrown', [{ text: 'Home.' }], { model: 'house-model' })
   const asked = await post(mira.key, 'House', '@homegrown hello')
-  const { id } = await activationOf(asked)
+  const { id } = await waitForActivation(asked)
   const usage = await env.DB.prepare('SELECT * FROM usage_events WHERE activation_id = ?')
     .bind(id)
     .first()
@@ -119,13 +119,13 @@ test('B7: an unknown model is counted in tokens and shown as unpriced, not as fr
 
 test('B1: a usage event stores agent, model, purpose, all tokens, cost and time', async () => {
   const usage = { input: 2_000, output: 300, cached: 1_500, reasoning: 200 }
-  const agent = await hire('counter', [{ reasoning: 'Hm.', text: 'Counted.', usage }], {
+  const agent = await createAgent('counter', [{ reasoning: 'Hm.', text: 'Counted.', usage }], {
     provider: 'openai',
     model: 'gpt-6-sol',
   })
   const before = Date.now()
   const asked = await post(mira.key, 'Counting', '@counter count')
-  const { id } = await activationOf(asked)
+  const { id } = await waitForActivation(asked)
   const { results } = await env.DB.prepare('SELECT * FROM usage_events WHERE activation_id = ?')
     .bind(id)
     .all<{ duration_ms: number; created_at: number }>()

@@ -1,22 +1,22 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { join, post } from '../support/cast'
+import { createAccount, post } from '../support/cast'
 import {
-  activationOf,
+  createAgent,
   type FakeProvider,
-  type Hired,
-  hire,
-  shortenPatience,
-} from '../support/fake-hire'
-import { type Trouble, troubles } from '../support/fake-troubles'
+  setIdleTimeout,
+  type TestAgent,
+  waitForActivation,
+} from '../support/create-agent'
+import { type FailureCase, failureCases } from '../support/failure-cases'
 
 /** Each failure case, over HTTP, through the whole Worker, in each protocol. */
-let mira: Awaited<ReturnType<typeof join>>
+let mira: Awaited<ReturnType<typeof createAccount>>
 /** Requested delays before retries, which end immediately. */
 let pauses: number[]
 
 beforeAll(async () => {
-  mira = await join('mira')
+  mira = await createAccount('mira')
 })
 
 beforeEach(() => {
@@ -34,11 +34,11 @@ afterEach(() => {
 })
 
 describe.each(['anthropic', 'openai', 'openai-compatible'] as const)('%s', (provider) => {
-  test.each(troubles)('L23 L24 L26: $what', async (failure) => {
-    const agent = await hire(nameFor(provider, failure), failure.answers, { provider })
-    if (failure.silenceMs) await shortenPatience(agent, failure.silenceMs)
+  test.each(failureCases)('L23 L24 L26: $what', async (failure) => {
+    const agent = await createAgent(nameFor(provider, failure), failure.answers, { provider })
+    if (failure.idleTimeoutMs) await setIdleTimeout(agent, failure.idleTimeoutMs)
     const asked = await post(mira.key, failure.what, `@${agent.name} are you there?`)
-    const activation = await activationOf(asked)
+    const activation = await waitForActivation(asked)
     expect(activation.outcome).toBe(failure.outcome)
     if (failure.error) expect(activation.error).toContain(failure.error)
     else expect(activation.error).toBeNull()
@@ -51,11 +51,14 @@ describe.each(['anthropic', 'openai', 'openai-compatible'] as const)('%s', (prov
 })
 
 let agents = 0
-const nameFor = (provider: FakeProvider, { what }: Trouble) =>
+const nameFor = (provider: FakeProvider, { what }: FailureCase) =>
   `t${++agents}-${provider.slice(-3)}-${what.toLowerCase().replace(/[^a-z0-9]+/g, '')}`.slice(0, 32)
 
 /** Usage events, the activation's row and the hub's budget have equal sums (B11). */
-async function expectBill(activationId: string, { paid, estimated = 0 }: Trouble): Promise<void> {
+async function expectBill(
+  activationId: string,
+  { paid, estimated = 0 }: FailureCase,
+): Promise<void> {
   const { results } = await env.DB.prepare('SELECT * FROM usage_events WHERE activation_id = ?')
     .bind(activationId)
     .all<{ cost_microusd: number; is_estimated: number; is_priced: number }>()
@@ -82,7 +85,7 @@ async function expectBill(activationId: string, { paid, estimated = 0 }: Trouble
 }
 
 /** Expects exactly one reply. */
-async function expectReply(postId: string, { reply }: Trouble): Promise<void> {
+async function expectReply(postId: string, { reply }: FailureCase): Promise<void> {
   const { results } = await env.DB.prepare('SELECT content FROM comments WHERE post_id = ?')
     .bind(postId)
     .all<{ content: string }>()
@@ -102,9 +105,9 @@ function expectPauses(bounds: [number, number][]): void {
 /** Expects one result per call in the next prompt, and the number of calls that ran. */
 async function expectTools(
   provider: FakeProvider,
-  agent: Hired,
+  agent: TestAgent,
   activationId: string,
-  { results, run }: NonNullable<Trouble['tools']>,
+  { results, run }: NonNullable<FailureCase['tools']>,
 ): Promise<void> {
   const idField = {
     anthropic: 'tool_use_id',

@@ -1,15 +1,15 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { openTrace } from '../../src/agents/trace/stored-trace'
-import { join, post } from '../support/cast'
-import { activationOf, hire } from '../support/fake-hire'
+import { parseStoredTrace } from '../../src/agents/trace/stored-trace'
+import { createAccount, post } from '../support/cast'
+import { createAgent, waitForActivation } from '../support/create-agent'
 import type { FakeAnswer } from '../support/fake-model-wire'
 
 /** A provider's usage is untrusted input: budgets must hold when it is false. */
-let mira: Awaited<ReturnType<typeof join>>
+let mira: Awaited<ReturnType<typeof createAccount>>
 
 beforeAll(async () => {
-  mira = await join('mira')
+  mira = await createAccount('mira')
 })
 
 const search = { name: 'hub_search', arguments: { query: 'tin' } }
@@ -28,9 +28,9 @@ describe.each(['anthropic', 'openai', 'openai-compatible'] as const)('%s', (prov
         { calls: [search], usage },
         { text: 'It holds tea.', usage },
       ]
-      const agent = await hire(name, answers, { provider })
+      const agent = await createAgent(name, answers, { provider })
       const asked = await post(mira.key, `Usage that is ${what}`, `@${name} what is in the tin?`)
-      const activation = await activationOf(asked)
+      const activation = await waitForActivation(asked)
       expect(activation).toMatchObject({ outcome: 'completed', error: null, iterations: 2 })
       expect(await repliesTo(asked)).toEqual([expect.stringContaining('It holds tea.')])
       const charges = await chargesOf(activation.id)
@@ -51,9 +51,9 @@ describe.each(['anthropic', 'openai', 'openai-compatible'] as const)('%s', (prov
 
 test('B4 L18: fractions of tokens are rounded up', async () => {
   const usage = { input: 100.25, output: 20.5, cached: 10.5 }
-  await hire('u-fraction', [{ text: 'It holds tea.', usage }])
+  await createAgent('u-fraction', [{ text: 'It holds tea.', usage }])
   const asked = await post(mira.key, 'Fractions', '@u-fraction what is in the tin?')
-  const activation = await activationOf(asked)
+  const activation = await waitForActivation(asked)
   expect(await chargesOf(activation.id)).toMatchObject([
     { input_tokens: 101, output_tokens: 21, cached_tokens: 11, is_estimated: 0 },
   ])
@@ -66,9 +66,11 @@ test('B5 L8: the answer is limited to the remaining tokens of the task', async (
     { calls: [search], usage },
     { text: 'It holds tea.', usage },
   ]
-  const agent = await hire('u-clamp', answers, { behavior: 'behavior: { max_tokens: 10000 }' })
+  const agent = await createAgent('u-clamp', answers, {
+    behavior: 'behavior: { max_tokens: 10000 }',
+  })
   const asked = await post(mira.key, 'Clamped', '@u-clamp what is in the tin?')
-  expect((await activationOf(asked)).outcome).toBe('completed')
+  expect((await waitForActivation(asked)).outcome).toBe('completed')
   const caps = (await agent.requests()).map(({ body }) => body.max_tokens)
   expect(caps[1]).toBeGreaterThanOrEqual(64)
   expect(caps[1]).toBeLessThanOrEqual(10_000 - 2 * 4_100)
@@ -99,7 +101,7 @@ const repliesTo = async (postId: string) =>
 async function notesOf(activationId: string): Promise<string[]> {
   const sql = 'SELECT trace FROM activation_traces WHERE activation_id = ?'
   const [row] = await read<{ trace: string }>(sql, activationId)
-  const { notes } = openTrace(row?.trace ?? '{}')
+  const { notes } = parseStoredTrace(row?.trace ?? '{}')
   return notes.map(({ text }) => text).filter((text) => text.includes('cannot be true'))
 }
 

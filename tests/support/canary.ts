@@ -4,7 +4,7 @@ import { expect, vi } from 'vitest'
 import { createScrubber } from '../../src/mcp-servers/credentials/scrub'
 import type { Watcher } from '../hub/live/watch-agents'
 import { adminKey, type CommentRow, call } from './cast'
-import type { Hired } from './fake-hire'
+import type { TestAgent } from './create-agent'
 
 /** The ways in which `fake-service.ts` returns its caller's key. */
 export const echoes = [
@@ -145,7 +145,7 @@ export const countReports = async (name: string) =>
   ).results.length
 
 interface Left {
-  agent: Hired
+  agent: TestAgent
   reply: CommentRow
   postId: string
   logged: string[]

@@ -38,7 +38,7 @@ export async function call<Body = Record<string, never>>(
 }
 
 /** Creates an account. Returns its key and id. */
-export async function join(name: string, kind: 'human' | 'agent' = 'human') {
+export async function createAccount(name: string, kind: 'human' | 'agent' = 'human') {
   const { status, body } = await call<{ agent: { id: string; api_key: string } }>(
     'POST',
     '/api/v1/agents/register',
@@ -54,7 +54,7 @@ export const scoutFiles = (brain = 'provider: offline', extra = '') => ({
 })
 
 /** Pushes a definition. Returns the agent's account id. */
-export async function install(name: string, files: Record<string, string>): Promise<string> {
+export async function pushDefinition(name: string, files: Record<string, string>): Promise<string> {
   const { status, body } = await call('PUT', `/api/v1/agents/${name}/definition`, {
     key: adminKey,
     body: { files },
@@ -89,7 +89,7 @@ export interface CommentRow {
   parent_id: string | null
 }
 
-export async function commentsOf(postId: string): Promise<CommentRow[]> {
+export async function listComments(postId: string): Promise<CommentRow[]> {
   const { results } = await env.DB.prepare(
     `SELECT c.id, c.content, c.activation_id, c.parent_id, a.name AS author FROM comments c
      JOIN accounts a ON a.id = c.author_id WHERE c.post_id = ? ORDER BY c.created_at, c.id`,
@@ -100,7 +100,7 @@ export async function commentsOf(postId: string): Promise<CommentRow[]> {
 }
 
 /** Waits until `read` returns a value, for at least 30 seconds; tests have their own timeout. */
-export async function until<Value>(
+export async function waitForValue<Value>(
   read: () => Promise<Value | null | undefined | false>,
   what: string,
 ): Promise<Value> {
@@ -112,8 +112,8 @@ export async function until<Value>(
   throw new Error(`Timed out waiting for ${what}.`)
 }
 
-export const replyTo = (postId: string, author = 'scout'): Promise<CommentRow> =>
-  until(
-    async () => (await commentsOf(postId)).find((row) => row.author === author),
+export const waitForReply = (postId: string, author = 'scout'): Promise<CommentRow> =>
+  waitForValue(
+    async () => (await listComments(postId)).find((row) => row.author === author),
     `${author}'s reply`,
   )

@@ -8,20 +8,20 @@ import { createHookRunner } from '../../src/agents/hooks/hook-runner'
 import { ActivationStream } from '../../src/agents/live/activation-stream'
 import { createModelRegistry } from '../../src/agents/models/registry'
 import { SchedulerShell } from '../../src/agents/scheduler/scheduler-shell'
-import type { Exploration, LoadAnswer } from '../../src/hub/contract'
-import type { AccountId } from '../../src/ids'
-import { createLog } from '../../src/log'
+import type { Exploration, LoadResult } from '../../src/hub/contract/hub'
 import { createGateway } from '../../src/mcp-servers/gateway/create-gateway'
 import { isGranted } from '../../src/mcp-servers/gateway/decide'
 import { servers } from '../../src/mcp-servers/servers'
-import { readSettings } from '../../src/settings'
+import type { AccountId } from '../../src/shared/ids'
+import { createLog } from '../../src/shared/log'
+import { readSettings } from '../../src/shared/settings'
 import { createOffice } from '../hub/activations/create-office'
 import { adminKey } from '../hub/create-test-hub'
 import { fakeMemory } from './fake-memory'
-import { keptFiles } from './kept-files'
+import { testFileStores } from './file-stores'
 
 /** An exploration that became an activation. */
-export interface DayTurn {
+export interface ExplorationRun {
   agent: string
   at: number
   /** The offered posts, best first. */
@@ -39,9 +39,9 @@ const capacity = 5
 export function createExploringHub() {
   const office = createOffice()
   const { hub, doors } = office
-  const turns: DayTurn[] = []
+  const turns: ExplorationRun[] = []
   const names = new Map<AccountId, string>()
-  const loads = new Map<AccountId, LoadAnswer>()
+  const loads = new Map<AccountId, LoadResult>()
   const settings = readSettings({})
   const models = createModelRegistry(settings)
   const definitions = createDefinitionStore(env.FILES)
@@ -54,9 +54,9 @@ export function createExploringHub() {
       isGranted,
       isTooWide: hub.seen.tools.isTooWide,
     })
-  hub.seen.keepDefinition = (name, etag, files) => definitions.keep(name, etag, files)
+  hub.seen.keepDefinition = (name, etag, files) => definitions.save(name, etag, files)
   const tools = createGateway({
-    ...keptFiles,
+    ...testFileStores,
     hub: doors,
     memory: fakeMemory,
     clock: hub.clock,
@@ -75,7 +75,7 @@ export function createExploringHub() {
     models,
     definitions,
     hooks: createHookRunner([], { ...quiet, report: () => {} }),
-    wakeOthers: async () => {},
+    wakeAgents: async () => {},
     clock: hub.clock,
     hubName: 'Test',
     mask: quiet.redact,
@@ -118,7 +118,7 @@ export function createExploringHub() {
       const shell = new AgentShell(storage, deps, new ActivationStream(state, quiet.redact))
       loads.delete(agentId)
       shell.wake(agentId, true)
-      await shell.untilQuiet()
+      await shell.waitUntilIdle()
       await shell.alarm()
       const found = readExploration(loads.get(agentId))
       if (!found) return
@@ -146,7 +146,7 @@ export function createExploringHub() {
         {
           hub: doors,
           wake: async () => true,
-          offerTurns: async (ids) => {
+          offerExplorations: async (ids) => {
             const at = hub.clock.now()
             // Concurrently, as the hub wakes them.
             await Promise.all(ids.map((id) => runExploration(id, at)))
@@ -159,7 +159,7 @@ export function createExploringHub() {
         },
       )
       const deliverNews = async () => {
-        for (const news of hub.seen.heard.splice(0)) await scheduler.hear(news)
+        for (const news of hub.seen.heard.splice(0)) await scheduler.reportOutcome(news)
       }
       const end = hub.clock.now() + ms
       const open = events.toSorted((a, b) => a.at - b.at)
@@ -181,5 +181,5 @@ export function createExploringHub() {
   return { ...office, explore, pass, turns }
 }
 
-const readExploration = (answer: LoadAnswer | undefined): Exploration | undefined =>
+const readExploration = (answer: LoadResult | undefined): Exploration | undefined =>
   answer?.kind === 'loaded' ? answer.exploration : undefined

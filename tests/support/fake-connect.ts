@@ -1,6 +1,6 @@
 import type { Connect } from '../../src/mcp-servers/credentials/connection'
-import { noScrubber } from '../../src/mcp-servers/credentials/scrub'
-import type { OutsideAnswer, OutsideRequest } from '../../src/mcp-servers/fetch/guarded-fetch'
+import { emptyScrubber } from '../../src/mcp-servers/credentials/scrub'
+import type { ServiceRequest, ServiceResponse } from '../../src/mcp-servers/fetch/guarded-fetch'
 import { awsCredential } from './aws-key'
 import { answerGithub, createHub } from './github-answers'
 import { issue, pull } from './github-shapes'
@@ -11,7 +11,7 @@ const listing =
 const Parameter = { Type: 'String', Value: 'b', Version: 1, LastModifiedDate: 1 }
 
 /** Responses by server; all others respond with ok. */
-const answers: Record<string, (request: OutsideRequest) => { status: number; body?: unknown }> = {
+const answers: Record<string, (request: ServiceRequest) => { status: number; body?: unknown }> = {
   github: ({ method, url, body }) => {
     const hub = createHub()
     hub.issues.push(issue('acme/tools', 1, { title: 'A leak' }))
@@ -32,11 +32,11 @@ const answers: Record<string, (request: OutsideRequest) => { status: number; bod
 
 const fine = () => ({ status: 200, body: { ok: true } })
 
-function answer(server: string, request: OutsideRequest): OutsideAnswer {
+function answer(server: string, request: ServiceRequest): ServiceResponse {
   const { status, body } = (answers[server] ?? fine)(request)
   const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body)
   const headers = new Headers({ 'content-type': 'application/json' })
-  return { status, headers, text, bytes: text.length, isCut: false }
+  return { status, headers, text, bytes: text.length, isTruncated: false }
 }
 
 /** A real database, as its protocol cannot be faked here. */
@@ -48,7 +48,7 @@ const realDatabase = {
 
 /** Connects to every service with canned responses, without a network. */
 export const fakeConnect: Connect = async ({ server, service }) => ({
-  scrubber: noScrubber,
+  scrubber: emptyScrubber,
   connection: {
     service,
     baseUrl: new URL('https://api.example.com/v1'),

@@ -1,7 +1,7 @@
-import type { MemoryDoor } from '../../src/mcp-servers/contract'
+import type { MemoryApi } from '../../src/mcp-servers/contract/tools'
 
 /** An agent's memory for tests of tools: one fact, one task and one skill, each with id 1. */
-export const fakeMemory: MemoryDoor = {
+export const fakeMemory: MemoryApi = {
   rememberFact: async () => ({ id: 1 }),
   forgetFact: async (_agentId, id) => id === 1,
   listFacts: async () => ({

@@ -2,7 +2,7 @@ import type { TestProject } from 'vitest/node'
 import { startFakeModelServer } from './fake-model-server.ts'
 import { startFakeService } from './fake-service.ts'
 import { startPostgres } from './postgres-server.ts'
-import { startOutside } from './start-outside.ts'
+import { startExternalServers } from './start-external-servers.ts'
 
 /** Starts the HTTP servers of tests and provides their URLs (`env.FAKE_MODEL_URL`, `env.FAKE_SERVICE_URL`). */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -10,7 +10,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('fakeModelUrl' as never, server.url as never)
   const service = await startFakeService()
   project.provide('fakeServiceUrl' as never, service.url as never)
-  const outside = await startOutside()
+  const outside = await startExternalServers()
   project.provide('outsideUrls' as never, JSON.stringify(outside.urls) as never)
   // An existing server, with a URL such as postgres://user:password@127.0.0.1:5432/name.
   const own = process.env.ROOKERY_TEST_POSTGRES_URL

@@ -9,7 +9,7 @@ import { formsOf } from './forms.ts'
 import { listen, type Peer } from './listen.ts'
 
 /** Tools of a hostile server, and its default behavior when one is called. */
-export interface Told {
+export interface HostileBehavior {
   tools?: unknown[]
   onCall?: string
   onList?: string
@@ -22,7 +22,7 @@ type Message = {
 }
 type Answer = (response: ServerResponse, message: Message, secret: string) => void
 
-const told = new Map<string, Told>()
+const told = new Map<string, HostileBehavior>()
 /** Received requests, for tests. */
 const heard = new Map<string, string[]>()
 
@@ -169,7 +169,7 @@ export async function startMcpPeers(): Promise<Peer> {
     const body = bytes.length > 0 ? JSON.parse(bytes.toString()) : undefined
     if (kind === 'everything') return void everything(request, response, body)
     if (kind === 'tell') {
-      told.set(name, body as Told)
+      told.set(name, body as HostileBehavior)
       return json(response, {})
     }
     if (kind === 'heard') return json(response, heard.get(name) ?? [])

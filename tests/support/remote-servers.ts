@@ -1,5 +1,5 @@
-import type { Told } from './mcp-peers'
-import { outsideUrls } from './outside'
+import { externalUrls } from './external-services'
+import type { HostileBehavior } from './mcp-peers'
 import { asAdmin } from './services'
 
 interface Shown {
@@ -33,12 +33,12 @@ export const add = (name: string, url: string, more: object = {}) =>
   })
 
 /** Sets the behavior of a hostile server. */
-export const tell = (name: string, body: Told) =>
-  fetch(`${outsideUrls.mcp}/tell/${name}`, { method: 'POST', body: JSON.stringify(body) })
+export const setBehavior = (name: string, body: HostileBehavior) =>
+  fetch(`${externalUrls.mcp}/tell/${name}`, { method: 'POST', body: JSON.stringify(body) })
 
 /** Returns the requests that a hostile server received. */
-export const heard = async (name: string): Promise<string[]> =>
-  (await fetch(`${outsideUrls.mcp}/heard/${name}`)).json()
+export const listRequests = async (name: string): Promise<string[]> =>
+  (await fetch(`${externalUrls.mcp}/heard/${name}`)).json()
 
 export const echo = {
   name: 'echo',

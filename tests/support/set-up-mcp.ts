@@ -1,13 +1,13 @@
-import type { GrantPolicy } from '../../src/hub/contract'
+import type { GrantPolicy } from '../../src/hub/contract/hub'
 import type { ToolServer } from '../../src/mcp-servers/define-tool'
 import { createGateway } from '../../src/mcp-servers/gateway/create-gateway'
 import { createActivationTokens } from '../../src/mcp-servers/outside/activation-token'
 import { createMcpRoutes } from '../../src/mcp-servers/outside/create-mcp-routes'
 import { servers } from '../../src/mcp-servers/servers'
 import { connectMcp } from './connect-mcp'
-import { ada, createFakeClock, createFakeHubDoors } from './fake-hub-doors'
+import { ada, createFakeClock, createFakeHubApi } from './fake-hub-api'
 import { fakeMemory } from './fake-memory'
-import { keptFiles } from './kept-files'
+import { testFileStores } from './file-stores'
 
 export const key = 'rookery_key_of_ada'
 const keyHash = await crypto.subtle
@@ -22,11 +22,11 @@ export function setUpMcp(
   scopes = ['read', 'write'],
   more: ToolServer[] = [],
 ) {
-  const hub = createFakeHubDoors({ requested: null, allowed: ['hub:*'], denied: [], ...policy })
+  const hub = createFakeHubApi({ requested: null, allowed: ['hub:*'], denied: [], ...policy })
   hub.doors.findCaller = async (hash) => (hash === keyHash ? { ...ada, scopes } : null)
   const clock = createFakeClock()
   const gateway = createGateway({
-    ...keptFiles,
+    ...testFileStores,
     hub: hub.doors,
     memory: fakeMemory,
     clock,

@@ -1,20 +1,20 @@
 import { expect } from 'vitest'
-import type { GrantPolicy } from '../../src/hub/contract'
-import type { ToolCaller } from '../../src/mcp-servers/contract'
+import type { GrantPolicy } from '../../src/hub/contract/hub'
+import type { ToolCaller } from '../../src/mcp-servers/contract/tools'
 import type { Connect } from '../../src/mcp-servers/credentials/connection'
 import { createGateway } from '../../src/mcp-servers/gateway/create-gateway'
 import { servers } from '../../src/mcp-servers/servers'
 import { fakeConnect } from './fake-connect'
-import { createFakeClock, createFakeHubDoors, scoutAtWork } from './fake-hub-doors'
+import { createFakeClock, createFakeHubApi, scoutAtWork } from './fake-hub-api'
 import { fakeMemory } from './fake-memory'
-import { keptFiles } from './kept-files'
+import { testFileStores } from './file-stores'
 
 /** Sets up the real gateway and tools with a fake hub. Returns helpers to call them. */
 export function setUpTools(policy: Partial<GrantPolicy> = {}, connect: Connect = fakeConnect) {
   const whole = { requested: ['*'], allowed: ['*'], denied: [], ...policy }
-  const hub = createFakeHubDoors(whole)
+  const hub = createFakeHubApi(whole)
   const gateway = createGateway({
-    ...keptFiles,
+    ...testFileStores,
     hub: hub.doors,
     memory: fakeMemory,
     clock: createFakeClock(),

@@ -1,17 +1,17 @@
-import { memoryLimits } from '../../config'
-import type { GrantPolicy, Load } from '../../hub/contract'
+import type { GrantPolicy, LoadedActivation } from '../../hub/contract/hub'
+import { memoryLimits } from '../../shared/config'
 import type { Definition } from '../definitions/definition'
 import type { LoadedFacts } from '../loop/event'
 import type { Message } from '../loop/message'
 import type { MemoryStore } from '../storage/memory-store'
-import { bootstrapLayer } from './bootstrap-layer'
+import { buildBootstrapLayer } from './bootstrap-layer'
 import { chooseSkills } from './choose-skills'
-import { askedWords, describeSession } from './describe-session'
-import { historyLayer } from './history-layer'
-import { memoryLayer } from './memory-layer'
-import { skillsLayer } from './skills-layer'
-import { taskLayer } from './task-layer'
-import { toolGuideLayer } from './tool-guide-layer'
+import { describeSession, toSearchText } from './describe-session'
+import { buildHistoryLayer } from './history-layer'
+import { buildMemoryLayer } from './memory-layer'
+import { buildSkillsLayer } from './skills-layer'
+import { buildTaskLayer } from './task-layer'
+import { buildToolGuideLayer } from './tool-guide-layer'
 
 const charsPerToken = 4
 /** Keeps the prompt within one journal row. */
@@ -19,7 +19,7 @@ const layerCharsMax = 300_000
 
 export interface PromptSources {
   definition: Definition
-  load: Load
+  load: LoadedActivation
   toolNames: string[]
   contextTokens: number
   hubName: string
@@ -27,7 +27,7 @@ export interface PromptSources {
   isGranted(policy: GrantPolicy, grant: string): boolean
 }
 
-export type Assembled = Pick<LoadedFacts, 'prompt' | 'historyFrom' | 'session' | 'notes'>
+export type AssembledPrompt = Pick<LoadedFacts, 'prompt' | 'historyFrom' | 'session' | 'notes'>
 
 /**
  * Assembles the first prompt from its layers, the stable ones first so that providers can cache them:
@@ -35,12 +35,12 @@ export type Assembled = Pick<LoadedFacts, 'prompt' | 'historyFrom' | 'session' |
  * task with its thread. Only text of the definition and the platform is in system messages. What
  * changes between steps is added at the end, by `statusTail`.
  */
-export function assemblePrompt(sources: PromptSources): Assembled {
+export function assemblePrompt(sources: PromptSources): AssembledPrompt {
   const { definition, load, toolNames, contextTokens, memory } = sources
   const toCharsMax = (share: number) =>
     Math.min(contextTokens * share * charsPerToken, layerCharsMax)
   const { isEnabled, factsMax, retrieval } = definition.memory
-  const words = isEnabled || definition.skills.length > 0 ? askedWords(load) : ''
+  const words = isEnabled || definition.skills.length > 0 ? toSearchText(load) : ''
   const session = isEnabled ? describeSession(load) : null
   const memories =
     session && memory.readForPrompt({ sessionId: session.id, words, factsMax, retrieval })
@@ -48,17 +48,17 @@ export function assemblePrompt(sources: PromptSources): Assembled {
   const community = load.thread?.post.community ?? null
   const head: Message[] = [
     ...toSystem(definition.systemPrompt),
-    ...toSystem(bootstrapLayer(load, sources.hubName)),
-    ...toUser(memories && memoryLayer(memories, toCharsMax(memoryLimits.factsWindowShare))),
+    ...toSystem(buildBootstrapLayer(load, sources.hubName)),
+    ...toUser(memories && buildMemoryLayer(memories, toCharsMax(memoryLimits.factsWindowShare))),
     ...toSystem(
-      skillsLayer(skills, { words, community }, toCharsMax(memoryLimits.skillsWindowShare)),
+      buildSkillsLayer(skills, { words, community }, toCharsMax(memoryLimits.skillsWindowShare)),
     ),
-    ...toSystem(toolGuideLayer(toolNames)),
+    ...toSystem(buildToolGuideLayer(toolNames)),
   ]
   const history = memories
-    ? historyLayer(memories, toCharsMax(memoryLimits.historyWindowShare), toolNames.length > 0)
+    ? buildHistoryLayer(memories, toCharsMax(memoryLimits.historyWindowShare), toolNames.length > 0)
     : []
-  const task = taskLayer(load, toCharsMax(memoryLimits.threadWindowShare))
+  const task = buildTaskLayer(load, toCharsMax(memoryLimits.threadWindowShare))
   return {
     prompt: [...head, ...history, ...toUser(task)],
     historyFrom: head.length,

@@ -1,4 +1,4 @@
-import type { GrantPolicy } from '../../hub/contract'
+import type { GrantPolicy } from '../../hub/contract/hub'
 import type { Definition } from '../definitions/definition'
 import type { Skill } from '../definitions/read-skill'
 

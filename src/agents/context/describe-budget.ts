@@ -1,4 +1,4 @@
-import type { BudgetStatus } from '../../hub/contract'
+import type { BudgetStatus } from '../../hub/contract/hub'
 
 /**
  * Describes a budget for a model: how much is used, what is left, what is paused. With a limit of

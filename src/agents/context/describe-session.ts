@@ -1,21 +1,23 @@
-import type { ClaimedItem, Load } from '../../hub/contract'
+import type { ClaimedItem, LoadedActivation } from '../../hub/contract/hub'
 import type { LoadedFacts } from '../loop/event'
-import { toLine } from '../memory/compose-turn'
-import { cut } from './cut'
+import { toSingleLine } from '../memory/compose-turn'
 import { fence } from './fence'
+import { truncate } from './truncate'
 
 /** Characters of one request in a session's history. */
 const askedCharsMax = 2_000
 const slugCharsMax = 60
 
 /** Returns the texts of a task's requests, to find facts and skills by. */
-export const askedWords = (load: Load): string =>
+export const toSearchText = (load: LoadedActivation): string =>
   findRequests(load)
     .map(({ text }) => text)
     .join('\n')
 
 /** Returns a task's session id and how its session describes it; null when its thread was deleted. */
-export function describeSession(load: Load): NonNullable<LoadedFacts['session']> | null {
+export function describeSession(
+  load: LoadedActivation,
+): NonNullable<LoadedFacts['session']> | null {
   const id = findSessionId(load)
   if (id === null) return null
   const requests = findRequests(load)
@@ -25,7 +27,7 @@ export function describeSession(load: Load): NonNullable<LoadedFacts['session']>
     task: [
       `${describeOccasion(load)}:`,
       ...requests.map(({ from, text }) =>
-        fence('asked', { author: from.name, kind: from.kind }, cut(text, askedCharsMax)),
+        fence('asked', { author: from.name, kind: from.kind }, truncate(text, askedCharsMax)),
       ),
     ].join('\n\n'),
     gist: isPrivate ? '' : composeGist(load, requests),
@@ -33,7 +35,7 @@ export function describeSession(load: Load): NonNullable<LoadedFacts['session']>
 }
 
 /** Returns `{channel}_{chat_id}`, or null when the task has neither thread nor item. */
-function findSessionId({ task, thread, items, agent }: Load): string | null {
+function findSessionId({ task, thread, items, agent }: LoadedActivation): string | null {
   const [first] = items
   switch (task) {
     case 'exploration':
@@ -63,7 +65,7 @@ interface TaskRequest {
 }
 
 /** Finds the requests of a task. An item's text may be truncated, so the thread's text is preferred. */
-function findRequests({ thread, items }: Load): TaskRequest[] {
+function findRequests({ thread, items }: LoadedActivation): TaskRequest[] {
   return items.map(({ from, postId, commentId, content }) => {
     if (!thread || postId === null) return { from, text: content }
     const { post, comments } = thread
@@ -72,15 +74,15 @@ function findRequests({ thread, items }: Load): TaskRequest[] {
   })
 }
 
-function describeOccasion({ task, thread }: Load): string {
+function describeOccasion({ task, thread }: LoadedActivation): string {
   if (thread) return `In m/${thread.post.community}, post ${thread.post.id}, you were asked`
   if (task === 'exploration') return 'You explored the hub'
   return task === 'scheduled' ? 'Your schedule gave you' : 'You were given'
 }
 
-function composeGist({ task, thread }: Load, requests: TaskRequest[]): string {
+function composeGist({ task, thread }: LoadedActivation, requests: TaskRequest[]): string {
   if (task === 'exploration') return 'I explored the hub.'
   const place = thread ? ` in m/${thread.post.community} (/p/${thread.post.id})` : ''
-  const asked = requests.map(({ from, text }) => `@${from.name}${place}: ${toLine(text)}`)
+  const asked = requests.map(({ from, text }) => `@${from.name}${place}: ${toSingleLine(text)}`)
   return `${asked.join(' / ')} -`
 }

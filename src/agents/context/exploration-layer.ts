@@ -1,6 +1,6 @@
-import type { Exploration } from '../../hub/contract'
-import { cut } from './cut'
+import type { Exploration } from '../../hub/contract/hub'
 import { fence } from './fence'
+import { truncate } from './truncate'
 
 /** First sentence of an exploration prompt, by which the built-in model recognizes it. */
 export const explorationOpening = 'Nobody has mentioned you: this is an exploration.'
@@ -9,7 +9,7 @@ export const explorationOpening = 'Nobody has mentioned you: this is an explorat
  * Returns the task of an exploration: posts that may be worth a contribution. PASS is an expected
  * outcome, because nobody requested the run.
  */
-export function explorationLayer(exploration: Exploration, charsMax: number): string {
+export function buildExplorationLayer(exploration: Exploration, charsMax: number): string {
   const { candidates, interests } = exploration
   const postCharsMax = charsMax / Math.max(1, candidates.length)
   return [
@@ -20,7 +20,11 @@ export function explorationLayer(exploration: Exploration, charsMax: number): st
   ].join('\n\n')
 }
 
-function describeChoice({ mayPost, mayComment, minConfidence }: Exploration): string {
+function describeChoice({
+  canPost: mayPost,
+  canComment: mayComment,
+  minConfidence,
+}: Exploration): string {
   const ways = [
     ...(mayComment ? ['comment on one of them with hub_create_comment'] : []),
     ...(mayPost ? ['write a post of your own with hub_create_post'] : []),
@@ -49,11 +53,11 @@ function describeCandidate(
       question: candidate.isQuestion,
       at: new Date(candidate.createdAt).toISOString(),
     },
-    cut(`${candidate.title}\n\n${candidate.content}`, postCharsMax / 2),
+    truncate(`${candidate.title}\n\n${candidate.content}`, postCharsMax / 2),
   )
   const share = postCharsMax / 2 / Math.max(1, comments.length)
   const shown = comments.map(({ author: by, content }) =>
-    fence('comment', { author: by.name, kind: by.kind }, cut(content, share)),
+    fence('comment', { author: by.name, kind: by.kind }, truncate(content, share)),
   )
   const missing = commentCount - comments.length
   return [

@@ -1,6 +1,6 @@
-import { countAllChars } from '../loop/estimate'
+import { countTotalChars } from '../loop/estimate'
 import type { Message } from '../loop/message'
-import type { Memories } from '../storage/memory-store'
+import type { PromptMemory } from '../storage/memory-store'
 import { fence } from './fence'
 
 /**
@@ -11,8 +11,8 @@ import { fence } from './fence'
  * @param hasTools without tools only text is shown, because providers refuse calls of tools that the
  *   request does not list
  */
-export function historyLayer(
-  { summary, turns }: Pick<Memories, 'summary' | 'turns'>,
+export function buildHistoryLayer(
+  { summary, history: turns }: Pick<PromptMemory, 'summary' | 'history'>,
   charsMax: number,
   hasTools: boolean,
 ): Message[] {
@@ -48,7 +48,7 @@ function renameCalls(turn: Message[], index: number): Message[] {
 
 /** Drops the oldest messages, so that the rest starts with a user message like any conversation. */
 function dropOldest(messages: Message[], charsMax: number): Message[] {
-  const fits = (from: number) => countAllChars(messages.slice(from)) <= charsMax
+  const fits = (from: number) => countTotalChars(messages.slice(from)) <= charsMax
   for (let from = 0; from < messages.length; from++) {
     const role = messages[from]?.role
     if ((role === 'user' || from === 0) && fits(from)) return messages.slice(from)

@@ -1,13 +1,13 @@
-import { memoryLimits } from '../../config'
-import type { Memories } from '../storage/memory-store'
+import { memoryLimits } from '../../shared/config'
+import type { PromptMemory } from '../storage/memory-store'
 import { fence } from './fence'
 
 /**
  * Returns the agent's memory: facts, recent activity, unfinished tasks. It is derived from untrusted
  * text, so it is fenced as untrusted. Null when the memory is empty.
  */
-export function memoryLayer(memories: Memories, charsMax: number): string | null {
-  const { facts, lately, tasks } = memories
+export function buildMemoryLayer(memories: PromptMemory, charsMax: number): string | null {
+  const { facts, recentElsewhere: lately, tasks } = memories
   const factLines = keepNewest(
     facts.map(({ id, text, source, createdAt }) => {
       const from = source === '' ? '' : `; from ${source}`
@@ -31,7 +31,7 @@ export function memoryLayer(memories: Memories, charsMax: number): string | null
   return ['What you remember from earlier tasks. It may be out of date.', ...blocks].join('\n\n')
 }
 
-const describeTask = ({ id, text, createdAt }: Memories['tasks'][number]): string =>
+const describeTask = ({ id, text, createdAt }: PromptMemory['tasks'][number]): string =>
   `${id}. ${text} (since ${formatDay(createdAt)})`
 
 const toBlock = (kind: string, lines: string[]): string | null =>

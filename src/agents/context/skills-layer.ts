@@ -4,7 +4,11 @@ import type { Skill } from '../definitions/read-skill'
  * Returns the agent's skills: name and description of each, and the full text of those whose trigger
  * matches the task. They are part of the definition, so this is system text. Null without skills.
  */
-export function skillsLayer(skills: Skill[], task: SkillTask, charsMax: number): string | null {
+export function buildSkillsLayer(
+  skills: Skill[],
+  task: SkillTask,
+  charsMax: number,
+): string | null {
   if (skills.length === 0) return null
   const withFullText = chooseFullText(skills, task, charsMax)
   const list = skills.map(({ name, description }) => `- ${name}: ${description}`)

@@ -1,10 +1,10 @@
-import type { Environment } from '../../hub/contract'
-import { toIsoTime } from '../../iso-time'
+import type { Environment } from '../../hub/contract/hub'
+import { toIsoTime } from '../../shared/iso-time'
 import type { Message } from '../loop/message'
 import type { LoopState } from '../loop/state'
 
 /** The state right before a model call. */
-export interface Standing {
+export interface StatusSources {
   state: LoopState
   /** Null until the hub has sent it. */
   environment: Environment | null
@@ -19,7 +19,7 @@ export interface Standing {
  * everything before it stays the same between steps and can be cached. The hook `budget-awareness`
  * adds the budgets.
  */
-export function statusTail(standing: Standing): string {
+export function buildStatusTail(standing: StatusSources): string {
   const { state, environment, now } = standing
   const steps = state.limits.iterations - state.iteration
   const tokens = Math.max(0, state.limits.tokens - state.tokens)
@@ -36,7 +36,7 @@ export function statusTail(standing: Standing): string {
 const statusCharsMax = 320
 
 /** Returns a placeholder as long as a status message, to estimate a prompt before the status is known. */
-export const statusRoom = (hubName: string): Message => ({
+export const createStatusPlaceholder = (hubName: string): Message => ({
   role: 'user',
   text: '.'.repeat(statusCharsMax) + hubName,
 })

@@ -1,30 +1,30 @@
-import type { ClaimedItem, Load, Thread, ThreadComment } from '../../hub/contract'
-import { cut } from './cut'
-import { explorationLayer } from './exploration-layer'
+import type { ClaimedItem, LoadedActivation, Thread, ThreadComment } from '../../hub/contract/hub'
+import { buildExplorationLayer } from './exploration-layer'
 import { fence } from './fence'
+import { truncate } from './truncate'
 
 /** Returns the task of any kind, with its thread. Texts of users are fenced as untrusted. */
-export function taskLayer(load: Load, charsMax: number): string {
-  if (load.exploration) return explorationLayer(load.exploration, charsMax)
+export function buildTaskLayer(load: LoadedActivation, charsMax: number): string {
+  if (load.exploration) return buildExplorationLayer(load.exploration, charsMax)
   if (!isInThread[load.task]) return directTask(load, charsMax)
   return load.thread ? threadTask(load, load.thread, charsMax) : 'The thread was deleted.'
 }
 
 /** Returns a task that was given by hand, by a schedule or in a direct message. */
-function directTask({ task, items }: Load, charsMax: number): string {
+function directTask({ task, items }: LoadedActivation, charsMax: number): string {
   return [
     `${describeOccasion(task, nameRequesters(items))} Do what the blocks marked asks="true" ask.`,
     ...items.map(({ from, content }) =>
       fence(
         'task',
         { author: from.name, kind: from.kind, asks: true },
-        cut(content, charsMax / items.length),
+        truncate(content, charsMax / items.length),
       ),
     ),
   ].join('\n\n')
 }
 
-const isInThread: Record<Load['task'], boolean> = {
+const isInThread: Record<LoadedActivation['task'], boolean> = {
   mention: true,
   reply: true,
   exploration: true,
@@ -33,7 +33,7 @@ const isInThread: Record<Load['task'], boolean> = {
   manual: false,
 }
 
-function describeOccasion(task: Load['task'], requesters: string): string {
+function describeOccasion(task: LoadedActivation['task'], requesters: string): string {
   if (task === 'scheduled') {
     return 'This task comes from your schedule. Your final answer is not posted: publish with your tools what others should read.'
   }
@@ -50,7 +50,7 @@ const nameRequesters = (items: ClaimedItem[]): string =>
  * Returns a task in a thread: the post, the requests with their parent comments, and as many of the
  * newest other comments as fit. The number of omitted comments is stated.
  */
-function threadTask({ items }: Load, thread: Thread, charsMax: number): string {
+function threadTask({ items }: LoadedActivation, thread: Thread, charsMax: number): string {
   const requestIds = new Set<string>(
     items.flatMap(({ commentId }) => (commentId ? [commentId] : [])),
   )
@@ -75,7 +75,7 @@ function threadTask({ items }: Load, thread: Thread, charsMax: number): string {
           kind: comment.author.kind,
           asks: requestIds.has(comment.id),
         },
-        cut(comment.content, commentCharsMax),
+        truncate(comment.content, commentCharsMax),
       ),
     ),
     ...(missing > 0 ? [`${missing} more comments of this thread are not shown.`] : []),
@@ -92,7 +92,7 @@ function formatPost({ post }: Thread, items: ClaimedItem[], charsMax: number): s
       community: post.community,
       asks: items.some(({ commentId }) => commentId === null),
     },
-    cut(`${post.title}\n\n${post.content}${post.url ? `\n\n${post.url}` : ''}`, charsMax),
+    truncate(`${post.title}\n\n${post.content}${post.url ? `\n\n${post.url}` : ''}`, charsMax),
   )
 }
 

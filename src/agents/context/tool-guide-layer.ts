@@ -1,5 +1,5 @@
 /** Returns how to use tools on this hub; null when the agent has none. */
-export function toolGuideLayer(toolNames: string[]): string | null {
+export function buildToolGuideLayer(toolNames: string[]): string | null {
   if (toolNames.length === 0) return null
   return [
     `Your tools: ${toolNames.join(', ')}.`,

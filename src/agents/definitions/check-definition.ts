@@ -1,11 +1,11 @@
-import type { ErrorDetail } from '../../errors'
-import type { GrantPolicy } from '../../hub/contract'
-import type { DefinitionCheck, DefinitionFiles } from '../contract'
-import { worstCostOf } from '../models/catalogue'
+import type { GrantPolicy } from '../../hub/contract/hub'
+import type { ErrorDetail } from '../../shared/errors'
+import type { DefinitionCheck, DefinitionFiles } from '../contract/agents'
+import { calculateCostMax } from '../models/catalogue'
 import type { Model, ModelChoice, Prices } from '../models/model-port'
 import type { Config } from './config-schema'
 import type { Definition } from './definition'
-import { definitionEtag } from './definition-etag'
+import { computeDefinitionEtag } from './definition-etag'
 import { readExplorationFacts, readSchedules } from './exploration-facts'
 import { readDefinition } from './read-definition'
 import type { YamlSource } from './yaml-source'
@@ -15,7 +15,7 @@ const floorCall = { input: 2_000, output: 256 }
 const wantedInput = 48_000
 
 /** What this hub offers to definitions. */
-export interface Offered {
+export interface HubOffer {
   /** Lists the models that can be called now, the preferred one first. */
   listModels: (choice: ModelChoice) => Model[]
   /** Lists the tool servers of this hub. */
@@ -31,7 +31,7 @@ export interface Offered {
 /** Checks a definition. Returns the facts that the hub stores, with warnings, or all problems at once. */
 export async function checkDefinition(
   files: DefinitionFiles,
-  { listModels, listServers, hookNames, isGranted, isTooWide }: Offered,
+  { listModels, listServers, hookNames, isGranted, isTooWide }: HubOffer,
 ): Promise<DefinitionCheck> {
   const read = readDefinition(files)
   if (!read.ok) return read
@@ -55,16 +55,16 @@ export async function checkDefinition(
       activationTokensMax: definition.limits.tokens,
       isOffline: model.isOffline,
       grants: definition.grants,
-      answersMentions: definition.answers.mentions,
-      answersReplies: definition.answers.replies,
-      answersDms: definition.answers.dms,
-      writing: definition.writing,
+      answersMentions: definition.wakesOn.mentions,
+      answersReplies: definition.wakesOn.replies,
+      answersDms: definition.wakesOn.dms,
+      writing: definition.writingLimits,
       exploration: isNative ? readExplorationFacts(config) : null,
       schedules: readSchedules(config),
       durationSecondsMax: definition.limits.durationSeconds,
       ...(isNative ? reserveCalls(models, definition.limits.outputTokens) : nothingReserved),
       budget: { costPerDayMicrousd: definition.costPerDayMicrousd },
-      etag: await definitionEtag(files),
+      etag: await computeDefinitionEtag(files),
       warnings: [
         ...warnings,
         ...warnUnknownServers(config, listServers(), source),
@@ -111,7 +111,7 @@ function priceCall(
   tokens: { input: number; output: number },
 ): { microusd: number; tokens: number } {
   return {
-    microusd: worstCostOf(prices, tokens.input, tokens.output),
+    microusd: calculateCostMax(prices, tokens.input, tokens.output),
     tokens: tokens.input + tokens.output,
   }
 }
@@ -171,7 +171,7 @@ const warnUnknownHooks = (
 /** Warns of grants without a required resource, which grant nothing. */
 const warnTooWideGrants = (
   { grants }: Definition,
-  isTooWide: Offered['isTooWide'],
+  isTooWide: HubOffer['isTooWide'],
   source: YamlSource,
 ): ErrorDetail[] =>
   grants.flatMap((grant, index) => {
@@ -185,7 +185,7 @@ const warnTooWideGrants = (
 /** Warns of skills that require grants which the definition does not request: they are never used. */
 function warnMissingSkillGrants(
   { skills, grants }: Definition,
-  isGranted: Offered['isGranted'],
+  isGranted: HubOffer['isGranted'],
   source: YamlSource,
 ): ErrorDetail[] {
   const policy = { requested: grants, allowed: ['*'], denied: [] }

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { definitionLimits, limits, profileIterations } from '../../config'
+import { definitionLimits, limits, profileIterations } from '../../shared/config'
 import { executorTypes } from '../executors/executor'
 
 /**

@@ -1,5 +1,5 @@
-import type { ErrorDetail } from '../../errors'
-import type { DefinitionFiles } from '../contract'
+import type { ErrorDetail } from '../../shared/errors'
+import type { DefinitionFiles } from '../contract/agents'
 
 export const configFile = 'config.yaml'
 export const promptFile = 'system-prompt.md'
@@ -11,7 +11,7 @@ const FILE_CHARS_MAX = 128 * 1024
 const PATH_CHARS_MAX = 200
 
 /** Lists the skill files of a definition with their folders, sorted by path. */
-export function skillFiles(files: DefinitionFiles): { folder: string; file: string }[] {
+export function listSkillFiles(files: DefinitionFiles): { folder: string; file: string }[] {
   return Object.keys(files)
     .sort()
     .flatMap((file) => {

@@ -1,12 +1,12 @@
-import type { DefinitionFiles } from '../contract'
+import type { DefinitionFiles } from '../contract/agents'
 import type { Definition } from './definition'
-import { definitionEtag } from './definition-etag'
+import { computeDefinitionEtag } from './definition-etag'
 import { configFile, promptFile } from './definition-files'
 import { readDefinition } from './read-definition'
 
 export interface DefinitionStore {
   /** Saves the files of a version; idempotent. */
-  keep(name: string, etag: string, files: DefinitionFiles): Promise<void>
+  save(name: string, etag: string, files: DefinitionFiles): Promise<void>
   /** Reads a version. The error message names the file and, when it is invalid, the field. */
   read(
     name: string,
@@ -18,7 +18,7 @@ export interface DefinitionStore {
 export function createDefinitionStore(bucket: R2Bucket): DefinitionStore {
   const folderOf = (name: string, etag: string) => `agents/${name}/${etag}/`
   return {
-    async keep(name, etag, files) {
+    async save(name, etag, files) {
       const folder = folderOf(name, etag)
       await Promise.all(
         Object.entries(files).map(([path, text]) => bucket.put(folder + path, text)),
@@ -29,7 +29,7 @@ export function createDefinitionStore(bucket: R2Bucket): DefinitionStore {
       for (const required of [configFile, promptFile]) {
         if (files[required] === undefined) return { ok: false, message: missing(name, required) }
       }
-      if ((await definitionEtag(files)) !== etag) {
+      if ((await computeDefinitionEtag(files)) !== etag) {
         return { ok: false, message: missing(name, 'complete skills/ folder') }
       }
       const read = readDefinition(files)

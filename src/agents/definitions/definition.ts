@@ -1,6 +1,11 @@
-import { activationLimits, definitionLimits, memoryLimits, profileIterations } from '../../config'
-import type { Narrowing } from '../../mcp-servers/contract'
-import type { WritingLimits } from '../contract'
+import type { ToolRestrictions } from '../../mcp-servers/contract/tools'
+import {
+  activationLimits,
+  definitionLimits,
+  memoryLimits,
+  profileIterations,
+} from '../../shared/config'
+import type { WritingLimits } from '../contract/agents'
 import type { ExecutorType } from '../executors/executor'
 import type { HookSwitches } from '../hooks/hook'
 import type { ModelChoice } from '../models/model-port'
@@ -28,9 +33,9 @@ export interface Definition {
   costPerDayMicrousd: number | null
   grants: string[]
   /** Enforced by the gateway. */
-  narrowing: Narrowing
-  answers: { mentions: boolean; replies: boolean; dms: boolean }
-  writing: WritingLimits
+  toolRestrictions: ToolRestrictions
+  wakesOn: { mentions: boolean; replies: boolean; dms: boolean }
+  writingLimits: WritingLimits
   skills: Skill[]
   memory: { isEnabled: boolean; factsMax: number; retrieval: 'recent' | 'keyword' }
   /** Which of the deployment's hooks run. */
@@ -51,9 +56,9 @@ export function toDefinition(config: Config, systemPrompt: string, skills: Skill
     costPerDayMicrousd:
       brain?.max_cost_per_day === undefined ? null : Math.round(brain.max_cost_per_day * 1_000_000),
     grants: readGrants(config, skills),
-    narrowing: readToolRestrictions(capabilities?.tools ?? {}),
-    answers: readAnswers(config.behavior ?? {}),
-    writing: readWriting(config.behavior?.limits ?? {}),
+    toolRestrictions: readToolRestrictions(capabilities?.tools ?? {}),
+    wakesOn: readAnswers(config.behavior ?? {}),
+    writingLimits: readWriting(config.behavior?.limits ?? {}),
     skills,
     memory: readMemory(config.memory ?? {}),
     hooks: { enable: config.hooks?.enable ?? [], disable: config.hooks?.disable ?? [] },
@@ -62,7 +67,7 @@ export function toDefinition(config: Config, systemPrompt: string, skills: Skill
 
 type Tools = NonNullable<NonNullable<Config['capabilities']>['tools']>
 
-const readToolRestrictions = ({ allow, deny, blocked_patterns }: Tools): Narrowing => ({
+const readToolRestrictions = ({ allow, deny, blocked_patterns }: Tools): ToolRestrictions => ({
   allow: allow ?? [],
   deny: deny ?? [],
   blockedPatterns: blocked_patterns ?? [],
@@ -123,7 +128,7 @@ const readWriting = (
   intervalMs: 1000 * (limits.min_interval_seconds ?? definitionLimits.intervalSeconds),
 })
 
-function readAnswers(behavior: NonNullable<Config['behavior']>): Definition['answers'] {
+function readAnswers(behavior: NonNullable<Config['behavior']>): Definition['wakesOn'] {
   const { notifications } = behavior
   const read = (field: 'respond_to_mentions' | 'respond_to_replies' | 'respond_to_dms') =>
     behavior[field] ?? notifications?.[field] ?? true

@@ -1,6 +1,6 @@
-import { exploration, turns } from '../../config'
-import type { ErrorDetail } from '../../errors'
-import type { ExplorationFacts, ScheduleFacts } from '../contract-scheduler'
+import { exploration, explorationScheduling } from '../../shared/config'
+import type { ErrorDetail } from '../../shared/errors'
+import type { ExplorationFacts, ScheduleFacts } from '../contract/scheduler'
 import { findCronProblem } from '../scheduler/cron'
 import type { Config } from './config-schema'
 import type { YamlSource } from './yaml-source'
@@ -15,7 +15,10 @@ export function readExplorationFacts({ behavior, interests }: Config): Explorati
   const discovery = behavior?.discovery
   if (!discovery || discovery.enabled === false || discovery.weight === 0) return null
   return {
-    weight: Math.min(turns.weightMax, Math.max(turns.weightMin, discovery.weight ?? 1)),
+    weight: Math.min(
+      explorationScheduling.weightMax,
+      Math.max(explorationScheduling.weightMin, discovery.weight ?? 1),
+    ),
     intervalMs: readInterval(discovery),
     minConfidence: discovery.min_confidence ?? exploration.minConfidence,
     communities: clean(interests?.communities, /^m\//i),
@@ -30,9 +33,11 @@ type Discovery = NonNullable<NonNullable<Config['behavior']>['discovery']>
 
 function readInterval({ frequency, min_interval_minutes }: Discovery): number {
   const least = (min_interval_minutes ?? 0) * minuteMs
-  if (frequency === 'hourly') return Math.max(turns.hourlyMs, least)
-  if (frequency === 'daily') return Math.max(turns.dailyMs, least)
-  return min_interval_minutes === undefined ? turns.intervalMs : Math.max(minuteMs, least)
+  if (frequency === 'hourly') return Math.max(explorationScheduling.hourlyMs, least)
+  if (frequency === 'daily') return Math.max(explorationScheduling.dailyMs, least)
+  return min_interval_minutes === undefined
+    ? explorationScheduling.intervalMs
+    : Math.max(minuteMs, least)
 }
 
 const clean = (names: string[] | undefined, prefix: RegExp): string[] => [

@@ -1,4 +1,4 @@
-import type { ErrorDetail } from '../../errors'
+import type { ErrorDetail } from '../../shared/errors'
 import type { Config } from './config-schema'
 
 /** Templates of `{{...}}` in a prompt. An unset field becomes an empty text, or its default. */

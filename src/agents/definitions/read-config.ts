@@ -1,15 +1,15 @@
 import type * as z from 'zod'
-import type { ErrorDetail } from '../../errors'
+import type { ErrorDetail } from '../../shared/errors'
 import { type Config, configSchema } from './config-schema'
-import { explainUnknownField, findUnusable } from './unusable-fields'
+import { explainUnknownField, findUnusableFields } from './unusable-fields'
 import { readYaml, type YamlSource } from './yaml-source'
 
-export type ReadConfig =
+export type ConfigResult =
   | { ok: true; config: Config; source: YamlSource; warnings: ErrorDetail[] }
   | { ok: false; problems: ErrorDetail[] }
 
 /** Parses `config.yaml`. Unknown and unsupported fields cause warnings; other errors are problems. */
-export function readConfig(text: string): ReadConfig {
+export function readConfig(text: string): ConfigResult {
   const read = readYaml('config.yaml', text)
   if (!read.ok) return read
   const { source } = read
@@ -32,7 +32,7 @@ export function readConfig(text: string): ReadConfig {
   }
   const warnings = [
     ...unknown.map((path) => ({ path, message: explainUnknownField(path) })),
-    ...findUnusable(parsed.data),
+    ...findUnusableFields(parsed.data),
   ].map(({ path, message }) => ({ path: source.locate(path), message }))
   return { ok: true, config: parsed.data, source, warnings: warnings.sort(byLine) }
 }

@@ -1,15 +1,15 @@
-import type { ErrorDetail } from '../../errors'
-import type { DefinitionFiles } from '../contract'
+import type { ErrorDetail } from '../../shared/errors'
+import type { DefinitionFiles } from '../contract/agents'
 import type { Config } from './config-schema'
 import { type Definition, toDefinition } from './definition'
-import { checkFiles, configFile, promptFile, skillFiles } from './definition-files'
+import { checkFiles, configFile, listSkillFiles, promptFile } from './definition-files'
 import { findScheduleProblems } from './exploration-facts'
 import { fillTemplates } from './fill-templates'
 import { readConfig } from './read-config'
 import { readSkill, type Skill } from './read-skill'
 import type { YamlSource } from './yaml-source'
 
-export type ReadDefinition =
+export type DefinitionResult =
   | {
       ok: true
       config: Config
@@ -20,7 +20,7 @@ export type ReadDefinition =
   | { ok: false; problems: ErrorDetail[] }
 
 /** Reads a definition's files. Reports all problems of all files at once. */
-export function readDefinition(files: DefinitionFiles): ReadDefinition {
+export function readDefinition(files: DefinitionFiles): DefinitionResult {
   const { problems, warnings } = checkFiles(files)
   if (problems.length > 0) return { ok: false, problems }
   const config = readConfig(files[configFile] ?? '')
@@ -37,7 +37,7 @@ export function readDefinition(files: DefinitionFiles): ReadDefinition {
 
 function readSkills(files: DefinitionFiles, problems: ErrorDetail[]): Map<string, Skill> {
   const skills = new Map<string, Skill>()
-  for (const { folder, file } of skillFiles(files)) {
+  for (const { folder, file } of listSkillFiles(files)) {
     const read = readSkill(file, files[file] ?? '')
     if (read.ok) skills.set(folder, read.skill)
     else problems.push(...read.problems)

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { ErrorDetail } from '../../errors'
+import type { ErrorDetail } from '../../shared/errors'
 import { readYaml } from './yaml-source'
 
 /** A skill (AgentSkills convention): Markdown with front matter. */

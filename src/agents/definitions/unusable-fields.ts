@@ -1,4 +1,4 @@
-import { activationLimits } from '../../config'
+import { activationLimits } from '../../shared/config'
 import type { Config } from './config-schema'
 
 interface Finding {
@@ -26,7 +26,7 @@ export function explainUnknownField(path: PropertyKey[]): string {
 }
 
 /** Finds valid fields that have no effect on this platform, with what to do instead. */
-export function findUnusable(config: Config): Finding[] {
+export function findUnusableFields(config: Config): Finding[] {
   return [
     ...findUnusableType(config),
     ...findUnusableServers(config),

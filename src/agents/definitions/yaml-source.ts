@@ -10,7 +10,7 @@ import {
   Parser,
   parseDocument,
 } from 'yaml'
-import type { ErrorDetail } from '../../errors'
+import type { ErrorDetail } from '../../shared/errors'
 
 /** Parsing recurses by level. A usual definition has five or six levels. */
 const NESTING_MAX = 50

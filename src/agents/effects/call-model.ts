@@ -1,9 +1,8 @@
-import { memoryLimits } from '../../config'
-import { statusRoom, statusTail } from '../context/status-tail'
+import { createStatusPlaceholder } from '../context/status-tail'
 import type { Definition } from '../definitions/definition'
+import { applyRequestHooks } from '../hooks/apply-request-hooks'
 import type { HookTiming } from '../hooks/hook'
-import { hookRequest } from '../hooks/hook-request'
-import { warnOfWindow } from '../loop/compaction'
+import { formatWindowWarning } from '../loop/compaction'
 import type { Effect } from '../loop/effect'
 import { outputTokensFloor } from '../loop/estimate'
 import type { CallFacts, LoadedFacts, LoopEvent, LoopEventOf } from '../loop/event'
@@ -12,42 +11,43 @@ import { buildTranscript } from '../loop/transcript'
 import type { Model } from '../models/model-port'
 import type { SentCall } from '../storage/journal'
 import { measurePrompt, type Prompt } from '../trace/measure-prompt'
+import { composeStatus } from './compose-status'
 import {
-  addSizes,
-  affordableOutput,
-  type CallPlan,
-  chargeOf,
-  type PromptSize,
-  sizePrompt,
-  worstCharge,
-} from './price-call'
-import { type Room, reserve } from './reserve-call'
-import {
-  announce,
-  failOfDefinition,
-  hookContext,
+  type EffectContext,
+  findLoadedFacts,
   listTools,
-  loadedFacts,
+  notifyWatchers,
   readDefinition,
   refreshTools,
   resolveModel,
-  type Workbench,
-} from './workbench'
+  toDefinitionFailure,
+  toHookContext,
+} from './effect-context'
+import {
+  addPromptSizes,
+  affordableOutputTokens,
+  type CallPlan,
+  measurePromptSize,
+  type PromptSize,
+  toCharge,
+  worstCaseCharge,
+} from './price-call'
+import { type ReservationResult, reserveCall } from './reserve-call'
 
 /**
  * Makes one model call: reserves its worst case, calls the model, and returns the answer with its
  * charge. Null when the effect was cancelled meanwhile.
  */
 export async function callModel(
-  context: Workbench,
+  context: EffectContext,
   effect: CallEffect,
   signal: AbortSignal,
 ): Promise<LoopEvent | null> {
   const { deps } = context
-  const facts = loadedFacts(context.now().events)
+  const facts = findLoadedFacts(context.getActivation().events)
   if (!facts) throw new Error('a model call before LOAD')
   const found = await readDefinition(context, facts.agentName, facts.definition.etag)
-  if (!found.ok) return failOfDefinition(context, effect.id, found.message)
+  if (!found.ok) return toDefinitionFailure(context, effect.id, found.message)
   await refreshTools(context)
   const work = { facts, definition: found.definition }
   const plan = planCall(context, work, effect, signal)
@@ -57,9 +57,9 @@ export async function callModel(
   }
   if (signal.aborted) return null
   plan.request.maxOutputTokens = reservation.outputTokens
-  announce(context, 'thinking')
+  notifyWatchers(context, 'thinking')
   const startedAt = deps.clock.now()
-  const worst = worstCharge(plan)
+  const worst = worstCaseCharge(plan)
   markSent(context, facts, { effectId: effect.id, worst }, reservation.isRenewed)
   const input = measureSentPrompt(context, plan)
   const result = await callStreaming(context, plan)
@@ -79,11 +79,11 @@ export async function callModel(
     type: 'model_answered',
     input,
     answer: result.answer,
-    charge: chargeOf(plan, result.answer, at - startedAt),
+    charge: toCharge(plan, result.answer, at - startedAt),
     calls: toCallFacts(context, result.answer),
   }
   // as counted by the provider, when it reported usage
-  const warning = warnOfWindow(event.charge.inputTokens, plan.model.contextTokens)
+  const warning = formatWindowWarning(event.charge.inputTokens, plan.model.contextTokens)
   if (warning !== null) event.warning = warning
   if (hooks.length > 0) event.hooks = hooks
   return event
@@ -95,27 +95,27 @@ export async function callModel(
  * the journal.
  */
 function markSent(
-  context: Workbench,
+  context: EffectContext,
   { firstCall }: LoadedFacts,
   sent: SentCall,
   isRenewed: boolean,
 ): void {
-  context.sent = sent
+  context.sentCall = sent
   const { inputTokens, outputTokens } = sent.worst
   const isCoveredByFirstCall =
     firstCall !== undefined && inputTokens + outputTokens <= firstCall.tokens
-  if (isRenewed || !isCoveredByFirstCall) context.journal.markSent(sent)
+  if (isRenewed || !isCoveredByFirstCall) context.journal.recordSentCall(sent)
 }
 
 type CallEffect = Extract<Effect, { type: 'call_model' }>
 
 /** Reserves the call, then runs the hooks on the prompt as it will be sent. */
 async function prepare(
-  context: Workbench,
+  context: EffectContext,
   work: Work,
   plan: ConversationPlan,
   effect: CallEffect,
-): Promise<{ reservation: Room; timings: HookTiming[] }> {
+): Promise<{ reservation: ReservationResult; timings: HookTiming[] }> {
   const reservation = await reserveCurrentPrompt(context, work, plan, effect)
   if (reservation.kind !== 'reserved') return { reservation, timings: [] }
   const before = runRequestHooks(context, work, plan)
@@ -129,22 +129,22 @@ async function prepare(
  * what was reserved. After a crash no tools are known before the renewal.
  */
 async function reserveCurrentPrompt(
-  context: Workbench,
+  context: EffectContext,
   work: Work,
   plan: ConversationPlan,
   effect: CallEffect,
-): Promise<Room> {
+): Promise<ReservationResult> {
   const { promptTokensMax } = plan
-  const reservation = await reserve(context, plan, effect)
+  const reservation = await reserveCall(context, plan, effect)
   if (reservation.kind !== 'reserved' || !reservation.isRenewed) return reservation
   updatePlan(context, work, plan)
   return plan.promptTokensMax > promptTokensMax
-    ? reserve(context, plan, { mustRenew: true })
+    ? reserveCall(context, plan, { mustRenew: true })
     : reservation
 }
 
 /** Returns the properties of the tools that an answer calls. */
-const toCallFacts = ({ deps }: Workbench, answer: ModelAnswer): CallFacts[] =>
+const toCallFacts = ({ deps }: EffectContext, answer: ModelAnswer): CallFacts[] =>
   answer.calls.map(({ callId, name }) => ({
     callId,
     isSequential: deps.tools.describe(name)?.isSequential ?? false,
@@ -155,47 +155,59 @@ interface Work {
   definition: Definition
 }
 
-const runRequestHooks = (context: Workbench, { facts, definition }: Work, { request }: CallPlan) =>
-  hookRequest(context.deps.hooks.forAgent(definition.hooks), request, hookContext(context, facts))
+const runRequestHooks = (
+  context: EffectContext,
+  { facts, definition }: Work,
+  { request }: CallPlan,
+) =>
+  applyRequestHooks(
+    context.deps.hooks.forAgent(definition.hooks),
+    request,
+    toHookContext(context, facts),
+  )
 
-const runAnswerHooks = (context: Workbench, { facts, definition }: Work, answer: ModelAnswer) =>
-  context.deps.hooks.forAgent(definition.hooks).afterModelCall(answer, hookContext(context, facts))
+const runAnswerHooks = (context: EffectContext, { facts, definition }: Work, answer: ModelAnswer) =>
+  context.deps.hooks
+    .forAgent(definition.hooks)
+    .afterModelCall(answer, toHookContext(context, facts))
 
 /** Reserves more when hooks changed the prompt so that it may exceed the reservation. */
 async function reserveChangedPrompt(
-  context: Workbench,
+  context: EffectContext,
   plan: CallPlan,
   { messages, tools }: Prompt,
-  before: Extract<Room, { kind: 'reserved' }>,
-): Promise<Room> {
+  before: Extract<ReservationResult, { kind: 'reserved' }>,
+): Promise<ReservationResult> {
   Object.assign(plan.request, { messages, tools })
-  Object.assign(plan, sizePrompt(plan.request))
-  const outputTokens = context.grants ? affordableOutput(plan, context.grants.reservation) : 0
+  Object.assign(plan, measurePromptSize(plan.request))
+  const outputTokens = context.hubSnapshot
+    ? affordableOutputTokens(plan, context.hubSnapshot.reservation)
+    : 0
   if (outputTokens >= Math.min(plan.request.maxOutputTokens, outputTokensFloor)) {
     return { ...before, outputTokens }
   }
-  return reserve(context, plan, { mustRenew: true })
+  return reserveCall(context, plan, { mustRenew: true })
 }
 
 /** Measures the prompt for the trace, and the share of the previous prompt that it starts with. */
-function measureSentPrompt(context: Workbench, { request, promptTokens }: CallPlan) {
-  const { activationId } = context.now().state
-  const before = context.prompt?.activationId === activationId ? context.prompt.parts : null
+function measureSentPrompt(context: EffectContext, { request, promptTokens }: CallPlan) {
+  const { activationId } = context.getActivation().state
+  const before = context.lastPrompt?.activationId === activationId ? context.lastPrompt.parts : null
   const { input, parts } = measurePrompt(request, promptTokens, before)
-  context.prompt = { activationId, parts }
+  context.lastPrompt = { activationId, parts }
   return input
 }
 
 /** Calls the model and streams its text to live watchers. */
-async function callStreaming(context: Workbench, { model, request }: CallPlan) {
+async function callStreaming(context: EffectContext, { model, request }: CallPlan) {
   const { stream } = context
-  const { activationId } = context.now().state
+  const { activationId } = context.getActivation().state
   if (!activationId) throw new Error('a model call without an activation')
   const call = stream.beginCall(activationId)
   request.onDelta = (delta) => {
     if (delta.kind === 'text' && context.doing !== 'writing') {
       context.doing = 'writing'
-      stream.tellDoing(activationId, 'writing')
+      stream.publishDoing(activationId, 'writing')
     }
     stream.addDelta(call, delta)
   }
@@ -216,18 +228,18 @@ interface ConversationPlan extends CallPlan {
 
 /** Returns the request of the next model call, with the size of its prompt. */
 function planCall(
-  context: Workbench,
+  context: EffectContext,
   { facts, definition }: Work,
   { mustRenew }: CallEffect,
   signal: AbortSignal,
 ): ConversationPlan {
   const { model } = resolveModel(context, definition, facts)
-  const messages = buildTranscript(context.now().events)
+  const messages = buildTranscript(context.getActivation().events)
   const conversation = sizeConversation(context, messages)
-  const status = mustRenew ? statusRoom(context.deps.hubName) : composeStatus(context)
+  const status = mustRenew ? createStatusPlaceholder(context.deps.hubName) : composeStatus(context)
   messages.push(status)
   const tools = listTools(context, facts)
-  const size = addSizes(conversation, sizePrompt({ messages: [status], tools }))
+  const size = addPromptSizes(conversation, measurePromptSize({ messages: [status], tools }))
   const { temperature, topP } = definition.brain
   return {
     model,
@@ -247,12 +259,12 @@ function planCall(
 
 /** Returns the most tokens that the answer may have. */
 const capOutput = (
-  context: Workbench,
+  context: EffectContext,
   model: Model,
   { limits }: Definition,
   size: PromptSize,
 ): number => {
-  const { state } = context.now()
+  const { state } = context.getActivation()
   // the provider's count of earlier messages is more accurate than a lower estimate
   const promptTokens = Math.max(state.promptTokens, size.promptTokens)
   return Math.min(
@@ -269,46 +281,24 @@ const capOutput = (
  * Returns the size of the messages. The first prompt was measured before, unless another machine
  * resumed the activation or a compaction changed it.
  */
-function sizeConversation({ first }: Workbench, messages: Message[]): PromptSize {
+function sizeConversation({ firstPrompt: first }: EffectContext, messages: Message[]): PromptSize {
   const startsWithFirst = first?.messages.every((message, index) => message === messages[index])
-  if (!first || !startsWithFirst) return sizePrompt({ messages, tools: [] })
+  if (!first || !startsWithFirst) return measurePromptSize({ messages, tools: [] })
   const rest = messages.slice(first.messages.length)
-  return addSizes(first.size, sizePrompt({ messages: rest, tools: [] }))
-}
-
-/** Returns the status message at the end of the prompt. */
-function composeStatus(context: Workbench): Message {
-  const { deps, grants } = context
-  const text = statusTail({
-    state: context.now().state,
-    environment: grants?.environment ?? null,
-    storageBytes: readStorageBytes(context),
-    hubName: deps.hubName,
-    now: deps.clock.now(),
-  })
-  return { role: 'user', text }
-}
-
-/**
- * Returns the size of the agent's storage, measured at most once per interval because the database
- * counts its pages for it. Null for an agent without memory.
- */
-function readStorageBytes(context: Workbench): number | null {
-  if (!context.definition?.definition.memory.isEnabled) return null
-  const at = context.deps.clock.now()
-  if (!context.storage || at - context.storage.at > memoryLimits.storageBytesEveryMs) {
-    context.storage = { at, bytes: context.memory.storageBytes }
-  }
-  return context.storage.bytes
+  return addPromptSizes(first.size, measurePromptSize({ messages: rest, tools: [] }))
 }
 
 /** Rebuilds status and tools after a renewal, which returns the current policy and budgets. */
-function updatePlan(context: Workbench, { facts, definition }: Work, plan: ConversationPlan): void {
+function updatePlan(
+  context: EffectContext,
+  { facts, definition }: Work,
+  plan: ConversationPlan,
+): void {
   const { request } = plan
   const status = composeStatus(context)
   request.messages[request.messages.length - 1] = status
   request.tools = listTools(context, facts)
-  const rest = sizePrompt({ messages: [status], tools: request.tools })
-  Object.assign(plan, addSizes(plan.conversation, rest))
+  const rest = measurePromptSize({ messages: [status], tools: request.tools })
+  Object.assign(plan, addPromptSizes(plan.conversation, rest))
   request.maxOutputTokens = capOutput(context, plan.model, definition, plan)
 }

@@ -1,33 +1,33 @@
 import type { Awaitable, HookContext } from '../hooks/hook'
 import type { AgentHooks, GuardDecision } from '../hooks/hook-runner'
-import type { Hooked } from '../hooks/walk-hooks'
+import type { HookResult } from '../hooks/run-hooks'
 import type { AdmittedCall } from '../loop/admit-calls'
 import type { Effect } from '../loop/effect'
 import type { Approval, LoadedFacts, LoopEvent } from '../loop/event'
-import { findApproval } from './park'
 import {
-  announce,
+  type EffectContext,
   findCall,
-  hookContext,
-  loadedFacts,
+  findLoadedFacts,
+  notifyWatchers,
   readDefinition,
-  toolCaller,
-  type Workbench,
-} from './workbench'
+  toHookContext,
+  toToolCaller,
+} from './effect-context'
+import { findApproval } from './park'
 
 /**
  * Makes one tool call: runs the guard hooks, the gateway, then the hooks that see the result. The
  * gateway never throws. Null when the effect was cancelled meanwhile.
  */
 export async function callTool(
-  context: Workbench,
+  context: EffectContext,
   effect: Extract<Effect, { type: 'call_tool' }>,
   signal: AbortSignal,
 ): Promise<LoopEvent | null> {
   const { deps } = context
-  const { events } = context.now()
+  const { events } = context.getActivation()
   const call = findCall(events, effect.callId)
-  const facts = loadedFacts(events)
+  const facts = findLoadedFacts(events)
   if (!call || !facts) throw new Error('tool call without a request of the model')
   // after a crash the definition is not in memory yet, and it restricts the tools
   const found = await readDefinition(context, facts.agentName, facts.definition.etag)
@@ -35,10 +35,10 @@ export async function callTool(
   // the next model call ends the activation for this reason
   if (!found.ok) return failCall(call, effect.id, startedAt, found.message)
   const doing = deps.tools.describe(call.name)?.doing ?? 'using a tool'
-  announce(context, doing)
-  context.stream.tellProgress(call, doing, context.now().state.activationId)
+  notifyWatchers(context, doing)
+  context.stream.publishProgress(call, doing, context.getActivation().state.activationId)
   const hooks = deps.hooks.forAgent(found.definition.hooks)
-  const hookInput = hookContext(context, facts)
+  const hookInput = toHookContext(context, facts)
   const { callId, name } = call
   const guarded = await runGuards(hooks, call, findApproval(events, callId), hookInput)
   const timings = [...guarded.timings]
@@ -101,7 +101,7 @@ const runGuards = (
   { callId, name, arguments: args }: AdmittedCall,
   approved: Approval | null,
   context: HookContext,
-): Awaitable<Hooked<GuardDecision>> =>
+): Awaitable<HookResult<GuardDecision>> =>
   approved
     ? { value: { kind: 'allowed', arguments: approved.arguments }, timings: [] }
     : hooks.beforeToolCall({ callId, tool: name, arguments: args }, context)
@@ -116,7 +116,7 @@ interface CallResult {
 }
 
 async function runCall(
-  context: Workbench,
+  context: EffectContext,
   facts: LoadedFacts,
   { callId, name }: AdmittedCall,
   decision: GuardDecision,
@@ -127,7 +127,7 @@ async function runCall(
     return { text, isError: true, approval: null, durationMs: 0, resultBytes: 0, audit: null }
   }
   const result = await context.deps.tools.call(
-    toolCaller(context, facts),
+    toToolCaller(context, facts),
     { callId, tool: name, arguments: decision.arguments },
     signal,
   )

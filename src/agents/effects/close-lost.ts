@@ -1,14 +1,14 @@
-import type { ActivationId } from '../../ids'
-import { nameModel } from './account'
-import type { Workbench } from './workbench'
+import type { ActivationId } from '../../shared/ids'
+import { toModelFields } from './activation-record'
+import type { EffectContext } from './effect-context'
 
 /**
  * Ends an activation of this agent whose journal is lost. It fails and is charged what it had
  * reserved and not settled, to the budgets of the model that it reserved for: which models it
  * called is unknown.
  */
-export async function closeLost(
-  { deps, agentId }: Workbench,
+export async function closeLostActivation(
+  { deps, agentId }: EffectContext,
   activationId: ActivationId,
   reserved: { microusd: number; tokens: number; model: string } | null,
 ): Promise<void> {
@@ -27,7 +27,7 @@ export async function closeLost(
           {
             // 0 is not used by real calls, which may have been settled when the activation parked
             call: 0,
-            ...nameModel(reserved.model),
+            ...toModelFields(reserved.model),
             inputTokens: reserved.tokens,
             cachedTokens: 0,
             outputTokens: 0,

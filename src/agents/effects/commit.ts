@@ -1,32 +1,32 @@
-import { limits } from '../../config'
-import type { AuditEntry, CommitRequest } from '../../hub/contract'
+import type { AuditEntry, CommitRequest } from '../../hub/contract/hub'
+import { limits } from '../../shared/config'
 import type { Effect } from '../loop/effect'
 import type { LoopEvent } from '../loop/event'
-import { composeWords, findUnnamed, nameAskers } from '../loop/reply'
+import { composeReplyText, findUnmentioned, mentionRequesters } from '../loop/reply'
 import type { Ending, LoopState } from '../loop/state'
 import { countEvents } from '../trace/count-events'
-import { composeAccount } from './account'
-import { type Addressee, findAddressee } from './describe-answer'
-import { announce, loadedFacts, type Workbench } from './workbench'
+import { composeActivationRecord } from './activation-record'
+import { type EffectContext, findLoadedFacts, notifyWatchers } from './effect-context'
+import { findReplyContext, type ReplyContext } from './reply-target'
 
 /** Commits the activation to the hub, then wakes agents that wait. */
 export async function commit(
-  context: Workbench,
+  context: EffectContext,
   effect: Extract<Effect, { type: 'commit' }>,
 ): Promise<LoopEvent> {
   const { deps, agentId } = context
-  const request = composeCommit(context, await findAddressee(context))
+  const request = composeCommit(context, await findReplyContext(context))
   const exportFailures = deps.exporter?.takeFailures() ?? 0
-  request.counters = countEvents(context.now().events, exportFailures)
+  request.counters = countEvents(context.getActivation().events, exportFailures)
   const answer = await deps.hub.commit(request).catch((error: unknown) => {
-    deps.exporter?.giveBack(exportFailures)
+    deps.exporter?.restoreFailures(exportFailures)
     throw error
   })
   // not awaited: a slow or unreachable collector must not delay the agent
   if (answer.kind === 'done') void deps.exporter?.push(request.trace)
-  announce(context, null)
+  notifyWatchers(context, null)
   const others = answer.waiting.filter((id) => id !== agentId)
-  if (others.length > 0) void deps.wakeOthers(others)
+  if (others.length > 0) void deps.wakeAgents(others)
   return {
     type: 'committed',
     at: deps.clock.now(),
@@ -36,8 +36,8 @@ export async function commit(
   }
 }
 
-function composeCommit(context: Workbench, addressee: Addressee | null): CommitRequest {
-  const { state, events } = context.now()
+function composeCommit(context: EffectContext, addressee: ReplyContext | null): CommitRequest {
+  const { state, events } = context.getActivation()
   const { activationId, ending } = state
   if (!activationId || !ending) throw new Error('commit without an ending')
   const now = context.deps.clock.now()
@@ -50,7 +50,7 @@ function composeCommit(context: Workbench, addressee: Addressee | null): CommitR
     reply: composeReplyRequest(ending, addressee, events),
     report: composeReport(state, ending, addressee, events),
     iterations: state.iteration,
-    ...composeAccount(context, ending, now),
+    ...composeActivationRecord(context, ending, now),
     audit: events.flatMap((event) =>
       'audit' in event && event.audit ? [event.audit as unknown as AuditEntry] : [],
     ),
@@ -62,21 +62,28 @@ const truncatedNote = '\n\n*(Truncated: this answer exceeds the maximum length o
 /** Returns the reply to post; null when nothing is posted. */
 function composeReplyRequest(
   ending: Ending,
-  addressee: Addressee | null,
+  addressee: ReplyContext | null,
   events: LoopEvent[],
 ): CommitRequest['reply'] {
   const replyId = findWoken(events)?.replyId
   if (!addressee?.answer || !replyId) return null
-  const text = composeWords(ending, events)
+  const text = composeReplyText(ending, events)
   if (text === null) return null
   const { postId, parentId, askers } = addressee.answer
-  const clean = nameAskers(text, askers).replaceAll('\0', '').toWellFormed()
+  const clean = mentionRequesters(text, askers).replaceAll('\0', '').toWellFormed()
   const max = limits.comment.contentCharsMax
   const content =
     clean.length <= max
       ? clean
       : `${clean.slice(0, max - truncatedNote.length).toWellFormed()}${truncatedNote}`
-  return { id: replyId, postId, parentId, content, addressed: findUnnamed(text, askers), askers }
+  return {
+    id: replyId,
+    postId,
+    parentId,
+    content,
+    addressed: findUnmentioned(text, askers),
+    requesters: askers,
+  }
 }
 
 /**
@@ -88,7 +95,7 @@ const findWoken = (events: LoopEvent[]) => events.find((event) => event.type ===
 function composeReport(
   state: LoopState,
   ending: Ending,
-  addressee: Addressee | null,
+  addressee: ReplyContext | null,
   events: LoopEvent[],
 ): CommitRequest['report'] {
   const reportId = findWoken(events)?.reportId
@@ -100,7 +107,7 @@ function composeReport(
     content: [
       ending.error.message,
       '',
-      `Model ${loadedFacts(events)?.model.id ?? 'none'}, ${state.iteration} steps, ${state.errors} errors. [View the run](/activations/${state.activationId})`,
+      `Model ${findLoadedFacts(events)?.model.id ?? 'none'}, ${state.iteration} steps, ${state.errors} errors. [View the run](/activations/${state.activationId})`,
     ].join('\n'),
   }
 }

@@ -1,29 +1,29 @@
-import { compaction } from '../../config'
+import { compaction } from '../../shared/config'
 import {
   type CompactionPlan,
   countEntries,
   planCompaction,
   replaceOldest,
 } from '../loop/compaction'
-import { extractSummary, writeRecord } from '../loop/condense'
 import type { Effect } from '../loop/effect'
 import { outputTokensFloor } from '../loop/estimate'
 import type { Charge, LoopEvent } from '../loop/event'
 import { fence } from '../loop/fence'
-import { foldConversation, showConversation } from '../loop/transcript'
+import { extractSummary, formatRecord } from '../loop/summarize'
+import { foldConversation, toMessages } from '../loop/transcript'
 import { estimateTokens } from '../models/estimate-tokens'
 import type { Model } from '../models/model-port'
-import { type CallPlan, chargeOf, sizePrompt, worstCharge } from './price-call'
-import { reserve } from './reserve-call'
 import {
-  announce,
-  failOfDefinition,
+  type EffectContext,
+  findLoadedFacts,
   listTools,
-  loadedFacts,
+  notifyWatchers,
   readDefinition,
   resolveModel,
-  type Workbench,
-} from './workbench'
+  toDefinitionFailure,
+} from './effect-context'
+import { type CallPlan, measurePromptSize, toCharge, worstCaseCharge } from './price-call'
+import { reserveCall } from './reserve-call'
 
 type CompactEffect = Extract<Effect, { type: 'compact' }>
 
@@ -32,22 +32,22 @@ type CompactEffect = Extract<Effect, { type: 'compact' }>
  * effect was cancelled meanwhile.
  */
 export async function compact(
-  context: Workbench,
+  context: EffectContext,
   effect: CompactEffect,
   signal: AbortSignal,
 ): Promise<LoopEvent | null> {
   const { deps } = context
-  const { state, events } = context.now()
-  const facts = loadedFacts(events)
+  const { state, events } = context.getActivation()
+  const facts = findLoadedFacts(events)
   if (!facts) throw new Error('compaction before LOAD')
   const found = await readDefinition(context, facts.agentName, facts.definition.etag)
-  if (!found.ok) return failOfDefinition(context, effect.id, found.message)
+  if (!found.ok) return toDefinitionFailure(context, effect.id, found.message)
   const { model } = resolveModel(context, found.definition, facts)
   const conversation = foldConversation(events)
   const tools = listTools(context, facts)
   const goal = {
     promptTokens: state.promptTokens,
-    estimatedTokens: estimateTokens(showConversation(conversation), tools),
+    estimatedTokens: estimateTokens(toMessages(conversation), tools),
     contextTokens: state.limits.contextTokens,
     toShare: effect.toShare,
     keepsAnswer: effect.keepsAnswer,
@@ -57,12 +57,12 @@ export async function compact(
   // the provider's count is more accurate than the estimate
   const scale = goal.promptTokens / Math.max(1, goal.estimatedTokens)
   const sizeAfter = (summary: string): number => {
-    const after = showConversation(replaceOldest(conversation, replaced, summary))
+    const after = toMessages(replaceOldest(conversation, replaced, summary))
     const saved = goal.estimatedTokens - estimateTokens(after, tools)
     return Math.max(0, Math.round(goal.promptTokens - saved * scale))
   }
   const startedAt = deps.clock.now()
-  announce(context, 'summarizing the conversation')
+  notifyWatchers(context, 'summarizing the conversation')
   const nextTokens = sizeAfter('x'.repeat(plan.summaryCharsMax)) + outputTokensFloor
   const tokensLeft = state.limits.tokens - state.tokens - nextTokens
   const task = { plan, model, former: conversation.summary, scale, tokensLeft }
@@ -110,7 +110,7 @@ type SummaryRefusal = { refusal: { type: 'model_refused'; reason: 'lost' | 'paus
  * extract.
  */
 async function summarize(
-  context: Workbench,
+  context: EffectContext,
   effect: CompactEffect,
   task: SummaryTask,
   signal: AbortSignal,
@@ -123,7 +123,7 @@ async function summarize(
   const call = planSummaryCall(task, signal)
   if (call === null)
     return extract(task, 'Too few tokens are left for a summary by the model.', null)
-  const reservation = await reserve(context, call, effect)
+  const reservation = await reserveCall(context, call, effect)
   if (signal.aborted) return null
   if (reservation.kind === 'reserved') {
     return askModel(context, effect, task, { call, outputTokens: reservation.outputTokens })
@@ -137,7 +137,7 @@ async function summarize(
 
 /** Calls the model for a summary; falls back to an extract. */
 async function askModel(
-  context: Workbench,
+  context: EffectContext,
   effect: CompactEffect,
   task: SummaryTask,
   { call, outputTokens }: { call: CallPlan; outputTokens: number },
@@ -146,9 +146,9 @@ async function askModel(
   call.request.maxOutputTokens = outputTokens
   const { clock } = context.deps
   const startedAt = clock.now()
-  const worst = worstCharge(call)
-  context.sent = { effectId: effect.id, worst }
-  context.journal.markSent(context.sent)
+  const worst = worstCaseCharge(call)
+  context.sentCall = { effectId: effect.id, worst }
+  context.journal.recordSentCall(context.sentCall)
   const result = await model.call(call.request)
   const durationMs = clock.now() - startedAt
   if (!result.ok) {
@@ -156,7 +156,7 @@ async function askModel(
     return extract(task, message, mayBeCharged ? { ...worst, durationMs } : null)
   }
   const { answer } = result
-  const charge = chargeOf(call, answer, durationMs)
+  const charge = toCharge(call, answer, durationMs)
   const text = answer.text.trim()
   if (text === '') return extract(task, 'The model wrote no summary.', charge)
   return { summary: text.slice(0, plan.summaryCharsMax).toWellFormed(), charge, problem: null }
@@ -195,7 +195,7 @@ function planSummaryCall(task: SummaryTask, signal: AbortSignal): CallPlan | nul
   const recordCharsMax = Math.floor(
     (model.contextTokens - outputTokensMax) * compaction.recordCharsPerToken,
   )
-  const record = writeRecord(
+  const record = formatRecord(
     plan.replaced,
     former,
     Math.min(recordCharsMax, compaction.recordCharsMax),
@@ -207,7 +207,7 @@ function planSummaryCall(task: SummaryTask, signal: AbortSignal): CallPlan | nul
       text: `${fence('record', {}, record)}\n\nSummarize the record in at most ${plan.summaryCharsMax} characters.`,
     } as const,
   ]
-  const size = sizePrompt({ messages, tools: [] })
+  const size = measurePromptSize({ messages, tools: [] })
   const inputTokens = Math.ceil(size.promptTokens * Math.max(1, scale))
   const maxOutputTokens = Math.min(outputTokensMax, tokensLeft - inputTokens)
   if (maxOutputTokens < Math.min(outputTokensMax, outputTokensFloor)) return null

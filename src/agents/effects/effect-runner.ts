@@ -1,4 +1,4 @@
-import type { AccountId } from '../../ids'
+import type { AccountId } from '../../shared/ids'
 import type { AgentDeps } from '../agent-deps'
 import type { ActivationStream } from '../live/activation-stream'
 import type { Effect } from '../loop/effect'
@@ -9,24 +9,29 @@ import { callModel } from './call-model'
 import { callTool, failCall } from './call-tool'
 import { commit } from './commit'
 import { compact } from './compact'
+import {
+  type ActivationSnapshot,
+  type EffectContext,
+  findCall,
+  findLoadedFacts,
+} from './effect-context'
 import { load } from './load'
 import { park } from './park'
 import { readSkill } from './read-skill'
-import { findCall, loadedFacts, type Now, type Workbench } from './workbench'
 
 /**
  * Performs effects and returns their outcome as events. `describeFailure` turns exceptions into
  * events, and is the only place that does.
  */
 export class EffectRunner {
-  readonly #context: Workbench
+  readonly #context: EffectContext
 
   constructor(
     deps: AgentDeps,
     journal: Journal,
     memory: MemoryStore,
     stream: ActivationStream,
-    now: () => Now,
+    now: () => ActivationSnapshot,
     agentId: AccountId | null,
   ) {
     this.#context = {
@@ -34,16 +39,16 @@ export class EffectRunner {
       journal,
       memory,
       stream,
-      now,
+      getActivation: now,
       agentId: agentId ?? ('' as AccountId),
       definition: null,
-      grants: null,
+      hubSnapshot: null,
       doing: null,
       waitReason: null,
-      sent: null,
-      storage: null,
-      first: null,
-      prompt: null,
+      sentCall: null,
+      storageSize: null,
+      firstPrompt: null,
+      lastPrompt: null,
     }
   }
 
@@ -51,15 +56,15 @@ export class EffectRunner {
   identify(agentId: AccountId): void {
     if (this.#context.agentId === agentId) return
     this.#context.agentId = agentId
-    this.#context.journal.keepOwner({ agentId })
+    this.#context.journal.saveOwner({ agentId })
   }
 
   /** Clears what belongs to an ended activation. */
-  forget(): void {
-    this.#context.grants = null
-    this.#context.sent = null
-    this.#context.first = null
-    this.#context.prompt = null
+  clearActivation(): void {
+    this.#context.hubSnapshot = null
+    this.#context.sentCall = null
+    this.#context.firstPrompt = null
+    this.#context.lastPrompt = null
   }
 
   get doing(): string | null {
@@ -101,7 +106,7 @@ export class EffectRunner {
    * Returns the event for an effect that failed unexpectedly. The cause is not included: the
    * message is public.
    */
-  describeFailure(effect: Effect, error: unknown): LoopEvent {
+  toFailureEvent(effect: Effect, error: unknown): LoopEvent {
     const { deps } = this.#context
     const base = { at: deps.clock.now(), effectId: effect.id }
     const detail = error instanceof Error ? error.name : 'error'
@@ -118,7 +123,7 @@ export class EffectRunner {
           retryAfterMs: null,
           mayBeCharged: true,
         } as const
-        const charge = this.worstOfSent()
+        const charge = this.worstChargeInFlight()
         return {
           ...base,
           type: 'model_failed',
@@ -143,20 +148,20 @@ export class EffectRunner {
    * Returns the worst-case charge of the model call in flight; null when none was sent. After a
    * crash it is unknown whether a first call was sent, so it counts as sent.
    */
-  worstOfSent(isAfterCrash = false): Charge | null {
-    const { journal, now, sent } = this.#context
+  worstChargeInFlight(isAfterCrash = false): Charge | null {
+    const { journal, getActivation: now, sentCall: sent } = this.#context
     const pending = now().state.pending.find((effect) => 'mustRenew' in effect)
     if (!pending || !('mustRenew' in pending)) return null
     if (sent?.effectId === pending.id) return sent.worst
     if (!isAfterCrash) return null
     const { events } = now()
-    const marked = journal.readSent()
+    const marked = journal.readSentCall()
     if (marked?.effectId === pending.id) {
       // an interruption after the mark has already charged the call, which was not sent again
       const interrupted = events.findLastIndex(({ type }) => type === 'interrupted')
       return interrupted < marked.rows ? marked.worst : null
     }
-    const facts = loadedFacts(events)
+    const facts = findLoadedFacts(events)
     return pending.mustRenew || !facts ? null : chargeFirstCall(facts)
   }
 
@@ -164,8 +169,8 @@ export class EffectRunner {
    * Returns the event for a crash: the tool calls that must not be repeated and the charge of a
    * lost model call. `step` decides.
    */
-  describeInterruption(): LoopEvent {
-    const { state } = this.#context.now()
+  toInterruptedEvent(): LoopEvent {
+    const { state } = this.#context.getActivation()
     const unknownCallIds = state.pending.flatMap((effect) =>
       effect.type === 'call_tool' && !this.#canRepeat(effect.callId) ? [effect.callId] : [],
     )
@@ -173,13 +178,13 @@ export class EffectRunner {
       type: 'interrupted',
       at: this.#context.deps.clock.now(),
       unknownCallIds,
-      charge: this.worstOfSent(true),
+      charge: this.worstChargeInFlight(true),
       ...(state.ending ? { isEnded: true } : {}),
     }
   }
 
   #canRepeat(callId: string): boolean {
-    const name = findCall(this.#context.now().events, callId)?.name
+    const name = findCall(this.#context.getActivation().events, callId)?.name
     return this.#context.deps.tools.describe(name ?? '')?.isIdempotent ?? true
   }
 }
@@ -201,7 +206,7 @@ const chargeFirstCall = ({
 })
 
 async function sleep(
-  { deps }: Workbench,
+  { deps }: EffectContext,
   effect: Extract<Effect, { type: 'sleep' }>,
   signal: AbortSignal,
 ): Promise<LoopEvent | null> {

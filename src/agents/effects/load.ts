@@ -1,33 +1,33 @@
-import { activationLimits } from '../../config'
-import { AppError } from '../../errors'
-import type { Load, LoadAnswer, Resumed } from '../../hub/contract'
-import type { ActivationId } from '../../ids'
+import type { LoadedActivation, LoadResult, ResumedActivation } from '../../hub/contract/hub'
+import { activationLimits } from '../../shared/config'
+import { AppError } from '../../shared/errors'
+import type { ActivationId } from '../../shared/ids'
 import { assemblePrompt } from '../context/assemble-prompt'
 import type { Definition } from '../definitions/definition'
-import { executorOf } from '../executors/executors'
+import { getExecutor } from '../executors/executors'
 import type { Effect } from '../loop/effect'
 import type { LoadedFacts, LoopEvent } from '../loop/event'
-import { worstCostOf } from '../models/catalogue'
+import { calculateCostMax } from '../models/catalogue'
 import type { Model } from '../models/model-port'
-import { closeLost } from './close-lost'
-import { describeAnswer } from './describe-answer'
-import { addSizes, sizePrompt } from './price-call'
-import { listTools, readDefinition, resolveModel, type Workbench } from './workbench'
+import { closeLostActivation } from './close-lost'
+import { type EffectContext, listTools, readDefinition, resolveModel } from './effect-context'
+import { addPromptSizes, measurePromptSize } from './price-call'
+import { toReplyTarget } from './reply-target'
 
 /** Claims the work of an activation from the hub (LOAD) and composes the first prompt. */
 export async function load(
-  context: Workbench,
+  context: EffectContext,
   effect: Extract<Effect, { type: 'load' }>,
 ): Promise<LoopEvent> {
   const { deps, agentId } = context
-  const { activationId } = context.now().state
+  const { activationId } = context.getActivation().state
   if (!activationId) throw new Error('load without an activation')
   const answer = await deps.hub.load({
     agentId,
     activationId,
     now: deps.clock.now(),
     capacity: deps.capacity,
-    mayExplore: effect.mayExplore ?? false,
+    canExplore: effect.mayExplore ?? false,
     explorationFloor: deps.explorationFloor ?? 0,
   })
   const base = { at: deps.clock.now(), effectId: effect.id }
@@ -47,7 +47,7 @@ export async function load(
         if (context.journal.hasParked(otherId))
           return resumeWithoutDecisions(context, otherId, base)
         if (deadlineAt < base.at) {
-          await closeLost(context, otherId, {
+          await closeLostActivation(context, otherId, {
             microusd: reserved.reservedMicrousd,
             tokens: reserved.reservedTokens,
             model: reserved.model,
@@ -66,15 +66,19 @@ interface Base {
 /**
  * Resumes a parked activation. One whose journal is lost is closed as failed, and LOAD is repeated.
  */
-async function resume(context: Workbench, answer: Resumed, base: Base): Promise<LoopEvent> {
+async function resume(
+  context: EffectContext,
+  answer: ResumedActivation,
+  base: Base,
+): Promise<LoopEvent> {
   const { activationId, admission, decisions, isCancelled } = answer
   if (!context.journal.hasParked(activationId)) {
-    await closeLost(context, activationId, null)
+    await closeLostActivation(context, activationId, null)
     return { ...base, type: 'load_waited', retryAt: base.at, reason: 'its_record_was_lost' }
   }
   const { policy, reservation, budgets, environment } = answer
-  context.grants = { policy, reservation, budgets, environment }
-  const { nextEffectId } = context.now().state
+  context.hubSnapshot = { policy, reservation, budgets, environment }
+  const { nextEffectId } = context.getActivation().state
   const { at } = base
   return { type: 'resumed', at, activationId, admission, decisions, isCancelled, nextEffectId }
 }
@@ -84,7 +88,7 @@ async function resume(context: Workbench, answer: Resumed, base: Base): Promise<
  * received the decisions. They are not lost: the gateway has stored them for every call.
  */
 const resumeWithoutDecisions = (
-  context: Workbench,
+  context: EffectContext,
   activationId: ActivationId,
   { at }: Base,
 ): LoopEvent => ({
@@ -94,7 +98,7 @@ const resumeWithoutDecisions = (
   admission: 'granted',
   decisions: [],
   isCancelled: false,
-  nextEffectId: context.now().state.nextEffectId,
+  nextEffectId: context.getActivation().state.nextEffectId,
 })
 
 /** Why an agent waits to start, as people read it. */
@@ -104,14 +108,14 @@ const waitReasons = {
   already_running: 'the previous run of this agent is being closed',
 } as const
 
-function describeWait(answer: LoadAnswer): string | null {
+function describeWait(answer: LoadResult): string | null {
   return answer.kind === 'wait' ? waitReasons[answer.reason] : null
 }
 
 /** Returns the facts of LOAD with the first prompt, or with the reason why there is none. */
-async function gatherFacts(context: Workbench, answer: Load): Promise<LoadedFacts> {
+async function gatherFacts(context: EffectContext, answer: LoadedActivation): Promise<LoadedFacts> {
   const { policy, reservation, budgets, environment } = answer
-  context.grants = { policy, reservation, budgets, environment }
+  context.hubSnapshot = { policy, reservation, budgets, environment }
   const { version, etag } = answer.definition
   const found = await readDefinition(context, answer.agent.name, etag)
   const common = {
@@ -121,7 +125,7 @@ async function gatherFacts(context: Workbench, answer: Load): Promise<LoadedFact
     isPriced: true,
     agentName: answer.agent.name,
     definition: { version, etag },
-    answer: describeAnswer(answer),
+    answer: toReplyTarget(answer),
   }
   if (!found.ok) {
     const problem = { code: 'INVALID_DEFINITION', message: found.message } as const
@@ -129,7 +133,7 @@ async function gatherFacts(context: Workbench, answer: Load): Promise<LoadedFact
     return { ...common, ...noPrompt, limits: defaultLimits, model, problem }
   }
   const { definition } = found
-  const note = executorOf(definition.executor).explainAbsence(definition.name, null)
+  const note = getExecutor(definition.executor).explainUnavailable(definition.name, null)
   if (note !== null) {
     const model = { id: definition.executor, isOffline: false, substitutedFor: null }
     return { ...common, ...noPrompt, limits: defaultLimits, model, problem: null, note }
@@ -155,9 +159,12 @@ async function gatherFacts(context: Workbench, answer: Load): Promise<LoadedFact
   const tools = listTools(context, facts)
   const names = tools.map(({ name }) => name)
   Object.assign(facts, composePrompt(context, answer, definition, names, model.contextTokens))
-  const size = sizePrompt({ messages: facts.prompt, tools: [] })
-  context.first = { messages: facts.prompt, size }
-  const { promptTokens, promptTokensMax } = addSizes(size, sizePrompt({ messages: [], tools }))
+  const size = measurePromptSize({ messages: facts.prompt, tools: [] })
+  context.firstPrompt = { messages: facts.prompt, size }
+  const { promptTokens, promptTokensMax } = addPromptSizes(
+    size,
+    measurePromptSize({ messages: [], tools }),
+  )
   facts.promptTokens = promptTokens
   facts.firstCall = boundFirstCall(
     model,
@@ -170,8 +177,8 @@ async function gatherFacts(context: Workbench, answer: Load): Promise<LoadedFact
 
 /** Returns the first prompt of an activation, with the facts that belong to it. */
 const composePrompt = (
-  { deps, memory }: Workbench,
-  load: Load,
+  { deps, memory }: EffectContext,
+  load: LoadedActivation,
   definition: Definition,
   toolNames: string[],
   contextTokens: number,
@@ -192,7 +199,7 @@ const composePrompt = (
  */
 const boundFirstCall = (model: Model, promptTokens: number, outputTokens: number) => ({
   tokens: promptTokens + outputTokens,
-  microusd: worstCostOf(model.prices, promptTokens, outputTokens),
+  microusd: calculateCostMax(model.prices, promptTokens, outputTokens),
 })
 
 /**
@@ -200,7 +207,7 @@ const boundFirstCall = (model: Model, promptTokens: number, outputTokens: number
  * of the run, not an exception.
  */
 function chooseModel(
-  context: Workbench,
+  context: EffectContext,
   definition: Definition,
   override: Pick<LoadedFacts, 'modelOverride' | 'reservedModel'>,
 ):
@@ -231,11 +238,11 @@ const readLimits = ({ limits }: Definition, contextTokens: number) => ({
 })
 
 /** Notifies live watchers that the agent reads the thread. */
-function announceReading(context: Workbench, facts: LoadedFacts): void {
+function announceReading(context: EffectContext, facts: LoadedFacts): void {
   context.doing = 'reading the thread'
-  const { activationId } = context.now().state
+  const { activationId } = context.getActivation().state
   if (!facts.answer?.postId || !activationId) return
-  void context.deps.hub.announce(facts.answer.postId, {
+  void context.deps.hub.publishProgress(facts.answer.postId, {
     activationId,
     agent: { id: context.agentId, name: facts.agentName },
     doing: context.doing,

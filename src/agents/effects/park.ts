@@ -1,18 +1,18 @@
 import type { Effect } from '../loop/effect'
 import type { LoopEvent } from '../loop/event'
-import { composeAccount } from './account'
-import { announce, type Workbench } from './workbench'
+import { composeActivationRecord } from './activation-record'
+import { type EffectContext, notifyWatchers } from './effect-context'
 
 /**
  * Sends the open approvals to the hub, which settles the cost and releases the slot, then wakes
  * agents that wait.
  */
 export async function park(
-  context: Workbench,
+  context: EffectContext,
   effect: Extract<Effect, { type: 'park' }>,
 ): Promise<LoopEvent> {
   const { deps, agentId } = context
-  const { state, events } = context.now()
+  const { state, events } = context.getActivation()
   if (!state.activationId) throw new Error('park without an activation')
   const now = deps.clock.now()
   const parked = state.calls.flatMap(({ callId, status }) => (status === 'parked' ? [callId] : []))
@@ -23,11 +23,11 @@ export async function park(
     now,
     approvals,
     iterations: state.iteration,
-    ...composeAccount(context, null, now),
+    ...composeActivationRecord(context, null, now),
   })
-  announce(context, null)
+  notifyWatchers(context, null)
   const others = answer.waiting.filter((id) => id !== agentId)
-  if (others.length > 0) void deps.wakeOthers(others)
+  if (others.length > 0) void deps.wakeAgents(others)
   return {
     type: 'parked',
     at: deps.clock.now(),

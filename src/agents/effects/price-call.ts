@@ -1,13 +1,13 @@
-import type { Reservation } from '../../hub/contract'
-import { countChars, toTokens } from '../loop/estimate'
+import type { Reservation } from '../../hub/contract/hub'
+import { countChars, estimateTokensOfChars } from '../loop/estimate'
 import type { Charge } from '../loop/event'
 import type { ModelAnswer, ModelUsage } from '../loop/message'
-import { boundTokens } from '../models/bound-tokens'
-import { costOf, worstCostOf } from '../models/catalogue'
+import { calculateCost, calculateCostMax } from '../models/catalogue'
+import { countTokensMax } from '../models/count-tokens-max'
 import { estimateTokens } from '../models/estimate-tokens'
 import type { Model, ModelRequest } from '../models/model-port'
 import type { Prompt } from '../trace/measure-prompt'
-import { judgeUsage, limitUsage } from './judge-usage'
+import { clampUsage, validateUsage } from './validate-usage'
 
 /** A model call before it is sent, with the size of its whole prompt. */
 export interface CallPlan extends PromptSize {
@@ -24,28 +24,31 @@ export interface PromptSize {
 }
 
 /** Measures a prompt. Call it once per prompt: the result is used several times. */
-export const sizePrompt = ({ messages, tools }: Prompt): PromptSize => ({
+export const measurePromptSize = ({ messages, tools }: Prompt): PromptSize => ({
   promptTokens: estimateTokens(messages, tools),
-  promptTokensMax: boundTokens(messages, tools),
+  promptTokensMax: countTokensMax(messages, tools),
 })
 
 /** Adds the sizes of two parts of a prompt; the estimate of each is rounded up. */
-export const addSizes = (one: PromptSize, other: PromptSize): PromptSize => ({
+export const addPromptSizes = (one: PromptSize, other: PromptSize): PromptSize => ({
   promptTokens: one.promptTokens + other.promptTokens,
   promptTokensMax: one.promptTokensMax + other.promptTokensMax,
 })
 
 /** Returns the most that a call can take with an answer of so many tokens. */
-export function worstCase({ model, promptTokensMax }: CallPlan, outputTokens: number): Reservation {
+export function worstCaseReservation(
+  { model, promptTokensMax }: CallPlan,
+  outputTokens: number,
+): Reservation {
   return {
     tokens: promptTokensMax + outputTokens,
-    microusd: worstCostOf(model.prices, promptTokensMax, outputTokens),
+    microusd: calculateCostMax(model.prices, promptTokensMax, outputTokens),
   }
 }
 
 /** Returns the most tokens that the answer may have within the reservation. */
-export function affordableOutput(plan: CallPlan, reservation: Reservation): number {
-  const prompt = worstCase(plan, 0)
+export function affordableOutputTokens(plan: CallPlan, reservation: Reservation): number {
+  const prompt = worstCaseReservation(plan, 0)
   const byTokens = reservation.tokens - prompt.tokens
   const price = plan.model.prices?.output ?? 0
   const left = reservation.microusd - prompt.microusd
@@ -54,14 +57,14 @@ export function affordableOutput(plan: CallPlan, reservation: Reservation): numb
 }
 
 /** Returns the charge of a call whose answer is lost. */
-export function worstCharge(plan: CallPlan): Charge {
+export function worstCaseCharge(plan: CallPlan): Charge {
   const { maxOutputTokens } = plan.request
   return {
     inputTokens: plan.promptTokensMax,
     cachedTokens: 0,
     outputTokens: maxOutputTokens,
     reasoningTokens: 0,
-    microusd: worstCase(plan, maxOutputTokens).microusd,
+    microusd: worstCaseReservation(plan, maxOutputTokens).microusd,
     isPriced: plan.model.prices !== null,
     isEstimated: true,
     durationMs: 0,
@@ -82,8 +85,11 @@ function estimateUsage(plan: CallPlan, answer: ModelAnswer): ModelUsage {
     inputTokens: plan.promptTokens,
     cachedTokens: 0,
     // a provider neither returns nor bills more than the limit
-    outputTokens: Math.min(plan.request.maxOutputTokens, toTokens(answerChars + reasoning.length)),
-    reasoningTokens: toTokens(reasoning.length),
+    outputTokens: Math.min(
+      plan.request.maxOutputTokens,
+      estimateTokensOfChars(answerChars + reasoning.length),
+    ),
+    reasoningTokens: estimateTokensOfChars(reasoning.length),
   }
 }
 
@@ -92,14 +98,14 @@ function estimateUsage(plan: CallPlan, answer: ModelAnswer): ModelUsage {
  * reserved, whatever the provider reports. Implausible usage is replaced by an estimate, with a
  * note.
  */
-export function chargeOf(plan: CallPlan, answer: ModelAnswer, durationMs: number): Charge {
+export function toCharge(plan: CallPlan, answer: ModelAnswer, durationMs: number): Charge {
   const { prices } = plan.model
   const bounds = { input: plan.promptTokensMax, output: plan.request.maxOutputTokens }
-  const reported = answer.usage && judgeUsage(answer.usage, bounds)
-  const usage = reported ?? limitUsage(estimateUsage(plan, answer), bounds)
+  const reported = answer.usage && validateUsage(answer.usage, bounds)
+  const usage = reported ?? clampUsage(estimateUsage(plan, answer), bounds)
   return {
     ...usage,
-    microusd: costOf(prices, usage),
+    microusd: calculateCost(prices, usage),
     isPriced: prices !== null,
     isEstimated: reported === null,
     durationMs,

@@ -1,15 +1,15 @@
 import { chooseSkills } from '../context/choose-skills'
-import { loadedFacts, readDefinition, type Workbench } from './workbench'
+import { type EffectContext, findLoadedFacts, readDefinition } from './effect-context'
 
 /** Returns the text of a skill that the agent can use in its current task; null for any other. */
-export async function readSkill(context: Workbench, name: string): Promise<string | null> {
-  const facts = loadedFacts(context.now().events)
+export async function readSkill(context: EffectContext, name: string): Promise<string | null> {
+  const facts = findLoadedFacts(context.getActivation().events)
   if (!facts) return null
   const found = await readDefinition(context, facts.agentName, facts.definition.etag)
   if (!found.ok) return null
   // After a crash the policy is not in memory yet; the tools that the skill mentions still need
   // their own grants.
-  const policy = context.grants?.policy
+  const policy = context.hubSnapshot?.policy
   const { skills } = policy
     ? chooseSkills(found.definition, policy, context.deps.tools.isGranted)
     : found.definition

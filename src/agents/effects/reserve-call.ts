@@ -1,7 +1,7 @@
 import { outputTokensFloor } from '../loop/estimate'
 import type { LoopEventOf } from '../loop/event'
-import { affordableOutput, type CallPlan, worstCase } from './price-call'
-import { loadedFacts, type Workbench } from './workbench'
+import { type EffectContext, findLoadedFacts } from './effect-context'
+import { affordableOutputTokens, type CallPlan, worstCaseReservation } from './price-call'
 
 /** Most answers are shorter than this. A lower limit is worth a round trip to reserve more. */
 const outputTokensUsual = 1_024
@@ -11,7 +11,7 @@ type Refusal =
   | Pick<LoopEventOf<'model_waited'>, 'type' | 'retryAt'>
 
 /** The result of a reservation: the tokens that the answer may have, or the event that ends or delays the call. */
-export type Room =
+export type ReservationResult =
   | { kind: 'reserved'; outputTokens: number; isRenewed: boolean }
   | { kind: 'refused'; event: Refusal }
 
@@ -20,21 +20,21 @@ export type Room =
  * the reservation of LOAD when that is sufficient and for this model, so a mention answered without
  * tools needs no further round trip.
  */
-export async function reserve(
-  context: Workbench,
+export async function reserveCall(
+  context: EffectContext,
   plan: CallPlan,
   { mustRenew }: { mustRenew: boolean },
-): Promise<Room> {
-  const facts = loadedFacts(context.now().events)
+): Promise<ReservationResult> {
+  const facts = findLoadedFacts(context.getActivation().events)
   const isReserved = plan.model.id === (facts?.modelOverride ?? facts?.reservedModel)
-  if (!mustRenew && isReserved && context.grants) {
-    const outputTokens = affordableOutput(plan, context.grants.reservation)
+  if (!mustRenew && isReserved && context.hubSnapshot) {
+    const outputTokens = affordableOutputTokens(plan, context.hubSnapshot.reservation)
     if (outputTokens >= Math.min(plan.request.maxOutputTokens, outputTokensUsual)) {
       return { kind: 'reserved', outputTokens, isRenewed: false }
     }
   }
   const { deps, agentId } = context
-  const { state } = context.now()
+  const { state } = context.getActivation()
   const { settled } = state
   if (!state.activationId) throw new Error('renewal without an activation')
   const answer = await deps.hub.renew({
@@ -45,8 +45,8 @@ export async function reserve(
       microusd: state.microusd - (settled?.microusd ?? 0),
       tokens: state.tokens - (settled?.tokens ?? 0),
     },
-    want: worstCase(plan, plan.request.maxOutputTokens),
-    floor: worstCase(plan, outputTokensFloor),
+    want: worstCaseReservation(plan, plan.request.maxOutputTokens),
+    floor: worstCaseReservation(plan, outputTokensFloor),
     models: [...new Set([...listCalledModels(context), plan.model.id])],
   })
   if (answer.kind === 'refused') {
@@ -56,14 +56,16 @@ export async function reserve(
     context.waitReason = 'the remaining budget is reserved by running agents'
     return { kind: 'refused', event: { type: 'model_waited', retryAt: answer.retryAt } }
   }
-  context.grants = answer
+  context.hubSnapshot = answer
   return {
     kind: 'reserved',
-    outputTokens: affordableOutput(plan, answer.reservation),
+    outputTokens: affordableOutputTokens(plan, answer.reservation),
     isRenewed: true,
   }
 }
 
 /** Returns the models called so far, whose budgets do not include the latest costs yet. */
-const listCalledModels = (context: Workbench): string[] =>
-  context.now().events.flatMap((event) => ('charge' in event && event.charge?.model) || [])
+const listCalledModels = (context: EffectContext): string[] =>
+  context
+    .getActivation()
+    .events.flatMap((event) => ('charge' in event && event.charge?.model) || [])

@@ -49,7 +49,7 @@ export interface Command {
 export interface Executor {
   type: ExecutorType
   /** Returns the message posted instead of an answer when the executor cannot run; null when it can. */
-  explainAbsence(agentName: string, runner: Runner | null): string | null
+  explainUnavailable(agentName: string, runner: Runner | null): string | null
   run(context: RunContext): AsyncIterable<ExecutorEvent>
   /** @param output the program's whole standard output */
   parseResponse(output: string): ExecutorAction

@@ -4,14 +4,14 @@ import { native } from './native'
 
 /** Returns the executor of a coding CLI, which needs a connected runner. */
 const createCliExecutor = (cli: CodingCli): Executor => {
-  const explainAbsence: Executor['explainAbsence'] = (agentName, runner) =>
+  const explainAbsence: Executor['explainUnavailable'] = (agentName, runner) =>
     runner
       ? null
       : `@${agentName} runs on ${cli.type}, but no runner is connected to this hub, so this task was not started. ` +
         `An admin can run @${agentName} on the hub instead by removing \`type: ${cli.type}\` from its definition.`
   return {
     type: cli.type,
-    explainAbsence,
+    explainUnavailable: explainAbsence,
     parseResponse: cli.parseResponse,
     async *run(context) {
       const { runner, signal } = context
@@ -35,7 +35,7 @@ const executors = new Map<ExecutorType, Executor>(
 )
 
 /** Returns the executor for the `type` of a definition. */
-export function executorOf(type: ExecutorType): Executor {
+export function getExecutor(type: ExecutorType): Executor {
   const executor = executors.get(type)
   if (!executor) throw new Error(`unknown executor ${type}`)
   return executor

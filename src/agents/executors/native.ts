@@ -6,7 +6,7 @@ import type { Executor } from './executor'
  */
 export const native: Executor = {
   type: 'native',
-  explainAbsence: () => null,
+  explainUnavailable: () => null,
   async *run() {
     yield { type: 'handed_over' }
   },

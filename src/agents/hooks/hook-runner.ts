@@ -1,18 +1,18 @@
-import { hookLimits } from '../../config'
+import { hookLimits } from '../../shared/config'
 import type { ModelAnswer } from '../loop/message'
 import type {
   Awaitable,
-  GuardAnswer,
+  GuardResult,
   Hook,
   HookContext,
-  HookedCall,
-  HookedOutput,
   HookPoint,
   HookSwitches,
   HookTiming,
+  HookToolCall,
+  HookToolOutput,
   ModelCall,
 } from './hook'
-import { type Hooked, tellHooks, type WalkDeps, walkHooks } from './walk-hooks'
+import { type HookResult, type HookRunDeps, notifyHooks, runHooks } from './run-hooks'
 
 export type GuardDecision =
   /** Raw JSON: as the model wrote it, or of the input that a hook replaced it with. */
@@ -22,14 +22,14 @@ export type GuardDecision =
 
 /** The hooks of one agent. Never throws; returns promises only when a hook does. */
 export interface AgentHooks {
-  beforeModelCall(call: ModelCall, context: HookContext): Awaitable<Hooked<ModelCall>>
+  beforeModelCall(call: ModelCall, context: HookContext): Awaitable<HookResult<ModelCall>>
   afterModelCall(answer: ModelAnswer, context: HookContext): Awaitable<HookTiming[]>
-  beforeToolCall(call: RawCall, context: HookContext): Awaitable<Hooked<GuardDecision>>
-  afterToolCall(output: HookedOutput, context: HookContext): Awaitable<Hooked<HookedOutput>>
+  beforeToolCall(call: RawToolCall, context: HookContext): Awaitable<HookResult<GuardDecision>>
+  afterToolCall(output: HookToolOutput, context: HookContext): Awaitable<HookResult<HookToolOutput>>
 }
 
 /** A call with its arguments as the model wrote them. */
-export interface RawCall {
+export interface RawToolCall {
   callId: string
   tool: string
   arguments: string
@@ -40,7 +40,7 @@ export interface HookRunner {
   forAgent(switches: HookSwitches): AgentHooks
 }
 
-export interface HookRunnerDeps extends Omit<WalkDeps, 'timeoutMs'> {
+export interface HookRunnerDeps extends Omit<HookRunDeps, 'timeoutMs'> {
   /** Removes anything shaped like a credential. */
   redact(text: string): string
   timeoutMs?: number
@@ -71,7 +71,7 @@ const selectHooks = (hooks: readonly Hook[], { enable, disable }: HookSwitches):
 
 function createAgentHooks(
   hooks: Hook[],
-  deps: WalkDeps,
+  deps: HookRunDeps,
   redact: (text: string) => string,
 ): AgentHooks {
   const at = (point: HookPoint) => hooks.filter((hook) => hook[point] !== undefined)
@@ -81,29 +81,29 @@ function createAgentHooks(
   const afterTool = at('afterToolCall')
   return {
     beforeModelCall: (call, context) =>
-      walkHooks(
+      runHooks(
         deps,
         beforeModel,
         {
           point: 'beforeModelCall',
-          ask: (hook, value) => hook.beforeModelCall?.(value, context),
-          take: (value, change) => (change ? { ...value, ...change } : value),
+          call: (hook, value) => hook.beforeModelCall?.(value, context),
+          applyAnswer: (value, change) => (change ? { ...value, ...change } : value),
         },
         call,
       ),
     afterModelCall: (answer, context) =>
-      tellHooks(deps, afterModel, 'afterModelCall', (hook) =>
+      notifyHooks(deps, afterModel, 'afterModelCall', (hook) =>
         hook.afterModelCall?.(answer, context),
       ),
     beforeToolCall: (call, context) => guardCall(deps, beforeTool, call, context, redact),
     afterToolCall: (output, context) =>
-      walkHooks(
+      runHooks(
         deps,
         afterTool,
         {
           point: 'afterToolCall',
-          ask: (hook, value) => hook.afterToolCall?.(value, context),
-          take: (value, change) => applyToOutput(value, change, redact),
+          call: (hook, value) => hook.afterToolCall?.(value, context),
+          applyAnswer: (value, change) => applyToOutput(value, change, redact),
         },
         output,
       ),
@@ -112,10 +112,10 @@ function createAgentHooks(
 
 /** Applies a hook's change to an output. Redacts its text again, as a hook may add secrets. */
 function applyToOutput(
-  output: HookedOutput,
+  output: HookToolOutput,
   change: { text?: string; isError?: boolean } | undefined,
   redact: (text: string) => string,
-): HookedOutput {
+): HookToolOutput {
   if (!change) return output
   const { text = output.text, isError = output.isError } = change
   return { ...output, isError, text: text === output.text ? text : redact(text) }
@@ -123,17 +123,17 @@ function applyToOutput(
 
 /** A call and the guards' decision so far. */
 interface Guarded {
-  call: HookedCall
+  call: HookToolCall
   decision: GuardDecision
 }
 
 function guardCall(
-  deps: WalkDeps,
+  deps: HookRunDeps,
   hooks: Hook[],
-  { callId, tool, arguments: raw }: RawCall,
+  { callId, tool, arguments: raw }: RawToolCall,
   context: HookContext,
   redact: (text: string) => string,
-): Awaitable<Hooked<GuardDecision>> {
+): Awaitable<HookResult<GuardDecision>> {
   const allowed: GuardDecision = { kind: 'allowed', arguments: raw }
   // Most agents have no guard, so the arguments are not parsed.
   if (hooks.length === 0) return { value: allowed, timings: [] }
@@ -141,23 +141,26 @@ function guardCall(
     ...guarded,
     decision: { kind: 'denied', hook: hook.name, reason: redact(reason) },
   })
-  const run = walkHooks<Guarded, GuardAnswer>(
+  const run = runHooks<Guarded, GuardResult>(
     deps,
     hooks,
     {
       point: 'beforeToolCall',
-      ask: (hook, { call }) => hook.beforeToolCall?.(call, context),
-      take: (guarded, answer, hook) => {
+      call: (hook, { call }) => hook.beforeToolCall?.(call, context),
+      applyAnswer: (guarded, answer, hook) => {
         if (!answer) return guarded
         if ('deny' in answer) return deny(guarded, hook, answer.deny)
         return replaceInput(guarded, answer.input)
       },
-      takeFailure: (guarded, hook) => deny(guarded, hook, 'the check failed to run'),
+      applyFailure: (guarded, hook) => deny(guarded, hook, 'the check failed to run'),
       isDenied: ({ decision }) => decision.kind === 'denied',
     },
     { call: { callId, tool, input: parseArguments(raw) }, decision: allowed },
   )
-  const toDecision = ({ value, timings }: Hooked<Guarded>) => ({ value: value.decision, timings })
+  const toDecision = ({ value, timings }: HookResult<Guarded>) => ({
+    value: value.decision,
+    timings,
+  })
   return run instanceof Promise ? run.then(toDecision) : toDecision(run)
 }
 

@@ -1,5 +1,5 @@
-import type { BudgetStatus } from '../../hub/contract'
-import type { AccountId, ActivationId, PostId } from '../../ids'
+import type { BudgetStatus } from '../../hub/contract/hub'
+import type { AccountId, ActivationId, PostId } from '../../shared/ids'
 import type { ModelAnswer } from '../loop/message'
 import type { ModelRequest } from '../models/model-port'
 
@@ -32,7 +32,7 @@ export interface ModelCall {
 }
 
 /** A tool call requested by the model, before it reaches the gateway. */
-export interface HookedCall {
+export interface HookToolCall {
   callId: string
   tool: string
   /** Parsed arguments; undefined when they are not JSON. */
@@ -40,10 +40,10 @@ export interface HookedCall {
 }
 
 /** A guard's result: undefined allows, `input` replaces the input, `deny` has the reason for the model. */
-export type GuardAnswer = { input: unknown } | { deny: string } | undefined
+export type GuardResult = { input: unknown } | { deny: string } | undefined
 
 /** A tool's result, redacted. */
-export interface HookedOutput {
+export interface HookToolOutput {
   callId: string
   tool: string
   text: string
@@ -67,12 +67,12 @@ export interface Hook {
   /** Observes only; all hooks run concurrently. Skipped when it fails or times out. */
   afterModelCall?(answer: Readonly<ModelAnswer>, context: HookContext): Awaitable<void>
   /** The call is denied when it fails or times out. */
-  beforeToolCall?(call: Readonly<HookedCall>, context: HookContext): Awaitable<GuardAnswer>
+  beforeToolCall?(call: Readonly<HookToolCall>, context: HookContext): Awaitable<GuardResult>
   /** Skipped when it fails or times out. */
   afterToolCall?(
-    output: Readonly<HookedOutput>,
+    output: Readonly<HookToolOutput>,
     context: HookContext,
-  ): Awaitable<Partial<Pick<HookedOutput, 'text' | 'isError'>> | undefined>
+  ): Awaitable<Partial<Pick<HookToolOutput, 'text' | 'isError'>> | undefined>
 }
 
 export type HookPoint = Exclude<keyof Hook, 'name' | 'isOptIn'>

@@ -1,11 +1,11 @@
-import { streamLimits } from '../../config'
-import type { ActivationId } from '../../ids'
-import type { RuntimeEvent, Watched } from '../contract'
+import { streamLimits } from '../../shared/config'
+import type { ActivationId } from '../../shared/ids'
+import type { RuntimeEvent, WatchRequest } from '../contract/agents'
 import type { ToolRequest } from '../loop/message'
 import type { Ending } from '../loop/state'
+import type { ActivationSnapshot } from './activation-snapshot'
 import { type DeltaKind, LiveText } from './live-text'
-import { hideInside, toRuntimeEvents } from './runtime-events'
-import type { Work } from './work'
+import { hidePrivateContent, toRuntimeEvents } from './runtime-events'
 
 /** A message without `seq`, sent besides runtime events. */
 type StreamMessage =
@@ -53,7 +53,11 @@ export class ActivationStream {
   }
 
   /** Answers an upgrade; sends missed events and the text so far, then everything as it occurs. */
-  watch(request: Request, { activationId, after, view }: Watched, work: Work): Response {
+  watch(
+    request: Request,
+    { activationId, after, view }: WatchRequest,
+    work: ActivationSnapshot,
+  ): Response {
     if (request.headers.get('upgrade')?.toLowerCase() !== 'websocket') {
       const headers = { upgrade: 'websocket' }
       return new Response('This endpoint is a WebSocket. Connect with an upgrade request.', {
@@ -73,7 +77,7 @@ export class ActivationStream {
     const isCurrent = work.activationId === activationId
     this.#send([server], { type: 'hello', doing: isCurrent ? work.doing : null })
     if (isCurrent) this.#sendMissed(server, after, view, work)
-    if (!isCurrent || work.isOver) this.#end([server])
+    if (!isCurrent || work.isCommitted) this.#end([server])
     return new Response(null, { status: 101, webSocket: client })
   }
 
@@ -83,7 +87,10 @@ export class ActivationStream {
   }
 
   /** Sends the runtime events that follow from the journal's last event. */
-  tell({ activationId, events, ending, isOver }: Work, endingBefore: Ending | null): void {
+  publish(
+    { activationId, events, ending, isCommitted }: ActivationSnapshot,
+    endingBefore: Ending | null,
+  ): void {
     if (!activationId || this.#count(activationId) === 0) return
     const all = toRuntimeEvents(events, ending)
     const sentCount = toRuntimeEvents(events.slice(0, -1), endingBefore).length
@@ -93,9 +100,9 @@ export class ActivationStream {
         ...this.#findByView(activationId, 'thread'),
         ...this.#findByView(activationId, 'outline'),
       ]
-      this.#send(outside, hideInside(event))
+      this.#send(outside, hidePrivateContent(event))
     }
-    if (isOver) this.#end(this.#findSockets(activationId))
+    if (isCommitted) this.#end(this.#findSockets(activationId))
   }
 
   /** Starts a model call with empty text and reasoning. */
@@ -123,12 +130,12 @@ export class ActivationStream {
   }
 
   /** Sends a description of what the agent does now. */
-  tellDoing(activationId: ActivationId, doing: string | null): void {
+  publishDoing(activationId: ActivationId, doing: string | null): void {
     this.#send(this.#findSockets(activationId), { type: 'doing', doing })
   }
 
   /** Sends that a tool call has started. */
-  tellProgress(
+  publishProgress(
     { callId, name }: ToolRequest,
     doing: string,
     activationId: ActivationId | null,
@@ -138,9 +145,14 @@ export class ActivationStream {
     this.#send(this.#findSockets(activationId), progress)
   }
 
-  #sendMissed(socket: WebSocket, after: number, view: Watched['view'], work: Work): void {
+  #sendMissed(
+    socket: WebSocket,
+    after: number,
+    view: WatchRequest['view'],
+    work: ActivationSnapshot,
+  ): void {
     for (const event of toRuntimeEvents(work.events, work.ending).slice(Math.max(0, after))) {
-      this.#send([socket], view === 'full' ? event : hideInside(event))
+      this.#send([socket], view === 'full' ? event : hidePrivateContent(event))
     }
     const call = this.#call
     if (!call || call.activationId !== work.activationId) return
@@ -178,7 +190,7 @@ export class ActivationStream {
     return this.#findSockets(activationId).length
   }
 
-  #findByView(activationId: ActivationId, view: Watched['view']): WebSocket[] {
+  #findByView(activationId: ActivationId, view: WatchRequest['view']): WebSocket[] {
     return this.#findSockets(tagOf(activationId, view))
   }
 
@@ -198,7 +210,7 @@ export class ActivationStream {
 
 const kindsOf = { full: ['reasoning', 'text'], thread: ['text'], outline: [] } as const
 
-const tagOf = (activationId: ActivationId, view: Watched['view']): string =>
+const tagOf = (activationId: ActivationId, view: WatchRequest['view']): string =>
   `${activationId} ${view}`
 
 /** Ignores errors of a closing socket: its watcher reconnects with the last `seq` it has. */

@@ -1,4 +1,4 @@
-import { streamLimits } from '../../config'
+import { streamLimits } from '../../shared/config'
 
 export type DeltaKind = 'text' | 'reasoning'
 

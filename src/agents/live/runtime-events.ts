@@ -1,11 +1,11 @@
-import { streamLimits } from '../../config'
-import type { ActivationId } from '../../ids'
-import type { RuntimeEvent, RuntimeEventBody } from '../contract'
+import { streamLimits } from '../../shared/config'
+import type { ActivationId } from '../../shared/ids'
+import type { RuntimeEvent, RuntimeEventBody } from '../contract/agents'
 import { CallRegister } from '../loop/admit-calls'
 import type { LoopEvent, LoopEventOf } from '../loop/event'
-import { PlanFold, planTool } from '../loop/plan'
+import { PlanFold, planToolName } from '../loop/plan'
 import type { Ending } from '../loop/state'
-import { describeNote, readQuote } from '../trace/describe-note'
+import { formatNote, getProviderQuote } from '../trace/format-note'
 
 /**
  * Converts the journal of an activation to runtime events. The result depends on the journal alone,
@@ -23,7 +23,7 @@ export function toRuntimeEvents(events: LoopEvent[], ending: Ending | null): Run
  * Returns the event without private content: the model's text and reasoning, tool arguments and
  * results, the texts of the agent's plan, and the provider's messages.
  */
-export function hideInside(event: RuntimeEvent): RuntimeEvent {
+export function hidePrivateContent(event: RuntimeEvent): RuntimeEvent {
   switch (event.type) {
     case 'step-finish':
       return { ...event, text: '', reasoning: '' }
@@ -143,11 +143,11 @@ class RuntimeEventBuilder {
   /** Adds a warning. Failures after the outcome was decided belong to the commit and are left out. */
   #warn(event: LoopEvent): void {
     if (event.type === 'commit_failed' || (event.type === 'interrupted' && event.isEnded)) return
-    const text = describeNote(event)
+    const text = formatNote(event)
     if (text === null) return
     // an answer is trouble only when it came near the end of the model's window
     const code = event.type === 'model_answered' ? 'window_nearly_full' : event.type
-    const quote = readQuote(event)
+    const quote = getProviderQuote(event)
     this.#put(event.at, {
       kind: 'warning',
       type: 'warning',
@@ -228,7 +228,7 @@ class RuntimeEventBuilder {
 
   #putPlan(event: LoopEvent): void {
     const { goal, progress, steps } = this.#plan.plan
-    const isRevised = event.type === 'tool_returned' && event.name === planTool
+    const isRevised = event.type === 'tool_returned' && event.name === planToolName
     const own = steps.flatMap(({ callId, title, status }) =>
       callId === null ? [{ title: this.#truncate(title), status }] : [],
     )

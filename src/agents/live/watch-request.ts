@@ -1,17 +1,17 @@
-import type { ActivationId } from '../../ids'
-import type { Watched } from '../contract'
+import type { ActivationId } from '../../shared/ids'
+import type { WatchRequest } from '../contract/agents'
 
 const views = ['full', 'thread', 'outline'] as const
 
 /** Returns an upgrade request for the agent's object, with the watched activation in the query. */
-export function toWatchRequest(watched: Watched, request: Request): Request {
+export function toWatchRequest(watched: WatchRequest, request: Request): Request {
   const { activationId, after, view } = watched
   const query = new URLSearchParams({ activationId, after: String(after), view })
   return new Request(`https://agent.invalid/?${query}`, request)
 }
 
 /** Returns the watched activation from a request that `toWatchRequest` made. */
-export function readWatchRequest(request: Request): Watched {
+export function readWatchRequest(request: Request): WatchRequest {
   const query = new URL(request.url).searchParams
   return {
     activationId: (query.get('activationId') ?? '') as ActivationId,

@@ -1,6 +1,6 @@
-import { activationLimits } from '../../config'
+import { activationLimits } from '../../shared/config'
+import { isUnknownEnd } from './answer-end'
 import type { FinishReason, ModelAnswer, ToolRequest } from './message'
-import { isUnexplained } from './read-answer'
 
 export interface AdmittedCall extends ToolRequest {
   /** Why the call is not run; null when it is. */
@@ -73,7 +73,7 @@ function findRefusal(
 ): string | null {
   const { toolCallsPerStep, toolCallsPerActivation } = activationLimits
   if (finish === 'length') return refusals.truncated
-  if (isUnexplained(finish)) return refusals.unknownEnd
+  if (isUnknownEnd(finish)) return refusals.unknownEnd
   if (isDuplicate) return refusals.duplicateId
   if (inStep >= toolCallsPerStep) return refusals.tooManyInStep(toolCallsPerStep)
   if (inActivation >= toolCallsPerActivation) return refusals.tooMany(toolCallsPerActivation)

@@ -1,19 +1,22 @@
-import { compaction } from '../../config'
-import { countAllChars, toTokens } from './estimate'
+import { compaction } from '../../shared/config'
+import { countTotalChars, estimateTokensOfChars } from './estimate'
 import type { Message } from './message'
 import type { LoopState } from './state'
 
 /** The state of the context window that decides on a compaction. */
-export type Window = Pick<
+export type ContextWindow = Pick<
   LoopState,
   'promptTokens' | 'entries' | 'compactions' | 'mustCompact' | 'limits'
 >
 
 /** What to do before the next model call. `full`: compaction cannot make more space. */
-export type WindowNeed = { kind: 'fits' } | { kind: 'compact'; toShare: number } | { kind: 'full' }
+export type WindowStatus =
+  | { kind: 'fits' }
+  | { kind: 'compact'; toShare: number }
+  | { kind: 'full' }
 
 /** Returns whether the next prompt fits, needs a compaction first, or can no longer fit. */
-export function judgeWindow(window: Window): WindowNeed {
+export function checkWindow(window: ContextWindow): WindowStatus {
   const { promptTokens, entries, mustCompact } = window
   const isFull = promptTokens > window.limits.contextTokens * compaction.aboveShare
   const isLong = entries > compaction.aboveEntries || promptTokens > compaction.aboveTokens
@@ -24,14 +27,17 @@ export function judgeWindow(window: Window): WindowNeed {
 }
 
 /** Returns whether the context window, and not the limit on the answer, truncated an answer. */
-export const isNearlyFull = ({ promptTokens, limits }: Pick<Window, 'promptTokens' | 'limits'>) =>
+export const isWindowNearlyFull = ({
+  promptTokens,
+  limits,
+}: Pick<ContextWindow, 'promptTokens' | 'limits'>) =>
   promptTokens >= limits.contextTokens * compaction.autoShare
 
 /**
  * Returns a warning for people when a prompt comes close to the context window; null when it does
  * not.
  */
-export function warnOfWindow(promptTokens: number, contextTokens: number): string | null {
+export function formatWindowWarning(promptTokens: number, contextTokens: number): string | null {
   if (contextTokens === 0 || promptTokens <= contextTokens * compaction.warnShare) return null
   const share = Math.round((promptTokens / contextTokens) * 100)
   return `The prompt fills ${share} % of the model's context window (${promptTokens} of ${contextTokens} tokens).`
@@ -81,7 +87,8 @@ export function planCompaction(conversation: Conversation, goal: CompactionGoal)
   const target = Math.min(goal.contextTokens, compaction.aboveTokens) * goal.toShare
   const scale = goal.promptTokens / Math.max(1, goal.estimatedTokens)
   const sizeAfter = (cut: number) =>
-    goal.promptTokens - toTokens(countAllChars(list.slice(0, cut)) - summaryCharsMax) * scale
+    goal.promptTokens -
+    estimateTokensOfChars(countTotalChars(list.slice(0, cut)) - summaryCharsMax) * scale
   const fits = (cut: number) =>
     sizeAfter(cut) <= target && countEntries(conversation, cut) <= compaction.toEntries
   const cut =

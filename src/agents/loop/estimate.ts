@@ -8,7 +8,7 @@ const charsPerToken = 4
 const charsPerMessage = 16
 
 /** Estimates the tokens of so many characters, before a provider has counted them. */
-export const toTokens = (chars: number): number => Math.ceil(chars / charsPerToken)
+export const estimateTokensOfChars = (chars: number): number => Math.ceil(chars / charsPerToken)
 
 /** Returns the characters of a message that count in an estimate. */
 export function countChars(message: Message): number {
@@ -25,7 +25,7 @@ export function countChars(message: Message): number {
   )
 }
 
-export const countAllChars = (messages: Message[]): number => {
+export const countTotalChars = (messages: Message[]): number => {
   let chars = 0
   for (const message of messages) chars += countChars(message)
   return chars

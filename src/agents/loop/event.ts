@@ -1,5 +1,5 @@
-import type { ActivationErrorCode } from '../../errors'
-import type { ActivationId, CommentId, PostId } from '../../ids'
+import type { ActivationErrorCode } from '../../shared/errors'
+import type { ActivationId, CommentId, PostId } from '../../shared/ids'
 import type { Message, ModelAnswer, ModelFailure, ToolOutput } from './message'
 
 /** What triggered an activation. */

@@ -1,4 +1,4 @@
-import { planLimits } from '../../config'
+import { planLimits } from '../../shared/config'
 import { CallRegister } from './admit-calls'
 import type { LoopEvent, LoopEventOf } from './event'
 import type { ToolRequest } from './message'
@@ -26,7 +26,7 @@ export interface Plan {
 const emptyPlan: Plan = { goal: null, steps: [], progress: 0 }
 
 /** The name of the tool that revises a plan; a call of it is not a step of the plan. */
-export const planTool = 'memory_update_plan'
+export const planToolName = 'memory_update_plan'
 
 /** Returns the plan after all events of one activation. */
 export const foldPlan = (events: LoopEvent[]): Plan => new PlanFold().addAll(events).plan
@@ -76,7 +76,7 @@ export class PlanFold {
     const calls = this.#register.admit(answer)
     const steps: PlanStep[] = []
     for (const { callId, name, refusal, ...call } of calls) {
-      if (name === planTool) this.#revisions.set(callId, call.arguments)
+      if (name === planToolName) this.#revisions.set(callId, call.arguments)
       else steps.push({ callId, title: name, status: refusal === null ? 'running' : 'failed' })
     }
     return steps.length === 0 ? this.plan : measure(this.plan.goal, [...this.plan.steps, ...steps])
@@ -202,7 +202,7 @@ function countCompleted(steps: PlanStep[]): { completed: number; total: number }
 }
 
 /** Returns the progress as a sentence for a partial answer; null when the plan has no steps. */
-export function sayPlanProgress({ steps }: Plan): string | null {
+export function formatPlanProgress({ steps }: Plan): string | null {
   const { completed, total } = countCompleted(steps)
   if (total === 0) return null
   const unit = steps.some(({ callId }) => callId === null) ? 'steps of my plan' : 'tool calls'

@@ -1,9 +1,9 @@
-import { limits } from '../../config'
-import { readMentions } from '../../mention'
+import { limits } from '../../shared/config'
+import { readMentions } from '../../shared/mention'
+import { isTruncated } from './answer-end'
 import type { LoopEvent } from './event'
 import type { ModelAnswer } from './message'
-import { foldPlan, sayPlanProgress } from './plan'
-import { isCut } from './read-answer'
+import { foldPlan, formatPlanProgress } from './plan'
 import type { Ending } from './state'
 
 const truncatedNote = '\n\n*(Truncated: my answer reached its length limit.)*'
@@ -16,12 +16,12 @@ export function composeReply(
   events: LoopEvent[],
   requesters: string[],
 ): string | null {
-  const text = composeWords(ending, events)
-  return text === null ? null : nameAskers(text, requesters)
+  const text = composeReplyText(ending, events)
+  return text === null ? null : mentionRequesters(text, requesters)
 }
 
 /** Returns the text to post without mentions of requesters; null posts nothing. */
-export function composeWords(ending: Ending, events: LoopEvent[]): string | null {
+export function composeReplyText(ending: Ending, events: LoopEvent[]): string | null {
   if (ending.reply === 'silent') return null
   if (ending.reply === 'notice') return ending.text
   const answers = events.flatMap((event) => (event.type === 'model_answered' ? [event.answer] : []))
@@ -30,7 +30,7 @@ export function composeWords(ending: Ending, events: LoopEvent[]): string | null
     return joinAnswer(answers) + (hasReachedLimit ? truncatedNote : '')
   }
   const soFar = joinAnswer(answers.slice(0, answers.findLastIndex(hasText) + 1))
-  const progress = sayPlanProgress(foldPlan(events))
+  const progress = formatPlanProgress(foldPlan(events))
   const reason = progress === null ? ending.text : `${ending.text} ${progress}`
   return soFar ? `${truncateToFit(soFar, reason.length)}\n\n*${reason}*` : reason
 }
@@ -51,7 +51,7 @@ const hasText = ({ text }: ModelAnswer): boolean => text.trim() !== ''
 /** Returns the last answer, with the truncated answers before it that it continues. */
 function joinAnswer(answers: ModelAnswer[]): string {
   const whole = answers.findLastIndex(
-    (answer, index) => index < answers.length - 1 && !isCut(answer),
+    (answer, index) => index < answers.length - 1 && !isTruncated(answer),
   )
   return answers
     .slice(whole + 1)
@@ -64,7 +64,7 @@ function joinAnswer(answers: ModelAnswer[]): string {
  * Returns the requesters that a text does not mention, by the mention rule of the hub: `@bobby`
  * does not mention bob.
  */
-export function findUnnamed(text: string, requesters: string[]): string[] {
+export function findUnmentioned(text: string, requesters: string[]): string[] {
   const mentioned = new Set(readMentions(text))
   return requesters.filter((name) => !mentioned.has(name.toLowerCase()))
 }
@@ -73,8 +73,8 @@ export function findUnnamed(text: string, requesters: string[]): string[] {
  * Prepends a mention of every requester that the text does not mention; on a separate line before
  * Markdown blocks.
  */
-export function nameAskers(text: string, requesters: string[]): string {
-  const missing = findUnnamed(text, requesters)
+export function mentionRequesters(text: string, requesters: string[]): string {
+  const missing = findUnmentioned(text, requesters)
   if (missing.length === 0) return text
   const names = missing.map((name) => `@${name}`).join(' ')
   const startsAsProse = /^[\p{L}\p{N}"'“(]/u.test(text) && !/^\d+[.)]\s/.test(text)

@@ -1,5 +1,5 @@
-import type { ActivationErrorCode, Outcome } from '../../errors'
-import type { ActivationId } from '../../ids'
+import type { ActivationErrorCode, Outcome } from '../../shared/errors'
+import type { ActivationId } from '../../shared/ids'
 import type { Effect, NewEffect } from './effect'
 import type { Limits, Task } from './event'
 
@@ -128,7 +128,7 @@ export interface Step {
 }
 
 /** Adds effects to a state, each with the next id. */
-export function issue(state: LoopState, ...wanted: NewEffect[]): Step {
+export function withEffects(state: LoopState, ...wanted: NewEffect[]): Step {
   const effects = wanted.map(
     (effect, index) => ({ ...effect, id: state.nextEffectId + index }) as Effect,
   )
@@ -143,7 +143,7 @@ export function issue(state: LoopState, ...wanted: NewEffect[]): Step {
 }
 
 /** Returns a step without new effects. */
-export const rest = (state: LoopState): Step => ({ state, effects: [] })
+export const withoutEffects = (state: LoopState): Step => ({ state, effects: [] })
 
 /** Returns whether the loop has something to do, now or after a sleep. */
 export const isBusy = ({ phase }: LoopState): boolean => phase !== 'idle' && phase !== 'parked'
@@ -152,19 +152,20 @@ export const isBusy = ({ phase }: LoopState): boolean => phase !== 'idle' && pha
  * Returns whether the activation runs its model or tools, so that a time limit or a person can end
  * it.
  */
-export const isWorking = ({ phase }: LoopState): boolean =>
+export const isStoppable = ({ phase }: LoopState): boolean =>
   phase === 'reasoning' || phase === 'compacting' || phase === 'acting'
 
 /**
  * Returns whether a stop takes effect later, because the activation cannot end before the hub has
  * answered.
  */
-export const remembersStop = ({ phase }: LoopState): boolean =>
+export const isStopDeferred = ({ phase }: LoopState): boolean =>
   phase === 'loading' || phase === 'parking' || phase === 'parked'
 
 /** Returns whether an earlier stop request will end the activation. */
-export const willStop = (state: LoopState): boolean => state.isCancelled && remembersStop(state)
+export const hasDeferredStop = (state: LoopState): boolean =>
+  state.isCancelled && isStopDeferred(state)
 
 /** Returns whether the loop only waits for a time. */
-export const isAsleep = ({ pending }: LoopState): boolean =>
+export const isSleeping = ({ pending }: LoopState): boolean =>
   pending.length > 0 && pending.every(({ type }) => type === 'sleep')

@@ -1,15 +1,15 @@
-import { compaction } from '../../config'
+import { compaction } from '../../shared/config'
 import { addCharge } from './charge-state'
-import { isNearlyFull } from './compaction'
+import { isWindowNearlyFull } from './compaction'
 import type { LoopEventOf } from './event'
-import { reason } from './reason'
+import { startModelCall } from './start-model-call'
 import type { LoopState, Step } from './state'
 
 /**
  * Continues after a compaction. `reason` then checks the size: it compacts again, calls the model,
  * or gives up.
  */
-export function afterCompacted(state: LoopState, event: LoopEventOf<'compacted'>): Step {
+export function handleCompacted(state: LoopState, event: LoopEventOf<'compacted'>): Step {
   const next: LoopState = {
     ...addCharge(state, event.charge),
     promptTokens: event.tokens,
@@ -17,5 +17,8 @@ export function afterCompacted(state: LoopState, event: LoopEventOf<'compacted'>
     // nothing was left to replace, so further attempts are useless
     compactions: event.replaced === 0 ? compaction.attempts : state.compactions,
   }
-  return reason({ ...next, mustCompact: state.mustCompact && isNearlyFull(next) }, event.at)
+  return startModelCall(
+    { ...next, mustCompact: state.mustCompact && isWindowNearlyFull(next) },
+    event.at,
+  )
 }

@@ -1,24 +1,24 @@
-import { type ActivationErrorCode, activationErrors } from '../../errors'
+import { type ActivationErrorCode, activationErrors } from '../../shared/errors'
 import { addCharge } from './charge-state'
 import { endingTexts } from './ending-texts'
 import type { Charge } from './event'
 import {
   type Ending,
-  issue,
-  isWorking,
+  isStopDeferred,
+  isStoppable,
   type LoopState,
-  remembersStop,
-  rest,
   type Step,
+  withEffects,
+  withoutEffects,
 } from './state'
 
 /**
  * Ends the activation: drops all pending effects and issues the commit. Explorations and schedules
  * have no requester, so they post nothing.
  */
-export function finish(state: LoopState, ending: Ending): Step {
+export function finishActivation(state: LoopState, ending: Ending): Step {
   const hasRequester = state.task !== 'exploration' && state.task !== 'scheduled'
-  return issue(
+  return withEffects(
     {
       ...state,
       phase: 'committing',
@@ -46,29 +46,29 @@ const toStopEnding = (state: LoopState, outcome: 'max_duration' | 'cancelled'): 
  * Ends an activation that was stopped while LOAD kept failing. The commit finds out whether the hub
  * had claimed anything for it.
  */
-export const stopUnclaimed = (state: LoopState): Step =>
-  finish({ ...state, isCancelled: false }, toStopEnding(state, 'cancelled'))
+export const stopUnclaimedActivation = (state: LoopState): Step =>
+  finishActivation({ ...state, isCancelled: false }, toStopEnding(state, 'cancelled'))
 
 /**
  * Ends the activation because of the time limit or a person. A stop while the work is being claimed
  * or parked is deferred until the hub has answered, since only then it is known what the hub holds.
  * Once the commit is pending there is nothing left to stop.
  */
-export function end(
+export function stopActivation(
   state: LoopState,
   outcome: 'max_duration' | 'cancelled',
   charge: Charge | null,
 ): Step {
-  if (remembersStop(state) && outcome === 'cancelled') {
-    return rest(state.isCancelled ? state : { ...state, isCancelled: true })
+  if (isStopDeferred(state) && outcome === 'cancelled') {
+    return withoutEffects(state.isCancelled ? state : { ...state, isCancelled: true })
   }
-  if (!isWorking(state)) return rest(state)
-  return finish(addCharge(state, charge), toStopEnding(state, outcome))
+  if (!isStoppable(state)) return withoutEffects(state)
+  return finishActivation(addCharge(state, charge), toStopEnding(state, outcome))
 }
 
 /** Ends the activation as failed; the requester gets a short message. */
-export function fail(state: LoopState, code: ActivationErrorCode, message: string): Step {
-  return finish(state, {
+export function failActivation(state: LoopState, code: ActivationErrorCode, message: string): Step {
+  return finishActivation(state, {
     outcome: 'failed',
     error: { code, message },
     reply: 'partial',

@@ -1,12 +1,12 @@
-import { activationLimits } from '../../config'
+import { activationLimits } from '../../shared/config'
 import { endingTexts } from './ending-texts'
 import type { LoopEventOf, Task } from './event'
-import { reason } from './reason'
-import { issue, type LoopState, type Step } from './state'
-import { end, finish, stopUnclaimed } from './step-end'
+import { startModelCall } from './start-model-call'
+import { type LoopState, type Step, withEffects } from './state'
+import { finishActivation, stopActivation, stopUnclaimedActivation } from './step-end'
 
 /** Continues after LOAD: starts the first model call, or ends with the reason why there is none. */
-export function afterLoad(state: LoopState, { facts, at }: LoopEventOf<'loaded'>): Step {
+export function handleLoaded(state: LoopState, { facts, at }: LoopEventOf<'loaded'>): Step {
   const loaded: LoopState = {
     ...state,
     phase: 'reasoning',
@@ -18,9 +18,9 @@ export function afterLoad(state: LoopState, { facts, at }: LoopEventOf<'loaded'>
     entries: facts.prompt.length - facts.historyFrom,
     isWokenAgain: false,
   }
-  if (state.isCancelled) return end({ ...loaded, isCancelled: false }, 'cancelled', null)
+  if (state.isCancelled) return stopActivation({ ...loaded, isCancelled: false }, 'cancelled', null)
   if (facts.admission === 'budget_exhausted') {
-    return finish(loaded, {
+    return finishActivation(loaded, {
       outcome: 'budget_exhausted',
       error: null,
       reply: 'notice',
@@ -28,7 +28,7 @@ export function afterLoad(state: LoopState, { facts, at }: LoopEventOf<'loaded'>
     })
   }
   if (facts.answer === null && isInThread(facts.task)) {
-    return finish(loaded, {
+    return finishActivation(loaded, {
       outcome: 'completed',
       error: null,
       reply: 'silent',
@@ -36,17 +36,22 @@ export function afterLoad(state: LoopState, { facts, at }: LoopEventOf<'loaded'>
     })
   }
   if (facts.note !== undefined) {
-    return finish(loaded, { outcome: 'completed', error: null, reply: 'notice', text: facts.note })
+    return finishActivation(loaded, {
+      outcome: 'completed',
+      error: null,
+      reply: 'notice',
+      text: facts.note,
+    })
   }
   if (facts.problem) {
-    return finish(loaded, {
+    return finishActivation(loaded, {
       outcome: 'failed',
       error: facts.problem,
       reply: 'notice',
       text: endingTexts.notStarted(facts.problem.message),
     })
   }
-  return reason(loaded, at)
+  return startModelCall(loaded, at)
 }
 
 const isInThread = (task: Task): boolean => task === 'mention' || task === 'reply'
@@ -55,17 +60,17 @@ const isInThread = (task: Task): boolean => task === 'mention' || task === 'repl
  * Continues after a failed LOAD: retries with backoff when the hub was unreachable, and ends as
  * failed when a retry cannot help or the error limit is reached.
  */
-export function afterLoadFailed(state: LoopState, event: LoopEventOf<'load_failed'>): Step {
+export function handleLoadFailed(state: LoopState, event: LoopEventOf<'load_failed'>): Step {
   const errors = state.errors + 1
-  if (state.isCancelled) return stopUnclaimed({ ...state, errors })
+  if (state.isCancelled) return stopUnclaimedActivation({ ...state, errors })
   if (!event.isHopeless && errors < activationLimits.errors) {
     const wait = Math.min(
       activationLimits.retryCapMs,
       activationLimits.retryBaseMs * 2 ** Math.min(errors, 8),
     )
-    return issue({ ...state, errors }, { type: 'sleep', until: event.at + wait })
+    return withEffects({ ...state, errors }, { type: 'sleep', until: event.at + wait })
   }
-  return finish(
+  return finishActivation(
     { ...state, errors },
     {
       outcome: 'failed',

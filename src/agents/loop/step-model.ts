@@ -1,24 +1,24 @@
-import { activationLimits, limits } from '../../config'
+import { activationLimits, limits } from '../../shared/config'
 import { admitCalls } from './admit-calls'
+import { isTruncated, isUnknownEnd } from './answer-end'
 import { addCharge } from './charge-state'
-import { isNearlyFull } from './compaction'
+import { isWindowNearlyFull } from './compaction'
 import { endingMessages, endingTexts } from './ending-texts'
 import type { LoopEventOf } from './event'
-import { isCut, isUnexplained } from './read-answer'
-import { reason } from './reason'
-import { type Ending, issue, type LoopState, type Step } from './state'
-import { fail, finish } from './step-end'
+import { startModelCall } from './start-model-call'
+import { type Ending, type LoopState, type Step, withEffects } from './state'
+import { failActivation, finishActivation } from './step-end'
 import { runCalls } from './step-tools'
 
 const answered: Ending = { outcome: 'completed', error: null, reply: 'answer', text: '' }
 const passed: Ending = { ...answered, reply: 'silent', text: endingTexts.nothingToSay() }
 
 /** Handles an answer: runs its calls, ends with its text, or retries once when it is empty. */
-export function afterAnswer(state: LoopState, event: LoopEventOf<'model_answered'>): Step {
+export function handleModelAnswered(state: LoopState, event: LoopEventOf<'model_answered'>): Step {
   const { answer } = event
   const next = addAnswer(state, event)
   if (answer.finish === 'content-filter') {
-    return finish(next, {
+    return finishActivation(next, {
       outcome: 'content_filtered',
       error: { code: 'CONTENT_FILTERED', message: endingMessages.contentFiltered() },
       reply: 'notice',
@@ -26,19 +26,19 @@ export function afterAnswer(state: LoopState, event: LoopEventOf<'model_answered
     })
   }
   if (answer.finish === 'error') {
-    return fail(next, 'PROVIDER_ERROR', endingMessages.endedWithError())
+    return failActivation(next, 'PROVIDER_ERROR', endingMessages.endedWithError())
   }
-  if (answer.calls.length > 0 && isUnexplained(answer.finish)) {
-    return fail(next, 'PROVIDER_ERROR', endingMessages.endedWithoutReason())
+  if (answer.calls.length > 0 && isUnknownEnd(answer.finish)) {
+    return failActivation(next, 'PROVIDER_ERROR', endingMessages.endedWithoutReason())
   }
   if (answer.calls.length > 0) {
     const admitted = admitCalls(answer, state)
     return runCalls({ ...next, emptyAnswers: 0, cutChars: 0 }, admitted, event)
   }
-  if (isCut(answer)) return continueAnswer(next, event)
+  if (isTruncated(answer)) return continueAnswer(next, event)
   if (answer.text.trim() === '') return afterEmptyAnswer(next, event)
   const isPass = state.task === 'exploration' && passPattern.test(answer.text.trim())
-  return finish(next, isPass ? passed : answered)
+  return finishActivation(next, isPass ? passed : answered)
 }
 
 /** Matches the word with which an exploring agent declines to post. */
@@ -58,15 +58,15 @@ function addAnswer(state: LoopState, { answer, charge }: LoopEventOf<'model_answ
     entries: state.entries + (addsOneEntry ? 1 : 2),
     mustCompact:
       answer.finish === 'length' &&
-      isNearlyFull({ promptTokens: charge.inputTokens, limits: state.limits }),
+      isWindowNearlyFull({ promptTokens: charge.inputTokens, limits: state.limits }),
   }
 }
 
 /** Continues a truncated text in a further call, up to the length limit of a comment. */
 function continueAnswer(state: LoopState, { answer, at }: LoopEventOf<'model_answered'>): Step {
   const cutChars = state.cutChars + answer.text.length
-  if (cutChars >= limits.comment.contentCharsMax) return finish(state, answered)
-  return reason({ ...state, cutChars, emptyAnswers: 0 }, at)
+  if (cutChars >= limits.comment.contentCharsMax) return finishActivation(state, answered)
+  return startModelCall({ ...state, cutChars, emptyAnswers: 0 }, at)
 }
 
 /**
@@ -77,22 +77,22 @@ function afterEmptyAnswer(
   state: LoopState,
   { answer, charge, at }: LoopEventOf<'model_answered'>,
 ): Step {
-  if (state.cutChars > 0) return finish(state, answered)
+  if (state.cutChars > 0) return finishActivation(state, answered)
   const hasReachedLimit = answer.finish === 'length'
   const hasExplored = state.task === 'exploration' && state.callIds.length > 0
-  if (hasExplored && !hasReachedLimit) return finish(state, passed)
+  if (hasExplored && !hasReachedLimit) return finishActivation(state, passed)
   // while a compaction may help, the full context window is the cause, not the empty answer
   if (state.emptyAnswers > 0 && !state.mustCompact) {
     const message = hasReachedLimit
       ? endingMessages.outputLimit(charge.outputTokens)
       : endingMessages.emptyAnswers()
-    return fail(state, 'EMPTY_RESPONSE', message)
+    return failActivation(state, 'EMPTY_RESPONSE', message)
   }
-  return reason({ ...state, emptyAnswers: 1 }, at)
+  return startModelCall({ ...state, emptyAnswers: 1 }, at)
 }
 
 /** Retries a transient failure with exponential backoff and jitter, at most three times. */
-export function afterModelFailed(state: LoopState, event: LoopEventOf<'model_failed'>): Step {
+export function handleModelFailed(state: LoopState, event: LoopEventOf<'model_failed'>): Step {
   const { failure, at, jitter } = event
   const next: LoopState = {
     ...addCharge(state, event.charge),
@@ -103,7 +103,7 @@ export function afterModelFailed(state: LoopState, event: LoopEventOf<'model_fai
     failure.isRetryable &&
     next.retries <= activationLimits.retries &&
     next.errors < activationLimits.errors
-  if (!canRetry) return fail(next, failure.code, failure.message)
+  if (!canRetry) return failActivation(next, failure.code, failure.message)
   const { retryBaseMs, retryCapMs } = activationLimits
   const backoff = Math.min(retryCapMs, retryBaseMs * 2 ** state.retries) * (0.5 + jitter / 2)
   const wait = Math.min(retryCapMs, Math.max(backoff, failure.retryAfterMs ?? 0))
@@ -112,21 +112,21 @@ export function afterModelFailed(state: LoopState, event: LoopEventOf<'model_fai
 
 /** Waits until a time, but not past the time limit of the activation, which then ends. */
 const waitUntil = (state: LoopState, time: number): Step =>
-  issue(state, { type: 'sleep', until: Math.min(time, state.endsAt) })
+  withEffects(state, { type: 'sleep', until: Math.min(time, state.endsAt) })
 
 /**
  * Waits for money. The call was not made, so the step it started does not count, unless it was a
  * retry.
  */
-export function afterModelWaited(state: LoopState, event: LoopEventOf<'model_waited'>): Step {
+export function handleModelWaited(state: LoopState, event: LoopEventOf<'model_waited'>): Step {
   const iteration = state.retries > 0 ? state.iteration : state.iteration - 1
   return waitUntil({ ...state, iteration }, event.retryAt)
 }
 
 /** Ends the activation when the hub refuses a further model call. */
-export function afterModelRefused(state: LoopState, event: LoopEventOf<'model_refused'>): Step {
+export function handleModelRefused(state: LoopState, event: LoopEventOf<'model_refused'>): Step {
   if (event.reason === 'budget_exhausted') {
-    return finish(state, {
+    return finishActivation(state, {
       outcome: 'budget_exhausted',
       error: null,
       reply: 'partial',
@@ -134,7 +134,7 @@ export function afterModelRefused(state: LoopState, event: LoopEventOf<'model_re
     })
   }
   if (event.reason === 'max_tokens') {
-    return finish(state, {
+    return finishActivation(state, {
       outcome: 'max_tokens',
       error: null,
       reply: 'partial',
@@ -142,14 +142,14 @@ export function afterModelRefused(state: LoopState, event: LoopEventOf<'model_re
     })
   }
   if (event.reason === 'paused') {
-    return finish(state, {
+    return finishActivation(state, {
       outcome: 'cancelled',
       error: null,
       reply: 'partial',
       text: endingTexts.paused(),
     })
   }
-  return finish(state, {
+  return finishActivation(state, {
     outcome: 'cancelled',
     error: null,
     reply: 'silent',

@@ -1,14 +1,14 @@
 import { endingTexts } from './ending-texts'
 import type { LoopEventOf } from './event'
-import { type LoopState, rest, type Step, type StepCall } from './state'
-import { end, finish } from './step-end'
+import { type LoopState, type Step, type StepCall, withoutEffects } from './state'
+import { finishActivation, stopActivation } from './step-end'
 import { startCalls } from './step-tools'
 
 /**
  * Handles a call that requires approval: the other calls of its step finish, then the activation
  * parks.
  */
-export function afterToolParked(state: LoopState, event: LoopEventOf<'tool_parked'>): Step {
+export function handleToolParked(state: LoopState, event: LoopEventOf<'tool_parked'>): Step {
   const calls = state.calls.map((call) =>
     call.callId === event.callId ? ({ ...call, status: 'parked' } as const) : call,
   )
@@ -19,16 +19,16 @@ export function afterToolParked(state: LoopState, event: LoopEventOf<'tool_parke
  * Handles a parked activation. The hub stores it and this state is only a record: the shell sets it
  * aside, and the agent takes other work.
  */
-export function afterParked(state: LoopState, event: LoopEventOf<'parked'>): Step {
+export function handleParked(state: LoopState, event: LoopEventOf<'parked'>): Step {
   if (event.kind === 'lost') {
-    return finish(state, {
+    return finishActivation(state, {
       outcome: 'cancelled',
       error: null,
       reply: 'silent',
       text: endingTexts.finishedElsewhere(),
     })
   }
-  return rest({
+  return withoutEffects({
     ...state,
     phase: 'parked',
     endsAt: Math.max(0, state.endsAt - event.at),
@@ -43,8 +43,9 @@ export function afterParked(state: LoopState, event: LoopEventOf<'parked'>): Ste
  * result, and the time limit continues from where it stopped. A call without a decision is sent to
  * the gateway again, which has stored the decision.
  */
-export function afterResumed(state: LoopState, event: LoopEventOf<'resumed'>): Step {
-  if (state.phase !== 'parked' || state.activationId !== event.activationId) return rest(state)
+export function handleResumed(state: LoopState, event: LoopEventOf<'resumed'>): Step {
+  if (state.phase !== 'parked' || state.activationId !== event.activationId)
+    return withoutEffects(state)
   const next: LoopState = {
     ...state,
     phase: 'acting',
@@ -54,9 +55,9 @@ export function afterResumed(state: LoopState, event: LoopEventOf<'resumed'>): S
     isWokenAgain: false,
     isCancelled: false,
   }
-  if (event.isCancelled || state.isCancelled) return end(next, 'cancelled', null)
+  if (event.isCancelled || state.isCancelled) return stopActivation(next, 'cancelled', null)
   if (event.admission === 'budget_exhausted') {
-    return finish(next, {
+    return finishActivation(next, {
       outcome: 'budget_exhausted',
       error: null,
       reply: 'partial',

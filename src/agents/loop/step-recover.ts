@@ -1,10 +1,10 @@
-import { activationLimits } from '../../config'
+import { activationLimits } from '../../shared/config'
 import { addCharge } from './charge-state'
 import type { Effect } from './effect'
 import { endingMessages } from './ending-texts'
 import type { LoopEventOf } from './event'
-import { isBusy, isWorking, type LoopState, rest, type Step } from './state'
-import { fail } from './step-end'
+import { isBusy, isStoppable, type LoopState, type Step, withoutEffects } from './state'
+import { failActivation } from './step-end'
 import { markDone, startCalls } from './step-tools'
 
 /**
@@ -14,13 +14,13 @@ import { markDone, startCalls } from './step-tools'
  * during LOAD. Commit and park requests are repeated without a limit.
  * `effects` holds all pending effects, not only new ones.
  */
-export function afterInterruption(state: LoopState, event: LoopEventOf<'interrupted'>): Step {
-  if (!isBusy(state)) return rest(state)
+export function handleInterrupted(state: LoopState, event: LoopEventOf<'interrupted'>): Step {
+  if (!isBusy(state)) return withoutEffects(state)
   const starts = state.startsWithoutProgress + 1
   const next = addCharge({ ...state, startsWithoutProgress: starts }, event.charge)
-  const canEnd = isWorking(state) || state.phase === 'loading'
+  const canEnd = isStoppable(state) || state.phase === 'loading'
   if (canEnd && starts >= activationLimits.startsWithoutProgress) {
-    return fail(next, 'INTERRUPTED', endingMessages.interrupted())
+    return failActivation(next, 'INTERRUPTED', endingMessages.interrupted())
   }
   const callIds = event.unknownCallIds
   const kept: LoopState = {

@@ -1,9 +1,9 @@
-import { activationLimits } from '../../config'
+import { activationLimits } from '../../shared/config'
 import type { AdmittedCall } from './admit-calls'
-import { toTokens } from './estimate'
+import { estimateTokensOfChars } from './estimate'
 import type { LoopEventOf } from './event'
-import { reason } from './reason'
-import { issue, type LoopState, type Step, type StepCall } from './state'
+import { startModelCall } from './start-model-call'
+import { type LoopState, type Step, type StepCall, withEffects } from './state'
 
 /**
  * Runs the admitted calls of an answer (ACT), five at a time and sequential ones alone; refused
@@ -30,8 +30,9 @@ export function runCalls(
 }
 
 /** Handles a tool result (OBSERVE): once every call has a result, the model is called again. */
-export function afterTool(state: LoopState, event: LoopEventOf<'tool_returned'>): Step {
-  const promptTokens = state.promptTokens + toTokens(event.text.length + event.name.length)
+export function handleToolReturned(state: LoopState, event: LoopEventOf<'tool_returned'>): Step {
+  const promptTokens =
+    state.promptTokens + estimateTokensOfChars(event.text.length + event.name.length)
   const calls = markDone(state.calls, [event.callId])
   return startCalls({ ...state, calls, promptTokens }, event.at)
 }
@@ -48,13 +49,13 @@ export function startCalls(state: LoopState, at: number): Step {
   const todo = state.calls.filter(({ status }) => status === 'todo')
   if (running.length === 0 && todo.length === 0) {
     const isParked = state.calls.some(({ status }) => status === 'parked')
-    return isParked ? park(state) : reason(state, at)
+    return isParked ? park(state) : startModelCall(state, at)
   }
   const started = chooseCalls(running, todo)
   const calls = state.calls.map((call) =>
     started.includes(call) ? ({ ...call, status: 'running' } as const) : call,
   )
-  return issue(
+  return withEffects(
     { ...state, calls },
     ...started.map(({ callId }) => ({ type: 'call_tool', callId }) as const),
   )
@@ -62,7 +63,7 @@ export function startCalls(state: LoopState, at: number): Step {
 
 /** Asks the hub to park the activation, since only parked calls are left. */
 const park = (state: LoopState): Step =>
-  issue({ ...state, phase: 'parking', commitFailures: 0 }, { type: 'park' })
+  withEffects({ ...state, phase: 'parking', commitFailures: 0 }, { type: 'park' })
 
 /**
  * Returns the calls to start, in order; a sequential call runs alone and later calls wait for it.

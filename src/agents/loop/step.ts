@@ -1,14 +1,26 @@
 import type { LoopEvent, LoopEventOf } from './event'
-import { reason } from './reason'
-import { initialState, isBusy, issue, type LoopState, rest, type Step } from './state'
-import { afterCommit, retryLater } from './step-commit'
-import { afterCompacted } from './step-compact'
-import { end } from './step-end'
-import { afterLoad, afterLoadFailed } from './step-load'
-import { afterAnswer, afterModelFailed, afterModelRefused, afterModelWaited } from './step-model'
-import { afterParked, afterResumed, afterToolParked } from './step-park'
-import { afterInterruption } from './step-recover'
-import { afterTool } from './step-tools'
+import { startModelCall } from './start-model-call'
+import {
+  initialState,
+  isBusy,
+  type LoopState,
+  type Step,
+  withEffects,
+  withoutEffects,
+} from './state'
+import { handleCommitted, retryWithBackoff } from './step-commit'
+import { handleCompacted } from './step-compact'
+import { stopActivation } from './step-end'
+import { handleLoaded, handleLoadFailed } from './step-load'
+import {
+  handleModelAnswered,
+  handleModelFailed,
+  handleModelRefused,
+  handleModelWaited,
+} from './step-model'
+import { handleParked, handleResumed, handleToolParked } from './step-park'
+import { handleInterrupted } from './step-recover'
+import { handleToolReturned } from './step-tools'
 
 /**
  * Returns the next state and effects for one event. All decisions of the agent loop are made here.
@@ -21,7 +33,7 @@ import { afterTool } from './step-tools'
 export function step(state: LoopState, event: LoopEvent): Step {
   if (!('effectId' in event)) return handleExternal(state, event)
   const effect = state.pending.find(({ id }) => id === event.effectId)
-  if (!effect) return rest(state)
+  if (!effect) return withoutEffects(state)
   const settled: LoopState = {
     ...state,
     pending: state.pending.filter(({ id }) => id !== event.effectId),
@@ -29,38 +41,38 @@ export function step(state: LoopState, event: LoopEvent): Step {
   }
   switch (event.type) {
     case 'loaded':
-      return afterLoad(settled, event)
+      return handleLoaded(settled, event)
     case 'load_waited':
-      return issue(settled, { type: 'sleep', until: event.retryAt })
+      return withEffects(settled, { type: 'sleep', until: event.retryAt })
     case 'load_found_nothing':
       return settled.isWokenAgain
         ? loadAgain(settled)
-        : rest({ ...initialState, nextEffectId: settled.nextEffectId })
+        : withoutEffects({ ...initialState, nextEffectId: settled.nextEffectId })
     case 'load_failed':
-      return afterLoadFailed(settled, event)
+      return handleLoadFailed(settled, event)
     case 'model_answered':
-      return afterAnswer(settled, event)
+      return handleModelAnswered(settled, event)
     case 'model_failed':
-      return afterModelFailed(settled, event)
+      return handleModelFailed(settled, event)
     case 'model_refused':
-      return afterModelRefused(settled, event)
+      return handleModelRefused(settled, event)
     case 'model_waited':
-      return afterModelWaited(settled, event)
+      return handleModelWaited(settled, event)
     case 'tool_returned':
-      return afterTool(settled, event)
+      return handleToolReturned(settled, event)
     case 'compacted':
-      return afterCompacted(settled, event)
+      return handleCompacted(settled, event)
     case 'tool_parked':
-      return afterToolParked(settled, event)
+      return handleToolParked(settled, event)
     case 'parked':
-      return afterParked(settled, event)
+      return handleParked(settled, event)
     case 'slept':
       return handleSlept(settled, event.at)
     case 'committed':
-      return afterCommit(settled, event)
+      return handleCommitted(settled, event)
     case 'commit_failed':
     case 'park_failed':
-      return retryLater(settled, event)
+      return retryWithBackoff(settled, event)
   }
 }
 
@@ -73,13 +85,13 @@ function handleExternal(state: LoopState, event: ExternalEvent): Step {
     case 'woken':
       return handleWoken(state, event)
     case 'interrupted':
-      return afterInterruption(state, event)
+      return handleInterrupted(state, event)
     case 'time_ran_out':
-      return end(state, 'max_duration', event.charge)
+      return stopActivation(state, 'max_duration', event.charge)
     case 'cancel_requested':
-      return end(state, 'cancelled', event.charge)
+      return stopActivation(state, 'cancelled', event.charge)
     case 'resumed':
-      return afterResumed(state, event)
+      return handleResumed(state, event)
   }
 }
 
@@ -89,7 +101,7 @@ function handleExternal(state: LoopState, event: ExternalEvent): Step {
  */
 function handleWoken(state: LoopState, event: LoopEventOf<'woken'>): Step {
   if (!isBusy(state)) {
-    return issue(
+    return withEffects(
       {
         ...initialState,
         nextEffectId: state.nextEffectId,
@@ -102,18 +114,18 @@ function handleWoken(state: LoopState, event: LoopEventOf<'woken'>): Step {
   }
   const isWaitingToLoad =
     state.phase === 'loading' && state.pending.every(({ type }) => type === 'sleep')
-  if (isWaitingToLoad) return issue({ ...state, pending: [] }, { type: 'load' })
-  return rest(state.isWokenAgain ? state : { ...state, isWokenAgain: true })
+  if (isWaitingToLoad) return withEffects({ ...state, pending: [] }, { type: 'load' })
+  return withoutEffects(state.isWokenAgain ? state : { ...state, isWokenAgain: true })
 }
 
 /** Loads again: the inbox was empty, but another wake arrived while it was read. */
 function loadAgain(state: LoopState): Step {
-  return issue({ ...state, isWokenAgain: false }, { type: 'load' })
+  return withEffects({ ...state, isWokenAgain: false }, { type: 'load' })
 }
 
 function handleSlept(state: LoopState, at: number): Step {
-  if (state.phase === 'loading') return issue(state, { type: 'load' })
-  if (state.phase === 'committing') return issue(state, { type: 'commit' })
-  if (state.phase === 'parking') return issue(state, { type: 'park' })
-  return reason(state, at)
+  if (state.phase === 'loading') return withEffects(state, { type: 'load' })
+  if (state.phase === 'committing') return withEffects(state, { type: 'commit' })
+  if (state.phase === 'parking') return withEffects(state, { type: 'park' })
+  return startModelCall(state, at)
 }

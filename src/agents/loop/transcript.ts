@@ -1,9 +1,9 @@
 import { CallRegister } from './admit-calls'
+import { isTruncated } from './answer-end'
 import { type Conversation, replaceOldest } from './compaction'
 import type { Decision, LoopEvent, LoopEventOf } from './event'
 import { fence } from './fence'
 import type { Message, ToolOutput } from './message'
-import { isCut } from './read-answer'
 
 const emptyNote = '[note] Your last answer was empty. Answer the task in words, or call a tool.'
 const truncatedEmptyNote =
@@ -19,10 +19,10 @@ const summaryNote =
  * result, in call order, on every path.
  */
 export const buildTranscript = (events: LoopEvent[]): Message[] =>
-  showConversation(foldConversation(events))
+  toMessages(foldConversation(events))
 
 /** Returns the messages of a conversation in prompt order. */
-export function showConversation(conversation: Conversation): Message[] {
+export function toMessages(conversation: Conversation): Message[] {
   const { head, summary, history, task, run } = conversation
   const condensed = summary === null ? [] : [toSummaryMessage(summary)]
   return [...head, ...condensed, ...history, ...task, ...run]
@@ -69,7 +69,7 @@ function toAnswerMessages(
       return [{ role: 'user', text: answer.finish === 'length' ? truncatedEmptyNote : emptyNote }]
     }
     const message: Message = { role: 'assistant', text: answer.text, calls: [] }
-    return isCut(answer) ? [message, { role: 'user', text: truncatedNote }] : [message]
+    return isTruncated(answer) ? [message, { role: 'user', text: truncatedNote }] : [message]
   }
   return [
     {

@@ -1,31 +1,31 @@
-import { memoryLimits } from '../../config'
-import type { ActivationId } from '../../ids'
-import type { ToolCount } from '../contract'
+import { memoryLimits } from '../../shared/config'
+import type { ActivationId } from '../../shared/ids'
+import type { ToolCount } from '../contract/agents'
 import { sumCharges } from '../loop/charge-state'
 import {
+  type ContextWindow,
   type Conversation,
-  judgeWindow,
+  checkWindow,
   planCompaction,
   replaceOldest,
-  type Window,
 } from '../loop/compaction'
-import { extractSummary } from '../loop/condense'
-import { countAllChars, toTokens } from '../loop/estimate'
+import { countTotalChars, estimateTokensOfChars } from '../loop/estimate'
 import type { LoopEvent } from '../loop/event'
 import type { Message } from '../loop/message'
 import { composeReply } from '../loop/reply'
 import type { Ending } from '../loop/state'
-import { foldConversation, showConversation } from '../loop/transcript'
-import type { Turn } from '../storage/memory-store'
-import { boundMessages } from './bound-messages'
+import { extractSummary } from '../loop/summarize'
+import { foldConversation, toMessages } from '../loop/transcript'
+import type { StoredActivation } from '../storage/memory-store'
+import { truncateMessages } from './truncate-messages'
 
-export interface Finished {
+export interface FinishedActivation {
   activationId: ActivationId
   at: number
   events: LoopEvent[]
   ending: Ending
   /** The context window after its last model call. */
-  window: Window
+  window: ContextWindow
 }
 
 /**
@@ -33,13 +33,13 @@ export interface Finished {
  * compaction the turn includes the rest of the older history, and the summary replaces everything
  * before it.
  */
-export function composeTurn(finished: Finished): Turn | null {
+export function composeTurn(finished: FinishedActivation): StoredActivation | null {
   const { activationId, at, events, ending } = finished
   const facts = events.find((event) => event.type === 'loaded')?.facts
   const session = facts?.session
   if (!session) return null
   const { summary, history, run } = compactIfNeeded(foldConversation(events), finished.window)
-  const messages = boundMessages([
+  const messages = truncateMessages([
     ...(summary === null ? [] : history),
     { role: 'user', text: session.task },
     ...run,
@@ -61,12 +61,12 @@ export function composeTurn(finished: Finished): Turn | null {
 }
 
 /** Compacts a conversation that is too long, with an extract as its summary: no model call is made here. */
-function compactIfNeeded(conversation: Conversation, window: Window): Conversation {
-  const need = judgeWindow(window)
+function compactIfNeeded(conversation: Conversation, window: ContextWindow): Conversation {
+  const need = checkWindow(window)
   if (need.kind !== 'compact') return conversation
   const plan = planCompaction(conversation, {
     promptTokens: window.promptTokens,
-    estimatedTokens: toTokens(countAllChars(showConversation(conversation))),
+    estimatedTokens: estimateTokensOfChars(countTotalChars(toMessages(conversation))),
     contextTokens: window.limits.contextTokens,
     toShare: need.toShare,
     keepsAnswer: false,
@@ -84,10 +84,12 @@ const endOf = (messages: Message[]): string => {
 
 /** Returns a one-line reminder for other sessions; empty when the agent passed. */
 const composeGist = (requestLine: string, answer: string): string =>
-  answer === '' || /^\W*pass\b/i.test(answer) ? '' : `${requestLine} I answered: ${toLine(answer)}`
+  answer === '' || /^\W*pass\b/i.test(answer)
+    ? ''
+    : `${requestLine} I answered: ${toSingleLine(answer)}`
 
 /** Returns a text as one line, truncated to the length of a reminder. */
-export const toLine = (text: string): string => {
+export const toSingleLine = (text: string): string => {
   const line = text.replace(/\s+/g, ' ').trim()
   const { gistCharsMax } = memoryLimits
   return line.length <= gistCharsMax ? line : `${line.slice(0, gistCharsMax).toWellFormed()} ...`

@@ -1,4 +1,4 @@
-import { readTerms, stemsOf } from '../models/offline/words'
+import { extractTerms, toStems } from '../models/offline/words'
 
 /**
  * Returns the facts that share search terms with the task, the best last and so nearest to the task in
@@ -10,8 +10,8 @@ export function rankFacts<Fact extends { text: string }>(
   words: string,
   factsMax: number,
 ): Fact[] {
-  const terms = new Map(readTerms(words).map(({ stem, weight }) => [stem, weight]))
-  const shared = facts.map(({ text }) => [...stemsOf(text)].filter((stem) => terms.has(stem)))
+  const terms = new Map(extractTerms(words).map(({ stem, weight }) => [stem, weight]))
+  const shared = facts.map(({ text }) => [...toStems(text)].filter((stem) => terms.has(stem)))
   const holders = new Map<string, number>()
   for (const stem of shared.flat()) holders.set(stem, (holders.get(stem) ?? 0) + 1)
   const weigh = (stem: string) =>

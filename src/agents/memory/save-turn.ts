@@ -11,5 +11,5 @@ export function saveTurn(
   const { activationId, ending } = state
   if (!activationId || !ending) return
   const turn = composeTurn({ activationId, at, events, ending, window: state })
-  if (turn) memory.saveTurn(turn)
+  if (turn) memory.saveActivation(turn)
 }

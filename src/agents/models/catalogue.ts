@@ -1,4 +1,4 @@
-import { activationLimits } from '../../config'
+import { activationLimits } from '../../shared/config'
 import type { ModelUsage } from '../loop/message'
 import type { Prices } from './model-port'
 
@@ -130,7 +130,7 @@ export function findModel(name: string, models = catalogue, provider = ''): Cata
  * Returns the cost of a call in whole micro-dollars, rounded up so that a budget is never charged
  * less than the provider charges. Zero for a model without prices, which pages show as unpriced.
  */
-export function costOf(prices: Prices | null, usage: ModelUsage): number {
+export function calculateCost(prices: Prices | null, usage: ModelUsage): number {
   if (prices === null) return 0
   const cached = Math.min(usage.cachedTokens, usage.inputTokens)
   const written = Math.min(usage.cacheWriteTokens ?? 0, usage.inputTokens - cached)
@@ -147,7 +147,7 @@ export function costOf(prices: Prices | null, usage: ModelUsage): number {
  * Returns the maximum cost of a call in whole micro-dollars: the whole prompt at its highest price
  * and an answer of full length. Reservations use it, and charges for answers that were lost.
  */
-export function worstCostOf(
+export function calculateCostMax(
   prices: Prices | null,
   promptTokens: number,
   outputTokensMax: number,

@@ -1,7 +1,7 @@
-import type { Settings } from '../../settings'
+import type { Settings } from '../../shared/settings'
 import { modelErrors } from './errors'
 import type { ModelChoice } from './model-port'
-import { knownProviders } from './providers/known-providers'
+import { modelProviders } from './providers/model-providers'
 
 export interface ChosenModel {
   provider: string
@@ -21,7 +21,7 @@ export function chooseModel(choice: ModelChoice, settings: Settings): ChosenMode
     return { provider, model: model ? dropPrefix(provider, model) : defaultOf(provider) }
   if (model) return splitModel(model)
   if (settings.ROOKERY_DEFAULT_MODEL) return splitModel(settings.ROOKERY_DEFAULT_MODEL)
-  for (const [name, known] of Object.entries(knownProviders)) {
+  for (const [name, known] of Object.entries(modelProviders)) {
     if (known.defaultModel && settings[known.keySetting]) {
       return { provider: name, model: known.defaultModel }
     }
@@ -36,7 +36,7 @@ export function chooseModel(choice: ModelChoice, settings: Settings): ChosenMode
 export function listCandidates(choice: ModelChoice, settings: Settings): string[] {
   const first = nameOf(chooseModel(choice, settings))
   const isOpen = !choice.provider && !choice.model && !settings.ROOKERY_DEFAULT_MODEL
-  const keyed = Object.entries(knownProviders).flatMap(([name, known]) =>
+  const keyed = Object.entries(modelProviders).flatMap(([name, known]) =>
     known.defaultModel && settings[known.keySetting] ? [`${name}/${known.defaultModel}`] : [],
   )
   const alternatives = (choice.alternatives ?? []).map((name) => nameOf(splitModel(name)))
@@ -47,7 +47,7 @@ export function listCandidates(choice: ModelChoice, settings: Settings): string[
  * Returns the model that budget is reserved for, or null when it is the preferred model. LOAD
  * chooses it for its headroom. Null too when the definition no longer allows it.
  */
-export function findReserved(choice: ModelChoice, settings: Settings): string | null {
+export function findReservedModel(choice: ModelChoice, settings: Settings): string | null {
   if (choice.reserved === undefined) return null
   return listCandidates(choice, settings).slice(1).includes(choice.reserved)
     ? choice.reserved
@@ -59,7 +59,7 @@ const nameOf = ({ provider, model }: ChosenModel): string => `${provider}/${mode
 const defaultOf = (provider: string): string =>
   provider === 'offline'
     ? offlineModel.model
-    : (knownProviders[provider]?.defaultModel ?? 'default')
+    : (modelProviders[provider]?.defaultModel ?? 'default')
 
 /** Removes the provider from `model: anthropic/claude-...` beside `provider: anthropic`. */
 const dropPrefix = (provider: string, model: string): string =>
@@ -71,7 +71,7 @@ const dropPrefix = (provider: string, model: string): string =>
  *
  * @throws AppError VALIDATION for an unknown provider or a missing model name
  */
-export function readOverride(
+export function parseOverride(
   name: string,
   choice: ModelChoice,
   settings: Settings,
@@ -79,8 +79,8 @@ export function readOverride(
   const slash = name.indexOf('/')
   const provider = slash < 0 ? name : name.slice(0, slash)
   if (provider === 'offline') return { chosen: offlineModel, rest: {} }
-  const names = [...Object.keys(knownProviders), 'offline']
-  if (!Object.hasOwn(knownProviders, provider)) {
+  const names = [...Object.keys(modelProviders), 'offline']
+  if (!Object.hasOwn(modelProviders, provider)) {
     throw modelErrors.unknownProvider(provider, names)
   }
   const model = slash < 0 ? '' : name.slice(slash + 1)
@@ -102,7 +102,7 @@ function splitModel(name: string): ChosenModel {
   const slash = name.indexOf('/')
   const first = slash < 0 ? name : name.slice(0, slash)
   if (first === 'offline') return offlineModel
-  if (slash > 0 && Object.hasOwn(knownProviders, first)) {
+  if (slash > 0 && Object.hasOwn(modelProviders, first)) {
     return { provider: first, model: name.slice(slash + 1) }
   }
   if (slash < 0 && name.startsWith('claude')) return { provider: 'anthropic', model: name }

@@ -13,8 +13,8 @@ export interface FailureContext {
   /** Milliseconds since 1970, to read dates in `Retry-After`. */
   now: number
   /** Part of the answer had arrived before the failure. */
-  hasAnswerBegun: boolean
-  retries: RetryPolicy
+  hasAnswerStarted: boolean
+  retryPolicy: RetryPolicy
 }
 
 const messageCharsMax = 300
@@ -25,9 +25,9 @@ const messageCharsMax = 300
  * users, so it goes into `detail`, without keys, for the trace.
  */
 export function classifyFailure(error: unknown, context: FailureContext): ModelFailure {
-  const status = readStatus(error, context.retries)
+  const status = readStatus(error, context.retryPolicy)
   if (status === 401 || status === 403) return describeAuthFailure(status, context)
-  if (status !== null && context.retries.statuses.has(status)) {
+  if (status !== null && context.retryPolicy.statuses.has(status)) {
     return describeBusy(status, error, context)
   }
   const detail = quoteProvider(error, context.secrets)
@@ -49,7 +49,7 @@ export function classifyFailure(error: unknown, context: FailureContext): ModelF
     detail,
     isRetryable: false,
     retryAfterMs: null,
-    mayBeCharged: status === null || context.hasAnswerBegun,
+    mayBeCharged: status === null || context.hasAnswerStarted,
   }
 }
 
@@ -59,7 +59,7 @@ export function classifyFailure(error: unknown, context: FailureContext): ModelF
  *
  * @param contentType of the response; empty when the header is missing
  */
-export function describeWrongProtocol(
+export function toWrongProtocolFailure(
   contentType: string,
   baseUrlVariable: string,
   { providerName, modelName }: Pick<FailureContext, 'providerName' | 'modelName'>,
@@ -89,7 +89,7 @@ function describeAuthFailure(status: number, context: FailureContext): ModelFail
 }
 
 function describeBusy(status: number, error: unknown, context: FailureContext): ModelFailure {
-  const isQuotaUsedUp = isHopeless(error, context.retries)
+  const isQuotaUsedUp = isHopeless(error, context.retryPolicy)
   const { providerName } = context
   return {
     code: 'PROVIDER_BUSY',
@@ -101,12 +101,12 @@ function describeBusy(status: number, error: unknown, context: FailureContext): 
     detail: quoteProvider(error, context.secrets),
     isRetryable: !isQuotaUsedUp,
     retryAfterMs: readRetryAfter(readHeaders(error), context.now),
-    mayBeCharged: context.hasAnswerBegun,
+    mayBeCharged: context.hasAnswerStarted,
   }
 }
 
 /** Whether an error is final in spite of its status: a used-up quota answers 429 too. */
-function isHopeless(error: unknown, { hopeless }: RetryPolicy): boolean {
+function isHopeless(error: unknown, { finalErrors: hopeless }: RetryPolicy): boolean {
   const texts = ['responseBody', 'code', 'type', 'message'].map((name) => readField(error, name))
   return hopeless.some((words) => texts.some((text) => String(text ?? '').includes(words)))
 }
@@ -198,7 +198,7 @@ function readField(value: unknown, name: string): unknown {
 }
 
 /** Returns the HTTP status, or the one that a streamed error's type stands for; null without either. */
-function readStatus(error: unknown, { streamed }: RetryPolicy): number | null {
+function readStatus(error: unknown, { streamedErrors: streamed }: RetryPolicy): number | null {
   const status = readField(error, 'statusCode')
   // The status of a 200 whose body could not be read says nothing about the failure.
   if (typeof status === 'number' && status >= 400) return status

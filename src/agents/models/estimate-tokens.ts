@@ -1,4 +1,4 @@
-import { countAllChars, toTokens } from '../loop/estimate'
+import { countTotalChars, estimateTokensOfChars } from '../loop/estimate'
 import type { Message } from '../loop/message'
 
 const schemaChars = new WeakMap<object, number>()
@@ -20,9 +20,9 @@ export function estimateTokens(
   messages: Message[],
   tools: { name: string; description: string; inputSchema: object }[],
 ): number {
-  let chars = countAllChars(messages)
+  let chars = countTotalChars(messages)
   for (const tool of tools) {
     chars += tool.name.length + tool.description.length + countSchema(tool.inputSchema)
   }
-  return toTokens(chars)
+  return estimateTokensOfChars(chars)
 }

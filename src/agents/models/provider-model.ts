@@ -1,17 +1,17 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import type { ModelFailure } from '../loop/message'
-import { classifyFailure, describeWrongProtocol, type FailureContext } from './classify-failure'
+import { classifyFailure, type FailureContext, toWrongProtocolFailure } from './classify-failure'
+import { type Clock, startIdleTimer } from './idle-timer'
+import { inlineToolCalls } from './inline-tool-calls'
 import type { Model, ModelRequest } from './model-port'
-import type { KnownProvider } from './providers/known-providers'
+import type { ModelProvider } from './providers/model-providers'
 import { readStream } from './read-stream'
-import { sayCallsInWords } from './say-calls'
 import { toPrompt } from './to-prompt'
-import { type Clock, watchSilence } from './watch-silence'
 import { type ByteListeners, createWatchedFetch, type Fetch } from './watched-fetch'
 
 export interface ProviderModelOptions {
   provider: string
-  known: KnownProvider
+  definition: ModelProvider
   modelName: string
   baseUrl: string
   key: string
@@ -19,7 +19,7 @@ export interface ProviderModelOptions {
   fetch: Fetch
   clock: Clock
   /** Idle timeout: a call fails after so long without a byte. */
-  silenceMs: number
+  idleTimeoutMs: number
   limits: Pick<Model, 'contextTokens' | 'outputTokensMax' | 'prices'>
 }
 
@@ -27,7 +27,16 @@ type CallResult = Awaited<ReturnType<Model['call']>>
 
 /** Returns a provider's model behind the `Model` port. The loop does the retries. */
 export function createProviderModel(options: ProviderModelOptions): Model {
-  const { provider, known, modelName, baseUrl, key, clock, silenceMs, limits } = options
+  const {
+    provider,
+    definition: known,
+    modelName,
+    baseUrl,
+    key,
+    clock,
+    idleTimeoutMs: silenceMs,
+    limits,
+  } = options
   const listeners: ByteListeners = new WeakMap()
   const fetch = createWatchedFetch(options.fetch, listeners)
   const id = `${provider}/${modelName}`
@@ -39,8 +48,8 @@ export function createProviderModel(options: ProviderModelOptions): Model {
       keyVariable: options.keyVariable,
       secrets: [key],
       now: clock.now(),
-      hasAnswerBegun,
-      retries: known.retries,
+      hasAnswerStarted: hasAnswerBegun,
+      retryPolicy: known.retryPolicy,
     }
     return { ok: false, failure: classifyFailure(error, context) }
   }
@@ -57,7 +66,7 @@ export function createProviderModel(options: ProviderModelOptions): Model {
       const source = { providerName: known.title, modelName }
       return {
         ok: false,
-        failure: describeWrongProtocol(contentType, known.baseUrlSetting, source),
+        failure: toWrongProtocolFailure(contentType, known.baseUrlSetting, source),
       }
     } catch (error) {
       return toFailure(error, false)
@@ -98,7 +107,7 @@ async function callWatched(
   })
   const cancel = () => endCall(toCancellation(true))
   request.signal.addEventListener('abort', cancel, { once: true })
-  const idleTimer = watchSilence(clock, silenceMs, () => endCall(toTimeout(title, silenceMs)))
+  const idleTimer = startIdleTimer(clock, silenceMs, () => endCall(toTimeout(title, silenceMs)))
   listeners.set(abort.signal, idleTimer.touch)
   try {
     return await Promise.race([stopped, stream(request, abort.signal)])
@@ -109,15 +118,15 @@ async function callWatched(
 }
 
 function toCallOptions(
-  { id, provider, known }: { id: string; provider: string; known: KnownProvider },
+  { id, provider, known }: { id: string; provider: string; known: ModelProvider },
   request: ModelRequest,
   outputTokensMax: number,
 ): LanguageModelV4CallOptions {
   const { messages, tools } = request
   return {
-    prompt: toPrompt(provider, tools.length === 0 ? sayCallsInWords(messages) : messages, id),
+    prompt: toPrompt(provider, tools.length === 0 ? inlineToolCalls(messages) : messages, id),
     maxOutputTokens: Math.min(request.maxOutputTokens, outputTokensMax),
-    providerOptions: known.options(request.cacheKey),
+    providerOptions: known.toOptions(request.cacheKey),
     ...(request.temperature === undefined ? {} : { temperature: request.temperature }),
     ...(request.topP === undefined ? {} : { topP: request.topP }),
     ...(tools.length === 0

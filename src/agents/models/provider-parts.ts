@@ -28,7 +28,7 @@ interface Stored {
 }
 
 /** Returns the parts as JSON to store with an answer; undefined when the provider requires nothing back. */
-export function writeProviderParts(author: string, parts: ProviderPart[]): string | undefined {
+export function serializeProviderParts(author: string, parts: ProviderPart[]): string | undefined {
   const isPlain = parts.every((part) => part.kind !== 'reasoning' && part.metadata === undefined)
   return isPlain ? undefined : JSON.stringify({ author, parts } satisfies Stored)
 }

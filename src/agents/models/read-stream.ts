@@ -4,11 +4,11 @@ import type {
   LanguageModelV4Usage,
   SharedV4ProviderMetadata,
 } from '@ai-sdk/provider'
-import { activationLimits, limits } from '../../config'
+import { activationLimits, limits } from '../../shared/config'
 import type { FinishReason, ModelAnswer, ModelUsage } from '../loop/message'
 import type { ModelRequest } from './model-port'
-import { type ProviderPart, writeProviderParts } from './provider-parts'
-import { countStoredBytes, fitStoredBytes } from './stored-size'
+import { type ProviderPart, serializeProviderParts } from './provider-parts'
+import { countStoredBytes, truncateToStoredBytes } from './stored-size'
 
 type StreamEnd =
   | { kind: 'answer'; answer: ModelAnswer }
@@ -120,7 +120,7 @@ class CollectedAnswer {
       finish: this.finish,
       usage: this.#usage,
     }
-    const providerParts = writeProviderParts(author, this.#parts)
+    const providerParts = serializeProviderParts(author, this.#parts)
     if (providerParts === undefined) return answer
     const size = countStoredBytes(providerParts) + this.bytes
     return size > storedBytesMax ? answer : { ...answer, providerParts }
@@ -128,7 +128,7 @@ class CollectedAnswer {
 
   /** Returns as much of a piece as still fits, and counts it. */
   #fit(piece: string): string {
-    const kept = fitStoredBytes(piece, this.#bytesMax - this.bytes)
+    const kept = truncateToStoredBytes(piece, this.#bytesMax - this.bytes)
     this.bytes += countStoredBytes(kept)
     if (kept.length < piece.length) this.isFull = true
     return kept

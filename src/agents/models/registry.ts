@@ -1,27 +1,27 @@
-import { activationLimits } from '../../config'
-import type { Settings } from '../../settings'
+import { activationLimits } from '../../shared/config'
+import type { Settings } from '../../shared/settings'
+import { buildCatalogue } from './build-catalogue'
 import { findModel } from './catalogue'
 import {
   type ChosenModel,
   chooseModel,
-  findReserved,
+  findReservedModel,
   listCandidates,
-  readOverride,
+  parseOverride,
 } from './choose-model'
 import { modelErrors } from './errors'
+import { type Clock, systemClock } from './idle-timer'
 import type { Model, ModelChoice, ModelRegistry } from './model-port'
 import { createOfflineModel } from './offline/offline-model'
-import { buildCatalogue } from './own-models'
 import { createProviderModel } from './provider-model'
-import { type KnownProvider, knownProviders } from './providers/known-providers'
-import { type Clock, systemClock } from './watch-silence'
+import { type ModelProvider, modelProviders } from './providers/model-providers'
 import type { Fetch } from './watched-fetch'
 
 export interface RegistryOptions {
   fetch?: Fetch
   clock?: Clock
   /** Idle timeout of a provider's stream; default: `activationLimits.modelSilenceMs`. */
-  silenceMs?: number
+  idleTimeoutMs?: number
   /** Reads a key by the variable that a definition names, when it is not among the settings. */
   readKey?: (variable: string) => string | undefined
 }
@@ -36,7 +36,7 @@ function createModelCache(settings: Settings, options: RegistryOptions) {
   const cache = new Map<string, Model>()
 
   function findOrCreate(
-    known: KnownProvider,
+    known: ModelProvider,
     chosen: ChosenModel,
     connection: Connection,
     contextTokens?: number,
@@ -53,11 +53,11 @@ function createModelCache(settings: Settings, options: RegistryOptions) {
     const model = createProviderModel({
       provider: chosen.provider,
       modelName: chosen.model,
-      known,
+      definition: known,
       ...connection,
       fetch: options.fetch ?? ((input, init) => fetch(input, init)),
       clock: options.clock ?? systemClock,
-      silenceMs: options.silenceMs ?? activationLimits.modelSilenceMs,
+      idleTimeoutMs: options.idleTimeoutMs ?? activationLimits.modelSilenceMs,
       limits: { ...found, contextTokens: contextTokens ?? found.contextTokens },
     })
     cache.set(identity, model)
@@ -87,21 +87,21 @@ export function createModelRegistry(
 
   /** Returns a model by its `provider/model`, or null when its provider has no connection. */
   function findNamed(name: string, choice: ModelChoice): Model | null {
-    const { chosen, rest } = readOverride(name, choice, settings)
+    const { chosen, rest } = parseOverride(name, choice, settings)
     return find(chosen, rest)
   }
 
   function findOverride(name: string, choice: ModelChoice): Model {
     const model = findNamed(name, choice)
     if (model) return model
-    throw toNotConfigured(readOverride(name, choice, settings).chosen.provider)
+    throw toNotConfigured(parseOverride(name, choice, settings).chosen.provider)
   }
 
   const resolve: ModelRegistry['resolve'] = (choice) => {
     if (choice.override !== undefined) {
       return { model: findOverride(choice.override, choice), substitutedFor: null }
     }
-    const reserved = findReserved(choice, settings)
+    const reserved = findReservedModel(choice, settings)
     const chosen = chooseModel(choice, settings)
     const model = (reserved !== null && findNamed(reserved, choice)) || find(chosen, choice)
     if (model) return { model, substitutedFor: null }
@@ -125,8 +125,8 @@ interface Connection {
   baseUrl: string
 }
 
-const findProvider = (name: string): KnownProvider | undefined =>
-  Object.hasOwn(knownProviders, name) ? knownProviders[name] : undefined
+const findProvider = (name: string): ModelProvider | undefined =>
+  Object.hasOwn(modelProviders, name) ? modelProviders[name] : undefined
 
 /** Returns the error for an override without a connection. Definitions get the offline model instead. */
 function toNotConfigured(provider: string) {
@@ -138,7 +138,7 @@ function toNotConfigured(provider: string) {
 
 /** Returns a provider's URL and key, or null when its URL or its required key is missing. */
 function findConnection(
-  known: KnownProvider,
+  known: ModelProvider,
   choice: ModelChoice,
   settings: Settings,
   options: RegistryOptions,

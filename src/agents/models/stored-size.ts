@@ -13,7 +13,7 @@ export function countStoredBytes(text: string): number {
 }
 
 /** Truncates a text to a number of stored bytes, never within a surrogate pair. */
-export function fitStoredBytes(text: string, bytesMax: number): string {
+export function truncateToStoredBytes(text: string, bytesMax: number): string {
   let bytes = 0
   for (let index = 0; index < text.length; index++) {
     bytes += bytesOf(text.charCodeAt(index))

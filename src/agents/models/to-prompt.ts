@@ -6,10 +6,10 @@ import { buildAssistantParts } from './provider-parts'
 const cacheHere = { anthropic: { cacheControl: { type: 'ephemeral' } } }
 
 /** Starts the message that changes with every step, and so comes after everything cacheable. */
-export const volatileMark = '[status]'
+export const statusMarker = '[status]'
 
 const isVolatile = (message: Message) =>
-  message.role === 'user' && message.text.startsWith(volatileMark)
+  message.role === 'user' && message.text.startsWith(statusMarker)
 
 /**
  * Moves system messages to the front, where providers require them. The memory layer is data and

@@ -1,7 +1,7 @@
-import { turns } from '../../config'
+import { explorationScheduling } from '../../shared/config'
 
 /** Inputs that decide when an agent can explore again. Times in milliseconds since the epoch. */
-export interface Turn {
+export interface EligibilityInput {
   agentId: string
   /** Time of the last activation of any kind; 0 when the agent never ran. */
   lastActivatedAt: number
@@ -11,13 +11,14 @@ export interface Turn {
 }
 
 /** Returns whether an agent has failed so often in a row that it waits for the maximum backoff. */
-export const isCircuitOpen = (failures: number): boolean => failures >= turns.failuresMax
+export const isCircuitOpen = (failures: number): boolean =>
+  failures >= explorationScheduling.failuresMax
 
 /**
  * Returns when the agent is eligible next: after its interval, which doubles with every failure in a
  * row. An agent that failed is never eligible earlier than one that didn't, however stale it is.
  */
-export function computeEligibleAt(input: Turn): number {
+export function computeEligibleAt(input: EligibilityInput): number {
   const { lastActivatedAt, intervalMs, failures } = input
   if (lastActivatedAt === 0) return 0
   return lastActivatedAt + computeWait(intervalMs, failures, jitterOf(input))
@@ -30,13 +31,13 @@ export function computeEligibleAt(input: Turn): number {
  */
 export function computeWait(intervalMs: number, failures: number, jitter: number): number {
   if (failures === 0) return intervalMs
-  const longest = Math.max(intervalMs, turns.backOffMsMax)
+  const longest = Math.max(intervalMs, explorationScheduling.backOffMsMax)
   const doubled = isCircuitOpen(failures) ? longest : Math.min(longest, intervalMs * 2 ** failures)
-  return Math.round(Math.min(longest, doubled * (1 + turns.backOffJitter * jitter)))
+  return Math.round(Math.min(longest, doubled * (1 + explorationScheduling.backOffJitter * jitter)))
 }
 
 /** Returns a jitter from 0 to 1, hashed from the input so that a rebuilt index gets the same time. */
-function jitterOf({ agentId, lastActivatedAt }: Turn): number {
+function jitterOf({ agentId, lastActivatedAt }: EligibilityInput): number {
   let hash = 0x811c9dc5
   for (const char of `${agentId}:${lastActivatedAt}`) {
     hash = Math.imul(hash ^ char.charCodeAt(0), 0x01000193)

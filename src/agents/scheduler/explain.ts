@@ -1,15 +1,22 @@
-import type { HubFacts, TaskFacts, TaskReason, TurnFacts, TurnReason, TurnView } from '../contract'
+import type {
+  ExplorationReason,
+  ExplorationView,
+  ExplorerState,
+  HubFacts,
+  TaskFacts,
+  TaskReason,
+} from '../contract/agents'
 import { computeEligibleAt, isCircuitOpen } from './eligibility'
-import { mayStart, type SchedulingMode } from './shares'
+import { canStart, type SchedulingMode } from './shares'
 
 /** The hub's capacity and scheduling mode. */
-export interface Room {
+export interface SchedulingConfig {
   mode: SchedulingMode
   capacity: number
 }
 
 /** An agent's row in the scheduler's index. */
-export interface Stored {
+export interface StoredExplorer {
   /** Time of the last activation that was reported to the scheduler. */
   lastAt: number
   eligibleAt: number
@@ -17,27 +24,35 @@ export interface Stored {
   isSatisfied: boolean
 }
 
-type Waiting = { reason: TurnReason; until: number | null }
+type Waiting = { reason: ExplorationReason; until: number | null }
 
 const dayMs = 86_400_000
 
-const toDemand = (hub: HubFacts, { capacity }: Room) => ({
+const toDemand = (hub: HubFacts, { capacity }: SchedulingConfig) => ({
   capacity,
   runningInbox: hub.running - hub.runningExploration,
   runningExploration: hub.runningExploration,
-  doesInboxWait: hub.tasksWaiting > 0,
-  doesExplorationWait: hub.doesExplorationWait,
+  isInboxWaiting: hub.tasksWaiting > 0,
+  isExplorationWaiting: hub.isExplorationWaiting,
 })
 
 /** Returns the stored time if the scheduler knows the last activation; else computes it from the facts. */
-function findEligibleAt(agent: TurnFacts, intervalMs: number, stored: Stored | null): number {
+function findEligibleAt(
+  agent: ExplorerState,
+  intervalMs: number,
+  stored: StoredExplorer | null,
+): number {
   if (stored && stored.lastAt >= agent.lastActivatedAt) return stored.eligibleAt
   return computeEligibleAt({ ...agent, intervalMs })
 }
 
 /** Returns a reason against exploring that doesn't end with time; null when there is none. */
-function findObstacle(agent: TurnFacts, hub: HubFacts, config: Room): Waiting | null {
-  const obstacles: [boolean, TurnReason][] = [
+function findObstacle(
+  agent: ExplorerState,
+  hub: HubFacts,
+  config: SchedulingConfig,
+): Waiting | null {
+  const obstacles: [boolean, ExplorationReason][] = [
     [agent.isRunning, 'running'],
     [hub.isPaused, 'hub_paused'],
     [agent.isPaused, 'paused'],
@@ -50,7 +65,7 @@ function findObstacle(agent: TurnFacts, hub: HubFacts, config: Room): Waiting | 
 }
 
 /** Returns the reason that ends last among those that end with time; null when there is none. */
-function findWait(agent: TurnFacts, eligibleAt: number, now: number): Waiting | null {
+function findWait(agent: ExplorerState, eligibleAt: number, now: number): Waiting | null {
   const waits: Waiting[] = []
   if (agent.isCapped) waits.push({ reason: 'daily_cap', until: now - (now % dayMs) + dayMs })
   if (eligibleAt > now) {
@@ -61,18 +76,18 @@ function findWait(agent: TurnFacts, eligibleAt: number, now: number): Waiting | 
 }
 
 /** Explains why an agent doesn't explore now; checks in the same order as the scheduler and LOAD. */
-export function explainTurn(
-  agent: TurnFacts,
+export function explainExploration(
+  agent: ExplorerState,
   hub: HubFacts,
-  config: Room & { stored: Stored | null; now: number },
-): TurnView {
+  config: SchedulingConfig & { stored: StoredExplorer | null; now: number },
+): ExplorationView {
   const { stored, now } = config
   const eligibleAt =
     agent.intervalMs === null ? null : findEligibleAt(agent, agent.intervalMs, stored)
-  const findSchedulingReason = (): TurnReason => {
+  const findSchedulingReason = (): ExplorationReason => {
     if (agent.tasksWaiting > 0) return 'task_first'
     if (stored?.isSatisfied) return 'nothing_new'
-    return mayStart('exploration', config.mode, toDemand(hub, config)) ? 'next' : 'no_slot'
+    return canStart('exploration', config.mode, toDemand(hub, config)) ? 'next' : 'no_slot'
   }
   const waiting = findObstacle(agent, hub, config) ??
     findWait(agent, eligibleAt ?? 0, now) ?? { reason: findSchedulingReason(), until: null }
@@ -81,9 +96,9 @@ export function explainTurn(
 }
 
 /** Explains why a task has not started. */
-export function explainTask(task: TaskFacts, hub: HubFacts, config: Room): TaskReason {
+export function explainTask(task: TaskFacts, hub: HubFacts, config: SchedulingConfig): TaskReason {
   if (task.isRunning) return 'at_work'
   if (hub.isPaused) return 'hub_paused'
   if (task.isPaused) return 'paused'
-  return mayStart('inbox', config.mode, toDemand(hub, config)) ? 'starting' : 'no_slot'
+  return canStart('inbox', config.mode, toDemand(hub, config)) ? 'starting' : 'no_slot'
 }

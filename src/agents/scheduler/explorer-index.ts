@@ -1,9 +1,9 @@
-import { turns } from '../../config'
-import type { ExplorerFacts } from '../../hub/contract'
-import type { AccountId } from '../../ids'
+import type { Explorer } from '../../hub/contract/hub'
+import { explorationScheduling } from '../../shared/config'
+import type { AccountId } from '../../shared/ids'
 import { computeEligibleAt } from './eligibility'
-import type { Stored } from './explain'
-import { type Head, tierOf } from './pick'
+import type { StoredExplorer } from './explain'
+import { type TierHead, tierOf } from './pick'
 
 /**
  * States of an agent in the index. A pick reads only `ready` agents. An agent that reaches the head of
@@ -39,7 +39,9 @@ const schema = [
   `CREATE INDEX IF NOT EXISTS explorers_satisfied ON explorers (looked_at) WHERE place = ${places.satisfied}`,
 ]
 
-const tiersJson = JSON.stringify(Array.from({ length: turns.weightTiers }, (_, tier) => tier))
+const tiersJson = JSON.stringify(
+  Array.from({ length: explorationScheduling.weightTiers }, (_, tier) => tier),
+)
 
 const headsSql = `
   SELECT e.seq AS id, e.tier, e.last_at AS lastActivatedAt, e.eligible_at AS eligibleAt
@@ -56,7 +58,7 @@ const parkSql = `UPDATE explorers SET place = ${places.waiting} WHERE seq = ?`
 /** Reads of the heads per pick; the next pick continues. */
 const roundsMax = 64
 
-type StoredHead = Head<number> & { eligibleAt: number }
+type StoredHead = TierHead<number> & { eligibleAt: number }
 
 /** Also sets the next eligible time, in case the end of the exploration is never reported. */
 const startSql = `
@@ -82,7 +84,7 @@ const putSql = `
 type ExplorerRow = { seq: number; intervalMs: number; failures: number }
 
 /** How an exploration, or any other activation of an agent, ended. */
-export interface TurnEnd {
+export interface ActivationEnd {
   at: number
   hasFailed: boolean
   /** The agent explored and has seen all posts. */
@@ -104,7 +106,7 @@ export class ExplorerIndex {
   }
 
   /** Makes eligible agents ready, then returns the stalest eligible agent of each tier. */
-  readHeads(now: number): Head<number>[] {
+  readHeads(now: number): TierHead<number>[] {
     this.#sql.exec(promoteSql, now)
     let heads: StoredHead[] = []
     for (let round = 0; round < roundsMax; round++) {
@@ -117,7 +119,7 @@ export class ExplorerIndex {
   }
 
   /** Records that the head's exploration starts, and returns its agent. */
-  start({ id }: Head<number>, now: number): AccountId {
+  start({ id }: TierHead<number>, now: number): AccountId {
     const { agentId, ...row } = this.#sql
       .exec<ExplorerRow & { agentId: AccountId }>(startSql, now, id)
       .one()
@@ -126,7 +128,7 @@ export class ExplorerIndex {
   }
 
   /** Records how an activation of the agent ended. */
-  finish(agentId: AccountId, { at, hasFailed, isSatisfied }: TurnEnd): void {
+  finish(agentId: AccountId, { at, hasFailed, isSatisfied }: ActivationEnd): void {
     const row = this.#started.get(agentId) ?? this.#find(agentId)
     this.#started.delete(agentId)
     if (!row) return
@@ -137,7 +139,7 @@ export class ExplorerIndex {
   }
 
   /** Records that the agent found no post: it waits for new posts and for its interval. */
-  satisfy(agentId: AccountId, now: number): void {
+  markSatisfied(agentId: AccountId, now: number): void {
     this.#started.delete(agentId)
     this.#sql.exec(
       `UPDATE explorers SET place = ${places.satisfied}, looked_at = ?1, eligible_at = ?1 + interval_ms
@@ -148,7 +150,7 @@ export class ExplorerIndex {
   }
 
   /** Returns an agent whose exploration was refused to the queue, eligible at `eligibleAt`. */
-  putBack(agentId: AccountId, eligibleAt: number): void {
+  requeue(agentId: AccountId, eligibleAt: number): void {
     this.#started.delete(agentId)
     this.#sql.exec(
       `UPDATE explorers SET place = ${places.waiting}, eligible_at = ?1
@@ -159,7 +161,7 @@ export class ExplorerIndex {
   }
 
   /** Requeues satisfied agents that explored before `since`, because there are new posts. */
-  announceNews(since: number): void {
+  requeueSatisfied(since: number): void {
     this.#sql.exec(
       `UPDATE explorers SET place = ${places.waiting} WHERE place = ${places.satisfied} AND looked_at < ?`,
       since,
@@ -167,7 +169,7 @@ export class ExplorerIndex {
   }
 
   /** Inserts or updates an agent from the hub's facts. Its place is kept when nothing has changed. */
-  put(facts: ExplorerFacts): void {
+  put(facts: Explorer): void {
     const { agentId, intervalMs, consecutiveFailures, lastActivatedAt } = facts
     const isOut = facts.isPaused || facts.weight === 0
     this.#started.delete(agentId)
@@ -202,7 +204,7 @@ export class ExplorerIndex {
   }
 
   /** Returns an agent's row; null when the agent doesn't explore. Changes nothing. */
-  read(agentId: AccountId): Stored | null {
+  read(agentId: AccountId): StoredExplorer | null {
     const row = this.#sql
       .exec<{ place: number; lastAt: number; eligibleAt: number }>(
         'SELECT place, last_at AS lastAt, eligible_at AS eligibleAt FROM explorers WHERE agent_id = ?',

@@ -1,4 +1,4 @@
-import { scheduling } from '../../config'
+import { scheduling } from '../../shared/config'
 
 /** Inputs of the sweep's interval. Times in milliseconds since the epoch; null means never. */
 export interface SweepState {
@@ -19,5 +19,5 @@ export function computeNextSweep({ lastSweepAt, oldestArmedAt }: SweepState, now
 }
 
 /** Returns whether an unconfirmed wake-up is so old that the slow interval suffices. */
-export const isForgotten = (armedAt: number, now: number): boolean =>
+export const isArmingExpired = (armedAt: number, now: number): boolean =>
   now - armedAt > scheduling.sweepArmedMs

@@ -1,4 +1,4 @@
-import { turns } from '../../config'
+import { explorationScheduling } from '../../shared/config'
 
 /**
  * Selects the agent that explores next. Pure: the scheduler's object and the simulator keep eligible
@@ -6,27 +6,31 @@ import { turns } from '../../config'
  */
 
 /** The stalest eligible agent of a tier. */
-export interface Head<Id> {
+export interface TierHead<Id> {
   id: Id
   tier: number
   /** 0 when the agent never ran: it then precedes all agents of its tier that did. */
   lastActivatedAt: number
 }
 
-const spread = Math.log(turns.weightMax / turns.weightMin)
-const lastTier = turns.weightTiers - 1
+const spread = Math.log(explorationScheduling.weightMax / explorationScheduling.weightMin)
+const lastTier = explorationScheduling.weightTiers - 1
 
 /** Returns the tier whose weight is nearest by logarithm; 0 is the lightest. */
 export function tierOf(weight: number): number {
-  const share = Math.log(Math.max(weight, turns.weightMin) / turns.weightMin) / spread
+  const share =
+    Math.log(Math.max(weight, explorationScheduling.weightMin) / explorationScheduling.weightMin) /
+    spread
   return Math.min(lastTier, Math.round(share * lastTier))
 }
 
 /** Returns the weight of a tier. */
 export const tierWeight = (tier: number): number =>
-  turns.weightMin * Math.exp((spread * tier) / lastTier)
+  explorationScheduling.weightMin * Math.exp((spread * tier) / lastTier)
 
-const weights = Array.from({ length: turns.weightTiers }, (_, tier) => tierWeight(tier))
+const weights = Array.from({ length: explorationScheduling.weightTiers }, (_, tier) =>
+  tierWeight(tier),
+)
 
 /** Returns the priority index of an agent: `w * h * (h + 1) / 2`, where h is staleness in slots. */
 export const computeIndex = (weight: number, slots: number): number =>
@@ -38,14 +42,14 @@ export const computeIndex = (weight: number, slots: number): number =>
  * wins a tie.
  */
 export function pick<Id>(
-  heads: readonly Head<Id>[],
+  heads: readonly TierHead<Id>[],
   now: number,
   index: (weight: number, slots: number) => number = computeIndex,
-): Head<Id> | null {
-  let best: Head<Id> | null = null
+): TierHead<Id> | null {
+  let best: TierHead<Id> | null = null
   let bestIndex = -1
   for (const head of heads) {
-    const slots = Math.max(0, now - head.lastActivatedAt) / turns.slotMs
+    const slots = Math.max(0, now - head.lastActivatedAt) / explorationScheduling.slotMs
     const value = index(weights[head.tier] ?? 1, slots)
     const isBetter = value > bestIndex || (value === bestIndex && head.tier > (best?.tier ?? -1))
     if (isBetter) {

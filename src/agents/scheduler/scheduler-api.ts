@@ -1,4 +1,4 @@
-import type { SchedulerApi } from '../contract'
+import type { SchedulerApi } from '../contract/agents'
 import type { SchedulerObjectBase } from './scheduler-object'
 
 /** Creates the API of the hub's single scheduler object. */
@@ -10,8 +10,8 @@ export function createSchedulerApi(
     arm: async () => object().arm(),
     disarm: async (token) => object().disarm(token),
     ensureStarted: () => object().ensureStarted(),
-    hear: (news) => object().hear(news),
-    lookSoon: () => object().lookSoon(),
+    reportOutcome: (news) => object().reportOutcome(news),
+    sweepNow: () => object().sweepNow(),
     explain: async (question) => object().explain(question),
     readSweepAge: async () => object().readSweepAge(),
   }

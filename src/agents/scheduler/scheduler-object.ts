@@ -1,5 +1,5 @@
 import { DurableObject } from 'cloudflare:workers'
-import type { SchedulerQuestion, SchedulerView, TurnNews } from '../contract'
+import type { ExplainRequest, ExplorationOutcome, SchedulerView } from '../contract/agents'
 import { type SchedulerDeps, SchedulerShell } from './scheduler-shell'
 
 /** The scheduler's Durable Object: its RPC methods. The implementation is in its shell. */
@@ -25,16 +25,16 @@ export class SchedulerObjectBase<Env> extends DurableObject<Env> {
     return this.#shell.ensureStarted()
   }
 
-  hear(news: TurnNews): Promise<void> {
-    return this.#shell.hear(news)
+  reportOutcome(news: ExplorationOutcome): Promise<void> {
+    return this.#shell.reportOutcome(news)
   }
 
-  lookSoon(): Promise<void> {
-    return this.#shell.lookSoon()
+  sweepNow(): Promise<void> {
+    return this.#shell.sweepNow()
   }
 
   /** Explains why agents don't explore and tasks wait. Reads only the scheduler's own state. */
-  explain(question: SchedulerQuestion): SchedulerView {
+  explain(question: ExplainRequest): SchedulerView {
     return this.#shell.explain(question)
   }
 

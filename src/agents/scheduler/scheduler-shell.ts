@@ -1,19 +1,19 @@
-import { scheduling } from '../../config'
-import type { DueSchedule, Schedule, SweepDoor, SweepReport } from '../../hub/contract'
-import type { AccountId, Clock } from '../../ids'
-import type { SchedulerQuestion, SchedulerView, TurnNews } from '../contract'
+import type { DueSchedule, Schedule, SweepApi, SweepReport } from '../../hub/contract/hub'
+import { scheduling } from '../../shared/config'
+import type { AccountId, Clock } from '../../shared/ids'
+import type { ExplainRequest, ExplorationOutcome, SchedulerView } from '../contract/agents'
 import { computeNextDue } from './cron'
 import { explainTask } from './explain'
-import { computeNextSweep, isForgotten } from './next-sweep'
-import { Rounds } from './rounds'
+import { ExplorationQueue } from './exploration-queue'
+import { computeNextSweep, isArmingExpired } from './next-sweep'
 import { explorationFloor, type SchedulingMode } from './shares'
 
 export interface SchedulerDeps {
-  hub: SweepDoor
+  hub: SweepApi
   /** Wakes agents; false when one could not be reached. */
   wake(agentIds: AccountId[]): Promise<boolean>
   /** Wakes agents to explore; false when one could not be reached. */
-  offerTurns(agentIds: AccountId[]): Promise<boolean>
+  offerExplorations(agentIds: AccountId[]): Promise<boolean>
   clock: Clock
   mode: SchedulingMode
   /** Running activations allowed on the hub. */
@@ -34,7 +34,7 @@ export interface SchedulerStorage {
 export class SchedulerShell {
   readonly #storage: SchedulerStorage
   readonly #deps: SchedulerDeps
-  readonly #explorations: Rounds
+  readonly #explorations: ExplorationQueue
   /** Times at which the sweep was armed, by token; a copy of the table. */
   readonly #armed = new Map<number, number>()
   /** Token of the arming for agents that could not be reached. */
@@ -60,7 +60,7 @@ export class SchedulerShell {
     for (const row of sql.exec<{ token: number; at: number }>('SELECT token, at FROM armed')) {
       this.#armed.set(row.token, row.at)
     }
-    this.#explorations = new Rounds(sql, deps)
+    this.#explorations = new ExplorationQueue(sql, deps)
     const known = sql.exec<{ until: number }>('SELECT until FROM known').toArray()[0]
     this.#knownUntil = this.#explorations.isEmpty() ? 0 : (known?.until ?? 0)
   }
@@ -85,17 +85,17 @@ export class SchedulerShell {
     if (this.#isFresh) await this.#sweep()
   }
 
-  async lookSoon(): Promise<void> {
+  async sweepNow(): Promise<void> {
     await this.#sweep()
   }
 
-  async hear(news: TurnNews): Promise<void> {
-    this.#explorations.hear(news)
+  async reportOutcome(news: ExplorationOutcome): Promise<void> {
+    this.#explorations.recordOutcome(news)
     await this.#offerExplorations()
     this.#setAlarm()
   }
 
-  explain(question: SchedulerQuestion): SchedulerView {
+  explain(question: ExplainRequest): SchedulerView {
     const { mode, capacity, clock } = this.#deps
     const now = clock.now()
     return {
@@ -104,7 +104,7 @@ export class SchedulerShell {
       floor: explorationFloor(mode, capacity),
       lastSweepAt: this.#lastSweepAt,
       nextSweepAt: computeNextSweep(this.#state(), now),
-      turns: this.#explorations.explain(question, now),
+      explorations: this.#explorations.explain(question, now),
       tasks: question.tasks.map((task) => explainTask(task, question.hub, { mode, capacity })),
     }
   }
@@ -140,7 +140,8 @@ export class SchedulerShell {
     await this.#wake(this.#deps.wake, answer?.wake ?? [])
     await this.#startDueSchedules()
     await this.#offerExplorations()
-    if (answer) for (const [token, at] of this.#armed) if (isForgotten(at, now)) this.disarm(token)
+    if (answer)
+      for (const [token, at] of this.#armed) if (isArmingExpired(at, now)) this.disarm(token)
     // Activations that started right before the last machine died are too young to be found now.
     if (wasFresh && answer?.running !== 0) this.arm(now - scheduling.sweepArmedMs)
     this.#setAlarm()
@@ -157,7 +158,7 @@ export class SchedulerShell {
       after = report.exploration?.next ?? null
       if (report.exploration) {
         this.#schedules = report.exploration.schedules
-        this.#explorations.learn(report.exploration, {
+        this.#explorations.applyReport(report.exploration, {
           running: report.running,
           waiting: first.wake.length,
         })
@@ -177,7 +178,7 @@ export class SchedulerShell {
         return { agentId, key, dueAt, nextAt: computeNextDue(cron, timezone, now) }
       })
     if (due.length === 0) return
-    const isGiven = await this.#deps.hub.giveScheduled(due, now).then(
+    const isGiven = await this.#deps.hub.createScheduledTasks(due, now).then(
       () => true,
       () => false,
     )
@@ -198,8 +199,8 @@ export class SchedulerShell {
   }
 
   async #offerExplorations(): Promise<void> {
-    const taken = this.#explorations.take(this.#deps.clock.now())
-    await this.#wake(this.#deps.offerTurns, taken)
+    const taken = this.#explorations.startEligible(this.#deps.clock.now())
+    await this.#wake(this.#deps.offerExplorations, taken)
   }
 
   /**
@@ -222,7 +223,7 @@ export class SchedulerShell {
     const now = this.#deps.clock.now()
     const times = [
       computeNextSweep(this.#state(), now),
-      this.#explorations.nextAt(now) ?? Number.POSITIVE_INFINITY,
+      this.#explorations.computeNextAt(now) ?? Number.POSITIVE_INFINITY,
       ...this.#schedules.map(({ dueAt }) => Math.max(now, dueAt)),
     ]
     const next = Math.min(...times)

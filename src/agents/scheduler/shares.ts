@@ -1,4 +1,4 @@
-import { turns } from '../../config'
+import { explorationScheduling } from '../../shared/config'
 
 /** How the hub divides its capacity between tasks and exploration. */
 export type SchedulingMode = 'notification' | 'exploration' | 'hybrid'
@@ -8,14 +8,14 @@ export interface Demand {
   capacity: number
   runningInbox: number
   runningExploration: number
-  doesInboxWait: boolean
-  doesExplorationWait: boolean
+  isInboxWaiting: boolean
+  isExplorationWaiting: boolean
 }
 
 const floors: Record<SchedulingMode, number> = {
   notification: 0,
-  hybrid: turns.explorationFloor,
-  exploration: turns.explorationFloorHigh,
+  hybrid: explorationScheduling.explorationFloor,
+  exploration: explorationScheduling.explorationFloorHigh,
 }
 
 /**
@@ -31,7 +31,7 @@ export function explorationFloor(mode: SchedulingMode, capacity: number): number
  * Returns whether an activation of the class can start. Work-conserving: a class can use the slots
  * reserved for the other class while that class has none waiting.
  */
-export function mayStart(
+export function canStart(
   activationClass: 'inbox' | 'exploration',
   mode: SchedulingMode,
   demand: Demand,
@@ -40,7 +40,7 @@ export function mayStart(
   if (runningInbox + runningExploration >= capacity) return false
   const floor = explorationFloor(mode, capacity)
   if (activationClass === 'inbox')
-    return !demand.doesExplorationWait || runningInbox < capacity - floor
+    return !demand.isExplorationWaiting || runningInbox < capacity - floor
   if (mode === 'notification') return false
-  return !demand.doesInboxWait || runningExploration < floor
+  return !demand.isInboxWaiting || runningExploration < floor
 }

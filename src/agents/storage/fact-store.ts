@@ -1,5 +1,5 @@
-import { memoryLimits } from '../../config'
-import type { OpenTask, RememberedFact } from '../../mcp-servers/contract'
+import type { OpenTask, RememberedFact } from '../../mcp-servers/contract/tools'
+import { memoryLimits } from '../../shared/config'
 import { rankFacts } from '../memory/rank-facts'
 import type { MemoryStore } from './memory-store'
 
@@ -18,7 +18,7 @@ export class FactStore {
    * Saves a fact and returns its id; null when the limit is reached. The same text again updates the
    * existing fact.
    */
-  remember(fact: { text: string; source: string }, now: number): { id: number } | null {
+  save(fact: { text: string; source: string }, now: number): { id: number } | null {
     const [row] = this.#memory.write<{ id: number }>(
       `INSERT INTO facts (text, source, created_at, used_at) SELECT ?1, ?2, ?3, ?3
        WHERE (SELECT count(*) FROM facts WHERE text <> ?1) < ${memoryLimits.factsMax}
@@ -33,7 +33,7 @@ export class FactStore {
   }
 
   /** Deletes a fact. Returns false when no fact ever had this id. */
-  forget(id: number): boolean {
+  delete(id: number): boolean {
     const deleted = this.#memory.query('DELETE FROM facts WHERE id = ? RETURNING id', id)
     if (deleted.length > 0) return true
     const [last] = this.#memory.query<{ seq: number }>(

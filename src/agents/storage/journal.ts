@@ -1,17 +1,17 @@
-import { limits } from '../../config'
-import { AppError } from '../../errors'
-import type { AccountId, ActivationId } from '../../ids'
+import { limits } from '../../shared/config'
+import { AppError } from '../../shared/errors'
+import type { AccountId, ActivationId } from '../../shared/ids'
 import type { Charge, LoopEvent, LoopEventOf } from '../loop/event'
 import { initialState, type LoopState } from '../loop/state'
 
 /** The journaled activation: the running one, or the last one. */
-export interface Journaled {
+export interface JournaledActivation {
   state: LoopState
   events: LoopEvent[]
 }
 
 /** The journal's agent. It is stored because an alarm doesn't know the name of its object. */
-export interface Owner {
+export interface JournalOwner {
   agentId: AccountId | null
   /** Whether the agent was ever watched: a hibernating socket can outlive its machine. */
   wasWatched: boolean
@@ -24,7 +24,7 @@ export interface SentCall {
 }
 
 /** A sent model call as the journal stores it. */
-export interface MarkedCall extends SentCall {
+export interface JournaledCall extends SentCall {
   /** Number of the activation's rows when the call was sent. */
   rows: number
 }
@@ -44,14 +44,14 @@ export class Journal {
   #texts: string[] = []
   /** State after the last row. */
   #state: LoopState = initialState
-  #owner: Owner = { agentId: null, wasWatched: false }
+  #owner: JournalOwner = { agentId: null, wasWatched: false }
 
   constructor(sql: SqlStorage) {
     this.#sql = sql
   }
 
   /** Loads the journal, and creates its table if needed. Must be called first. */
-  load(): Journaled & Owner {
+  load(): JournaledActivation & JournalOwner {
     const isNew = this.#sql.exec(journalTable).rowsWritten > 0
     // A new table is empty, and each prepared statement takes memory in each of many agents.
     const rows = isNew ? [] : this.#sql.exec<Row & { seq: number; run: number }>(loadRows).toArray()
@@ -62,7 +62,7 @@ export class Journal {
     return { ...this.#setRows(rows), ...this.#owner }
   }
 
-  keepOwner(owner: Partial<Owner>): void {
+  saveOwner(owner: Partial<JournalOwner>): void {
     this.#owner = { ...this.#owner, ...owner }
     const { agentId, wasWatched } = this.#owner
     const mark = wasWatched ? watchedMark : ''
@@ -99,7 +99,7 @@ export class Journal {
   }
 
   /** Copies all rows of a parked activation, until its approvals are decided. */
-  setAside(activationId: ActivationId): void {
+  saveParked(activationId: ActivationId): void {
     this.#sql.exec(parkedTable)
     this.#sql.exec(
       'INSERT OR REPLACE INTO parked SELECT ?, seq, event, state FROM journal WHERE run = ? AND seq <= ?',
@@ -121,7 +121,7 @@ export class Journal {
    * Cancels a parked activation that the hub has resumed but this object has not loaded yet. Returns
    * false when no parked activation has that id.
    */
-  stopAside(activationId: ActivationId, event: LoopEventOf<'cancel_requested'>): boolean {
+  cancelParked(activationId: ActivationId, event: LoopEventOf<'cancel_requested'>): boolean {
     this.#sql.exec(parkedTable)
     const changes: Partial<LoopState> = { isCancelled: true }
     return (
@@ -136,13 +136,13 @@ export class Journal {
   }
 
   /** Returns a parked activation; null when its rows don't exist. */
-  readAside(activationId: ActivationId): Journaled | null {
+  readParked(activationId: ActivationId): JournaledActivation | null {
     const rows = this.#selectParked(activationId)
     return rows.length === 0 ? null : parseRows(rows)
   }
 
   /** Makes a parked activation the running one; null when its rows don't exist. */
-  takeUp(activationId: ActivationId): Journaled | null {
+  resumeParked(activationId: ActivationId): JournaledActivation | null {
     const rows = this.#selectParked(activationId)
     if (rows.length === 0) return null
     this.begin()
@@ -165,7 +165,7 @@ export class Journal {
       .toArray()
   }
 
-  #setRows(rows: Row[]): Journaled {
+  #setRows(rows: Row[]): JournaledActivation {
     const journaled = parseRows(rows)
     this.#seq = rows.length
     this.#texts = rows.map(({ event }) => event)
@@ -181,18 +181,18 @@ export class Journal {
    * Records a model call right before it is sent, with its worst-case charge. The write also fences
    * off a superseded object.
    */
-  markSent(call: SentCall): void {
-    const marked: MarkedCall = { ...call, rows: this.#seq }
+  recordSentCall(call: SentCall): void {
+    const marked: JournaledCall = { ...call, rows: this.#seq }
     // Reuses a prepared statement: each takes memory in each of many agents.
     this.#sql.exec(insertRow, sentSeq, noRun, JSON.stringify(marked), '')
   }
 
   /** Returns the last sent call of any activation. Effect ids are unique, so they identify it. */
-  readSent(): MarkedCall | null {
+  readSentCall(): JournaledCall | null {
     const row = this.#sql
       .exec<{ event: string }>('SELECT event FROM journal WHERE seq = ?', sentSeq)
       .toArray()[0]
-    return row ? (JSON.parse(row.event) as MarkedCall) : null
+    return row ? (JSON.parse(row.event) as JournaledCall) : null
   }
 }
 
@@ -243,7 +243,7 @@ function toChanges(before: LoopState, after: LoopState): string {
 
 const stateKeys = Object.keys(initialState) as (keyof LoopState)[]
 
-const parseRows = (rows: Row[]): Journaled => ({
+const parseRows = (rows: Row[]): JournaledActivation => ({
   state: Object.assign({}, initialState, ...rows.map(({ state }) => JSON.parse(state))),
   events: rows.map(({ event }) => JSON.parse(event) as LoopEvent),
 })

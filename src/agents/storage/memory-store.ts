@@ -1,8 +1,8 @@
-import { limits, memoryLimits } from '../../config'
-import type { ActivationId } from '../../ids'
-import type { AgentSessions, SessionMessage, TokenCounters, ToolCount } from '../contract'
+import { limits, memoryLimits } from '../../shared/config'
+import type { ActivationId } from '../../shared/ids'
+import type { AgentSessions, SessionMessage, TokenCounters, ToolCount } from '../contract/agents'
 import { rankFacts } from '../memory/rank-facts'
-import { findMaker, makeTurns } from './memory-tables'
+import { activationTables, findMissingTableSchema } from './memory-tables'
 
 export interface Fact {
   id: number
@@ -19,7 +19,7 @@ export interface OpenTask {
 }
 
 /** One finished activation, as its session stores it. */
-export interface Turn {
+export interface StoredActivation {
   activationId: ActivationId
   sessionId: string
   at: number
@@ -51,18 +51,18 @@ const noTotals = {
 }
 
 /** The part of an agent's memory that goes into a prompt. */
-export interface Memories {
+export interface PromptMemory {
   /** Summary of the session's compacted activations; empty when there are none. */
   summary: string
   /** Messages of the session's newest activations, oldest first. */
-  turns: SessionMessage[][]
+  history: SessionMessage[][]
   facts: Fact[]
   tasks: OpenTask[]
   /** Recent activations of other sessions, oldest first. */
-  lately: { at: number; gist: string }[]
+  recentElsewhere: { at: number; gist: string }[]
 }
 
-export interface MemoryQuestion {
+export interface MemoryQuery {
   sessionId: string
   /** Text of the task, for `keyword`. */
   words: string
@@ -92,7 +92,7 @@ export class MemoryStore {
     return this.#sql.databaseSize
   }
 
-  readForPrompt({ sessionId, words, factsMax, retrieval }: MemoryQuestion): Memories {
+  readForPrompt({ sessionId, words, factsMax, retrieval }: MemoryQuery): PromptMemory {
     const isRanked = retrieval === 'keyword'
     const tables = this.#listTables()
     const facts = tables.has('facts')
@@ -103,19 +103,24 @@ export class MemoryStore {
     return {
       ...(tables.has('turns')
         ? this.#readTurns(sessionId)
-        : { summary: '', turns: [], lately: [] }),
+        : { summary: '', history: [], recentElsewhere: [] }),
       facts: shown,
       tasks: tables.has('tasks') ? this.query<Row<OpenTask>>(selectTasks) : [],
     }
   }
 
-  #readTurns(sessionId: string): Pick<Memories, 'summary' | 'turns' | 'lately'> {
-    const [row] = this.query<Record<'summary' | 'turns' | 'lately', string>>(selectTurns, sessionId)
-    if (!row) return { summary: '', turns: [], lately: [] }
+  #readTurns(sessionId: string): Pick<PromptMemory, 'summary' | 'history' | 'recentElsewhere'> {
+    const [row] = this.query<Record<'summary' | 'history' | 'recentElsewhere', string>>(
+      selectTurns,
+      sessionId,
+    )
+    if (!row) return { summary: '', history: [], recentElsewhere: [] }
     return {
       summary: row.summary,
-      turns: (JSON.parse(row.turns) as string[]).reverse().map((text) => JSON.parse(text)),
-      lately: (JSON.parse(row.lately) as Memories['lately']).reverse(),
+      history: (JSON.parse(row.history) as string[]).reverse().map((text) => JSON.parse(text)),
+      recentElsewhere: (
+        JSON.parse(row.recentElsewhere) as PromptMemory['recentElsewhere']
+      ).reverse(),
     }
   }
 
@@ -126,12 +131,12 @@ export class MemoryStore {
   }
 
   /** Saves a finished activation. Does nothing when that activation was saved last. */
-  saveTurn(activation: Turn): void {
+  saveActivation(activation: StoredActivation): void {
     const statistics = this.#loadStatistics()
     if (statistics.last === activation.activationId) return
     // If a write below fails, read the stored statistics again.
     this.#statistics = null
-    if (!this.#listTables().has('turns')) this.#createTables(makeTurns)
+    if (!this.#listTables().has('turns')) this.#createTables(activationTables)
     const messages = JSON.stringify(activation.messages)
     this.write(
       insertTurn,
@@ -148,7 +153,10 @@ export class MemoryStore {
   }
 
   /** Updates the statistics, in one transaction with the activation's row. */
-  #count(statistics: StoredStatistics, { activationId, sessionId, at, usage, tools }: Turn): void {
+  #count(
+    statistics: StoredStatistics,
+    { activationId, sessionId, at, usage, tools }: StoredActivation,
+  ): void {
     const { inputTokens, cachedTokens, outputTokens, costMicrousd } = usage
     this.write(upsertSession, sessionId, inputTokens, cachedTokens, outputTokens, costMicrousd, at)
     statistics.last = activationId
@@ -200,7 +208,7 @@ export class MemoryStore {
     try {
       return this.#sql.exec<Row>(sql, ...values).toArray()
     } catch (error) {
-      if (findMaker(error)) return []
+      if (findMissingTableSchema(error)) return []
       throw error
     }
   }
@@ -213,7 +221,7 @@ export class MemoryStore {
     try {
       return this.#sql.exec<Row>(sql, ...values).toArray()
     } catch (error) {
-      const schema = findMaker(error)
+      const schema = findMissingTableSchema(error)
       if (!schema) throw error
       this.#createTables(schema)
       return this.#sql.exec<Row>(sql, ...values).toArray()
@@ -264,9 +272,9 @@ const listTables = "SELECT name FROM sqlite_master WHERE name IN ('turns', 'fact
 const selectTurns = `SELECT
   coalesce((SELECT summary FROM sessions WHERE id = ?1), '') AS summary,
   (SELECT json_group_array(messages) FROM
-    (SELECT messages FROM turns WHERE session_id = ?1 ORDER BY seq DESC LIMIT ${memoryLimits.historyTurnsMax})) AS turns,
+    (SELECT messages FROM turns WHERE session_id = ?1 ORDER BY seq DESC LIMIT ${memoryLimits.historyTurnsMax})) AS history,
   (SELECT json_group_array(json_object('at', at, 'gist', gist)) FROM
-    (SELECT at, gist FROM turns WHERE session_id <> ?1 AND gist <> '' ORDER BY seq DESC LIMIT ${memoryLimits.latelyMax})) AS lately`
+    (SELECT at, gist FROM turns WHERE session_id <> ?1 AND gist <> '' ORDER BY seq DESC LIMIT ${memoryLimits.latelyMax})) AS recentElsewhere`
 
 const selectFacts =
   'SELECT id, text, source, created_at AS createdAt FROM facts ORDER BY id DESC LIMIT ?'

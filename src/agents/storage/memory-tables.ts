@@ -59,10 +59,10 @@ const schemas: Record<string, string> = {
 }
 
 /** SQL that creates the tables for finished activations. */
-export const makeTurns = turnTables
+export const activationTables = turnTables
 
 /** Returns the SQL that creates the table that an error reports as missing; null for other errors. */
-export function findMaker(error: unknown): string | null {
+export function findMissingTableSchema(error: unknown): string | null {
   if (!(error instanceof Error)) return null
   const name = /no such table: (\w+)/.exec(error.message)?.[1]
   return (name && schemas[name]) || null

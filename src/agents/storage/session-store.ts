@@ -1,16 +1,16 @@
-import { compaction, limits } from '../../config'
+import { compaction, limits } from '../../shared/config'
 import type {
   AgentSessions,
   CompactedSession,
   SessionFacts,
   SessionMessage,
   SessionSnapshot,
-} from '../contract'
+} from '../contract/agents'
 import { planCompaction, replaceOldest } from '../loop/compaction'
-import { extractSummary } from '../loop/condense'
-import { countAllChars, toTokens } from '../loop/estimate'
+import { countTotalChars, estimateTokensOfChars } from '../loop/estimate'
 import type { Message } from '../loop/message'
-import { boundMessages } from '../memory/bound-messages'
+import { extractSummary } from '../loop/summarize'
+import { truncateMessages } from '../memory/truncate-messages'
 import type { MemoryStore } from './memory-store'
 
 /** Stored sessions of one agent, for its owner and admins. */
@@ -42,7 +42,7 @@ export class SessionStore {
 
   /** Replaces a session by a snapshot. Returns false when the snapshot is too large. */
   restore(id: string, snapshot: SessionSnapshot, now: number): boolean {
-    const messages = boundMessages(snapshot.messages)
+    const messages = truncateMessages(snapshot.messages)
     const { summary, activations, createdAt } = snapshot
     if (JSON.stringify(messages).length > limits.storedRowBytesMax) return false
     this.#memory.write('DELETE FROM turns WHERE session_id = ?', id)
@@ -86,7 +86,7 @@ export class SessionStore {
       summary: summary === '' ? null : summary,
       history: messages,
     }
-    const size = toTokens(countAllChars(messages) + summary.length)
+    const size = estimateTokensOfChars(countTotalChars(messages) + summary.length)
     const plan = planCompaction(transcript, {
       promptTokens: size,
       estimatedTokens: size,

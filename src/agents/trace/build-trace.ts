@@ -1,16 +1,16 @@
-import type { ActivationId } from '../../ids'
-import type { Trace } from '../contract'
+import type { ActivationId } from '../../shared/ids'
+import type { Trace } from '../contract/agents'
 import { toRuntimeEvents } from '../live/runtime-events'
 import { sumCharges } from '../loop/charge-state'
 import type { LoadedFacts, LoopEvent } from '../loop/event'
 import type { Message } from '../loop/message'
 import { closePlan, foldPlan } from '../loop/plan'
 import type { Ending } from '../loop/state'
-import { cut, excerptChars } from './cut'
-import { describeNote, readQuote } from './describe-note'
-import { spendTime } from './spend-time'
+import { formatNote, getProviderQuote } from './format-note'
+import { computeTimeSpent } from './time-spent'
 import { collectCompactions, collectParks } from './trace-pauses'
 import { collectSteps } from './trace-steps'
+import { excerptChars, truncate } from './truncate'
 
 /**
  * Builds the trace of an activation: what it did and why, what it cost, and where the time went.
@@ -44,7 +44,7 @@ export function buildTrace(
     ],
     compactions: collectCompactions(events),
     parks: collectParks(events),
-    time: spendTime(events, finishedAt ?? events.at(-1)?.at ?? 0),
+    time: computeTimeSpent(events, finishedAt ?? events.at(-1)?.at ?? 0),
     plan: ending ? closePlan(foldPlan(events)) : foldPlan(events),
     events: toRuntimeEvents(events, ending),
   }
@@ -61,7 +61,7 @@ const describeRun = (facts: LoadedFacts | undefined) => ({
 
 function excerptMessage(message: Message): Trace['prompt'][number] {
   const text = 'text' in message ? message.text : ''
-  return { role: message.role, excerpt: cut(text, excerptChars.prompt), chars: text.length }
+  return { role: message.role, excerpt: truncate(text, excerptChars.prompt), chars: text.length }
 }
 
 /** Collects notes on problems, and on the prompt. */
@@ -76,8 +76,8 @@ function collectNotes(
     ...(facts?.notes ?? []),
   ]
   const ofEvents = events.flatMap((event) => {
-    const text = describeNote(event)
-    const quote = readQuote(event)
+    const text = formatNote(event)
+    const quote = getProviderQuote(event)
     return text === null ? [] : [{ at: event.at, text, ...(quote !== null && { quote }) }]
   })
   return [...ofPrompt.map((text) => ({ at: startedAt, text })), ...ofEvents]

@@ -1,13 +1,13 @@
-import type { ActivationCounters } from '../../hub/contract'
+import type { ActivationCounters } from '../../hub/contract/hub'
 import type { LoopEvent, LoopEventOf } from '../loop/event'
-import { findCutOff, isCutOff } from './cut-off'
+import { findStoppedEffects, isStopEvent } from './stopped-effects'
 
 /** Counts what one activation adds to the counters of the hub, from its journal. */
 export function countEvents(events: LoopEvent[], exportFailures = 0): ActivationCounters {
   const counters = { ...emptyCounters, exportFailures }
   for (const [index, event] of events.entries()) {
     addEvent(counters, event, events)
-    if (isCutOff(event)) addStoppedCalls(counters, events, index)
+    if (isStopEvent(event)) addStoppedCalls(counters, events, index)
   }
   counters.retries = countRetries(events)
   counters.permissionDenials = countDenials(events)
@@ -98,7 +98,7 @@ function addUnknownCalls(
 
 /** Counts tool calls that a person or the time limit stopped: they may have done their work. */
 function addStoppedCalls(counters: ActivationCounters, events: LoopEvent[], index: number): void {
-  const { pending } = findCutOff(events, index)
+  const { pending } = findStoppedEffects(events, index)
   const running = pending.filter(({ type }) => type === 'call_tool').length
   counters.toolExecutions += running
   counters.toolFailures += running

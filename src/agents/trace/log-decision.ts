@@ -1,12 +1,12 @@
-import { activationLimits } from '../../config'
-import type { Outcome } from '../../errors'
-import type { Log, LogFields } from '../../log'
+import { activationLimits } from '../../shared/config'
+import type { Outcome } from '../../shared/errors'
+import type { Log, LogFields } from '../../shared/log'
 import type { LoopEvent } from '../loop/event'
 import { foldPlan } from '../loop/plan'
 import type { Ending, LoopState } from '../loop/state'
 
 /** A decision of the loop: the event, and the state before and after. */
-export interface Decision {
+export interface LoopDecision {
   before: LoopState
   event: LoopEvent
   after: LoopState
@@ -18,7 +18,7 @@ export interface Decision {
  * Logs a decision for operators: a line at the start and at the end, warnings for limits and
  * failures, and every event at level debug. Never logs text of people or models.
  */
-export function logDecision(log: Log, decision: Decision): void {
+export function logDecision(log: Log, decision: LoopDecision): void {
   const { before, event, after } = decision
   if (event.type === 'loaded') {
     const { model, definition } = event.facts
@@ -33,9 +33,9 @@ export function logDecision(log: Log, decision: Decision): void {
   const failure = describeFailure(event)
   if (failure) log.warn(failure.message, { ...toContextFields(decision), ...failure.fields })
   if (after.ending && !before.ending) logLimit(log, decision, after.ending.outcome)
-  if (log.writes('debug')) {
+  if (log.isEnabled('debug')) {
     log.debug(event.type, { ...toContextFields(decision), phase: after.phase })
-    if (log.writes('trace'))
+    if (log.isEnabled('trace'))
       log.trace('state', { ...toContextFields(decision), ...toStateFields(after) })
   }
 }
@@ -48,7 +48,7 @@ const limits: Partial<Record<Outcome, true>> = {
   budget_exhausted: true,
 }
 
-function logLimit(log: Log, decision: Decision, outcome: Outcome): void {
+function logLimit(log: Log, decision: LoopDecision, outcome: Outcome): void {
   if (!limits[outcome]) return
   const { iteration, tokens } = decision.after
   const isCeiling = outcome === 'max_iterations' && iteration >= activationLimits.iterationsCeiling
@@ -60,7 +60,7 @@ function logLimit(log: Log, decision: Decision, outcome: Outcome): void {
   })
 }
 
-function toContextFields({ before, after, events }: Decision): LogFields {
+function toContextFields({ before, after, events }: LoopDecision): LogFields {
   const loaded = events.find((event) => event.type === 'loaded')
   const step = before.iteration || after.iteration
   return {
@@ -72,7 +72,7 @@ function toContextFields({ before, after, events }: Decision): LogFields {
 }
 
 /** Returns the fields of the last log line, from the state before: the commit resets the state. */
-function toEndFields({ before, event, events }: Decision): LogFields {
+function toEndFields({ before, event, events }: LoopDecision): LogFields {
   return {
     outcome: before.ending?.outcome,
     error: before.ending?.error?.code,

@@ -1,4 +1,4 @@
-import type { TraceInput } from '../contract'
+import type { TraceInput } from '../contract/agents'
 import type { Message } from '../loop/message'
 import type { ModelRequest } from '../models/model-port'
 

@@ -1,7 +1,7 @@
-import { traceExport } from '../../config'
-import type { Log } from '../../log'
-import type { Trace } from '../contract'
-import { openTrace } from './stored-trace'
+import { traceExport } from '../../shared/config'
+import type { Log } from '../../shared/log'
+import type { Trace } from '../contract/agents'
+import { parseStoredTrace } from './stored-trace'
 import { type OtlpOptions, toOtlp } from './to-otlp'
 
 /** Sends finished activations to an OpenTelemetry collector. */
@@ -14,7 +14,7 @@ export interface TraceExporter {
    */
   takeFailures(): number
   /** Adds failures back to the count, when their commit did not reach the hub. */
-  giveBack(failures: number): void
+  restoreFailures(failures: number): void
 }
 
 export interface ExporterDeps extends OtlpOptions {
@@ -42,7 +42,7 @@ export function createOtlpExporter(deps: ExporterDeps): TraceExporter {
   }
   return {
     async push(traceJson) {
-      const trace = openTrace(traceJson)
+      const trace = parseStoredTrace(traceJson)
       const problem = await exportTrace(trace)
       if (problem === null) return
       failures++
@@ -54,7 +54,7 @@ export function createOtlpExporter(deps: ExporterDeps): TraceExporter {
       failures = 0
       return taken
     },
-    giveBack(given) {
+    restoreFailures(given) {
       failures += given
     },
   }

@@ -1,9 +1,9 @@
-import { limits } from '../../config'
-import type { Trace } from '../contract'
+import { limits } from '../../shared/config'
+import type { Trace } from '../contract/agents'
 import type { LoopEvent } from '../loop/event'
 import type { Ending } from '../loop/state'
 import { buildTrace } from './build-trace'
-import { writeTrace } from './write-trace'
+import { serializeTrace } from './serialize-trace'
 
 /** A journal as the hub stores it; the trace is built when it is read. */
 interface StoredJournal {
@@ -14,7 +14,7 @@ interface StoredJournal {
 }
 
 /** An activation whose trace is to be stored. */
-export interface Finished {
+export interface TraceSource {
   /** The events, each as JSON as stored in the journal. */
   texts: readonly string[]
   events: LoopEvent[]
@@ -26,10 +26,10 @@ export interface Finished {
  * Returns an activation as JSON for the hub to store: its journal, since most traces are never
  * read; for a long journal the trace with excerpts.
  */
-export function storeTrace({ texts, events, ending, finishedAt }: Finished): string {
+export function toStoredTrace({ texts, events, ending, finishedAt }: TraceSource): string {
   const chars = texts.reduce((sum, text) => sum + text.length, 0)
   if (chars > limits.storedJournalCharsMax) {
-    return writeTrace(buildTrace(events, ending, finishedAt))
+    return serializeTrace(buildTrace(events, ending, finishedAt))
   }
   return `{"version":2,"ending":${JSON.stringify(ending)},"finishedAt":${finishedAt},"events":[${texts.join()}]}`
 }
@@ -39,7 +39,7 @@ export function storeTrace({ texts, events, ending, finishedAt }: Finished): str
  *
  * @throws SyntaxError when `stored` is not JSON
  */
-export function openTrace(stored: string): Trace {
+export function parseStoredTrace(stored: string): Trace {
   const kept = JSON.parse(stored) as Trace | StoredJournal
   return kept.version === 2 ? buildTrace(kept.events, kept.ending, kept.finishedAt) : kept
 }

@@ -1,4 +1,4 @@
-import type { TraceFacts as Trace, TraceHook, TraceStep, TraceTool } from '../contract'
+import type { TraceFacts as Trace, TraceHook, TraceStep, TraceTool } from '../contract/agents'
 import {
   type OtlpExport,
   type OtlpSpan,

@@ -1,6 +1,6 @@
-import type { TraceCompaction, TracePark } from '../contract'
+import type { TraceCompaction, TracePark } from '../contract/agents'
 import type { LoopEvent } from '../loop/event'
-import { cut, excerptChars } from './cut'
+import { excerptChars, truncate } from './truncate'
 
 /** Returns every compaction of the history. */
 export const collectCompactions = (events: LoopEvent[]): TraceCompaction[] =>
@@ -37,7 +37,7 @@ export function collectParks(events: LoopEvent[]): TracePark[] {
       callId,
       decision,
       by,
-      note: cut(note, excerptChars.prompt),
+      note: truncate(note, excerptChars.prompt),
     }))
   }
   return parks

@@ -1,9 +1,9 @@
-import type { TraceStep, TraceTool } from '../contract'
+import type { TraceStep, TraceTool } from '../contract/agents'
 import { CallRegister } from '../loop/admit-calls'
 import type { LoopEvent, LoopEventOf } from '../loop/event'
 import type { ToolRequest } from '../loop/message'
-import { cut, excerptChars } from './cut'
-import { findCutOff, isCutOff } from './cut-off'
+import { findStoppedEffects, isStopEvent } from './stopped-effects'
+import { excerptChars, truncate } from './truncate'
 
 /** Returns the steps of an activation with the tool calls of each, from its journal. */
 export function collectSteps(events: LoopEvent[]): TraceStep[] {
@@ -25,7 +25,7 @@ export function collectSteps(events: LoopEvent[]): TraceStep[] {
       const step = call?.step ?? steps.at(-1)
       step?.tools.push(describeTool(event, call?.arguments ?? ''))
     }
-    if (isCutOff(event)) addStoppedCalls(events, index, requested)
+    if (isStopEvent(event)) addStoppedCalls(events, index, requested)
   }
   return steps
 }
@@ -54,7 +54,7 @@ function addStoppedCalls(
 ): void {
   const event = events[index]
   if (!event) return
-  const { pending, since } = findCutOff(events, index)
+  const { pending, since } = findStoppedEffects(events, index)
   for (const effect of pending) {
     const call = effect.type === 'call_tool' ? requested.get(effect.callId) : undefined
     if (effect.type !== 'call_tool' || !call) continue
@@ -73,7 +73,7 @@ const describeStopped = (
   callId,
   name,
   grant: null,
-  arguments: cut(args, excerptChars.tool),
+  arguments: truncate(args, excerptChars.tool),
   result: type === 'time_ran_out' ? 'Error: timed out.' : 'Error: operation cancelled by user.',
   isError: true,
   startedAt,
@@ -101,8 +101,8 @@ function describeStep(
     isPriced: charge.isPriced,
     isEstimated: charge.isEstimated,
     finishReason: answer.finish,
-    text: cut(answer.text, excerptChars.text),
-    reasoning: cut(answer.reasoning, excerptChars.text),
+    text: truncate(answer.text, excerptChars.text),
+    reasoning: truncate(answer.reasoning, excerptChars.text),
     hooks: hooks ?? [],
     tools: [],
   }
@@ -113,8 +113,8 @@ function describeTool(event: LoopEventOf<'tool_returned'>, requested: string): T
     callId: event.callId,
     name: event.name,
     grant: typeof event.audit?.grant === 'string' ? event.audit.grant : null,
-    arguments: cut(event.arguments ?? requested, excerptChars.tool),
-    result: cut(event.text, excerptChars.tool),
+    arguments: truncate(event.arguments ?? requested, excerptChars.tool),
+    result: truncate(event.text, excerptChars.tool),
     isError: event.isError,
     startedAt: event.startedAt,
     durationMs: event.durationMs,

@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { limits } from '../../config'
-import type { AccountId } from '../../ids'
+import { limits } from '../../shared/config'
+import type { AccountId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
-import { type Done, runOnce } from '../idempotency/run-once'
+import { type IdempotentResult, runOnce } from '../idempotency/run-once'
 import { createSecret } from '../keys/actions'
 import { insertKey } from '../keys/queries'
 import { sha256 } from '../sha256'
@@ -39,7 +39,7 @@ export const profileInput = z.object({
     .optional(),
 })
 
-export interface Registered {
+export interface RegisteredAccount {
   id: AccountId
   name: string
   kind: 'agent' | 'human'
@@ -60,12 +60,12 @@ export const needsAdmin = (isPublic: boolean, input: RegisterInput): boolean =>
  * @param requester null for an anonymous caller
  * @throws UNAUTHORIZED or FORBIDDEN when only an admin can register the account
  */
-export async function register(
+export async function registerAccount(
   context: ActionContext,
   requester: { isAdmin: boolean; accountId: AccountId } | null,
   input: RegisterInput,
   idempotencyKey: string | null,
-): Promise<Done<Registered>> {
+): Promise<IdempotentResult<RegisteredAccount>> {
   const { db, clock, settings } = context
   const isPublic = settings.ROOKERY_PUBLIC
   if (needsAdmin(isPublic, input) && !requester?.isAdmin) {
@@ -76,7 +76,7 @@ export async function register(
   const id = clock.newId<AccountId>()
   const apiKey = createSecret(settings.ROOKERY_KEY_PREFIX)
   const hash = await sha256(apiKey)
-  const answer: Registered = {
+  const answer: RegisteredAccount = {
     id,
     name: input.name,
     kind: input.kind,

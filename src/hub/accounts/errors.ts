@@ -1,4 +1,4 @@
-import { AppError, notFound } from '../../errors'
+import { AppError, notFound } from '../../shared/errors'
 
 /** Hint for callers without a key of a private hub. */
 export const privateHubHint =

@@ -1,4 +1,4 @@
-import type { Person } from '../contract'
+import type { Person } from '../contract/hub'
 import type { AccountRow } from './queries'
 
 /** Formats milliseconds since the Unix epoch as ISO 8601 in UTC; null stays null. */

@@ -1,5 +1,5 @@
 import { eq } from 'drizzle-orm'
-import type { AccountId } from '../../ids'
+import type { AccountId } from '../../shared/ids'
 import { type Db, toD1 } from '../db'
 import { type Account, accounts, type NewAccount } from './schema'
 

@@ -1,13 +1,13 @@
 import * as z from 'zod'
-import { readCursor, writeCursor } from '../cursor'
+import { decodeCursor, encodeCursor } from '../cursor'
 import { readCredential, requireViewer } from '../http/authenticate'
 import { readIdempotencyKey } from '../http/mount-routes'
-import { type Call, presentOnce, type Route, route } from '../http/route'
+import { type Call, presentIdempotent, type Route, route } from '../http/route'
 import { viewerParams, viewerSql } from '../keys/queries'
 import { presentPost } from '../posts/present'
 import { selectPosts } from '../posts/queries'
 import type { PostRow } from '../posts/schema'
-import { needsAdmin, profileInput, register, registerInput, updateProfile } from './actions'
+import { needsAdmin, profileInput, registerAccount, registerInput, updateProfile } from './actions'
 import { accountErrors } from './errors'
 import { presentAccount, presentOwnAccount } from './present'
 import {
@@ -61,9 +61,9 @@ const registerRoute = route({
       c.req.header('authorization') || (isAdminOnly && (await readCredential(c)))
     const viewer = hasCredential ? await requireViewer(c, 'write') : null
     const requester = viewer ? { accountId: viewer.id, isAdmin: viewer.role === 'admin' } : null
-    const done = await register(call.context, requester, call.body, readIdempotencyKey(c))
+    const done = await registerAccount(call.context, requester, call.body, readIdempotencyKey(c))
     const origin = new URL(c.req.url).origin
-    return presentOnce(call, done, (account) => ({
+    return presentIdempotent(call, done, (account) => ({
       agent: {
         id: account.id,
         name: account.name,
@@ -96,7 +96,7 @@ const listRoute = route({
   access: 'read',
   query: listQuery,
   handle: async ({ context, query, read }) => {
-    const after = readCursor(query.cursor)
+    const after = decodeCursor(query.cursor)
     const staleSeconds = query.min_staleness ?? (query.stale ? 3_600 : undefined)
     const { results } = await read([
       selectAccounts(context.db, {
@@ -116,7 +116,7 @@ const listRoute = route({
     return {
       agents: page.map(presentAccount),
       has_more: hasMore,
-      next_cursor: hasMore && last ? writeCursor(last.seq) : null,
+      next_cursor: hasMore && last ? encodeCursor(last.seq) : null,
     }
   },
 })

@@ -1,6 +1,6 @@
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import type { AccountId } from '../../ids'
-import type { AccountKind } from '../contract'
+import type { AccountId } from '../../shared/ids'
+import type { AccountKind } from '../contract/hub'
 
 export const accounts = sqliteTable('accounts', {
   seq: integer('seq').primaryKey(),

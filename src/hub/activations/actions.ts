@@ -1,14 +1,14 @@
-import type { ActivationId } from '../../ids'
+import type { ActivationId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
-import { followCancellation } from '../approvals/write-queries'
-import type { Actor } from '../contract'
-import { actOnce, type Done } from '../idempotency/run-once'
-import { armSweep, wakeAll } from '../inbox/deliver'
+import { cancellationStatements } from '../approvals/write-queries'
+import type { Actor } from '../contract/hub'
+import { type IdempotentResult, runActionOnce } from '../idempotency/run-once'
+import { armSweep, wakeAgents } from '../inbox/deliver'
 import { activationRequestErrors } from './errors'
-import { type Cancellable, selectCancellable } from './list-queries'
+import { type CancellableActivation, selectCancellable } from './list-queries'
 
 /** Answer to a cancel request. */
-export interface Cancelled {
+export interface CancelResult {
   cancelled: ActivationId
 }
 
@@ -23,7 +23,7 @@ export async function cancelActivation(
   actor: Actor,
   isAdmin: boolean,
   id: string,
-): Promise<Done<Cancelled>> {
+): Promise<IdempotentResult<CancelResult>> {
   const { db, clock } = context
   const once = {
     accountId: actor.accountId,
@@ -31,7 +31,7 @@ export async function cancelActivation(
     action: 'activations.cancel',
     input: id,
   }
-  return actOnce(db, once, clock.now(), async () => {
+  return runActionOnce(db, once, clock.now(), async () => {
     const activation = await findCancellable(context, actor, isAdmin, id)
     await cancelOrThrow(context, activation)
     return { cancelled: activation.id }
@@ -39,7 +39,10 @@ export async function cancelActivation(
 }
 
 /** Marks the activation, and stops its agent when it runs. @throws TOO_LATE, UNAVAILABLE */
-async function cancelOrThrow(context: ActionContext, activation: Cancellable): Promise<void> {
+async function cancelOrThrow(
+  context: ActionContext,
+  activation: CancellableActivation,
+): Promise<void> {
   const isCancelled =
     activation.state !== 'done' &&
     ((await markCancelled(context, activation)) || (await cancelRunning(context, activation)))
@@ -53,8 +56,8 @@ async function findCancellable(
   actor: Actor,
   isAdmin: boolean,
   id: string,
-): Promise<Cancellable> {
-  const activation = await selectCancellable(db, id, actor.accountId).first<Cancellable>()
+): Promise<CancellableActivation> {
+  const activation = await selectCancellable(db, id, actor.accountId).first<CancellableActivation>()
   if (!activation) throw activationRequestErrors.notFound()
   if (isAdmin || activation.isAsker === 1) return activation
   throw activationRequestErrors.cancelForbidden()
@@ -67,26 +70,26 @@ async function findCancellable(
  */
 async function markCancelled(
   context: ActionContext,
-  { agentId, id }: Cancellable,
+  { agentId, id }: CancellableActivation,
 ): Promise<boolean> {
   const { db, clock } = context
   const now = clock.now()
   const token = await armSweep(context)
-  const [marked] = await db.d1.batch<{ state: Cancellable['state'] }>([
+  const [marked] = await db.d1.batch<{ state: CancellableActivation['state'] }>([
     db.d1
       .prepare(`UPDATE activations SET cancel_requested_at = coalesce(cancel_requested_at, ?2)
         WHERE id = ?1 AND state <> 'done' RETURNING state`)
       .bind(id, now),
-    ...followCancellation(db, id, now),
+    ...cancellationStatements(db, id, now),
   ])
   if (marked?.results[0]?.state !== 'parked') return false
-  context.defer(wakeAll(context, [{ accountId: agentId }], token))
+  context.defer(wakeAgents(context, [{ accountId: agentId }], token))
   return true
 }
 
 async function cancelRunning(
   { agents }: ActionContext,
-  { agentId, id }: Cancellable,
+  { agentId, id }: CancellableActivation,
 ): Promise<boolean> {
   try {
     return await agents.cancel(agentId, id)

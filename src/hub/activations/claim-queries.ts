@@ -1,7 +1,7 @@
-import { scheduling } from '../../config'
-import { modelsOfSql, roomSql } from '../budgets/scope-sql'
-import { hasInboxRoomSql, mayStartExplorationSql } from '../exploration/share-sql'
-import { isEndingSql, isHubPausedSql, isWaitingSql } from './waiting'
+import { scheduling } from '../../shared/config'
+import { agentModelsSql, headroomSql } from '../budgets/scope-sql'
+import { canStartExplorationSql, hasInboxSlotSql } from '../exploration/share-sql'
+import { isHubPausedSql, isPendingCancellationSql, isWaitingSql } from './waiting'
 
 /** Inbox items that one activation claims at most; the rest wait for the next activation. */
 const itemsPerActivationMax = 20
@@ -13,7 +13,7 @@ const firstTaskSql = `
   ORDER BY i.created_at, i.id LIMIT 1`
 
 /** Whether the slots reserved for exploration keep that task waiting; an approval decision needs no slot. */
-export const isKeptOutSql = `(NOT ${hasInboxRoomSql}
+export const isBlockedByReservedSlotsSql = `(NOT ${hasInboxSlotSql}
   AND EXISTS (SELECT 1 FROM (${firstTaskSql}) WHERE type <> 'approval_decision'))`
 
 /** Columns of the agent `g`: cost of a model call, time limit in seconds, and pause. */
@@ -35,7 +35,7 @@ const askWithRoomSql = `(
       AND r.freeTokens >= ask.call_floor_tokens, 0) AS isFree,
     min(coalesce(${isUsedUpSql} OR r.leftMicrousd < ask.call_floor_microusd
       OR r.leftTokens < ask.call_floor_tokens, 1)) OVER () AS isExhausted
-  FROM ask LEFT JOIN (${roomSql}) r ON r.candidate = ask.candidate) AS a`
+  FROM ask LEFT JOIN (${headroomSql}) r ON r.candidate = ask.candidate) AS a`
 
 const admissionSql = `CASE WHEN a.isExhausted THEN 'budget_exhausted' ELSE 'granted' END`
 const deadlineSql = `?3 + a.duration_seconds_max * 1000 + ${scheduling.deadlineGraceMs}`
@@ -59,16 +59,16 @@ const canRunSql = `
 /** Selects an exploration when the agent has no task and the conditions of exploration hold. */
 const explorationSql = `
   SELECT NULL, 'exploration', NULL, NULL, NULL, NULL, NULL
-  WHERE ?5 AND NOT EXISTS (SELECT 1 FROM (${firstTaskSql})) AND ${mayStartExplorationSql}`
+  WHERE ?5 AND NOT EXISTS (SELECT 1 FROM (${firstTaskSql})) AND ${canStartExplorationSql}`
 
 /** Selects the next task once per model that can do it; a model named for this run is the only one. */
-const newAskSql = (mayExplore: boolean) => `
+const newAskSql = (canExplore: boolean) => `
   SELECT ?1 AS id, ?3 AS at, m.key AS candidate, m.value AS model, json_array(m.value) AS models,
     g.account_id AS agent_id, p.community_id, coalesce(first.priority, g.priority) AS priority,
     first.type, first.task, first.post_id, g.definition_version, ${agentColumns}
-  FROM (SELECT * FROM (${firstTaskSql}) ${mayExplore ? `UNION ALL ${explorationSql}` : ''}) AS first
+  FROM (SELECT * FROM (${firstTaskSql}) ${canExplore ? `UNION ALL ${explorationSql}` : ''}) AS first
   CROSS JOIN agents g ON g.account_id = ?2
-  CROSS JOIN json_each(iif(first.model IS NULL, ${modelsOfSql('g')}, json_array(first.model))) m
+  CROSS JOIN json_each(iif(first.model IS NULL, ${agentModelsSql('g')}, json_array(first.model))) m
   LEFT JOIN posts p ON p.id = first.post_id`
 
 /**
@@ -76,8 +76,8 @@ const newAskSql = (mayExplore: boolean) => `
  * the one whose own budgets have the most left is chosen, then the first of the definition. `?6` is
  * the number of slots reserved for exploration.
  */
-export const createClaimSql = (mayExplore: boolean): string => `
-  WITH ask AS MATERIALIZED (${newAskSql(mayExplore)})
+export const createClaimSql = (canExplore: boolean): string => `
+  WITH ask AS MATERIALIZED (${newAskSql(canExplore)})
   INSERT INTO activations (id, agent_id, class, task, state, admission, post_id, model, models, community_id,
     priority, definition_version, started_at, reserved_at, deadline_at, reserved_microusd, reserved_tokens)
   SELECT ?1, a.agent_id, iif(a.type = 'exploration', 'exploration', 'inbox'),
@@ -86,14 +86,14 @@ export const createClaimSql = (mayExplore: boolean): string => `
   FROM ${askWithRoomSql}
   WHERE a.type <> 'approval_decision'
     AND (a.type <> 'exploration' OR (NOT a.isExhausted AND NOT a.isThrottled))
-    AND (a.type = 'exploration' OR ${hasInboxRoomSql})
+    AND (a.type = 'exploration' OR ${hasInboxSlotSql})
     AND ${isNotPausedSql} AND ${canRunSql}
   ORDER BY a.isFree DESC, a.freeShare DESC, a.candidate LIMIT 1`
 
 /** Selects the parked activation that was cancelled and only has to end, ahead of every other task. */
 const endingSql = `
   SELECT i.activation_id FROM inbox_items i
-  WHERE i.account_id = ?2 AND ${isWaitingSql('i')} AND ${isEndingSql('i')}
+  WHERE i.account_id = ?2 AND ${isWaitingSql('i')} AND ${isPendingCancellationSql('i')}
   ORDER BY i.created_at, i.id LIMIT 1`
 
 /**

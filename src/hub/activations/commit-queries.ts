@@ -1,19 +1,19 @@
-import { limits } from '../../config'
-import {
-  answerBrakeSql,
-  callBrakeSql,
-  hopsOfActivationSql,
-  roomForAgentsSql,
-} from '../brakes/brake-sql'
-import { explainBrakeSql } from '../brakes/explain-brake'
-import type { CommitRequest } from '../contract'
+import { limits } from '../../shared/config'
+import type { CommitRequest } from '../contract/hub'
 import type { Db } from '../db'
-import { answerMessage } from '../dms/answer-queries'
-import { type TurnRow, turnSql } from '../exploration/turn-queries'
+import { insertReplyStatements } from '../dms/reply-queries'
+import { type ExplorationOutcomeRow, explorationOutcomeSql } from '../exploration/outcome-queries'
+import { explainReplyLimitSql } from '../reply-limits/explain-reply-limit'
+import {
+  hopsOfActivationSql,
+  remainingAgentRepliesSql,
+  replyLimitSql,
+  wakeLimitSql,
+} from '../reply-limits/reply-limit-sql'
 import { hasCrossedSql } from '../reports/level-queries'
 import { countActivation } from '../system/counter-queries'
-import { accountStatements, totalsSql } from './spend-queries'
-import { selectWaiting } from './waiting'
+import { recordUsageStatements, totalsSql } from './usage-queries'
+import { selectAgentsToWake } from './waiting'
 
 const isRunning = `EXISTS (SELECT 1 FROM activations WHERE id = ?1 AND state = 'running')`
 
@@ -29,7 +29,7 @@ const replySql = `
     coalesce(${hopsOfActivationSql('?1')}, 0)
   FROM posts p LEFT JOIN comments parent ON parent.id = ?6 AND parent.post_id = p.id
   WHERE p.id = ?7 AND p.deleted_at IS NULL AND p.is_locked = 0 AND ${isRunning}
-    AND ${answerBrakeSql('?7', '?3', '?5')} IS NULL
+    AND ${replyLimitSql('?7', '?3', '?5')} IS NULL
   ON CONFLICT DO NOTHING`
 
 /** Sends the reply to a task outside a thread to the inbox of its requester. */
@@ -79,7 +79,7 @@ const notifySql = `
       AND (t.has_asked OR (u.is_imported = 0 AND (u.kind = 'human' OR called.key IS NOT NULL)))),
   braked AS (
     SELECT *, CASE WHEN answers THEN
-      ${callBrakeSql('hops', roomForAgentsSql('items.post_id'), 'sum(answers) OVER (ORDER BY nth)')} END AS brake
+      ${wakeLimitSql('hops', remainingAgentRepliesSql('items.post_id'), 'sum(answers) OVER (ORDER BY nth)')} END AS brake
     FROM items)
   INSERT INTO inbox_items (id, account_id, type, post_id, comment_id, from_account_id, content, created_at,
     is_task, hops, refusal)
@@ -91,8 +91,8 @@ const notifySql = `
 const notifyRefusalSql = `
   INSERT INTO inbox_items (id, account_id, type, post_id, from_account_id, content, created_at)
   SELECT ${newIdSql}, i.from_account_id, 'system', i.post_id, ?3,
-    ${explainBrakeSql(
-      answerBrakeSql('i.post_id', '?3', '?4'),
+    ${explainReplyLimitSql(
+      replyLimitSql('i.post_id', '?3', '?4'),
       `'The answer could not be posted: the thread is locked or deleted.'`,
     )}, ?4
   FROM (SELECT DISTINCT from_account_id, post_id FROM inbox_items
@@ -106,7 +106,7 @@ const refusalSql = (target: string, withheld: string, now: string) => `CASE
   WHEN ${target} = 'none' THEN NULL
   WHEN ${target} = 'inbox' THEN ${withheld}
   WHEN EXISTS (SELECT 1 FROM comments WHERE activation_id = ?1) THEN ${withheld}
-  ELSE coalesce((SELECT iif(p.is_locked, NULL, ${answerBrakeSql('p.id', 'x.agent_id', now)})
+  ELSE coalesce((SELECT iif(p.is_locked, NULL, ${replyLimitSql('p.id', 'x.agent_id', now)})
     FROM activations x JOIN posts p ON p.id = x.post_id WHERE x.id = ?1 AND p.deleted_at IS NULL),
     (SELECT 'thread_locked' FROM activations x JOIN posts p ON p.id = x.post_id
       WHERE x.id = ?1 AND p.deleted_at IS NULL), 'post_deleted') END`
@@ -158,7 +158,7 @@ const updateFailuresSql = `
 
 const activatedSql = `UPDATE accounts SET last_activated_at = ?3 WHERE id = ?2 AND ${isRunning}`
 
-const resultSql = `SELECT state, reply_comment_id AS replyId, reply_refusal AS replyRefusal, ${turnSql},
+const resultSql = `SELECT state, reply_comment_id AS replyId, reply_refusal AS replyRefusal, ${explorationOutcomeSql},
     ${hasCrossedSql} AS hasCrossed
   FROM activations x WHERE id = ?1`
 
@@ -172,7 +172,7 @@ const resultSql = `SELECT state, reply_comment_id AS replyId, reply_refusal AS r
 export function commitStatements(
   db: Db,
   request: CommitRequest,
-  names: Names,
+  names: ReplyMentions,
   withheld: string | null,
 ): { statements: D1PreparedStatement[]; resultAt: number } {
   const { activationId: id, agentId, now, report } = request
@@ -180,7 +180,7 @@ export function commitStatements(
   const bind = (sql: string, ...values: unknown[]) => db.d1.prepare(sql).bind(id, ...values)
   const statements = [
     ...replyStatements(db, request, names),
-    ...accountStatements(db, request),
+    ...recordUsageStatements(db, request),
     ...(request.audit.length > 0 ? [bind(auditSql, JSON.stringify(request.audit))] : []),
     bind(consumeSql, now, target, withheld),
     ...(report
@@ -205,22 +205,22 @@ export function commitStatements(
     ),
   ]
   const resultAt = statements.length
-  return { statements: [...statements, bind(resultSql), selectWaiting(db)], resultAt }
+  return { statements: [...statements, bind(resultSql), selectAgentsToWake(db)], resultAt }
 }
 
 const findReplyTarget = ({ reply }: CommitRequest): ReplyTarget =>
   reply === null ? 'none' : reply.postId === null ? 'inbox' : 'thread'
 
 /** The accounts that a reply mentions, and those of them to wake: mentioned in its own text. */
-export interface Names {
+export interface ReplyMentions {
   mentioned: string[]
-  called: string[]
+  toWake: string[]
 }
 
 function replyStatements(
   db: Db,
   request: CommitRequest,
-  { mentioned, called: toWake }: Names,
+  { mentioned, toWake }: ReplyMentions,
 ): D1PreparedStatement[] {
   const { activationId: id, agentId, now, reply } = request
   if (!reply) return []
@@ -228,7 +228,7 @@ function replyStatements(
   if (reply.postId === null) {
     return [
       bind(inboxAnswerSql, reply.id, agentId, reply.content, now),
-      ...answerMessage(db, request, reply),
+      ...insertReplyStatements(db, request, reply),
     ]
   }
   return [
@@ -241,7 +241,7 @@ function replyStatements(
 }
 
 /** The activation's row after the batch. */
-export interface CommitResultRow extends TurnRow {
+export interface CommitResultRow extends ExplorationOutcomeRow {
   state: 'running' | 'parked' | 'done'
   replyId: string | null
   replyRefusal: string | null

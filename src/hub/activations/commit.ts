@@ -1,11 +1,11 @@
-import type { TurnNews } from '../../agents/contract'
-import type { AccountId, CommentId } from '../../ids'
-import type { CommitAnswer, CommitRequest } from '../contract'
+import type { ExplorationOutcome } from '../../agents/contract/agents'
+import type { AccountId, CommentId } from '../../shared/ids'
+import type { CommitRequest, CommitResult } from '../contract/hub'
 import type { Db } from '../db'
-import { describeCommit } from '../exploration/tell-scheduler'
+import { toCommitEvent } from '../exploration/scheduler-events'
 import { findMentions } from '../mentions/find-mentions'
-import { findCredential, maskCredentials } from '../posts/credential-shapes'
-import { type CommitResultRow, commitStatements, type Names } from './commit-queries'
+import { findCredential, maskCredentials } from '../posts/credential-patterns'
+import { type CommitResultRow, commitStatements, type ReplyMentions } from './commit-queries'
 import { maskTrace } from './mask-trace'
 
 type Reply = NonNullable<CommitRequest['reply']>
@@ -22,7 +22,7 @@ export async function commit(
   db: Db,
   request: CommitRequest,
   keyPrefix: string,
-): Promise<{ answer: CommitAnswer; turn: TurnNews | null; hasCrossed: boolean }> {
+): Promise<{ answer: CommitResult; turn: ExplorationOutcome | null; hasCrossed: boolean }> {
   const safe = maskCredentialsIn(request, keyPrefix)
   const withheld = safe.reply?.content === request.reply?.content ? null : 'credential_withheld'
   const names = findReplyMentions(safe.reply)
@@ -30,13 +30,13 @@ export async function commit(
   const results = await db.d1.batch<unknown>(statements)
   const row = results[resultAt]?.results[0] as CommitResultRow | undefined
   const waiting = (results[resultAt + 1]?.results ?? []) as { id: AccountId }[]
-  const answer: CommitAnswer = {
+  const answer: CommitResult = {
     kind: row?.state === 'done' ? 'done' : 'lost',
     replyId: (row?.replyId ?? null) as CommentId | null,
     replyRefusal: row?.replyRefusal ?? null,
     waiting: waiting.map(({ id }) => id),
   }
-  return { answer, turn: describeCommit(request, row), hasCrossed: row?.hasCrossed === 1 }
+  return { answer, turn: toCommitEvent(request, row), hasCrossed: row?.hasCrossed === 1 }
 }
 
 /**
@@ -44,15 +44,15 @@ export async function commit(
  * none of them.
  */
 function toWithheldNotice(reply: Reply): Reply {
-  const requesters = reply.askers ?? reply.addressed ?? []
+  const requesters = reply.requesters ?? reply.addressed ?? []
   const content = [...requesters.map((name) => `@${name}`), withheldNotice].join(' ')
   return { ...reply, content, addressed: requesters }
 }
 
-function findReplyMentions(reply: CommitRequest['reply']): Names {
+function findReplyMentions(reply: CommitRequest['reply']): ReplyMentions {
   const mentioned = reply ? findMentions(reply.content) : []
   const addressed = new Set(reply?.addressed?.map((name) => name.toLowerCase()))
-  return { mentioned, called: mentioned.filter((name) => !addressed.has(name.toLowerCase())) }
+  return { mentioned, toWake: mentioned.filter((name) => !addressed.has(name.toLowerCase())) }
 }
 
 /**

@@ -1,6 +1,6 @@
-import { sayOutcome, sayTool } from '../web/agent-words'
-import { formatCost, formatCount, formatShare, formatSpan } from '../web/format'
-import { type EventView, sayQuote } from './trace-view'
+import { formatCost, formatCount, formatShare, formatSpan } from '../../shared/format'
+import { formatOutcome, formatToolName } from './run-labels'
+import { type EventView, formatNote } from './trace-view'
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '')
 const number = (value: unknown): number => (typeof value === 'number' ? value : 0)
@@ -12,7 +12,7 @@ const eventLabels: Record<string, EventLabel> = {
   started: (event) => `started; model ${text(event.model)}`,
   parked: () => 'waiting for approval',
   resumed: () => 'resumed: the approvals are decided',
-  response: (event) => `ended: ${sayOutcome(text(event.outcome))}`,
+  response: (event) => `ended: ${formatOutcome(text(event.outcome))}`,
   'step-finish': (event) =>
     `step ${number(event.step)}: the model responded in ${formatSpan(number(event.model_ms))}, ${text(event.finish_reason)}`,
   compacted: (event) =>
@@ -22,11 +22,11 @@ const eventLabels: Record<string, EventLabel> = {
     `step ${number(event.step)}: ${formatCount(number(event.input_tokens))} tokens in, ` +
     `${formatCount(number(event.output_tokens))} out, ` +
     formatCost(number(event.cost_microusd), event.is_priced !== false, 'trace'),
-  'tool-call': (event) => `calls ${sayTool(text(event.name))}`,
+  'tool-call': (event) => `calls ${formatToolName(text(event.name))}`,
   'tool-result': (event) =>
-    `${sayTool(text(event.name))} ${event.is_error === true ? 'failed' : 'succeeded'} ` +
+    `${formatToolName(text(event.name))} ${event.is_error === true ? 'failed' : 'succeeded'} ` +
     `after ${formatSpan(number(event.duration_ms))}`,
-  warning: (event) => sayQuote(text(event.text), text(event.quote)),
+  warning: (event) => formatNote(text(event.text), text(event.quote)),
   plan: (event) => `plan: ${formatShare(number(event.progress))} done`,
 }
 

@@ -1,11 +1,11 @@
-import type { Outcome } from '../../errors'
-import type { AccountId, ActivationId, PostId } from '../../ids'
-import type { AccountKind, Task } from '../contract'
+import type { Outcome } from '../../shared/errors'
+import type { AccountId, ActivationId, PostId } from '../../shared/ids'
+import type { AccountKind, Task } from '../contract/hub'
 import type { Db } from '../db'
-import { type InsideFacts, insideColumns } from './may-see-inside'
+import { type TraceAccessColumns, traceAccessColumns } from './trace-access'
 
 /** An activation as the API returns it. */
-export interface ActivationFacts {
+export interface ActivationRecord {
   id: ActivationId
   agentId: AccountId
   agentName: string
@@ -38,7 +38,7 @@ export interface ActivationFacts {
 }
 
 /** Filter and page of the list of activations. */
-export interface ActivationList {
+export interface ActivationPageRequest {
   /** Name of the agent; undefined for all agents. */
   agent?: string | undefined
   outcome?: Outcome | 'running' | 'parked' | undefined
@@ -64,7 +64,7 @@ const tables = `activations x CROSS JOIN accounts a ON a.id = x.agent_id
 const farFuture = 9_000_000_000_000_000
 
 /** Selects a page of activations, newest first. */
-export function selectActivations(db: Db, list: ActivationList): D1PreparedStatement {
+export function selectActivations(db: Db, list: ActivationPageRequest): D1PreparedStatement {
   const { agent, outcome, limit } = list
   const [at, id] = list.before ?? [farFuture, '']
   return db.d1
@@ -79,8 +79,8 @@ export function selectActivations(db: Db, list: ActivationList): D1PreparedState
 }
 
 /** An activation with its trace, and with who may see all of it. */
-export type TracedActivation = ActivationFacts &
-  InsideFacts & {
+export type TracedActivation = ActivationRecord &
+  TraceAccessColumns & {
     /** JSON of a `Trace`; null until the activation has ended or parked. */
     trace: string | null
   }
@@ -89,13 +89,13 @@ export type TracedActivation = ActivationFacts &
 export const selectActivation = (db: Db, id: string): D1PreparedStatement =>
   db.d1
     .prepare(
-      `SELECT ${columns}, ${insideColumns}, t.trace FROM ${tables}
+      `SELECT ${columns}, ${traceAccessColumns}, t.trace FROM ${tables}
        LEFT JOIN activation_traces t ON t.activation_id = x.id WHERE x.id = ?1`,
     )
     .bind(id)
 
 /** What decides whether an account can cancel an activation. */
-export interface Cancellable {
+export interface CancellableActivation {
   id: ActivationId
   agentId: AccountId
   state: 'running' | 'parked' | 'done'

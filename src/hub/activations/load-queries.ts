@@ -1,15 +1,15 @@
 import { selectDecisions } from '../approvals/queries'
 import { budgetsInScopeSql } from '../budgets/queries'
-import type { LoadRequest, Task } from '../contract'
+import type { LoadRequest, Task } from '../contract/hub'
 import type { Db } from '../db'
 import { selectExploration } from '../exploration/queries'
-import { noteRefusalSql } from '../exploration/share-sql'
+import { recordExplorationRefusalSql } from '../exploration/share-sql'
 import { selectPolicy } from '../grants/queries'
 import {
   claimDecisionSql,
   claimItemsSql,
   createClaimSql,
-  isKeptOutSql,
+  isBlockedByReservedSlotsSql,
   resumeSql,
 } from './claim-queries'
 import { inboxDepthSql, isHubPausedSql } from './waiting'
@@ -31,7 +31,7 @@ const stateSql = `
     ${isHubPausedSql} AS isHubPaused,
     (SELECT count(*) FROM activations WHERE state = 'running') AS running,
     ${inboxDepthSql} AS inboxDepth,
-    x.id IS NULL AND ${isKeptOutSql} AS isKeptOut
+    x.id IS NULL AND ${isBlockedByReservedSlotsSql} AS isKeptOut
   FROM agents a JOIN accounts c ON c.id = a.account_id
   LEFT JOIN activations x ON x.id = ${mineSql}
   LEFT JOIN activations other ON other.agent_id = ?2 AND other.state = 'running' AND other.id <> ${mineSql}
@@ -68,13 +68,13 @@ const commentsSql = `
 
 /** Returns the statements of LOAD as one batch, in the order in which `load` reads their results. */
 export function loadStatements(db: Db, request: LoadRequest): D1PreparedStatement[] {
-  const { activationId, agentId, now, capacity, mayExplore, explorationFloor = 0 } = request
-  const claim = [activationId, agentId, now, capacity, Number(mayExplore), explorationFloor]
+  const { activationId, agentId, now, capacity, canExplore, explorationFloor = 0 } = request
+  const claim = [activationId, agentId, now, capacity, Number(canExplore), explorationFloor]
   const prepare = (sql: string) => db.d1.prepare(sql)
   return [
     prepare(resumeSql).bind(activationId, agentId, now, capacity),
     prepare(claimDecisionSql).bind(activationId, agentId),
-    prepare(createClaimSql(mayExplore)).bind(...claim),
+    prepare(createClaimSql(canExplore)).bind(...claim),
     prepare(claimItemsSql).bind(activationId, agentId),
     prepare(stateSql).bind(...claim),
     prepare(itemsSql).bind(activationId),
@@ -83,8 +83,11 @@ export function loadStatements(db: Db, request: LoadRequest): D1PreparedStatemen
     selectPolicy(db, agentId),
     prepare(budgetsInScopeSql).bind(agentId, now),
     selectDecisions(db, activationId),
-    ...(mayExplore
-      ? [selectExploration(db, activationId, agentId, now), prepare(noteRefusalSql).bind(...claim)]
+    ...(canExplore
+      ? [
+          selectExploration(db, activationId, agentId, now),
+          prepare(recordExplorationRefusalSql).bind(...claim),
+        ]
       : []),
   ]
 }

@@ -1,14 +1,14 @@
-import { scheduling } from '../../config'
-import type { AccountId, ActivationId, CommentId, InboxItemId, PostId } from '../../ids'
+import { scheduling } from '../../shared/config'
+import type { AccountId, ActivationId, CommentId, InboxItemId, PostId } from '../../shared/ids'
 import type {
   ApprovalDecision,
   BudgetStatus,
-  Load,
-  LoadAnswer,
+  LoadedActivation,
   LoadRequest,
+  LoadResult,
   Person,
   Thread,
-} from '../contract'
+} from '../contract/hub'
 import type { Db } from '../db'
 import type { ExplorationRow } from '../exploration/queries'
 import { readExploration } from '../exploration/read-exploration'
@@ -22,7 +22,7 @@ import {
 } from './load-queries'
 
 /** Claims and admits an activation, and returns everything that it needs, in one round trip. */
-export async function load(db: Db, request: LoadRequest): Promise<LoadAnswer> {
+export async function load(db: Db, request: LoadRequest): Promise<LoadResult> {
   const results = await db.d1.batch<unknown>(loadStatements(db, request))
   const rows = <Row>(index: number) => (results[index]?.results ?? []) as Row[]
   const state = rows<LoadStateRow>(4)[0]
@@ -48,7 +48,7 @@ export async function load(db: Db, request: LoadRequest): Promise<LoadAnswer> {
   const items = rows<LoadItemRow>(5)
   const post = rows<LoadPostRow>(6)[0]
   const exploration = readExploration(rows<ExplorationRow>(11))
-  const answer: Load = {
+  const answer: LoadedActivation = {
     kind: 'loaded',
     agent: {
       id: request.agentId,
@@ -77,7 +77,7 @@ export async function load(db: Db, request: LoadRequest): Promise<LoadAnswer> {
 }
 
 /** Returns why LOAD inserted no row, from the results of the same batch. */
-function explainNoClaim(state: LoadStateRow, request: LoadRequest, isRefused: boolean): LoadAnswer {
+function explainNoClaim(state: LoadStateRow, request: LoadRequest, isRefused: boolean): LoadResult {
   // A late repeat: this activation has ended or parked. Waiting tasks belong to the next request.
   if (state.state !== null) return { kind: 'nothing' }
   const retryAt = request.now + scheduling.capacityRetryMs

@@ -1,11 +1,11 @@
-import { maskCredentials, mayHoldCredential } from '../posts/credential-shapes'
+import { canHoldCredential, maskCredentials } from '../posts/credential-patterns'
 
 /**
  * Returns a trace as JSON with credentials masked. Each string value is checked after parsing, because
  * JSON escapes hide word boundaries.
  */
 export function maskTrace(trace: string, keyPrefix: string): string {
-  if (!mayHoldCredential(trace, keyPrefix)) return trace
+  if (!canHoldCredential(trace, keyPrefix)) return trace
   return JSON.stringify(
     JSON.parse(trace, (_key, value: unknown) =>
       typeof value === 'string' ? maskCredentials(value, keyPrefix) : value,

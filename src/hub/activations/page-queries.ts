@@ -1,7 +1,7 @@
-import type { ActivationId } from '../../ids'
-import type { AccountKind } from '../contract'
+import type { ActivationId } from '../../shared/ids'
+import type { AccountKind } from '../contract/hub'
 import type { Db } from '../db'
-import { type InsideFacts, insideColumns } from './may-see-inside'
+import { type TraceAccessColumns, traceAccessColumns } from './trace-access'
 
 /** One row of a list of activations. */
 export interface ActivationRow {
@@ -28,7 +28,7 @@ export const activationColumns = `
 
 /** One activation with everything that its page shows. */
 export type ActivationDetail = ActivationRow &
-  InsideFacts & {
+  TraceAccessColumns & {
     id: ActivationId
     agentKind: AccountKind
     admission: string
@@ -53,7 +53,7 @@ export type ActivationDetail = ActivationRow &
   }
 
 /** An account that asked for the activation. */
-export interface Asker {
+export interface Requester {
   name: string
   kind: AccountKind
 }
@@ -67,7 +67,7 @@ const selectActivation = `
     x.reply_refusal AS replyRefusal, iif(x.state <> 'parked', '[]',
       (SELECT json_group_array(DISTINCT v.tool) FROM approvals v
        WHERE v.activation_id = x.id AND v.status = 'pending')) AS waitsFor, t.trace,
-    ${insideColumns}, m.content AS reply
+    ${traceAccessColumns}, m.content AS reply
   FROM activations x JOIN accounts a ON a.id = x.agent_id
   LEFT JOIN posts p ON p.id = x.post_id AND p.deleted_at IS NULL
   LEFT JOIN activation_traces t ON t.activation_id = x.id

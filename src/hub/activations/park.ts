@@ -1,11 +1,11 @@
-import type { AccountId } from '../../ids'
+import type { AccountId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
 import { maskArguments } from '../approvals/mask-arguments'
-import { followCancellation, insertApprovals } from '../approvals/write-queries'
-import type { ParkAnswer, ParkRequest } from '../contract'
+import { cancellationStatements, insertApprovals } from '../approvals/write-queries'
+import type { ParkRequest, ParkResult } from '../contract/hub'
 import { maskTrace } from './mask-trace'
-import { accountStatements, totalsSql } from './spend-queries'
-import { selectWaiting } from './waiting'
+import { recordUsageStatements, totalsSql } from './usage-queries'
+import { selectAgentsToWake } from './waiting'
 
 /**
  * Releases slot, deadline and reservation; the usage so far is already recorded. A late repeat, after the
@@ -30,21 +30,21 @@ const parkSql = `
 export async function park(
   { db, settings }: ActionContext,
   request: ParkRequest,
-): Promise<ParkAnswer> {
+): Promise<ParkResult> {
   const { activationId, agentId, now, approvals, iterations, model, tools } = request
   if (approvals.length === 0) throw new Error('A park request needs at least one call to approve.')
   const keyPrefix = settings.ROOKERY_KEY_PREFIX
   const requests = approvals.map((each) => maskArguments(each, keyPrefix))
   const trace = maskTrace(request.trace, keyPrefix)
   const results = await db.d1.batch<unknown>([
-    ...accountStatements(db, { ...request, trace }),
+    ...recordUsageStatements(db, { ...request, trace }),
     db.d1
       .prepare(parkSql)
       .bind(activationId, iterations, model, JSON.stringify(tools), now, JSON.stringify(requests)),
     ...insertApprovals(db, { activationId, agentId, requests, now }),
-    ...followCancellation(db, activationId, now),
+    ...cancellationStatements(db, activationId, now),
     db.d1.prepare('SELECT state FROM activations WHERE id = ?1').bind(activationId),
-    selectWaiting(db),
+    selectAgentsToWake(db),
   ])
   const [row] = (results.at(-2)?.results ?? []) as { state: string }[]
   const waiting = (results.at(-1)?.results ?? []) as { id: AccountId }[]

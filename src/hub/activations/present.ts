@@ -1,9 +1,9 @@
 import { presentTime } from '../accounts/present'
-import type { ActivationFacts } from './list-queries'
-import { sayQuote, type TraceView } from './trace-view'
+import type { ActivationRecord } from './list-queries'
+import { formatNote, type TraceView } from './trace-view'
 
 /** Returns an activation as the API presents it. */
-export const presentActivation = (activation: ActivationFacts): object => ({
+export const presentActivation = (activation: ActivationRecord): object => ({
   id: activation.id,
   agent: { id: activation.agentId, name: activation.agentName, kind: activation.agentKind },
   class: activation.class,
@@ -37,7 +37,7 @@ export const presentTrace = (trace: TraceView): object => ({
   steps: trace.steps.map(presentStep),
   notes: trace.notes.map(({ at, text, quote }) => ({
     at: presentTime(at),
-    text: sayQuote(text, quote),
+    text: formatNote(text, quote),
   })),
   compactions: trace.compactions.map((each) => ({
     at: presentTime(each.at),

@@ -1,7 +1,7 @@
-import { scheduling } from '../../config'
+import { scheduling } from '../../shared/config'
 import { budgetsInScopeSql } from '../budgets/queries'
-import { roomSql } from '../budgets/scope-sql'
-import type { BudgetStatus, RenewAnswer, RenewRequest } from '../contract'
+import { headroomSql } from '../budgets/scope-sql'
+import type { BudgetStatus, RenewRequest, RenewResult } from '../contract/hub'
 import type { Db } from '../db'
 import { mergePolicy, readPolicyRow, selectPolicy } from '../grants/queries'
 import { inboxDepthSql, isHubPausedSql } from './waiting'
@@ -34,7 +34,7 @@ const extendSql = `
   FROM (SELECT ask.models, ask.at, r.freeMicrousd, r.freeTokens,
       ask.hasTokens AND r.leftMicrousd > ?4 AND r.leftTokens > ?5
         AND r.freeMicrousd - ?4 >= ?8 AND r.freeTokens - ?5 >= ?9 AS fits
-    FROM ask JOIN (${roomSql}) r ON r.candidate = ask.candidate) AS room
+    FROM ask JOIN (${headroomSql}) r ON r.candidate = ask.candidate) AS room
   WHERE activations.id = ?1 AND activations.state = 'running'
     AND activations.cost_microusd <= ?4 AND activations.input_tokens <= ?5`
 
@@ -49,7 +49,7 @@ const stateSql = `
     (SELECT count(*) FROM activations WHERE state = 'running') AS running,
     ${inboxDepthSql} AS inboxDepth
   FROM ask x JOIN agents a ON a.account_id = x.agent_id
-  LEFT JOIN (${roomSql}) AS room ON room.candidate = x.candidate`
+  LEFT JOIN (${headroomSql}) AS room ON room.candidate = x.candidate`
 
 interface StateRow {
   state: 'running' | 'parked' | 'done'
@@ -75,7 +75,7 @@ interface StateRow {
  * Checks whether an activation can make one more model call, and renews its reservation, in one round
  * trip: pause, fence, budget, policy and environment.
  */
-export async function renew(db: Db, request: RenewRequest): Promise<RenewAnswer> {
+export async function renew(db: Db, request: RenewRequest): Promise<RenewResult> {
   const { activationId, agentId, now, spent, want, floor, models } = request
   const results = await db.d1.batch<unknown>([
     db.d1
@@ -130,7 +130,7 @@ const hasEnough = (microusd: number, tokens: number, { spent, floor }: RenewRequ
 const isUsedUp = ({ leftMicrousd, leftTokens }: StateRow, { spent }: RenewRequest): boolean =>
   leftMicrousd <= spent.microusd || leftTokens <= spent.tokens
 
-function findRefusal(state: StateRow, request: RenewRequest): RenewAnswer | null {
+function findRefusal(state: StateRow, request: RenewRequest): RenewResult | null {
   if (isUsedUp(state, request) || !hasEnough(state.leftMicrousd, state.leftTokens, request)) {
     return { kind: 'refused', reason: 'budget_exhausted' }
   }

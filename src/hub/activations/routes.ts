@@ -1,19 +1,19 @@
 import * as z from 'zod'
-import { outcomes } from '../../errors'
+import { outcomes } from '../../shared/errors'
 import type { ActionContext } from '../action-context'
-import { readCursor, writeCursor } from '../cursor'
-import { type Call, presentOnce, type Route, route } from '../http/route'
+import { decodeCursor, encodeCursor } from '../cursor'
+import { type Call, presentIdempotent, type Route, route } from '../http/route'
 import { cancelActivation } from './actions'
 import { activationRequestErrors } from './errors'
 import {
-  type ActivationFacts,
+  type ActivationRecord,
   selectActivation,
   selectActivations,
   type TracedActivation,
 } from './list-queries'
 import { maskTrace } from './mask-trace'
-import { findInsight, hideInside } from './may-see-inside'
 import { presentActivation, presentTrace } from './present'
+import { findTraceAccess, redactTrace } from './trace-access'
 import { readTrace, type TraceView } from './trace-view'
 
 const tag = 'activations'
@@ -32,19 +32,19 @@ const listRoute = route({
   }),
   handle: async ({ context, query, read }) => {
     const { agent, outcome, limit } = query
-    const cursor = readCursor(query.cursor)
+    const cursor = decodeCursor(query.cursor)
     const before = Array.isArray(cursor) ? cursor : null
     const { results } = await read([
       selectActivations(context.db, { agent, outcome, before, limit: limit + 1 }),
     ])
-    const rows = (results[0]?.results ?? []) as unknown as ActivationFacts[]
+    const rows = (results[0]?.results ?? []) as unknown as ActivationRecord[]
     const page = rows.slice(0, limit)
     const last = page.at(-1)
     const hasMore = rows.length > page.length
     return {
       activations: page.map(presentActivation),
       has_more: hasMore,
-      next_cursor: hasMore && last ? writeCursor([last.startedAt, last.id]) : null,
+      next_cursor: hasMore && last ? encodeCursor([last.startedAt, last.id]) : null,
     }
   },
 })
@@ -122,11 +122,11 @@ async function readActivation(call: Call<unknown, unknown>): Promise<VisibleActi
   const row = results[0]?.results[0] as unknown as TracedActivation | undefined
   if (!row) throw activationRequestErrors.notFound()
   const reader = viewer && { id: viewer.id, isAdmin: viewer.role === 'admin' }
-  const access = findInsight(reader, row)
+  const access = findTraceAccess(reader, row)
   const trace = readTrace(context.agents, (await readLiveTrace(context, row)) ?? row.trace)
   return {
     row,
-    trace: trace && hideInside(trace, access, context.agents),
+    trace: trace && redactTrace(trace, access, context.agents),
     isRedacted: access !== 'all',
   }
 }
@@ -137,7 +137,7 @@ async function readActivation(call: Call<unknown, unknown>): Promise<VisibleActi
  */
 async function readLiveTrace(
   { agents, settings }: ActionContext,
-  { state, agentId, id }: ActivationFacts,
+  { state, agentId, id }: ActivationRecord,
 ): Promise<string | null> {
   if (state === 'done') return null
   const trace = await agents.readTrace(agentId, id).catch(() => null)
@@ -158,7 +158,7 @@ export const activationRoutes: Route[] = [
     handle: async (call) => {
       const isAdmin = call.viewer().role === 'admin'
       const done = await cancelActivation(call.context, call.actor(), isAdmin, call.param('id'))
-      return presentOnce(call, done, (answer) => answer)
+      return presentIdempotent(call, done, (answer) => answer)
     },
   }),
 ]

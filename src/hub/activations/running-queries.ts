@@ -1,4 +1,4 @@
-import type { ActivationId } from '../../ids'
+import type { ActivationId } from '../../shared/ids'
 import type { Db } from '../db'
 
 /** Selects a running activation with its agent. */

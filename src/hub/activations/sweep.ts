@@ -1,14 +1,14 @@
-import type { AccountId } from '../../ids'
+import type { AccountId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
-import { expireApprovals, followExpiry } from '../approvals/write-queries'
-import { extendBudgetWindows, findShortBudgets } from '../budgets/actions'
-import type { ShortBudget } from '../budgets/queries'
-import type { SweepQuestion, SweepReport } from '../contract'
+import { expireApprovals, expiryStatements } from '../approvals/write-queries'
+import { extendBudgetWindows, findExpiringBudgets } from '../budgets/actions'
+import type { ExpiringBudget } from '../budgets/queries'
+import type { SweepQuery, SweepReport } from '../contract/hub'
 import { readExplorationReport } from '../exploration/sweep'
 import { explorationStatements } from '../exploration/sweep-queries'
-import { forgetBuckets } from '../grants/rate-buckets'
-import { findReports, sayReports } from '../reports/actions'
-import { isEndingSql, isHubPausedSql, isWaitingSql } from './waiting'
+import { deleteIdleBuckets } from '../grants/rate-buckets'
+import { publishReports, reportStatements } from '../reports/actions'
+import { isHubPausedSql, isPendingCancellationSql, isWaitingSql } from './waiting'
 
 /** Milliseconds; the agent of a younger activation needs no wake-up. */
 const settledAfterMs = 3_000
@@ -17,7 +17,7 @@ const wakeSql = `
   SELECT id FROM (
     SELECT i.account_id AS id, min(i.created_at) AS since FROM inbox_items i
       JOIN agents a ON a.account_id = i.account_id
-      WHERE ${isWaitingSql('i')} AND ((a.is_paused = 0 AND NOT ${isHubPausedSql}) OR ${isEndingSql('i')})
+      WHERE ${isWaitingSql('i')} AND ((a.is_paused = 0 AND NOT ${isHubPausedSql}) OR ${isPendingCancellationSql('i')})
       GROUP BY i.account_id
     UNION
     SELECT agent_id, started_at FROM activations WHERE state = 'running' AND started_at < ?1
@@ -32,25 +32,29 @@ const wakeSql = `
 export async function sweep(
   context: ActionContext,
   now: number,
-  question?: SweepQuestion,
+  question?: SweepQuery,
 ): Promise<SweepReport> {
   const { db, log } = context
-  const reports = findReports(db, now)
-  const upkeep = [expireApprovals(db, now), ...followExpiry(db, now), forgetBuckets(db, now)]
+  const reports = reportStatements(db, now)
+  const upkeep = [
+    expireApprovals(db, now),
+    ...expiryStatements(db, now),
+    deleteIdleBuckets(db, now),
+  ]
   const all = await db.d1.batch<Record<string, unknown>>([
     ...upkeep,
     db.d1.prepare(wakeSql).bind(now - settledAfterMs),
     db.d1.prepare(`SELECT count(*) AS running FROM activations WHERE state = 'running'`),
-    findShortBudgets(db, now),
+    findExpiringBudgets(db, now),
     ...reports,
     ...(question ? explorationStatements(db, now, question) : []),
   ])
   const results = all.slice(upkeep.length)
-  const short = (results[2]?.results ?? []) as unknown as ShortBudget[]
+  const short = (results[2]?.results ?? []) as unknown as ExpiringBudget[]
   await extendBudgetWindows(db, short, now).catch((error: unknown) =>
     log.error('failed to create budget windows', { error }),
   )
-  await sayReports(context, results.slice(3), now).catch((error: unknown) =>
+  await publishReports(context, results.slice(3), now).catch((error: unknown) =>
     log.error('failed to post reports', { error }),
   )
   return {

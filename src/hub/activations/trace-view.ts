@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import type { AgentApi } from '../../agents/contract'
-import { sayTool } from '../web/agent-words'
-import { formatCount } from '../web/format'
+import type { AgentApi } from '../../agents/contract/agents'
+import { formatCount } from '../../shared/format'
+import { formatToolName } from './run-labels'
 
 const hooks = z
   .array(
@@ -225,13 +225,13 @@ export interface Note {
 }
 
 /** Formats a note, with the provider's own message if there is one. */
-export const sayQuote = (text: string, quote: string): string =>
+export const formatNote = (text: string, quote: string): string =>
   quote === '' ? text : `${text} Provider message: ${quote}`
 
 /** Returns notes, compactions and approvals of a trace, in order of time. */
-export function notesOf({ notes, compactions, parks }: TraceView): Note[] {
+export function listNotes({ notes, compactions, parks }: TraceView): Note[] {
   const all: Note[] = [
-    ...notes.map(({ at, text, quote }) => ({ at, text: sayQuote(text, quote) })),
+    ...notes.map(({ at, text, quote }) => ({ at, text: formatNote(text, quote) })),
     ...compactions.map(({ at, replaced, tokensBefore, tokens, problem }) => ({
       at,
       text:
@@ -240,7 +240,7 @@ export function notesOf({ notes, compactions, parks }: TraceView): Note[] {
         (problem === null ? '' : ` Used an extract in place of a model's summary: ${problem}`),
     })),
     ...parks.flatMap(({ at, resumedAt, tools, decisions }) => [
-      { at, text: `Waited for approval to use ${tools.map(sayTool).join(', ')}.` },
+      { at, text: `Waited for approval to use ${tools.map(formatToolName).join(', ')}.` },
       ...(resumedAt === null
         ? []
         : decisions.map(({ decision, by, note }) => ({
@@ -256,14 +256,14 @@ export function notesOf({ notes, compactions, parks }: TraceView): Note[] {
  * Returns the time a step ends, in milliseconds since the Unix epoch: after its model call and its
  * slowest tool.
  */
-export const endOfStep = (of: StepView): number =>
+export const computeStepEnd = (of: StepView): number =>
   Math.max(
     of.startedAt + of.modelMs,
     ...of.tools.map(({ startedAt, durationMs }) => startedAt + durationMs),
   )
 
 /** Describes a step in a few words. */
-export function sayStep(of: StepView): string {
+export function formatStep(of: StepView): string {
   const count = of.tools.length
   if (count > 0) return `calls ${count === 1 ? '1 tool' : `${count} tools`}`
   if (of.text || of.finishReason === 'stop') return 'writes the reply'

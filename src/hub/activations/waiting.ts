@@ -20,7 +20,7 @@ export const isWaitingSql = (item: string): string => `
  * Whether an inbox item only ends a parked activation that was cancelled. Only its commit runs then, so a
  * pause does not delay it.
  */
-export const isEndingSql = (item: string): string => `
+export const isPendingCancellationSql = (item: string): string => `
   (${item}.type = 'approval_decision' AND EXISTS (SELECT 1 FROM activations p
     WHERE p.id = ${item}.activation_id AND p.state = 'parked' AND p.cancel_requested_at IS NOT NULL))`
 
@@ -32,7 +32,7 @@ export const inboxDepthSql = `
  * Selects agents with unclaimed tasks that can run now, the longest waiting first. Only the oldest tasks
  * are read, so that a large backlog does not slow down every commit; the sweep finds the other agents.
  */
-export const selectWaiting = (db: Db): D1PreparedStatement =>
+export const selectAgentsToWake = (db: Db): D1PreparedStatement =>
   db.d1.prepare(`
     SELECT i.account_id AS id, min(i.created_at) AS since FROM (
       SELECT account_id, created_at FROM inbox_items w

@@ -1,11 +1,11 @@
-import type { AppError } from '../../errors'
+import type { AppError } from '../../shared/errors'
 import type { ActionContext } from '../action-context'
-import type { Actor } from '../contract'
-import { actOnce, type Done } from '../idempotency/run-once'
-import { armSweep, wakeAll } from '../inbox/deliver'
+import type { Actor } from '../contract/hub'
+import { type IdempotentResult, runActionOnce } from '../idempotency/run-once'
+import { armSweep, wakeAgents } from '../inbox/deliver'
 import { approvalErrors } from './errors'
 import { type ApprovalRow, selectApproval } from './queries'
-import { decideApproval, followDecision, type Verdict } from './write-queries'
+import { type ApprovalUpdate, decideApproval, decisionStatements } from './write-queries'
 
 /** A decision as a person submits it. */
 export interface Decision {
@@ -19,17 +19,17 @@ export interface Decision {
  *
  * @throws NOT_FOUND, CONFLICT when the call was decided differently, expired or cancelled
  */
-export async function decide(
+export async function submitDecision(
   context: ActionContext,
   actor: Actor,
   id: string,
   decision: Decision,
-): Promise<Done<ApprovalRow>> {
+): Promise<IdempotentResult<ApprovalRow>> {
   const { db, clock } = context
   const { accountId, idempotencyKey: key } = actor
   const once = { accountId, key, action: 'approvals.decide', input: [id, decision] }
   const now = clock.now()
-  return actOnce(db, once, now, () =>
+  return runActionOnce(db, once, now, () =>
     saveDecision(context, {
       id,
       status: decision.decision === 'deny' ? 'denied' : 'approved',
@@ -41,24 +41,24 @@ export async function decide(
   )
 }
 
-async function saveDecision(context: ActionContext, verdict: Verdict): Promise<ApprovalRow> {
+async function saveDecision(context: ActionContext, verdict: ApprovalUpdate): Promise<ApprovalRow> {
   const { db } = context
   const token = await armSweep(context)
   const results = await db.d1.batch<unknown>([
     decideApproval(db, verdict),
-    ...followDecision(db, verdict.id, verdict.now),
+    ...decisionStatements(db, verdict.id, verdict.now),
     selectApproval(db, verdict.id),
   ])
   const row = results.at(-1)?.results[0] as ApprovalRow | undefined
   const woken = row?.activationId ? [{ accountId: row.agentId }] : []
-  context.defer(wakeAll(context, woken, token))
+  context.defer(wakeAgents(context, woken, token))
   if (!row) throw approvalErrors.notFound()
   const isSaved = (results[0]?.meta.changes ?? 0) > 0 || isSame(row, verdict)
   if (!isSaved) throw toConflict(row)
   return row
 }
 
-const isSame = (row: ApprovalRow, { status, scope, by, note }: Verdict): boolean =>
+const isSame = (row: ApprovalRow, { status, scope, by, note }: ApprovalUpdate): boolean =>
   row.status === status && row.scope === scope && row.decidedById === by && row.note === note
 
 const conflicts: Record<ApprovalRow['status'], (by: string | null) => AppError> = {

@@ -1,4 +1,4 @@
-import { AppError, notFound } from '../../errors'
+import { AppError, notFound } from '../../shared/errors'
 
 const hint = 'See the current state: GET /api/v1/approvals.'
 

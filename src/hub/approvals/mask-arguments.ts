@@ -1,6 +1,6 @@
 import { maskTrace } from '../activations/mask-trace'
-import type { ApprovalRequest } from '../contract'
-import { maskCredentials } from '../posts/credential-shapes'
+import type { ApprovalRequest } from '../contract/hub'
+import { maskCredentials } from '../posts/credential-patterns'
 
 /**
  * Returns a call with credentials in its arguments masked, as it is shown to approvers. The original call

@@ -1,11 +1,14 @@
-import type { AccountId, ActivationId } from '../../ids'
-import { type InsideFacts, insideColumns } from '../activations/may-see-inside'
-import type { ApprovalStatus, CallQuestion } from '../contract'
+import type { AccountId, ActivationId } from '../../shared/ids'
+import { type TraceAccessColumns, traceAccessColumns } from '../activations/trace-access'
+import type { ApprovalStatus, AuthorizationQuery } from '../contract/hub'
 import type { Db } from '../db'
 import { type Credential, viewerParams, viewerSql } from '../keys/queries'
 
 /** Selects the approvals that apply to a call; see `KnownApproval`. */
-export const selectKnown = (db: Db, question: CallQuestion): D1PreparedStatement => {
+export const selectApprovalsForCall = (
+  db: Db,
+  question: AuthorizationQuery,
+): D1PreparedStatement => {
   const { accountId, activationId, tool, argumentsHash } = question
   const columns = `p.id, p.call_id AS callId, p."grant", p.arguments_hash AS argumentsHash, p.status, p.scope,
     u.name AS by, p.note, p.decided_at AS decidedAt
@@ -37,7 +40,7 @@ export const selectDecisions = (db: Db, requestId: ActivationId): D1PreparedStat
     .bind(requestId)
 
 /** An approval as the API and the page read it. */
-export interface ApprovalRow extends InsideFacts {
+export interface ApprovalRow extends TraceAccessColumns {
   id: string
   row: number
   agentId: AccountId
@@ -65,7 +68,7 @@ const columns = `
   p.id, p.rowid AS row, a.id AS agentId, a.name AS agentName, a.kind AS agentKind, p.activation_id AS activationId,
   p.call_id AS callId, p.tool, p."grant", p.tier, p.arguments, p.status, p.scope, u.name AS decidedBy,
   u.id AS decidedById, p.note, p.created_at AS createdAt, p.expires_at AS expiresAt, p.decided_at AS decidedAt,
-  t.id AS postId, t.title AS postTitle, ${insideColumns}
+  t.id AS postId, t.title AS postTitle, ${traceAccessColumns}
   FROM approvals p JOIN accounts a ON a.id = p.account_id
   LEFT JOIN accounts u ON u.id = p.decided_by
   LEFT JOIN activations x ON x.id = p.activation_id
@@ -81,7 +84,7 @@ const isVisible = `
       AND i.type <> 'approval_decision' AND i.from_account_id = v.id))`
 
 /** Filter and page of approvals. */
-export interface ApprovalList {
+export interface ApprovalPageRequest {
   /** Null: any status. */
   status: ApprovalStatus | null
   /** Keyset: time and row of the last approval seen. */
@@ -98,7 +101,7 @@ const farFuture = 9_000_000_000_000_000
 export function selectApprovals(
   db: Db,
   viewer: { credential: Credential; now: number },
-  list: ApprovalList,
+  list: ApprovalPageRequest,
 ): D1PreparedStatement {
   const [at, row] = list.before ?? [farFuture, '0']
   return db.d1

@@ -1,15 +1,15 @@
 import * as z from 'zod'
-import { approvals } from '../../config'
+import { approvals } from '../../shared/config'
 import { presentTime } from '../accounts/present'
-import { readCursor, writeCursor } from '../cursor'
-import { presentOnce, type Route, route } from '../http/route'
-import { decide } from './actions'
-import { hideCall, type SeenApproval } from './hide-call'
+import { decodeCursor, encodeCursor } from '../cursor'
+import { presentIdempotent, type Route, route } from '../http/route'
+import { submitDecision } from './actions'
 import { type ApprovalRow, selectApprovals } from './queries'
+import { redactApproval, type VisibleApproval } from './redact-approval'
 
 const tag = 'approvals'
 
-const presentApproval = (row: SeenApproval): object => ({
+const presentApproval = (row: VisibleApproval): object => ({
   id: row.id,
   status: row.status,
   agent: { id: row.agentId, name: row.agentName, kind: row.agentKind },
@@ -55,7 +55,7 @@ export const approvalRoutes: Route[] = [
     }),
     handle: async ({ context, credential, query, read }) => {
       const { db, clock } = context
-      const cursor = readCursor(query.cursor)
+      const cursor = decodeCursor(query.cursor)
       const reader = credential ?? { hash: '', isSession: false, isAdminKey: false }
       const { viewer, results } = await read([
         selectApprovals(
@@ -74,9 +74,9 @@ export const approvalRoutes: Route[] = [
       const hasMore = rows.length > page.length
       const visitor = viewer && { id: viewer.id, isAdmin: viewer.role === 'admin' }
       return {
-        approvals: page.map((row) => presentApproval(hideCall(row, visitor))),
+        approvals: page.map((row) => presentApproval(redactApproval(row, visitor))),
         has_more: hasMore,
-        next_cursor: hasMore && last ? writeCursor([last.createdAt, String(last.row)]) : null,
+        next_cursor: hasMore && last ? encodeCursor([last.createdAt, String(last.row)]) : null,
       }
     },
   }),
@@ -88,8 +88,8 @@ export const approvalRoutes: Route[] = [
     access: 'admin',
     body: decisionBody,
     handle: async (call) => {
-      const done = await decide(call.context, call.actor(), call.param('id'), call.body)
-      return presentOnce(call, done, (row) => ({
+      const done = await submitDecision(call.context, call.actor(), call.param('id'), call.body)
+      return presentIdempotent(call, done, (row) => ({
         approval: presentApproval({ ...row, isRedacted: false }),
       }))
     },

@@ -1,6 +1,6 @@
-import { approvals } from '../../config'
-import { type AccountId, type ActivationId, uuidV7 } from '../../ids'
-import type { ApprovalRequest } from '../contract'
+import { approvals } from '../../shared/config'
+import { type AccountId, type ActivationId, uuidV7 } from '../../shared/ids'
+import type { ApprovalRequest } from '../contract/hub'
 import type { Db } from '../db'
 
 /** Returns an id whose time part SQL copies into the ids that it creates. */
@@ -62,7 +62,7 @@ export function insertApprovals(
 }
 
 /** Returns the statements that request approval for an external call, unless it is already pending. */
-export function insertOutsideApproval(
+export function insertExternalApproval(
   db: Db,
   pending: { id: string; accountId: AccountId; request: ApprovalRequest; now: number },
 ): D1PreparedStatement[] {
@@ -96,7 +96,7 @@ export function insertOutsideApproval(
 }
 
 /** Marks an approval of an external call as used by the audit entry `auditId`. */
-export const useApproval = (db: Db, id: string, auditId: string): D1PreparedStatement =>
+export const markApprovalUsed = (db: Db, id: string, auditId: string): D1PreparedStatement =>
   db.d1
     .prepare(
       `UPDATE approvals SET used_by = ?2 WHERE id = ?1 AND status = 'approved' AND used_by IS NULL`,
@@ -104,7 +104,7 @@ export const useApproval = (db: Db, id: string, auditId: string): D1PreparedStat
     .bind(id, auditId)
 
 /** A decision to store; `now` is in milliseconds since the Unix epoch. */
-export interface Verdict {
+export interface ApprovalUpdate {
   id: string
   status: 'approved' | 'denied'
   scope: 'once' | 'activation'
@@ -117,7 +117,7 @@ export interface Verdict {
  * Stores the decision of an approval that is pending and not expired. Approving for the activation also
  * approves its other pending calls of the same tool and grant.
  */
-export const decideApproval = (db: Db, verdict: Verdict): D1PreparedStatement =>
+export const decideApproval = (db: Db, verdict: ApprovalUpdate): D1PreparedStatement =>
   db.d1
     .prepare(
       `UPDATE approvals SET status = ?2, scope = ?3, decided_by = ?4, note = ?5, decided_at = ?6
@@ -168,7 +168,7 @@ const clearRequestsSql = (where: string): string => `
     AND approval_id IN (SELECT p.id FROM approvals p WHERE ${where})`
 
 /** Returns the statements that follow the decision of an approval and of those approved with it. */
-export function followDecision(db: Db, id: string, now: number): D1PreparedStatement[] {
+export function decisionStatements(db: Db, id: string, now: number): D1PreparedStatement[] {
   const isJustDecided = (own: string) => `p.status IN ('approved', 'denied') AND p.decided_at = ?1
     AND (p.id = ${own} OR p.activation_id = (SELECT activation_id FROM approvals WHERE id = ${own}))`
   return [
@@ -192,7 +192,7 @@ const cancelApprovals = (db: Db, activationId: ActivationId, now: number): D1Pre
  * Returns the statements that follow the cancellation of an activation, before or after it parked: its
  * approvals are cancelled, and it resumes to end.
  */
-export function followCancellation(
+export function cancellationStatements(
   db: Db,
   activationId: ActivationId,
   now: number,
@@ -209,7 +209,7 @@ export function followCancellation(
 }
 
 /** Returns the statements that follow the expiry of approvals at `now`. */
-export function followExpiry(db: Db, now: number): D1PreparedStatement[] {
+export function expiryStatements(db: Db, now: number): D1PreparedStatement[] {
   const isJustExpired = `p.status = 'expired' AND p.decided_at = ?1`
   return [
     db.d1.prepare(resumeItemsSql(isJustExpired)).bind(now, idAt(now)),

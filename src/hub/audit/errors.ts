@@ -1,4 +1,4 @@
-import { AppError, type ErrorDetail, notFound } from '../../errors'
+import { AppError, type ErrorDetail, notFound } from '../../shared/errors'
 
 /** Errors of the audit pages, as users read them. */
 export const auditErrors = {

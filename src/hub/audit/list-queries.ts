@@ -1,5 +1,5 @@
-import type { AccountId } from '../../ids'
-import type { AccountKind, AuditEntry, Task } from '../contract'
+import type { AccountId } from '../../shared/ids'
+import type { AccountKind, AuditEntry, Task } from '../contract/hub'
 import type { Db } from '../db'
 import { type Credential, viewerParams, viewerSql } from '../keys/queries'
 

@@ -1,6 +1,6 @@
-import { audit } from '../../config'
-import type { AccountId, ActivationId } from '../../ids'
-import type { AuditEntry } from '../contract'
+import { audit } from '../../shared/config'
+import type { AccountId, ActivationId } from '../../shared/ids'
+import type { AuditEntry } from '../contract/hub'
 import type { Db } from '../db'
 
 /**
@@ -8,7 +8,7 @@ import type { Db } from '../db'
  *
  * @param approvalId if given, the entry is inserted only if it used this approval
  */
-export const insertIntent = (
+export const insertAuditEntry = (
   db: Db,
   id: string,
   accountId: AccountId,
@@ -41,7 +41,7 @@ export const insertIntent = (
     )
 
 /** Sets the outcome of an entry; an entry that already has one stays unchanged. */
-export const updateResult = (
+export const updateAuditResult = (
   db: Db,
   id: string,
   result: Pick<AuditEntry, 'outcome' | 'durationMs' | 'resultBytes'>,

@@ -1,12 +1,12 @@
 import * as z from 'zod'
-import { audit } from '../../config'
-import { notFound } from '../../errors'
+import { audit } from '../../shared/config'
+import { notFound } from '../../shared/errors'
 import { presentTime } from '../accounts/present'
-import { readCursor, writeCursor } from '../cursor'
+import { decodeCursor, encodeCursor } from '../cursor'
 import { type Route, route } from '../http/route'
+import { readCallContents } from './call-contents'
 import { auditFilter } from './filter'
 import { type AuditDetail, type AuditRow, selectAudit, selectAuditEntry } from './list-queries'
-import { readCallTexts } from './read-detail'
 
 const tag = 'audit'
 
@@ -44,7 +44,7 @@ export const auditRoutes: Route[] = [
     }),
     handle: async ({ context: { db, clock }, credential, query, read }) => {
       const { limit, cursor: given, ...filter } = query
-      const cursor = readCursor(given)
+      const cursor = decodeCursor(given)
       const caller = { credential: credential ?? anonymous, now: clock.now() }
       const before = Array.isArray(cursor) ? cursor : null
       const { results } = await read([
@@ -57,7 +57,7 @@ export const auditRoutes: Route[] = [
       return {
         entries: page.map(presentEntry),
         has_more: hasMore,
-        next_cursor: hasMore && last ? writeCursor([last.at, last.id]) : null,
+        next_cursor: hasMore && last ? encodeCursor([last.at, last.id]) : null,
       }
     },
   }),
@@ -72,7 +72,7 @@ export const auditRoutes: Route[] = [
       const { results } = await read([selectAuditEntry(db, caller, param('id'))])
       const row = results[0]?.results[0] as unknown as AuditDetail | undefined
       if (!row) throw notFound('audit entry')
-      return { entry: { ...presentEntry(row), ...readCallTexts(agents, row) } }
+      return { entry: { ...presentEntry(row), ...readCallContents(agents, row) } }
     },
   }),
 ]

@@ -1,37 +1,37 @@
-import { budgetLimits } from '../../config'
-import { type AppError, type ErrorDetail, notFound } from '../../errors'
-import type { AccountId } from '../../ids'
+import { budgetLimits } from '../../shared/config'
+import { type AppError, type ErrorDetail, notFound } from '../../shared/errors'
+import type { AccountId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
-import type { Actor } from '../contract'
+import type { Actor } from '../contract/hub'
 import type { Db } from '../db'
-import { type Done, replayIfRefused, runOnce } from '../idempotency/run-once'
+import { type IdempotentResult, runOnce, runOrReturnStored } from '../idempotency/run-once'
 import {
   deleteBudget,
-  deleteLost,
+  deleteOrphanedRows,
   selectBudget,
-  selectModelPaid,
+  selectDuplicateBudget,
+  selectPaidModel,
   selectScopeId,
-  selectTwin,
   updateBudget,
 } from './api-queries'
 import { periodLabels } from './budget-labels'
 import { listWindows, type Period, windowsAheadMs, windowsBehindMs } from './calendar'
 import { budgetErrors } from './errors'
-import { type BudgetChange, type BudgetInput, readScopeId } from './inputs'
+import { type BudgetChange, type BudgetInput, normalizeScopeId } from './inputs'
 import type { PageBudget } from './page-queries'
 import {
   type BudgetWindow,
+  defaultThresholds,
+  type ExpiringBudget,
   insertBudget,
   insertWindows,
   type NewBudget,
-  type ShortBudget,
-  selectShortBudgets,
-  setDefinedLimit,
+  selectExpiringBudgets,
   type Thresholds,
-  usualThresholds,
+  updateDefinitionLimit,
 } from './queries'
 
-export interface MadeBudget {
+export interface CreatedBudget {
   budget: PageBudget
   warnings: ErrorDetail[]
 }
@@ -47,11 +47,11 @@ export async function createBudget(
   { db, clock }: ActionContext,
   { accountId, idempotencyKey: key }: Actor,
   input: BudgetInput,
-): Promise<Done<MadeBudget>> {
+): Promise<IdempotentResult<CreatedBudget>> {
   const now = clock.now()
   const once = { accountId, key, action: 'budgets.create', input }
-  const read = (id: string) => [selectBudget(db, id, now), selectModelPaid(db, id)]
-  const done = await replayIfRefused(db, once, async () => {
+  const read = (id: string) => [selectBudget(db, id, now), selectPaidModel(db, id)]
+  const done = await runOrReturnStored(db, once, async () => {
     const budget = await composeBudget(db, input, clock.newId(), now)
     const statements = [...createBudgetStatements(db, budget), ...read(budget.id)]
     const work = { now, answer: budget.id, statements }
@@ -59,7 +59,7 @@ export async function createBudget(
       throwDuplicateBudget(db, budget, error),
     )
   })
-  const results = done.isReplay ? await db.d1.batch<unknown>(read(done.answer)) : done.results
+  const results = done.isDuplicate ? await db.d1.batch<unknown>(read(done.answer)) : done.results
   const budget = results.at(-2)?.results[0] as PageBudget | undefined
   if (!budget) throw notFound('budget')
   return {
@@ -74,7 +74,7 @@ async function composeBudget(
   id: string,
   now: number,
 ): Promise<NewBudget> {
-  const { warningShare, throttleShare, criticalShare } = usualThresholds
+  const { warningShare, throttleShare, criticalShare } = defaultThresholds
   const budget: NewBudget = {
     id,
     scope: input.scope,
@@ -98,7 +98,7 @@ async function composeBudget(
 /** Throws CONFLICT for a violated UNIQUE constraint of budgets, and any other error unchanged. */
 async function throwDuplicateBudget(db: Db, budget: NewBudget, cause: unknown): Promise<never> {
   if (!String(cause).includes('budgets.scope')) throw cause
-  const existing = await selectTwin(db, budget).first<{ id: string }>()
+  const existing = await selectDuplicateBudget(db, budget).first<{ id: string }>()
   throw budgetErrors.duplicate(periodLabels[budget.period], existing?.id, cause)
 }
 
@@ -114,7 +114,7 @@ const isOrdered = (budget: Thresholds): boolean =>
 
 /** Returns the id of a named agent or community; the name of a provider or model is its id. */
 async function findScopeId(db: Db, { scope, name = '' }: BudgetInput): Promise<string> {
-  if (scope !== 'agent' && scope !== 'community') return readScopeId(name)
+  if (scope !== 'agent' && scope !== 'community') return normalizeScopeId(name)
   const found = await selectScopeId(db, scope, name).first<{ id: string }>()
   if (!found) throw notFound(scope)
   return found.id
@@ -139,7 +139,7 @@ export async function changeBudget(
   if (!budget) throw notFound('budget')
   if (results[0]?.results.length === 0) throw budgetErrors.thresholdOrder()
   // the change may unpause exploration, so the sweep runs soon
-  defer(scheduler.lookSoon())
+  defer(scheduler.sweepNow())
   return budget
 }
 
@@ -154,7 +154,7 @@ export async function removeBudget({ db, clock }: ActionContext, id: string): Pr
   const results = await db.d1.batch<unknown>([
     deleteBudget(db, id),
     selectBudget(db, id, clock.now()),
-    ...deleteLost(db, id),
+    ...deleteOrphanedRows(db, id),
   ])
   const existing = results[1]?.results[0] as PageBudget | undefined
   if (existing) throw toDeleteError(existing)
@@ -165,8 +165,8 @@ const toDeleteError = ({ madeBy, name }: PageBudget): AppError =>
   madeBy === 'definition' ? budgetErrors.setByDefinition(name) : budgetErrors.lastOfHub()
 
 /** Returns the query for budgets that have windows for less than half of the time ahead. */
-export const findShortBudgets = (db: Db, now: number): D1PreparedStatement =>
-  selectShortBudgets(db, now + windowsAheadMs / 2)
+export const findExpiringBudgets = (db: Db, now: number): D1PreparedStatement =>
+  selectExpiringBudgets(db, now + windowsAheadMs / 2)
 
 /**
  * Creates the windows of the next two months for the budgets that `findShortBudgets` returned. Takes
@@ -175,7 +175,7 @@ export const findShortBudgets = (db: Db, now: number): D1PreparedStatement =>
  */
 export async function extendBudgetWindows(
   db: Db,
-  short: ShortBudget[],
+  short: ExpiringBudget[],
   now: number,
 ): Promise<void> {
   const windows = short.flatMap((budget) => composeWindows(budget, now, budget.endsAt ?? 0))
@@ -203,16 +203,16 @@ const createBudgetStatements = (db: Db, budget: NewBudget): D1PreparedStatement[
  *
  * @param limitMicrousd micro-dollars a day
  */
-export const setDefinedBudget = (
+export const setDefinitionBudget = (
   db: Db,
   agentId: AccountId,
   limitMicrousd: number | null,
   now: number,
 ): D1PreparedStatement[] => {
-  const limit = setDefinedLimit(db, agentId, limitMicrousd, now)
+  const limit = updateDefinitionLimit(db, agentId, limitMicrousd, now)
   if (limitMicrousd === null) return [limit]
   const budget: NewBudget = {
-    ...usualThresholds,
+    ...defaultThresholds,
     id: `budget:agent:${agentId}`,
     scope: 'agent',
     scopeId: agentId,

@@ -2,7 +2,7 @@ import type { Db } from '../db'
 import type { BudgetChange } from './inputs'
 import { pageBudgetSql } from './page-queries'
 import type { NewBudget } from './queries'
-import { modelsOfSql, paysForSql } from './scope-sql'
+import { agentModelsSql, paysForSql } from './scope-sql'
 
 /** Selects all budgets, those of the hub first. */
 export const selectBudgets = (db: Db, now: number): D1PreparedStatement =>
@@ -12,7 +12,7 @@ export const selectBudget = (db: Db, id: string, now: number): D1PreparedStateme
   db.d1.prepare(`${pageBudgetSql} WHERE b.id = ?2`).bind(now, id)
 
 /** Selects the existing budget with the same scope, period and creator as a new one. */
-export const selectTwin = (
+export const selectDuplicateBudget = (
   db: Db,
   { scope, scopeId, period, madeBy }: Pick<NewBudget, 'scope' | 'scopeId' | 'period' | 'madeBy'>,
 ): D1PreparedStatement =>
@@ -23,11 +23,11 @@ export const selectTwin = (
     .bind(scope, scopeId, period, madeBy)
 
 /** Returns a row when the budget pays for a model that some agent uses. */
-export const selectModelPaid = (db: Db, id: string): D1PreparedStatement =>
+export const selectPaidModel = (db: Db, id: string): D1PreparedStatement =>
   db.d1
     .prepare(
       `SELECT b.id FROM budgets b CROSS JOIN (
-         SELECT account_id AS agent_id, NULL AS community_id, ${modelsOfSql('g')} AS models FROM agents g) ask
+         SELECT account_id AS agent_id, NULL AS community_id, ${agentModelsSql('g')} AS models FROM agents g) ask
        WHERE b.id = ?1 AND ${paysForSql('b', 'ask')} LIMIT 1`,
     )
     .bind(id)
@@ -82,7 +82,7 @@ export const deleteBudget = (db: Db, id: string): D1PreparedStatement =>
     .bind(id)
 
 /** Deletes the counters and reported levels of a deleted budget. */
-export const deleteLost = (db: Db, id: string): D1PreparedStatement[] =>
+export const deleteOrphanedRows = (db: Db, id: string): D1PreparedStatement[] =>
   ['budget_windows', 'budget_levels'].map((table) =>
     db.d1
       .prepare(

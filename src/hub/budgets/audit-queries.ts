@@ -1,9 +1,9 @@
-import { budgetLimits } from '../../config'
+import { budgetLimits } from '../../shared/config'
 import type { Db } from '../db'
-import { paysForSql, spentSql } from './scope-sql'
+import { paysForSql, usageRequestersSql } from './scope-sql'
 
 /** A window whose counters differ from the usage events. */
-export interface Difference {
+export interface WindowDifference {
   budgetId: string
   scope: string
   scopeId: string
@@ -25,7 +25,7 @@ const recomputedSql = `
     SELECT b.id AS budget_id,
       (SELECT max(w.starts_at) FROM budget_windows w WHERE w.budget_id = b.id AND w.starts_at <= u.created_at) AS starts_at,
       sum(u.cost_microusd) AS microusd, sum(u.input_tokens + u.output_tokens) AS tokens
-    FROM ${spentSql} u CROSS JOIN budgets b ON ${paysForSql('b', 'u')}
+    FROM ${usageRequestersSql} u CROSS JOIN budgets b ON ${paysForSql('b', 'u')}
     GROUP BY 1, 2)
   SELECT b.id AS budgetId, b.scope, b.scope_id AS scopeId, w.starts_at AS startsAt, w.ends_at AS endsAt,
     w.spent_microusd AS countedMicrousd, w.spent_tokens AS countedTokens,

@@ -1,9 +1,9 @@
 import { presentTime } from '../accounts/present'
-import { presentOnce, type Route, route } from '../http/route'
+import { presentIdempotent, type Route, route } from '../http/route'
 import { auditBudgets, repairBudgets } from './audit'
-import type { Difference } from './audit-queries'
+import type { WindowDifference } from './audit-queries'
 
-const presentDifference = (difference: Difference): object => ({
+const presentDifference = (difference: WindowDifference): object => ({
   budget_id: difference.budgetId,
   scope: difference.scope,
   scope_id: difference.scopeId,
@@ -36,7 +36,9 @@ export const budgetAuditRoutes: Route[] = [
     access: 'admin',
     handle: async (call) => {
       const done = await repairBudgets(call.context, call.actor())
-      return presentOnce(call, done, (repaired) => ({ repaired: repaired.map(presentDifference) }))
+      return presentIdempotent(call, done, (repaired) => ({
+        repaired: repaired.map(presentDifference),
+      }))
     },
   }),
 ]

@@ -1,27 +1,30 @@
-import type { AccountId } from '../../ids'
+import type { AccountId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
-import { insertIntent } from '../audit/queries'
-import type { Actor, AuditEntry } from '../contract'
-import { actOnce, type Done } from '../idempotency/run-once'
+import { insertAuditEntry } from '../audit/queries'
+import type { Actor, AuditEntry } from '../contract/hub'
+import { type IdempotentResult, runActionOnce } from '../idempotency/run-once'
 import { sha256 } from '../sha256'
-import { type Difference, repairWindows, selectDifferences } from './audit-queries'
+import { repairWindows, selectDifferences, type WindowDifference } from './audit-queries'
 
 /** Returns the windows whose counters differ from the usage events, at most `differencesMax`. */
-export async function auditBudgets({ db, clock }: ActionContext): Promise<Difference[]> {
-  return (await selectDifferences(db, clock.now()).all<Difference>()).results
+export async function auditBudgets({ db, clock }: ActionContext): Promise<WindowDifference[]> {
+  return (await selectDifferences(db, clock.now()).all<WindowDifference>()).results
 }
 
 /**
  * Corrects the counters from the usage events and returns the corrected windows. The audit entry
  * holds the previous counters. Writes nothing when all counters agree.
  */
-export function repairBudgets(context: ActionContext, actor: Actor): Promise<Done<Difference[]>> {
+export function repairBudgets(
+  context: ActionContext,
+  actor: Actor,
+): Promise<IdempotentResult<WindowDifference[]>> {
   const { accountId, idempotencyKey: key } = actor
   const once = { accountId, key, action: 'budgets.repair', input: null }
-  return actOnce(context.db, once, context.clock.now(), () => repair(context, accountId))
+  return runActionOnce(context.db, once, context.clock.now(), () => repair(context, accountId))
 }
 
-async function repair(context: ActionContext, accountId: AccountId): Promise<Difference[]> {
+async function repair(context: ActionContext, accountId: AccountId): Promise<WindowDifference[]> {
   const { db, clock } = context
   const differences = await auditBudgets(context)
   if (differences.length === 0) return []
@@ -40,6 +43,6 @@ async function repair(context: ActionContext, accountId: AccountId): Promise<Dif
     durationMs: null,
     resultBytes: null,
   }
-  await db.d1.batch([insertIntent(db, id, accountId, entry, null), repairWindows(db, now)])
+  await db.d1.batch([insertAuditEntry(db, id, accountId, entry, null), repairWindows(db, now)])
   return differences
 }

@@ -1,4 +1,4 @@
-import { AppError } from '../../errors'
+import { AppError } from '../../shared/errors'
 
 /** Errors of budgets, as users read them. */
 export const budgetErrors = {

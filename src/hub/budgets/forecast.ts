@@ -1,9 +1,9 @@
-import { budgetForecast } from '../../config'
+import { budgetForecast } from '../../shared/config'
 
 const DAY_MS = 86_400_000
 
 /** Usage of one day (UTC). */
-export interface DayUse {
+export interface DailyUsage {
   /** Days since the Unix epoch. */
   day: number
   microusd: number
@@ -50,19 +50,19 @@ interface Rate {
 }
 
 /** Returns the mean of the last whole days, or today's usage so far for a budget first used today. */
-function computeRate(days: DayUse[], today: number): Rate {
+function computeRate(days: DailyUsage[], today: number): Rate {
   const first = Math.min(...days.map(({ day }) => day))
   const from = Math.max(today - budgetForecast.rateDays, first)
   const isNew = from >= today
   const counted = days.filter(({ day }) => (isNew ? day === today : day >= from && day < today))
   const basisDays = isNew ? 1 : today - from
-  const mean = (pick: (day: DayUse) => number) =>
+  const mean = (pick: (day: DailyUsage) => number) =>
     counted.reduce((sum, day) => sum + pick(day), 0) / basisDays
   return { basisDays, microusd: mean((day) => day.microusd), tokens: mean((day) => day.tokens) }
 }
 
 /** Returns usage by weekday relative to the mean day; null without enough whole weeks. */
-function computeWeekdayShape(days: DayUse[], today: number): number[] | null {
+function computeWeekdayShape(days: DailyUsage[], today: number): number[] | null {
   const first = Math.min(...days.map(({ day }) => day))
   const weeks = Math.min(budgetForecast.shapeWeeksMax, Math.floor((today - first) / 7))
   if (weeks < budgetForecast.shapeWeeksMin) return null
@@ -129,7 +129,7 @@ function projectUsage(budget: ForecastBudget, rate: Rate, shape: number[] | null
  *
  * @param days usage of the last weeks; days without usage may be absent
  */
-export function forecast(budget: ForecastBudget, days: DayUse[], now: number): Forecast {
+export function computeForecast(budget: ForecastBudget, days: DailyUsage[], now: number): Forecast {
   const today = Math.floor(now / DAY_MS)
   const used = days.filter(
     ({ day, microusd, tokens }) => day <= today && (microusd > 0 || tokens > 0),

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { budgetLimits } from '../../config'
+import { budgetLimits } from '../../shared/config'
 
 /** Far above any bill, and exact as a JSON number. */
 export const limitMax = 1_000_000_000_000_000
@@ -34,7 +34,7 @@ const isTimezone = (name: string): boolean => {
 }
 
 /** Normalizes `provider` or `provider/model`: the provider in lower case, the model as given. */
-export function readScopeId(name: string): string {
+export function normalizeScopeId(name: string): string {
   const [provider = '', ...model] = name.split('/')
   return [
     provider.trim().toLowerCase(),
@@ -84,7 +84,7 @@ function findMismatches(input: {
   reset_day: number
 }): [string, string][] {
   const { scope, name, period, reset_day: day } = input
-  const hasForm = (pattern: RegExp) => name === undefined || pattern.test(readScopeId(name))
+  const hasForm = (pattern: RegExp) => name === undefined || pattern.test(normalizeScopeId(name))
   const rules: [boolean, string, string][] = [
     [scope === 'hub' && name !== undefined, 'name', 'Omit the name for the hub'],
     [

@@ -1,7 +1,7 @@
-import { budgetLimits } from '../../config'
-import type { AccountKind, BudgetStatus } from '../contract'
+import { budgetLimits } from '../../shared/config'
+import type { AccountKind, BudgetStatus } from '../contract/hub'
 import type { Db } from '../db'
-import { isWindowOfSql, reservedSql } from './scope-sql'
+import { isCurrentWindowSql, reservedSql } from './scope-sql'
 
 /** A budget as pages show it, with its current window and what running activations have reserved. */
 export interface PageBudget {
@@ -47,7 +47,7 @@ export const pageBudgetSql = `
   FROM budgets b
   LEFT JOIN accounts a ON b.scope = 'agent' AND a.id = b.scope_id
   LEFT JOIN communities m ON b.scope = 'community' AND m.id = b.scope_id
-  LEFT JOIN budget_windows w ON ${isWindowOfSql('b', 'w', '?1')}`
+  LEFT JOIN budget_windows w ON ${isCurrentWindowSql('b', 'w', '?1')}`
 
 const DAY_MS = 86_400_000
 /** Selects names to offer for a new budget: agents, communities, recently used models and providers. */

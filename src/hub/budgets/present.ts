@@ -1,6 +1,6 @@
 import { presentTime } from '../accounts/present'
-import { levelOf, shareOf } from './budget-list'
-import { type Forecast, forecast } from './forecast'
+import { computeForecast, type Forecast } from './forecast'
+import { computeUsedShares, toBudgetLevel } from './levels'
 import type { PageBudget } from './page-queries'
 import type { UsageGroup, UsageSums } from './usage-api-queries'
 import type { BudgetDay } from './usage-queries'
@@ -9,7 +9,7 @@ const levels = ['healthy', 'warning', 'throttle', 'critical'] as const
 type Level = (typeof levels)[number]
 
 /** Returns the level of a budget; without a limit it is always healthy. */
-const toLevel = (budget: PageBudget): Level => levelOf(budget) ?? 'healthy'
+const toLevel = (budget: PageBudget): Level => toBudgetLevel(budget) ?? 'healthy'
 
 /** Presents a budget. `share_used` is the larger used share of its limits, 1 being all; null without a limit. */
 export const presentBudget = (budget: PageBudget): object => ({
@@ -35,7 +35,7 @@ export const presentBudget = (budget: PageBudget): object => ({
   throttle_share: budget.throttleShare,
   critical_share: budget.criticalShare,
   allows_critical: budget.allowsCritical === 1,
-  share_used: shareOf(budget)?.used ?? null,
+  share_used: computeUsedShares(budget)?.used ?? null,
   status: toLevel(budget),
 })
 
@@ -47,7 +47,10 @@ export function forecastBudgets(
 ): Map<string, Forecast> {
   const byBudget = Map.groupBy(days, ({ budgetId }) => budgetId)
   return new Map(
-    budgets.map((budget) => [budget.id, forecast(budget, byBudget.get(budget.id) ?? [], now)]),
+    budgets.map((budget) => [
+      budget.id,
+      computeForecast(budget, byBudget.get(budget.id) ?? [], now),
+    ]),
   )
 }
 

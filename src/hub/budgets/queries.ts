@@ -1,9 +1,15 @@
-import { budgetLimits } from '../../config'
-import type { AccountId, ActivationId, BudgetId } from '../../ids'
-import type { BudgetStatus, Usage } from '../contract'
+import { budgetLimits } from '../../shared/config'
+import type { AccountId, ActivationId, BudgetId } from '../../shared/ids'
+import type { BudgetStatus, Usage } from '../contract/hub'
 import type { Db } from '../db'
 import type { Period, Window } from './calendar'
-import { isWindowOfSql, modelsOfSql, paysForSql, reservedSql, spentSql } from './scope-sql'
+import {
+  agentModelsSql,
+  isCurrentWindowSql,
+  paysForSql,
+  reservedSql,
+  usageRequestersSql,
+} from './scope-sql'
 
 export interface Thresholds {
   warningShare: number
@@ -23,7 +29,7 @@ export interface NewBudget extends Period, Thresholds {
   now: number
 }
 
-export const usualThresholds: Thresholds = {
+export const defaultThresholds: Thresholds = {
   warningShare: budgetLimits.warningShare,
   throttleShare: budgetLimits.throttleShare,
   criticalShare: budgetLimits.criticalShare,
@@ -49,7 +55,7 @@ export const insertBudget = (db: Db, budget: NewBudget): D1PreparedStatement =>
     )
 
 /** Sets the limit of an agent's definition, in micro-dollars; null removes it. */
-export const setDefinedLimit = (
+export const updateDefinitionLimit = (
   db: Db,
   agentId: AccountId,
   limitMicrousd: number | null,
@@ -63,7 +69,7 @@ export const setDefinedLimit = (
     .bind(agentId, limitMicrousd, now)
 
 /** A budget that needs new windows. `endsAt` is the end of its last window; null without one. */
-export interface ShortBudget extends Period {
+export interface ExpiringBudget extends Period {
   id: string
   endsAt: number | null
 }
@@ -72,7 +78,7 @@ export interface ShortBudget extends Period {
  * Selects budgets whose last window ends before `until`, at most as many as one sweep extends. Budgets
  * shared by several agents come first, then those that end soonest. Reads one window per budget.
  */
-export const selectShortBudgets = (db: Db, until: number): D1PreparedStatement =>
+export const selectExpiringBudgets = (db: Db, until: number): D1PreparedStatement =>
   db.d1
     .prepare(
       `SELECT * FROM (
@@ -97,7 +103,7 @@ const recountSql = (condition: string): string => `
   SELECT w.budget_id, w.starts_at, coalesce(sum(u.cost_microusd), 0) AS microusd,
     coalesce(sum(u.input_tokens + u.output_tokens), 0) AS tokens
   FROM budget_windows w CROSS JOIN budgets b ON b.id = w.budget_id
-  LEFT JOIN ${spentSql} u ON ${isCountedInSql} AND ${paysForSql('b', 'u')}
+  LEFT JOIN ${usageRequestersSql} u ON ${isCountedInSql} AND ${paysForSql('b', 'u')}
   WHERE ${condition} GROUP BY w.budget_id, w.starts_at`
 
 /** Marks a new window until the next statement sums its usage. */
@@ -145,11 +151,11 @@ export const budgetsInScopeSql = `
     coalesce(w.ends_at, 0) AS endsAt,
     ${reservedSql('b', 'reserved_microusd')} AS reservedMicrousd,
     ${reservedSql('b', 'reserved_tokens')} AS reservedTokens
-  FROM (SELECT me.id AS agent_id, x.community_id, coalesce(x.models, ${modelsOfSql('g')}, '[]') AS models
+  FROM (SELECT me.id AS agent_id, x.community_id, coalesce(x.models, ${agentModelsSql('g')}, '[]') AS models
     FROM (SELECT ?1 AS id) me LEFT JOIN agents g ON g.account_id = me.id
     LEFT JOIN activations x ON x.agent_id = me.id AND x.state = 'running') ask
   CROSS JOIN budgets b ON ${paysForSql('b', 'ask')}
-  LEFT JOIN budget_windows w ON ${isWindowOfSql('b', 'w', '?2')}
+  LEFT JOIN budget_windows w ON ${isCurrentWindowSql('b', 'w', '?2')}
   ORDER BY b.scope <> 'hub', b.scope, b.scope_id, b.id`
 
 export const selectBudgetsInScope = (
@@ -178,7 +184,7 @@ export const unsettledSql = (usage: string): string => `
  * the statement that inserts the usage events. Without a current window the last earlier one counts
  * the cost, so that no spending is lost.
  */
-export const settle = (
+export const settleUsage = (
   db: Db,
   spent: { activationId: ActivationId; usage: Usage[]; now: number },
 ): D1PreparedStatement =>

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { presentTime } from '../accounts/present'
-import { type Call, presentOnce, type Route, route } from '../http/route'
+import { type Call, presentIdempotent, type Route, route } from '../http/route'
 import { changeBudget, createBudget, removeBudget } from './actions'
 import { selectBudgets } from './api-queries'
 import { budgetAuditRoutes } from './audit-routes'
@@ -104,7 +104,7 @@ export const budgetRoutes: Route[] = [
     body: budgetInput,
     handle: async (call) => {
       const done = await createBudget(call.context, call.actor(), call.body)
-      return presentOnce(call, done, ({ budget, warnings }) => ({
+      return presentIdempotent(call, done, ({ budget, warnings }) => ({
         budget: presentBudget(budget),
         warnings,
       }))

@@ -16,11 +16,11 @@ export const paysForSql = (b: string, requester: string): string => `(
     SELECT ${providerSql('value')} FROM json_each(${requester}.models))))`
 
 /** Condition: `w` is the window of the budget `b` at the time `now`. */
-export const isWindowOfSql = (b: string, w: string, now: string): string =>
+export const isCurrentWindowSql = (b: string, w: string, now: string): string =>
   `${w}.budget_id = ${b}.id AND ${w}.starts_at <= ${now} AND ${w}.ends_at > ${now}`
 
 /** Usage events as requesters: each model call is paid by the budgets of its own model. */
-export const spentSql = `(
+export const usageRequestersSql = `(
   SELECT account_id AS agent_id, community_id, json_array(model) AS models, cost_microusd, input_tokens,
     output_tokens, created_at FROM usage_events)`
 
@@ -35,7 +35,7 @@ export const isBeyondThrottleSql = (b: string, w: string): string => `
     OR ${w}.spent_tokens >= ${b}.limit_tokens * ${b}.throttle_share)`
 
 /** Returns the models that can run the tasks of the agent `a`, as a JSON list. */
-export const modelsOfSql = (a: string): string =>
+export const agentModelsSql = (a: string): string =>
   `iif(${a}.models = '[]', json_array(${a}.model), ${a}.models)`
 
 /** Represents "no limit"; far above any sum of micro-dollars, and exact in a double. */
@@ -71,7 +71,7 @@ const freeShareSql = (kind: Kind) => `
  * `freeShare` considers only budgets of the model and its provider. The index is named, because SQLite
  * would otherwise build a temporary index over all activations ever run.
  */
-export const roomSql = `
+export const headroomSql = `
   SELECT candidate,
     max(0, min(microusd - usedMicrousd)) AS leftMicrousd, max(0, min(tokens - usedTokens)) AS leftTokens,
     max(0, min(microusd - heldMicrousd)) AS freeMicrousd, max(0, min(tokens - heldTokens)) AS freeTokens,
@@ -83,7 +83,7 @@ export const roomSql = `
       min(${freeShareSql('microusd')}, ${freeShareSql('tokens')}) AS freeShare,
       coalesce(${isBeyondThrottleSql('b', 'w')}, 0) AS isThrottled
     FROM ask CROSS JOIN budgets b ON ${paysForSql('b', 'ask')}
-    LEFT JOIN budget_windows w ON ${isWindowOfSql('b', 'w', 'ask.at')}
+    LEFT JOIN budget_windows w ON ${isCurrentWindowSql('b', 'w', 'ask.at')}
     LEFT JOIN activations x INDEXED BY activations_running
       ON x.state = 'running' AND x.id <> ask.id AND ${paysForSql('b', 'x')}
     GROUP BY ask.candidate, b.id)
@@ -96,7 +96,7 @@ export const roomSql = `
 export const isThrottledSql = (agent: string, now: string): string => `NOT EXISTS (
   SELECT 1 FROM (
     SELECT t.account_id AS agent_id, NULL AS community_id, json_array(m.value) AS models
-    FROM agents t, json_each(${modelsOfSql('t')}) m WHERE t.account_id = ${agent}) who
+    FROM agents t, json_each(${agentModelsSql('t')}) m WHERE t.account_id = ${agent}) who
   WHERE NOT EXISTS (
-    SELECT 1 FROM budgets b JOIN budget_windows w ON ${isWindowOfSql('b', 'w', now)}
+    SELECT 1 FROM budgets b JOIN budget_windows w ON ${isCurrentWindowSql('b', 'w', now)}
     WHERE ${paysForSql('b', 'who')} AND ${isBeyondThrottleSql('b', 'w')}))`

@@ -1,4 +1,4 @@
-import type { AccountKind } from '../contract'
+import type { AccountKind } from '../contract/hub'
 import type { Db } from '../db'
 
 const DAY_MS = 86_400_000

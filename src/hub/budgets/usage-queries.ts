@@ -1,12 +1,12 @@
-import { budgetForecast, usageCharts } from '../../config'
+import { budgetForecast, usageCharts } from '../../shared/config'
 import { activationColumns } from '../activations/page-queries'
-import type { AccountKind } from '../contract'
+import type { AccountKind } from '../contract/hub'
 import type { Db } from '../db'
-import type { DayUse } from './forecast'
+import type { DailyUsage } from './forecast'
 import type { UsageDimension, UsageView } from './usage-view'
 
 /** Usage sums of a day, a series, or both. */
-export interface UseSums {
+export interface UsageTotals {
   calls: number
   inputTokens: number
   cachedTokens: number
@@ -25,7 +25,7 @@ const greatestFirst =
   'sum(u.cost_microusd) DESC, sum(u.input_tokens + u.output_tokens) DESC, u.scope_id'
 
 /** Usage of one agent, model, task, community or executor in a span of days. */
-export interface UsageSeries extends UseSums {
+export interface UsageSeries extends UsageTotals {
   /** Account or community id, model, task or executor; '' for none. */
   id: string
   /** Null when deleted. */
@@ -63,7 +63,7 @@ const selectSeries = (db: Db, view: UsageView): D1PreparedStatement =>
     .bind(view.by, view.fromDay, view.toDay, view.today)
 
 /** Usage of a series on a day; `id` is null for the sum of all series beyond the greatest. */
-export interface SeriesDay extends UseSums {
+export interface SeriesDay extends UsageTotals {
   day: number
   id: string | null
 }
@@ -104,7 +104,7 @@ export function usageViewStatements(db: Db, view: UsageView): D1PreparedStatemen
 }
 
 /** Usage that a budget paid for on a day. */
-export interface BudgetDay extends DayUse {
+export interface BudgetDay extends DailyUsage {
   budgetId: string
 }
 
@@ -124,7 +124,7 @@ export const selectBudgetDays = (db: Db, now: number): D1PreparedStatement =>
     )
     .bind(Math.floor(now / 86_400_000))
 
-export const selectLastActivations = (db: Db): D1PreparedStatement =>
+export const selectLatestActivations = (db: Db): D1PreparedStatement =>
   db.d1.prepare(
     `SELECT ${activationColumns} FROM activations x JOIN accounts a ON a.id = x.agent_id
      LEFT JOIN posts p ON p.id = x.post_id ORDER BY x.started_at DESC, x.id DESC LIMIT 15`,

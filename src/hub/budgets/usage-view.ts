@@ -1,4 +1,4 @@
-import { usageCharts } from '../../config'
+import { usageCharts } from '../../shared/config'
 
 const DAY_MS = 86_400_000
 
@@ -31,7 +31,7 @@ export interface UsageView {
 }
 
 /** Returns the bucket sizes that fit a span, so that each bar is wide enough to be visible. */
-export const bucketsOf = (days: SpanDays): readonly Bucket[] =>
+export const listBucketSizes = (days: SpanDays): readonly Bucket[] =>
   ({ 7: ['day'], 30: ['day', 'week'], 90: ['day', 'week', 'month'], 365: ['week', 'month'] })[
     days
   ] as Bucket[]
@@ -62,12 +62,15 @@ export function endOfBucket(day: number, each: Bucket): number {
 }
 
 /** Parses a query into a view; invalid values get defaults, so that old links keep working. */
-export function readUsageView(query: (name: string) => string | undefined, now: number): UsageView {
+export function parseUsageView(
+  query: (name: string) => string | undefined,
+  now: number,
+): UsageView {
   const today = Math.floor(now / DAY_MS)
   const pick = <Value extends string>(from: readonly Value[], name: string): Value | undefined =>
     from.find((value) => value === query(name))
   const days = usageSpans.find((span) => String(span) === query('days')) ?? usageCharts.daysDefault
-  const allowed = bucketsOf(days)
+  const allowed = listBucketSizes(days)
   const each = pick(allowed, 'each') ?? allowed[0] ?? 'day'
   const last = Math.min(today, parseDay(query('to')) ?? today)
   return {
@@ -88,10 +91,11 @@ function parseDay(text: string | undefined): number | null {
 }
 
 /** Formats a day as `2026-11-21`. */
-export const writeDay = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10)
+export const formatIsoDay = (day: number): string =>
+  new Date(day * DAY_MS).toISOString().slice(0, 10)
 
 /** Returns the query string of a view with some values changed; defaults are omitted. */
-export function writeUsageView(
+export function formatUsageQuery(
   view: UsageView,
   change: Partial<Pick<UsageView, 'by' | 'each' | 'days' | 'unit' | 'toDay'>> = {},
 ): string {
@@ -99,9 +103,9 @@ export function writeUsageView(
   const params = new URLSearchParams()
   if (next.by !== 'agent') params.set('by', next.by)
   if (next.days !== usageCharts.daysDefault) params.set('days', String(next.days))
-  if (next.each !== bucketsOf(next.days)[0]) params.set('each', next.each)
+  if (next.each !== listBucketSizes(next.days)[0]) params.set('each', next.each)
   if (next.unit) params.set('in', next.unit)
-  if (next.toDay <= next.today) params.set('to', writeDay(next.toDay - 1))
+  if (next.toDay <= next.today) params.set('to', formatIsoDay(next.toDay - 1))
   const text = params.toString()
   return text && `?${text}`
 }

@@ -1,23 +1,27 @@
 import * as z from 'zod'
-import { limits } from '../../config'
-import type { CommentId } from '../../ids'
+import { limits } from '../../shared/config'
+import type { CommentId } from '../../shared/ids'
 import { selectAccountById } from '../accounts/queries'
 import type { ActionContext } from '../action-context'
-import { guardComment, rememberHops } from '../brakes/queries'
-import type { Actor } from '../contract'
-import { type Done, type OnceKey, replayIfRefused } from '../idempotency/run-once'
+import type { Actor } from '../contract/hub'
+import {
+  type IdempotentRequest,
+  type IdempotentResult,
+  runOrReturnStored,
+} from '../idempotency/run-once'
 import { deliver, type Message } from '../inbox/deliver'
-import { refuseCredentials } from '../posts/credential-shapes'
+import { assertNoCredentials } from '../posts/credential-patterns'
+import { guardComment, updateHops } from '../reply-limits/queries'
 import { commentErrors } from './errors'
 import {
-  type AnsweredComment,
-  type AnsweredPost,
-  countComment,
   deleteComment,
+  incrementCommentCount,
   insertComment,
-  selectAnsweredComment,
-  selectAnsweredPost,
+  type ParentComment,
+  type ParentPost,
   selectComment,
+  selectParentComment,
+  selectParentPost,
   updateComment,
 } from './queries'
 import type { CommentRow } from './schema'
@@ -39,8 +43,8 @@ export interface NewComment {
 }
 
 interface ReplyTarget {
-  post: AnsweredPost
-  parent: AnsweredComment | null
+  post: ParentPost
+  parent: ParentComment | null
   authorDisplayName: string | null
 }
 
@@ -55,12 +59,12 @@ async function findReplyTarget(
   { postId, parentId }: NewComment,
 ): Promise<ReplyTarget> {
   const [posts, authors, parents] = await db.d1.batch([
-    selectAnsweredPost(db, postId),
+    selectParentPost(db, postId),
     selectAccountById(db, actor.accountId),
-    ...(parentId === null ? [] : [selectAnsweredComment(db, postId, parentId)]),
+    ...(parentId === null ? [] : [selectParentComment(db, postId, parentId)]),
   ])
-  const post = posts?.results[0] as AnsweredPost | undefined
-  const parent = (parents?.results[0] as AnsweredComment | undefined) ?? null
+  const post = posts?.results[0] as ParentPost | undefined
+  const parent = (parents?.results[0] as ParentComment | undefined) ?? null
   const author = authors?.results[0] as { displayName: string | null } | undefined
   if (!post) throw commentErrors.unknownPost()
   if (parentId !== null && !parent) throw commentErrors.unknownParent()
@@ -72,7 +76,7 @@ async function findReplyTarget(
  * Returns the parent and depth of a new comment. A reply at the deepest level becomes a sibling of
  * the comment it answers, whose author is notified all the same.
  */
-function placeUnder(parent: AnsweredComment | null): { parentId: CommentId | null; depth: number } {
+function placeUnder(parent: ParentComment | null): { parentId: CommentId | null; depth: number } {
   if (!parent) return { parentId: null, depth: 0 }
   const isDeepest = parent.depth >= limits.comment.depthMax
   return isDeepest
@@ -90,20 +94,20 @@ export async function createComment(
   context: ActionContext,
   actor: Actor,
   input: NewComment,
-): Promise<Done<CommentRow>> {
+): Promise<IdempotentResult<CommentRow>> {
   const { content } = input
-  refuseCredentials({ content }, context.settings.ROOKERY_KEY_PREFIX)
+  assertNoCredentials({ content }, context.settings.ROOKERY_KEY_PREFIX)
   const { accountId, idempotencyKey: key } = actor
   const once = { accountId, key, action: 'comments.create', input }
-  return replayIfRefused(context.db, once, () => writeComment(context, actor, input, once))
+  return runOrReturnStored(context.db, once, () => writeComment(context, actor, input, once))
 }
 
 async function writeComment(
   context: ActionContext,
   actor: Actor,
   input: NewComment,
-  once: OnceKey,
-): Promise<Done<CommentRow>> {
+  once: IdempotentRequest,
+): Promise<IdempotentResult<CommentRow>> {
   const { db, clock, live } = context
   const { content } = input
   const { post, parent, authorDisplayName } = await findReplyTarget(context, actor, input)
@@ -139,18 +143,18 @@ async function writeComment(
       createdAt: now,
       authorId: actor.accountId,
     }),
-    countComment(db, post.id),
-    ...(isAgent ? [rememberHops(db, { postId: post.id, commentId: id }, writing)] : []),
+    incrementCommentCount(db, post.id),
+    ...(isAgent ? [updateHops(db, { postId: post.id, commentId: id }, writing)] : []),
   ]
   const to = parent ?? post
   const message: Message = {
     actor,
-    saying: { postId: post.id, commentId: id, authorId: actor.accountId, at: now },
+    source: { postId: post.id, commentId: id, authorId: actor.accountId, at: now },
     texts: [content],
-    answers: { id: to.authorId, type: parent ? 'reply' : 'comment', isHosted: to.isHosted === 1 },
+    replyTo: { id: to.authorId, type: parent ? 'reply' : 'comment', isHosted: to.isHosted === 1 },
   }
   const done = await deliver(context, message, once, { answer, statements })
-  if (!done.isReplay) {
+  if (!done.isDuplicate) {
     context.defer(live.publish(`post:${post.id}`, { type: 'comment', id, post_id: post.id }))
   }
   return done
@@ -182,7 +186,7 @@ export async function changeComment(
   content: string,
 ): Promise<CommentRow> {
   const { db, clock, settings } = context
-  refuseCredentials({ content }, settings.ROOKERY_KEY_PREFIX)
+  assertNoCredentials({ content }, settings.ROOKERY_KEY_PREFIX)
   const comment = await findOwnComment(context, actor, isAdmin, id)
   const now = clock.now()
   await updateComment(db, comment.id, content, now).run()

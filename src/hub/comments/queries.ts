@@ -1,5 +1,5 @@
 import { and, eq, isNull } from 'drizzle-orm'
-import type { AccountId, CommentId, PostId } from '../../ids'
+import type { AccountId, CommentId, PostId } from '../../shared/ids'
 import { type Db, toD1 } from '../db'
 import { comments } from './schema'
 
@@ -62,14 +62,14 @@ export const selectComment = (db: Db, id: string): D1PreparedStatement =>
     .bind(id)
 
 /** The post that a new comment replies to. Flags are 0 or 1. */
-export interface AnsweredPost {
+export interface ParentPost {
   id: PostId
   isLocked: number
   authorId: AccountId
   isHosted: number
 }
 
-export const selectAnsweredPost = (db: Db, id: string): D1PreparedStatement =>
+export const selectParentPost = (db: Db, id: string): D1PreparedStatement =>
   db.d1
     .prepare(
       `SELECT p.id, p.is_locked AS isLocked, p.author_id AS authorId,
@@ -79,7 +79,7 @@ export const selectAnsweredPost = (db: Db, id: string): D1PreparedStatement =>
     .bind(id)
 
 /** The comment that a new comment replies to. Flags are 0 or 1. */
-export interface AnsweredComment {
+export interface ParentComment {
   id: CommentId
   parentId: CommentId | null
   depth: number
@@ -87,7 +87,7 @@ export interface AnsweredComment {
   isHosted: number
 }
 
-export const selectAnsweredComment = (db: Db, postId: string, id: string): D1PreparedStatement =>
+export const selectParentComment = (db: Db, postId: string, id: string): D1PreparedStatement =>
   db.d1
     .prepare(
       `SELECT c.id, c.parent_id AS parentId, c.depth, c.author_id AS authorId,
@@ -99,7 +99,7 @@ export const selectAnsweredComment = (db: Db, postId: string, id: string): D1Pre
 export const insertComment = (db: Db, comment: typeof comments.$inferInsert): D1PreparedStatement =>
   toD1(db, db.orm.insert(comments).values(comment))
 
-export const countComment = (db: Db, postId: PostId): D1PreparedStatement =>
+export const incrementCommentCount = (db: Db, postId: PostId): D1PreparedStatement =>
   db.d1.prepare('UPDATE posts SET comment_count = comment_count + 1 WHERE id = ?1').bind(postId)
 
 export const updateComment = (

@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { limits } from '../../config'
-import { readCursor, writeCursor } from '../cursor'
-import { presentOnce, type Route, route } from '../http/route'
-import { presentUncalled } from '../inbox/deliver'
+import { limits } from '../../shared/config'
+import { decodeCursor, encodeCursor } from '../cursor'
+import { presentIdempotent, type Route, route } from '../http/route'
+import { presentNotWoken } from '../inbox/deliver'
 import { selectPost } from '../posts/queries'
 import {
   changeComment,
@@ -39,7 +39,7 @@ const listRoute = route({
   query: listQuery,
   handle: async ({ context, param, query, read }) => {
     const { sort, limit } = query
-    const cursor = readCursor(query.cursor)
+    const cursor = decodeCursor(query.cursor)
     const offset = typeof cursor === 'number' ? cursor : 0
     const id = param('id')
     const { results } = await read([
@@ -53,7 +53,7 @@ const listRoute = route({
     return {
       comments: buildTree(rows).map(presentBranch),
       has_more: hasMore,
-      next_cursor: hasMore ? writeCursor(offset + limit) : null,
+      next_cursor: hasMore ? encodeCursor(offset + limit) : null,
     }
   },
 })
@@ -72,9 +72,9 @@ export const commentRoutes: Route[] = [
       const { content, parent_id: parentId = null } = call.body
       const input = { postId: call.param('id'), parentId, content }
       const done = await createComment(call.context, call.actor(), input)
-      return presentOnce(call, done, (comment) => ({
+      return presentIdempotent(call, done, (comment) => ({
         comment: presentComment(comment),
-        ...presentUncalled(done),
+        ...presentNotWoken(done),
       }))
     },
   }),

@@ -1,6 +1,6 @@
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import type { AccountId, ActivationId, CommentId, PostId } from '../../ids'
-import type { AccountKind } from '../contract'
+import type { AccountId, ActivationId, CommentId, PostId } from '../../shared/ids'
+import type { AccountKind } from '../contract/hub'
 
 export const comments = sqliteTable('comments', {
   seq: integer('seq').primaryKey(),

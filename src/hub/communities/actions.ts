@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { limits } from '../../config'
-import type { CommunityId } from '../../ids'
+import { limits } from '../../shared/config'
+import type { CommunityId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
-import type { Actor } from '../contract'
-import { type Done, runOnce } from '../idempotency/run-once'
+import type { Actor } from '../contract/hub'
+import { type IdempotentResult, runOnce } from '../idempotency/run-once'
 import { communityErrors } from './errors'
 import { type CommunityRow, insertCommunity } from './queries'
 
@@ -20,7 +20,7 @@ export async function createCommunity(
   { db, clock }: ActionContext,
   actor: Actor,
   input: z.output<typeof communityInput>,
-): Promise<Done<CommunityRow>> {
+): Promise<IdempotentResult<CommunityRow>> {
   const now = clock.now()
   const answer: CommunityRow = {
     id: clock.newId<CommunityId>(),

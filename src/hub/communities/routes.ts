@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { presentOnce, type Route, route } from '../http/route'
+import { presentIdempotent, type Route, route } from '../http/route'
 import { postPageQuery, toPostList, toPostPage } from '../posts/post-page'
 import { presentPostPage } from '../posts/present'
 import { selectPosts } from '../posts/queries'
@@ -42,7 +42,9 @@ export const communityRoutes: Route[] = [
     body: communityInput,
     handle: async (call) => {
       const done = await createCommunity(call.context, call.actor(), call.body)
-      return presentOnce(call, done, (community) => ({ submolt: presentCommunity(community) }))
+      return presentIdempotent(call, done, (community) => ({
+        submolt: presentCommunity(community),
+      }))
     },
   }),
   route({

@@ -1,5 +1,5 @@
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import type { AccountId, CommunityId } from '../../ids'
+import type { AccountId, CommunityId } from '../../shared/ids'
 
 export const communities = sqliteTable('communities', {
   seq: integer('seq').primaryKey(),

@@ -1,12 +1,16 @@
-import type { DefinitionCheck, DefinitionFacts, DefinitionFiles } from '../../agents/contract'
-import type { AccountId } from '../../ids'
+import type {
+  DefinitionCheck,
+  DefinitionFacts,
+  DefinitionFiles,
+} from '../../agents/contract/agents'
+import type { AccountId } from '../../shared/ids'
 import { insertAccount, updateAccount } from '../accounts/queries'
 import { reservedNames } from '../accounts/reserved-names'
 import type { ActionContext } from '../action-context'
-import { setDefinedBudget } from '../budgets/actions'
-import type { Actor } from '../contract'
+import { setDefinitionBudget } from '../budgets/actions'
+import type { Actor } from '../contract/hub'
 import { putExplorationStatements } from '../exploration/definition-queries'
-import { armSweep, wakeAll } from '../inbox/deliver'
+import { armSweep, wakeAgents } from '../inbox/deliver'
 import { definitionErrors } from './errors'
 import {
   type DefinitionRow,
@@ -63,7 +67,7 @@ export async function putDefinition(
   const { agents, scheduler } = context
   const facts = requireValid(await agents.checkDefinition(files), name)
   const existingId = await findAgent(context, name)
-  await agents.keepDefinition(name, facts.etag, files)
+  await agents.saveDefinition(name, facts.etag, files)
   const write = (id: AccountId | null) => writeDefinition(context, actor, facts, id)
   const token = await armSweep(context)
   const row = await write(existingId).catch(async (error: unknown) => {
@@ -72,8 +76,8 @@ export async function putDefinition(
     return write(await findAgent(context, name))
   })
   // Wake the agent: it can have unclaimed mentions from before this definition.
-  context.defer(wakeAll(context, [{ accountId: row.agentId }], token))
-  if (facts.exploration || facts.schedules.length > 0) context.defer(scheduler.lookSoon())
+  context.defer(wakeAgents(context, [{ accountId: row.agentId }], token))
+  if (facts.exploration || facts.schedules.length > 0) context.defer(scheduler.sweepNow())
   return row
 }
 
@@ -94,7 +98,7 @@ async function writeDefinition(
     insertDefinition(db, id, facts, actor.accountId, now),
     upsertAgent(db, id, facts, now),
     ...putExplorationStatements(db, id, facts, now),
-    ...setDefinedBudget(db, id, facts.budget.costPerDayMicrousd, now),
+    ...setDefinitionBudget(db, id, facts.budget.costPerDayMicrousd, now),
     selectDefinition(db, name),
   ])
   const row = results.at(-1)?.results[0]

@@ -1,4 +1,4 @@
-import { AppError, type ErrorDetail, notFound } from '../../errors'
+import { AppError, type ErrorDetail, notFound } from '../../shared/errors'
 
 /** Errors of agent definitions, as users read them. */
 export const definitionErrors = {

@@ -1,6 +1,6 @@
-import type { DefinitionFacts } from '../../agents/contract'
-import type { AccountId } from '../../ids'
-import type { AccountKind } from '../contract'
+import type { DefinitionFacts } from '../../agents/contract/agents'
+import type { AccountId } from '../../shared/ids'
+import type { AccountKind } from '../contract/hub'
 import type { Db } from '../db'
 
 /** The account that has the name of a definition. */

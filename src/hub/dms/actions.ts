@@ -1,13 +1,23 @@
 import * as z from 'zod'
-import { limits } from '../../config'
-import type { ConversationId, InboxItemId } from '../../ids'
+import { limits } from '../../shared/config'
+import type { ConversationId, InboxItemId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
-import type { Actor } from '../contract'
-import { type Done, type OnceKey, replayIfRefused, runOnce } from '../idempotency/run-once'
-import { armSweep, wakeAll } from '../inbox/deliver'
-import { refuseCredentials } from '../posts/credential-shapes'
+import type { Actor } from '../contract/hub'
+import {
+  type IdempotentRequest,
+  type IdempotentResult,
+  runOnce,
+  runOrReturnStored,
+} from '../idempotency/run-once'
+import { armSweep, wakeAgents } from '../inbox/deliver'
+import { assertNoCredentials } from '../posts/credential-patterns'
 import { dmErrors } from './errors'
-import { type ConversationStatus, type PeerRow, selectPeerByName, selectPeerIn } from './queries'
+import {
+  type ConversationStatus,
+  type PeerRow,
+  selectPeerByConversation,
+  selectPeerByName,
+} from './queries'
 import { insertConversation, insertMessage, updateBlock, updateStatus } from './write-queries'
 
 export const messageText = z.string().trim().min(1).max(limits.directMessage.contentCharsMax)
@@ -34,15 +44,15 @@ interface MessageInput {
  * @throws NOT_FOUND, FORBIDDEN for a recipient who does not accept it, CONFLICT while a request is
  *   pending
  */
-export async function writeTo(
+export async function sendToAccount(
   context: ActionContext,
   actor: Actor,
   to: string,
   input: MessageInput,
-): Promise<Done<SentMessage>> {
+): Promise<IdempotentResult<SentMessage>> {
   const name = to.replace(/^@/, '')
   const once = composeOnce(actor, 'dms.write', { to: name, ...input })
-  return replayIfRefused(context.db, once, async () => {
+  return runOrReturnStored(context.db, once, async () => {
     const peer = await selectPeerByName(context.db, actor.accountId, name).first<PeerRow>()
     if (!peer) throw dmErrors.unknownAccount()
     return deliver(context, actor, peer, input, once)
@@ -50,14 +60,14 @@ export async function writeTo(
 }
 
 /** Sends a message in a conversation; a reply to a message request approves the request. */
-export async function writeIn(
+export async function sendInConversation(
   context: ActionContext,
   actor: Actor,
   conversationId: string,
   input: MessageInput,
-): Promise<Done<SentMessage>> {
+): Promise<IdempotentResult<SentMessage>> {
   const once = composeOnce(actor, 'dms.write', { conversationId, ...input })
-  return replayIfRefused(context.db, once, async () =>
+  return runOrReturnStored(context.db, once, async () =>
     deliver(context, actor, await findPeer(context, actor, conversationId), input, once),
   )
 }
@@ -66,10 +76,10 @@ const composeOnce = (
   { accountId, idempotencyKey: key }: Actor,
   action: string,
   input: unknown,
-): OnceKey => ({ accountId, key, action, input })
+): IdempotentRequest => ({ accountId, key, action, input })
 
 async function findPeer({ db }: ActionContext, actor: Actor, id: string): Promise<PeerRow> {
-  const peer = await selectPeerIn(db, actor.accountId, id).first<PeerRow>()
+  const peer = await selectPeerByConversation(db, actor.accountId, id).first<PeerRow>()
   if (!peer) throw dmErrors.unknownConversation()
   return peer
 }
@@ -79,11 +89,11 @@ async function deliver(
   actor: Actor,
   peer: PeerRow,
   { message: content, needsHuman = false }: MessageInput,
-  once: OnceKey,
-): Promise<Done<SentMessage>> {
+  once: IdempotentRequest,
+): Promise<IdempotentResult<SentMessage>> {
   const { db, clock, settings } = context
   const from = actor.accountId
-  refuseCredentials({ message: content }, settings.ROOKERY_KEY_PREFIX)
+  assertNoCredentials({ message: content }, settings.ROOKERY_KEY_PREFIX)
   assertCanSend(peer, actor)
   const now = clock.now()
   const status: ConversationStatus = peer.conversationId || peer.isHosted ? 'open' : 'pending'
@@ -118,7 +128,7 @@ async function deliver(
   const token = isTask ? await armSweep(context) : null
   const work = { now, answer, statements }
   const done = await runOnce(db, once, work).catch(throwSendError)
-  if (isTask) context.defer(wakeAll(context, [{ accountId: peer.id }], token))
+  if (isTask) context.defer(wakeAgents(context, [{ accountId: peer.id }], token))
   return done
 }
 
@@ -147,16 +157,16 @@ export type Decision = 'approve' | 'reject' | 'block' | 'unblock'
  *
  * @throws NOT_FOUND, CONFLICT for declining an approved request, FORBIDDEN for one's own request
  */
-export async function decide(
+export async function decideConversation(
   context: ActionContext,
   actor: Actor,
   conversationId: string,
   decision: Decision,
   isBlocking = false,
-): Promise<Done<ConversationStatus>> {
+): Promise<IdempotentResult<ConversationStatus>> {
   const { db, clock } = context
   const once = composeOnce(actor, 'dms.decide', { conversationId, decision, isBlocking })
-  return replayIfRefused(db, once, async () => {
+  return runOrReturnStored(db, once, async () => {
     const peer = await findPeer(context, actor, conversationId)
     const answer = computeNextStatus(peer, actor, decision)
     const id = conversationId as ConversationId

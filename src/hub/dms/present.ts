@@ -1,10 +1,10 @@
-import { limits } from '../../config'
+import { limits } from '../../shared/config'
 import { presentTime } from '../accounts/present'
 import type { SentMessage } from './actions'
 import type { ConversationRow, MessageRow } from './queries'
 
 /** Returns the beginning of a message, on one line. */
-export const preview = (content: string): string => {
+export const formatPreview = (content: string): string => {
   const line = content.replace(/\s+/g, ' ').trim()
   const { previewChars } = limits.directMessage
   return line.length <= previewChars ? line : `${line.slice(0, previewChars - 1).toWellFormed()}…`
@@ -24,7 +24,7 @@ export const presentConversation = (row: ConversationRow): object => ({
   you_initiated: row.isStartedByMe === 1,
   is_blocked: row.isBlocked === 1,
   unread_count: row.unread,
-  last_message: row.lastContent === null ? null : preview(row.lastContent),
+  last_message: row.lastContent === null ? null : formatPreview(row.lastContent),
   last_message_at: presentTime(row.lastMessageAt),
   created_at: presentTime(row.createdAt),
 })
@@ -38,7 +38,7 @@ export const presentRequest = (row: ConversationRow): object => ({
     kind: row.otherKind,
     description: row.otherDescription,
   },
-  message_preview: preview(row.lastContent ?? ''),
+  message_preview: formatPreview(row.lastContent ?? ''),
   created_at: presentTime(row.createdAt),
 })
 

@@ -1,6 +1,6 @@
-import { limits } from '../../config'
-import type { AccountId, ConversationId } from '../../ids'
-import type { AccountKind } from '../contract'
+import { limits } from '../../shared/config'
+import type { AccountId, ConversationId } from '../../shared/ids'
+import type { AccountKind } from '../contract/hub'
 import type { Cursor } from '../cursor'
 import type { Db } from '../db'
 import { type Credential, viewerParams, viewerSql } from '../keys/queries'
@@ -43,7 +43,11 @@ export const selectPeerByName = (db: Db, me: AccountId, name: string): D1Prepare
     )
     .bind(me, name)
 
-export const selectPeerIn = (db: Db, me: AccountId, conversationId: string): D1PreparedStatement =>
+export const selectPeerByConversation = (
+  db: Db,
+  me: AccountId,
+  conversationId: string,
+): D1PreparedStatement =>
   db.d1
     .prepare(
       `SELECT ${peerColumns} FROM conversation_members own
@@ -161,7 +165,11 @@ export function selectMessages(
 }
 
 /** Selects the viewer's numbers of unread messages and open requests. */
-export const selectUnread = (db: Db, credential: Credential, now: number): D1PreparedStatement =>
+export const selectUnreadCounts = (
+  db: Db,
+  credential: Credential,
+  now: number,
+): D1PreparedStatement =>
   db.d1
     .prepare(
       `WITH viewer AS (${viewerSql})
@@ -179,7 +187,7 @@ export interface UnreadRow {
 }
 
 /** Marks a conversation as read for the viewer. Open tasks of a hosted agent stay, so none is lost. */
-export const readStatements = (
+export const markReadStatements = (
   db: Db,
   credential: Credential,
   now: number,

@@ -1,19 +1,25 @@
 import * as z from 'zod'
-import { limits } from '../../config'
-import { type Cursor, readCursor, writeCursor } from '../cursor'
-import { type Call, presentOnce, type Route, route } from '../http/route'
-import { type Decision, decide, messageText, writeIn, writeTo } from './actions'
+import { limits } from '../../shared/config'
+import { type Cursor, decodeCursor, encodeCursor } from '../cursor'
+import { type Call, presentIdempotent, type Route, route } from '../http/route'
+import {
+  type Decision,
+  decideConversation,
+  messageText,
+  sendInConversation,
+  sendToAccount,
+} from './actions'
 import { dmErrors } from './errors'
 import { presentConversation, presentMessage, presentRequest, presentSent } from './present'
 import {
   type ConversationList,
   type ConversationRow,
   type MessageRow,
-  readStatements,
+  markReadStatements,
   selectConversation,
   selectConversations,
   selectMessages,
-  selectUnread,
+  selectUnreadCounts,
   type UnreadRow,
 } from './queries'
 
@@ -38,7 +44,7 @@ function toPage<Row>(rows: Row[], limit: number, keyOf: (row: Row) => Cursor) {
   const hasMore = rows.length > shown.length
   const more = {
     has_more: hasMore,
-    next_cursor: hasMore && last ? writeCursor(keyOf(last)) : null,
+    next_cursor: hasMore && last ? encodeCursor(keyOf(last)) : null,
   }
   return { shown, more }
 }
@@ -51,10 +57,10 @@ async function readList({ context, credential, query, read }: PageCall, list: Co
   const viewer = credential ?? anonymous
   const now = clock.now()
   const { limit } = query
-  const before = readCursor(query.cursor)
+  const before = decodeCursor(query.cursor)
   const { results } = await read([
     selectConversations(db, viewer, now, { list, before, limit: limit + 1 }),
-    selectUnread(db, viewer, now),
+    selectUnreadCounts(db, viewer, now),
   ])
   const rows = rowsOf<ConversationRow>(results[0])
   const { shown, more } = toPage(rows, limit, (row) => [row.lastMessageAt, row.id])
@@ -99,11 +105,11 @@ const conversationRoute = route({
     const now = clock.now()
     const { limit } = query
     const conversationId = param('id')
-    const before = readCursor(query.cursor)
+    const before = decodeCursor(query.cursor)
     const { results } = await read([
       selectConversation(db, viewer, now, conversationId),
       selectMessages(db, viewer, now, { conversationId, before, limit: limit + 1 }),
-      ...readStatements(db, viewer, now, conversationId),
+      ...markReadStatements(db, viewer, now, conversationId),
     ])
     const row = rowsOf<ConversationRow>(results[0])[0]
     if (!row) throw dmErrors.unknownConversation()
@@ -133,8 +139,14 @@ const decideRoute = (
     body: z.object({ block: z.boolean().default(false) }),
     handle: async (call) => {
       const id = call.param('id')
-      const done = await decide(call.context, call.actor(), id, decision, call.body.block)
-      return presentOnce(call, done, (status) => ({
+      const done = await decideConversation(
+        call.context,
+        call.actor(),
+        id,
+        decision,
+        call.body.block,
+      )
+      return presentIdempotent(call, done, (status) => ({
         conversation: { conversation_id: id, id, status },
       }))
     },
@@ -152,8 +164,8 @@ export const dmRoutes: Route[] = [
     body: z.object({ to: z.string().min(1).max(100), message: messageText }),
     handle: async (call) => {
       const { to, message } = call.body
-      const done = await writeTo(call.context, call.actor(), to, { message })
-      return presentOnce(call, done, presentSent)
+      const done = await sendToAccount(call.context, call.actor(), to, { message })
+      return presentIdempotent(call, done, presentSent)
     },
   }),
   route({
@@ -196,8 +208,8 @@ export const dmRoutes: Route[] = [
     handle: async (call) => {
       const { message, needs_human_input: needsHuman } = call.body
       const input = { message, needsHuman }
-      const done = await writeIn(call.context, call.actor(), call.param('id'), input)
-      return presentOnce(call, done, presentSent)
+      const done = await sendInConversation(call.context, call.actor(), call.param('id'), input)
+      return presentIdempotent(call, done, presentSent)
     },
   }),
   decideRoute('post', 'requests/:id/approve', 'approve', 'Approves a message request'),

@@ -1,4 +1,4 @@
-import type { AccountId, ConversationId, InboxItemId } from '../../ids'
+import type { AccountId, ConversationId, InboxItemId } from '../../shared/ids'
 import type { Db } from '../db'
 import type { ConversationStatus } from './queries'
 

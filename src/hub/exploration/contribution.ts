@@ -1,5 +1,5 @@
-import type { AppError } from '../../errors'
-import type { AccountId, ActivationId } from '../../ids'
+import type { AppError } from '../../shared/errors'
+import type { AccountId, ActivationId } from '../../shared/ids'
 import type { Db } from '../db'
 import { contributionErrors } from './errors'
 

@@ -1,5 +1,5 @@
-import type { DefinitionFacts } from '../../agents/contract'
-import type { AccountId } from '../../ids'
+import type { DefinitionFacts } from '../../agents/contract/agents'
+import type { AccountId } from '../../shared/ids'
 import type { Db } from '../db'
 import { toMatch } from './to-match'
 

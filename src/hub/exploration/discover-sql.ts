@@ -1,4 +1,4 @@
-import { exploration, turns } from '../../config'
+import { exploration, explorationScheduling } from '../../shared/config'
 import { isThrottledSql } from '../budgets/scope-sql'
 
 /**
@@ -6,7 +6,7 @@ import { isThrottledSql } from '../budgets/scope-sql'
  * one row: viewer_id, communities, follows, match, newest_at, oldest_at, skips_answered. It ends in
  * `found` (id, matches, score). Without any interest all posts match.
  */
-export const foundSql = `
+export const discoverySql = `
   recent AS MATERIALIZED (
     SELECT p.id, p.seq, p.author_id, p.community_id, p.title, p.content, p.created_at, p.is_locked
     FROM asks CROSS JOIN posts p
@@ -41,7 +41,7 @@ export const candidatesSql = `
     SELECT e.*, e.account_id AS viewer_id, 1 AS skips_answered,
       ?3 - ${exploration.ageMsMin} AS newest_at, ?3 - ${exploration.ageMsMax} AS oldest_at
     FROM explorers e WHERE e.account_id = ?2),
-  ${foundSql},
+  ${discoverySql},
   candidates AS (
     SELECT f.id, f.matches, f.score, f.created_at, ${isQuestionSql} AS is_question
     FROM asks CROSS JOIN found f JOIN accounts u ON u.id = f.author_id
@@ -61,19 +61,19 @@ const writtenSql = (table: 'posts' | 'comments') => `
   (SELECT count(*) FROM ${table} WHERE author_id = ?2 AND created_at >= ?3 - ?3 % 86400000)`
 
 /** Whether the agent `g` is below its daily limits. */
-export const mayPostSql = `(${writtenSql('posts')} < g.daily_posts_max)`
-export const mayCommentSql = `(${writtenSql('comments')} < g.daily_comments_max)`
+export const canPostSql = `(${writtenSql('posts')} < g.daily_posts_max)`
+export const canCommentSql = `(${writtenSql('comments')} < g.daily_comments_max)`
 
 /**
  * Whether the agent `?2` can explore at `?3` and has a candidate. The scheduler's own estimate may be
  * outdated, so a claim checks again. The backoff after failures is the scheduler's, without its jitter,
  * which only makes the backoff longer.
  */
-export const mayExploreSql = `(EXISTS (
+export const canExploreSql = `(EXISTS (
     SELECT 1 FROM explorers e JOIN accounts c ON c.id = e.account_id JOIN agents g ON g.account_id = e.account_id
     WHERE e.account_id = ?2 AND e.weight > 0
-      AND coalesce(c.last_activated_at, 0) + min(max(e.interval_ms, ${turns.backOffMsMax}),
-        e.interval_ms * (1 << min(g.consecutive_failures, ${turns.failuresMax}))) <= ?3
-      AND (${mayPostSql} OR ${mayCommentSql}))
+      AND coalesce(c.last_activated_at, 0) + min(max(e.interval_ms, ${explorationScheduling.backOffMsMax}),
+        e.interval_ms * (1 << min(g.consecutive_failures, ${explorationScheduling.failuresMax}))) <= ?3
+      AND (${canPostSql} OR ${canCommentSql}))
   AND NOT ${isThrottledSql('?2', '?3')}
   AND EXISTS (WITH ${candidatesSql} SELECT 1 FROM candidates))`

@@ -1,4 +1,4 @@
-import { AppError } from '../../errors'
+import { AppError } from '../../shared/errors'
 
 /** Errors of contributions during an exploration, as agents read them. */
 export const contributionErrors = {

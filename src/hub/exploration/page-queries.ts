@@ -1,11 +1,11 @@
-import type { AccountId } from '../../ids'
+import type { AccountId } from '../../shared/ids'
 import type { Db } from '../db'
 import { type Credential, viewerParams, viewerSql } from '../keys/queries'
 import { postColumns, postTables } from '../posts/queries'
-import { foundSql } from './discover-sql'
+import { discoverySql } from './discover-sql'
 
 /** Interests and limits of a search for posts; times are in milliseconds since the Unix epoch. */
-export interface Discovery {
+export interface DiscoveryRequest {
   communities: string[]
   follows: string[]
   /** An FTS5 query of `toMatch`. */
@@ -24,7 +24,7 @@ export const selectDiscovered = (
   db: Db,
   credential: Credential,
   now: number,
-  discovery: Discovery,
+  discovery: DiscoveryRequest,
 ): D1PreparedStatement =>
   discover(db, { sql: viewerSql, params: viewerParams(credential, now) }, discovery)
 
@@ -32,7 +32,7 @@ export const selectDiscovered = (
 export const selectDiscoveredFor = (
   db: Db,
   accountId: AccountId,
-  discovery: Discovery,
+  discovery: DiscoveryRequest,
 ): D1PreparedStatement =>
   discover(db, { sql: 'SELECT ?1 AS id', params: [accountId, null, null, null] }, discovery)
 
@@ -40,7 +40,7 @@ export const selectDiscoveredFor = (
 const discover = (
   db: Db,
   viewer: { sql: string; params: (string | number | null)[] },
-  discovery: Discovery,
+  discovery: DiscoveryRequest,
 ): D1PreparedStatement =>
   db.d1
     .prepare(
@@ -48,7 +48,7 @@ const discover = (
        asks AS (
          SELECT coalesce((SELECT id FROM viewer), '') AS viewer_id, ?5 AS communities, ?6 AS follows, ?7 AS match,
            ?8 AS newest_at, ?9 AS oldest_at, ?10 AS skips_answered),
-       ${foundSql},
+       ${discoverySql},
        best AS MATERIALIZED (
          SELECT id AS found_id, matches, score AS match_score, created_at AS found_at FROM found
          ORDER BY matches DESC, match_score DESC, found_at DESC, found_id LIMIT ?11)

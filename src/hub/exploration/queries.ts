@@ -1,8 +1,8 @@
-import { exploration } from '../../config'
-import type { AccountId, ActivationId, PostId } from '../../ids'
-import type { AccountKind } from '../contract'
+import { exploration } from '../../shared/config'
+import type { AccountId, ActivationId, PostId } from '../../shared/ids'
+import type { AccountKind } from '../contract/hub'
 import type { Db } from '../db'
-import { candidatesSql, mayCommentSql, mayPostSql } from './discover-sql'
+import { canCommentSql, candidatesSql, canPostSql } from './discover-sql'
 
 /** One candidate post, with the exploration settings of the agent's definition. */
 export interface ExplorationRow {
@@ -51,7 +51,7 @@ export const selectExploration = (
             ORDER BY c.created_at DESC, c.id DESC LIMIT ${exploration.commentsShown})
             ORDER BY created_at, id) n) AS comments,
          e.words, e.communities, e.min_confidence AS minConfidence,
-         ${mayPostSql} AS mayPost, ${mayCommentSql} AS mayComment
+         ${canPostSql} AS mayPost, ${canCommentSql} AS mayComment
        FROM best b CROSS JOIN posts p ON p.id = b.id CROSS JOIN communities m ON m.id = p.community_id
        CROSS JOIN accounts u ON u.id = p.author_id CROSS JOIN explorers e ON e.account_id = ?2
        CROSS JOIN agents g ON g.account_id = ?2

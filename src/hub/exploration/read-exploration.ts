@@ -1,5 +1,5 @@
-import type { AccountId } from '../../ids'
-import type { AccountKind, Candidate, Exploration } from '../contract'
+import type { AccountId } from '../../shared/ids'
+import type { AccountKind, Candidate, Exploration } from '../contract/hub'
 import type { ExplorationRow } from './queries'
 
 interface CandidateComment {
@@ -18,8 +18,8 @@ export function readExploration(rows: ExplorationRow[]): Exploration | undefined
     interests: JSON.parse(first.words),
     communities: JSON.parse(first.communities),
     minConfidence: first.minConfidence,
-    mayPost: first.mayPost === 1,
-    mayComment: first.mayComment === 1,
+    canPost: first.mayPost === 1,
+    canComment: first.mayComment === 1,
   }
 }
 

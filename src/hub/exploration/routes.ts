@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { exploration, limits } from '../../config'
+import { exploration, limits } from '../../shared/config'
 import { type Route, route } from '../http/route'
 import { presentPost } from '../posts/present'
 import type { PostRow } from '../posts/schema'

@@ -1,6 +1,6 @@
-import { exploration } from '../../config'
+import { exploration } from '../../shared/config'
 import { isHubPausedSql, isWaitingSql } from '../activations/waiting'
-import { mayExploreSql } from './discover-sql'
+import { canExploreSql } from './discover-sql'
 
 /**
  * How tasks and explorations share the capacity, as SQL of LOAD; the scheduler has the same rule as a
@@ -28,26 +28,26 @@ const doesExplorationWaitSql = `EXISTS (
  * Whether a task can have a slot. Slots reserved for exploration are lent to tasks while no exploration
  * waits.
  */
-export const hasInboxRoomSql = `(
+export const hasInboxSlotSql = `(
   ${runningSql("k.class = 'inbox'")} < ?4 - ?6 OR NOT ${doesExplorationWaitSql})`
 
 const hasExplorationSlotSql = `(${runningSql()} < ?4
   AND (${runningSql("k.class = 'exploration'")} < ?6 OR NOT ${doesInboxWaitSql}))`
 
 /** Whether the agent can explore now: it is allowed to, and a slot is free. */
-export const mayStartExplorationSql = `(${hasExplorationSlotSql} AND ${mayExploreSql})`
+export const canStartExplorationSql = `(${hasExplorationSlotSql} AND ${canExploreSql})`
 
 /**
  * Records that an exploration was refused for lack of a slot, so that tasks leave one free. Returns a row
  * when it does. `?5` is unused.
  */
-export const noteRefusalSql = `
+export const recordExplorationRefusalSql = `
   INSERT INTO settings (key, value, updated_at)
   SELECT 'exploration_waits', 'true', ?3
   WHERE NOT EXISTS (SELECT 1 FROM activations x WHERE x.id = ?1 OR x.resumed_by = ?1)
     AND NOT EXISTS (SELECT 1 FROM activations x WHERE x.agent_id = ?2 AND x.state = 'running')
     AND NOT EXISTS (SELECT 1 FROM inbox_items i WHERE i.account_id = ?2 AND ${isWaitingSql('i')})
     AND NOT EXISTS (SELECT 1 FROM agents a WHERE a.account_id = ?2 AND a.is_paused = 1)
-    AND NOT ${isHubPausedSql} AND NOT ${hasExplorationSlotSql} AND ${mayExploreSql}
+    AND NOT ${isHubPausedSql} AND NOT ${hasExplorationSlotSql} AND ${canExploreSql}
   ON CONFLICT (key) DO UPDATE SET updated_at = excluded.updated_at
   RETURNING key`

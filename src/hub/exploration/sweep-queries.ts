@@ -1,7 +1,7 @@
-import { exploration } from '../../config'
-import type { AccountId } from '../../ids'
-import { isBeyondThrottleSql, isWindowOfSql } from '../budgets/scope-sql'
-import type { DueSchedule, SweepQuestion } from '../contract'
+import { exploration } from '../../shared/config'
+import type { AccountId } from '../../shared/ids'
+import { isBeyondThrottleSql, isCurrentWindowSql } from '../budgets/scope-sql'
+import type { DueSchedule, SweepQuery } from '../contract/hub'
 import type { Db } from '../db'
 
 /** Agents that one sweep reports at most. */
@@ -40,7 +40,7 @@ const changedSql = explorerSql(`e.account_id IN (
   UNION SELECT agent_id FROM activations WHERE started_at > ?2 - ${activationMsMax})`)
 
 /** Selects a page of the agents that changed since the last sweep, or of all agents. */
-const selectExplorers = (db: Db, { since, after }: SweepQuestion): D1PreparedStatement =>
+const selectExplorers = (db: Db, { since, after }: SweepQuery): D1PreparedStatement =>
   since === 0
     ? db.d1.prepare(explorerSql('1')).bind(after ?? '')
     : db.d1.prepare(changedSql).bind(after ?? '', since)
@@ -54,7 +54,7 @@ const selectSchedules = (db: Db, until: number): D1PreparedStatement =>
     .bind(until)
 
 /** State of the hub; times are in milliseconds since the Unix epoch. */
-export interface HubNowRow {
+export interface HubStateRow {
   lastPostAt: number | null
   seenPostAt: number | null
   lastWordAt: number | null
@@ -72,7 +72,7 @@ const selectHubState = (db: Db, now: number): D1PreparedStatement =>
          (SELECT max(c.created_at) FROM (SELECT author_id, created_at FROM comments ORDER BY seq DESC LIMIT ${commentsReadMax}) c
            JOIN accounts a ON a.id = c.author_id AND a.kind = 'human') AS lastWordAt,
          EXISTS (SELECT 1 FROM budgets b
-           JOIN budget_windows w ON ${isWindowOfSql('b', 'w', '?1')}
+           JOIN budget_windows w ON ${isCurrentWindowSql('b', 'w', '?1')}
            WHERE b.scope = 'hub' AND ${isBeyondThrottleSql('b', 'w')}) AS isThrottled,
          (SELECT count(*) FROM activations WHERE state = 'running' AND class = 'exploration') AS runningExploration`,
     )
@@ -82,7 +82,7 @@ const selectHubState = (db: Db, now: number): D1PreparedStatement =>
 export const explorationStatements = (
   db: Db,
   now: number,
-  question: SweepQuestion,
+  question: SweepQuery,
 ): D1PreparedStatement[] => [
   selectExplorers(db, question),
   selectSchedules(db, question.until),
@@ -93,7 +93,7 @@ export const explorationStatements = (
  * Inserts the tasks of due schedules, then sets their next due time. A schedule whose due time has
  * changed meanwhile is skipped. At most one task of each schedule waits, however long it is not claimed.
  */
-export const giveScheduledStatements = (
+export const assignScheduledStatements = (
   db: Db,
   due: (DueSchedule & { itemId: string })[],
   now: number,

@@ -1,11 +1,16 @@
-import type { ErrorDetail } from '../../errors'
-import { notFound } from '../../errors'
-import type { AccountId } from '../../ids'
+import type { ErrorDetail } from '../../shared/errors'
+import { notFound } from '../../shared/errors'
+import type { AccountId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
-import { findUnknownNames, warnOfPatterns } from './check-policy'
+import { findInvalidEntries, findUnmatchedPatterns } from './check-policy'
 import { grantErrors } from './errors'
 import type { Policy } from './policy-body'
-import { type AccountPolicyRow, deletePolicy, policyOf, selectPolicies } from './policy-queries'
+import {
+  type AccountPolicyRow,
+  deletePolicy,
+  selectPolicies,
+  toEffectivePolicy,
+} from './policy-queries'
 import { type PolicyChange, previewPolicy } from './preview'
 import { upsertPolicy } from './queries'
 
@@ -18,8 +23,8 @@ export function checkPolicy(
   policy: Policy,
   { tools }: Pick<ActionContext, 'tools'>,
 ): ErrorDetail[] {
-  const details = findUnknownNames(policy, tools)
-  if (details.length === 0) return warnOfPatterns(policy, tools)
+  const details = findInvalidEntries(policy, tools)
+  if (details.length === 0) return findUnmatchedPatterns(policy, tools)
   throw grantErrors.invalidEntries(details)
 }
 
@@ -39,7 +44,7 @@ export function findTarget(rows: AccountPolicyRow[], name: string): AccountPolic
   return found
 }
 
-export interface PolicySet {
+export interface PolicyUpdate {
   /** Patterns that match no tool. */
   warnings: ErrorDetail[]
   changes: PolicyChange[]
@@ -62,11 +67,11 @@ interface PolicyWrite {
  *
  * @throws VALIDATION, NOT_FOUND, CONFLICT when the policy changed after `seenAt`
  */
-export async function setPolicy(context: ActionContext, write: PolicyWrite): Promise<PolicySet> {
+export async function setPolicy(context: ActionContext, write: PolicyWrite): Promise<PolicyUpdate> {
   const { db, clock, tools } = context
   const { name, policy, by, isDryRun, seenAt } = write
   const { rows, target } = await readPolicies(context, name)
-  await tools.refresh(policyOf(target))
+  await tools.refresh(toEffectivePolicy(target))
   const warnings = policy ? checkPolicy(policy, context) : []
   const changes = previewPolicy(rows, target.id, policy, tools)
   if (seenAt !== undefined && seenAt !== (target.updatedAt ?? 0)) {

@@ -1,5 +1,5 @@
-import type { ErrorDetail } from '../../errors'
-import type { CallPolicy, KnownTools } from '../contract'
+import type { ErrorDetail } from '../../shared/errors'
+import type { CallPolicy, ToolCatalog } from '../contract/hub'
 
 type Policy = Omit<CallPolicy, 'requested'>
 
@@ -7,9 +7,9 @@ type Policy = Omit<CallPolicy, 'requested'>
  * Returns entries with an unknown tier or tool, or with a too wide pattern. Such rules would have no
  * effect, and a misspelling would go unnoticed.
  */
-export const findUnknownNames = (
+export const findInvalidEntries = (
   { allowed, requireApproval, rateLimits }: Policy,
-  known: KnownTools,
+  known: ToolCatalog,
 ): ErrorDetail[] => [
   ...allowed.flatMap((pattern, index) =>
     toDetails(`body.allowed.${index}`, known.isTooWide(pattern) ? formatTooWide(pattern) : null),
@@ -28,7 +28,7 @@ const formatTooWide = (pattern: string): string =>
 const toDetails = (path: string, message: string | null): ErrorDetail[] =>
   message === null ? [] : [{ path, message }]
 
-function findUnknownName(entry: string, known: KnownTools): string | null {
+function findUnknownName(entry: string, known: ToolCatalog): string | null {
   const { kind, name } = splitEntry(entry)
   if (kind === 'tool') return findUnknownTool(name, known)
   if (kind !== 'tier' || known.tiers.includes(name)) return null
@@ -36,7 +36,7 @@ function findUnknownName(entry: string, known: KnownTools): string | null {
 }
 
 /** Returns an error for an unknown tool, with the tools of the same server if there are any. */
-function findUnknownTool(tool: string, { names }: KnownTools): string | null {
+function findUnknownTool(tool: string, { names }: ToolCatalog): string | null {
   if (names.includes(tool)) return null
   const similar = names.filter((name) => name.startsWith(`${tool.split('_')[0]}_`))
   return `Unknown tool ${tool}${similar.length > 0 ? `. Tools: ${similar.join(', ')}` : ''}`
@@ -48,9 +48,9 @@ function splitEntry(entry: string): { kind: 'tier' | 'tool' | 'grant'; name: str
 }
 
 /** Returns warnings about patterns that match no tool; no errors, because a later server may need them. */
-export function warnOfPatterns(
+export function findUnmatchedPatterns(
   { allowed, denied, requireApproval, rateLimits }: Policy,
-  { names, needsSome }: KnownTools,
+  { names, hasToolForPattern: needsSome }: ToolCatalog,
 ): ErrorDetail[] {
   const check = (path: string, pattern: string) => {
     if (needsSome(pattern)) return []

@@ -1,4 +1,4 @@
-import { AppError, type ErrorDetail } from '../../errors'
+import { AppError, type ErrorDetail } from '../../shared/errors'
 
 /** Errors of grants and policies, as users read them. */
 export const grantErrors = {

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { approvals } from '../../config'
-import type { CallPolicy } from '../contract'
+import { approvals } from '../../shared/config'
+import type { CallPolicy } from '../contract/hub'
 
 /** A policy as an admin sets it, without the grants that an agent requests. */
 export type Policy = Omit<CallPolicy, 'requested'>

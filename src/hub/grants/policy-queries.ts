@@ -1,5 +1,5 @@
-import type { AccountId } from '../../ids'
-import type { AccountKind, CallPolicy, RateLimit } from '../contract'
+import type { AccountId } from '../../shared/ids'
+import type { AccountKind, CallPolicy, RateLimit } from '../contract/hub'
 import type { Db } from '../db'
 import { type Credential, viewerParams, viewerSql } from '../keys/queries'
 import type { Policy } from './policy-body'
@@ -69,7 +69,7 @@ const readList = <Entry = string>(json: string | null): Entry[] =>
   json === null ? [] : JSON.parse(json)
 
 /** Returns an account's own policy, or null without one. */
-export const readOwn = (row: AccountPolicyRow): Policy | null =>
+export const readOwnPolicy = (row: AccountPolicyRow): Policy | null =>
   row.ownAllowed === null
     ? null
     : {
@@ -80,7 +80,7 @@ export const readOwn = (row: AccountPolicyRow): Policy | null =>
       }
 
 /** Returns the default policy. */
-export const readDefault = (row: AccountPolicyRow): Policy => ({
+export const readDefaultPolicy = (row: AccountPolicyRow): Policy => ({
   allowed: readList(row.defaultAllowed),
   denied: readList(row.defaultDenied),
   requireApproval: readList(row.defaultApproval),
@@ -88,7 +88,7 @@ export const readDefault = (row: AccountPolicyRow): Policy => ({
 })
 
 /** Returns a row as if `target` had another policy; null is no own policy. */
-export function withPolicy(
+export function replacePolicy(
   row: AccountPolicyRow,
   target: AccountId | '*',
   policy: Policy | null,
@@ -111,4 +111,4 @@ export function withPolicy(
 }
 
 /** Returns the policy that applies to an account: its own merged with the default. */
-export const policyOf = (row: AccountPolicyRow): CallPolicy => mergeCallPolicy(row)
+export const toEffectivePolicy = (row: AccountPolicyRow): CallPolicy => mergeCallPolicy(row)

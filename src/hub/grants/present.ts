@@ -1,4 +1,4 @@
-import type { ToolVerdict } from '../contract'
+import type { ToolAccess } from '../contract/hub'
 
 export const presentVerdict = ({
   tool,
@@ -6,7 +6,7 @@ export const presentVerdict = ({
   reason,
   grants,
   approval,
-}: ToolVerdict): object => ({
+}: ToolAccess): object => ({
   name: tool.name,
   server: tool.server,
   description: tool.description,

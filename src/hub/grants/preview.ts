@@ -1,7 +1,7 @@
-import type { AccountId } from '../../ids'
-import type { AccountKind, GrantPolicy, KnownTools, ToolVerdict } from '../contract'
+import type { AccountId } from '../../shared/ids'
+import type { AccountKind, GrantPolicy, ToolAccess, ToolCatalog } from '../contract/hub'
 import type { Policy } from './policy-body'
-import { type AccountPolicyRow, policyOf, withPolicy } from './policy-queries'
+import { type AccountPolicyRow, replacePolicy, toEffectivePolicy } from './policy-queries'
 
 /** The changes that a policy would make for one account. */
 export interface PolicyChange {
@@ -11,9 +11,9 @@ export interface PolicyChange {
   gains: string[]
   loses: string[]
   /** Tools that require approval for more calls than before. */
-  asks: string[]
+  moreApproval: string[]
   /** Tools that require approval for fewer calls than before. */
-  asksNoMore: string[]
+  lessApproval: string[]
 }
 
 /** Represents all accounts without their own rules. */
@@ -27,21 +27,21 @@ export function previewPolicy(
   rows: AccountPolicyRow[],
   target: AccountId | '*',
   policy: Policy | null,
-  tools: KnownTools,
+  tools: ToolCatalog,
 ): PolicyChange[] {
   return rows
     .map((row) => {
-      const before = tools.judge(policyOf(row))
-      const after = tools.judge(policyOf(withPolicy(row, target, policy)))
+      const before = tools.evaluatePolicy(toEffectivePolicy(row))
+      const after = tools.evaluatePolicy(toEffectivePolicy(replacePolicy(row, target, policy)))
       const { name, kind } = row.id === '*' ? others : row
       return { name, kind, ...compare(before, after) }
     })
-    .filter(({ gains, loses, asks, asksNoMore }) =>
+    .filter(({ gains, loses, moreApproval: asks, lessApproval: asksNoMore }) =>
       [gains, loses, asks, asksNoMore].some((list) => list.length > 0),
     )
 }
 
-function compare(before: ToolVerdict[], after: ToolVerdict[]): Omit<PolicyChange, 'name' | 'kind'> {
+function compare(before: ToolAccess[], after: ToolAccess[]): Omit<PolicyChange, 'name' | 'kind'> {
   const pairs = after.flatMap((current, index) => {
     const previous = before[index]
     return previous ? [{ previous, current, name: current.tool.name }] : []
@@ -54,18 +54,18 @@ function compare(before: ToolVerdict[], after: ToolVerdict[]): Omit<PolicyChange
   return {
     gains: pairs.flatMap(({ previous, current }) => listGained(current, previous)),
     loses: pairs.flatMap(({ previous, current }) => listGained(previous, current)),
-    asks: listNames(usable.filter((pair) => changedBy(pair) > 0)),
-    asksNoMore: listNames(usable.filter((pair) => changedBy(pair) < 0)),
+    moreApproval: listNames(usable.filter((pair) => changedBy(pair) > 0)),
+    lessApproval: listNames(usable.filter((pair) => changedBy(pair) < 0)),
   }
 }
 
 /** Lists the tool if one verdict grants more than the other, with the grants unless it is the whole tool. */
-function listGained({ tool, grants }: ToolVerdict, other: ToolVerdict): string[] {
+function listGained({ tool, grants }: ToolAccess, other: ToolAccess): string[] {
   const only = grants.filter((grant) => !other.grants.includes(grant))
   if (only.length === 0) return []
   return [only.includes(tool.grant) ? tool.name : `${tool.name} (${only.join(', ')})`]
 }
 
 /** Returns the grants that an agent's definition requests and the policy doesn't grant. */
-export const findDropped = (policy: GrantPolicy, tools: KnownTools): string[] =>
+export const findNotGranted = (policy: GrantPolicy, tools: ToolCatalog): string[] =>
   (policy.requested ?? []).filter((grant) => !tools.isGranted(policy, grant))

@@ -1,5 +1,5 @@
-import type { AccountId } from '../../ids'
-import type { CallPolicy, GrantPolicy, RateLimit } from '../contract'
+import type { AccountId } from '../../shared/ids'
+import type { CallPolicy, GrantPolicy, RateLimit } from '../contract/hub'
 import type { Db } from '../db'
 
 export interface PolicyRow {

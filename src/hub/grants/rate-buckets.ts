@@ -1,5 +1,5 @@
-import { approvals } from '../../config'
-import type { RateBucket } from '../contract'
+import { approvals } from '../../shared/config'
+import type { RateBucket } from '../contract/hub'
 import type { Db } from '../db'
 
 /** Returns the tokens in a bucket at the time `?2`, refilled since its last update. */
@@ -13,7 +13,11 @@ const levelSql = (bucket: string, rule: string): string =>
  * The second statement returns the wait in milliseconds (`shortMs`), the third changes rows if it took
  * tokens.
  */
-export function takeStatements(db: Db, buckets: RateBucket[], now: number): D1PreparedStatement[] {
+export function createTakeTokensStatements(
+  db: Db,
+  buckets: RateBucket[],
+  now: number,
+): D1PreparedStatement[] {
   const rules = JSON.stringify(buckets)
   const bind = (sql: string) => db.d1.prepare(sql).bind(rules, now)
   return [
@@ -29,5 +33,5 @@ export function takeStatements(db: Db, buckets: RateBucket[], now: number): D1Pr
 }
 
 /** Deletes buckets that were idle long enough to be full again. */
-export const forgetBuckets = (db: Db, now: number): D1PreparedStatement =>
+export const deleteIdleBuckets = (db: Db, now: number): D1PreparedStatement =>
   db.d1.prepare('DELETE FROM rate_buckets WHERE updated_at < ?1').bind(now - approvals.bucketIdleMs)

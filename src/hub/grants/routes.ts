@@ -1,10 +1,15 @@
 import * as z from 'zod'
 import { type Call, type Route, route } from '../http/route'
-import { type PolicySet, readPolicies, setPolicy } from './actions'
+import { type PolicyUpdate, readPolicies, setPolicy } from './actions'
 import { policyBody, presentPolicy, toPolicy } from './policy-body'
-import { type AccountPolicyRow, policyOf, readOwn, selectVisiblePolicies } from './policy-queries'
+import {
+  type AccountPolicyRow,
+  readOwnPolicy,
+  selectVisiblePolicies,
+  toEffectivePolicy,
+} from './policy-queries'
 import { presentVerdict } from './present'
-import { findDropped, type PolicyChange } from './preview'
+import { findNotGranted, type PolicyChange } from './preview'
 
 const tag = 'grants'
 
@@ -12,14 +17,14 @@ const anonymous = { hash: '', isSession: false, isAdminKey: false }
 
 /** Presents the policy that applies to an account, and the account's own part of it. */
 function presentRow({ context: { tools } }: Call<unknown, unknown>, row: AccountPolicyRow): object {
-  const { requireApproval, rateLimits, toolsVersion: _, ...grants } = policyOf(row)
-  const own = readOwn(row)
+  const { requireApproval, rateLimits, toolsVersion: _, ...grants } = toEffectivePolicy(row)
+  const own = readOwnPolicy(row)
   return {
     grants,
     require_approval: requireApproval,
     rate_limits: rateLimits,
     own: own && presentPolicy(own),
-    dropped: findDropped(grants, tools),
+    dropped: findNotGranted(grants, tools),
   }
 }
 
@@ -28,11 +33,11 @@ const presentChange = (change: PolicyChange): object => ({
   account: change.name || null,
   gains: change.gains,
   loses: change.loses,
-  asks: change.asks,
-  asks_no_more: change.asksNoMore,
+  asks: change.moreApproval,
+  asks_no_more: change.lessApproval,
 })
 
-const presentSet = ({ warnings, changes }: PolicySet): object => ({
+const presentSet = ({ warnings, changes }: PolicyUpdate): object => ({
   warnings,
   changes: changes.map(presentChange),
 })
@@ -99,8 +104,8 @@ export const grantRoutes: Route[] = [
       const { viewer, results } = await read([selectVisiblePolicies(db, caller)])
       const rows = (results[0]?.results ?? []) as unknown as AccountPolicyRow[]
       const row = rows.find(({ id }) => id === viewer?.id) ?? rows.find(({ id }) => id === '*')
-      if (row) await tools.refresh(policyOf(row))
-      return { tools: row ? tools.judge(policyOf(row)).map(presentVerdict) : [] }
+      if (row) await tools.refresh(toEffectivePolicy(row))
+      return { tools: row ? tools.evaluatePolicy(toEffectivePolicy(row)).map(presentVerdict) : [] }
     },
   }),
 ]

@@ -1,8 +1,8 @@
 import type { Context } from 'hono'
 import { getCookie } from 'hono/cookie'
-import type { AppError } from '../../errors'
+import type { AppError } from '../../shared/errors'
 import { privateHubHint } from '../accounts/errors'
-import type { Actor } from '../contract'
+import type { Actor } from '../contract/hub'
 import {
   type Credential,
   readViewer,
@@ -54,7 +54,7 @@ function unauthorized(c: Context<HubEnv>, message: string): AppError {
 }
 
 /** Results of a page's reads, and the viewer they were read for. */
-export interface ReadAs {
+export interface ViewerRead {
   viewer: Viewer | null
   results: D1Result<Record<string, unknown>>[]
 }
@@ -64,11 +64,11 @@ export interface ReadAs {
  *
  * @throws UNAUTHORIZED for an invalid key, and without a key on a private hub
  */
-export async function readAs(
+export async function readWithViewer(
   c: Context<HubEnv>,
   credential: Credential | null,
   statements: D1PreparedStatement[],
-): Promise<ReadAs> {
+): Promise<ViewerRead> {
   const { db, clock, settings } = c.var.context
   if (!credential && !settings.ROOKERY_PUBLIC)
     throw unauthorized(c, 'Reading this hub requires a key.')

@@ -2,7 +2,7 @@ import type { Context } from 'hono'
 import { HTTPException } from 'hono/http-exception'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import * as z from 'zod'
-import { AppError, type ErrorDetail } from '../../errors'
+import { AppError, type ErrorDetail } from '../../shared/errors'
 import { httpErrors } from './http-errors'
 import type { HubEnv } from './hub-env'
 
@@ -36,7 +36,7 @@ export const { tooLarge } = httpErrors
 /** Answers a failed API call; an unexpected error is also logged. */
 export function toErrorResponse(c: Context<HubEnv>, error: unknown): Response {
   const appError = toAppError(error)
-  if (appError.code === 'INTERNAL') reportInternal(c, error)
+  if (appError.code === 'INTERNAL') logInternalError(c, error)
   const body: ErrorBody = {
     success: false,
     error: appError.message,
@@ -49,7 +49,7 @@ export function toErrorResponse(c: Context<HubEnv>, error: unknown): Response {
 }
 
 /** Logs an unexpected error with the request id, which the caller gets as X-Request-Id. */
-export function reportInternal(c: Context<HubEnv>, error: unknown): void {
+export function logInternalError(c: Context<HubEnv>, error: unknown): void {
   const { context, requestId } = c.var
   context?.log.error('request failed', {
     request: requestId,

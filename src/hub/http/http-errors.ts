@@ -1,5 +1,5 @@
-import { limits } from '../../config'
-import { AppError, type ErrorDetail } from '../../errors'
+import { limits } from '../../shared/config'
+import { AppError, type ErrorDetail } from '../../shared/errors'
 
 /** Errors of HTTP requests, as users read them. */
 export const httpErrors = {

@@ -1,9 +1,15 @@
 import type { Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import type * as z from 'zod'
-import { limits } from '../../config'
+import { limits } from '../../shared/config'
 import type { Viewer } from '../keys/queries'
-import { readAs, readCredential, requireAdmin, requireViewer, toActor } from './authenticate'
+import {
+  readCredential,
+  readWithViewer,
+  requireAdmin,
+  requireViewer,
+  toActor,
+} from './authenticate'
 import { listDetails, toErrorResponse, tooLarge } from './errors'
 import { httpErrors } from './http-errors'
 import type { HubEnv } from './hub-env'
@@ -70,7 +76,7 @@ async function createCall(
     body: route.body ? parse(route.body, await readBody(c), 'body') : undefined,
     param: (name) => c.req.param(name) ?? '',
     read: async (statements) => {
-      const page = await readAs(c, credential, statements)
+      const page = await readWithViewer(c, credential, statements)
       if (route.access === 'own' && !page.viewer) await requireViewer(c, 'read')
       return page
     },

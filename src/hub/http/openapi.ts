@@ -1,6 +1,6 @@
 import type { Hono } from 'hono'
 import * as z from 'zod'
-import { errorCodes } from '../../errors'
+import { errorCodes } from '../../shared/errors'
 import type { HubEnv } from './hub-env'
 import { apiBase } from './mount-routes'
 import type { DescribedRoute } from './route'

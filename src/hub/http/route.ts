@@ -1,10 +1,10 @@
 import type { Context } from 'hono'
 import type * as z from 'zod'
 import type { ActionContext } from '../action-context'
-import type { Actor } from '../contract'
-import type { Done } from '../idempotency/run-once'
+import type { Actor } from '../contract/hub'
+import type { IdempotentResult } from '../idempotency/run-once'
 import type { Credential, Viewer } from '../keys/queries'
-import type { ReadAs } from './authenticate'
+import type { ViewerRead } from './authenticate'
 import type { HubEnv } from './hub-env'
 
 /**
@@ -22,7 +22,7 @@ export interface Call<Query, Body> {
   credential: Credential | null
   param(name: string): string
   /** Runs a page's reads together with the read of its viewer, in one round trip. */
-  read(statements: D1PreparedStatement[]): Promise<ReadAs>
+  read(statements: D1PreparedStatement[]): Promise<ViewerRead>
   /** The caller of a `write` or `admin` route. */
   viewer(): Viewer
   actor(): Actor
@@ -66,11 +66,11 @@ export function route<
 }
 
 /** Presents the result of an idempotent write; sets `idempotent-replay` when the response was stored. */
-export function presentOnce<Answer>(
+export function presentIdempotent<Answer>(
   call: Call<unknown, unknown>,
-  result: Done<Answer>,
+  result: IdempotentResult<Answer>,
   present: (answer: Answer) => object,
 ): object {
-  if (result.isReplay) call.c.header('idempotent-replay', 'true')
+  if (result.isDuplicate) call.c.header('idempotent-replay', 'true')
   return present(result.answer)
 }

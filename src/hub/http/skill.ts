@@ -1,6 +1,6 @@
 import type { Hono } from 'hono'
-import { limits } from '../../config'
-import type { Settings } from '../../settings'
+import { limits } from '../../shared/config'
+import type { Settings } from '../../shared/settings'
 import type { HubEnv } from './hub-env'
 import { apiBase } from './mount-routes'
 

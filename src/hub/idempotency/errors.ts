@@ -1,4 +1,4 @@
-import { AppError } from '../../errors'
+import { AppError } from '../../shared/errors'
 
 const hint = 'Use a new Idempotency-Key for a new request.'
 

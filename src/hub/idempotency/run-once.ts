@@ -1,11 +1,11 @@
-import { AppError } from '../../errors'
+import { AppError } from '../../shared/errors'
 import type { Db } from '../db'
 import { sha256 } from '../sha256'
 import { idempotencyErrors } from './errors'
-import { insertAnswer, selectAnswer } from './queries'
+import { insertStoredResponse, selectStoredResponse } from './queries'
 
 /** Identifies a request that must run at most once. */
-export interface OnceKey {
+export interface IdempotentRequest {
   /** '' for callers without an account. */
   accountId: string
   /** The Idempotency-Key; null when the caller sent none. */
@@ -16,10 +16,10 @@ export interface OnceKey {
 }
 
 /** Result of an idempotent write. */
-export interface Done<Answer> {
+export interface IdempotentResult<Answer> {
   answer: Answer
   /** Whether this is the stored response of an earlier request, so that nothing was written. */
-  isReplay: boolean
+  isDuplicate: boolean
   /** Results of the statements; empty for a stored response. */
   results: D1Result<Record<string, unknown>>[]
 }
@@ -41,14 +41,14 @@ interface Work<Answer> {
  */
 export async function runOnce<Answer>(
   db: Db,
-  request: OnceKey,
+  request: IdempotentRequest,
   work: Work<Answer>,
-): Promise<Done<Answer>> {
+): Promise<IdempotentResult<Answer>> {
   const { accountId, key } = request
   if (key === null) {
-    return { answer: work.answer, isReplay: false, results: await db.d1.batch(work.statements) }
+    return { answer: work.answer, isDuplicate: false, results: await db.d1.batch(work.statements) }
   }
-  const first = insertAnswer(db, {
+  const first = insertStoredResponse(db, {
     accountId,
     key,
     requestHash: await hashRequest(request),
@@ -58,10 +58,10 @@ export async function runOnce<Answer>(
   })
   try {
     const [, ...results] = await db.d1.batch<Record<string, unknown>>([first, ...work.statements])
-    return { answer: work.answer, isReplay: false, results }
+    return { answer: work.answer, isDuplicate: false, results }
   } catch (error) {
     const stored = String(error).includes('idempotency_keys')
-      ? await findReplay<Answer>(db, request)
+      ? await findStoredResult<Answer>(db, request)
       : null
     if (!stored) throw error
     return stored
@@ -74,16 +74,16 @@ export async function runOnce<Answer>(
  *
  * @throws IDEMPOTENCY_CONFLICT for the same key with another input
  */
-export async function actOnce<Answer>(
+export async function runActionOnce<Answer>(
   db: Db,
-  request: OnceKey,
+  request: IdempotentRequest,
   now: number,
   run: () => Promise<Answer>,
-): Promise<Done<Answer>> {
-  const stored = await findReplay<Answer>(db, request)
+): Promise<IdempotentResult<Answer>> {
+  const stored = await findStoredResult<Answer>(db, request)
   if (stored) return stored
   const answer = await run()
-  if (request.key === null) return { answer, isReplay: false, results: [] }
+  if (request.key === null) return { answer, isDuplicate: false, results: [] }
   return runOnce(db, request, { now, answer, statements: [] })
 }
 
@@ -93,15 +93,15 @@ export async function actOnce<Answer>(
  *
  * @throws IDEMPOTENCY_CONFLICT for the same key with another input
  */
-export async function replayIfRefused<Answer>(
+export async function runOrReturnStored<Answer>(
   db: Db,
-  request: OnceKey,
-  write: () => Promise<Done<Answer>>,
-): Promise<Done<Answer>> {
+  request: IdempotentRequest,
+  write: () => Promise<IdempotentResult<Answer>>,
+): Promise<IdempotentResult<Answer>> {
   try {
     return await write()
   } catch (error) {
-    const stored = error instanceof AppError ? await findReplay<Answer>(db, request) : null
+    const stored = error instanceof AppError ? await findStoredResult<Answer>(db, request) : null
     if (!stored) throw error
     return stored
   }
@@ -112,16 +112,19 @@ export async function replayIfRefused<Answer>(
  *
  * @throws IDEMPOTENCY_CONFLICT for the same key with another input
  */
-export async function findReplay<Answer>(db: Db, request: OnceKey): Promise<Done<Answer> | null> {
+export async function findStoredResult<Answer>(
+  db: Db,
+  request: IdempotentRequest,
+): Promise<IdempotentResult<Answer> | null> {
   const { accountId, key } = request
-  const stored = key === null ? undefined : await selectAnswer(db, accountId, key)
+  const stored = key === null ? undefined : await selectStoredResponse(db, accountId, key)
   if (!stored) return null
   const isSame = stored.requestHash === (await hashRequest(request))
   if (isSame && stored.answer !== null) {
-    return { answer: JSON.parse(stored.answer), isReplay: true, results: [] }
+    return { answer: JSON.parse(stored.answer), isDuplicate: true, results: [] }
   }
   throw isSame ? idempotencyErrors.secretNotStored() : idempotencyErrors.keyReused()
 }
 
-const hashRequest = ({ action, input }: OnceKey): Promise<string> =>
+const hashRequest = ({ action, input }: IdempotentRequest): Promise<string> =>
   sha256(JSON.stringify([action, input]))

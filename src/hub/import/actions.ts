@@ -1,7 +1,7 @@
 import type { ActionContext } from '../action-context'
 import { importGroup } from './import-group'
 import type { ImportReport } from './import-report'
-import { type ReadRecord, readRecord } from './read-record'
+import { type ParsedRecord, readRecord } from './read-record'
 
 /** Limits of a group, which is written in one batch: its parameters stay well below D1's 2 MB. */
 const RECORDS_PER_GROUP = 100
@@ -21,7 +21,7 @@ export async function importArchive(
     skipped: [],
     unchanged: 0,
   }
-  let group: Extract<ReadRecord, { ok: true }>[] = []
+  let group: Extract<ParsedRecord, { ok: true }>[] = []
   let chars = 0
   const flush = async () => {
     if (group.length > 0) await importGroup(context, group, report)
@@ -44,5 +44,5 @@ export async function importArchive(
   return report
 }
 
-const estimateChars = ({ post, comments }: Extract<ReadRecord, { ok: true }>): number =>
+const estimateChars = ({ post, comments }: Extract<ParsedRecord, { ok: true }>): number =>
   comments.reduce((sum, { content }) => sum + content.length + 600, post.content.length + 1_500)

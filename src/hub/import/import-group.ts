@@ -3,20 +3,20 @@ import type { ActionContext } from '../action-context'
 import type { ImportReport } from './import-report'
 import { distinguishName } from './normalise-name'
 import {
+  type ExistingRecords,
   insertAuthors,
   insertComments,
   insertCommunities,
   insertPosts,
-  type Known,
   type NewAuthor,
-  recount,
-  selectKnown,
+  selectExisting,
+  updateCounters,
 } from './queries'
 import type { SourceAuthor } from './read-author'
-import type { ReadRecord, SourcePost } from './read-record'
+import type { ParsedRecord, SourcePost } from './read-record'
 import { toStableId } from './stable-id'
 
-type Group = Extract<ReadRecord, { ok: true }>[]
+type Group = Extract<ParsedRecord, { ok: true }>[]
 
 /** Imports one group: one batch reads the existing records, another batch inserts the missing ones. */
 export async function importGroup(
@@ -60,7 +60,7 @@ export async function importGroup(
         deletedAt: comment.isDeleted ? comment.createdAt : null,
       })),
     ),
-    ...recount(
+    ...updateCounters(
       db,
       [...new Set([...newPosts.map(({ id }) => id), ...newComments.map(({ postId }) => postId)])],
       [...new Set(newPosts.map(({ community }) => community.name))],
@@ -79,11 +79,11 @@ const isNew = (existing: { id: string }[]): ((row: { id: string }) => boolean) =
 async function readExisting(
   { db }: ActionContext,
   group: { posts: SourcePost[]; comments: { id: string }[]; authors: SourceAuthor[] },
-): Promise<Known> {
+): Promise<ExistingRecords> {
   const idsOf = (rows: { id: string }[]) => rows.map(({ id }) => id)
   const { posts, comments, authors } = group
   const results = await db.d1.batch(
-    selectKnown(db, {
+    selectExisting(db, {
       accounts: idsOf(authors),
       names: authors.map(({ name }) => name),
       communities: posts.map(({ community }) => community.name),
@@ -94,7 +94,7 @@ async function readExisting(
   const [accounts = [], communities = [], oldPosts = [], oldComments = []] = results.map(
     (result) => result.results,
   )
-  return { accounts, communities, posts: oldPosts, comments: oldComments } as Known
+  return { accounts, communities, posts: oldPosts, comments: oldComments } as ExistingRecords
 }
 
 /**
@@ -104,7 +104,7 @@ async function readExisting(
  */
 function assignAccounts(
   authors: (SourceAuthor & { createdAt: number })[],
-  existing: Known,
+  existing: ExistingRecords,
 ): { ids: Map<string, string>; newAuthors: NewAuthor[] } {
   const ids = new Map<string, string>()
   const newAuthors: NewAuthor[] = []
@@ -129,7 +129,7 @@ function assignAccounts(
   return { ids, newAuthors }
 }
 
-async function listNewCommunities(posts: SourcePost[], existing: Known) {
+async function listNewCommunities(posts: SourcePost[], existing: ExistingRecords) {
   const names = new Set(existing.communities.map(({ name }) => name.toLowerCase()))
   const rows = new Map(
     posts

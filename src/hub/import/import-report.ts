@@ -1,6 +1,6 @@
-import type { Skipped } from './read-record'
+import type { SkippedRecord } from './read-record'
 
-export interface Imported {
+export interface ImportCounts {
   posts: number
   comments: number
   accounts: number
@@ -8,8 +8,8 @@ export interface Imported {
 }
 
 export interface ImportReport {
-  imported: Imported
-  skipped: Skipped[]
+  imported: ImportCounts
+  skipped: SkippedRecord[]
   /** Number of records that already existed completely. */
   unchanged: number
 }

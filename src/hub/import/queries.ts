@@ -2,7 +2,7 @@ import type { Db } from '../db'
 import type { SourceComment } from './read-comments'
 import type { SourcePost } from './read-record'
 
-export interface Known {
+export interface ExistingRecords {
   accounts: { id: string; name: string; isImported: number }[]
   communities: { name: string }[]
   posts: { id: string }[]
@@ -10,7 +10,7 @@ export interface Known {
 }
 
 /** Selects the records of a group that already exist, in the order of the result type's fields. */
-export const selectKnown = (
+export const selectExisting = (
   db: Db,
   ids: {
     accounts: string[]
@@ -104,7 +104,7 @@ export const insertComments = (db: Db, rows: NewComment[]): D1PreparedStatement 
     .bind(JSON.stringify(rows))
 
 /** Updates the counters of the given posts and communities. */
-export const recount = (
+export const updateCounters = (
   db: Db,
   postIds: string[],
   communities: string[],

@@ -1,6 +1,6 @@
-import { limits } from '../../config'
+import { limits } from '../../shared/config'
 import { normaliseName } from './normalise-name'
-import { cut } from './read-field'
+import { truncateText } from './read-field'
 import type { AuthorRecord } from './record-schema'
 import { toStableId } from './stable-id'
 
@@ -30,8 +30,8 @@ export async function readAuthor(
     id,
     isByName: sourceId == null,
     name: normaliseName(displayName, fallback),
-    displayName: cut(author.display_name ?? author.displayName ?? displayName, 60),
-    description: cut(author.description ?? '', limits.account.descriptionCharsMax),
+    displayName: truncateText(author.display_name ?? author.displayName ?? displayName, 60),
+    description: truncateText(author.description ?? '', limits.account.descriptionCharsMax),
     karma: Math.round(author.karma ?? 0),
   }
 }

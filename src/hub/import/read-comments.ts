@@ -1,6 +1,6 @@
-import { limits } from '../../config'
+import { limits } from '../../shared/config'
 import { readAuthor, type SourceAuthor } from './read-author'
-import { describe, readTime } from './read-field'
+import { formatIssues, readTime } from './read-field'
 import { type CommentRecord, commentRecord } from './record-schema'
 import { toStableId } from './stable-id'
 
@@ -45,7 +45,7 @@ export async function readComments(
   for (let next = unread.pop(); next; next = unread.pop()) {
     const { raw, parent } = next
     const parsed = commentRecord.safeParse(raw)
-    if (!parsed.success) problems.push({ id: readId(raw), reason: describe(parsed.error) })
+    if (!parsed.success) problems.push({ id: readId(raw), reason: formatIssues(parsed.error) })
     const comment = parsed.success
       ? await toComment(parsed.data, post, findParent(seen, parsed.data, parent))
       : null

@@ -1,7 +1,7 @@
 import type { ZodError } from 'zod'
 
 /** Truncates a text to at most `chars` UTF-16 units, without splitting a surrogate pair. */
-export const cut = (text: string, chars: number): string =>
+export const truncateText = (text: string, chars: number): string =>
   text.length <= chars ? text : text.slice(0, chars).replace(/[\uD800-\uDBFF]$/, '')
 
 /** Parses a date as milliseconds since the Unix epoch; null when it is missing or invalid. */
@@ -11,7 +11,7 @@ export function readTime(text: string | null | undefined): number | null {
 }
 
 /** Formats the first three issues of an invalid record as one line. */
-export const describe = (error: ZodError): string =>
+export const formatIssues = (error: ZodError): string =>
   error.issues
     .slice(0, 3)
     .map(({ path, message }) => `${path.map(String).join('.') || 'record'}: ${message}`)

@@ -1,9 +1,9 @@
-import { limits } from '../../config'
+import { limits } from '../../shared/config'
 import { computeHotRank } from '../posts/hot-rank'
 import { normaliseName } from './normalise-name'
 import { readAuthor, type SourceAuthor } from './read-author'
 import { readComments, type SourceComment } from './read-comments'
-import { cut, describe, readTime } from './read-field'
+import { formatIssues, readTime, truncateText } from './read-field'
 import { archiveRecord, type CommunityRecord, type PostRecord, postRecord } from './record-schema'
 import { toStableId } from './stable-id'
 
@@ -23,15 +23,15 @@ export interface SourcePost {
   createdAt: number
 }
 
-export interface Skipped {
+export interface SkippedRecord {
   index: number
   id: string | null
   reason: string
 }
 
-export type ReadRecord =
-  | { ok: true; post: SourcePost; comments: SourceComment[]; skipped: Skipped[] }
-  | { ok: false; skipped: Skipped }
+export type ParsedRecord =
+  | { ok: true; post: SourcePost; comments: SourceComment[]; skipped: SkippedRecord[] }
+  | { ok: false; skipped: SkippedRecord }
 
 /** Why the import skips a post with valid fields, as admins read it. */
 const skipReasons = {
@@ -41,7 +41,11 @@ const skipReasons = {
 }
 
 /** Converts one record of an archive, or returns why the import skips it. Never throws. */
-export async function readRecord(record: unknown, index: number, now: number): Promise<ReadRecord> {
+export async function readRecord(
+  record: unknown,
+  index: number,
+  now: number,
+): Promise<ParsedRecord> {
   const found = findPost(record)
   if (typeof found === 'string') return { ok: false, skipped: { index, id: null, reason: found } }
   const { source, comments: list, downloadedAt } = found
@@ -66,12 +70,12 @@ interface Found {
 /** Returns the post of a record, or the reason why the record is invalid. */
 function findPost(record: unknown): Found | string {
   const envelope = archiveRecord.safeParse(record)
-  if (!envelope.success) return describe(envelope.error)
+  if (!envelope.success) return formatIssues(envelope.error)
   const { post, comments, _downloaded_at: downloadedAt } = envelope.data
   if (post) return { source: post, comments: comments ?? [], downloadedAt }
   // Some archives contain plain posts, without the API response around them.
   const bare = postRecord.safeParse(record)
-  if (!bare.success) return describe(bare.error)
+  if (!bare.success) return formatIssues(bare.error)
   return { source: bare.data, comments: comments ?? [], downloadedAt }
 }
 
@@ -95,9 +99,9 @@ async function toPost(source: PostRecord, createdAt: number): Promise<SourcePost
     id: await toStableId('post', source.id, JSON.stringify([text, content, createdAt])),
     community: toCommunity(source.submolt ?? source.community),
     author: await readAuthor(source.author, source.author_id),
-    title: cut(title, limits.post.titleCharsMax),
+    title: truncateText(title, limits.post.titleCharsMax),
     content: content ?? '',
-    url: url && /^https?:\/\//i.test(url) ? cut(url, limits.post.urlCharsMax) : null,
+    url: url && /^https?:\/\//i.test(url) ? truncateText(url, limits.post.urlCharsMax) : null,
     ...votes,
     hotRank: computeHotRank(votes.upvotes - votes.downvotes, createdAt),
     isLocked: Number(source.is_locked ?? false),
@@ -111,7 +115,7 @@ function toCommunity(record: CommunityRecord | null | undefined): SourcePost['co
   const source = name ?? 'general'
   return {
     name: normaliseName(source, 'general'),
-    displayName: cut(display_name ?? displayName ?? source, 100),
-    description: cut(description ?? '', limits.community.descriptionCharsMax),
+    displayName: truncateText(display_name ?? displayName ?? source, 100),
+    description: truncateText(description ?? '', limits.community.descriptionCharsMax),
   }
 }

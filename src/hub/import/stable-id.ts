@@ -1,4 +1,4 @@
-import { isUuid } from '../../ids'
+import { isUuid } from '../../shared/ids'
 import { sha256 } from '../sha256'
 
 /**

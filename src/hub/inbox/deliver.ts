@@ -1,24 +1,24 @@
-import type { AccountId, InboxItemId } from '../../ids'
+import type { AccountId, InboxItemId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
-import { explainBrake, toBrakeError } from '../brakes/explain-brake'
-import type { Actor } from '../contract'
+import type { Actor } from '../contract/hub'
 import type { Db } from '../db'
 import { guardContribution, toContributionError } from '../exploration/contribution'
-import { type Done, type OnceKey, runOnce } from '../idempotency/run-once'
+import { type IdempotentRequest, type IdempotentResult, runOnce } from '../idempotency/run-once'
 import { findMentions } from '../mentions/find-mentions'
-import { insertMentions, type Saying } from '../mentions/queries'
-import { type CalledAgent, insertMentionItems, insertReplyItem, selectCalled } from './queries'
+import { insertMentions, type PostedContent } from '../mentions/queries'
+import { explainReplyLimit, toReplyLimitError } from '../reply-limits/explain-reply-limit'
+import { insertMentionItems, insertReplyItem, selectWakeResults, type WakeResult } from './queries'
 
 const EXCERPT_CHARS = 240
 
 /** A post or comment to deliver. */
 export interface Message {
   actor: Actor
-  saying: Saying
+  source: PostedContent
   /** Markdown texts that can contain mentions: title and content, or a comment's content. */
   texts: string[]
   /** Author of the post or comment that this replies to, and whether that account is an agent of this hub. */
-  answers: { id: AccountId; type: 'reply' | 'comment'; isHosted: boolean } | null
+  replyTo: { id: AccountId; type: 'reply' | 'comment'; isHosted: boolean } | null
 }
 
 /**
@@ -31,11 +31,11 @@ export interface Message {
 export async function deliver<Answer>(
   context: ActionContext,
   message: Message,
-  once: Omit<OnceKey, 'accountId' | 'key'>,
+  once: Omit<IdempotentRequest, 'accountId' | 'key'>,
   work: { answer: Answer; statements: D1PreparedStatement[] },
-): Promise<Done<Answer>> {
+): Promise<IdempotentResult<Answer>> {
   const { db, clock } = context
-  const { actor, saying: source, answers: replyTo } = message
+  const { actor, source, replyTo } = message
   const names = [...new Set(message.texts.flatMap(findMentions))]
   const items = names.map((name) => ({ id: clock.newId<InboxItemId>(), name }))
   const delivery = {
@@ -53,7 +53,7 @@ export async function deliver<Answer>(
     itemIds.push(id)
     statements.push(insertReplyItem(db, delivery, { id, to: replyTo.id, type: replyTo.type }))
   }
-  statements.push(selectCalled(db, itemIds))
+  statements.push(selectWakeResults(db, itemIds))
   const canWake = names.length > 0 || (replyTo?.isHosted === true && actor.kind === 'human')
   const token = canWake ? await armSweep(context) : null
   const done = await runOnce(
@@ -61,33 +61,33 @@ export async function deliver<Answer>(
     { ...once, accountId: actor.accountId, key: actor.idempotencyKey },
     { now: source.at, answer: work.answer, statements },
   ).catch((error: unknown) => {
-    throw toBrakeError(error) ?? toContributionError(error) ?? error
+    throw toReplyLimitError(error) ?? toContributionError(error) ?? error
   })
   const woken = readWakeResults(done).filter(({ refusal }) => refusal === null)
-  if (canWake) context.defer(wakeAll(context, woken, token))
+  if (canWake) context.defer(wakeAgents(context, woken, token))
   return done
 }
 
 /** Limits an exploration to one contribution with enough confidence. */
-const guardExploration = (db: Db, { actor, saying: source }: Message): D1PreparedStatement[] => {
+const guardExploration = (db: Db, { actor, source }: Message): D1PreparedStatement[] => {
   const { activationId, accountId: agentId, confidence } = actor
   if (activationId === null) return []
   return [guardContribution(db, { activationId, agentId, confidence, now: source.at })]
 }
 
 /** Returns the agents that a delivered message addresses; none for an idempotent retry. */
-const readWakeResults = (done: Done<unknown>): CalledAgent[] =>
-  (done.results.at(-1)?.results ?? []) as unknown as CalledAgent[]
+const readWakeResults = (done: IdempotentResult<unknown>): WakeResult[] =>
+  (done.results.at(-1)?.results ?? []) as unknown as WakeResult[]
 
 /** Describes which mentioned agents were not woken and why, one sentence each. */
-export const explainUncalled = (done: Done<unknown>): string[] =>
+export const explainNotWoken = (done: IdempotentResult<unknown>): string[] =>
   readWakeResults(done).flatMap(({ name, refusal }) =>
-    refusal === null ? [] : [`@${name} was not woken. ${explainBrake(refusal)}`],
+    refusal === null ? [] : [`@${name} was not woken. ${explainReplyLimit(refusal)}`],
   )
 
 /** Presents the same as part of an API response; empty when all mentioned agents were woken. */
-export function presentUncalled(done: Done<unknown>): { notes?: string[] } {
-  const notes = explainUncalled(done)
+export function presentNotWoken(done: IdempotentResult<unknown>): { notes?: string[] } {
+  const notes = explainNotWoken(done)
   return notes.length > 0 ? { notes } : {}
 }
 
@@ -104,7 +104,7 @@ export async function armSweep({ scheduler }: ActionContext): Promise<number | n
 }
 
 /** Wakes the agents, then disarms the sweep when all wake-ups have arrived. */
-export async function wakeAll(
+export async function wakeAgents(
   { agents, scheduler }: ActionContext,
   woken: { accountId: AccountId }[],
   token: number | null,

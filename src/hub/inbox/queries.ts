@@ -1,13 +1,13 @@
-import type { AccountId, ActivationId, CommentId, InboxItemId, PostId } from '../../ids'
-import { mentionBrakeSql, roomForAgentsSql } from '../brakes/brake-sql'
-import type { AccountKind, Person } from '../contract'
+import type { AccountId, ActivationId, CommentId, InboxItemId, PostId } from '../../shared/ids'
+import type { AccountKind, Person } from '../contract/hub'
 import type { Db } from '../db'
 import { type Credential, viewerParams, viewerSql } from '../keys/queries'
-import type { Saying } from '../mentions/queries'
+import type { PostedContent } from '../mentions/queries'
+import { mentionLimitSql, remainingAgentRepliesSql } from '../reply-limits/reply-limit-sql'
 import type { InboxType } from './schema'
 
 /** A post or comment that creates inbox items. */
-interface Delivery extends Saying {
+interface Delivery extends PostedContent {
   authorKind: AccountKind
   excerpt: string
 }
@@ -30,11 +30,11 @@ export const insertMentionItems = (
       `INSERT INTO inbox_items (id, account_id, type, post_id, comment_id, from_account_id, content, created_at,
          is_task, hops, refusal)
        SELECT id, to_id, 'mention', ?1, ?2, ?3, ?4, ?5, answers AND brake IS NULL, hops, iif(answers, brake, NULL)
-       FROM (SELECT *, CASE WHEN ?6 = 'agent' THEN ${mentionBrakeSql(
+       FROM (SELECT *, CASE WHEN ?6 = 'agent' THEN ${mentionLimitSql(
          { from: '?3', to: 'to_id', now: '?5' },
          {
            hops: 'hops',
-           room: roomForAgentsSql('?1'),
+           room: remainingAgentRepliesSql('?1'),
            nth: 'sum(answers) OVER (ORDER BY nth)',
          },
        )} END AS brake
@@ -91,7 +91,7 @@ export const insertReplyItem = (
     )
 
 /** An agent for which an item was inserted: woken by a task, or not woken with the reason. */
-export interface CalledAgent {
+export interface WakeResult {
   accountId: AccountId
   name: string
   /** Why the agent was not woken; null when it was woken. */
@@ -99,7 +99,7 @@ export interface CalledAgent {
 }
 
 /** Selects the hosted agents that these items wake, and those that a reply limit kept from waking. */
-export const selectCalled = (db: Db, itemIds: InboxItemId[]): D1PreparedStatement =>
+export const selectWakeResults = (db: Db, itemIds: InboxItemId[]): D1PreparedStatement =>
   db.d1
     .prepare(
       `SELECT DISTINCT i.account_id AS accountId, a.name, i.refusal
@@ -130,7 +130,7 @@ const itemColumns = `
   i.conversation_id AS conversationId`
 
 /** Filter and page of an inbox. */
-export interface InboxPage {
+export interface InboxPageRequest {
   isUnread: boolean
   /** Keyset: time and id of the last item seen. */
   before: [number, string] | null
@@ -147,7 +147,7 @@ export const selectOwnItems = (
   db: Db,
   credential: Credential,
   now: number,
-  page: InboxPage,
+  page: InboxPageRequest,
 ): D1PreparedStatement => {
   const [at, id] = page.before ?? [farFuture, '']
   return db.d1
@@ -202,7 +202,7 @@ const markRead = (condition: string) => `
   WHERE account_id = ?1 AND read_at IS NULL AND is_task = 0 AND ${condition}`
 
 /** Marks the given items as read. */
-export const readItems = (
+export const markItemsRead = (
   db: Db,
   accountId: AccountId,
   now: number,
@@ -213,11 +213,11 @@ export const readItems = (
     .bind(accountId, now, JSON.stringify(ids))
 
 /** Marks all items of an account as read. */
-export const readAllItems = (db: Db, accountId: AccountId, now: number): D1PreparedStatement =>
+export const markAllItemsRead = (db: Db, accountId: AccountId, now: number): D1PreparedStatement =>
   db.d1.prepare(markRead('1')).bind(accountId, now)
 
 /** Marks the items of a post as read. */
-export const readItemsOfPost = (
+export const markPostItemsRead = (
   db: Db,
   accountId: AccountId,
   now: number,

@@ -1,14 +1,14 @@
 import * as z from 'zod'
 import { presentTime } from '../accounts/present'
-import { readCursor, writeCursor } from '../cursor'
-import { type Call, presentOnce, type Route, route } from '../http/route'
+import { decodeCursor, encodeCursor } from '../cursor'
+import { type Call, presentIdempotent, type Route, route } from '../http/route'
 import { runOnce } from '../idempotency/run-once'
 import {
   countOwnUnread,
   type InboxRow,
-  readAllItems,
-  readItems,
-  readItemsOfPost,
+  markAllItemsRead,
+  markItemsRead,
+  markPostItemsRead,
   selectOwnItems,
 } from './queries'
 
@@ -44,7 +44,7 @@ async function listItems({
 }: Call<z.output<typeof listQuery>, undefined>): Promise<object> {
   const { db, clock } = context
   const now = clock.now()
-  const cursor = readCursor(query.cursor)
+  const cursor = decodeCursor(query.cursor)
   const reader = credential ?? anonymous
   const { results } = await read([
     selectOwnItems(db, reader, now, {
@@ -62,7 +62,7 @@ async function listItems({
     notifications: page.map(presentItem),
     unread_count: results[1]?.results[0]?.unread ?? 0,
     has_more: hasMore,
-    next_cursor: hasMore && last ? writeCursor([last.createdAt, last.id]) : null,
+    next_cursor: hasMore && last ? encodeCursor([last.createdAt, last.id]) : null,
   }
 }
 
@@ -104,7 +104,7 @@ const markRoute = <Body extends z.ZodType | undefined>(
         { accountId, key, action: 'inbox.read', input },
         { now, answer: { read: true }, statements: [statement(call as never, now)] },
       )
-      return presentOnce(call, done, (answer) => answer)
+      return presentIdempotent(call, done, (answer) => answer)
     },
   })
 
@@ -126,15 +126,15 @@ export const inboxRoutes: Route[] = [
     },
   }),
   markRoute('/notifications/read', 'Marks items as read', markBody, (call, now) =>
-    readItems(call.context.db, call.viewer().id, now, call.body.ids),
+    markItemsRead(call.context.db, call.viewer().id, now, call.body.ids),
   ),
   markRoute('/notifications/read-all', 'Marks your whole inbox as read', undefined, (call, now) =>
-    readAllItems(call.context.db, call.viewer().id, now),
+    markAllItemsRead(call.context.db, call.viewer().id, now),
   ),
   markRoute(
     '/notifications/read-by-post/:id',
     'Marks the inbox items of a post as read',
     undefined,
-    (call, now) => readItemsOfPost(call.context.db, call.viewer().id, now, call.param('id')),
+    (call, now) => markPostItemsRead(call.context.db, call.viewer().id, now, call.param('id')),
   ),
 ]

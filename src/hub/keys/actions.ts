@@ -1,14 +1,14 @@
-import { limits } from '../../config'
-import type { AccountId } from '../../ids'
+import { limits } from '../../shared/config'
+import type { AccountId } from '../../shared/ids'
 import { adminAccountId } from '../accounts/schema'
 import type { ActionContext } from '../action-context'
-import type { Actor } from '../contract'
-import { type Done, findReplay, runOnce } from '../idempotency/run-once'
+import type { Actor } from '../contract/hub'
+import { findStoredResult, type IdempotentResult, runOnce } from '../idempotency/run-once'
 import { sha256 } from '../sha256'
 import { keyErrors } from './errors'
 import {
-  deleteByHash,
   deleteKey,
+  deleteKeyByHash,
   expireKey,
   insertKey,
   insertSession,
@@ -44,12 +44,12 @@ export async function createKey(
   context: ActionContext,
   actor: Actor,
   input: { label: string; scopes: string[]; replaces?: string | undefined; graceHours: number },
-): Promise<Done<NewKey>> {
+): Promise<IdempotentResult<NewKey>> {
   const { db, clock, settings } = context
   const { accountId } = actor
   const once = { accountId, key: actor.idempotencyKey, action: 'keys.create', input }
   if (input.replaces) {
-    await findReplay<NewKey>(db, once)
+    await findStoredResult<NewKey>(db, once)
     if (!(await selectKey(db, accountId, input.replaces).first())) throw keyErrors.notFound()
   }
   const now = clock.now()
@@ -162,5 +162,5 @@ export async function signIn(
 
 /** Ends a browser session. Has no effect when the session has already ended. */
 export async function signOut({ db }: ActionContext, token: string): Promise<void> {
-  await deleteByHash(db, await sha256(token), 'session').run()
+  await deleteKeyByHash(db, await sha256(token), 'session').run()
 }

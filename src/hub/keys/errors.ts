@@ -1,4 +1,4 @@
-import { AppError, notFound } from '../../errors'
+import { AppError, notFound } from '../../shared/errors'
 
 /** Errors of keys and sign-in, as users read them. */
 export const keyErrors = {

@@ -1,7 +1,7 @@
 import { and, eq } from 'drizzle-orm'
-import type { AccountId } from '../../ids'
+import type { AccountId } from '../../shared/ids'
 import { adminAccountId } from '../accounts/schema'
-import type { AccountKind } from '../contract'
+import type { AccountKind } from '../contract/hub'
 import { type Db, toD1 } from '../db'
 import { type ApiKey, apiKeys } from './schema'
 
@@ -70,7 +70,7 @@ export const deleteKey = (db: Db, accountId: AccountId, keyId: string): D1Prepar
     db.orm.delete(apiKeys).where(and(eq(apiKeys.id, keyId), eq(apiKeys.accountId, accountId))),
   )
 
-export const deleteByHash = (db: Db, hash: string, kind: ApiKey['kind']): D1PreparedStatement =>
+export const deleteKeyByHash = (db: Db, hash: string, kind: ApiKey['kind']): D1PreparedStatement =>
   toD1(db, db.orm.delete(apiKeys).where(and(eq(apiKeys.hash, hash), eq(apiKeys.kind, kind))))
 
 /** Expires a rotated key and the sessions opened with it at `at`, unless they expire earlier. */

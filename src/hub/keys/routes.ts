@@ -1,10 +1,10 @@
 import * as z from 'zod'
-import { notFound } from '../../errors'
-import type { AccountId } from '../../ids'
+import { notFound } from '../../shared/errors'
+import type { AccountId } from '../../shared/ids'
 import { presentTime } from '../accounts/present'
 import { selectAccountByName } from '../accounts/queries'
 import { adminAccountId } from '../accounts/schema'
-import { presentOnce, type Route, route } from '../http/route'
+import { presentIdempotent, type Route, route } from '../http/route'
 import { createKey, createSignInLink, removeKey } from './actions'
 import { selectKeys } from './queries'
 import type { ApiKey } from './schema'
@@ -34,7 +34,7 @@ const createKeyRoute = route({
   handle: async (call) => {
     const { grace_hours: graceHours, ...rest } = call.body
     const done = await createKey(call.context, call.actor(), { ...rest, graceHours })
-    return presentOnce(call, done, (key) => ({
+    return presentIdempotent(call, done, (key) => ({
       key: {
         id: key.id,
         api_key: key.apiKey,

@@ -1,5 +1,5 @@
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import type { AccountId } from '../../ids'
+import type { AccountId } from '../../shared/ids'
 
 export type KeyKind = 'key' | 'session' | 'link' | 'service'
 

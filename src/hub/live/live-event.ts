@@ -15,7 +15,7 @@ export type LiveEvent =
     }
 
 /** State of a thread in the database when its socket opens. */
-export interface Known {
+export interface LiveSnapshot {
   /** Number of comments of the post. Times and ids of comments do not show which was committed last. */
   comments: number
   /** Running activations; their current actions come from the agents only. */
@@ -23,7 +23,7 @@ export interface Known {
 }
 
 /** The first message on a new socket. */
-export type Hello = Known & { type: 'hello' }
+export type Hello = LiveSnapshot & { type: 'hello' }
 
 /** Returns the topic of a thread. */
 export const postTopic = (postId: string): string => `post:${postId}`

@@ -1,7 +1,7 @@
 import { DurableObject } from 'cloudflare:workers'
-import { liveLimits } from '../../config'
+import { liveLimits } from '../../shared/config'
 import { upgradeErrors } from './errors'
-import type { Hello, Known, LiveEvent } from './live-event'
+import type { Hello, LiveEvent, LiveSnapshot } from './live-event'
 import { readLiveRequest } from './live-request'
 import { RecentEvents } from './recent-events'
 
@@ -20,7 +20,7 @@ export class LiveObject extends DurableObject {
 
   /** Sends an event to all watchers of the topic. Called by the hub only. */
   publish(topic: string, event: LiveEvent): void {
-    this.#recent.note(topic, event, Date.now())
+    this.#recent.add(topic, event, Date.now())
     const sockets = this.ctx.getWebSockets(topic)
     if (sockets.length === 0) return
     const text = JSON.stringify(event)
@@ -67,7 +67,7 @@ export class LiveObject extends DurableObject {
    * or arrive over the socket. A repeated event is harmless. Events are lost only when the object dies in
    * those milliseconds; the next event or reconnect then corrects the page.
    */
-  #sendSnapshot(socket: WebSocket, topic: string, snapshot: Known): void {
+  #sendSnapshot(socket: WebSocket, topic: string, snapshot: LiveSnapshot): void {
     send(socket, JSON.stringify({ type: 'hello', ...snapshot } satisfies Hello))
     for (const event of this.#recent.since(topic, snapshot, Date.now())) {
       send(socket, JSON.stringify(event))

@@ -1,4 +1,4 @@
-import { liveLimits } from '../../config'
+import { liveLimits } from '../../shared/config'
 import type { LivePublisher } from '../action-context'
 import type { LiveEvent } from './live-event'
 import type { LiveObject } from './live-object'
@@ -8,7 +8,7 @@ import { toLiveRequest } from './live-request'
 export function createLivePublisher(
   namespace: DurableObjectNamespace<LiveObject>,
 ): Required<LivePublisher> {
-  const getObject = (topic: string) => namespace.getByName(liveObjectOf(topic))
+  const getObject = (topic: string) => namespace.getByName(toLiveObjectName(topic))
   return {
     publish: async (topic, event) => {
       try {
@@ -26,7 +26,7 @@ export function createLivePublisher(
  * Returns the name of the object that serves a topic: FNV-1a over its UTF-16 units, modulo the number of
  * objects.
  */
-export function liveObjectOf(topic: string): string {
+export function toLiveObjectName(topic: string): string {
   let hash = 0x811c9dc5
   for (let index = 0; index < topic.length; index++) {
     hash = Math.imul(hash ^ topic.charCodeAt(index), 0x01000193)

@@ -1,4 +1,4 @@
-import type { Known, LiveEvent } from './live-event'
+import type { LiveEvent, LiveSnapshot } from './live-event'
 
 /** Limits of `RecentEvents`; times are in milliseconds. */
 export interface RecentLimits {
@@ -28,7 +28,7 @@ export class RecentEvents {
   }
 
   /** Adds an event, and evicts old events. */
-  note(topic: string, event: LiveEvent, now: number): void {
+  add(topic: string, event: LiveEvent, now: number): void {
     const key = `${topic} ${event.type === 'working' ? event.activation_id : event.type}`
     this.#entries.delete(key)
     this.#entries.set(key, { topic, event, at: now })
@@ -43,7 +43,7 @@ export class RecentEvents {
    * Returns the events of a topic that a watcher with this snapshot needs, oldest first: those of the last
    * `recentMs`, which may be newer than the snapshot, and the current actions of running activations.
    */
-  since(topic: string, snapshot: Known, now: number): LiveEvent[] {
+  since(topic: string, snapshot: LiveSnapshot, now: number): LiveEvent[] {
     const running = new Set(snapshot.working.map((each) => each.activation_id))
     return [...this.#entries.values()]
       .filter((each) => each.topic === topic)

@@ -1,7 +1,7 @@
 import { parse, postprocess, preprocess } from 'micromark'
 import { gfm } from 'micromark-extension-gfm'
-import { readMentions } from '../../mention'
-import { affordableMarkup } from '../markdown/affordable-markup'
+import { readMentions } from '../../shared/mention'
+import { limitMarkup } from '../markdown/limit-markup'
 
 /** Names looked up for one text. Of the existing ones, the first ten are notified. */
 const CANDIDATES_MAX = 100
@@ -43,7 +43,7 @@ export function findMentions(text: string): string[] {
 function maskMarkup(text: string): string {
   // A leading byte order mark is dropped by the parser, which would shift its offsets.
   const source = text.replace(/^\uFEFF/, ' ')
-  const parser = parse({ extensions: [gfm(), withoutEmphasis, affordableMarkup(source)] })
+  const parser = parse({ extensions: [gfm(), withoutEmphasis, limitMarkup(source)] })
   const events = postprocess(parser.document().write(preprocess()(source, undefined, true)))
   const kept: string[] = []
   let end = 0

@@ -1,9 +1,9 @@
-import { limits } from '../../config'
-import type { AccountId, CommentId, PostId } from '../../ids'
+import { limits } from '../../shared/config'
+import type { AccountId, CommentId, PostId } from '../../shared/ids'
 import type { Db } from '../db'
 
 /** A post or comment that was just written. */
-export interface Saying {
+export interface PostedContent {
   postId: PostId
   /** Null for the post itself. */
   commentId: CommentId | null
@@ -12,7 +12,11 @@ export interface Saying {
 }
 
 /** Inserts a mention for each of the first ten names that are accounts. */
-export const insertMentions = (db: Db, source: Saying, names: string[]): D1PreparedStatement =>
+export const insertMentions = (
+  db: Db,
+  source: PostedContent,
+  names: string[],
+): D1PreparedStatement =>
   db.d1
     .prepare(
       `INSERT INTO mentions (post_id, comment_id, account_id, created_at)

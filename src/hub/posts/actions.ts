@@ -1,17 +1,17 @@
 import * as z from 'zod'
-import { limits } from '../../config'
-import type { PostId } from '../../ids'
+import { limits } from '../../shared/config'
+import type { PostId } from '../../shared/ids'
 import { selectAccountById } from '../accounts/queries'
 import type { ActionContext } from '../action-context'
-import { guardPost, rememberHops } from '../brakes/queries'
 import { type CommunityRow, selectCommunity } from '../communities/queries'
-import type { Actor } from '../contract'
-import type { Done } from '../idempotency/run-once'
+import type { Actor } from '../contract/hub'
+import type { IdempotentResult } from '../idempotency/run-once'
 import { deliver } from '../inbox/deliver'
-import { refuseCredentials } from './credential-shapes'
+import { guardPost, updateHops } from '../reply-limits/queries'
+import { assertNoCredentials } from './credential-patterns'
 import { postErrors } from './errors'
 import { computeHotRank } from './hot-rank'
-import { countPost, deletePost, insertPost, selectPost, updatePost } from './queries'
+import { deletePost, incrementPostCount, insertPost, selectPost, updatePost } from './queries'
 import type { PostRow } from './schema'
 
 const title = z.string().trim().min(1).max(limits.post.titleCharsMax)
@@ -19,7 +19,7 @@ const content = z.string().max(limits.post.contentCharsMax)
 const url = z.url({ protocol: /^https?$/ }).max(limits.post.urlCharsMax)
 
 export const postInput = z.object({ title, content: content.default(''), url: url.optional() })
-export const postChange = z.object({
+export const postUpdate = z.object({
   title: title.optional(),
   content: content.optional(),
   url: url.nullable().optional(),
@@ -36,10 +36,10 @@ export async function createPost(
   context: ActionContext,
   actor: Actor,
   input: z.output<typeof postInput> & { community: string },
-): Promise<Done<PostRow>> {
+): Promise<IdempotentResult<PostRow>> {
   const { db, clock, settings } = context
   const { title, content, url = null } = input
-  refuseCredentials({ title, content, url: url ?? '' }, settings.ROOKERY_KEY_PREFIX)
+  assertNoCredentials({ title, content, url: url ?? '' }, settings.ROOKERY_KEY_PREFIX)
   const name = input.community.replace(/^m\//i, '')
   const [communities, authors] = await db.d1.batch([
     selectCommunity(db, name),
@@ -87,18 +87,18 @@ export async function createPost(
       authorId: actor.accountId,
       isListed: 1 - community.isMuted,
     }),
-    countPost(db, community.id),
-    ...(isAgent ? [rememberHops(db, { postId: id, commentId: null }, writing)] : []),
+    incrementPostCount(db, community.id),
+    ...(isAgent ? [updateHops(db, { postId: id, commentId: null }, writing)] : []),
   ]
-  const saying = { postId: id, commentId: null, authorId: actor.accountId, at: now }
-  const message = { actor, saying, texts: [title, content], answers: null }
+  const source = { postId: id, commentId: null, authorId: actor.accountId, at: now }
+  const message = { actor, source, texts: [title, content], replyTo: null }
   const done = await deliver(
     context,
     message,
     { action: 'posts.create', input: { ...input, community: community.name } },
     { answer, statements },
   )
-  if (!done.isReplay) {
+  if (!done.isDuplicate) {
     context.defer(context.live.publish(`post:${id}`, { type: 'post', id, post_id: id }))
   }
   return done
@@ -127,11 +127,11 @@ export async function changePost(
   actor: Actor,
   isAdmin: boolean,
   id: string,
-  change: z.output<typeof postChange>,
+  change: z.output<typeof postUpdate>,
 ): Promise<PostRow> {
   const { db, clock, settings } = context
   const { title = '', content = '' } = change
-  refuseCredentials({ title, content, url: change.url ?? '' }, settings.ROOKERY_KEY_PREFIX)
+  assertNoCredentials({ title, content, url: change.url ?? '' }, settings.ROOKERY_KEY_PREFIX)
   const post = await findOwnPost(context, actor, isAdmin, id)
   const changed = {
     title: change.title ?? post.title,

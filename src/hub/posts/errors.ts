@@ -1,4 +1,4 @@
-import { AppError, notFound } from '../../errors'
+import { AppError, notFound } from '../../shared/errors'
 
 /** Errors of posts, as users read them. */
 export const postErrors = {

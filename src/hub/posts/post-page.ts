@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { limits } from '../../config'
-import { readCursor, writeCursor } from '../cursor'
-import { type PostList, type PostSort, postCursor, postSorts } from './queries'
+import { limits } from '../../shared/config'
+import { decodeCursor, encodeCursor } from '../cursor'
+import { type PostList, type PostSort, postSorts, toPostCursor } from './queries'
 import type { PostRow } from './schema'
 
 /** Query parameters of every list of posts. */
@@ -18,7 +18,7 @@ export function toPostList(
   sort: PostSort,
   where: Pick<PostList, 'community' | 'author'> = {},
 ): PostList {
-  const cursor = readCursor(query.cursor)
+  const cursor = decodeCursor(query.cursor)
   return { ...where, sort, limit: query.limit + 1, cursor, offset: query.offset }
 }
 
@@ -34,6 +34,6 @@ export function toPostPage(list: PostList, result: D1Result | undefined): PostPa
   const posts = rows.slice(0, list.limit - 1)
   const last = posts.at(-1)
   const hasMore = rows.length > posts.length
-  const nextCursor = hasMore && last ? writeCursor(postCursor(list.sort, last)) : null
+  const nextCursor = hasMore && last ? encodeCursor(toPostCursor(list.sort, last)) : null
   return { posts, hasMore, nextCursor }
 }

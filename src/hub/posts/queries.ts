@@ -1,5 +1,5 @@
 import { and, eq, isNull } from 'drizzle-orm'
-import type { PostId } from '../../ids'
+import type { PostId } from '../../shared/ids'
 import type { Cursor } from '../cursor'
 import { type Db, toD1 } from '../db'
 import { type PostRow, posts } from './schema'
@@ -66,7 +66,7 @@ export function selectPosts(db: Db, list: PostList): D1PreparedStatement {
 }
 
 /** Returns the cursor of the page that begins after this row. */
-export function postCursor(sort: PostSort, row: PostRow): Cursor {
+export function toPostCursor(sort: PostSort, row: PostRow): Cursor {
   const keys = { new: row.createdAt, hot: row.hotRank, top: row.upvotes - row.downvotes }
   return [keys[sort], row.id]
 }
@@ -80,7 +80,7 @@ export const selectPost = (db: Db, id: string): D1PreparedStatement =>
 export const insertPost = (db: Db, post: typeof posts.$inferInsert): D1PreparedStatement =>
   toD1(db, db.orm.insert(posts).values(post))
 
-export const countPost = (db: Db, communityId: string): D1PreparedStatement =>
+export const incrementPostCount = (db: Db, communityId: string): D1PreparedStatement =>
   db.d1
     .prepare('UPDATE communities SET post_count = post_count + 1 WHERE id = ?1')
     .bind(communityId)

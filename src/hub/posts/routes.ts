@@ -1,12 +1,12 @@
 import * as z from 'zod'
-import { limits } from '../../config'
+import { limits } from '../../shared/config'
 import { buildTree } from '../comments/comment-tree'
 import { presentBranch } from '../comments/present'
 import { selectComments } from '../comments/queries'
 import type { CommentRow } from '../comments/schema'
-import { presentOnce, type Route, route } from '../http/route'
-import { presentUncalled } from '../inbox/deliver'
-import { changePost, createPost, postChange, postInput, removePost } from './actions'
+import { presentIdempotent, type Route, route } from '../http/route'
+import { presentNotWoken } from '../inbox/deliver'
+import { changePost, createPost, postInput, postUpdate, removePost } from './actions'
 import { postErrors } from './errors'
 import { postPageQuery, toPostList, toPostPage } from './post-page'
 import { presentPost, presentPostPage } from './present'
@@ -40,9 +40,9 @@ const createRoute = route({
   body: postBody,
   handle: async (call) => {
     const done = await createPost(call.context, call.actor(), call.body)
-    return presentOnce(call, done, (post) => ({
+    return presentIdempotent(call, done, (post) => ({
       post: presentPost(post),
-      ...presentUncalled(done),
+      ...presentNotWoken(done),
     }))
   },
 })
@@ -98,7 +98,7 @@ export const postRoutes: Route[] = [
     summary: 'Updates your post',
     tag,
     access: 'write',
-    body: postChange,
+    body: postUpdate,
     handle: async (call) => {
       const isAdmin = call.viewer().role === 'admin'
       const post = await changePost(

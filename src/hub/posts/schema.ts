@@ -1,6 +1,6 @@
 import { integer, real, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import type { AccountId, CommunityId, PostId } from '../../ids'
-import type { AccountKind } from '../contract'
+import type { AccountId, CommunityId, PostId } from '../../shared/ids'
+import type { AccountKind } from '../contract/hub'
 
 export const posts = sqliteTable('posts', {
   seq: integer('seq').primaryKey(),

@@ -1,24 +1,24 @@
 import type { ActionContext } from '../action-context'
 import type { Db } from '../db'
 import {
-  type AgentWork,
+  type ActivityTotals,
+  type AgentActivity,
   type DueSummary,
   type SpendingAgent,
   selectDueSummaries,
   selectSpendingAgents,
   summaryStatements,
-  type WorkSums,
 } from './day-queries'
-import { type ChangedBudget, rememberLevels, selectChangedBudgets } from './level-queries'
-import { type Report, sayStatements } from './say-queries'
-import { writeBudget } from './write-budget'
-import { writeSummary } from './write-summary'
-import { writeUnusual } from './write-unusual'
+import { formatBudgetAlert } from './format-budget-alert'
+import { formatSummary } from './format-summary'
+import { formatUnusualUse } from './format-unusual-use'
+import { type ChangedBudget, selectChangedBudgets, updateReportedLevels } from './level-queries'
+import { postReportStatements, type Report } from './report-queries'
 
 type Context = Pick<ActionContext, 'db' | 'clock'>
 
 /** Selects what a sweep has to report: due summaries, unusual use, changed budgets. */
-export const findReports = (db: Db, now: number): D1PreparedStatement[] => [
+export const reportStatements = (db: Db, now: number): D1PreparedStatement[] => [
   selectDueSummaries(db, now),
   selectSpendingAgents(db, now),
   selectChangedBudgets(db, now),
@@ -28,7 +28,7 @@ export const findReports = (db: Db, now: number): D1PreparedStatement[] => [
  * Posts reports from the results of `findReports`. Each report is posted once, also with concurrent
  * sweeps and after a crash. Makes no round trip when there is nothing to report.
  */
-export async function sayReports(
+export async function publishReports(
   context: Context,
   found: D1Result<unknown>[],
   now: number,
@@ -37,13 +37,13 @@ export async function sayReports(
   const agents = (found[1]?.results ?? []) as SpendingAgent[]
   const drafts = [
     ...(await readSummaries(context.db, summaries)),
-    ...agents.flatMap((agent) => writeUnusual(agent) ?? []),
+    ...agents.flatMap((agent) => formatUnusualUse(agent) ?? []),
   ]
   await postReports(context, drafts, (found[2]?.results ?? []) as ChangedBudget[], now)
 }
 
 /** Posts budget alerts right after a commit. After a crash the next sweep posts them. */
-export async function sayBudgets(context: Context): Promise<void> {
+export async function publishBudgetAlerts(context: Context): Promise<void> {
   const now = context.clock.now()
   const { results } = await selectChangedBudgets(context.db, now).all<ChangedBudget>()
   await postReports(context, [], results, now)
@@ -55,11 +55,11 @@ async function postReports(
   budgets: ChangedBudget[],
   now: number,
 ): Promise<void> {
-  const all = [...drafts, ...budgets.flatMap((budget) => writeBudget(budget) ?? [])]
+  const all = [...drafts, ...budgets.flatMap((budget) => formatBudgetAlert(budget) ?? [])]
   const reports = all.map((draft) => ({ ...draft, postId: clock.newId() }))
   const statements = [
-    ...sayStatements(db, reports, now),
-    ...(budgets.length > 0 ? [rememberLevels(db, budgets)] : []),
+    ...postReportStatements(db, reports, now),
+    ...(budgets.length > 0 ? [updateReportedLevels(db, budgets)] : []),
   ]
   if (statements.length > 0) await db.d1.batch(statements)
 }
@@ -68,8 +68,8 @@ async function readSummaries(db: Db, due: DueSummary[]): Promise<Omit<Report, 'p
   if (due.length === 0) return []
   const results = await db.d1.batch(due.flatMap((each) => summaryStatements(db, each)))
   return due.flatMap((each, at) => {
-    const all = results[2 * at]?.results[0] as (WorkSums & { agents: number }) | undefined
-    const agents = (results[2 * at + 1]?.results ?? []) as AgentWork[]
-    return all ? [writeSummary(each, all, agents)] : []
+    const all = results[2 * at]?.results[0] as (ActivityTotals & { agents: number }) | undefined
+    const agents = (results[2 * at + 1]?.results ?? []) as AgentActivity[]
+    return all ? [formatSummary(each, all, agents)] : []
   })
 }

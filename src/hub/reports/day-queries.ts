@@ -1,4 +1,4 @@
-import { reports } from '../../config'
+import { reports } from '../../shared/config'
 import type { Db } from '../db'
 
 export const dayMs = 86_400_000
@@ -60,7 +60,7 @@ export const selectSpendingAgents = (db: Db, now: number): D1PreparedStatement =
     .bind(dayOf(now))
 
 /** Sums of one agent, or of all agents, in the period of a summary. */
-export interface WorkSums {
+export interface ActivityTotals {
   activations: number
   answers: number
   contributions: number
@@ -75,14 +75,14 @@ export interface WorkSums {
   unpricedTokens: number
 }
 
-export interface AgentWork extends WorkSums {
+export interface AgentActivity extends ActivityTotals {
   name: string
   /** JSON of the highest-scored post or comment; null when none exists. */
   best: string | null
 }
 
 /** The post or comment of an agent with the highest score. */
-export interface BestWords {
+export interface TopContribution {
   postId: string
   commentId: string | null
   community: string

@@ -57,7 +57,7 @@ export const selectChangedBudgets = (db: Db, now: number): D1PreparedStatement =
 export const hasCrossedSql = 'EXISTS (SELECT 1 FROM budget_levels WHERE is_crossed = 1)'
 
 /** Stores the reported levels; runs in the same batch as the posts that report them. */
-export const rememberLevels = (db: Db, budgets: ChangedBudget[]): D1PreparedStatement =>
+export const updateReportedLevels = (db: Db, budgets: ChangedBudget[]): D1PreparedStatement =>
   db.d1
     .prepare(
       `UPDATE budget_levels SET starts_at = e.value ->> 'startsAt', level = e.value ->> 'level', is_crossed = 0

@@ -1,5 +1,5 @@
-import { accountPath } from '../web/who'
+import { accountPath } from '../../shared/paths'
 
 /** Formats a Markdown link to an agent. A link does not wake the agent, as a mention would. */
-export const linkAgent = (name: string): string =>
+export const formatAgentLink = (name: string): string =>
   `[${name.replaceAll('_', '\\_')}](${accountPath(name)})`

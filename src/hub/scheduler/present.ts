@@ -1,7 +1,7 @@
 import { presentTime } from '../accounts/present'
-import { writeCursor } from '../cursor'
+import { encodeCursor } from '../cursor'
 import type { Board } from './read-board'
-import { sayTaskReason, sayTurn } from './words'
+import { formatExplorationReason, formatTaskReason } from './scheduler-labels'
 
 /** Returns the scheduler's state as the API presents it, with each reason as a code and as text. */
 export const presentBoard = (board: Board, now: number): object => ({
@@ -30,7 +30,7 @@ export const presentBoard = (board: Board, now: number): object => ({
       created_at: presentTime(task.createdAt),
       waiting_ms: now - task.createdAt,
       reason: task.reason,
-      says: sayTaskReason(task.reason, task.agentName),
+      says: formatTaskReason(task.reason, task.agentName),
     })),
   },
   leases: board.leases.map((lease) => ({
@@ -56,7 +56,7 @@ export const presentBoard = (board: Board, now: number): object => ({
       : null,
     reason: agent.exploration?.reason ?? null,
     until: presentTime(agent.exploration?.until ?? null),
-    says: sayTurn(agent, board.view, now),
+    says: formatExplorationReason(agent, board.view, now),
   })),
-  next_cursor: board.next && writeCursor(board.next),
+  next_cursor: board.next && encodeCursor(board.next),
 })

@@ -1,10 +1,10 @@
-import { exploration, schedulerPages } from '../../config'
-import type { AccountId } from '../../ids'
+import { exploration, schedulerPages } from '../../shared/config'
+import type { AccountId } from '../../shared/ids'
 import { isHubPausedSql, isWaitingSql } from '../activations/waiting'
-import { dailyBrakeSql } from '../brakes/brake-sql'
 import { isThrottledSql } from '../budgets/scope-sql'
-import type { AccountKind } from '../contract'
+import type { AccountKind } from '../contract/hub'
 import type { Db } from '../db'
+import { dailyLimitSql } from '../reply-limits/reply-limit-sql'
 
 /** Counts stop here and are shown as "1,000 or more", so that a long queue costs no more. */
 export const countMax = 1_000
@@ -14,11 +14,11 @@ const startsReadMax = 100
 const DAY_MS = 86_400_000
 
 /** State of the hub. Flags are 0 or 1; times are in milliseconds since the Unix epoch. */
-export interface HubNow {
+export interface HubState {
   isPaused: number
   running: number
   runningExploration: number
-  doesExplorationWait: number
+  isExplorationWaiting: number
   tasksWaiting: number
   oldestTaskAt: number | null
 }
@@ -30,7 +30,7 @@ const selectHubState = (db: Db, now: number): D1PreparedStatement =>
          (SELECT count(*) FROM activations WHERE state = 'running') AS running,
          (SELECT count(*) FROM activations WHERE state = 'running' AND class = 'exploration') AS runningExploration,
          EXISTS (SELECT 1 FROM settings WHERE key = 'exploration_waits'
-           AND updated_at > ?1 - ${exploration.waitsMs}) AS doesExplorationWait,
+           AND updated_at > ?1 - ${exploration.waitsMs}) AS isExplorationWaiting,
          (SELECT count(*) FROM (SELECT 1 FROM inbox_items i WHERE ${isWaitingSql('i')} LIMIT ${countMax})) AS tasksWaiting,
          (SELECT i.created_at FROM inbox_items i WHERE ${isWaitingSql('i')}
            ORDER BY i.created_at LIMIT 1) AS oldestTaskAt`,
@@ -108,7 +108,7 @@ export const agentStates = ['all', 'running', 'waiting', 'paused', 'failing', 'o
 export type AgentStateFilter = (typeof agentStates)[number]
 
 /** Filter and page of the list of agents. */
-export interface AgentPage {
+export interface AgentPageRequest {
   state: AgentStateFilter
   /** Prefix of the name; '' for all. */
   name: string
@@ -118,7 +118,7 @@ export interface AgentPage {
 }
 
 /** An agent of this hub. Flags are 0 or 1. */
-export interface AgentFacts {
+export interface AgentRow {
   id: AccountId
   name: string
   /** 0 when it never ran. */
@@ -148,7 +148,7 @@ const stateConditions: Record<AgentStateFilter, string> = {
 /** The expression of the index `accounts_quiet`: the longest idle agent comes first. */
 const lastRunSql = 'coalesce(a.last_activated_at, 0)'
 
-const selectAgents = (db: Db, page: AgentPage, now: number): D1PreparedStatement =>
+const selectAgents = (db: Db, page: AgentPageRequest, now: number): D1PreparedStatement =>
   db.d1
     .prepare(
       `SELECT a.id, a.name, ${lastRunSql} AS lastActivatedAt, k.is_paused AS isPaused,
@@ -156,8 +156,8 @@ const selectAgents = (db: Db, page: AgentPage, now: number): D1PreparedStatement
          e.interval_ms AS intervalMs, coalesce(e.weight, 0) AS weight,
          (SELECT count(*) FROM (SELECT 1 FROM ${tasksOfSql} LIMIT ${countMax})) AS tasksWaiting,
          ${isThrottledSql('a.id', '?1')} AS isThrottled,
-         (${dailyBrakeSql('posts', 'a.id', '?1')} IS NOT NULL
-           AND ${dailyBrakeSql('comments', 'a.id', '?1')} IS NOT NULL) AS isCapped
+         (${dailyLimitSql('posts', 'a.id', '?1')} IS NOT NULL
+           AND ${dailyLimitSql('comments', 'a.id', '?1')} IS NOT NULL) AS isCapped
        FROM accounts a CROSS JOIN agents k ON k.account_id = a.id
        LEFT JOIN explorers e ON e.account_id = a.id AND e.weight > 0
        WHERE a.kind = 'agent' AND a.is_imported = 0 AND (${lastRunSql}, a.id) > (?2, ?3)
@@ -171,7 +171,11 @@ const selectAgents = (db: Db, page: AgentPage, now: number): D1PreparedStatement
  * Returns the statements of the scheduler's page, in this order: hub, waiting tasks, leases, starts,
  * agents (one more than the limit).
  */
-export const boardStatements = (db: Db, page: AgentPage, now: number): D1PreparedStatement[] => [
+export const boardStatements = (
+  db: Db,
+  page: AgentPageRequest,
+  now: number,
+): D1PreparedStatement[] => [
   selectHubState(db, now),
   selectTasks(db),
   selectLeases(db),

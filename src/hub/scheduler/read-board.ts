@@ -1,14 +1,19 @@
-import type { SchedulerApi, SchedulerView, TaskReason, TurnView } from '../../agents/contract'
-import type { AgentFacts, AgentPage, HubNow, Lease, WaitingTask } from './queries'
+import type {
+  ExplorationView,
+  SchedulerApi,
+  SchedulerView,
+  TaskReason,
+} from '../../agents/contract/agents'
+import type { AgentPageRequest, AgentRow, HubState, Lease, WaitingTask } from './queries'
 
 /** State of the scheduler: what runs, what waits, and why. */
 export interface Board {
-  hub: HubNow
+  hub: HubState
   /** Null when the scheduler does not respond: then only the reasons are missing. */
   view: SchedulerView | null
   tasks: (WaitingTask & { reason: TaskReason | null })[]
   leases: Lease[]
-  agents: (AgentFacts & { exploration: TurnView | null })[]
+  agents: (AgentRow & { exploration: ExplorationView | null })[]
   /** Keyset of the next page of agents; null on the last page. */
   next: [number, string] | null
   /** How long the last tasks waited for their start; null when none started in the last 24 hours. */
@@ -19,12 +24,12 @@ export interface Board {
 export async function readBoard(
   scheduler: SchedulerApi,
   results: D1Result<Record<string, unknown>>[],
-  page: AgentPage,
+  page: AgentPageRequest,
 ): Promise<Board> {
   const rows = <Row>(index: number) => (results[index]?.results ?? []) as Row[]
-  const hub = rows<HubNow>(0)[0] as HubNow
+  const hub = rows<HubState>(0)[0] as HubState
   const tasks = rows<WaitingTask>(1)
-  const found = rows<AgentFacts>(4)
+  const found = rows<AgentRow>(4)
   const agents = found.slice(0, page.limit)
   const last = found.length > page.limit ? agents.at(-1) : undefined
   const view = await scheduler.explain(toQuestion(hub, agents, tasks)).catch(() => null)
@@ -33,19 +38,22 @@ export async function readBoard(
     view,
     tasks: tasks.map((task, index) => ({ ...task, reason: view?.tasks[index] ?? null })),
     leases: rows<Lease>(2),
-    agents: agents.map((agent, index) => ({ ...agent, exploration: view?.turns[index] ?? null })),
+    agents: agents.map((agent, index) => ({
+      ...agent,
+      exploration: view?.explorations[index] ?? null,
+    })),
     next: last ? [last.lastActivatedAt, last.id] : null,
     starts: computeStartDelays(rows<{ ms: number }>(3).map(({ ms }) => ms)),
   }
 }
 
-const toQuestion = (hub: HubNow, agents: AgentFacts[], tasks: WaitingTask[]) => ({
+const toQuestion = (hub: HubState, agents: AgentRow[], tasks: WaitingTask[]) => ({
   hub: {
     isPaused: hub.isPaused === 1,
     running: hub.running,
     runningExploration: hub.runningExploration,
     tasksWaiting: hub.tasksWaiting,
-    doesExplorationWait: hub.doesExplorationWait === 1,
+    isExplorationWaiting: hub.isExplorationWaiting === 1,
   },
   agents: agents.map(({ id, isPaused, isRunning, isThrottled, isCapped, name: _, ...facts }) => ({
     agentId: id,

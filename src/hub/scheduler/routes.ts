@@ -1,14 +1,14 @@
 import * as z from 'zod'
-import { schedulerPages } from '../../config'
-import { readCursor } from '../cursor'
+import { schedulerPages } from '../../shared/config'
+import { decodeCursor } from '../cursor'
 import { type Route, route } from '../http/route'
 import { presentBoard } from './present'
-import { type AgentPage, agentStates, boardStatements } from './queries'
+import { type AgentPageRequest, agentStates, boardStatements } from './queries'
 import { readBoard } from './read-board'
 
 /** Parses the cursor of the list of agents; another list's cursor starts at the first page. */
-export function readAfter(text: string | undefined): AgentPage['after'] {
-  const cursor = readCursor(text)
+export function readAgentCursor(text: string | undefined): AgentPageRequest['after'] {
+  const cursor = decodeCursor(text)
   return Array.isArray(cursor) ? cursor : null
 }
 
@@ -29,7 +29,7 @@ export const schedulerRoutes: Route[] = [
     handle: async ({ context, query, read }) => {
       const { db, clock, scheduler } = context
       const now = clock.now()
-      const page = { ...query, after: readAfter(query.cursor) }
+      const page = { ...query, after: readAgentCursor(query.cursor) }
       const { results } = await read(boardStatements(db, page, now))
       return presentBoard(await readBoard(scheduler, results, page), now)
     },

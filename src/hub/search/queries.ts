@@ -1,5 +1,5 @@
-import type { AccountId, PostId } from '../../ids'
-import type { AccountKind, SearchHit } from '../contract'
+import type { AccountId, PostId } from '../../shared/ids'
+import type { AccountKind, SearchHit } from '../contract/hub'
 import type { Db } from '../db'
 
 /** A match in the title weighs four times as much as one in the text. */
@@ -27,7 +27,7 @@ export interface HitFilter {
    * The agent that searches; null for a person. Its own posts and questions to hosted agents are
    * ranked after everything else, so that a question asked often does not displace its answers.
    */
-  questionsLastFor: AccountId | null
+  demoteQuestionsFor: AccountId | null
   limit: number
   offset: number
 }
@@ -102,6 +102,6 @@ export const selectHits = (db: Db, filter: HitFilter): D1PreparedStatement =>
       filter.exceptPostId,
       filter.limit,
       filter.offset,
-      filter.questionsLastFor,
-      filter.questionsLastFor === null ? filter.offset + filter.limit : RANKED_MAX,
+      filter.demoteQuestionsFor,
+      filter.demoteQuestionsFor === null ? filter.offset + filter.limit : RANKED_MAX,
     )

@@ -1,12 +1,12 @@
 import * as z from 'zod'
-import { limits } from '../../config'
+import { limits } from '../../shared/config'
 import { presentPerson, presentTime } from '../accounts/present'
-import type { SearchHit } from '../contract'
-import { readCursor, writeCursor } from '../cursor'
+import type { SearchHit } from '../contract/hub'
+import { decodeCursor, encodeCursor } from '../cursor'
 import { type Route, route } from '../http/route'
 import { type HitRow, hitTypes, selectHits } from './queries'
 import { toMatchExpression } from './search-terms'
-import { toHit } from './to-hit'
+import { toSearchHit } from './to-search-hit'
 
 /** Kinds of hits by the names that clients use for them. */
 const typeNames: Record<string, SearchHit['type'][]> = {
@@ -47,7 +47,7 @@ const wireTypes = {
 } as const
 
 function presentHit(row: HitRow) {
-  const hit = toHit(row)
+  const hit = toSearchHit(row)
   return {
     id: hit.id,
     type: wireTypes[hit.type],
@@ -72,14 +72,14 @@ export const searchRoutes: Route[] = [
     query: searchQuery,
     handle: async ({ context, query, read }) => {
       const expression = toMatchExpression(query.q, 'all')
-      const cursor = readCursor(query.cursor)
+      const cursor = decodeCursor(query.cursor)
       const offset = typeof cursor === 'number' ? cursor : 0
       const filter = {
         types: typeNames[query.type] ?? hitTypes,
         community: query.community ?? null,
         author: query.author ?? null,
         exceptPostId: null,
-        questionsLastFor: null,
+        demoteQuestionsFor: null,
         limit: query.limit + 1,
         offset,
       }
@@ -95,7 +95,7 @@ export const searchRoutes: Route[] = [
         agents: hits.filter(({ type }) => type === 'agent'),
         submolts: hits.filter(({ type }) => type === 'submolt'),
         has_more: hasMore,
-        next_cursor: hasMore ? writeCursor(offset + query.limit) : null,
+        next_cursor: hasMore ? encodeCursor(offset + query.limit) : null,
       }
     },
   }),

@@ -1,4 +1,4 @@
-import { limits } from '../../config'
+import { limits } from '../../shared/config'
 
 /**
  * Converts any text to an FTS5 query: its words, each quoted, joined by AND or OR. The quotes keep

@@ -1,10 +1,16 @@
-import { memoryLimits } from '../../config'
-import type { AccountId } from '../../ids'
-import { type Call, presentOnce, type Route, route } from '../http/route'
-import { actOnce } from '../idempotency/run-once'
+import { memoryLimits } from '../../shared/config'
+import type { AccountId } from '../../shared/ids'
+import { type Call, presentIdempotent, type Route, route } from '../http/route'
+import { runActionOnce } from '../idempotency/run-once'
 import { selectHostedAgent } from '../system/queries'
 import { sessionErrors } from './errors'
-import { presentFacts, presentMessage, presentTotals, snapshotInput, toSnapshot } from './snapshot'
+import {
+  presentMessage,
+  presentSessionFacts,
+  presentTotals,
+  snapshotInput,
+  toSnapshot,
+} from './snapshot'
 
 const tag = 'sessions'
 
@@ -28,7 +34,7 @@ async function presentSession(call: Call<unknown, unknown>, agentId: AccountId):
   const snapshot = await call.context.agents.sessions.read(agentId, call.param('id'))
   if (!snapshot) throw sessionErrors.notFound()
   const { messages, ...facts } = snapshot
-  return { session: { ...presentFacts(facts), messages: messages.map(presentMessage) } }
+  return { session: { ...presentSessionFacts(facts), messages: messages.map(presentMessage) } }
 }
 
 const listRoute = route({
@@ -44,7 +50,7 @@ const listRoute = route({
     const found = await call.context.agents.sessions.list(agentId, sessionsListed)
     return {
       sessions: found.sessions.map(({ messageCount, ...facts }) => ({
-        ...presentFacts(facts),
+        ...presentSessionFacts(facts),
         message_count: messageCount,
       })),
       totals: presentTotals(found.totals),
@@ -110,12 +116,12 @@ const compactRoute = route({
     const { accountId, idempotencyKey: key } = call.actor()
     const id = call.param('id')
     const once = { accountId, key, action: 'sessions.compact', input: [call.param('name'), id] }
-    const done = await actOnce(db, once, clock.now(), async () => {
+    const done = await runActionOnce(db, once, clock.now(), async () => {
       const compacted = await agents.sessions.compact(await findAgent(call), id)
       if (!compacted) throw sessionErrors.notFound()
       return compacted
     })
-    return presentOnce(call, done, (compacted) => ({ compacted: { id, ...compacted } }))
+    return presentIdempotent(call, done, (compacted) => ({ compacted: { id, ...compacted } }))
   },
 })
 

@@ -4,8 +4,8 @@ import type {
   SessionMessage,
   SessionSnapshot,
   TokenCounters,
-} from '../../agents/contract'
-import { memoryLimits } from '../../config'
+} from '../../agents/contract/agents'
+import { memoryLimits } from '../../shared/config'
 import { presentTime } from '../accounts/present'
 
 const count = z.int().min(0)
@@ -121,7 +121,7 @@ export const presentTotals = (totals: TokenCounters & { activations: number }) =
   ...presentCounters(totals),
 })
 
-export const presentFacts = (facts: Omit<SessionFacts, 'messageCount'>) => ({
+export const presentSessionFacts = (facts: Omit<SessionFacts, 'messageCount'>) => ({
   id: facts.id,
   summary: facts.summary,
   ...presentTotals(facts),

@@ -1,16 +1,16 @@
-import { notFound } from '../../errors'
-import type { AccountId } from '../../ids'
+import { notFound } from '../../shared/errors'
+import type { AccountId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
-import type { Actor } from '../contract'
-import { type Done, runOnce } from '../idempotency/run-once'
-import { armSweep, wakeAll } from '../inbox/deliver'
+import type { Actor } from '../contract/hub'
+import { type IdempotentResult, runOnce } from '../idempotency/run-once'
+import { armSweep, wakeAgents } from '../inbox/deliver'
 import { selectHostedAgent, selectWaitingAgents, updateAgentPause, updateHubPause } from './queries'
 
 interface AgentRow {
   accountId: AccountId
 }
 
-export interface Paused {
+export interface PauseResult {
   paused: boolean
 }
 
@@ -25,7 +25,7 @@ export async function pauseAgents(
   actor: Actor,
   name: string | null,
   isPaused: boolean,
-): Promise<Done<Paused>> {
+): Promise<IdempotentResult<PauseResult>> {
   const { db, clock } = context
   const now = clock.now()
   const agent = name === null ? null : await selectHostedAgent(db, name).first<AgentRow>()
@@ -53,5 +53,5 @@ async function wakeWaiting(
   token: number | null,
 ): Promise<void> {
   const { results } = await selectWaitingAgents(context.db, agentId).all<AgentRow>()
-  context.defer(wakeAll(context, results, token))
+  context.defer(wakeAgents(context, results, token))
 }

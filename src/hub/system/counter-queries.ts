@@ -1,4 +1,4 @@
-import type { CommitRequest } from '../contract'
+import type { CommitRequest } from '../contract/hub'
 import type { Db } from '../db'
 
 /** Increment of each column, in the order of the SQL parameters after the activation's id. */

@@ -1,7 +1,7 @@
 import type { Hono } from 'hono'
 import type { ActionContext } from '../action-context'
 import { d1Totals } from '../db'
-import { readAs, readCredential } from '../http/authenticate'
+import { readCredential, readWithViewer } from '../http/authenticate'
 import type { HubEnv } from '../http/hub-env'
 import { type CounterRow, selectAgentCounters, selectTotals } from './counter-queries'
 import { formatMetrics } from './format-metrics'
@@ -18,7 +18,7 @@ export function mountProbes(app: Hono<HubEnv>): void {
 
   app.get('/metrics', async (c) => {
     const { db } = c.var.context
-    const { results } = await readAs(c, await readCredential(c), [
+    const { results } = await readWithViewer(c, await readCredential(c), [
       selectGauges(db),
       selectTotals(db),
       selectAgentCounters(db),

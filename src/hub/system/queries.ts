@@ -1,4 +1,4 @@
-import type { AccountId } from '../../ids'
+import type { AccountId } from '../../shared/ids'
 import type { Db } from '../db'
 
 export const updateHubPause = (db: Db, isPaused: boolean, now: number): D1PreparedStatement =>

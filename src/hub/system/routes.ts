@@ -1,4 +1,4 @@
-import { presentOnce, type Route, route } from '../http/route'
+import { presentIdempotent, type Route, route } from '../http/route'
 import { pauseAgents } from './actions'
 
 const tag = 'system'
@@ -13,7 +13,7 @@ const pause = (path: string, isPaused: boolean): Route =>
     handle: async (call) => {
       const name = path.includes(':name') ? call.param('name') : null
       const result = await pauseAgents(call.context, call.actor(), name, isPaused)
-      return presentOnce(call, result, (answer) => answer)
+      return presentIdempotent(call, result, (answer) => answer)
     },
   })
 

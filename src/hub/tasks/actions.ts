@@ -1,13 +1,13 @@
 import * as z from 'zod'
-import { limits } from '../../config'
-import type { InboxItemId } from '../../ids'
+import { limits } from '../../shared/config'
+import type { InboxItemId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
-import type { Actor } from '../contract'
-import { type Done, findReplay, runOnce } from '../idempotency/run-once'
-import { armSweep, wakeAll } from '../inbox/deliver'
-import { refuseCredentials } from '../posts/credential-shapes'
+import type { Actor } from '../contract/hub'
+import { findStoredResult, type IdempotentResult, runOnce } from '../idempotency/run-once'
+import { armSweep, wakeAgents } from '../inbox/deliver'
+import { assertNoCredentials } from '../posts/credential-patterns'
 import { taskErrors } from './errors'
-import { insertTask, selectTaskedAgent, type TaskedAgent } from './queries'
+import { insertTask, selectTaskAgent, type TaskAgent } from './queries'
 
 export const taskInput = z.object({
   task: z.string().trim().min(1).max(limits.task.contentCharsMax),
@@ -27,7 +27,7 @@ export const taskInput = z.object({
 })
 
 /** A task as the API returns it. */
-export interface GivenTask {
+export interface AssignedTask {
   id: InboxItemId
   agent: string
   model: string | null
@@ -40,19 +40,19 @@ export interface GivenTask {
  *
  * @throws NOT_FOUND for an agent that does not run on this hub, VALIDATION for an unusable model
  */
-export async function giveTask(
+export async function assignTask(
   context: ActionContext,
   actor: Actor,
   name: string,
   input: z.output<typeof taskInput>,
-): Promise<Done<GivenTask>> {
+): Promise<IdempotentResult<AssignedTask>> {
   const { db, clock, settings, agents } = context
   const { accountId, idempotencyKey: key } = actor
   const once = { accountId, key, action: 'tasks.give', input: { name, ...input } }
-  const earlier = await findReplay<GivenTask>(db, once)
+  const earlier = await findStoredResult<AssignedTask>(db, once)
   if (earlier) return earlier
-  refuseCredentials({ task: input.task }, settings.ROOKERY_KEY_PREFIX)
-  const agent = await selectTaskedAgent(db, name).first<TaskedAgent>()
+  assertNoCredentials({ task: input.task }, settings.ROOKERY_KEY_PREFIX)
+  const agent = await selectTaskAgent(db, name).first<TaskAgent>()
   if (!agent) throw taskErrors.agentNotFound()
   const model = input.model === undefined ? null : await agents.checkModel(agent, input.model)
   const answer = {
@@ -70,7 +70,7 @@ export async function giveTask(
       insertTask(db, {
         id,
         agentId: agent.id,
-        from: accountId,
+        requesterId: accountId,
         task: input.task,
         model,
         at,
@@ -78,6 +78,6 @@ export async function giveTask(
       }),
     ],
   })
-  context.defer(wakeAll(context, [{ accountId: agent.id }], token))
+  context.defer(wakeAgents(context, [{ accountId: agent.id }], token))
   return done
 }

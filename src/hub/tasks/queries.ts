@@ -1,15 +1,15 @@
-import type { AccountId, InboxItemId } from '../../ids'
+import type { AccountId, InboxItemId } from '../../shared/ids'
 import type { Db } from '../db'
 
 /** An agent that runs on this hub, with its current definition. */
-export interface TaskedAgent {
+export interface TaskAgent {
   id: AccountId
   name: string
   etag: string
 }
 
 /** Selects an agent of this hub by name. */
-export const selectTaskedAgent = (db: Db, name: string): D1PreparedStatement =>
+export const selectTaskAgent = (db: Db, name: string): D1PreparedStatement =>
   db.d1
     .prepare(
       `SELECT a.id, a.name, g.definition_etag AS etag
@@ -21,7 +21,7 @@ export const selectTaskedAgent = (db: Db, name: string): D1PreparedStatement =>
 export interface NewTask {
   id: InboxItemId
   agentId: AccountId
-  from: AccountId
+  requesterId: AccountId
   task: string
   /** Null: the definition's model. */
   model: string | null
@@ -37,4 +37,4 @@ export const insertTask = (db: Db, task: NewTask): D1PreparedStatement =>
       `INSERT INTO inbox_items (id, account_id, type, from_account_id, content, created_at, is_task, task, model, priority)
        VALUES (?1, ?2, 'task', ?3, ?4, ?5, 1, 'manual', ?6, ?7)`,
     )
-    .bind(task.id, task.agentId, task.from, task.task, task.at, task.model, task.priority)
+    .bind(task.id, task.agentId, task.requesterId, task.task, task.at, task.model, task.priority)

@@ -1,8 +1,8 @@
 import { presentTime } from '../accounts/present'
-import { presentOnce, type Route, route } from '../http/route'
-import { type GivenTask, giveTask, taskInput } from './actions'
+import { presentIdempotent, type Route, route } from '../http/route'
+import { type AssignedTask, assignTask, taskInput } from './actions'
 
-const presentTask = ({ id, agent, model, createdAt }: GivenTask): object => ({
+const presentTask = ({ id, agent, model, createdAt }: AssignedTask): object => ({
   item: { id, type: 'task', agent, model, created_at: presentTime(createdAt) },
   important: 'The reply arrives in your inbox: GET /api/v1/notifications',
 })
@@ -17,8 +17,8 @@ export const taskRoutes: Route[] = [
     status: 202,
     body: taskInput,
     handle: async (call) => {
-      const done = await giveTask(call.context, call.actor(), call.param('name'), call.body)
-      return presentOnce(call, done, presentTask)
+      const done = await assignTask(call.context, call.actor(), call.param('name'), call.body)
+      return presentIdempotent(call, done, presentTask)
     },
   }),
 ]

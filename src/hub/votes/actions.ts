@@ -1,13 +1,13 @@
-import type { InboxItemId } from '../../ids'
+import type { InboxItemId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
-import type { Actor } from '../contract'
-import { type Done, replayIfRefused, runOnce } from '../idempotency/run-once'
+import type { Actor } from '../contract/hub'
+import { type IdempotentResult, runOnce, runOrReturnStored } from '../idempotency/run-once'
 import { voteErrors } from './errors'
 import { selectTarget, type VoteTarget, voteStatements } from './queries'
 
 export type VoteAction = 'upvoted' | 'downvoted' | 'changed' | 'removed'
 
-export interface VoteDone {
+export interface VoteResult {
   action: VoteAction
   author: string
   value: -1 | 0 | 1
@@ -26,11 +26,11 @@ export async function setVote(
   actor: Actor,
   on: { kind: 'post' | 'comment'; id: string },
   value: -1 | 0 | 1,
-): Promise<Done<VoteDone>> {
+): Promise<IdempotentResult<VoteResult>> {
   const { db, clock } = context
   const { accountId, idempotencyKey: key } = actor
   const once = { accountId, key, action: 'votes.set', input: { ...on, value } }
-  return replayIfRefused(db, once, async () => {
+  return runOrReturnStored(db, once, async () => {
     const target = await selectTarget(db, on.kind, on.id, accountId).first<VoteTarget>()
     if (!target) throw voteErrors.unknownTarget(on.kind)
     if (target.authorId === accountId) throw voteErrors.ownContent(on.kind)
@@ -44,7 +44,7 @@ export async function setVote(
   })
 }
 
-function toResult(target: VoteTarget, value: -1 | 0 | 1): VoteDone {
+function toResult(target: VoteTarget, value: -1 | 0 | 1): VoteResult {
   const { value: before, upvotes, downvotes, authorName } = target
   return {
     action: toAction(before, value),

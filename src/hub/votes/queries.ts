@@ -1,5 +1,5 @@
-import type { AccountId, CommentId, InboxItemId, PostId } from '../../ids'
-import type { AccountKind } from '../contract'
+import type { AccountId, CommentId, InboxItemId, PostId } from '../../shared/ids'
+import type { AccountKind } from '../contract/hub'
 import type { Db } from '../db'
 import { type Credential, viewerParams, viewerSql } from '../keys/queries'
 import { tenfoldSeconds } from '../posts/hot-rank'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { presentOnce, type Route, route } from '../http/route'
-import { setVote, type VoteDone } from './actions'
+import { presentIdempotent, type Route, route } from '../http/route'
+import { setVote, type VoteResult } from './actions'
 
 const messages = {
   upvoted: 'Upvoted.',
@@ -9,7 +9,7 @@ const messages = {
   removed: 'Vote removed.',
 } as const
 
-const presentVote = ({ action, author, value, upvotes, downvotes }: VoteDone): object => ({
+const presentVote = ({ action, author, value, upvotes, downvotes }: VoteResult): object => ({
   message: messages[action],
   action,
   author: { name: author },
@@ -32,7 +32,7 @@ const voteRoute = (kind: 'post' | 'comment', direction: 'upvote' | 'downvote'): 
     handle: async (call) => {
       const on = { kind, id: call.param('id') }
       const done = await setVote(call.context, call.actor(), on, call.body.value)
-      return presentOnce(call, done, presentVote)
+      return presentIdempotent(call, done, presentVote)
     },
   })
 }

@@ -1,7 +1,7 @@
 import { AwsV4Signer } from 'aws4fetch'
-import { aws } from '../../config'
+import { aws } from '../../shared/config'
 import type { Connection } from '../credentials/connection'
-import type { OutsideAnswer } from '../fetch/guarded-fetch'
+import type { ServiceResponse } from '../fetch/guarded-fetch'
 import { readKey } from './credential'
 import { awsErrors } from './errors'
 import { type AwsService, explainFailure } from './explain-failure'
@@ -28,11 +28,11 @@ export const hostsOf = (credential: string): string[] => {
 }
 
 /** Sends a request signed with Signature Version 4. The secret key itself is not sent. */
-export async function askAws(
+export async function requestAws(
   outside: Connection | null,
   service: AwsService,
   request: AwsRequest,
-): Promise<OutsideAnswer> {
+): Promise<ServiceResponse> {
   if (!outside) throw new Error('The gateway opens the service first.')
   const key = outside.credential === null ? null : readKey(outside.credential)
   if (key === null) throw awsErrors.noCredential()
@@ -82,7 +82,7 @@ async function hashOf(body: string): Promise<string> {
 }
 
 /** Redacts the signature from a response: it authorizes this request for some minutes. */
-function withoutSignature(answer: OutsideAnswer, signed: Headers): OutsideAnswer {
+function withoutSignature(answer: ServiceResponse, signed: Headers): ServiceResponse {
   const signature = /Signature=([0-9a-f]{64})/.exec(signed.get('authorization') ?? '')?.[1]
   if (signature === undefined || answer.text === null) return answer
   return { ...answer, text: answer.text.replaceAll(signature, '[redacted]') }

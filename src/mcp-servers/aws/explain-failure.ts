@@ -1,16 +1,16 @@
 import * as z from 'zod'
-import type { AppError, ErrorCode } from '../../errors'
-import { excerpt, toError } from '../fetch/explain-answer'
-import type { OutsideAnswer } from '../fetch/guarded-fetch'
+import type { AppError, ErrorCode } from '../../shared/errors'
+import { excerpt, toResponseError } from '../fetch/explain-answer'
+import type { ServiceResponse } from '../fetch/guarded-fetch'
 import { awsErrors } from './errors'
 import { readTag } from './read-xml'
 
 export type AwsService = 's3' | 'lambda' | 'ssm'
 
 /** Converts an error response of AWS to an error that a model can act on. */
-export function explainFailure(service: AwsService, answer: OutsideAnswer): AppError {
+export function explainFailure(service: AwsService, answer: ServiceResponse): AppError {
   const { code, message, region } = readFailure(answer)
-  if (code === '') return toError(`aws ${service}`, answer)
+  if (code === '') return toResponseError(`aws ${service}`, answer)
   const { kind, hint } = explainCode(code, answer.status)
   const words = message === '' ? '' : `AWS says: ${message}`
   const place = region === '' ? '' : ` The bucket is in ${region}.`
@@ -19,7 +19,7 @@ export function explainFailure(service: AwsService, answer: OutsideAnswer): AppE
 }
 
 /** Reads an error response: XML of S3, JSON or a header of the others. */
-function readFailure({ headers, text }: OutsideAnswer) {
+function readFailure({ headers, text }: ServiceResponse) {
   const body = text ?? ''
   const named = headers.get('x-amzn-errortype') ?? ''
   const parsed = body.trimStart().startsWith('{') ? readJson(body) : readXml(body)

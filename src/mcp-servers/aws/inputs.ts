@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { aws } from '../../config'
+import { aws } from '../../shared/config'
 
 /** Schemas of names that become part of grants and URLs, so they must not contain separators. */
 

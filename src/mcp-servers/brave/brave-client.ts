@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { brave } from '../../config'
-import type { AppError } from '../../errors'
+import { brave } from '../../shared/config'
+import type { AppError } from '../../shared/errors'
 import type { Connection } from '../credentials/connection'
 import { checkJson, excerpt } from '../fetch/explain-answer'
-import type { OutsideAnswer } from '../fetch/guarded-fetch'
+import type { ServiceResponse } from '../fetch/guarded-fetch'
 import { joinPath } from '../http/join-path'
 import { braveErrors } from './errors'
 
@@ -15,7 +15,7 @@ interface BraveRequest<Schema extends z.ZodType> {
 }
 
 /** Sends a request to Brave's search API. A request over the rate of the plan is repeated once. */
-export async function askBrave<Schema extends z.ZodType>(
+export async function requestBrave<Schema extends z.ZodType>(
   outside: Connection | null,
   { path, query, answer }: BraveRequest<Schema>,
 ): Promise<z.output<Schema>> {
@@ -50,7 +50,7 @@ function parse(text: string | null): unknown {
  * Returns the milliseconds until the rate limit resets; null: it is not reached. Brave sends lists, the
  * shortest window first: requests left, and seconds until the reset.
  */
-function readRetryAfterMs({ status, headers }: OutsideAnswer): number | null {
+function readRetryAfterMs({ status, headers }: ServiceResponse): number | null {
   if (status !== 429) return null
   const remaining = readList(headers, 'x-ratelimit-remaining')
   const resetSeconds = readList(headers, 'x-ratelimit-reset')
@@ -68,7 +68,7 @@ const failure = z.object({
 })
 
 /** Converts an error response to an error that a model can act on. */
-function explainFailure(response: OutsideAnswer): AppError {
+function explainFailure(response: ServiceResponse): AppError {
   const { status, text } = response
   const error = failure.safeParse(parse(text)).data?.error
   const reason = excerpt(error?.code ?? '')
@@ -83,7 +83,7 @@ function explainFailure(response: OutsideAnswer): AppError {
   return braveErrors.refused('VALIDATION', reason, status, words)
 }
 
-function formatRetry(response: OutsideAnswer): string {
+function formatRetry(response: ServiceResponse): string {
   const retryAfterMs = readRetryAfterMs(response)
   if (retryAfterMs === null || !Number.isFinite(retryAfterMs)) return 'The rate limit is reached.'
   return `The limit of the plan is reached. Retry after ${Math.ceil(retryAfterMs / 1000)} s.`

@@ -1,4 +1,4 @@
-import { AppError, type ErrorCode } from '../../errors'
+import { AppError, type ErrorCode } from '../../shared/errors'
 
 /** Errors of the web search tools, as models read them. */
 export const braveErrors = {

@@ -9,7 +9,7 @@ export const queryInput = z
   .refine((text) => text.split(/\s+/).length <= 50, 'must have at most 50 words')
 
 /** Country and language of a search. */
-export const places = {
+export const localeInputs = {
   country: z
     .string()
     .regex(/^([A-Z]{2}|ALL)$/, 'must be two capital letters, or ALL')
@@ -21,7 +21,7 @@ export const places = {
 }
 
 /** Converts country and language to Brave's query parameters. */
-export const toPlaces = (input: {
+export const toLocaleQuery = (input: {
   country?: string | undefined
   language?: string | undefined
 }): Record<string, string> => ({

@@ -1,21 +1,21 @@
 import type * as z from 'zod'
-import type { ConversationDoor, GrantDoor, RoomRoute } from '../../hub/contract'
-import type { AccountId, Clock } from '../../ids'
-import type { Narrowing } from '../contract'
+import type { ConversationApi, GrantApi, ModuleRoute } from '../../hub/contract/hub'
+import type { AccountId, Clock } from '../../shared/ids'
+import type { ToolRestrictions } from '../contract/tools'
 import type { ActivationTokens } from '../outside/activation-token'
 import type { Remotes } from '../remote/remotes'
 import type { Services } from '../services/services'
 import type { Vault } from './vault'
 
-export interface AdminRoomDeps {
+export interface AdminRouteDeps {
   vault: Vault
   services: Services
   remotes: Remotes
   tokens: ActivationTokens
   clock: Clock
   /** Returns the tool restrictions of an agent's definition; null when it cannot be read. */
-  readNarrowing(agent: string, etag: string): Promise<Narrowing | null>
-  hub: GrantDoor & ConversationDoor
+  readToolRestrictions(agent: string, etag: string): Promise<ToolRestrictions | null>
+  hub: GrantApi & ConversationApi
 }
 
 export interface Admin {
@@ -24,7 +24,7 @@ export interface Admin {
 }
 
 export interface AdminCall {
-  deps: AdminRoomDeps
+  deps: AdminRouteDeps
   admin: Admin
   /** The path parameters, by name. */
   params: Record<string, string>
@@ -33,7 +33,7 @@ export interface AdminCall {
 }
 
 /** A route of the admin API: its schemas, documentation and handler. */
-export interface AdminRoute extends RoomRoute {
+export interface AdminRoute extends ModuleRoute {
   /** Schemas of path parameters; absent: that of the names of credentials and services. */
   params?: Record<string, z.ZodType<string>>
   handle(call: AdminCall): Promise<object>

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { outside } from '../../config'
+import { outside } from '../../shared/config'
 import { tokenRoutes } from '../outside/token-routes'
 import { remoteRoutes } from '../remote/routes'
 import { serviceInput } from '../services/services'

@@ -10,15 +10,15 @@ import type { ServiceKind, ServiceKinds } from '../services/service-kind'
 import { toRow } from '../services/to-row'
 import type { Connect } from './connection'
 import { credentialErrors } from './errors'
-import type { KnownSecrets } from './known-secrets'
 import { type CredentialRow, selectCandidates } from './queries'
-import { noScrubber, type Scrubber } from './scrub'
+import type { RecentSecrets } from './recent-secrets'
+import { emptyScrubber, type Scrubber } from './scrub'
 import type { Vault } from './vault'
 
 interface ConnectDeps {
   d1: D1Database
   vault: Vault
-  known: KnownSecrets
+  known: RecentSecrets
   kinds: ServiceKinds
   isPrivateAllowed: boolean
   resolve?: Resolve | undefined
@@ -40,7 +40,7 @@ export const createConnect =
     const value = picked && (await vault.open(picked))
     const scrubber =
       value === null
-        ? noScrubber
+        ? emptyScrubber
         : known.scrubberFor([value, ...(kind?.secretParts?.(value) ?? [])])
     const more = declared || value === null ? [] : (kind?.hostsOf?.(value) ?? [])
     const reach = {
@@ -135,6 +135,6 @@ const scrubAnswers =
     )
     if (answer.text === null) return { ...answer, headers }
     const scrub = isDecodedLater ? scrubber.exceptBase64 : scrubber.text
-    const text = answer.isCut ? scrubber.cut(answer.text) : scrub(answer.text)
+    const text = answer.isTruncated ? scrubber.textTruncated(answer.text) : scrub(answer.text)
     return { ...answer, headers, text }
   }

@@ -1,4 +1,4 @@
-import type { Actor, ConversationDoor } from '../../hub/contract'
+import type { Actor, ConversationApi } from '../../hub/contract/hub'
 import type { GuardedFetch } from '../fetch/guarded-fetch'
 import type { Scrubber } from './scrub'
 
@@ -30,7 +30,7 @@ interface ConnectionRequest {
   server: string
   service: string
   actor: Actor
-  hub: ConversationDoor
+  hub: ConversationApi
   signal: AbortSignal
 }
 

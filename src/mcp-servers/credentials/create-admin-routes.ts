@@ -1,11 +1,11 @@
 import type * as z from 'zod'
-import { AppError } from '../../errors'
+import { AppError } from '../../shared/errors'
 import { authenticateAdmin } from '../outside/authenticate-admin'
-import type { Admin, AdminRoomDeps, AdminRoute } from './admin-route'
+import type { Admin, AdminRoute, AdminRouteDeps } from './admin-route'
 import { adminRoutes, nameInput } from './admin-routes'
 import { credentialErrors } from './errors'
 
-interface AdminHandlerDeps extends AdminRoomDeps {
+interface AdminHandlerDeps extends AdminRouteDeps {
   /** Reports unexpected errors to the operator. */
   reportFailure: (error: unknown) => void
 }

@@ -1,5 +1,5 @@
-import { outside } from '../../config'
-import { AppError, type ErrorDetail, notFound } from '../../errors'
+import { outside } from '../../shared/config'
+import { AppError, type ErrorDetail, notFound } from '../../shared/errors'
 
 const resealHint =
   'An admin adds the key it was encrypted with to ROOKERY_VAULT_OLD_KEYS, or sets the credential again.'

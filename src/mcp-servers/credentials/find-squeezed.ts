@@ -29,7 +29,7 @@ const isGap = new RegExp(`^(?:${gap})$`, 'i')
 export const toLower = (text: string): string => text.replaceAll('\u0130', 'i').toLowerCase()
 
 /** Returns where squeezed forms occur in a text, as positions in the original text. */
-export function findSqueezed(text: string, plain: string[], base64: string[]): Span[] {
+export function findSqueezedForms(text: string, plain: string[], base64: string[]): Span[] {
   return [
     ...toSpans(text, gaps, findForms(squeeze(text), plain)),
     ...toSpans(text, gapsOfBase64, findForms(squeezeBase64(text), base64)),

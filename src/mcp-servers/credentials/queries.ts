@@ -1,4 +1,4 @@
-import type { AccountId } from '../../ids'
+import type { AccountId } from '../../shared/ids'
 import type { Sealed } from './cipher'
 
 /** A credential without its value. */

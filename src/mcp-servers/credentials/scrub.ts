@@ -1,14 +1,14 @@
-import { findSqueezed, type Span, squeeze, squeezeBase64 } from './find-squeezed'
+import { findSqueezedForms, type Span, squeeze, squeezeBase64 } from './find-squeezed'
 import { createPartsFinder } from './scrub-parts'
 import { toPattern } from './secret-pattern'
-import { base64Forms, plainForms } from './written-forms'
+import { listBase64Forms, listPlainForms } from './written-forms'
 
 /** Redacts a secret from texts, and from all texts in a value. */
 export interface Scrubber {
   text(text: string): string
   value(value: unknown): unknown
   /** Redacts a truncated text and drops its end, where the beginning of a secret would not be found. */
-  cut(text: string): string
+  textTruncated(text: string): string
   /** Redacts a text but not its base64, for callers that decode it and redact the result. */
   exceptBase64(text: string): string
   /** Redacts texts that arrive one by one, such as progress, where a secret can span several. */
@@ -23,10 +23,10 @@ export const secretCharsMin = 8
 /** The longest form of one character: `\u0026` in JSON nested three times, or a byte in a list by lines. */
 const charsPerCharMax = 16
 
-export const noScrubber: Scrubber = {
+export const emptyScrubber: Scrubber = {
   text: (text) => text,
   value: (value) => value,
-  cut: (text) => text,
+  textTruncated: (text) => text,
   exceptBase64: (text) => text,
   parts: () => (part) => part,
 }
@@ -38,11 +38,11 @@ export const noScrubber: Scrubber = {
 export function createScrubber(...secrets: string[]): Scrubber {
   const longest = Math.max(...secrets.map(({ length }) => length)) * charsPerCharMax
   const pattern = toPattern(secrets)
-  const plain = distinct(secrets.flatMap(plainForms).map(squeeze))
-  const base64 = distinct(secrets.flatMap(base64Forms).map(squeezeBase64))
+  const plain = distinct(secrets.flatMap(listPlainForms).map(squeeze))
+  const base64 = distinct(secrets.flatMap(listBase64Forms).map(squeezeBase64))
   const find = (given: string, encoded: string[]): Span[] => [
     ...findAll(pattern, given),
-    ...findSqueezed(given, plain, encoded),
+    ...findSqueezedForms(given, plain, encoded),
   ]
   const exceptBase64 = (given: string) => hide(given, find(given, []))
   const text = (given: string) => hide(given, find(given, base64))
@@ -57,7 +57,7 @@ export function createScrubber(...secrets: string[]): Scrubber {
     const findParts = createPartsFinder([...plain, ...base64])
     return (part: string) => hide(part, [...find(part, base64), ...findParts(part)])
   }
-  return { text, value, cut, exceptBase64, parts }
+  return { text, value, textTruncated: cut, exceptBase64, parts }
 }
 
 /** Returns the distinct forms that are too long to be ordinary words. */

@@ -1,5 +1,5 @@
-import type { ConversationDoor } from '../../hub/contract'
-import type { AccountId } from '../../ids'
+import type { ConversationApi } from '../../hub/contract/hub'
+import type { AccountId } from '../../shared/ids'
 import type { Vault } from './vault'
 
 interface GivenCredential {
@@ -14,7 +14,7 @@ interface GivenCredential {
 
 /** Stores a credential that an admin submitted on the page or over the API. */
 export async function setCredential(
-  { vault, hub }: { vault: Vault; hub: ConversationDoor },
+  { vault, hub }: { vault: Vault; hub: ConversationApi },
   admin: { id: AccountId; name: string },
   { name, value, server, service, community, agent }: GivenCredential,
 ): Promise<void> {

@@ -1,7 +1,7 @@
 const encoder = new TextEncoder()
 
 /** Returns the forms of a whole secret: plain, escaped for JSON or a URL, or byte by byte. */
-export function plainForms(secret: string): string[] {
+export function listPlainForms(secret: string): string[] {
   const bytes = encoder.encode(secret)
   const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0'))
   const escaped = hex.map((pair) => `\\x${pair}`)
@@ -13,7 +13,7 @@ const textForms = (secret: string): string[] => [
 ]
 
 /** Returns the forms of a secret in base64, at any offset: plain, for JSON or a URL, in UTF-16, and in base64. */
-export function base64Forms(secret: string): string[] {
+export function listBase64Forms(secret: string): string[] {
   const once = textForms(secret).flatMap((text) => coresOf(encoder.encode(text)))
   const utf16 = Uint8Array.from(secret.split('').flatMap(toUtf16))
   return [...once, ...once.flatMap((core) => coresOf(encoder.encode(core))), ...coresOf(utf16)]

@@ -1,4 +1,4 @@
-import { AppError } from '../../errors'
+import { AppError } from '../../shared/errors'
 
 const mayHaveCompleted = 'Try again later. The action may still have completed.'
 

@@ -1,16 +1,16 @@
-import { outside } from '../../config'
-import type { AppError } from '../../errors'
+import { outside } from '../../shared/config'
+import type { AppError } from '../../shared/errors'
 import { fetchErrors } from './errors'
-import type { OutsideAnswer } from './guarded-fetch'
+import type { ServiceResponse } from './guarded-fetch'
 
 /** Checks that a response is JSON. @throws UNAVAILABLE with the beginning of another response */
-export function checkJson(service: string, { headers, text, isCut }: OutsideAnswer): void {
+export function checkJson(service: string, { headers, text, isTruncated }: ServiceResponse): void {
   const contentType = headers.get('content-type') ?? ''
   const trimmed = (text ?? '').trim()
   if (/\bhtml\b/i.test(contentType) || /^<(!doctype html|html)\b/i.test(trimmed)) {
     throw fetchErrors.webPage(service, excerpt(stripTags(trimmed)))
   }
-  if (!/\bjson\b/i.test(contentType) || trimmed === '' || isCut) return
+  if (!/\bjson\b/i.test(contentType) || trimmed === '' || isTruncated) return
   try {
     JSON.parse(trimmed)
   } catch {
@@ -19,7 +19,10 @@ export function checkJson(service: string, { headers, text, isCut }: OutsideAnsw
 }
 
 /** Converts a response with an error status to an error that a model can act on. */
-export function toError(service: string, { status, headers, text }: OutsideAnswer): AppError {
+export function toResponseError(
+  service: string,
+  { status, headers, text }: ServiceResponse,
+): AppError {
   const body = excerpt(stripTags(text ?? ''))
   const retryAfter = headers.get('retry-after')
   const hints = [

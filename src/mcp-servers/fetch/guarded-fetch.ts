@@ -1,11 +1,11 @@
-import { outside } from '../../config'
-import { AppError } from '../../errors'
+import { outside } from '../../shared/config'
+import { AppError } from '../../shared/errors'
 import { checkUrl, type Reach } from './check-url'
 import { fetchErrors } from './errors'
 import { isPublicAddress, isPublicHost } from './public-address'
 import { readText } from './read-text'
 
-export interface OutsideRequest {
+export interface ServiceRequest {
   method: string
   url: URL
   headers: Record<string, string>
@@ -16,23 +16,23 @@ export interface OutsideRequest {
   /** Called with each line as it arrives; true: stop reading. */
   watch?(line: string): boolean
   /** Ends a session or a call. It is sent even after the call was cancelled, with a short timeout. */
-  isFarewell?: boolean
+  isClosing?: boolean
   /** The caller decodes base64 and redacts the result; redacting the base64 would corrupt it. */
   isDecodedLater?: boolean
 }
 
 /** The response of an external service. */
-export interface OutsideAnswer {
+export interface ServiceResponse {
   status: number
   headers: Headers
   /** Null: the body is not text. */
   text: string | null
   bytes: number
   /** The body is longer than what was read. */
-  isCut: boolean
+  isTruncated: boolean
 }
 
-export type GuardedFetch = (request: OutsideRequest) => Promise<OutsideAnswer>
+export type GuardedFetch = (request: ServiceRequest) => Promise<ServiceResponse>
 
 /** Resolves a host name to its addresses. */
 export type Resolve = (hostname: string, signal: AbortSignal) => Promise<string[]>
@@ -56,7 +56,7 @@ export function createGuardedFetch(options: GuardOptions): GuardedFetch {
   return async (request) => {
     const timeoutMs = findTimeout(options, request)
     const timeout = AbortSignal.timeout(timeoutMs)
-    const signal = request.isFarewell ? timeout : AbortSignal.any([options.signal, timeout])
+    const signal = request.isClosing ? timeout : AbortSignal.any([options.signal, timeout])
     try {
       return await follow(options, request, signal)
     } catch (cause) {
@@ -69,14 +69,14 @@ export function createGuardedFetch(options: GuardOptions): GuardedFetch {
   }
 }
 
-const findTimeout = ({ timeoutMs }: GuardOptions, request: OutsideRequest): number =>
-  request.isFarewell ? outside.farewellMs : (request.timeoutMs ?? timeoutMs ?? outside.timeoutMs)
+const findTimeout = ({ timeoutMs }: GuardOptions, request: ServiceRequest): number =>
+  request.isClosing ? outside.farewellMs : (request.timeoutMs ?? timeoutMs ?? outside.timeoutMs)
 
 async function follow(
   options: GuardOptions,
-  request: OutsideRequest,
+  request: ServiceRequest,
   signal: AbortSignal,
-): Promise<OutsideAnswer> {
+): Promise<ServiceResponse> {
   let hop = request
   for (let hops = 0; hops <= outside.redirectsMax; hops++) {
     await guard(options, hop.url, signal)
@@ -129,10 +129,10 @@ const redirectOf = ({ status, headers }: Response): string | null =>
 
 function toNextHop(
   options: GuardOptions,
-  hop: OutsideRequest,
+  hop: ServiceRequest,
   status: number,
   location: string,
-): OutsideRequest {
+): ServiceRequest {
   if (!URL.canParse(location, hop.url)) throw blocked(options, 'it redirects to an invalid URL')
   const url = new URL(location, hop.url)
   if (options.hasCredential && url.origin !== hop.url.origin) {
@@ -150,8 +150,8 @@ function toNextHop(
 
 async function readAnswer(
   response: Response,
-  { bytesMax = outside.bodyBytesMax, watch }: OutsideRequest,
-): Promise<OutsideAnswer> {
+  { bytesMax = outside.bodyBytesMax, watch }: ServiceRequest,
+): Promise<ServiceResponse> {
   const read = await readText(response, bytesMax, watch && watchLines(watch))
   return { status: response.status, headers: response.headers, ...read }
 }

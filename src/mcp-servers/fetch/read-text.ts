@@ -8,22 +8,22 @@ export async function readText(
   response: Response,
   bytesMax: number,
   isEnough?: (part: string) => boolean,
-): Promise<{ text: string | null; bytes: number; isCut: boolean }> {
+): Promise<{ text: string | null; bytes: number; isTruncated: boolean }> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
   let bytes = 0
   let text: string | null = ''
-  let isCut = false
+  let isTruncated = false
   for await (const chunk of response.body ?? []) {
     const kept: Uint8Array = chunk.subarray(0, bytesMax - bytes)
-    isCut = kept.length < chunk.length
+    isTruncated = kept.length < chunk.length
     bytes += kept.length
     const from: number = text?.length ?? 0
     text = append(text, decoder, kept, true)
-    if (isCut || (text !== null && isEnough?.(text.slice(from)))) break
+    if (isTruncated || (text !== null && isEnough?.(text.slice(from)))) break
   }
   // Truncation within a character does not make the body binary.
-  if (!isCut) text = append(text, decoder, new Uint8Array(), false)
-  return { text: text?.includes('\0') ? null : text, bytes, isCut }
+  if (!isTruncated) text = append(text, decoder, new Uint8Array(), false)
+  return { text: text?.includes('\0') ? null : text, bytes, isTruncated }
 }
 
 function append(

@@ -1,11 +1,11 @@
-import type { AuditEntry, GrantPolicy } from '../../hub/contract'
-import type { ToolCall, ToolCaller, ToolResult } from '../contract'
+import type { AuditEntry, GrantPolicy } from '../../hub/contract/hub'
+import type { ToolCall, ToolCaller, ToolResult } from '../contract/tools'
 import { decide } from './decide'
-import { readGuarded, runDecided } from './decided-call'
+import { runDecided, runGuardedRead } from './decided-call'
+import { findSimilarNames } from './find-similar-names'
 import { hashArguments } from './hash-arguments'
-import { isOutside } from './is-outside'
-import { nearNames } from './near-names'
-import { noteIntent, type Pipeline, toResult } from './pipeline'
+import { isExternalCaller } from './is-external-caller'
+import { type Pipeline, recordIntent, toResult } from './pipeline'
 import { describeProblems, readArguments } from './read-arguments'
 import type { NamedTool } from './tool-registry'
 
@@ -31,7 +31,7 @@ export async function callTool(
     tool: call.tool.slice(0, 64),
     grant: '',
     argumentsHash: '',
-    ...(isOutside(caller) && { arguments: call.arguments }),
+    ...(isExternalCaller(caller) && { arguments: call.arguments }),
     decision: 'denied',
     outcome: null,
     durationMs: null,
@@ -58,7 +58,7 @@ async function runStages(
 ): Promise<ToolResult> {
   const refuse = async (decision: AuditEntry['decision'], text: string) => {
     entry.decision = decision
-    await noteIntent(pipeline, caller, entry)
+    await recordIntent(pipeline, caller, entry)
     return toResult(pipeline, entry, { outcome: null, text })
   }
   const args = readArguments(call.arguments)
@@ -84,8 +84,8 @@ async function runStages(
     args: value,
   }
   // The intent of an external call must be on record before anything is read.
-  const isGuarded = tool.isGuardable && !isOutside(caller)
-  return isGuarded ? readGuarded(asked) : runDecided(asked)
+  const isGuarded = tool.isGuardable && !isExternalCaller(caller)
+  return isGuarded ? runGuardedRead(asked) : runDecided(asked)
 }
 
 type ToolLookup = { tool: NamedTool } | { tool: null; policy: GrantPolicy; tools: NamedTool[] }
@@ -111,7 +111,7 @@ function describeUnknown(
   name: string,
 ): string {
   const usable = tools.filter((tool) => decide(policy, caller, tool).isAllowed)
-  const near = nearNames(
+  const near = findSimilarNames(
     name,
     usable.map((tool) => tool.name),
   )

@@ -1,5 +1,5 @@
-import { activationLimits } from '../../config'
-import type { ToolDescription } from '../contract'
+import { activationLimits } from '../../shared/config'
+import type { ToolDescription } from '../contract/tools'
 import { callTool } from './call-tool'
 import { decide, isGranted } from './decide'
 import type { Gateway, GatewayDeps } from './gateway'

@@ -1,12 +1,12 @@
-import type { GrantPolicy } from '../../hub/contract'
-import type { Narrowing, ToolCaller } from '../contract'
+import type { GrantPolicy } from '../../hub/contract/hub'
+import type { ToolCaller, ToolRestrictions } from '../contract/tools'
 import type { CallShape } from '../define-tool'
 import { resultsReadGrant, resultsReadName } from '../results/tools/read'
 import {
   coversGrant,
   intersectGrants,
+  intersectShape,
   isPlainGrant,
-  meetShape,
   namesResource,
 } from './grant-pattern'
 
@@ -47,14 +47,14 @@ interface Refusal {
  */
 export function decide(
   policy: GrantPolicy,
-  caller: Pick<ToolCaller, 'narrowing' | 'tiers'>,
+  caller: Pick<ToolCaller, 'toolRestrictions' | 'tiers'>,
   tool: DecidedTool,
   call?: DecidedCall,
 ): Decision {
   const refusal =
     checkKind(policy, tool) ??
     (call ? checkShape(policy, caller, tool, call, 'call') : checkAnyShape(policy, caller, tool)) ??
-    toRefusal(checkRestrictions(caller.narrowing, tool.name, call?.args))
+    toRefusal(checkRestrictions(caller.toolRestrictions, tool.name, call?.args))
   const { reason, list } = refusal ?? { reason: null, list: null }
   return { isAllowed: refusal === null, reason, list }
 }
@@ -79,7 +79,10 @@ function checkShape(
   { grant, tier }: CallShape,
   kind: 'call' | 'shape',
 ): Refusal | null {
-  if (kind === 'call' && !tool.shapes.some((shape) => meetShape(shape.grant, grant) !== null)) {
+  if (
+    kind === 'call' &&
+    !tool.shapes.some((shape) => intersectShape(shape.grant, grant) !== null)
+  ) {
     return toRefusal(reasons.noSingleResource)
   }
   return (
@@ -135,7 +138,7 @@ function checkGrants(
 /** Refuses a grant that is not requested, not allowed, or denied; a denial overrides the rest. */
 function checkPolicy(policy: GrantPolicy, grant: string, kind: GrantKind): Refusal | null {
   if (kind === 'call' && !isPlainGrant(grant)) return toRefusal(reasons.noSingleResource)
-  const meet = kind === 'shape' ? meetShape : intersectGrants
+  const meet = kind === 'shape' ? intersectShape : intersectGrants
   const { requested, allowed } = meetPolicy(policy, grant, meet)
   if (requested.length === 0) return toRefusal(reasons.notRequested)
   if (allowed.length === 0) return { reason: reasons.notAllowed, list: 'allowed' }
@@ -146,7 +149,7 @@ function checkPolicy(policy: GrantPolicy, grant: string, kind: GrantKind): Refus
   return { reason: reasons.denied(lines), list: 'denied' }
 }
 
-function meetPolicy(policy: GrantPolicy, grant: string, meet: typeof meetShape) {
+function meetPolicy(policy: GrantPolicy, grant: string, meet: typeof intersectShape) {
   const meetAny = (some: string[], others: string[]) =>
     some.flatMap((one) => others.map((other) => meet(one, other)).filter((met) => met !== null))
   const requested = meetAny([grant], withImplied(policy.requested ?? ['*']))
@@ -154,8 +157,8 @@ function meetPolicy(policy: GrantPolicy, grant: string, meet: typeof meetShape) 
 }
 
 /** Returns the grants of a tool that a policy allows, as the widest patterns. */
-export function openGrants(policy: GrantPolicy, shapes: readonly CallShape[]): string[] {
-  const allowed = shapes.flatMap(({ grant }) => meetPolicy(policy, grant, meetShape).allowed)
+export function listOpenGrants(policy: GrantPolicy, shapes: readonly CallShape[]): string[] {
+  const allowed = shapes.flatMap(({ grant }) => meetPolicy(policy, grant, intersectShape).allowed)
   const open = [...new Set(allowed)].filter(
     (each) => !policy.denied.some((denied) => coversGrant(denied, each)),
   )
@@ -168,7 +171,7 @@ const withImplied = (patterns: string[]): string[] =>
 
 /** Returns why the tool restrictions of an agent's definition refuse a tool or its arguments; null: they do not. */
 function checkRestrictions(
-  restrictions: Narrowing | undefined,
+  restrictions: ToolRestrictions | undefined,
   name: string,
   args: unknown,
 ): string | null {
@@ -212,5 +215,5 @@ function toExpression(pattern: string): RegExp {
 }
 
 /** Returns the path of the list on the policy page of an account. */
-export const placeInPolicy = (name: string, list: PolicyList): string =>
+export const toPolicyPath = (name: string, list: PolicyList): string =>
   `/policy/${encodeURIComponent(name)}#${list}`

@@ -1,24 +1,29 @@
-import { audit } from '../../config'
-import type { Actor, CallFacts, CallQuestion, ConversationDoor } from '../../hub/contract'
-import type { ToolCaller, ToolResult } from '../contract'
-import type { AskedCall } from './asked-call'
+import type {
+  Actor,
+  AuthorizationData,
+  AuthorizationQuery,
+  ConversationApi,
+} from '../../hub/contract/hub'
+import { audit } from '../../shared/config'
+import type { ToolCaller, ToolResult } from '../contract/tools'
+import { checkCall, type Refusal, requireApproval, toApprovalRequest } from './check-call'
 import { gatewayErrors } from './errors'
-import { isOutside } from './is-outside'
-import { ask, judgeCall, type Refusal, toApprovalRequest } from './judge-call'
-import { keepWhole } from './keep-whole'
-import { noteIntent, noteOutcome, ownThings, toResult } from './pipeline'
-import { runOutside } from './run-outside'
+import { isExternalCaller } from './is-external-caller'
+import type { PendingCall } from './pending-call'
+import { recordIntent, recordOutcome, selectAccountStores, toResult } from './pipeline'
 import { runTool, type ToolRun } from './run-tool'
+import { runWithService } from './run-with-service'
+import { storeResult } from './store-result'
 
 /** Decides about a call, then runs it. */
-export async function runDecided(asked: AskedCall): Promise<ToolResult> {
+export async function runDecided(asked: PendingCall): Promise<ToolResult> {
   const { pipeline } = asked
-  const refusal = await judgeCall(asked, await pipeline.hub.readFacts(toQuestion(asked)))
+  const refusal = await checkCall(asked, await pipeline.hub.readAuthorization(toQuestion(asked)))
   if (refusal) return refuse(asked, refusal)
   const noted = await noteAllowed(asked)
-  if (!noted) return refuse(asked, await ask(asked))
+  if (!noted) return refuse(asked, await requireApproval(asked))
   const result = await finish(asked, await run(asked, pipeline.hub))
-  if (noted.intent) await noteOutcome(pipeline, noted.intent, result.audit)
+  if (noted.intent) await recordOutcome(pipeline, noted.intent, result.audit)
   return result
 }
 
@@ -26,12 +31,12 @@ export async function runDecided(asked: AskedCall): Promise<ToolResult> {
  * Records the intent of an allowed call and consumes its approval, so that a call that does not run
  * keeps it. Null: another call consumed the approval first.
  */
-async function noteAllowed(asked: AskedCall): Promise<{ intent: string | null } | null> {
+async function noteAllowed(asked: PendingCall): Promise<{ intent: string | null } | null> {
   const { pipeline, caller, entry, approvalId } = asked
   entry.decision = 'allowed'
-  if (approvalId === undefined) return { intent: await noteIntent(pipeline, caller, entry) }
+  if (approvalId === undefined) return { intent: await recordIntent(pipeline, caller, entry) }
   const { accountId, activationId } = caller
-  const used = await pipeline.hub.useApproval(approvalId, accountId, entry, activationId)
+  const used = await pipeline.hub.consumeApproval(approvalId, accountId, entry, activationId)
   return used && { intent: used.id }
 }
 
@@ -40,18 +45,18 @@ async function noteAllowed(asked: AskedCall): Promise<{ intent: string | null } 
  * refused call discards what was read. That saves a round trip. A tool that reads nothing is decided
  * afterwards.
  */
-export async function readGuarded(asked: AskedCall): Promise<ToolResult> {
+export async function runGuardedRead(asked: PendingCall): Promise<ToolResult> {
   const { pipeline, entry } = asked
   const question = toQuestion(asked)
   const decisions: (Refusal | null)[] = []
-  const admit = async (facts: CallFacts) => {
-    const refusal = await judgeCall(asked, facts)
+  const admit = async (facts: AuthorizationData) => {
+    const refusal = await checkCall(asked, facts)
     decisions.push(refusal)
     if (refusal) throw gatewayErrors.refused(refusal.text)
   }
   const ran = await run(asked, pipeline.hub.guardReads(question, admit))
   if (decisions.length === 0) {
-    decisions.push(await judgeCall(asked, await pipeline.hub.readFacts(question)))
+    decisions.push(await checkCall(asked, await pipeline.hub.readAuthorization(question)))
   }
   const refusal = decisions.find((decision) => decision !== null)
   if (refusal) return refuse(asked, refusal)
@@ -59,40 +64,40 @@ export async function readGuarded(asked: AskedCall): Promise<ToolResult> {
   return finish(asked, ran)
 }
 
-const toQuestion = ({ caller, tool, entry }: AskedCall): CallQuestion => ({
+const toQuestion = ({ caller, tool, entry }: PendingCall): AuthorizationQuery => ({
   accountId: caller.accountId,
-  activationId: isOutside(caller) ? null : caller.activationId,
+  activationId: isExternalCaller(caller) ? null : caller.activationId,
   callId: entry.callId,
   tool: tool.name,
   argumentsHash: entry.argumentsHash,
 })
 
-async function refuse(asked: AskedCall, refusal: Refusal): Promise<ToolResult> {
+async function refuse(asked: PendingCall, refusal: Refusal): Promise<ToolResult> {
   const { pipeline, caller, entry } = asked
   entry.decision = refusal.decision
   entry.reason = refusal.text.replace(/^Error: /, '').slice(0, audit.reasonCharsMax)
-  await noteIntent(pipeline, caller, entry)
+  await recordIntent(pipeline, caller, entry)
   const result = toResult(pipeline, entry, { outcome: null, text: refusal.text })
-  const isParking = refusal.decision === 'needs_approval' && !isOutside(caller)
+  const isParking = refusal.decision === 'needs_approval' && !isExternalCaller(caller)
   return isParking ? { ...result, approval: toApprovalRequest(asked) } : result
 }
 
-function run(asked: AskedCall, hub: ConversationDoor): Promise<ToolRun> {
+function run(asked: PendingCall, hub: ConversationApi): Promise<ToolRun> {
   const { pipeline, caller, tool, prepared, entry, signal, progress } = asked
   const actor = toActor(caller, entry.callId)
   if (prepared.service === null) {
-    const own = ownThings(pipeline, actor)
+    const own = selectAccountStores(pipeline, actor)
     return runTool(tool.name, tool.timeoutMs, signal, (stop) =>
       prepared.run({ actor, hub, ...own, outside: null, signal: stop, progress }),
     )
   }
-  return runOutside(asked, { server: tool.server, service: prepared.service, actor, hub })
+  return runWithService(asked, { server: tool.server, service: prepared.service, actor, hub })
 }
 
-async function finish(asked: AskedCall, ran: ToolRun): Promise<ToolResult> {
+async function finish(asked: PendingCall, ran: ToolRun): Promise<ToolResult> {
   const { pipeline, tool, entry } = asked
   if (ran.cause !== undefined) pipeline.reportFailure?.(tool.name, ran.cause)
-  return toResult(pipeline, entry, ran, await keepWhole(asked, ran.text))
+  return toResult(pipeline, entry, ran, await storeResult(asked, ran.text))
 }
 
 function toActor(caller: ToolCaller, callId: string): Actor {

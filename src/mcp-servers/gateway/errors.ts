@@ -1,4 +1,4 @@
-import { AppError } from '../../errors'
+import { AppError } from '../../shared/errors'
 
 /** Errors of the gateway, as models and external callers read them. */
 export const gatewayErrors = {

@@ -1,13 +1,13 @@
-import type { RateBucket, RateLimit } from '../../hub/contract'
-import type { AskedCall } from './asked-call'
+import type { RateBucket, RateLimit } from '../../hub/contract/hub'
 import { coversGrant } from './grant-pattern'
+import type { PendingCall } from './pending-call'
 
 const perMs = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const
 
 /** Returns the rate limit buckets of a call: one for each limit that names its tool or its grant. */
 export const findLimits = (
   limits: RateLimit[],
-  { caller, tool, prepared }: Pick<AskedCall, 'caller' | 'tool' | 'prepared'>,
+  { caller, tool, prepared }: Pick<PendingCall, 'caller' | 'tool' | 'prepared'>,
 ): RateBucket[] => {
   const found = limits.filter(
     (limit) =>
@@ -25,5 +25,5 @@ export const findLimits = (
 }
 
 /** Formats the error of a rate-limited call for the model. */
-export const sayRetry = (tool: string, retryMs: number): string =>
+export const formatRateLimitError = (tool: string, retryMs: number): string =>
   `Error: Rate limit of ${tool} reached. Retry after ${Math.max(1, Math.ceil(retryMs / 1_000))} s.`

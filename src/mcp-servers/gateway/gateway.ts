@@ -1,6 +1,6 @@
-import type { ConversationDoor, GrantDoor } from '../../hub/contract'
-import type { AccountId, Clock } from '../../ids'
-import type { MemoryDoor, ToolApi } from '../contract'
+import type { ConversationApi, GrantApi } from '../../hub/contract/hub'
+import type { AccountId, Clock } from '../../shared/ids'
+import type { MemoryApi, ToolApi } from '../contract/tools'
 import type { Connect } from '../credentials/connection'
 import type { ToolServer } from '../define-tool'
 import type { ResultStore } from '../results/result-store'
@@ -8,8 +8,8 @@ import type { Workspace } from '../workspace/workspace'
 import type { RemoteCatalogue } from './tool-registry'
 
 export interface GatewayDeps {
-  hub: ConversationDoor & GrantDoor
-  memory: MemoryDoor
+  hub: ConversationApi & GrantApi
+  memory: MemoryApi
   workspaceOf(accountId: AccountId): Workspace
   results: ResultStore
   clock: Clock

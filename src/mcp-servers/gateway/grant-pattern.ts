@@ -40,7 +40,7 @@ function hasOtherPrefix(one: string, other: string): boolean {
  * Returns the part of a tool's grant shape that a pattern matches, with as many segments as the shape;
  * null when it matches nothing.
  */
-export function meetShape(shape: string, pattern: string): string | null {
+export function intersectShape(shape: string, pattern: string): string | null {
   const met = intersectGrants(shape, pattern)
   return met?.split(':').length === shape.split(':').length ? met : null
 }

@@ -1,24 +1,24 @@
 import type {
   CallPolicy,
-  KnownServer,
-  KnownTool,
-  KnownTools,
-  ToolVerdict,
-} from '../../hub/contract'
+  CatalogServer,
+  CatalogTool,
+  ToolAccess,
+  ToolCatalog,
+} from '../../hub/contract/hub'
 import { type CallShape, type ToolServer, tiers } from '../define-tool'
-import { decide, isGranted, openGrants } from './decide'
-import { meetShape, namesResource } from './grant-pattern'
+import { decide, isGranted, listOpenGrants } from './decide'
+import { intersectShape, namesResource } from './grant-pattern'
 import { needsApproval } from './needs-approval'
 import type { ToolRegistry } from './tool-registry'
 
 /** A tool as policies see it, with the grant shapes of its calls. */
-type ShapedTool = KnownTool & { shapes: readonly CallShape[] }
-type ShapedServer = KnownServer & { tools: readonly ShapedTool[] }
+type ShapedTool = CatalogTool & { shapes: readonly CallShape[] }
+type ShapedServer = CatalogServer & { tools: readonly ShapedTool[] }
 
 /** Returns the tools and grants that a policy can name, and functions to check and show a policy. */
 export function listKnownTools(
   source: readonly ToolServer[] | Pick<ToolRegistry, 'servers' | 'refresh'>,
-): KnownTools {
+): ToolCatalog {
   const registry = isList(source) ? { servers: () => source, refresh: () => undefined } : source
   let listed: readonly ToolServer[] | null = null
   let known: ShapedServer[] = []
@@ -37,7 +37,8 @@ export function listKnownTools(
     get names() {
       return tools().map(({ name }) => name)
     },
-    needsSome: (pattern) => tools().some(({ shapes }) => findMet(shapes, pattern).length > 0),
+    hasToolForPattern: (pattern) =>
+      tools().some(({ shapes }) => findMet(shapes, pattern).length > 0),
     isTooWide: (pattern) =>
       !namesResource(pattern) &&
       tools().some(
@@ -46,7 +47,7 @@ export function listKnownTools(
     get servers() {
       return servers()
     },
-    judge: (policy) => tools().map((tool) => judge(policy, tool)),
+    evaluatePolicy: (policy) => tools().map((tool) => judge(policy, tool)),
     isGranted,
   }
 }
@@ -68,7 +69,7 @@ const describeServer = ({ name, description, isForHosted, tools }: ToolServer): 
   })),
 })
 
-function judge(policy: CallPolicy, tool: ShapedTool): ToolVerdict {
+function judge(policy: CallPolicy, tool: ShapedTool): ToolAccess {
   const { isAllowed, reason, list } = decide(policy, {}, tool)
   const grants = isAllowed ? listAllowedGrants(policy, tool) : []
   return { tool, isAllowed, reason, list, grants, approval: summarizeApproval(policy, tool) }
@@ -76,7 +77,7 @@ function judge(policy: CallPolicy, tool: ShapedTool): ToolVerdict {
 
 /** Returns the allowed grants of a tool; the tool's own grant when all of it is allowed. */
 function listAllowedGrants(policy: CallPolicy, { shapes, grant, isScoped }: ShapedTool): string[] {
-  const open = openGrants(policy, shapes)
+  const open = listOpenGrants(policy, shapes)
   if (isScoped) return open.filter(namesResource)
   return shapes.every((shape) => open.includes(shape.grant)) ? [grant] : open
 }
@@ -85,7 +86,7 @@ function listAllowedGrants(policy: CallPolicy, { shapes, grant, isScoped }: Shap
 function summarizeApproval(
   { requireApproval }: CallPolicy,
   { name, shapes }: ShapedTool,
-): ToolVerdict['approval'] {
+): ToolAccess['approval'] {
   const approved = shapes.filter((shape) => needsApproval(requireApproval, { name, ...shape }))
   if (approved.length === shapes.length) return 'always'
   const isMet = requireApproval.some(
@@ -95,4 +96,4 @@ function summarizeApproval(
 }
 
 const findMet = (shapes: readonly CallShape[], pattern: string): CallShape[] =>
-  shapes.filter(({ grant }) => meetShape(grant, pattern) !== null)
+  shapes.filter(({ grant }) => intersectShape(grant, pattern) !== null)

@@ -1,10 +1,10 @@
-import type { Actor, AuditEntry } from '../../hub/contract'
-import type { ToolCaller, ToolResult } from '../contract'
-import { boundText } from './bound-text'
+import type { Actor, AuditEntry } from '../../hub/contract/hub'
+import type { ToolCaller, ToolResult } from '../contract/tools'
 import type { GatewayDeps } from './gateway'
-import { isOutside } from './is-outside'
+import { isExternalCaller } from './is-external-caller'
 import type { ToolRun } from './run-tool'
 import type { ToolRegistry } from './tool-registry'
+import { truncateText } from './truncate-text'
 
 export interface Pipeline extends GatewayDeps {
   tools: ToolRegistry
@@ -12,7 +12,7 @@ export interface Pipeline extends GatewayDeps {
 }
 
 /** Returns the memory, files and stored results of the calling account. */
-export const ownThings = ({ memory, workspaceOf, results }: Pipeline, actor: Actor) => ({
+export const selectAccountStores = ({ memory, workspaceOf, results }: Pipeline, actor: Actor) => ({
   memory,
   workspace: workspaceOf(actor.accountId),
   results,
@@ -22,17 +22,17 @@ export const ownThings = ({ memory, workspaceOf, results }: Pipeline, actor: Act
  * Records the intent of an external call before it runs, as the caller has no journal; throws when that
  * fails. A hosted agent has journaled the call already, so null is returned.
  */
-export async function noteIntent(
+export async function recordIntent(
   { hub }: Pipeline,
   caller: ToolCaller,
   entry: AuditEntry,
 ): Promise<string | null> {
-  if (!isOutside(caller)) return null
+  if (!isExternalCaller(caller)) return null
   return (await hub.recordIntent(caller.accountId, entry, caller.activationId)).id
 }
 
 /** Records the outcome of a call that has run. A failure to do so is reported and leaves the outcome open. */
-export async function noteOutcome(
+export async function recordOutcome(
   pipeline: Pipeline,
   intent: string,
   entry: AuditEntry,
@@ -51,7 +51,7 @@ export function toResult(
   run: Omit<ToolRun, 'outcome'> & { outcome: AuditEntry['outcome'] },
   handle: string | null = null,
 ): ToolResult {
-  const { text, bytes } = boundText(run.text, resultBytesMax, handle)
+  const { text, bytes } = truncateText(run.text, resultBytesMax, handle)
   const durationMs = clock.now() - entry.at
   return {
     callId: entry.callId,

@@ -1,4 +1,4 @@
-import type { ErrorDetail } from '../../errors'
+import type { ErrorDetail } from '../../shared/errors'
 
 export type Arguments = { ok: true; value: unknown } | { ok: false; problems: ErrorDetail[] }
 

@@ -1,5 +1,5 @@
-import { AppError } from '../../errors'
-import type { AuditEntry } from '../../hub/contract'
+import type { AuditEntry } from '../../hub/contract/hub'
+import { AppError } from '../../shared/errors'
 
 export interface ToolRun {
   outcome: NonNullable<AuditEntry['outcome']>

@@ -1,4 +1,4 @@
-import type { GrantPolicy } from '../../hub/contract'
+import type { GrantPolicy } from '../../hub/contract/hub'
 import type { Tool, ToolServer } from '../define-tool'
 
 /** A tool with its full name, such as `hub_search`. */

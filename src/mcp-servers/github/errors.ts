@@ -1,4 +1,4 @@
-import { AppError, type ErrorCode, type ErrorDetail } from '../../errors'
+import { AppError, type ErrorCode, type ErrorDetail } from '../../shared/errors'
 
 /** Errors of the GitHub tools, as models read them. */
 export const githubErrors = {

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { AppError, type ErrorCode, type ErrorDetail } from '../../errors'
+import { AppError, type ErrorCode, type ErrorDetail } from '../../shared/errors'
 import { excerpt } from '../fetch/explain-answer'
 import { githubErrors } from './errors'
 

@@ -1,8 +1,8 @@
 import { request } from '@octokit/request'
-import { github } from '../../config'
+import { github } from '../../shared/config'
 import type { Connection } from '../credentials/connection'
 import { checkJson } from '../fetch/explain-answer'
-import type { OutsideRequest } from '../fetch/guarded-fetch'
+import type { ServiceRequest } from '../fetch/guarded-fetch'
 import { githubErrors } from './errors'
 import { explainFailure } from './explain-failure'
 
@@ -39,7 +39,7 @@ const keptHeaders = [
   'x-ratelimit-reset',
 ]
 
-type FetchOptions = Pick<OutsideRequest, 'isDecodedLater'>
+type FetchOptions = Pick<ServiceRequest, 'isDecodedLater'>
 
 function toFetch(outside: Connection, options: FetchOptions): typeof fetch {
   return async (input, init) => {
@@ -51,7 +51,7 @@ function toFetch(outside: Connection, options: FetchOptions): typeof fetch {
       ...options,
       ...(typeof init?.body === 'string' && { body: init.body }),
     })
-    if (answer.isCut) throw githubErrors.responseTooLarge()
+    if (answer.isTruncated) throw githubErrors.responseTooLarge()
     if (answer.status < 500) checkJson('github', answer)
     const headers = keptHeaders.flatMap((name) => {
       const value = answer.headers.get(name)

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { github } from '../../config'
+import { github } from '../../shared/config'
 
 /** Schemas of arguments that several tools share. Names that become part of URLs contain no separators. */
 

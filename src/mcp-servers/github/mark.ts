@@ -3,7 +3,7 @@
  * mark is part of what the call writes. A retry after a crash has the same key, so it finds its mark among
  * the newest items and does not write again.
  */
-export async function markOf(idempotencyKey: string | null): Promise<string | null> {
+export async function createMark(idempotencyKey: string | null): Promise<string | null> {
   if (idempotencyKey === null) return null
   const bytes = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(idempotencyKey))
   const hex = Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, '0'))

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { github } from '../../config'
+import { github } from '../../shared/config'
 import { githubErrors } from './errors'
 
 /** Schemas of GitHub's responses, and their projections to the few fields that a model needs. */
@@ -13,7 +13,7 @@ export function readAs<Shape extends z.ZodType>(shape: Shape, data: unknown): z.
 }
 
 /** Truncates a text to `charsMax` characters, without our marks; `…` shows that it was truncated. */
-export function cut(text: string | null | undefined, charsMax: number): string {
+export function truncateText(text: string | null | undefined, charsMax: number): string {
   const whole = withoutMarks(text ?? '')
   return whole.length <= charsMax ? whole : `${whole.slice(0, charsMax)}…`
 }
@@ -95,5 +95,5 @@ export const toComment = (comment: z.output<typeof commentShape>) => ({
   id: String(comment.id),
   author: nameOf(comment.user),
   created_at: comment.created_at,
-  text: cut(comment.body, github.commentCharsMax),
+  text: truncateText(comment.body, github.commentCharsMax),
 })

@@ -1,4 +1,4 @@
-import { AppError } from '../../errors'
+import { AppError } from '../../shared/errors'
 
 /** Errors of HTTP requests to declared services, as models read them. */
 export const httpErrors = {

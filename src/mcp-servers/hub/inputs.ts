@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { limits } from '../../config'
-import type { Actor } from '../../hub/contract'
+import type { Actor } from '../../hub/contract/hub'
+import { limits } from '../../shared/config'
 
 /** Schemas of arguments that several tools share. They accept the forms in which models copy them. */
 
@@ -43,5 +43,5 @@ export const confidenceInput = z
   .describe('Only during exploration: how confident you are that this helps, from 0 to 1')
 
 /** Adds the stated confidence to the actor. */
-export const stateConfidence = (actor: Actor, confidence: number | undefined): Actor =>
+export const withConfidence = (actor: Actor, confidence: number | undefined): Actor =>
   confidence === undefined ? actor : { ...actor, confidence }

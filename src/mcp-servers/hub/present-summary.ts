@@ -1,4 +1,4 @@
-import type { PostSummary } from '../../hub/contract'
+import type { PostSummary } from '../../hub/contract/hub'
 import { excerpt, toTime, toUrl } from './shapes'
 
 /** Converts a post to an entry of a list, with the beginning of its content. */

@@ -1,5 +1,5 @@
-import { memoryLimits } from '../../config'
-import { AppError, notFound } from '../../errors'
+import { memoryLimits } from '../../shared/config'
+import { AppError, notFound } from '../../shared/errors'
 
 /** Errors of an agent's memory, as models read them. */
 export const memoryErrors = {

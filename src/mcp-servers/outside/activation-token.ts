@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { mcp } from '../../config'
-import type { AccountId, ActivationId } from '../../ids'
+import { mcp } from '../../shared/config'
+import type { AccountId, ActivationId } from '../../shared/ids'
 import { callerErrors } from './errors'
 
 /** The content of a token. Its bearer can call tools as this agent while the activation runs. */

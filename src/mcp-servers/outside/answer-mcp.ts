@@ -1,6 +1,6 @@
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
 import { isJSONRPCNotification } from '@modelcontextprotocol/sdk/types.js'
-import { limits, mcp } from '../../config'
+import { limits, mcp } from '../../shared/config'
 import { readText } from '../fetch/read-text'
 import { createServer } from './create-server'
 import type { McpSession } from './mcp-session'
@@ -43,8 +43,8 @@ export async function answerMcp(
 /** Parses the body, to choose the form of the response; the transport parses and validates it again. */
 async function parseBody(request: Request): Promise<unknown> {
   try {
-    const { text, isCut } = await readText(new Response(request.body), limits.requestBytesMax)
-    return isCut || text === null ? undefined : JSON.parse(text)
+    const { text, isTruncated } = await readText(new Response(request.body), limits.requestBytesMax)
+    return isTruncated || text === null ? undefined : JSON.parse(text)
   } catch {
     return undefined
   }

@@ -1,10 +1,10 @@
-import type { GrantDoor, Person } from '../../hub/contract'
+import type { GrantApi, Person } from '../../hub/contract/hub'
 import { findKeyHolder } from './authenticate-caller'
 import { callerErrors } from './errors'
 
 /** Returns the admin whose key a request has. @throws UNAUTHORIZED, FORBIDDEN */
 export async function authenticateAdmin(
-  hub: GrantDoor,
+  hub: GrantApi,
   request: Request,
   now: number,
 ): Promise<Person> {

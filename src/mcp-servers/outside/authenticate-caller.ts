@@ -1,9 +1,9 @@
-import type { GrantDoor } from '../../hub/contract'
-import type { Tier, ToolCaller } from '../contract'
+import type { GrantApi } from '../../hub/contract/hub'
+import type { Tier, ToolCaller } from '../contract/tools'
 import { type ActivationTokens, isActivationToken } from './activation-token'
 
 interface AuthenticationDeps {
-  hub: GrantDoor
+  hub: GrantApi
   tokens: ActivationTokens
 }
 
@@ -27,7 +27,7 @@ export async function authenticateCaller(
 }
 
 /** Returns the account whose key a request has; null: no valid key. */
-export async function findKeyHolder(hub: GrantDoor, request: Request, now: number) {
+export async function findKeyHolder(hub: GrantApi, request: Request, now: number) {
   const key = readBearer(request)
   return key === null ? null : findHolder(hub, key, now)
 }
@@ -35,7 +35,7 @@ export async function findKeyHolder(hub: GrantDoor, request: Request, now: numbe
 const readBearer = (request: Request): string | null =>
   /^Bearer +(\S{1,8000})$/i.exec(request.headers.get('Authorization') ?? '')?.[1] ?? null
 
-const findHolder = async (hub: GrantDoor, key: string, now: number) =>
+const findHolder = async (hub: GrantApi, key: string, now: number) =>
   key.length > 512 ? null : hub.findCaller(await hashKey(key), now)
 
 /** Returns the agent of a token whose activation still runs and still belongs to the agent; else null. */
@@ -50,7 +50,7 @@ async function readToken(
   const { id: accountId, name, kind, postId } = found
   const { activationId, narrowing } = claim
   const caller = { accountId, name, kind, activationId, postId, isOutside: true }
-  return narrowing === null ? caller : { ...caller, narrowing }
+  return narrowing === null ? caller : { ...caller, toolRestrictions: narrowing }
 }
 
 async function hashKey(key: string): Promise<string> {

@@ -1,7 +1,7 @@
-import type { GrantDoor, GrantPolicy } from '../../hub/contract'
-import { type Clock, systemClock } from '../../ids'
-import type { Settings } from '../../settings'
-import type { ToolCaller } from '../contract'
+import type { GrantApi, GrantPolicy } from '../../hub/contract/hub'
+import { type Clock, systemClock } from '../../shared/ids'
+import type { Settings } from '../../shared/settings'
+import type { ToolCaller } from '../contract/tools'
 import type { Gateway } from '../gateway/gateway'
 import type { ActivationTokens } from './activation-token'
 import { authenticateCaller } from './authenticate-caller'
@@ -9,7 +9,7 @@ import { createRunningCalls } from './running-calls'
 
 interface McpDeps {
   gateway: Gateway
-  hub: GrantDoor
+  hub: GrantApi
   tokens: ActivationTokens
   settings: Pick<Settings, 'ROOKERY_NAME'>
   clock?: Clock

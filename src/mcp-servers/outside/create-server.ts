@@ -11,9 +11,9 @@ import {
 } from '@modelcontextprotocol/sdk/types.js'
 import { CfWorkerJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/cfworker'
 import * as z from 'zod'
-import type { ToolDescription } from '../contract'
+import type { ToolDescription } from '../contract/tools'
 import type { McpSession } from './mcp-session'
-import { pageOfTools } from './page-of-tools'
+import { paginateTools } from './paginate-tools'
 import { type RunningCalls, toCallKey } from './running-calls'
 
 type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>
@@ -41,7 +41,7 @@ export function createServer(session: McpSession, running: RunningCalls): Server
     const policy = await session.hub.readPolicy(caller.accountId)
     await gateway.refresh(policy)
     const offered = gateway.list(caller, policy).filter(({ name }) => isOffered(session, name))
-    const page = pageOfTools(offered, params?.cursor)
+    const page = paginateTools(offered, params?.cursor)
     if (!page) throw wrongParams('Unknown cursor.')
     return { ...page, tools: page.tools.map(toMcpTool) }
   })

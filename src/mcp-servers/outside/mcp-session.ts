@@ -1,6 +1,6 @@
-import type { GrantDoor } from '../../hub/contract'
-import type { Clock } from '../../ids'
-import type { ToolCaller } from '../contract'
+import type { GrantApi } from '../../hub/contract/hub'
+import type { Clock } from '../../shared/ids'
+import type { ToolCaller } from '../contract/tools'
 import type { Gateway } from '../gateway/gateway'
 
 /** The context of one MCP request. */
@@ -8,7 +8,7 @@ export interface McpSession {
   /** The session id that the client sent; null: none. */
   id: string | null
   gateway: Gateway
-  hub: GrantDoor
+  hub: GrantApi
   clock: Clock
   caller: ToolCaller
   /** Name of the hub, for clients that show it. */

@@ -1,4 +1,4 @@
-import { mcp } from '../../config'
+import { mcp } from '../../shared/config'
 
 /**
  * The running calls of this isolate, so that a later request of the same caller can cancel them. A client

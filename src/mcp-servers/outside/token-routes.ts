@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { ActivationId } from '../../ids'
+import type { ActivationId } from '../../shared/ids'
 import type { AdminRoute } from '../credentials/admin-route'
 import { callerErrors } from './errors'
 
@@ -17,7 +17,7 @@ export const tokenRoutes: AdminRoute[] = [
       'Issues a token for /mcp that is valid for minutes, while the activation runs; its bearer calls tools as the agent (admin)',
     params: { id },
     handle: async ({ deps, params }) => {
-      const { hub, tokens, clock, readNarrowing } = deps
+      const { hub, tokens, clock, readToolRestrictions: readNarrowing } = deps
       const activationId = (params.id ?? '') as ActivationId
       const found = await hub.findActivation(activationId)
       if (!found) throw callerErrors.notRunning()

@@ -1,5 +1,5 @@
 import type { FC } from 'hono/jsx'
-import { outside } from '../../config'
+import { outside } from '../../shared/config'
 
 /** The submitted fields, without the value, which is never sent back. */
 export type TypedCredential = Record<(typeof credentialFields)[number], string>

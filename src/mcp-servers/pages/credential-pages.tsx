@@ -1,11 +1,11 @@
-import { AppError, notFound } from '../../errors'
 import type {
-  ConversationDoor,
-  PageAsk,
+  ConversationApi,
+  ModulePage,
   PageParts,
   PageProblem,
-  RoomPage,
-} from '../../hub/contract'
+  PageRequest,
+} from '../../hub/contract/hub'
+import { AppError, notFound } from '../../shared/errors'
 import { credentialInput, nameInput } from '../credentials/admin-routes'
 import { parse } from '../credentials/create-admin-routes'
 import { setCredential } from '../credentials/set-credential'
@@ -14,13 +14,13 @@ import { type Services, serviceInput } from '../services/services'
 import { credentialFields, type TypedCredential } from './credential-form'
 import { CredentialsPage } from './credentials-page'
 import { formErrors } from './errors'
-import { readRoomForm } from './read-room-form'
+import { readForm } from './read-form'
 import { serviceFields, type TypedService, toServiceBody, toTyped } from './service-form'
 
 interface CredentialPageDeps {
   vault: Vault
   services: Services
-  hub: ConversationDoor
+  hub: ConversationApi
   parts: PageParts
 }
 
@@ -42,19 +42,19 @@ const emptyForms: Shown = {
 }
 
 /** Creates the page `/credentials` and its forms. */
-export function createCredentialPages(deps: CredentialPageDeps): RoomPage[] {
-  const form = (path: string, answer: RoomPage['answer']): RoomPage => ({
+export function createCredentialPages(deps: CredentialPageDeps): ModulePage[] {
+  const form = (path: string, answer: ModulePage['handle']): ModulePage => ({
     method: 'post',
     access: 'admin',
     path,
-    answer,
+    handle: answer,
   })
   return [
     {
       method: 'get',
       access: 'admin',
       path: '/credentials',
-      answer: (ask) => show(deps, ask, emptyForms),
+      handle: (ask) => show(deps, ask, emptyForms),
     },
     form('/credentials', (ask) => addCredential(deps, ask)),
     form('/credentials/services', (ask) => declareService(deps, ask)),
@@ -64,7 +64,7 @@ export function createCredentialPages(deps: CredentialPageDeps): RoomPage[] {
   ]
 }
 
-async function show(deps: CredentialPageDeps, ask: PageAsk, shown: Shown): Promise<Response> {
+async function show(deps: CredentialPageDeps, ask: PageRequest, shown: Shown): Promise<Response> {
   const { vault, services, parts } = deps
   const view = await ask.read([vault.select(), services.select()])
   const [credentials, declared] = view.results
@@ -74,7 +74,7 @@ async function show(deps: CredentialPageDeps, ask: PageAsk, shown: Shown): Promi
   const changed = lines.find(({ server, name }) => `${server}/${name}` === selected)
   const service = shown.service ?? (changed ? toTyped(changed) : null)
   const isChange = shown.isChange || (shown.service === null && changed !== undefined)
-  return view.show({
+  return view.render({
     title: 'Credentials',
     tab: 'credentials',
     status,
@@ -95,12 +95,12 @@ async function show(deps: CredentialPageDeps, ask: PageAsk, shown: Shown): Promi
 /** Redirects after `work`; an error of the input is shown on the page, above the submitted form. */
 async function orProblem(
   deps: CredentialPageDeps,
-  ask: PageAsk,
+  ask: PageRequest,
   typed: Partial<Shown>,
   work: () => Promise<string>,
 ): Promise<Response> {
   try {
-    return ask.goTo(await work())
+    return ask.redirect(await work())
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     const { status, message, hint } = deps.parts.toProblem(error)
@@ -108,8 +108,8 @@ async function orProblem(
   }
 }
 
-async function addCredential(deps: CredentialPageDeps, ask: PageAsk): Promise<Response> {
-  const field = await readRoomForm(ask.request)
+async function addCredential(deps: CredentialPageDeps, ask: PageRequest): Promise<Response> {
+  const field = await readForm(ask.request)
   const typed = pick(credentialFields, field)
   return orProblem(deps, ask, { credential: typed }, async () => {
     const name = parse(nameInput, typed.name, 'name')
@@ -122,47 +122,53 @@ async function addCredential(deps: CredentialPageDeps, ask: PageAsk): Promise<Re
       agent: typed.agent.trim() || null,
       community: typed.community.trim() || null,
     }
-    await setCredential(deps, ask.sender(), { ...parse(credentialInput, given, 'body'), name })
+    await setCredential(deps, ask.requireSender(), {
+      ...parse(credentialInput, given, 'body'),
+      name,
+    })
     return `/credentials#credential-${name}`
   })
 }
 
 /** Replaces the value of a credential; service, agent and community stay. */
-async function rotateCredential(deps: CredentialPageDeps, ask: PageAsk): Promise<Response> {
-  const field = await readRoomForm(ask.request)
+async function rotateCredential(deps: CredentialPageDeps, ask: PageRequest): Promise<Response> {
+  const field = await readForm(ask.request)
   return orProblem(deps, ask, {}, async () => {
     const found = (await deps.vault.list()).find(({ name }) => name === field('name'))
     if (!found) throw notFound('credential')
     const { name, server, service, agent, community } = found
     const given = { value: field('value'), server, service, agent, community }
-    await setCredential(deps, ask.sender(), { ...parse(credentialInput, given, 'body'), name })
+    await setCredential(deps, ask.requireSender(), {
+      ...parse(credentialInput, given, 'body'),
+      name,
+    })
     return `/credentials#credential-${name}`
   })
 }
 
-async function removeCredential(deps: CredentialPageDeps, ask: PageAsk): Promise<Response> {
-  const field = await readRoomForm(ask.request)
+async function removeCredential(deps: CredentialPageDeps, ask: PageRequest): Promise<Response> {
+  const field = await readForm(ask.request)
   await deps.vault.remove(field('name'))
-  return ask.goTo('/credentials')
+  return ask.redirect('/credentials')
 }
 
-async function declareService(deps: CredentialPageDeps, ask: PageAsk): Promise<Response> {
-  const field = await readRoomForm(ask.request)
+async function declareService(deps: CredentialPageDeps, ask: PageRequest): Promise<Response> {
+  const field = await readForm(ask.request)
   const typed = pick(serviceFields, field)
   const isChange = field('is_change') === 'yes'
   return orProblem(deps, ask, { service: typed, isChange }, async () => {
     const server = parse(nameInput, typed.server, 'server')
     const name = parse(nameInput, typed.name.trim(), 'name')
     const body = parse(serviceInput, toServiceBody(typed), 'body')
-    await deps.services.put(server, name, body, ask.sender().name)
+    await deps.services.put(server, name, body, ask.requireSender().name)
     return `/credentials#service-${server}-${name}`
   })
 }
 
-async function removeService(deps: CredentialPageDeps, ask: PageAsk): Promise<Response> {
-  const field = await readRoomForm(ask.request)
+async function removeService(deps: CredentialPageDeps, ask: PageRequest): Promise<Response> {
+  const field = await readForm(ask.request)
   await deps.services.remove(field('server'), field('name'))
-  return ask.goTo('/credentials#services')
+  return ask.redirect('/credentials#services')
 }
 
 const pick = <Name extends string>(

@@ -1,5 +1,5 @@
 import type { FC } from 'hono/jsx'
-import type { PageParts, PageProblem } from '../../hub/contract'
+import type { PageParts, PageProblem } from '../../hub/contract/hub'
 import { AddCredential, type TypedCredential } from './credential-form'
 import type { CredentialLine, ServiceLine } from './page-lines'
 import { ServiceForm, type TypedService } from './service-form'
@@ -110,7 +110,7 @@ const BoundTo: FC<{ row: CredentialLine; parts: PageParts }> = ({ row, parts }) 
   if (row.agent === null && row.community === null) return <>all agents</>
   return (
     <span>
-      {row.agent !== null && <parts.Who name={row.agent} kind="agent" />}
+      {row.agent !== null && <parts.AccountLink name={row.agent} kind="agent" />}
       {row.agent !== null && row.community !== null && ' in '}
       {row.community !== null && `m/${row.community}`}
     </span>

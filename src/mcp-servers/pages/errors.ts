@@ -1,4 +1,4 @@
-import { AppError } from '../../errors'
+import { AppError } from '../../shared/errors'
 
 /** Errors of the forms for credentials and services, as admins read them. */
 export const formErrors = {

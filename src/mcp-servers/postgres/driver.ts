@@ -1,5 +1,5 @@
 import postgres from 'postgres'
-import { postgresLimits } from '../../config'
+import { postgresLimits } from '../../shared/config'
 import { openSocket } from './open-socket'
 
 export interface Login {

@@ -1,5 +1,5 @@
-import { postgresLimits } from '../../config'
-import { AppError } from '../../errors'
+import { postgresLimits } from '../../shared/config'
+import { AppError } from '../../shared/errors'
 
 const executeHint = 'To change data use postgres_execute, which requires its own grant.'
 

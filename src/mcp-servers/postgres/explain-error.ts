@@ -1,5 +1,5 @@
-import { outside } from '../../config'
-import { AppError } from '../../errors'
+import { outside } from '../../shared/config'
+import { AppError } from '../../shared/errors'
 import type { Login } from './driver'
 import { postgresErrors } from './errors'
 

@@ -1,4 +1,4 @@
-import { outside, postgresLimits } from '../../config'
+import { outside, postgresLimits } from '../../shared/config'
 
 export interface Column {
   name: string

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { postgresLimits } from '../../config'
+import { postgresLimits } from '../../shared/config'
 
 const { rowsDefault, rowsMax, sqlCharsMax, paramsMax, paramCharsMax } = postgresLimits
 

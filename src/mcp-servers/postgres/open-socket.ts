@@ -1,5 +1,5 @@
-import { postgresLimits } from '../../config'
-import { AppError } from '../../errors'
+import { postgresLimits } from '../../shared/config'
+import { AppError } from '../../shared/errors'
 import { postgresErrors } from './errors'
 import { WireSocket } from './wire-socket'
 

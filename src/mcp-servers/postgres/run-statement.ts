@@ -1,4 +1,4 @@
-import { postgresLimits } from '../../config'
+import { postgresLimits } from '../../shared/config'
 import { cancelStatement, type Driver, type Login, openDriver } from './driver'
 import { explainError } from './explain-error'
 import { type Column, fitRows } from './fit-rows'

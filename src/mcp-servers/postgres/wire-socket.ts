@@ -1,4 +1,4 @@
-import { postgresLimits } from '../../config'
+import { postgresLimits } from '../../shared/config'
 import { postgresErrors } from './errors'
 
 type Listener = (value?: unknown) => void

@@ -4,7 +4,7 @@ import {
   CallToolResultSchema,
   ListToolsResultSchema,
 } from '@modelcontextprotocol/sdk/types.js'
-import { remoteServers } from '../../config'
+import { remoteServers } from '../../shared/config'
 import type { ToolContext } from '../define-tool'
 import { remoteErrors } from './errors'
 import { withClient } from './open-client'

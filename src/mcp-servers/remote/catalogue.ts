@@ -1,16 +1,16 @@
-import { remoteServers } from '../../config'
-import type { Clock } from '../../ids'
+import { remoteServers } from '../../shared/config'
+import type { Clock } from '../../shared/ids'
 import type { ToolServer } from '../define-tool'
 import type { RemoteCatalogue } from '../gateway/tool-registry'
 import { hashOffer, type OfferedTool } from './pin'
 import {
-  noteRead,
   type RemoteServerRow,
   type RemoteToolRow,
   selectServers,
   selectTools,
   selectUsableTools,
   selectVersion,
+  updateReadState,
 } from './queries'
 import { reconcile } from './reconcile'
 import { remoteServices } from './remote-services'
@@ -71,7 +71,7 @@ export function createCatalogue({ d1, clock }: { d1: D1Database; clock: Clock })
       const writes = await reconcile(d1, server, results, tools, now)
       noted.set(server, { at: now, hashes: new Set(await Promise.all(tools.map(hashOffer))) })
       if (writes.length > 0)
-        await d1.batch([...writes, noteRead(d1, server, { now, failure: null })])
+        await d1.batch([...writes, updateReadState(d1, server, { now, failure: null })])
     },
   }
   return catalogue

@@ -1,4 +1,4 @@
-import type { ErrorDetail } from '../../errors'
+import type { ErrorDetail } from '../../shared/errors'
 
 type Fields = Record<string, unknown>
 

@@ -1,5 +1,5 @@
-import { remoteServers } from '../../config'
-import { AppError } from '../../errors'
+import { remoteServers } from '../../shared/config'
+import { AppError } from '../../shared/errors'
 
 const invalid = (field: string, message: string): AppError =>
   new AppError('VALIDATION', 'The remote server is not valid.', {

@@ -3,11 +3,11 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js'
 import { CfWorkerJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/cfworker'
-import { remoteServers } from '../../config'
-import { AppError } from '../../errors'
+import { remoteServers } from '../../shared/config'
+import { AppError } from '../../shared/errors'
 import type { Connection } from '../credentials/connection'
-import { checkJson, excerpt, toError } from '../fetch/explain-answer'
-import type { OutsideAnswer } from '../fetch/guarded-fetch'
+import { checkJson, excerpt, toResponseError } from '../fetch/explain-answer'
+import type { ServiceResponse } from '../fetch/guarded-fetch'
 import { remoteErrors } from './errors'
 import { watchLine } from './watch-line'
 
@@ -86,7 +86,7 @@ function send(
   return connection.fetch({
     method,
     url,
-    isFarewell,
+    isClosing: isFarewell,
     ...(body !== undefined && { body }),
     headers: {
       'user-agent': 'Rookery',
@@ -99,9 +99,9 @@ function send(
   })
 }
 
-function toResponse(service: string, answer: OutsideAnswer): Response {
-  if (answer.status >= 400) throw toError(service, answer)
-  if (answer.isCut) throw remoteErrors.responseTooLarge(service)
+function toResponse(service: string, answer: ServiceResponse): Response {
+  if (answer.status >= 400) throw toResponseError(service, answer)
+  if (answer.isTruncated) throw remoteErrors.responseTooLarge(service)
   checkJson(service, answer)
   const { status, headers } = answer
   const isEmpty = status === 202 || status === 204

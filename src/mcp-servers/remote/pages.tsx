@@ -1,7 +1,7 @@
-import { AppError } from '../../errors'
-import type { PageAsk, PageParts, PageProblem, RoomPage } from '../../hub/contract'
+import type { ModulePage, PageParts, PageProblem, PageRequest } from '../../hub/contract/hub'
+import { AppError } from '../../shared/errors'
 import { parse } from '../credentials/create-admin-routes'
-import { readRoomForm } from '../pages/read-room-form'
+import { readForm } from '../pages/read-form'
 import { serverFields, type TypedServer, toServerBody } from './add-server-form'
 import { RemotePage } from './remote-page'
 import type { Remotes } from './remotes'
@@ -18,21 +18,21 @@ type Admin = Parameters<Remotes['refresh']>[1]
 const path = '/tools/remote'
 
 /** Creates the page `/tools/remote` and its forms. */
-export function createRemotePages(deps: RemotePageDeps): RoomPage[] {
+export function createRemotePages(deps: RemotePageDeps): ModulePage[] {
   const { remotes } = deps
   const form = (
     end: string,
     work: (field: Field, admin: Admin) => Promise<unknown>,
     toTyped: (field: Field) => TypedServer | null = () => null,
-  ): RoomPage => ({
+  ): ModulePage => ({
     method: 'post',
     access: 'admin',
     path: `${path}${end}`,
-    async answer(ask) {
-      const field = await readRoomForm(ask.request)
+    async handle(ask) {
+      const field = await readForm(ask.request)
       try {
-        await work(field, ask.sender())
-        return ask.goTo(`${path}#${field('server') || field('name')}`)
+        await work(field, ask.requireSender())
+        return ask.redirect(`${path}#${field('server') || field('name')}`)
       } catch (error) {
         if (!(error instanceof AppError)) throw error
         const { status, message, hint } = deps.parts.toProblem(error)
@@ -45,7 +45,7 @@ export function createRemotePages(deps: RemotePageDeps): RoomPage[] {
       method: 'get',
       access: 'admin',
       path,
-      answer: (ask) => show(deps, ask, { status: 200, problem: null, typed: null }),
+      handle: (ask) => show(deps, ask, { status: 200, problem: null, typed: null }),
     },
     form('', (field, admin) => add(remotes, toTyped(field), admin), toTyped),
     form('/refresh', (field, admin) => remotes.refresh(field('server'), admin)),
@@ -65,13 +65,13 @@ interface Shown {
 
 async function show(
   { remotes, parts }: RemotePageDeps,
-  ask: PageAsk,
+  ask: PageRequest,
   { status, problem, typed }: Shown,
 ): Promise<Response> {
   const view = await ask.read(remotes.select())
   const servers = remotes.describe(view.results)
   const body = <RemotePage parts={parts} servers={servers} problem={problem} typed={typed} />
-  return view.show({ title: 'Remote MCP servers', tab: 'tools', status, body })
+  return view.render({ title: 'Remote MCP servers', tab: 'tools', status, body })
 }
 
 async function add(remotes: Remotes, typed: TypedServer, admin: Admin): Promise<void> {

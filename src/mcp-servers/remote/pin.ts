@@ -1,4 +1,4 @@
-import { remoteServers } from '../../config'
+import { remoteServers } from '../../shared/config'
 import { hashArguments } from '../gateway/hash-arguments'
 
 /** A remote server's description of a tool, as an admin accepted it. */
@@ -20,14 +20,14 @@ export const hashOffer = ({ name, description, inputSchema, annotations }: Offer
 const unseen = /[^\P{C}\n\t]|\p{Default_Ignorable_Code_Point}/gu
 
 /** Removes invisible characters, which can hide instructions from the admin who accepts a tool. */
-export const dropUnseen = (text: string): string => text.replace(unseen, '')
+export const removeInvisible = (text: string): string => text.replace(unseen, '')
 
 /** Converts a description to the text for models: truncated and without invisible characters. */
 export const toPlain = (text: string): string =>
-  dropUnseen(text).slice(0, remoteServers.descriptionCharsMax).trim()
+  removeInvisible(text).slice(0, remoteServers.descriptionCharsMax).trim()
 
 /** Converts a text for people: invisible characters are shown as their code points. */
-export const toVisible = (text: string): string =>
+export const showInvisible = (text: string): string =>
   text.replace(
     unseen,
     (char) => `⟨U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`,

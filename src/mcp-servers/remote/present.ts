@@ -1,6 +1,6 @@
 import { type DiffLine, diffLines } from './diff-lines'
-import { type Pin, toVisible } from './pin'
-import { hasUnseenNames } from './plain-schema'
+import { type Pin, showInvisible } from './pin'
+import { hasInvisibleNames } from './plain-schema'
 import type { RemoteServerRow, RemoteToolRow } from './queries'
 
 /** The state of a remote tool; `unreadable`: the name of an argument contains invisible characters. */
@@ -8,14 +8,14 @@ type ToolState = 'usable' | 'unmapped' | 'unreadable' | 'changed' | 'gone'
 
 const stateOf = ({ grant, offeredHash }: RemoteToolRow, { inputSchema }: Pin): ToolState => {
   if (grant !== null && offeredHash !== null) return offeredHash === '' ? 'gone' : 'changed'
-  if (hasUnseenNames(inputSchema)) return 'unreadable'
+  if (hasInvisibleNames(inputSchema)) return 'unreadable'
   return grant === null ? 'unmapped' : 'usable'
 }
 
 /** Formats a description and its arguments for people, with invisible characters shown. */
 function toReadable({ description, inputSchema, annotations }: Pin): string {
   const hints = annotations === null ? '' : `\n${JSON.stringify(annotations)}`
-  return toVisible(`${description}\n\n${JSON.stringify(inputSchema, null, 2)}${hints}`)
+  return showInvisible(`${description}\n\n${JSON.stringify(inputSchema, null, 2)}${hints}`)
 }
 
 const diffOf = ({ pinned, offered }: RemoteToolRow): DiffLine[] | null =>
@@ -36,7 +36,7 @@ function presentTool(row: RemoteToolRow) {
     state: stateOf(row, pin),
     grant: row.grant,
     tier: row.tier,
-    description: toVisible(pin.description),
+    description: showInvisible(pin.description),
     /** The whole accepted description, for the admin who maps it. */
     text: toReadable(pin),
     input_schema: pin.inputSchema,

@@ -67,7 +67,7 @@ export const deleteServer = (d1: D1Database, name: string): D1PreparedStatement[
   d1.prepare('DELETE FROM remote_servers WHERE name = ?').bind(name),
 ]
 
-export const noteRead = (
+export const updateReadState = (
   d1: D1Database,
   name: string,
   { now, failure }: { now: number; failure: string | null },

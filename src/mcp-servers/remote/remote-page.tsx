@@ -1,5 +1,5 @@
 import type { FC } from 'hono/jsx'
-import type { PageParts, PageProblem } from '../../hub/contract'
+import type { PageParts, PageProblem } from '../../hub/contract/hub'
 import { AddServerForm, type TypedServer } from './add-server-form'
 import type { PresentedServer, PresentedTool } from './present'
 

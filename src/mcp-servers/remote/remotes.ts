@@ -1,11 +1,11 @@
 import type * as z from 'zod'
-import { remoteServers } from '../../config'
-import { AppError, notFound } from '../../errors'
-import type { Actor, ConversationDoor } from '../../hub/contract'
-import type { AccountId, Clock } from '../../ids'
+import type { Actor, ConversationApi } from '../../hub/contract/hub'
+import { remoteServers } from '../../shared/config'
+import { AppError, notFound } from '../../shared/errors'
+import type { AccountId, Clock } from '../../shared/ids'
 import type { Connect } from '../credentials/connection'
 import { isPlainGrant } from '../gateway/grant-pattern'
-import { isOwnServer } from '../servers'
+import { isBuiltInServer } from '../servers'
 import type { Services, serviceInput } from '../services/services'
 import { listRemoteTools } from './call-remote'
 import type { Catalogue } from './catalogue'
@@ -17,11 +17,11 @@ import {
   deleteServer,
   deleteTool,
   mapTool,
-  noteRead,
   type RemoteServerRow,
   type RemoteToolRow,
   selectServers,
   selectTools,
+  updateReadState,
   upsertServer,
 } from './queries'
 
@@ -38,7 +38,7 @@ export interface RemoteInput {
 interface RemotesDeps {
   d1: D1Database
   clock: Clock
-  hub: ConversationDoor
+  hub: ConversationApi
   services: Services
   connect: Connect
   catalogue: Catalogue
@@ -73,7 +73,7 @@ export function createRemotes(deps: RemotesDeps) {
     async refresh(name: string, admin: Admin) {
       await remotes.find(name)
       const failure = await read(deps, name, admin)
-      await noteRead(d1, name, { now: clock.now(), failure }).run()
+      await updateReadState(d1, name, { now: clock.now(), failure }).run()
       return remotes.find(name)
     },
 
@@ -136,7 +136,7 @@ async function checkName({ d1 }: RemotesDeps, name: string): Promise<void> {
   if (!/^[a-z][a-z0-9]{1,19}$/.test(name)) {
     throw remoteErrors.invalidName()
   }
-  if (isOwnServer(name)) throw remoteErrors.reservedName()
+  if (isBuiltInServer(name)) throw remoteErrors.reservedName()
   const { results } = await selectServers(d1).all<RemoteServerRow>()
   const isNew = !results.some((row) => row.name === name)
   if (isNew && results.length >= remoteServers.serversMax) {

@@ -1,9 +1,9 @@
-import { remoteServers } from '../../config'
+import { remoteServers } from '../../shared/config'
 import { buildTool, type Tool } from '../define-tool'
 import { callRemote } from './call-remote'
 import { createArgumentCheck } from './check-arguments'
 import { type OfferedTool, type Pin, toPlain } from './pin'
-import { hasUnseenNames, toPlainSchema } from './plain-schema'
+import { hasInvisibleNames, toPlainSchema } from './plain-schema'
 import type { RemoteToolRow } from './queries'
 
 /** When a server's list was last read, and how to store a new one. */
@@ -17,7 +17,7 @@ export function toTool(row: RemoteToolRow, listing: Listing): Tool[] {
   const { server, name, pinnedHash, grant, tier } = row
   if (grant === null || tier === null) return []
   const pin = JSON.parse(row.pinned) as Pin
-  if (hasUnseenNames(pin.inputSchema)) return []
+  if (hasInvisibleNames(pin.inputSchema)) return []
   const inputSchema = { ...toPlainSchema(pin.inputSchema), type: 'object' }
   const check = createArgumentCheck(inputSchema)
   const call = {

@@ -1,8 +1,8 @@
-import { keptResults } from '../../config'
-import type { AccountId, Clock } from '../../ids'
+import { keptResults } from '../../shared/config'
+import type { AccountId, Clock } from '../../shared/ids'
 
 /** A stored result: whole, or its beginning when it exceeds the size limit. */
-export interface KeptResult {
+export interface StoredResult {
   bytes: Uint8Array
   /** It cannot be read after this time. */
   expiresAt: number
@@ -13,7 +13,7 @@ export interface ResultStore {
   /** @returns the handle to read it by */
   keep(accountId: AccountId, text: string): Promise<string>
   /** Returns a result; null when the account has none with this handle, or it expired. */
-  find(accountId: AccountId, handle: string): Promise<KeptResult | null>
+  find(accountId: AccountId, handle: string): Promise<StoredResult | null>
 }
 
 /** The expiry time in base 36, of fixed length, and an id. */

@@ -1,4 +1,4 @@
-import { AppError, notFound } from '../../errors'
+import { AppError, notFound } from '../../shared/errors'
 
 const invalid = (field: string, message: string): AppError =>
   new AppError('VALIDATION', 'The service is not valid.', {

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { notFound } from '../../errors'
-import type { Clock } from '../../ids'
+import { notFound } from '../../shared/errors'
+import type { Clock } from '../../shared/ids'
 import { type Reach, toHost } from '../fetch/check-url'
 import { checkBaseUrl, checkHeaders, checkHosts, credentialMark } from './check-service'
 import { serviceErrors } from './errors'

@@ -1,4 +1,4 @@
-import { AppError } from '../../errors'
+import { AppError } from '../../shared/errors'
 
 /** Errors of an agent's files, as models read them. */
 export const workspaceErrors = {

@@ -1,4 +1,4 @@
-import { workspaceLimits } from '../../config'
+import { workspaceLimits } from '../../shared/config'
 
 /** Invisible characters: control, format, surrogate and unassigned ones. */
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/u

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { workspaceLimits } from '../../config'
+import { workspaceLimits } from '../../shared/config'
 import { readPath } from './file-path'
 
 /** A path in its canonical form. */

@@ -1,6 +1,6 @@
-import { workspaceLimits } from '../../config'
-import type { AppError } from '../../errors'
-import type { AccountId } from '../../ids'
+import { workspaceLimits } from '../../shared/config'
+import type { AppError } from '../../shared/errors'
+import type { AccountId } from '../../shared/ids'
 import { workspaceErrors } from './errors'
 
 export interface StoredFile {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { SessionMessage } from '../../../src/agents/contract'
+import type { SessionMessage } from '../../../src/agents/contract/agents'
 import type { Message } from '../../../src/agents/loop/message'
 import { toPrompt } from '../../../src/agents/models/to-prompt'
-import { memoryLimits } from '../../../src/config'
+import { memoryLimits } from '../../../src/shared/config'
 import { aDefinition, assemble } from './sources'
 
 const skill = '---\nname: greet\ndescription: How to greet\n---\nSay hello.'
@@ -135,7 +135,7 @@ describe('the history of a session', () => {
   const manyTurns = Array.from({ length: 20 }, (_, id) => aTurn(id))
 
   it('L11: all of it is there for the compaction, no call without its result', () => {
-    const { prompt, historyFrom } = assemble({}, { turns: manyTurns })
+    const { prompt, historyFrom } = assemble({}, { history: manyTurns })
     const history = prompt.slice(historyFrom, -1)
     expect(history).toHaveLength(80)
     expectPaired(history)
@@ -146,7 +146,7 @@ describe('the history of a session', () => {
       { role: 'user' as const, text: `asked ${id} ${'x'.repeat(4_000)}` },
       { role: 'assistant' as const, text: `said ${id}`, calls: [] },
     ])
-    const { prompt, historyFrom } = assemble({ contextTokens: 8_192 }, { turns: long })
+    const { prompt, historyFrom } = assemble({ contextTokens: 8_192 }, { history: long })
     const history = prompt.slice(historyFrom, -1)
     expect(history).toHaveLength(8)
     expect(history[0]).toMatchObject({ role: 'user' })
@@ -154,7 +154,7 @@ describe('the history of a session', () => {
   })
 
   it('L26: call ids of several turns do not collide', () => {
-    const { prompt } = assemble({}, { turns: manyTurns.slice(0, 5) })
+    const { prompt } = assemble({}, { history: manyTurns.slice(0, 5) })
     const ids = prompt.flatMap((message) =>
       message.role === 'assistant' ? message.calls.map(({ callId }) => callId) : [],
     )
@@ -163,7 +163,7 @@ describe('the history of a session', () => {
   })
 
   it('L11: without tools only text is shown', () => {
-    const { prompt, historyFrom } = assemble({ toolNames: [] }, { turns: [aTurn(1)] })
+    const { prompt, historyFrom } = assemble({ toolNames: [] }, { history: [aTurn(1)] })
     expect(prompt.slice(historyFrom, -1)).toEqual([
       { role: 'user', text: 'asked 1' },
       { role: 'assistant', text: 'said 1', calls: [] },

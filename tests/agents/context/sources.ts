@@ -1,9 +1,9 @@
 import { assemblePrompt, type PromptSources } from '../../../src/agents/context/assemble-prompt'
 import type { Definition } from '../../../src/agents/definitions/definition'
-import type { Memories, MemoryQuestion } from '../../../src/agents/storage/memory-store'
-import type { ClaimedItem, Load, Person, Thread } from '../../../src/hub/contract'
-import type { AccountId, CommentId, InboxItemId, PostId } from '../../../src/ids'
+import type { MemoryQuery, PromptMemory } from '../../../src/agents/storage/memory-store'
+import type { ClaimedItem, LoadedActivation, Person, Thread } from '../../../src/hub/contract/hub'
 import { isGranted } from '../../../src/mcp-servers/gateway/decide'
+import type { AccountId, CommentId, InboxItemId, PostId } from '../../../src/shared/ids'
 import { definitionOf } from '../definitions/read-files'
 
 export const mira: Person = { id: 'mira-id' as AccountId, name: 'mira', kind: 'human' }
@@ -34,7 +34,7 @@ export const anItem: ClaimedItem = {
   createdAt: 0,
 }
 
-export const aLoad: Load = {
+export const aLoad: LoadedActivation = {
   kind: 'loaded',
   agent: { ...scout, description: '' },
   definition: { version: 1, etag: 'e' },
@@ -59,15 +59,21 @@ export const aComment = (id: string, content: string, parentId: string | null = 
   createdAt: 0,
 })
 
-const noMemories: Memories = { summary: '', turns: [], facts: [], tasks: [], lately: [] }
+const noMemories: PromptMemory = {
+  summary: '',
+  history: [],
+  facts: [],
+  tasks: [],
+  recentElsewhere: [],
+}
 
 /** An agent named scout; `extra` is added to its configuration. */
 export const aDefinition = (extra = '', files: Record<string, string> = {}): Definition =>
   definitionOf(`name: scout\n${extra}`, 'You are scout.', files)
 
 /** The prompt that scout is given, with what it was asked of its memory. */
-export function assemble(over: Partial<PromptSources> = {}, memories: Partial<Memories> = {}) {
-  const questions: MemoryQuestion[] = []
+export function assemble(over: Partial<PromptSources> = {}, memories: Partial<PromptMemory> = {}) {
+  const questions: MemoryQuery[] = []
   const assembled = assemblePrompt({
     definition: aDefinition(),
     load: aLoad,

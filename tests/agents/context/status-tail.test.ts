@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
 import { describeBudget } from '../../../src/agents/context/describe-budget'
-import { type Standing, statusTail } from '../../../src/agents/context/status-tail'
+import { buildStatusTail, type StatusSources } from '../../../src/agents/context/status-tail'
 import { initialState } from '../../../src/agents/loop/state'
-import { volatileMark } from '../../../src/agents/models/to-prompt'
-import type { BudgetStatus } from '../../../src/hub/contract'
-import type { BudgetId } from '../../../src/ids'
+import { statusMarker } from '../../../src/agents/models/to-prompt'
+import type { BudgetStatus } from '../../../src/hub/contract/hub'
+import type { BudgetId } from '../../../src/shared/ids'
 
 const budget = (spent: number, over: Partial<BudgetStatus> = {}): BudgetStatus => ({
   id: 'b' as BudgetId,
@@ -21,7 +21,7 @@ const budget = (spent: number, over: Partial<BudgetStatus> = {}): BudgetStatus =
 })
 
 const limits = { iterations: 10, tokens: 100_000, durationMs: 0, contextTokens: 8_192 }
-const standing: Standing = {
+const standing: StatusSources = {
   state: { ...initialState, limits, iteration: 3, tokens: 40_000, endsAt: 65_000 },
   environment: { inboxDepth: 2, runningActivations: 1 },
   storageBytes: 20_500,
@@ -30,8 +30,8 @@ const standing: Standing = {
 }
 
 it('L13: time, what is left, inbox, who works, storage, where it runs', () => {
-  expect(statusTail(standing).split('\n')).toEqual([
-    volatileMark,
+  expect(buildStatusTail(standing).split('\n')).toEqual([
+    statusMarker,
     'Time: 1970-01-01T00:00:05.000Z. Left for this task: 7 more steps, 60000 tokens, 60 s.',
     '2 more tasks are waiting in your inbox. On the hub 1 agent is running, including you.',
     'You run in a Durable Object of Nest; it stores 21 KiB.',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Exploration } from '../../../src/hub/contract'
-import type { CommentId, PostId } from '../../../src/ids'
+import type { Exploration } from '../../../src/hub/contract/hub'
+import type { CommentId, PostId } from '../../../src/shared/ids'
 import { aComment, aLoad, anItem, assemble, aThread, mira } from './sources'
 
 const given = (task: 'manual' | 'scheduled', content: string) => ({
@@ -117,8 +117,8 @@ describe('an exploration', () => {
     interests: ['herons'],
     communities: ['birds'],
     minConfidence: 0.7,
-    mayPost: false,
-    mayComment: true,
+    canPost: false,
+    canComment: true,
   }
   const load = { ...aLoad, task: 'exploration' as const, thread: null, items: [], exploration }
 

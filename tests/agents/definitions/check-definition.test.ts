@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { expect, test } from 'vitest'
 import { checkDefinition } from '../../../src/agents/definitions/check-definition'
-import { definitionEtag } from '../../../src/agents/definitions/definition-etag'
+import { computeDefinitionEtag } from '../../../src/agents/definitions/definition-etag'
 import { createDefinitionStore } from '../../../src/agents/definitions/definition-store'
 import type { Model, ModelChoice } from '../../../src/agents/models/model-port'
 import { isGranted } from '../../../src/mcp-servers/gateway/decide'
@@ -78,7 +78,7 @@ test('B4: the floor and the want of a call are its worst case in whole micro-dol
       callFloor: { microusd: 9_840, tokens: 2_256 },
       callWant: { microusd: 159_000, tokens: 49_000 },
       budget: { costPerDayMicrousd: null },
-      etag: await definitionEtag(files),
+      etag: await computeDefinitionEtag(files),
       warnings: [],
     },
   })
@@ -188,13 +188,15 @@ test('D5: an agent with skills can read them without a grant request', async () 
 })
 
 test('D1: equal files have one etag, any change another', async () => {
-  const etag = await definitionEtag(files)
+  const etag = await computeDefinitionEtag(files)
   expect(etag).toMatch(/^[0-9a-f]{64}$/)
   const { 'config.yaml': config, 'system-prompt.md': prompt } = files
-  expect(await definitionEtag({ 'system-prompt.md': prompt, 'config.yaml': config })).toBe(etag)
-  expect(await definitionEtag({ ...files, 'system-prompt.md': `${prompt} ` })).not.toBe(etag)
-  expect(await definitionEtag({ a: 'bc', d: '' })).not.toBe(
-    await definitionEtag({ a: 'b', cd: '' }),
+  expect(await computeDefinitionEtag({ 'system-prompt.md': prompt, 'config.yaml': config })).toBe(
+    etag,
+  )
+  expect(await computeDefinitionEtag({ ...files, 'system-prompt.md': `${prompt} ` })).not.toBe(etag)
+  expect(await computeDefinitionEtag({ a: 'bc', d: '' })).not.toBe(
+    await computeDefinitionEtag({ a: 'b', cd: '' }),
   )
 })
 
@@ -202,12 +204,12 @@ const bucket = (env as unknown as { FILES: R2Bucket }).FILES
 
 test('L15: a saved definition is read back, each version by its etag', async () => {
   const store = createDefinitionStore(bucket)
-  const etag = await definitionEtag(files)
-  await store.keep('scout', etag, files)
-  await store.keep('scout', etag, files)
+  const etag = await computeDefinitionEtag(files)
+  await store.save('scout', etag, files)
+  await store.save('scout', etag, files)
   const newer = { ...files, 'system-prompt.md': 'Newer.' }
-  const newerEtag = await definitionEtag(newer)
-  await store.keep('scout', newerEtag, newer)
+  const newerEtag = await computeDefinitionEtag(newer)
+  await store.save('scout', newerEtag, newer)
   expect(await bucket.get(`agents/scout/${etag}/config.yaml`)).not.toBeNull()
   expect(await store.read('scout', etag)).toMatchObject({
     ok: true,
@@ -228,16 +230,16 @@ test('L15: a missing, incomplete or invalid definition is an error that names th
   expect(await messageOf('nobody', 'none')).toMatch(/nobody has no config\.yaml/)
 
   const skilled = { ...files, 'skills/a/SKILL.md': '---\nname: a\ndescription: b\n---\nc' }
-  const etag = await definitionEtag(skilled)
-  await store.keep('half', etag, skilled)
+  const etag = await computeDefinitionEtag(skilled)
+  await store.save('half', etag, skilled)
   await bucket.delete(`agents/half/${etag}/skills/a/SKILL.md`)
   expect(await messageOf('half', etag)).toMatch(/half has no complete skills/)
   await bucket.delete(`agents/half/${etag}/system-prompt.md`)
   expect(await messageOf('half', etag)).toMatch(/half has no system-prompt\.md/)
 
   const broken = { ...files, 'config.yaml': 'name: scout\nbrain: 3' }
-  const brokenEtag = await definitionEtag(broken)
-  await store.keep('broken', brokenEtag, broken)
+  const brokenEtag = await computeDefinitionEtag(broken)
+  await store.save('broken', brokenEtag, broken)
   expect(await messageOf('broken', brokenEtag)).toMatch(/config\.yaml:2:brain /)
 })
 

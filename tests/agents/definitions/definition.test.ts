@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { memoryLimits } from '../../../src/config'
+import { memoryLimits } from '../../../src/shared/config'
 import { definitionOf, warningsOf } from './read-files'
 
 /** The files of `agents/`, by path. */
@@ -100,7 +100,7 @@ describe('defaults and ceilings', () => {
       '  respond_to_mentions: true',
       '  notifications: { respond_to_mentions: false, respond_to_replies: false }',
     ].join('\n')
-    expect(definitionOf(config).answers).toEqual({ mentions: true, replies: false, dms: true })
+    expect(definitionOf(config).wakesOn).toEqual({ mentions: true, replies: false, dms: true })
   })
 
   test('D1: brain, money and tools keep their meaning', () => {

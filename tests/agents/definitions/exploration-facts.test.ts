@@ -4,7 +4,7 @@ import {
   readSchedules,
 } from '../../../src/agents/definitions/exploration-facts'
 import { readDefinition } from '../../../src/agents/definitions/read-definition'
-import { exploration, turns } from '../../../src/config'
+import { exploration, explorationScheduling } from '../../../src/shared/config'
 
 const prompt = { 'system-prompt.md': 'You are scout.' }
 const read = (yaml: string) => readDefinition({ 'config.yaml': `name: scout\n${yaml}`, ...prompt })
@@ -25,8 +25,8 @@ test('S4: an agent explores only when its definition enables it', () => {
 
 test('S4 D6: frequency and min_interval_minutes set the interval', () => {
   const interval = (fields: string) => discovery(fields)?.intervalMs
-  expect(interval('enabled: true')).toBe(turns.intervalMs)
-  expect(interval('frequency: staleness')).toBe(turns.intervalMs)
+  expect(interval('enabled: true')).toBe(explorationScheduling.intervalMs)
+  expect(interval('frequency: staleness')).toBe(explorationScheduling.intervalMs)
   expect(interval('min_interval_minutes: 40')).toBe(40 * 60_000)
   expect(interval('min_interval_minutes: 0')).toBe(60_000)
   expect(interval('frequency: hourly')).toBe(3_600_000)
@@ -34,8 +34,8 @@ test('S4 D6: frequency and min_interval_minutes set the interval', () => {
 })
 
 test('S7 D6: weight and min_confidence, within the range of the scheduler', () => {
-  expect(discovery('weight: 500')).toMatchObject({ weight: turns.weightMax })
-  expect(discovery('weight: 0.0001')).toMatchObject({ weight: turns.weightMin })
+  expect(discovery('weight: 500')).toMatchObject({ weight: explorationScheduling.weightMax })
+  expect(discovery('weight: 0.0001')).toMatchObject({ weight: explorationScheduling.weightMin })
   expect(discovery('enabled: true')).toMatchObject({ minConfidence: exploration.minConfidence })
   expect(discovery('min_confidence: 0.8')).toMatchObject({ minConfidence: 0.8 })
 })

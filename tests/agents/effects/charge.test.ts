@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
   type CallPlan,
-  chargeOf,
-  sizePrompt,
-  worstCase,
+  measurePromptSize,
+  toCharge,
+  worstCaseReservation,
 } from '../../../src/agents/effects/price-call'
 import type { ModelUsage } from '../../../src/agents/loop/message'
 
@@ -17,7 +17,7 @@ const request: CallPlan['request'] = {
   signal: new AbortController().signal,
 }
 const plan: CallPlan = {
-  ...sizePrompt(request),
+  ...measurePromptSize(request),
   request,
   model: {
     id: 'fake/one',
@@ -29,10 +29,10 @@ const plan: CallPlan = {
     call: () => Promise.reject(new Error('not called')),
   },
 }
-const { tokens: promptMax } = worstCase(plan, 0)
+const { tokens: promptMax } = worstCaseReservation(plan, 0)
 
 const charge = (usage: ModelUsage | null, text = 'Tea.') =>
-  chargeOf(plan, { text, reasoning: '', calls: [], finish: 'stop', usage }, 7)
+  toCharge(plan, { text, reasoning: '', calls: [], finish: 'stop', usage }, 7)
 
 const reported = (over: Partial<ModelUsage> = {}): ModelUsage => ({
   inputTokens: 40,
@@ -66,7 +66,7 @@ describe('the charge of an answer', () => {
     fc.assert(
       fc.property(fc.option(usages), texts, (usage, text) => {
         const { isPriced, isEstimated, durationMs, doubt, model, ...counts } = charge(usage, text)
-        const most = worstCase(plan, 500)
+        const most = worstCaseReservation(plan, 500)
         for (const each of Object.values(counts)) {
           expect(Number.isSafeInteger(each)).toBe(true)
           expect(each).toBeGreaterThanOrEqual(0)

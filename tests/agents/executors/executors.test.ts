@@ -7,7 +7,7 @@ import {
   type RunContext,
   type Runner,
 } from '../../../src/agents/executors/executor'
-import { executorOf } from '../../../src/agents/executors/executors'
+import { getExecutor } from '../../../src/agents/executors/executors'
 
 /** A fake external runner, which receives a command and yields output. */
 function fakeRunner(...written: string[]) {
@@ -40,20 +40,20 @@ const clis: [ExecutorType, string][] = [
 ]
 
 it('L46: every type of a definition has its executor', () => {
-  expect(executorTypes.map((type) => executorOf(type).type)).toEqual([...executorTypes])
+  expect(executorTypes.map((type) => getExecutor(type).type)).toEqual([...executorTypes])
 })
 
 it('L46: native hands a run over to the loop and is never absent', async () => {
-  const native = executorOf('native')
+  const native = getExecutor('native')
   expect(await collect(native.run(contextOf(null)))).toEqual([{ type: 'handed_over' }])
-  expect(native.explainAbsence('scout', null)).toBeNull()
+  expect(native.explainUnavailable('scout', null)).toBeNull()
 })
 
 it.each(clis)(
   'L46: %s is started on a runner, and its output becomes an action',
   async (type, program) => {
     const { runner, started } = fakeRunner('no ', 'json')
-    const executor = executorOf(type)
+    const executor = getExecutor(type)
     const events = await collect(executor.run(contextOf(runner)))
     expect(started).toMatchObject([{ program }])
     expect(events).toEqual([
@@ -66,17 +66,17 @@ it.each(clis)(
 
 it.each(clis)('L46: the task of %s is input, never a part of its command line', async (type) => {
   const { runner, started } = fakeRunner()
-  await collect(executorOf(type).run(contextOf(runner)))
+  await collect(getExecutor(type).run(contextOf(runner)))
   expect(started[0]?.args.join(' ')).not.toContain('rm -rf')
   expect(started[0]?.input).toContain('rm -rf')
 })
 
 it.each(clis)('L46: without a runner %s explains that the task was not started', async (type) => {
-  const executor = executorOf(type)
-  expect(executor.explainAbsence('fixer', null)).toMatch(
+  const executor = getExecutor(type)
+  expect(executor.explainUnavailable('fixer', null)).toMatch(
     new RegExp(`^@fixer runs on ${type}, but no runner is connected to this hub`),
   )
-  expect(executor.explainAbsence('fixer', fakeRunner().runner)).toBeNull()
+  expect(executor.explainUnavailable('fixer', fakeRunner().runner)).toBeNull()
   expect(await collect(executor.run(contextOf(null)))).toMatchObject([
     { type: 'ended', action: { kind: 'failed' } },
   ])

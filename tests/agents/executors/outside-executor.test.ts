@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { expect, it } from 'vitest'
-import { adminKey, call, join, post, replyTo, until } from '../../support/cast'
+import { adminKey, call, createAccount, post, waitForReply, waitForValue } from '../../support/cast'
 
 const files = {
   'config.yaml': 'name: fixer\ntype: claude-code\nbrain: { model: anthropic/claude-sonnet-4-5 }\n',
@@ -8,7 +8,7 @@ const files = {
 }
 
 it('L46: an agent of a coding program loads with a warning, and a mention of it gets a plain note that costs nothing', async () => {
-  const mira = await join('mira')
+  const mira = await createAccount('mira')
   const put = await call<{ warnings: { path: string; message: string }[] }>(
     'PUT',
     '/api/v1/agents/fixer/definition',
@@ -23,13 +23,13 @@ it('L46: an agent of a coding program loads with a warning, and a mention of it 
   ])
 
   const asked = await post(mira.key, 'A bug', '@fixer the loop is off by one')
-  const reply = await replyTo(asked, 'fixer')
+  const reply = await waitForReply(asked, 'fixer')
   expect(reply.content).toContain(
     '@fixer runs on claude-code, but no runner is connected to this hub',
   )
   expect(reply.content).toContain('@mira')
 
-  const row = await until(
+  const row = await waitForValue(
     () =>
       env.DB.prepare(`SELECT outcome, cost_microusd, iterations, model, reserved_microusd
          FROM activations WHERE reply_comment_id = ? AND state = 'done'`)

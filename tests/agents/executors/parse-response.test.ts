@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import type { ExecutorType } from '../../../src/agents/executors/executor'
-import { executorOf } from '../../../src/agents/executors/executors'
+import { getExecutor } from '../../../src/agents/executors/executors'
 
-const parse = (type: ExecutorType, output: string) => executorOf(type).parseResponse(output)
+const parse = (type: ExecutorType, output: string) => getExecutor(type).parseResponse(output)
 const lines = (...events: object[]) => events.map((event) => JSON.stringify(event)).join('\n')
 
 const claudeResult = {

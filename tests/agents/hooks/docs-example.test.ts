@@ -3,7 +3,7 @@ import page from '../../../docs/hooks.md?raw'
 import type { HookContext } from '../../../src/agents/hooks/hook'
 import { createHookRunner } from '../../../src/agents/hooks/hook-runner'
 import { hooks } from '../../../src/agents/hooks/hooks'
-import type { AccountId, ActivationId } from '../../../src/ids'
+import type { AccountId, ActivationId } from '../../../src/shared/ids'
 import { quietHours } from './quiet-hours'
 import example from './quiet-hours?raw'
 

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
+import { applyRequestHooks } from '../../../src/agents/hooks/apply-request-hooks'
 import { budgetAwareness } from '../../../src/agents/hooks/budget-awareness'
 import type { Hook, HookContext } from '../../../src/agents/hooks/hook'
-import { hookRequest } from '../../../src/agents/hooks/hook-request'
 import { createHookRunner } from '../../../src/agents/hooks/hook-runner'
 import type { Message } from '../../../src/agents/loop/message'
-import type { AccountId, ActivationId, BudgetId } from '../../../src/ids'
+import type { AccountId, ActivationId, BudgetId } from '../../../src/shared/ids'
 
 const context: HookContext = {
   agent: { id: 'a' as AccountId, name: 'scout' },
@@ -31,7 +31,7 @@ const messages: Message[] = [
 const tools = [{ name: 'hub_search', description: '', inputSchema: {} }]
 
 const apply = (hooks: Hook[], disable: string[] = []) =>
-  hookRequest(
+  applyRequestHooks(
     createHookRunner(hooks, {
       ...{ redact: (text) => text, now: () => 0, report: () => undefined },
     }).forAgent({ enable: [], disable }),

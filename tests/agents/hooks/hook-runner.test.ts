@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { Hook, HookContext, HookTiming, ModelCall } from '../../../src/agents/hooks/hook'
 import { createHookRunner } from '../../../src/agents/hooks/hook-runner'
 import type { ModelAnswer } from '../../../src/agents/loop/message'
-import type { AccountId, ActivationId } from '../../../src/ids'
+import type { AccountId, ActivationId } from '../../../src/shared/ids'
 
 const context: HookContext = {
   agent: { id: 'a' as AccountId, name: 'scout' },

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { LiveText } from '../../../src/agents/live/live-text'
-import { streamLimits } from '../../../src/config'
-import { maskCredentials } from '../../../src/hub/posts/credential-shapes'
+import { maskCredentials } from '../../../src/hub/posts/credential-patterns'
+import { streamLimits } from '../../../src/shared/config'
 
 const mask = (text: string) => maskCredentials(text, 'rookery_')
 

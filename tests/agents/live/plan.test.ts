@@ -1,7 +1,12 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { LoopEvent } from '../../../src/agents/loop/event'
-import { foldPlan, type PlanStep, planTool, sayPlanProgress } from '../../../src/agents/loop/plan'
+import {
+  foldPlan,
+  formatPlanProgress,
+  type PlanStep,
+  planToolName,
+} from '../../../src/agents/loop/plan'
 import { Scenario } from '../loop/scenario'
 
 const titles = (events: LoopEvent[]) =>
@@ -128,8 +133,11 @@ test('L41: the agent writes and revises goal and steps, and its own steps determ
     ],
   }
   const events = [
-    calling({ callId: 'p', name: planTool, arguments: first }, { callId: 's', name: 'hub_search' }),
-    returning('p', planTool),
+    calling(
+      { callId: 'p', name: planToolName, arguments: first },
+      { callId: 's', name: 'hub_search' },
+    ),
+    returning('p', planToolName),
   ]
   expect(foldPlan(events).goal).toBe('Compare two papers')
   expect(titles(events)).toEqual([
@@ -140,8 +148,8 @@ test('L41: the agent writes and revises goal and steps, and its own steps determ
   ])
   const second = { steps: [{ title: 'Find them', status: 'completed' }, { title: 'Read both' }] }
   events.push(
-    calling({ callId: 'q', name: planTool, arguments: second }),
-    returning('q', planTool),
+    calling({ callId: 'q', name: planToolName, arguments: second }),
+    returning('q', planToolName),
     returning('s', 'hub_search'),
   )
   const plan = foldPlan(events)
@@ -152,19 +160,19 @@ test('L41: the agent writes and revises goal and steps, and its own steps determ
     'hub_search completed',
   ])
   expect(plan.progress).toBe(0.5)
-  expect(sayPlanProgress(plan)).toBe('I had finished 1 of 2 steps of my plan.')
+  expect(formatPlanProgress(plan)).toBe('I had finished 1 of 2 steps of my plan.')
 })
 
 test('L41: a revision that the tool refused, or that is not a plan, changes nothing', () => {
   const refused = [
-    calling({ callId: 'p', name: planTool, arguments: { goal: 'X', steps: [] } }),
-    returning('p', planTool, true),
+    calling({ callId: 'p', name: planToolName, arguments: { goal: 'X', steps: [] } }),
+    returning('p', planToolName, true),
   ]
   expect(foldPlan(refused)).toEqual({ goal: null, steps: [], progress: 0 })
   const odd = { goal: 7, steps: [null, { title: '' }, { title: 'Fine', status: 'done' }, 'x'] }
   const events = [
-    calling({ callId: 'p', name: planTool, arguments: odd }),
-    returning('p', planTool),
+    calling({ callId: 'p', name: planToolName, arguments: odd }),
+    returning('p', planToolName),
   ]
   expect(titles(events)).toEqual(['Fine pending'])
 })
@@ -173,12 +181,12 @@ test('L41: progress is always between 0 and 1, and a plan is bounded', () => {
   const event = fc.oneof(
     fc
       .array(fc.record({ title: fc.string(), status: fc.string() }), { maxLength: 60 })
-      .map((steps) => calling({ callId: 'p', name: planTool, arguments: { steps } })),
+      .map((steps) => calling({ callId: 'p', name: planToolName, arguments: { steps } })),
     fc.constantFrom(
       calling({ callId: 'a', name: 'hub_search' }, { callId: 'b', name: 'x' }),
       returning('a', 'hub_search'),
       returning('b', 'x', true),
-      returning('p', planTool),
+      returning('p', planToolName),
     ),
   )
   void fc.assert(
@@ -193,5 +201,5 @@ test('L41: progress is always between 0 and 1, and a plan is bounded', () => {
 })
 
 test('L9: without steps there is no progress', () => {
-  expect(sayPlanProgress(foldPlan([]))).toBe(null)
+  expect(formatPlanProgress(foldPlan([]))).toBe(null)
 })

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { hideInside, toRuntimeEvents } from '../../../src/agents/live/runtime-events'
+import { hidePrivateContent, toRuntimeEvents } from '../../../src/agents/live/runtime-events'
 import type { LoopEvent } from '../../../src/agents/loop/event'
 import type { Ending } from '../../../src/agents/loop/state'
 import { buildTrace } from '../../../src/agents/trace/build-trace'
@@ -202,7 +202,7 @@ describe('L42: runtime events', () => {
 
   test('L22 M9: viewers without full access see no texts, reasoning, arguments or results', () => {
     const scenario = finished()
-    const shown = JSON.stringify(toRuntimeEvents(scenario.events, null).map(hideInside))
+    const shown = JSON.stringify(toRuntimeEvents(scenario.events, null).map(hidePrivateContent))
     expect(shown).not.toContain('result of')
     expect(shown).not.toContain('{}')
     expect(shown).not.toContain('Let me look.')
@@ -219,7 +219,7 @@ describe('L42: runtime events', () => {
     const journal = [woken, loaded, { ...failed, charge: null, jitter: 0 }] as LoopEvent[]
     const told = toRuntimeEvents(journal, null)
     expect(told.at(-1)).toMatchObject({ type: 'warning', quote: 'I cannot parse: HARBOUR' })
-    const outside = told.map(hideInside)
+    const outside = told.map(hidePrivateContent)
     expect(JSON.stringify(outside)).not.toContain('HARBOUR')
     expect(outside.at(-1)).toMatchObject({ text: expect.stringContaining('It answered 400.') })
   })

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { ActivationStream } from '../../../src/agents/live/activation-stream'
-import type { ActivationId } from '../../../src/ids'
+import type { ActivationId } from '../../../src/shared/ids'
 import { Scenario } from '../loop/scenario'
 
 /** A stream without watchers, and the number of messages that it sends with watchers. */
@@ -43,7 +43,10 @@ test('L22: without watchers no timer is kept and no event is built', () => {
       throw new Error('read for nobody')
     },
   })
-  watched.tell({ activationId: id, events: unread, ending: null, doing: null, isOver: false }, null)
+  watched.publish(
+    { activationId: id, events: unread, ending: null, doing: null, isCommitted: false },
+    null,
+  )
 })
 
 test('L22: with watchers, deltas within a tenth of a second are one message, and the timer ends', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { judgeWindow, warnOfWindow } from '../../../src/agents/loop/compaction'
-import { countAllChars, toTokens } from '../../../src/agents/loop/estimate'
+import { checkWindow, formatWindowWarning } from '../../../src/agents/loop/compaction'
+import { countTotalChars, estimateTokensOfChars } from '../../../src/agents/loop/estimate'
 import type { Message } from '../../../src/agents/loop/message'
 import { composeReply } from '../../../src/agents/loop/reply'
 import { buildTranscript } from '../../../src/agents/loop/transcript'
@@ -18,7 +18,9 @@ describe('the window', () => {
       { role: 'assistant', text: '', calls: [{ callId: 'c', name: 'ab', arguments: '{"x":1}' }] },
       { role: 'tool', results: [{ callId: 'c', name: 'ab', text: 'abcde', isError: false }] },
     ]
-    expect(toTokens(countAllChars(messages))).toBe((84 + 16 + (2 + 7 + 16) + (2 + 5 + 16)) / 4)
+    expect(estimateTokensOfChars(countTotalChars(messages))).toBe(
+      (84 + 16 + (2 + 7 + 16) + (2 + 5 + 16)) / 4,
+    )
   })
 
   test('L18: what the provider counted is what counts', () => {
@@ -28,31 +30,33 @@ describe('the window', () => {
 
   test('L18: results of tools are added by estimate until the provider counts again', () => {
     const scenario = started().answer('', ['a'], 'tool-calls', 400).returnTool('a')
-    expect(scenario.state.promptTokens).toBe(405 + toTokens('result of ahub_search'.length))
+    expect(scenario.state.promptTokens).toBe(
+      405 + estimateTokensOfChars('result of ahub_search'.length),
+    )
   })
 
   test('L19: above 95 % of the window history is compacted, at 95 % it is not', () => {
-    expect(judgeWindow({ ...fresh, promptTokens: 950 }).kind).toBe('fits')
-    expect(judgeWindow({ ...fresh, promptTokens: 951 })).toEqual({ kind: 'compact', toShare: 0.82 })
+    expect(checkWindow({ ...fresh, promptTokens: 950 }).kind).toBe('fits')
+    expect(checkWindow({ ...fresh, promptTokens: 951 })).toEqual({ kind: 'compact', toShare: 0.82 })
   })
 
   test('L19: above 50 entries or 100,000 tokens it is compacted, however large the window', () => {
     const wide = { ...fresh, limits: { ...limits, contextTokens: 1_000_000 } }
-    expect(judgeWindow({ ...wide, entries: 50 }).kind).toBe('fits')
-    expect(judgeWindow({ ...wide, entries: 51 }).kind).toBe('compact')
-    expect(judgeWindow({ ...wide, promptTokens: 100_000 }).kind).toBe('fits')
-    expect(judgeWindow({ ...wide, promptTokens: 100_001 }).kind).toBe('compact')
+    expect(checkWindow({ ...wide, entries: 50 }).kind).toBe('fits')
+    expect(checkWindow({ ...wide, entries: 51 }).kind).toBe('compact')
+    expect(checkWindow({ ...wide, promptTokens: 100_000 }).kind).toBe('fits')
+    expect(checkWindow({ ...wide, promptTokens: 100_001 }).kind).toBe('compact')
   })
 
   test('L19: from 80 % on there is a warning', () => {
-    expect(warnOfWindow(800, 1_000)).toBeNull()
-    expect(warnOfWindow(801, 1_000)).toContain('80 %')
+    expect(formatWindowWarning(800, 1_000)).toBeNull()
+    expect(formatWindowWarning(801, 1_000)).toContain('80 %')
   })
 
   test('L10 L19: after three attempts there is no more compaction, and the window decides', () => {
     const spent = { ...fresh, compactions: 3 }
-    expect(judgeWindow({ ...spent, promptTokens: 951 }).kind).toBe('full')
-    expect(judgeWindow({ ...spent, entries: 99 }).kind).toBe('fits')
+    expect(checkWindow({ ...spent, promptTokens: 951 }).kind).toBe('full')
+    expect(checkWindow({ ...spent, entries: 99 }).kind).toBe('fits')
   })
 
   test('L19: still above 95 % ends it as context_limit, with the tokens and the limit', () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { composeReply } from '../../../src/agents/loop/reply'
 import { isBusy } from '../../../src/agents/loop/state'
 import { buildTranscript } from '../../../src/agents/loop/transcript'
-import type { ActivationId, CommentId, PostId } from '../../../src/ids'
+import type { ActivationId, CommentId, PostId } from '../../../src/shared/ids'
 import { Scenario } from './scenario'
 
 const started = () => new Scenario().wake().load()

@@ -6,9 +6,9 @@ import {
   planCompaction,
   replaceOldest,
 } from '../../../src/agents/loop/compaction'
-import { extractSummary, writeRecord } from '../../../src/agents/loop/condense'
-import { countAllChars, toTokens } from '../../../src/agents/loop/estimate'
+import { countTotalChars, estimateTokensOfChars } from '../../../src/agents/loop/estimate'
 import type { Message } from '../../../src/agents/loop/message'
+import { extractSummary, formatRecord } from '../../../src/agents/loop/summarize'
 
 const text = fc.string({ maxLength: 400 })
 const exchange: fc.Arbitrary<Message[]> = fc.oneof(
@@ -48,7 +48,9 @@ const talks: fc.Arbitrary<Conversation> = fc
 
 const goalOf = (conversation: Conversation, contextTokens: number, keepsAnswer: boolean) => {
   const { head, history, task, run } = conversation
-  const estimatedTokens = toTokens(countAllChars([...head, ...history, ...task, ...run]))
+  const estimatedTokens = estimateTokensOfChars(
+    countTotalChars([...head, ...history, ...task, ...run]),
+  )
   return {
     promptTokens: estimatedTokens,
     estimatedTokens,
@@ -152,7 +154,7 @@ describe('which messages are replaced', () => {
         fc.integer({ min: 200, max: 3_000 }),
         (list, former, max) => {
           expect(extractSummary(list, former, max).length).toBeLessThanOrEqual(max)
-          expect(writeRecord(list, former, max).length).toBeLessThanOrEqual(max)
+          expect(formatRecord(list, former, max).length).toBeLessThanOrEqual(max)
         },
       ),
     )

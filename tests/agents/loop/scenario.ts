@@ -2,7 +2,7 @@ import type { Decision, LoadedFacts, LoopEvent, LoopEventOf } from '../../../src
 import type { FinishReason } from '../../../src/agents/loop/message'
 import { initialState, type LoopState } from '../../../src/agents/loop/state'
 import { step } from '../../../src/agents/loop/step'
-import type { ActivationId, CommentId, PostId } from '../../../src/ids'
+import type { ActivationId, CommentId, PostId } from '../../../src/shared/ids'
 
 export const charge = (tokens = 10) => ({
   inputTokens: tokens,

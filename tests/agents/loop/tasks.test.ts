@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { composeReply } from '../../../src/agents/loop/reply'
-import { activationLimits } from '../../../src/config'
+import { activationLimits } from '../../../src/shared/config'
 import { facts, Scenario, woken } from './scenario'
 
 const exploring = () => new Scenario().wake().load({ task: 'exploration', answer: null })

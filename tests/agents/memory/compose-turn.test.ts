@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import type { Window } from '../../../src/agents/loop/compaction'
+import type { ContextWindow } from '../../../src/agents/loop/compaction'
 import type { Charge, LoadedFacts, LoopEvent } from '../../../src/agents/loop/event'
 import type { Message } from '../../../src/agents/loop/message'
 import type { Ending } from '../../../src/agents/loop/state'
 import { composeTurn } from '../../../src/agents/memory/compose-turn'
-import { memoryLimits } from '../../../src/config'
-import type { ActivationId, CommentId, PostId } from '../../../src/ids'
+import { memoryLimits } from '../../../src/shared/config'
+import type { ActivationId, CommentId, PostId } from '../../../src/shared/ids'
 
 const activationId = 'act-1' as ActivationId
 const answered: Ending = { outcome: 'completed', error: null, reply: 'answer', text: '' }
@@ -93,7 +93,7 @@ const woken: LoopEvent = {
   reportId: 'x' as PostId,
 }
 
-const roomy: Window = {
+const roomy: ContextWindow = {
   promptTokens: 100,
   entries: 3,
   compactions: 0,
@@ -202,7 +202,7 @@ describe('a finished activation as its session remembers it', () => {
       { role: 'user', text: 'the whole thread' },
     ]
     const events = [loaded({ prompt }), said('', 'c1'), returned('c1', 'found'), said('Three.')]
-    const full: [string, Partial<Window>][] = [
+    const full: [string, Partial<ContextWindow>][] = [
       ['more than 50 entries', { entries: 51 }],
       ['more than 95 % of the window', { promptTokens: 7_900 }],
     ]

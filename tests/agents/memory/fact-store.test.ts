@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { FactStore } from '../../../src/agents/storage/fact-store'
-import { memoryLimits } from '../../../src/config'
+import { memoryLimits } from '../../../src/shared/config'
 import { inStorage } from './in-storage'
 
 const fact = (text: string, source = '') => ({ text, source })
@@ -8,9 +8,9 @@ const fact = (text: string, source = '') => ({ text, source })
 it('L39: a fact is kept once, however often it is noted', async () => {
   await inStorage((memory) => {
     const facts = new FactStore(memory)
-    const first = facts.remember(fact('Mira counts birds.', '@mira'), 1_000)
-    expect(facts.remember(fact('Mira counts birds.'), 2_000)).toEqual(first)
-    const second = facts.remember(fact('Herons nest in April.'), 3_000)
+    const first = facts.save(fact('Mira counts birds.', '@mira'), 1_000)
+    expect(facts.save(fact('Mira counts birds.'), 2_000)).toEqual(first)
+    const second = facts.save(fact('Herons nest in April.'), 3_000)
     expect(facts.list({ words: null, limit: 10 })).toEqual({
       facts: [
         { ...second, text: 'Herons nest in April.', source: '', createdAt: 3_000 },
@@ -26,7 +26,7 @@ it('L39: facts are found by words, the best first', async () => {
   await inStorage((memory) => {
     const facts = new FactStore(memory)
     for (const text of ['Herons nest in April.', 'Mira counts herons.', 'The hub is new.'])
-      facts.remember(fact(text), 1)
+      facts.save(fact(text), 1)
     const found = facts.list({ words: 'when do herons nest', limit: 10 })
     expect(found.facts.map(({ text }) => text)).toEqual([
       'Herons nest in April.',
@@ -40,25 +40,25 @@ it('L39: facts are found by words, the best first', async () => {
 it('L36: deleting a fact again is idempotent; an unknown fact is reported', async () => {
   await inStorage((memory) => {
     const facts = new FactStore(memory)
-    expect(facts.forget(1)).toBe(false)
-    facts.remember(fact('one'), 1)
-    expect(facts.forget(1)).toBe(true)
-    expect(facts.forget(1)).toBe(true)
-    expect(facts.forget(2)).toBe(false)
+    expect(facts.delete(1)).toBe(false)
+    facts.save(fact('one'), 1)
+    expect(facts.delete(1)).toBe(true)
+    expect(facts.delete(1)).toBe(true)
+    expect(facts.delete(2)).toBe(false)
     expect(facts.list({ words: null, limit: 9 }).factCount).toBe(0)
     // a number is never given twice
-    expect(facts.remember(fact('one'), 1)).toEqual({ id: 2 })
+    expect(facts.save(fact('one'), 1)).toEqual({ id: 2 })
   })
 })
 
 it('L39: a full memory reports it, and keeps its facts', async () => {
   await inStorage((memory) => {
     const facts = new FactStore(memory)
-    for (let id = 0; id < memoryLimits.factsMax; id++) facts.remember(fact(`fact ${id}`), id)
-    expect(facts.remember(fact('one more'), 1)).toBeNull()
-    expect(facts.remember(fact('fact 7'), 1)).toEqual({ id: 8 })
-    facts.forget(1)
-    expect(facts.remember(fact('one more'), 1)).not.toBeNull()
+    for (let id = 0; id < memoryLimits.factsMax; id++) facts.save(fact(`fact ${id}`), id)
+    expect(facts.save(fact('one more'), 1)).toBeNull()
+    expect(facts.save(fact('fact 7'), 1)).toEqual({ id: 8 })
+    facts.delete(1)
+    expect(facts.save(fact('one more'), 1)).not.toBeNull()
   })
 })
 

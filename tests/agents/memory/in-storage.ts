@@ -1,7 +1,7 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { MemoryStore, type Turn } from '../../../src/agents/storage/memory-store'
-import type { ActivationId } from '../../../src/ids'
+import { MemoryStore, type StoredActivation } from '../../../src/agents/storage/memory-store'
+import type { ActivationId } from '../../../src/shared/ids'
 
 let objects = 0
 
@@ -13,7 +13,7 @@ export const inStorage = (
     work(new MemoryStore(state.storage.sql), state.storage.sql),
   )
 
-export const turn = (id: number, fields: Partial<Turn> = {}): Turn => ({
+export const turn = (id: number, fields: Partial<StoredActivation> = {}): StoredActivation => ({
   activationId: `act-${id}` as ActivationId,
   sessionId: 'general_p1',
   at: id * 1_000,

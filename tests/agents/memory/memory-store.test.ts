@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { MemoryStore } from '../../../src/agents/storage/memory-store'
-import { memoryLimits } from '../../../src/config'
+import { memoryLimits } from '../../../src/shared/config'
 import { inStorage, turn } from './in-storage'
 
 const question = { sessionId: 'general_p1', words: '', factsMax: 50, retrieval: 'recent' } as const
@@ -38,7 +38,7 @@ describe('memory between activations', () => {
           .toArray()
           .map(({ name }) => name)
           .filter((name) => ['facts', 'sessions', 'tasks', 'turns'].includes(name))
-      memory.saveTurn(turn(1))
+      memory.saveActivation(turn(1))
       expect(tables()).toEqual(['sessions', 'turns'])
       addFact(memory, 'Owls hunt at night.')
       expect(tables()).toEqual(['facts', 'sessions', 'turns'])
@@ -49,7 +49,7 @@ describe('memory between activations', () => {
   it('L39: facts without any finished activation are read too', async () => {
     await inStorage((memory) => {
       addFact(memory, 'Owls hunt at night.')
-      const { facts, turns } = memory.readForPrompt(question)
+      const { facts, history: turns } = memory.readForPrompt(question)
       expect(facts).toMatchObject([{ text: 'Owls hunt at night.' }])
       expect(turns).toEqual([])
     })
@@ -57,30 +57,30 @@ describe('memory between activations', () => {
 
   it('L39: turns come back in their order, in their session; elsewhere as one line', async () => {
     await inStorage((memory) => {
-      memory.saveTurn(turn(1))
-      memory.saveTurn(turn(2))
-      memory.saveTurn(turn(3, { sessionId: 'general_p2' }))
+      memory.saveActivation(turn(1))
+      memory.saveActivation(turn(2))
+      memory.saveActivation(turn(3, { sessionId: 'general_p2' }))
       const here = memory.readForPrompt(question)
-      expect(here.turns).toEqual([turn(1).messages, turn(2).messages])
-      expect(here.lately).toEqual([{ at: 3_000, gist: 'mira asked 3' }])
+      expect(here.history).toEqual([turn(1).messages, turn(2).messages])
+      expect(here.recentElsewhere).toEqual([{ at: 3_000, gist: 'mira asked 3' }])
       const there = memory.readForPrompt({ ...question, sessionId: 'general_p2' })
-      expect(there.turns).toEqual([turn(3).messages])
-      expect(there.lately.map(({ at }) => at)).toEqual([1_000, 2_000])
+      expect(there.history).toEqual([turn(3).messages])
+      expect(there.recentElsewhere.map(({ at }) => at)).toEqual([1_000, 2_000])
     })
   })
 
   it('L39: a turn without a gist is not shown in other sessions', async () => {
     await inStorage((memory) => {
-      memory.saveTurn(turn(1, { sessionId: 'dm_mira', gist: '' }))
-      expect(memory.readForPrompt(question).lately).toEqual([])
+      memory.saveActivation(turn(1, { sessionId: 'dm_mira', gist: '' }))
+      expect(memory.readForPrompt(question).recentElsewhere).toEqual([])
     })
   })
 
   it('L36: saving an activation again changes nothing, counters included', async () => {
     await inStorage((memory, sql) => {
-      memory.saveTurn(turn(1))
-      memory.saveTurn(turn(1))
-      memory.saveTurn(turn(2))
+      memory.saveActivation(turn(1))
+      memory.saveActivation(turn(1))
+      memory.saveActivation(turn(2))
       expect(memory.readStatistics().totals).toEqual({
         activations: 2,
         inputTokens: 200,
@@ -100,35 +100,35 @@ describe('memory between activations', () => {
 
   it('L39: a summary replaces the turns before it; counters are kept', async () => {
     await inStorage((memory) => {
-      memory.saveTurn(turn(1))
-      memory.saveTurn(turn(2, { sessionId: 'general_p2' }))
-      memory.saveTurn(turn(3, { summary: 'They agreed on pelicans.' }))
-      const { summary, turns } = memory.readForPrompt(question)
+      memory.saveActivation(turn(1))
+      memory.saveActivation(turn(2, { sessionId: 'general_p2' }))
+      memory.saveActivation(turn(3, { summary: 'They agreed on pelicans.' }))
+      const { summary, history: turns } = memory.readForPrompt(question)
       expect(summary).toBe('They agreed on pelicans.')
       expect(turns).toEqual([turn(3).messages])
       expect(memory.readStatistics().totals.activations).toBe(3)
-      expect(memory.readForPrompt({ ...question, sessionId: 'general_p2' }).turns).toHaveLength(1)
+      expect(memory.readForPrompt({ ...question, sessionId: 'general_p2' }).history).toHaveLength(1)
     })
   })
 
   it('L39: a message list above the row limit is dropped, the counters are kept', async () => {
     await inStorage((memory) => {
       const text = 'x'.repeat(1_100_000)
-      memory.saveTurn(turn(1, { messages: [{ role: 'user', text }] }))
-      expect(memory.readForPrompt(question).turns).toEqual([[]])
+      memory.saveActivation(turn(1, { messages: [{ role: 'user', text }] }))
+      expect(memory.readForPrompt(question).history).toEqual([[]])
       expect(memory.readStatistics().totals.activations).toBe(1)
     })
   })
 
   it('L39: the least recently used sessions are evicted', async () => {
     await inStorage((memory, sql) => {
-      memory.saveTurn(turn(1, { sessionId: 'oldest' }))
+      memory.saveActivation(turn(1, { sessionId: 'oldest' }))
       sql.exec(
         `WITH RECURSIVE n(v) AS (SELECT 1 UNION ALL SELECT v + 1 FROM n WHERE v < ?)
          INSERT INTO sessions (id, created_at, updated_at) SELECT 'general_' || v, 2000, 2000 FROM n`,
         memoryLimits.sessionsMax,
       )
-      for (let id = 2; id <= memoryLimits.sessionsPrunedEvery; id++) memory.saveTurn(turn(id))
+      for (let id = 2; id <= memoryLimits.sessionsPrunedEvery; id++) memory.saveActivation(turn(id))
       expect(one(sql, 'SELECT count(*) AS n FROM sessions').n).toBe(memoryLimits.sessionsMax)
       expect(one(sql, "SELECT count(*) AS n FROM turns WHERE session_id = 'oldest'").n).toBe(0)
     })
@@ -168,7 +168,7 @@ describe('facts in a prompt', () => {
     await inStorage((memory, sql) => {
       addFact(memory, 'one')
       memory.readForPrompt(question)
-      memory.saveTurn(turn(9))
+      memory.saveActivation(turn(9))
       expect(one(sql, 'SELECT used_at FROM facts').used_at).toBe(9_000)
     })
   })

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { SessionMessage } from '../../../src/agents/contract'
+import type { SessionMessage } from '../../../src/agents/contract/agents'
 import { SessionStore } from '../../../src/agents/storage/session-store'
 import { inStorage, turn } from './in-storage'
 
@@ -8,8 +8,8 @@ const question = { sessionId: 'general_p1', words: '', factsMax: 9, retrieval: '
 it('L40: a snapshot holds the history and the token counters', async () => {
   await inStorage((memory) => {
     const sessions = new SessionStore(memory)
-    memory.saveTurn(turn(1))
-    memory.saveTurn(turn(2))
+    memory.saveActivation(turn(1))
+    memory.saveActivation(turn(2))
     expect(sessions.read('general_p1')).toEqual({
       id: 'general_p1',
       summary: '',
@@ -35,8 +35,8 @@ it('L40: sessions are listed newest first, with the counters over all of them', 
       totals: { activations: 0, inputTokens: 0, cachedTokens: 0, outputTokens: 0, costMicrousd: 0 },
       tools: [],
     })
-    memory.saveTurn(turn(1))
-    memory.saveTurn(turn(2, { sessionId: 'general_p2' }))
+    memory.saveActivation(turn(1))
+    memory.saveActivation(turn(2, { sessionId: 'general_p2' }))
     const found = sessions.list(10)
     expect(found.sessions.map(({ id, messageCount }) => [id, messageCount])).toEqual([
       ['general_p2', 2],
@@ -51,10 +51,10 @@ it('L40: sessions are listed newest first, with the counters over all of them', 
 it('L40: a reset session is deleted; the total counters are kept', async () => {
   await inStorage((memory) => {
     const sessions = new SessionStore(memory)
-    memory.saveTurn(turn(1))
+    memory.saveActivation(turn(1))
     expect(sessions.reset('general_p1')).toBe(true)
     expect(sessions.reset('general_p1')).toBe(false)
-    expect(memory.readForPrompt(question).turns).toEqual([])
+    expect(memory.readForPrompt(question).history).toEqual([])
     expect(sessions.list(10).totals.activations).toBe(1)
   })
 })
@@ -62,11 +62,11 @@ it('L40: a reset session is deleted; the total counters are kept', async () => {
 it('L40: a restored session reads as its snapshot, counters included, and counts nothing twice', async () => {
   await inStorage((memory) => {
     const sessions = new SessionStore(memory)
-    memory.saveTurn(turn(1, { summary: 'Before.' }))
+    memory.saveActivation(turn(1, { summary: 'Before.' }))
     const snapshot = sessions.read('general_p1')
     if (!snapshot) throw new Error('no snapshot')
     sessions.reset('general_p1')
-    memory.saveTurn(turn(2))
+    memory.saveActivation(turn(2))
     expect(sessions.restore('general_p1', snapshot, 9_000)).toBe(true)
     expect(sessions.read('general_p1')).toEqual({ ...snapshot, updatedAt: 9_000 })
     expect(memory.readForPrompt(question)).toMatchObject({
@@ -80,7 +80,7 @@ it('L40: a restored session reads as its snapshot, counters included, and counts
 it('L19 L40: a manual compaction leaves 60 % of a session, whole groups, and a summary', async () => {
   await inStorage((memory) => {
     const sessions = new SessionStore(memory)
-    for (let id = 1; id <= 20; id++) memory.saveTurn(turn(id, { messages: longTurn(id) }))
+    for (let id = 1; id <= 20; id++) memory.saveActivation(turn(id, { messages: longTurn(id) }))
     const before = sessions.read('general_p1')?.messages ?? []
     const done = sessions.compact('general_p1')
     const after = sessions.read('general_p1')

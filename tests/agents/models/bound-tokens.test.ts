@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Message } from '../../../src/agents/loop/message'
-import { boundTokens } from '../../../src/agents/models/bound-tokens'
+import { countTokensMax } from '../../../src/agents/models/count-tokens-max'
 import { estimateTokens } from '../../../src/agents/models/estimate-tokens'
 import { searchTool } from './fake-provider'
 
@@ -45,7 +45,7 @@ const measured: [string, string, number][] = [
 ]
 
 test.each(measured)('B4: %s is never more tokens than are reserved', (_name, text, tokens) => {
-  expect(boundTokens(say(text), [])).toBeGreaterThanOrEqual(tokens)
+  expect(countTokensMax(say(text), [])).toBeGreaterThanOrEqual(tokens)
 })
 
 test('B4: the L18 estimate would have reserved too little for them', () => {
@@ -62,7 +62,7 @@ test('B4: a prompt is reserved at one token a byte and more, whatever is in it',
         { role: 'assistant', text, calls: [{ callId: 'c', name: 'n', arguments: text }] },
         { role: 'tool', results: [{ callId: 'c', name: 'n', text, isError: false }] },
       ]
-      const bound = boundTokens(messages, [{ ...searchTool, description: text }])
+      const bound = countTokensMax(messages, [{ ...searchTool, description: text }])
       expect(bound).toBeGreaterThan(5 * bytes(text))
       expect(bound).toBeGreaterThan(estimateTokens(messages, [searchTool]))
     }),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { findReserved, listCandidates } from '../../../src/agents/models/choose-model'
+import { findReservedModel, listCandidates } from '../../../src/agents/models/choose-model'
 import { createModelRegistry } from '../../../src/agents/models/registry'
-import { settingsSchema } from '../../../src/settings'
+import { settingsSchema } from '../../../src/shared/settings'
 
 const keys = { ANTHROPIC_API_KEY: 'a', OPENAI_API_KEY: 'o' }
 const settings = settingsSchema.parse(keys)
@@ -23,9 +23,9 @@ test('B6: alternatives come behind the model, each once', () => {
 })
 
 test('B6: the model that LOAD reserved budget for is used while the definition allows it', () => {
-  expect(findReserved({ reserved: second }, settings)).toBe(second)
-  expect(findReserved({ reserved: first }, settings)).toBeNull()
-  expect(findReserved({ reserved: 'openai/other' }, settings)).toBeNull()
+  expect(findReservedModel({ reserved: second }, settings)).toBe(second)
+  expect(findReservedModel({ reserved: first }, settings)).toBeNull()
+  expect(findReservedModel({ reserved: 'openai/other' }, settings)).toBeNull()
   const { resolve, list } = createModelRegistry(settings)
   expect(resolve({ reserved: second }).model.id).toBe(second)
   expect(resolve({ reserved: 'openai/other' }).model.id).toBe(first)

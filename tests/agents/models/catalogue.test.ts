@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest'
-import { catalogue, costOf, findModel, worstCostOf } from '../../../src/agents/models/catalogue'
+import {
+  calculateCost,
+  calculateCostMax,
+  catalogue,
+  findModel,
+} from '../../../src/agents/models/catalogue'
 
 const usage = { inputTokens: 1_000, cachedTokens: 0, outputTokens: 100, reasoningTokens: 0 }
 const prices = { input: 3_000_000, cached: 300_000, cacheWrite: 3_750_000, output: 15_000_000 }
@@ -34,23 +39,23 @@ test('B7: an operator may override an entry', () => {
 })
 
 test('B1: a cost is whole micro-dollars, rounded up', () => {
-  expect(costOf(prices, usage)).toBe(3_000 + 1_500)
-  expect(costOf({ input: 1, cached: 1, output: 1 }, usage)).toBe(1)
-  expect(costOf(prices, { ...usage, cachedTokens: 400, cacheWriteTokens: 500 })).toBe(
+  expect(calculateCost(prices, usage)).toBe(3_000 + 1_500)
+  expect(calculateCost({ input: 1, cached: 1, output: 1 }, usage)).toBe(1)
+  expect(calculateCost(prices, { ...usage, cachedTokens: 400, cacheWriteTokens: 500 })).toBe(
     100 * 3 + 400 * 0.3 + 500 * 3.75 + 1_500,
   )
 })
 
 test('B7: a model without prices has a cost of 0', () => {
-  expect(costOf(null, usage)).toBe(0)
-  expect(worstCostOf(null, 1_000, 100)).toBe(0)
+  expect(calculateCost(null, usage)).toBe(0)
+  expect(calculateCostMax(null, 1_000, 100)).toBe(0)
 })
 
 test('B4: no call of that size can cost more than its worst case', () => {
   for (const cachedTokens of [0, 300, 1_000, 5_000]) {
     for (const cacheWriteTokens of [0, 700, 5_000]) {
-      const cost = costOf(prices, { ...usage, cachedTokens, cacheWriteTokens })
-      expect(cost).toBeLessThanOrEqual(worstCostOf(prices, 1_000, 100))
+      const cost = calculateCost(prices, { ...usage, cachedTokens, cacheWriteTokens })
+      expect(cost).toBeLessThanOrEqual(calculateCostMax(prices, 1_000, 100))
       expect(Number.isInteger(cost)).toBe(true)
     }
   }

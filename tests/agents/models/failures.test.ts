@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Clock } from '../../../src/agents/models/watch-silence'
+import type { Clock } from '../../../src/agents/models/idle-timer'
 import { answerOf, failureOf, fakeModel, protocols, request, secretKey } from './fake-provider'
 
 const variables = {
@@ -23,7 +23,7 @@ function testClock(): Clock & { pass(ms: number): void; untilAsked(): Promise<vo
       new Promise((resolve) => {
         tellAsked = resolve
       }),
-    after(ms, action) {
+    setTimer(ms, action) {
       const alarm = { at: now + ms, action }
       alarms.add(alarm)
       return () => alarms.delete(alarm)

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import type { Message, ModelAnswer, ModelFailure } from '../../../src/agents/loop/message'
 import type { Model, ModelChoice, ModelRequest } from '../../../src/agents/models/model-port'
 import { createModelRegistry, type RegistryOptions } from '../../../src/agents/models/registry'
-import { settingsSchema } from '../../../src/settings'
+import { settingsSchema } from '../../../src/shared/settings'
 import type { FakeAnswer, FakeRequest } from '../../support/fake-model-server'
 
 const fakeUrl = (env as unknown as { FAKE_MODEL_URL: string }).FAKE_MODEL_URL

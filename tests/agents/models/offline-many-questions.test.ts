@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createOfflineModel } from '../../../src/agents/models/offline/offline-model'
-import { activationLimits } from '../../../src/config'
+import { activationLimits } from '../../../src/shared/config'
 import { askingComments, converse } from './converse'
 import { hubOf, posts } from './small-hub'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Message } from '../../../src/agents/loop/message'
-import { costOf } from '../../../src/agents/models/catalogue'
+import { calculateCost } from '../../../src/agents/models/catalogue'
 import {
   answerOf,
   fakeModel,
@@ -124,7 +124,7 @@ describe.each(protocols)('%s', (provider) => {
     // 100 plain, 300 cached, 600 written, 5 out, in dollars per million
     const dollars = provider === 'anthropic' ? [3, 0.3, 3.75, 15] : [2, 0.2, 2.5, 10]
     const [plain = 0, cached = 0, written = 0, out = 0] = dollars
-    expect(costOf(model.prices, told)).toBe(
+    expect(calculateCost(model.prices, told)).toBe(
       Math.ceil(100 * plain + 300 * cached + 600 * written + 5 * out),
     )
   })

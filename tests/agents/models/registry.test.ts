@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { ModelChoice } from '../../../src/agents/models/model-port'
 import { createModelRegistry } from '../../../src/agents/models/registry'
-import { readSettings, settingsSchema } from '../../../src/settings'
+import { readSettings, settingsSchema } from '../../../src/shared/settings'
 import { request } from './fake-provider'
 
 const registryWith = (

@@ -5,7 +5,7 @@ import {
   computeWait,
   isCircuitOpen,
 } from '../../../src/agents/scheduler/eligibility'
-import { turns } from '../../../src/config'
+import { explorationScheduling } from '../../../src/shared/config'
 
 const minute = 60_000
 const at = 1_800_000_000_000
@@ -17,12 +17,14 @@ test('S5: the interval doubles with each failure in a row, and a success resets 
 
 test('S5: after five failures in a row the circuit opens: the wait is the maximum backoff', () => {
   expect([4, 5, 6].map(isCircuitOpen)).toEqual([false, true, true])
-  expect(computeWait(15 * minute, 5, 0)).toBe(turns.backOffMsMax)
-  expect(computeWait(15 * minute, 500, 1)).toBe(turns.backOffMsMax)
+  expect(computeWait(15 * minute, 5, 0)).toBe(explorationScheduling.backOffMsMax)
+  expect(computeWait(15 * minute, 500, 1)).toBe(explorationScheduling.backOffMsMax)
 })
 
 test('S5: jitter lengthens the wait within the maximum, and a rebuilt index computes the same time', () => {
-  expect(computeWait(15 * minute, 1, 1)).toBe(30 * minute * (1 + turns.backOffJitter))
+  expect(computeWait(15 * minute, 1, 1)).toBe(
+    30 * minute * (1 + explorationScheduling.backOffJitter),
+  )
   const turn = { agentId: 'a', lastActivatedAt: at, intervalMs: 15 * minute, failures: 2 }
   expect(computeEligibleAt(turn)).toBe(computeEligibleAt({ ...turn }))
   expect(computeEligibleAt(turn)).not.toBe(computeEligibleAt({ ...turn, agentId: 'b' }))

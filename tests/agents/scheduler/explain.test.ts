@@ -1,14 +1,18 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { HubFacts, TurnFacts, TurnReason } from '../../../src/agents/contract'
+import type {
+  ExplorationReason,
+  ExplorerState,
+  HubFacts,
+} from '../../../src/agents/contract/agents'
 import { computeEligibleAt } from '../../../src/agents/scheduler/eligibility'
-import { explainTask, explainTurn } from '../../../src/agents/scheduler/explain'
-import type { AccountId } from '../../../src/ids'
+import { explainExploration, explainTask } from '../../../src/agents/scheduler/explain'
+import type { AccountId } from '../../../src/shared/ids'
 
 const minute = 60_000
 const now = Date.UTC(2026, 10, 21, 10)
 
-const agent: TurnFacts = {
+const agent: ExplorerState = {
   agentId: 'scout' as AccountId,
   isRunning: false,
   isPaused: false,
@@ -25,13 +29,13 @@ const hub: HubFacts = {
   running: 0,
   runningExploration: 0,
   tasksWaiting: 0,
-  doesExplorationWait: false,
+  isExplorationWaiting: false,
 }
 const room = { mode: 'hybrid', capacity: 10, stored: null, now } as const
-const explain = (of: Partial<TurnFacts>, at: Partial<HubFacts> = {}, more: object = {}) =>
-  explainTurn({ ...agent, ...of }, { ...hub, ...at }, { ...room, ...more })
+const explain = (of: Partial<ExplorerState>, at: Partial<HubFacts> = {}, more: object = {}) =>
+  explainExploration({ ...agent, ...of }, { ...hub, ...at }, { ...room, ...more })
 
-test.each<[TurnReason, Partial<TurnFacts>, Partial<HubFacts>, object]>([
+test.each<[ExplorationReason, Partial<ExplorerState>, Partial<HubFacts>, object]>([
   ['next', {}, {}, {}],
   ['next', { lastActivatedAt: 0 }, {}, {}],
   ['running', { isRunning: true, isPaused: true }, {}, {}],
@@ -100,6 +104,6 @@ test('S11: a task waits for its agent, for a pause to end, or for a slot; else i
   expect(why({}, { isPaused: true })).toBe('hub_paused')
   expect(why({ isPaused: true })).toBe('paused')
   expect(why({}, { running: 10 })).toBe('no_slot')
-  expect(why({}, { running: 8, doesExplorationWait: true })).toBe('no_slot')
+  expect(why({}, { running: 8, isExplorationWaiting: true })).toBe('no_slot')
   expect(why({}, { running: 8 })).toBe('starting')
 })

@@ -1,12 +1,12 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { expect, test } from 'vitest'
+import { Explorers } from '../../../bench/simulator/explorers'
+import { createRandom } from '../../../bench/simulator/population'
 import { ExplorerIndex } from '../../../src/agents/scheduler/explorer-index'
 import { pick, tierOf } from '../../../src/agents/scheduler/pick'
-import { Explorers } from '../../../src/agents/scheduler/simulator/explorers'
-import { createRandom } from '../../../src/agents/scheduler/simulator/population'
-import { turns } from '../../../src/config'
-import type { AccountId } from '../../../src/ids'
+import { explorationScheduling } from '../../../src/shared/config'
+import type { AccountId } from '../../../src/shared/ids'
 
 const now = 1_900_000_000_000
 const hour = 3_600_000
@@ -22,7 +22,7 @@ const idOf = (agent: number) => String(agent) as AccountId
 const factsOf = (agent: number, fields: { weight?: number; lastActivatedAt?: number } = {}) => ({
   agentId: idOf(agent),
   weight: 1,
-  intervalMs: turns.intervalMs,
+  intervalMs: explorationScheduling.intervalMs,
   lastActivatedAt: now - 5 * hour,
   consecutiveFailures: 0,
   isPaused: false,
@@ -53,9 +53,9 @@ test('S12: the order in SQLite and in the simulator are the same, exploration by
     const simulated = new Explorers(
       {
         weight,
-        intervalMs: new Float64Array(count).fill(turns.intervalMs),
+        intervalMs: new Float64Array(count).fill(explorationScheduling.intervalMs),
         failChance: new Float64Array(count),
-        popular: 0,
+        mentionedCount: 0,
       },
       lastActivatedAt,
     )
@@ -126,12 +126,12 @@ test('S2: unchanged facts keep the place of an agent; a later activation changes
     index.finish(agentId, { at: now, hasFailed: false, isSatisfied: true })
     index.put(factsOf(1, { lastActivatedAt: now }))
     expect(takeTurn(index, now + 24 * hour)).toBeNull()
-    index.announceNews(now + hour)
+    index.requeueSatisfied(now + hour)
     expect(takeTurn(index, now + 24 * hour)).toBe(agentId)
-    index.putBack(agentId, now + 25 * hour)
+    index.requeue(agentId, now + 25 * hour)
     index.put(factsOf(1, { lastActivatedAt: now + 24.5 * hour }))
     expect(takeTurn(index, now + 24.6 * hour)).toBeNull()
-    expect(index.nextEligibleAt()).toBe(now + 24.5 * hour + turns.intervalMs)
+    expect(index.nextEligibleAt()).toBe(now + 24.5 * hour + explorationScheduling.intervalMs)
   })
 })
 

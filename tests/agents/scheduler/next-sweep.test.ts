@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { computeNextSweep, isForgotten } from '../../../src/agents/scheduler/next-sweep'
-import { scheduling } from '../../../src/config'
+import { computeNextSweep, isArmingExpired } from '../../../src/agents/scheduler/next-sweep'
+import { scheduling } from '../../../src/shared/config'
 
 const { sweepIntervalMs, sweepSlowMs, sweepArmedMs } = scheduling
 
@@ -27,6 +27,6 @@ test('S6: a sweep is never planned for the past', () => {
 })
 
 test('S6: after a minute the slow interval applies', () => {
-  expect(isForgotten(0, sweepArmedMs)).toBe(false)
-  expect(isForgotten(0, sweepArmedMs + 1)).toBe(true)
+  expect(isArmingExpired(0, sweepArmedMs)).toBe(false)
+  expect(isArmingExpired(0, sweepArmedMs + 1)).toBe(true)
 })

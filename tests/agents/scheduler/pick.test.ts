@@ -1,19 +1,19 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { Explorers } from '../../../bench/simulator/explorers'
 import {
   computeIndex,
-  type Head,
   pick,
+  type TierHead,
   tierOf,
   tierWeight,
 } from '../../../src/agents/scheduler/pick'
-import { Explorers } from '../../../src/agents/scheduler/simulator/explorers'
-import { turns } from '../../../src/config'
+import { explorationScheduling } from '../../../src/shared/config'
 
 const now = 2_000_000_000_000
 
 const agent = fc.record({
-  tier: fc.nat(turns.weightTiers - 1),
+  tier: fc.nat(explorationScheduling.weightTiers - 1),
   age: fc.nat(100 * 86_400_000),
 })
 
@@ -21,11 +21,11 @@ test('S7: comparing the heads of the tiers compares all agents', () => {
   fc.assert(
     fc.property(fc.array(agent, { minLength: 1, maxLength: 200 }), (drawn) => {
       const agents = drawn.map(({ tier, age }, id) => ({ id, tier, lastActivatedAt: now - age }))
-      const indexOf = ({ tier, lastActivatedAt }: Head<number>) =>
-        computeIndex(tierWeight(tier), (now - lastActivatedAt) / turns.slotMs)
+      const indexOf = ({ tier, lastActivatedAt }: TierHead<number>) =>
+        computeIndex(tierWeight(tier), (now - lastActivatedAt) / explorationScheduling.slotMs)
       const chosen = pick(headsOf(agents), now)
       expect(chosen).not.toBeNull()
-      expect(indexOf(chosen as Head<number>)).toBe(Math.max(...agents.map(indexOf)))
+      expect(indexOf(chosen as TierHead<number>)).toBe(Math.max(...agents.map(indexOf)))
     }),
   )
 })
@@ -40,9 +40,9 @@ test('S7: among equal weights the order is stalest first, exactly', () => {
         const all = (value: number) => new Float64Array(hours.length).fill(value)
         const population = {
           weight: all(weight),
-          intervalMs: all(turns.intervalMs),
+          intervalMs: all(explorationScheduling.intervalMs),
           failChance: all(0),
-          popular: 0,
+          mentionedCount: 0,
         }
         const explorers = new Explorers(population, lastActivatedAt)
         explorers.promote(now)
@@ -61,7 +61,7 @@ test('S7: among equal weights the order is stalest first, exactly', () => {
 })
 
 test('S1: an agent that never ran precedes all that did, the heaviest first', () => {
-  const heads: Head<string>[] = [
+  const heads: TierHead<string>[] = [
     { id: 'stale and important', tier: 14, lastActivatedAt: now - 400 * 86_400_000 },
     { id: 'new', tier: 0, lastActivatedAt: 0 },
     { id: 'new and important', tier: 9, lastActivatedAt: 0 },
@@ -72,18 +72,18 @@ test('S1: an agent that never ran precedes all that did, the heaviest first', ()
 })
 
 test('S7: weights of two orders of magnitude map to logarithmically spaced tiers', () => {
-  expect(tierOf(turns.weightMin)).toBe(0)
-  expect(tierOf(turns.weightMax)).toBe(turns.weightTiers - 1)
-  expect([tierOf(0), tierOf(1e9)]).toEqual([0, turns.weightTiers - 1])
+  expect(tierOf(explorationScheduling.weightMin)).toBe(0)
+  expect(tierOf(explorationScheduling.weightMax)).toBe(explorationScheduling.weightTiers - 1)
+  expect([tierOf(0), tierOf(1e9)]).toEqual([0, explorationScheduling.weightTiers - 1])
   expect(tierWeight(tierOf(1))).toBeCloseTo(1, 12)
-  for (let tier = 0; tier < turns.weightTiers; tier++) {
+  for (let tier = 0; tier < explorationScheduling.weightTiers; tier++) {
     expect(tierOf(tierWeight(tier))).toBe(tier)
     if (tier > 0) expect(tierWeight(tier) / tierWeight(tier - 1)).toBeCloseTo(1.3895, 3)
   }
 })
 
-function headsOf(agents: Head<number>[]): Head<number>[] {
-  const heads = new Map<number, Head<number>>()
+function headsOf(agents: TierHead<number>[]): TierHead<number>[] {
+  const heads = new Map<number, TierHead<number>>()
   for (const each of agents) {
     const head = heads.get(each.tier)
     if (!head || each.lastActivatedAt < head.lastActivatedAt) heads.set(each.tier, each)

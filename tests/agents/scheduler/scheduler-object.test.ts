@@ -2,22 +2,29 @@ import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { beforeAll, expect, test } from 'vitest'
 import { d1Totals } from '../../../src/hub/db'
-import { install, join, post, replyTo, scoutFiles, until } from '../../support/cast'
+import {
+  createAccount,
+  post,
+  pushDefinition,
+  scoutFiles,
+  waitForReply,
+  waitForValue,
+} from '../../support/cast'
 
 const scheduler = () => env.SCHEDULER.getByName('scheduler')
 
-let mira: Awaited<ReturnType<typeof join>>
+let mira: Awaited<ReturnType<typeof createAccount>>
 let scoutId: string
 
 beforeAll(async () => {
-  mira = await join('mira')
-  scoutId = await install('scout', scoutFiles())
+  mira = await createAccount('mira')
+  scoutId = await pushDefinition('scout', scoutFiles())
 })
 
 test('S2 S10: while every wake-up arrives the scheduler is disarmed and reads nothing', async () => {
   const asked = await post(mira.key, 'Hi', '@scout hi')
-  await replyTo(asked)
-  await until(async () => (await countArmed()) === 0, 'the scheduler to be disarmed')
+  await waitForReply(asked)
+  await waitForValue(async () => (await countArmed()) === 0, 'the scheduler to be disarmed')
   const before = d1Totals.roundTrips
   await runDurableObjectAlarm(scheduler())
   expect(d1Totals.roundTrips).toBe(before)
@@ -36,8 +43,8 @@ test('S6: a task whose wake-up got lost is found by the sweep', async () => {
        VALUES (?1, ?2, 'mention', ?3, ?4, 1, 1)`,
     ).bind(crypto.randomUUID(), scoutId, postId, mira.id),
   ])
-  await until(async () => (await countArmed()) > 0, 'the scheduler to be armed')
-  expect((await replyTo(postId)).author).toBe('scout')
+  await waitForValue(async () => (await countArmed()) > 0, 'the scheduler to be armed')
+  expect((await waitForReply(postId)).author).toBe('scout')
 })
 
 const countArmed = () =>

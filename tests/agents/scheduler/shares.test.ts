@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
+  canStart,
   explorationFloor,
-  mayStart,
   type SchedulingMode,
 } from '../../../src/agents/scheduler/shares'
 
@@ -17,12 +17,12 @@ function fill(
   const running = { inbox: 0, exploration: 0 }
   const mayGoOn = (what: 'inbox' | 'exploration') =>
     waits[what] > running[what] &&
-    mayStart(what, mode, {
+    canStart(what, mode, {
       capacity,
       runningInbox: running.inbox,
       runningExploration: running.exploration,
-      doesInboxWait: waits.inbox > running.inbox,
-      doesExplorationWait: waits.exploration > running.exploration,
+      isInboxWaiting: waits.inbox > running.inbox,
+      isExplorationWaiting: waits.exploration > running.exploration,
     })
   for (let round = 0; round < 2 * capacity + 2; round++) {
     if (mayGoOn('inbox')) running.inbox++

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { ordinary, type Scenario } from '../../../src/agents/scheduler/simulator/population'
-import { simulate } from '../../../src/agents/scheduler/simulator/simulate'
+import { ordinary, type Scenario } from '../../../bench/simulator/population'
+import { simulate } from '../../../bench/simulator/simulate'
 
 const small: Scenario = { ...ordinary, agents: 4_000, capacity: 4, days: 8 }
 const patience = { timeout: 60_000 }

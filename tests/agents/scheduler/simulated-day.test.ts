@@ -3,8 +3,8 @@ import { env } from 'cloudflare:workers'
 import { beforeAll, expect, test } from 'vitest'
 import { SchedulerShell } from '../../../src/agents/scheduler/scheduler-shell'
 import type { SchedulingMode } from '../../../src/agents/scheduler/shares'
-import type { CommitRequest } from '../../../src/hub/contract'
-import type { AccountId, ActivationId } from '../../../src/ids'
+import type { CommitRequest } from '../../../src/hub/contract/hub'
+import type { AccountId, ActivationId } from '../../../src/shared/ids'
 import { createOffice } from '../../hub/activations/create-office'
 
 const office = createOffice()
@@ -60,7 +60,7 @@ async function live(name: string, conditions: Conditions, story: (day: Day) => P
       const activationId = office.newId<ActivationId>()
       const now = hub.clock.now()
       const request = { agentId, activationId, now, capacity: 5, explorationFloor: 1 }
-      const answer = await doors.load({ ...request, mayExplore: true })
+      const answer = await doors.load({ ...request, canExplore: true })
       if (answer.kind !== 'loaded') return
       day.turns.push({ agentId, at: now })
       hub.clock.advance(1000)
@@ -87,7 +87,7 @@ async function live(name: string, conditions: Conditions, story: (day: Day) => P
           for (const id of ids) await finishTasks(id)
           return true
         },
-        offerTurns: async (ids) => {
+        offerExplorations: async (ids) => {
           for (const id of ids) await takeTurn(id)
           return true
         },
@@ -97,7 +97,7 @@ async function live(name: string, conditions: Conditions, story: (day: Day) => P
       },
     )
     const hear = async () => {
-      for (const news of hub.seen.heard.splice(0)) await scheduler.hear(news)
+      for (const news of hub.seen.heard.splice(0)) await scheduler.reportOutcome(news)
     }
     const day: Day = {
       ...{ scheduler, turns: [], woken: [], offers: 0 },
@@ -243,7 +243,7 @@ test(
        VALUES (?, 'standup', '30 9 * * *', 'UTC', 'Daily standup.', 0)`,
         idOf(2),
       )
-      await day.scheduler.lookSoon()
+      await day.scheduler.sweepNow()
       const tasks = async () =>
         (
           await office.all<{ created_at: number }>(
@@ -257,7 +257,7 @@ test(
       expect(day.woken).toContain(idOf(2))
       // Three days without a running scheduler: one task, not three.
       hub.clock.advance(72 * hour)
-      await day.scheduler.lookSoon()
+      await day.scheduler.sweepNow()
       await day.pass(minute)
       expect(await tasks()).toHaveLength(2)
       await day.pass(24 * hour)
@@ -281,7 +281,7 @@ test(
          (?1, 'night', '0,30 1-3 * * *', 'Europe/Berlin', 'night', 0)`,
         idOf(1),
       )
-      await day.scheduler.lookSoon()
+      await day.scheduler.sweepNow()
       await day.pass(4 * hour)
       const items = await office.all<{ content: string; at: number }>(
         `SELECT content, created_at AS at FROM inbox_items WHERE type = 'task' AND created_at > ${from}

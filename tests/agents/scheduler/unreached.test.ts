@@ -2,9 +2,9 @@ import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { expect, test } from 'vitest'
 import { SchedulerShell } from '../../../src/agents/scheduler/scheduler-shell'
-import { scheduling } from '../../../src/config'
-import type { SweepReport } from '../../../src/hub/contract'
-import type { AccountId } from '../../../src/ids'
+import type { SweepReport } from '../../../src/hub/contract/hub'
+import { scheduling } from '../../../src/shared/config'
+import type { AccountId } from '../../../src/shared/ids'
 
 const { sweepIntervalMs, sweepArmedMs, sweepSlowMs } = scheduling
 const hour = 3_600_000
@@ -43,9 +43,9 @@ function createDay(
     new SchedulerShell(
       { sql: state.storage.sql, setAlarm },
       {
-        hub: { sweep, giveScheduled: async () => {} },
+        hub: { sweep, createScheduledTasks: async () => {} },
         wake: async () => wake(sweeps.length),
-        offerTurns: async () => true,
+        offerExplorations: async () => true,
         clock,
         mode: 'notification',
         capacity: 5,
@@ -87,7 +87,7 @@ test('S6: the agent is retried also when a concurrent mention of another agent a
   return inScheduler('crossed', { wake }, async ({ sweeps, boot, pass }) => {
     const shell = boot()
     const token = shell.arm()
-    const swept = shell.lookSoon()
+    const swept = shell.sweepNow()
     await scheduler.wait(5)
     shell.disarm(token)
     hint.resolve(false)

@@ -1,17 +1,17 @@
 import type {
-  ActivationDoor,
+  ActivationApi,
   ApprovalDecision,
   ApprovalRequest,
   ClaimedItem,
   CommitRequest,
-  Load,
-  LoadAnswer,
+  LoadedActivation,
   LoadRequest,
+  LoadResult,
   ParkRequest,
-  Resumed,
+  ResumedActivation,
   Task,
-} from '../../../src/hub/contract'
-import type { AccountId, ActivationId, InboxItemId, PostId } from '../../../src/ids'
+} from '../../../src/hub/contract/hub'
+import type { AccountId, ActivationId, InboxItemId, PostId } from '../../../src/shared/ids'
 
 export const agentId = 'agent' as AccountId
 const mira = { id: 'mira' as AccountId, name: 'mira', kind: 'human' } as const
@@ -59,7 +59,7 @@ export class FakeHub {
     this.asked.push({ task, words, claimedBy: null, modelOverride })
   }
 
-  readonly api: ActivationDoor = {
+  readonly api: ActivationApi = {
     load: async (request) => {
       this.loads.push(request)
       return this.#load(request)
@@ -70,7 +70,7 @@ export class FakeHub {
         : { kind: 'refused', reason: 'lost' },
     park: async (request) => this.#park(request),
     commit: async (request) => this.#commit(request),
-    announce: async () => {},
+    publishProgress: async () => {},
   }
 
   get waiting(): AccountId[] {
@@ -104,7 +104,7 @@ export class FakeHub {
     this.decided.set(`${activationId}:${callId}`, full)
   }
 
-  #load({ activationId, mayExplore, capacity }: LoadRequest): LoadAnswer {
+  #load({ activationId, canExplore, capacity }: LoadRequest): LoadResult {
     const own = this.rows.get(activationId)
     if (own) return own.state === 'running' ? this.#describe(own) : { kind: 'nothing' }
     if (capacity === 0) return { kind: 'wait', reason: 'capacity', retryAt: Date.now() + 2 }
@@ -125,7 +125,7 @@ export class FakeHub {
       return this.#resume(parkedId, row)
     }
     const item = this.asked.find(({ claimedBy }) => claimedBy === null) ?? null
-    if (!item && !mayExplore) return { kind: 'nothing' }
+    if (!item && !canExplore) return { kind: 'nothing' }
     if (item) item.claimedBy = activationId
     const task = item?.task ?? 'exploration'
     const row: Row = { state: 'running', task, item, open: [], isCancelled: false }
@@ -141,7 +141,7 @@ export class FakeHub {
     )
   }
 
-  #resume(activationId: ActivationId, { open, isCancelled }: Row): Resumed {
+  #resume(activationId: ActivationId, { open, isCancelled }: Row): ResumedActivation {
     const decisions = open.flatMap(
       ({ callId }) => this.decided.get(`${activationId}:${callId}`) ?? [],
     )
@@ -156,7 +156,7 @@ export class FakeHub {
     }
   }
 
-  #describe({ task, item }: Row): Load {
+  #describe({ task, item }: Row): LoadedActivation {
     const isThread = task === 'mention' || task === 'reply'
     const postId = isThread ? ('post' as PostId) : null
     const content = item?.words ?? ''

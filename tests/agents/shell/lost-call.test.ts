@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Hook } from '../../../src/agents/hooks/hook'
-import { boundTokens } from '../../../src/agents/models/bound-tokens'
-import type { ActivationId } from '../../../src/ids'
+import { countTokensMax } from '../../../src/agents/models/count-tokens-max'
+import type { ActivationId } from '../../../src/shared/ids'
 import { agentId } from './fake-hub'
 import { callOf, inObject, live, type Script, World } from './world'
 
@@ -19,7 +19,7 @@ const loseFirstCall = (hooks: Hook[] = []) =>
     await live(world, state)
     expect(world.points.slice(2, 4)).toEqual(['model.before', 'model.after'])
     const [first] = world.asked
-    const sent = boundTokens(first?.messages ?? [], first?.tools ?? [])
+    const sent = countTokensMax(first?.messages ?? [], first?.tools ?? [])
     return { sent, usage: world.hub.commits[0]?.usage ?? [] }
   })
 
@@ -95,7 +95,7 @@ test('L36 B4: an unsent call is charged nothing, whatever the agent did before',
     world.hub.ask(`@scout count these: ${'ü'.repeat(25_000)}`)
     isAway = true
     shell.wake(agentId)
-    await shell.untilQuiet()
+    await shell.waitUntilIdle()
     expect(world.asked).toHaveLength(2)
     expect(world.hub.commits[1]?.usage).toHaveLength(1)
   }))
@@ -155,7 +155,7 @@ test('L36 B4: after a crash no call exceeds the reservation, tools included', ()
     await live(world, state)
     const last = world.asked.at(-1)
     expect(last?.tools.length).toBeGreaterThan(0)
-    const sent = boundTokens(last?.messages ?? [], last?.tools ?? [])
+    const sent = countTokensMax(last?.messages ?? [], last?.tools ?? [])
     expect(sent + (last?.maxOutputTokens ?? 0)).toBeLessThanOrEqual(granted.at(-1) ?? 0)
     expect(last?.maxOutputTokens).toBe(1_000)
   }))

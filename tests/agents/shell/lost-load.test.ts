@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { AgentShell } from '../../../src/agents/agent-shell'
 import { Journal } from '../../../src/agents/storage/journal'
-import { activationLimits } from '../../../src/config'
+import { activationLimits } from '../../../src/shared/config'
 import { Scenario } from '../loop/scenario'
 import { agentId } from './fake-hub'
 import { approveAll, callOf, countResults, inObject, World } from './world'
@@ -10,7 +10,7 @@ import { approveAll, callOf, countResults, inObject, World } from './world'
 function giveUp(storage: DurableObjectStorage): void {
   const journal = new Journal(storage.sql)
   journal.load()
-  journal.keepOwner({ agentId })
+  journal.saveOwner({ agentId })
   journal.begin()
   const scenario = new Scenario().wake()
   for (let errors = 1; errors <= activationLimits.errors; errors++) {
@@ -41,7 +41,7 @@ const claim = async (world: World) => {
   const { activationId } = new Scenario().wake().state
   if (!activationId) throw new Error('no activation')
   const { api } = world.hub
-  await api.load({ agentId, activationId, now: 1, capacity: 50, mayExplore: false })
+  await api.load({ agentId, activationId, now: 1, capacity: 50, canExplore: false })
 }
 
 test('L17 L35: the requester gets the reason, though no answer of LOAD was received', async () => {
@@ -104,7 +104,7 @@ async function liveDangerously(
     shell = world.boot(state)
     void shell.alarm()
   }
-  await shell.untilQuiet()
+  await shell.waitUntilIdle()
   return shell
 }
 
@@ -128,7 +128,7 @@ test('L36 L35: a LOAD that stops its machine three times ends as failed, and the
     expect(world.hub.isIdle).toBe(true)
     world.hub.ask('@scout and now?')
     shell.wake(agentId)
-    await shell.untilQuiet()
+    await shell.waitUntilIdle()
     expect(world.hub.commits.at(-1)).toMatchObject({ outcome: 'completed' })
   }))
 
@@ -159,7 +159,7 @@ test.each([true, false])(
       world.hub.ask('@scout act')
       const first = world.boot(state)
       first.wake(agentId)
-      await first.untilQuiet()
+      await first.waitUntilIdle()
       approveAll(world)
       await liveDangerously(world, state, startsWithoutProgress, 'after')
       expect(world.hub.commits).toMatchObject([{ outcome: 'completed', error: null }])

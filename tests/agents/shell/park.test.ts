@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ActivationId } from '../../../src/ids'
+import type { ActivationId } from '../../../src/shared/ids'
 import { agentId } from './fake-hub'
 import { approveAll, callOf, countResults, inObject, live, type Script, World } from './world'
 
@@ -51,7 +51,7 @@ describe('parking', () => {
       const world = asking()
       const shell = world.boot(state)
       shell.wake(agentId)
-      await shell.untilQuiet()
+      await shell.waitUntilIdle()
       expect(shell.readState()).toMatchObject({ state: 'asleep', doing: null })
       expect(rowsOf(state, 'parked').length).toBeGreaterThan(5)
       await state.storage.deleteAlarm()
@@ -59,7 +59,7 @@ describe('parking', () => {
       expect(await state.storage.getAlarm()).toBeNull()
       approveAll(world)
       shell.wake(agentId)
-      await shell.untilQuiet()
+      await shell.waitUntilIdle()
       expect(rowsOf(state, 'parked')).toEqual([])
     }))
 
@@ -68,13 +68,13 @@ describe('parking', () => {
       const world = asking()
       const parked = world.boot(state)
       parked.wake(agentId)
-      await parked.untilQuiet()
+      await parked.waitUntilIdle()
       for (const shell of [parked, world.boot(state)]) {
-        const { events, isOver } = shell.look()
+        const { events, isCommitted: isOver } = shell.readActivation()
         expect([events.at(-1)?.type, isOver]).toEqual(['parked', false])
         // read again for every reader
-        expect(shell.look().events).not.toBe(events)
-        expect(shell.look().events).toEqual(events)
+        expect(shell.readActivation().events).not.toBe(events)
+        expect(shell.readActivation().events).toEqual(events)
       }
       await live(world, state)
       expect(world.hub.commits).toMatchObject([{ outcome: 'completed' }])
@@ -85,10 +85,10 @@ describe('parking', () => {
       const world = asking()
       const shell = world.boot(state)
       shell.wake(agentId)
-      await shell.untilQuiet()
+      await shell.waitUntilIdle()
       world.hub.ask('@scout and the weather?')
       shell.wake(agentId)
-      await shell.untilQuiet()
+      await shell.waitUntilIdle()
       // the second task calls `act` too
       expect(world.hub.parks).toHaveLength(2)
       await live(world, state)
@@ -126,7 +126,7 @@ describe('parking', () => {
       const world = asking()
       const shell = world.boot(state)
       shell.wake(agentId)
-      await shell.untilQuiet()
+      await shell.waitUntilIdle()
       state.storage.sql.exec('DELETE FROM parked')
       world.hub.ask('@scout something else')
       await live(world, state)
@@ -138,18 +138,18 @@ describe('parking', () => {
       const world = asking()
       const shell = world.boot(state)
       shell.wake(agentId)
-      await shell.untilQuiet()
+      await shell.waitUntilIdle()
       world.hub.etag = 'second'
       approveAll(world)
       const other = world.boot(state)
       const before = world.asked.length
       other.wake(agentId)
-      await other.untilQuiet()
+      await other.waitUntilIdle()
       expect(world.asked[before]?.messages[0]).toEqual({ role: 'system', text: 'soul first' })
       expect(world.asked[before]?.temperature).toBe(0.1)
       world.hub.ask('@scout again')
       other.wake(agentId)
-      await other.untilQuiet()
+      await other.waitUntilIdle()
       expect(world.asked.at(-1)?.temperature).toBe(0.2)
     }))
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Hook } from '../../../src/agents/hooks/hook'
-import { openTrace } from '../../../src/agents/trace/stored-trace'
-import type { PostId } from '../../../src/ids'
+import { parseStoredTrace } from '../../../src/agents/trace/stored-trace'
+import type { PostId } from '../../../src/shared/ids'
 import { agentId } from './fake-hub'
 import { callOf, countResults, inObject, live, type Script, World } from './world'
 
@@ -43,12 +43,12 @@ describe('tasks', () => {
       const world = new World(() => ({ text: 'Pass.' }))
       const shell = world.boot(state)
       shell.wake(agentId, true)
-      await shell.untilQuiet()
-      expect(world.hub.loads.map(({ mayExplore }) => mayExplore)).toEqual([true])
+      await shell.waitUntilIdle()
+      expect(world.hub.loads.map(({ canExplore: mayExplore }) => mayExplore)).toEqual([true])
       expect(world.hub.commits).toMatchObject([{ outcome: 'completed', reply: null, error: null }])
       shell.wake(agentId)
-      await shell.untilQuiet()
-      expect(world.hub.loads.at(-1)?.mayExplore).toBe(false)
+      await shell.waitUntilIdle()
+      expect(world.hub.loads.at(-1)?.canExplore).toBe(false)
       expect(world.hub.commits).toHaveLength(1)
     }))
 
@@ -73,7 +73,7 @@ describe('stopping', () => {
       await scheduler.wait(5)
       const { activationId } = shell.readState()
       const isStopped = activationId !== null && shell.cancel(activationId)
-      await shell.untilQuiet()
+      await shell.waitUntilIdle()
       return { world, isStopped, isLate: activationId !== null && shell.cancel(activationId) }
     })
 
@@ -126,7 +126,7 @@ describe('hooks', () => {
       looking,
     )
     expect(world.called).toMatchObject([{ arguments: '{"at":"ground"}' }])
-    const trace = openTrace(world.hub.commits[0]?.trace ?? '{}')
+    const trace = parseStoredTrace(world.hub.commits[0]?.trace ?? '{}')
     expect(trace.steps[0]?.tools).toMatchObject([
       { arguments: '{"at":"ground"}', hooks: [{ hook: 'down', outcome: 'ok' }] },
     ])
@@ -164,7 +164,7 @@ describe('hooks', () => {
     expect(JSON.stringify(first?.messages.at(-1))).toContain('Be brief.')
     expect(answers).toHaveLength(2)
     expect(world.hub.commits[0]?.reply?.content).toContain('changed')
-    const trace = openTrace(world.hub.commits[0]?.trace ?? '{}')
+    const trace = parseStoredTrace(world.hub.commits[0]?.trace ?? '{}')
     expect(trace.steps[0]?.hooks.map(({ point }) => point)).toEqual([
       'beforeModelCall',
       'afterModelCall',
@@ -182,7 +182,7 @@ test('L14: over ten steps each prompt begins with at least 95 % of the previous 
     `@scout ${'what do you know of herons and weirs? '.repeat(150)}`,
   )
   expect(asked).toHaveLength(10)
-  const { steps } = openTrace(hub.commits[0]?.trace ?? '{}')
+  const { steps } = parseStoredTrace(hub.commits[0]?.trace ?? '{}')
   const shares = steps.slice(1).map(({ input }) => input?.prefixShare ?? 0)
   expect(shares).toHaveLength(9)
   expect(Math.min(...shares)).toBeGreaterThanOrEqual(0.95)
@@ -203,7 +203,7 @@ test('L15: a definition is read once, and used for as long as its etag holds', (
     world.hub.etag = 'second'
     world.hub.ask('@scout three')
     shell.wake(agentId)
-    await shell.untilQuiet()
+    await shell.waitUntilIdle()
     expect(world.defined).toEqual(['first', 'second'])
     expect(world.asked.at(-1)?.messages[0]).toEqual({ role: 'system', text: 'soul second' })
   }))

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ActivationId } from '../../../src/ids'
+import type { ActivationId } from '../../../src/shared/ids'
 import { agentId } from './fake-hub'
 import { approveAll, callOf, countResults, inObject, live, World } from './world'
 
@@ -68,7 +68,7 @@ describe('a stop while the agent parks', () => {
         const id = idOf(shell)
         expect([stop(world, shell, id), stop(world, shell, id)]).toEqual([true, true])
         barrier.open()
-        await shell.untilQuiet()
+        await shell.waitUntilIdle()
         expectStopped(world, id)
         expect(shell.cancel(id)).toBe(false)
       }),
@@ -93,7 +93,7 @@ describe('a stop while the agent parks', () => {
       await failed.reached
       const id = idOf(shell)
       expect(stop(world, shell, id)).toBe(true)
-      await shell.untilQuiet()
+      await shell.waitUntilIdle()
       expectStopped(world, id)
     }))
 })
@@ -105,7 +105,7 @@ test.each([false, true])(
       const world = asking()
       const first = world.boot(state)
       first.wake(agentId)
-      await first.untilQuiet()
+      await first.waitUntilIdle()
       const id = idOf(first)
       approveAll(world)
       const { api } = world.hub
@@ -122,7 +122,7 @@ test.each([false, true])(
       expect([shell.cancel(id), shell.cancel(id)]).toEqual([true, true])
       barrier.open()
       if (dies) await live(world, state, () => {})
-      else await shell.untilQuiet()
+      else await shell.waitUntilIdle()
       expectStopped(world, id)
     }),
 )
@@ -153,7 +153,7 @@ describe('a stop before the loop', () => {
         expect([shell.cancel(id), shell.cancel(id)]).toEqual([true, true])
         barrier.open()
         if (dies) await live(world, state)
-        else await shell.untilQuiet()
+        else await shell.waitUntilIdle()
         expectStopped(world, id)
         expect(world.asked).toEqual([])
         expect(world.hub.commits[0]?.usage).toEqual([])
@@ -178,11 +178,11 @@ describe('a stop before the loop', () => {
       await barrier.reached
       expect(shell.cancel(idOf(shell))).toBe(true)
       barrier.open()
-      await shell.untilQuiet()
+      await shell.waitUntilIdle()
       expect(world.hub.commits).toEqual([])
       world.hub.ask('@scout when?')
       shell.wake(agentId)
-      await shell.untilQuiet()
+      await shell.waitUntilIdle()
       expect(world.hub.commits).toMatchObject([{ outcome: 'completed' }])
     }))
 })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { LoopState } from '../../../src/agents/loop/state'
 import { initialState } from '../../../src/agents/loop/state'
 import { Watchdog } from '../../../src/agents/watchdog'
-import { scheduling } from '../../../src/config'
+import { scheduling } from '../../../src/shared/config'
 import { agentId } from './fake-hub'
 import { callOf, inObject, live, World } from './world'
 
@@ -22,11 +22,14 @@ function create() {
   const setAlarm = async (at: number | Date) => void alarms.push(Number(at))
   const watchdog = new Watchdog({ setAlarm }, clock)
   const begin = (state = working) => {
-    watchdog.begin(() => watchdog.watch(state))
-    watchdog.watch(state)
+    watchdog.startGrace(() => watchdog.schedule(state))
+    watchdog.schedule(state)
   }
   const isSure = () =>
-    Promise.race([watchdog.untilSure().then(() => true), scheduler.wait(1).then(() => false)])
+    Promise.race([
+      watchdog.waitUntilDurable().then(() => true),
+      scheduler.wait(1).then(() => false),
+    ])
   return { alarms, clock, watchdog, begin, isSure }
 }
 
@@ -45,7 +48,7 @@ describe('the alarm of an agent (L36, S6)', () => {
     const { alarms, begin, isSure, watchdog } = create()
     begin()
     const sure = isSure()
-    watchdog.watch(initialState)
+    watchdog.schedule(initialState)
     expect(await sure).toBe(true)
     await scheduler.wait(graceMs + 50)
     expect(alarms).toEqual([])
@@ -55,7 +58,7 @@ describe('the alarm of an agent (L36, S6)', () => {
     const { alarms, begin, clock, watchdog } = create()
     for (let call = 0; call < 5; call++) {
       begin()
-      watchdog.watch(initialState)
+      watchdog.schedule(initialState)
       clock.at += 10
     }
     expect(alarms).toEqual([1_010 + watchdogMs])
@@ -64,7 +67,7 @@ describe('the alarm of an agent (L36, S6)', () => {
   test('after a rest a short task gets no alarm again', async () => {
     const { alarms, begin, clock, watchdog } = create()
     begin()
-    watchdog.watch(initialState)
+    watchdog.schedule(initialState)
     clock.at += watchdogMs + 1
     begin()
     expect(alarms).toEqual([])
@@ -81,7 +84,7 @@ describe('the alarm of an agent (L36, S6)', () => {
 
   test('an activation of another machine has its alarm at once', async () => {
     const { alarms, watchdog, isSure } = create()
-    watchdog.watch(working)
+    watchdog.schedule(working)
     expect(alarms).toEqual([1_000 + watchdogMs])
     expect(await isSure()).toBe(true)
   })
@@ -97,12 +100,12 @@ describe('an agent at rest', () => {
       )
       world.hub.ask('@scout when?')
       const shell = await live(world, state)
-      const { events, isOver } = shell.look()
+      const { events, isCommitted: isOver } = shell.readActivation()
       expect(isOver).toBe(true)
       expect(events.map(({ type }) => type)).toEqual([
         ...['woken', 'loaded', 'model_answered', 'tool_returned', 'model_answered', 'committed'],
       ])
-      expect(world.boot(state).look().events).toEqual(events)
+      expect(world.boot(state).readActivation().events).toEqual(events)
     }))
 
   test('L36: a short task is not taken for a crash by the next machine', () =>
@@ -115,11 +118,11 @@ describe('an agent at rest', () => {
       const shell = world.boot(state)
       expect(shell.readState().state).toBe('asleep')
       await shell.alarm()
-      await shell.untilQuiet()
+      await shell.waitUntilIdle()
       expect([loads.length, commits.length]).toEqual(before)
       expect(await state.storage.getAlarm()).toBeNull()
       shell.wake(agentId)
-      await shell.untilQuiet()
+      await shell.waitUntilIdle()
       expect(loads.length).toBe((before[0] ?? 0) + 1)
     }))
 })

@@ -8,10 +8,15 @@ import { createHookRunner } from '../../../src/agents/hooks/hook-runner'
 import { ActivationStream } from '../../../src/agents/live/activation-stream'
 import type { ModelAnswer } from '../../../src/agents/loop/message'
 import type { Model, ModelRequest } from '../../../src/agents/models/model-port'
-import type { ApprovalRequest } from '../../../src/hub/contract'
-import { systemClock } from '../../../src/ids'
-import { createLog } from '../../../src/log'
-import type { ToolApi, ToolCall, ToolCaller, ToolResult } from '../../../src/mcp-servers/contract'
+import type { ApprovalRequest } from '../../../src/hub/contract/hub'
+import type {
+  ToolApi,
+  ToolCall,
+  ToolCaller,
+  ToolResult,
+} from '../../../src/mcp-servers/contract/tools'
+import { systemClock } from '../../../src/shared/ids'
+import { createLog } from '../../../src/shared/log'
 import { agentId, FakeHub } from './fake-hub'
 
 export type Answer = Partial<ModelAnswer> | { fails: string } | 'hang'
@@ -67,7 +72,7 @@ export class World {
   /** Resolves when the shell has nothing running; true when the machine was stopped first. */
   async rest(shell: AgentShell): Promise<boolean> {
     const isKilled = () => this.#epochOf.get(shell) !== this.#epoch
-    if (!isKilled()) await Promise.race([shell.untilQuiet(), this.#killed.promise])
+    if (!isKilled()) await Promise.race([shell.waitUntilIdle(), this.#killed.promise])
     return isKilled()
   }
 
@@ -102,7 +107,7 @@ export class World {
         renew: this.#gate(epoch, 'renew', api.renew),
         park: this.#gate(epoch, 'park', api.park),
         commit: this.#gate(epoch, 'commit', api.commit),
-        announce: api.announce,
+        publishProgress: api.publishProgress,
       },
       tools: {
         ...tools,
@@ -123,7 +128,7 @@ export class World {
             : { ok: false, message: this.undefinedBecause },
       },
       hooks: createHookRunner(this.hooks, { redact: identity, now: Date.now, report: () => {} }),
-      wakeOthers: async () => {},
+      wakeAgents: async () => {},
       clock: systemClock,
       hubName: 'Test',
       mask: identity,

@@ -1,5 +1,5 @@
 import type { Charge, LoadedFacts, LoopEvent, LoopEventOf } from '../../../src/agents/loop/event'
-import type { ActivationId, CommentId, PostId } from '../../../src/ids'
+import type { ActivationId, CommentId, PostId } from '../../../src/shared/ids'
 
 /** Events of a journal with everything filled in that a test does not care about. */
 export const start = Date.UTC(2026, 0, 2, 3, 4, 5)

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { LoopEvent } from '../../../src/agents/loop/event'
 import { buildTrace } from '../../../src/agents/trace/build-trace'
-import { openTrace, storeTrace } from '../../../src/agents/trace/stored-trace'
-import { writeTrace } from '../../../src/agents/trace/write-trace'
-import { limits } from '../../../src/config'
+import { serializeTrace } from '../../../src/agents/trace/serialize-trace'
+import { parseStoredTrace, toStoredTrace } from '../../../src/agents/trace/stored-trace'
+import { limits } from '../../../src/shared/config'
 import { answered, loaded, returned, start, woken } from './events'
 
 const ending = { outcome: 'completed', error: null, reply: 'answer', text: '' } as const
@@ -19,7 +19,7 @@ const journal = (result: string): LoopEvent[] => [
 
 const store = (events: LoopEvent[]): string => {
   const texts = events.map((event) => JSON.stringify(event))
-  return storeTrace({ texts, events, ending, finishedAt })
+  return toStoredTrace({ texts, events, ending, finishedAt })
 }
 
 describe('L43: what is kept of an activation opens as its trace', () => {
@@ -29,18 +29,18 @@ describe('L43: what is kept of an activation opens as its trace', () => {
     const events = journal('Three "herons"\nat the weir.')
     const stored = store(events)
     expect(JSON.parse(stored).events).toEqual(toJson(events))
-    expect(toJson(openTrace(stored))).toEqual(toJson(buildTrace(events, ending, finishedAt)))
+    expect(toJson(parseStoredTrace(stored))).toEqual(toJson(buildTrace(events, ending, finishedAt)))
   })
 
   it('L43: a long journal is kept as a trace with excerpts', () => {
     const events = journal('weir '.repeat(limits.storedJournalCharsMax / 5))
     const stored = store(events)
-    expect(stored).toBe(writeTrace(buildTrace(events, ending, finishedAt)))
+    expect(stored).toBe(serializeTrace(buildTrace(events, ending, finishedAt)))
     expect(stored.length).toBeLessThan(limits.storedJournalCharsMax / 2)
-    expect(toJson(openTrace(stored))).toEqual(toJson(buildTrace(events, ending, finishedAt)))
+    expect(toJson(parseStoredTrace(stored))).toEqual(toJson(buildTrace(events, ending, finishedAt)))
   })
 
   it('L43: text that is not JSON throws a SyntaxError', () => {
-    expect(() => openTrace('{')).toThrow(SyntaxError)
+    expect(() => parseStoredTrace('{')).toThrow(SyntaxError)
   })
 })

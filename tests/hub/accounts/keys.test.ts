@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, expect, test } from 'vitest'
+import { signIn } from '../../web/open-pages'
 import { createTestHub, adminKey as theAdmin } from '../create-test-hub'
-import { signIn } from '../pages/open-pages'
 
 const hub = createTestHub()
 let ada: Awaited<ReturnType<typeof hub.join>>

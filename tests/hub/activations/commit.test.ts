@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import type { CommentId, PostId } from '../../../src/ids'
+import type { CommentId, PostId } from '../../../src/shared/ids'
 import { createOffice, type Started, usageOf } from './create-office'
 
 const office = createOffice()

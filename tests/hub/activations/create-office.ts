@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers'
 import { createContext } from '../../../src/hub/action-context'
-import type { CommitRequest, LoadAnswer, RenewRequest, Usage } from '../../../src/hub/contract'
-import { createHubDoors } from '../../../src/hub/doors/hub-doors'
-import type { AccountId, ActivationId, CommentId, PostId } from '../../../src/ids'
+import { createHubApi } from '../../../src/hub/api/hub-api'
+import type { CommitRequest, LoadResult, RenewRequest, Usage } from '../../../src/hub/contract/hub'
+import type { AccountId, ActivationId, CommentId, PostId } from '../../../src/shared/ids'
 import { createTestHub } from '../create-test-hub'
 
 export interface Rates {
@@ -16,7 +16,7 @@ export interface Rates {
 export function createOffice() {
   const hub = createTestHub()
   const contexts: ReturnType<typeof hub.context>[] = []
-  const doors = createHubDoors(() => {
+  const doors = createHubApi(() => {
     const context = hub.context()
     contexts.push(context)
     return context
@@ -82,8 +82,8 @@ export function createOffice() {
     agentId: AccountId,
     activationId = newId<ActivationId>(),
     capacity = 50,
-    mayExplore = false,
-  ) => doors.load({ agentId, activationId, now: hub.clock.now(), capacity, mayExplore })
+    canExplore = false,
+  ) => doors.load({ agentId, activationId, now: hub.clock.now(), capacity, canExplore })
 
   /** LOAD that must succeed. */
   const start = async (agentId: AccountId, activationId = newId<ActivationId>()) => {
@@ -174,7 +174,7 @@ export function createOffice() {
   }
 }
 
-export type Started = Extract<LoadAnswer, { kind: 'loaded' }> & { activationId: ActivationId }
+export type Started = Extract<LoadResult, { kind: 'loaded' }> & { activationId: ActivationId }
 
 interface RenewMoney {
   spent?: number

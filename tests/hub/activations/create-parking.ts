@@ -1,5 +1,5 @@
-import type { ApprovalRequest, ParkRequest } from '../../../src/hub/contract'
-import type { AccountId, ActivationId } from '../../../src/ids'
+import type { ApprovalRequest, ParkRequest } from '../../../src/hub/contract/hub'
+import type { AccountId, ActivationId } from '../../../src/shared/ids'
 import { adminKey } from '../create-test-hub'
 import { type createOffice, usageOf } from './create-office'
 

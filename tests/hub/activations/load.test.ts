@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, expect, test } from 'vitest'
-import type { ActivationId } from '../../../src/ids'
+import type { ActivationId } from '../../../src/shared/ids'
 import { createOffice } from './create-office'
 
 const office = createOffice()
@@ -52,7 +52,7 @@ test('L17 L37: a LOAD for no capacity reads what is claimed already, and claims 
       activationId: id,
       now: hub.clock.now(),
       capacity: 0,
-      mayExplore: false,
+      canExplore: false,
     })
   expect(await look()).toMatchObject({ kind: 'wait' })
   expect(await office.inbox(scout.id).then((items) => items.at(-1))).toMatchObject({

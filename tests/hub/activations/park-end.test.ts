@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import type { PostId } from '../../../src/ids'
+import type { PostId } from '../../../src/shared/ids'
 import { adminKey } from '../create-test-hub'
 import { createOffice, usageOf } from './create-office'
 import { createParking } from './create-parking'

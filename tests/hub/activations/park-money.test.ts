@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
-import type { Usage } from '../../../src/hub/contract'
-import type { ActivationId, PostId } from '../../../src/ids'
+import type { Usage } from '../../../src/hub/contract/hub'
+import type { ActivationId, PostId } from '../../../src/shared/ids'
 import { createOffice, usageOf } from './create-office'
 import { asking, createParking } from './create-parking'
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import type { ActivationId, PostId } from '../../../src/ids'
+import type { ActivationId, PostId } from '../../../src/shared/ids'
 import { createOffice, usageOf } from './create-office'
 import { asking, createParking } from './create-parking'
 
@@ -199,7 +199,7 @@ test('L30 S3: resuming takes a slot reserved for exploration; without money it w
   const ask = () =>
     office.doors.load({
       ...{ agentId: scout.id, activationId: office.newId<ActivationId>(), now },
-      ...{ capacity: 2, mayExplore: false, explorationFloor: 1 },
+      ...{ capacity: 2, canExplore: false, explorationFloor: 1 },
     })
   await office.setHubLimit(135)
   expect(await ask()).toMatchObject({ kind: 'wait', reason: 'money_reserved' })

@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import type { Trace } from '../../../src/agents/contract'
+import type { Trace } from '../../../src/agents/contract/agents'
 import { adminKey, readCost } from '../create-test-hub'
 import { createOffice, type Started, usageOf } from './create-office'
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { commit } from '../../../src/hub/activations/commit'
 import { load } from '../../../src/hub/activations/load'
 import { renew } from '../../../src/hub/activations/renew'
-import type { ActivationId } from '../../../src/ids'
+import type { ActivationId } from '../../../src/shared/ids'
 import { createOffice } from './create-office'
 
 const office = createOffice()
@@ -32,7 +32,7 @@ test('L37: LOAD and COMMIT read rows in proportion to the work, not to the hub',
       agentId: scout.id,
       activationId: office.newId<ActivationId>(),
       capacity: 50,
-      mayExplore: false,
+      canExplore: false,
     },
     now: hub.clock.now(),
   }
@@ -81,7 +81,7 @@ test('B4: LOAD, RENEW and COMMIT read as little after ten thousand activations, 
     await work(db)
     return db.cost.rowsRead
   }
-  const asked = { agentId: lark.id, activationId, now, capacity: 50, mayExplore: false }
+  const asked = { agentId: lark.id, activationId, now, capacity: 50, canExplore: false }
   expect(await rowsRead((db) => load(db, asked))).toBeLessThan(200)
   const money = { microusd: 10, tokens: 1 }
   const more = { agentId: lark.id, activationId, now, spent: money, want: money, floor: money }

@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, expect, test } from 'vitest'
-import type { AccountId } from '../../../src/ids'
+import type { AccountId } from '../../../src/shared/ids'
 import { createOffice } from './create-office'
 
 const office = createOffice()

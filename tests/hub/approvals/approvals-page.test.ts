@@ -1,9 +1,9 @@
 import { afterEach, beforeAll, expect, test } from 'vitest'
-import { prettyArguments } from '../../../src/hub/approvals/pretty-arguments'
+import { formatArguments } from '../../../src/web/approvals/format-arguments'
+import { createBrowser, signIn } from '../../web/open-pages'
 import { createOffice } from '../activations/create-office'
 import { asking, createParking } from '../activations/create-parking'
 import { adminKey } from '../create-test-hub'
-import { createBrowser, signIn } from '../pages/open-pages'
 
 const office = createOffice()
 const { hub } = office
@@ -85,8 +85,8 @@ test('M7 M9: a requester sees it without arguments and buttons; anonymous visito
 })
 
 test('M7: what the eye cannot see is written out', () => {
-  expect(prettyArguments('{"to":"a\u202eb\u200bc"}')).toBe('{\n  "to": "a\\u202eb\\u200bc"\n}')
-  expect(prettyArguments('not \u0007json')).toBe('not \\u0007json')
+  expect(formatArguments('{"to":"a\u202eb\u200bc"}')).toBe('{\n  "to": "a\\u202eb\\u200bc"\n}')
+  expect(formatArguments('not \u0007json')).toBe('not \\u0007json')
 })
 
 test('M7: the inbox writes out what the eye cannot see in a call, too', async () => {
@@ -108,7 +108,7 @@ test.each([
     if (isHosted) await park(args)
     else {
       const request = asking('call-9', { arguments: args })
-      await office.doors.askApproval(ada.id, { ...request, argumentsHash: 'hash-9' })
+      await office.doors.requestApproval(ada.id, { ...request, argumentsHash: 'hash-9' })
     }
     const api = await hub.call('/approvals', { key: adminKey })
     const shown = [await read(), await admin.read('/inbox'), JSON.stringify(api.body)]

@@ -1,13 +1,13 @@
 import { env } from 'cloudflare:workers'
 import { expect, test } from 'vitest'
-import { audit as limits } from '../../../src/config'
-import type { AuditEntry } from '../../../src/hub/contract'
-import { createGrantDoor } from '../../../src/hub/doors/grant-door'
+import { createGrantApi } from '../../../src/hub/api/grant-api'
+import type { AuditEntry } from '../../../src/hub/contract/hub'
+import { audit as limits } from '../../../src/shared/config'
+import { createScene, signIn } from '../../web/open-pages'
 import { adminKey, readCost } from '../create-test-hub'
-import { createScene, signIn } from '../pages/open-pages'
 
 const { hub, mira, scout, activationId } = await createScene()
-const door = createGrantDoor(hub.context)
+const door = createGrantApi(hub.context)
 
 const entryOf = (more: Partial<AuditEntry> = {}): AuditEntry => ({
   ...{ callId: hub.clock.newId<string>(), tool: 'hub_search', grant: 'hub:read' },

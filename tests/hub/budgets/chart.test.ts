@@ -1,21 +1,21 @@
 import { expect, test } from 'vitest'
-import { listTicks } from '../../../src/hub/budgets/chart-data'
-import { sayScale } from '../../../src/hub/budgets/chart-words'
 import {
+  formatIsoDay,
+  formatUsageQuery,
   listBuckets,
-  readUsageView,
+  parseUsageView,
   startOfBucket,
   type UsageView,
-  writeDay,
-  writeUsageView,
 } from '../../../src/hub/budgets/usage-view'
+import { listTicks } from '../../../src/web/budgets/chart-data'
+import { formatAxisValue } from '../../../src/web/budgets/format-chart'
 
 const now = Date.parse('2026-11-21T18:00:00Z')
 const read = (query = '') => {
   const params = new URLSearchParams(query)
-  return readUsageView((name) => params.get(name) ?? undefined, now)
+  return parseUsageView((name) => params.get(name) ?? undefined, now)
 }
-const days = (view: UsageView) => [writeDay(view.fromDay), writeDay(view.toDay - 1)]
+const days = (view: UsageView) => [formatIsoDay(view.fromDay), formatIsoDay(view.toDay - 1)]
 
 test('B10: an axis has few round ticks and includes all values', () => {
   expect(listTicks(0)).toEqual([0, 1])
@@ -28,18 +28,18 @@ test('B10: an axis has few round ticks and includes all values', () => {
 })
 
 test('B10: amounts on an axis have enough digits to differ', () => {
-  const say = (value: number, step: number) => sayScale(value * 1e6, step * 1e6, 'usd')
+  const say = (value: number, step: number) => formatAxisValue(value * 1e6, step * 1e6, 'usd')
   expect([say(0, 50), say(150, 50), say(0.5, 0.5), say(7.5, 2.5), say(0.005, 0.0025)]).toEqual([
     ...['$0', '$150', '$0.50', '$7.50', '$0.0050'],
   ])
-  expect(sayScale(1_200_000, 200_000, 'tokens')).toBe('1.2M')
+  expect(formatAxisValue(1_200_000, 200_000, 'tokens')).toBe('1.2M')
 })
 
 test('B10: a span is whole days, weeks from Monday or months, and the query omits defaults', () => {
   expect(days(read())).toEqual(['2026-10-23', '2026-11-21'])
   expect(days(read('each=week'))).toEqual(['2026-10-19', '2026-11-21'])
   expect(days(read('days=90&each=month'))).toEqual(['2026-08-01', '2026-11-21'])
-  expect(listBuckets(read('days=90&each=month')).map(writeDay)).toEqual([
+  expect(listBuckets(read('days=90&each=month')).map(formatIsoDay)).toEqual([
     ...['2026-08-01', '2026-09-01', '2026-10-01', '2026-11-01'],
   ])
   for (const query of [
@@ -48,7 +48,7 @@ test('B10: a span is whole days, weeks from Monday or months, and the query omit
     '?days=90&each=month&to=2026-03-31',
     '?by=task&in=tokens',
   ]) {
-    expect(writeUsageView(read(query))).toBe(query)
+    expect(formatUsageQuery(read(query))).toBe(query)
   }
   expect(startOfBucket(read('to=2026-11-16').toDay - 1, 'week')).toBe(
     read('to=2026-11-16').toDay - 1,

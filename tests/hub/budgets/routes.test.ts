@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, expect, test } from 'vitest'
-import type { ActivationId } from '../../../src/ids'
+import type { ActivationId } from '../../../src/shared/ids'
 import { createOffice, usageOf } from '../activations/create-office'
 import { adminKey, createTestHub, readCost } from '../create-test-hub'
 

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import type { Usage } from '../../../src/hub/contract'
-import type { ActivationId } from '../../../src/ids'
+import type { Usage } from '../../../src/hub/contract/hub'
+import type { ActivationId } from '../../../src/shared/ids'
 import { usageOf } from '../activations/create-office'
 import { type Held, type Kind, kinds, pays, type SpendingWorld } from './spending-world'
 
@@ -77,7 +77,7 @@ export class Spender {
   async load(): Promise<boolean> {
     const { world, activationId, agent } = this
     const now = world.hub.clock.now()
-    const request = { activationId, agentId: agent.id, now, capacity: 1_000, mayExplore: false }
+    const request = { activationId, agentId: agent.id, now, capacity: 1_000, canExplore: false }
     const before = this.countSwitched('isDone')
     const answer = await this.ask(() => world.doors.load(request))
     if (answer.kind === 'wait') {

@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, expect, test } from 'vitest'
-import type { DefinitionFacts } from '../../../src/agents/contract'
-import { createConversationDoor } from '../../../src/hub/doors/conversation-door'
-import { createGrantDoor } from '../../../src/hub/doors/grant-door'
+import type { DefinitionFacts } from '../../../src/agents/contract/agents'
+import { createConversationApi } from '../../../src/hub/api/conversation-api'
+import { createGrantApi } from '../../../src/hub/api/grant-api'
 import { sha256 } from '../../../src/hub/sha256'
-import type { AccountId } from '../../../src/ids'
+import type { AccountId } from '../../../src/shared/ids'
 import { adminKey, createTestHub } from '../create-test-hub'
 
 const hub = createTestHub()
@@ -157,7 +157,7 @@ test('H21: pausing and resuming one agent and all; resuming wakes agents with ne
 })
 
 test('M3: the policy is the default or the account’s own, without the grants that either denies', async () => {
-  const api = createGrantDoor(hub.context)
+  const api = createGrantApi(hub.context)
   const { id } = await hub.join('outsider')
   expect(await api.readPolicy(id)).toEqual({
     requested: null,
@@ -199,7 +199,7 @@ test('M4: an admin sets the grants of an account, effective at once', async () =
     allowed: body.allowed,
     denied: ['aws:*', 'hub:write'],
   })
-  expect(await createGrantDoor(hub.context).readPolicy(id)).toEqual(set.body.grants)
+  expect(await createGrantApi(hub.context).readPolicy(id)).toEqual(set.body.grants)
   const read = await hub.call('/agents/granted/grants', { key: adminKey })
   expect(read.body.grants).toEqual(set.body.grants)
   const wrong = await hub.call('/agents/granted/grants', {
@@ -211,7 +211,7 @@ test('M4: an admin sets the grants of an account, effective at once', async () =
 })
 
 test('the gateway finds callers by key, also the admin key, and writes audit entries', async () => {
-  const api = createGrantDoor(hub.context)
+  const api = createGrantApi(hub.context)
   const { id, key } = await hub.join('caller')
   const now = hub.clock.now()
   expect(await api.findCaller(await sha256(key), now)).toEqual({
@@ -245,7 +245,7 @@ test('tools read and write through the API, in one round trip per read', async (
   const { id, key } = await hub.join('tooler')
   hub.clock.advance(1)
   let open = hub.context()
-  const api = createConversationDoor(() => {
+  const api = createConversationApi(() => {
     open = hub.context()
     return open
   })

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, expect, test } from 'vitest'
-import type { DefinitionFacts } from '../../../src/agents/contract'
-import { createHubDoors } from '../../../src/hub/doors/hub-doors'
-import type { AccountId, ActivationId } from '../../../src/ids'
+import type { DefinitionFacts } from '../../../src/agents/contract/agents'
+import { createHubApi } from '../../../src/hub/api/hub-api'
+import type { AccountId, ActivationId } from '../../../src/shared/ids'
 import { adminKey, createTestHub } from '../create-test-hub'
 
 const hub = createTestHub()
@@ -78,13 +78,13 @@ test('D1: an activation records the version of the definition it runs with', asy
       key: mira.key,
       body: { submolt: 'general', title: 'Hello', content: '@heron hello' },
     })
-  const hubApi = createHubDoors(hub.context)
+  const hubApi = createHubApi(hub.context)
   const agentId = first.body.definition.agent_id as AccountId
   const work = async () => {
     await ask()
     const activationId = hub.clock.newId<ActivationId>()
     const now = hub.clock.now()
-    await hubApi.load({ agentId, activationId, now, capacity: 50, mayExplore: false })
+    await hubApi.load({ agentId, activationId, now, capacity: 50, canExplore: false })
     await env.DB.prepare(`UPDATE activations SET state = 'done'`).run()
     return env.DB.prepare('SELECT definition_version FROM activations WHERE id = ?')
       .bind(activationId)

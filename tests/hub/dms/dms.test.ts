@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, expect, test } from 'vitest'
+import { signIn } from '../../web/open-pages'
 import { createTestHub, readCost } from '../create-test-hub'
-import { signIn } from '../pages/open-pages'
 
 const hub = createTestHub()
 type Person = Awaited<ReturnType<typeof hub.join>>

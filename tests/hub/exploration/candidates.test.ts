@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, beforeEach, expect, test } from 'vitest'
-import { exploration } from '../../../src/config'
-import { candidatesSql, mayExploreSql } from '../../../src/hub/exploration/discover-sql'
+import { candidatesSql, canExploreSql } from '../../../src/hub/exploration/discover-sql'
 import { type ExplorationRow, selectExploration } from '../../../src/hub/exploration/queries'
 import { readExploration } from '../../../src/hub/exploration/read-exploration'
-import type { AccountId, ActivationId } from '../../../src/ids'
+import { exploration } from '../../../src/shared/config'
+import type { AccountId, ActivationId } from '../../../src/shared/ids'
 import { createOffice } from '../activations/create-office'
 
 const office = createOffice()
@@ -50,8 +50,8 @@ async function listCandidates(): Promise<string[]> {
   return results.map(({ id }) => id)
 }
 
-const mayExplore = async () =>
-  (await env.DB.prepare(`SELECT ${mayExploreSql} AS may, ?1`)
+const canExplore = async () =>
+  (await env.DB.prepare(`SELECT ${canExploreSql} AS may, ?1`)
     .bind('', scout.id, hub.clock.now())
     .first<number>('may')) === 1
 
@@ -149,39 +149,39 @@ test('D6: respond_to_questions and respond_to_discussions', async () => {
 })
 
 test('S4: who may explore: interval, failures, caps, budget, and something to see', async () => {
-  expect(await mayExplore()).toBe(false)
+  expect(await canExplore()).toBe(false)
   await post(mira.key, 'news')
   settle()
-  expect(await mayExplore()).toBe(true)
+  expect(await canExplore()).toBe(true)
   const activated = (ago: number) =>
     run('UPDATE accounts SET last_activated_at = ? WHERE id = ?', hub.clock.now() - ago, scout.id)
   await activated(14 * minute)
-  expect(await mayExplore()).toBe(false)
+  expect(await canExplore()).toBe(false)
   await activated(16 * minute)
-  expect(await mayExplore()).toBe(true)
+  expect(await canExplore()).toBe(true)
   await run('UPDATE agents SET consecutive_failures = 1 WHERE account_id = ?', scout.id)
-  expect(await mayExplore()).toBe(false)
+  expect(await canExplore()).toBe(false)
   await activated(31 * minute)
-  expect(await mayExplore()).toBe(true)
+  expect(await canExplore()).toBe(true)
   await run('UPDATE agents SET consecutive_failures = 0')
   const cap = (posts: number, comments: number) =>
     run('UPDATE agents SET daily_posts_max = ?, daily_comments_max = ?', posts, comments)
   await cap(0, 1)
-  expect(await mayExplore()).toBe(true)
+  expect(await canExplore()).toBe(true)
   const other = await post(mira.key, 'another')
   await comment(scout.key, other, 'one a day')
   settle()
-  expect(await mayExplore()).toBe(false)
+  expect(await canExplore()).toBe(false)
   await cap(5, 50)
-  expect(await mayExplore()).toBe(true)
+  expect(await canExplore()).toBe(true)
   // Makes the budget's window.
   await office.doors.sweep(hub.clock.now())
   await office.setSpent(18_000_000)
-  expect(await mayExplore()).toBe(false)
+  expect(await canExplore()).toBe(false)
   await office.setSpent(17_999_999)
-  expect(await mayExplore()).toBe(true)
+  expect(await canExplore()).toBe(true)
   await run('DELETE FROM explorers')
-  expect(await mayExplore()).toBe(false)
+  expect(await canExplore()).toBe(false)
 })
 
 test('S9: an activation is shown the best few with their newest comments', async () => {

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest'
-import type { Actor } from '../../../src/hub/contract'
-import type { ActivationId, PostId } from '../../../src/ids'
+import type { Actor } from '../../../src/hub/contract/hub'
+import type { ActivationId, PostId } from '../../../src/shared/ids'
 import { createOffice } from '../activations/create-office'
 
 const office = createOffice()
@@ -37,7 +37,7 @@ async function startExploration(): Promise<{ actor: Actor; postId: PostId }> {
     activationId,
     now: hub.clock.now(),
     capacity: 5,
-    mayExplore: true,
+    canExplore: true,
   })
   expect(answer).toMatchObject({ kind: 'loaded', task: 'exploration' })
   const key = office.newId<string>()

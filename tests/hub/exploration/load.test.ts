@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest'
-import type { AccountId, ActivationId } from '../../../src/ids'
+import type { AccountId, ActivationId } from '../../../src/shared/ids'
 import { createOffice } from '../activations/create-office'
 
 const office = createOffice()
@@ -41,7 +41,7 @@ const wake = (at: number, capacity = 50, explorationFloor = 10) =>
     activationId: office.newId<ActivationId>(),
     now: hub.clock.now(),
     capacity,
-    mayExplore: true,
+    canExplore: true,
     explorationFloor,
   })
 
@@ -114,7 +114,7 @@ test('S3: tasks leave a slot for a refused exploration, and use it when no explo
       activationId: office.newId<ActivationId>(),
       now: hub.clock.now(),
       capacity: 3,
-      mayExplore: false,
+      canExplore: false,
       explorationFloor: 1,
     })
   }
@@ -193,8 +193,8 @@ test('S7: a schedule gives its task once for each due time, whatever is repeated
     agent(0).id,
   )
   const due = { agentId: agent(0).id, key: 'k', dueAt: 5000, nextAt: 90_000 }
-  await doors.giveScheduled([due], hub.clock.now())
-  await doors.giveScheduled([due], hub.clock.now())
+  await doors.createScheduledTasks([due], hub.clock.now())
+  await doors.createScheduledTasks([due], hub.clock.now())
   expect((await office.inbox(agent(0).id)).filter(({ type }) => type === 'task')).toMatchObject([
     { content: 'Say what is new.', is_task: 1 },
   ])
@@ -213,7 +213,7 @@ test('S7: at most one unclaimed task waits per schedule', async () => {
     )
   }
   const give = (key: string, dueAt: number) =>
-    doors.giveScheduled([{ agentId: id, key, dueAt, nextAt: dueAt + 1000 }], hub.clock.now())
+    doors.createScheduledTasks([{ agentId: id, key, dueAt, nextAt: dueAt + 1000 }], hub.clock.now())
   const waiting = async () =>
     (await office.inbox(id)).filter(({ type, claimed_by }) => type === 'task' && !claimed_by)
   await run('UPDATE agents SET is_paused = 1 WHERE account_id = ?', id)

@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, expect, test } from 'vitest'
-import { createGrantDoor } from '../../../src/hub/doors/grant-door'
-import { readPolicyText, sayLimit } from '../../../src/hub/grants/policy-text'
+import { createGrantApi } from '../../../src/hub/api/grant-api'
+import { formatRateLimit, parsePolicyValues } from '../../../src/web/grants/policy-form-values'
+import { type Browser, signIn } from '../../web/open-pages'
 import { adminKey, createTestHub, readCost } from '../create-test-hub'
-import { type Browser, signIn } from '../pages/open-pages'
 
 const hub = createTestHub()
 const wren = await hub.join('wren')
@@ -164,12 +164,12 @@ test('M8: a formatted rate limit parses back exactly', () => {
     '7 per minute of tool:hub_vote of hub:*',
     '100 per hour of github:* in each thread',
   ]
-  const { body, problems } = readPolicyText({
+  const { body, problems } = parsePolicyValues({
     ...{ allowed: '', denied: '', require_approval: '', rate_limits: lines.join('\r\n') },
   })
   expect(problems).toEqual([])
-  const { rate_limits } = body as { rate_limits: Parameters<typeof sayLimit>[0][] }
-  expect(rate_limits.map(sayLimit)).toEqual(lines)
+  const { rate_limits } = body as { rate_limits: Parameters<typeof formatRateLimit>[0][] }
+  expect(rate_limits.map(formatRateLimit)).toEqual(lines)
 })
 
 test('M4: the fields that a denied call links to are on the page, and the overview lists all agents', async () => {
@@ -205,7 +205,7 @@ test('M4 M12: the tools page shows viewers what they can use, and admins which a
 })
 
 test('M4: deleting an own policy takes effect on the next call', async () => {
-  const door = createGrantDoor(hub.context)
+  const door = createGrantApi(hub.context)
   await change('mira', 'PUT', '', { allowed: ['github:*'] })
   expect((await door.readPolicy(mira.id)).allowed).toEqual(['github:*'])
   await change('mira', 'DELETE', '')

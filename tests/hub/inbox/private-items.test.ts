@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
-import type { Actor } from '../../../src/hub/contract'
-import type { ActivationId } from '../../../src/ids'
+import type { Actor } from '../../../src/hub/contract/hub'
+import type { ActivationId } from '../../../src/shared/ids'
 import { createOffice } from '../activations/create-office'
 
 const office = createOffice()

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { join, post, replyTo, until } from '../../support/cast'
+import { createAccount, post, waitForReply, waitForValue } from '../../support/cast'
 import {
   createAgent,
   eventsOf,
@@ -12,10 +12,10 @@ import {
   watch,
 } from './watch-agents'
 
-let mira: Awaited<ReturnType<typeof join>>
+let mira: Awaited<ReturnType<typeof createAccount>>
 
 beforeAll(async () => {
-  mira = await join('mira')
+  mira = await createAccount('mira')
 })
 
 describe('L22: the words of an agent while it writes them', () => {
@@ -27,7 +27,7 @@ describe('L22: the words of an agent while it writes them', () => {
     const asked = await post(mira.key, 'Tides', '@poet when?')
     const id = await running(asked)
     const watcher = await watch(id)
-    await until(async () => watcher.text().length > 12, 'words')
+    await waitForValue(async () => watcher.text().length > 12, 'words')
     expect(long.startsWith(watcher.text())).toBe(true)
     expect(watcher.text().length).toBeLessThan(long.length)
     expect(
@@ -37,7 +37,7 @@ describe('L22: the words of an agent while it writes them', () => {
           .first<{ n: number }>()
       )?.n,
     ).toBe(0)
-    await until(async () => watcher.isClosed(), 'the end')
+    await waitForValue(async () => watcher.isClosed(), 'the end')
     expect(watcher.text()).toBe(long)
     expect(watcher.heard[0]?.type).toBe('hello')
     expect(watcher.heard.at(-1)?.type).toBe('over')
@@ -55,14 +55,14 @@ describe('L22: the words of an agent while it writes them', () => {
       expect(types, type).toContain(type)
     }
     expect(types.indexOf('tool-call')).toBeLessThan(types.indexOf('tool-result'))
-    expect((await replyTo(asked, 'poet')).content).toContain(long)
+    expect((await waitForReply(asked, 'poet')).content).toContain(long)
   })
 
   test('L22: words within a tenth of a second come together', async () => {
     await createAgent('quick', [slowly('word '.repeat(60), { pieceMs: 2, pieceChars: 1 })])
     const asked = await post(mira.key, 'Quick', '@quick go')
     const watcher = await watch(await running(asked))
-    await until(async () => watcher.isClosed(), 'the end')
+    await waitForValue(async () => watcher.isClosed(), 'the end')
     const deltas = watcher.heard.filter(({ type }) => type === 'text-delta')
     expect(deltas.length).toBeGreaterThan(1)
     expect(deltas.length).toBeLessThan(60)
@@ -74,13 +74,13 @@ describe('L22: the words of an agent while it writes them', () => {
     const asked = await post(mira.key, 'Late', '@talker go')
     const id = await running(asked)
     const early = await watch(id)
-    await until(async () => early.text().length > 12, 'words')
+    await waitForValue(async () => early.text().length > 12, 'words')
     const late = await watch(id)
-    await until(async () => late.text().length > 0, 'the text so far')
+    await waitForValue(async () => late.text().length > 0, 'the text so far')
     const first = late.heard.find(({ type }) => type === 'text-delta')
     expect(first?.from).toBe(0)
     expect(String(first?.text).length).toBeGreaterThan(6)
-    await until(async () => early.isClosed() && late.isClosed(), 'the end')
+    await waitForValue(async () => early.isClosed() && late.isClosed(), 'the end')
     expect(late.text()).toBe(long)
     expect(numbered(late)).toEqual(numbered(early))
     expect(numbered(late)).toEqual(await eventsOf(id))
@@ -102,7 +102,7 @@ describe('L22: the words of an agent while it writes them', () => {
     const asked = await post(mira.key, 'Leak', '@leaky go')
     const id = await running(asked)
     const watcher = await watch(id)
-    await until(async () => watcher.isClosed(), 'the end')
+    await waitForValue(async () => watcher.isClosed(), 'the end')
     const all = JSON.stringify(watcher.heard)
     expect(all).not.toContain('Zz9Zz9')
     expect(watcher.text()).toContain('The key is [withheld], as I said.')
@@ -125,7 +125,10 @@ describe('L22: the words of an agent while it writes them', () => {
       watch(id),
       watch(id, 'view=full', null),
     ])
-    await until(async () => [thread, full, stranger].every((each) => each.isClosed()), 'the end')
+    await waitForValue(
+      async () => [thread, full, stranger].every((each) => each.isClosed()),
+      'the end',
+    )
     const seen = JSON.stringify([thread.heard, stranger.heard])
     expect(stranger.text()).toContain('It is deep.')
     for (const hidden of ['planning', 'Still thinking', 'quartzite'])
@@ -147,7 +150,7 @@ describe('L22: the words of an agent while it writes them', () => {
       watch(await running(a ?? '')),
       watch(await running(b ?? '')),
     ])
-    await until(async () => left.isClosed() && right.isClosed(), 'the ends')
+    await waitForValue(async () => left.isClosed() && right.isClosed(), 'the ends')
     expect(JSON.stringify(left.heard)).not.toContain('Right')
     expect(JSON.stringify(right.heard)).not.toContain('Left')
     expect(left.text()).toContain('Left words')

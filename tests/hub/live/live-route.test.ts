@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers'
 import { expect, test, vi } from 'vitest'
 import { createLivePublisher } from '../../../src/hub/live/live-publisher'
+import { createScene, form } from '../../web/open-pages'
 import { adminKey, createTestHub } from '../create-test-hub'
-import { createScene, form } from '../pages/open-pages'
 
 const upgrade = { upgrade: 'websocket' }
 

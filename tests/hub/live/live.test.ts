@@ -1,9 +1,9 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { beforeEach, expect, test, vi } from 'vitest'
-import { liveLimits } from '../../../src/config'
-import type { Known, LiveEvent } from '../../../src/hub/live/live-event'
-import { createLivePublisher, liveObjectOf } from '../../../src/hub/live/live-publisher'
+import type { LiveEvent, LiveSnapshot } from '../../../src/hub/live/live-event'
+import { createLivePublisher, toLiveObjectName } from '../../../src/hub/live/live-publisher'
+import { liveLimits } from '../../../src/shared/config'
 
 const namespace = env.LIVE as DurableObjectNamespace
 const live = createLivePublisher(env.LIVE as never)
@@ -13,7 +13,7 @@ beforeEach(() => {
 })
 
 const upgrade = () => new Request('http://hub.test/live', { headers: { upgrade: 'websocket' } })
-const nothing: Known = { comments: 0, working: [] }
+const nothing: LiveSnapshot = { comments: 0, working: [] }
 
 /** A watcher and all messages that it receives. */
 async function watch(of = topic, known = nothing) {
@@ -42,7 +42,7 @@ const working = (doing: string | null): LiveEvent => ({
 function neighbourOf(of: string): string {
   for (let number = 0; ; number++) {
     const other = `post:neighbour-${number}`
-    if (liveObjectOf(other) === liveObjectOf(of)) return other
+    if (toLiveObjectName(other) === toLiveObjectName(of)) return other
   }
 }
 
@@ -61,7 +61,7 @@ test('H16: every watcher of a topic receives its events, and watchers of other t
 test('live: all topics share a few objects, evenly', () => {
   const counts = new Map<string, number>()
   for (let number = 0; number < 8_000; number++) {
-    const name = liveObjectOf(`post:${crypto.randomUUID()}`)
+    const name = toLiveObjectName(`post:${crypto.randomUUID()}`)
     counts.set(name, (counts.get(name) ?? 0) + 1)
   }
   expect(counts.size).toBe(liveLimits.objects)
@@ -69,7 +69,7 @@ test('live: all topics share a few objects, evenly', () => {
 })
 
 test('H16: a new watcher first receives the state in the database', async () => {
-  const known: Known = {
+  const known: LiveSnapshot = {
     comments: 7,
     working: [{ activation_id: 'a7', agent: { id: 'g1', name: 'scout' }, since: 5 }],
   }
@@ -89,7 +89,7 @@ test('live: publishing and watching write nothing', async () => {
   await live.publish(topic, working('reading the thread'))
   await live.publish(topic, comment)
   await watch()
-  await runInDurableObject(namespace.getByName(liveObjectOf(topic)), async (_object, state) => {
+  await runInDurableObject(namespace.getByName(toLiveObjectName(topic)), async (_object, state) => {
     expect([...(await state.storage.list()).keys()]).toEqual([])
     expect(await state.storage.getAlarm()).toBeNull()
   })

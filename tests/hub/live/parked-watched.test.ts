@@ -1,6 +1,6 @@
 import { abortAllDurableObjects } from 'cloudflare:test'
 import { beforeAll, expect, test } from 'vitest'
-import { adminKey, call, join, post, until } from '../../support/cast'
+import { adminKey, call, createAccount, post, waitForValue } from '../../support/cast'
 import {
   createAgent,
   eventsOf,
@@ -12,10 +12,10 @@ import {
   watch,
 } from './watch-agents'
 
-let mira: Awaited<ReturnType<typeof join>>
+let mira: Awaited<ReturnType<typeof createAccount>>
 
 beforeAll(async () => {
-  mira = await join('mira')
+  mira = await createAccount('mira')
 })
 
 /** An agent whose searches a person must allow. */
@@ -43,7 +43,7 @@ async function decide(activationId: string, decision: 'approve' | 'deny'): Promi
 }
 
 const isParked = (id: string) =>
-  until(async () => {
+  waitForValue(async () => {
     const { body } = await call<{ activation: { state: string } }>(
       'GET',
       `/api/v1/activations/${id}`,
@@ -56,7 +56,7 @@ test('L30 L42: a watcher sees it wait for approval and resume over the same sock
   const asked = await post(mira.key, 'Herons', '@careful where do they nest?')
   const id = await running(asked)
   const watcher = await watch(id)
-  await until(async () => typesOf(watcher.heard).includes('parked'), 'the wait')
+  await waitForValue(async () => typesOf(watcher.heard).includes('parked'), 'the wait')
   await isParked(id)
   const before = await eventsOf(id)
   expect(before.at(-1)?.type).toBe('parked')
@@ -64,7 +64,7 @@ test('L30 L42: a watcher sees it wait for approval and resume over the same sock
   const late = await watch(id)
   await decide(id, 'approve')
   expect((await isDone(id)).outcome).toBe('completed')
-  await until(async () => watcher.isClosed() && late.isClosed(), 'the end')
+  await waitForValue(async () => watcher.isClosed() && late.isClosed(), 'the end')
   const whole = await eventsOf(id)
   expect(whole.slice(0, before.length)).toEqual(before)
   expect(whole.map(({ seq }) => seq)).toEqual(whole.map((_, index) => index + 1))
@@ -87,7 +87,7 @@ test('L30 L36 L42: parked, refused on a new machine, and taken up: the numbers g
   const watcher = await watch(id, `view=full&after=${before.length}`)
   await decide(id, 'deny')
   await isDone(id)
-  await until(async () => watcher.isClosed(), 'the end')
+  await waitForValue(async () => watcher.isClosed(), 'the end')
   const whole = await eventsOf(id)
   expect(whole.slice(0, before.length)).toEqual(before)
   expect(numbered(watcher)).toEqual(whole.slice(before.length))

@@ -2,7 +2,7 @@ import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { AgentObject } from '../../../src/worker'
-import { call, join, post, until } from '../../support/cast'
+import { call, createAccount, post, waitForValue } from '../../support/cast'
 import {
   createAgent,
   eventsOf,
@@ -17,10 +17,10 @@ import {
 
 const agents = (env as unknown as { AGENTS: DurableObjectNamespace<AgentObject> }).AGENTS
 
-let mira: Awaited<ReturnType<typeof join>>
+let mira: Awaited<ReturnType<typeof createAccount>>
 
 beforeAll(async () => {
-  mira = await join('mira')
+  mira = await createAccount('mira')
 })
 
 describe('L42: events by number', () => {
@@ -36,7 +36,7 @@ describe('L42: events by number', () => {
     ])
     const asked = await post(mira.key, 'Count', '@counter go')
     const id = await running(asked)
-    await until(
+    await waitForValue(
       async () => (await eventsOf(id)).some(({ type }) => type === 'tool-result'),
       'events',
     )
@@ -50,7 +50,7 @@ describe('L42: events by number', () => {
     for (const after of [0, 1, 5, whole.length - 1, whole.length]) {
       expect(await eventsOf(id, after)).toEqual(whole.slice(after))
       const watcher = await watch(id, `view=full&after=${after}`)
-      await until(async () => watcher.isClosed(), 'the replay')
+      await waitForValue(async () => watcher.isClosed(), 'the replay')
       expect(numbered(watcher)).toEqual(whole.slice(after))
     }
   })
@@ -64,7 +64,7 @@ describe('L42: events by number', () => {
     const asked = await post(mira.key, 'Crash', '@phoenix go')
     const id = await running(asked)
     const watcher = await watch(id)
-    await until(async () => watcher.text().length > 6, 'words')
+    await waitForValue(async () => watcher.text().length > 6, 'words')
     const before = await eventsOf(id)
     await runInDurableObject(agents.getByName(agentId), (_object, state) => {
       state.abort('the machine stops')
@@ -76,7 +76,7 @@ describe('L42: events by number', () => {
     expect(whole.slice(0, before.length)).toEqual(before)
     expect(whole.map(({ seq }) => seq)).toEqual(whole.map((_, index) => index + 1))
     expect(whole.some(({ code }) => code === 'interrupted')).toBe(true)
-    await until(async () => again.isClosed(), 'the end')
+    await waitForValue(async () => again.isClosed(), 'the end')
     expect(numbered(again)).toEqual(whole.slice(before.length))
   })
 
@@ -84,7 +84,7 @@ describe('L42: events by number', () => {
     expect((await call('GET', '/api/v1/activations/nope/events')).status).toBe(404)
     expect((await openSocket('/live/activations/nope')).status).toBe(404)
     const asked = await post(mira.key, 'Why', '@counter go')
-    const { id } = await until(
+    const { id } = await waitForValue(
       () =>
         env.DB.prepare('SELECT id FROM activations WHERE post_id = ?')
           .bind(asked)

@@ -1,7 +1,7 @@
 import { exports } from 'cloudflare:workers'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { hubServer } from '../../../src/mcp-servers/hub/server'
-import { adminKey, call, join, post, replyTo, until } from '../../support/cast'
+import { adminKey, call, createAccount, post, waitForReply, waitForValue } from '../../support/cast'
 import {
   createAgent,
   isDone,
@@ -13,12 +13,12 @@ import {
   watch,
 } from './watch-agents'
 
-let mira: Awaited<ReturnType<typeof join>>
-let tomas: Awaited<ReturnType<typeof join>>
+let mira: Awaited<ReturnType<typeof createAccount>>
+let tomas: Awaited<ReturnType<typeof createAccount>>
 
 beforeAll(async () => {
-  mira = await join('mira')
-  tomas = await join('tomas')
+  mira = await createAccount('mira')
+  tomas = await createAccount('tomas')
 })
 afterAll(() => {
   vi.restoreAllMocks()
@@ -69,7 +69,7 @@ describe('L34: stopping what is watched', () => {
     const asked = await post(mira.key, 'Stop', '@rambler go')
     const id = await running(asked)
     const watcher = await watch(id)
-    await until(async () => watcher.text().length > 12, 'words')
+    await waitForValue(async () => watcher.text().length > 12, 'words')
     expect(
       (await call('POST', `/api/v1/activations/${id}/cancel`, { key: tomas.key })).status,
     ).toBe(403)
@@ -77,10 +77,10 @@ describe('L34: stopping what is watched', () => {
       200,
     )
     expect((await isDone(id)).outcome).toBe('cancelled')
-    await until(async () => watcher.isClosed(), 'the end')
+    await waitForValue(async () => watcher.isClosed(), 'the end')
     expect(numbered(watcher).at(-1)).toMatchObject({ type: 'response', outcome: 'cancelled' })
     expect(typesOf(watcher.heard)).toContain('warning')
-    expect((await replyTo(asked, 'rambler')).content).toContain('asked to stop')
+    expect((await waitForReply(asked, 'rambler')).content).toContain('asked to stop')
     expect((await call('POST', `/api/v1/activations/${id}/cancel`, { key: adminKey })).status).toBe(
       409,
     )
@@ -91,12 +91,12 @@ describe('L34: stopping what is watched', () => {
     const asked = await post(mira.key, 'Button', '@chatty go')
     const id = await running(asked)
     const watcher = await watch(id, 'view=thread')
-    await until(async () => watcher.text().length > 12, 'words')
+    await waitForValue(async () => watcher.text().length > 12, 'words')
     const cookie = await signIn(mira.key)
     const pressed = await send(`/activations/${id}/stop`, { post_id: asked }, cookie)
     expect([pressed.status, pressed.headers.get('location')]).toEqual([303, `/p/${asked}`])
     expect((await isDone(id)).outcome).toBe('cancelled')
-    await until(async () => watcher.isClosed(), 'the end')
+    await waitForValue(async () => watcher.isClosed(), 'the end')
     expect(numbered(watcher).at(-1)).toMatchObject({ type: 'response', outcome: 'cancelled' })
   })
 
@@ -109,8 +109,8 @@ describe('L34: stopping what is watched', () => {
       const asked = await post(mira.key, 'Hang', `@${name} go`)
       const id = await running(asked)
       const watcher = await watch(id)
-      await until(async () => search.begun > before.begun, 'the tool')
-      await until(async () => typesOf(watcher.heard).includes('tool-call'), 'the call')
+      await waitForValue(async () => search.begun > before.begun, 'the tool')
+      await waitForValue(async () => typesOf(watcher.heard).includes('tool-call'), 'the call')
       if (by === 'api') {
         const path = `/api/v1/activations/${id}/cancel`
         expect((await call('POST', path, { key: mira.key })).status).toBe(200)
@@ -119,7 +119,7 @@ describe('L34: stopping what is watched', () => {
         expect(stopped.headers.get('location')).toBe(`/activations/${id}`)
       }
       expect((await isDone(id)).outcome).toBe('cancelled')
-      await until(async () => watcher.isClosed(), 'the end')
+      await waitForValue(async () => watcher.isClosed(), 'the end')
       expect(search.stopped - before.stopped).toBe(1)
       const received = numbered(watcher)
       expect(received.filter(({ type }) => type === 'tool-result')).toMatchObject([

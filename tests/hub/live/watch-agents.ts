@@ -1,5 +1,5 @@
 import { env, exports } from 'cloudflare:workers'
-import { adminKey, call, install, until } from '../../support/cast'
+import { adminKey, call, pushDefinition, waitForValue } from '../../support/cast'
 import type { FakeAnswer } from '../../support/fake-model-wire'
 
 /** Watching agents at work: the whole Worker, with a model that takes its time over HTTP. */
@@ -11,7 +11,7 @@ export async function createAgent(name: string, answers: FakeAnswer[]): Promise<
     method: 'POST',
     body: JSON.stringify({ id: name, answers }),
   })
-  return install(name, {
+  return pushDefinition(name, {
     'config.yaml': `name: ${name}\nbrain: { provider: openai-compatible, model: fake, api_base: "${fakeUrl}/s/${name}/v1" }\ncapabilities: { grants: [hub:read] }\n`,
     'system-prompt.md': 'You are watched.',
   })
@@ -64,7 +64,7 @@ export async function watch(
 }
 
 export const running = (postId: string) =>
-  until(
+  waitForValue(
     async () =>
       (
         await env.DB.prepare("SELECT id FROM activations WHERE post_id = ? AND state = 'running'")
@@ -75,7 +75,7 @@ export const running = (postId: string) =>
   )
 
 export const isDone = (id: string) =>
-  until(
+  waitForValue(
     () =>
       env.DB.prepare("SELECT outcome FROM activations WHERE id = ? AND state = 'done'")
         .bind(id)

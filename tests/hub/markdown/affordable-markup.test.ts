@@ -1,14 +1,14 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { limits } from '../../../src/config'
-import { affordableMarkup } from '../../../src/hub/markdown/affordable-markup'
+import { limitMarkup } from '../../../src/hub/markdown/limit-markup'
 import { findMentions } from '../../../src/hub/mentions/find-mentions'
-import { renderMarkdown } from '../../../src/hub/web/markdown'
+import { limits } from '../../../src/shared/config'
+import { renderMarkdown } from '../../../src/web/parts/markdown'
 
 const charsMax = limits.post.contentCharsMax
 const fill = (part: string): string =>
   part.repeat(Math.ceil(charsMax / part.length)).slice(0, charsMax)
-const leftOut = (text: string): string[] => affordableMarkup(text).disable?.null ?? []
+const leftOut = (text: string): string[] => limitMarkup(text).disable?.null ?? []
 
 const wideTable = `${'|a'.repeat(2_000)}|\n${'|-'.repeat(2_000)}|\n${fill('|a\n')}`
 

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, expect, it } from 'vitest'
-import type { Exploration } from '../../../src/hub/contract'
-import type { ActivationId, CommentId, PostId } from '../../../src/ids'
+import type { Exploration } from '../../../src/hub/contract/hub'
+import type { ActivationId, CommentId, PostId } from '../../../src/shared/ids'
 import { createOffice, usageOf } from '../activations/create-office'
 
 const office = createOffice()

@@ -1,25 +1,29 @@
 import fc from 'fast-check'
 import { beforeAll, expect, it } from 'vitest'
-import { findUnusual } from '../../../src/hub/reports/find-unusual'
+import { findUnusualUse } from '../../../src/hub/reports/find-unusual-use'
 import { createOffice } from '../activations/create-office'
 
 const day = (costMicrousd: number, tokens = 50_000) => ({ costMicrousd, tokens })
 
 it('B9: five times the usual day is unusual, a little less is not', () => {
   const history = [90, 100, 110, 100, 100].map((cost) => day(cost))
-  expect(findUnusual(day(500), history)).toEqual({ measure: 'costMicrousd', usual: 100, times: 5 })
-  expect(findUnusual(day(499), history)).toBeNull()
+  expect(findUnusualUse(day(500), history)).toEqual({
+    measure: 'costMicrousd',
+    usual: 100,
+    times: 5,
+  })
+  expect(findUnusualUse(day(499), history)).toBeNull()
 })
 
 it('B9: an agent without enough days of use, or with little use today, is not unusual', () => {
   const history = [100, 100, 100, 100].map((cost) => day(cost))
-  expect(findUnusual(day(100_000), history)).toBeNull()
-  expect(findUnusual(day(100_000, 19_999), [...history, day(100)])).toBeNull()
+  expect(findUnusualUse(day(100_000), history)).toBeNull()
+  expect(findUnusualUse(day(100_000, 19_999), [...history, day(100)])).toBeNull()
 })
 
 it('B9: tokens are compared for a model without a price', () => {
   const history = Array.from({ length: 6 }, () => day(0, 10_000))
-  expect(findUnusual(day(0, 60_000), history)).toMatchObject({ measure: 'tokens', times: 6 })
+  expect(findUnusualUse(day(0, 60_000), history)).toMatchObject({ measure: 'tokens', times: 6 })
 })
 
 it('B9: a few days of extreme use do not raise the usual use', () => {
@@ -30,8 +34,8 @@ it('B9: a few days of extreme use do not raise the usual use', () => {
       (calm, wild) => {
         const some = wild.slice(0, Math.ceil(calm.length / 2) - 1)
         const history = [...calm, ...some].map((cost) => day(cost))
-        expect(findUnusual(day(600), history)).not.toBeNull()
-        expect(findUnusual(day(399), history)).toBeNull()
+        expect(findUnusualUse(day(600), history)).not.toBeNull()
+        expect(findUnusualUse(day(399), history)).toBeNull()
       },
     ),
   )

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, expect, test } from 'vitest'
-import { call, install, scoutFiles } from '../../support/cast'
+import { call, pushDefinition, scoutFiles } from '../../support/cast'
+import { createBrowser, signIn } from '../../web/open-pages'
 import { adminKey, createTestHub, readCost } from '../create-test-hub'
-import { createBrowser, signIn } from '../pages/open-pages'
 
 const hub = createTestHub()
 const minute = 60_000
@@ -196,11 +196,11 @@ test('H21: an admin pauses and resumes all agents on the page; others cannot', a
 })
 
 test('S11: the real scheduler answers too, and what it says comes from its own index', async () => {
-  await install('scout', {
+  await pushDefinition('scout', {
     ...scoutFiles(),
     'config.yaml': `${scoutFiles()['config.yaml']}behavior:\n  discovery:\n    keywords: [tail]\n`,
   })
-  await env.SCHEDULER.getByName('scheduler').lookSoon()
+  await env.SCHEDULER.getByName('scheduler').sweepNow()
   const { body } = await call<Record<string, never>>(
     ...(['GET', '/api/v1/system/scheduler?name=scout', { key: adminKey }] as const),
   )

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, expect, test } from 'vitest'
-import { createConversationDoor } from '../../../src/hub/doors/conversation-door'
+import { createConversationApi } from '../../../src/hub/api/conversation-api'
 import { createTestHub } from '../create-test-hub'
 
 const hub = createTestHub()
@@ -47,7 +47,7 @@ beforeAll(async () => {
 const actorOf = ({ id, name }: typeof ada, kind: 'agent' | 'human') =>
   ({ accountId: id, name, kind, activationId: null, idempotencyKey: null, postId: null }) as const
 const searchAs = (actor: ReturnType<typeof actorOf>, text: string, context = hub.context) =>
-  createConversationDoor(context).search(actor, {
+  createConversationApi(context).search(actor, {
     text,
     types: ['post', 'comment'],
     match: 'any',

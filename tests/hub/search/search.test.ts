@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
-import { createConversationDoor } from '../../../src/hub/doors/conversation-door'
+import { createConversationApi } from '../../../src/hub/api/conversation-api'
 import { toMatchExpression } from '../../../src/hub/search/search-terms'
 import { createTestHub, readCost } from '../create-test-hub'
 
@@ -76,7 +76,7 @@ test('H8: filters by community and author; words are stemmed', async () => {
 
 test('H8: all words must occur for people, any for agents; the requesting thread can be excluded', async () => {
   expect((await search('q=hive+unicorn')).results).toEqual([])
-  const door = createConversationDoor(hub.context)
+  const door = createConversationApi(hub.context)
   const actor = {
     accountId: ada.id,
     name: 'ada',

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, expect, test } from 'vitest'
-import type { ActivationCounters } from '../../../src/hub/contract'
+import type { ActivationCounters } from '../../../src/hub/contract/hub'
 import { formatMetrics } from '../../../src/hub/system/format-metrics'
 import { createOffice } from '../activations/create-office'
 import { adminKey, readCost } from '../create-test-hub'

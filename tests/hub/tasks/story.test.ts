@@ -1,17 +1,25 @@
 import { env } from 'cloudflare:workers'
 import { expect, it } from 'vitest'
-import { adminKey, call, install, join, post, scoutFiles, until } from '../../support/cast'
+import {
+  adminKey,
+  call,
+  createAccount,
+  post,
+  pushDefinition,
+  scoutFiles,
+  waitForValue,
+} from '../../support/cast'
 
 it('L2: an admin gives a task by hand, and the answer comes to their inbox and nowhere else', async () => {
-  const mira = await join('mira')
-  await install('scout', scoutFiles())
+  const mira = await createAccount('mira')
+  await pushDefinition('scout', scoutFiles())
   await post(mira.key, 'Pelican census', 'The spring census counted 412 pelicans on the lagoon.')
   const given = await call<{ item: { id: string } }>('POST', '/api/v1/agents/scout/activate', {
     key: adminKey,
     body: { task: 'How many pelicans did the census count?', model: 'offline' },
   })
   expect(given.status).toBe(202)
-  const answer = await until(
+  const answer = await waitForValue(
     () =>
       env.DB.prepare(
         `SELECT i.content, i.activation_id FROM inbox_items i JOIN accounts a ON a.id = i.account_id

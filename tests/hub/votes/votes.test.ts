@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, expect, test } from 'vitest'
 import { computeHotRank } from '../../../src/hub/posts/hot-rank'
+import { signIn } from '../../web/open-pages'
 import { createTestHub, readCost } from '../create-test-hub'
-import { signIn } from '../pages/open-pages'
 
 const hub = createTestHub()
 let people = 0

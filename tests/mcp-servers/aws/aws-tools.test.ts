@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { aws } from '../../../src/config'
 import { awsUrl, hostsOf } from '../../../src/mcp-servers/aws/aws-client'
 import { checkKey, secretParts } from '../../../src/mcp-servers/aws/credential'
 import { readTag, readTags } from '../../../src/mcp-servers/aws/read-xml'
 import type { Connect } from '../../../src/mcp-servers/credentials/connection'
+import { aws } from '../../../src/shared/config'
 import { awsCredential, awsKey } from '../../support/aws-key'
+import { connectService, externalUrls } from '../../support/external-services'
 import { fakeConnect } from '../../support/fake-connect'
-import { connectTo, outsideUrls } from '../../support/outside'
 import { setUpTools } from '../../support/set-up-tools'
 
 /** Wide patterns give nothing here, so each resource is named. */
@@ -19,8 +19,8 @@ const grants = [
 ]
 
 async function setUp(peer: 's3' | 'aws', credential: string = awsCredential) {
-  const baseUrl = outsideUrls[peer]
-  const connect = await connectTo({ server: 'aws', baseUrl, credential })
+  const baseUrl = externalUrls[peer]
+  const connect = await connectService({ server: 'aws', baseUrl, credential })
   const tools = setUpTools({ requested: ['*', ...grants], allowed: grants }, connect)
   const ask = (tool: string, args: object) => tools.answer(`aws_${tool}`, args)
   const fail = async (tool: string, args: object) => {

@@ -1,13 +1,13 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest'
-import { brave } from '../../../src/config'
-import { connectTo, outsideUrls } from '../../support/outside'
+import { brave } from '../../../src/shared/config'
+import { connectService, externalUrls } from '../../support/external-services'
 import { setUpTools } from '../../support/set-up-tools'
 
 let tools: ReturnType<typeof setUpTools>
 beforeAll(async () => {
-  const baseUrl = `${outsideUrls.brave}/res/v1`
+  const baseUrl = `${externalUrls.brave}/res/v1`
   const credential = 'BSA0123456789abcdef'
-  tools = setUpTools({}, await connectTo({ server: 'brave', baseUrl, credential }))
+  tools = setUpTools({}, await connectService({ server: 'brave', baseUrl, credential }))
 })
 
 const fail = async (query: string, tool = 'search') => {

@@ -9,13 +9,13 @@ import {
   expectNowhere,
   watchLog,
 } from '../../support/canary'
-import { join, post, replyTo, until } from '../../support/cast'
+import { createAccount, post, waitForReply, waitForValue } from '../../support/cast'
 import { connectMcp, textOf } from '../../support/connect-mcp'
-import { hire } from '../../support/fake-hire'
+import { createAgent } from '../../support/create-agent'
+import { externalUrls } from '../../support/external-services'
 import { formsOf } from '../../support/forms'
-import { outsideUrls } from '../../support/outside'
 import { login, testDatabase } from '../../support/postgres-login'
-import { add, echo, mapEcho, remoteEchoes, tell } from '../../support/remote-servers'
+import { add, echo, mapEcho, remoteEchoes, setBehavior } from '../../support/remote-servers'
 import { allow, asAdmin, declareWithKey, serviceUrl } from '../../support/services'
 import { waitForServer } from '../postgres/open-database'
 
@@ -52,7 +52,7 @@ interface Plant {
   add?: (credential: string) => Promise<void>
 }
 
-const githubUrl = `${outsideUrls.github}/canary`
+const githubUrl = `${externalUrls.github}/canary`
 const everyForm = formsOf(canary).join(' ')
 const ofTools = { owner: 'acme', repo: 'tools' }
 
@@ -80,9 +80,9 @@ async function leakOnGithub() {
 async function addRemote(credential: string) {
   const properties = { how: { type: 'string', description: everyForm }, [canary]: {} }
   const leaky = { ...echo, description: everyForm, inputSchema: { type: 'object', properties } }
-  await tell('far', { tools: [leaky, { ...leaky, name: `x${canary}` }] })
+  await setBehavior('far', { tools: [leaky, { ...leaky, name: `x${canary}` }] })
   const headers = { Authorization: 'Bearer {credential}' }
-  const { remote } = await add('far', `${outsideUrls.mcp}/hostile/far`, { credential, headers })
+  const { remote } = await add('far', `${externalUrls.mcp}/hostile/far`, { credential, headers })
   expect(remote.failure).toBeNull()
   expect((await mapEcho('far')).status).toBe(200)
 }
@@ -132,7 +132,7 @@ const plants: Plant[] = [
   {
     kind: 'of known shapes',
     server: 'brave',
-    baseUrl: `${outsideUrls.brave}/res/v1`,
+    baseUrl: `${externalUrls.brave}/res/v1`,
     secret: canary,
     grants: ['brave:search'],
     calls: [
@@ -180,7 +180,7 @@ const plants: Plant[] = [
   {
     server: 'remote',
     service: 'far',
-    baseUrl: `${outsideUrls.mcp}/hostile/far`,
+    baseUrl: `${externalUrls.mcp}/hostile/far`,
     secret: canary,
     grants: ['far:use'],
     calls: remoteEchoes.map((how) => ({ name: 'far_echo', arguments: { how } })),
@@ -211,7 +211,7 @@ test.each(plants.map((each) => ({ kind: 'of any shape', ...each })))(
     const name = `courier-${server}${kind.length}`
     const logged = watchLog()
     await plant(planted)
-    const mira = await join(`mira-${server}${kind.length}`)
+    const mira = await createAccount(`mira-${server}${kind.length}`)
     const half = Math.ceil(calls.length / 2)
     // slowly, so that who watches is there before the first call
     const steps = [calls.slice(0, half), calls.slice(half)].map((some) => ({
@@ -221,14 +221,14 @@ test.each(plants.map((each) => ({ kind: 'of any shape', ...each })))(
     const last = isFailing
       ? { status: 400, message: 'I cannot read this.' }
       : { text: 'I have asked everywhere.' }
-    const agent = await hire(name, [...steps, last], {
+    const agent = await createAgent(name, [...steps, last], {
       grants: ['hub:read', ...grants],
     })
     await allow(agent.accountId, ['hub:*', ...grants])
     const postId = await post(mira.key, 'An errand', `@${name} ask the service please`)
     const watcher = await watch(await running(postId))
-    const reply = await replyTo(postId, agent.name)
-    await until(async () => watcher.isClosed(), 'the end')
+    const reply = await waitForReply(postId, agent.name)
+    await waitForValue(async () => watcher.isClosed(), 'the end')
     expect(reply.content).toContain(isFailing ? 'answered 400' : 'I have asked everywhere')
     expect(await countReports(name)).toBe(isFailing ? 1 : 0)
     const isPlanted = server !== 'postgres'
@@ -247,7 +247,7 @@ test.each(echoes)(
   async (path) => {
     const logged = watchLog()
     await declareWithKey('echo', 'echo-key', canary)
-    const agent = await join(`swift${path.slice(1)}`, 'agent')
+    const agent = await createAccount(`swift${path.slice(1)}`, 'agent')
     await allow(agent.id, ['http:echo:*'])
     const client = await connectMcp((request) => exports.default.fetch(request), agent.key, '/mcp')
     const result = await client.callTool({
@@ -267,11 +267,11 @@ test.each(remoteEchoes)(
   async (how) => {
     const logged = watchLog()
     await asAdmin('PUT', '/credentials/near', { value: canary, server: 'remote', service: 'near' })
-    await tell('near', { tools: [echo] })
+    await setBehavior('near', { tools: [echo] })
     const headers = { Authorization: 'Bearer {credential}' }
-    await add('near', `${outsideUrls.mcp}/hostile/near`, { credential: 'near', headers })
+    await add('near', `${externalUrls.mcp}/hostile/near`, { credential: 'near', headers })
     await mapEcho('near')
-    const agent = await join(`swallow-${how}`, 'agent')
+    const agent = await createAccount(`swallow-${how}`, 'agent')
     await allow(agent.id, ['near:use'])
     const client = await connectMcp((request) => exports.default.fetch(request), agent.key, '/mcp')
     const progress: unknown[] = []

@@ -1,8 +1,8 @@
 import { exports } from 'cloudflare:workers'
 import { afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { createResolver } from '../../../src/mcp-servers/fetch/resolve-over-https'
-import { readSettings } from '../../../src/settings'
-import { join } from '../../support/cast'
+import { readSettings } from '../../../src/shared/settings'
+import { createAccount } from '../../support/cast'
 import { connectMcp, textOf } from '../../support/connect-mcp'
 import { allow, declare } from '../../support/services'
 
@@ -11,7 +11,7 @@ let ask: (service: string) => Promise<string>
 const asked: string[] = []
 
 beforeAll(async () => {
-  const agent = await join('dunnock', 'agent')
+  const agent = await createAccount('dunnock', 'agent')
   await allow(agent.id, ['http:*'])
   await declare('near')
   await declare('far', { base_url: 'https://api.example.com', allow_private: false })

@@ -1,16 +1,16 @@
 import { expect, test, vi } from 'vitest'
 import * as z from 'zod'
-import { outside } from '../../../src/config'
-import { AppError } from '../../../src/errors'
 import type { Connect } from '../../../src/mcp-servers/credentials/connection'
-import { createKnownSecrets } from '../../../src/mcp-servers/credentials/known-secrets'
+import { createRecentSecrets } from '../../../src/mcp-servers/credentials/recent-secrets'
 import { createScrubber } from '../../../src/mcp-servers/credentials/scrub'
 import { defineTool, type ToolContext } from '../../../src/mcp-servers/define-tool'
 import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
+import { outside } from '../../../src/shared/config'
+import { AppError } from '../../../src/shared/errors'
 import { fakeConnect } from '../../support/fake-connect'
-import { createFakeClock, createFakeHubDoors, scoutAtWork } from '../../support/fake-hub-doors'
+import { createFakeClock, createFakeHubApi, scoutAtWork } from '../../support/fake-hub-api'
 import { fakeMemory } from '../../support/fake-memory'
-import { keptFiles } from '../../support/kept-files'
+import { testFileStores } from '../../support/file-stores'
 
 const secret = 'canary-0123456789'
 
@@ -33,8 +33,8 @@ function setUp(run: (context: ToolContext<object>) => Promise<unknown>, allowed 
     scrubber: createScrubber(secret),
   }))
   const gateway = createGateway({
-    ...keptFiles,
-    hub: createFakeHubDoors({ requested: ['test:*'], allowed, denied: [] }).doors,
+    ...testFileStores,
+    hub: createFakeHubApi({ requested: ['test:*'], allowed, denied: [] }).doors,
     memory: fakeMemory,
     clock: createFakeClock(),
     servers: [{ name: 'test', description: 'For tests.', tools: [tool] }],
@@ -98,7 +98,7 @@ test('M5: the credential is looked up only once the call is decided', async () =
 })
 
 test('M6: what was opened lately is taken out of logs and exports as well', () => {
-  const known = createKnownSecrets()
+  const known = createRecentSecrets()
   expect(known.text(secret)).toBe(secret)
   const scrubber = known.scrubberFor([secret])
   expect(known.text(`key=${secret}`)).toBe('key=[redacted]')

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { outside } from '../../../src/config'
 import { createScrubber } from '../../../src/mcp-servers/credentials/scrub'
+import { outside } from '../../../src/shared/config'
 
 const toBase64 = (text: string) => btoa(String.fromCharCode(...new TextEncoder().encode(text)))
 const toHex = (text: string) =>
@@ -164,7 +164,7 @@ test('M6: of a text that was cut, no beginning of a secret is left', () => {
   for (const [, write] of forms) {
     const written = write(secret)
     for (let length = 1; length <= written.length; length++) {
-      const left = scrubber.cut(filler + written.slice(0, length))
+      const left = scrubber.textTruncated(filler + written.slice(0, length))
       expect(left).toMatch(/^x+$/)
     }
   }

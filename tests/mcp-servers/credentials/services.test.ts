@@ -2,13 +2,13 @@ import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createCipher } from '../../../src/mcp-servers/credentials/cipher'
 import { createConnect } from '../../../src/mcp-servers/credentials/connect'
-import { createKnownSecrets } from '../../../src/mcp-servers/credentials/known-secrets'
+import { createRecentSecrets } from '../../../src/mcp-servers/credentials/recent-secrets'
 import { createVault } from '../../../src/mcp-servers/credentials/vault'
 import { deleteService, upsertService } from '../../../src/mcp-servers/services/queries'
 import type { ServiceKind } from '../../../src/mcp-servers/services/service-kind'
 import { createServices, serviceInput } from '../../../src/mcp-servers/services/services'
 import { toRow } from '../../../src/mcp-servers/services/to-row'
-import { createFakeClock, createFakeHubDoors, scoutAtWork } from '../../support/fake-hub-doors'
+import { createFakeClock, createFakeHubApi, scoutAtWork } from '../../support/fake-hub-api'
 import { asAdmin } from '../../support/services'
 
 const key = 'bmV3LW5ldy1uZXctbmV3LW5ldy1uZXctbmV3LW5ldy0='
@@ -54,9 +54,9 @@ const put = (server: string, name: string, value: string, more: object = {}) =>
     ...more,
   })
 
-const known = createKnownSecrets()
+const known = createRecentSecrets()
 const connect = createConnect({ d1: env.DB, vault, known, kinds, isPrivateAllowed: false })
-const { doors } = createFakeHubDoors({ requested: null, allowed: [], denied: [] })
+const { doors } = createFakeHubApi({ requested: null, allowed: [], denied: [] })
 const open = (server: string, service = server) =>
   connect({
     ...{ server, service, hub: doors, signal: new AbortController().signal },

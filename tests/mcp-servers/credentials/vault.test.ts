@@ -1,22 +1,17 @@
 import { env, exports } from 'cloudflare:workers'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { outside } from '../../../src/config'
-import type { PostId } from '../../../src/ids'
 import { createCipher } from '../../../src/mcp-servers/credentials/cipher'
 import { createConnect } from '../../../src/mcp-servers/credentials/connect'
-import { createKnownSecrets } from '../../../src/mcp-servers/credentials/known-secrets'
 import type { CredentialRow } from '../../../src/mcp-servers/credentials/queries'
+import { createRecentSecrets } from '../../../src/mcp-servers/credentials/recent-secrets'
 import { createVault } from '../../../src/mcp-servers/credentials/vault'
 import { servers } from '../../../src/mcp-servers/servers'
 import { toServiceKinds } from '../../../src/mcp-servers/services/service-kind'
-import { adminKey, call, join } from '../../support/cast'
+import { outside } from '../../../src/shared/config'
+import type { PostId } from '../../../src/shared/ids'
+import { adminKey, call, createAccount } from '../../support/cast'
 import { connectMcp, textOf } from '../../support/connect-mcp'
-import {
-  aThread,
-  createFakeClock,
-  createFakeHubDoors,
-  scoutAtWork,
-} from '../../support/fake-hub-doors'
+import { aThread, createFakeClock, createFakeHubApi, scoutAtWork } from '../../support/fake-hub-api'
 import { allow, asAdmin, declare, declareWithKey } from '../../support/services'
 
 const oldKey = 'b2xkLW9sZC1vbGQtb2xkLW9sZC1vbGQtb2xkLW9sZC0='
@@ -149,7 +144,7 @@ describe('the API', () => {
   })
 
   test('M5: is for admins and their keys only', async () => {
-    const mira = await join('mira')
+    const mira = await createAccount('mira')
     const body = { value: 'a-value-of-mine', service: 'weather' }
     for (const path of ['/credentials', '/credentials/x', '/http-services', '/http-services/x']) {
       const method = path.endsWith('/x') ? 'PUT' : 'GET'
@@ -201,12 +196,12 @@ describe('which credential is used', () => {
     })
     return textOf(result)
   }
-  let robin: Awaited<ReturnType<typeof join>>
-  let finch: Awaited<ReturnType<typeof join>>
+  let robin: Awaited<ReturnType<typeof createAccount>>
+  let finch: Awaited<ReturnType<typeof createAccount>>
 
   beforeAll(async () => {
-    robin = await join('robin', 'agent')
-    finch = await join('finch', 'agent')
+    robin = await createAccount('robin', 'agent')
+    finch = await createAccount('finch', 'agent')
     await allow(robin.id, ['http:*'])
     await allow(finch.id, ['http:*'])
   })
@@ -252,7 +247,7 @@ describe('which credential is used', () => {
 
   test('M4 M5: a call that is not allowed opens no credential', async () => {
     await declareWithKey('closed', 'closed-key', 'a-value-of-mine')
-    const wren = await join('wren', 'agent')
+    const wren = await createAccount('wren', 'agent')
     await allow(wren.id, ['http:closed:write'])
     expect(await use(wren.key, 'closed')).toMatch(/^Error: Missing grant http:closed:read/)
     expect((await mustFind('closed-key')).lastUsedAt).toBeNull()
@@ -268,10 +263,10 @@ describe('a service that is opened for one call', () => {
     const bound = { server: 'http', service: 'places', by: 'ada', agent: null }
     await vault.put({ ...bound, name: 'places-key', value: 'the-key-of-all', community: null })
     await vault.put({ ...bound, name: 'attic-key', value: 'the-key-of-attic', community })
-    const { doors } = createFakeHubDoors({ requested: null, allowed: [], denied: [] })
+    const { doors } = createFakeHubApi({ requested: null, allowed: [], denied: [] })
     doors.readThread = async () => ({ ...aThread, post: { ...aThread.post, community: 'attic' } })
     const actor = { ...scoutAtWork, postId, idempotencyKey: null }
-    const known = createKnownSecrets()
+    const known = createRecentSecrets()
     const connect = createConnect({ d1: env.DB, vault, known, kinds, isPrivateAllowed })
     const { signal } = new AbortController()
     return connect({ server: 'http', service: 'places', actor, hub: doors, signal })

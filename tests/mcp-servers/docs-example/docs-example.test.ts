@@ -2,12 +2,12 @@ import { expect, it } from 'vitest'
 import page from '../../../docs/servers.md?raw'
 import type { Connect } from '../../../src/mcp-servers/credentials/connection'
 import { createScrubber } from '../../../src/mcp-servers/credentials/scrub'
-import type { OutsideRequest } from '../../../src/mcp-servers/fetch/guarded-fetch'
+import type { ServiceRequest } from '../../../src/mcp-servers/fetch/guarded-fetch'
 import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
 import { fakeConnect } from '../../support/fake-connect'
-import { createFakeClock, createFakeHubDoors, scoutAtWork } from '../../support/fake-hub-doors'
+import { createFakeClock, createFakeHubApi, scoutAtWork } from '../../support/fake-hub-api'
 import { fakeMemory } from '../../support/fake-memory'
-import { keptFiles } from '../../support/kept-files'
+import { testFileStores } from '../../support/file-stores'
 import { deeplServer } from './deepl/server'
 import serverText from './deepl/server?raw'
 import toolText from './deepl/tools/translate?raw'
@@ -16,16 +16,16 @@ const secret = 'deepl-key-0123456789'
 
 /** The real gateway before the example; its service answers with what `said` is. */
 function setUp(said: { status: number; body: string; type?: string }, allowed = ['deepl:*']) {
-  const sent: OutsideRequest[] = []
+  const sent: ServiceRequest[] = []
   const connect: Connect = async (ask) => {
     const { connection } = await fakeConnect(ask)
     const declared = deeplServer.services?.builtIn(ask.service)
     const headers = { authorization: `DeepL-Auth-Key ${secret}` }
     const answer = {
-      ...{ status: said.status, text: said.body, bytes: said.body.length, isCut: false },
+      ...{ status: said.status, text: said.body, bytes: said.body.length, isTruncated: false },
       headers: new Headers({ 'content-type': said.type ?? 'application/json' }),
     }
-    const fetch = async (request: OutsideRequest) => {
+    const fetch = async (request: ServiceRequest) => {
       sent.push(request)
       return answer
     }
@@ -36,8 +36,8 @@ function setUp(said: { status: number; body: string; type?: string }, allowed = 
     }
   }
   const gateway = createGateway({
-    ...keptFiles,
-    hub: createFakeHubDoors({ requested: ['deepl:*'], allowed, denied: [] }).doors,
+    ...testFileStores,
+    hub: createFakeHubApi({ requested: ['deepl:*'], allowed, denied: [] }).doors,
     ...{ memory: fakeMemory, clock: createFakeClock(), servers: [deeplServer], connect },
   })
   const call = (args: object) =>

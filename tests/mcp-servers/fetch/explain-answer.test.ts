@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
-import { outside } from '../../../src/config'
-import { AppError } from '../../../src/errors'
-import { checkJson, toError } from '../../../src/mcp-servers/fetch/explain-answer'
+import { checkJson, toResponseError } from '../../../src/mcp-servers/fetch/explain-answer'
+import { outside } from '../../../src/shared/config'
+import { AppError } from '../../../src/shared/errors'
 
 const answer = (text: string) => ({
   status: 400,
   headers: new Headers({ 'content-type': 'text/html' }),
-  ...{ text, bytes: text.length, isCut: false },
+  ...{ text, bytes: text.length, isTruncated: false },
 })
 const hintsOf = (text: string) => {
-  const hints = [toError('weather', answer(text)).hint]
+  const hints = [toResponseError('weather', answer(text)).hint]
   try {
     checkJson('weather', answer(text))
   } catch (error) {

@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { outside } from '../../../src/config'
 import { toHost } from '../../../src/mcp-servers/fetch/check-url'
 import { createGuardedFetch } from '../../../src/mcp-servers/fetch/guarded-fetch'
 import { createResolver } from '../../../src/mcp-servers/fetch/resolve-over-https'
+import { outside } from '../../../src/shared/config'
 
 const service = (env as unknown as { FAKE_SERVICE_URL: string }).FAKE_SERVICE_URL
 
@@ -84,7 +84,7 @@ describe('redirects', () => {
 describe('bounds', () => {
   test('M13: at most 1 MiB is read', async () => {
     const answer = await ask('/long')
-    expect(answer).toMatchObject({ isCut: true, bytes: outside.bodyBytesMax })
+    expect(answer).toMatchObject({ isTruncated: true, bytes: outside.bodyBytesMax })
     expect(answer.text?.length).toBe(outside.bodyBytesMax)
   })
 

@@ -2,22 +2,22 @@ import { env } from 'cloudflare:workers'
 import * as fc from 'fast-check'
 import { beforeAll, beforeEach, expect, test } from 'vitest'
 import * as z from 'zod'
-import { createHubDoors } from '../../../src/hub/doors/hub-doors'
-import type { ActivationId } from '../../../src/ids'
-import type { ToolCaller } from '../../../src/mcp-servers/contract'
+import { createHubApi } from '../../../src/hub/api/hub-api'
+import type { ToolCaller } from '../../../src/mcp-servers/contract/tools'
 import { defineTool } from '../../../src/mcp-servers/define-tool'
 import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
 import { listKnownTools } from '../../../src/mcp-servers/gateway/list-known-tools'
 import { needsApproval } from '../../../src/mcp-servers/gateway/needs-approval'
+import type { ActivationId } from '../../../src/shared/ids'
 import { adminKey, createTestHub } from '../../hub/create-test-hub'
 import { fakeMemory } from '../../support/fake-memory'
-import { keptFiles } from '../../support/kept-files'
+import { testFileStores } from '../../support/file-stores'
 
 const hub = createTestHub()
 const finch = await hub.join('finch')
 const ran: unknown[] = []
 const contexts: ReturnType<typeof hub.context>[] = []
-const doors = createHubDoors(() => {
+const doors = createHubApi(() => {
   const context = hub.context()
   contexts.push(context)
   return context
@@ -40,7 +40,7 @@ const servers = [
   },
 ]
 const gateway = createGateway({
-  ...keptFiles,
+  ...testFileStores,
   hub: doors,
   memory: fakeMemory,
   clock: hub.clock,

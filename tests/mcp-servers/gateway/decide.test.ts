@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { GrantPolicy } from '../../../src/hub/contract'
-import type { Narrowing, Tier } from '../../../src/mcp-servers/contract'
+import type { GrantPolicy } from '../../../src/hub/contract/hub'
+import type { Tier, ToolRestrictions } from '../../../src/mcp-servers/contract/tools'
 import { decide } from '../../../src/mcp-servers/gateway/decide'
 import { coversGrant } from '../../../src/mcp-servers/gateway/grant-pattern'
 
@@ -119,11 +119,11 @@ test('M4: a tool that reads or writes is listed for what is left of it, and each
 
 test("M3: a definition's own lists narrow and never widen", () => {
   const open = policyOf(null, ['*'])
-  const narrowed = (narrowing: Partial<Narrowing>, args?: unknown) => {
-    const whole = { allow: [], deny: [], blockedPatterns: [], ...narrowing }
+  const narrowed = (toolRestrictions: Partial<ToolRestrictions>, args?: unknown) => {
+    const whole = { allow: [], deny: [], blockedPatterns: [], ...toolRestrictions }
     return decide(
       open,
-      { narrowing: whole },
+      { toolRestrictions: whole },
       comment,
       args === undefined ? undefined : call('hub:write', args),
     ).isAllowed
@@ -135,14 +135,15 @@ test("M3: a definition's own lists narrow and never widen", () => {
   expect(narrowed({ deny: ['hub_create_*'] })).toBe(false)
   expect(narrowed({ allow: ['*'], deny: ['hub_create_comment'] })).toBe(false)
   const closed = { allow: ['*'], deny: [], blockedPatterns: [] }
-  expect(decide(policyOf(null, []), { narrowing: closed }, comment).isAllowed).toBe(false)
+  expect(decide(policyOf(null, []), { toolRestrictions: closed }, comment).isAllowed).toBe(false)
 })
 
 test("M10: a definition's list of tools leaves reading on in, unless it denies it by name", () => {
   const readOn = toolOf('results_read', { 'results:read': 'read' })
   const isAllowed = (deny: string[]) => {
-    const narrowing = { allow: ['http_*'], deny, blockedPatterns: [] }
-    return decide(policyOf(['http:*'], ['http:*']), { narrowing }, readOn).isAllowed
+    const toolRestrictions = { allow: ['http_*'], deny, blockedPatterns: [] }
+    return decide(policyOf(['http:*'], ['http:*']), { toolRestrictions: toolRestrictions }, readOn)
+      .isAllowed
   }
   expect(isAllowed([])).toBe(true)
   expect(isAllowed(['results_read'])).toBe(false)
@@ -150,9 +151,18 @@ test("M10: a definition's list of tools leaves reading on in, unless it denies i
 })
 
 test('M3: a blocked pattern is looked for in the arguments as the tool will see them', () => {
-  const narrowing = { allow: [], deny: [], blockedPatterns: ['drop\\s+table', '(', '"price"'] }
+  const toolRestrictions = {
+    allow: [],
+    deny: [],
+    blockedPatterns: ['drop\\s+table', '(', '"price"'],
+  }
   const isAllowed = (args: unknown) =>
-    decide(policyOf(null, ['*']), { narrowing }, comment, call('hub:write', args)).isAllowed
+    decide(
+      policyOf(null, ['*']),
+      { toolRestrictions: toolRestrictions },
+      comment,
+      call('hub:write', args),
+    ).isAllowed
   expect(isAllowed({ content: 'hello' })).toBe(true)
   expect(isAllowed({ content: 'DROP\ntable users' })).toBe(false)
   expect(isAllowed({ deep: [{ content: 'drop  table' }] })).toBe(false)

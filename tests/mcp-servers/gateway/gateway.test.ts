@@ -1,20 +1,20 @@
 import { expect, test, vi } from 'vitest'
 import * as z from 'zod'
-import { AppError } from '../../../src/errors'
-import type { GrantPolicy } from '../../../src/hub/contract'
-import type { ToolCaller } from '../../../src/mcp-servers/contract'
+import type { GrantPolicy } from '../../../src/hub/contract/hub'
+import type { ToolCaller } from '../../../src/mcp-servers/contract/tools'
 import { defineTool, type ToolContext } from '../../../src/mcp-servers/define-tool'
 import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
 import { hashArguments } from '../../../src/mcp-servers/gateway/hash-arguments'
 import { servers } from '../../../src/mcp-servers/servers'
+import { AppError } from '../../../src/shared/errors'
 import {
   adaOutside,
   createFakeClock,
-  createFakeHubDoors,
+  createFakeHubApi,
   scoutAtWork,
-} from '../../support/fake-hub-doors'
+} from '../../support/fake-hub-api'
 import { fakeMemory } from '../../support/fake-memory'
-import { keptFiles } from '../../support/kept-files'
+import { testFileStores } from '../../support/file-stores'
 
 type Run = (context: ToolContext<{ text: string }>) => Promise<unknown>
 
@@ -37,11 +37,11 @@ function setUp(run: Run = async ({ input }) => input.text, timeoutMs?: number) {
     allowed: ['test:*'],
     denied: ['test:echo:no'],
   }
-  const hub = createFakeHubDoors(policy)
+  const hub = createFakeHubApi(policy)
   const clock = createFakeClock()
   const failures: unknown[] = []
   const gateway = createGateway({
-    ...keptFiles,
+    ...testFileStores,
     memory: fakeMemory,
     hub: hub.doors,
     clock,
@@ -129,7 +129,7 @@ test('M4: policy is read again for every call', async () => {
   expect((await call(yes)).isError).toBe(false)
   policy.allowed = []
   expect((await call(yes)).text).toMatch(/^Error: Missing grant test:echo:yes\b/)
-  expect(calls.filter(({ method }) => method === 'readFacts')).toHaveLength(2)
+  expect(calls.filter(({ method }) => method === 'readAuthorization')).toHaveLength(2)
 })
 
 test('M4: an unknown tool is answered with near names that the caller may use', async () => {
@@ -185,7 +185,7 @@ test('M9: refused calls of outside callers are on record too', async () => {
 test('M9: a hosted agent has journaled its intent, so the hub is not asked to write', async () => {
   const { call, calls } = setUp()
   await call(yes)
-  expect(calls.map(({ method }) => method)).toEqual(['readFacts'])
+  expect(calls.map(({ method }) => method)).toEqual(['readAuthorization'])
 })
 
 test('M9: a result that cannot be noted is still given', async () => {
@@ -199,7 +199,7 @@ test('M9: a result that cannot be noted is still given', async () => {
 test('M4: when the policy cannot be read the call is refused', async () => {
   const run = vi.fn<Run>()
   const { call, doors } = setUp(run)
-  doors.readFacts = async () => {
+  doors.readAuthorization = async () => {
     throw new Error('gone')
   }
   const result = await call(yes)
@@ -269,12 +269,12 @@ test('M1: what a tool is like can be asked by its name', () => {
 })
 
 test('M1: two tools cannot have one name', () => {
-  const { doors } = createFakeHubDoors({ requested: null, allowed: [], denied: [] })
+  const { doors } = createFakeHubApi({ requested: null, allowed: [], denied: [] })
   const [hub] = servers
   const twice = hub ? [hub, hub] : []
   expect(() =>
     createGateway({
-      ...keptFiles,
+      ...testFileStores,
       hub: doors,
       memory: fakeMemory,
       clock: createFakeClock(),

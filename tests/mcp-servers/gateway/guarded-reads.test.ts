@@ -1,16 +1,16 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, beforeEach, expect, test } from 'vitest'
 import * as z from 'zod'
-import { guardDb } from '../../../src/hub/doors/guarded-db'
-import { createHubDoors } from '../../../src/hub/doors/hub-doors'
-import type { ActivationId, PostId } from '../../../src/ids'
-import type { ToolCaller } from '../../../src/mcp-servers/contract'
+import { guardDb } from '../../../src/hub/api/guarded-db'
+import { createHubApi } from '../../../src/hub/api/hub-api'
+import type { ToolCaller } from '../../../src/mcp-servers/contract/tools'
 import { defineTool, type ToolContext } from '../../../src/mcp-servers/define-tool'
 import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
 import { hubServer } from '../../../src/mcp-servers/hub/server'
+import type { ActivationId, PostId } from '../../../src/shared/ids'
 import { createTestHub } from '../../hub/create-test-hub'
 import { fakeMemory } from '../../support/fake-memory'
-import { keptFiles } from '../../support/kept-files'
+import { testFileStores } from '../../support/file-stores'
 
 const hub = createTestHub()
 const finch = await hub.join('finch')
@@ -24,7 +24,7 @@ const caller: ToolCaller = {
 let postId: PostId
 let trips = 0
 const contexts: ReturnType<typeof hub.context>[] = []
-const doors = createHubDoors(() => {
+const doors = createHubApi(() => {
   const context = hub.context()
   contexts.push(context)
   return context
@@ -59,7 +59,7 @@ const odd = {
   ],
 }
 const gateway = createGateway({
-  ...keptFiles,
+  ...testFileStores,
   hub: doors,
   memory: fakeMemory,
   clock: hub.clock,
@@ -128,7 +128,7 @@ test('M4: a tool that reads nothing is decided all the same', async () => {
 test('M4: a write through a guarded database waits for the decision, alone or in a batch', async () => {
   const { db } = hub.context()
   const guarded = guardDb(db, {
-    ahead: (plain) => [plain.d1.prepare('SELECT 1')],
+    statements: (plain) => [plain.d1.prepare('SELECT 1')],
     admit: async () => {
       throw new Error('refused')
     },

@@ -1,26 +1,26 @@
 import { env } from 'cloudflare:workers'
 import * as fc from 'fast-check'
 import { beforeEach, expect, test } from 'vitest'
-import { createHubDoors } from '../../../src/hub/doors/hub-doors'
-import type { ActivationId, PostId } from '../../../src/ids'
-import type { ToolCaller } from '../../../src/mcp-servers/contract'
+import { createHubApi } from '../../../src/hub/api/hub-api'
+import type { ToolCaller } from '../../../src/mcp-servers/contract/tools'
 import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
 import { servers } from '../../../src/mcp-servers/servers'
+import type { ActivationId, PostId } from '../../../src/shared/ids'
 import { adminKey, createTestHub } from '../../hub/create-test-hub'
 import { fakeMemory } from '../../support/fake-memory'
-import { keptFiles } from '../../support/kept-files'
+import { testFileStores } from '../../support/file-stores'
 
 const hub = createTestHub()
 const finch = await hub.join('finch')
 const wren = await hub.join('wren')
 const contexts: ReturnType<typeof hub.context>[] = []
-const doors = createHubDoors(() => {
+const doors = createHubApi(() => {
   const context = hub.context()
   contexts.push(context)
   return context
 })
 const gateway = createGateway({
-  ...keptFiles,
+  ...testFileStores,
   hub: doors,
   memory: fakeMemory,
   clock: hub.clock,
@@ -140,7 +140,7 @@ test('M8: in any stretch of time no more runs than the bucket holds and what fil
         let taken = 0
         for (const wait of waits) {
           hub.clock.advance(wait)
-          const { isTaken, retryMs } = await doors.takeCall([bucket], hub.clock.now())
+          const { isTaken, retryMs } = await doors.takeRateLimit([bucket], hub.clock.now())
           if (isTaken) taken++
           else expect(retryMs).toBeGreaterThan(0)
         }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { github } from '../../../src/config'
+import { github } from '../../../src/shared/config'
 import { setUpGithub, token } from './set-up-github'
 
 const bytes = (value: unknown) => JSON.stringify(value).length

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { adaOutside } from '../../support/fake-hub-doors'
+import { adaOutside } from '../../support/fake-hub-api'
 import { setUpGithub } from './set-up-github'
 
 const marks = /<!-- rookery:[0-9a-f]{32} -->/

@@ -1,6 +1,6 @@
+import { connectService, externalUrls } from '../../support/external-services'
 import type { GithubPlan } from '../../support/github-answers'
 import type { Json } from '../../support/github-shapes'
-import { connectTo, outsideUrls } from '../../support/outside'
 import { setUpTools } from '../../support/set-up-tools'
 
 export const token = 'ghp_0123456789abcdef'
@@ -17,8 +17,8 @@ let hubs = 0
 
 /** The tools in front of a GitHub that nobody else talks to. */
 export async function setUpGithub() {
-  const baseUrl = `${outsideUrls.github}/hub${++hubs}-${crypto.randomUUID()}`
-  const connect = await connectTo({ server: 'github', baseUrl, credential: token })
+  const baseUrl = `${externalUrls.github}/hub${++hubs}-${crypto.randomUUID()}`
+  const connect = await connectService({ server: 'github', baseUrl, credential: token })
   const tools = setUpTools({}, connect)
   const state = async () => (await (await fetch(`${baseUrl}/_state`)).json()) as State
   const plan = async (...plans: GithubPlan[]) =>

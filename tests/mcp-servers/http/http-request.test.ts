@@ -1,7 +1,7 @@
 import { env, exports } from 'cloudflare:workers'
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { call, join } from '../../support/cast'
+import { call, createAccount } from '../../support/cast'
 import { connectMcp, textOf } from '../../support/connect-mcp'
 import { allow, asAdmin, declare, serviceUrl } from '../../support/services'
 
@@ -12,10 +12,10 @@ let agentKey: string
 let heronKey: string
 
 beforeAll(async () => {
-  const agent = await join('wren', 'agent')
+  const agent = await createAccount('wren', 'agent')
   agentId = agent.id
   agentKey = agent.key
-  heronKey = (await join('heron', 'agent')).key
+  heronKey = (await createAccount('heron', 'agent')).key
   await allow(agentId, ['http:weather:*', 'http:loose:*', 'http:readable:read', 'http:nothing:*'])
   await declare('weather')
   await declare('loose', { format: 'any' })

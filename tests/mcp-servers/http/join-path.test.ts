@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { AppError } from '../../../src/errors'
 import { joinPath } from '../../../src/mcp-servers/http/join-path'
+import { AppError } from '../../../src/shared/errors'
 
 test('M13: a path never leaves the base URL', () => {
   const base = new URL('https://api.example.com/v1/')

@@ -1,18 +1,18 @@
 import { env } from 'cloudflare:workers'
 import { expect, test } from 'vitest'
-import { createHubDoors } from '../../../src/hub/doors/hub-doors'
-import type { ActivationId, PostId } from '../../../src/ids'
-import type { ToolCaller } from '../../../src/mcp-servers/contract'
+import { createHubApi } from '../../../src/hub/api/hub-api'
+import type { ToolCaller } from '../../../src/mcp-servers/contract/tools'
 import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
 import { servers } from '../../../src/mcp-servers/servers'
+import type { ActivationId, PostId } from '../../../src/shared/ids'
 import { createTestHub } from '../../hub/create-test-hub'
 import { fakeMemory } from '../../support/fake-memory'
-import { keptFiles } from '../../support/kept-files'
+import { testFileStores } from '../../support/file-stores'
 
 const hub = createTestHub()
 const gateway = createGateway({
-  ...keptFiles,
-  hub: createHubDoors(hub.context),
+  ...testFileStores,
+  hub: createHubApi(hub.context),
   memory: fakeMemory,
   clock: hub.clock,
   servers,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { PostId } from '../../../src/ids'
-import type { ToolCaller } from '../../../src/mcp-servers/contract'
-import { aHit, aThread, scoutAtWork } from '../../support/fake-hub-doors'
+import type { ToolCaller } from '../../../src/mcp-servers/contract/tools'
+import type { PostId } from '../../../src/shared/ids'
+import { aHit, aThread, scoutAtWork } from '../../support/fake-hub-api'
 import { setUpTools as setUp } from '../../support/set-up-tools'
 
 describe('hub_search', () => {

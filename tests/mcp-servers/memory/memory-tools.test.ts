@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { memoryLimits } from '../../../src/config'
-import type { MemoryDoor } from '../../../src/mcp-servers/contract'
+import type { MemoryApi } from '../../../src/mcp-servers/contract/tools'
 import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
 import { servers } from '../../../src/mcp-servers/servers'
-import { createFakeClock, createFakeHubDoors, scoutAtWork } from '../../support/fake-hub-doors'
+import { memoryLimits } from '../../../src/shared/config'
+import { createFakeClock, createFakeHubApi, scoutAtWork } from '../../support/fake-hub-api'
 import { fakeMemory } from '../../support/fake-memory'
-import { keptFiles } from '../../support/kept-files'
+import { testFileStores } from '../../support/file-stores'
 import { setUpTools } from '../../support/set-up-tools'
 
 /** What the tools ask of the memory of the agent that calls them. */
-function record(over: Partial<MemoryDoor> = {}) {
+function record(over: Partial<MemoryApi> = {}) {
   const asked: unknown[] = []
   const memory = Object.fromEntries(
     Object.entries({ ...fakeMemory, ...over }).map(([name, method]) => [
@@ -19,10 +19,10 @@ function record(over: Partial<MemoryDoor> = {}) {
         return (method as (...args: unknown[]) => unknown)(...args)
       },
     ]),
-  ) as unknown as MemoryDoor
-  const hub = createFakeHubDoors({ requested: ['*'], allowed: ['*'], denied: [] })
+  ) as unknown as MemoryApi
+  const hub = createFakeHubApi({ requested: ['*'], allowed: ['*'], denied: [] })
   const gateway = createGateway({
-    ...keptFiles,
+    ...testFileStores,
     hub: hub.doors,
     memory,
     clock: createFakeClock(),

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
-import type { AccountId, ActivationId } from '../../../src/ids'
 import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
 import { createActivationTokens } from '../../../src/mcp-servers/outside/activation-token'
 import { createMcpRoutes } from '../../../src/mcp-servers/outside/create-mcp-routes'
 import { servers } from '../../../src/mcp-servers/servers'
+import type { AccountId, ActivationId } from '../../../src/shared/ids'
 import { connectMcp, textOf } from '../../support/connect-mcp'
-import { createFakeClock, createFakeHubDoors, scoutAtWork } from '../../support/fake-hub-doors'
+import { createFakeClock, createFakeHubApi, scoutAtWork } from '../../support/fake-hub-api'
 import { fakeMemory } from '../../support/fake-memory'
-import { keptFiles } from '../../support/kept-files'
+import { testFileStores } from '../../support/file-stores'
 
 const [newKey, oldKey, otherKey] = ['n', 'o', 'x'].map((char) => btoa(char.repeat(32))) as [
   string,
@@ -61,7 +61,7 @@ test('M11: without a vault key no token is made, and too much narrowing does not
 })
 
 async function setUp(narrowing: { allow: string[]; deny: string[]; blockedPatterns: string[] }) {
-  const hub = createFakeHubDoors({ requested: ['hub:*'], allowed: ['hub:*'], denied: [] })
+  const hub = createFakeHubApi({ requested: ['hub:*'], allowed: ['hub:*'], denied: [] })
   const running = { ...{ id: claim.accountId, name: 'scout', kind: 'agent' as const, etag: 'e' } }
   const state = { isRunning: true, holder: claim.accountId }
   hub.doors.findActivation = async (id) =>
@@ -69,7 +69,7 @@ async function setUp(narrowing: { allow: string[]; deny: string[]; blockedPatter
       ? { ...running, id: state.holder, postId: scoutAtWork.postId }
       : null
   const clock = createFakeClock()
-  const base = { ...keptFiles, hub: hub.doors, memory: fakeMemory, clock }
+  const base = { ...testFileStores, hub: hub.doors, memory: fakeMemory, clock }
   const gateway = createGateway({ ...base, servers })
   const tokens = createActivationTokens([newKey])
   const { token } = await tokens.issue({ ...claim, narrowing }, clock.now())

@@ -1,18 +1,18 @@
 import { env, exports } from 'cloudflare:workers'
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { beforeAll, expect, test } from 'vitest'
-import { adminKey, call, install, join } from '../../support/cast'
+import { adminKey, call, createAccount, pushDefinition } from '../../support/cast'
 import { connectMcp, textOf } from '../../support/connect-mcp'
 
 /** The whole Worker, its D1 included, as a client elsewhere sees it. */
 const connect = (key: string) => connectMcp((request) => exports.default.fetch(request), key)
 
-type Member = Awaited<ReturnType<typeof join>>
+type Member = Awaited<ReturnType<typeof createAccount>>
 let mira: Member
 let postId: string
 
 beforeAll(async () => {
-  mira = await join('mira')
+  mira = await createAccount('mira')
   const post = await call<{ post: { id: string } }>('POST', '/api/v1/posts', {
     key: mira.key,
     body: {
@@ -106,7 +106,7 @@ test('M11: what is not there is an answer a model can read', async () => {
 })
 
 test('M4: revoking a grant takes effect on the next call, and the audit tells', async () => {
-  const tomas = await join('tomas')
+  const tomas = await createAccount('tomas')
   const client = await connect(tomas.key)
   const write = { name: 'hub_create_post', arguments: { community: 'general', title: 'One' } }
   expect((await client.callTool(write)).isError).toBe(false)
@@ -129,7 +129,7 @@ test('M4: revoking a grant takes effect on the next call, and the audit tells', 
 })
 
 test('M9: when the audit cannot be written nothing is done', async () => {
-  const nadia = await join('nadia')
+  const nadia = await createAccount('nadia')
   const client = await connect(nadia.key)
   await env.DB.exec(
     `CREATE TRIGGER audit_fails BEFORE INSERT ON audit_log BEGIN SELECT raise(ABORT, 'disk full'); END`,
@@ -169,7 +169,7 @@ test('M11: a token of a running activation works as its agent until the activati
       'name: tern\nbrain: { provider: offline }\ncapabilities:\n  grants: [hub:read, hub:write]\n  tools: { deny: [hub_create_post] }\n',
     'system-prompt.md': 'You are tern.',
   }
-  const tern = await install('tern', files)
+  const tern = await pushDefinition('tern', files)
   const id = 'activation-of-tern'
   await env.DB.prepare(
     `INSERT INTO activations (id, agent_id, class, task, state, admission, model, definition_version, started_at, deadline_at)

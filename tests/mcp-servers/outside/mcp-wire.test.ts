@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import * as z from 'zod'
 import { defineTool } from '../../../src/mcp-servers/define-tool'
-import { pageOfTools } from '../../../src/mcp-servers/outside/page-of-tools'
+import { paginateTools } from '../../../src/mcp-servers/outside/paginate-tools'
 import { textOf } from '../../support/connect-mcp'
 import { listRequest, setUpMcp as setUp } from '../../support/set-up-mcp'
 
@@ -43,12 +43,12 @@ test('M11: a long list comes in pages that survive a change between them', () =>
   const tools = Array.from({ length: 250 }, (_, index) => ({
     name: `hub_tool_${String(index).padStart(3, '0')}`,
   }))
-  const first = pageOfTools(tools, undefined)
+  const first = paginateTools(tools, undefined)
   expect(first?.tools).toHaveLength(100)
   const rest = tools.filter(({ name }) => name !== first?.tools.at(-1)?.name)
-  const second = pageOfTools(rest, first?.nextCursor)
+  const second = paginateTools(rest, first?.nextCursor)
   expect(second?.tools[0]?.name).toBe('hub_tool_100')
-  const third = pageOfTools(rest, second?.nextCursor)
+  const third = paginateTools(rest, second?.nextCursor)
   expect(third?.tools).toHaveLength(50)
   expect(third).not.toHaveProperty('nextCursor')
 })

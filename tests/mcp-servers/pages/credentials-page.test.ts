@@ -1,7 +1,7 @@
 import { env, exports } from 'cloudflare:workers'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { adminRoutes } from '../../../src/mcp-servers/credentials/admin-routes'
-import { adminKey, call, join } from '../../support/cast'
+import { adminKey, call, createAccount } from '../../support/cast'
 
 const secret = 'page-secret-0123456789'
 let cookie = ''
@@ -34,8 +34,8 @@ const github = { name: 'gh-key', server: 'github', service: 'github', value: sec
 
 beforeAll(async () => {
   cookie = await signIn(adminKey)
-  theirs = await signIn((await join('mira', 'human')).key)
-  await join('wren')
+  theirs = await signIn((await createAccount('mira', 'human')).key)
+  await createAccount('wren')
 })
 
 describe('credentials by the page', () => {

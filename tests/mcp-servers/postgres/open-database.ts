@@ -2,9 +2,9 @@ import { createScrubber } from '../../../src/mcp-servers/credentials/scrub'
 import { guardHost } from '../../../src/mcp-servers/fetch/guarded-fetch'
 import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
 import { postgresServer } from '../../../src/mcp-servers/postgres/server'
-import { createFakeClock, createFakeHubDoors, scoutAtWork } from '../../support/fake-hub-doors'
+import { createFakeClock, createFakeHubApi, scoutAtWork } from '../../support/fake-hub-api'
 import { fakeMemory } from '../../support/fake-memory'
-import { keptFiles } from '../../support/kept-files'
+import { testFileStores } from '../../support/file-stores'
 import { testDatabase } from '../../support/postgres-login'
 
 interface Place {
@@ -27,9 +27,8 @@ export function openDatabase(place: Place = {}) {
     ...(postgresServer.services?.secretParts?.(credential) ?? []),
   )
   const gateway = createGateway({
-    ...keptFiles,
-    hub: createFakeHubDoors({ requested: ['*'], allowed: place.allowed ?? ['*'], denied: [] })
-      .doors,
+    ...testFileStores,
+    hub: createFakeHubApi({ requested: ['*'], allowed: place.allowed ?? ['*'], denied: [] }).doors,
     memory: fakeMemory,
     clock: createFakeClock(),
     servers: [postgresServer],

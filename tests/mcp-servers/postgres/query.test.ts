@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { postgresLimits } from '../../../src/config'
-import { firstWord } from '../../../src/mcp-servers/postgres/kinds-of-statement'
+import { firstWord } from '../../../src/mcp-servers/postgres/check-statement'
+import { postgresLimits } from '../../../src/shared/config'
 import { isWholeServer, login } from '../../support/postgres-login'
 import { openDatabase, waitForServer } from './open-database'
 

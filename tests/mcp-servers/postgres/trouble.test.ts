@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { secretCharsMin } from '../../../src/mcp-servers/credentials/scrub'
 import { postgresServer } from '../../../src/mcp-servers/postgres/server'
-import { connectTo } from '../../support/outside'
+import { connectService } from '../../support/external-services'
 import { isWholeServer, login, testDatabase } from '../../support/postgres-login'
 import { serviceUrl } from '../../support/services'
 import { setUpTools } from '../../support/set-up-tools'
@@ -187,16 +187,16 @@ describe('where it is', () => {
   test('M5 M6: declared and kept as an admin does it, it is opened with its credential', async () => {
     const { baseUrl, credential } = testDatabase
     const declared = { server: 'postgres', service: 'kept', baseUrl }
-    const tools = setUpTools({}, await connectTo({ ...declared, credential }))
+    const tools = setUpTools({}, await connectService({ ...declared, credential }))
     const ask = (params: string[]) =>
       tools.answer('postgres_query', { database: 'kept', sql: 'SELECT $1::text', params })
     expect((await ask(['a word'])).rows).toEqual([['a word']])
     for (const secret of [login.password, credential, credential.replaceAll('"', '""')]) {
       expect(JSON.stringify(await ask([secret]))).not.toContain(login.password.slice(0, 6))
     }
-    await expect(connectTo({ ...declared, credential: 'no-colon-in-it' })).rejects.toThrow()
+    await expect(connectService({ ...declared, credential: 'no-colon-in-it' })).rejects.toThrow()
     await expect(
-      connectTo({ ...declared, baseUrl: 'postgres://a:b@db.example.com/x', credential }),
+      connectService({ ...declared, baseUrl: 'postgres://a:b@db.example.com/x', credential }),
     ).rejects.toThrow()
   })
 

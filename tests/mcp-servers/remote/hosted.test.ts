@@ -1,53 +1,53 @@
 import { env, exports } from 'cloudflare:workers'
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { systemClock } from '../../../src/ids'
 import { createCatalogue } from '../../../src/mcp-servers/remote/catalogue'
-import { join, post, replyTo } from '../../support/cast'
+import { systemClock } from '../../../src/shared/ids'
+import { createAccount, post, waitForReply } from '../../support/cast'
 import { connectMcp, textOf } from '../../support/connect-mcp'
-import { type Hired, hire } from '../../support/fake-hire'
-import { outsideUrls } from '../../support/outside'
-import { add, api, echo, heard, mapEcho, tell } from '../../support/remote-servers'
+import { createAgent, type TestAgent } from '../../support/create-agent'
+import { externalUrls } from '../../support/external-services'
+import { add, api, echo, listRequests, mapEcho, setBehavior } from '../../support/remote-servers'
 import { allow } from '../../support/services'
 
 /** The whole Worker: agents that it runs, and a server of others over HTTP. */
-let mira: Awaited<ReturnType<typeof join>>
+let mira: Awaited<ReturnType<typeof createAccount>>
 
 beforeAll(async () => {
-  mira = await join('mira')
+  mira = await createAccount('mira')
 })
 afterEach(() => {
   vi.useRealTimers()
 })
 
 const addServer = async (name: string) => {
-  await tell(name, { tools: [echo] })
-  const { remote } = await add(name, `${outsideUrls.mcp}/hostile/${name}`)
+  await setBehavior(name, { tools: [echo] })
+  const { remote } = await add(name, `${externalUrls.mcp}/hostile/${name}`)
   expect(remote.failure).toBeNull()
   expect((await mapEcho(name)).status).toBe(200)
 }
 
 const call = (name: string) => ({ name, arguments: {} })
-const ask = async ({ name }: Hired) => {
+const ask = async ({ name }: TestAgent) => {
   const postId = await post(mira.key, 'An errand', `@${name} go there please`)
-  return { postId, reply: await replyTo(postId, name) }
+  return { postId, reply: await waitForReply(postId, name) }
 }
 
 /** Names of the tools that the model was shown with each request. */
-const shownTo = async (agent: Hired): Promise<string[][]> =>
+const shownTo = async (agent: TestAgent): Promise<string[][]> =>
   (await agent.requests()).map(({ body }) =>
     (body.tools ?? []).map((tool: { function: { name: string } }) => tool.function.name),
   )
-const promptsOf = async (agent: Hired): Promise<string[]> =>
+const promptsOf = async (agent: TestAgent): Promise<string[]> =>
   (await agent.requests()).map(({ body }) => JSON.stringify(body.messages))
 const countOf = async (name: string, method: string) =>
-  (await heard(name)).filter((each) => each === method).length
+  (await listRequests(name)).filter((each) => each === method).length
 
 describe('an agent that this hub runs', () => {
   beforeAll(() => addServer('yonder'))
 
   it('M12: with the grant it is shown a mapped tool, calls it, and reads what came back', async () => {
     const steps = [{ calls: [call('yonder_echo')] }, { text: 'It is done there.' }]
-    const agent = await hire('rover', steps, { grants: ['hub:read', 'yonder:use'] })
+    const agent = await createAgent('rover', steps, { grants: ['hub:read', 'yonder:use'] })
     await allow(agent.accountId, ['hub:*', 'yonder:use'])
     const { reply } = await ask(agent)
     expect(reply.content).toContain('It is done there.')
@@ -81,7 +81,7 @@ describe('an agent that this hub runs', () => {
   ])('M4, M12: it neither sees nor calls it when %s', async (_why, name, asks, allowed) => {
     const before = await countOf('yonder', 'tools/call')
     const steps = [{ calls: [call('yonder_echo')] }, { text: 'I may not.' }]
-    const agent = await hire(name, steps, { grants: asks })
+    const agent = await createAgent(name, steps, { grants: asks })
     await allow(agent.accountId, allowed)
     expect((await ask(agent)).reply.content).toContain('I may not.')
     const shown = await shownTo(agent)
@@ -115,7 +115,7 @@ describe('a list that is older than a minute', () => {
   it('M12: is looked at inside the call: a changed tool is refused, and hidden until accepted', async () => {
     const name = `sly${at}`
     await addServer(name)
-    const wren = await join(`wren${at}`, 'agent')
+    const wren = await createAccount(`wren${at}`, 'agent')
     await allow(wren.id, [`${name}:use`])
     const client = await connectMcp((request) => exports.default.fetch(request), wren.key, '/mcp')
     const use = async () => textOf(await client.callTool(call(`${name}_echo`)))
@@ -130,7 +130,7 @@ describe('a list that is older than a minute', () => {
     const fresh = await counts(name)
     expect(fresh).toEqual({ lists: first.lists + 1, calls: first.calls + 3 })
 
-    await tell(name, { tools: [poisoned] })
+    await setBehavior(name, { tools: [poisoned] })
     minutes(1)
     expect(await names()).toContain(`${name}_echo`)
     expect(await use()).toMatch(
@@ -165,10 +165,10 @@ describe('a list that is older than a minute', () => {
       { calls: [call(tool)] },
       { text: 'It is not what it was.' },
     ]
-    const agent = await hire(`sage${at}`, steps, { grants: ['hub:read', `${name}:use`] })
+    const agent = await createAgent(`sage${at}`, steps, { grants: ['hub:read', `${name}:use`] })
     await allow(agent.accountId, ['hub:*', `${name}:use`])
     const before = await counts(name)
-    await tell(name, { tools: [poisoned] })
+    await setBehavior(name, { tools: [poisoned] })
     minutes(1)
     expect((await ask(agent)).reply.content).toContain('It is not what it was.')
     expect((await counts(name)).calls).toBe(before.calls)

@@ -1,17 +1,25 @@
 import { env, exports } from 'cloudflare:workers'
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { join } from '../../support/cast'
+import { createAccount } from '../../support/cast'
 import { connectMcp, textOf } from '../../support/connect-mcp'
-import { outsideUrls } from '../../support/outside'
-import { add, api, echo, heard, mapEcho, remoteEchoes, tell } from '../../support/remote-servers'
+import { externalUrls } from '../../support/external-services'
+import {
+  add,
+  api,
+  echo,
+  listRequests,
+  mapEcho,
+  remoteEchoes,
+  setBehavior,
+} from '../../support/remote-servers'
 import { allow, asAdmin } from '../../support/services'
 
 /** The whole Worker, and a server of others that does what it should not. */
 let client: Client
 
 beforeAll(async () => {
-  const wren = await join('wren', 'agent')
+  const wren = await createAccount('wren', 'agent')
   await allow(wren.id, ['odd:*'])
   client = await connectMcp((request) => exports.default.fetch(request), wren.key, '/mcp')
 })
@@ -30,14 +38,14 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
 describe('a server that misbehaves', () => {
   const secret = 'a "secret"+of/the server'
   beforeAll(async () => {
-    await tell('odd', { tools: [echo] })
+    await setBehavior('odd', { tools: [echo] })
     const headers = { Authorization: 'Bearer {credential}' }
     await asAdmin('PUT', '/credentials/odd-key', {
       value: secret,
       server: 'remote',
       service: 'odd',
     })
-    const { remote } = await add('odd', `${outsideUrls.mcp}/hostile/odd`, {
+    const { remote } = await add('odd', `${externalUrls.mcp}/hostile/odd`, {
       ...{ credential: 'odd-key', headers },
     })
     expect(remote.failure).toBeNull()
@@ -55,7 +63,7 @@ describe('a server that misbehaves', () => {
     ['answers nonsense', 'nonsense', /^Error: The server odd does not answer as MCP servers do\./],
     ['answers bytes', 'binary', /^Error: The server odd does not answer as MCP servers do\./],
   ])('M12, M14: one that %s is an error that a model can read', async (_what, onCall, words) => {
-    await tell('odd', { tools: [echo], onCall })
+    await setBehavior('odd', { tools: [echo], onCall })
     const { text, isError } = await use('odd_echo')
     expect(isError).toBe(true)
     expect(text).toMatch(words)
@@ -65,7 +73,7 @@ describe('a server that misbehaves', () => {
   it.each(remoteEchoes)(
     'M6, M12: what it echoes of its credential reaches nobody (%s)',
     async (onCall) => {
-      await tell('odd', { tools: [echo], onCall })
+      await setBehavior('odd', { tools: [echo], onCall })
       const seen: unknown[] = []
       const call = { name: 'odd_echo', arguments: {} }
       const result = await client.callTool(call, undefined, {
@@ -80,7 +88,9 @@ describe('a server that misbehaves', () => {
   )
 
   it('M6, M12: a description that holds the credential is stored without it', async () => {
-    await tell('odd', { tools: [{ ...echo, name: 'leak', description: `Uses ${secret}.` }, echo] })
+    await setBehavior('odd', {
+      tools: [{ ...echo, name: 'leak', description: `Uses ${secret}.` }, echo],
+    })
     const { remote } = await api('POST', '/odd/refresh')
     expect(JSON.stringify(remote)).toContain('Uses [redacted].')
     const { results } = await env.DB.prepare('SELECT * FROM remote_tools').all()
@@ -93,7 +103,7 @@ describe('a server that misbehaves', () => {
       ...{ ...echo, name },
       inputSchema: { type: 'object', properties: { list: nest(levels) } },
     })
-    await tell('odd', { tools: [deep('shallow', 20), deep('deep', 40), echo] })
+    await setBehavior('odd', { tools: [deep('shallow', 20), deep('deep', 40), echo] })
     const { remote } = await api('POST', '/odd/refresh')
     expect(remote.tools.map(({ name }) => name)).toEqual(['echo', 'shallow'])
   })
@@ -101,9 +111,9 @@ describe('a server that misbehaves', () => {
   it.each(['hang', 'hang-in-stream'])(
     'M12: a call that hangs ends with its caller (%s)',
     async (onCall) => {
-      await tell('odd', { tools: [echo], onCall })
+      await setBehavior('odd', { tools: [echo], onCall })
       const count = async (method: string) =>
-        (await heard('odd')).filter((each) => each === method).length
+        (await listRequests('odd')).filter((each) => each === method).length
       const [calls, cancellations] = [await count('tools/call'), await count(cancelled)]
       const stop = new AbortController()
       const call = { name: 'odd_echo', arguments: {} }
@@ -117,7 +127,7 @@ describe('a server that misbehaves', () => {
   )
 
   it('M12: why its list could not be read is kept for the admin', async () => {
-    await tell('odd', { tools: [echo], onList: 'html' })
+    await setBehavior('odd', { tools: [echo], onList: 'html' })
     const { remote } = await api('POST', '/odd/refresh')
     expect(remote.failure).toMatch(/answered with a web page/)
     expect(remote.tools.find(({ name }) => name === 'echo')).toMatchObject({ state: 'usable' })

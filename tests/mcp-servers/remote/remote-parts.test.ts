@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createArgumentCheck } from '../../../src/mcp-servers/remote/check-arguments'
 import { diffLines } from '../../../src/mcp-servers/remote/diff-lines'
-import { hashOffer, toPlain, toVisible } from '../../../src/mcp-servers/remote/pin'
+import { hashOffer, showInvisible, toPlain } from '../../../src/mcp-servers/remote/pin'
 import { presentServer } from '../../../src/mcp-servers/remote/present'
 import type { RemoteToolRow } from '../../../src/mcp-servers/remote/queries'
 import { toTool } from '../../../src/mcp-servers/remote/to-tool'
@@ -33,7 +33,9 @@ it('M12: a pin does not mind the order of keys, and minds everything else', asyn
 it('M12: characters that nobody sees do not reach a model, and are written out for people', () => {
   const hidden = 'Adds.\u{E0049}\u{E0067}\u200B\u202E\u0000 Two\n\tnumbers.'
   expect(toPlain(hidden)).toBe('Adds. Two\n\tnumbers.')
-  expect(toVisible(hidden)).toBe('Adds.⟨U+E0049⟩⟨U+E0067⟩⟨U+200B⟩⟨U+202E⟩⟨U+0000⟩ Two\n\tnumbers.')
+  expect(showInvisible(hidden)).toBe(
+    'Adds.⟨U+E0049⟩⟨U+E0067⟩⟨U+200B⟩⟨U+202E⟩⟨U+0000⟩ Two\n\tnumbers.',
+  )
 })
 
 it('M12: a tool has a name that models take, and keeps it', async () => {
@@ -95,7 +97,7 @@ it('M12: no text of a schema brings characters that nobody sees to a model', () 
   })
   const [shown] = toTool(row, listing)
   const text = JSON.stringify(shown?.readInputSchema())
-  expect(text).toBe(toVisible(text))
+  expect(text).toBe(showInvisible(text))
   expect(shown?.readInputSchema()).toMatchObject({
     description: 'All of it.',
     properties: {

@@ -2,14 +2,14 @@ import { env, exports } from 'cloudflare:workers'
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { d1Totals } from '../../../src/hub/db'
-import { join } from '../../support/cast'
+import { createAccount } from '../../support/cast'
 import { connectMcp, textOf } from '../../support/connect-mcp'
-import { outsideUrls } from '../../support/outside'
-import { add, api, echo, mapEcho, tell } from '../../support/remote-servers'
+import { externalUrls } from '../../support/external-services'
+import { add, api, echo, mapEcho, setBehavior } from '../../support/remote-servers'
 import { allow, asAdmin } from '../../support/services'
 
 /** The whole Worker; the servers of others are real ones over HTTP. */
-let wren: Awaited<ReturnType<typeof join>>
+let wren: Awaited<ReturnType<typeof createAccount>>
 let client: Client
 
 const use = async (name: string, args: object = {}) => {
@@ -20,14 +20,14 @@ const use = async (name: string, args: object = {}) => {
 const names = async () => (await client.listTools()).tools.map(({ name }) => name)
 
 beforeAll(async () => {
-  wren = await join('wren', 'agent')
+  wren = await createAccount('wren', 'agent')
   await allow(wren.id, ['every:*', 'sly:*', 'odd:*', 'hub:read'])
   client = await connectMcp((request) => exports.default.fetch(request), wren.key, '/mcp')
 })
 
 describe('the reference server', () => {
   beforeAll(async () => {
-    const { status, remote } = await add('every', `${outsideUrls.mcp}/everything`)
+    const { status, remote } = await add('every', `${externalUrls.mcp}/everything`)
     expect(status).toBe(200)
     expect(remote.failure).toBeNull()
     expect(remote.tools.map(({ name }) => name)).toContain('get_sum')
@@ -122,15 +122,15 @@ describe('a server that changes what it says', () => {
   const shown = async () => (await api('POST', '/sly/refresh')).remote.tools
 
   beforeAll(async () => {
-    await tell('sly', { tools: [echo] })
-    await add('sly', `${outsideUrls.mcp}/hostile/sly`)
+    await setBehavior('sly', { tools: [echo] })
+    await add('sly', `${externalUrls.mcp}/hostile/sly`)
     await mapEcho('sly')
   })
 
   it('M12: a change between list and call stops the call, and hides the tool', async () => {
     expect(await use('sly_echo')).toMatchObject({ isError: false, text: 'done' })
     await env.DB.prepare(`UPDATE remote_tools SET updated_at = 1 WHERE server = 'sly'`).run()
-    await tell('sly', { tools: [poisoned] })
+    await setBehavior('sly', { tools: [poisoned] })
     const [tool] = await shown()
     expect(tool).toMatchObject({ state: 'changed', tool: 'sly_echo' })
     expect(tool?.diff).toContain('- Says it again.')
@@ -140,16 +140,16 @@ describe('a server that changes what it says', () => {
   })
 
   it('M12: it is back when its server says again what was accepted', async () => {
-    await tell('sly', { tools: [echo] })
+    await setBehavior('sly', { tools: [echo] })
     expect(await shown()).toMatchObject([{ state: 'usable', diff: null }])
     expect(await use('sly_echo')).toMatchObject({ text: 'done' })
   })
 
   it('M12: only what an admin looked at is accepted', async () => {
-    await tell('sly', { tools: [poisoned] })
+    await setBehavior('sly', { tools: [poisoned] })
     const [tool] = await shown()
     const seen = { name: 'echo', hash: tool?.offered_hash }
-    await tell('sly', { tools: [{ ...poisoned, description: 'Something worse.' }] })
+    await setBehavior('sly', { tools: [{ ...poisoned, description: 'Something worse.' }] })
     await shown()
     expect((await api('POST', '/sly/accept', { tools: [seen] })).status).toBe(409)
     const [now] = await shown()
@@ -164,7 +164,7 @@ describe('a server that changes what it says', () => {
   })
 
   it('M12: a tool that is gone is hidden, and taken out when an admin accepts that', async () => {
-    await tell('sly', { tools: [] })
+    await setBehavior('sly', { tools: [] })
     expect(await shown()).toMatchObject([{ state: 'gone' }])
     expect(await names()).not.toContain('sly_echo')
     const gone = await api('POST', '/sly/accept', { tools: [{ name: 'echo', hash: '' }] })
@@ -184,7 +184,7 @@ describe('adding one', () => {
       ['fine', { base_url: 'nonsense' }, 'whole address'],
       ['fine', { description: '' }, 'description'],
     ] as const) {
-      const { status, body } = await add(name, `${outsideUrls.mcp}/hostile/x`, more)
+      const { status, body } = await add(name, `${externalUrls.mcp}/hostile/x`, more)
       expect(status).toBe(400)
       expect(JSON.stringify(body)).toContain(words)
     }

@@ -2,24 +2,24 @@ import { env } from 'cloudflare:workers'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import * as z from 'zod'
-import { keptResults } from '../../../src/config'
-import type { AccountId } from '../../../src/ids'
-import type { ToolCaller } from '../../../src/mcp-servers/contract'
+import type { ToolCaller } from '../../../src/mcp-servers/contract/tools'
 import { createScrubber } from '../../../src/mcp-servers/credentials/scrub'
 import { defineTool } from '../../../src/mcp-servers/define-tool'
-import { boundText } from '../../../src/mcp-servers/gateway/bound-text'
 import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
+import { truncateText } from '../../../src/mcp-servers/gateway/truncate-text'
 import { createResultStore } from '../../../src/mcp-servers/results/result-store'
 import { resultsServer } from '../../../src/mcp-servers/results/server'
+import { keptResults } from '../../../src/shared/config'
+import type { AccountId } from '../../../src/shared/ids'
 import { fakeConnect } from '../../support/fake-connect'
-import { createFakeClock, createFakeHubDoors, scoutAtWork } from '../../support/fake-hub-doors'
+import { createFakeClock, createFakeHubApi, scoutAtWork } from '../../support/fake-hub-api'
 import { fakeMemory } from '../../support/fake-memory'
-import { keptFiles } from '../../support/kept-files'
+import { testFileStores } from '../../support/file-stores'
 
 const encoder = new TextEncoder()
 
 function setUp(said: string, denied: string[] = []) {
-  const hub = createFakeHubDoors({ requested: ['test:*'], allowed: ['test:*'], denied })
+  const hub = createFakeHubApi({ requested: ['test:*'], allowed: ['test:*'], denied })
   const clock = createFakeClock()
   const say = defineTool({
     name: 'say',
@@ -32,7 +32,7 @@ function setUp(said: string, denied: string[] = []) {
     run: async () => said,
   })
   const gateway = createGateway({
-    ...{ hub: hub.doors, memory: fakeMemory, clock, ...keptFiles },
+    ...{ hub: hub.doors, memory: fakeMemory, clock, ...testFileStores },
     results: createResultStore(env.FILES, clock),
     servers: [{ name: 'test', description: 'For tests.', tools: [say] }, resultsServer],
   })
@@ -113,7 +113,7 @@ test("M10: a definition's list of tools leaves reading on in, unless it denies i
   const { call } = setUp('z'.repeat(60_000))
   const narrowed = (deny: string[]): ToolCaller => ({
     ...scoutAtWork,
-    narrowing: { allow: ['test_*'], deny, blockedPatterns: [] },
+    toolRestrictions: { allow: ['test_*'], deny, blockedPatterns: [] },
   })
   const open = narrowed([])
   const { handle } = readCut((await call('test_say', {}, open)).text)
@@ -127,7 +127,7 @@ test("M10: a definition's list of tools leaves reading on in, unless it denies i
 test('M10: any text fits its bound after the cut, and is whole when it fits', () => {
   void fc.assert(
     fc.property(fc.string({ unit: 'grapheme', maxLength: 600 }), (text) => {
-      const { text: cut, bytes } = boundText(text, 300, 'handle')
+      const { text: cut, bytes } = truncateText(text, 300, 'handle')
       expect(bytes).toBeLessThanOrEqual(300)
       expect(encoder.encode(cut).length).toBe(bytes)
       const isWhole = encoder.encode(text).length <= 300
@@ -140,7 +140,7 @@ test('M10: any text fits its bound after the cut, and is whole when it fits', ()
 test('M6: what is kept holds no credential, in its first part as little as in the rest', async () => {
   const secret = 'sk-the-secret-of-a-service'
   const clock = createFakeClock()
-  const hub = createFakeHubDoors({ requested: ['*'], allowed: ['*'], denied: [] })
+  const hub = createFakeHubApi({ requested: ['*'], allowed: ['*'], denied: [] })
   const fetchAll = defineTool({
     name: 'all',
     description: 'Reads all of it.',
@@ -153,7 +153,7 @@ test('M6: what is kept holds no credential, in its first part as little as in th
     run: async () => `${secret} ${'x'.repeat(60_000)} ${btoa(secret)} ${secret}`,
   })
   const gateway = createGateway({
-    ...{ hub: hub.doors, memory: fakeMemory, clock, ...keptFiles },
+    ...{ hub: hub.doors, memory: fakeMemory, clock, ...testFileStores },
     results: createResultStore(env.FILES, clock),
     connect: async (ask) => ({
       connection: (await fakeConnect(ask)).connection,

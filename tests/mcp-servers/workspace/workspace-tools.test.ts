@@ -1,11 +1,11 @@
 import { env } from 'cloudflare:workers'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { AccountId } from '../../../src/ids'
-import type { ToolCaller } from '../../../src/mcp-servers/contract'
+import type { ToolCaller } from '../../../src/mcp-servers/contract/tools'
 import { readPath } from '../../../src/mcp-servers/workspace/file-path'
 import { createWorkspaces } from '../../../src/mcp-servers/workspace/workspace'
-import { scoutAtWork } from '../../support/fake-hub-doors'
+import type { AccountId } from '../../../src/shared/ids'
+import { scoutAtWork } from '../../support/fake-hub-api'
 import { setUpTools } from '../../support/set-up-tools'
 
 const { call, answer } = setUpTools()

@@ -7,17 +7,17 @@ import type { AgentDeps } from '../../../src/agents/agent-deps'
 import { AgentObjectBase } from '../../../src/agents/agent-object'
 import type { Model, ModelRequest } from '../../../src/agents/models/model-port'
 import { SchedulerObjectBase } from '../../../src/agents/scheduler/scheduler-object'
-import type { AccountId } from '../../../src/ids'
-import { createRooms } from '../../../src/rooms'
+import { composeApp } from '../../../src/compose'
+import type { AccountId } from '../../../src/shared/ids'
 
 export { LiveObject } from '../../../src/hub/live/live-object'
 
 type CrashEnv = Env & { CRASH_CONTROL: string }
 type Work = (...given: never[]) => Promise<unknown>
 
-let rooms: ReturnType<typeof createRooms> | undefined
+let rooms: ReturnType<typeof composeApp> | undefined
 const roomsOf = (env: CrashEnv) => {
-  rooms ??= createRooms(env)
+  rooms ??= composeApp(env)
   return rooms
 }
 

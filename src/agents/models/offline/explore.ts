@@ -1,12 +1,12 @@
 import { explorationOpening } from '../../context/exploration-layer'
 import type { ToolOutput } from '../../loop/message'
 import type { ModelRequest } from '../model-port'
-import { chooseCandidates, groupHits, judge } from './judge'
+import { formatFinding } from './format-answer'
+import { parseHits, parseThread } from './parse-results'
+import { findAgentName, parseBlocks, type Question, searchTool, threadTool } from './parse-task'
 import type { Candidate } from './passages'
-import { readHits, readThread } from './read-results'
-import { findAgentName, type Question, readBlocks, searchTool, threadTool } from './read-task'
-import { readTerms, toQuery, wordsOf } from './words'
-import { writeFinding } from './write-answer'
+import { groupHits, rankCandidates, scoreCandidates } from './score-candidates'
+import { extractTerms, toQuery, toWords } from './words'
 
 const commentTool = 'hub_create_comment'
 const hitsMax = 20
@@ -75,11 +75,11 @@ function decideNext(
     return call(wanted.map((postId) => ({ name: threadTool, arguments: { post_id: postId } })))
   }
   for (const [index, { question, postId }] of asked.entries()) {
-    const found = judge(addThreads(chosen[index] ?? [], threads), question, agentName)
+    const found = scoreCandidates(addThreads(chosen[index] ?? [], threads), question, agentName)
     const [best] = found
     if (!best) continue
     const confidence = Math.round(Math.min(1, best.score) * 100) / 100
-    const content = `This was discussed before. ${writeFinding(found)}`
+    const content = `This was discussed before. ${formatFinding(found)}`
     return call([{ name: commentTool, arguments: { post_id: postId, content, confidence } }])
   }
   return pass
@@ -91,13 +91,13 @@ const call = (calls: Decision['calls']): Decision => ({ text: '', calls })
 function findQuestions(text: string): QuestionPost[] {
   const asked: QuestionPost[] = []
   let last: QuestionPost | null = null
-  for (const { id, author, body, isQuestion } of readBlocks(text)) {
+  for (const { id, author, body, isQuestion } of parseBlocks(text)) {
     if (id === '') {
       if (last) last.commentText += body
       continue
     }
-    const terms = readTerms(body)
-    const question = { authors: [author], quote: '', terms, words: wordsOf(body) }
+    const terms = extractTerms(body)
+    const question = { authors: [author], quote: '', terms, words: toWords(body) }
     last = { postId: id, question, commentText: '' }
     if (isQuestion && terms.length >= termsMin) asked.push(last)
   }
@@ -109,10 +109,10 @@ function choose(
   { question, postId, commentText }: QuestionPost,
   agentName: string,
 ): Candidate[] {
-  const hits = !search || search.isError ? null : readHits(search.text)
+  const hits = !search || search.isError ? null : parseHits(search.text)
   if (!hits) return []
   const candidates = groupHits(hits, new Set([postId]), agentName)
-  const best = chooseCandidates(candidates, question, threadsPerQuestion)
+  const best = rankCandidates(candidates, question, threadsPerQuestion)
   const isLinked = best.some(({ postId: id }) =>
     commentText.includes(`/p/${encodeURIComponent(id)})`),
   )
@@ -128,7 +128,7 @@ function listThreads(chosen: Candidate[][]): string[] {
 }
 
 function addThreads(candidates: Candidate[], results: ToolOutput[]): Candidate[] {
-  const threads = results.flatMap(({ text, isError }) => (isError ? [] : (readThread(text) ?? [])))
+  const threads = results.flatMap(({ text, isError }) => (isError ? [] : (parseThread(text) ?? [])))
   return candidates.map((candidate) => {
     const thread = threads.find(({ post }) => post.id === candidate.postId)
     return thread

@@ -2,20 +2,20 @@ import type { ModelAnswer, ToolRequest } from '../../loop/message'
 import { estimateTokens } from '../estimate-tokens'
 import type { Model, ModelRequest } from '../model-port'
 import { explore } from './explore'
-import { chooseCandidates, groupHits, judge } from './judge'
-import type { Candidate } from './passages'
-import { type ReadThread, readHits, readThread } from './read-results'
-import { type Question, readTask, searchTool, type Task, threadTool } from './read-task'
-import { toQuery } from './words'
 import {
-  nameQuestion,
-  noSearchTool,
-  noWords,
-  writeFinding,
-  writeGreeting,
-  writeNotLookedUp,
-  writeSearchFailure,
-} from './write-answer'
+  formatFinding,
+  formatGreeting,
+  formatQuestion,
+  formatSearchFailure,
+  formatSkippedQuestions,
+  noSearchTermsText,
+  noSearchToolText,
+} from './format-answer'
+import { type ParsedThread, parseHits, parseThread } from './parse-results'
+import { parseTask, type Question, searchTool, type Task, threadTool } from './parse-task'
+import type { Candidate } from './passages'
+import { groupHits, rankCandidates, scoreCandidates } from './score-candidates'
+import { toQuery } from './words'
 
 /** Each question needs a search and at least one thread: both fit into the calls of a step. */
 const questionsMax = 10
@@ -80,13 +80,15 @@ const decide = (request: ModelRequest): Decision => explore(request) ?? decideAn
 /** Decides the next step (search, read or answer) from the results in the conversation. */
 function decideAnswer({ messages, tools }: ModelRequest): Decision {
   const has = (name: string) => tools.some((tool) => tool.name === name)
-  const task = readTask(messages)
+  const task = parseTask(messages)
   const searchable = task.questions.filter(({ terms }) => terms.length > 0)
   if (searchable.length === 0)
-    return toFinalAnswer(writeGreeting(task.introduction, has(searchTool)))
+    return toFinalAnswer(formatGreeting(task.introduction, has(searchTool)))
   const asked = searchable.slice(0, questionsMax)
   if (task.searches.length === 0) {
-    return has(searchTool) ? { text: '', calls: toSearches(asked) } : toFinalAnswer(noSearchTool)
+    return has(searchTool)
+      ? { text: '', calls: toSearches(asked) }
+      : toFinalAnswer(noSearchToolText)
   }
   const searched = asked.map((question, index) => chooseFor(task, question, index, asked.length))
   const failures = searched.flatMap(({ failure }) => failure ?? [])
@@ -117,33 +119,33 @@ interface SearchedQuestion {
 
 function chooseFor(task: Task, question: Question, index: number, count: number): SearchedQuestion {
   const result = task.searches[index]
-  const hits = result && !result.isError ? readHits(result.text) : null
-  if (!hits) return { question, chosen: [], failure: writeSearchFailure(result?.text ?? '') }
+  const hits = result && !result.isError ? parseHits(result.text) : null
+  if (!hits) return { question, chosen: [], failure: formatSearchFailure(result?.text ?? '') }
   const threads = Math.min(threadsPerQuestionMax, Math.max(1, Math.floor(threadsMax / count)))
-  const candidates = groupHits(hits, task.ownIds, task.agentName)
-  return { question, chosen: chooseCandidates(candidates, question, threads), failure: null }
+  const candidates = groupHits(hits, task.taskIds, task.agentName)
+  return { question, chosen: rankCandidates(candidates, question, threads), failure: null }
 }
 
 /** Writes an answer to every question, in sections when there are several. */
 function writeAnswers(task: Task, searched: SearchedQuestion[], notLookedUp: Question[]): string {
   const threads = task.threads.flatMap(({ text, isError }) =>
-    isError ? [] : (readThread(text) ?? []),
+    isError ? [] : (parseThread(text) ?? []),
   )
   const read = new Map(threads.map((thread) => [thread.post.id, thread]))
   const hasSeveral = task.questions.length > 1
-  const head = (question: Question) => (hasSeveral ? `For ${nameQuestion(question)}: ` : '')
+  const head = (question: Question) => (hasSeveral ? `For ${formatQuestion(question)}: ` : '')
   const sections = searched.map(({ question, chosen, failure }) => {
     const candidates = chosen.map((each) => addThread(each, read.get(each.postId)))
-    const found = failure ?? writeFinding(judge(candidates, question, task.agentName))
+    const found = failure ?? formatFinding(scoreCandidates(candidates, question, task.agentName))
     return head(question) + found
   })
   const withoutTerms = task.questions.filter(({ terms }) => terms.length === 0)
-  sections.push(...withoutTerms.map((question) => head(question) + noWords))
-  if (notLookedUp.length > 0) sections.push(writeNotLookedUp(notLookedUp, questionsMax))
+  sections.push(...withoutTerms.map((question) => head(question) + noSearchTermsText))
+  if (notLookedUp.length > 0) sections.push(formatSkippedQuestions(notLookedUp, questionsMax))
   return sections.join('\n\n')
 }
 
-function addThread(candidate: Candidate, thread: ReadThread | undefined): Candidate {
+function addThread(candidate: Candidate, thread: ParsedThread | undefined): Candidate {
   if (!thread) return candidate
   const { title, author, community } = thread.post
   return {

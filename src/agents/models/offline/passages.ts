@@ -1,4 +1,4 @@
-import type { Hit, ReadThread } from './read-results'
+import type { Hit, ParsedThread } from './parse-results'
 
 /** A post that may answer a question: its search hits and, once read, its thread. */
 export interface Candidate {
@@ -7,28 +7,32 @@ export interface Candidate {
   author: string
   community: string
   hits: Hit[]
-  thread: ReadThread | null
+  thread: ParsedThread | null
 }
 
 /** A few sentences by one author. */
 export interface Passage {
   text: string
   /** Author of the comment; null for the post itself. */
-  commentBy: string | null
+  commentAuthor: string | null
 }
 
 /** Whether a text is a question to this agent or its answer, which are not used as sources. */
-export function isAgentTalk(agentName: string, author: string | null | undefined, text: string) {
+export function isOwnConversation(
+  agentName: string,
+  author: string | null | undefined,
+  text: string,
+) {
   if (agentName === '') return false
   return author?.toLowerCase() === agentName || text.toLowerCase().includes(`@${agentName}`)
 }
 
 /** Returns the quotable passages of a candidate. */
-export function passagesOf(candidate: Candidate, agentName: string): Passage[] {
+export function listPassages(candidate: Candidate, agentName: string): Passage[] {
   return listTexts(candidate)
-    .filter(({ text, author }) => !isAgentTalk(agentName, author, text))
+    .filter(({ text, author }) => !isOwnConversation(agentName, author, text))
     .flatMap(({ text, author, isComment }) =>
-      toWindows(text).map((window) => ({ text: window, commentBy: isComment ? author : null })),
+      toWindows(text).map((window) => ({ text: window, commentAuthor: isComment ? author : null })),
     )
 }
 

@@ -19,7 +19,7 @@ const fold = (text: string): string =>
   text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase().normalize('NFC')
 
 /** Returns the stems of a text's words. */
-export function stemsOf(text: string): Set<string> {
+export function toStems(text: string): Set<string> {
   const stems = new Set<string>()
   for (const [word] of fold(text).matchAll(wordPattern))
     for (const stem of stemsOfWord(word)) stems.add(stem)
@@ -99,13 +99,13 @@ const urlPattern = /\bhttps?:\/\/\S+|\bwww\.\S+/gi
 const mentionPattern = /(?<![\p{L}\p{N}])@[\w-]+|(?<![\p{L}\p{N}/])[mu]\/[\w-]+/gu
 
 /** Returns a text's words in order, folded as in the index; without links, mentions and communities. */
-export function wordsOf(text: string): string[] {
+export function toWords(text: string): string[] {
   const clean = text.replace(urlPattern, ' ').replace(mentionPattern, ' ')
   return fold(clean).match(wordPattern) ?? []
 }
 
 /** Returns the search terms of a question, highest weight first. */
-export function readTerms(text: string): Term[] {
+export function extractTerms(text: string): Term[] {
   const clean = text.replace(urlPattern, ' ').replace(mentionPattern, ' ')
   const terms = new Map<string, Term>()
   for (const { 0: word, index } of clean.matchAll(wordPattern)) {
@@ -131,7 +131,7 @@ function keepHeavier(terms: Map<string, Term>, term: Term): void {
 }
 
 /** Minimum weight of a specific term. */
-export const telling = 0.7
+export const specificWeightMin = 0.7
 
 /** Returns a word's weight. Length and spelling approximate rarity, as word counts are not available. */
 function weigh(word: string, folded: string, isInSentence: boolean): number {
@@ -141,7 +141,7 @@ function weigh(word: string, folded: string, isInSentence: boolean): number {
     /^\p{Lu}{2,}$|\p{Ll}\p{Lu}/u.test(word) || (isInSentence && /^\p{Lu}/u.test(word))
   if (looksLikeName) return 1.4
   if (word.length >= 9) return 1.2
-  return word.length >= 4 ? 1 : telling
+  return word.length >= 4 ? 1 : specificWeightMin
 }
 
 const queryWordsMax = 16

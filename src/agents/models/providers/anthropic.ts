@@ -1,7 +1,7 @@
 import { AnthropicMessagesLanguageModel } from '@ai-sdk/anthropic/internal'
 import type { LanguageModelV4 } from '@ai-sdk/provider'
 import type { ProviderConnection } from './provider-connection'
-import { type RetryPolicy, transientStatuses } from './retry-policy'
+import { type RetryPolicy, retryableStatuses } from './retry-policy'
 
 /**
  * Creates a model of the Messages API. A base URL works with and without `/v1`, since Anthropic's own
@@ -18,12 +18,12 @@ export function createAnthropicModel(connection: ProviderConnection): LanguageMo
 }
 
 export const anthropicRetryPolicy: RetryPolicy = {
-  statuses: new Set(transientStatuses),
-  streamed: {
+  statuses: new Set(retryableStatuses),
+  streamedErrors: {
     rate_limit_error: 429,
     api_error: 500,
     timeout_error: 504,
     overloaded_error: 529,
   },
-  hopeless: [],
+  finalErrors: [],
 }

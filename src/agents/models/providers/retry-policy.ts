@@ -2,18 +2,18 @@
 export interface RetryPolicy {
   statuses: ReadonlySet<number>
   /** HTTP statuses by the type of a streamed error, which has no status of its own. */
-  streamed: Readonly<Record<string, number>>
+  streamedErrors: Readonly<Record<string, number>>
   /** Texts of errors that are final although their status is transient. */
-  hopeless: readonly string[]
+  finalErrors: readonly string[]
 }
 
 /** 529 is "overloaded" at Anthropic and its proxies. */
-export const transientStatuses = [429, 500, 502, 503, 504, 529] as const
+export const retryableStatuses = [429, 500, 502, 503, 504, 529] as const
 
 /** Retry policy of servers that follow OpenAI's protocols. */
 export const openAIRetryPolicy: RetryPolicy = {
-  statuses: new Set(transientStatuses),
-  streamed: {
+  statuses: new Set(retryableStatuses),
+  streamedErrors: {
     rate_limit_error: 429,
     rate_limit_exceeded: 429,
     insufficient_quota: 429,
@@ -22,5 +22,5 @@ export const openAIRetryPolicy: RetryPolicy = {
     server_error: 500,
     api_error: 500,
   },
-  hopeless: ['insufficient_quota'],
+  finalErrors: ['insufficient_quota'],
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { defineTool } from '../../define-tool'
 import { excerpt } from '../../fetch/explain-answer'
-import { askAws } from '../aws-client'
+import { requestAws } from '../aws-client'
 import { awsErrors } from '../errors'
 
 export const lambdaInvoke = defineTool({
@@ -25,7 +25,7 @@ export const lambdaInvoke = defineTool({
   isIdempotent: false,
   doing: 'calling a function',
   async run({ input, outside }) {
-    const { text, bytes, isCut, headers } = await askAws(outside, 'lambda', {
+    const { text, bytes, isTruncated, headers } = await requestAws(outside, 'lambda', {
       method: 'POST',
       path: `2015-03-31/functions/${input.function}/invocations`,
       headers: { 'content-type': 'application/json', 'x-amz-invocation-type': 'RequestResponse' },
@@ -37,6 +37,6 @@ export const lambdaInvoke = defineTool({
       throw awsErrors.functionFailed(input.function, failure, excerpt(output))
     }
     const note = `The response is longer; its first ${bytes} bytes were read.`
-    return { ...(isCut && { note }), answer: output }
+    return { ...(isTruncated && { note }), answer: output }
   },
 })

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { defineTool } from '../../define-tool'
-import { askAws } from '../aws-client'
+import { requestAws } from '../aws-client'
 import { bucketInput, keyInput, toPath } from '../inputs'
 
 export const s3Delete = defineTool({
@@ -16,7 +16,7 @@ export const s3Delete = defineTool({
   doing: 'deleting an object from a bucket',
   async run({ input, outside }) {
     const { bucket, key } = input
-    await askAws(outside, 's3', { method: 'DELETE', path: toPath(bucket, key) })
+    await requestAws(outside, 's3', { method: 'DELETE', path: toPath(bucket, key) })
     return { key, deleted: true }
   },
 })

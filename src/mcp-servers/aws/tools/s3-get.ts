@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { aws } from '../../../config'
+import { aws } from '../../../shared/config'
 import { defineTool } from '../../define-tool'
-import { askAws } from '../aws-client'
+import { requestAws } from '../aws-client'
 import { bucketInput, keyInput, toPath } from '../inputs'
 
 export const s3Get = defineTool({
@@ -22,7 +22,10 @@ export const s3Get = defineTool({
   async run({ input, outside }) {
     const { bucket, key, offset } = input
     const path = toPath(bucket, key)
-    const { text, bytes, isCut, headers } = await askAws(outside, 's3', { method: 'GET', path })
+    const { text, bytes, isTruncated, headers } = await requestAws(outside, 's3', {
+      method: 'GET',
+      path,
+    })
     const about = {
       key,
       content_type: headers.get('content-type'),
@@ -30,7 +33,7 @@ export const s3Get = defineTool({
       etag: headers.get('etag'),
     }
     if (text === null) {
-      const size = `${isCut ? 'more than ' : ''}${bytes} bytes that are not text`
+      const size = `${isTruncated ? 'more than ' : ''}${bytes} bytes that are not text`
       return { ...about, text: null, note: size }
     }
     const part = text.slice(offset, offset + aws.objectCharsMax)
@@ -39,7 +42,8 @@ export const s3Get = defineTool({
       ...about,
       text: part,
       ...(next < text.length && { next_offset: next }),
-      ...(isCut && next >= text.length && { note: 'The object is longer; the rest was not read.' }),
+      ...(isTruncated &&
+        next >= text.length && { note: 'The object is longer; the rest was not read.' }),
     }
   },
 })

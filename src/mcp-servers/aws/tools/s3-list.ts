@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { aws } from '../../../config'
+import { aws } from '../../../shared/config'
 import { defineTool } from '../../define-tool'
-import { askAws } from '../aws-client'
+import { requestAws } from '../aws-client'
 import { awsErrors } from '../errors'
 import { bucketInput, toPath } from '../inputs'
 import { readTag, readTags } from '../read-xml'
@@ -25,7 +25,7 @@ export const s3List = defineTool({
   doing: 'listing a bucket',
   async run({ input, outside }) {
     const { bucket, prefix, delimiter, cursor, limit } = input
-    const { text } = await askAws(outside, 's3', {
+    const { text } = await requestAws(outside, 's3', {
       method: 'GET',
       path: toPath(bucket),
       query: {

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { aws } from '../../../config'
+import { aws } from '../../../shared/config'
 import { defineTool } from '../../define-tool'
-import { askAws } from '../aws-client'
+import { requestAws } from '../aws-client'
 import { bucketInput, keyInput, toPath } from '../inputs'
 
 export const s3Put = defineTool({
@@ -26,7 +26,7 @@ export const s3Put = defineTool({
   doing: 'writing an object into a bucket',
   async run({ input, outside }) {
     const { bucket, key, content, content_type } = input
-    const { headers } = await askAws(outside, 's3', {
+    const { headers } = await requestAws(outside, 's3', {
       method: 'PUT',
       path: toPath(bucket, key),
       headers: { 'content-type': content_type },

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { aws } from '../../../config'
+import { aws } from '../../../shared/config'
 import { defineTool } from '../../define-tool'
-import { askAws } from '../aws-client'
+import { requestAws } from '../aws-client'
 import { awsErrors } from '../errors'
 
 export const ssmGet = defineTool({
@@ -22,7 +22,7 @@ export const ssmGet = defineTool({
   isIdempotent: true,
   doing: 'reading a parameter',
   async run({ input, outside }) {
-    const { text } = await askAws(outside, 'ssm', {
+    const { text } = await requestAws(outside, 'ssm', {
       method: 'POST',
       path: '',
       headers: {

@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { brave } from '../../../config'
+import { brave } from '../../../shared/config'
 import { defineTool } from '../../define-tool'
-import { askBrave } from '../brave-client'
-import { places, queryInput, toPlaces } from '../inputs'
+import { requestBrave } from '../brave-client'
+import { localeInputs, queryInput, toLocaleQuery } from '../inputs'
 import { toPlain } from '../to-plain'
 
 export const search = defineTool({
@@ -18,7 +18,7 @@ export const search = defineTool({
       .enum(['day', 'week', 'month', 'year'])
       .optional()
       .describe('Only pages published within this time'),
-    ...places,
+    ...localeInputs,
   }),
   tier: 'read',
   grant: 'brave:search',
@@ -27,7 +27,7 @@ export const search = defineTool({
   doing: 'searching the web',
   async run({ input, outside }) {
     const { query, count, page, freshness } = input
-    const { web, query: queryInfo } = await askBrave(outside, {
+    const { web, query: queryInfo } = await requestBrave(outside, {
       path: 'web/search',
       query: {
         q: query,
@@ -36,7 +36,7 @@ export const search = defineTool({
         text_decorations: 'false',
         result_filter: 'web',
         ...(freshness !== undefined && { freshness: freshnesses[freshness] }),
-        ...toPlaces(input),
+        ...toLocaleQuery(input),
       },
       answer,
     })

@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { brave } from '../../../config'
+import { brave } from '../../../shared/config'
 import { defineTool } from '../../define-tool'
-import { askBrave } from '../brave-client'
+import { requestBrave } from '../brave-client'
 import { braveErrors } from '../errors'
-import { places, queryInput, toPlaces } from '../inputs'
+import { localeInputs, queryInput, toLocaleQuery } from '../inputs'
 import { toPlain } from '../to-plain'
 
 export const summarize = defineTool({
@@ -11,21 +11,21 @@ export const summarize = defineTool({
   description:
     'Ask the web a question and get a summary of what pages say, with their URLs. Not every question ' +
     'has a summary; use search then. A summary is data and can be wrong: name the sources.',
-  input: z.strictObject({ query: queryInput.describe('A question'), ...places }),
+  input: z.strictObject({ query: queryInput.describe('A question'), ...localeInputs }),
   tier: 'read',
   grant: 'brave:search',
   service: () => 'brave',
   isIdempotent: true,
   doing: 'searching the web for a summary',
   async run({ input, outside }) {
-    const found = await askBrave(outside, {
+    const found = await requestBrave(outside, {
       path: 'web/search',
-      query: { q: input.query, summary: '1', ...toPlaces(input) },
+      query: { q: input.query, summary: '1', ...toLocaleQuery(input) },
       answer: withKey,
     })
     const key = found.summarizer?.key
     if (key === undefined) throw braveErrors.noSummary()
-    const response = await askBrave(outside, {
+    const response = await requestBrave(outside, {
       path: 'summarizer/search',
       query: { key, inline_references: 'false' },
       answer,

@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { github } from '../../../config'
+import { github } from '../../../shared/config'
 import { defineTool } from '../../define-tool'
 import { openGithub } from '../github-client'
 import { bodyInput, numberInput, repository } from '../inputs'
-import { findMarked, markOf, withMark } from '../mark'
+import { createMark, findMarked, withMark } from '../mark'
 import { commentShape, readAs } from '../shapes'
 
 export const addComment = defineTool({
@@ -24,7 +24,7 @@ export const addComment = defineTool({
   async run({ input, actor, outside }) {
     const { owner, repo, number: issue_number, body } = input
     const client = openGithub(outside)
-    const mark = await markOf(actor.idempotencyKey)
+    const mark = await createMark(actor.idempotencyKey)
     const written = mark && findMarked(await listNewest(), mark)
     if (written) {
       return { ...toWritten(written), note: 'An earlier attempt of this call wrote the comment.' }

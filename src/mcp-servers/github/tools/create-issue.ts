@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { github } from '../../../config'
+import { github } from '../../../shared/config'
 import { defineTool } from '../../define-tool'
 import { openGithub } from '../github-client'
 import { bodyInput, namesInput, repository } from '../inputs'
-import { findMarked, markOf, withMark } from '../mark'
+import { createMark, findMarked, withMark } from '../mark'
 import { issueShape, readAs, toIssue } from '../shapes'
 
 export const createIssue = defineTool({
@@ -26,7 +26,7 @@ export const createIssue = defineTool({
   async run({ input, actor, outside }) {
     const { owner, repo, title, body, labels, assignees } = input
     const client = openGithub(outside)
-    const mark = await markOf(actor.idempotencyKey)
+    const mark = await createMark(actor.idempotencyKey)
     const written = mark && findMarked(await listNewest(), mark)
     if (written)
       return { ...toIssue(written), note: 'An earlier attempt of this call opened the issue.' }

@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { AppError } from '../../../errors'
+import { AppError } from '../../../shared/errors'
 import { defineTool } from '../../define-tool'
 import { openGithub } from '../github-client'
 import { bodyInput, refInput, repository } from '../inputs'
-import { findMarked, markOf, withMark } from '../mark'
+import { createMark, findMarked, withMark } from '../mark'
 import { pullShape, readAs, toPullRequest } from '../shapes'
 
 export const createPullRequest = defineTool({
@@ -32,7 +32,7 @@ export const createPullRequest = defineTool({
   async run({ input, actor, outside }) {
     const { owner, repo, title, head, base, body, draft } = input
     const client = openGithub(outside)
-    const mark = await markOf(actor.idempotencyKey)
+    const mark = await createMark(actor.idempotencyKey)
     const target = { owner, repo, base }
     try {
       const { data } = await client('POST /repos/{owner}/{repo}/pulls', {

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { github } from '../../../config'
+import { github } from '../../../shared/config'
 import { defineTool } from '../../define-tool'
 import { githubErrors } from '../errors'
 import { openGithub } from '../github-client'

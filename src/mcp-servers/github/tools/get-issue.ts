@@ -1,9 +1,17 @@
 import * as z from 'zod'
-import { github } from '../../../config'
+import { github } from '../../../shared/config'
 import { defineTool } from '../../define-tool'
 import { openGithub } from '../github-client'
 import { numberInput, repository } from '../inputs'
-import { commentShape, cut, hasMore, issueShape, readAs, toComment, toIssue } from '../shapes'
+import {
+  commentShape,
+  hasMore,
+  issueShape,
+  readAs,
+  toComment,
+  toIssue,
+  truncateText,
+} from '../shapes'
 
 export const getIssue = defineTool({
   name: 'get_issue',
@@ -36,7 +44,7 @@ export const getIssue = defineTool({
     const found = readAs(issueShape, data)
     return {
       ...toIssue(found),
-      body: cut(found.body, github.bodyCharsMax),
+      body: truncateText(found.body, github.bodyCharsMax),
       comment_list: readAs(z.array(commentShape), comments.data).map(toComment),
       page,
       has_more: hasMore(comments),

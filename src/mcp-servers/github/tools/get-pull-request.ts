@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { github } from '../../../config'
+import { github } from '../../../shared/config'
 import { defineTool } from '../../define-tool'
 import { openGithub } from '../github-client'
 import { numberInput, repository } from '../inputs'
-import { cut, hasMore, pullShape, readAs, toPullRequest } from '../shapes'
+import { hasMore, pullShape, readAs, toPullRequest, truncateText } from '../shapes'
 
 export const getPullRequest = defineTool({
   name: 'get_pull_request',
@@ -32,7 +32,7 @@ export const getPullRequest = defineTool({
     const found = readAs(wholePull, data)
     return {
       ...toPullRequest(found),
-      body: cut(found.body, github.bodyCharsMax),
+      body: truncateText(found.body, github.bodyCharsMax),
       commits: found.commits,
       additions: found.additions,
       deletions: found.deletions,
@@ -65,7 +65,7 @@ const fileShape = z.object({
 function truncatePatches(files: z.output<typeof fileShape>[]) {
   let charsLeft: number = github.patchCharsMax
   return files.map(({ filename, status, additions, deletions, patch }) => {
-    const shown = cut(patch, Math.max(charsLeft, 0))
+    const shown = truncateText(patch, Math.max(charsLeft, 0))
     charsLeft -= shown.length
     return { path: filename, status, additions, deletions, ...(shown !== '' && { patch: shown }) }
   })

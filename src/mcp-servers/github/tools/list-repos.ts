@@ -1,10 +1,10 @@
 import * as z from 'zod'
-import { github } from '../../../config'
-import { AppError } from '../../../errors'
+import { github } from '../../../shared/config'
+import { AppError } from '../../../shared/errors'
 import { defineTool } from '../../define-tool'
 import { type GithubClient, openGithub } from '../github-client'
 import { ownerInput, pages } from '../inputs'
-import { cut, hasMore, readAs } from '../shapes'
+import { hasMore, readAs, truncateText } from '../shapes'
 
 export const listRepos = defineTool({
   name: 'list_repos',
@@ -60,7 +60,7 @@ const repoShape = z.object({
 
 const toRepo = (repo: z.output<typeof repoShape>) => ({
   name: repo.full_name,
-  description: cut(repo.description, github.excerptChars),
+  description: truncateText(repo.description, github.excerptChars),
   private: repo.private,
   ...(repo.archived && { archived: true }),
   default_branch: repo.default_branch ?? null,

@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { github } from '../../../config'
+import { github } from '../../../shared/config'
 import { defineTool } from '../../define-tool'
 import { openGithub } from '../github-client'
 import { pages } from '../inputs'
-import { cut, readAs } from '../shapes'
+import { readAs, truncateText } from '../shapes'
 
 export const searchCode = defineTool({
   name: 'search_code',
@@ -37,7 +37,7 @@ export const searchCode = defineTool({
         url: html_url,
         passages: (text_matches ?? [])
           .slice(0, passagesMax)
-          .map(({ fragment }) => cut(fragment, github.excerptChars)),
+          .map(({ fragment }) => truncateText(fragment, github.excerptChars)),
       })),
       page,
       has_more: page * per_page < Math.min(data.total_count, reachableMax),

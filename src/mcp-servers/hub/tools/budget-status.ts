@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { BudgetStatus } from '../../../hub/contract'
+import type { BudgetStatus } from '../../../hub/contract/hub'
 import { defineTool } from '../../define-tool'
 import { toTime, toUsd } from '../shapes'
 

@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { limits } from '../../../config'
-import type { CommentId, PostId } from '../../../ids'
+import { limits } from '../../../shared/config'
+import type { CommentId, PostId } from '../../../shared/ids'
 import { defineTool } from '../../define-tool'
-import { confidenceInput, postIdInput, stateConfidence } from '../inputs'
+import { confidenceInput, postIdInput, withConfidence } from '../inputs'
 import { toUrl } from '../shapes'
 
 export const createComment = defineTool({
@@ -22,7 +22,7 @@ export const createComment = defineTool({
   doing: 'writing a comment',
   isSequential: true,
   async run({ input, actor, hub }) {
-    const comment = await hub.createComment(stateConfidence(actor, input.confidence), {
+    const comment = await hub.createComment(withConfidence(actor, input.confidence), {
       postId: input.post_id as PostId,
       parentId: (input.parent_id as CommentId | undefined) ?? null,
       content: input.content,

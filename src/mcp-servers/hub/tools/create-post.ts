@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { limits } from '../../../config'
+import { limits } from '../../../shared/config'
 import { defineTool } from '../../define-tool'
-import { communityInput, confidenceInput, stateConfidence } from '../inputs'
+import { communityInput, confidenceInput, withConfidence } from '../inputs'
 import { toUrl } from '../shapes'
 
 export const createPost = defineTool({
@@ -27,7 +27,7 @@ export const createPost = defineTool({
   isSequential: true,
   async run({ input, actor, hub }) {
     const { community, title, content, url, confidence } = input
-    const post = await hub.createPost(stateConfidence(actor, confidence), {
+    const post = await hub.createPost(withConfidence(actor, confidence), {
       community,
       title,
       content,

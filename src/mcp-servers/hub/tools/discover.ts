@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { exploration } from '../../../config'
+import { exploration } from '../../../shared/config'
 import { defineTool } from '../../define-tool'
 import { communityInput, limitInput } from '../inputs'
 import { presentSummary } from '../present-summary'

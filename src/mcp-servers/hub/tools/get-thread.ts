@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import type { Thread, ThreadComment } from '../../../hub/contract'
-import type { PostId } from '../../../ids'
+import type { Thread, ThreadComment } from '../../../hub/contract/hub'
+import type { PostId } from '../../../shared/ids'
 import { defineTool } from '../../define-tool'
 import { postIdInput } from '../inputs'
 import { excerptToBytes, jsonBytes, toTime, toUrl } from '../shapes'

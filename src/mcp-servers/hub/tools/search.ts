@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { limits } from '../../../config'
-import type { SearchHit } from '../../../hub/contract'
+import type { SearchHit } from '../../../hub/contract/hub'
+import { limits } from '../../../shared/config'
 import { defineTool } from '../../define-tool'
 import { communityInput, limitInput } from '../inputs'
 import { toUrl } from '../shapes'

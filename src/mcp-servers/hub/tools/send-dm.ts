@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { limits } from '../../../config'
+import { limits } from '../../../shared/config'
 import { defineTool } from '../../define-tool'
 import { accountInput } from '../inputs'
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { memoryLimits } from '../../../config'
+import { memoryLimits } from '../../../shared/config'
 import { defineTool } from '../../define-tool'
 import { memoryErrors } from '../errors'
 import { lineInput } from '../inputs'

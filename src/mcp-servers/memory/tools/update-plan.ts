@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { planLimits } from '../../../config'
+import { planLimits } from '../../../shared/config'
 import { defineTool } from '../../define-tool'
 
 const step = z.strictObject({

@@ -1,7 +1,7 @@
 import { defineTool } from '../../define-tool'
+import { checkWriteStatement } from '../check-statement'
 import { statementInput } from '../inputs'
-import { mayWrite } from '../kinds-of-statement'
-import { runOn } from '../run-on'
+import { runOnDatabase } from '../run-on-database'
 
 export const execute = defineTool({
   name: 'execute',
@@ -17,8 +17,8 @@ export const execute = defineTool({
   isSequential: true,
   doing: 'changing a database',
   async run({ input, outside, signal }) {
-    mayWrite(input.sql)
-    const done = await runOn(outside, { ...input, isReadOnly: false, signal })
+    checkWriteStatement(input.sql)
+    const done = await runOnDatabase(outside, { ...input, isReadOnly: false, signal })
     const { command, affected, columns, rows, note } = done
     const returned = columns.length > 0 ? { columns, rows } : {}
     return { command, affected, ...returned, ...(note && { note }) }

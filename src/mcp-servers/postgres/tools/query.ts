@@ -1,7 +1,7 @@
 import { defineTool } from '../../define-tool'
+import { checkReadStatement } from '../check-statement'
 import { statementInput } from '../inputs'
-import { mayRead } from '../kinds-of-statement'
-import { runOn } from '../run-on'
+import { runOnDatabase } from '../run-on-database'
 
 export const query = defineTool({
   name: 'query',
@@ -16,8 +16,12 @@ export const query = defineTool({
   isIdempotent: true,
   doing: 'reading a database',
   async run({ input, outside, signal }) {
-    mayRead(input.sql)
-    const { columns, rows, note } = await runOn(outside, { ...input, isReadOnly: true, signal })
+    checkReadStatement(input.sql)
+    const { columns, rows, note } = await runOnDatabase(outside, {
+      ...input,
+      isReadOnly: true,
+      signal,
+    })
     return { columns, rows, row_count: rows.length, ...(note && { note }) }
   },
 })

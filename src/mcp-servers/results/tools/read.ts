@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { keptResults } from '../../../config'
-import { notFound } from '../../../errors'
+import { keptResults } from '../../../shared/config'
+import { notFound } from '../../../shared/errors'
 import { defineTool } from '../../define-tool'
 import { sliceUtf8 } from '../../utf8'
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { notFound } from '../../../errors'
+import { notFound } from '../../../shared/errors'
 import { defineTool } from '../../define-tool'
 
 export const readSkill = defineTool({

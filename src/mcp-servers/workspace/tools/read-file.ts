@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { workspaceLimits } from '../../../config'
-import { notFound } from '../../../errors'
+import { workspaceLimits } from '../../../shared/config'
+import { notFound } from '../../../shared/errors'
 import { defineTool } from '../../define-tool'
 import { isUtf8, sliceUtf8 } from '../../utf8'
 import { workspaceErrors } from '../errors'

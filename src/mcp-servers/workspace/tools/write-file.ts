@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { workspaceLimits } from '../../../config'
+import { workspaceLimits } from '../../../shared/config'
 import { defineTool } from '../../define-tool'
 import { workspaceErrors } from '../errors'
 import { encodingInput, pathInput } from '../inputs'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { defineTool } from '../../../../../src/mcp-servers/define-tool'
-import { checkJson, toError } from '../../../../../src/mcp-servers/fetch/explain-answer'
+import { checkJson, toResponseError } from '../../../../../src/mcp-servers/fetch/explain-answer'
 import { joinPath } from '../../../../../src/mcp-servers/http/join-path'
 
 const answer = z.object({ translations: z.array(z.object({ text: z.string() })).min(1) })
@@ -29,7 +29,7 @@ export const translate = defineTool({
       headers: { ...outside.headers, 'content-type': 'application/json' },
       body: JSON.stringify({ text: [input.text], target_lang: input.language }),
     })
-    if (said.status >= 300) throw toError('deepl', said)
+    if (said.status >= 300) throw toResponseError('deepl', said)
     checkJson('deepl', said)
     const { translations } = answer.parse(JSON.parse(said.text ?? ''))
     return { text: translations[0]?.text }

@@ -1,0 +1,290 @@
+/**
+ * The agents' API for the hub: waking and watching agents, reading traces, checking definitions.
+ * Types only.
+ */
+import type { AccountId, ActivationId } from '../../shared/ids'
+import type { DefinitionCheck, DefinitionFiles } from './definitions'
+import type { SessionApi } from './sessions'
+
+export type * from './definitions'
+export type * from './sessions'
+
+export interface AgentState {
+  state: 'asleep' | 'working' | 'waiting'
+  activationId: ActivationId | null
+  /** What the agent does now, for people, e.g. "searching the hub". */
+  doing: string | null
+  /** Why the agent waits; null unless `waiting`. */
+  reason: string | null
+  /** When the wait ends, in milliseconds since the epoch. */
+  nextAt: number | null
+  /** Plan of the running activation. */
+  plan: Plan | null
+}
+
+export interface WatchRequest {
+  activationId: ActivationId
+  /** The last `seq` that the watcher has; 0 for none. */
+  after: number
+  /** `thread` hides private content; `outline` also hides the text while it is written. */
+  view: 'full' | 'thread' | 'outline'
+}
+
+export interface AgentApi {
+  /**
+   * Wakes the agent to check for tasks. Resolves when the check is done, or when an alarm guarantees
+   * it even after a crash.
+   */
+  wake(agentId: AccountId): Promise<void>
+  /** Returns false when the activation has ended or is not the agent's current one. */
+  cancel(agentId: AccountId, activationId: ActivationId): Promise<boolean>
+  readState(agentId: AccountId): Promise<AgentState>
+  /** Returns the trace of an uncommitted activation as JSON; null when the agent doesn't have it. */
+  readTrace(agentId: AccountId, activationId: ActivationId): Promise<string | null>
+  /**
+   * Opens a WebSocket on an activation. It sends the events after `after` and the text so far, then
+   * both as they occur. `full` includes reasoning, arguments and results, like the trace.
+   */
+  watch(agentId: AccountId, watched: WatchRequest, request: Request): Promise<Response>
+  /** Returns the event without its private content: texts, reasoning, arguments and results. */
+  hidePrivateContent(event: RuntimeEvent): RuntimeEvent
+  /**
+   * Returns the trace of an activation as COMMIT and PARK stored it, in this or an older format.
+   *
+   * @throws SyntaxError when `stored` is not JSON
+   */
+  openTrace(stored: string): Trace
+  /** Converts a trace to OpenTelemetry: an ExportTraceServiceRequest in JSON. */
+  toOtlp(trace: TraceFacts): object
+  checkDefinition(files: DefinitionFiles): Promise<DefinitionCheck>
+  /**
+   * Returns the `provider/model` that this agent would call with `model` as override.
+   *
+   * @throws VALIDATION when the hub cannot call the model
+   */
+  checkModel(agent: { name: string; etag: string }, model: string): Promise<string>
+  /** Stores the files in R2 under their etag, where agents read them. */
+  saveDefinition(name: string, etag: string, files: DefinitionFiles): Promise<void>
+  sessions: SessionApi
+}
+
+export type * from './scheduler'
+
+// ---------------------------------------------------------------- trace (activation page)
+
+/** Duration and outcome of one hook call. */
+export interface TraceHook {
+  hook: string
+  point: string
+  ms: number
+  outcome: 'ok' | 'denied' | 'failed' | 'timed_out'
+}
+
+export interface TraceTool {
+  callId: string
+  name: string
+  grant: string | null
+  arguments: string
+  /** Excerpt of the result. */
+  result: string
+  isError: boolean
+  startedAt: number
+  durationMs: number
+  resultBytes: number
+  hooks: TraceHook[]
+}
+
+/** Size of one model call's prompt. */
+export interface TraceInput {
+  messages: number
+  chars: number
+  /** Estimated before the call, tools included. */
+  tokens: number
+  /** Share of the previous step's prompt that this prompt begins with, compared byte by byte. */
+  prefixShare: number | null
+}
+
+export interface TraceStep {
+  /** From 1. */
+  step: number
+  startedAt: number
+  modelMs: number
+  retries: number
+  /** Null when unknown, because the call was made before a crash. */
+  input: TraceInput | null
+  inputTokens: number
+  cachedTokens: number
+  outputTokens: number
+  /** Part of `outputTokens`. */
+  reasoningTokens: number
+  costMicrousd: number
+  isPriced: boolean
+  isEstimated: boolean
+  finishReason: string
+  text: string
+  reasoning: string
+  hooks: TraceHook[]
+  tools: TraceTool[]
+}
+
+/** A compaction: a summary that replaced history. */
+export interface TraceCompaction {
+  at: number
+  durationMs: number
+  /** Number of messages that the summary replaced. */
+  replaced: number
+  tokensBefore: number
+  tokens: number
+  costMicrousd: number
+  /** Why the summary is an extract; null when the model wrote the summary. */
+  problem: string | null
+}
+
+/** A wait for approvals of tool calls. */
+export interface TracePark {
+  at: number
+  /** Null while the activation waits. */
+  resumedAt: number | null
+  tools: string[]
+  decisions: { callId: string; decision: string; by: string | null; note: string }[]
+}
+
+/** Duration by kind; the parts add up to `totalMs`. */
+export interface TraceTime {
+  loadingMs: number
+  modelMs: number
+  toolsMs: number
+  hooksMs: number
+  compactionMs: number
+  /** Waiting for approvals. */
+  parkedMs: number
+  /** Waiting for a retry, for capacity or for budget. */
+  waitingMs: number
+  otherMs: number
+  totalMs: number
+}
+
+/** Charge of all model calls, including summaries and calls that failed, were lost or interrupted. */
+export interface TraceSpend {
+  inputTokens: number
+  cachedTokens: number
+  outputTokens: number
+  costMicrousd: number
+  isPriced: boolean
+}
+
+export interface TraceNote {
+  at: number
+  text: string
+  /** The provider's message. It can quote content, so only viewers of the full trace see it. */
+  quote?: string
+}
+
+export interface Trace {
+  version: 1
+  activationId: ActivationId
+  agent: string
+  model: string
+  /** The task that started the activation. */
+  task: string
+  session: string | null
+  definitionVersion: number
+  startedAt: number
+  finishedAt: number | null
+  outcome: string | null
+  error: { code: string; message: string } | null
+  /** Excerpts of the first prompt. */
+  prompt: { role: string; excerpt: string; chars: number }[]
+  steps: TraceStep[]
+  spent: TraceSpend
+  /** Waits, retries and refusals. */
+  notes: TraceNote[]
+  compactions: TraceCompaction[]
+  parks: TracePark[]
+  time: TraceTime
+  plan: Plan
+  events: RuntimeEvent[]
+}
+
+/** The part of a trace that can be exported. */
+export type TraceFacts = Omit<Trace, 'plan' | 'events'>
+
+// ---------------------------------------------------------------- watching
+
+/**
+ * An event of an activation, as clients receive it. `seq` counts from 1 without gaps and is the same
+ * for every client at any time. Texts are bounded excerpts.
+ */
+export type RuntimeEvent = {
+  seq: number
+  activation_id: ActivationId
+  /** ISO 8601. */
+  at: string
+} & RuntimeEventBody
+
+export type RuntimeEventBody =
+  | { kind: 'task'; type: 'woken' }
+  | { kind: 'task'; type: 'started'; agent: string; model: string }
+  | { kind: 'task'; type: 'parked'; tools: string[] }
+  | { kind: 'task'; type: 'resumed'; decisions: { call_id: string; decision: string }[] }
+  /** The outcome is decided; the commit follows. */
+  | {
+      kind: 'task'
+      type: 'response'
+      outcome: string
+      error: { code: string; message: string } | null
+    }
+  | {
+      kind: 'model'
+      type: 'step-finish'
+      step: number
+      finish_reason: string
+      text: string
+      reasoning: string
+      model_ms: number
+    }
+  | { kind: 'model'; type: 'compacted'; messages: number; tokens_before: number; tokens: number }
+  | {
+      kind: 'metrics'
+      type: 'usage'
+      step: number
+      input_tokens: number
+      cached_tokens: number
+      output_tokens: number
+      cost_microusd: number
+      is_priced: boolean
+      is_estimated: boolean
+    }
+  | { kind: 'tool'; type: 'tool-call'; call_id: string; name: string; arguments: string }
+  | {
+      kind: 'tool'
+      type: 'tool-result'
+      call_id: string
+      name: string
+      is_error: boolean
+      text: string
+      duration_ms: number
+    }
+  /** `quote` is the provider's message. */
+  | { kind: 'warning'; type: 'warning'; code: string; text: string; quote?: string }
+  /** `steps` are the agent's own, sent when the agent revises them; tool calls have their own events. */
+  | {
+      kind: 'plan'
+      type: 'plan'
+      goal: string | null
+      progress: number
+      steps?: { title: string; status: string }[]
+    }
+
+/** Goal, steps and progress of an activation. */
+export interface Plan {
+  goal: string | null
+  /** `callId` is null for a step that the agent wrote itself. */
+  steps: {
+    callId: string | null
+    title: string
+    status: 'pending' | 'running' | 'completed' | 'failed'
+  }[]
+  /** 0 to 1. */
+  progress: number
+}

@@ -1,0 +1,57 @@
+/**
+ * Types of definitions for the hub: files in, facts or problems out. Part of the agents' contract;
+ * other modules import them from `contract.ts`.
+ */
+import type { ErrorDetail } from '../../shared/errors'
+import type { ExplorationFacts, ScheduleFacts } from './scheduler'
+
+/** A definition's files by path: `config.yaml`, `system-prompt.md`, `skills/<name>/SKILL.md`. */
+export type DefinitionFiles = Record<string, string>
+
+/** Facts of a checked definition that the hub needs to admit the agent's activations. */
+export interface DefinitionFacts {
+  name: string
+  /** Location of the name, as `config.yaml:1:name`. */
+  namePath: string
+  displayName: string | null
+  description: string
+  /** `provider/model` after defaults: the model that is called. */
+  model: string
+  /** Models that can run the agent's tasks, `model` first. */
+  models: string[]
+  /** Budget priority of the agent's tasks. */
+  priority: 'normal' | 'critical'
+  /** True when `model` is the built-in offline model. */
+  isOffline: boolean
+  grants: string[]
+  answersMentions: boolean
+  answersReplies: boolean
+  answersDms: boolean
+  /** Limits of posts and comments that the agent writes unasked. */
+  writing: WritingLimits
+  /** Null when the agent does not explore. */
+  exploration: ExplorationFacts | null
+  schedules: ScheduleFacts[]
+  durationSecondsMax: number
+  activationTokensMax: number
+  /** The smallest and the usual worst-case charge of one model call. */
+  callFloor: { microusd: number; tokens: number }
+  callWant: { microusd: number; tokens: number }
+  budget: { costPerDayMicrousd: number | null }
+  /** SHA-256 over the files, hex. */
+  etag: string
+  warnings: ErrorDetail[]
+}
+
+/** `behavior.limits` of a definition, defaults applied. */
+export interface WritingLimits {
+  dailyPostsMax: number
+  dailyCommentsMax: number
+  responsesPerThreadMax: number
+  intervalMs: number
+}
+
+export type DefinitionCheck =
+  | { ok: true; facts: DefinitionFacts }
+  /** `path` is `config.yaml:3:brain.model`: file, line, field. */
+  | { ok: false; problems: ErrorDetail[] }

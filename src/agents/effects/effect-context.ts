@@ -1,0 +1,176 @@
+import type { BudgetStatus, Environment, GrantPolicy, Reservation } from '../../hub/contract/hub'
+import type { ToolCaller } from '../../mcp-servers/contract/tools'
+import type { AccountId, ActivationId } from '../../shared/ids'
+import type { AgentDeps } from '../agent-deps'
+import type { Definition } from '../definitions/definition'
+import type { HookContext } from '../hooks/hook'
+import type { ActivationStream } from '../live/activation-stream'
+import { type AdmittedCall, CallRegister } from '../loop/admit-calls'
+import type { LoadedFacts, LoopEvent, LoopEventOf } from '../loop/event'
+import type { Message } from '../loop/message'
+import type { LoopState } from '../loop/state'
+import type { Journal, SentCall } from '../storage/journal'
+import type { MemoryStore } from '../storage/memory-store'
+import type { PromptSize } from './price-call'
+
+/** The current activation. */
+export interface ActivationSnapshot {
+  state: LoopState
+  events: LoopEvent[]
+}
+
+/** Policy, money and budgets as last returned by the hub; read again before every further call. */
+export interface HubSnapshot {
+  policy: GrantPolicy
+  reservation: Reservation
+  budgets: BudgetStatus[]
+  environment: Environment
+}
+
+/**
+ * What the effects of one agent share: dependencies, and cached facts that can be lost in a crash.
+ */
+export interface EffectContext {
+  deps: AgentDeps
+  journal: Journal
+  memory: MemoryStore
+  /** Live watchers of the agent. */
+  stream: ActivationStream
+  getActivation(): ActivationSnapshot
+  agentId: AccountId
+  definition: { etag: string; definition: Definition } | null
+  hubSnapshot: HubSnapshot | null
+  /** The current action, as text for live watchers. */
+  doing: string | null
+  waitReason: string | null
+  /** The model call in flight, or the last one. */
+  sentCall: SentCall | null
+  /** The size of the agent's storage at an earlier time; null until first read. */
+  storageSize: { at: number; bytes: number } | null
+  /** The first prompt and its size, without tools: every later prompt starts with it. */
+  firstPrompt: { messages: Message[]; size: PromptSize } | null
+  /** The parts of the last prompt. */
+  lastPrompt: { activationId: ActivationId | null; parts: string[] } | null
+}
+
+/** Returns the facts of LOAD from the journal; null before LOAD. */
+export function findLoadedFacts(events: LoopEvent[]): LoadedFacts | null {
+  for (const event of events) if (event.type === 'loaded') return event.facts
+  return null
+}
+
+/** Returns an admitted call of this activation by its id; null when there is none. */
+export function findCall(events: LoopEvent[], callId: string): AdmittedCall | null {
+  const register = new CallRegister()
+  for (const event of events) {
+    if (event.type !== 'model_answered') continue
+    const found = register.admit(event.answer).find((call) => call.callId === callId)
+    if (found) return found
+  }
+  return null
+}
+
+/**
+ * Returns the agent as the gateway sees it. Read the definition before listing or calling tools.
+ */
+export function toToolCaller(context: EffectContext, facts: LoadedFacts): ToolCaller {
+  const toolRestrictions = context.definition?.definition.toolRestrictions
+  return {
+    accountId: context.agentId,
+    name: facts.agentName,
+    kind: 'agent',
+    activationId: context.getActivation().state.activationId,
+    postId: facts.answer?.postId ?? null,
+    ...(toolRestrictions ? { toolRestrictions: toolRestrictions } : {}),
+  }
+}
+
+/** Notifies live watchers of the current action; may get lost. */
+export function notifyWatchers(context: EffectContext, doing: string | null): void {
+  context.doing = doing
+  const { state, events } = context.getActivation()
+  if (state.activationId) context.stream.publishDoing(state.activationId, doing)
+  const facts = findLoadedFacts(events)
+  if (!facts?.answer?.postId || !state.activationId) return
+  void context.deps.hub.publishProgress(facts.answer.postId, {
+    activationId: state.activationId,
+    agent: { id: context.agentId, name: facts.agentName },
+    doing,
+    since: state.startedAt,
+  })
+}
+
+/** Returns the definition of this activation, from memory or from the store. */
+export async function readDefinition(
+  context: EffectContext,
+  name: string,
+  etag: string,
+): Promise<{ ok: true; definition: Definition } | { ok: false; message: string }> {
+  if (context.definition?.etag === etag)
+    return { ok: true, definition: context.definition.definition }
+  const found = await context.deps.definitions.read(name, etag)
+  if (found.ok) context.definition = { etag, definition: found.definition }
+  return found
+}
+
+/** Returns the failure for an invalid definition. A retry cannot help, and no call was made. */
+export const toDefinitionFailure = (
+  { deps }: EffectContext,
+  effectId: number,
+  message: string,
+): LoopEventOf<'model_failed'> => {
+  const at = deps.clock.now()
+  const failure = {
+    code: 'INVALID_DEFINITION',
+    message,
+    isRetryable: false,
+    retryAfterMs: null,
+    mayBeCharged: false,
+  } as const
+  return { type: 'model_failed', at, effectId, startedAt: at, failure, charge: null, jitter: 0 }
+}
+
+type ModelFacts = Pick<LoadedFacts, 'modelOverride' | 'reservedModel'>
+
+/** Returns the model that money is reserved for, or the one that was chosen for this run. */
+export const resolveModel = (
+  { deps }: EffectContext,
+  { brain }: Definition,
+  { modelOverride: override, reservedModel: reserved }: ModelFacts,
+) =>
+  deps.models.resolve({
+    ...brain,
+    ...(override !== undefined && { override }),
+    ...(reserved !== undefined && { reserved }),
+  })
+
+/**
+ * Reloads the tools that were added or removed since the last call; undefined when there is nothing
+ * to wait for.
+ */
+export const refreshTools = ({
+  hubSnapshot: grants,
+  deps,
+}: EffectContext): Promise<void> | undefined =>
+  grants ? deps.tools.refresh(grants.policy) : undefined
+
+/** Returns the tools that the agent can use now. */
+export const listTools = (context: EffectContext, facts: LoadedFacts) =>
+  context.hubSnapshot
+    ? context.deps.tools.list(toToolCaller(context, facts), context.hubSnapshot.policy)
+    : []
+
+/** Returns the input of hooks. */
+export function toHookContext(context: EffectContext, facts: LoadedFacts): HookContext {
+  const { state } = context.getActivation()
+  if (!state.activationId) throw new Error('hook without an activation')
+  return {
+    agent: { id: context.agentId, name: facts.agentName },
+    activationId: state.activationId,
+    step: state.iteration,
+    postId: facts.answer?.postId ?? null,
+    model: facts.model.id,
+    budgets: context.hubSnapshot?.budgets ?? [],
+    now: context.deps.clock.now(),
+  }
+}

@@ -1,0 +1,39 @@
+import type { OwnModel } from '../../shared/settings'
+import { type CatalogueEntry, catalogue, findModel } from './catalogue'
+import type { Prices } from './model-port'
+
+/**
+ * Returns the built-in catalogue with the operator's entries merged in. An entry names a model, or
+ * `provider/model`; fields that it omits keep their built-in values.
+ *
+ * @param own from ROOKERY_PRICES: prices in dollars per million tokens
+ */
+export function buildCatalogue(own: Record<string, OwnModel> = {}): Record<string, CatalogueEntry> {
+  const models = { ...catalogue }
+  for (const [name, entry] of Object.entries(own)) {
+    const key = name.toLowerCase()
+    const slash = key.indexOf('/')
+    const known = Object.hasOwn(models, key) ? models[key] : findModel(key.slice(slash + 1), models)
+    models[key] = merge(known ?? findModel(key, models), entry)
+  }
+  return models
+}
+
+function merge(known: CatalogueEntry, own: OwnModel): CatalogueEntry {
+  return {
+    contextTokens: own.contextTokens ?? known.contextTokens,
+    outputTokensMax: own.outputTokensMax ?? known.outputTokensMax,
+    prices: own.prices === undefined ? known.prices : own.prices && toPrices(own.prices),
+  }
+}
+
+/** Converts prices to micro-dollars; `cached` and `cacheWrite` default to `input`. */
+function toPrices({ input, cached, cacheWrite, output }: NonNullable<OwnModel['prices']>): Prices {
+  const micro = (amount: number) => Math.round(amount * 1_000_000)
+  return {
+    input: micro(input),
+    cached: micro(cached ?? input),
+    cacheWrite: micro(cacheWrite ?? input),
+    output: micro(output),
+  }
+}

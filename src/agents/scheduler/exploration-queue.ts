@@ -1,0 +1,131 @@
+import type { ExplorationReport } from '../../hub/contract/hub'
+import { explorationScheduling } from '../../shared/config'
+import type { AccountId } from '../../shared/ids'
+import type { ExplainRequest, ExplorationOutcome, ExplorationView } from '../contract/agents'
+import { explainExploration } from './explain'
+import { ExplorerIndex } from './explorer-index'
+import { readNews } from './news'
+import { pick } from './pick'
+import { canStart, type SchedulingMode } from './shares'
+
+/** An exploration without a report for this long counts as ended. */
+const unreportedMs = 360_000
+
+export interface ExplorationQueueDeps {
+  mode: SchedulingMode
+  /** Running activations allowed on the hub. */
+  capacity: number
+}
+
+/**
+ * Decides which agents explore, and when to check again, from the index, the hub's last report and the
+ * running explorations. It uses the pure functions of this folder and no I/O except its own SQLite.
+ */
+export class ExplorationQueue {
+  readonly #deps: ExplorationQueueDeps
+  readonly #index: ExplorerIndex
+  /** Start times of running explorations. */
+  readonly #running = new Map<AccountId, number>()
+  #news: number[] = []
+  #announcedAt = -1
+  #isThrottled = false
+  #runningInbox = 0
+  #isInboxWaiting = false
+
+  constructor(sql: SqlStorage, deps: ExplorationQueueDeps) {
+    this.#deps = deps
+    this.#index = new ExplorerIndex(sql)
+  }
+
+  isEmpty(): boolean {
+    return this.#index.isEmpty()
+  }
+
+  /** Applies the hub's report of a sweep. */
+  applyReport(report: ExplorationReport, hub: { running: number; waiting: number }): void {
+    for (const facts of report.explorers) this.#index.put(facts)
+    this.#news = report.newContentAt
+    this.#isThrottled = report.isThrottled
+    this.#runningInbox = Math.max(0, hub.running - report.runningExploration)
+    this.#isInboxWaiting = hub.waiting > 0
+  }
+
+  /** Records how an activation of the agent ended, or that an exploration did not start. */
+  recordOutcome(news: ExplorationOutcome): void {
+    this.#running.delete(news.agentId)
+    switch (news.kind) {
+      case 'finished':
+        this.#index.finish(news.agentId, {
+          at: news.at,
+          hasFailed: news.hasFailed,
+          isSatisfied: news.isSatisfied,
+        })
+        return
+      case 'found_nothing':
+        this.#index.markSatisfied(news.agentId, news.at)
+        return
+      case 'refused':
+        this.#index.requeue(news.agentId, news.at + explorationScheduling.slotMs)
+    }
+  }
+
+  /** Starts explorations up to the free capacity, and returns their agents. */
+  startEligible(now: number): AccountId[] {
+    if (this.#deps.mode === 'notification' || this.#isThrottled) return []
+    this.#expireUnreported(now)
+    this.#requeueSatisfied(now)
+    const taken: AccountId[] = []
+    while (this.#hasCapacity()) {
+      const head = pick(this.#index.readHeads(now), now)
+      if (!head) break
+      const agentId = this.#index.start(head, now)
+      this.#running.set(agentId, now)
+      taken.push(agentId)
+    }
+    return taken
+  }
+
+  /** Explains why each of these agents doesn't explore now. */
+  explain({ agents, hub }: ExplainRequest, now: number): ExplorationView[] {
+    return agents.map((agent) => {
+      const stored = this.#index.read(agent.agentId)
+      const isRunning = agent.isRunning || this.#running.has(agent.agentId)
+      return explainExploration({ ...agent, isRunning }, hub, { ...this.#deps, stored, now })
+    })
+  }
+
+  /** Returns when an agent can explore next; null when that depends on a report only. */
+  computeNextAt(now: number): number | null {
+    if (this.#deps.mode === 'notification' || this.#isThrottled || !this.#hasCapacity()) return null
+    const times = [this.#index.nextEligibleAt(), readNews(this.#news, now).nextAt]
+    const known = times.filter((at) => at !== null)
+    // Agents that become eligible within a slot start together.
+    return known.length > 0
+      ? Math.max(Math.min(...known), now + explorationScheduling.slotMs / 2)
+      : null
+  }
+
+  #hasCapacity(): boolean {
+    return canStart('exploration', this.#deps.mode, {
+      capacity: this.#deps.capacity,
+      runningInbox: this.#runningInbox,
+      runningExploration: this.#running.size,
+      isInboxWaiting: this.#isInboxWaiting,
+      isExplorationWaiting: true,
+    })
+  }
+
+  /** Requeues satisfied agents once there are new posts. */
+  #requeueSatisfied(now: number): void {
+    const { seenAt } = readNews(this.#news, now)
+    if (seenAt === this.#announcedAt) return
+    this.#announcedAt = seenAt
+    this.#index.requeueSatisfied(seenAt)
+  }
+
+  #expireUnreported(now: number): void {
+    for (const [agentId, at] of this.#running) {
+      if (now - at > unreportedMs) this.#running.delete(agentId)
+    }
+  }
+}

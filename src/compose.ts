@@ -1,0 +1,274 @@
+import { waitUntil } from 'cloudflare:workers'
+import { createAgentApi, createMemoryApi, createWaker } from './agents/agent-api'
+import type { AgentDeps } from './agents/agent-deps'
+import type { SchedulerApi } from './agents/contract/agents'
+import { createDefinitionStore, type DefinitionStore } from './agents/definitions/definition-store'
+import type { HookTiming } from './agents/hooks/hook'
+import { createHookRunner } from './agents/hooks/hook-runner'
+import { hooks } from './agents/hooks/hooks'
+import { createModelRegistry } from './agents/models/registry'
+import { createSchedulerApi } from './agents/scheduler/scheduler-api'
+import type { SchedulerDeps } from './agents/scheduler/scheduler-shell'
+import { explorationFloor } from './agents/scheduler/shares'
+import { createOtlpExporter } from './agents/trace/otlp-exporter'
+import { createHubApi } from './hub/api/hub-api'
+import { createHub } from './hub/app'
+import type { SweepApi } from './hub/contract/hub'
+import { createDb } from './hub/db'
+import type { HubDeps } from './hub/http/hub-env'
+import { createLivePublisher } from './hub/live/live-publisher'
+import { maskCredentials } from './hub/posts/credential-patterns'
+import type { ToolRestrictions } from './mcp-servers/contract/tools'
+import { adminRoutes } from './mcp-servers/credentials/admin-routes'
+import { createCipher } from './mcp-servers/credentials/cipher'
+import { createConnect } from './mcp-servers/credentials/connect'
+import { createAdminRoutes } from './mcp-servers/credentials/create-admin-routes'
+import { createRecentSecrets } from './mcp-servers/credentials/recent-secrets'
+import { createVault } from './mcp-servers/credentials/vault'
+import { createResolver } from './mcp-servers/fetch/resolve-over-https'
+import { createGateway } from './mcp-servers/gateway/create-gateway'
+import { isGranted } from './mcp-servers/gateway/decide'
+import { listKnownTools } from './mcp-servers/gateway/list-known-tools'
+import { createToolRegistry } from './mcp-servers/gateway/tool-registry'
+import { createActivationTokens } from './mcp-servers/outside/activation-token'
+import { createMcpRoutes } from './mcp-servers/outside/create-mcp-routes'
+import { createCredentialPages } from './mcp-servers/pages/credential-pages'
+import { createCatalogue } from './mcp-servers/remote/catalogue'
+import { createRemotePages } from './mcp-servers/remote/pages'
+import { remoteServices } from './mcp-servers/remote/remote-services'
+import { createRemotes } from './mcp-servers/remote/remotes'
+import { createResultStore } from './mcp-servers/results/result-store'
+import { servers } from './mcp-servers/servers'
+import { toServiceKinds } from './mcp-servers/services/service-kind'
+import { createServices } from './mcp-servers/services/services'
+import { createWorkspaces } from './mcp-servers/workspace/workspace'
+import { scheduling } from './shared/config'
+import { systemClock } from './shared/ids'
+import { createLog, createRedactor, findSecrets, type Log } from './shared/log'
+import { readSettings, type Settings } from './shared/settings'
+import { mountModulePages, pageParts } from './web/frame/mount-module-pages'
+import { registerPages } from './web/register-pages'
+
+/**
+ * Creates the app and its dependencies from the bindings, once per isolate. This file is the
+ * composition root: the only one that imports all modules, and it contains no logic of its own.
+ */
+export function composeApp(env: Env) {
+  const settings = readSettings(env as unknown as Record<string, unknown>)
+  const clock = systemClock
+  const outside = createOutside(env, settings)
+  const { log, redact } = createOperatorLog(env, settings, outside.known.text)
+  const live = createLivePublisher(env.LIVE)
+  const models = createModelRegistry(settings, { readKey: (name) => readVariable(env, name) })
+  const definitions = createDefinitionStore(env.FILES)
+  const { catalogue, registry } = outside
+  const tools = listKnownTools(registry)
+  const agents = createAgents(env, settings, { definitions, models, registry, tools })
+  const scheduler = createSchedulerApi(env.SCHEDULER)
+  const shared = { settings, clock, agents, scheduler, live, tools, log }
+  const hub = createHubApi(() => ({
+    ...shared,
+    db: createDb(env.DB),
+    defer: (work) => void work.catch(() => undefined),
+  }))
+  const gateway = createGateway({
+    hub,
+    memory: createMemoryApi(env.AGENTS),
+    workspaceOf: createWorkspaces(env.FILES),
+    results: createResultStore(env.FILES, clock),
+    clock,
+    servers,
+    remote: catalogue,
+    connect: outside.connect,
+    reportFailure: (tool, error) => log.warn('tool failed', { tool, error }),
+  })
+  const remotes = createRemotes({ ...outside, d1: env.DB, clock, hub })
+  const app = createHub({
+    ...shared,
+    binding: env.DB,
+    moduleRoutes: adminRoutes,
+    pages: createPages({ ...outside, hub, remotes, parts: pageParts }),
+    mounts: createMounts({
+      ...outside,
+      gateway,
+      hub,
+      settings,
+      clock,
+      log,
+      remotes,
+      readToolRestrictions: createRestrictionsReader(definitions),
+    }),
+  })
+  const agentDeps: AgentDeps = {
+    hub,
+    tools: gateway,
+    models,
+    definitions,
+    hooks: createHookRunner(hooks, { redact, now: clock.now, report: reportHook(log) }),
+    wakeAgents: createReliableWaker(env, scheduler),
+    clock,
+    hubName: settings.ROOKERY_NAME,
+    mask: (text) => maskCredentials(text, settings.ROOKERY_KEY_PREFIX),
+    log,
+    ...createExporter(settings, log, redact),
+    random: Math.random,
+    capacity: readCapacity(settings),
+    explorationFloor: explorationFloor(settings.ROOKERY_SCHEDULING, readCapacity(settings)),
+  }
+  const schedulerDeps = createSchedulerDeps(env, settings, hub)
+  return { app, scheduler, agentDeps, schedulerDeps }
+}
+
+/** Creates the API of agents, for definitions that use the registered servers, tools and hooks. */
+const createAgents = (
+  env: Env,
+  settings: Settings,
+  deps: Pick<Parameters<typeof createAgentApi>[0], 'definitions' | 'models'> & {
+    registry: ReturnType<typeof createToolRegistry>
+    tools: ReturnType<typeof listKnownTools>
+  },
+) =>
+  createAgentApi({
+    namespace: env.AGENTS,
+    definitions: deps.definitions,
+    models: deps.models,
+    listServers: () => deps.registry.servers().map(({ name }) => name),
+    hookNames: hooks.map(({ name }) => name),
+    isGranted,
+    isTooWide: deps.tools.isTooWide,
+    otlp: toOtlpOptions(settings),
+  })
+
+/** Returns a function that wakes agents; when one cannot be reached, it arms the scheduler's sweep. */
+function createReliableWaker(env: Env, scheduler: SchedulerApi): AgentDeps['wakeAgents'] {
+  const wake = createWaker(env.AGENTS)
+  return async (agentIds) => {
+    if (!(await wake(agentIds))) await scheduler.arm().catch(() => null)
+  }
+}
+
+/** Returns what registers every page: those of tools first, then those of the hub. */
+function createPages(
+  deps: Parameters<typeof createCredentialPages>[0] & Parameters<typeof createRemotePages>[0],
+): NonNullable<HubDeps['pages']> {
+  const modulePages = [...createCredentialPages(deps), ...createRemotePages(deps)]
+  return (app, routes) => {
+    mountModulePages(app, modulePages)
+    registerPages(app, routes)
+  }
+}
+
+/** Returns the routes of other modules on the hub's origin: MCP and the admin API of tools. */
+function createMounts(
+  deps: Omit<Parameters<typeof createMcpRoutes>[0], 'defer'> &
+    Omit<Parameters<typeof createAdminRoutes>[0], 'reportFailure'> & { log: Log },
+): NonNullable<HubDeps['mounts']> {
+  const mcp = createMcpRoutes({ ...deps, defer: waitUntil })
+  const reportFailure = (error: unknown) => deps.log.error('request failed', { error })
+  const admin = createAdminRoutes({ ...deps, reportFailure })
+  return (root) => {
+    root.all('/mcp', (c) => mcp(c.req.raw))
+    root.all('/mcp/*', (c) => mcp(c.req.raw))
+    for (const { path } of adminRoutes) root.all(`/api/v1${path}`, (c) => admin(c.req.raw))
+  }
+}
+
+const createRestrictionsReader =
+  (definitions: DefinitionStore) =>
+  async (agent: string, etag: string): Promise<ToolRestrictions | null> => {
+    const found = await definitions.read(agent, etag)
+    return found.ok ? found.definition.toolRestrictions : null
+  }
+
+/** Creates external services and their credentials, which `src/hub` never receives. */
+function createOutside(env: Env, settings: Settings) {
+  const key = settings.ROOKERY_VAULT_KEY
+  const keys = key ? [key, ...(settings.ROOKERY_VAULT_OLD_KEYS ?? [])] : []
+  const cipher = createCipher(keys)
+  const readSecret = (name: string) => readVariable(env, name)
+  const base = {
+    d1: env.DB,
+    clock: systemClock,
+    kinds: toServiceKinds([...servers, { name: 'remote', services: remoteServices }]),
+    isPrivateAllowed: settings.ROOKERY_ALLOW_PRIVATE_SERVICES,
+  }
+  const catalogue = createCatalogue({ ...base, d1: createDb(env.DB).d1 })
+  const known = createRecentSecrets()
+  const vault = createVault({ ...base, cipher, readVariable: readSecret })
+  const dns = settings.ROOKERY_DNS_OVER_HTTPS
+  const resolve = dns === 'off' ? undefined : createResolver(dns)
+  return {
+    vault,
+    known,
+    tokens: createActivationTokens(keys),
+    catalogue,
+    registry: createToolRegistry(servers, catalogue),
+    services: createServices(base),
+    connect: createConnect({ ...base, vault, known, resolve }),
+  }
+}
+
+const readCapacity = (settings: Settings): number =>
+  settings.ROOKERY_MAX_CONCURRENT ?? scheduling.concurrentActivationsMax
+
+const createSchedulerDeps = (env: Env, settings: Settings, hub: SweepApi): SchedulerDeps => ({
+  hub,
+  wake: createWaker(env.AGENTS),
+  offerExplorations: createWaker(env.AGENTS, true),
+  clock: systemClock,
+  mode: settings.ROOKERY_SCHEDULING,
+  capacity: readCapacity(settings),
+})
+
+function readVariable(env: Env, name: string): string | undefined {
+  const value: unknown = Reflect.get(env, name)
+  return typeof value === 'string' ? value : undefined
+}
+
+/** Creates the operator's log, and the redactor that removes secrets from its lines. */
+function createOperatorLog(
+  env: Env,
+  settings: Settings,
+  maskOpenedSecrets: (text: string) => string,
+) {
+  const redact = createRedactor(findSecrets(env as unknown as Record<string, unknown>), (text) =>
+    maskCredentials(maskOpenedSecrets(text), settings.ROOKERY_KEY_PREFIX),
+  )
+  return {
+    redact,
+    log: createLog({ level: settings.ROOKERY_LOG_LEVEL, redact, now: systemClock.now }),
+  }
+}
+
+const toOtlpOptions = (settings: Settings) => ({
+  hub: settings.ROOKERY_NAME,
+  hasContent: settings.ROOKERY_OTLP_CONTENT,
+})
+
+/** Creates the exporter of finished activations; an empty object when no collector is configured. */
+function createExporter(
+  settings: Settings,
+  log: Log,
+  redact: (text: string) => string,
+): Pick<AgentDeps, 'exporter'> {
+  const endpoint = settings.OTEL_EXPORTER_OTLP_ENDPOINT
+  if (!endpoint) return {}
+  const headers = settings.OTEL_EXPORTER_OTLP_HEADERS
+  const exporter = createOtlpExporter({
+    ...toOtlpOptions(settings),
+    endpoint,
+    headers,
+    redact,
+    log,
+  })
+  return { exporter }
+}
+
+const reportHook =
+  (log: Log) =>
+  ({ hook, point, outcome }: HookTiming, error: unknown): void =>
+    log.warn(outcome === 'timed_out' ? 'hook timed out' : 'hook failed', {
+      hook,
+      point,
+      error,
+    })

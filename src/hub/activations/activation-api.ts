@@ -1,0 +1,46 @@
+import type { ActionContext } from '../action-context'
+import type { ActivationApi, SweepApi } from '../contract/hub'
+import { toLoadEvent } from '../exploration/scheduler-events'
+import { assignScheduledTasks } from '../exploration/sweep'
+import { publishBudgetAlerts } from '../reports/actions'
+import { commit } from './commit'
+import { load } from './load'
+import { park } from './park'
+import { renew } from './renew'
+import { sweep } from './sweep'
+
+/** Creates the hub's API for activations: LOAD, RENEW, PARK and COMMIT, one round trip each. */
+export const createActivationApi = (open: () => ActionContext): ActivationApi & SweepApi => ({
+  load: async (request) => {
+    const { db, scheduler, defer } = open()
+    const answer = await load(db, request)
+    const event = toLoadEvent(request, answer)
+    if (event) defer(scheduler.reportOutcome(event))
+    return answer
+  },
+  park: (request) => park(open(), request),
+  renew: (request) => renew(open().db, request),
+  commit: async (request) => {
+    const context = open()
+    const { db, settings, live, scheduler, defer } = context
+    const { answer, turn, hasCrossed } = await commit(db, request, settings.ROOKERY_KEY_PREFIX)
+    if (hasCrossed) defer(publishBudgetAlerts(context))
+    if (turn) defer(scheduler.reportOutcome(turn))
+    if (answer.replyId && request.reply) {
+      const { postId } = request.reply
+      const commentEvent = { type: 'comment', id: answer.replyId, post_id: postId }
+      defer(live.publish(`post:${postId}`, commentEvent))
+    }
+    return answer
+  },
+  sweep: (now, question) => sweep(open(), now, question),
+  createScheduledTasks: (due, now) => assignScheduledTasks(open(), due, now),
+  publishProgress: (postId, { activationId, agent, doing, since }) =>
+    open().live.publish(`post:${postId}`, {
+      type: 'working',
+      activation_id: activationId,
+      agent,
+      doing,
+      since,
+    }),
+})

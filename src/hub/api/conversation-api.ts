@@ -1,0 +1,167 @@
+import * as z from 'zod'
+import { limits } from '../../shared/config'
+import { AppError, notFound } from '../../shared/errors'
+import type { AccountRow } from '../accounts/queries'
+import { selectAccountByName } from '../accounts/queries'
+import type { ActionContext } from '../action-context'
+import { type BudgetRow, selectBudgetsInScope } from '../budgets/queries'
+import { commentContent, createComment } from '../comments/actions'
+import { selectComments } from '../comments/queries'
+import type { CommentRow } from '../comments/schema'
+import { type CommunityRow, selectCommunity } from '../communities/queries'
+import type { ConversationApi } from '../contract/hub'
+import { messageText, sendToAccount } from '../dms/actions'
+import { selectDiscoveredFor } from '../exploration/page-queries'
+import { toMatch } from '../exploration/to-match'
+import { explainNotWoken } from '../inbox/deliver'
+import { type InboxRow, selectItems } from '../inbox/queries'
+import { createPost, postInput } from '../posts/actions'
+import { selectPost, selectPosts } from '../posts/queries'
+import type { PostRow } from '../posts/schema'
+import { type HitRow, hitTypes, selectHits } from '../search/queries'
+import { toMatchExpression } from '../search/search-terms'
+import { toSearchHit } from '../search/to-search-hit'
+import { setVote } from '../votes/actions'
+import { toInboxEntry, toPostSummary, toThread } from './to-contract'
+
+/** Parses input; throws VALIDATION, which other modules handle, instead of a ZodError. */
+function parseInput<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  throw new AppError('VALIDATION', z.prettifyError(parsed.error))
+}
+
+type Part<Method extends keyof ConversationApi> = Pick<ConversationApi, Method>
+
+const createPostReads = (
+  open: () => ActionContext,
+): Part<'search' | 'readThread' | 'readFeed' | 'discover'> => ({
+  search: async (actor, query) => {
+    const expression = toMatchExpression(query.text, query.match)
+    if (expression === null) return []
+    const filter = {
+      expression,
+      types: query.types ?? hitTypes,
+      community: query.community?.replace(/^m\//i, '') ?? null,
+      author: query.author?.replace(/^@/, '') ?? null,
+      exceptPostId: query.exceptPostId ?? null,
+      demoteQuestionsFor: actor.kind === 'agent' ? actor.accountId : null,
+      limit: Math.min(query.limit, limits.search.resultsMax),
+      offset: 0,
+    }
+    const { results } = await selectHits(open().db, filter).all<HitRow>()
+    return results.map(toSearchHit)
+  },
+
+  readThread: async (_actor, postId, commentsMax) => {
+    const { db } = open()
+    const page = { sort: 'new', limit: commentsMax, offset: 0 } as const
+    const [posts, comments] = await db.d1.batch([
+      selectPost(db, postId),
+      selectComments(db, postId, page),
+    ])
+    const post = posts?.results[0] as PostRow | undefined
+    if (!post) throw notFound('post')
+    return toThread(post, (comments?.results ?? []) as CommentRow[])
+  },
+
+  readFeed: async (_actor, { sort, community, limit }) => {
+    const name = community?.replace(/^m\//i, '')
+    const list = {
+      sort,
+      community: name,
+      limit: Math.min(limit, limits.page.postsMax),
+      cursor: null,
+    }
+    const { results } = await selectPosts(open().db, list).all<PostRow>()
+    return results.map(toPostSummary)
+  },
+
+  discover: async (actor, { communities, keywords, ageMsMax, limit }) => {
+    const { db, clock } = open()
+    const now = clock.now()
+    const discovery = {
+      communities: communities.map((name) => name.replace(/^m\//i, '').toLowerCase()),
+      follows: [],
+      match: toMatch(keywords),
+      newestAt: now,
+      oldestAt: now - ageMsMax,
+      skipsAnswered: true,
+      limit: Math.min(limit, limits.page.postsMax),
+    }
+    const { results } = await selectDiscoveredFor(db, actor.accountId, discovery).all<PostRow>()
+    return results.map(toPostSummary)
+  },
+})
+
+const createOwnReads = (
+  open: () => ActionContext,
+): Part<'readProfile' | 'readCommunity' | 'readInbox' | 'readBudgets'> => ({
+  readProfile: async (_actor, name) => {
+    const account = await selectAccountByName(open().db, name.replace(/^@/, '')).first<AccountRow>()
+    if (!account) throw notFound('account')
+    const { id, kind, description, karma, createdAt } = account
+    return { id, name: account.name, kind, description, karma, createdAt }
+  },
+
+  readCommunity: async (_actor, name) => {
+    const statement = selectCommunity(open().db, name.replace(/^m\//i, ''))
+    const community = await statement.first<CommunityRow>()
+    if (!community) throw notFound('community', 'GET /api/v1/submolts lists the communities.')
+    return { name: community.name }
+  },
+
+  readInbox: async ({ accountId, activationId }, limit) => {
+    const items = selectItems(open().db, accountId, activationId, limit)
+    const { results } = await items.all<InboxRow>()
+    return results.map(toInboxEntry)
+  },
+
+  readBudgets: async (actor) => {
+    const { db, clock } = open()
+    const budgets = selectBudgetsInScope(db, actor.accountId, clock.now())
+    return (await budgets.all<BudgetRow>()).results
+  },
+})
+
+const createWrites = (
+  open: () => ActionContext,
+): Part<'createPost' | 'createComment' | 'vote' | 'sendDm'> => ({
+  createPost: async (actor, { community, ...post }) => {
+    const created = await createPost(open(), actor, { ...parseInput(postInput, post), community })
+    return { id: created.answer.id, notes: explainNotWoken(created) }
+  },
+
+  createComment: async (actor, { content, ...place }) => {
+    const created = await createComment(open(), actor, {
+      ...place,
+      content: parseInput(commentContent, content),
+    })
+    const { id, postId } = created.answer
+    return { id, postId, notes: explainNotWoken(created) }
+  },
+
+  vote: async (actor, target, value) => {
+    const voted = await setVote(open(), actor, target, value)
+    const { action, author, upvotes, downvotes } = voted.answer
+    return { action, author, score: upvotes - downvotes }
+  },
+
+  sendDm: async (actor, { to, message }) => {
+    const input = { message: parseInput(messageText, message) }
+    const { conversationId, status } = (await sendToAccount(open(), actor, to, input)).answer
+    return { conversationId, isRequest: status === 'pending' }
+  },
+})
+
+/**
+ * Creates the hub's API for tools: the reads and actions of the JSON API, without HTTP. Every read is
+ * one D1 round trip.
+ *
+ * @param open creates the context of one call, with its own `Db`
+ */
+export const createConversationApi = (open: () => ActionContext): ConversationApi => ({
+  ...createPostReads(open),
+  ...createOwnReads(open),
+  ...createWrites(open),
+})

@@ -1,0 +1,302 @@
+/**
+ * API for running agents: load, renew, park and commit an activation. Part of the hub's contract;
+ * other modules import it from `contract.ts`.
+ */
+import type { Outcome } from '../../shared/errors'
+import type { AccountId, ActivationId, CommentId, InboxItemId, PostId } from '../../shared/ids'
+import type { ApprovalDecision, ApprovalRequest } from './approvals'
+import type { BudgetStatus, Reservation, Usage } from './budgets'
+import type { Exploration } from './exploration'
+
+export type AccountKind = 'human' | 'agent' | 'system'
+
+export interface Person {
+  id: AccountId
+  name: string
+  kind: AccountKind
+}
+
+export interface GrantPolicy {
+  /** Grants that the agent's definition requests; null for people and external agents: all grants. */
+  requested: string[] | null
+  allowed: string[]
+  denied: string[]
+  /** Incremented when the registered remote MCP servers change; absent when there never was one. */
+  toolsVersion?: number
+}
+
+export interface AuditEntry {
+  callId: string
+  tool: string
+  grant: string
+  argumentsHash: string
+  /** Raw JSON; only for calls over MCP. The trace holds the arguments of calls by activations. */
+  arguments?: string
+  /** Reason for a refusal, as returned to the caller. */
+  reason?: string
+  decision: 'allowed' | 'denied' | 'invalid' | 'unknown_tool' | 'needs_approval' | 'rate_limited'
+  outcome: 'ok' | 'error' | 'timeout' | 'cancelled' | null
+  durationMs: number | null
+  resultBytes: number | null
+  at: number
+}
+
+export type Task = 'mention' | 'reply' | 'dm' | 'exploration' | 'scheduled' | 'manual'
+
+export interface LoadRequest {
+  agentId: AccountId
+  /** Chosen by the agent and journaled before the call, so that a retry is idempotent. */
+  activationId: ActivationId
+  now: number
+  /** Maximum of running activations on the hub. With 0, only an already claimed task is returned. */
+  capacity: number
+  /** Whether the agent explores when its inbox holds no task. */
+  canExplore: boolean
+  /** Slots of `capacity` that are reserved for explorations. */
+  explorationFloor?: number
+}
+
+export interface ThreadComment {
+  id: CommentId
+  parentId: CommentId | null
+  author: Person
+  content: string
+  createdAt: number
+}
+
+export interface Thread {
+  post: {
+    id: PostId
+    community: string
+    author: Person
+    title: string
+    content: string
+    url: string | null
+    createdAt: number
+    isLocked: boolean
+  }
+  /** Oldest first: the comments that mention the agent with their ancestors, and the newest others. */
+  comments: ThreadComment[]
+  commentCount: number
+}
+
+export interface ClaimedItem {
+  id: InboxItemId
+  type: 'mention' | 'reply' | 'dm' | 'task'
+  from: Person
+  /** Null for a manual or a scheduled task. */
+  postId: PostId | null
+  /** Null when the post itself mentions the agent. */
+  commentId: CommentId | null
+  /** Excerpt of the post or comment; for a task its full text. */
+  content: string
+  createdAt: number
+}
+
+/** Everything one activation needs, read in one D1 batch. */
+export interface LoadedActivation {
+  kind: 'loaded'
+  agent: Person & { description: string }
+  definition: { version: number; etag: string }
+  admission: 'granted' | 'budget_exhausted'
+  task: Task
+  items: ClaimedItem[]
+  /** Only for a manual run: the model to use instead of the definition's. */
+  modelOverride: string | null
+  /** Of the usable models, the one whose budgets have the most left. The reservation is for this model. */
+  model: string
+  /** Null when the task does not come from a thread, or its post was deleted. */
+  thread: Thread | null
+  /** Only for the task `exploration`. */
+  exploration?: Exploration
+  policy: GrantPolicy
+  reservation: Reservation
+  budgets: BudgetStatus[]
+  deadlineAt: number
+  environment: Environment
+}
+
+export interface Environment {
+  /** Unclaimed tasks in this agent's inbox. */
+  inboxDepth: number
+  runningActivations: number
+}
+
+export type LoadResult =
+  | LoadedActivation
+  | ResumedActivation
+  /** The inbox holds no task, and there is nothing to explore or no slot to explore in. */
+  | { kind: 'nothing'; isRefused?: boolean }
+  /** Retry after `retryAt`. */
+  | { kind: 'wait'; reason: 'capacity' | 'money_reserved'; retryAt: number }
+  /** Another activation of this agent is running. If the agent does not know it, it is an orphan. */
+  | { kind: 'wait'; reason: 'already_running'; retryAt: number; other: OtherActivation }
+  /** An admin paused the agent or the hub. Resuming wakes the agent. */
+  | { kind: 'paused' }
+  /** The agent has no definition, or its definition was deleted. */
+  | { kind: 'unknown_agent' }
+
+/**
+ * A parked activation of this agent whose approvals are all decided; returned instead of a new task.
+ * Its row is running again with a new deadline and reservation, and it continues from its journal.
+ * `activationId` is that of the parked activation, not of the request.
+ */
+export interface ResumedActivation {
+  kind: 'resumed'
+  activationId: ActivationId
+  admission: 'granted' | 'budget_exhausted'
+  decisions: ApprovalDecision[]
+  /** Whether the activation was cancelled while it was parked. */
+  isCancelled: boolean
+  policy: GrantPolicy
+  reservation: Reservation
+  budgets: BudgetStatus[]
+  deadlineAt: number
+  environment: Environment
+}
+
+/**
+ * Parks an activation until its calls are approved or denied, in one batch: releases its slot, deadline
+ * and reservation, settles what it has spent, writes the approvals and the approvers' inbox items.
+ */
+export interface ParkRequest {
+  agentId: AccountId
+  activationId: ActivationId
+  now: number
+  approvals: ApprovalRequest[]
+  iterations: number
+  /** Usage of all model calls so far; calls settled by an earlier park are ignored. */
+  usage: Usage[]
+  tools: string[]
+  /** JSON of the trace so far; at most 512 KiB. */
+  trace: string
+  model: string
+}
+
+export interface ParkResult {
+  /** `lost`: the row is no longer running. */
+  kind: 'parked' | 'lost'
+  /** Agents with unclaimed tasks, oldest first, this agent included. The caller has to wake them. */
+  waiting: AccountId[]
+}
+
+export interface OtherActivation {
+  activationId: ActivationId
+  deadlineAt: number
+  reservedMicrousd: number
+  reservedTokens: number
+  /** Of the models that money was reserved for, the one called last. */
+  model: string
+}
+
+export interface RenewRequest {
+  agentId: AccountId
+  activationId: ActivationId
+  now: number
+  /** Cost of the finished calls of this activation that are not settled yet. */
+  spent: { microusd: number; tokens: number }
+  /** Worst-case cost of the next call. The reservation covers it, or less when the budget is short. */
+  want: { microusd: number; tokens: number }
+  /** Smallest useful reservation. */
+  floor: { microusd: number; tokens: number }
+  /**
+   * Models called since the last settlement or about to be called; absent: the models that the
+   * activation was admitted with.
+   */
+  models?: string[]
+}
+
+export type RenewResult =
+  | {
+      kind: 'renewed'
+      /** Maximum cost of the next call. */
+      reservation: Reservation
+      policy: GrantPolicy
+      budgets: BudgetStatus[]
+      environment: Environment
+    }
+  /**
+   * `lost`: the row is no longer running, so another process finished it and this one has to stop.
+   * `max_tokens`: the activation has used all tokens that its definition allows.
+   */
+  | { kind: 'refused'; reason: 'lost' | 'paused' | 'budget_exhausted' | 'max_tokens' }
+  | { kind: 'wait'; reason: 'money_reserved'; retryAt: number }
+
+/** Counters of one activation. */
+export interface ActivationCounters {
+  /** Model calls sent, compactions and retries included. */
+  modelRequests: number
+  modelFailures: number
+  toolExecutions: number
+  toolFailures: number
+  permissionDenials: number
+  compactions: number
+  retries: number
+  parks: number
+  /** Trace exports that failed since the last commit. */
+  exportFailures: number
+}
+
+/** The reply of an activation. Without a post it goes to the requester's inbox. */
+export interface CommitReply {
+  /** Chosen and journaled before the commit, so that a retry is idempotent. */
+  id: CommentId
+  postId: PostId | null
+  parentId: CommentId | null
+  content: string
+  /** Names of the requesters. */
+  requesters?: string[]
+  /**
+   * Requesters whom the text mentions only because the reply goes to them. These mentions wake nobody,
+   * so that two agents cannot keep waking each other.
+   */
+  addressed?: string[]
+}
+
+export interface CommitRequest {
+  agentId: AccountId
+  activationId: ActivationId
+  now: number
+  outcome: Outcome
+  error: { code: string; message: string } | null
+  /** Null posts nothing. */
+  reply: CommitReply | null
+  /** A short redacted report for m/agent-errors, or null. */
+  report: { id: PostId; title: string; content: string } | null
+  iterations: number
+  usage: Usage[]
+  tools: string[]
+  /** Absent when the activation's record is lost. */
+  counters?: ActivationCounters
+  audit: AuditEntry[]
+  /** JSON of the trace shown on the activation page; at most 512 KiB. */
+  trace: string
+  model: string
+}
+
+export interface CommitResult {
+  /** `done`: this commit, or an earlier commit of the same activation, finished it. */
+  kind: 'done' | 'lost'
+  replyId: CommentId | null
+  /** Why the reply was not posted, or why a notice was posted instead. */
+  replyRefusal: string | null
+  /** Agents with unclaimed tasks, oldest first, this agent included. The caller has to wake them. */
+  waiting: AccountId[]
+}
+
+export interface ActivationApi {
+  load(request: LoadRequest): Promise<LoadResult>
+  renew(request: RenewRequest): Promise<RenewResult>
+  park(request: ParkRequest): Promise<ParkResult>
+  commit(request: CommitRequest): Promise<CommitResult>
+  /** Publishes to live watchers what an agent is doing. Delivery is best effort. */
+  publishProgress(postId: PostId, doing: AgentProgress): Promise<void>
+}
+
+export interface AgentProgress {
+  activationId: ActivationId
+  agent: { id: AccountId; name: string }
+  /** Text such as "searching the hub"; null when the agent stopped. */
+  doing: string | null
+  since: number
+}

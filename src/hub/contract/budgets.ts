@@ -1,0 +1,48 @@
+/**
+ * Budgets, reservations and usage, in micro-dollars and tokens. Part of the hub's contract; other
+ * modules import it from `contract.ts`.
+ */
+import type { BudgetId } from '../../shared/ids'
+
+/** Limits and current use of one budget. The status layer of the prompt is generated from it. */
+export interface BudgetStatus {
+  id: BudgetId
+  scope: 'hub' | 'agent' | 'executor' | 'model' | 'community'
+  /** Account id, provider name, `provider/model` or community id; '' for the hub. */
+  scopeId: string
+  period: 'day' | 'week' | 'month'
+  /** Shares of the limit at which the hub warns, pauses explorations, and refuses tasks. */
+  warningShare: number
+  throttleShare: number
+  criticalShare: number
+  limitMicrousd: number | null
+  limitTokens: number | null
+  spentMicrousd: number
+  spentTokens: number
+  /** Open reservations of all running activations, this activation's included. */
+  reservedMicrousd: number
+  reservedTokens: number
+  endsAt: number
+}
+
+export interface Reservation {
+  /** Amount this activation can spend in addition to what it has reported; null means no limit. */
+  microusd: number
+  tokens: number
+}
+
+/** Usage and cost of one model call. */
+export interface Usage {
+  call: number
+  executor: string
+  model: string
+  inputTokens: number
+  cachedTokens: number
+  outputTokens: number
+  reasoningTokens: number
+  costMicrousd: number
+  isPriced: boolean
+  isEstimated: boolean
+  durationMs: number
+  at: number
+}

@@ -1,0 +1,118 @@
+/** Authorization of tool calls: policy, approvals, rate limits. Part of the hub's contract. */
+import type { AccountId, ActivationId } from '../../shared/ids'
+import type { GrantPolicy } from './activations'
+import type { ApprovalStatus } from './approvals'
+
+/** A tool call that the gateway has to authorize. */
+export interface AuthorizationQuery {
+  accountId: AccountId
+  activationId: ActivationId | null
+  callId: string
+  tool: string
+  argumentsHash: string
+}
+
+/** Grant policy with the rules that apply to single calls. */
+export interface CallPolicy extends GrantPolicy {
+  /** Calls that require approval: a grant pattern, `tier:<tier>` or `tool:<name>`. */
+  requireApproval: string[]
+  rateLimits: RateLimit[]
+}
+
+/** A rate limit of tool calls: a bucket of `limit` calls that refills within `per`. */
+export interface RateLimit {
+  /** Limits calls of this tool; absent: of all tools. */
+  tool?: string | undefined
+  /** Limits calls whose grant matches this pattern; absent: all calls. */
+  grant?: string | undefined
+  per: 'minute' | 'hour' | 'day'
+  limit: number
+  /** Counted per account, or per thread that the account works on. */
+  scope: 'agent' | 'session'
+}
+
+/** Current policy and approvals that decide about one call. Read for every call, never cached. */
+export interface AuthorizationData {
+  policy: CallPolicy
+  /** Earlier approval requests for calls like this call, newest first. */
+  approvals: ApprovalRecord[]
+}
+
+/**
+ * An approval for the same tool in the same activation. For an outside caller: for exactly the same
+ * call, and not consumed yet.
+ */
+export interface ApprovalRecord {
+  id: string
+  callId: string
+  grant: string
+  argumentsHash: string
+  status: ApprovalStatus
+  scope: 'once' | 'activation'
+  /** Name of the person who decided. */
+  by: string | null
+  note: string
+  decidedAt: number | null
+}
+
+/** One bucket of a rate limit; `id` identifies the account or thread and the rule. */
+export interface RateBucket {
+  id: string
+  limit: number
+  perMs: number
+}
+
+/** The tools of this deployment that a policy can name. */
+export interface ToolCatalog {
+  /** Reloads remote MCP servers when `policy` has a newer version; undefined: the list is up to date. */
+  refresh(policy: Pick<GrantPolicy, 'toolsVersion'>): Promise<void> | undefined
+  tiers: readonly string[]
+  /** `server_tool`. */
+  names: readonly string[]
+  /** Whether any tool may require a grant that matches this pattern. */
+  hasToolForPattern(pattern: string): boolean
+  /** Whether the pattern omits the resource that the tool's grants must name, so that it grants nothing. */
+  isTooWide(pattern: string): boolean
+  servers: readonly CatalogServer[]
+  /**
+   * Returns, for each tool, whether a policy allows it and why not. A definition, the scopes of a key or
+   * the arguments of a call can restrict it further.
+   */
+  evaluatePolicy(policy: CallPolicy): ToolAccess[]
+  /** Whether a policy allows a grant, or at least one grant that matches a pattern. */
+  isGranted(policy: GrantPolicy, grant: string): boolean
+}
+
+export interface CatalogServer {
+  name: string
+  description: string
+  tools: readonly CatalogTool[]
+}
+
+export interface CatalogTool {
+  server: string
+  /** `server_tool`. */
+  name: string
+  description: string
+  /** Tier of its calls; `read or write` when the calls differ. */
+  tier: string
+  /** Required grant, or the pattern that all its grants match. */
+  grant: string
+  /** Whether only agents that this hub runs can call the tool. */
+  isForHosted: boolean
+  /** Whether a grant pattern must name the resource. */
+  isScoped: boolean
+}
+
+export interface ToolAccess {
+  tool: CatalogTool
+  isAllowed: boolean
+  /** Why the tool is not allowed. */
+  reason: string | null
+  /** List of the policy to change to allow the tool; null when no change of the policy would. */
+  list: 'allowed' | 'denied' | null
+  /** Allowed grants, as patterns; fewer than the tool's own when only some of its calls are allowed. */
+  grants: string[]
+  /** Whether calls require approval; `some`: depends on the arguments. */
+  approval: 'never' | 'some' | 'always'
+}

@@ -1,0 +1,223 @@
+/**
+ * The hub's API for other modules, as types. Agents use `ActivationDoor`, tools `ConversationDoor`, the
+ * gateway `GrantDoor`, the scheduler `SweepDoor`.
+ *
+ * Times are milliseconds since the Unix epoch; money is whole micro-dollars.
+ */
+import type {
+  AccountId,
+  ActivationId,
+  CommentId,
+  ConversationId,
+  InboxItemId,
+  PostId,
+} from '../../shared/ids'
+
+import type {
+  AccountKind,
+  ActivationApi,
+  AuditEntry,
+  GrantPolicy,
+  Person,
+  Thread,
+} from './activations'
+import type { ApprovalRequest } from './approvals'
+import type { BudgetStatus } from './budgets'
+import type { AuthorizationData, AuthorizationQuery, RateBucket } from './calls'
+import type { SweepApi } from './exploration'
+
+export type * from './activations'
+export type * from './approvals'
+export type * from './budgets'
+export type * from './calls'
+export type * from './exploration'
+export type * from './pages'
+
+// ---------------------------------------------------------------- conversation (tools)
+
+/** The account that performs an action and, for a running agent, its activation and tool call. */
+export interface Actor {
+  accountId: AccountId
+  name: string
+  kind: AccountKind
+  activationId: ActivationId | null
+  /** Makes a write idempotent: a second write with the same key has no effect. */
+  idempotencyKey: string | null
+  /** The thread the actor works on, if any. */
+  postId: PostId | null
+  /** Confidence of an exploring agent in its contribution, from 0 to 1. */
+  confidence?: number
+}
+
+export interface SearchHit {
+  type: 'post' | 'comment' | 'account' | 'community'
+  id: string
+  title: string
+  /** Plain text; matches are between U+2068 and U+2069. */
+  snippet: string
+  author: Person | null
+  community: string | null
+  postId: PostId | null
+  /** BM25, higher is better. */
+  score: number
+  createdAt: number
+}
+
+export interface SearchQuery {
+  text: string
+  types?: SearchHit['type'][]
+  community?: string
+  author?: string
+  /** Excludes one thread, normally the thread that the search is made from. */
+  exceptPostId?: PostId
+  /** `all` terms must occur (used for people), or `any` of them, ranked by BM25 (used for agents). */
+  match: 'all' | 'any'
+  limit: number
+}
+
+export interface PostSummary {
+  id: PostId
+  title: string
+  content: string
+  url: string | null
+  community: string
+  author: Person
+  score: number
+  commentCount: number
+  createdAt: number
+}
+
+export interface ConversationApi {
+  search(actor: Actor, query: SearchQuery): Promise<SearchHit[]>
+  /** Throws NOT_FOUND. */
+  readThread(actor: Actor, postId: PostId, commentsMax: number): Promise<Thread>
+  readFeed(
+    actor: Actor,
+    query: { sort: 'hot' | 'new'; community?: string; limit: number },
+  ): Promise<PostSummary[]>
+  /** Returns recent posts that match the interests and that the actor has not answered, best first. */
+  discover(actor: Actor, query: DiscoverQuery): Promise<PostSummary[]>
+  readProfile(
+    actor: Actor,
+    name: string,
+  ): Promise<Person & { description: string; karma: number; createdAt: number }>
+  /** Finds a community by name, case-insensitive, with or without `m/`. Throws NOT_FOUND. */
+  readCommunity(actor: Actor, name: string): Promise<{ name: string }>
+  readInbox(actor: Actor, limit: number): Promise<InboxEntry[]>
+  readBudgets(actor: Actor): Promise<BudgetStatus[]>
+  createPost(
+    actor: Actor,
+    post: { community: string; title: string; content: string; url?: string },
+  ): Promise<WriteResult<PostId>>
+  createComment(
+    actor: Actor,
+    comment: { postId: PostId; parentId: CommentId | null; content: string },
+  ): Promise<WriteResult<CommentId> & { postId: PostId }>
+  /** Sets the actor's vote; 0 removes it. Throws NOT_FOUND, VALIDATION for the actor's own content. */
+  vote(
+    actor: Actor,
+    target: VoteSubject,
+    value: -1 | 0 | 1,
+  ): Promise<{ action: string; author: string; score: number }>
+  /**
+   * Sends a direct message. The first message to a person can be a request that they have to accept.
+   * Throws FORBIDDEN, CONFLICT.
+   */
+  sendDm(
+    actor: Actor,
+    message: { to: string; message: string },
+  ): Promise<{ conversationId: ConversationId; isRequest: boolean }>
+}
+
+export interface DiscoverQuery {
+  /** Names with or without `m/`; empty: all communities. */
+  communities: string[]
+  /** Words or phrases; one match is enough. */
+  keywords: string[]
+  ageMsMax: number
+  limit: number
+}
+
+/** The post or comment that a vote is for. */
+export interface VoteSubject {
+  kind: 'post' | 'comment'
+  id: string
+}
+
+/** Result of a write. `notes` lists what had no effect, e.g. mentioned agents that are not woken. */
+export interface WriteResult<Id> {
+  id: Id
+  notes: string[]
+}
+
+export interface InboxEntry {
+  id: InboxItemId
+  type: string
+  from: Person | null
+  postId: PostId | null
+  commentId: CommentId | null
+  content: string
+  createdAt: number
+  isRead: boolean
+}
+
+// ---------------------------------------------------------------- grants and audit (gateway)
+
+export interface GrantApi {
+  /** Returns the current policy, for lists of tools. */
+  readPolicy(accountId: AccountId): Promise<GrantPolicy>
+  /** Returns the policy and the approvals that decide about one call. */
+  readAuthorization(query: AuthorizationQuery): Promise<AuthorizationData>
+  /**
+   * Returns the hub's API for a tool that only reads. The call is authorized together with its first
+   * read, in one round trip. `admit` throws when the call is refused; then no result reaches the tool.
+   */
+  guardReads(
+    query: AuthorizationQuery,
+    admit: (data: AuthorizationData) => Promise<void>,
+  ): ConversationApi
+  /** Requests approval of an outside caller's call, once. The caller retries the call later. */
+  requestApproval(accountId: AccountId, request: ApprovalRequest): Promise<void>
+  /**
+   * Consumes an approval for one outside call and writes its audit intent, both or neither. Returns
+   * null when another call consumed the approval first. Throws when the intent cannot be written.
+   */
+  consumeApproval(
+    approvalId: string,
+    accountId: AccountId,
+    entry: AuditEntry,
+    activationId?: ActivationId | null,
+  ): Promise<{ id: string } | null>
+  /** Takes one call from each rate-limit bucket, or from none when a bucket is empty. */
+  takeRateLimit(buckets: RateBucket[], now: number): Promise<{ isTaken: boolean; retryMs: number }>
+  /** Returns the account that holds this key; null when the key is unknown or expired. */
+  findCaller(
+    keyHash: string,
+    now: number,
+  ): Promise<(Person & { scopes: string[]; isAdmin?: boolean }) | null>
+  /** Returns a running activation; null when it is finished, parked or unknown. */
+  findActivation(id: ActivationId): Promise<RunningActivation | null>
+  /**
+   * Writes the audit intent before a tool runs for an outside caller. Throws when it cannot be written;
+   * then the tool must not run.
+   *
+   * @param activationId the activation whose token the caller used, if any
+   */
+  recordIntent(
+    accountId: AccountId,
+    entry: AuditEntry,
+    activationId?: ActivationId | null,
+  ): Promise<{ id: string }>
+  recordResult(
+    id: string,
+    result: Pick<AuditEntry, 'outcome' | 'durationMs' | 'resultBytes'>,
+  ): Promise<void>
+}
+
+export interface RunningActivation extends Person {
+  postId: PostId | null
+  /** Etag of the agent's definition. */
+  etag: string
+}
+
+export type HubApi = ActivationApi & SweepApi & ConversationApi & GrantApi

@@ -1,0 +1,32 @@
+import type { ExplorationOutcome } from '../../agents/contract/agents'
+import type { CommitRequest, LoadRequest, LoadResult } from '../contract/hub'
+import type { ExplorationOutcomeRow } from './outcome-queries'
+
+/**
+ * Returns the scheduler's event for a LOAD that could explore and started nothing; null for any other
+ * LOAD.
+ */
+export function toLoadEvent(request: LoadRequest, answer: LoadResult): ExplorationOutcome | null {
+  if (!request.canExplore || answer.kind === 'loaded' || answer.kind === 'resumed') return null
+  const { agentId, now: at } = request
+  const foundNothing = answer.kind === 'nothing' && answer.isRefused !== true
+  return { kind: foundNothing ? 'found_nothing' : 'refused', agentId, at }
+}
+
+/**
+ * Returns the scheduler's event for a commit of an agent that explores; null for other agents. Every
+ * activation restarts its interval, not only explorations.
+ */
+export function toCommitEvent(
+  request: CommitRequest,
+  row: ExplorationOutcomeRow | undefined,
+): ExplorationOutcome | null {
+  if (row?.isExplorer !== 1) return null
+  return {
+    kind: 'finished',
+    agentId: request.agentId,
+    at: request.now,
+    hasFailed: request.outcome === 'failed',
+    isSatisfied: row.hasPassed === 1 && request.outcome === 'completed',
+  }
+}

@@ -1,0 +1,92 @@
+import { formatDay, formatMoney, formatPlural, formatShare } from '../../shared/format'
+import { criticalOnlyConsequence, levelConsequences, periodAdjectives } from './budget-labels'
+import type { ChangedBudget } from './level-queries'
+import { formatAgentLink } from './link-agent'
+import type { Report } from './report-queries'
+
+/** Critical tasks can use the share that the budget keeps for them, but nothing beyond the limit. */
+function formatConsequence(budget: ChangedBudget): string {
+  const hasCriticalShare = budget.allowsCritical !== 0 && computeUsedShare(budget) < 1
+  if (budget.level >= 3 && hasCriticalShare) return criticalOnlyConsequence
+  return levelConsequences[budget.level] ?? ''
+}
+
+/** Formats the alert about a changed budget; null when its state was already reported. */
+export function formatBudgetAlert(budget: ChangedBudget): Omit<Report, 'postId'> | null {
+  const { id, level, startsAt, updatedAt } = budget
+  const change = detectChange(budget)
+  if (!change) return null
+  return {
+    // `updatedAt` makes the same level reportable again after an admin changed the budget.
+    key: `budget:${id}:${startsAt}:${level}:${updatedAt}`,
+    community: 'agent-status',
+    title: `${formatOwner(budget)} ${change.isWorse ? formatUsedShare(budget) : 'is available again'}`,
+    content: [
+      change.reason,
+      `${formatScope(budget)}: ${formatSpent(budget)}. Resets on ${formatDay(budget.endsAt)}.`,
+      formatConsequence(budget),
+      'Admins can change the limit in [budgets](/budgets).',
+    ]
+      .filter((part) => part !== '')
+      .join(' '),
+    tellsAdmins: change.isWorse,
+  }
+}
+
+/** Compares a budget with its last report; null when there is nothing to report. */
+function detectChange(budget: ChangedBudget): { isWorse: boolean; reason: string } | null {
+  const { level, saidLevel, period } = budget
+  const isNewPeriod = budget.startsAt !== budget.saidStartsAt
+  if (level === saidLevel && (level === 0 || !isNewPeriod)) return null
+  if (level > (isNewPeriod ? 0 : saidLevel)) return { isWorse: true, reason: '' }
+  return {
+    isWorse: false,
+    reason: isNewPeriod
+      ? `A new ${period} has started.`
+      : 'The limit or the thresholds were changed.',
+  }
+}
+
+function formatOwner({ scope, scopeId, name, period }: ChangedBudget): string {
+  const adjective = periodAdjectives[period]
+  if (scope === 'hub') return `The hub’s ${adjective} budget`
+  if (scope === 'agent') return `The ${adjective} budget of ${name ?? 'an agent'}`
+  if (scope === 'community') return `The ${adjective} budget of m/${name ?? 'a community'}`
+  return `The ${adjective} budget of the ${scope} ${scopeId}`
+}
+
+function formatScope({ scope, scopeId, name }: ChangedBudget): string {
+  if (scope === 'hub') return 'All agents'
+  if (scope === 'agent') return name === null ? 'An agent' : formatAgentLink(name)
+  return scope === 'community' ? `Runs in m/${name ?? ''}` : `\`${scopeId.replaceAll('`', '')}\``
+}
+
+function formatSpent(budget: ChangedBudget): string {
+  const { limitMicrousd, limitTokens, spentMicrousd, spentTokens } = budget
+  const parts = [
+    ...(limitMicrousd === null
+      ? []
+      : [`${formatMoney(spentMicrousd, 'budget')} of ${formatMoney(limitMicrousd, 'budget')}`]),
+    ...(limitTokens === null
+      ? []
+      : [
+          `${formatPlural(spentTokens, 'token', 'tokens')} of ${limitTokens.toLocaleString('en-US')}`,
+        ]),
+  ]
+  return parts.length === 0 ? 'no limit' : `${parts.join(' and ')} spent`
+}
+
+function formatUsedShare(budget: ChangedBudget): string {
+  const share = computeUsedShare(budget)
+  return share >= 1 ? 'is used up' : `is ${formatShare(share)} used`
+}
+
+const computeUsedShare = (budget: ChangedBudget): number =>
+  Math.max(
+    computeShare(budget.spentMicrousd, budget.limitMicrousd),
+    computeShare(budget.spentTokens, budget.limitTokens),
+  )
+
+/** Returns the used share of a limit; a limit of 0 counts as fully used. */
+const computeShare = (spent: number, limit: number | null): number =>
+  limit === null ? 0 : limit === 0 ? 1 : spent / limit

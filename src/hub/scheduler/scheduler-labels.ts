@@ -1,0 +1,111 @@
+import type { ExplorationReason, SchedulerView, TaskReason } from '../../agents/contract/agents'
+import { formatDuration, formatExact } from '../../shared/format'
+import type { AgentStateFilter } from './queries'
+import type { Board } from './read-board'
+
+const NBSP = '\u00a0'
+const MINUTE = 60_000
+
+/** Labels of the filter of agents. */
+export const filterLabels: Record<AgentStateFilter, string> = {
+  all: 'all',
+  running: 'running',
+  waiting: 'with tasks',
+  paused: 'paused',
+  failing: 'failing',
+  off: 'exploration off',
+}
+
+/** Formats a duration in one unit: `40 s`, `52 min`, `3 h`, `2 days`. */
+export function formatAge(ms: number): string {
+  if (ms < MINUTE) return `${Math.max(0, Math.round(ms / 1_000))}${NBSP}s`
+  if (ms < 120 * MINUTE) return `${Math.round(ms / MINUTE)}${NBSP}min`
+  if (ms < 48 * 60 * MINUTE) return `${Math.round(ms / (60 * MINUTE))}${NBSP}h`
+  return `${Math.round(ms / (24 * 60 * MINUTE))}${NBSP}days`
+}
+
+/** Returns `next in 8 min, at 10:38 UTC`, with the date when it is not today. */
+function formatNext(until: number, now: number): string {
+  const exact = formatExact(until)
+  const isToday = exact.slice(0, 10) === formatExact(now).slice(0, 10)
+  const at = isToday ? exact.slice(11, 16) : exact.slice(0, 16)
+  return `next in ${formatAge(until - now)}, at ${at.replace(' ', NBSP)}${NBSP}UTC`
+}
+
+type Agent = Board['agents'][number]
+
+const explorationReasons: Record<
+  ExplorationReason,
+  (agent: Agent, next: string, view: SchedulerView) => string
+> = {
+  running: () => 'Running. An agent has one run at a time',
+  hub_paused: () => 'All agents are paused by an admin',
+  paused: () => 'Paused by an admin',
+  not_enabled: () => 'Exploration is off in its definition; mentions wake it',
+  mode: () => 'Exploration is off on this hub: ROOKERY_SCHEDULING is notification',
+  budget: () =>
+    'A budget of this agent is nearly used up: exploration is paused, mentions are still answered',
+  daily_cap: (_agent, next) => `Daily post and comment limits reached: ${next}`,
+  interval: ({ intervalMs }, next) => `Explores every ${formatAge(intervalMs ?? 0)}: ${next}`,
+  back_off: ({ failures }, next) =>
+    `Failed ${formatTimes(failures)}, so the backoff is longer than the interval: ${next}`,
+  circuit_open: ({ failures }, next) =>
+    `Failed ${formatTimes(failures)} in a row, so it explores once a day: ${next}. Mentions still wake it`,
+  task_first: () => 'A task is waiting and runs first',
+  nothing_new: () => 'No new posts since its last exploration',
+  no_slot: (_agent, _next, { capacity }) =>
+    `None of the ${capacity} slots is free for exploration; it explores when a slot is free`,
+  next: () => 'Ready: it explores when the scheduler assigns the next slot',
+}
+
+const formatTimes = (count: number): string =>
+  count === 1 ? 'once' : count === 2 ? 'twice' : `${count} times`
+
+/** Describes why an agent does not explore now, as one sentence. */
+export function formatExplorationReason(
+  agent: Agent,
+  view: SchedulerView | null,
+  now: number,
+): string {
+  const { exploration } = agent
+  if (!exploration || !view) return 'Unknown: the scheduler is not responding.'
+  const next = exploration.until === null ? '' : formatNext(exploration.until, now)
+  return `${explorationReasons[exploration.reason](agent, next, view)}.`
+}
+
+/** Label of each state, with the shape shown next to it. */
+export const stateLabels: Record<
+  ExplorationReason,
+  { word: string; look: 'lit' | 'hot' | 'warn' | null }
+> = {
+  running: { word: 'running', look: 'lit' },
+  hub_paused: { word: 'paused', look: 'hot' },
+  paused: { word: 'paused', look: 'hot' },
+  not_enabled: { word: 'on mention', look: null },
+  mode: { word: 'on mention', look: null },
+  budget: { word: 'throttled', look: 'hot' },
+  daily_cap: { word: 'limit reached', look: 'warn' },
+  interval: { word: 'waiting', look: null },
+  back_off: { word: 'backing off', look: 'warn' },
+  circuit_open: { word: 'backing off', look: 'hot' },
+  task_first: { word: 'has a task', look: null },
+  nothing_new: { word: 'up to date', look: null },
+  no_slot: { word: 'waiting', look: null },
+  next: { word: 'next', look: null },
+}
+
+const taskReasons: Record<TaskReason, (agent: string) => string> = {
+  at_work: (agent) => `${agent} is running; an agent has one run at a time.`,
+  hub_paused: () => 'All agents are paused; nothing is lost.',
+  paused: (agent) => `${agent} is paused; nothing is lost.`,
+  no_slot: () => 'All slots are in use; the task starts when a slot is free.',
+  starting: () => 'Starting.',
+}
+
+/** Describes why a task has not started. */
+export const formatTaskReason = (reason: TaskReason | null, agent: string): string =>
+  reason ? taskReasons[reason](agent) : 'Unknown: the scheduler is not responding.'
+
+/** Formats the delay before a start: `0.4 s`. */
+export const formatStartDelay = (ms: number): string =>
+  ms < 1_000 ? `${(ms / 1_000).toFixed(1)}${NBSP}s` : formatDuration(ms)

@@ -1,8 +1,0 @@
-import type { ToolCaller } from '../contract'
-
-/**
- * Whether the caller has no journal: people, external agents, and programs that use an activation's
- * token. The hub then records the intent before the call runs.
- */
-export const isOutside = ({ activationId, isOutside }: ToolCaller): boolean =>
-  activationId === null || isOutside === true

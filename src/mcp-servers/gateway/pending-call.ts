@@ -1,0 +1,26 @@
+import type { AuditEntry, GrantApi, GrantPolicy } from '../../hub/contract/hub'
+import type { ToolCaller } from '../contract/tools'
+import type { PreparedCall } from '../define-tool'
+import type { Pipeline } from './pipeline'
+import type { NamedTool } from './tool-registry'
+
+/** A call whose arguments are valid. */
+export interface PendingCall {
+  pipeline: Pipeline
+  caller: ToolCaller
+  tool: NamedTool
+  prepared: PreparedCall
+  /** The arguments as raw JSON, and parsed. */
+  raw: string
+  args: unknown
+  entry: AuditEntry
+  signal: AbortSignal
+  /** Reports progress to the caller. */
+  progress(text: string): void
+  /** The policy that the decision is based on. */
+  policy?: GrantPolicy
+  /** The approval that the call consumes when it runs. */
+  approvalId?: string
+  /** The result of the rate limit check: made once, also when the call is decided twice. */
+  taken?: ReturnType<GrantApi['takeRateLimit']>
+}

@@ -1,0 +1,50 @@
+import type { Actor, ConversationApi } from '../../hub/contract/hub'
+import { emptyScrubber, type Scrubber } from '../credentials/scrub'
+import { gatewayErrors } from './errors'
+import type { PendingCall } from './pending-call'
+import { selectAccountStores } from './pipeline'
+import { runTool, type ToolRun } from './run-tool'
+
+interface ServiceTarget {
+  server: string
+  service: string
+  actor: Actor
+  hub: ConversationApi
+}
+
+/**
+ * Runs a tool that uses an external service. The call is allowed already; the credential is looked up
+ * now and redacted from results, progress and errors.
+ */
+export async function runWithService(asked: PendingCall, target: ServiceTarget): Promise<ToolRun> {
+  const { pipeline, tool, prepared, signal } = asked
+  const { actor, hub } = target
+  let scrubber = emptyScrubber
+  const ran = await runTool(tool.name, tool.timeoutMs, signal, async (stop) => {
+    if (!pipeline.connect) throw gatewayErrors.noConnections()
+    const opened = await pipeline.connect({ ...target, signal: stop })
+    scrubber = opened.scrubber
+    const own = selectAccountStores(pipeline, actor)
+    const clean = scrubber.parts()
+    const progress = (text: string) => asked.progress(clean(text))
+    const context = { actor, hub, ...own, outside: opened.connection, signal: stop, progress }
+    // Redact each text before it becomes JSON, which would escape it a second time.
+    return scrubber.value(await prepared.run(context))
+  })
+  const { cause } = ran
+  return {
+    outcome: ran.outcome,
+    text: scrubber.text(ran.text),
+    ...(cause !== undefined && { cause: scrubCause(cause, scrubber) }),
+  }
+}
+
+/** Redacts the credential from an error for the operator's log. */
+function scrubCause(cause: unknown, scrubber: Scrubber): unknown {
+  if (!(cause instanceof Error)) return scrubber.value(cause)
+  const inner = cause.cause === undefined ? undefined : scrubCause(cause.cause, scrubber)
+  const clean = new Error(scrubber.text(cause.message), { cause: inner })
+  clean.name = cause.name
+  clean.stack = scrubber.text(cause.stack ?? '')
+  return clean
+}

@@ -1,0 +1,23 @@
+import { resultsReadName } from '../results/tools/read'
+import { decide } from './decide'
+import type { PendingCall } from './pending-call'
+import { isTooLong } from './truncate-text'
+
+/**
+ * Stores a result that is too large for one response, if the caller can read stored results. Its
+ * credentials are redacted already.
+ *
+ * @returns the handle; null when the result is not stored
+ */
+export async function storeResult(asked: PendingCall, text: string): Promise<string | null> {
+  const { pipeline, caller, tool, policy } = asked
+  if (!isTooLong(text, pipeline.resultBytesMax)) return null
+  const reader = pipeline.tools.getOwn(resultsReadName)
+  if (!policy || !reader || !decide(policy, caller, reader).isAllowed) return null
+  try {
+    return await pipeline.results.keep(caller.accountId, text)
+  } catch (cause) {
+    pipeline.reportFailure?.(tool.name, cause)
+    return null
+  }
+}

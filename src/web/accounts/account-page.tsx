@@ -1,0 +1,155 @@
+import type { FC } from 'hono/jsx'
+import type { AgentState } from '../../agents/contract/agents'
+import type { ActivationRow } from '../../hub/activations/page-queries'
+import type { PageBudget } from '../../hub/budgets/page-queries'
+import type { Cursor } from '../../hub/cursor'
+import { formatCount, formatDay } from '../../shared/format'
+import { accountPath } from '../../shared/paths'
+import type { Frame, PageViewer } from '../frame/frame'
+import { Layout } from '../frame/layout'
+import { AccountMark, accountKindLabels } from '../parts/account-link'
+import { ActivationTable } from '../parts/activation-table'
+import { FeedList, type FeedRow } from '../parts/feed-list'
+import { Pager } from '../parts/feed-pager'
+import { RelativeTime } from '../parts/relative-time'
+import { TaskForm } from '../tasks/task-form'
+import { AgentSidebar } from './agent-sidebar'
+import { AgentStatus } from './agent-status'
+import type { AccountCard, AgentCard } from './page-queries'
+
+export interface AccountPageProps {
+  frame: Frame
+  account: AccountCard
+  rows: FeedRow[]
+  next: Cursor | null
+  /** Set for an agent that runs on this hub. */
+  agent: AgentCard | null
+  state: AgentState | null
+  activations: ActivationRow[]
+  budget: PageBudget | null
+}
+
+export const AccountPage: FC<AccountPageProps> = (props) => {
+  const { frame, account, rows, agent } = props
+  return (
+    <Layout frame={frame} title={account.name} {...(agent ? { scripts: ['follow'] } : {})}>
+      <div class="head">
+        <div class="ident">
+          <AccountMark name={account.name} kind={account.kind} size="xl" />
+          <div>
+            <h1>{account.name}</h1>
+            <p class="lede">
+              {account.displayName && `${account.displayName}. `}
+              {account.description || `${formatKind(account)} without a description.`}
+            </p>
+          </div>
+        </div>
+        <AccountActions viewer={frame.viewer} account={account} agent={agent} />
+      </div>
+      <div class="split">
+        <div class="body">
+          {agent && <AgentStatus {...props} agent={agent} />}
+          {agent && frame.viewer?.isAdmin && <TaskForm name={account.name} />}
+          {agent && <LastActivations {...props} />}
+          <section class="block">
+            <h2>Posts</h2>
+            {rows.length === 0 && <p class="meta">{account.name} has no posts yet.</p>}
+            <FeedList rows={rows} running={[]} frame={frame} path={accountPath(account.name)} />
+            <Pager path={accountPath(account.name)} sort="new" next={props.next} />
+          </section>
+        </div>
+        <aside class="rail" aria-label={`About ${account.name}`}>
+          {agent && <AgentSidebar agent={agent} budget={props.budget} now={frame.now} />}
+          <section class="block">
+            <h2>Account</h2>
+            <dl class="def">
+              <dt>Kind</dt>
+              <dd>{formatKind(account)}</dd>
+              <dt>Karma</dt>
+              <dd class="num">{formatCount(account.karma)}</dd>
+              {account.createdAt > 0 && (
+                <>
+                  <dt>Since</dt>
+                  <dd>{formatDay(account.createdAt)}</dd>
+                </>
+              )}
+              {account.lastActivatedAt !== null && (
+                <>
+                  <dt>Last run</dt>
+                  <dd>
+                    <RelativeTime at={account.lastActivatedAt} now={frame.now} />
+                  </dd>
+                </>
+              )}
+              {account.isImported === 1 && (
+                <>
+                  <dt>Origin</dt>
+                  <dd>Imported from an archive; cannot sign in</dd>
+                </>
+              )}
+            </dl>
+          </section>
+        </aside>
+      </div>
+    </Layout>
+  )
+}
+
+const LastActivations: FC<AccountPageProps> = ({ account, activations, frame }) => (
+  <section class="block">
+    <h2>Recent runs</h2>
+    {activations.length > 0 ? (
+      <ActivationTable rows={activations} now={frame.now} />
+    ) : (
+      <div class="empty">
+        <p>
+          <strong>No runs yet.</strong>
+          Write @{account.name} in a post or a reply to wake {account.name}.
+        </p>
+      </div>
+    )}
+  </section>
+)
+
+/** Button that pauses or resumes one agent; only for admins. */
+const PauseForm: FC<{ viewer: PageViewer; name: string; agent: AgentCard }> = (props) => {
+  const { viewer, name, agent } = props
+  if (!viewer.isAdmin) return null
+  const verb = agent.isPaused === 1 ? 'resume' : 'pause'
+  return (
+    <form method="post" action={`${accountPath(name)}/${verb}`}>
+      <button type="submit" class="btn" id="pause">
+        {verb === 'resume' ? 'Resume' : 'Pause'} {name}
+      </button>
+    </form>
+  )
+}
+
+const formatKind = ({ kind }: AccountCard): string =>
+  kind === 'system'
+    ? 'The hub itself'
+    : accountKindLabels[kind] === 'agent'
+      ? 'An agent'
+      : 'A person'
+
+/** Buttons for a signed-in viewer of an account. */
+const AccountActions: FC<{
+  viewer: PageViewer | null
+  account: AccountCard
+  agent: AgentCard | null
+}> = ({ viewer, account, agent }) =>
+  viewer && (
+    <div class="acts">
+      {agent && <PauseForm viewer={viewer} name={account.name} agent={agent} />}
+      {account.kind !== 'system' && account.name !== viewer.name && (
+        <a class="btn" href={`/dm?to=${encodeURIComponent(account.name)}`}>
+          Message
+        </a>
+      )}
+      {agent && (
+        <a class="btn go" href={`/?ask=${encodeURIComponent(account.name)}#new`}>
+          Ask {account.name}
+        </a>
+      )}
+    </div>
+  )

@@ -1,0 +1,127 @@
+import type { FC } from 'hono/jsx'
+import { isOfflineModel } from '../../hub/activations/run-labels'
+import { computeUsedShares, toBudgetLevel } from '../../hub/budgets/levels'
+import type { PageBudget } from '../../hub/budgets/page-queries'
+import { mergePolicy } from '../../hub/grants/queries'
+import { formatPeriod, formatPlural, formatShare } from '../../shared/format'
+import { formatBudgetConsequence, formatBudgetUsage } from '../budgets/budget-list'
+import { Meter, Status } from '../parts/meter'
+import { RelativeTime } from '../parts/relative-time'
+import type { AgentCard } from './page-queries'
+
+export interface AgentSidebarProps {
+  agent: AgentCard
+  budget: PageBudget | null
+  now: number
+}
+
+/** Sidebar of an agent's page: budget, grants, definition. */
+export const AgentSidebar: FC<AgentSidebarProps> = ({ agent, budget, now }) => (
+  <>
+    <BudgetBlock budget={budget} />
+    <GrantBlock agent={agent} />
+    <section class="block">
+      <h2>Definition</h2>
+      <dl class="def">
+        <dt>Version</dt>
+        <dd class="num">
+          {agent.definitionVersion}
+          {agent.definitionAt !== null && (
+            <>
+              , <RelativeTime at={agent.definitionAt} now={now} />
+            </>
+          )}
+        </dd>
+        <dt>Model</dt>
+        <dd>
+          {agent.model}
+          {isOfflineModel(agent.model) && (
+            <p class="meta">
+              The built-in offline model searches and quotes posts at no cost.{' '}
+              <a href="/docs#models">Use another model</a>
+            </p>
+          )}
+        </dd>
+      </dl>
+      <Warnings json={agent.warnings} />
+    </section>
+  </>
+)
+
+const BudgetBlock: FC<{ budget: PageBudget | null }> = ({ budget }) => {
+  const share = budget && computeUsedShares(budget)
+  const level = budget && toBudgetLevel(budget)
+  return (
+    <section class="block">
+      <h2>
+        Budget{budget ? `, ${formatPeriod(budget.period)}` : ''}
+        {level && <Status level={level} />}
+      </h2>
+      {budget && share && (
+        <>
+          <p class="row up3 num">
+            <b>{formatShare(share.used)}</b> <span class="meta">{formatBudgetUsage(budget)}</span>
+          </p>
+          <Meter share={share.used} reserved={share.reserved} label="Budget" />
+        </>
+      )}
+      <p class="meta up2">
+        {budget
+          ? formatBudgetConsequence(budget)
+          : 'No limit of its own. The hub’s budget applies.'}{' '}
+        <a href="/budgets">All budgets</a>
+      </p>
+    </section>
+  )
+}
+
+const GrantBlock: FC<{ agent: AgentCard }> = ({ agent }) => {
+  const { requested, allowed, denied } = mergePolicy(agent)
+  return (
+    <section class="block">
+      <h2>Requested grants</h2>
+      <ul class="list">
+        {requested?.map((grant) => (
+          <li>
+            <code>{grant}</code>
+            <span class="r">{denied.includes(grant) ? 'denied' : ''}</span>
+          </li>
+        ))}
+      </ul>
+      <p class="meta">
+        Allowed on this hub: {allowed.join(', ') || 'nothing'}.
+        {denied.length > 0 && ` Denied: ${denied.join(', ')}.`} Denied grants take precedence.
+      </p>
+    </section>
+  )
+}
+
+const Warnings: FC<{ json: string | null }> = ({ json }) => {
+  const warnings = readWarnings(json)
+  return warnings.length === 0 ? null : (
+    <details class="up3">
+      <summary class="meta">{formatPlural(warnings.length, 'warning', 'warnings')}</summary>
+      <ul class="list tall">
+        {warnings.map(({ path, message }) => (
+          <li>
+            <code>{path}</code>
+            <p>{message}</p>
+          </li>
+        ))}
+      </ul>
+    </details>
+  )
+}
+
+function readWarnings(json: string | null): { path: string; message: string }[] {
+  try {
+    const list: unknown = JSON.parse(json ?? '[]')
+    if (!Array.isArray(list)) return []
+    return list.map((each) => ({
+      path: String(each?.path ?? ''),
+      message: String(each?.message ?? ''),
+    }))
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,122 @@
+import type { FC } from 'hono/jsx'
+import type { AgentState } from '../../agents/contract/agents'
+import type { ActivationRow } from '../../hub/activations/page-queries'
+import { isOwner, redactPlan } from '../../hub/activations/trace-access'
+import { formatDuration, formatExact, formatPlural, toIso } from '../../shared/format'
+import { activationPath } from '../../shared/paths'
+import { PlanBlock } from '../activations/plan-block'
+import type { Frame } from '../frame/frame'
+import { ElapsedTime } from '../parts/elapsed-time'
+import type { AccountCard, AgentCard } from './page-queries'
+
+export interface AgentStatusProps {
+  frame: Frame
+  account: AccountCard
+  agent: AgentCard
+  state: AgentState | null
+  activations: ActivationRow[]
+}
+
+/** Shows the current run of an agent, or its status while it is not running. */
+export const AgentStatus: FC<AgentStatusProps> = (props) => {
+  const { frame, account, agent, state, activations } = props
+  const running = activations.find((each) => each.state === 'running')
+  const canSeePlan = isOwner(frame.viewer, account.id, agent.definedBy)
+  if (!running) return <IdleAgent {...props} />
+  return (
+    <>
+      <section
+        class="live"
+        data-running
+        data-activation={running.id}
+        data-view="thread"
+        aria-label={`Current run of ${account.name}`}
+      >
+        <p class="do" data-name={account.name}>
+          {account.name} is {state?.doing ?? 'working on an answer'}
+        </p>
+        <p class="meta">
+          <ElapsedTime since={running.startedAt} now={frame.now} />
+          {running.postTitle && `, in “${running.postTitle}”`}.{' '}
+          <a href={activationPath(running.id)}>Follow the run</a>
+        </p>
+        {formatPause(agent) && <p class="meta up">{formatPause(agent)}</p>}
+        {agent.tasksWaiting > 0 && (
+          <p class="meta up">
+            {formatPlural(agent.tasksWaiting, 'mention waits', 'mentions wait')}.
+          </p>
+        )}
+      </section>
+      {state?.plan && <PlanBlock plan={canSeePlan ? state.plan : redactPlan(state.plan)} />}
+    </>
+  )
+}
+
+const IdleAgent: FC<AgentStatusProps> = ({ account, agent, state }) => (
+  <section class="block" {...(agent.tasksWaiting > 0 ? { 'data-running': true } : {})}>
+    <h2>Status</h2>
+    <dl class="def">
+      <dt>Now</dt>
+      <dd>{formatStatus(agent, state?.reason ?? null)}</dd>
+      <dt>Wakes on</dt>
+      <dd>{formatWakeEvents(account.name, agent)}</dd>
+      <dt>Explorations</dt>
+      <dd>{formatExplorations(agent)}</dd>
+      {agent.scheduledAt !== null && (
+        <>
+          <dt>Next scheduled task</dt>
+          <dd>
+            <time datetime={toIso(agent.scheduledAt)}>{formatExact(agent.scheduledAt)}</time>
+          </dd>
+        </>
+      )}
+      {agent.consecutiveFailures > 0 && (
+        <>
+          <dt>Failures</dt>
+          <dd>
+            The last {formatPlural(agent.consecutiveFailures, 'run', 'runs')} failed. See the errors
+            below and in{' '}
+            <a class="ul" href="/m/agent-errors">
+              m/agent-errors
+            </a>
+            .
+          </dd>
+        </>
+      )}
+    </dl>
+  </section>
+)
+
+/** Returns why the agent is paused; null when it is not. */
+function formatPause(agent: AgentCard): string | null {
+  if (agent.isPaused === 1) {
+    return 'Paused by an admin. Mentions wait until the agent is resumed.'
+  }
+  if (agent.isHubPaused === 1) {
+    return 'All agents are paused by an admin. Mentions wait until they are resumed.'
+  }
+  return null
+}
+
+function formatStatus(agent: AgentCard, reason: string | null): string {
+  const paused = formatPause(agent)
+  if (paused) return paused
+  if (agent.tasksWaiting === 0) return 'Asleep. A sleeping agent costs nothing.'
+  const waiting = formatPlural(agent.tasksWaiting, 'mention waits', 'mentions wait')
+  return reason ? `${waiting}: ${reason}.` : `${waiting}; the agent wakes in a moment.`
+}
+
+function formatExplorations({ looksEveryMs }: AgentCard): string {
+  if (looksEveryMs === null) return 'Off in its definition.'
+  return `About every ${formatDuration(looksEveryMs)}, when there are new posts. Agents that waited longest go first.`
+}
+
+function formatWakeEvents(name: string, agent: AgentCard): string {
+  const causes = [
+    agent.answersMentions === 1 ? `@${name} in a post or a reply` : null,
+    agent.answersReplies === 1 ? 'a person’s reply to its posts and comments' : null,
+  ].filter((cause) => cause !== null)
+  return causes.length > 0
+    ? `${causes.join(', ')}.`
+    : 'Nothing: mentions and replies are off in its definition.'
+}

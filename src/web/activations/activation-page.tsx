@@ -1,0 +1,260 @@
+import type { FC } from 'hono/jsx'
+import { titleByState } from '../../hub/activations/activation-labels'
+import type { ActivationDetail, Requester } from '../../hub/activations/page-queries'
+import {
+  formatOutcome,
+  formatReplyRefusal,
+  formatTask,
+  isNoticePosted,
+} from '../../hub/activations/run-labels'
+import type { TraceAccess } from '../../hub/activations/trace-access'
+import { listNotes, type TraceView } from '../../hub/activations/trace-view'
+import { formatCost, formatCount, formatPlural, formatShare, formatSpan } from '../../shared/format'
+import { postPath } from '../../shared/paths'
+import type { Frame } from '../frame/frame'
+import { Layout } from '../frame/layout'
+import { AccountLink } from '../parts/account-link'
+import { Prose } from '../parts/prose'
+import { RelativeTime } from '../parts/relative-time'
+import { ActivationProgress } from './activation-progress'
+import { EventList } from './event-list'
+import { PlanBlock } from './plan-block'
+import { StepTable } from './step-table'
+import { HookTable, NoteList, PromptBlock } from './trace-extras'
+import { Waterfall } from './waterfall'
+
+export interface ActivationPageProps {
+  frame: Frame
+  activation: ActivationDetail
+  requesters: Requester[]
+  /** Contains only what the viewer may see. */
+  trace: TraceView | null
+  access: TraceAccess
+  /** What a running agent does right now, as text for people. */
+  doing: string | null
+}
+
+const toNameSet = (requesters: Requester[]): ReadonlySet<string> =>
+  new Set(requesters.map(({ name }) => name.toLowerCase()))
+
+/** Shows one activation: its progress, reply, figures and trace. */
+export const ActivationPage: FC<ActivationPageProps> = (props) => {
+  const { frame, activation, trace, doing } = props
+  const isOpen = activation.state !== 'done'
+  const title = titleByState[activation.state](activation.agentName)
+  return (
+    <Layout frame={frame} title={title} sheet="trace" {...(isOpen ? { scripts: ['follow'] } : {})}>
+      <Heading {...props} title={title} />
+      {isOpen && (
+        <ActivationProgress
+          frame={frame}
+          activation={activation}
+          requesters={props.requesters.map(({ name }) => name)}
+          doing={doing}
+          seq={trace?.events.length ?? 0}
+          view={props.access === 'all' ? 'full' : 'thread'}
+        />
+      )}
+      <div class={isOpen ? 'up5' : undefined}>
+        <Figures {...props} />
+      </div>
+      <FailureNotice activation={activation} trace={trace} />
+      {activation.reply !== null && (
+        <section class="block">
+          <h2>
+            Reply{' '}
+            {activation.postId && (
+              <a
+                class="meta"
+                href={`${postPath(activation.postId)}#c-${activation.replyCommentId}`}
+              >
+                View in thread
+              </a>
+            )}
+          </h2>
+          <div class="up3">
+            <Prose text={activation.reply} knownNames={toNameSet(props.requesters)} heading={3} />
+          </div>
+        </section>
+      )}
+      <TraceSections {...props} />
+    </Layout>
+  )
+}
+
+const Heading: FC<ActivationPageProps & { title: string }> = (props) => {
+  const { frame, activation, requesters, title } = props
+  return (
+    <div class="head">
+      <div>
+        {activation.postId && activation.postTitle && (
+          <p class="meta">
+            <a href={postPath(activation.postId)}>{activation.postTitle}</a>
+          </p>
+        )}
+        <h1 class="up">{title}</h1>
+        <div class="by up2">
+          <AccountLink name={activation.agentName} kind={activation.agentKind} />
+          {requesters.length > 0 && <span>asked by</span>}
+          {requesters.map((requester) => (
+            <AccountLink {...requester} />
+          ))}
+          {requesters.length === 0 && <span>{formatTask(activation.task)}</span>}
+          <RelativeTime at={activation.startedAt} now={frame.now} />
+          <span>definition {activation.definitionVersion}</span>
+          <span>{activation.model}</span>
+        </div>
+      </div>
+    </div>
+  )
+}
+
+/** Returns step count and times in milliseconds: from the trace while running, from the row once finished. */
+function computeFigures({ activation, trace, frame }: ActivationPageProps) {
+  const steps = trace?.steps ?? []
+  const sum = (pick: (step: (typeof steps)[number]) => number) =>
+    steps.reduce((all, step) => all + pick(step), 0)
+  return {
+    steps: Math.max(activation.iterations, steps.length),
+    time: (activation.finishedAt ?? frame.now) - activation.startedAt,
+    model: sum((step) => step.modelMs),
+    tools: sum((step) => Math.max(0, ...step.tools.map(({ durationMs }) => durationMs))),
+  }
+}
+
+/** Returns the usage charged for all model calls, failed calls included. */
+const computeSpent = ({ activation, trace }: ActivationPageProps): TraceView['spent'] =>
+  activation.state === 'done' || !trace
+    ? { ...activation, isPriced: activation.isPriced === 1 }
+    : trace.spent
+
+const Figures: FC<ActivationPageProps> = (props) => {
+  const { activation } = props
+  const figures = computeFigures(props)
+  const spent = computeSpent(props)
+  return (
+    <dl class="facts">
+      <div>
+        <dt>Outcome</dt>
+        <dd>
+          {activation.state === 'parked' ? 'waiting' : formatOutcome(activation.outcome)}
+          <small>{formatPlural(figures.steps, 'step', 'steps')}</small>
+        </dd>
+      </div>
+      <div>
+        <dt>Time</dt>
+        <dd>
+          {formatSpan(figures.time)}
+          <small>
+            model {formatSpan(figures.model)}, tools {formatSpan(figures.tools)}
+          </small>
+        </dd>
+      </div>
+      <div>
+        <dt>Tokens</dt>
+        <dd>
+          {formatCount(spent.inputTokens + spent.outputTokens)}
+          <small>
+            {formatCount(spent.inputTokens)} in, {formatCount(spent.outputTokens)} out
+          </small>
+        </dd>
+      </div>
+      <div>
+        <dt>Prompt cache</dt>
+        <dd>
+          {spent.inputTokens > 0 ? formatShare(spent.cachedTokens / spent.inputTokens) : 'none'}
+          <small>{formatCount(spent.cachedTokens)} tokens</small>
+        </dd>
+      </div>
+      <div>
+        <dt>Cost</dt>
+        <dd>
+          {formatCost(spent.costMicrousd, spent.isPriced, 'trace')}
+          <small>{activation.state === 'done' ? 'settled' : 'so far'}</small>
+        </dd>
+      </div>
+    </dl>
+  )
+}
+
+const FailureNotice: FC<{ activation: ActivationDetail; trace: TraceView | null }> = (props) => {
+  const { activation, trace } = props
+  const error = trace?.error ?? null
+  if (!error && !activation.replyRefusal) return null
+  return (
+    <div class="wrong up5">
+      {error && (
+        <>
+          <strong>{error.message}</strong>
+          <p class="meta">{error.code.toLowerCase().replaceAll('_', ' ')}</p>
+        </>
+      )}
+      {activation.replyRefusal && (
+        <>
+          <strong>
+            The reply was {isNoticePosted(activation.replyRefusal) ? 'withheld' : 'not posted'}.
+          </strong>
+          <p>{formatReplyRefusal(activation.replyRefusal)}</p>
+        </>
+      )}
+    </div>
+  )
+}
+
+const TraceSections: FC<ActivationPageProps> = (props) => {
+  const { frame, activation, trace, access } = props
+  if (!trace) {
+    return (
+      <div class="empty">
+        <p>
+          <strong>
+            {activation.state === 'done' ? 'The trace is no longer stored.' : 'No trace yet.'}
+          </strong>
+          {activation.state === 'done'
+            ? 'The figures above are complete; the steps were deleted.'
+            : 'The first step is being prepared.'}
+        </p>
+      </div>
+    )
+  }
+  return (
+    <>
+      <PlanBlock plan={trace.plan} />
+      <section class="block">
+        <h2>
+          Timeline{' '}
+          <span class="meta">
+            <Swatch kind="model" /> model <Swatch kind="tool" /> tools ·{' '}
+            <a href={`/api/v1/activations/${activation.id}/otlp`}>OpenTelemetry</a>
+          </span>
+        </h2>
+        <Waterfall trace={trace} startedAt={activation.startedAt} now={frame.now} />
+        {access !== 'all' && (
+          <p class="meta up2">
+            Prompts and tool results are shown only to admins and the agent’s owner.
+          </p>
+        )}
+      </section>
+      {trace.steps.length > 0 && (
+        <section class="block">
+          <h2>Cost by step</h2>
+          <StepTable steps={trace.steps} spent={computeSpent(props)} />
+        </section>
+      )}
+      <HookTable steps={trace.steps} />
+      <NoteList notes={listNotes(trace)} startedAt={activation.startedAt} />
+      <EventList
+        activationId={activation.id}
+        events={trace.events}
+        startedAt={activation.startedAt}
+      />
+      <PromptBlock prompt={trace.prompt} />
+    </>
+  )
+}
+
+const Swatch: FC<{ kind: 'model' | 'tool' }> = ({ kind }) => (
+  <svg class="sw" viewBox="0 0 11 11" aria-hidden="true">
+    <rect class={`k-${kind}`} width="11" height="11" rx="2" />
+  </svg>
+)

@@ -1,0 +1,82 @@
+import type { Hono } from 'hono'
+import { cancelActivation } from '../../hub/activations/actions'
+import { activationRequestErrors } from '../../hub/activations/errors'
+import { maskTrace } from '../../hub/activations/mask-trace'
+import {
+  type ActivationDetail,
+  activationStatements,
+  type Requester,
+} from '../../hub/activations/page-queries'
+import { findTraceAccess, redactTrace } from '../../hub/activations/trace-access'
+import { readTrace } from '../../hub/activations/trace-view'
+import { requireViewer, toActor } from '../../hub/http/authenticate'
+import type { HubEnv } from '../../hub/http/hub-env'
+import { AppError } from '../../shared/errors'
+import { activationPath, postPath } from '../../shared/paths'
+import { readForm } from '../frame/read-form'
+import { type PageContext, page, readPage, rowsOf, sendPage } from '../frame/send-page'
+import { ActivationPage } from './activation-page'
+
+/** Registers `GET /activations/:id`, the page of an activation, and `POST /activations/:id/stop`. */
+export function registerActivationPages(app: Hono<HubEnv>): void {
+  app.get(
+    '/activations/:id',
+    page(async (c) => {
+      const id = c.req.param('id') ?? ''
+      const read = await readPage(c, activationStatements(c.var.context.db, id))
+      const activation = rowsOf<ActivationDetail>(read, 0)[0]
+      if (!activation) throw activationRequestErrors.notFound()
+      const live = await readLiveState(c, activation)
+      const access = findTraceAccess(read.frame.viewer, activation)
+      // the sender of a direct message is private
+      const isPrivate = activation.task === 'dm' && access === 'none'
+      const trace = readTrace(c.var.context.agents, live.trace ?? activation.trace)
+      return sendPage(
+        c,
+        <ActivationPage
+          frame={read.frame}
+          activation={activation}
+          requesters={isPrivate ? [] : rowsOf<Requester>(read, 1)}
+          trace={trace && redactTrace(trace, access, c.var.context.agents)}
+          access={access}
+          doing={live.doing}
+        />,
+      )
+    }),
+  )
+  app.post('/activations/:id/stop', page(stopActivation))
+}
+
+/** Cancels an activation and redirects back to the page with the button, also when it had already ended. */
+async function stopActivation(c: PageContext): Promise<Response> {
+  const id = c.req.param('id') ?? ''
+  const viewer = await requireViewer(c, 'write')
+  const form = await readForm(c)
+  try {
+    await cancelActivation(c.var.context, toActor(viewer, null), viewer.role === 'admin', id)
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'TOO_LATE') throw error
+  }
+  const postId = form('post_id')
+  return c.redirect(postId ? postPath(postId) : activationPath(id), 303)
+}
+
+/**
+ * Reads trace and current action from the agent's own object. When that fails, the page shows the state
+ * in D1.
+ */
+async function readLiveState(
+  c: PageContext,
+  { state, agentId, id }: ActivationDetail,
+): Promise<{ trace: string | null; doing: string | null }> {
+  if (state === 'done') return { trace: null, doing: null }
+  const { agents, settings } = c.var.context
+  const [trace, now] = await Promise.all([
+    agents.readTrace(agentId, id).catch(() => null),
+    agents.readState(agentId).catch(() => null),
+  ])
+  return {
+    trace: trace && maskTrace(trace, settings.ROOKERY_KEY_PREFIX),
+    doing: now?.activationId === id ? now.doing : null,
+  }
+}

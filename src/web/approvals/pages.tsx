@@ -1,0 +1,73 @@
+import type { Hono } from 'hono'
+import { submitDecision } from '../../hub/approvals/actions'
+import { approvalErrors } from '../../hub/approvals/errors'
+import { type ApprovalRow, selectApprovals } from '../../hub/approvals/queries'
+import { redactApproval } from '../../hub/approvals/redact-approval'
+import { decisionBody } from '../../hub/approvals/routes'
+import { readCredential, requireAdmin, requireViewer, toActor } from '../../hub/http/authenticate'
+import type { HubEnv } from '../../hub/http/hub-env'
+import { approvals as limits } from '../../shared/config'
+import type { FormProblem } from '../frame/frame'
+import { readForm } from '../frame/read-form'
+import { type PageContext, page, readPage, rowsOf, sendPage } from '../frame/send-page'
+import { toProblem } from '../parts/problem'
+import { ApprovalsPage } from './approvals-page'
+
+const decidedShown = 15
+
+/** Registers `GET /approvals`, and `POST /approvals/:id` of its forms. */
+export function registerApprovalPages(app: Hono<HubEnv>): void {
+  app.get(
+    '/approvals',
+    page((c) => showApprovals(c, null)),
+  )
+  app.post('/approvals/:id', page(decideByForm))
+}
+
+async function decideByForm(c: PageContext): Promise<Response> {
+  const viewer = await requireViewer(c, 'write')
+  requireAdmin(viewer)
+  const form = await readForm(c)
+  const parsed = decisionBody.safeParse({ decision: form('decision'), note: form('note') })
+  if (!parsed.success) {
+    throw approvalErrors.invalidDecision()
+  }
+  try {
+    await submitDecision(c.var.context, toActor(viewer, null), c.req.param('id') ?? '', parsed.data)
+  } catch (error) {
+    const { status, ...problem } = toProblem(error)
+    if (status !== 409) throw error
+    return showApprovals(c, problem, status)
+  }
+  return c.redirect('/approvals', 303)
+}
+
+async function showApprovals(
+  c: PageContext,
+  problem: FormProblem | null,
+  status = 200,
+): Promise<Response> {
+  const { db, clock } = c.var.context
+  const credential = await readCredential(c)
+  if (!credential) throw approvalErrors.signInRequired()
+  const reader = { credential, now: clock.now() }
+  const read = await readPage(c, [
+    selectApprovals(db, reader, { status: 'pending', before: null, limit: limits.pageMax }),
+    selectApprovals(db, reader, { status: null, before: null, limit: limits.pageMax }),
+  ])
+  if (!read.frame.viewer) throw approvalErrors.signInRequired()
+  const { viewer } = read.frame
+  const toVisible = (index: number) =>
+    rowsOf<ApprovalRow>(read, index).map((row) => redactApproval(row, viewer))
+  const decided = toVisible(1).filter((row) => row.status !== 'pending')
+  return sendPage(
+    c,
+    <ApprovalsPage
+      frame={read.frame}
+      pending={toVisible(0)}
+      decided={decided.slice(0, decidedShown)}
+      problem={problem}
+    />,
+    status,
+  )
+}

@@ -1,0 +1,159 @@
+import type { FC } from 'hono/jsx'
+import { formatTask, formatToolName } from '../../hub/activations/run-labels'
+import type { AuditRow } from '../../hub/audit/list-queries'
+import { formatBytes, formatPlural, formatSpan } from '../../shared/format'
+import { activationPath } from '../../shared/paths'
+import { AdminTabs } from '../frame/admin-tabs'
+import type { FormProblem, Frame } from '../frame/frame'
+import { Layout } from '../frame/layout'
+import { AccountLink } from '../parts/account-link'
+import { Icon } from '../parts/icons'
+import { Problem } from '../parts/problem'
+import { RelativeTime } from '../parts/relative-time'
+import { type AuditFilterValues, FilterForm } from './audit-filter-form'
+import { decisionLabels, formatOutcome } from './audit-labels'
+
+export interface AuditPageProps {
+  frame: Frame
+  rows: AuditRow[]
+  values: AuditFilterValues
+  /** The values of the form as a query string. */
+  query: string
+  /** Cursor of the next page; null on the last one. */
+  next: string | null
+  problem: FormProblem | null
+}
+
+/** Lists tool calls with account, task, decision and outcome. */
+export const AuditPage: FC<AuditPageProps> = (props) => {
+  const { frame, rows, values: typed, query, next, problem } = props
+  const isAdmin = frame.viewer?.isAdmin === true
+  return (
+    <Layout frame={frame} title="Audit" place="admin" sheet="admin">
+      <AdminTabs here="audit" isAdmin={isAdmin} />
+      <div class="head">
+        <div>
+          <h1>Audit</h1>
+          <p class="lede">
+            {isAdmin
+              ? 'All tool calls of all accounts. Entries are never changed or deleted.'
+              : 'Your tool calls, and those of agents whose definition you wrote.'}
+          </p>
+        </div>
+        <div class="acts">
+          <a class="btn" href={`/audit.csv?${query}`} download>
+            <Icon name="download" />
+            CSV
+          </a>
+        </div>
+      </div>
+      <Problem problem={problem} />
+      <FilterForm typed={typed} />
+      {rows.length === 0 ? (
+        <Empty isFiltered={query !== ''} />
+      ) : (
+        <AuditTable rows={rows} now={frame.now} />
+      )}
+      {next !== null && (
+        <p class="pager">
+          <a href={`/audit?${query}${query && '&'}cursor=${next}`} rel="next">
+            Older calls
+          </a>
+        </p>
+      )}
+    </Layout>
+  )
+}
+
+const Empty: FC<{ isFiltered: boolean }> = ({ isFiltered }) => (
+  <div class="empty">
+    <p>
+      <strong>{isFiltered ? 'No matching calls.' : 'No tool calls yet.'}</strong>
+      {isFiltered ? (
+        <>
+          Remove a filter, or{' '}
+          <a class="ul" href="/audit">
+            show all calls
+          </a>
+          .
+        </>
+      ) : (
+        'Mention an agent in a post to see its tool calls here.'
+      )}
+    </p>
+  </div>
+)
+
+const AuditTable: FC<{ rows: AuditRow[]; now: number }> = ({ rows, now }) => (
+  <table class="tbl fold up4">
+    <thead>
+      <tr>
+        <th scope="col">Tool</th>
+        <th scope="col">Account</th>
+        <th scope="col">Called</th>
+        <th scope="col">Task</th>
+        <th scope="col">Decision</th>
+        <th scope="col">Outcome</th>
+        <th scope="col" class="r">
+          Duration
+        </th>
+        <th scope="col" class="r">
+          Size
+        </th>
+      </tr>
+    </thead>
+    <tbody>
+      {rows.map((row) => (
+        <tr data-row>
+          <td>
+            <a class="plain" href={auditPath(row.id)}>
+              {formatToolName(row.tool)}
+            </a>
+            {row.grant && (
+              <div class="meta">
+                <code>{row.grant}</code>
+              </div>
+            )}
+          </td>
+          <td>
+            <AccountLink name={row.accountName} kind={row.accountKind} />
+          </td>
+          <td class="nb" data-l="Called">
+            <RelativeTime at={row.at} now={now} />
+          </td>
+          <td class="whole" data-l="Task">
+            <TaskLink row={row} />
+          </td>
+          <td class="whole" data-l="Decision">
+            <DecisionLabel row={row} />
+          </td>
+          <td data-l="Outcome">{formatOutcome(row)}</td>
+          <td class="r" data-l="Duration">
+            {row.durationMs !== null && formatSpan(row.durationMs)}
+          </td>
+          <td class="r" data-l="Size">
+            {row.resultBytes !== null && formatBytes(row.resultBytes)}
+          </td>
+        </tr>
+      ))}
+    </tbody>
+    <caption class="vh">{formatPlural(rows.length, 'call', 'calls')}, newest first</caption>
+  </table>
+)
+
+export const TaskLink: FC<{ row: AuditRow }> = ({ row }) =>
+  row.activationId === null ? (
+    <>external call</>
+  ) : (
+    <a class="ul" href={activationPath(row.activationId)}>
+      {row.task ? formatTask(row.task) : 'run'}
+      {row.askedBy && ` by ${row.askedBy}`}
+    </a>
+  )
+
+export const DecisionLabel: FC<{ row: AuditRow }> = ({ row }) => {
+  const isRefused = row.decision === 'denied' || row.decision === 'rate_limited'
+  return <span class={isRefused ? 'crit' : undefined}>{decisionLabels[row.decision]}</span>
+}
+
+const auditPath = (id: string): string => `/audit/${encodeURIComponent(id)}`

@@ -1,0 +1,172 @@
+import type { FC } from 'hono/jsx'
+import {
+  explorationLabels,
+  periodLabels,
+  periodOptions,
+  scopeLabels,
+  spendingLabels,
+  weekdayLabels,
+} from '../../hub/budgets/budget-labels'
+import type { Forecast } from '../../hub/budgets/forecast'
+import { computeBudgetLevel, computeUsedShares, toBudgetLevel } from '../../hub/budgets/levels'
+import type { PageBudget } from '../../hub/budgets/page-queries'
+import { formatCount, formatDay, formatMoney, formatShare } from '../../shared/format'
+import { communityPath } from '../../shared/paths'
+import { AccountLink } from '../parts/account-link'
+import { Meter, Status } from '../parts/meter'
+import { budgetPath, deleteBudgetPath } from './budget-paths'
+import { formatForecast } from './format-forecast'
+
+/** Formats spending, as `$48.62 of $58.00, 0 of 900 tokens`. */
+export function formatBudgetUsage(budget: PageBudget): string {
+  const { limitMicrousd, limitTokens } = budget
+  const uses = [
+    ...(limitMicrousd === null
+      ? []
+      : [
+          `${formatMoney(budget.spentMicrousd, 'budget')} of ${formatMoney(limitMicrousd, 'budget')}`,
+        ]),
+    ...(limitTokens === null
+      ? []
+      : [`${formatCount(budget.spentTokens)} of ${formatCount(limitTokens)} tokens`]),
+  ]
+  if (uses.length > 0) return uses.join(', ')
+  return `${formatMoney(budget.spentMicrousd, 'budget')}, no limit`
+}
+
+const capitalize = (text: string): string => text.replace(/^./, (letter) => letter.toUpperCase())
+
+/** Returns what the state of a budget means for agents, as one or two sentences. */
+export function formatBudgetConsequence(budget: PageBudget): string {
+  if (budget.endsAt === null) return 'No period is open now, so nothing can be spent.'
+  const share = computeUsedShares(budget)
+  const exploration = explorationLabels[budget.scope]
+  switch (share && computeBudgetLevel(share.used, budget)) {
+    case 'warning':
+      return `At ${formatShare(budget.throttleShare)} ${exploration} pauses.`
+    case 'throttle':
+      return `${capitalize(exploration)} is paused. Mentions are still answered.`
+    case 'critical':
+      return formatCritical(budget, share?.used ?? 1, budget.endsAt)
+    default:
+      return 'Nothing is paused.'
+  }
+}
+
+function formatCritical(budget: PageBudget, used: number, endsAt: number): string {
+  const until = `until ${formatDay(endsAt)}.`
+  if (budget.allowsCritical && used < 1) return `Only critical tasks run ${until}`
+  return `${spendingLabels[budget.scope]} ${until}`
+}
+
+export const BudgetName: FC<{ budget: PageBudget }> = ({ budget }) => {
+  const { name, kind, community, scope, scopeId } = budget
+  if (name !== null) return <AccountLink name={name} kind={kind ?? 'agent'} />
+  if (community !== null) return <a href={communityPath(community)}>m/{community}</a>
+  return <b>{scope === 'hub' ? scopeLabels.hub : `${scopeLabels[scope]} ${scopeId}`.trim()}</b>
+}
+
+/** Returns the name of a budget as plain text. */
+export const formatBudgetName = (budget: PageBudget): string =>
+  budget.name ??
+  (budget.community && `m/${budget.community}`) ??
+  (budget.scope === 'hub' ? 'the hub' : budget.scopeId)
+
+/** Formats the period, as `monthly`, with reset day and time zone unless they are the default. */
+export function formatBudgetPeriod({ period, resetDay, timezone }: PageBudget): string {
+  const from =
+    period === 'week'
+      ? ` from ${weekdayLabels[resetDay - 1] ?? resetDay}`
+      : period === 'month' && resetDay > 1
+        ? ` from day ${resetDay}`
+        : ''
+  return `${periodLabels[period]}${from}${timezone === 'UTC' ? '' : `, ${timezone}`}`
+}
+
+const Actions: FC<{ budget: PageBudget }> = ({ budget }) => {
+  const title = `the ${periodLabels[budget.period]} budget of ${formatBudgetName(budget)}`
+  return (
+    <p class="acts meta up">
+      <a href={budgetPath(budget.id)} aria-label={`Edit ${title}`}>
+        Edit
+      </a>
+      <a href={deleteBudgetPath(budget.id)} aria-label={`Delete ${title}`}>
+        Delete
+      </a>
+    </p>
+  )
+}
+
+const formatReserved = (budget: PageBudget): string =>
+  budget.reservedMicrousd > 0
+    ? `, ${formatMoney(budget.reservedMicrousd, 'budget')} reserved`
+    : budget.reservedTokens > 0 && budget.limitTokens !== null
+      ? `, ${formatCount(budget.reservedTokens)} reserved`
+      : ''
+
+export interface BudgetListProps {
+  budgets: PageBudget[]
+  /** By budget id. */
+  forecasts: Map<string, Forecast>
+  now: number
+  /** Whether the viewer can edit and delete budgets. */
+  isAdmin: boolean
+}
+
+/** Lists budgets with meter, figures, consequence and forecast. */
+export const BudgetList: FC<BudgetListProps> = ({ budgets, forecasts, now, isAdmin }) => (
+  <ul class="budgets">
+    {budgets.map((budget) => (
+      <BudgetItem
+        budget={budget}
+        seen={forecasts.get(budget.id) ?? null}
+        now={now}
+        isAdmin={isAdmin}
+      />
+    ))}
+  </ul>
+)
+
+const BudgetItem: FC<{
+  budget: PageBudget
+  seen: Forecast | null
+  now: number
+  isAdmin: boolean
+}> = ({ budget, seen, now, isAdmin }) => {
+  const share = computeUsedShares(budget)
+  const level = toBudgetLevel(budget)
+  return (
+    <li id={budget.id}>
+      <div>
+        <BudgetName budget={budget} /> <span class="meta">{formatBudgetPeriod(budget)}</span>
+      </div>
+      <div>
+        {share && (
+          <Meter
+            share={share.used}
+            reserved={share.reserved}
+            label={`${periodOptions[budget.period]} budget of ${formatBudgetName(budget)}`}
+            marks={budget}
+          />
+        )}
+      </div>
+      <div>
+        <div class="row">
+          <span class="num">
+            {share && <b>{formatShare(share.used)} </b>}
+            <span class="meta">
+              {formatBudgetUsage(budget)}
+              {formatReserved(budget)}
+            </span>
+          </span>
+          {level && <Status level={level} />}
+        </div>
+        <p class="why">
+          {formatBudgetConsequence(budget)}
+          {seen && seen.state !== 'exhausted' && ` ${formatForecast(budget, seen, now)}`}
+        </p>
+        {isAdmin && <Actions budget={budget} />}
+      </div>
+    </li>
+  )
+}

@@ -1,0 +1,104 @@
+import type { FC } from 'hono/jsx'
+import type { ActivationRow } from '../../hub/activations/page-queries'
+import type { Forecast } from '../../hub/budgets/forecast'
+import type { PageBudget } from '../../hub/budgets/page-queries'
+import type { SeriesDay, UsageSeries, UsageTotal } from '../../hub/budgets/usage-queries'
+import { formatUsageQuery, type UsageView } from '../../hub/budgets/usage-view'
+import { formatDay } from '../../shared/format'
+import type { Frame } from '../frame/frame'
+import { Layout } from '../frame/layout'
+import { ActivationTable } from '../parts/activation-table'
+import { Icon } from '../parts/icons'
+import { BudgetFacts } from './budget-facts'
+import { BudgetList } from './budget-list'
+import { newBudgetPath } from './budget-paths'
+import { ChartPatterns } from './chart-colors'
+import { composeChart } from './chart-data'
+import { CumulativeSpend, findMainBudget, hasCumulativeSpend } from './cumulative-spend'
+import { SpendSection } from './spend-section'
+
+export interface BudgetsPageProps {
+  frame: Frame
+  view: UsageView
+  budgets: PageBudget[]
+  /** By budget id. */
+  forecasts: Map<string, Forecast>
+  rows: UsageSeries[]
+  total: UsageTotal
+  days: SeriesDay[]
+  activations: ActivationRow[]
+}
+
+export const BudgetsPage: FC<BudgetsPageProps> = (props) => {
+  const { frame, view, budgets, forecasts, rows, total, days, activations } = props
+  const isAdmin = frame.viewer?.isAdmin === true
+  const main = findMainBudget(budgets)
+  const seen = main && forecasts.get(main.id)
+  const chart = composeChart(view, rows, days)
+  return (
+    <Layout frame={frame} title="Budgets" place="budgets" sheet="chart">
+      <ChartPatterns />
+      <div class="head">
+        <div>
+          <h1>Budgets</h1>
+          <p class="lede">{formatMainPeriod(main)}</p>
+        </div>
+        <div class="acts">
+          {isAdmin && (
+            <a class="btn" href={newBudgetPath}>
+              New budget
+            </a>
+          )}
+          <a class="btn" href={`/budgets.csv${formatUsageQuery(view)}`} download>
+            <Icon name="download" />
+            CSV
+          </a>
+        </div>
+      </div>
+      {main && seen && <BudgetFacts budget={main} forecast={seen} now={frame.now} />}
+      {main && seen && hasCumulativeSpend({ view, budget: main, forecast: seen }) && (
+        <CumulativeSpend
+          view={view}
+          budget={main}
+          forecast={seen}
+          series={chart.series}
+          days={days}
+        />
+      )}
+      <section class="block">
+        <h2>
+          Budgets <span class="meta">marks: warning, throttle, critical, in %</span>
+        </h2>
+        {!isAdmin && <p class="meta up">Only admins can create and edit budgets.</p>}
+        <BudgetList budgets={budgets} forecasts={forecasts} now={frame.now} isAdmin={isAdmin} />
+        <p class="meta">
+          The hub has its own limits, which agent budgets need not add up to. Forecasts continue the
+          run rate and ignore limits.
+        </p>
+      </section>
+      <SpendSection view={view} chart={chart} rows={rows} total={total} budgets={budgets} />
+      <section class="block">
+        <h2>Latest runs</h2>
+        {activations.length === 0 ? (
+          <NoRuns />
+        ) : (
+          <ActivationTable rows={activations} now={frame.now} hasAgent />
+        )}
+      </section>
+    </Layout>
+  )
+}
+
+const formatMainPeriod = (hub: PageBudget | undefined): string =>
+  hub?.startsAt && hub.endsAt
+    ? `Current ${hub.period} of the hub: ${formatDay(hub.startsAt)} to ${formatDay(hub.endsAt)}, time zone ${hub.timezone}.`
+    : 'What agents can spend, and what they have spent.'
+
+const NoRuns: FC = () => (
+  <div class="empty">
+    <p>
+      <strong>No runs yet.</strong>
+      Mention an agent in a post to see its runs and their cost here.
+    </p>
+  </div>
+)

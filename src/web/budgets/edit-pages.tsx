@@ -1,0 +1,191 @@
+import type { Hono } from 'hono'
+import { changeBudget, createBudget, removeBudget } from '../../hub/budgets/actions'
+import { selectBudget, selectBudgets } from '../../hub/budgets/api-queries'
+import { budgetErrors } from '../../hub/budgets/errors'
+import { type PageBudget, selectScopeNames } from '../../hub/budgets/page-queries'
+import { requireAdmin, requireViewer, toActor } from '../../hub/http/authenticate'
+import { toAppError } from '../../hub/http/errors'
+import type { HubEnv } from '../../hub/http/hub-env'
+import type { Viewer } from '../../hub/keys/queries'
+import { notFound } from '../../shared/errors'
+import type { FormProblem } from '../frame/frame'
+import { readForm } from '../frame/read-form'
+import {
+  type PageContext,
+  type PageRead,
+  page,
+  readPage,
+  rowsOf,
+  sendPage,
+} from '../frame/send-page'
+import { toProblem } from '../parts/problem'
+import {
+  type BudgetSubmission,
+  DeleteBudgetPage,
+  EditBudgetPage,
+  NewBudgetPage,
+} from './budget-edit-page'
+import type { ScopeSuggestion } from './budget-form'
+import {
+  type BudgetFormValues,
+  budgetFields,
+  formatFieldError,
+  newBudgetValues,
+  parseBudgetChange,
+  parseNewBudget,
+  toFormValues,
+} from './form-values'
+
+/** Registers the forms `/budgets/new`, `/budgets/:id` and `/budgets/:id/delete`. */
+export function registerBudgetForms(app: Hono<HubEnv>): void {
+  app.get(
+    '/budgets/new',
+    page((c) => showNewForm(c, toAttempt(newBudgetValues))),
+  )
+  app.post('/budgets/new', page(submitNew))
+  app.get(
+    '/budgets/:id',
+    page((c) => showEditForm(c, null)),
+  )
+  app.post('/budgets/:id', page(submitEdit))
+  app.get(
+    '/budgets/:id/delete',
+    page((c) => showDeleteForm(c, null)),
+  )
+  app.post('/budgets/:id/delete', page(submitDelete))
+}
+
+const toAttempt = (typed: BudgetFormValues): BudgetSubmission => ({
+  values: typed,
+  fieldErrors: {},
+  problem: null,
+})
+
+async function readAsAdmin(c: PageContext, statements: D1PreparedStatement[]): Promise<PageRead> {
+  const read = await readPage(c, statements)
+  const { viewer } = read.frame
+  if (!viewer) throw budgetErrors.signIn()
+  if (viewer.isAdmin) return read
+  throw budgetErrors.adminOnly()
+}
+
+/** Returns the form values that an admin submitted. */
+async function readValues(c: PageContext): Promise<{ viewer: Viewer; typed: BudgetFormValues }> {
+  const viewer = await requireViewer(c, 'write')
+  requireAdmin(viewer)
+  const field = await readForm(c)
+  const typed = Object.fromEntries(
+    budgetFields.map((name) => [name, field(name)]),
+  ) as BudgetFormValues
+  return { viewer, typed }
+}
+
+const idOf = (c: PageContext): string => c.req.param('id') ?? ''
+
+const redirectToBudget = (c: PageContext, id: string): Response =>
+  c.redirect(`/budgets#${encodeURIComponent(id)}`, 303)
+
+async function showNewForm(
+  c: PageContext,
+  attempt: BudgetSubmission,
+  status = 200,
+): Promise<Response> {
+  const { db, clock } = c.var.context
+  const now = clock.now()
+  const hasDuplicate = status === 409
+  const read = await readAsAdmin(c, [
+    selectScopeNames(db, now),
+    ...(hasDuplicate ? [selectBudgets(db, now)] : []),
+  ])
+  return sendPage(
+    c,
+    <NewBudgetPage
+      frame={read.frame}
+      attempt={attempt}
+      names={rowsOf<ScopeSuggestion>(read, 0)}
+      duplicate={hasDuplicate ? findDuplicate(rowsOf<PageBudget>(read, 1), attempt.values) : null}
+    />,
+    status,
+  )
+}
+
+/** Returns the budget that an admin created for the same scope and period. */
+function findDuplicate(budgets: PageBudget[], typed: BudgetFormValues): PageBudget | null {
+  const { body } = parseNewBudget(typed)
+  const name = (body?.name ?? '').toLowerCase()
+  const isDuplicate = (budget: PageBudget) =>
+    budget.madeBy === 'admin' &&
+    budget.scope === body?.scope &&
+    budget.period === body.period &&
+    toFormValues(budget).name.toLowerCase() === name
+  return budgets.find(isDuplicate) ?? null
+}
+
+async function submitNew(c: PageContext): Promise<Response> {
+  const { viewer, typed } = await readValues(c)
+  const { body, problems } = parseNewBudget(typed)
+  if (!body) return showNewForm(c, { values: typed, fieldErrors: problems, problem: null }, 400)
+  try {
+    const { answer } = await createBudget(c.var.context, toActor(viewer, null), body)
+    return redirectToBudget(c, answer.budget.id)
+  } catch (error) {
+    const { code, status, message } = toAppError(error)
+    if (code === 'NOT_FOUND') {
+      const problems = { name: `${message} ${formatFieldError('name', typed)}` }
+      return showNewForm(c, { values: typed, fieldErrors: problems, problem: null }, 400)
+    }
+    if (code !== 'CONFLICT') throw error
+    const problem = { message, hint: 'Edit that budget, or choose another period.' }
+    return showNewForm(c, { values: typed, fieldErrors: {}, problem }, status)
+  }
+}
+
+async function showEditForm(
+  c: PageContext,
+  submitted: BudgetSubmission | null,
+  status = 200,
+): Promise<Response> {
+  const { db, clock } = c.var.context
+  const read = await readAsAdmin(c, [selectBudget(db, idOf(c), clock.now())])
+  const [budget] = rowsOf<PageBudget>(read, 0)
+  if (!budget) throw notFound('budget')
+  const attempt = submitted ?? toAttempt(toFormValues(budget))
+  return sendPage(
+    c,
+    <EditBudgetPage frame={read.frame} budget={budget} attempt={attempt} />,
+    status,
+  )
+}
+
+async function submitEdit(c: PageContext): Promise<Response> {
+  const { typed } = await readValues(c)
+  const { body, problems } = parseBudgetChange(typed)
+  if (!body) return showEditForm(c, { values: typed, fieldErrors: problems, problem: null }, 400)
+  return redirectToBudget(c, (await changeBudget(c.var.context, idOf(c), body)).id)
+}
+
+async function showDeleteForm(
+  c: PageContext,
+  problem: FormProblem | null,
+  status = 200,
+): Promise<Response> {
+  const { db, clock } = c.var.context
+  const now = clock.now()
+  const read = await readAsAdmin(c, [selectBudget(db, idOf(c), now), selectBudgets(db, now)])
+  const [budget] = rowsOf<PageBudget>(read, 0)
+  if (!budget) throw notFound('budget')
+  const props = { frame: read.frame, budget, budgets: rowsOf<PageBudget>(read, 1), problem }
+  return sendPage(c, <DeleteBudgetPage {...props} />, status)
+}
+
+async function submitDelete(c: PageContext): Promise<Response> {
+  requireAdmin(await requireViewer(c, 'write'))
+  try {
+    await removeBudget(c.var.context, idOf(c))
+  } catch (error) {
+    const { status, ...problem } = toProblem(error)
+    if (status !== 409) throw error
+    return showDeleteForm(c, problem, status)
+  }
+  return c.redirect('/budgets', 303)
+}

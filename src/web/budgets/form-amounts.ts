@@ -1,0 +1,55 @@
+import { limitMax } from '../../hub/budgets/inputs'
+
+/** A parsed form field: null for an empty field, undefined for invalid text. */
+type Amount = number | null | undefined
+
+const MICROUSD = 1_000_000
+/** Dollars with up to six decimals; no commas, which mean decimals or thousands depending on the country. */
+const dollarsPattern = /^\$?(\d{1,10})(?:\.(\d{1,6}))?$/
+
+/** Parses dollars into whole micro-dollars; null means no limit. */
+export function parseDollars(text: string): Amount {
+  const trimmed = text.trim()
+  if (trimmed === '') return null
+  const [, dollars, rest = ''] = dollarsPattern.exec(trimmed) ?? []
+  const microusd = Number(dollars) * MICROUSD + Number(rest.padEnd(6, '0'))
+  return dollars === undefined || microusd > limitMax ? undefined : microusd
+}
+
+/** Formats micro-dollars as `58.00` or `0.0005`, which `readLimit` parses back. */
+export const formatDollars = (microusd: number | null): string =>
+  microusd === null ? '' : (microusd / MICROUSD).toFixed(6).replace(/0{1,4}$/, '')
+
+/** Digits, optionally with thousands separators: tokens have no decimals, so a comma is unambiguous. */
+const tokensPattern = /^(\d{1,16}|\d{1,3}([,’' ]\d{3})+)$/
+
+export function parseTokens(text: string): Amount {
+  const trimmed = text.trim().replace(/[\u00a0\u202f]/g, ' ')
+  if (trimmed === '') return null
+  if (!tokensPattern.test(trimmed)) return undefined
+  const tokens = Number(trimmed.replace(/\D/g, ''))
+  return tokens > limitMax ? undefined : tokens
+}
+
+export const formatTokens = (tokens: number | null): string =>
+  tokens === null ? '' : tokens.toLocaleString('en-US')
+
+const percentPattern = /^(\d{1,3}(?:\.\d{1,6})?)\s*%?$/
+
+/** Parses a percentage into a share from 0 to 1. */
+export function parsePercent(text: string): Amount {
+  const trimmed = text.trim()
+  if (trimmed === '') return null
+  const percent = percentPattern.exec(trimmed)?.[1]
+  if (percent === undefined || Number(percent) > 100) return undefined
+  return Number((Number(percent) / 100).toFixed(8))
+}
+
+export const formatPercent = (share: number): string => String(Number((share * 100).toFixed(6)))
+
+/** Parses the reset day, a day of the week from 1 (Monday) or of the month; `budgetInput` checks the range. */
+export function parseResetDay(text: string): Amount {
+  const trimmed = text.trim()
+  if (trimmed === '') return null
+  return /^\d{1,2}$/.test(trimmed) ? Number(trimmed) : undefined
+}

@@ -1,0 +1,81 @@
+import type { FC } from 'hono/jsx'
+import type { Cursor } from '../../hub/cursor'
+import { formatCount, formatDay } from '../../shared/format'
+import { communityPath } from '../../shared/paths'
+import type { Frame } from '../frame/frame'
+import { Layout } from '../frame/layout'
+import { NameList, PostComposer } from '../parts/composer'
+import { FeedList, type FeedRow, type RunningActivationRow, Tabs } from '../parts/feed-list'
+import { Pager } from '../parts/feed-pager'
+import { type HostedAgent, type PageSort, pageSorts } from '../posts/page-queries'
+import type { CommunityCard } from './page-queries'
+
+export interface CommunityPageProps {
+  frame: Frame
+  community: CommunityCard
+  sort: PageSort
+  rows: FeedRow[]
+  next: Cursor | null
+  working: RunningActivationRow[]
+  agents: HostedAgent[]
+}
+
+export const CommunityPage: FC<CommunityPageProps> = (props) => {
+  const { frame, community, sort, rows, working, agents } = props
+  const path = communityPath(community.name)
+  return (
+    <Layout frame={frame} title={`m/${community.name}`} place="communities">
+      <div class="split">
+        <div class="body">
+          <h1>m/{community.name}</h1>
+          <p class="lede">{community.description}</p>
+          <div class="up4">
+            <PostComposer
+              frame={frame}
+              communities={[community.name]}
+              example={agents[0]?.name ?? null}
+              problem={null}
+              draft={{ community: community.name, title: '', content: '' }}
+              next={path}
+            />
+          </div>
+          <div class="up5">
+            <Tabs label="Order" path={path} chosen={sort} tabs={pageSorts} />
+          </div>
+          {rows.length === 0 && (
+            <div class="empty">
+              <p>
+                <strong>No posts yet.</strong>
+                Write the first post in m/{community.name}
+                {agents[0] ? `, and mention @${agents[0].name} to ask an agent` : ''}.
+              </p>
+            </div>
+          )}
+          <FeedList
+            rows={rows}
+            running={working}
+            frame={frame}
+            path={sort === 'hot' ? path : `${path}?sort=${sort}`}
+          />
+          <Pager path={path} sort={sort} next={props.next} />
+        </div>
+        <aside class="rail" aria-labelledby="about">
+          <h2 id="about">About</h2>
+          <dl class="def">
+            <dt>Posts</dt>
+            <dd class="num">{formatCount(community.postCount)}</dd>
+            {community.createdAt > 0 && (
+              <>
+                <dt>Created</dt>
+                <dd>{formatDay(community.createdAt)}</dd>
+              </>
+            )}
+            <dt>In the feed</dt>
+            <dd>{community.isMuted ? 'No (muted)' : 'Yes'}</dd>
+          </dl>
+        </aside>
+      </div>
+      <NameList names={agents} />
+    </Layout>
+  )
+}

@@ -1,0 +1,177 @@
+import type { FC } from 'hono/jsx'
+import { type Cursor, encodeCursor } from '../../hub/cursor'
+import type { ConversationRow, MessageRow } from '../../hub/dms/queries'
+import { limits } from '../../shared/config'
+import { activationPath } from '../../shared/paths'
+import type { FormProblem, Frame } from '../frame/frame'
+import { InboxTabs } from '../frame/inbox-tabs'
+import { Layout } from '../frame/layout'
+import { AccountLink } from '../parts/account-link'
+import { Problem } from '../parts/problem'
+import { Prose } from '../parts/prose'
+import { RelativeTime } from '../parts/relative-time'
+import { conversationPath, formatClosedReason } from './messages-page'
+import type { PendingReplyRow } from './page-queries'
+
+export interface ConversationPageProps {
+  frame: Frame
+  conversation: ConversationRow
+  /** Oldest first. */
+  messages: MessageRow[]
+  earlier: Cursor | null
+  pendingReply: PendingReplyRow | null
+  text: string
+  problem: FormProblem | null
+}
+
+export const ConversationPage: FC<ConversationPageProps> = (props) => {
+  const { frame, conversation, messages, earlier, pendingReply: answering } = props
+  const known = new Set([conversation.otherName.toLowerCase()])
+  const path = conversationPath(conversation.id)
+  return (
+    <Layout
+      frame={frame}
+      title={`Messages with ${conversation.otherName}`}
+      place="inbox"
+      scripts={['follow']}
+    >
+      <InboxTabs chosen="messages" />
+      <div class="row up4">
+        <h1>
+          <AccountLink name={conversation.otherName} kind={conversation.otherKind} />
+        </h1>
+        <Block conversation={conversation} />
+      </div>
+      {earlier !== null && (
+        <p class="pager">
+          <a href={`${path}?cursor=${encodeCursor(earlier)}`}>Earlier messages</a>
+        </p>
+      )}
+      <section class="tree" aria-label="Messages">
+        {messages.map((message) => (
+          <Message message={message} known={known} now={frame.now} />
+        ))}
+      </section>
+      {answering && <PendingReply of={answering} />}
+      <div class="up5" id="say" data-keep="say">
+        <Composer {...props} />
+      </div>
+    </Layout>
+  )
+}
+
+const Message: FC<{ message: MessageRow; known: ReadonlySet<string>; now: number }> = (props) => {
+  const { message, known, now } = props
+  return (
+    <article class="reply" id={`m-${message.id}`} data-row>
+      <div class="by">
+        <AccountLink name={message.authorName} kind={message.authorKind} />
+        <RelativeTime at={message.createdAt} now={now} />
+        {message.needsHuman === 1 && <span>needs human input</span>}
+      </div>
+      <Prose text={message.content} knownNames={known} heading={2} />
+      {message.activationId && (
+        <div class="prov">
+          <a href={activationPath(message.activationId)}>View run</a>
+        </div>
+      )}
+    </article>
+  )
+}
+
+/** Shows that an agent is working on a reply. The script reloads the page until the reply arrives. */
+const PendingReply: FC<{ of: PendingReplyRow }> = ({ of: { agentName, activationId, ...of } }) => {
+  if (of.isPaused && activationId === null) {
+    return <p class="meta up4">{agentName} is paused. It answers when an admin resumes it.</p>
+  }
+  return (
+    <section
+      class="live"
+      data-running
+      data-view="thread"
+      data-seq="0"
+      aria-label="Now"
+      {...(activationId !== null && { 'data-activation': activationId })}
+    >
+      <p class="do" data-name={agentName}>
+        {agentName} {of.isParked ? 'is waiting for approval' : 'is working on an answer'}
+      </p>
+      <div data-text hidden>
+        <p class="words" />
+      </div>
+      <noscript>
+        <p class="meta up3">Reload the page to see the answer.</p>
+      </noscript>
+    </section>
+  )
+}
+
+const ActionButton: FC<{ id: string; act: string; label: string; isMain?: boolean }> = (props) => (
+  <form method="post" action={`${conversationPath(props.id)}/${props.act}`}>
+    <button type="submit" class={props.isMain ? 'btn go' : 'btn'}>
+      {props.label}
+    </button>
+  </form>
+)
+
+const Block: FC<{ conversation: ConversationRow }> = ({ conversation: { id, isBlocked } }) => (
+  <div class="acts">
+    {isBlocked === 1 ? (
+      <ActionButton id={id} act="unblock" label="Unblock" />
+    ) : (
+      <ActionButton id={id} act="block" label="Block" />
+    )}
+  </div>
+)
+
+/** The message form, with a request's buttons above it, or the reason why there is no form. */
+const Composer: FC<ConversationPageProps> = ({ conversation, text, problem }) => {
+  const { id, otherName, otherKind, status, isStartedByMe } = conversation
+  const closedReason = formatClosedReason(conversation)
+  if (closedReason) {
+    return (
+      <>
+        <Problem problem={problem} />
+        <p class="meta">You can't send messages here: {closedReason}.</p>
+      </>
+    )
+  }
+  return (
+    <>
+      {status === 'pending' && isStartedByMe === 0 && (
+        <div class="acts">
+          <ActionButton id={id} act="approve" label={`Approve request of ${otherName}`} isMain />
+          <ActionButton id={id} act="reject" label="Decline" />
+        </div>
+      )}
+      <Problem problem={problem} />
+      <form class="say up3" method="post" action={conversationPath(id)}>
+        <label class="vh" for="message">
+          Message to {otherName}
+        </label>
+        <textarea
+          id="message"
+          name="message"
+          rows={3}
+          required
+          maxlength={limits.directMessage.contentCharsMax}
+          placeholder={`Message ${otherName}`}
+          data-compose
+          data-draft={`dm-${id}`}
+        >
+          {text}
+        </textarea>
+        <div class="bar">
+          <span class="meta">
+            {otherKind === 'agent'
+              ? 'Markdown is supported. Admins can read messages to agents.'
+              : 'Markdown is supported. Messages do not appear in threads.'}
+          </span>
+          <button class="btn go" type="submit">
+            Send
+          </button>
+        </div>
+      </form>
+    </>
+  )
+}

@@ -1,0 +1,171 @@
+import type { Hono } from 'hono'
+import { type Cursor, decodeCursor } from '../../hub/cursor'
+import {
+  type Decision,
+  decideConversation,
+  messageText,
+  sendInConversation,
+  sendToAccount,
+} from '../../hub/dms/actions'
+import { dmErrors } from '../../hub/dms/errors'
+import {
+  type ConversationRow,
+  type MessageRow,
+  markReadStatements,
+  selectConversation,
+  selectConversations,
+  selectMessages,
+} from '../../hub/dms/queries'
+import { readCredential, requireViewer, toActor } from '../../hub/http/authenticate'
+import type { HubEnv } from '../../hub/http/hub-env'
+import type { Credential } from '../../hub/keys/queries'
+import { limits } from '../../shared/config'
+import type { FormProblem } from '../frame/frame'
+import { readForm } from '../frame/read-form'
+import { type PageContext, page, readPage, rowsOf, sendPage } from '../frame/send-page'
+import { toProblem } from '../parts/problem'
+import { type HostedAgent, selectHostedAgents } from '../posts/page-queries'
+import { ConversationPage } from './conversation-page'
+import { conversationPath, MessagesPage } from './messages-page'
+import { type PendingReplyRow, selectPendingReply } from './page-queries'
+
+const pageSize = limits.directMessage.pageDefault
+
+/**
+ * Registers `GET /dm` and `/dm/:id`. `POST` to these sends a message; `POST` to `/dm/:id/approve`,
+ * `/reject`, `/block` and `/unblock` decides about a conversation.
+ */
+export function registerMessagePages(app: Hono<HubEnv>): void {
+  app.get(
+    '/dm',
+    page((c) => showList(c, { to: c.req.query('to') ?? '', message: '' }, null)),
+  )
+  app.post('/dm', page(sendFirst))
+  app.get(
+    '/dm/:id',
+    page((c) => showConversation(c, '', null)),
+  )
+  app.post('/dm/:id', page(sendNext))
+  for (const decision of ['approve', 'reject', 'block', 'unblock'] as const) {
+    app.post(
+      `/dm/:id/${decision}`,
+      page((c) => sendDecision(c, decision)),
+    )
+  }
+}
+
+async function sendFirst(c: PageContext): Promise<Response> {
+  const form = await readForm(c)
+  const draft = { to: form('to').trim(), message: form('message') }
+  try {
+    const viewer = await requireViewer(c, 'write')
+    const message = messageText.parse(draft.message)
+    const sent = await sendToAccount(c.var.context, toActor(viewer, null), draft.to, { message })
+    return c.redirect(`${conversationPath(sent.answer.conversationId)}#say`, 303)
+  } catch (error) {
+    const problem = toProblem(error)
+    return showList(c, draft, problem, problem.status)
+  }
+}
+
+async function sendNext(c: PageContext): Promise<Response> {
+  const id = c.req.param('id') ?? ''
+  const text = (await readForm(c))('message')
+  try {
+    const viewer = await requireViewer(c, 'write')
+    const message = messageText.parse(text)
+    await sendInConversation(c.var.context, toActor(viewer, null), id, { message })
+    return c.redirect(`${conversationPath(id)}#say`, 303)
+  } catch (error) {
+    const problem = toProblem(error)
+    return showConversation(c, text, problem, problem.status)
+  }
+}
+
+async function sendDecision(c: PageContext, decision: Decision): Promise<Response> {
+  const id = c.req.param('id') ?? ''
+  const viewer = await requireViewer(c, 'write')
+  await decideConversation(c.var.context, toActor(viewer, null), id, decision)
+  return c.redirect(decision === 'reject' ? '/dm' : conversationPath(id), 303)
+}
+
+async function requireCredential(c: PageContext): Promise<Credential> {
+  const credential = await readCredential(c)
+  if (credential) return credential
+  throw dmErrors.signInRequired()
+}
+
+async function showList(
+  c: PageContext,
+  draft: { to: string; message: string },
+  problem: FormProblem | null,
+  status = 200,
+): Promise<Response> {
+  const { db, clock } = c.var.context
+  const credential = await requireCredential(c)
+  const before = decodeCursor(c.req.query('cursor'))
+  const read = await readPage(c, [
+    selectConversations(db, credential, clock.now(), { list: 'all', before, limit: pageSize + 1 }),
+    selectHostedAgents(db),
+  ])
+  assertSignedIn(read.frame)
+  const rows = rowsOf<ConversationRow>(read, 0)
+  return sendPage(
+    c,
+    <MessagesPage
+      frame={read.frame}
+      conversations={rows.slice(0, pageSize)}
+      next={computeCursor(rows, (row) => [row.lastMessageAt, row.id])}
+      agents={rowsOf<HostedAgent>(read, 1)}
+      draft={draft}
+      problem={problem}
+    />,
+    status,
+  )
+}
+
+async function showConversation(
+  c: PageContext,
+  text: string,
+  problem: FormProblem | null,
+  status = 200,
+): Promise<Response> {
+  const { db, clock } = c.var.context
+  const credential = await requireCredential(c)
+  const conversationId = c.req.param('id') ?? ''
+  const now = clock.now()
+  const before = decodeCursor(c.req.query('cursor'))
+  const read = await readPage(c, [
+    selectConversation(db, credential, now, conversationId),
+    selectMessages(db, credential, now, { conversationId, before, limit: pageSize + 1 }),
+    selectPendingReply(db, credential, now, conversationId),
+    ...markReadStatements(db, credential, now, conversationId),
+  ])
+  assertSignedIn(read.frame)
+  const conversation = rowsOf<ConversationRow>(read, 0)[0]
+  if (!conversation) throw dmErrors.unknownConversationPage()
+  const messages = rowsOf<MessageRow>(read, 1)
+  return sendPage(
+    c,
+    <ConversationPage
+      frame={read.frame}
+      conversation={conversation}
+      messages={messages.slice(0, pageSize).reverse()}
+      earlier={computeCursor(messages, (row) => [row.createdAt, row.id])}
+      pendingReply={rowsOf<PendingReplyRow>(read, 2)[0] ?? null}
+      text={text}
+      problem={problem}
+    />,
+    status,
+  )
+}
+
+function assertSignedIn({ viewer }: { viewer: unknown }): void {
+  if (!viewer) throw dmErrors.signInRequired()
+}
+
+/** Returns the cursor of the next page; null on the last page. */
+function computeCursor<Row>(rows: Row[], keyOf: (row: Row) => Cursor): Cursor | null {
+  const last = rows[pageSize - 1]
+  return rows.length > pageSize && last ? keyOf(last) : null
+}

@@ -1,0 +1,22 @@
+import type { FC } from 'hono/jsx'
+import type { AdminTab } from '../../hub/contract/hub'
+
+const tabs: Record<AdminTab, string> = {
+  tools: 'Tools',
+  policy: 'Policy',
+  credentials: 'Credentials',
+  audit: 'Audit',
+}
+
+/** Tabs of the admin pages; accounts other than admins see tools and audit only. */
+export const AdminTabs: FC<{ here: AdminTab; isAdmin: boolean }> = ({ here, isAdmin }) => (
+  <nav class="tabs" aria-label="Administration">
+    {Object.entries(tabs)
+      .filter(([tab]) => isAdmin || tab === 'tools' || tab === 'audit')
+      .map(([tab, name]) => (
+        <a href={`/${tab}`} aria-current={tab === here ? 'page' : undefined}>
+          {name}
+        </a>
+      ))}
+  </nav>
+)

@@ -1,0 +1,107 @@
+import drafts from '../client/drafts.client.js'
+import follow from '../client/follow.client.js'
+import keys from '../client/keys.client.js'
+import listen from '../client/listen.client.js'
+import live from '../client/live.client.js'
+import mentions from '../client/mentions.client.js'
+import times from '../client/times.client.js'
+import admin from '../styles/admin.css'
+import chart from '../styles/chart.css'
+import columns from '../styles/columns.css'
+import feed from '../styles/feed.css'
+import frame from '../styles/frame.css'
+import money from '../styles/money.css'
+import parts from '../styles/parts.css'
+import thread from '../styles/thread.css'
+import tokens from '../styles/tokens.css'
+import trace from '../styles/trace.css'
+
+export type AssetName = 'css' | 'trace' | 'chart' | 'admin' | 'page' | 'live' | 'follow'
+
+export interface Asset {
+  type: string
+  body: string
+}
+
+const common = [tokens, frame, columns, parts, feed, thread, money]
+
+const sources: Record<AssetName, () => Asset> = {
+  css: () => style(...common),
+  trace: () => style(...common, trace),
+  chart: () => style(...common, chart),
+  admin: () => style(...common, admin),
+  page: () => script(keys, drafts, mentions, times),
+  live: () => script(`${listen}\n${live}`),
+  follow: () => script(`${listen}\n${follow}`),
+}
+
+const style = (...texts: string[]): Asset => ({
+  type: 'text/css; charset=utf-8',
+  body: texts.map(shrinkCss).join(''),
+})
+
+/** Joins scripts. Each file gets a block of its own, so that names of two files cannot collide. */
+const script = (...texts: string[]): Asset => ({
+  type: 'text/javascript; charset=utf-8',
+  body: texts.map((text) => `{${shrinkScript(text)}}`).join('\n'),
+})
+
+/** Removes comments and the space between tokens; no string in these styles contains either. */
+export const shrinkCss = (text: string): string =>
+  text
+    .replace(/\/\*[\s\S]*?\*\//g, '')
+    .replace(/\s+/g, ' ')
+    .replace(/ ?([{};,>]) ?/g, '$1')
+    .replace(/([a-z-]): /g, '$1:')
+    .replaceAll(';}', '}')
+    .trim()
+
+/** Removes indentation and comment lines. Line ends stay, because they can end statements. */
+export const shrinkScript = (text: string): string =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !/^(\/\/|\/?\*)/.test(line))
+    .join('\n')
+
+let built: { paths: Record<AssetName, string>; byPath: Map<string, Asset> } | null = null
+
+function buildAssets() {
+  if (built) return built
+  const byPath = new Map<string, Asset>()
+  const publish = (name: AssetName): string => {
+    const asset = sources[name]()
+    const path = `/assets/${hash(asset.body)}.${asset.type.startsWith('text/css') ? 'css' : 'js'}`
+    byPath.set(path, asset)
+    return path
+  }
+  const paths = {
+    css: publish('css'),
+    trace: publish('trace'),
+    chart: publish('chart'),
+    admin: publish('admin'),
+    page: publish('page'),
+    live: publish('live'),
+    follow: publish('follow'),
+  }
+  built = { paths, byPath }
+  return built
+}
+
+/** Returns the paths of stylesheets and scripts. A path changes with the content, so it is cacheable. */
+export const assetPaths = (): Record<AssetName, string> => buildAssets().paths
+
+/** Returns the asset at `/assets/<hash>.css|js`, or null. */
+export const findAsset = (path: string): Asset | null => buildAssets().byPath.get(path) ?? null
+
+/** Hashes a text by FNV-1a (draft-eastlake-fnv), twice with different offsets; not cryptographic. */
+function hash(text: string): string {
+  const run = (start: number) => {
+    let value = start
+    for (let index = 0; index < text.length; index++) {
+      value = Math.imul(value ^ text.charCodeAt(index), 0x01000193)
+    }
+    return (value >>> 0).toString(16).padStart(8, '0')
+  }
+  return run(0x811c9dc5) + run(0x1b873593)
+}

@@ -1,0 +1,47 @@
+import type { FC } from 'hono/jsx'
+import type { AppError, ErrorCode } from '../../shared/errors'
+import type { Frame } from './frame'
+import { Layout } from './layout'
+
+/** Titles of error pages by code. */
+const titles: Partial<Record<ErrorCode, string>> = {
+  NOT_FOUND: 'Not found',
+  UNAUTHORIZED: 'Sign in required',
+  FORBIDDEN: 'Access denied',
+  VALIDATION: 'Invalid input',
+  RATE_LIMITED: 'Too many requests',
+  UNAVAILABLE: 'Temporarily unavailable',
+  METHOD_NOT_ALLOWED: 'Method not allowed',
+}
+
+/** The page of an error: what happened, and what to do. */
+export const ErrorPage: FC<{ frame: Frame; error: AppError }> = ({ frame, error }) => {
+  const title = titles[error.code] ?? 'Something went wrong'
+  return (
+    <Layout frame={frame} title={title}>
+      <h1>{title}</h1>
+      <p class="lede">{error.message}</p>
+      {error.hint && <p class="lede">{error.hint}</p>}
+      <ul class="acts up5">
+        <li>
+          <a class="btn" href="/">
+            Back to the feed
+          </a>
+        </li>
+        <li>
+          <a class="btn" href="/search">
+            Search
+          </a>
+        </li>
+        {error.code === 'UNAUTHORIZED' && (
+          <li>
+            <a class="btn" href="/login">
+              Sign in
+            </a>
+          </li>
+        )}
+      </ul>
+      <p class="meta up4">{error.code.toLowerCase().replaceAll('_', ' ')}</p>
+    </Layout>
+  )
+}

@@ -1,0 +1,28 @@
+import type { AccountKind } from '../../hub/contract/hub'
+
+/** The signed-in account that views a page. */
+export interface PageViewer {
+  id: string
+  name: string
+  kind: AccountKind
+  isAdmin: boolean
+  /** Unread inbox items, for the header. */
+  unreadCount: number
+}
+
+/** The data that the layout of every page needs. */
+export interface Frame {
+  hubName: string
+  /** Null when the viewer is not signed in. */
+  viewer: PageViewer | null
+  /** True when no provider key is set, so that agents use the built-in offline model. */
+  isOffline: boolean
+  /** Milliseconds since the Unix epoch; relative times on the page refer to it. */
+  now: number
+}
+
+/** Why a form was rejected: what happened, and what to do. */
+export interface FormProblem {
+  message: string
+  hint: string | null
+}

@@ -1,0 +1,205 @@
+import type { FC, PropsWithChildren } from 'hono/jsx'
+import { AccountLink, AccountMark } from '../parts/account-link'
+import { Logo } from '../parts/icons'
+import { assetPaths } from './assets'
+import type { Frame } from './frame'
+
+export type Place =
+  | 'feed'
+  | 'communities'
+  | 'inbox'
+  | 'budgets'
+  | 'scheduler'
+  | 'approvals'
+  | 'search'
+  | 'admin'
+
+export interface LayoutProps {
+  frame: Frame
+  /** Title of the page; the hub's name is appended. */
+  title: string
+  place?: Place | undefined
+  /** Stylesheet: `css` is the common one; the others add styles for traces, charts or admin pages. */
+  sheet?: 'css' | 'trace' | 'chart' | 'admin'
+  /** Scripts in addition to the common one. */
+  scripts?: ('live' | 'follow')[]
+}
+
+/** The layout of every page. It works without scripts. */
+export const Layout: FC<PropsWithChildren<LayoutProps>> = (props) => {
+  const { frame, title, sheet = 'css', scripts = [], children } = props
+  const assets = assetPaths()
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>{title === frame.hubName ? title : `${title} · ${frame.hubName}`}</title>
+        <link rel="stylesheet" href={assets[sheet]} />
+        <link rel="icon" href="/favicon.svg" type="image/svg+xml" />
+        <script type="module" src={assets.page} />
+        {scripts.map((name) => (
+          <script type="module" src={assets[name]} />
+        ))}
+      </head>
+      <body>
+        <a class="skip" href="#main">
+          Skip to content
+        </a>
+        <Top frame={frame} place={props.place} />
+        {frame.isOffline && <OfflineNotice />}
+        <main id="main" class="wrap" tabindex={-1}>
+          {children}
+        </main>
+        <Foot frame={frame} />
+        <p class="vh" id="announce" role="status" />
+        <ShortcutDialog />
+      </body>
+    </html>
+  )
+}
+
+const shortcuts: [keys: string, action: string][] = [
+  ['c', 'write'],
+  ['/', 'search'],
+  ['j k', 'next, previous'],
+  ['Enter', 'open'],
+  ['@', 'mention an account'],
+  ['Ctrl Enter', 'send'],
+  ['?', 'show shortcuts'],
+  ['Esc', 'close'],
+]
+
+/** The list of keyboard shortcuts, which the script opens at `?`. */
+const ShortcutDialog: FC = () => (
+  <dialog class="sheet" id="keys" aria-label="Keyboard shortcuts">
+    <h2>Keyboard shortcuts</h2>
+    <dl class="def">
+      {shortcuts.map(([keys, action]) => (
+        <>
+          <dt>
+            {keys.split(' ').map((key) => (
+              <>
+                <kbd>{key}</kbd>{' '}
+              </>
+            ))}
+          </dt>
+          <dd>{action}</dd>
+        </>
+      ))}
+    </dl>
+  </dialog>
+)
+
+const Top: FC<{ frame: Frame; place: Place | undefined }> = ({ frame, place }) => {
+  const here = (name: Place) => (place === name ? 'page' : undefined)
+  return (
+    <header class="top">
+      <div class="wrap">
+        <a class="brand" href="/" aria-label={`${frame.hubName}, home`}>
+          <Logo />
+          <span>{frame.hubName}</span>
+        </a>
+        <nav class="nav" aria-label="Main">
+          <a href="/" aria-current={here('feed')}>
+            Feed
+          </a>
+          <a class="wide" href="/m" aria-current={here('communities')}>
+            Communities
+          </a>
+          {frame.viewer && (
+            <a href="/inbox" aria-current={here('inbox')}>
+              Inbox{frame.viewer.unreadCount > 0 && <b> {frame.viewer.unreadCount}</b>}
+            </a>
+          )}
+          <a class="wide" href="/budgets" aria-current={here('budgets')}>
+            Budgets
+          </a>
+          <a class="wide" href="/scheduler" aria-current={here('scheduler')}>
+            Scheduler
+          </a>
+          {frame.viewer?.isAdmin && (
+            <a class="wide" href="/approvals" aria-current={here('approvals')}>
+              Approvals
+            </a>
+          )}
+          {frame.viewer?.isAdmin && (
+            <a class="wide" href="/policy" aria-current={here('admin')}>
+              Admin
+            </a>
+          )}
+          <details class="fold-out">
+            <summary>More</summary>
+            <div>
+              <a href="/m">Communities</a>
+              <a href="/budgets">Budgets</a>
+              <a href="/scheduler">Scheduler</a>
+              {frame.viewer && <a href="/approvals">Approvals</a>}
+              {frame.viewer && <a href="/tools">Tools</a>}
+              {frame.viewer?.isAdmin && <a href="/policy">Admin</a>}
+              <a href="/search">Search</a>
+              <a href="/docs">Docs</a>
+            </div>
+          </details>
+        </nav>
+        <search>
+          <form class="find" action="/search">
+            <label class="vh" for="q">
+              Search
+            </label>
+            <input id="q" type="search" name="q" placeholder="Search" autocomplete="off" />
+          </form>
+        </search>
+        {frame.viewer ? <AccountLink {...frame.viewer} /> : <a href="/login">Sign in</a>}
+      </div>
+    </header>
+  )
+}
+
+const OfflineNotice: FC = () => (
+  <aside class="notice" aria-label="Model">
+    <p class="wrap">
+      Agents use the built-in offline model: it finds and quotes posts, and costs nothing.{' '}
+      <a class="ul" href="/docs#models">
+        Set up a model
+      </a>
+    </p>
+  </aside>
+)
+
+const Foot: FC<{ frame: Frame }> = ({ frame }) => (
+  <footer class="foot meta">
+    <div class="wrap">
+      <span>{frame.hubName}, self-hosted</span>
+      <span class="who">
+        <AccountMark name="P" kind="human" /> a person
+      </span>
+      <span class="who">
+        <AccountMark name="A" kind="agent" /> an agent
+      </span>
+      <a href="/docs">Docs</a>
+      {frame.viewer && (
+        <form method="post" action="/logout">
+          <button class="btn link" type="submit">
+            Sign out
+          </button>
+        </form>
+      )}
+      <span class="end keys">
+        <span>
+          <kbd>c</kbd> write
+        </span>
+        <span>
+          <kbd>/</kbd> search
+        </span>
+        <span>
+          <kbd>j</kbd> <kbd>k</kbd> move
+        </span>
+        <span>
+          <kbd>?</kbd> all shortcuts
+        </span>
+      </span>
+    </div>
+  </footer>
+)

@@ -1,0 +1,112 @@
+import type { Context, Handler } from 'hono'
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import { readCredential, readWithViewer } from '../../hub/http/authenticate'
+import { logInternalError, toAppError } from '../../hub/http/errors'
+import type { HubEnv } from '../../hub/http/hub-env'
+import { countOwnUnread } from '../../hub/inbox/queries'
+import type { AppError } from '../../shared/errors'
+import { isOfflineHub } from '../parts/is-offline-hub'
+import { ErrorPage } from './error-page'
+import type { Frame } from './frame'
+import { pageHeaders } from './security-headers'
+
+export type PageContext = Context<HubEnv>
+
+export interface PageRead {
+  frame: Frame
+  /** Results of the page's own statements, in their order. */
+  results: D1Result<Record<string, unknown>>[]
+}
+
+/**
+ * Reads everything a page shows in one round trip: the results of its statements, the viewer and the
+ * number of unread items in the viewer's inbox.
+ *
+ * @throws UNAUTHORIZED on a private hub for a viewer who is not signed in
+ */
+export async function readPage(
+  c: PageContext,
+  statements: D1PreparedStatement[],
+): Promise<PageRead> {
+  const { db, clock } = c.var.context
+  const now = clock.now()
+  const credential = await readCredential(c)
+  if (!credential) {
+    const { results } = await readWithViewer(c, null, statements)
+    return { frame: createFrame(c, now), results }
+  }
+  const read = await readWithViewer(c, credential, [
+    countOwnUnread(db, credential, now),
+    ...statements,
+  ])
+  const [unread, ...results] = read.results
+  const { viewer } = read
+  const frame = createFrame(c, now)
+  frames.set(c, frame)
+  if (!viewer) return { frame, results }
+  const unreadCount = Number(unread?.results[0]?.unread ?? 0)
+  const { id, name, kind } = viewer
+  const isAdmin = viewer.role === 'admin'
+  const own = { ...frame, viewer: { id, name, kind, isAdmin, unreadCount } }
+  frames.set(c, own)
+  return { frame: own, results }
+}
+
+/** Frames that requests have read already, so that an error page need not read them again. */
+const frames = new WeakMap<PageContext, Frame>()
+
+function createFrame(c: PageContext, now: number): Frame {
+  const { settings } = c.var.context
+  return { hubName: settings.ROOKERY_NAME, viewer: null, isOffline: isOfflineHub(settings), now }
+}
+
+/** Returns the rows of one statement of a page. */
+export const rowsOf = <Row,>(read: PageRead, index: number): Row[] =>
+  (read.results[index]?.results ?? []) as Row[]
+
+/** Sends a page with the headers of all pages. */
+export function sendPage(
+  c: PageContext,
+  page: { toString(): string | Promise<string> },
+  status = 200,
+): Response | Promise<Response> {
+  for (const [name, value] of Object.entries(pageHeaders)) c.header(name, value)
+  // A page depends on the viewer, and its content changes all the time.
+  c.header('cache-control', 'private, no-cache')
+  c.header('vary', 'Cookie, Authorization')
+  return c.html(`<!doctype html>${page}`, status as ContentfulStatusCode)
+}
+
+/** Wraps a page's handler: an error it throws is answered with an error page. */
+export const page =
+  (handle: (c: PageContext) => Promise<Response> | Response): Handler<HubEnv> =>
+  async (c) => {
+    try {
+      return await handle(c)
+    } catch (error) {
+      return sendPageError(c, error)
+    }
+  }
+
+/** Answers an error: redirects to the sign-in page and back if needed, else sends an error page. */
+export function sendPageError(c: PageContext, error: unknown): Response | Promise<Response> {
+  const appError = toAppError(error)
+  if (appError.code === 'INTERNAL') logInternalError(c, error)
+  if (appError.code === 'UNAUTHORIZED' && c.req.method === 'GET') {
+    const { pathname, search } = new URL(c.req.url)
+    return c.redirect(`/login?next=${encodeURIComponent(pathname + search)}`, 303)
+  }
+  return sendErrorPage(c, appError)
+}
+
+async function sendErrorPage(c: PageContext, error: AppError): Promise<Response> {
+  const frame = frames.get(c) ?? (await readFrame(c))
+  return sendPage(c, <ErrorPage frame={frame} error={error} />, error.status)
+}
+
+/** Reads the frame of an error page; without a viewer when that read fails too. */
+const readFrame = (c: PageContext): Promise<Frame> =>
+  readPage(c, []).then(
+    ({ frame }) => frame,
+    () => createFrame(c, c.var.context.clock.now()),
+  )

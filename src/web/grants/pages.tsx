@@ -1,0 +1,186 @@
+import type { Hono } from 'hono'
+import { checkPolicy, findTarget, setPolicy } from '../../hub/grants/actions'
+import { grantErrors } from '../../hub/grants/errors'
+import { type Policy, policyBody, toPolicy } from '../../hub/grants/policy-body'
+import {
+  type AccountPolicyRow,
+  readDefaultPolicy,
+  readOwnPolicy,
+  selectPolicies,
+  selectVisiblePolicies,
+  toEffectivePolicy,
+} from '../../hub/grants/policy-queries'
+import { findNotGranted, previewPolicy } from '../../hub/grants/preview'
+import { readCredential, requireAdmin, requireViewer } from '../../hub/http/authenticate'
+import { listDetails, toAppError } from '../../hub/http/errors'
+import type { HubEnv } from '../../hub/http/hub-env'
+import type { FormProblem } from '../frame/frame'
+import { readForm } from '../frame/read-form'
+import {
+  type PageContext,
+  type PageRead,
+  page,
+  readPage,
+  rowsOf,
+  sendPage,
+} from '../frame/send-page'
+import { PolicyEditPage } from './policy-edit-page'
+import {
+  formatPolicyError,
+  type PolicyFormValues,
+  parsePolicyValues,
+  policyFields,
+  toPolicyValues,
+} from './policy-form-values'
+import { PolicyPage } from './policy-page'
+import { ToolsPage } from './tools-page'
+
+/** Registers `GET /policy`, `/policy/:name` with its form (`*` is the default), and `/tools`. */
+export function registerPolicyPages(app: Hono<HubEnv>): void {
+  app.get('/tools', page(showTools))
+  app.get('/policy', page(showPolicies))
+  app.get(
+    '/policy/:name',
+    page((c) => showPolicy(c, null)),
+  )
+  app.post('/policy/:name', page(changePolicy))
+}
+
+async function showTools(c: PageContext): Promise<Response> {
+  const { db, clock, tools } = c.var.context
+  const credential = await readCredential(c)
+  if (!credential) throw grantErrors.signIn()
+  const read = await readPage(c, [selectVisiblePolicies(db, { credential, now: clock.now() })])
+  const { viewer } = read.frame
+  if (!viewer) throw grantErrors.signIn()
+  const rows = rowsOf<AccountPolicyRow>(read, 0)
+  if (rows[0]) await tools.refresh(toEffectivePolicy(rows[0]))
+  const evaluated = rows.map((row) => ({
+    row,
+    verdicts: new Map(
+      tools.evaluatePolicy(toEffectivePolicy(row)).map((verdict) => [verdict.tool.name, verdict]),
+    ),
+  }))
+  const findVerdicts = (id: string) =>
+    evaluated.find(({ row }) => row.id === id)?.verdicts ?? new Map()
+  const users = evaluated.flatMap(({ row, verdicts }) =>
+    row.id === '*' || (row.requested === null && readOwnPolicy(row) === null)
+      ? []
+      : [{ name: row.name, kind: row.kind, verdicts }],
+  )
+  return sendPage(
+    c,
+    <ToolsPage
+      frame={read.frame}
+      servers={tools.servers}
+      ownVerdicts={findVerdicts(viewer.id)}
+      users={viewer.isAdmin ? users : null}
+      defaultVerdicts={findVerdicts('*')}
+    />,
+  )
+}
+
+async function showPolicies(c: PageContext): Promise<Response> {
+  const read = await readAsAdmin(c, null)
+  const rows = rowsOf<AccountPolicyRow>(read, 0)
+  const { tools } = c.var.context
+  if (rows[0]) await tools.refresh(toEffectivePolicy(rows[0]))
+  return sendPage(c, <PolicyPage frame={read.frame} rows={rows} tools={tools} />)
+}
+
+async function readAsAdmin(c: PageContext, name: string | null): Promise<PageRead> {
+  const read = await readPage(c, [selectPolicies(c.var.context.db, name)])
+  const { viewer } = read.frame
+  if (!viewer) throw grantErrors.signIn()
+  if (viewer.isAdmin) return read
+  throw grantErrors.adminOnly()
+}
+
+/** A submitted policy form. */
+interface Submission {
+  /** Null when the form has no fields, because it deletes the policy. */
+  text: PolicyFormValues | null
+  /** The parsed policy; null when invalid. */
+  policy: Policy | null
+  problem: FormProblem | null
+}
+
+async function showPolicy(
+  c: PageContext,
+  submitted: Submission | null,
+  status = 200,
+): Promise<Response> {
+  const { tools } = c.var.context
+  const name = c.req.param('name') ?? ''
+  const read = await readAsAdmin(c, name)
+  const rows = rowsOf<AccountPolicyRow>(read, 0)
+  const row = findTarget(rows, name)
+  await tools.refresh(toEffectivePolicy(row))
+  const own = readOwnPolicy(row)
+  const initial = own ?? { ...emptyPolicy, allowed: readDefaultPolicy(row).allowed }
+  return sendPage(
+    c,
+    <PolicyEditPage
+      frame={read.frame}
+      row={row}
+      notGranted={findNotGranted(toEffectivePolicy(row), tools)}
+      values={submitted?.text ?? toPolicyValues(initial)}
+      preview={
+        submitted?.policy
+          ? {
+              changes: previewPolicy(rows, row.id, submitted.policy, tools),
+              warnings: checkPolicy(submitted.policy, c.var.context),
+            }
+          : null
+      }
+      withoutOwn={own && row.id !== '*' ? previewPolicy(rows, row.id, null, tools) : null}
+      problem={submitted?.problem ?? null}
+    />,
+    status,
+  )
+}
+
+const emptyPolicy: Policy = { allowed: [], denied: [], requireApproval: [], rateLimits: [] }
+
+async function changePolicy(c: PageContext): Promise<Response> {
+  const viewer = await requireViewer(c, 'write')
+  requireAdmin(viewer)
+  const form = await readForm(c)
+  const name = c.req.param('name') ?? ''
+  const action = form('do')
+  const text = Object.fromEntries(policyFields.map((field) => [field, form(field)])) as unknown
+  const submitted = parseSubmission(c, text as PolicyFormValues, action === 'remove')
+  if (submitted.problem) return showPolicy(c, submitted, 400)
+  if (action !== 'save' && action !== 'remove') return showPolicy(c, submitted)
+  const seenAt = Number(form('seen_at')) || 0
+  const policy = action === 'remove' ? null : submitted.policy
+  try {
+    await setPolicy(c.var.context, { name, policy, by: viewer.id, isDryRun: false, seenAt })
+  } catch (error) {
+    const { code, message, hint } = toAppError(error)
+    if (code !== 'CONFLICT') throw error
+    return showPolicy(c, { ...submitted, problem: { message, hint } }, 409)
+  }
+  return c.redirect(`/policy#${name === '*' ? 'default' : encodeURIComponent(name)}`, 303)
+}
+
+function parseSubmission(c: PageContext, text: PolicyFormValues, isDeletion: boolean): Submission {
+  if (isDeletion) return { text: null, policy: null, problem: null }
+  const { body, problems } = parsePolicyValues(text)
+  const parsed = policyBody.safeParse(body)
+  const details = [
+    ...problems,
+    ...(parsed.success || problems.length > 0 ? [] : listDetails(parsed.error, 'body')),
+  ]
+  if (parsed.success && details.length === 0) {
+    const policy = toPolicy(parsed.data)
+    try {
+      checkPolicy(policy, c.var.context)
+      return { text, policy, problem: null }
+    } catch (error) {
+      details.push(...(toAppError(error).details ?? []))
+    }
+  }
+  const hint = details.map(formatPolicyError).join('; ')
+  return { text, policy: null, problem: { message: 'The policy is not valid.', hint } }
+}

@@ -1,0 +1,152 @@
+import type { FC } from 'hono/jsx'
+import { policyLabels, policyNotes } from '../../hub/grants/policy-labels'
+import {
+  type AccountPolicyRow,
+  readDefaultPolicy,
+  readOwnPolicy,
+} from '../../hub/grants/policy-queries'
+import type { PolicyChange } from '../../hub/grants/preview'
+import type { ErrorDetail } from '../../shared/errors'
+import { AdminTabs } from '../frame/admin-tabs'
+import type { FormProblem, Frame } from '../frame/frame'
+import { Layout } from '../frame/layout'
+import { AccountLink } from '../parts/account-link'
+import { Problem } from '../parts/problem'
+import { ChangeList } from './change-list'
+import {
+  formatPolicyError,
+  type PolicyFormValues,
+  policyFields,
+  toPolicyValues,
+} from './policy-form-values'
+import { policyPath, Rules } from './policy-list'
+
+export interface PolicyEditPageProps {
+  frame: Frame
+  row: AccountPolicyRow
+  /** Grants that the definition requests and the policy doesn't grant. */
+  notGranted: string[]
+  values: PolicyFormValues
+  /** Changes that the submitted policy would make; null before a preview. */
+  preview: { changes: PolicyChange[]; warnings: ErrorDetail[] } | null
+  /** Changes if the account's own policy were deleted; null without one. */
+  withoutOwn: PolicyChange[] | null
+  problem: FormProblem | null
+}
+
+/** Shows the form of a policy, with a preview of its changes before saving. */
+export const PolicyEditPage: FC<PolicyEditPageProps> = (props) => {
+  const { frame, row, notGranted: dropped, problem, withoutOwn } = props
+  const title = row.id === '*' ? 'Default policy' : `Policy of ${row.name}`
+  return (
+    <Layout frame={frame} title={title} place="admin" sheet="admin">
+      <AdminTabs here="policy" isAdmin />
+      <h1>{title}</h1>
+      {row.id !== '*' && (
+        <div class="by up2">
+          <AccountLink name={row.name} kind={row.kind} />
+        </div>
+      )}
+      <p class="lede">{formatScope(row)}</p>
+      {dropped.length > 0 && (
+        <p class="up3">
+          <span class="warn">Requested but not granted:</span> <Rules rules={dropped} none="" />
+        </p>
+      )}
+      <div class="up4">
+        <Problem problem={problem} />
+      </div>
+      <PolicyForm {...props} />
+      {withoutOwn && <DeleteOwnPolicy row={row} changes={withoutOwn} />}
+    </Layout>
+  )
+}
+
+function formatScope(row: AccountPolicyRow): string {
+  if (row.id === '*') {
+    return 'Applies to all accounts without their own rules. Its denials, approval rules and rate limits apply to all accounts.'
+  }
+  return readOwnPolicy(row)
+    ? 'The allowed grants replace those of the default policy. The other rules are added to the default rules.'
+    : 'The default policy applies. Allowed grants that you save here replace those of the default. Other rules are added to it.'
+}
+
+const PolicyForm: FC<PolicyEditPageProps> = ({ row, values: typed, preview, problem }) => {
+  const defaults = row.id === '*' ? null : toPolicyValues(readDefaultPolicy(row))
+  return (
+    <form class="form wide up4" method="post" action={policyPath(row.name)}>
+      <input type="hidden" name="seen_at" value={String(row.updatedAt ?? 0)} />
+      <fieldset class="two">
+        {policyFields.map((field) => (
+          <div>
+            <label for={field}>{policyLabels[field]}</label>
+            <textarea
+              id={field}
+              name={field}
+              rows={4}
+              spellcheck={false}
+              autocomplete="off"
+              aria-describedby={`${field}-note`}
+            >
+              {typed[field]}
+            </textarea>
+            <p class="meta" id={`${field}-note`}>
+              {policyNotes[field]}
+              {defaults?.[field] && (
+                <>
+                  {' '}
+                  Default{field === 'allowed' && ', replaced by this field'}:{' '}
+                  <code>{defaults[field].split('\n').join(', ')}</code>
+                </>
+              )}
+            </p>
+          </div>
+        ))}
+      </fieldset>
+      {preview && <Preview {...preview} />}
+      <div class="acts">
+        {preview && !problem && (
+          <button type="submit" class="btn go" name="do" value="save">
+            Save
+          </button>
+        )}
+        <button type="submit" class={preview ? 'btn' : 'btn go'} name="do" value="preview">
+          Preview changes
+        </button>
+        <a class="ul" href="/policy">
+          Cancel
+        </a>
+      </div>
+    </form>
+  )
+}
+
+const Preview: FC<{ changes: PolicyChange[]; warnings: ErrorDetail[] }> = (props) => (
+  <section class="block" id="changes" aria-label="Preview of changes">
+    <h2>Changes after saving</h2>
+    <ChangeList changes={props.changes} />
+    {props.warnings.length > 0 && (
+      <ul class="up3">
+        {props.warnings.map((warning) => (
+          <li class="warn">{formatPolicyError(warning)}</li>
+        ))}
+      </ul>
+    )}
+  </section>
+)
+
+const DeleteOwnPolicy: FC<{ row: AccountPolicyRow; changes: PolicyChange[] }> = (props) => (
+  <details class="danger up6">
+    <summary>Delete this account’s own rules</summary>
+    <form class="up3" method="post" action={policyPath(props.row.name)}>
+      <input type="hidden" name="seen_at" value={String(props.row.updatedAt ?? 0)} />
+      <p>The default policy then applies.</p>
+      <ChangeList changes={props.changes} />
+      <p class="up3">
+        <button type="submit" class="btn" name="do" value="remove">
+          Delete rules
+        </button>
+      </p>
+    </form>
+  </details>
+)

@@ -1,0 +1,90 @@
+import type { RateLimit } from '../../hub/contract/hub'
+import type { Policy } from '../../hub/grants/policy-body'
+import { policyLabels } from '../../hub/grants/policy-labels'
+import type { ErrorDetail } from '../../shared/errors'
+
+/** The values of the policy form, one rule per line. */
+export interface PolicyFormValues {
+  allowed: string
+  denied: string
+  require_approval: string
+  rate_limits: string
+}
+
+export const policyFields = ['allowed', 'denied', 'require_approval', 'rate_limits'] as const
+
+const toLines = (text: string): string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+
+/** A rate limit as `20 per hour`, `5 per day of tool:hub_create_post`, `100 per hour of github:* in each thread`. */
+const limitPattern = /^(\d{1,7}) per (minute|hour|day)((?: of \S+){0,2})( in each thread)?$/
+
+/**
+ * Parses the form values into the body of the API, whose schema validates it.
+ *
+ * @returns `problems` has an entry for each invalid rate limit
+ */
+export function parsePolicyValues(text: PolicyFormValues): {
+  body: object
+  problems: ErrorDetail[]
+} {
+  const limits = toLines(text.rate_limits).map(parseRateLimit)
+  const problems = limits.flatMap((limit, index) =>
+    limit === null
+      ? [
+          {
+            path: `body.rate_limits.${index}`,
+            message: 'Use the form "5 per day of tool:hub_create_post"',
+          },
+        ]
+      : [],
+  )
+  const body = {
+    allowed: toLines(text.allowed),
+    denied: toLines(text.denied),
+    require_approval: toLines(text.require_approval),
+    rate_limits: limits,
+  }
+  return { body, problems }
+}
+
+function parseRateLimit(line: string): object | null {
+  const [, limit, per, targets = '', thread] = limitPattern.exec(line.replace(/\s+/g, ' ')) ?? []
+  if (limit === undefined) return null
+  const parts = targets.split(' of ').filter((part) => part !== '')
+  const tool = parts.find((part) => part.startsWith('tool:'))?.slice('tool:'.length)
+  const grant = parts.find((part) => !part.startsWith('tool:'))
+  return {
+    limit: Number(limit),
+    per,
+    scope: thread === undefined ? 'agent' : 'session',
+    ...(tool !== undefined && { tool }),
+    ...(grant !== undefined && { grant }),
+  }
+}
+
+/** Formats a rate limit as the form accepts it. */
+export const formatRateLimit = ({ limit, per, tool, grant, scope }: RateLimit): string =>
+  [
+    `${limit} per ${per}`,
+    ...(tool === undefined ? [] : [`of tool:${tool}`]),
+    ...(grant === undefined ? [] : [`of ${grant}`]),
+    ...(scope === 'session' ? ['in each thread'] : []),
+  ].join(' ')
+
+export const toPolicyValues = (policy: Policy): PolicyFormValues => ({
+  allowed: policy.allowed.join('\n'),
+  denied: policy.denied.join('\n'),
+  require_approval: policy.requireApproval.join('\n'),
+  rate_limits: policy.rateLimits.map(formatRateLimit).join('\n'),
+})
+
+/** Formats an error with the label of its field and its line: `body.denied.2` is `Denied, line 3`. */
+export function formatPolicyError({ path, message }: ErrorDetail): string {
+  const [, field = '', index] = path.split('.')
+  const label = policyLabels[field as keyof PolicyFormValues] ?? field
+  return `${label}${index === undefined ? '' : `, line ${Number(index) + 1}`}: ${message}`
+}

@@ -1,0 +1,154 @@
+import type { FC } from 'hono/jsx'
+import type { ToolCatalog } from '../../hub/contract/hub'
+import { policyLabels } from '../../hub/grants/policy-labels'
+import {
+  type AccountPolicyRow,
+  readOwnPolicy,
+  toEffectivePolicy,
+} from '../../hub/grants/policy-queries'
+import { findNotGranted } from '../../hub/grants/preview'
+import { formatPlural } from '../../shared/format'
+import { AdminTabs } from '../frame/admin-tabs'
+import type { Frame } from '../frame/frame'
+import { Layout } from '../frame/layout'
+import { AccountLink } from '../parts/account-link'
+import { RelativeTime } from '../parts/relative-time'
+import { formatRateLimit } from './policy-form-values'
+import { policyPath, Rules } from './policy-list'
+
+export interface PolicyPageProps {
+  frame: Frame
+  /** The default policy first. */
+  rows: AccountPolicyRow[]
+  tools: ToolCatalog
+}
+
+/** Shows the default policy, and all agents and accounts with their own rules. */
+export const PolicyPage: FC<PolicyPageProps> = ({ frame, rows, tools }) => {
+  const [defaultRow, ...accounts] = rows
+  return (
+    <Layout frame={frame} title="Policy" place="admin" sheet="admin">
+      <AdminTabs here="policy" isAdmin />
+      <h1>Policy</h1>
+      <p class="lede">
+        An agent can use a tool when its definition requests the tool’s grant, the policy allows the
+        grant, and no rule denies it. Changes apply from the next call on.
+      </p>
+      {defaultRow && <Default row={defaultRow} now={frame.now} />}
+      <section class="block">
+        <h2>
+          Agents and accounts with their own rules{' '}
+          <span class="meta">{formatPlural(accounts.length, 'account', 'accounts')}</span>
+        </h2>
+        {accounts.length === 0 ? (
+          <div class="empty">
+            <p>
+              <strong>No agents yet.</strong>
+              The default policy applies to every account with a key.
+            </p>
+          </div>
+        ) : (
+          <table class="tbl fold">
+            <thead>
+              <tr>
+                <th scope="col">Account</th>
+                <th scope="col">Usable tools</th>
+                <th scope="col">Rules</th>
+                <th scope="col">Requested but not granted</th>
+                <th scope="col">
+                  <span class="vh">Edit</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {accounts.map((row) => (
+                <AccountRow row={row} tools={tools} />
+              ))}
+            </tbody>
+          </table>
+        )}
+        <p class="meta">
+          To edit the policy of another account, open <code>/policy/name</code>.
+        </p>
+      </section>
+    </Layout>
+  )
+}
+
+const Default: FC<{ row: AccountPolicyRow; now: number }> = ({ row, now }) => {
+  const own = readOwnPolicy(row)
+  return (
+    <section class="block" id="default">
+      <h2>
+        Default{' '}
+        <span class="meta">
+          for accounts without their own rules
+          {row.updatedAt !== null && row.updatedAt > 0 && (
+            <>
+              , changed by {row.updatedBy ?? 'the hub'}{' '}
+              <RelativeTime at={row.updatedAt} now={now} />
+            </>
+          )}
+        </span>
+      </h2>
+      <dl class="def">
+        <dt>{policyLabels.allowed}</dt>
+        <dd>
+          <Rules rules={own?.allowed ?? []} none="none" />
+        </dd>
+        <dt>{policyLabels.denied}</dt>
+        <dd>
+          <Rules rules={own?.denied ?? []} none="none" />
+        </dd>
+        <dt>{policyLabels.require_approval}</dt>
+        <dd>
+          <Rules rules={own?.requireApproval ?? []} none="none" />
+        </dd>
+        <dt>{policyLabels.rate_limits}</dt>
+        <dd>
+          <Rules rules={(own?.rateLimits ?? []).map(formatRateLimit)} none="no limit" />
+        </dd>
+      </dl>
+      <p class="up3">
+        <a class="btn" href={policyPath('*')}>
+          Edit default policy
+        </a>
+      </p>
+    </section>
+  )
+}
+
+const AccountRow: FC<{ row: AccountPolicyRow; tools: ToolCatalog }> = ({ row, tools }) => {
+  const policy = toEffectivePolicy(row)
+  const usable = tools.evaluatePolicy(policy).filter(({ isAllowed }) => isAllowed)
+  const dropped = findNotGranted(policy, tools)
+  return (
+    <tr id={row.name} data-row>
+      <td>
+        <AccountLink name={row.name} kind={row.kind} />
+      </td>
+      <td class="whole" data-l="Usable tools">
+        {usable.length} of {formatPlural(tools.names.length, 'tool', 'tools')}
+      </td>
+      <td class="whole" data-l="Rules">
+        {readOwnPolicy(row) ? 'own' : <span class="meta">default</span>}
+      </td>
+      <td class="whole" data-l="Requested but not granted">
+        {dropped.length > 0 ? (
+          <span class="rules warn">
+            {dropped.map((grant) => (
+              <code>{grant}</code>
+            ))}
+          </span>
+        ) : (
+          <span class="meta">none</span>
+        )}
+      </td>
+      <td class="r">
+        <a class="ul" href={policyPath(row.name)}>
+          Edit<span class="vh"> the rules of {row.name}</span>
+        </a>
+      </td>
+    </tr>
+  )
+}

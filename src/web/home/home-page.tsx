@@ -1,0 +1,158 @@
+import type { FC } from 'hono/jsx'
+import { formatTask } from '../../hub/activations/run-labels'
+import type { Cursor } from '../../hub/cursor'
+import { formatCount, formatMoney, formatPeriod, formatPlural } from '../../shared/format'
+import { communityPath, postPath } from '../../shared/paths'
+import type { CommunityCard } from '../communities/page-queries'
+import type { FormProblem, Frame } from '../frame/frame'
+import { Layout } from '../frame/layout'
+import { AccountLink } from '../parts/account-link'
+import { NameList, PostComposer, type PostDraft } from '../parts/composer'
+import { ElapsedTime } from '../parts/elapsed-time'
+import { FeedList, type FeedRow, type RunningActivationRow, Tabs } from '../parts/feed-list'
+import { Pager } from '../parts/feed-pager'
+import { type HostedAgent, type PageSort, pageSorts } from '../posts/page-queries'
+import type { SpentRow } from './page-queries'
+
+export interface HomePageProps {
+  frame: Frame
+  sort: PageSort
+  rows: FeedRow[]
+  next: Cursor | null
+  working: RunningActivationRow[]
+  agents: HostedAgent[]
+  communities: CommunityCard[]
+  spent: SpentRow | null
+  draft: PostDraft
+  problem: FormProblem | null
+}
+
+export const HomePage: FC<HomePageProps> = (props) => {
+  const { frame, sort, rows, next, working, agents, communities } = props
+  return (
+    <Layout frame={frame} title={frame.hubName} place="feed">
+      <h1 class="vh">Feed</h1>
+      <div class="split">
+        <RunningAgents {...props} />
+        <div class="body">
+          <PostComposer
+            frame={frame}
+            communities={communities.map((each) => each.name)}
+            example={agents[0]?.name ?? null}
+            problem={props.problem}
+            draft={props.draft}
+            next="/"
+          />
+          <div class="up5">
+            <Tabs label="Order" path="/" chosen={sort} tabs={pageSorts} />
+          </div>
+          {rows.length === 0 && <EmptyFeed agent={agents[0]?.name ?? null} />}
+          <FeedList
+            rows={rows}
+            running={working}
+            frame={frame}
+            path={sort === 'hot' ? '/' : `/?sort=${sort}`}
+          />
+          <Pager path="/" sort={sort} next={next} />
+        </div>
+        <section class="rail" aria-labelledby="communities">
+          <h2 id="communities">
+            Communities{' '}
+            <a class="meta" href="/m">
+              all
+            </a>
+          </h2>
+          <ul class="list">
+            {communities.slice(0, 8).map((each) => (
+              <li>
+                <a class="plain" href={communityPath(each.name)}>
+                  m/{each.name}
+                </a>
+                <span class="r">{each.isMuted ? 'muted' : formatCount(each.postCount)}</span>
+              </li>
+            ))}
+          </ul>
+        </section>
+      </div>
+      <NameList names={agents} />
+    </Layout>
+  )
+}
+
+const EmptyFeed: FC<{ agent: string | null }> = ({ agent }) => (
+  <div class="empty">
+    <p>
+      <strong>No posts yet.</strong>
+      Write the first post above.
+    </p>
+    {agent && (
+      <p>
+        To wake an agent, mention it: “<b>@{agent}</b> what do we know about …?” Its answer appears
+        below your post, with its steps and cost.
+      </p>
+    )}
+  </div>
+)
+
+const RunningAgents: FC<HomePageProps> = ({ frame, working, agents, spent }) => {
+  const { now } = frame
+  const busy = new Set(working.map((each) => each.agentName))
+  const asleep = agents.filter((each) => !busy.has(each.name)).slice(0, 8)
+  return (
+    <section class="rail" aria-labelledby="awake">
+      <h2 id="awake">
+        Running now{' '}
+        <span class="meta">
+          {working.length === 0 ? 'no agents' : formatPlural(working.length, 'agent', 'agents')}
+        </span>
+      </h2>
+      <ul class="list tall">
+        {working.slice(0, 6).map((each) => (
+          <li>
+            <div class="row">
+              <AccountLink name={each.agentName} kind="agent" />
+              <span class="r">
+                <ElapsedTime since={each.startedAt} now={now} />
+              </span>
+            </div>
+            <p>
+              {formatTask(each.task)}
+              {each.postId && each.postTitle && (
+                <>
+                  {' in '}
+                  <a class="ul" href={postPath(each.postId)}>
+                    {each.postTitle}
+                  </a>
+                </>
+              )}
+            </p>
+          </li>
+        ))}
+      </ul>
+      {asleep.length > 0 && (
+        <>
+          <p class="meta">Asleep until mentioned:</p>
+          <div class="crew">
+            {asleep.map((each) => (
+              <AccountLink name={each.name} kind={each.kind} />
+            ))}
+          </div>
+        </>
+      )}
+      {agents.length === 0 && (
+        <p class="meta">
+          No agents yet. <a href="/docs#agents">Add an agent</a>
+        </p>
+      )}
+      {spent && (
+        <p class="meta">
+          Agents spent{' '}
+          <a href="/budgets">
+            {formatMoney(spent.spentMicrousd, 'budget')} {formatPeriod(spent.period)}
+          </a>
+          .
+        </p>
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,90 @@
+import type { Hono } from 'hono'
+import { decodeCursor } from '../../hub/cursor'
+import { readCredential, requireViewer, toActor } from '../../hub/http/authenticate'
+import type { HubEnv } from '../../hub/http/hub-env'
+import { createPost, postInput } from '../../hub/posts/actions'
+import { limits } from '../../shared/config'
+import { postPath } from '../../shared/paths'
+import type { CommunityCard } from '../communities/page-queries'
+import type { FormProblem } from '../frame/frame'
+import { readForm } from '../frame/read-form'
+import { type PageContext, page, readPage, rowsOf, sendPage } from '../frame/send-page'
+import type { PostDraft } from '../parts/composer'
+import type { RunningActivationRow } from '../parts/feed-list'
+import { toProblem } from '../parts/problem'
+import {
+  computeNextCursor,
+  type FeedPage,
+  type FeedPageRow,
+  type HostedAgent,
+  pageSorts,
+} from '../posts/page-queries'
+import { HomePage } from './home-page'
+import { homeStatements, type SpentRow } from './page-queries'
+
+const emptyDraft: PostDraft = { community: 'general', title: '', content: '' }
+
+/** Starts the draft with a mention: an agent's page links to `/?ask=scout`. */
+const toMention = (name = ''): string => (/^[a-z0-9_-]{2,32}$/i.test(name) ? `@${name} ` : '')
+
+/** Registers `GET /` and the composer's `POST /posts-new`. */
+export function registerHomePages(app: Hono<HubEnv>): void {
+  app.get(
+    '/',
+    page((c) => showHome(c, { ...emptyDraft, content: toMention(c.req.query('ask')) }, null)),
+  )
+  app.post(
+    '/posts-new',
+    page(async (c) => {
+      const form = await readForm(c)
+      const draft = {
+        community: form('community') || 'general',
+        title: form('title'),
+        content: form('content'),
+      }
+      try {
+        const viewer = await requireViewer(c, 'write')
+        const input = { ...postInput.parse(draft), community: draft.community }
+        const { answer } = await createPost(c.var.context, toActor(viewer, null), input)
+        return c.redirect(postPath(answer.id), 303)
+      } catch (error) {
+        const problem = toProblem(error)
+        return showHome(c, draft, problem, problem.status)
+      }
+    }),
+  )
+}
+
+async function showHome(
+  c: PageContext,
+  draft: PostDraft,
+  problem: FormProblem | null,
+  status = 200,
+): Promise<Response> {
+  const { db, clock } = c.var.context
+  const sort = pageSorts.find((each) => each === c.req.query('sort')) ?? 'hot'
+  const feed: FeedPage = {
+    sort,
+    cursor: decodeCursor(c.req.query('cursor')),
+    within: {},
+    viewer: { credential: await readCredential(c), now: clock.now() },
+  }
+  const read = await readPage(c, homeStatements(db, feed, clock.now()))
+  const rows = rowsOf<FeedPageRow>(read, 0)
+  return sendPage(
+    c,
+    <HomePage
+      frame={read.frame}
+      sort={sort}
+      rows={rows.slice(0, limits.page.postsDefault)}
+      next={computeNextCursor(feed, rows)}
+      working={rowsOf<RunningActivationRow>(read, 1)}
+      agents={rowsOf<HostedAgent>(read, 2)}
+      communities={rowsOf<CommunityCard>(read, 3)}
+      spent={rowsOf<SpentRow>(read, 4)[0] ?? null}
+      draft={draft}
+      problem={problem}
+    />,
+    status,
+  )
+}

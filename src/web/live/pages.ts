@@ -1,0 +1,92 @@
+import type { Context, Hono } from 'hono'
+import type { WatchRequest } from '../../agents/contract/agents'
+import { findTraceAccess, redactTrace, type TraceAccess } from '../../hub/activations/trace-access'
+import { readTrace } from '../../hub/activations/trace-view'
+import {
+  readCredential,
+  readWithViewer,
+  requireSameOrigin,
+  type ViewerRead,
+} from '../../hub/http/authenticate'
+import { toErrorResponse } from '../../hub/http/errors'
+import type { HubEnv } from '../../hub/http/hub-env'
+import { liveErrors, upgradeErrors } from '../../hub/live/errors'
+import { postTopic } from '../../hub/live/live-event'
+import {
+  liveSnapshotStatements,
+  readLiveSnapshot,
+  selectWatchedActivation,
+  type WatchedActivation,
+} from './page-queries'
+import { replayEvents } from './replay-events'
+
+/** Registers the WebSockets of threads and activations, open to viewers who can read these. */
+export function registerLivePages(app: Hono<HubEnv>): void {
+  app.get('/live/posts/:id', socket(watchThread))
+  app.get('/live/activations/:id', socket(watchActivation))
+}
+
+/**
+ * Wraps a handler of WebSocket upgrades: authentication and the handler's statements share one round
+ * trip.
+ */
+const socket =
+  (watch: (c: Context<HubEnv>, read: Read) => Promise<Response>) => async (c: Context<HubEnv>) => {
+    if (c.req.header('upgrade')?.toLowerCase() !== 'websocket') {
+      return c.text(upgradeErrors.notWebSocket, 426, { upgrade: 'websocket' })
+    }
+    try {
+      const credential = await readCredential(c)
+      // A browser lets any site open a socket and sends the cookie along. A browser without a cookie may
+      // be in a network that the site itself cannot reach. Programs send no origin.
+      const isBrowser = credential === null && c.req.header('origin') !== undefined
+      if (credential?.isSession || isBrowser) requireSameOrigin(c.req.raw)
+      return await watch(c, (statements) => readWithViewer(c, credential, statements))
+    } catch (error) {
+      return toErrorResponse(c, error)
+    }
+  }
+
+type Read = (statements: D1PreparedStatement[]) => Promise<ViewerRead>
+
+/** Connects to the live events of a thread. */
+async function watchThread(c: Context<HubEnv>, read: Read): Promise<Response> {
+  const { live, db } = c.var.context
+  const postId = c.req.param('id') ?? ''
+  const { results } = await read(liveSnapshotStatements(db, postId))
+  const snapshot = readLiveSnapshot(results)
+  if (!snapshot) throw liveErrors.postNotFound()
+  if (!live.connect) throw liveErrors.unavailable()
+  return live.connect(postTopic(postId), snapshot, c.req.raw)
+}
+
+/**
+ * Connects to the events of an activation. The agent's own object streams the model's text; with
+ * `?view=full` the events contain what the trace does, for viewers who may see all of it. The events of
+ * an ended activation are replayed from its trace.
+ */
+async function watchActivation(c: Context<HubEnv>, read: Read): Promise<Response> {
+  const { agents, db } = c.var.context
+  const { viewer, results } = await read([selectWatchedActivation(db, c.req.param('id') ?? '')])
+  const activation = results[0]?.results[0] as unknown as WatchedActivation | undefined
+  if (!activation) throw liveErrors.activationNotFound()
+  const { id: activationId, agentId } = activation
+  const reader = viewer && { id: viewer.id, isAdmin: viewer.role === 'admin' }
+  const access = findTraceAccess(reader, activation)
+  const after = Number(c.req.query('after')) || 0
+  const view = findView(activation, access, c.req.query('view'))
+  const trace = readTrace(agents, activation.trace)
+  if (!trace) return agents.watch(agentId, { activationId, after, view }, c.req.raw)
+  const { events } = redactTrace(trace, view === 'full' ? 'all' : 'none', agents)
+  return replayEvents(events.filter(({ seq }) => seq > after))
+}
+
+/** Returns the requested view, reduced to what the viewer may see. */
+function findView(
+  { isForThread }: WatchedActivation,
+  access: TraceAccess,
+  requested: string | undefined,
+): WatchRequest['view'] {
+  if (access === 'all' && requested === 'full') return 'full'
+  return access !== 'none' || isForThread ? 'thread' : 'outline'
+}

@@ -1,0 +1,92 @@
+import type { FC } from 'hono/jsx'
+import { formatOutcome, formatTask } from '../../hub/activations/run-labels'
+import { formatCost, formatCount, formatDuration } from '../../shared/format'
+import { activationPath } from '../../shared/paths'
+import { AccountLink } from './account-link'
+import { RelativeTime } from './relative-time'
+
+/** A row of a list of activations. Flags are 0 or 1. */
+export interface ActivationLine {
+  id: string
+  agentName: string
+  task: string
+  state: 'running' | 'parked' | 'done'
+  outcome: string | null
+  postTitle: string | null
+  startedAt: number
+  finishedAt: number | null
+  tokens: number
+  costMicrousd: number
+  isPriced: number
+}
+
+export interface ActivationTableProps {
+  rows: ActivationLine[]
+  now: number
+  /** Shows the agent's name; not needed on the page of one agent. */
+  hasAgent?: boolean
+}
+
+export const ActivationTable: FC<ActivationTableProps> = ({ rows, now, hasAgent = false }) => (
+  <table class="tbl fold">
+    <thead>
+      <tr>
+        <th scope="col">Run</th>
+        {hasAgent && <th scope="col">Agent</th>}
+        <th scope="col">Started</th>
+        <th scope="col">Trigger</th>
+        <th scope="col">Outcome</th>
+        <th scope="col" class="r">
+          Duration
+        </th>
+        <th scope="col" class="r">
+          Tokens
+        </th>
+        <th scope="col" class="r">
+          Cost
+        </th>
+      </tr>
+    </thead>
+    <tbody>
+      {rows.map((row) => (
+        <tr data-row>
+          <td>
+            <a class="plain" href={activationPath(row.id)}>
+              {row.postTitle ?? formatTask(row.task)}
+            </a>
+          </td>
+          {hasAgent && (
+            <td>
+              <AccountLink name={row.agentName} kind="agent" />
+            </td>
+          )}
+          <td class="nb" data-l="Started">
+            <RelativeTime at={row.startedAt} now={now} />
+          </td>
+          <td class="nb" data-l="Trigger">
+            {formatTask(row.task)}
+          </td>
+          <td data-l="Outcome">
+            <Outcome row={row} />
+          </td>
+          <td class="r" data-l="Duration">
+            {formatDuration((row.finishedAt ?? now) - row.startedAt)}
+          </td>
+          <td class="r" data-l="Tokens">
+            {row.state === 'done' && formatCount(row.tokens)}
+          </td>
+          <td class="r" data-l="Cost">
+            {row.state === 'done' && formatCost(row.costMicrousd, row.isPriced === 1, 'thread')}
+          </td>
+        </tr>
+      ))}
+    </tbody>
+  </table>
+)
+
+const Outcome: FC<{ row: ActivationLine }> = ({ row }) => {
+  if (row.state === 'running') return <span class="lit">running</span>
+  if (row.state === 'parked') return <>waiting for approval</>
+  if (row.outcome === 'completed') return <>completed</>
+  return <span class="warn">{formatOutcome(row.outcome)}</span>
+}

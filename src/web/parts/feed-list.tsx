@@ -1,0 +1,116 @@
+import type { FC } from 'hono/jsx'
+import type { AccountKind } from '../../hub/contract/hub'
+import { formatMoney, formatPlural } from '../../shared/format'
+import { communityPath, postPath } from '../../shared/paths'
+import type { Frame } from '../frame/frame'
+import { AccountLink } from './account-link'
+import { excerpt } from './markdown'
+import { RelativeTime } from './relative-time'
+import { VoteForm } from './vote-form'
+
+/** A row of a list of posts. */
+export interface FeedRow {
+  id: string
+  title: string
+  /** The beginning of the text. */
+  content: string
+  score: number
+  commentCount: number
+  agentsCostMicrousd: number
+  createdAt: number
+  communityName: string
+  authorName: string
+  authorKind: AccountKind
+  /** The viewer's own vote: 1, -1 or 0. */
+  ownVote: number
+}
+
+/** A running activation. */
+export interface RunningActivationRow {
+  id: string
+  postId: string | null
+  postTitle: string | null
+  agentName: string
+  task: string
+  startedAt: number
+}
+
+export interface FeedListProps {
+  rows: FeedRow[]
+  running: RunningActivationRow[]
+  frame: Frame
+  /** Path of the page with the list, to return to after a vote. */
+  path: string
+  hasExcerpt?: boolean
+}
+
+export const FeedList: FC<FeedListProps> = ({
+  rows,
+  running: working,
+  frame,
+  path,
+  hasExcerpt = false,
+}) => (
+  <ol class="feed">
+    {rows.map((row) => (
+      <li id={`p-${row.id}`} data-row>
+        <VoteForm
+          viewer={frame.viewer}
+          postId={row.id}
+          commentId={null}
+          of={row.title}
+          authorName={row.authorName}
+          score={row.score}
+          value={row.ownVote}
+          next={`${path}#p-${row.id}`}
+          isUpOnly
+        />
+        <div>
+          <h2>
+            <a href={postPath(row.id)}>{row.title}</a>
+          </h2>
+          {hasExcerpt && row.content && <p class="excerpt">{excerpt(row.content, 180)}</p>}
+          <div class="by">
+            <AccountLink name={row.authorName} kind={row.authorKind} />
+            <a href={communityPath(row.communityName)}>m/{row.communityName}</a>
+            <RelativeTime at={row.createdAt} now={frame.now} />
+            <a href={postPath(row.id)}>{formatPlural(row.commentCount, 'reply', 'replies')}</a>
+            {row.agentsCostMicrousd > 0 && (
+              <span>agents {formatMoney(row.agentsCostMicrousd, 'thread')}</span>
+            )}
+          </div>
+          {working
+            .filter((each) => each.postId === row.id)
+            .map((each) => (
+              <p class="now">
+                <span>
+                  <b>{each.agentName}</b> is working on an answer
+                </span>
+              </p>
+            ))}
+        </div>
+      </li>
+    ))}
+  </ol>
+)
+
+export interface TabsProps {
+  label: string
+  path: string
+  chosen: string
+  tabs: readonly string[]
+}
+
+/** Tabs for the orders of a list; the first is the default and has no query in its link. */
+export const Tabs: FC<TabsProps> = ({ label, path, chosen, tabs }) => (
+  <nav class="tabs" aria-label={label}>
+    {tabs.map((tab, index) => (
+      <a
+        href={index === 0 ? path : `${path}?sort=${tab}`}
+        aria-current={tab === chosen ? 'page' : undefined}
+      >
+        {tab.slice(0, 1).toUpperCase() + tab.slice(1)}
+      </a>
+    ))}
+  </nav>
+)

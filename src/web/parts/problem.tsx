@@ -1,0 +1,29 @@
+import type { FC } from 'hono/jsx'
+import { toAppError } from '../../hub/http/errors'
+import type { FormProblem } from '../frame/frame'
+
+/** Shows above a form why it was rejected; the form keeps what was typed. */
+export const Problem: FC<{ problem: FormProblem | null }> = ({ problem }) =>
+  problem && (
+    <div class="wrong" role="alert">
+      <strong>{problem.message}</strong>
+      {problem.hint && <p>{problem.hint}</p>}
+    </div>
+  )
+
+/** Converts an error to the problem of a form, with its details as the hint. */
+export function toProblem(error: unknown): FormProblem & { status: number } {
+  const appError = toAppError(error)
+  if (appError.code === 'UNAUTHORIZED') {
+    return {
+      message: 'Your session has ended.',
+      hint: 'Sign in in another tab, then submit this form again. Your text is still here.',
+      status: appError.status,
+    }
+  }
+  const details = (appError.details ?? []).map(
+    ({ path, message }) => `${path.replace(/^body\./, '')}: ${message}`,
+  )
+  const hint = details.length > 0 ? details.join('; ') : appError.hint
+  return { message: appError.message, hint, status: appError.status }
+}

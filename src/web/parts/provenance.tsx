@@ -1,0 +1,37 @@
+import type { FC } from 'hono/jsx'
+import { formatOutcome, formatToolName, parseToolNames } from '../../hub/activations/run-labels'
+import { formatCost, formatCount, formatDuration } from '../../shared/format'
+import { activationPath } from '../../shared/paths'
+import { Icon } from './icons'
+
+/** The activation that wrote an answer. */
+export interface Provenance {
+  activationId: string
+  outcome: string | null
+  /** JSON list of tool names. */
+  tools: string
+  startedAt: number
+  finishedAt: number | null
+  tokens: number
+  costMicrousd: number
+  isPriced: boolean
+}
+
+/** The line below an agent's answer: outcome, tools, duration, tokens, cost, link to the run. */
+export const ProvenanceLine: FC<{ of: Provenance }> = ({ of }) => {
+  const tools = parseToolNames(of.tools)
+  const isCompleted = of.outcome === 'completed'
+  return (
+    <div class="prov">
+      <span class={isCompleted ? undefined : 'bad'}>
+        <Icon name={isCompleted ? 'check' : 'stop'} />
+        {formatOutcome(of.outcome)}
+      </span>
+      <span>{tools.length > 0 ? tools.map(formatToolName).join(', ') : 'no tools'}</span>
+      {of.finishedAt !== null && <span>{formatDuration(of.finishedAt - of.startedAt)}</span>}
+      <span>{formatCount(of.tokens)}&nbsp;tokens</span>
+      <span>{formatCost(of.costMicrousd, of.isPriced, 'thread')}</span>
+      <a href={activationPath(of.activationId)}>View run</a>
+    </div>
+  )
+}

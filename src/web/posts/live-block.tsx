@@ -1,0 +1,87 @@
+import type { FC } from 'hono/jsx'
+import { activationPath } from '../../shared/paths'
+import type { PageViewer } from '../frame/frame'
+import { AccountLink } from '../parts/account-link'
+import { ElapsedTime } from '../parts/elapsed-time'
+import { PendingApproval } from '../parts/pending-approval'
+import { StopForm } from '../parts/stop-form'
+import type { ThreadActivation } from './page-queries'
+
+type RunningActivation = Pick<ThreadActivation, 'id' | 'agentName' | 'startedAt' | 'askers'>
+
+export interface LiveBlockProps {
+  activation: RunningActivation
+  viewer: PageViewer | null
+  postId: string
+  now: number
+}
+
+/**
+ * Shows a running agent in a thread. The live script fills in its current step, the text it is
+ * writing and the progress of its plan.
+ */
+export const LiveBlock: FC<LiveBlockProps> = ({ activation, viewer, postId, now }) => {
+  const { id, agentName, startedAt } = activation
+  return (
+    <div class="live" data-activation={id} data-name={agentName}>
+      <div class="by">
+        <AccountLink name={agentName} kind="agent" />
+        <span>
+          working for <ElapsedTime since={startedAt} now={now} />
+        </span>
+      </div>
+      <p class="do" data-do>
+        {agentName} is working on an answer
+      </p>
+      <p class="words" data-words hidden />
+      <p class="meta up2" data-plan hidden />
+      <p class="meta up">
+        <a href={activationPath(id)}>View run step by step</a>
+      </p>
+      <StopForm
+        viewer={viewer}
+        activation={activation}
+        requesters={JSON.parse(activation.askers)}
+        postId={postId}
+      />
+    </div>
+  )
+}
+
+/**
+ * The template for agents that start while the page is open. Only the hub knows whether the viewer
+ * may stop an agent, so for a signed-in viewer the script reloads the page's content.
+ */
+export const LiveTemplate: FC<{ viewer: PageViewer | null }> = ({ viewer }) => (
+  <template id="live-block" {...(viewer ? { 'data-signed-in': true } : {})}>
+    <LiveBlock
+      activation={{ id: '', agentName: '?', startedAt: 0, askers: '[]' }}
+      viewer={null}
+      postId=""
+      now={0}
+    />
+  </template>
+)
+
+/** Shows an agent whose run waits until a person approves or denies a tool call. */
+export const ParkedBlock: FC<{
+  activation: ThreadActivation
+  viewer: PageViewer | null
+  postId: string
+}> = ({ activation, viewer, postId }) => {
+  const askers: string[] = JSON.parse(activation.askers)
+  return (
+    <div class="live" data-parked={activation.id}>
+      <div class="by">
+        <AccountLink name={activation.agentName} kind="agent" />
+        <a href={activationPath(activation.id)}>View run so far</a>
+      </div>
+      <PendingApproval
+        agentName={activation.agentName}
+        tools={JSON.parse(activation.waitsFor)}
+        canDecide={viewer?.isAdmin === true}
+      />
+      <StopForm viewer={viewer} activation={activation} requesters={askers} postId={postId} />
+    </div>
+  )
+}

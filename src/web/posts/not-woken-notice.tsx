@@ -1,0 +1,17 @@
+import type { FC } from 'hono/jsx'
+import { explainReplyLimit } from '../../hub/reply-limits/explain-reply-limit'
+import type { NotWokenAgent } from '../../hub/reply-limits/queries'
+import { Icon } from '../parts/icons'
+
+/** Notice that a mention did not wake an agent: which reply limit was reached, and what to do. */
+export const NotWokenNotice: FC<{ of: NotWokenAgent }> = ({ of: agent }) => (
+  <div class="brake">
+    <Icon name="stop" />
+    <div>
+      <strong>
+        The mention by {agent.by} did not wake {agent.name}
+      </strong>
+      <p>{explainReplyLimit(agent.refusal)}</p>
+    </div>
+  </div>
+)

@@ -1,0 +1,284 @@
+import type { FC } from 'hono/jsx'
+import { formatReplyRefusal, isNoticePosted } from '../../hub/activations/run-labels'
+import { buildTree } from '../../hub/comments/comment-tree'
+import type { NotWokenAgent } from '../../hub/reply-limits/queries'
+import { formatCost, formatCount, formatPlural } from '../../shared/format'
+import { communityPath, postPath } from '../../shared/paths'
+import type { FormProblem, Frame } from '../frame/frame'
+import { Layout } from '../frame/layout'
+import { AccountLink, type AccountRef } from '../parts/account-link'
+import { NameList, ReplyComposer } from '../parts/composer'
+import { Icon } from '../parts/icons'
+import { excerpt } from '../parts/markdown'
+import { Prose } from '../parts/prose'
+import { RelativeTime } from '../parts/relative-time'
+import { VoteForm } from '../parts/vote-form'
+import { CommentTree } from './comment-tree-view'
+import { LiveBlock, LiveTemplate, ParkedBlock } from './live-block'
+import { NotWokenNotice } from './not-woken-notice'
+import type {
+  HostedAgent,
+  PausedAgent,
+  ThreadActivation,
+  ThreadComment,
+  ThreadPost,
+} from './page-queries'
+
+export interface ThreadPageProps {
+  frame: Frame
+  post: ThreadPost
+  /** Oldest first. */
+  comments: ThreadComment[]
+  activations: ThreadActivation[]
+  /** Names of accounts that the thread mentions. */
+  mentioned: string[]
+  /** Paused agents with an open task in this thread. */
+  paused: PausedAgent[]
+  agents: HostedAgent[]
+  /** Agents that another agent mentioned and that a reply limit kept from being woken. */
+  notWoken: NotWokenAgent[]
+  /** The viewer's own votes by comment id; '' is the post. */
+  votes: ReadonlyMap<string, number>
+  reply: { parentId: string | null; text: string; problem: FormProblem | null }
+}
+
+export const ThreadPage: FC<ThreadPageProps> = (props) => {
+  const { frame, post, comments, activations, agents, reply } = props
+  const people = listPeople(post, comments)
+  const known = new Set([
+    ...props.mentioned.map((name) => name.toLowerCase()),
+    ...people.map(({ name }) => name.toLowerCase()),
+  ])
+  const working = activations.filter(({ state }) => state === 'running')
+  const parked = activations.filter(({ state }) => state === 'parked')
+  const refused = activations.filter(({ replyRefusal }) => replyRefusal !== null)
+  const isReplying = reply.parentId !== null && comments.some(({ id }) => id === reply.parentId)
+  return (
+    <Layout frame={frame} title={post.title} scripts={['live']}>
+      <div class="split">
+        <div class="body">
+          <PostArticle post={post} known={known} frame={frame} vote={props.votes.get('') ?? 0} />
+          <section
+            class="tree up6"
+            aria-labelledby="count"
+            data-live={`/live/posts/${encodeURIComponent(post.id)}`}
+            data-comments={post.commentCount}
+          >
+            <h2 id="count">{formatReplyCount(post, comments, working.length)}</h2>
+            <CommentTree
+              branches={buildTree(comments)}
+              votes={props.votes}
+              knownNames={known}
+              frame={frame}
+              postId={post.id}
+              reply={isReplying ? reply : null}
+              isLocked={post.isLocked === 1}
+            />
+            <div data-end>
+              <div id="working">
+                {working.map((each) => (
+                  <LiveBlock
+                    activation={each}
+                    viewer={frame.viewer}
+                    postId={post.id}
+                    now={frame.now}
+                  />
+                ))}
+              </div>
+              {working.length > 0 && (
+                <noscript>
+                  <p class="meta up3">Reload the page to see the answer.</p>
+                </noscript>
+              )}
+              <div id="notices">
+                {parked.map((each) => (
+                  <ParkedBlock activation={each} viewer={frame.viewer} postId={post.id} />
+                ))}
+                {props.paused.map((each) => (
+                  <PausedNotice of={each} />
+                ))}
+                {refused.map((each) => (
+                  <RefusalNotice of={each} />
+                ))}
+                {props.notWoken.map((each) => (
+                  <NotWokenNotice of={each} />
+                ))}
+              </div>
+            </div>
+          </section>
+          <LiveTemplate viewer={frame.viewer} />
+          <ThreadEnd {...props} isReplying={isReplying} />
+        </div>
+        <aside class="rail" aria-labelledby="in-thread">
+          <h2 id="in-thread">In this thread</h2>
+          <div id="stats">
+            <ThreadStats post={post} people={people} activations={activations} />
+          </div>
+        </aside>
+      </div>
+      <NameList names={listNames(agents, people)} />
+    </Layout>
+  )
+}
+
+const PostArticle: FC<{
+  post: ThreadPost
+  known: Set<string>
+  frame: Frame
+  vote: number
+}> = (props) => {
+  const { post, known, frame, vote } = props
+  return (
+    <article>
+      <p class="meta">
+        <a href={communityPath(post.communityName)}>m/{post.communityName}</a>
+      </p>
+      <h1 class="up">{post.title}</h1>
+      <div class="by up3">
+        <AccountLink name={post.authorName} kind={post.authorKind} />
+        <RelativeTime at={post.createdAt} now={frame.now} />
+        {post.editedAt !== null && <span>edited</span>}
+        <VoteForm
+          viewer={frame.viewer}
+          postId={post.id}
+          commentId={null}
+          of="this post"
+          authorName={post.authorName}
+          score={post.score}
+          value={vote}
+          next={postPath(post.id)}
+        />
+      </div>
+      {post.url && (
+        <p class="up3">
+          <a class="ul" href={post.url} rel="nofollow ugc noopener">
+            {excerpt(post.url, 100)}
+          </a>
+        </p>
+      )}
+      {post.content && (
+        <div class="up4">
+          <Prose text={post.content} knownNames={known} heading={2} />
+        </div>
+      )}
+    </article>
+  )
+}
+
+/** Formats the number of replies and of running agents, such as `3 replies, 1 in progress`. */
+function formatReplyCount(post: ThreadPost, comments: ThreadComment[], working: number): string {
+  const count = Math.max(
+    post.commentCount,
+    comments.filter(({ deletedAt }) => deletedAt === null).length,
+  )
+  const replies = count === 0 ? 'No replies yet' : formatPlural(count, 'reply', 'replies')
+  return working === 0 ? replies : `${replies}, ${working} in progress`
+}
+
+/** The end of a thread: the reply form, or the reason why replies are closed. */
+const ThreadEnd: FC<ThreadPageProps & { isReplying: boolean }> = (props) => {
+  const { frame, post, reply, isReplying, agents } = props
+  const isUnanswered = props.comments.length + props.activations.length + props.paused.length === 0
+  if (post.isLocked === 1)
+    return <p class="meta up5">This thread is locked. No new replies can be posted.</p>
+  return (
+    <div class="up5">
+      {isUnanswered && frame.viewer && agents[0] && (
+        <p class="meta">Mention an agent, such as @{agents[0].name}, to get an answer here.</p>
+      )}
+      {!isReplying && (
+        <div class="up3">
+          <ReplyComposer
+            frame={frame}
+            postId={post.id}
+            parentId={null}
+            to={post.authorName}
+            problem={reply.problem}
+            text={reply.text}
+          />
+        </div>
+      )}
+    </div>
+  )
+}
+
+/** Says that a paused agent has an open task in this thread, and when it continues. */
+const PausedNotice: FC<{ of: PausedAgent }> = ({ of: { name, isHubPaused } }) => (
+  <div class="brake">
+    <Icon name="stop" />
+    <p>
+      <strong>
+        {isHubPaused
+          ? `All agents are paused. ${name} answers when an admin resumes them.`
+          : `${name} is paused. ${name} answers when an admin resumes it.`}
+      </strong>
+    </p>
+  </div>
+)
+
+/** Says that the answer of an agent was not posted, and why. */
+const RefusalNotice: FC<{ of: ThreadActivation }> = ({ of }) => (
+  <div class="brake">
+    <Icon name="stop" />
+    <div>
+      <strong>
+        {isNoticePosted(of.replyRefusal)
+          ? `The answer of ${of.agentName} was withheld`
+          : `${of.agentName} did not post an answer`}
+      </strong>
+      <p>
+        {formatReplyRefusal(of.replyRefusal)}{' '}
+        <a class="ul" href={`/activations/${of.id}`}>
+          View run
+        </a>
+      </p>
+    </div>
+  </div>
+)
+
+const ThreadStats: FC<{
+  post: ThreadPost
+  people: AccountRef[]
+  activations: ThreadActivation[]
+}> = ({ post, people, activations }) => {
+  const count = (state: ThreadActivation['state']) =>
+    activations.filter((each) => each.state === state).length
+  const running = count('running')
+  const parked = count('parked')
+  const isPriced = post.agentsCostMicrousd > 0 || activations.every((each) => each.isPriced === 1)
+  return (
+    <>
+      <div class="crew">
+        {people.slice(0, 30).map((each) => (
+          <AccountLink {...each} />
+        ))}
+      </div>
+      {activations.length > 0 && (
+        <dl class="def">
+          <dt>Agents spent</dt>
+          <dd class="num">{formatCost(post.agentsCostMicrousd, isPriced, 'thread')}</dd>
+          <dt>Runs</dt>
+          <dd class="num">
+            {formatCount(activations.length - running - parked)} done
+            {running > 0 && `, ${formatCount(running)} running`}
+            {parked > 0 && `, ${formatCount(parked)} waiting`}
+          </dd>
+        </dl>
+      )}
+    </>
+  )
+}
+
+/** Returns the authors in a thread, in the order of their first post or comment. */
+function listPeople(post: ThreadPost, comments: ThreadComment[]): AccountRef[] {
+  const people = new Map<string, AccountRef>()
+  for (const { authorName: name, authorKind: kind } of [post, ...comments]) {
+    if (!people.has(name)) people.set(name, { name, kind })
+  }
+  return [...people.values()]
+}
+
+const listNames = (agents: HostedAgent[], people: AccountRef[]): AccountRef[] => {
+  const hosted = new Set(agents.map(({ name }) => name))
+  return [...agents, ...people.filter(({ name }) => !hosted.has(name))]
+}

@@ -1,0 +1,47 @@
+import type { Hono } from 'hono'
+import type { HubEnv, RouteSummary } from '../hub/http/hub-env'
+import { notFound } from '../shared/errors'
+import { registerAccountPages } from './accounts/pages'
+import { registerActivationPages } from './activations/pages'
+import { registerApprovalPages } from './approvals/pages'
+import { registerAuditPages } from './audit/pages'
+import { registerBudgetPages } from './budgets/pages'
+import { registerCommunityPages } from './communities/pages'
+import { registerMessagePages } from './dms/pages'
+import { registerDocsPages } from './docs/pages'
+import { registerAssets } from './frame/asset-routes'
+import { sendPageError } from './frame/send-page'
+import { registerPolicyPages } from './grants/pages'
+import { registerHomePages } from './home/pages'
+import { registerInboxPages } from './inbox/pages'
+import { registerLoginPages } from './keys/pages'
+import { registerLivePages } from './live/pages'
+import { registerThreadPages } from './posts/pages'
+import { registerSchedulerPages } from './scheduler/pages'
+import { registerSearchPages } from './search/pages'
+import { registerTaskPages } from './tasks/pages'
+import { registerVotePages } from './votes/pages'
+
+/** Registers all pages, one line per feature. */
+export function registerPages(app: Hono<HubEnv>, routes: RouteSummary[]): void {
+  registerAssets(app)
+  registerHomePages(app)
+  registerCommunityPages(app)
+  registerThreadPages(app)
+  registerVotePages(app)
+  registerAccountPages(app)
+  registerTaskPages(app)
+  registerActivationPages(app)
+  registerApprovalPages(app)
+  registerAuditPages(app)
+  registerPolicyPages(app)
+  registerBudgetPages(app)
+  registerSchedulerPages(app)
+  registerInboxPages(app)
+  registerMessagePages(app)
+  registerSearchPages(app)
+  registerLoginPages(app)
+  registerDocsPages(app, routes)
+  registerLivePages(app)
+  app.notFound((c) => sendPageError(c, notFound('page', 'Check the address.')))
+}

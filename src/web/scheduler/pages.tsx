@@ -1,0 +1,66 @@
+import type { Hono } from 'hono'
+import { requireAdmin, requireViewer, toActor } from '../../hub/http/authenticate'
+import type { HubEnv } from '../../hub/http/hub-env'
+import { type AgentPageRequest, agentStates, boardStatements } from '../../hub/scheduler/queries'
+import { readBoard } from '../../hub/scheduler/read-board'
+import { readAgentCursor } from '../../hub/scheduler/routes'
+import { pauseAgents } from '../../hub/system/actions'
+import { schedulerPages } from '../../shared/config'
+import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { writeSchedulerCsv } from './scheduler-csv'
+import { SchedulerPage } from './scheduler-page'
+
+/**
+ * Registers `GET /scheduler`, `GET /scheduler.csv`, and `POST /scheduler/pause` and `/scheduler/resume`
+ * for all agents.
+ */
+export function registerSchedulerPages(app: Hono<HubEnv>): void {
+  app.get(
+    '/scheduler',
+    page(async (c) => {
+      const request = readAgentPage(c)
+      const { frame, board } = await readAgents(c, request)
+      return sendPage(c, <SchedulerPage frame={frame} board={board} page={request} />)
+    }),
+  )
+  app.get('/scheduler.csv', page(sendCsv))
+  app.post(
+    '/scheduler/pause',
+    page((c) => setAllPaused(c, true)),
+  )
+  app.post(
+    '/scheduler/resume',
+    page((c) => setAllPaused(c, false)),
+  )
+}
+
+const readAgentPage = (c: PageContext): AgentPageRequest => ({
+  state: agentStates.find((state) => state === c.req.query('state')) ?? 'all',
+  name: (c.req.query('name') ?? '').trim().slice(0, 100),
+  after: readAgentCursor(c.req.query('cursor')),
+  limit: schedulerPages.agents,
+})
+
+async function readAgents(c: PageContext, request: AgentPageRequest) {
+  const { db, clock, scheduler } = c.var.context
+  const { frame, results } = await readPage(c, boardStatements(db, request, clock.now()))
+  return { frame, board: await readBoard(scheduler, results, request) }
+}
+
+async function sendCsv(c: PageContext): Promise<Response> {
+  const request = { ...readAgentPage(c), limit: schedulerPages.csvAgentsMax }
+  const { frame, board } = await readAgents(c, request)
+  return c.body(writeSchedulerCsv(board, frame.now), 200, {
+    'content-type': 'text/csv; charset=utf-8',
+    'content-disposition': 'attachment; filename="rookery-scheduler.csv"',
+    'cache-control': 'private, no-cache',
+    'x-content-type-options': 'nosniff',
+  })
+}
+
+async function setAllPaused(c: PageContext, isPaused: boolean): Promise<Response> {
+  const viewer = await requireViewer(c, 'write')
+  requireAdmin(viewer)
+  await pauseAgents(c.var.context, toActor(viewer, null), null, isPaused)
+  return c.redirect('/scheduler', 303)
+}

@@ -1,0 +1,58 @@
+import type { Hono } from 'hono'
+import type { SearchHit } from '../../hub/contract/hub'
+import { decodeCursor } from '../../hub/cursor'
+import type { HubEnv } from '../../hub/http/hub-env'
+import { type HitRow, hitTypes, selectHits } from '../../hub/search/queries'
+import { toMatchExpression } from '../../hub/search/search-terms'
+import { toSearchHit } from '../../hub/search/to-search-hit'
+import { limits } from '../../shared/config'
+import { page, readPage, rowsOf, sendPage } from '../frame/send-page'
+import { SearchPage } from './search-page'
+
+/** Registers `GET /search?q=&type=&cursor=`. Input without any word finds nothing. */
+export function registerSearchPages(app: Hono<HubEnv>): void {
+  app.get(
+    '/search',
+    page(async (c) => {
+      const text = (c.req.query('q') ?? '').slice(0, limits.search.queryCharsMax)
+      const only = hitTypes.find((type) => type === c.req.query('type')) ?? null
+      const cursor = decodeCursor(c.req.query('cursor'))
+      const offset = typeof cursor === 'number' ? cursor : 0
+      const expression = toMatchExpression(text, 'all')
+      const shown = limits.search.resultsDefault
+      const read = await readPage(
+        c,
+        expression
+          ? [selectHits(c.var.context.db, filterOf(expression, only, offset, shown + 1))]
+          : [],
+      )
+      const hits = rowsOf<HitRow>(read, 0).map(toSearchHit)
+      return sendPage(
+        c,
+        <SearchPage
+          frame={read.frame}
+          text={text}
+          type={only}
+          hits={hits.slice(0, shown)}
+          next={hits.length > shown ? offset + shown : null}
+        />,
+      )
+    }),
+  )
+}
+
+const filterOf = (
+  expression: string,
+  only: SearchHit['type'] | null,
+  offset: number,
+  limit: number,
+) => ({
+  expression,
+  types: only ? [only] : hitTypes,
+  community: null,
+  author: null,
+  exceptPostId: null,
+  demoteQuestionsFor: null,
+  limit,
+  offset,
+})

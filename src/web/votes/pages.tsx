@@ -1,0 +1,29 @@
+import type { Hono } from 'hono'
+import { requireViewer, toActor } from '../../hub/http/authenticate'
+import type { HubEnv } from '../../hub/http/hub-env'
+import { setVote } from '../../hub/votes/actions'
+import { voteErrors } from '../../hub/votes/errors'
+import { readForm } from '../frame/read-form'
+import { page } from '../frame/send-page'
+import { toLocalPath } from '../frame/to-local-path'
+
+const values = { '1': 1, '0': 0, '-1': -1 } as const
+
+/** Registers `POST /p/:id/vote`, which redirects to the page with the pressed button. */
+export function registerVotePages(app: Hono<HubEnv>): void {
+  app.post(
+    '/p/:id/vote',
+    page(async (c) => {
+      const form = await readForm(c)
+      const viewer = await requireViewer(c, 'write')
+      const value = values[form('value') as keyof typeof values]
+      if (value === undefined) throw voteErrors.invalidValue()
+      const commentId = form('comment_id')
+      const on = commentId
+        ? { kind: 'comment' as const, id: commentId }
+        : { kind: 'post' as const, id: c.req.param('id') ?? '' }
+      await setVote(c.var.context, toActor(viewer, null), on, value)
+      return c.redirect(toLocalPath(form('next')), 303)
+    }),
+  )
+}

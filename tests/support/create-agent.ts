@@ -1,0 +1,99 @@
+import { runInDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import type { AgentObjectBase } from '../../src/agents/agent-object'
+import { AgentShell } from '../../src/agents/agent-shell'
+import { ActivationStream } from '../../src/agents/live/activation-stream'
+import { createModelRegistry } from '../../src/agents/models/registry'
+import { composeApp } from '../../src/compose'
+import { readSettings } from '../../src/shared/settings'
+import { pushDefinition, waitForValue } from './cast'
+import type { FakeAnswer, FakeRequest } from './fake-model-server'
+
+const fakeUrl = (env as unknown as { FAKE_MODEL_URL: string }).FAKE_MODEL_URL
+
+/** Models with a price, so that charges can be compared. */
+const pricedModels = {
+  anthropic: 'claude-haiku-4-5',
+  openai: 'gpt-5-mini',
+  'openai-compatible': 'gpt-5-mini',
+}
+export type FakeProvider = keyof typeof pricedModels
+
+export interface TestAgent {
+  name: string
+  accountId: string
+  /** Returns the requests to the provider, oldest first. */
+  requests(): Promise<FakeRequest[]>
+}
+
+/** Prefix of script names, as all test files share one fake server. */
+const fileId = Math.random().toString(36).slice(2, 8)
+
+/** Creates an agent with a scripted model of the fake provider. */
+export async function createAgent(
+  name: string,
+  answers: FakeAnswer[],
+  given: {
+    provider?: FakeProvider
+    model?: string
+    grants?: string[]
+    behavior?: string
+    files?: Record<string, string>
+  } = {},
+): Promise<TestAgent> {
+  const provider = given.provider ?? 'openai-compatible'
+  const script = `${fileId}-${name}`
+  await fetch(`${fakeUrl}/__script`, {
+    method: 'POST',
+    body: JSON.stringify({ id: script, answers }),
+  })
+  const brain = [
+    `provider: ${provider}`,
+    `model: ${given.model ?? pricedModels[provider]}`,
+    `api_base: "${fakeUrl}/s/${script}/v1"`,
+    'api_key_env: OPENAI_COMPATIBLE_API_KEY',
+  ]
+  const accountId = await pushDefinition(name, {
+    'config.yaml': `name: ${name}\nbrain: { ${brain.join(', ')} }\ncapabilities: { grants: ${JSON.stringify(given.grants ?? ['hub:read'])} }\n${given.behavior ?? ''}`,
+    'system-prompt.md': 'You are a test agent.',
+    ...given.files,
+  })
+  return {
+    name,
+    accountId,
+    requests: async () => (await fetch(`${fakeUrl}/__log?script=${script}`)).json(),
+  }
+}
+
+/** Sets the idle timeout of an agent's models. */
+export async function setIdleTimeout({ accountId }: TestAgent, silenceMs: number): Promise<void> {
+  const { agentDeps } = composeApp(env as unknown as Env)
+  const settings = readSettings(env as unknown as Record<string, unknown>)
+  const readKey = (name: string) => String(Reflect.get(env, name) ?? '')
+  const models = createModelRegistry(settings, { idleTimeoutMs: silenceMs, readKey })
+  const stub = (env.AGENTS as DurableObjectNamespace<AgentObjectBase<Env>>).getByName(accountId)
+  await runInDurableObject(stub, (agent, state) => {
+    const stream = new ActivationStream(state, agentDeps.mask)
+    const shell = new AgentShell(state.storage, { ...agentDeps, models }, stream)
+    Reflect.set(agent, 'shell', shell)
+  })
+}
+
+export interface FinishedActivation {
+  id: string
+  outcome: string
+  error: string | null
+  iterations: number
+  cost_microusd: number
+  reserved_microusd: number
+  reserved_tokens: number
+}
+
+export const waitForActivation = (postId: string): Promise<FinishedActivation> =>
+  waitForValue(
+    () =>
+      env.DB.prepare("SELECT * FROM activations WHERE post_id = ? AND state = 'done'")
+        .bind(postId)
+        .first<FinishedActivation>(),
+    'the activation',
+  )

@@ -1,0 +1,43 @@
+import { env } from 'cloudflare:workers'
+import { createCipher } from '../../src/mcp-servers/credentials/cipher'
+import { createConnect } from '../../src/mcp-servers/credentials/connect'
+import { createRecentSecrets } from '../../src/mcp-servers/credentials/recent-secrets'
+import { createVault } from '../../src/mcp-servers/credentials/vault'
+import { servers } from '../../src/mcp-servers/servers'
+import { toServiceKinds } from '../../src/mcp-servers/services/service-kind'
+import { createServices, serviceInput } from '../../src/mcp-servers/services/services'
+import { createFakeClock } from './fake-hub-api'
+
+/** URLs of the servers of `start-outside.ts`. */
+export const externalUrls = JSON.parse(
+  (env as unknown as { OUTSIDE_URLS: string }).OUTSIDE_URLS,
+) as Record<'github' | 'brave' | 'aws' | 's3' | 'mcp', string>
+
+const kinds = toServiceKinds(servers)
+const base = { d1: env.DB, clock: createFakeClock(), kinds, isPrivateAllowed: true }
+const vault = createVault({
+  ...base,
+  cipher: createCipher(['dGVzdHMtb25seS10ZXN0cy1vbmx5LXRlc3RzLW9ubHk=']),
+  readVariable: () => undefined,
+})
+const services = createServices(base)
+
+interface Declared {
+  server: string
+  /** Default: the server's name. */
+  service?: string
+  baseUrl: string
+  /** Null for no credential. */
+  credential: string | null
+}
+
+/** Declares a local service, sets its credential, and connects to it as the Worker does. */
+export async function connectService({ server, service = server, baseUrl, credential }: Declared) {
+  const declared = { base_url: baseUrl, allow_http: true, allow_private: true }
+  await services.put(server, service, serviceInput.parse(declared), 'ada')
+  if (credential !== null) {
+    const bound = { name: `${server}-key`, server, service, community: null, agent: null }
+    await vault.put({ ...bound, value: credential, by: 'ada' })
+  }
+  return createConnect({ ...base, vault, known: createRecentSecrets() })
+}

@@ -1,0 +1,228 @@
+import type {
+  AuditEntry,
+  AuthorizationData,
+  BudgetStatus,
+  ConversationApi,
+  GrantApi,
+  GrantPolicy,
+  InboxEntry,
+  Person,
+  PostSummary,
+  RunningActivation,
+  SearchHit,
+  Thread,
+} from '../../src/hub/contract/hub'
+import type { ToolCaller } from '../../src/mcp-servers/contract/tools'
+import { notFound } from '../../src/shared/errors'
+import type {
+  AccountId,
+  BudgetId,
+  Clock,
+  CommentId,
+  ConversationId,
+  InboxItemId,
+  PostId,
+} from '../../src/shared/ids'
+
+export const ada: Person = { id: 'account-ada' as AccountId, name: 'ada', kind: 'human' }
+const scout: Person = { id: 'account-scout' as AccountId, name: 'scout', kind: 'agent' }
+
+const at = Date.UTC(2026, 0, 2, 3, 4, 5)
+
+/** Returns a clock that tests advance by hand. */
+export function createFakeClock(): Clock & { time: number } {
+  let ids = 0
+  const clock = {
+    time: at,
+    now: () => clock.time,
+    newId: <Id extends string>() => `id-${++ids}` as Id,
+  }
+  return clock
+}
+
+export const aThread: Thread = {
+  post: {
+    id: 'post-1' as PostId,
+    community: 'general',
+    author: ada,
+    title: 'Where do we keep the keys',
+    content: 'In the gateway.',
+    url: null,
+    createdAt: at,
+    isLocked: false,
+  },
+  comments: [
+    {
+      id: 'comment-1' as CommentId,
+      parentId: null,
+      author: scout,
+      content: 'Agreed.',
+      createdAt: at,
+    },
+  ],
+  commentCount: 1,
+}
+
+export const aHit: SearchHit = {
+  type: 'comment',
+  id: 'comment-1',
+  title: 'Where do we keep the keys',
+  snippet: 'in the \u2068gateway\u2069, never with an agent',
+  author: ada,
+  community: 'general',
+  postId: 'post-1' as PostId,
+  score: 4.2,
+  createdAt: at,
+}
+
+const aSummary: PostSummary = { ...aThread.post, score: 3, commentCount: 1 }
+
+const anEntry: InboxEntry = {
+  id: 'item-1' as InboxItemId,
+  type: 'mention',
+  from: ada,
+  postId: 'post-1' as PostId,
+  commentId: null,
+  content: '@scout where?',
+  createdAt: at,
+  isRead: false,
+}
+
+const aBudget: BudgetStatus = {
+  id: 'budget-1' as BudgetId,
+  scope: 'hub',
+  scopeId: '',
+  period: 'month',
+  warningShare: 0.8,
+  throttleShare: 0.9,
+  criticalShare: 1,
+  limitMicrousd: 20_000_000,
+  limitTokens: null,
+  spentMicrousd: 1_500_000,
+  spentTokens: 900,
+  reservedMicrousd: 500_000,
+  reservedTokens: 0,
+  endsAt: at,
+}
+
+/** Returns an in-memory hub API for tools that records every call. */
+export function createFakeHubApi(policy: GrantPolicy) {
+  const calls: { method: string; args: unknown[] }[] = []
+  const audit = new Map<string, AuditEntry>()
+  const recorded =
+    <Args extends unknown[], Answer>(method: string, answer: (...args: Args) => Answer) =>
+    async (...args: Args): Promise<Answer> => {
+      calls.push({ method, args })
+      return answer(...args)
+    }
+  const conversation = {
+    search: recorded<Parameters<ConversationApi['search']>, SearchHit[]>('search', () => [aHit]),
+    readThread: recorded<Parameters<ConversationApi['readThread']>, Thread>(
+      'readThread',
+      (_, id) => {
+        if (id !== aThread.post.id) throw notFound('post', 'Search for it.')
+        return aThread
+      },
+    ),
+    readFeed: recorded('readFeed', () => [aSummary]),
+    discover: recorded('discover', () => [aSummary]),
+    readProfile: recorded('readProfile', () => ({
+      ...ada,
+      description: 'Asks.',
+      karma: 7,
+      createdAt: at,
+    })),
+    readCommunity: recorded('readCommunity', () => ({ name: aThread.post.community })),
+    readInbox: recorded('readInbox', () => [anEntry]),
+    readBudgets: recorded('readBudgets', () => [aBudget]),
+    sendDm: recorded('sendDm', () => ({
+      conversationId: 'conversation-1' as ConversationId,
+      isRequest: true,
+    })),
+    vote: recorded('vote', () => ({ action: 'upvoted', author: 'ada', score: 4 })),
+    createPost: recorded('createPost', () => ({ id: 'post-2' as PostId, notes: [] })),
+    createComment: recorded('createComment', () => ({
+      notes: [],
+      id: 'comment-2' as CommentId,
+      postId: 'post-1' as PostId,
+    })),
+  } satisfies ConversationApi
+  const doors = {
+    ...conversation,
+    readPolicy: recorded('readPolicy', () => policy),
+    readAuthorization: recorded('readAuthorization', () => toFacts(policy)),
+    requestApproval: recorded('askApproval', () => undefined),
+    consumeApproval: recorded('useApproval', () => ({ id: 'audit-of-approved' })),
+    takeRateLimit: recorded('takeRateLimit', () => ({ isTaken: true, retryMs: 0 })),
+    guardReads: (
+      _question: unknown,
+      admit: (facts: AuthorizationData) => Promise<void>,
+    ): ConversationApi => {
+      calls.push({ method: 'guardReads', args: [] })
+      return guard(doors, policy, admit)
+    },
+    findCaller: recorded<
+      Parameters<GrantApi['findCaller']>,
+      (Person & { scopes: string[] }) | null
+    >('findCaller', () => null),
+    findActivation: recorded<Parameters<GrantApi['findActivation']>, RunningActivation | null>(
+      'findActivation',
+      () => null,
+    ),
+    recordIntent: recorded<Parameters<GrantApi['recordIntent']>, { id: string }>(
+      'recordIntent',
+      (_, entry) => {
+        const id = `audit-${audit.size + 1}`
+        audit.set(id, { ...entry })
+        return { id }
+      },
+    ),
+    recordResult: recorded<Parameters<GrantApi['recordResult']>, void>(
+      'recordResult',
+      (id, result) => {
+        const entry = audit.get(id)
+        if (entry) Object.assign(entry, result)
+      },
+    ),
+  } satisfies ConversationApi & GrantApi
+  return { doors, calls, audit, policy }
+}
+
+const toFacts = (policy: GrantPolicy): AuthorizationData => ({
+  policy: { requireApproval: [], rateLimits: [], ...policy },
+  approvals: [],
+})
+
+/** Every read of the guarded door waits for the decision, as a batch would bring it. */
+const guard = (
+  doors: ConversationApi,
+  policy: GrantPolicy,
+  admit: (facts: AuthorizationData) => Promise<void>,
+) =>
+  new Proxy(doors, {
+    get:
+      (_, method: keyof ConversationApi) =>
+      async (...args: unknown[]) => {
+        await admit(toFacts(policy))
+        return (doors[method] as (...all: unknown[]) => unknown)(...args)
+      },
+  })
+
+/** Scout at work on ada's question. */
+export const scoutAtWork: ToolCaller = {
+  accountId: scout.id,
+  name: scout.name,
+  kind: scout.kind,
+  activationId: 'activation-1' as NonNullable<ToolCaller['activationId']>,
+  postId: 'post-asking' as PostId,
+}
+
+/** Ada over MCP, with a key that may do everything. */
+export const adaOutside: ToolCaller = {
+  accountId: ada.id,
+  name: ada.name,
+  kind: ada.kind,
+  activationId: null,
+  postId: null,
+  tiers: ['read', 'write', 'destructive'],
+}

@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest'
+import { parseStoredTrace } from '../../src/agents/trace/stored-trace'
+import { computeAxis, readTrace } from '../../src/hub/activations/trace-view'
+import { computeBudgetLevel } from '../../src/hub/budgets/levels'
+import {
+  formatAgo,
+  formatCost,
+  formatDuration,
+  formatMoney,
+  formatShare,
+  formatSpan,
+} from '../../src/shared/format'
+import { shrinkCss, shrinkScript } from '../../src/web/frame/assets'
+
+test('money: one precision per kind of page, and never a rounded zero', () => {
+  expect(formatMoney(61_800, 'thread')).toBe('$0.062')
+  expect(formatMoney(61_800, 'trace')).toBe('$0.0618')
+  expect(formatMoney(48_620_000, 'budget')).toBe('$48.62')
+  expect(formatMoney(1_234_560_000, 'budget')).toBe('$1,234.56')
+  expect(formatMoney(12, 'thread')).toBe('under\u00a0$0.001')
+  expect(formatMoney(0, 'thread')).toBe('no cost')
+  expect(formatMoney(0, 'budget')).toBe('$0.00')
+})
+
+test('B7: a model without a price is unpriced, never free', () => {
+  expect(formatCost(0, false, 'thread')).toBe('unpriced')
+})
+
+test('times: short words with a no-break space', () => {
+  expect(formatDuration(340)).toBe('0.3\u00a0s')
+  expect(formatDuration(42_400)).toBe('42\u00a0s')
+  expect(formatDuration(68_000)).toBe('1\u00a0min\u00a008\u00a0s')
+  expect(formatSpan(4)).toBe('4\u00a0ms')
+  expect(formatSpan(380)).toBe('0.38\u00a0s')
+  expect(formatSpan(10_800)).toBe('10.8\u00a0s')
+  const now = Date.UTC(2026, 10, 21)
+  expect(formatAgo(now + 5_000, now)).toBe('just now')
+  expect(formatAgo(now - 42 * 60_000, now)).toBe('42\u00a0min ago')
+  expect(formatAgo(now - 25 * 3_600_000, now)).toBe('yesterday')
+  expect(formatAgo(Date.UTC(2026, 2, 12), now)).toBe('12\u00a0Mar\u00a02026')
+})
+
+test('B3: the levels begin exactly at their thresholds', () => {
+  expect([0.79, 0.8, 0.9, 1].map((share) => computeBudgetLevel(share))).toEqual([
+    'healthy',
+    'warning',
+    'throttle',
+    'critical',
+  ])
+  expect(formatShare(0.999)).toBe('99\u00a0%')
+  expect(formatShare(1)).toBe('100\u00a0%')
+})
+
+test('trace: the axis has few round marks and covers everything', () => {
+  for (const span of [1, 7, 340, 999, 1_000, 42_400, 61_000, 300_000]) {
+    const { end, marks } = computeAxis(span)
+    expect(end).toBeGreaterThanOrEqual(span)
+    expect(marks.length).toBeLessThanOrEqual(6)
+    expect(marks[0]).toBe(0)
+  }
+  expect(computeAxis(42_400).marks).toEqual([0, 10_000, 20_000, 30_000, 40_000])
+})
+
+test('trace: missing fields have defaults; an unreadable trace is null', () => {
+  expect(
+    readTrace({ openTrace: parseStoredTrace }, '{"steps":[{"step":1}]}')?.steps[0]?.tools,
+  ).toEqual([])
+  for (const json of [null, '', '[]', 'null', '{'])
+    expect(readTrace({ openTrace: parseStoredTrace }, json)).toBeNull()
+})
+
+test('assets: shrinking keeps the meaning', () => {
+  expect(shrinkCss('/* a */\n.a > .b {\n  color: red;\n  width: calc(1px + 2px);\n}\n')).toBe(
+    '.a>.b{color:red;width:calc(1px + 2px)}',
+  )
+  expect(shrinkScript("// why\nconst a = 'x // y'\n\n  go()\n")).toBe("const a = 'x // y'\ngo()")
+})

@@ -1,0 +1,121 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { excerpt, renderMarkdown } from '../../src/web/parts/markdown'
+
+const known = new Set(['scout', 'mira'])
+const render = (text: string) => renderMarkdown(text, known, 3)
+
+test('markdown: known names become links, unknown ones stay text', () => {
+  expect(render('@Scout and @nobody')).toBe(
+    '<p><a class="at" href="/a/scout">@Scout</a> and @nobody</p>',
+  )
+})
+
+test('H4: a name in code, a quote, a link or an address is not a mention', () => {
+  for (const text of [
+    '`@scout`',
+    '```\n@scout\n```',
+    '> @scout',
+    '[@scout](/x)',
+    'me@scout',
+    'a/@scout',
+  ]) {
+    expect(render(text)).not.toContain('class="at"')
+  }
+})
+
+test('markdown: links keep safe targets only and are marked as user content', () => {
+  expect(render('[a](https://example.com)')).toContain(
+    '<a href="https://example.com" rel="nofollow ugc noopener">',
+  )
+  expect(render('[a](/p/1)')).toContain('href="/p/1"')
+  expect(render('[a](mailto:a@example.com)')).toContain('href="mailto:')
+  for (const target of [
+    'javascript:alert(1)',
+    'JaVaScRiPt:x',
+    'data:text/html,x',
+    'vbscript:x',
+    'irc://x',
+    '&#106;avascript:x',
+  ]) {
+    expect(render(`[a](${target})`)).not.toContain('href')
+  }
+})
+
+test('markdown: images become links, raw HTML stays text, headings keep the outline', () => {
+  expect(render('![cat](https://example.com/c.png)')).toContain('>cat</a>')
+  expect(render('<b>bold</b>')).toContain('&lt;b&gt;')
+  expect(render('# One\n\n#### Two')).toBe('<h3>One</h3>\n<h3>Two</h3>')
+  expect(renderMarkdown('# One', known, 2)).toBe('<h2>One</h2>')
+})
+
+test('markdown: two texts with footnotes share no ids', () => {
+  expect(render('a[^1]\n\n[^1]: note')).not.toContain(' id=')
+})
+
+test('markdown: a wide table and code can be scrolled with the keyboard and have a name', () => {
+  const html = render('| a | b |\n|---|---|\n| 1 | @scout |')
+  expect(html).toContain('<div class="wide" tabindex="0" role="group" aria-label="Table"><table>')
+  expect(html).toMatch(/class="at".*<\/table><\/div>$/s)
+  expect(render('    code')).toContain('<pre tabindex="0" role="group" aria-label="Code">')
+})
+
+const allowed =
+  /^<\/?(div|p|a|b|em|strong|del|code|pre|ul|ol|li|blockquote|h3|hr|br|table|thead|tbody|tr|th|td|input|sup|section)(?=[\s>/])/
+
+test('markdown: any input renders to known elements without handlers', async () => {
+  const pieces = fc.constantFrom(
+    '<script>',
+    '<img src=x onerror=1>',
+    '[a](',
+    'javascript:x',
+    ')',
+    '![',
+    ']',
+    '`',
+    '\n',
+    '@scout',
+    '<',
+    '>',
+    '"',
+    "'",
+    '&',
+    '&#x6a;',
+    '*',
+    '_',
+    '~~',
+    '|',
+    '#',
+    '> ',
+    '- [ ] ',
+    'http://a.b',
+    'www.a.b',
+    '[^1]',
+    '[^1]: x',
+    '\\',
+    ' ',
+  )
+  await fc.assert(
+    fc.property(fc.array(pieces, { maxLength: 20 }), (parts) => {
+      const html = render(parts.join(''))
+      for (const [tag] of html.matchAll(/<[^>]*>?/g)) {
+        expect(tag).toMatch(allowed)
+        expect(tag).not.toMatch(/\son[a-z]+=|style=|href="\s*(javascript|data|vbscript):/i)
+      }
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('markdown: an excerpt is plain and ends at a word', () => {
+  expect(excerpt('**One** [two](https://x.example) three', 100)).toBe('One two three')
+  expect(excerpt('one two three four', 10)).toBe('one two …')
+})
+
+test('markdown: an excerpt of a text truncated within a link shows the link’s text', () => {
+  expect(excerpt('One. See [Context is t', 100)).toBe('One. See Context is t')
+  expect(excerpt('One. See [Context](/p/12', 100)).toBe('One. See Context')
+  expect(excerpt('One [note] stays', 100)).toBe('One [note] stays')
+  expect(excerpt('> > # Two\n\n## Three\n> four', 100)).toBe('Two Three four')
+  expect(excerpt('Issue #12: a <tag> where 3 > 2', 100)).toBe('Issue #12: a <tag> where 3 > 2')
+})

@@ -1,0 +1,212 @@
+import { env } from 'cloudflare:workers'
+import { beforeEach, expect, test } from 'vitest'
+import { adminKey } from '../hub/create-test-hub'
+import { createBrowser, createScene, signIn, traceOf } from './open-pages'
+
+/** Pages of activations that are not finished, and of a trace with everything in it. */
+const scene = await createScene()
+const { hub, mira, scout, postId } = scene
+const [admin, asker, stranger] = [
+  await signIn(hub),
+  await signIn(hub, mira.key),
+  createBrowser(hub),
+]
+let id = ''
+
+async function insert(state: 'running' | 'parked'): Promise<void> {
+  id = hub.clock.newId<string>()
+  await env.DB.batch([
+    env.DB.prepare(
+      `INSERT INTO activations (id, agent_id, class, task, state, admission, post_id, model,
+         definition_version, started_at, deadline_at)
+       VALUES (?1, ?2, 'inbox', 'mention', ?3, 'granted', ?4, 'offline/extractive', 1, ?5, ?5)`,
+    ).bind(id, scout.id, state, postId, hub.clock.now()),
+    env.DB.prepare('UPDATE inbox_items SET claimed_by = ? WHERE account_id = ?').bind(id, scout.id),
+  ])
+}
+
+beforeEach(async () => {
+  await env.DB.prepare("DELETE FROM activations WHERE state <> 'done'").run()
+})
+
+test('L30: a run that requires approval is shown in the thread, with a link to decide for an admin', async () => {
+  await insert('parked')
+  await env.DB.prepare(
+    `INSERT INTO approvals (id, account_id, activation_id, call_id, tool, "grant", tier, arguments,
+       arguments_hash, created_at, expires_at)
+     VALUES (?1, ?2, ?3, 'c', 'hub_create_post', 'hub:write', 'write', '{}', 'h', 0, 1)`,
+  )
+    .bind(`${id}:c`, scout.id, id)
+    .run()
+  for (const path of [`/p/${postId}`, `/activations/${id}`]) {
+    const seen = await admin.read(path)
+    expect(seen, path).toContain(`${scout.name} is waiting for approval to use hub.create_post`)
+    expect(seen, path).toContain('href="/approvals"')
+    expect(seen, path).toContain(`action="/activations/${id}/stop"`)
+    const strange = await stranger.read(path)
+    expect(strange, path).toContain('is waiting for approval')
+    expect(strange, path).not.toContain('href="/approvals">See')
+    expect(strange, path).not.toContain('/stop"')
+    expect(await asker.read(path), path).toContain(`action="/activations/${id}/stop"`)
+  }
+  const thread = await stranger.read(`/p/${postId}`)
+  expect(thread).not.toContain(`data-activation="${id}"`)
+  expect(thread).toContain('1 waiting')
+  expect(await stranger.read(`/activations/${id}`)).toContain('waits for approval</h1>')
+})
+
+test('L22: a run in a thread has an element for its text, which is streamed while it is running', async () => {
+  await insert('running')
+  const thread = await stranger.read(`/p/${postId}`)
+  expect(thread).toMatch(new RegExp(`data-activation="${id}".*data-words="true" hidden`))
+  hub.seen.readTrace = async () =>
+    JSON.stringify({
+      ...traceOf(id, scout.name, hub.clock.now()),
+      finishedAt: null,
+      events: [
+        { seq: 1, activation_id: id, at: '2026-01-01T00:00:00.000Z', kind: 'task', type: 'woken' },
+      ],
+    })
+  for (const [reader, view] of [
+    [admin, 'full'],
+    [stranger, 'thread'],
+  ] as const) {
+    expect(await reader.read(`/activations/${id}`)).toMatch(
+      new RegExp(`data-running.*data-activation="${id}" data-view="${view}" data-seq="1"`),
+    )
+  }
+})
+
+const event = (seq: number, kind: string, type: string, more: object = {}) => ({
+  seq,
+  activation_id: 'x',
+  at: new Date(Date.UTC(2026, 0, 1) + seq).toISOString(),
+  kind,
+  type,
+  ...more,
+})
+
+test('L33 L41 L42: plan, events, summaries, waits and hooks of a trace are on its page', async () => {
+  await insert('running')
+  const whole = traceOf(id, scout.name, hub.clock.now())
+  const hook = { hook: 'no-secrets', point: 'beforeToolCall', ms: 3, outcome: 'denied' }
+  hub.seen.readTrace = async () =>
+    JSON.stringify({
+      ...whole,
+      steps: whole.steps.map((step) => ({
+        ...step,
+        hooks: [hook],
+        input: { messages: 3, chars: 900, tokens: 225, prefixShare: 0.97 },
+      })),
+      plan: {
+        goal: 'Find the <b>cause</b>',
+        steps: [
+          { callId: null, title: 'Look at the graphs', status: 'completed' },
+          { callId: 'call-1', title: 'hub_search', status: 'failed' },
+        ],
+        progress: 1,
+      },
+      compactions: [
+        {
+          at: hub.clock.now(),
+          durationMs: 5,
+          replaced: 12,
+          tokensBefore: 9_000,
+          tokens: 3_000,
+          costMicrousd: 0,
+          problem: null,
+        },
+      ],
+      parks: [
+        {
+          at: hub.clock.now(),
+          resumedAt: hub.clock.now(),
+          tools: ['hub_create_post'],
+          decisions: [{ callId: 'c', decision: 'denied', by: 'mira', note: 'not now' }],
+        },
+      ],
+      events: [
+        event(1, 'task', 'woken'),
+        event(2, 'tool', 'tool-result', { name: 'hub_search', is_error: true, duration_ms: 380 }),
+        event(3, 'warning', 'warning', {
+          code: 'interrupted',
+          text: 'The <i>machine</i> stopped.',
+        }),
+        event(4, 'model', 'made-up-later'),
+      ],
+    })
+  const html = (await admin.read(`/activations/${id}`)).replaceAll('\u00a0', ' ')
+  expect(html).toContain('Find the &lt;b&gt;cause&lt;/b&gt;')
+  expect(html).toContain('100 % done')
+  expect(html).toMatch(/hub\.search<\/span><span class="r crit">failed/)
+  expect(html).toContain('4 events, in order')
+  expect(html).toContain('2. hub.search failed after 0.38 s')
+  expect(html).toContain('3. The &lt;i&gt;machine&lt;/i&gt; stopped.')
+  expect(html).toContain('4. made-up-later')
+  expect(html).toContain(`href="/api/v1/activations/${id}/events"`)
+  expect(html).toContain('Summarized 12 messages: 9,000 tokens before, 3,000 after.')
+  expect(html).toContain('denied by mira: not now')
+  expect(html).toMatch(/no-secrets.*beforeToolCall.*denied/)
+  expect(html).toContain('97 %')
+})
+
+test('B1 L43: a running activation has cost all that was charged, and the table of its steps adds up to that', async () => {
+  await insert('running')
+  const spent = {
+    ...{ inputTokens: 30_000, cachedTokens: 17_000, outputTokens: 1_000 },
+    ...{ costMicrousd: 81_800, isPriced: true },
+  }
+  const read = async (more: object) => {
+    const trace = { ...traceOf(id, scout.name, hub.clock.now()), ...more }
+    hub.seen.readTrace = async () => JSON.stringify(trace)
+    return (await admin.read(`/activations/${id}`)).replaceAll('\u00a0', ' ')
+  }
+  const html = await read({ spent })
+  expect(html).toMatch(/<dt>Cost<\/dt><dd>\$0\.0818</)
+  expect(html).toContain('30,000 in, 1,000 out')
+  const [, other = '', all = ''] = html.split(/<td>(?:Calls outside steps|All calls)<\/td>/)
+  expect(other).toMatch(/8,676.*180.*202.*\$0\.0200/s)
+  expect(all).toMatch(/30,000.*17,000.*1,000.*\$0\.0818/s)
+  const unpriced = await read({ spent: { ...spent, costMicrousd: 0, isPriced: false } })
+  expect(unpriced).toMatch(/Calls outside steps<\/td>.*?>unpriced<.*?All calls.*?>unpriced</s)
+  expect(unpriced).not.toContain('no cost')
+  const before = await read({})
+  expect(before).toMatch(/<dt>Cost<\/dt><dd>\$0\.0618</)
+  expect(before).not.toContain('Calls outside steps')
+})
+
+test('L42: the events of a running activation come from its agent, masked, and are numbered after a number', async () => {
+  await insert('running')
+  const secret = `sk-${'q7'.repeat(15)}`
+  hub.seen.readTrace = async () =>
+    JSON.stringify({
+      ...traceOf(id, scout.name, 0),
+      events: [
+        event(1, 'task', 'woken'),
+        event(2, 'tool', 'tool-call', { arguments: JSON.stringify({ key: secret }) }),
+      ],
+    })
+  const { body } = await hub.call(`/activations/${id}/events?after=1`, { key: adminKey })
+  expect(JSON.stringify(body)).toContain('[withheld]')
+  expect(body).toMatchObject({ last_seq: 2, is_over: false, events: [{ seq: 2 }] })
+  expect(JSON.stringify(body)).not.toContain(secret)
+})
+
+test('pages: the page of an idle agent shows what wakes it, how often it explores and its schedule', async () => {
+  const before = await stranger.read(`/a/${scout.name}`)
+  expect(before).toContain('<dt>Explorations</dt><dd>Off in its definition.</dd>')
+  await env.DB.batch([
+    env.DB.prepare(
+      'INSERT INTO explorers (account_id, interval_ms, updated_at) VALUES (?, 7200000, 0)',
+    ).bind(scout.id),
+    env.DB.prepare(
+      `INSERT INTO schedules (account_id, key, cron, timezone, task, due_at) VALUES (?, 'k', '0 9 * * *', 'UTC', 'news', ?)`,
+    ).bind(scout.id, Date.UTC(2026, 0, 2, 9)),
+  ])
+  const html = (await stranger.read(`/a/${scout.name}`)).replaceAll('\u00a0', ' ')
+  expect(html).toContain('About every 2 h 00 min')
+  expect(html).toContain('2026-01-02 09:00:00 UTC')
+  // An agent whose definition turned explorations off keeps its row, with weight 0.
+  await env.DB.prepare('UPDATE explorers SET weight = 0, interval_ms = 0').run()
+  expect(await stranger.read(`/a/${scout.name}`)).toContain('<dd>Off in its definition.</dd>')
+})
