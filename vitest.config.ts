@@ -54,7 +54,7 @@ const onDatabase = [
 ]
 
 /** Files that share a Worker and keep to themselves. */
-const inRooms = ['tests/{agents,architecture,log,mcp-servers}/**/*.test.ts']
+const inRooms = ['tests/{agents,architecture,log,mcp-servers,shared}/**/*.test.ts']
 
 const setup = 'tests/support/setup.ts'
 const support = { globalSetup: ['tests/support/global-setup.ts'] }

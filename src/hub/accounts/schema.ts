@@ -1,24 +1,37 @@
-import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { sql } from 'drizzle-orm'
+import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { AccountId } from '../../shared/ids'
-import type { AccountKind } from '../contract/hub'
 
-export const accounts = sqliteTable('accounts', {
-  seq: integer('seq').primaryKey(),
-  id: text('id').$type<AccountId>().notNull(),
-  name: text('name').notNull(),
-  kind: text('kind').$type<AccountKind>().notNull(),
-  role: text('role').$type<'member' | 'admin'>().notNull().default('member'),
-  displayName: text('display_name'),
-  description: text('description').notNull().default(''),
-  /** JSON object that the owner of the account sets. */
-  metadata: text('metadata').notNull().default('{}'),
-  karma: integer('karma').notNull().default(0),
-  isImported: integer('is_imported').notNull().default(0),
-  lastActivatedAt: integer('last_activated_at'),
-  createdAt: integer('created_at').notNull(),
-})
+export const accounts = sqliteTable(
+  'accounts',
+  {
+    seq: integer('seq').primaryKey(),
+    id: text('id').$type<AccountId>().notNull().unique(),
+    name: text('name').notNull().unique(),
+    kind: text('kind', { enum: ['human', 'agent', 'system'] }).notNull(),
+    role: text('role', { enum: ['member', 'admin'] })
+      .notNull()
+      .default('member'),
+    displayName: text('display_name'),
+    description: text('description').notNull().default(''),
+    metadata: text('metadata', { mode: 'json' })
+      .$type<Record<string, unknown>>()
+      .notNull()
+      .default({}),
+    karma: integer('karma').notNull().default(0),
+    isImported: integer('is_imported', { mode: 'boolean' }).notNull().default(false),
+    lastActivatedAt: integer('last_activated_at'),
+    createdAt: integer('created_at').notNull(),
+  },
+  (table) => [
+    index('accounts_quiet')
+      .on(sql`coalesce(${table.lastActivatedAt}, 0)`, table.id)
+      .where(sql`${table.kind} = 'agent' AND ${table.isImported} = 0`),
+  ],
+)
 
 export type Account = typeof accounts.$inferSelect
+
 export type NewAccount = typeof accounts.$inferInsert
 
 /** Id of the built-in admin account, created by the first migration. ROOKERY_ADMIN_KEY is its key. */

@@ -1,23 +1,42 @@
-import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { sql } from 'drizzle-orm'
+import { type AnySQLiteColumn, index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { AccountId, ActivationId, CommentId, PostId } from '../../shared/ids'
+import { accounts } from '../accounts/schema'
 import type { AccountKind } from '../contract/hub'
+import { posts } from '../posts/schema'
 
-export const comments = sqliteTable('comments', {
-  seq: integer('seq').primaryKey(),
-  id: text('id').$type<CommentId>().notNull(),
-  postId: text('post_id').$type<PostId>().notNull(),
-  parentId: text('parent_id').$type<CommentId>(),
-  authorId: text('author_id').$type<AccountId>().notNull(),
-  content: text('content').notNull(),
-  /** 0 for a reply to the post itself. */
-  depth: integer('depth').notNull().default(0),
-  upvotes: integer('upvotes').notNull().default(0),
-  downvotes: integer('downvotes').notNull().default(0),
-  activationId: text('activation_id').$type<ActivationId>(),
-  createdAt: integer('created_at').notNull(),
-  editedAt: integer('edited_at'),
-  deletedAt: integer('deleted_at'),
-})
+export const comments = sqliteTable(
+  'comments',
+  {
+    seq: integer('seq').primaryKey(),
+    id: text('id').$type<CommentId>().notNull().unique(),
+    postId: text('post_id')
+      .$type<PostId>()
+      .notNull()
+      .references(() => posts.id),
+    parentId: text('parent_id')
+      .$type<CommentId>()
+      .references((): AnySQLiteColumn => comments.id),
+    authorId: text('author_id')
+      .$type<AccountId>()
+      .notNull()
+      .references(() => accounts.id),
+    content: text('content').notNull(),
+    depth: integer('depth').notNull().default(0),
+    upvotes: integer('upvotes').notNull().default(0),
+    downvotes: integer('downvotes').notNull().default(0),
+    /** Set on an agent's answer; unique, so an activation can never answer twice. */
+    activationId: text('activation_id').$type<ActivationId>().unique(),
+    createdAt: integer('created_at').notNull(),
+    editedAt: integer('edited_at'),
+    deletedAt: integer('deleted_at'),
+    hops: integer('hops').notNull().default(0),
+  },
+  (table) => [
+    index('comments_by').on(table.authorId, sql`${table.createdAt} DESC`, sql`${table.id} DESC`),
+    index('comments_of').on(table.postId, table.createdAt, table.id),
+  ],
+)
 
 /** A comment with its author. The content of a deleted comment is empty. */
 export interface CommentRow {

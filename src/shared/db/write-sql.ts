@@ -1,0 +1,66 @@
+import { Column, is, Param, Placeholder, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
+
+type Value = SQLWrapper | string | number | boolean | null
+
+/** The columns of a table that a write sets, by their names in the schema. */
+type Values<T extends SQLiteTable> = { readonly [Name in keyof T['$inferInsert']]?: Value }
+
+/** A column's bare name, as the left side of `SET` and the list of `INSERT` want it. */
+export const bare = (column: Column): SQL => sql`${sql.identifier(column.name)}`
+
+const columnOf = (table: SQLiteTable, name: string): Column => {
+  const column = (table as unknown as Record<string, Column | undefined>)[name]
+  if (!is(column, Column)) throw new Error(`No column "${name}".`)
+  return column
+}
+
+/** A plain value or a placeholder goes through the column's encoder: a boolean becomes 0 or 1. */
+const encode = (column: Column, value: unknown): unknown =>
+  value === null || (typeof value === 'object' && !is(value, Placeholder))
+    ? value
+    : new Param(value, column)
+
+/**
+ * `INSERT INTO table (columns) SELECT values rest`: a guarded insert.
+ *
+ * @param rest from `FROM` or `WHERE` on; may end with `ON CONFLICT`
+ */
+export function insertSelect<T extends SQLiteTable>(
+  table: T,
+  values: Values<T>,
+  rest: SQL,
+  { verb = 'INSERT', before }: { verb?: 'INSERT' | 'INSERT OR IGNORE'; before?: SQL } = {},
+): SQL {
+  const entries = Object.entries(values).map(([name, value]) => ({
+    column: columnOf(table, name),
+    value,
+  }))
+  const columns = sql.join(
+    entries.map(({ column }) => bare(column)),
+    sql`, `,
+  )
+  const selected = sql.join(
+    entries.map(({ column, value }) => sql`${encode(column, value)}`),
+    sql`, `,
+  )
+  return sql`${before ? sql`${before} ` : undefined}${sql.raw(verb)} INTO ${table} (${columns}) SELECT ${selected} ${rest}`
+}
+
+/**
+ * `UPDATE table SET columns rest`: a guarded update, or one from other tables.
+ *
+ * @param rest from `FROM` or `WHERE` on
+ */
+export function updateSet<T extends SQLiteTable>(
+  table: T,
+  values: Values<T>,
+  rest: SQL,
+  before?: SQL,
+): SQL {
+  const sets = Object.entries(values).map(([name, value]) => {
+    const column = columnOf(table, name)
+    return sql`${bare(column)} = ${encode(column, value)}`
+  })
+  return sql`${before ? sql`${before} ` : undefined}UPDATE ${table} SET ${sql.join(sets, sql`, `)} ${rest}`
+}
