@@ -34,7 +34,7 @@ const worker = () =>
 const alone = [
   'tests/agents/executors/outside-executor.test.ts',
   'tests/agents/scheduler/{scheduler-object,simulated-day}.test.ts',
-  'tests/hub/{brakes,tasks}/story.test.ts',
+  'tests/hub/{reply-limits,tasks}/story.test.ts',
   'tests/hub/live/{activation-stream,parked-watched,runtime-events,stop-watched}.test.ts',
   'tests/hub/scheduler/board.test.ts',
   'tests/mcp-servers/credentials/{canary,vault}.test.ts',
@@ -47,7 +47,7 @@ const alone = [
 
 /** Files that share a Worker, and find nothing in its database but what they put there. */
 const onDatabase = [
-  'tests/hub/**/*.test.{ts,tsx}',
+  'tests/{hub,web}/**/*.test.{ts,tsx}',
   'tests/mcp-servers/credentials/*.test.ts',
   'tests/mcp-servers/gateway/{approval,guarded-reads,rate-limit}.test.ts',
   'tests/mcp-servers/hub/hub-tools-on-d1.test.ts',

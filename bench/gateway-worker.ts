@@ -53,7 +53,8 @@ const hubOf = (lists: Lists) => {
     policy: { ...lists, requireApproval: [], rateLimits: [] },
     approvals: [],
   }
-  return { readFacts: async () => facts } as unknown as GatewayDeps['hub']
+  const api: Partial<GatewayDeps['hub']> = { readAuthorization: async () => facts }
+  return api as GatewayDeps['hub']
 }
 const hub = hubOf(policy)
 const memory = {} as GatewayDeps['memory']

@@ -14,7 +14,6 @@ import { createOtlpExporter } from './agents/trace/otlp-exporter'
 import { createHubApi } from './hub/api/hub-api'
 import { createHub } from './hub/app'
 import type { SweepApi } from './hub/contract/hub'
-import { createDb } from './hub/db'
 import type { HubDeps } from './hub/http/hub-env'
 import { createLivePublisher } from './hub/live/live-publisher'
 import { maskCredentials } from './hub/posts/credential-patterns'
@@ -43,6 +42,7 @@ import { toServiceKinds } from './mcp-servers/services/service-kind'
 import { createServices } from './mcp-servers/services/services'
 import { createWorkspaces } from './mcp-servers/workspace/workspace'
 import { scheduling } from './shared/config'
+import { createDb } from './shared/db/db'
 import { systemClock } from './shared/ids'
 import { createLog, createRedactor, findSecrets, type Log } from './shared/log'
 import { readSettings, type Settings } from './shared/settings'
@@ -54,7 +54,7 @@ import { registerPages } from './web/register-pages'
  * composition root: the only one that imports all modules, and it contains no logic of its own.
  */
 export function composeApp(env: Env) {
-  const settings = readSettings(env as unknown as Record<string, unknown>)
+  const settings = readSettings({ ...env })
   const clock = systemClock
   const outside = createOutside(env, settings)
   const { log, redact } = createOperatorLog(env, settings, outside.known.text)
@@ -82,7 +82,7 @@ export function composeApp(env: Env) {
     connect: outside.connect,
     reportFailure: (tool, error) => log.warn('tool failed', { tool, error }),
   })
-  const remotes = createRemotes({ ...outside, d1: env.DB, clock, hub })
+  const remotes = createRemotes({ ...outside, clock, hub })
   const app = createHub({
     ...shared,
     binding: env.DB,
@@ -187,17 +187,18 @@ function createOutside(env: Env, settings: Settings) {
   const cipher = createCipher(keys)
   const readSecret = (name: string) => readVariable(env, name)
   const base = {
-    d1: env.DB,
+    db: createDb(env.DB),
     clock: systemClock,
     kinds: toServiceKinds([...servers, { name: 'remote', services: remoteServices }]),
     isPrivateAllowed: settings.ROOKERY_ALLOW_PRIVATE_SERVICES,
   }
-  const catalogue = createCatalogue({ ...base, d1: createDb(env.DB).d1 })
+  const catalogue = createCatalogue(base)
   const known = createRecentSecrets()
   const vault = createVault({ ...base, cipher, readVariable: readSecret })
   const dns = settings.ROOKERY_DNS_OVER_HTTPS
   const resolve = dns === 'off' ? undefined : createResolver(dns)
   return {
+    db: base.db,
     vault,
     known,
     tokens: createActivationTokens(keys),
@@ -231,7 +232,7 @@ function createOperatorLog(
   settings: Settings,
   maskOpenedSecrets: (text: string) => string,
 ) {
-  const redact = createRedactor(findSecrets(env as unknown as Record<string, unknown>), (text) =>
+  const redact = createRedactor(findSecrets({ ...env }), (text) =>
     maskCredentials(maskOpenedSecrets(text), settings.ROOKERY_KEY_PREFIX),
   )
   return {

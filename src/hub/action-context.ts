@@ -1,9 +1,9 @@
 import type { AgentApi, SchedulerApi } from '../agents/contract/agents'
+import { createDb, type Db } from '../shared/db/db'
 import type { Clock } from '../shared/ids'
 import type { Log } from '../shared/log'
 import type { Settings } from '../shared/settings'
 import type { ToolCatalog } from './contract/hub'
-import { createDb, type Db } from './db'
 import type { LiveSnapshot } from './live/live-event'
 
 /** Publishes events to the live watchers of a topic such as `post:<id>`. Delivery is best effort. */

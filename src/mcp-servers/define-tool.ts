@@ -95,11 +95,6 @@ export interface ToolServer {
   name: string
   /** Read by clients that choose among servers. */
   description: string
-  /**
-   * Its tools use only the hub's database. Their reads are then sent in the same batch as the policy
-   * read, which saves a round trip.
-   */
-  isHubOnly?: boolean
   /** Only agents that this hub runs can use its tools. */
   isForHosted?: boolean
   /** Defaults and checks of the server's external services; set on every server that uses any. */

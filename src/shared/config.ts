@@ -215,11 +215,8 @@ export const exploration = {
   waitsMs: 60_000,
 } as const
 
-/** Default thresholds of budgets, as shares of the limit, and other limits of budgets. */
+/** Limits of budgets. Their default thresholds are in `src/hub/budgets/levels.ts`. */
 export const budgetLimits = {
-  warningShare: 0.8,
-  throttleShare: 0.9,
-  criticalShare: 1,
   /** Length of the id of a provider, model or community in a budget's scope. */
   scopeIdCharsMax: 200,
   /** Agents, communities and models suggested in the budget form; other names can be typed. */
@@ -286,15 +283,6 @@ export const planLimits = { stepsMax: 40, titleCharsMax: 200, goalCharsMax: 400 
 
 /** Export of finished activations to an OpenTelemetry collector. */
 export const traceExport = { timeoutMs: 10_000 } as const
-
-/** Inputs of a budget's forecast. */
-export const budgetForecast = {
-  /** The run rate is the mean of so many whole days. */
-  rateDays: 7,
-  /** Whole weeks needed before the forecast is shaped by day of the week, and weeks used at most. */
-  shapeWeeksMin: 2,
-  shapeWeeksMax: 4,
-} as const
 
 /** Limits of usage charts: series beyond the maximum are drawn as one. */
 export const usageCharts = { seriesMax: 8, daysDefault: 30, tableRowsMax: 100 } as const

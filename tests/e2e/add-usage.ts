@@ -1,7 +1,12 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { fillWindowsSql, generateUsage, insertCallsSql } from '../support/generate-usage.ts'
+import {
+  fillDaysSql,
+  fillWindowsSql,
+  generateUsage,
+  insertCallsSql,
+} from '../support/generate-usage.ts'
 
 /** Opens the hub's database in a local state folder. */
 function openDatabase(stateDir: string): DatabaseSync {
@@ -21,6 +26,7 @@ export function addUsage(stateDir: string): void {
   const database = openDatabase(stateDir)
   const calls = generateUsage({ seed: 5, now: Date.now(), days: 60, scale: 0.1 })
   database.prepare(insertCallsSql).run(JSON.stringify(calls))
+  database.exec(fillDaysSql)
   database.exec(fillWindowsSql)
   database.close()
 }

@@ -128,9 +128,7 @@ describe('every registered tool', () => {
         const isNothing = policy.requested?.length === 0 || policy.allowed?.length === 0
         if (isNothing || grant === tool.grantShape) expect(names()).not.toContain(name)
         expect((await call(name, args)).text).toContain(`Error: Missing grant ${grant}:`)
-        const isGuarded = name.startsWith('hub_') && tool.tier === 'read'
-        const decided = isGuarded ? 'guardReads' : 'readAuthorization'
-        expect(calls.map(({ method }) => method)).toEqual([decided])
+        expect(calls.map(({ method }) => method)).toEqual(['readAuthorization'])
       }
       // a credential is looked for only once the call is decided (M5)
       expect(connect).not.toHaveBeenCalled()

@@ -59,7 +59,8 @@ async function ask(question: Question, number: number, mira: string): Promise<vo
 beforeAll(async () => {
   const mira = await hub.join('mira', 'human')
   const { status } = await hub.call('/import', {
-    ...{ key: adminKey, body: writtenBefore(hub.clock.now()) },
+    key: adminKey,
+    body: writtenBefore(hub.clock.now()),
   })
   expect(status).toBe(200)
   for (const [name, words] of Object.entries(interests)) {

@@ -34,7 +34,8 @@ beforeEach(async () => {
   const service = {
     base_url: github,
     headers: { Authorization: 'Bearer {credential}' },
-    ...{ allow_http: true, allow_private: true },
+    allow_http: true,
+    allow_private: true,
   }
   expect((await asAdmin('PUT', '/services/github/github', service)).status).toBe(200)
   const credential = { value: token, server: 'github', service: 'github' }

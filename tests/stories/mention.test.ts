@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, expect, test } from 'vitest'
-import { d1Totals } from '../../src/hub/db'
+import { d1Totals } from '../../src/shared/db/db'
 import {
   call,
   createAccount,
@@ -88,15 +88,15 @@ test('L37 M12: remote tools cost one more round trip, once, after an admin chang
   }
 })
 
-test('L37: each further model call costs one more round trip, and so does each tool call', async () => {
+test('L37: each further model call costs one more round trip, a tool call its decision and its read', async () => {
   await post(mira.key, 'Heron log', 'The heron nests at the weir since April.')
   const { id, roundTrips } = await costOf('Heron', '@scout where does the heron nest?')
   const { results } = await env.DB.prepare(
-    `SELECT x.iterations, count(a.id) AS calls FROM activations x JOIN audit_log a ON a.activation_id = x.id WHERE x.post_id = ?`,
+    `SELECT x.iterations, count(a.id) AS calls, sum(a."grant" LIKE 'hub:%') AS reads FROM activations x JOIN audit_log a ON a.activation_id = x.id WHERE x.post_id = ?`,
   )
     .bind(id)
-    .all<{ iterations: number; calls: number }>()
-  const { iterations = 0, calls = 0 } = results[0] ?? {}
+    .all<{ iterations: number; calls: number; reads: number }>()
+  const { iterations = 0, calls = 0, reads = 0 } = results[0] ?? {}
   expect(calls).toBeGreaterThan(1)
-  expect(roundTrips).toBe(iterations + 1 + calls)
+  expect(roundTrips).toBe(iterations + 1 + calls + reads)
 })

@@ -6,6 +6,7 @@ import { createVault } from '../../src/mcp-servers/credentials/vault'
 import { servers } from '../../src/mcp-servers/servers'
 import { toServiceKinds } from '../../src/mcp-servers/services/service-kind'
 import { createServices, serviceInput } from '../../src/mcp-servers/services/services'
+import { createDb } from '../../src/shared/db/db'
 import { createFakeClock } from './fake-hub-api'
 
 /** URLs of the servers of `start-outside.ts`. */
@@ -14,7 +15,7 @@ export const externalUrls = JSON.parse(
 ) as Record<'github' | 'brave' | 'aws' | 's3' | 'mcp', string>
 
 const kinds = toServiceKinds(servers)
-const base = { d1: env.DB, clock: createFakeClock(), kinds, isPrivateAllowed: true }
+const base = { db: createDb(env.DB), clock: createFakeClock(), kinds, isPrivateAllowed: true }
 const vault = createVault({
   ...base,
   cipher: createCipher(['dGVzdHMtb25seS10ZXN0cy1vbmx5LXRlc3RzLW9ubHk=']),

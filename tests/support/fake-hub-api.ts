@@ -154,13 +154,6 @@ export function createFakeHubApi(policy: GrantPolicy) {
     requestApproval: recorded('askApproval', () => undefined),
     consumeApproval: recorded('useApproval', () => ({ id: 'audit-of-approved' })),
     takeRateLimit: recorded('takeRateLimit', () => ({ isTaken: true, retryMs: 0 })),
-    guardReads: (
-      _question: unknown,
-      admit: (facts: AuthorizationData) => Promise<void>,
-    ): ConversationApi => {
-      calls.push({ method: 'guardReads', args: [] })
-      return guard(doors, policy, admit)
-    },
     findCaller: recorded<
       Parameters<GrantApi['findCaller']>,
       (Person & { scopes: string[] }) | null
@@ -192,21 +185,6 @@ const toFacts = (policy: GrantPolicy): AuthorizationData => ({
   policy: { requireApproval: [], rateLimits: [], ...policy },
   approvals: [],
 })
-
-/** Every read of the guarded door waits for the decision, as a batch would bring it. */
-const guard = (
-  doors: ConversationApi,
-  policy: GrantPolicy,
-  admit: (facts: AuthorizationData) => Promise<void>,
-) =>
-  new Proxy(doors, {
-    get:
-      (_, method: keyof ConversationApi) =>
-      async (...args: unknown[]) => {
-        await admit(toFacts(policy))
-        return (doors[method] as (...all: unknown[]) => unknown)(...args)
-      },
-  })
 
 /** Scout at work on ada's question. */
 export const scoutAtWork: ToolCaller = {

@@ -125,6 +125,19 @@ export const insertCallsSql = `
     u.value ->> 'costMicrousd', u.value ->> 'isPriced', 0, 4000, u.value ->> 'createdAt'
   FROM json_each(?1) u JOIN accounts a ON a.name = u.value ->> 'agent'`
 
+/** Sets the days of usage to the sums of the events, which an inserted event alone does not change. */
+export const fillDaysSql = `
+  INSERT OR REPLACE INTO usage_days (scope, scope_id, day, calls, estimated_calls, input_tokens, cached_tokens,
+    output_tokens, reasoning_tokens, cost_microusd, unpriced_calls, unpriced_tokens)
+  SELECT s.value ->> 0, coalesce(s.value ->> 1, ''), u.created_at / 86400000, count(*), sum(u.is_estimated),
+    sum(u.input_tokens), sum(u.cached_tokens), sum(u.output_tokens), sum(u.reasoning_tokens),
+    sum(u.cost_microusd), sum(1 - u.is_priced), sum(iif(u.is_priced, 0, u.input_tokens + u.output_tokens))
+  FROM usage_events u, json_each(json_array(
+    json_array('hub', ''), json_array('agent', u.account_id), json_array('executor', u.executor),
+    json_array('provider', substr(u.model, 1, instr(u.model || '/', '/') - 1)),
+    json_array('model', u.model), json_array('task', u.task), json_array('community', u.community_id))) s
+  GROUP BY 1, 2, 3`
+
 /** Sets existing budget windows to the sums of the events. */
 export const fillWindowsSql = `
   UPDATE budget_windows SET (spent_microusd, spent_tokens) = (

@@ -71,9 +71,14 @@ test('H21: while all agents are paused, the thread and the agent’s page show i
 })
 
 test.each([
-  ['thread_locked', 'did not answer here', 'not posted', 'The thread was locked'],
-  ['post_deleted', 'did not answer here', 'not posted', 'The post was deleted'],
-  ['credential_withheld', 'kept its answer back', 'withheld', 'shaped like a credential'],
+  ['thread_locked', `${scout.name} did not post an answer`, 'not posted', 'The thread was locked'],
+  ['post_deleted', `${scout.name} did not post an answer`, 'not posted', 'The post was deleted'],
+  [
+    'credential_withheld',
+    `The answer of ${scout.name} was withheld`,
+    'withheld',
+    'looks like a credential',
+  ],
 ])(
   'L37: %s reads as a sentence in the thread and on the activation',
   async (code, title, was, why) => {
@@ -83,8 +88,8 @@ test.each([
       .bind(code, activationId)
       .first<{ id: string }>()
     const thread = await person.read(`/p/${post?.id}`)
-    expect(thread).toContain(`${scout.name} ${title}`)
-    if (code === 'credential_withheld') expect(thread).not.toContain('did not answer')
+    expect(thread).toContain(title)
+    if (code === 'credential_withheld') expect(thread).not.toContain('did not post')
     expect(thread).toContain(why)
     const activation = await person.read(`/activations/${activationId}`)
     expect(activation).toContain(`The reply was ${was}.`)

@@ -71,8 +71,7 @@ export async function callModel(
     const cost = failure.mayBeCharged ? { ...worst, durationMs: at - startedAt } : null
     return { ...base, type: 'model_failed', failure, charge: cost, jitter: deps.random() }
   }
-  const after = runAnswerHooks(context, work, result.answer)
-  const hooks = [...timings, ...(after instanceof Promise ? await after : after)]
+  const hooks = [...timings, ...(await runAnswerHooks(context, work, result.answer))]
   if (signal.aborted) return null
   const event: LoopEventOf<'model_answered'> = {
     ...base,
@@ -118,8 +117,7 @@ async function prepare(
 ): Promise<{ reservation: ReservationResult; timings: HookTiming[] }> {
   const reservation = await reserveCurrentPrompt(context, work, plan, effect)
   if (reservation.kind !== 'reserved') return { reservation, timings: [] }
-  const before = runRequestHooks(context, work, plan)
-  const { value, timings } = before instanceof Promise ? await before : before
+  const { value, timings } = await runRequestHooks(context, work, plan)
   if (value === plan.request) return { reservation, timings }
   return { reservation: await reserveChangedPrompt(context, plan, value, reservation), timings }
 }

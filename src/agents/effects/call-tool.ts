@@ -1,4 +1,4 @@
-import type { Awaitable, HookContext } from '../hooks/hook'
+import type { HookContext } from '../hooks/hook'
 import type { AgentHooks, GuardDecision } from '../hooks/hook-runner'
 import type { HookResult } from '../hooks/run-hooks'
 import type { AdmittedCall } from '../loop/admit-calls'
@@ -96,12 +96,12 @@ export const failCall = (
 /**
  * Runs the guard hooks. An approved call skips them, so that it runs exactly as it was approved.
  */
-const runGuards = (
+const runGuards = async (
   hooks: AgentHooks,
   { callId, name, arguments: args }: AdmittedCall,
   approved: Approval | null,
   context: HookContext,
-): Awaitable<HookResult<GuardDecision>> =>
+): Promise<HookResult<GuardDecision>> =>
   approved
     ? { value: { kind: 'allowed', arguments: approved.arguments }, timings: [] }
     : hooks.beforeToolCall({ callId, tool: name, arguments: args }, context)

@@ -1,6 +1,6 @@
 import type { Message } from '../loop/message'
 import type { ModelRequest } from '../models/model-port'
-import type { Awaitable, HookContext, ModelCall } from './hook'
+import type { HookContext, ModelCall } from './hook'
 import type { AgentHooks } from './hook-runner'
 import type { HookResult } from './run-hooks'
 
@@ -10,20 +10,16 @@ type Prompt = Pick<ModelRequest, 'messages' | 'tools'>
  * Runs an agent's hooks on a model request. They may change the first system message and the tools, and
  * add lines to the last message, which is the status. The messages in between stay unchanged.
  */
-export function applyRequestHooks(
+export async function applyRequestHooks(
   hooks: AgentHooks,
   prompt: Prompt,
   context: HookContext,
-): Awaitable<HookResult<Prompt>> {
+): Promise<HookResult<Prompt>> {
   const first = prompt.messages[0]
   const systemPrompt = first?.role === 'system' ? first.text : ''
   const call: ModelCall = { systemPrompt, tools: prompt.tools, status: [] }
-  const run = hooks.beforeModelCall(call, context)
-  const finish = ({ value, timings }: HookResult<ModelCall>) => ({
-    value: value === call ? prompt : applyChange(prompt, systemPrompt, value),
-    timings,
-  })
-  return run instanceof Promise ? run.then(finish) : finish(run)
+  const { value, timings } = await hooks.beforeModelCall(call, context)
+  return { value: value === call ? prompt : applyChange(prompt, systemPrompt, value), timings }
 }
 
 function applyChange({ messages }: Prompt, systemPrompt: string, call: ModelCall): Prompt {

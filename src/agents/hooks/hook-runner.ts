@@ -1,7 +1,6 @@
 import { hookLimits } from '../../shared/config'
 import type { ModelAnswer } from '../loop/message'
 import type {
-  Awaitable,
   GuardResult,
   Hook,
   HookContext,
@@ -20,12 +19,12 @@ export type GuardDecision =
   /** `reason` is returned to the model. */
   | { kind: 'denied'; hook: string; reason: string }
 
-/** The hooks of one agent. Never throws; returns promises only when a hook does. */
+/** The hooks of one agent. The promises never reject. */
 export interface AgentHooks {
-  beforeModelCall(call: ModelCall, context: HookContext): Awaitable<HookResult<ModelCall>>
-  afterModelCall(answer: ModelAnswer, context: HookContext): Awaitable<HookTiming[]>
-  beforeToolCall(call: RawToolCall, context: HookContext): Awaitable<HookResult<GuardDecision>>
-  afterToolCall(output: HookToolOutput, context: HookContext): Awaitable<HookResult<HookToolOutput>>
+  beforeModelCall(call: ModelCall, context: HookContext): Promise<HookResult<ModelCall>>
+  afterModelCall(answer: ModelAnswer, context: HookContext): Promise<HookTiming[]>
+  beforeToolCall(call: RawToolCall, context: HookContext): Promise<HookResult<GuardDecision>>
+  afterToolCall(output: HookToolOutput, context: HookContext): Promise<HookResult<HookToolOutput>>
 }
 
 /** A call with its arguments as the model wrote them. */
@@ -127,13 +126,13 @@ interface Guarded {
   decision: GuardDecision
 }
 
-function guardCall(
+async function guardCall(
   deps: HookRunDeps,
   hooks: Hook[],
   { callId, tool, arguments: raw }: RawToolCall,
   context: HookContext,
   redact: (text: string) => string,
-): Awaitable<HookResult<GuardDecision>> {
+): Promise<HookResult<GuardDecision>> {
   const allowed: GuardDecision = { kind: 'allowed', arguments: raw }
   // Most agents have no guard, so the arguments are not parsed.
   if (hooks.length === 0) return { value: allowed, timings: [] }
@@ -141,7 +140,7 @@ function guardCall(
     ...guarded,
     decision: { kind: 'denied', hook: hook.name, reason: redact(reason) },
   })
-  const run = runHooks<Guarded, GuardResult>(
+  const { value, timings } = await runHooks<Guarded, GuardResult>(
     deps,
     hooks,
     {
@@ -157,11 +156,7 @@ function guardCall(
     },
     { call: { callId, tool, input: parseArguments(raw) }, decision: allowed },
   )
-  const toDecision = ({ value, timings }: HookResult<Guarded>) => ({
-    value: value.decision,
-    timings,
-  })
-  return run instanceof Promise ? run.then(toDecision) : toDecision(run)
+  return { value: value.decision, timings }
 }
 
 function replaceInput({ call }: Guarded, input: unknown): Guarded {

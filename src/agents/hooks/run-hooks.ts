@@ -28,68 +28,40 @@ export interface HookResult<Value> {
   timings: HookTiming[]
 }
 
-/** Runs hooks in sequence, each on the result of the previous one. */
-export function runHooks<Value, Answer>(
+/** Runs hooks in sequence, each on the result of the previous one. Never rejects. */
+export async function runHooks<Value, Answer>(
   deps: HookRunDeps,
   hooks: readonly Hook[],
   walk: HookRun<Value, Answer>,
   start: Value,
-): Awaitable<HookResult<Value>> {
+): Promise<HookResult<Value>> {
   const timings: HookTiming[] = []
-  const continueFrom = (value: Value, from: number): Awaitable<HookResult<Value>> => {
-    let current = value
-    for (let index = from; index < hooks.length; index++) {
-      const hook = hooks[index]
-      if (!hook || walk.isDenied?.(current)) break
-      const startedAt = deps.now()
-      const settled = callHook(deps, () => walk.call(hook, current))
-      if (settled instanceof Promise) {
-        return settled.then((later) =>
-          continueFrom(
-            applySettled(deps, walk, timings, { hook, value: current, startedAt }, later),
-            index + 1,
-          ),
-        )
-      }
-      current = applySettled(deps, walk, timings, { hook, value: current, startedAt }, settled)
-    }
-    return { value: current, timings }
+  let value = start
+  for (const hook of hooks) {
+    if (walk.isDenied?.(value)) break
+    const called = { hook, value, startedAt: deps.now() }
+    const settled = await callHook(deps.timeoutMs, () => walk.call(hook, called.value))
+    value = applySettled(deps, walk, timings, called, settled)
   }
-  return continueFrom(start, 0)
+  return { value, timings }
 }
 
-/** Runs all hooks concurrently and ignores their answers. */
-export function notifyHooks(
+/** Runs all hooks concurrently and ignores their answers. Never rejects. */
+export async function notifyHooks(
   deps: HookRunDeps,
   hooks: readonly Hook[],
   point: HookPoint,
   notify: (hook: Hook) => Awaitable<void>,
-): Awaitable<HookTiming[]> {
+): Promise<HookTiming[]> {
   const walk: HookRun<null, void> = { point, call: notify, applyAnswer: () => null }
-  const runs = hooks.map((hook) => runHooks(deps, [hook], walk, null))
-  if (!runs.some((each) => each instanceof Promise)) {
-    return (runs as HookResult<null>[]).flatMap(({ timings }) => timings)
-  }
-  return Promise.all(runs).then((all) => all.flatMap(({ timings }) => timings))
+  const runs = await Promise.all(hooks.map((hook) => runHooks(deps, [hook], walk, null)))
+  return runs.flatMap(({ timings }) => timings)
 }
 
-/** Calls one hook. A synchronous answer needs no promise and no timer. */
-function callHook<Answer>(
-  { timeoutMs }: HookRunDeps,
-  ask: () => Awaitable<Answer>,
-): Awaitable<Settled<Answer>> {
-  try {
-    const answer = ask()
-    if (!(answer instanceof Promise)) return { ok: true, answer }
-    return settle(answer, timeoutMs)
-  } catch (cause) {
-    return { ok: false, outcome: 'failed', cause }
-  }
-}
-
-async function settle<Answer>(
-  promise: Promise<Answer>,
+/** Calls one hook, and waits for its answer for at most `timeoutMs`. */
+async function callHook<Answer>(
   timeoutMs: number,
+  call: () => Awaitable<Answer>,
 ): Promise<Settled<Answer>> {
   const timeout = Promise.withResolvers<Settled<Answer>>()
   const cause = `timed out after ${timeoutMs} ms`
@@ -97,13 +69,17 @@ async function settle<Answer>(
     () => timeout.resolve({ ok: false, outcome: 'timed_out', cause }),
     timeoutMs,
   )
-  const settled = promise.then(
-    (answer): Settled<Answer> => ({ ok: true, answer }),
-    (cause: unknown): Settled<Answer> => ({ ok: false, outcome: 'failed', cause }),
-  )
-  const first = await Promise.race([settled, timeout.promise])
+  const first = await Promise.race([settle(call), timeout.promise])
   clearTimeout(timer)
   return first
+}
+
+async function settle<Answer>(call: () => Awaitable<Answer>): Promise<Settled<Answer>> {
+  try {
+    return { ok: true, answer: await call() }
+  } catch (cause) {
+    return { ok: false, outcome: 'failed', cause }
+  }
 }
 
 interface CalledHook<Value> {

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { limits } from '../../shared/config'
+import { run } from '../../shared/db/batch'
 import type { AccountId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
 import { type IdempotentResult, runOnce } from '../idempotency/run-once'
@@ -58,7 +59,8 @@ export const needsAdmin = (isPublic: boolean, input: RegisterInput): boolean =>
  * Creates an account with its first key. Only the response contains the key; the hub stores its hash.
  *
  * @param requester null for an anonymous caller
- * @throws UNAUTHORIZED or FORBIDDEN when only an admin can register the account
+ * @throws UNAUTHORIZED or FORBIDDEN when only an admin can register the account, CONFLICT when the name is
+ * taken
  */
 export async function registerAccount(
   context: ActionContext,
@@ -71,7 +73,7 @@ export async function registerAccount(
   if (needsAdmin(isPublic, input) && !requester?.isAdmin) {
     throw accountErrors.adminOnly(requester !== null, isPublic)
   }
-  if (reservedNames.has(input.name)) throw accountErrors.nameTaken(input.name)
+  if (reservedNames.has(input.name)) throw accountErrors.nameTaken()
   const now = clock.now()
   const id = clock.newId<AccountId>()
   const apiKey = createSecret(settings.ROOKERY_KEY_PREFIX)
@@ -83,8 +85,8 @@ export async function registerAccount(
     apiKey,
     verificationCode: `${input.name}-${id.slice(-4)}`,
   }
-  const statements = [
-    insertAccount(db, {
+  const statements = {
+    account: insertAccount({
       id,
       name: input.name,
       kind: input.kind,
@@ -93,16 +95,11 @@ export async function registerAccount(
       description: input.description,
       createdAt: now,
     }),
-    insertKey(db, { id: clock.newId(), accountId: id, hash, kind: 'key', createdAt: now }),
-  ]
+    key: insertKey({ id: clock.newId(), accountId: id, hash, kind: 'key', createdAt: now }),
+  }
   const accountId = requester?.accountId ?? ''
   const once = { accountId, key: idempotencyKey, action: 'register', input }
-  try {
-    return await runOnce(db, once, { now, answer, statements, isSecret: true })
-  } catch (error) {
-    if (String(error).includes('accounts.name')) throw accountErrors.nameTaken(input.name)
-    throw error
-  }
+  return runOnce(db, once, { now, answer, statements, isSecret: true })
 }
 
 /** Updates the given profile fields of an account; an empty display name clears it. */
@@ -114,7 +111,7 @@ export async function updateProfile(
   const fields = {
     ...(input.description === undefined ? {} : { description: input.description }),
     ...(input.display_name === undefined ? {} : { displayName: input.display_name || null }),
-    ...(input.metadata === undefined ? {} : { metadata: JSON.stringify(input.metadata) }),
+    ...(input.metadata === undefined ? {} : { metadata: input.metadata }),
   }
-  if (Object.keys(fields).length > 0) await updateAccount(db, accountId, fields).run()
+  if (Object.keys(fields).length > 0) await run(db, updateAccount(accountId, fields))
 }

@@ -19,9 +19,10 @@ export const accountErrors = {
       },
     )
   },
-  nameTaken: (name: string) =>
-    new AppError('CONFLICT', `The name ${name} is taken.`, {
+  nameTaken: (cause?: unknown) =>
+    new AppError('CONFLICT', 'This name is taken.', {
       hint: 'Choose another name.',
       details: [{ path: 'body.name', message: 'This name is taken.' }],
+      cause,
     }),
 }

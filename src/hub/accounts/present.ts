@@ -23,7 +23,7 @@ export const presentAccount = (account: AccountRow): object => ({
   karma: account.karma,
   model: account.model,
   is_hosted: account.model !== null,
-  is_paused: account.isPaused === 1,
+  is_paused: account.isPaused,
   last_activated_at: presentTime(account.lastActivatedAt),
   notification_count: account.notificationCount,
   created_at: presentTime(account.createdAt),
@@ -32,5 +32,5 @@ export const presentAccount = (account: AccountRow): object => ({
 /** Returns the owner's view of an account, with its metadata. */
 export const presentOwnAccount = (account: AccountRow): object => ({
   ...presentAccount(account),
-  metadata: JSON.parse(account.metadata),
+  metadata: account.metadata,
 })

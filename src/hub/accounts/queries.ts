@@ -1,46 +1,107 @@
-import { eq } from 'drizzle-orm'
+import { eq, type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { flag, nullable, number, type RowOf } from '../../shared/db/fields'
+import {
+  manySql,
+  oneSql,
+  orm,
+  type Params,
+  prepare,
+  type Statement,
+  write,
+} from '../../shared/db/statement'
 import type { AccountId } from '../../shared/ids'
-import { type Db, toD1 } from '../db'
+import type { AccountKind } from '../contract/hub'
+import { agents } from '../definitions/schema'
+import { inboxItems } from '../inbox/schema'
+import {
+  type Credential,
+  type ViewerValues,
+  viewer,
+  viewerCte,
+  viewerValues,
+} from '../keys/queries'
 import { type Account, accounts, type NewAccount } from './schema'
 
-export const insertAccount = (db: Db, account: NewAccount): D1PreparedStatement =>
-  toD1(db, db.orm.insert(accounts).values(account))
+export const insertAccount = (account: NewAccount): Statement<void> =>
+  write(orm.insert(accounts).values(account))
 
 export const updateAccount = (
-  db: Db,
   id: AccountId,
   fields: Partial<Pick<Account, 'description' | 'displayName' | 'metadata'>>,
-): D1PreparedStatement => toD1(db, db.orm.update(accounts).set(fields).where(eq(accounts.id, id)))
+): Statement<void> => write(orm.update(accounts).set(fields).where(eq(accounts.id, id)))
 
-/** A row of an account with its unread count and, for a hosted agent, its model. */
-export interface AccountRow extends Omit<Account, 'seq' | 'isImported'> {
-  notificationCount: number
-  model: string | null
-  isPaused: number | null
+const a = alias(accounts, 'a')
+const g = alias(agents, 'g')
+const i = alias(inboxItems, 'i')
+
+const hasUnreadSql = sql`EXISTS (SELECT 1 FROM ${inboxItems} ${i}
+  WHERE ${i.accountId} = ${a.id} AND ${i.readAt} IS NULL)`
+
+const accountFields = {
+  id: a.id,
+  name: a.name,
+  kind: a.kind,
+  role: a.role,
+  displayName: a.displayName,
+  description: a.description,
+  metadata: a.metadata,
+  karma: a.karma,
+  isImported: a.isImported,
+  lastActivatedAt: a.lastActivatedAt,
+  createdAt: a.createdAt,
+  /** Null for an account without an agent on this hub. */
+  model: nullable(g.model),
+  isPaused: flag(sql`${g.isPaused} IS 1`),
+  notificationCount: number(sql`(SELECT count(*) FROM ${inboxItems} ${i}
+    WHERE ${i.accountId} = ${a.id} AND ${i.readAt} IS NULL)`),
 }
 
-export const accountColumns = `
-  a.id, a.name, a.kind, a.role, a.display_name AS displayName, a.description, a.metadata, a.karma,
-  a.last_activated_at AS lastActivatedAt, a.created_at AS createdAt, g.model, g.is_paused AS isPaused,
-  (SELECT count(*) FROM inbox_items i WHERE i.account_id = a.id AND i.read_at IS NULL) AS notificationCount`
+/** An account with its unread count and, for a hosted agent, its model. */
+export type AccountRow = RowOf<typeof accountFields>
 
-/** Selects an account by name, case-insensitive; one row or none. */
-export const selectAccountByName = (db: Db, name: string): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `SELECT ${accountColumns} FROM accounts a LEFT JOIN agents g ON g.account_id = a.id WHERE a.name = ?1`,
-    )
-    .bind(name)
+const withAgent = sql`LEFT JOIN ${agents} ${g} ON ${g.accountId} = ${a.id}`
 
-export const selectAccountById = (db: Db, id: AccountId): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `SELECT ${accountColumns} FROM accounts a LEFT JOIN agents g ON g.account_id = a.id WHERE a.id = ?1`,
-    )
-    .bind(id)
+const selectAccount = (condition: SQL) =>
+  oneSql(accountFields, sql`FROM ${accounts} ${a} ${withAgent} WHERE ${condition}`)
+
+const selectByName = prepare((v: Params<{ name: string }>) =>
+  selectAccount(sql`${a.name} = ${v.name}`),
+)
+const selectById = prepare((v: Params<{ id: AccountId }>) => selectAccount(sql`${a.id} = ${v.id}`))
+
+/** Selects an account by name, case-insensitive. */
+export const selectAccountByName = (name: string): Statement<AccountRow | undefined> =>
+  selectByName({ name })
+
+export const selectAccountById = (id: AccountId): Statement<AccountRow | undefined> =>
+  selectById({ id })
+
+const preparedAuthor = prepare(({ id }: Params<{ id: AccountId }>) =>
+  oneSql({ displayName: a.displayName }, sql`FROM ${accounts} ${a} WHERE ${a.id} = ${id}`),
+)
+
+/** Selects what a new post or comment shows of its author, besides name and kind. */
+export const selectAuthor = (
+  id: AccountId,
+): Statement<{ displayName: string | null } | undefined> => preparedAuthor({ id })
+
+const selectOfViewer = prepare((v: Params<ViewerValues>) =>
+  oneSql(
+    accountFields,
+    sql`FROM ${viewer} JOIN ${accounts} ${a} ON ${a.id} = ${viewer.id} ${withAgent}`,
+    viewerCte(v),
+  ),
+)
+
+/** Selects the account of a credential. */
+export const selectOwnAccount = (
+  credential: Credential | null,
+  now: number,
+): Statement<AccountRow | undefined> => selectOfViewer(viewerValues(credential, now))
 
 export interface AccountFilter {
-  kind?: 'human' | 'agent' | undefined
+  kind?: AccountKind | undefined
   /** Only accounts last activated before this time, or never. */
   activatedBefore?: number | undefined
   hasNotifications?: boolean | undefined
@@ -51,23 +112,29 @@ export interface AccountFilter {
   limit: number
 }
 
+type FilterValues = { [Name in keyof AccountFilter]-?: NonNullable<AccountFilter[Name]> | null }
+
+const selectByFilter = prepare((v: Params<FilterValues>) =>
+  manySql(
+    { seq: a.seq, ...accountFields },
+    sql`FROM ${accounts} ${a} ${withAgent}
+      WHERE ${a.seq} > ${v.after} AND ${a.kind} <> 'system' AND (${v.kind} IS NULL OR ${a.kind} = ${v.kind})
+        AND (${v.activatedBefore} IS NULL OR coalesce(${a.lastActivatedAt}, 0) < ${v.activatedBefore})
+        AND (${v.hasNotifications} = 0 OR ${hasUnreadSql})
+        AND (${v.isHosted} = 0 OR ${g.accountId} IS NOT NULL)
+      ORDER BY ${a.seq} LIMIT ${v.limit}`,
+  ),
+)
+
 /** Selects accounts, oldest first. Includes imported authors, excludes system accounts. */
-export const selectAccounts = (db: Db, filter: AccountFilter): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `SELECT a.seq, ${accountColumns}
-       FROM accounts a LEFT JOIN agents g ON g.account_id = a.id
-       WHERE a.seq > ?1 AND a.kind <> 'system' AND (?2 IS NULL OR a.kind = ?2)
-         AND (?3 IS NULL OR coalesce(a.last_activated_at, 0) < ?3)
-         AND (?4 = 0 OR EXISTS (SELECT 1 FROM inbox_items i WHERE i.account_id = a.id AND i.read_at IS NULL))
-         AND (?5 = 0 OR g.account_id IS NOT NULL)
-       ORDER BY a.seq LIMIT ?6`,
-    )
-    .bind(
-      filter.after,
-      filter.kind ?? null,
-      filter.activatedBefore ?? null,
-      Number(filter.hasNotifications ?? false),
-      Number(filter.isHosted ?? false),
-      filter.limit,
-    )
+export const selectAccounts = (
+  filter: AccountFilter,
+): Statement<(AccountRow & { seq: number })[]> =>
+  selectByFilter({
+    kind: filter.kind ?? null,
+    activatedBefore: filter.activatedBefore ?? null,
+    hasNotifications: filter.hasNotifications ?? false,
+    isHosted: filter.isHosted ?? false,
+    after: filter.after,
+    limit: filter.limit,
+  })

@@ -1,48 +1,40 @@
 import * as z from 'zod'
+import { run } from '../../shared/db/batch'
 import { decodeCursor, encodeCursor } from '../cursor'
 import { readCredential, requireViewer } from '../http/authenticate'
 import { readIdempotencyKey } from '../http/mount-routes'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
-import { viewerParams, viewerSql } from '../keys/queries'
 import { presentPost } from '../posts/present'
 import { selectPosts } from '../posts/queries'
-import type { PostRow } from '../posts/schema'
 import { needsAdmin, profileInput, registerAccount, registerInput, updateProfile } from './actions'
 import { accountErrors } from './errors'
 import { presentAccount, presentOwnAccount } from './present'
 import {
   type AccountRow,
-  accountColumns,
   selectAccountById,
   selectAccountByName,
   selectAccounts,
+  selectOwnAccount,
 } from './queries'
 
 const tag = 'accounts'
 
-async function readMe(call: Call<unknown, unknown>): Promise<AccountRow> {
-  const { db, clock } = call.context
-  const credential = call.credential ?? { hash: '', isSession: false, isAdminKey: false }
-  const me = db.d1
-    .prepare(
-      `WITH viewer AS (${viewerSql}) SELECT ${accountColumns}
-       FROM viewer v JOIN accounts a ON a.id = v.id LEFT JOIN agents g ON g.account_id = a.id`,
-    )
-    .bind(...viewerParams(credential, clock.now()))
-  const { results } = await call.read([me])
-  return results[0]?.results[0] as unknown as AccountRow
+async function readMe({ context, credential, read }: Call<unknown, unknown>): Promise<AccountRow> {
+  const { answers } = await read({ me: selectOwnAccount(credential, context.clock.now()) })
+  if (!answers.me) throw accountErrors.notFound()
+  return answers.me
 }
 
 async function readProfile(call: Call<unknown, unknown>, name: string): Promise<object> {
-  const { db } = call.context
-  const { results } = await call.read([
-    selectAccountByName(db, name),
-    selectPosts(db, { sort: 'new', author: name, limit: 10, cursor: null }),
-  ])
-  const account = results[0]?.results[0] as unknown as AccountRow | undefined
-  if (!account) throw accountErrors.notFound('GET /api/v1/agents lists all accounts.')
-  const recent = (results[1]?.results ?? []) as unknown as PostRow[]
-  return { agent: presentAccount(account), recentPosts: recent.map(presentPost) }
+  const { answers } = await call.read({
+    account: selectAccountByName(name),
+    recent: selectPosts({ sort: 'new', author: name, limit: 10, cursor: null }),
+  })
+  if (!answers.account) throw accountErrors.notFound('GET /api/v1/agents lists all accounts.')
+  return {
+    agent: presentAccount(answers.account),
+    recentPosts: answers.recent.map(presentPost),
+  }
 }
 
 const registerRoute = route({
@@ -98,8 +90,8 @@ const listRoute = route({
   handle: async ({ context, query, read }) => {
     const after = decodeCursor(query.cursor)
     const staleSeconds = query.min_staleness ?? (query.stale ? 3_600 : undefined)
-    const { results } = await read([
-      selectAccounts(context.db, {
+    const { answers } = await read({
+      rows: selectAccounts({
         kind: query.kind,
         activatedBefore:
           staleSeconds === undefined ? undefined : context.clock.now() - staleSeconds * 1000,
@@ -108,8 +100,8 @@ const listRoute = route({
         after: typeof after === 'number' ? after : 0,
         limit: query.limit + 1,
       }),
-    ])
-    const rows = (results[0]?.results ?? []) as unknown as (AccountRow & { seq: number })[]
+    })
+    const { rows } = answers
     const page = rows.slice(0, query.limit)
     const last = page.at(-1)
     const hasMore = rows.length > page.length
@@ -131,7 +123,7 @@ const updateMeRoute = route({
   handle: async (call) => {
     const { id } = call.viewer()
     await updateProfile(call.context, id, call.body)
-    const account = await selectAccountById(call.context.db, id).first<AccountRow>()
+    const account = await run(call.context.db, selectAccountById(id))
     if (!account) throw accountErrors.notFound()
     return { agent: presentOwnAccount(account) }
   },

@@ -1,3 +1,4 @@
+import { batch, run } from '../../shared/db/batch'
 import type { ActivationId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
 import { cancellationStatements } from '../approvals/write-queries'
@@ -5,7 +6,7 @@ import type { Actor } from '../contract/hub'
 import { type IdempotentResult, runActionOnce } from '../idempotency/run-once'
 import { armSweep, wakeAgents } from '../inbox/deliver'
 import { activationRequestErrors } from './errors'
-import { type CancellableActivation, selectCancellable } from './list-queries'
+import { type CancellableActivation, markCancelRequested, selectCancellable } from './list-queries'
 
 /** Answer to a cancel request. */
 export interface CancelResult {
@@ -57,9 +58,9 @@ async function findCancellable(
   isAdmin: boolean,
   id: string,
 ): Promise<CancellableActivation> {
-  const activation = await selectCancellable(db, id, actor.accountId).first<CancellableActivation>()
+  const activation = await run(db, selectCancellable({ id, accountId: actor.accountId }))
   if (!activation) throw activationRequestErrors.notFound()
-  if (isAdmin || activation.isAsker === 1) return activation
+  if (isAdmin || activation.isRequester) return activation
   throw activationRequestErrors.cancelForbidden()
 }
 
@@ -75,14 +76,11 @@ async function markCancelled(
   const { db, clock } = context
   const now = clock.now()
   const token = await armSweep(context)
-  const [marked] = await db.d1.batch<{ state: CancellableActivation['state'] }>([
-    db.d1
-      .prepare(`UPDATE activations SET cancel_requested_at = coalesce(cancel_requested_at, ?2)
-        WHERE id = ?1 AND state <> 'done' RETURNING state`)
-      .bind(id, now),
-    ...cancellationStatements(db, id, now),
-  ])
-  if (marked?.results[0]?.state !== 'parked') return false
+  const { marked } = await batch(db, {
+    marked: markCancelRequested(id, now),
+    cancellation: cancellationStatements(id, now),
+  })
+  if (marked?.state !== 'parked') return false
   context.defer(wakeAgents(context, [{ accountId: agentId }], token))
   return true
 }

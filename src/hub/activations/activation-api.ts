@@ -22,10 +22,10 @@ export const createActivationApi = (open: () => ActionContext): ActivationApi & 
   renew: (request) => renew(open().db, request),
   commit: async (request) => {
     const context = open()
-    const { db, settings, live, scheduler, defer } = context
-    const { answer, turn, hasCrossed } = await commit(db, request, settings.ROOKERY_KEY_PREFIX)
+    const { live, scheduler, defer } = context
+    const { answer, exploration, hasCrossed } = await commit(context, request)
     if (hasCrossed) defer(publishBudgetAlerts(context))
-    if (turn) defer(scheduler.reportOutcome(turn))
+    if (exploration) defer(scheduler.reportOutcome(exploration))
     if (answer.replyId && request.reply) {
       const { postId } = request.reply
       const commentEvent = { type: 'comment', id: answer.replyId, post_id: postId }

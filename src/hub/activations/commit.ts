@@ -1,12 +1,14 @@
 import type { ExplorationOutcome } from '../../agents/contract/agents'
-import type { AccountId, CommentId } from '../../shared/ids'
+import { batch } from '../../shared/db/batch'
+import type { PostId } from '../../shared/ids'
+import type { ActionContext } from '../action-context'
 import type { CommitRequest, CommitResult } from '../contract/hub'
-import type { Db } from '../db'
 import { toCommitEvent } from '../exploration/scheduler-events'
 import { findMentions } from '../mentions/find-mentions'
 import { findCredential, maskCredentials } from '../posts/credential-patterns'
-import { type CommitResultRow, commitStatements, type ReplyMentions } from './commit-queries'
+import { commitStatements } from './commit-queries'
 import { maskTrace } from './mask-trace'
+import type { ReplyMentions } from './reply-queries'
 
 type Reply = NonNullable<CommitRequest['reply']>
 
@@ -19,24 +21,27 @@ const withheldNotice =
  * round trip. Idempotent: a repeat returns the result of the first call.
  */
 export async function commit(
-  db: Db,
+  { db, clock, settings }: Pick<ActionContext, 'db' | 'clock' | 'settings'>,
   request: CommitRequest,
-  keyPrefix: string,
-): Promise<{ answer: CommitResult; turn: ExplorationOutcome | null; hasCrossed: boolean }> {
-  const safe = maskCredentialsIn(request, keyPrefix)
+): Promise<{ answer: CommitResult; exploration: ExplorationOutcome | null; hasCrossed: boolean }> {
+  const safe = maskCredentialsIn(request, settings.ROOKERY_KEY_PREFIX)
   const withheld = safe.reply?.content === request.reply?.content ? null : 'credential_withheld'
   const names = findReplyMentions(safe.reply)
-  const { statements, resultAt } = commitStatements(db, safe, names, withheld)
-  const results = await db.d1.batch<unknown>(statements)
-  const row = results[resultAt]?.results[0] as CommitResultRow | undefined
-  const waiting = (results[resultAt + 1]?.results ?? []) as { id: AccountId }[]
+  const { result, waiting } = await batch(
+    db,
+    commitStatements(safe, names, withheld, clock.newId<PostId>(request.now)),
+  )
   const answer: CommitResult = {
-    kind: row?.state === 'done' ? 'done' : 'lost',
-    replyId: (row?.replyId ?? null) as CommentId | null,
-    replyRefusal: row?.replyRefusal ?? null,
-    waiting: waiting.map(({ id }) => id),
+    kind: result?.state === 'done' ? 'done' : 'lost',
+    replyId: result?.replyId ?? null,
+    replyRefusal: result?.replyRefusal ?? null,
+    waiting,
   }
-  return { answer, turn: toCommitEvent(request, row), hasCrossed: row?.hasCrossed === 1 }
+  return {
+    answer,
+    exploration: toCommitEvent(request, result),
+    hasCrossed: result?.hasCrossed === true,
+  }
 }
 
 /**

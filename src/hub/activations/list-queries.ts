@@ -1,41 +1,61 @@
+import { and, eq, ne, type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { flag, nullable, type RowOf } from '../../shared/db/fields'
+import {
+  manySql,
+  one,
+  oneSql,
+  orm,
+  type Params,
+  prepare,
+  type Statement,
+} from '../../shared/db/statement'
 import type { Outcome } from '../../shared/errors'
-import type { AccountId, ActivationId, PostId } from '../../shared/ids'
-import type { AccountKind, Task } from '../contract/hub'
-import type { Db } from '../db'
-import { type TraceAccessColumns, traceAccessColumns } from './trace-access'
+import type { AccountId, ActivationId } from '../../shared/ids'
+import { accounts } from '../accounts/schema'
+import { inboxItems } from '../inbox/schema'
+import { posts } from '../posts/schema'
+import { activations, activationTraces } from './schema'
+import { traceAccessColumns } from './trace-access'
+
+const x = alias(activations, 'x')
+const a = alias(accounts, 'a')
+const p = alias(posts, 'p')
+const t = alias(activationTraces, 't')
+const i = alias(inboxItems, 'i')
+
+const columns = {
+  id: x.id,
+  agentId: x.agentId,
+  agentName: a.name,
+  agentKind: a.kind,
+  class: x.class,
+  task: x.task,
+  state: x.state,
+  admission: x.admission,
+  outcome: x.outcome,
+  error: x.error,
+  model: x.model,
+  definitionVersion: x.definitionVersion,
+  postId: nullable(p.id),
+  postTitle: nullable(p.title),
+  startedAt: x.startedAt,
+  deadlineAt: x.deadlineAt,
+  finishedAt: x.finishedAt,
+  iterations: x.iterations,
+  inputTokens: x.inputTokens,
+  cachedTokens: x.cachedTokens,
+  outputTokens: x.outputTokens,
+  costMicrousd: x.costMicrousd,
+  reservedMicrousd: x.reservedMicrousd,
+  isPriced: x.isPriced,
+  tools: x.tools,
+  replyCommentId: x.replyCommentId,
+  replyRefusal: x.replyRefusal,
+}
 
 /** An activation as the API returns it. */
-export interface ActivationRecord {
-  id: ActivationId
-  agentId: AccountId
-  agentName: string
-  agentKind: AccountKind
-  class: 'inbox' | 'exploration'
-  task: Task
-  state: 'running' | 'parked' | 'done'
-  admission: 'granted' | 'budget_exhausted'
-  outcome: Outcome | null
-  /** JSON `{ code, message }`. */
-  error: string | null
-  model: string
-  definitionVersion: number
-  postId: PostId | null
-  postTitle: string | null
-  startedAt: number
-  deadlineAt: number
-  finishedAt: number | null
-  iterations: number
-  inputTokens: number
-  cachedTokens: number
-  outputTokens: number
-  costMicrousd: number
-  reservedMicrousd: number
-  isPriced: number
-  /** JSON list of tool names. */
-  tools: string
-  replyCommentId: string | null
-  replyRefusal: string | null
-}
+export type ActivationRecord = RowOf<typeof columns>
 
 /** Filter and page of the list of activations. */
 export interface ActivationPageRequest {
@@ -47,68 +67,88 @@ export interface ActivationPageRequest {
   limit: number
 }
 
-const columns = `
-  x.id, x.agent_id AS agentId, a.name AS agentName, a.kind AS agentKind, x.class, x.task, x.state,
-  x.admission, x.outcome, x.error, x.model, x.definition_version AS definitionVersion,
-  p.id AS postId, p.title AS postTitle, x.started_at AS startedAt, x.deadline_at AS deadlineAt,
-  x.finished_at AS finishedAt, x.iterations, x.input_tokens AS inputTokens,
-  x.cached_tokens AS cachedTokens, x.output_tokens AS outputTokens,
-  x.cost_microusd AS costMicrousd, x.reserved_microusd AS reservedMicrousd,
-  x.is_priced AS isPriced, x.tools, x.reply_comment_id AS replyCommentId,
-  x.reply_refusal AS replyRefusal`
-
 /** CROSS JOIN keeps `activations` outermost, so that its index gives order and limit. */
-const tables = `activations x CROSS JOIN accounts a ON a.id = x.agent_id
-  LEFT JOIN posts p ON p.id = x.post_id AND p.deleted_at IS NULL`
+const tables = sql`${activations} ${x} CROSS JOIN ${accounts} ${a} ON ${a.id} = ${x.agentId}
+  LEFT JOIN ${posts} ${p} ON ${p.id} = ${x.postId} AND ${p.deletedAt} IS NULL`
 
 const farFuture = 9_000_000_000_000_000
 
+interface ListValues {
+  agent: string
+  outcome: string | null
+  at: number
+  id: string
+  limit: number
+}
+
+const selectPage = (v: Params<ListValues>, isOfAgent: SQL | undefined) =>
+  manySql(
+    columns,
+    sql`FROM ${tables}
+    WHERE (${x.startedAt}, ${x.id}) < (${v.at}, ${v.id})${isOfAgent}
+      AND (${v.outcome} IS NULL OR coalesce(${x.outcome}, ${x.state}) = ${v.outcome})
+    ORDER BY ${x.startedAt} DESC, ${x.id} DESC LIMIT ${v.limit}`,
+  )
+
+const selectAll = prepare((v: Params<ListValues>) => selectPage(v, undefined))
+const selectOfAgent = prepare((v: Params<ListValues>) =>
+  selectPage(
+    v,
+    sql` AND ${x.agentId} = (SELECT ${accounts.id} FROM ${accounts} WHERE ${accounts.name} = ${v.agent})`,
+  ),
+)
+
 /** Selects a page of activations, newest first. */
-export function selectActivations(db: Db, list: ActivationPageRequest): D1PreparedStatement {
-  const { agent, outcome, limit } = list
+export function selectActivations(list: ActivationPageRequest): Statement<ActivationRecord[]> {
+  const { agent, outcome = null, limit } = list
   const [at, id] = list.before ?? [farFuture, '']
-  return db.d1
-    .prepare(
-      `SELECT ${columns} FROM ${tables}
-       WHERE (x.started_at, x.id) < (?1, ?2)
-         ${agent === undefined ? 'AND ?3 IS NULL' : 'AND x.agent_id = (SELECT id FROM accounts WHERE name = ?3)'}
-         AND (?4 IS NULL OR coalesce(x.outcome, x.state) = ?4)
-       ORDER BY x.started_at DESC, x.id DESC LIMIT ?5`,
-    )
-    .bind(at, id, agent ?? null, outcome ?? null, limit)
+  const select = agent === undefined ? selectAll : selectOfAgent
+  return select({ agent: agent ?? '', outcome, at, id, limit })
+}
+
+const tracedColumns = {
+  ...columns,
+  ...traceAccessColumns,
+  /** JSON of a `Trace`; null until the activation has ended or parked. */
+  trace: nullable(t.trace),
 }
 
 /** An activation with its trace, and with who may see all of it. */
-export type TracedActivation = ActivationRecord &
-  TraceAccessColumns & {
-    /** JSON of a `Trace`; null until the activation has ended or parked. */
-    trace: string | null
-  }
+export type TracedActivation = RowOf<typeof tracedColumns>
 
 /** Selects one activation with its trace. */
-export const selectActivation = (db: Db, id: string): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `SELECT ${columns}, ${traceAccessColumns}, t.trace FROM ${tables}
-       LEFT JOIN activation_traces t ON t.activation_id = x.id WHERE x.id = ?1`,
-    )
-    .bind(id)
+export const selectActivation = prepare(({ id }: Params<{ id: string }>) =>
+  oneSql(
+    tracedColumns,
+    sql`FROM ${tables} LEFT JOIN ${activationTraces} ${t} ON ${t.activationId} = ${x.id}
+    WHERE ${x.id} = ${id}`,
+  ),
+)
+
+const cancellableColumns = (accountId: SQL | Params<{ accountId: AccountId }>['accountId']) => ({
+  id: x.id,
+  agentId: x.agentId,
+  state: x.state,
+  /** Whether the account is one of the requesters. */
+  isRequester: flag(sql`EXISTS (SELECT 1 FROM ${inboxItems} ${i} WHERE ${i.claimedBy} = ${x.id}
+    AND ${i.fromAccountId} = ${accountId} AND ${i.type} <> 'approval_decision')`),
+})
 
 /** What decides whether an account can cancel an activation. */
-export interface CancellableActivation {
-  id: ActivationId
-  agentId: AccountId
-  state: 'running' | 'parked' | 'done'
-  isAsker: number
-}
+export type CancellableActivation = RowOf<ReturnType<typeof cancellableColumns>>
 
 /** Selects an activation with whether the account is one of its requesters. */
-export const selectCancellable = (db: Db, id: string, accountId: AccountId): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `SELECT id, agent_id AS agentId, state,
-         EXISTS (SELECT 1 FROM inbox_items WHERE claimed_by = ?1 AND from_account_id = ?2
-           AND type <> 'approval_decision') AS isAsker
-       FROM activations WHERE id = ?1`,
-    )
-    .bind(id, accountId)
+export const selectCancellable = prepare(
+  ({ id, accountId }: Params<{ id: string; accountId: AccountId }>) =>
+    oneSql(cancellableColumns(accountId), sql`FROM ${activations} ${x} WHERE ${x.id} = ${id}`),
+)
+
+/** Marks an activation that has not ended as cancelled; answers with its state. */
+export const markCancelRequested = (id: ActivationId, now: number) =>
+  one(
+    orm
+      .update(activations)
+      .set({ cancelRequestedAt: sql`coalesce(${activations.cancelRequestedAt}, ${now})` })
+      .where(and(eq(activations.id, id), ne(activations.state, 'done')))
+      .returning({ state: activations.state }),
+  )

@@ -1,159 +1,188 @@
+import { and, eq, ne, type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { flag } from '../../shared/db/fields'
+import { manySql, one, oneSql, orm, type Params, prepare } from '../../shared/db/statement'
+import type { ActivationId } from '../../shared/ids'
+import { accounts } from '../accounts/schema'
 import { selectDecisions } from '../approvals/queries'
-import { budgetsInScopeSql } from '../budgets/queries'
-import type { LoadRequest, Task } from '../contract/hub'
-import type { Db } from '../db'
+import { selectBudgetsInScope } from '../budgets/queries'
+import { comments } from '../comments/schema'
+import { communities } from '../communities/schema'
+import type { ClaimedItem, LoadRequest } from '../contract/hub'
+import { agents } from '../definitions/schema'
 import { selectExploration } from '../exploration/queries'
-import { recordExplorationRefusalSql } from '../exploration/share-sql'
+import { recordExplorationRefusal } from '../exploration/share-sql'
 import { selectPolicy } from '../grants/queries'
+import { inboxItems } from '../inbox/schema'
+import { posts } from '../posts/schema'
 import {
-  claimDecisionSql,
-  claimItemsSql,
-  createClaimSql,
+  type Claim,
+  claimDecision,
+  claimItems,
+  claimTask,
+  claimTaskOrExploration,
   isBlockedByReservedSlotsSql,
-  resumeSql,
+  resumeParked,
 } from './claim-queries'
+import { activations } from './schema'
 import { inboxDepthSql, isHubPausedSql } from './waiting'
 
 /** Newest comments included in the prompt, besides the ancestors of the comments that mention the agent. */
 const newestCommentsMax = 50
-/** The activation that the request `?1` created, or the parked one that it resumed. */
-const mineSql = `coalesce((SELECT id FROM activations WHERE resumed_by = ?1), ?1)`
 
-const stateSql = `
-  SELECT c.name, c.kind, c.description, a.definition_version AS version, a.definition_etag AS etag,
-    a.is_paused AS isPaused, x.id AS activationId, x.state, x.resumed_by = ?1 AS isResumed,
-    x.cancel_requested_at IS NOT NULL AS isCancelled, x.admission, x.task,
-    x.model, x.post_id AS postId, x.deadline_at AS deadlineAt,
-    x.reserved_microusd AS reservedMicrousd, x.reserved_tokens AS reservedTokens,
-    other.id AS otherId, other.deadline_at AS otherDeadlineAt,
-    other.reserved_microusd AS otherMicrousd, other.reserved_tokens AS otherTokens,
-    coalesce(other.models ->> '$[#-1]', other.model) AS otherModel,
-    ${isHubPausedSql} AS isHubPaused,
-    (SELECT count(*) FROM activations WHERE state = 'running') AS running,
-    ${inboxDepthSql} AS inboxDepth,
-    x.id IS NULL AND ${isBlockedByReservedSlotsSql} AS isKeptOut
-  FROM agents a JOIN accounts c ON c.id = a.account_id
-  LEFT JOIN activations x ON x.id = ${mineSql}
-  LEFT JOIN activations other ON other.agent_id = ?2 AND other.state = 'running' AND other.id <> ${mineSql}
-  WHERE a.account_id = ?2`
+const c = alias(accounts, 'c')
+const g = alias(agents, 'g')
+const x = alias(activations, 'x')
+const other = alias(activations, 'other')
+const i = alias(inboxItems, 'i')
+const f = alias(accounts, 'f')
+const p = alias(posts, 'p')
+const m = alias(communities, 'm')
+const u = alias(accounts, 'u')
+const n = alias(comments, 'n')
 
-const itemsSql = `
-  SELECT i.id, i.type, i.post_id AS postId, i.comment_id AS commentId, i.content, i.created_at AS createdAt,
-    i.model, f.id AS fromId, f.name AS fromName, f.kind AS fromKind
-  FROM inbox_items i LEFT JOIN accounts f ON f.id = i.from_account_id
-  WHERE i.claimed_by = ?1 ORDER BY i.created_at, i.id`
+/** The activation that a request created, or the parked one that it resumed. */
+const ownIdSql = ({ activationId }: Params<Pick<Claim, 'activationId'>>): SQL =>
+  sql`coalesce((SELECT ${activations.id} FROM ${activations} WHERE ${activations.resumedBy} = ${activationId}), ${activationId})`
 
-const postSql = `
-  SELECT p.id, m.name AS community, p.title, p.content, p.url, p.created_at AS createdAt,
-    p.is_locked AS isLocked, p.comment_count AS commentCount,
-    u.id AS authorId, u.name AS authorName, u.kind AS authorKind
-  FROM activations x JOIN posts p ON p.id = x.post_id
-  JOIN communities m ON m.id = p.community_id JOIN accounts u ON u.id = p.author_id
-  WHERE x.id = ?1 AND p.deleted_at IS NULL`
+/** Selects the agent, its activation `own` of this request, and the `other` one that runs. */
+const selectState = prepare((v: Params<Claim>) =>
+  one(
+    orm
+      .select({
+        name: c.name,
+        description: c.description,
+        version: g.definitionVersion,
+        etag: g.definitionEtag,
+        isPaused: g.isPaused,
+        own: {
+          id: x.id,
+          state: x.state,
+          resumedBy: x.resumedBy,
+          cancelRequestedAt: x.cancelRequestedAt,
+          admission: x.admission,
+          task: x.task,
+          model: x.model,
+          deadlineAt: x.deadlineAt,
+          reservedMicrousd: x.reservedMicrousd,
+          reservedTokens: x.reservedTokens,
+        },
+        other: {
+          id: other.id,
+          deadlineAt: other.deadlineAt,
+          reservedMicrousd: other.reservedMicrousd,
+          reservedTokens: other.reservedTokens,
+          model: other.model,
+          models: other.models,
+        },
+        isHubPaused: flag(sql`${isHubPausedSql}`),
+        running: sql<number>`(SELECT count(*) FROM ${activations} WHERE ${activations.state} = 'running')`,
+        inboxDepth: inboxDepthSql(v.agentId),
+        /** Whether a slot is free but reserved for exploration. */
+        isKeptOut: flag(sql`${x.id} IS NULL AND ${isBlockedByReservedSlotsSql(v)}`),
+      })
+      .from(g)
+      .innerJoin(c, eq(c.id, g.accountId))
+      .leftJoin(x, eq(x.id, ownIdSql(v)))
+      .leftJoin(
+        other,
+        and(
+          eq(other.agentId, v.agentId),
+          sql`${other.state} = 'running'`,
+          ne(other.id, ownIdSql(v)),
+        ),
+      )
+      .where(eq(g.accountId, v.agentId)),
+  ),
+)
 
-const commentsSql = `
-  WITH RECURSIVE path (id, parent_id) AS (
-    SELECT c.id, c.parent_id FROM inbox_items i JOIN comments c ON c.id = i.comment_id
-      WHERE i.claimed_by = ?1
-    UNION SELECT c.id, c.parent_id FROM path JOIN comments c ON c.id = path.parent_id
-  ), newest (id) AS (
-    SELECT c.id FROM activations x JOIN comments c ON c.post_id = x.post_id
-      WHERE x.id = ?1 AND c.deleted_at IS NULL ORDER BY c.created_at DESC, c.id DESC LIMIT ${newestCommentsMax}
-  )
-  SELECT c.id, c.parent_id AS parentId, c.content, c.created_at AS createdAt,
-    u.id AS authorId, u.name AS authorName, u.kind AS authorKind
-  FROM comments c JOIN accounts u ON u.id = c.author_id
-  WHERE c.id IN (SELECT id FROM path UNION SELECT id FROM newest) AND c.deleted_at IS NULL
-  ORDER BY c.created_at, c.id`
+const person = (account: typeof c | typeof f | typeof u) => ({
+  id: account.id,
+  name: account.name,
+  kind: account.kind,
+})
 
-/** Returns the statements of LOAD as one batch, in the order in which `load` reads their results. */
-export function loadStatements(db: Db, request: LoadRequest): D1PreparedStatement[] {
+const selectItems = prepare(({ activationId }: Params<{ activationId: ActivationId }>) =>
+  manySql(
+    {
+      item: {
+        id: i.id,
+        type: sql<ClaimedItem['type']>`${i.type}`,
+        from: person(f),
+        postId: i.postId,
+        commentId: i.commentId,
+        content: i.content,
+        createdAt: i.createdAt,
+      },
+      model: i.model,
+    },
+    sql`FROM ${inboxItems} ${i} LEFT JOIN ${accounts} ${f} ON ${f.id} = ${i.fromAccountId}
+    WHERE ${i.claimedBy} = ${activationId} ORDER BY ${i.createdAt}, ${i.id}`,
+  ),
+)
+
+const selectPost = prepare(({ activationId }: Params<{ activationId: ActivationId }>) =>
+  oneSql(
+    {
+      post: {
+        id: p.id,
+        community: m.name,
+        author: person(u),
+        title: p.title,
+        content: p.content,
+        url: p.url,
+        createdAt: p.createdAt,
+        isLocked: p.isLocked,
+      },
+      commentCount: p.commentCount,
+    },
+    sql`FROM ${activations} ${x} JOIN ${posts} ${p} ON ${p.id} = ${x.postId}
+    JOIN ${communities} ${m} ON ${m.id} = ${p.communityId} JOIN ${accounts} ${u} ON ${u.id} = ${p.authorId}
+    WHERE ${x.id} = ${activationId} AND ${p.deletedAt} IS NULL`,
+  ),
+)
+
+const selectComments = prepare(({ activationId }: Params<{ activationId: ActivationId }>) =>
+  manySql(
+    {
+      id: n.id,
+      parentId: n.parentId,
+      author: person(u),
+      content: n.content,
+      createdAt: n.createdAt,
+    },
+    sql`FROM ${comments} ${n} JOIN ${accounts} ${u} ON ${u.id} = ${n.authorId}
+    WHERE ${n.id} IN (SELECT id FROM path UNION SELECT id FROM newest) AND ${n.deletedAt} IS NULL
+    ORDER BY ${n.createdAt}, ${n.id}`,
+    sql`WITH RECURSIVE path (id, parent_id) AS (
+      SELECT ${n.id}, ${n.parentId} FROM ${inboxItems} ${i} JOIN ${comments} ${n} ON ${n.id} = ${i.commentId}
+        WHERE ${i.claimedBy} = ${activationId}
+      UNION SELECT ${n.id}, ${n.parentId} FROM path JOIN ${comments} ${n} ON ${n.id} = path.parent_id
+    ), newest (id) AS (
+      SELECT ${n.id} FROM ${activations} ${x} JOIN ${comments} ${n} ON ${n.postId} = ${x.postId}
+        WHERE ${x.id} = ${activationId} AND ${n.deletedAt} IS NULL
+        ORDER BY ${n.createdAt} DESC, ${n.id} DESC LIMIT ${newestCommentsMax}
+    )`,
+  ),
+)
+
+/** Returns the statements of LOAD as one batch: writes that claim, then reads of what was claimed. */
+export function loadStatements(request: LoadRequest) {
   const { activationId, agentId, now, capacity, canExplore, explorationFloor = 0 } = request
-  const claim = [activationId, agentId, now, capacity, Number(canExplore), explorationFloor]
-  const prepare = (sql: string) => db.d1.prepare(sql)
-  return [
-    prepare(resumeSql).bind(activationId, agentId, now, capacity),
-    prepare(claimDecisionSql).bind(activationId, agentId),
-    prepare(createClaimSql(canExplore)).bind(...claim),
-    prepare(claimItemsSql).bind(activationId, agentId),
-    prepare(stateSql).bind(...claim),
-    prepare(itemsSql).bind(activationId),
-    prepare(postSql).bind(activationId),
-    prepare(commentsSql).bind(activationId),
-    selectPolicy(db, agentId),
-    prepare(budgetsInScopeSql).bind(agentId, now),
-    selectDecisions(db, activationId),
-    ...(canExplore
-      ? [
-          selectExploration(db, activationId, agentId, now),
-          prepare(recordExplorationRefusalSql).bind(...claim),
-        ]
-      : []),
-  ]
-}
-
-/** Result rows of the SELECT statements of LOAD. */
-export interface LoadStateRow {
-  name: string
-  kind: 'agent'
-  description: string
-  version: number
-  etag: string
-  isPaused: number
-  activationId: string | null
-  state: 'running' | 'parked' | 'done' | null
-  isResumed: number | null
-  isCancelled: number
-  admission: 'granted' | 'budget_exhausted'
-  task: Task
-  model: string
-  postId: string | null
-  deadlineAt: number
-  reservedMicrousd: number
-  reservedTokens: number
-  otherId: string | null
-  otherDeadlineAt: number | null
-  otherMicrousd: number | null
-  otherTokens: number | null
-  otherModel: string | null
-  isHubPaused: number
-  running: number
-  inboxDepth: number
-  /** 1 when a slot is free but reserved for exploration. */
-  isKeptOut: number
-}
-
-export interface LoadItemRow {
-  id: string
-  type: 'mention' | 'reply' | 'dm' | 'task'
-  postId: string | null
-  commentId: string | null
-  content: string
-  createdAt: number
-  model: string | null
-  fromId: string
-  fromName: string
-  fromKind: 'human' | 'agent' | 'system'
-}
-
-interface AuthoredRow {
-  authorId: string
-  authorName: string
-  authorKind: 'human' | 'agent' | 'system'
-  content: string
-  createdAt: number
-}
-
-export interface LoadPostRow extends AuthoredRow {
-  id: string
-  community: string
-  title: string
-  url: string | null
-  isLocked: number
-  commentCount: number
-}
-
-export interface LoadCommentRow extends AuthoredRow {
-  id: string
-  parentId: string | null
+  const claim = { activationId, agentId, now, capacity, floor: explorationFloor }
+  return {
+    resume: resumeParked(claim),
+    claimDecision: claimDecision(claim),
+    claim: canExplore ? claimTaskOrExploration(claim) : claimTask(claim),
+    claimItems: claimItems(claim),
+    state: selectState(claim),
+    items: selectItems(claim),
+    thread: selectPost(claim),
+    comments: selectComments(claim),
+    policy: selectPolicy(agentId),
+    budgets: selectBudgetsInScope(agentId, now),
+    decisions: selectDecisions(activationId),
+    exploration: canExplore ? selectExploration(activationId, agentId, now) : null,
+    refusal: canExplore ? recordExplorationRefusal(claim) : null,
+  }
 }

@@ -1,54 +1,40 @@
 import { scheduling } from '../../shared/config'
-import type { AccountId, ActivationId, CommentId, InboxItemId, PostId } from '../../shared/ids'
-import type {
-  ApprovalDecision,
-  BudgetStatus,
-  LoadedActivation,
-  LoadRequest,
-  LoadResult,
-  Person,
-  Thread,
-} from '../contract/hub'
-import type { Db } from '../db'
-import type { ExplorationRow } from '../exploration/queries'
+import { type Answers, batch } from '../../shared/db/batch'
+import type { Db } from '../../shared/db/db'
+import type { LoadRequest, LoadResult } from '../contract/hub'
 import { readExploration } from '../exploration/read-exploration'
-import { mergePolicy, readPolicyRow } from '../grants/queries'
-import {
-  type LoadCommentRow,
-  type LoadItemRow,
-  type LoadPostRow,
-  type LoadStateRow,
-  loadStatements,
-} from './load-queries'
+import { mergePolicy } from '../grants/queries'
+import { loadStatements } from './load-queries'
+
+type Loaded = Answers<ReturnType<typeof loadStatements>>
+type State = NonNullable<Loaded['state']>
 
 /** Claims and admits an activation, and returns everything that it needs, in one round trip. */
 export async function load(db: Db, request: LoadRequest): Promise<LoadResult> {
-  const results = await db.d1.batch<unknown>(loadStatements(db, request))
-  const rows = <Row>(index: number) => (results[index]?.results ?? []) as Row[]
-  const state = rows<LoadStateRow>(4)[0]
+  const loaded = await batch(db, loadStatements(request))
+  const { state, items, thread } = loaded
   if (!state) return { kind: 'unknown_agent' }
-  if (state.state !== 'running') return explainNoClaim(state, request, rows(12).length > 0)
+  const { own } = state
+  if (own?.state !== 'running') return explainNoClaim(state, request, loaded.refusal === true)
   const common = {
-    admission: state.admission,
-    policy: mergePolicy(readPolicyRow(rows(8))),
-    reservation: { microusd: state.reservedMicrousd, tokens: state.reservedTokens },
-    budgets: rows<BudgetStatus>(9),
-    deadlineAt: state.deadlineAt,
+    admission: own.admission,
+    policy: mergePolicy(loaded.policy),
+    reservation: { microusd: own.reservedMicrousd, tokens: own.reservedTokens },
+    budgets: loaded.budgets,
+    deadlineAt: own.deadlineAt,
     environment: { inboxDepth: state.inboxDepth, runningActivations: state.running },
   }
-  if (state.isResumed) {
+  if (own.resumedBy === request.activationId) {
     return {
       kind: 'resumed',
-      activationId: state.activationId as ActivationId,
-      decisions: rows<ApprovalDecision>(10),
-      isCancelled: state.isCancelled === 1,
+      activationId: own.id,
+      decisions: loaded.decisions,
+      isCancelled: own.cancelRequestedAt !== null,
       ...common,
     }
   }
-  const items = rows<LoadItemRow>(5)
-  const post = rows<LoadPostRow>(6)[0]
-  const exploration = readExploration(rows<ExplorationRow>(11))
-  const answer: LoadedActivation = {
+  const exploration = readExploration(loaded.exploration ?? [])
+  return {
     kind: 'loaded',
     agent: {
       id: request.agentId,
@@ -57,42 +43,28 @@ export async function load(db: Db, request: LoadRequest): Promise<LoadResult> {
       description: state.description,
     },
     definition: { version: state.version, etag: state.etag },
-    task: state.task,
-    items: items.map((row) => ({
-      id: row.id as InboxItemId,
-      type: row.type,
-      from: toPerson(row.fromId, row.fromName, row.fromKind),
-      postId: row.postId as PostId | null,
-      commentId: row.commentId as CommentId | null,
-      content: row.content,
-      createdAt: row.createdAt,
-    })),
+    task: own.task,
+    items: items.map(({ item }) => item),
     modelOverride: items[0]?.model ?? null,
-    model: state.model,
-    thread: post ? toThread(post, rows<LoadCommentRow>(7)) : null,
+    model: own.model,
+    thread: thread ? { ...thread, comments: loaded.comments } : null,
     ...(exploration && { exploration }),
     ...common,
   }
-  return answer
 }
 
 /** Returns why LOAD inserted no row, from the results of the same batch. */
-function explainNoClaim(state: LoadStateRow, request: LoadRequest, isRefused: boolean): LoadResult {
+function explainNoClaim(state: State, request: LoadRequest, isRefused: boolean): LoadResult {
   // A late repeat: this activation has ended or parked. Waiting tasks belong to the next request.
-  if (state.state !== null) return { kind: 'nothing' }
+  if (state.own) return { kind: 'nothing' }
   const retryAt = request.now + scheduling.capacityRetryMs
-  if (state.otherId) {
+  if (state.other) {
+    const { id, models, model, ...rest } = state.other
     return {
       kind: 'wait',
       reason: 'already_running',
       retryAt,
-      other: {
-        activationId: state.otherId as ActivationId,
-        deadlineAt: state.otherDeadlineAt ?? 0,
-        reservedMicrousd: state.otherMicrousd ?? 0,
-        reservedTokens: state.otherTokens ?? 0,
-        model: state.otherModel ?? '',
-      },
+      other: { ...rest, activationId: id, model: models.at(-1) ?? model },
     }
   }
   if (state.inboxDepth === 0) return { kind: 'nothing', ...(isRefused && { isRefused }) }
@@ -101,33 +73,4 @@ function explainNoClaim(state: LoadStateRow, request: LoadRequest, isRefused: bo
     return { kind: 'wait', reason: 'capacity', retryAt }
   }
   return { kind: 'wait', reason: 'money_reserved', retryAt }
-}
-
-const toPerson = (id: string, name: string, kind: Person['kind']): Person => ({
-  id: id as AccountId,
-  name,
-  kind,
-})
-
-function toThread(post: LoadPostRow, comments: LoadCommentRow[]): Thread {
-  return {
-    post: {
-      id: post.id as PostId,
-      community: post.community,
-      author: toPerson(post.authorId, post.authorName, post.authorKind),
-      title: post.title,
-      content: post.content,
-      url: post.url,
-      createdAt: post.createdAt,
-      isLocked: post.isLocked === 1,
-    },
-    comments: comments.map((row) => ({
-      id: row.id as CommentId,
-      parentId: row.parentId as CommentId | null,
-      author: toPerson(row.authorId, row.authorName, row.authorKind),
-      content: row.content,
-      createdAt: row.createdAt,
-    })),
-    commentCount: post.commentCount,
-  }
 }

@@ -1,26 +1,71 @@
-import type { AccountId } from '../../shared/ids'
+import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { batch } from '../../shared/db/batch'
+import { one, orm, type Params, prepare, write } from '../../shared/db/statement'
+import { bare, updateSet } from '../../shared/db/write-sql'
+import type { ActivationId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
 import { maskArguments } from '../approvals/mask-arguments'
-import { cancellationStatements, insertApprovals } from '../approvals/write-queries'
+import { insertApprovals } from '../approvals/request-queries'
+import { approvals } from '../approvals/schema'
+import { cancellationStatements } from '../approvals/write-queries'
+import { usageEvents } from '../budgets/schema'
 import type { ParkRequest, ParkResult } from '../contract/hub'
 import { maskTrace } from './mask-trace'
+import { activations } from './schema'
 import { recordUsageStatements, totalsSql } from './usage-queries'
 import { selectAgentsToWake } from './waiting'
+
+interface Values {
+  activationId: ActivationId
+  iterations: number
+  model: string
+  tools: string[]
+  now: number
+  /** JSON list of the calls to approve. */
+  requests: string
+}
+
+const a = alias(approvals, 'a')
+const e = alias(usageEvents, 'e')
 
 /**
  * Releases slot, deadline and reservation; the usage so far is already recorded. A late repeat, after the
  * approvals were decided and the activation runs again, changes nothing: its approvals exist already.
  */
-const parkSql = `
-  UPDATE activations SET state = 'parked', iterations = ?2, model = ?3, tools = ?4,
-    reserved_microusd = 0, reserved_tokens = 0, deadline_at = ?5, ${totalsSql},
-    (settled_microusd, settled_tokens) = (
-      SELECT coalesce(sum(cost_microusd), 0), coalesce(sum(input_tokens + output_tokens), 0)
-      FROM usage_events WHERE activation_id = ?1)
-  WHERE id = ?1 AND state = 'running' AND NOT EXISTS (
-    SELECT 1 FROM approvals a, json_each(?6) r
-    WHERE a.id = ?1 || ':' || (r.value ->> 'callId') AND a.arguments_hash = r.value ->> 'argumentsHash'
-      AND a.tool = r.value ->> 'tool')`
+const releaseSlot = prepare((v: Params<Values>) =>
+  write(
+    updateSet(
+      activations,
+      {
+        state: 'parked',
+        iterations: v.iterations,
+        model: v.model,
+        tools: v.tools,
+        reservedMicrousd: 0,
+        reservedTokens: 0,
+        deadlineAt: v.now,
+      },
+      sql`, ${totalsSql(v.activationId)},
+      (${bare(activations.settledMicrousd)}, ${bare(activations.settledTokens)}) = (
+        SELECT coalesce(sum(${e.costMicrousd}), 0), coalesce(sum(${e.inputTokens} + ${e.outputTokens}), 0)
+        FROM ${usageEvents} ${e} WHERE ${e.activationId} = ${v.activationId})
+      WHERE ${activations.id} = ${v.activationId} AND ${activations.state} = 'running' AND NOT EXISTS (
+        SELECT 1 FROM ${approvals} ${a}, json_each(${v.requests}) r
+        WHERE ${a.id} = ${v.activationId} || ':' || (r.value ->> 'callId')
+          AND ${a.argumentsHash} = r.value ->> 'argumentsHash' AND ${a.tool} = r.value ->> 'tool')`,
+    ),
+  ),
+)
+
+const selectStateOf = prepare(({ id }: Params<{ id: ActivationId }>) =>
+  one(
+    orm
+      .select({ state: activations.state })
+      .from(activations)
+      .where(sql`${activations.id} = ${id}`),
+  ),
+)
 
 /**
  * Parks an activation until its calls are approved: settles the usage so far, frees the slot and notifies
@@ -31,25 +76,18 @@ export async function park(
   { db, settings }: ActionContext,
   request: ParkRequest,
 ): Promise<ParkResult> {
-  const { activationId, agentId, now, approvals, iterations, model, tools } = request
-  if (approvals.length === 0) throw new Error('A park request needs at least one call to approve.')
+  const { activationId, agentId, now, approvals: calls } = request
+  if (calls.length === 0) throw new Error('A park request needs at least one call to approve.')
   const keyPrefix = settings.ROOKERY_KEY_PREFIX
-  const requests = approvals.map((each) => maskArguments(each, keyPrefix))
+  const requests = calls.map((each) => maskArguments(each, keyPrefix))
   const trace = maskTrace(request.trace, keyPrefix)
-  const results = await db.d1.batch<unknown>([
-    ...recordUsageStatements(db, { ...request, trace }),
-    db.d1
-      .prepare(parkSql)
-      .bind(activationId, iterations, model, JSON.stringify(tools), now, JSON.stringify(requests)),
-    ...insertApprovals(db, { activationId, agentId, requests, now }),
-    ...cancellationStatements(db, activationId, now),
-    db.d1.prepare('SELECT state FROM activations WHERE id = ?1').bind(activationId),
-    selectAgentsToWake(db),
-  ])
-  const [row] = (results.at(-2)?.results ?? []) as { state: string }[]
-  const waiting = (results.at(-1)?.results ?? []) as { id: AccountId }[]
-  return {
-    kind: row?.state === 'parked' ? 'parked' : 'lost',
-    waiting: waiting.map(({ id }) => id),
-  }
+  const { parked, waiting } = await batch(db, {
+    usage: recordUsageStatements({ ...request, trace }),
+    release: releaseSlot({ ...request, requests: JSON.stringify(requests) }),
+    approvals: insertApprovals({ activationId, agentId, requests, now }),
+    cancellation: cancellationStatements(activationId, now),
+    parked: selectStateOf({ id: activationId }),
+    waiting: selectAgentsToWake(),
+  })
+  return { kind: parked?.state === 'parked' ? 'parked' : 'lost', waiting }
 }

@@ -1,10 +1,37 @@
+import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import { scheduling } from '../../shared/config'
-import { budgetsInScopeSql } from '../budgets/queries'
-import { headroomSql } from '../budgets/scope-sql'
-import type { BudgetStatus, RenewRequest, RenewResult } from '../contract/hub'
-import type { Db } from '../db'
-import { mergePolicy, readPolicyRow, selectPolicy } from '../grants/queries'
+import { batch } from '../../shared/db/batch'
+import type { Db } from '../../shared/db/db'
+import { flag, type RowOf } from '../../shared/db/fields'
+import { oneSql, type Params, prepare, write } from '../../shared/db/statement'
+import { updateSet } from '../../shared/db/write-sql'
+import type { AccountId, ActivationId } from '../../shared/ids'
+import { selectBudgetsInScope } from '../budgets/queries'
+import { headroomOf, headroomSql } from '../budgets/scope-sql'
+import type { RenewRequest, RenewResult } from '../contract/hub'
+import { agents } from '../definitions/schema'
+import { mergePolicy, selectPolicy } from '../grants/queries'
+import { activations } from './schema'
 import { inboxDepthSql, isHubPausedSql } from './waiting'
+
+interface Extension {
+  activationId: ActivationId
+  now: number
+  spentMicrousd: number
+  spentTokens: number
+  wantMicrousd: number
+  wantTokens: number
+  floorMicrousd: number
+  floorTokens: number
+  /** JSON list; null leaves the models unchanged. */
+  models: string | null
+}
+
+const x = alias(activations, 'x')
+const g = alias(agents, 'g')
+const r = headroomOf('r')
+const noTokensMax = sql.raw(String(Number.MAX_SAFE_INTEGER))
 
 /**
  * Records the amount spent, and extends the reservation for one more call when the budget allows: to the
@@ -17,86 +44,89 @@ import { inboxDepthSql, isHubPausedSql } from './waiting'
  *
  * `models` are the models called since the last settlement and the one about to be called: the budgets
  * of all of them are charged from now on.
- *
- * `?1` activation, `?2` agent, `?3` now, `?4` `?5` spent, `?6` `?7` wanted, `?8` `?9` floor, each in
- * micro-dollars and tokens, `?10` models.
  */
-const extendSql = `
-  WITH ask AS MATERIALIZED (
-    SELECT x.id, max(?3, x.reserved_at) AS at, 0 AS candidate, x.agent_id, x.community_id, x.priority, coalesce(?10, x.models) AS models,
-      x.settled_tokens + ?5 < coalesce(g.activation_tokens_max, ${Number.MAX_SAFE_INTEGER}) AS hasTokens
-    FROM activations x JOIN agents g ON g.account_id = x.agent_id WHERE x.id = ?1)
-  UPDATE activations SET cost_microusd = ?4, input_tokens = ?5, models = room.models, reserved_at = room.at,
-    reserved_microusd = CASE WHEN room.fits
-      THEN min(room.freeMicrousd, max(reserved_microusd, ?4 + ?6)) ELSE ?4 END,
-    reserved_tokens = CASE WHEN room.fits
-      THEN min(room.freeTokens, max(reserved_tokens, ?5 + ?7)) ELSE ?5 END
-  FROM (SELECT ask.models, ask.at, r.freeMicrousd, r.freeTokens,
-      ask.hasTokens AND r.leftMicrousd > ?4 AND r.leftTokens > ?5
-        AND r.freeMicrousd - ?4 >= ?8 AND r.freeTokens - ?5 >= ?9 AS fits
-    FROM ask JOIN (${headroomSql}) r ON r.candidate = ask.candidate) AS room
-  WHERE activations.id = ?1 AND activations.state = 'running'
-    AND activations.cost_microusd <= ?4 AND activations.input_tokens <= ?5`
+const extend = prepare((v: Params<Extension>) =>
+  write(
+    updateSet(
+      activations,
+      {
+        costMicrousd: v.spentMicrousd,
+        inputTokens: v.spentTokens,
+        models: sql`room.models`,
+        reservedAt: sql`room.at`,
+        reservedMicrousd: sql`CASE WHEN room.fits
+          THEN min(room.free_microusd, max(${activations.reservedMicrousd}, ${v.spentMicrousd} + ${v.wantMicrousd}))
+          ELSE ${v.spentMicrousd} END`,
+        reservedTokens: sql`CASE WHEN room.fits
+          THEN min(room.free_tokens, max(${activations.reservedTokens}, ${v.spentTokens} + ${v.wantTokens}))
+          ELSE ${v.spentTokens} END`,
+      },
+      sql`FROM (SELECT ask.models, ask.at, ${r.freeMicrousd}, ${r.freeTokens},
+          ask.has_tokens AND ${r.leftMicrousd} > ${v.spentMicrousd} AND ${r.leftTokens} > ${v.spentTokens}
+            AND ${r.freeMicrousd} - ${v.spentMicrousd} >= ${v.floorMicrousd}
+            AND ${r.freeTokens} - ${v.spentTokens} >= ${v.floorTokens} AS fits
+        FROM ask JOIN (${headroomSql}) r ON ${r.candidate} = ask.candidate) AS room
+      WHERE ${activations.id} = ${v.activationId} AND ${activations.state} = 'running'
+        AND ${activations.costMicrousd} <= ${v.spentMicrousd} AND ${activations.inputTokens} <= ${v.spentTokens}`,
+      sql`WITH ask AS MATERIALIZED (
+        SELECT ${x.id}, max(${v.now}, ${x.reservedAt}) AS at, 0 AS candidate, ${x.agentId}, ${x.communityId},
+          ${x.priority}, coalesce(${v.models}, ${x.models}) AS models,
+          ${x.settledTokens} + ${v.spentTokens} < coalesce(${g.activationTokensMax}, ${noTokensMax}) AS has_tokens
+        FROM ${activations} ${x} JOIN ${agents} ${g} ON ${g.accountId} = ${x.agentId}
+        WHERE ${x.id} = ${v.activationId})`,
+    ),
+  ),
+)
 
-const stateSql = `
-  WITH ask AS MATERIALIZED (
-    SELECT *, max(?3, reserved_at) AS at, 0 AS candidate FROM activations WHERE id = ?1)
-  SELECT x.state, x.reserved_microusd AS reservedMicrousd, x.reserved_tokens AS reservedTokens,
-    x.cost_microusd AS spentMicrousd, x.input_tokens AS spentTokens, x.settled_tokens AS settledTokens,
-    a.activation_tokens_max AS tokensMax, a.is_paused AS isPaused, ${isHubPausedSql} AS isHubPaused,
-    coalesce(room.leftMicrousd, 0) AS leftMicrousd, coalesce(room.leftTokens, 0) AS leftTokens,
-    coalesce(room.freeMicrousd, 0) AS freeMicrousd, coalesce(room.freeTokens, 0) AS freeTokens,
-    (SELECT count(*) FROM activations WHERE state = 'running') AS running,
-    ${inboxDepthSql} AS inboxDepth
-  FROM ask x JOIN agents a ON a.account_id = x.agent_id
-  LEFT JOIN (${headroomSql}) AS room ON room.candidate = x.candidate`
+const room = headroomOf('room')
 
-interface StateRow {
-  state: 'running' | 'parked' | 'done'
-  reservedMicrousd: number
-  reservedTokens: number
-  spentMicrousd: number
-  spentTokens: number
+const stateFields = (agentId: Params<{ agentId: AccountId }>['agentId']) => ({
+  state: x.state,
+  reservedMicrousd: x.reservedMicrousd,
+  reservedTokens: x.reservedTokens,
+  spentMicrousd: x.costMicrousd,
+  spentTokens: x.inputTokens,
   /** Tokens of calls that were settled when the activation was parked. */
-  settledTokens: number
+  settledTokens: x.settledTokens,
   /** Token limit for all calls of one activation; null: only the loop's own limit applies. */
-  tokensMax: number | null
-  isPaused: number
-  isHubPaused: number
-  leftMicrousd: number
-  leftTokens: number
-  freeMicrousd: number
-  freeTokens: number
-  running: number
-  inboxDepth: number
-}
+  tokensMax: g.activationTokensMax,
+  isPaused: g.isPaused,
+  isHubPaused: flag(sql`${isHubPausedSql}`),
+  leftMicrousd: sql<number>`coalesce(${room.leftMicrousd}, 0)`,
+  leftTokens: sql<number>`coalesce(${room.leftTokens}, 0)`,
+  freeMicrousd: sql<number>`coalesce(${room.freeMicrousd}, 0)`,
+  freeTokens: sql<number>`coalesce(${room.freeTokens}, 0)`,
+  running: sql<number>`(SELECT count(*) FROM ${activations} WHERE ${activations.state} = 'running')`,
+  inboxDepth: inboxDepthSql(agentId),
+})
+
+type StateRow = RowOf<ReturnType<typeof stateFields>>
+
+type Renewal = Pick<RenewRequest, 'activationId' | 'agentId' | 'now'>
+
+const selectState = prepare(({ activationId, agentId, now }: Params<Renewal>) =>
+  oneSql(
+    stateFields(agentId),
+    sql`FROM ask ${x} JOIN ${agents} ${g} ON ${g.accountId} = ${x.agentId}
+    LEFT JOIN (${headroomSql}) AS room ON ${room.candidate} = x.candidate`,
+    sql`WITH ask AS MATERIALIZED (
+      SELECT *, max(${now}, ${activations.reservedAt}) AS at, 0 AS candidate
+      FROM ${activations} WHERE ${activations.id} = ${activationId})`,
+  ),
+)
 
 /**
  * Checks whether an activation can make one more model call, and renews its reservation, in one round
  * trip: pause, fence, budget, policy and environment.
  */
 export async function renew(db: Db, request: RenewRequest): Promise<RenewResult> {
-  const { activationId, agentId, now, spent, want, floor, models } = request
-  const results = await db.d1.batch<unknown>([
-    db.d1
-      .prepare(extendSql)
-      .bind(
-        activationId,
-        agentId,
-        now,
-        spent.microusd,
-        spent.tokens,
-        want.microusd,
-        want.tokens,
-        floor.microusd,
-        floor.tokens,
-        models === undefined ? null : JSON.stringify(models),
-      ),
-    db.d1.prepare(stateSql).bind(activationId, agentId, now),
-    selectPolicy(db, agentId),
-    db.d1.prepare(budgetsInScopeSql).bind(agentId, now),
-  ])
-  const state = results[1]?.results[0] as StateRow | undefined
+  const { agentId, now, spent } = request
+  const { state, policy, budgets } = await batch(db, {
+    extend: extend(toExtension(request)),
+    state: selectState(request),
+    policy: selectPolicy(agentId),
+    budgets: selectBudgetsInScope(agentId, now),
+  })
   if (state?.state !== 'running' || isTakenOver(state, request)) {
     return { kind: 'refused', reason: 'lost' }
   }
@@ -112,11 +142,23 @@ export async function renew(db: Db, request: RenewRequest): Promise<RenewResult>
       microusd: state.reservedMicrousd - spent.microusd,
       tokens: state.reservedTokens - spent.tokens,
     },
-    policy: mergePolicy(readPolicyRow(results[2]?.results ?? [])),
-    budgets: (results[3]?.results ?? []) as BudgetStatus[],
+    policy: mergePolicy(policy),
+    budgets,
     environment: { inboxDepth: state.inboxDepth, runningActivations: state.running },
   }
 }
+
+const toExtension = (request: RenewRequest): Extension => ({
+  activationId: request.activationId,
+  now: request.now,
+  spentMicrousd: request.spent.microusd,
+  spentTokens: request.spent.tokens,
+  wantMicrousd: request.want.microusd,
+  wantTokens: request.want.tokens,
+  floorMicrousd: request.floor.microusd,
+  floorTokens: request.floor.tokens,
+  models: request.models === undefined ? null : JSON.stringify(request.models),
+})
 
 /** Whether another run resumed this activation: it has spent more than this run reports. */
 const isTakenOver = (state: StateRow, { spent }: RenewRequest): boolean =>

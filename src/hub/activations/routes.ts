@@ -30,14 +30,12 @@ const listRoute = route({
     limit: z.coerce.number().int().min(1).max(100).default(25),
     cursor: z.string().max(500).optional(),
   }),
-  handle: async ({ context, query, read }) => {
+  handle: async ({ query, read }) => {
     const { agent, outcome, limit } = query
     const cursor = decodeCursor(query.cursor)
     const before = Array.isArray(cursor) ? cursor : null
-    const { results } = await read([
-      selectActivations(context.db, { agent, outcome, before, limit: limit + 1 }),
-    ])
-    const rows = (results[0]?.results ?? []) as unknown as ActivationRecord[]
+    const list = { agent, outcome, before, limit: limit + 1 }
+    const { rows } = (await read({ rows: selectActivations(list) })).answers
     const page = rows.slice(0, limit)
     const last = page.at(-1)
     const hasMore = rows.length > page.length
@@ -118,8 +116,8 @@ interface VisibleActivation {
 /** Returns an activation as its viewer may see it; authentication is part of the same round trip. */
 async function readActivation(call: Call<unknown, unknown>): Promise<VisibleActivation> {
   const { context, param, read } = call
-  const { viewer, results } = await read([selectActivation(context.db, param('id'))])
-  const row = results[0]?.results[0] as unknown as TracedActivation | undefined
+  const { viewer, answers } = await read({ row: selectActivation({ id: param('id') }) })
+  const { row } = answers
   if (!row) throw activationRequestErrors.notFound()
   const reader = viewer && { id: viewer.id, isAdmin: viewer.role === 'admin' }
   const access = findTraceAccess(reader, row)

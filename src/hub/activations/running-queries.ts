@@ -1,14 +1,28 @@
+import { and, eq, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { one, orm, type Statement } from '../../shared/db/statement'
 import type { ActivationId } from '../../shared/ids'
-import type { Db } from '../db'
+import { accounts } from '../accounts/schema'
+import type { RunningActivation } from '../contract/hub'
+import { agents } from '../definitions/schema'
+import { activations } from './schema'
 
 /** Selects a running activation with its agent. */
-export const selectRunning = (db: Db, id: ActivationId): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `SELECT a.id, a.name, a.kind, x.post_id AS postId, g.definition_etag AS etag
-       FROM activations x
-       JOIN accounts a ON a.id = x.agent_id
-       JOIN agents g ON g.account_id = a.id
-       WHERE x.id = ?1 AND x.state = 'running'`,
-    )
-    .bind(id)
+export const selectRunning = (id: ActivationId): Statement<RunningActivation | undefined> =>
+  one(
+    orm
+      .select({
+        id: accounts.id,
+        name: accounts.name,
+        kind: accounts.kind,
+        postId: activations.postId,
+        etag: agents.definitionEtag,
+      })
+      .from(activations)
+      .innerJoin(accounts, eq(accounts.id, activations.agentId))
+      .innerJoin(agents, eq(agents.accountId, accounts.id))
+      .where(and(eq(activations.id, id), eq(activations.state, 'running'))),
+  )
+
+/** Whether an activation runs: the condition of every write of COMMIT, so that a repeat changes nothing. */
+export const isRunningSql = (activationId: SQLWrapper): SQL =>
+  sql`EXISTS (SELECT 1 FROM ${activations} WHERE ${activations.id} = ${activationId} AND ${activations.state} = 'running')`

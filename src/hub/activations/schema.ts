@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import { outcomes } from '../../shared/errors'
 import type { AccountId, ActivationId, CommentId, CommunityId, PostId } from '../../shared/ids'
 import { accounts } from '../accounts/schema'
 
@@ -23,7 +24,7 @@ export const activations = sqliteTable(
     /** Parked: waits for a person's decision; holds no slot, no deadline and no reservation. */
     state: text('state', { enum: ['running', 'parked', 'done'] }).notNull(),
     /** 'granted', or why it may only say so politely: 'budget_exhausted'. */
-    admission: text('admission').notNull(),
+    admission: text('admission', { enum: ['granted', 'budget_exhausted'] }).notNull(),
     postId: text('post_id').$type<PostId>(),
     model: text('model').notNull(),
     definitionVersion: integer('definition_version').notNull(),
@@ -35,16 +36,16 @@ export const activations = sqliteTable(
     settledMicrousd: integer('settled_microusd').notNull().default(0),
     settledTokens: integer('settled_tokens').notNull().default(0),
     finishedAt: integer('finished_at'),
-    outcome: text('outcome'),
-    /** JSON { code, message }, redacted. */
-    error: text('error'),
+    outcome: text('outcome', { enum: outcomes }),
+    /** Redacted. */
+    error: text('error', { mode: 'json' }).$type<{ code: string; message: string }>(),
     iterations: integer('iterations').notNull().default(0),
     inputTokens: integer('input_tokens').notNull().default(0),
     cachedTokens: integer('cached_tokens').notNull().default(0),
     outputTokens: integer('output_tokens').notNull().default(0),
     costMicrousd: integer('cost_microusd').notNull().default(0),
     isPriced: integer('is_priced', { mode: 'boolean' }).notNull().default(true),
-    /** JSON list of tool names in order of first use. */
+    /** Names of tools in order of first use. */
     tools: text('tools', { mode: 'json' }).$type<string[]>().notNull().default([]),
     replyCommentId: text('reply_comment_id').$type<CommentId>(),
     /** Why the reply was not posted although there was one. */

@@ -1,27 +1,54 @@
+import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { batch } from '../../shared/db/batch'
+import { manySql, oneSql, type Params, prepare } from '../../shared/db/statement'
 import type { AccountId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
 import { expireApprovals, expiryStatements } from '../approvals/write-queries'
 import { extendBudgetWindows, findExpiringBudgets } from '../budgets/actions'
-import type { ExpiringBudget } from '../budgets/queries'
 import type { SweepQuery, SweepReport } from '../contract/hub'
+import { agents } from '../definitions/schema'
 import { readExplorationReport } from '../exploration/sweep'
 import { explorationStatements } from '../exploration/sweep-queries'
-import { deleteIdleBuckets } from '../grants/rate-buckets'
+import { deleteIdleBuckets } from '../grants/rate-bucket-queries'
+import { inboxItems } from '../inbox/schema'
 import { publishReports, reportStatements } from '../reports/actions'
+import { activations } from './schema'
 import { isHubPausedSql, isPendingCancellationSql, isWaitingSql } from './waiting'
 
 /** Milliseconds; the agent of a younger activation needs no wake-up. */
 const settledAfterMs = 3_000
 
-const wakeSql = `
-  SELECT id FROM (
-    SELECT i.account_id AS id, min(i.created_at) AS since FROM inbox_items i
-      JOIN agents a ON a.account_id = i.account_id
-      WHERE ${isWaitingSql('i')} AND ((a.is_paused = 0 AND NOT ${isHubPausedSql}) OR ${isPendingCancellationSql('i')})
-      GROUP BY i.account_id
-    UNION
-    SELECT agent_id, started_at FROM activations WHERE state = 'running' AND started_at < ?1
-  ) GROUP BY id ORDER BY min(since) LIMIT 500`
+const i = alias(inboxItems, 'i')
+const a = alias(agents, 'a')
+const x = alias(activations, 'x')
+
+/** Agents that a sweep wakes at most. */
+const wakeMax = 500
+
+/** Selects the agents to wake, the longest waiting first: `before` is the latest start of a run. */
+const selectAgentsToWake = prepare(({ before }: Params<{ before: number }>) =>
+  manySql(
+    { id: sql<AccountId>`id` },
+    sql`FROM (
+      SELECT ${i.accountId} AS id, min(${i.createdAt}) AS since FROM ${inboxItems} ${i}
+        JOIN ${agents} ${a} ON ${a.accountId} = ${i.accountId}
+        WHERE ${isWaitingSql(i)}
+          AND ((${a.isPaused} = 0 AND NOT ${isHubPausedSql}) OR ${isPendingCancellationSql(i)})
+        GROUP BY ${i.accountId}
+      UNION
+      SELECT ${x.agentId}, ${x.startedAt} FROM ${activations} ${x}
+        WHERE ${x.state} = 'running' AND ${x.startedAt} < ${before}
+    ) GROUP BY id ORDER BY min(since) LIMIT ${wakeMax}`,
+  ),
+)
+
+const countRunning = prepare(() =>
+  oneSql(
+    { running: sql<number>`count(*)` },
+    sql`FROM ${activations} WHERE ${activations.state} = 'running'`,
+  ),
+)
 
 /**
  * Returns the agents to wake because a wake-up may have been lost: those with unclaimed tasks, and those
@@ -35,31 +62,27 @@ export async function sweep(
   question?: SweepQuery,
 ): Promise<SweepReport> {
   const { db, log } = context
-  const reports = reportStatements(db, now)
-  const upkeep = [
-    expireApprovals(db, now),
-    ...expiryStatements(db, now),
-    deleteIdleBuckets(db, now),
-  ]
-  const all = await db.d1.batch<Record<string, unknown>>([
-    ...upkeep,
-    db.d1.prepare(wakeSql).bind(now - settledAfterMs),
-    db.d1.prepare(`SELECT count(*) AS running FROM activations WHERE state = 'running'`),
-    findExpiringBudgets(db, now),
-    ...reports,
-    ...(question ? explorationStatements(db, now, question) : []),
-  ])
-  const results = all.slice(upkeep.length)
-  const short = (results[2]?.results ?? []) as unknown as ExpiringBudget[]
-  await extendBudgetWindows(db, short, now).catch((error: unknown) =>
+  const answers = await batch(db, {
+    expire: expireApprovals(now),
+    expiry: expiryStatements(now),
+    idleBuckets: deleteIdleBuckets(now),
+    wake: selectAgentsToWake({ before: now - settledAfterMs }),
+    count: countRunning({}),
+    expiring: findExpiringBudgets(now),
+    ...reportStatements(now),
+    ...(question && explorationStatements(now, question)),
+  })
+  await extendBudgetWindows(db, answers.expiring, now).catch((error: unknown) =>
     log.error('failed to create budget windows', { error }),
   )
-  await publishReports(context, results.slice(3), now).catch((error: unknown) =>
+  await publishReports(context, answers, now).catch((error: unknown) =>
     log.error('failed to post reports', { error }),
   )
+  const { wake, count, explorers, schedules, hubState } = answers
   return {
-    wake: (results[0]?.results ?? []).map((row) => row.id as AccountId),
-    running: Number(results[1]?.results[0]?.running ?? 0),
-    ...(question && { exploration: readExplorationReport(results.slice(3 + reports.length)) }),
+    wake: wake.map(({ id }) => id),
+    running: count?.running ?? 0,
+    ...(explorers &&
+      schedules && { exploration: readExplorationReport({ explorers, schedules, hubState }) }),
   }
 }

@@ -1,5 +1,11 @@
+import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import type { AgentApi, RuntimeEvent } from '../../agents/contract/agents'
+import type { RowOf } from '../../shared/db/fields'
 import type { AccountId } from '../../shared/ids'
+import { agentDefinitions } from '../definitions/schema'
+import { inboxItems } from '../inbox/schema'
+import { activations } from './schema'
 import type { PlanView, TraceView } from './trace-view'
 
 /**
@@ -11,21 +17,23 @@ import type { PlanView, TraceView } from './trace-view'
  */
 export type TraceAccess = 'all' | 'answer' | 'none'
 
-/** Columns that decide who may see the private parts; selected by `insideColumns`. */
-export interface TraceAccessColumns {
-  agentId: AccountId
+const x = alias(activations, 'x')
+const d = alias(agentDefinitions, 'd')
+const i = alias(inboxItems, 'i')
+
+/** Columns that decide who may see the private parts; the query has `activations x` in scope. */
+export const traceAccessColumns = {
   /** Author of the definition version that the activation ran. */
-  definedBy: AccountId | null
-  /** JSON list of account ids that assigned the task by hand or in a message. */
-  givenBy: string
+  definedBy: sql<AccountId | null>`(SELECT ${d.createdBy} FROM ${agentDefinitions} ${d}
+    WHERE ${d.accountId} = ${x.agentId} AND ${d.version} = ${x.definitionVersion})`,
+  /** Accounts that assigned the task by hand or in a message. */
+  givenBy: sql`(SELECT json_group_array(DISTINCT ${i.fromAccountId}) FROM ${inboxItems} ${i}
+    WHERE ${i.claimedBy} = ${x.id} AND (${i.task} = 'manual' OR ${i.type} = 'dm')
+      AND ${i.fromAccountId} IS NOT NULL)`.mapWith((json: string): AccountId[] => JSON.parse(json)),
 }
 
-/** Columns of `InsideFacts`; the query has `activations x` in scope. */
-export const traceAccessColumns = `
-  (SELECT d.created_by FROM agent_definitions d
-   WHERE d.account_id = x.agent_id AND d.version = x.definition_version) AS definedBy,
-  (SELECT json_group_array(DISTINCT i.from_account_id) FROM inbox_items i
-   WHERE i.claimed_by = x.id AND (i.task = 'manual' OR i.type = 'dm') AND i.from_account_id IS NOT NULL) AS givenBy`
+/** What decides who may see the private parts: the agent, and `traceAccessColumns`. */
+export type TraceAccessColumns = { agentId: AccountId } & RowOf<typeof traceAccessColumns>
 
 /** An account that reads a trace. */
 export interface TraceViewer {
@@ -47,8 +55,7 @@ export function findTraceAccess(
   { agentId, definedBy, givenBy }: TraceAccessColumns,
 ): TraceAccess {
   if (isOwner(viewer, agentId, definedBy)) return 'all'
-  const requesterIds: string[] = JSON.parse(givenBy)
-  return viewer && requesterIds.includes(viewer.id) ? 'answer' : 'none'
+  return givenBy.some((id) => id === viewer?.id) ? 'answer' : 'none'
 }
 
 /** Returns a trace with the same fields, and with those that the viewer may not see empty. */

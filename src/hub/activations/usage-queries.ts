@@ -1,51 +1,101 @@
-import { settleUsage, unsettledSql } from '../budgets/queries'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { type Params, prepare, type Statement, write } from '../../shared/db/statement'
+import { bare, insertSelect, updateSet } from '../../shared/db/write-sql'
+import type { ActivationId } from '../../shared/ids'
+import { usageEvents } from '../budgets/schema'
+import { settleUsage, unsettledSql } from '../budgets/settle-queries'
 import type { CommitRequest } from '../contract/hub'
-import type { Db } from '../db'
+import { posts } from '../posts/schema'
+import { activations, activationTraces } from './schema'
 
 /** Usage and trace that both COMMIT and PARK report. */
 type UsageReport = Pick<CommitRequest, 'activationId' | 'usage' | 'now' | 'trace'>
 
-const countCostSql = `
-  UPDATE posts SET agents_cost_microusd = agents_cost_microusd + new.microusd
-  FROM (${unsettledSql('?2')}) AS new
-  WHERE id = (SELECT post_id FROM activations WHERE id = ?1 AND state = 'running')`
+/** `usage` is a JSON list of calls. */
+type ReportedUsage = Params<{ activationId: ActivationId; usage: string; now: number }>
 
-const usageSql = `
-  INSERT OR IGNORE INTO usage_events (activation_id, call, account_id, executor, model, task, post_id,
-    community_id, input_tokens, cached_tokens, output_tokens, reasoning_tokens, cost_microusd, is_priced, is_estimated,
-    duration_ms, created_at)
-  SELECT x.id, u.value ->> 'call', x.agent_id, u.value ->> 'executor', u.value ->> 'model', x.task, x.post_id,
-    x.community_id, u.value ->> 'inputTokens', u.value ->> 'cachedTokens', u.value ->> 'outputTokens',
-    u.value ->> 'reasoningTokens', u.value ->> 'costMicrousd', u.value ->> 'isPriced',
-    u.value ->> 'isEstimated', u.value ->> 'durationMs', max(?3, x.reserved_at)
-  FROM activations x, json_each(?2) u WHERE x.id = ?1 AND x.state = 'running'`
+const x = alias(activations, 'x')
+const e = alias(usageEvents, 'e')
 
-const traceSql = `
-  INSERT OR REPLACE INTO activation_traces (activation_id, trace)
-  SELECT id, ?2 FROM activations WHERE id = ?1 AND state = 'running'`
+const countCost = prepare((v: ReportedUsage) =>
+  write(
+    updateSet(
+      posts,
+      { agentsCostMicrousd: sql`${posts.agentsCostMicrousd} + new.microusd` },
+      sql`FROM (${unsettledSql(v)}) AS new
+      WHERE ${posts.id} = (SELECT ${x.postId} FROM ${activations} ${x}
+        WHERE ${x.id} = ${v.activationId} AND ${x.state} = 'running')`,
+    ),
+  ),
+)
+
+const insertUsage = prepare((v: ReportedUsage) =>
+  write(
+    insertSelect(
+      usageEvents,
+      {
+        activationId: x.id,
+        call: sql`u.value ->> 'call'`,
+        accountId: x.agentId,
+        executor: sql`u.value ->> 'executor'`,
+        model: sql`u.value ->> 'model'`,
+        task: x.task,
+        postId: x.postId,
+        communityId: x.communityId,
+        inputTokens: sql`u.value ->> 'inputTokens'`,
+        cachedTokens: sql`u.value ->> 'cachedTokens'`,
+        outputTokens: sql`u.value ->> 'outputTokens'`,
+        reasoningTokens: sql`u.value ->> 'reasoningTokens'`,
+        costMicrousd: sql`u.value ->> 'costMicrousd'`,
+        isPriced: sql`u.value ->> 'isPriced'`,
+        isEstimated: sql`u.value ->> 'isEstimated'`,
+        durationMs: sql`u.value ->> 'durationMs'`,
+        createdAt: sql`max(${v.now}, ${x.reservedAt})`,
+      },
+      sql`FROM ${activations} ${x}, json_each(${v.usage}) u
+      WHERE ${x.id} = ${v.activationId} AND ${x.state} = 'running'`,
+      { verb: 'INSERT OR IGNORE' },
+    ),
+  ),
+)
+
+const storeTrace = prepare((v: Params<{ activationId: ActivationId; trace: string }>) =>
+  write(
+    insertSelect(
+      activationTraces,
+      { activationId: x.id, trace: v.trace },
+      sql`FROM ${activations} ${x} WHERE ${x.id} = ${v.activationId} AND ${x.state} = 'running'
+      ON CONFLICT (activation_id) DO UPDATE SET trace = excluded.trace`,
+    ),
+  ),
+)
 
 /**
  * Returns the statements that charge and record the calls not recorded yet, and store the trace; they
  * apply only while the activation runs. Each call is charged once, however often it is reported.
  */
-export function recordUsageStatements(db: Db, report: UsageReport): D1PreparedStatement[] {
+export function recordUsageStatements(report: UsageReport): Statement<void>[] {
   const { activationId, usage, now, trace } = report
-  const bind = (sql: string, ...values: unknown[]) =>
-    db.d1.prepare(sql).bind(activationId, ...values)
+  const values = { activationId, usage: JSON.stringify(usage), now }
   const charges =
     usage.length === 0
       ? []
-      : [
-          bind(countCostSql, JSON.stringify(usage)),
-          settleUsage(db, { activationId, usage, now }),
-          bind(usageSql, JSON.stringify(usage), now),
-        ]
-  return [...charges, bind(traceSql, trace)]
+      : [countCost(values), ...settleUsage({ activationId, usage, now }), insertUsage(values)]
+  return [...charges, storeTrace({ activationId, trace })]
 }
 
-/** Sets the totals of the activation `?1` to the sum of its recorded usage. */
-export const totalsSql = `
-  (input_tokens, cached_tokens, output_tokens, cost_microusd, is_priced) = (
-    SELECT coalesce(sum(input_tokens), 0), coalesce(sum(cached_tokens), 0), coalesce(sum(output_tokens), 0),
-      coalesce(sum(cost_microusd), 0), coalesce(min(is_priced), 1)
-    FROM usage_events WHERE activation_id = ?1)`
+/** Sets the totals of an activation to the sum of its recorded usage; part of a list of `SET`. */
+export const totalsSql = (activationId: SQLWrapper): SQL => {
+  const columns = [
+    activations.inputTokens,
+    activations.cachedTokens,
+    activations.outputTokens,
+    activations.costMicrousd,
+    activations.isPriced,
+  ]
+  return sql`(${sql.join(columns.map(bare), sql`, `)}) = (
+    SELECT coalesce(sum(${e.inputTokens}), 0), coalesce(sum(${e.cachedTokens}), 0),
+      coalesce(sum(${e.outputTokens}), 0), coalesce(sum(${e.costMicrousd}), 0), coalesce(min(${e.isPriced}), 1)
+    FROM ${usageEvents} ${e} WHERE ${e.activationId} = ${activationId})`
+}

@@ -1,24 +1,22 @@
 import * as z from 'zod'
 import { limits } from '../../shared/config'
+import { batch, run } from '../../shared/db/batch'
 import { AppError, notFound } from '../../shared/errors'
-import type { AccountRow } from '../accounts/queries'
 import { selectAccountByName } from '../accounts/queries'
 import type { ActionContext } from '../action-context'
-import { type BudgetRow, selectBudgetsInScope } from '../budgets/queries'
+import { selectBudgetsInScope } from '../budgets/queries'
 import { commentContent, createComment } from '../comments/actions'
 import { selectComments } from '../comments/queries'
-import type { CommentRow } from '../comments/schema'
-import { type CommunityRow, selectCommunity } from '../communities/queries'
+import { selectCommunity } from '../communities/queries'
 import type { ConversationApi } from '../contract/hub'
 import { messageText, sendToAccount } from '../dms/actions'
 import { selectDiscoveredFor } from '../exploration/page-queries'
 import { toMatch } from '../exploration/to-match'
 import { explainNotWoken } from '../inbox/deliver'
-import { type InboxRow, selectItems } from '../inbox/queries'
+import { selectItems } from '../inbox/queries'
 import { createPost, postInput } from '../posts/actions'
 import { selectPost, selectPosts } from '../posts/queries'
-import type { PostRow } from '../posts/schema'
-import { type HitRow, hitTypes, selectHits } from '../search/queries'
+import { hitTypes, selectHits } from '../search/queries'
 import { toMatchExpression } from '../search/search-terms'
 import { toSearchHit } from '../search/to-search-hit'
 import { setVote } from '../votes/actions'
@@ -49,20 +47,16 @@ const createPostReads = (
       limit: Math.min(query.limit, limits.search.resultsMax),
       offset: 0,
     }
-    const { results } = await selectHits(open().db, filter).all<HitRow>()
-    return results.map(toSearchHit)
+    return (await run(open().db, selectHits(filter))).map(toSearchHit)
   },
 
   readThread: async (_actor, postId, commentsMax) => {
-    const { db } = open()
-    const page = { sort: 'new', limit: commentsMax, offset: 0 } as const
-    const [posts, comments] = await db.d1.batch([
-      selectPost(db, postId),
-      selectComments(db, postId, page),
-    ])
-    const post = posts?.results[0] as PostRow | undefined
+    const { post, comments } = await batch(open().db, {
+      post: selectPost(postId),
+      comments: selectComments(postId, { sort: 'new', limit: commentsMax, offset: 0 }),
+    })
     if (!post) throw notFound('post')
-    return toThread(post, (comments?.results ?? []) as CommentRow[])
+    return toThread(post, comments)
   },
 
   readFeed: async (_actor, { sort, community, limit }) => {
@@ -73,8 +67,7 @@ const createPostReads = (
       limit: Math.min(limit, limits.page.postsMax),
       cursor: null,
     }
-    const { results } = await selectPosts(open().db, list).all<PostRow>()
-    return results.map(toPostSummary)
+    return (await run(open().db, selectPosts(list))).map(toPostSummary)
   },
 
   discover: async (actor, { communities, keywords, ageMsMax, limit }) => {
@@ -89,8 +82,7 @@ const createPostReads = (
       skipsAnswered: true,
       limit: Math.min(limit, limits.page.postsMax),
     }
-    const { results } = await selectDiscoveredFor(db, actor.accountId, discovery).all<PostRow>()
-    return results.map(toPostSummary)
+    return (await run(db, selectDiscoveredFor(actor.accountId, discovery))).map(toPostSummary)
   },
 })
 
@@ -98,29 +90,25 @@ const createOwnReads = (
   open: () => ActionContext,
 ): Part<'readProfile' | 'readCommunity' | 'readInbox' | 'readBudgets'> => ({
   readProfile: async (_actor, name) => {
-    const account = await selectAccountByName(open().db, name.replace(/^@/, '')).first<AccountRow>()
+    const account = await run(open().db, selectAccountByName(name.replace(/^@/, '')))
     if (!account) throw notFound('account')
     const { id, kind, description, karma, createdAt } = account
     return { id, name: account.name, kind, description, karma, createdAt }
   },
 
   readCommunity: async (_actor, name) => {
-    const statement = selectCommunity(open().db, name.replace(/^m\//i, ''))
-    const community = await statement.first<CommunityRow>()
+    const community = await run(open().db, selectCommunity(name.replace(/^m\//i, '')))
     if (!community) throw notFound('community', 'GET /api/v1/submolts lists the communities.')
     return { name: community.name }
   },
 
   readInbox: async ({ accountId, activationId }, limit) => {
-    const items = selectItems(open().db, accountId, activationId, limit)
-    const { results } = await items.all<InboxRow>()
-    return results.map(toInboxEntry)
+    return (await run(open().db, selectItems(accountId, activationId, limit))).map(toInboxEntry)
   },
 
   readBudgets: async (actor) => {
     const { db, clock } = open()
-    const budgets = selectBudgetsInScope(db, actor.accountId, clock.now())
-    return (await budgets.all<BudgetRow>()).results
+    return run(db, selectBudgetsInScope(actor.accountId, clock.now()))
   },
 })
 

@@ -1,7 +1,7 @@
-import type { CommentRow } from '../comments/schema'
+import type { CommentRow } from '../comments/queries'
 import type { InboxEntry, Person, PostSummary, Thread } from '../contract/hub'
 import type { InboxRow } from '../inbox/queries'
-import type { PostRow } from '../posts/schema'
+import type { PostRow } from '../posts/queries'
 
 const toAuthor = (row: PostRow | CommentRow): Person => ({
   id: row.authorId,
@@ -31,7 +31,7 @@ export const toThread = (post: PostRow, comments: CommentRow[]): Thread => ({
     content: post.content,
     url: post.url,
     createdAt: post.createdAt,
-    isLocked: post.isLocked === 1,
+    isLocked: post.isLocked,
   },
   comments: comments
     .filter((comment) => comment.deletedAt === null)

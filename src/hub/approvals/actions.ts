@@ -1,3 +1,4 @@
+import { batch } from '../../shared/db/batch'
 import type { AppError } from '../../shared/errors'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
@@ -42,19 +43,16 @@ export async function submitDecision(
 }
 
 async function saveDecision(context: ActionContext, verdict: ApprovalUpdate): Promise<ApprovalRow> {
-  const { db } = context
   const token = await armSweep(context)
-  const results = await db.d1.batch<unknown>([
-    decideApproval(db, verdict),
-    ...decisionStatements(db, verdict.id, verdict.now),
-    selectApproval(db, verdict.id),
-  ])
-  const row = results.at(-1)?.results[0] as ApprovalRow | undefined
+  const { isDecided, row } = await batch(context.db, {
+    isDecided: decideApproval(verdict),
+    following: decisionStatements(verdict.id, verdict.now),
+    row: selectApproval(verdict.id),
+  })
   const woken = row?.activationId ? [{ accountId: row.agentId }] : []
   context.defer(wakeAgents(context, woken, token))
   if (!row) throw approvalErrors.notFound()
-  const isSaved = (results[0]?.meta.changes ?? 0) > 0 || isSame(row, verdict)
-  if (!isSaved) throw toConflict(row)
+  if (!isDecided && !isSame(row, verdict)) throw toConflict(row)
   return row
 }
 

@@ -1,87 +1,133 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { nullable, number, type RowOf } from '../../shared/db/fields'
+import { manySql, oneSql, type Params, prepare, type Statement } from '../../shared/db/statement'
 import type { AccountId, ActivationId } from '../../shared/ids'
-import { type TraceAccessColumns, traceAccessColumns } from '../activations/trace-access'
-import type { ApprovalStatus, AuthorizationQuery } from '../contract/hub'
-import type { Db } from '../db'
-import { type Credential, viewerParams, viewerSql } from '../keys/queries'
+import { accounts } from '../accounts/schema'
+import { activations } from '../activations/schema'
+import { traceAccessColumns } from '../activations/trace-access'
+import type {
+  ApprovalDecision,
+  ApprovalRecord,
+  ApprovalStatus,
+  AuthorizationQuery,
+} from '../contract/hub'
+import { inboxItems } from '../inbox/schema'
+import {
+  type Credential,
+  type ViewerValues,
+  viewer,
+  viewerCte,
+  viewerValues,
+} from '../keys/queries'
+import { posts } from '../posts/schema'
+import { approvals } from './schema'
 
-/** Selects the approvals that apply to a call; see `KnownApproval`. */
-export const selectApprovalsForCall = (
-  db: Db,
-  question: AuthorizationQuery,
-): D1PreparedStatement => {
-  const { accountId, activationId, tool, argumentsHash } = question
-  const columns = `p.id, p.call_id AS callId, p."grant", p.arguments_hash AS argumentsHash, p.status, p.scope,
-    u.name AS by, p.note, p.decided_at AS decidedAt
-    FROM approvals p LEFT JOIN accounts u ON u.id = p.decided_by`
-  if (activationId !== null) {
-    return db.d1
-      .prepare(
-        `SELECT ${columns} WHERE p.activation_id = ?1 AND p.tool = ?2 ORDER BY p.created_at DESC`,
-      )
-      .bind(activationId, tool)
-  }
-  return db.d1
-    .prepare(
-      `SELECT ${columns} WHERE p.activation_id IS NULL AND p.account_id = ?1 AND p.tool = ?2
-         AND p.arguments_hash = ?3 AND p.used_by IS NULL ORDER BY p.created_at DESC, p.id DESC LIMIT 1`,
-    )
-    .bind(accountId, tool, argumentsHash)
+const p = alias(approvals, 'p')
+/** The person who decided. */
+const u = alias(accounts, 'u')
+
+const withDecider = sql`FROM ${approvals} ${p} LEFT JOIN ${accounts} ${u} ON ${u.id} = ${p.decidedBy}`
+
+const recordFields = {
+  id: p.id,
+  callId: p.callId,
+  grant: p.grant,
+  argumentsHash: p.argumentsHash,
+  status: p.status,
+  scope: p.scope,
+  by: nullable(u.name),
+  note: p.note,
+  decidedAt: p.decidedAt,
 }
+
+const selectOfActivation = prepare((v: Params<{ activationId: ActivationId; tool: string }>) =>
+  manySql(
+    recordFields,
+    sql`${withDecider} WHERE ${p.activationId} = ${v.activationId} AND ${p.tool} = ${v.tool}
+      ORDER BY ${p.createdAt} DESC`,
+  ),
+)
+
+const selectOfExternalCall = prepare(
+  (v: Params<{ accountId: AccountId; tool: string; argumentsHash: string }>) =>
+    manySql(
+      recordFields,
+      sql`${withDecider} WHERE ${p.activationId} IS NULL AND ${p.accountId} = ${v.accountId}
+          AND ${p.tool} = ${v.tool} AND ${p.argumentsHash} = ${v.argumentsHash} AND ${p.usedBy} IS NULL
+        ORDER BY ${p.createdAt} DESC, ${p.id} DESC LIMIT 1`,
+    ),
+)
+
+/** Selects the approvals that apply to a call, newest first. */
+export function selectApprovalsForCall(query: AuthorizationQuery): Statement<ApprovalRecord[]> {
+  const { accountId, activationId, tool, argumentsHash } = query
+  if (activationId !== null) return selectOfActivation({ activationId, tool })
+  return selectOfExternalCall({ accountId, tool, argumentsHash })
+}
+
+const selectDecisionsOf = prepare(({ requestId }: Params<{ requestId: ActivationId }>) =>
+  manySql(
+    {
+      callId: p.callId,
+      decision: sql<ApprovalDecision['decision']>`${p.status}`,
+      by: nullable(u.name),
+      note: p.note,
+    },
+    sql`${withDecider} WHERE ${p.activationId} =
+        (SELECT ${activations.id} FROM ${activations} WHERE ${activations.resumedBy} = ${requestId})
+      AND ${p.status} IN ('approved', 'denied', 'expired') ORDER BY ${p.createdAt}, ${p.id}`,
+  ),
+)
 
 /** Selects the decisions on the activation that the LOAD request `requestId` resumed. */
-export const selectDecisions = (db: Db, requestId: ActivationId): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `SELECT p.call_id AS callId, p.status AS decision, u.name AS by, p.note
-       FROM approvals p LEFT JOIN accounts u ON u.id = p.decided_by
-       WHERE p.activation_id = (SELECT id FROM activations WHERE resumed_by = ?1)
-         AND p.status IN ('approved', 'denied', 'expired') ORDER BY p.created_at, p.id`,
-    )
-    .bind(requestId)
+export const selectDecisions = (requestId: ActivationId): Statement<ApprovalDecision[]> =>
+  selectDecisionsOf({ requestId })
 
-/** An approval as the API and the page read it. */
-export interface ApprovalRow extends TraceAccessColumns {
-  id: string
-  row: number
-  agentId: AccountId
-  agentName: string
-  agentKind: 'human' | 'agent'
-  activationId: string | null
-  callId: string
-  tool: string
-  grant: string
-  tier: 'read' | 'write' | 'destructive'
-  arguments: string
-  status: ApprovalStatus
-  scope: 'once' | 'activation'
-  decidedBy: string | null
-  decidedById: string | null
-  note: string
-  createdAt: number
-  expiresAt: number
-  decidedAt: number | null
-  postId: string | null
-  postTitle: string | null
+const a = alias(accounts, 'a')
+const x = alias(activations, 'x')
+const t = alias(posts, 't')
+
+const approvalFields = {
+  id: p.id,
+  row: number(sql`${p}.rowid`),
+  agentId: a.id,
+  agentName: a.name,
+  agentKind: a.kind,
+  activationId: p.activationId,
+  callId: p.callId,
+  tool: p.tool,
+  grant: p.grant,
+  tier: p.tier,
+  arguments: p.arguments,
+  status: p.status,
+  scope: p.scope,
+  decidedBy: nullable(u.name),
+  decidedById: nullable(u.id),
+  note: p.note,
+  createdAt: p.createdAt,
+  expiresAt: p.expiresAt,
+  decidedAt: p.decidedAt,
+  postId: nullable(t.id),
+  postTitle: nullable(t.title),
+  ...traceAccessColumns,
 }
 
-const columns = `
-  p.id, p.rowid AS row, a.id AS agentId, a.name AS agentName, a.kind AS agentKind, p.activation_id AS activationId,
-  p.call_id AS callId, p.tool, p."grant", p.tier, p.arguments, p.status, p.scope, u.name AS decidedBy,
-  u.id AS decidedById, p.note, p.created_at AS createdAt, p.expires_at AS expiresAt, p.decided_at AS decidedAt,
-  t.id AS postId, t.title AS postTitle, ${traceAccessColumns}
-  FROM approvals p JOIN accounts a ON a.id = p.account_id
-  LEFT JOIN accounts u ON u.id = p.decided_by
-  LEFT JOIN activations x ON x.id = p.activation_id
-  LEFT JOIN posts t ON t.id = x.post_id AND t.deleted_at IS NULL`
+/** An approval as the API and the page read it. */
+export type ApprovalRow = RowOf<typeof approvalFields>
 
-/**
- * Whether the viewer can see an approval: admins see all, others those of their requests and their own
- * calls. `viewer` is in scope.
- */
-const isVisible = `
-  EXISTS (SELECT 1 FROM viewer v WHERE v.role = 'admin' OR v.id = p.account_id
-    OR EXISTS (SELECT 1 FROM inbox_items i WHERE i.claimed_by = p.activation_id
-      AND i.type <> 'approval_decision' AND i.from_account_id = v.id))`
+const fromApprovals = sql`FROM ${approvals} ${p} JOIN ${accounts} ${a} ON ${a.id} = ${p.accountId}
+  LEFT JOIN ${accounts} ${u} ON ${u.id} = ${p.decidedBy}
+  LEFT JOIN ${activations} ${x} ON ${x.id} = ${p.activationId}
+  LEFT JOIN ${posts} ${t} ON ${t.id} = ${x.postId} AND ${t.deletedAt} IS NULL`
+
+/** Whether the viewer can see an approval: admins see all, others those of their requests and their own calls. */
+function isVisible(): SQL {
+  const i = alias(inboxItems, 'i')
+  return sql`EXISTS (SELECT 1 FROM ${viewer} WHERE ${viewer.role} = 'admin' OR ${viewer.id} = ${p.accountId}
+    OR EXISTS (SELECT 1 FROM ${inboxItems} ${i} WHERE ${i.claimedBy} = ${p.activationId}
+      AND ${i.type} <> 'approval_decision' AND ${i.fromAccountId} = ${viewer.id}))`
+}
 
 /** Filter and page of approvals. */
 export interface ApprovalPageRequest {
@@ -94,25 +140,39 @@ export interface ApprovalPageRequest {
 
 const farFuture = 9_000_000_000_000_000
 
+interface PageValues extends ViewerValues {
+  status: ApprovalStatus | null
+  at: number
+  row: number
+  limit: number
+}
+
+const selectPage = prepare((v: Params<PageValues>) =>
+  manySql(
+    approvalFields,
+    sql`${fromApprovals}
+      WHERE (${v.status} IS NULL OR ${p.status} = ${v.status})
+        AND (${p.createdAt}, ${p}.rowid) < (${v.at}, ${v.row}) AND ${isVisible()}
+      ORDER BY ${p.createdAt} DESC, ${p}.rowid DESC LIMIT ${v.limit}`,
+    viewerCte(v),
+  ),
+)
+
 /**
  * Selects a page of approvals that the viewer can see, newest first. The viewer is a subquery, so
  * authentication costs no extra round trip.
  */
 export function selectApprovals(
-  db: Db,
-  viewer: { credential: Credential; now: number },
-  list: ApprovalPageRequest,
-): D1PreparedStatement {
-  const [at, row] = list.before ?? [farFuture, '0']
-  return db.d1
-    .prepare(
-      `WITH viewer AS (${viewerSql}) SELECT ${columns}
-       WHERE (?5 IS NULL OR p.status = ?5) AND (p.created_at, p.rowid) < (?6, ?7) AND ${isVisible}
-       ORDER BY p.created_at DESC, p.rowid DESC LIMIT ?8`,
-    )
-    .bind(...viewerParams(viewer.credential, viewer.now), list.status, at, Number(row), list.limit)
+  { credential, now }: { credential: Credential | null; now: number },
+  { status, before, limit }: ApprovalPageRequest,
+): Statement<ApprovalRow[]> {
+  const [at, row] = before ?? [farFuture, '0']
+  return selectPage({ ...viewerValues(credential, now), status, at, row: Number(row), limit })
 }
 
+const selectById = prepare(({ id }: Params<{ id: string }>) =>
+  oneSql(approvalFields, sql`${fromApprovals} WHERE ${p.id} = ${id}`),
+)
+
 /** Selects one approval. */
-export const selectApproval = (db: Db, id: string): D1PreparedStatement =>
-  db.d1.prepare(`SELECT ${columns} WHERE p.id = ?1`).bind(id)
+export const selectApproval = (id: string): Statement<ApprovalRow | undefined> => selectById({ id })

@@ -4,7 +4,7 @@ import { presentTime } from '../accounts/present'
 import { decodeCursor, encodeCursor } from '../cursor'
 import { presentIdempotent, type Route, route } from '../http/route'
 import { submitDecision } from './actions'
-import { type ApprovalRow, selectApprovals } from './queries'
+import { selectApprovals } from './queries'
 import { redactApproval, type VisibleApproval } from './redact-approval'
 
 const tag = 'approvals'
@@ -54,21 +54,18 @@ export const approvalRoutes: Route[] = [
       cursor: z.string().max(500).optional(),
     }),
     handle: async ({ context, credential, query, read }) => {
-      const { db, clock } = context
       const cursor = decodeCursor(query.cursor)
-      const reader = credential ?? { hash: '', isSession: false, isAdminKey: false }
-      const { viewer, results } = await read([
-        selectApprovals(
-          db,
-          { credential: reader, now: clock.now() },
+      const { viewer, answers } = await read({
+        rows: selectApprovals(
+          { credential, now: context.clock.now() },
           {
             status: query.status === 'all' ? null : query.status,
             before: Array.isArray(cursor) ? cursor : null,
             limit: query.limit + 1,
           },
         ),
-      ])
-      const rows = (results[0]?.results ?? []) as unknown as ApprovalRow[]
+      })
+      const { rows } = answers
       const page = rows.slice(0, query.limit)
       const last = page.at(-1)
       const hasMore = rows.length > page.length

@@ -1,40 +1,64 @@
-import type { AccountId } from '../../shared/ids'
-import type { AccountKind, AuditEntry, Task } from '../contract/hub'
-import type { Db } from '../db'
-import { type Credential, viewerParams, viewerSql } from '../keys/queries'
+import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { nullable, type RowOf } from '../../shared/db/fields'
+import { manySql, oneSql, type Params, prepare, type Statement } from '../../shared/db/statement'
+import { accounts } from '../accounts/schema'
+import { activations, activationTraces } from '../activations/schema'
+import type { AuditEntry } from '../contract/hub'
+import { agentDefinitions } from '../definitions/schema'
+import { inboxItems } from '../inbox/schema'
+import {
+  type Credential,
+  type ViewerValues,
+  viewer,
+  viewerCte,
+  viewerValues,
+} from '../keys/queries'
+import { auditLog } from './schema'
+
+const l = alias(auditLog, 'l')
+const a = alias(accounts, 'a')
+const x = alias(activations, 'x')
+const requester = alias(accounts, 'requester')
+const t = alias(activationTraces, 't')
+
+const entryFields = {
+  id: l.id,
+  at: l.createdAt,
+  accountId: a.id,
+  accountName: a.name,
+  accountKind: a.kind,
+  activationId: l.activationId,
+  /** Task of its activation; null for a call of an external agent or program. */
+  task: nullable(x.task),
+  /** Requester of the task; null without one. */
+  askedBy: nullable(requester.name),
+  askedByKind: nullable(requester.kind),
+  callId: l.callId,
+  tool: l.tool,
+  grant: l.grant,
+  argumentsHash: l.argumentsHash,
+  decision: l.decision,
+  outcome: l.outcome,
+  /** Reason of a refusal, as returned to the caller. */
+  reason: l.reason,
+  durationMs: l.durationMs,
+  resultBytes: l.resultBytes,
+}
 
 /** An audit entry as the page and the API present it. */
-export interface AuditRow {
-  id: string
-  at: number
-  accountId: AccountId
-  accountName: string
-  accountKind: AccountKind
-  activationId: string | null
-  /** Task of its activation; null for a call of an external agent or program. */
-  task: Task | null
-  /** Requester of the task; null without one. */
-  askedBy: string | null
-  askedByKind: AccountKind | null
-  callId: string
-  tool: string
-  grant: string
-  argumentsHash: string
-  decision: AuditEntry['decision']
-  outcome: AuditEntry['outcome']
-  /** Reason of a refusal, as returned to the caller. */
-  reason: string | null
-  durationMs: number | null
-  resultBytes: number | null
+export type AuditRow = RowOf<typeof entryFields>
+
+const detailFields = {
+  ...entryFields,
+  /** Arguments of a call of an external agent or program. */
+  arguments: l.arguments,
+  /** JSON of its activation's trace, which holds arguments and result; null when not stored. */
+  trace: nullable(t.trace),
 }
 
 /** An audit entry with its arguments and its trace. */
-export interface AuditDetail extends AuditRow {
-  /** Arguments of a call of an external agent or program. */
-  arguments: string | null
-  /** JSON of its activation's trace, which holds arguments and result; null when not stored. */
-  trace: string | null
-}
+export type AuditDetail = RowOf<typeof detailFields>
 
 export interface AuditFilter {
   /** Name of an account. */
@@ -54,61 +78,97 @@ export interface AuditList extends AuditFilter {
   limit: number
 }
 
-const columns = `
-  l.id, l.created_at AS at, a.id AS accountId, a.name AS accountName, a.kind AS accountKind,
-  l.activation_id AS activationId, x.task, asker.name AS askedBy, asker.kind AS askedByKind,
-  l.call_id AS callId, l.tool, l."grant", l.arguments_hash AS argumentsHash, l.decision, l.outcome, l.reason,
-  l.duration_ms AS durationMs, l.result_bytes AS resultBytes`
+const i = alias(inboxItems, 'i')
 
 /** CROSS JOIN keeps the log outermost, so that its index provides the order and the limit. */
-const tables = `audit_log l CROSS JOIN accounts a ON a.id = l.account_id
-  LEFT JOIN activations x ON x.id = l.activation_id
-  LEFT JOIN accounts asker ON asker.id = (SELECT i.from_account_id FROM inbox_items i
-    WHERE i.claimed_by = l.activation_id AND i.is_task = 1 ORDER BY i.created_at LIMIT 1)`
+const fromLog = sql`FROM ${auditLog} ${l} CROSS JOIN ${accounts} ${a} ON ${a.id} = ${l.accountId}
+  LEFT JOIN ${activations} ${x} ON ${x.id} = ${l.activationId}
+  LEFT JOIN ${accounts} ${requester} ON ${requester.id} = (SELECT ${i.fromAccountId}
+    FROM ${inboxItems} ${i} WHERE ${i.claimedBy} = ${l.activationId} AND ${i.isTask} = 1
+    ORDER BY ${i.createdAt} LIMIT 1)`
+
+const d = alias(agentDefinitions, 'd')
 
 /**
  * Condition: the viewer can see the entry. Admins see all; others see their own calls, and calls of
- * agents that ran a definition which they wrote, arguments included. `viewer` is in scope.
+ * agents that ran a definition which they wrote, arguments included.
  */
-const isVisible = `EXISTS (SELECT 1 FROM viewer v WHERE v.role = 'admin' OR v.id = l.account_id
-  OR EXISTS (SELECT 1 FROM agent_definitions d WHERE d.account_id = x.agent_id
-    AND d.version = x.definition_version AND d.created_by = v.id))`
+const isVisible = sql`EXISTS (SELECT 1 FROM ${viewer}
+  WHERE ${viewer.role} = 'admin' OR ${viewer.id} = ${l.accountId}
+    OR EXISTS (SELECT 1 FROM ${agentDefinitions} ${d} WHERE ${d.accountId} = ${x.agentId}
+      AND ${d.version} = ${x.definitionVersion} AND ${d.createdBy} = ${viewer.id}))`
 
 const farFuture = 9_000_000_000_000_000
 
 interface Caller {
-  credential: Credential
+  credential: Credential | null
   now: number
 }
 
-/** Selects the visible entries that match the filter, newest first. */
-export function selectAudit(db: Db, caller: Caller, list: AuditList): D1PreparedStatement {
-  const [at, id] = list.before ?? [farFuture, '']
-  const byAccount = 'l.account_id = (SELECT id FROM accounts WHERE name = ?7)'
-  return db.d1
-    .prepare(
-      `WITH viewer AS (${viewerSql}) SELECT ${columns} FROM ${tables}
-       WHERE (l.created_at, l.id) < (?5, ?6) AND ${isVisible}
-         AND ${list.account === undefined ? '?7 IS NULL' : byAccount}
-         AND (?8 IS NULL OR l.tool GLOB ?8) AND (?9 IS NULL OR l.decision = ?9)
-         AND (?10 IS NULL OR l.outcome = ?10)
-         AND l.created_at >= ?11 AND l.created_at < ?12
-       ORDER BY l.created_at DESC, l.id DESC LIMIT ?13`,
-    )
-    .bind(
-      ...viewerParams(caller.credential, caller.now),
-      ...[at, id, list.account ?? null, list.tool ?? null],
-      ...[list.decision ?? null, list.outcome ?? null],
-      ...[list.since ?? 0, list.until ?? farFuture, list.limit],
-    )
+interface ListValues extends ViewerValues {
+  at: number
+  id: string
+  account: string | null
+  tool: string | null
+  decision: AuditEntry['decision'] | null
+  outcome: AuditEntry['outcome']
+  since: number
+  until: number
+  limit: number
 }
 
+const prepareList = (toCondition: (v: Params<ListValues>) => SQL) =>
+  prepare((v: Params<ListValues>) =>
+    manySql(
+      entryFields,
+      sql`${fromLog} WHERE (${l.createdAt}, ${l.id}) < (${v.at}, ${v.id}) AND ${isVisible}
+          AND ${toCondition(v)}
+          AND (${v.tool} IS NULL OR ${l.tool} GLOB ${v.tool})
+          AND (${v.decision} IS NULL OR ${l.decision} = ${v.decision})
+          AND (${v.outcome} IS NULL OR ${l.outcome} = ${v.outcome})
+          AND ${l.createdAt} >= ${v.since} AND ${l.createdAt} < ${v.until}
+        ORDER BY ${l.createdAt} DESC, ${l.id} DESC LIMIT ${v.limit}`,
+      viewerCte(v),
+    ),
+  )
+
+const selectAll = prepareList(() => sql`true`)
+/** A text of its own, so that the index by account applies. */
+const selectOfAccount = prepareList(({ account }) => {
+  const { id, name } = accounts
+  return sql`${l.accountId} = (SELECT ${id} FROM ${accounts} WHERE ${name} = ${account})`
+})
+
+/** Selects the visible entries that match the filter, newest first. */
+export function selectAudit(caller: Caller, list: AuditList): Statement<AuditRow[]> {
+  const [at, id] = list.before ?? [farFuture, '']
+  const select = list.account === undefined ? selectAll : selectOfAccount
+  return select({
+    ...viewerValues(caller.credential, caller.now),
+    at,
+    id,
+    account: list.account ?? null,
+    tool: list.tool ?? null,
+    decision: list.decision ?? null,
+    outcome: list.outcome ?? null,
+    since: list.since ?? 0,
+    until: list.until ?? farFuture,
+    limit: list.limit,
+  })
+}
+
+const selectOne = prepare((v: Params<ViewerValues & { entryId: string }>) =>
+  oneSql(
+    detailFields,
+    sql`${fromLog}
+      LEFT JOIN ${activationTraces} ${t} ON ${t.activationId} = ${l.activationId}
+      WHERE ${l.id} = ${v.entryId} AND ${isVisible}`,
+    viewerCte(v),
+  ),
+)
+
 /** Selects an entry with its arguments and trace, if the caller can see it. */
-export const selectAuditEntry = (db: Db, caller: Caller, id: string): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `WITH viewer AS (${viewerSql}) SELECT ${columns}, l.arguments, t.trace FROM ${tables}
-       LEFT JOIN activation_traces t ON t.activation_id = l.activation_id
-       WHERE l.id = ?5 AND ${isVisible}`,
-    )
-    .bind(...viewerParams(caller.credential, caller.now), id)
+export const selectAuditEntry = (
+  { credential, now }: Caller,
+  entryId: string,
+): Statement<AuditDetail | undefined> => selectOne({ ...viewerValues(credential, now), entryId })

@@ -1,7 +1,46 @@
+import { sql } from 'drizzle-orm'
 import { audit } from '../../shared/config'
+import { type Params, prepare, type Statement, write } from '../../shared/db/statement'
+import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, ActivationId } from '../../shared/ids'
+import { approvals } from '../approvals/schema'
 import type { AuditEntry } from '../contract/hub'
-import type { Db } from '../db'
+import { auditLog } from './schema'
+
+interface EntryValues extends Omit<AuditEntry, 'arguments' | 'reason'> {
+  arguments: string | null
+  reason: string | null
+  id: string
+  accountId: AccountId
+  activationId: ActivationId | null
+  approvalId: string | null
+}
+
+const insertEntry = prepare((v: Params<EntryValues>) =>
+  write(
+    insertSelect(
+      auditLog,
+      {
+        id: v.id,
+        accountId: v.accountId,
+        activationId: v.activationId,
+        callId: v.callId,
+        tool: v.tool,
+        grant: v.grant,
+        argumentsHash: v.argumentsHash,
+        decision: v.decision,
+        outcome: v.outcome,
+        durationMs: v.durationMs,
+        resultBytes: v.resultBytes,
+        createdAt: v.at,
+        arguments: v.arguments,
+        reason: v.reason,
+      },
+      sql`WHERE ${v.approvalId} IS NULL OR EXISTS (SELECT 1 FROM ${approvals}
+        WHERE ${approvals.id} = ${v.approvalId} AND ${approvals.usedBy} = ${v.id})`,
+    ),
+  ),
+)
 
 /**
  * Inserts an audit entry before its call runs.
@@ -9,46 +48,36 @@ import type { Db } from '../db'
  * @param approvalId if given, the entry is inserted only if it used this approval
  */
 export const insertAuditEntry = (
-  db: Db,
   id: string,
   accountId: AccountId,
   entry: AuditEntry,
   activationId: ActivationId | null,
   approvalId: string | null = null,
-): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `INSERT INTO audit_log (id, account_id, call_id, tool, "grant", arguments_hash, decision, outcome, duration_ms, result_bytes, created_at, arguments, activation_id, reason)
-       SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14
-       WHERE ?15 IS NULL OR EXISTS (SELECT 1 FROM approvals WHERE id = ?15 AND used_by = ?1)`,
-    )
-    .bind(
-      id,
-      accountId,
-      entry.callId,
-      entry.tool,
-      entry.grant,
-      entry.argumentsHash,
-      entry.decision,
-      entry.outcome,
-      entry.durationMs,
-      entry.resultBytes,
-      entry.at,
-      entry.arguments?.slice(0, audit.argumentsCharsMax) ?? null,
-      activationId,
-      entry.reason ?? null,
-      approvalId,
-    )
+): Statement<void> =>
+  insertEntry({
+    ...entry,
+    id,
+    accountId,
+    activationId,
+    approvalId,
+    arguments: entry.arguments?.slice(0, audit.argumentsCharsMax) ?? null,
+    reason: entry.reason ?? null,
+  })
+
+type AuditResult = Pick<AuditEntry, 'outcome' | 'durationMs' | 'resultBytes'>
+
+const updateResult = prepare((v: Params<AuditResult & { id: string }>) =>
+  write(
+    updateSet(
+      auditLog,
+      { outcome: v.outcome, durationMs: v.durationMs, resultBytes: v.resultBytes },
+      sql`WHERE ${auditLog.id} = ${v.id} AND ${auditLog.outcome} IS NULL`,
+    ),
+  ),
+)
 
 /** Sets the outcome of an entry; an entry that already has one stays unchanged. */
 export const updateAuditResult = (
-  db: Db,
   id: string,
-  result: Pick<AuditEntry, 'outcome' | 'durationMs' | 'resultBytes'>,
-): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `UPDATE audit_log SET outcome = ?2, duration_ms = ?3, result_bytes = ?4
-       WHERE id = ?1 AND outcome IS NULL`,
-    )
-    .bind(id, result.outcome, result.durationMs, result.resultBytes)
+  { outcome, durationMs, resultBytes }: AuditResult,
+): Statement<void> => updateResult({ id, outcome, durationMs, resultBytes })

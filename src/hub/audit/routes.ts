@@ -6,11 +6,9 @@ import { decodeCursor, encodeCursor } from '../cursor'
 import { type Route, route } from '../http/route'
 import { readCallContents } from './call-contents'
 import { auditFilter } from './filter'
-import { type AuditDetail, type AuditRow, selectAudit, selectAuditEntry } from './list-queries'
+import { type AuditRow, selectAudit, selectAuditEntry } from './list-queries'
 
 const tag = 'audit'
-
-const anonymous = { hash: '', isSession: false, isAdminKey: false }
 
 const presentEntry = (row: AuditRow): object => ({
   id: row.id,
@@ -42,15 +40,15 @@ export const auditRoutes: Route[] = [
       limit: z.coerce.number().int().min(1).max(audit.pageMax).default(audit.pageDefault),
       cursor: z.string().max(500).optional(),
     }),
-    handle: async ({ context: { db, clock }, credential, query, read }) => {
+    handle: async ({ context: { clock }, credential, query, read }) => {
       const { limit, cursor: given, ...filter } = query
       const cursor = decodeCursor(given)
-      const caller = { credential: credential ?? anonymous, now: clock.now() }
+      const caller = { credential, now: clock.now() }
       const before = Array.isArray(cursor) ? cursor : null
-      const { results } = await read([
-        selectAudit(db, caller, { ...filter, before, limit: limit + 1 }),
-      ])
-      const rows = (results[0]?.results ?? []) as unknown as AuditRow[]
+      const { answers } = await read({
+        rows: selectAudit(caller, { ...filter, before, limit: limit + 1 }),
+      })
+      const { rows } = answers
       const page = rows.slice(0, limit)
       const last = page.at(-1)
       const hasMore = rows.length > page.length
@@ -67,10 +65,11 @@ export const auditRoutes: Route[] = [
     summary: 'One tool call with its arguments and its result, if they are still stored',
     tag,
     access: 'own',
-    handle: async ({ context: { db, clock, agents }, credential, param, read }) => {
-      const caller = { credential: credential ?? anonymous, now: clock.now() }
-      const { results } = await read([selectAuditEntry(db, caller, param('id'))])
-      const row = results[0]?.results[0] as unknown as AuditDetail | undefined
+    handle: async ({ context: { clock, agents }, credential, param, read }) => {
+      const { answers } = await read({
+        row: selectAuditEntry({ credential, now: clock.now() }, param('id')),
+      })
+      const { row } = answers
       if (!row) throw notFound('audit entry')
       return { entry: { ...presentEntry(row), ...readCallContents(agents, row) } }
     },

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { AccountId, ActivationId } from '../../shared/ids'
+import type { AuditEntry } from '../contract/hub'
 
 export const auditLog = sqliteTable(
   'audit_log',
@@ -12,8 +13,8 @@ export const auditLog = sqliteTable(
     tool: text('tool').notNull(),
     grant: text('grant').notNull(),
     argumentsHash: text('arguments_hash').notNull(),
-    decision: text('decision').notNull(),
-    outcome: text('outcome'),
+    decision: text('decision').$type<AuditEntry['decision']>().notNull(),
+    outcome: text('outcome').$type<NonNullable<AuditEntry['outcome']>>(),
     durationMs: integer('duration_ms'),
     resultBytes: integer('result_bytes'),
     createdAt: integer('created_at').notNull(),

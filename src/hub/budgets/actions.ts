@@ -1,14 +1,17 @@
 import { budgetLimits } from '../../shared/config'
+import { batch, run } from '../../shared/db/batch'
+import type { Db } from '../../shared/db/db'
+import type { Statement } from '../../shared/db/statement'
 import { type AppError, type ErrorDetail, notFound } from '../../shared/errors'
-import type { AccountId } from '../../shared/ids'
+import type { AccountId, BudgetId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
+import { findFailedConstraint } from '../constraint-errors'
 import type { Actor } from '../contract/hub'
-import type { Db } from '../db'
 import { type IdempotentResult, runOnce, runOrReturnStored } from '../idempotency/run-once'
 import {
   deleteBudget,
   deleteOrphanedRows,
-  selectBudget,
+  markUpdatedBudget,
   selectDuplicateBudget,
   selectPaidModel,
   selectScopeId,
@@ -17,17 +20,16 @@ import {
 import { periodLabels } from './budget-labels'
 import { listWindows, type Period, windowsAheadMs, windowsBehindMs } from './calendar'
 import { budgetErrors } from './errors'
-import { type BudgetChange, type BudgetInput, normalizeScopeId } from './inputs'
-import type { PageBudget } from './page-queries'
+import { type BudgetChange, type BudgetInput, normalizeScopeId, readThresholds } from './inputs'
+import { defaultThresholds, isOrdered, type Thresholds } from './levels'
+import { type PageBudget, selectBudget } from './page-queries'
 import {
   type BudgetWindow,
-  defaultThresholds,
   type ExpiringBudget,
   insertBudget,
   insertWindows,
   type NewBudget,
   selectExpiringBudgets,
-  type Thresholds,
   updateDefinitionLimit,
 } from './queries'
 
@@ -50,32 +52,25 @@ export async function createBudget(
 ): Promise<IdempotentResult<CreatedBudget>> {
   const now = clock.now()
   const once = { accountId, key, action: 'budgets.create', input }
-  const read = (id: string) => [selectBudget(db, id, now), selectPaidModel(db, id)]
+  const read = (id: string) => ({
+    budget: selectBudget({ id, now }),
+    paidModel: selectPaidModel({ id }),
+  })
   const done = await runOrReturnStored(db, once, async () => {
-    const budget = await composeBudget(db, input, clock.newId(), now)
-    const statements = [...createBudgetStatements(db, budget), ...read(budget.id)]
+    const budget = await composeBudget(db, input, clock.newId())
+    const statements = { created: createBudgetStatements(budget, now), ...read(budget.id) }
     const work = { now, answer: budget.id, statements }
     return runOnce(db, once, work).catch((error: unknown) =>
       throwDuplicateBudget(db, budget, error),
     )
   })
-  const results = done.isDuplicate ? await db.d1.batch<unknown>(read(done.answer)) : done.results
-  const budget = results.at(-2)?.results[0] as PageBudget | undefined
+  const { budget, paidModel } = done.results ?? (await batch(db, read(done.answer)))
   if (!budget) throw notFound('budget')
-  return {
-    ...done,
-    answer: { budget, warnings: results.at(-1)?.results[0] ? [] : listWarnings(budget) },
-  }
+  return { ...done, answer: { budget, warnings: paidModel ? [] : listWarnings(budget) } }
 }
 
-async function composeBudget(
-  db: Db,
-  input: BudgetInput,
-  id: string,
-  now: number,
-): Promise<NewBudget> {
-  const { warningShare, throttleShare, criticalShare } = defaultThresholds
-  const budget: NewBudget = {
+async function composeBudget(db: Db, input: BudgetInput, id: BudgetId): Promise<NewBudget> {
+  return {
     id,
     scope: input.scope,
     scopeId: await findScopeId(db, input),
@@ -84,21 +79,28 @@ async function composeBudget(
     timezone: input.timezone,
     limitMicrousd: input.limit_microusd ?? null,
     limitTokens: input.limit_tokens ?? null,
-    warningShare: input.warning_share ?? warningShare,
-    throttleShare: input.throttle_share ?? throttleShare,
-    criticalShare: input.critical_share ?? criticalShare,
+    ...fillThresholds(input),
     allowsCritical: input.allows_critical ?? false,
     madeBy: 'admin',
-    now,
   }
-  if (!isOrdered(budget)) throw budgetErrors.thresholdOrder()
-  return budget
+}
+
+/**
+ * Returns the thresholds of an input, with the defaults of those that are absent.
+ *
+ * @throws VALIDATION for thresholds out of order
+ */
+function fillThresholds(input: BudgetInput): Thresholds {
+  const given = Object.entries(readThresholds(input)).filter(([, share]) => share !== undefined)
+  const shares: Thresholds = { ...defaultThresholds, ...Object.fromEntries(given) }
+  if (!isOrdered(shares)) throw budgetErrors.thresholdOrder()
+  return shares
 }
 
 /** Throws CONFLICT for a violated UNIQUE constraint of budgets, and any other error unchanged. */
 async function throwDuplicateBudget(db: Db, budget: NewBudget, cause: unknown): Promise<never> {
-  if (!String(cause).includes('budgets.scope')) throw cause
-  const existing = await selectDuplicateBudget(db, budget).first<{ id: string }>()
+  if (findFailedConstraint(cause) !== 'budgets.scope') throw cause
+  const existing = await run(db, selectDuplicateBudget(budget))
   throw budgetErrors.duplicate(periodLabels[budget.period], existing?.id, cause)
 }
 
@@ -109,13 +111,10 @@ function listWarnings({ scope }: PageBudget): ErrorDetail[] {
   return [{ path: 'body.name', message: `No agent uses ${model} now. Check the name.` }]
 }
 
-const isOrdered = (budget: Thresholds): boolean =>
-  budget.warningShare <= budget.throttleShare && budget.throttleShare <= budget.criticalShare
-
 /** Returns the id of a named agent or community; the name of a provider or model is its id. */
 async function findScopeId(db: Db, { scope, name = '' }: BudgetInput): Promise<string> {
   if (scope !== 'agent' && scope !== 'community') return normalizeScopeId(name)
-  const found = await selectScopeId(db, scope, name).first<{ id: string }>()
+  const found = await run(db, selectScopeId(scope, name))
   if (!found) throw notFound(scope)
   return found.id
 }
@@ -131,13 +130,13 @@ export async function changeBudget(
   change: BudgetChange,
 ): Promise<PageBudget> {
   const now = clock.now()
-  const results = await db.d1.batch<unknown>([
-    updateBudget(db, id, change, now),
-    selectBudget(db, id, now),
-  ])
-  const budget = results[1]?.results[0] as PageBudget | undefined
+  const { isUpdated, budget } = await batch(db, {
+    isUpdated: updateBudget(id, change, now),
+    mark: markUpdatedBudget(id, change),
+    budget: selectBudget({ id, now }),
+  })
   if (!budget) throw notFound('budget')
-  if (results[0]?.results.length === 0) throw budgetErrors.thresholdOrder()
+  if (!isUpdated) throw budgetErrors.thresholdOrder()
   // the change may unpause exploration, so the sweep runs soon
   defer(scheduler.sweepNow())
   return budget
@@ -151,50 +150,53 @@ export async function changeBudget(
  * @throws NOT_FOUND, CONFLICT
  */
 export async function removeBudget({ db, clock }: ActionContext, id: string): Promise<void> {
-  const results = await db.d1.batch<unknown>([
-    deleteBudget(db, id),
-    selectBudget(db, id, clock.now()),
-    ...deleteOrphanedRows(db, id),
-  ])
-  const existing = results[1]?.results[0] as PageBudget | undefined
+  const { isDeleted, existing } = await batch(db, {
+    isDeleted: deleteBudget(id),
+    existing: selectBudget({ id, now: clock.now() }),
+    orphans: deleteOrphanedRows(id),
+  })
   if (existing) throw toDeleteError(existing)
-  if (results[0]?.results.length === 0) throw notFound('budget')
+  if (!isDeleted) throw notFound('budget')
 }
 
 const toDeleteError = ({ madeBy, name }: PageBudget): AppError =>
   madeBy === 'definition' ? budgetErrors.setByDefinition(name) : budgetErrors.lastOfHub()
 
-/** Returns the query for budgets that have windows for less than half of the time ahead. */
-export const findExpiringBudgets = (db: Db, now: number): D1PreparedStatement =>
-  selectExpiringBudgets(db, now + windowsAheadMs / 2)
+/** Selects budgets that have windows for less than half of the time ahead. */
+export const findExpiringBudgets = (now: number): Statement<ExpiringBudget[]> =>
+  selectExpiringBudgets({ until: now + windowsAheadMs / 2 })
 
 /**
- * Creates the windows of the next two months for the budgets that `findShortBudgets` returned. Takes
+ * Creates the windows of the next two months for the budgets that `findExpiringBudgets` selected. Takes
  * one round trip per chunk, and none when no budget is given. After a failure the next call finds the
  * remaining budgets again.
  */
 export async function extendBudgetWindows(
   db: Db,
-  short: ExpiringBudget[],
+  expiring: ExpiringBudget[],
   now: number,
 ): Promise<void> {
-  const windows = short.flatMap((budget) => composeWindows(budget, now, budget.endsAt ?? 0))
+  const windows = expiring.flatMap((budget) => composeWindows(budget, now, budget.endsAt ?? 0))
   for (let from = 0; from < windows.length; from += budgetLimits.windowsPerWrite) {
     const chunk = windows.slice(from, from + budgetLimits.windowsPerWrite)
-    await db.d1.batch(insertWindows(db, chunk, now))
+    await batch(db, { windows: insertWindows(chunk, now) })
   }
 }
 
 /** Lists windows from the current one on, or from `after` where existing windows end later. */
-const composeWindows = (budget: Period & { id: string }, now: number, after = 0): BudgetWindow[] =>
+const composeWindows = (
+  budget: Period & { id: BudgetId },
+  now: number,
+  after = 0,
+): BudgetWindow[] =>
   listWindows(budget, Math.max(now - windowsBehindMs, after), now + windowsAheadMs).map(
     (window) => ({ budgetId: budget.id, ...window }),
   )
 
 /** Returns the statements that create a budget with its windows. */
-const createBudgetStatements = (db: Db, budget: NewBudget): D1PreparedStatement[] => [
-  insertBudget(db, budget),
-  ...insertWindows(db, composeWindows(budget, budget.now), budget.now),
+const createBudgetStatements = (budget: NewBudget, now: number): Statement<void>[] => [
+  insertBudget(budget, now),
+  ...insertWindows(composeWindows(budget, now), now),
 ]
 
 /**
@@ -204,16 +206,15 @@ const createBudgetStatements = (db: Db, budget: NewBudget): D1PreparedStatement[
  * @param limitMicrousd micro-dollars a day
  */
 export const setDefinitionBudget = (
-  db: Db,
   agentId: AccountId,
   limitMicrousd: number | null,
   now: number,
-): D1PreparedStatement[] => {
-  const limit = updateDefinitionLimit(db, agentId, limitMicrousd, now)
-  if (limitMicrousd === null) return [limit]
+): Statement<void>[] => {
+  const limit = updateDefinitionLimit(agentId, limitMicrousd, now)
+  if (limitMicrousd === null) return limit
   const budget: NewBudget = {
     ...defaultThresholds,
-    id: `budget:agent:${agentId}`,
+    id: `budget:agent:${agentId}` as BudgetId,
     scope: 'agent',
     scopeId: agentId,
     madeBy: 'definition',
@@ -222,7 +223,6 @@ export const setDefinitionBudget = (
     timezone: 'UTC',
     limitMicrousd,
     limitTokens: null,
-    now,
   }
-  return [...createBudgetStatements(db, budget), limit]
+  return [...createBudgetStatements(budget, now), ...limit]
 }

@@ -1,92 +1,122 @@
-import type { Db } from '../db'
-import type { BudgetChange } from './inputs'
-import { pageBudgetSql } from './page-queries'
+import { and, eq, type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import {
+  one,
+  oneSql,
+  orm,
+  type Params,
+  prepare,
+  type Statement,
+  write,
+  writeChanges,
+} from '../../shared/db/statement'
+import type { BudgetId } from '../../shared/ids'
+import { accounts } from '../accounts/schema'
+import { communities } from '../communities/schema'
+import { agents } from '../definitions/schema'
+import { changedBudget, markChanged } from './crossing-queries'
+import { type BudgetChange, readThresholds } from './inputs'
+import { type LimitColumns, thresholds } from './levels'
 import type { NewBudget } from './queries'
-import { agentModelsSql, paysForSql } from './scope-sql'
-
-/** Selects all budgets, those of the hub first. */
-export const selectBudgets = (db: Db, now: number): D1PreparedStatement =>
-  db.d1.prepare(`${pageBudgetSql} ORDER BY b.scope <> 'hub', a.name, b.id LIMIT 1000`).bind(now)
-
-export const selectBudget = (db: Db, id: string, now: number): D1PreparedStatement =>
-  db.d1.prepare(`${pageBudgetSql} WHERE b.id = ?2`).bind(now, id)
+import { budgetLevels, budgets, budgetWindows } from './schema'
+import { agentModelsSql, paysForSql, requesterOf } from './scope-sql'
 
 /** Selects the existing budget with the same scope, period and creator as a new one. */
-export const selectDuplicateBudget = (
-  db: Db,
-  { scope, scopeId, period, madeBy }: Pick<NewBudget, 'scope' | 'scopeId' | 'period' | 'madeBy'>,
-): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      'SELECT id FROM budgets WHERE scope = ?1 AND scope_id = ?2 AND period = ?3 AND made_by = ?4',
-    )
-    .bind(scope, scopeId, period, madeBy)
+export const selectDuplicateBudget = ({
+  scope,
+  scopeId,
+  period,
+  madeBy,
+}: Pick<NewBudget, 'scope' | 'scopeId' | 'period' | 'madeBy'>): Statement<
+  { id: BudgetId } | undefined
+> =>
+  one(
+    orm
+      .select({ id: budgets.id })
+      .from(budgets)
+      .where(
+        and(
+          eq(budgets.scope, scope),
+          eq(budgets.scopeId, scopeId),
+          eq(budgets.period, period),
+          eq(budgets.madeBy, madeBy),
+        ),
+      ),
+  )
 
 /** Returns a row when the budget pays for a model that some agent uses. */
-export const selectPaidModel = (db: Db, id: string): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `SELECT b.id FROM budgets b CROSS JOIN (
-         SELECT account_id AS agent_id, NULL AS community_id, ${agentModelsSql('g')} AS models FROM agents g) ask
-       WHERE b.id = ?1 AND ${paysForSql('b', 'ask')} LIMIT 1`,
-    )
-    .bind(id)
+export const selectPaidModel = prepare(({ id }: Params<{ id: string }>) => {
+  const b = alias(budgets, 'b')
+  const g = alias(agents, 'g')
+  return oneSql(
+    { id: b.id },
+    sql`FROM ${budgets} ${b} CROSS JOIN (
+        SELECT ${g.accountId} AS agent_id, NULL AS community_id, ${agentModelsSql(g)} AS models FROM ${agents} ${g}) ask
+      WHERE ${b.id} = ${id} AND ${paysForSql(b, requesterOf('ask'))} LIMIT 1`,
+  )
+})
 
 export const selectScopeId = (
-  db: Db,
   scope: 'agent' | 'community',
   name: string,
-): D1PreparedStatement =>
+): Statement<{ id: string } | undefined> =>
   scope === 'agent'
-    ? db.d1.prepare(`SELECT id FROM accounts WHERE name = ?1 AND kind = 'agent'`).bind(name)
-    : db.d1.prepare('SELECT id FROM communities WHERE name = ?1').bind(name)
+    ? one(
+        orm
+          .select({ id: accounts.id })
+          .from(accounts)
+          .where(and(eq(accounts.name, name), eq(accounts.kind, 'agent'))),
+      )
+    : one(orm.select({ id: communities.id }).from(communities).where(eq(communities.name, name)))
+
+/** Condition: the thresholds of `b` are in order once `change` is applied. */
+function isOrderedSql(b: LimitColumns, change: BudgetChange): SQL {
+  const shares = readThresholds(change)
+  const values = thresholds.map((each) => sql`${shares[`${each}Share`] ?? b[`${each}Share`]}`)
+  const pairs = values.slice(1).map((value, at) => sql`${values[at]} <= ${value}`)
+  return sql.join(pairs, sql` AND `)
+}
 
 /**
- * Updates the given fields; absent ones stay. Returns a row, or none when the budget is missing or the
- * thresholds would be out of order.
+ * Updates the given fields; absent ones stay. Answers false when the budget is missing or the thresholds
+ * would be out of order.
  */
-export const updateBudget = (
-  db: Db,
-  id: string,
-  change: BudgetChange,
-  now: number,
-): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `UPDATE budgets SET limit_microusd = iif(?2, ?3, limit_microusd),
-         limit_tokens = iif(?4, ?5, limit_tokens), warning_share = coalesce(?6, warning_share),
-         throttle_share = coalesce(?7, throttle_share), critical_share = coalesce(?8, critical_share),
-         allows_critical = coalesce(?9, allows_critical), updated_at = ?10
-       WHERE id = ?1 AND coalesce(?6, warning_share) <= coalesce(?7, throttle_share)
-         AND coalesce(?7, throttle_share) <= coalesce(?8, critical_share)
-       RETURNING id`,
-    )
-    .bind(
-      ...[id, Number(change.limit_microusd !== undefined), change.limit_microusd ?? null],
-      ...[Number(change.limit_tokens !== undefined), change.limit_tokens ?? null],
-      ...[change.warning_share ?? null, change.throttle_share ?? null],
-      change.critical_share ?? null,
-      change.allows_critical === undefined ? null : Number(change.allows_critical),
-      now,
-    )
+export const updateBudget = (id: string, change: BudgetChange, now: number): Statement<boolean> =>
+  writeChanges(
+    orm
+      .update(budgets)
+      .set({
+        limitMicrousd: change.limit_microusd,
+        limitTokens: change.limit_tokens,
+        ...readThresholds(change),
+        allowsCritical: change.allows_critical,
+        updatedAt: now,
+      })
+      .where(sql`${budgets.id} = ${id} AND ${isOrderedSql(budgets, change)}`),
+  )
 
-/** Deletes a budget and returns a row, unless it is the hub's last one or a definition's limit. */
-export const deleteBudget = (db: Db, id: string): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `DELETE FROM budgets WHERE id = ?1
-         AND (scope <> 'hub' OR (SELECT count(*) FROM budgets WHERE scope = 'hub') > 1)
-         AND (made_by <> 'definition' OR limit_microusd IS NULL)
-       RETURNING id`,
-    )
-    .bind(id)
+/** Marks a budget for the next report, unless `updateBudget` refused the change. */
+export const markUpdatedBudget = (id: string, change: BudgetChange): Statement<void> =>
+  markChanged(sql`${changedBudget.id} = ${id} AND ${isOrderedSql(changedBudget, change)}`)
+
+/** Deletes a budget, unless it is the hub's last one or a definition's limit; answers whether. */
+export const deleteBudget = (id: string): Statement<boolean> =>
+  writeChanges(
+    orm.delete(budgets).where(
+      sql`${budgets.id} = ${id}
+          AND (${budgets.scope} <> 'hub' OR (SELECT count(*) FROM budgets h WHERE h.scope = 'hub') > 1)
+          AND (${budgets.madeBy} <> 'definition' OR ${budgets.limitMicrousd} IS NULL)`,
+    ),
+  )
 
 /** Deletes the counters and reported levels of a deleted budget. */
-export const deleteOrphanedRows = (db: Db, id: string): D1PreparedStatement[] =>
-  ['budget_windows', 'budget_levels'].map((table) =>
-    db.d1
-      .prepare(
-        `DELETE FROM ${table} WHERE budget_id = ?1 AND NOT EXISTS (SELECT 1 FROM budgets WHERE id = ?1)`,
-      )
-      .bind(id),
+export const deleteOrphanedRows = (id: string): Statement<void>[] =>
+  [budgetWindows, budgetLevels].map((table) =>
+    write(
+      orm
+        .delete(table)
+        .where(
+          sql`${table.budgetId} = ${id} AND NOT EXISTS (SELECT 1 FROM ${budgets} WHERE ${budgets.id} = ${id})`,
+        ),
+    ),
   )

@@ -1,55 +1,61 @@
+import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import { budgetLimits } from '../../shared/config'
-import type { Db } from '../db'
-import { paysForSql, usageRequestersSql } from './scope-sql'
+import { number, type RowOf } from '../../shared/db/fields'
+import { manySql, prepare, write } from '../../shared/db/statement'
+import { updateSet } from '../../shared/db/write-sql'
+import { lastStartSql } from './crossing-queries'
+import { budgets, budgetWindows } from './schema'
+import { paysForSql, requesterOf, usageRequestersSql } from './scope-sql'
 
-/** A window whose counters differ from the usage events. */
-export interface WindowDifference {
-  budgetId: string
-  scope: string
-  scopeId: string
-  startsAt: number
-  endsAt: number
-  countedMicrousd: number
-  countedTokens: number
-  eventsMicrousd: number
-  eventsTokens: number
+const b = alias(budgets, 'b')
+const w = alias(budgetWindows, 'w')
+
+const differenceFields = {
+  budgetId: b.id,
+  scope: b.scope,
+  scopeId: b.scopeId,
+  startsAt: w.startsAt,
+  endsAt: w.endsAt,
+  countedMicrousd: w.spentMicrousd,
+  countedTokens: w.spentTokens,
+  eventsMicrousd: number(sql`coalesce(e.microusd, 0)`),
+  eventsTokens: number(sql`coalesce(e.tokens, 0)`),
 }
 
+/** A window whose counters differ from the usage events. */
+export type WindowDifference = RowOf<typeof differenceFields>
+
 /**
- * Recomputes every started window from the usage events. An event counts for each budget that pays
- * for it, in the last window that started before the event, as when the event was settled. `?1` is
- * now.
+ * `FROM` the windows whose counters differ from the usage events. An event counts for each budget that
+ * pays for it, in the last window that started before the event, as when the event was settled.
  */
-const recomputedSql = `
-  WITH events AS MATERIALIZED (
-    SELECT b.id AS budget_id,
-      (SELECT max(w.starts_at) FROM budget_windows w WHERE w.budget_id = b.id AND w.starts_at <= u.created_at) AS starts_at,
+const fromDifferencesSql = sql`FROM ${budgetWindows} ${w} JOIN ${budgets} ${b} ON ${b.id} = ${w.budgetId}
+  LEFT JOIN (
+    SELECT ${b.id} AS budget_id, ${lastStartSql(b.id, sql`u.created_at`)} AS starts_at,
       sum(u.cost_microusd) AS microusd, sum(u.input_tokens + u.output_tokens) AS tokens
-    FROM ${usageRequestersSql} u CROSS JOIN budgets b ON ${paysForSql('b', 'u')}
-    GROUP BY 1, 2)
-  SELECT b.id AS budgetId, b.scope, b.scope_id AS scopeId, w.starts_at AS startsAt, w.ends_at AS endsAt,
-    w.spent_microusd AS countedMicrousd, w.spent_tokens AS countedTokens,
-    coalesce(e.microusd, 0) AS eventsMicrousd, coalesce(e.tokens, 0) AS eventsTokens
-  FROM budget_windows w JOIN budgets b ON b.id = w.budget_id
-  LEFT JOIN events e ON e.budget_id = w.budget_id AND e.starts_at = w.starts_at
-  WHERE w.starts_at <= ?1 OR w.spent_microusd <> 0 OR w.spent_tokens <> 0 OR e.microusd > 0 OR e.tokens > 0`
+    FROM ${usageRequestersSql} u CROSS JOIN ${budgets} ${b} ON ${paysForSql(b, requesterOf('u'))}
+    GROUP BY 1, 2) e ON e.budget_id = ${w.budgetId} AND e.starts_at = ${w.startsAt}
+  WHERE ${w.spentMicrousd} <> coalesce(e.microusd, 0) OR ${w.spentTokens} <> coalesce(e.tokens, 0)`
 
-const differsSql = 'countedMicrousd <> eventsMicrousd OR countedTokens <> eventsTokens'
-
-export const selectDifferences = (db: Db, now: number): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `SELECT * FROM (${recomputedSql}) WHERE ${differsSql}
-       ORDER BY budgetId, startsAt LIMIT ${budgetLimits.differencesMax}`,
-    )
-    .bind(now)
+export const selectDifferences = prepare(() =>
+  manySql(
+    differenceFields,
+    sql`${fromDifferencesSql} ORDER BY ${b.id}, ${w.startsAt} LIMIT ${sql.raw(String(budgetLimits.differencesMax))}`,
+  ),
+)
 
 /** Overwrites differing counters with the sums of the usage events at execution time. */
-export const repairWindows = (db: Db, now: number): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `UPDATE budget_windows SET spent_microusd = r.eventsMicrousd, spent_tokens = r.eventsTokens
-       FROM (SELECT * FROM (${recomputedSql}) WHERE ${differsSql}) AS r
-       WHERE budget_windows.budget_id = r.budgetId AND budget_windows.starts_at = r.startsAt`,
-    )
-    .bind(now)
+export const repairWindows = prepare(() =>
+  write(
+    updateSet(
+      budgetWindows,
+      { spentMicrousd: sql`r.microusd`, spentTokens: sql`r.tokens` },
+      sql`FROM (
+          SELECT ${w.budgetId} AS budget_id, ${w.startsAt} AS starts_at,
+            coalesce(e.microusd, 0) AS microusd, coalesce(e.tokens, 0) AS tokens
+          ${fromDifferencesSql}) AS r
+        WHERE ${budgetWindows.budgetId} = r.budget_id AND ${budgetWindows.startsAt} = r.starts_at`,
+    ),
+  ),
+)

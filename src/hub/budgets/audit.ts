@@ -1,3 +1,4 @@
+import { batch, run } from '../../shared/db/batch'
 import type { AccountId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
 import { insertAuditEntry } from '../audit/queries'
@@ -7,9 +8,8 @@ import { sha256 } from '../sha256'
 import { repairWindows, selectDifferences, type WindowDifference } from './audit-queries'
 
 /** Returns the windows whose counters differ from the usage events, at most `differencesMax`. */
-export async function auditBudgets({ db, clock }: ActionContext): Promise<WindowDifference[]> {
-  return (await selectDifferences(db, clock.now()).all<WindowDifference>()).results
-}
+export const auditBudgets = ({ db }: ActionContext): Promise<WindowDifference[]> =>
+  run(db, selectDifferences({}))
 
 /**
  * Corrects the counters from the usage events and returns the corrected windows. The audit entry
@@ -43,6 +43,9 @@ async function repair(context: ActionContext, accountId: AccountId): Promise<Win
     durationMs: null,
     resultBytes: null,
   }
-  await db.d1.batch([insertAuditEntry(db, id, accountId, entry, null), repairWindows(db, now)])
+  await batch(db, {
+    entry: insertAuditEntry(id, accountId, entry, null),
+    repair: repairWindows({}),
+  })
   return differences
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { budgetLimits } from '../../shared/config'
+import { type Threshold, type Thresholds, thresholds } from './levels'
 
 /** Far above any bill, and exact as a JSON number. */
 export const limitMax = 1_000_000_000_000_000
@@ -23,6 +24,12 @@ export const budgetChange = z
   .strictObject(changeable)
   .refine((change) => Object.keys(change).length > 0, 'Set at least one field')
 export type BudgetChange = z.output<typeof budgetChange>
+
+/** Returns the thresholds of an input; those that are absent are undefined. */
+export const readThresholds = (
+  input: Pick<BudgetChange, `${Threshold}_share`>,
+): Partial<Thresholds> =>
+  Object.fromEntries(thresholds.map((each) => [`${each}Share`, input[`${each}_share`]]))
 
 const isTimezone = (name: string): boolean => {
   try {

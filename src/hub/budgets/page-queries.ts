@@ -1,62 +1,107 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import { budgetLimits } from '../../shared/config'
-import type { AccountKind, BudgetStatus } from '../contract/hub'
-import type { Db } from '../db'
+import { nullable, number, type RowOf } from '../../shared/db/fields'
+import { manySql, oneSql, type Params, prepare } from '../../shared/db/statement'
+import { accounts } from '../accounts/schema'
+import { communities } from '../communities/schema'
+import { pickThresholds } from './levels'
+import { budgets, budgetWindows, usageDays } from './schema'
 import { isCurrentWindowSql, reservedSql } from './scope-sql'
 
-/** A budget as pages show it, with its current window and what running activations have reserved. */
-export interface PageBudget {
-  id: string
-  scope: BudgetStatus['scope']
-  scopeId: string
-  /** Name of the agent; null for other scopes. */
-  name: string | null
-  kind: AccountKind | null
-  /** Name of the community; null for other scopes. */
-  community: string | null
-  period: 'day' | 'week' | 'month'
-  resetDay: number
-  timezone: string
-  limitMicrousd: number | null
-  limitTokens: number | null
-  spentMicrousd: number
-  spentTokens: number
-  reservedMicrousd: number
-  reservedTokens: number
-  startsAt: number | null
-  endsAt: number | null
-  /** Shares of a limit at which the budget warns, throttles and refuses tasks. */
-  warningShare: number
-  throttleShare: number
-  criticalShare: number
-  /** 1 when tasks of critical priority can spend beyond `criticalShare`. */
-  allowsCritical: number
-  madeBy: 'admin' | 'definition'
+const b = alias(budgets, 'b')
+const w = alias(budgetWindows, 'w')
+const a = alias(accounts, 'a')
+const m = alias(communities, 'm')
+
+/** A budget `b` with its current window `w`, and what running activations have reserved. */
+export const statusFields = {
+  id: b.id,
+  scope: b.scope,
+  scopeId: b.scopeId,
+  period: b.period,
+  limitMicrousd: b.limitMicrousd,
+  limitTokens: b.limitTokens,
+  ...pickThresholds(b),
+  spentMicrousd: number(sql`coalesce(${w.spentMicrousd}, 0)`),
+  spentTokens: number(sql`coalesce(${w.spentTokens}, 0)`),
+  reservedMicrousd: number(reservedSql(b, 'reservedMicrousd')),
+  reservedTokens: number(reservedSql(b, 'reservedTokens')),
 }
 
-/** Selects budgets as `PageBudget`; append a WHERE clause on `b`. `?1` is now. */
-export const pageBudgetSql = `
-  SELECT b.id, b.scope, b.scope_id AS scopeId, a.name, a.kind, b.period, b.timezone,
-    b.limit_microusd AS limitMicrousd, b.limit_tokens AS limitTokens,
-    coalesce(w.spent_microusd, 0) AS spentMicrousd, coalesce(w.spent_tokens, 0) AS spentTokens,
-    ${reservedSql('b', 'reserved_microusd')} AS reservedMicrousd,
-    ${reservedSql('b', 'reserved_tokens')} AS reservedTokens,
-    b.reset_day AS resetDay, b.warning_share AS warningShare, b.throttle_share AS throttleShare,
-    b.critical_share AS criticalShare, b.allows_critical AS allowsCritical, b.made_by AS madeBy,
-    m.name AS community,
-    w.starts_at AS startsAt, w.ends_at AS endsAt
-  FROM budgets b
-  LEFT JOIN accounts a ON b.scope = 'agent' AND a.id = b.scope_id
-  LEFT JOIN communities m ON b.scope = 'community' AND m.id = b.scope_id
-  LEFT JOIN budget_windows w ON ${isCurrentWindowSql('b', 'w', '?1')}`
+const pageFields = {
+  ...statusFields,
+  resetDay: b.resetDay,
+  timezone: b.timezone,
+  /** Whether tasks of critical priority can spend beyond `criticalShare`. */
+  allowsCritical: b.allowsCritical,
+  madeBy: b.madeBy,
+  /** Null: no window is open. */
+  startsAt: nullable(w.startsAt),
+  endsAt: nullable(w.endsAt),
+  /** Name of the agent; null for other scopes. */
+  name: nullable(a.name),
+  kind: nullable(a.kind),
+  /** Name of the community; null for other scopes. */
+  community: nullable(m.name),
+}
+
+/** A budget as the API and pages show it. */
+export type PageBudget = RowOf<typeof pageFields>
+
+type Now = Params<{ now: number }>['now']
+
+export const currentWindowSql = (now: Now): SQL =>
+  sql`LEFT JOIN ${budgetWindows} ${w} ON ${isCurrentWindowSql(b, w, now)}`
+
+/** `FROM` and `rest` of a select of `pageFields`; `rest` starts with WHERE or ORDER BY on `b`. */
+const fromBudgets = (now: Now, rest: SQL): SQL => sql`FROM ${budgets} ${b}
+  LEFT JOIN ${accounts} ${a} ON ${b.scope} = 'agent' AND ${a.id} = ${b.scopeId}
+  LEFT JOIN ${communities} ${m} ON ${b.scope} = 'community' AND ${m.id} = ${b.scopeId}
+  ${currentWindowSql(now)} ${rest}`
+
+/** Selects all budgets, those of the hub first. */
+export const selectBudgets = prepare(({ now }: Params<{ now: number }>) =>
+  manySql(
+    pageFields,
+    fromBudgets(now, sql`ORDER BY ${b.scope} <> 'hub', ${a.name}, ${b.id} LIMIT 1000`),
+  ),
+)
+
+export const selectBudget = prepare(({ id, now }: Params<{ id: string; now: number }>) =>
+  oneSql(pageFields, fromBudgets(now, sql`WHERE ${b.id} = ${id}`)),
+)
+
+/** Selects the budget of an agent that has the greatest used share of a limit. */
+export const selectAgentBudget = prepare(({ name, now }: Params<{ name: string; now: number }>) =>
+  oneSql(
+    pageFields,
+    fromBudgets(
+      now,
+      sql`WHERE ${b.scope} = 'agent' AND ${b.scopeId} = (SELECT id FROM ${accounts} WHERE name = ${name})
+        ORDER BY max(coalesce(${w.spentMicrousd} * 1.0 / ${b.limitMicrousd}, 0),
+          coalesce(${w.spentTokens} * 1.0 / ${b.limitTokens}, 0)) DESC LIMIT 1`,
+    ),
+  ),
+)
 
 const DAY_MS = 86_400_000
+
+const selectNames = prepare(({ sinceDay, limit }: Params<{ sinceDay: number; limit: number }>) => {
+  const n = { scope: sql<string>`n.scope`, name: sql<string>`n.name` }
+  return manySql(
+    n,
+    sql`FROM (
+      SELECT * FROM (SELECT 'agent' AS scope, name FROM ${accounts} WHERE kind = 'agent' ORDER BY name LIMIT ${limit})
+      UNION ALL SELECT * FROM (SELECT 'community', name FROM ${communities} ORDER BY name LIMIT ${limit})
+      UNION ALL SELECT * FROM (SELECT DISTINCT scope, scope_id FROM ${usageDays}
+        WHERE scope IN ('model', 'provider') AND day > ${sinceDay} ORDER BY scope, scope_id LIMIT ${limit})) n`,
+  )
+})
+
 /** Selects names to offer for a new budget: agents, communities, recently used models and providers. */
-export const selectScopeNames = (db: Db, now: number): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `SELECT * FROM (SELECT 'agent' AS scope, name FROM accounts WHERE kind = 'agent' ORDER BY name LIMIT ?2)
-       UNION ALL SELECT * FROM (SELECT 'community', name FROM communities ORDER BY name LIMIT ?2)
-       UNION ALL SELECT * FROM (SELECT DISTINCT scope, scope_id FROM usage_days
-         WHERE scope IN ('model', 'provider') AND day > ?1 ORDER BY scope, scope_id LIMIT ?2)`,
-    )
-    .bind(Math.floor(now / DAY_MS) - budgetLimits.namesDays, budgetLimits.namesOffered)
+export const selectScopeNames = (now: number): ReturnType<typeof selectNames> =>
+  selectNames({
+    sinceDay: Math.floor(now / DAY_MS) - budgetLimits.namesDays,
+    limit: budgetLimits.namesOffered,
+  })

@@ -1,15 +1,8 @@
 import { presentTime } from '../accounts/present'
 import { computeForecast, type Forecast } from './forecast'
-import { computeUsedShares, toBudgetLevel } from './levels'
+import { computeUsedShares, findWorstLevel, type Thresholds, thresholds } from './levels'
 import type { PageBudget } from './page-queries'
-import type { UsageGroup, UsageSums } from './usage-api-queries'
-import type { BudgetDay } from './usage-queries'
-
-const levels = ['healthy', 'warning', 'throttle', 'critical'] as const
-type Level = (typeof levels)[number]
-
-/** Returns the level of a budget; without a limit it is always healthy. */
-const toLevel = (budget: PageBudget): Level => toBudgetLevel(budget) ?? 'healthy'
+import type { UsageGroup, UsageGroupSums, UsageSums } from './usage-api-queries'
 
 /** Presents a budget. `share_used` is the larger used share of its limits, 1 being all; null without a limit. */
 export const presentBudget = (budget: PageBudget): object => ({
@@ -31,61 +24,43 @@ export const presentBudget = (budget: PageBudget): object => ({
   spent_tokens: budget.spentTokens,
   reserved_microusd: budget.reservedMicrousd,
   reserved_tokens: budget.reservedTokens,
-  warning_share: budget.warningShare,
-  throttle_share: budget.throttleShare,
-  critical_share: budget.criticalShare,
-  allows_critical: budget.allowsCritical === 1,
+  ...presentThresholds(budget),
+  allows_critical: budget.allowsCritical,
   share_used: computeUsedShares(budget)?.used ?? null,
-  status: toLevel(budget),
+  status: findWorstLevel([budget]),
 })
 
-/** Returns the forecast of each budget, by its id. */
-export function forecastBudgets(
-  budgets: PageBudget[],
-  days: BudgetDay[],
-  now: number,
-): Map<string, Forecast> {
-  const byBudget = Map.groupBy(days, ({ budgetId }) => budgetId)
-  return new Map(
-    budgets.map((budget) => [
-      budget.id,
-      computeForecast(budget, byBudget.get(budget.id) ?? [], now),
-    ]),
-  )
-}
+const presentThresholds = (shares: Thresholds): object =>
+  Object.fromEntries(thresholds.map((each) => [`${each}_share`, shares[`${each}Share`]]))
 
 /** Presents a forecast. `exhausted_at` is set for `runs_out`; expected amounts ignore the limit. */
-const presentForecast = (seen: Forecast): object => ({
-  state: seen.state,
-  microusd_per_day: seen.microusdPerDay,
-  tokens_per_day: seen.tokensPerDay,
-  basis_days: seen.basisDays,
-  is_shaped_by_weekday: seen.isShaped,
-  expected_microusd: seen.expectedMicrousd,
-  expected_tokens: seen.expectedTokens,
-  exhausted_at: presentTime(seen.exhaustedAt),
+const presentForecast = (forecast: Forecast): object => ({
+  state: forecast.state,
+  microusd_per_day: forecast.microusdPerDay,
+  tokens_per_day: forecast.tokensPerDay,
+  expected_microusd: forecast.expectedMicrousd,
+  expected_tokens: forecast.expectedTokens,
+  exhausted_at: presentTime(forecast.exhaustedAt),
 })
 
 /** Presents all budgets with their forecasts, and the worst status. */
-export function presentHealth(budgets: PageBudget[], days: BudgetDay[], now: number): object {
-  const forecasts = forecastBudgets(budgets, days, now)
-  const present = (budget: PageBudget) => {
-    const seen = forecasts.get(budget.id)
-    return { ...presentBudget(budget), forecast: seen ? presentForecast(seen) : null }
-  }
-  return { status: findWorstLevel(budgets), budgets: budgets.map(present) }
-}
+export const presentHealth = (budgets: PageBudget[], now: number): object => ({
+  status: findWorstLevel(budgets),
+  budgets: budgets.map((budget) => ({
+    ...presentBudget(budget),
+    forecast: presentForecast(computeForecast(budget, now)),
+  })),
+})
 
-/** Returns the worst level of all budgets. */
-const findWorstLevel = (budgets: PageBudget[]): Level =>
-  levels[Math.max(0, ...budgets.map((budget) => levels.indexOf(toLevel(budget))))] ?? 'healthy'
-
-export const presentUsage = (group: UsageGroup, row: UsageSums): object => ({
+export const presentUsage = (group: UsageGroup, row: UsageGroupSums): object => ({
   [group]: presentKey(group, row),
   ...presentSums(row),
 })
 
-function presentKey(group: UsageGroup, { key, name, kind }: UsageSums): object | string | null {
+function presentKey(
+  group: UsageGroup,
+  { key, name, kind }: UsageGroupSums,
+): object | string | null {
   if (group === 'agent') return { id: key, name, kind }
   return group === 'community' && key !== null ? { id: key, name } : key
 }

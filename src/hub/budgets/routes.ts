@@ -1,23 +1,16 @@
 import * as z from 'zod'
 import { presentTime } from '../accounts/present'
-import { type Call, presentIdempotent, type Route, route } from '../http/route'
+import { presentIdempotent, type Route, route } from '../http/route'
 import { changeBudget, createBudget, removeBudget } from './actions'
-import { selectBudgets } from './api-queries'
 import { budgetAuditRoutes } from './audit-routes'
 import { budgetErrors } from './errors'
 import { budgetChange, budgetInput } from './inputs'
-import type { PageBudget } from './page-queries'
+import { selectBudgets } from './page-queries'
 import { presentBudget, presentHealth, presentSums, presentUsage } from './present'
-import { type UsageSums, usageGroups, usageStatements } from './usage-api-queries'
-import { type BudgetDay, selectBudgetDays } from './usage-queries'
+import { usageGroups, usageStatements } from './usage-api-queries'
 
 const tag = 'budgets'
 const DAY_MS = 86_400_000
-
-async function readBudgets({ context, read }: Call<unknown, unknown>): Promise<PageBudget[]> {
-  const { results } = await read([selectBudgets(context.db, context.clock.now())])
-  return (results[0]?.results ?? []) as unknown as PageBudget[]
-}
 
 const time = z.union([z.iso.date(), z.iso.datetime({ offset: true })])
 const sinceTime = time
@@ -45,15 +38,13 @@ const usageRoute = route({
     const from = query.from ?? to - 30 * DAY_MS
     if (from > to) throw budgetErrors.timeRange()
     const group = query.group_by
-    const { results } = await read(usageStatements(context.db, group, from, to))
-    const rows = (results[0]?.results ?? []) as unknown as UsageSums[]
-    const total = results[1]?.results[0] as unknown as UsageSums
+    const { answers } = await read(usageStatements(group, from, to))
     return {
       group_by: group,
       from: presentTime(from),
       to: presentTime(to),
-      usage: rows.map((row) => presentUsage(group, row)),
-      total: presentSums(total),
+      usage: answers.groups.map((row) => presentUsage(group, row)),
+      total: answers.total && presentSums(answers.total),
     }
   },
 })
@@ -66,12 +57,10 @@ export const budgetRoutes: Route[] = [
       'Used share of each budget, and its forecast: daily run rate and when the limit is reached',
     tag,
     access: 'read',
-    handle: async (call) => {
-      const { db, clock } = call.context
-      const now = clock.now()
-      const { results } = await call.read([selectBudgets(db, now), selectBudgetDays(db, now)])
-      const [budgets, days] = results.map((result) => result.results as unknown)
-      return presentHealth(budgets as PageBudget[], days as BudgetDay[], now)
+    handle: async ({ context, read }) => {
+      const now = context.clock.now()
+      const { answers } = await read({ budgets: selectBudgets({ now }) })
+      return presentHealth(answers.budgets, now)
     },
   }),
   route({
@@ -80,7 +69,10 @@ export const budgetRoutes: Route[] = [
     summary: 'All budgets with current spending and reservations',
     tag,
     access: 'read',
-    handle: async (call) => ({ budgets: (await readBudgets(call)).map(presentBudget) }),
+    handle: async ({ context, read }) => {
+      const { answers } = await read({ budgets: selectBudgets({ now: context.clock.now() }) })
+      return { budgets: answers.budgets.map(presentBudget) }
+    },
   }),
   route({
     method: 'put',

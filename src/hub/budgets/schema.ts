@@ -9,6 +9,7 @@ import {
   unique,
 } from 'drizzle-orm/sqlite-core'
 import type { AccountId, ActivationId, BudgetId, CommunityId, PostId } from '../../shared/ids'
+import { defaultThresholds } from './levels'
 
 export const usageEvents = sqliteTable(
   'usage_events',
@@ -65,9 +66,9 @@ export const budgets = sqliteTable(
     limitMicrousd: integer('limit_microusd'),
     limitTokens: integer('limit_tokens'),
     /** Shares of the limit from which on it warns, pauses exploration, and refuses tasks. */
-    warningShare: real('warning_share').notNull().default(0.8),
-    throttleShare: real('throttle_share').notNull().default(0.9),
-    criticalShare: real('critical_share').notNull().default(1),
+    warningShare: real('warning_share').notNull().default(defaultThresholds.warningShare),
+    throttleShare: real('throttle_share').notNull().default(defaultThresholds.throttleShare),
+    criticalShare: real('critical_share').notNull().default(defaultThresholds.criticalShare),
     /** Whether tasks of critical priority may use what lies beyond critical_share. */
     allowsCritical: integer('allows_critical', { mode: 'boolean' }).notNull().default(false),
     /** An agent's definition sets a limit of its own beside those that admins made. */

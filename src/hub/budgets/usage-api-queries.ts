@@ -1,100 +1,130 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { number, type RowOf } from '../../shared/db/fields'
+import { manySql, oneSql, type Params, prepare, type Statement } from '../../shared/db/statement'
+import { accounts } from '../accounts/schema'
+import { communities } from '../communities/schema'
 import type { AccountKind } from '../contract/hub'
-import type { Db } from '../db'
+import { usageDays, usageEvents } from './schema'
 
 const DAY_MS = 86_400_000
 
 export const usageGroups = ['agent', 'model', 'task', 'community', 'executor', 'day'] as const
 export type UsageGroup = (typeof usageGroups)[number]
 
-/** Usage sums of one group, or of all groups with a null `key`. */
-export interface UsageSums {
-  /** Account or community id, model, task, executor, or day (UTC); null for no community. */
-  key: string | null
-  /** Name of an agent or a community; null for other groups. */
-  name: string | null
-  kind: AccountKind | null
-  calls: number
-  estimatedCalls: number
-  inputTokens: number
-  cachedTokens: number
-  outputTokens: number
-  reasoningTokens: number
-  costMicrousd: number
-  /** Tokens of models without a price. */
-  unpricedTokens: number
-}
+const d = alias(usageDays, 'd')
+const e = alias(usageEvents, 'e')
 
 interface GroupSql {
   /** Scope and key in `usage_days`. */
-  scope: string
-  dayKey: string
+  scope: SQL
+  dayKey: SQL
   /** Key in `usage_events`. */
-  eventKey: string
-  names?: string
+  eventKey: SQL
+  /** The table `n` with the name and kind of each key. */
+  names?: SQL
 }
 
-const scopeId = `nullif(d.scope_id, '')`
+const scopeKey = sql`nullif(${d.scopeId}, '')`
 const groups: Record<UsageGroup, GroupSql> = {
   agent: {
-    scope: 'agent',
-    dayKey: scopeId,
-    eventKey: 'e.account_id',
-    names: 'LEFT JOIN accounts n ON n.id = u.key',
+    scope: sql`'agent'`,
+    dayKey: scopeKey,
+    eventKey: sql`${e.accountId}`,
+    names: sql`LEFT JOIN ${accounts} n ON n.id = u.key`,
   },
   community: {
-    scope: 'community',
-    dayKey: scopeId,
-    eventKey: 'e.community_id',
-    names: 'LEFT JOIN (SELECT id, name, NULL AS kind FROM communities) n ON n.id = u.key',
+    scope: sql`'community'`,
+    dayKey: scopeKey,
+    eventKey: sql`${e.communityId}`,
+    names: sql`LEFT JOIN (SELECT id, name, NULL AS kind FROM ${communities}) n ON n.id = u.key`,
   },
-  model: { scope: 'model', dayKey: scopeId, eventKey: 'e.model' },
-  task: { scope: 'task', dayKey: scopeId, eventKey: 'e.task' },
-  executor: { scope: 'executor', dayKey: scopeId, eventKey: 'e.executor' },
+  model: { scope: sql`'model'`, dayKey: scopeKey, eventKey: sql`${e.model}` },
+  task: { scope: sql`'task'`, dayKey: scopeKey, eventKey: sql`${e.task}` },
+  executor: { scope: sql`'executor'`, dayKey: scopeKey, eventKey: sql`${e.executor}` },
   day: {
-    scope: 'hub',
-    dayKey: `date(d.day * 86400, 'unixepoch')`,
-    eventKey: `date(e.created_at / 1000, 'unixepoch')`,
+    scope: sql`'hub'`,
+    dayKey: sql`date(${d.day} * 86400, 'unixepoch')`,
+    eventKey: sql`date(${e.createdAt} / 1000, 'unixepoch')`,
   },
 }
 
-const eventColumns = `1, e.is_estimated, e.input_tokens, e.cached_tokens, e.output_tokens, e.reasoning_tokens,
-  e.cost_microusd, iif(e.is_priced, 0, e.input_tokens + e.output_tokens)`
+const eventColumns = sql`1, ${e.isEstimated}, ${e.inputTokens}, ${e.cachedTokens}, ${e.outputTokens},
+  ${e.reasoningTokens}, ${e.costMicrousd}, iif(${e.isPriced}, 0, ${e.inputTokens} + ${e.outputTokens})`
+
+/** Times in milliseconds, and the whole days between them, as days since the Unix epoch. */
+type Span = Params<{ from: number; to: number; firstDay: number; lastDay: number }>
 
 /**
- * Selects usage from `?1` until before `?2`: whole days (`?3` until before `?4`) from the daily sums,
- * and the calls before and after these days from the usage events.
+ * The usage `u` between two times: whole days from the daily sums, and the calls before and after these
+ * days from the usage events.
  */
-const usageSql = ({ scope, dayKey, eventKey }: GroupSql): string => `
-  WITH u (key, calls, estimated, input, cached, output, reasoning, cost, unpriced) AS (
-    SELECT ${dayKey}, d.calls, d.estimated_calls, d.input_tokens, d.cached_tokens, d.output_tokens,
-      d.reasoning_tokens, d.cost_microusd, d.unpriced_tokens
-    FROM usage_days d WHERE d.scope = '${scope}' AND d.day >= ?3 AND d.day < ?4
-    UNION ALL SELECT ${eventKey}, ${eventColumns} FROM usage_events e
-    WHERE e.created_at >= ?1 AND e.created_at < min(?2, ?3 * ${DAY_MS})
-    UNION ALL SELECT ${eventKey}, ${eventColumns} FROM usage_events e
-    WHERE e.created_at >= max(?1, ?4 * ${DAY_MS}) AND e.created_at < ?2)`
+const usageSql = ({ scope, dayKey, eventKey }: GroupSql, v: Span): SQL => sql`
+  WITH u (key, calls, estimated_calls, input_tokens, cached_tokens, output_tokens, reasoning_tokens,
+    cost_microusd, unpriced_tokens) AS (
+    SELECT ${dayKey}, ${d.calls}, ${d.estimatedCalls}, ${d.inputTokens}, ${d.cachedTokens}, ${d.outputTokens},
+      ${d.reasoningTokens}, ${d.costMicrousd}, ${d.unpricedTokens}
+    FROM ${usageDays} ${d} WHERE ${d.scope} = ${scope} AND ${d.day} >= ${v.firstDay} AND ${d.day} < ${v.lastDay}
+    UNION ALL SELECT ${eventKey}, ${eventColumns} FROM ${usageEvents} ${e}
+    WHERE ${e.createdAt} >= ${v.from} AND ${e.createdAt} < min(${v.to}, ${v.firstDay} * ${sql.raw(String(DAY_MS))})
+    UNION ALL SELECT ${eventKey}, ${eventColumns} FROM ${usageEvents} ${e}
+    WHERE ${e.createdAt} >= max(${v.from}, ${v.lastDay} * ${sql.raw(String(DAY_MS))}) AND ${e.createdAt} < ${v.to})`
 
-const sums = `
-  coalesce(sum(u.calls), 0) AS calls, coalesce(sum(u.estimated), 0) AS estimatedCalls,
-  coalesce(sum(u.input), 0) AS inputTokens, coalesce(sum(u.cached), 0) AS cachedTokens,
-  coalesce(sum(u.output), 0) AS outputTokens, coalesce(sum(u.reasoning), 0) AS reasoningTokens,
-  coalesce(sum(u.cost), 0) AS costMicrousd, coalesce(sum(u.unpriced), 0) AS unpricedTokens`
+const sums = {
+  calls: number(sql`coalesce(sum(u.calls), 0)`),
+  estimatedCalls: number(sql`coalesce(sum(u.estimated_calls), 0)`),
+  inputTokens: number(sql`coalesce(sum(u.input_tokens), 0)`),
+  cachedTokens: number(sql`coalesce(sum(u.cached_tokens), 0)`),
+  outputTokens: number(sql`coalesce(sum(u.output_tokens), 0)`),
+  reasoningTokens: number(sql`coalesce(sum(u.reasoning_tokens), 0)`),
+  costMicrousd: number(sql`coalesce(sum(u.cost_microusd), 0)`),
+  /** Tokens of models without a price. */
+  unpricedTokens: number(sql`coalesce(sum(u.unpriced_tokens), 0)`),
+}
 
-/** Selects usage from `from` until before `to`, in two statements: by group, and the total. */
+/** Usage sums of a group, or of all groups. */
+export type UsageSums = RowOf<typeof sums>
+
+const groupFields = (hasNames: boolean) => ({
+  /** Account or community id, model, task, executor, or day (UTC); null for no community. */
+  key: sql<string | null>`u.key`,
+  /** Name of an agent or a community; null for other groups. */
+  name: hasNames ? sql<string | null>`n.name` : sql<string | null>`NULL`,
+  kind: hasNames ? sql<AccountKind | null>`n.kind` : sql<AccountKind | null>`NULL`,
+  ...sums,
+})
+
+/** Usage sums of one group. */
+export type UsageGroupSums = RowOf<ReturnType<typeof groupFields>>
+
+const prepareGroups = (group: UsageGroup) =>
+  prepare((v: Span) => {
+    const { names } = groups[group]
+    const order =
+      group === 'day'
+        ? sql`u.key`
+        : sql`sum(u.cost_microusd) DESC, sum(u.input_tokens) + sum(u.output_tokens) DESC, u.key`
+    return manySql(
+      groupFields(names !== undefined),
+      sql`FROM u ${names} GROUP BY u.key ORDER BY ${order} LIMIT 1000`,
+      usageSql(groups[group], v),
+    )
+  })
+
+const selectGroups = Object.fromEntries(
+  usageGroups.map((group) => [group, prepareGroups(group)]),
+) as Record<UsageGroup, ReturnType<typeof prepareGroups>>
+
+const selectTotal = prepare((v: Span) => oneSql(sums, sql`FROM u`, usageSql(groups.day, v)))
+
+/** Selects usage from `from` until before `to`: by group, and the total. */
 export function usageStatements(
-  db: Db,
   group: UsageGroup,
   from: number,
   to: number,
-): D1PreparedStatement[] {
-  const { names } = groups[group]
-  const order = group === 'day' ? 'key' : 'costMicrousd DESC, inputTokens + outputTokens DESC, key'
+): { groups: Statement<UsageGroupSums[]>; total: Statement<UsageSums | undefined> } {
   const firstDay = Math.ceil(from / DAY_MS)
   const lastDay = Math.max(firstDay, Math.floor(to / DAY_MS))
-  return [
-    `${usageSql(groups[group])}
-     SELECT u.key, ${names ? 'n.name, n.kind' : 'NULL AS name, NULL AS kind'}, ${sums} FROM u ${names ?? ''}
-     GROUP BY u.key ORDER BY ${order} LIMIT 1000`,
-    `${usageSql(groups.day)} SELECT NULL AS key, NULL AS name, NULL AS kind, ${sums} FROM u`,
-  ].map((sql) => db.d1.prepare(sql).bind(from, to, firstDay, lastDay))
+  const span = { from, to, firstDay, lastDay }
+  return { groups: selectGroups[group](span), total: selectTotal(span) }
 }

@@ -1,131 +1,168 @@
-import { budgetForecast, usageCharts } from '../../shared/config'
+import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { usageCharts } from '../../shared/config'
+import { number, type RowOf } from '../../shared/db/fields'
+import { manySql, oneSql, type Params, prepare } from '../../shared/db/statement'
+import { bare } from '../../shared/db/write-sql'
+import { accounts } from '../accounts/schema'
 import { activationColumns } from '../activations/page-queries'
+import { activations } from '../activations/schema'
+import { communities } from '../communities/schema'
 import type { AccountKind } from '../contract/hub'
-import type { Db } from '../db'
-import type { DailyUsage } from './forecast'
+import { posts } from '../posts/schema'
+import { usageDays } from './schema'
 import type { UsageDimension, UsageView } from './usage-view'
 
-/** Usage sums of a day, a series, or both. */
-export interface UsageTotals {
-  calls: number
-  inputTokens: number
-  cachedTokens: number
-  outputTokens: number
-  costMicrousd: number
-  unpricedCalls: number
-  unpricedTokens: number
+const u = alias(usageDays, 'u')
+
+/** The columns of days that are summed. */
+const summed = {
+  calls: u.calls,
+  inputTokens: u.inputTokens,
+  cachedTokens: u.cachedTokens,
+  outputTokens: u.outputTokens,
+  costMicrousd: u.costMicrousd,
+  unpricedCalls: u.unpricedCalls,
+  unpricedTokens: u.unpricedTokens,
 }
 
-const sums = `
-  sum(u.calls) AS calls, sum(u.input_tokens) AS inputTokens, sum(u.cached_tokens) AS cachedTokens,
-  sum(u.output_tokens) AS outputTokens, sum(u.cost_microusd) AS costMicrousd,
-  sum(u.unpriced_calls) AS unpricedCalls, sum(u.unpriced_tokens) AS unpricedTokens`
+type SumName = keyof typeof summed
 
-const greatestFirst =
-  'sum(u.cost_microusd) DESC, sum(u.input_tokens + u.output_tokens) DESC, u.scope_id'
+/** Usage sums of a day, a series, or both. */
+export type UsageTotals = Record<SumName, number>
+
+/** A field for each sum. */
+const sumFields = (
+  toSql: (column: (typeof summed)[SumName]) => SQL,
+): Record<SumName, SQL<number>> =>
+  Object.fromEntries(
+    Object.entries(summed).map(([name, column]) => [name, number(toSql(column))]),
+  ) as Record<SumName, SQL<number>>
+
+const totalOf = sumFields((column) => sql`total(${column})`)
+
+/** The cost of today, and of the last seven days. */
+const recentFields = (today: Params<{ today: number }>['today']) => ({
+  todayMicrousd: number(sql`total(iif(${u.day} = ${today}, ${u.costMicrousd}, 0))`),
+  weekMicrousd: number(sql`total(iif(${u.day} > ${today} - 7, ${u.costMicrousd}, 0))`),
+})
+
+const greatestFirst = sql`sum(${u.costMicrousd}) DESC, sum(${u.inputTokens} + ${u.outputTokens}) DESC, ${u.scopeId}`
+
+type ViewParams = Params<Pick<UsageView, 'by' | 'fromDay' | 'toDay' | 'today'>>
+
+const greatest = (v: Omit<ViewParams, 'today'>, count: number, columns: SQL): SQL => sql`
+  SELECT ${u.scopeId} AS id${columns} FROM ${usageDays} ${u}
+  WHERE ${u.scope} = ${v.by} AND ${u.day} >= ${v.fromDay} AND ${u.day} < ${v.toDay}
+  GROUP BY ${u.scopeId} ORDER BY ${greatestFirst} LIMIT ${sql.raw(String(count))}`
+
+interface Naming {
+  name: SQL<string | null>
+  kind: SQL<AccountKind | null>
+  join?: SQL
+}
+
+const ownName: Naming = { name: sql`s.id`, kind: sql`NULL` }
+const namings: Record<UsageDimension, Naming> = {
+  agent: {
+    name: sql`n.name`,
+    kind: sql`n.kind`,
+    join: sql`LEFT JOIN ${accounts} n ON n.id = s.id`,
+  },
+  community: {
+    name: sql`'m/' || n.name`,
+    kind: sql`NULL`,
+    join: sql`LEFT JOIN ${communities} n ON n.id = s.id`,
+  },
+  model: ownName,
+  task: ownName,
+  executor: ownName,
+  provider: ownName,
+}
+
+const seriesFields = ({ name, kind }: Naming) => ({
+  /** Account or community id, model, task or executor; '' for none. */
+  id: sql<string>`s.id`,
+  /** Null when deleted. */
+  name,
+  /** Kind of an account; null for other dimensions. */
+  kind,
+  ...sumFields((column) => sql`s.${bare(column)}`),
+  todayMicrousd: sql<number>`s.today_microusd`,
+  weekMicrousd: sql<number>`s.week_microusd`,
+})
 
 /** Usage of one agent, model, task, community or executor in a span of days. */
-export interface UsageSeries extends UsageTotals {
-  /** Account or community id, model, task or executor; '' for none. */
-  id: string
-  /** Null when deleted. */
-  name: string | null
-  /** Kind of an account; null for other dimensions. */
-  kind: AccountKind | null
-  todayMicrousd: number
-  weekMicrousd: number
-}
-
-const names: Record<UsageDimension, { columns: string; join: string }> = {
-  agent: { columns: 'n.name, n.kind', join: 'LEFT JOIN accounts n ON n.id = s.id' },
-  community: {
-    columns: `'m/' || n.name AS name, NULL AS kind`,
-    join: 'LEFT JOIN communities n ON n.id = s.id',
-  },
-  model: { columns: 's.id AS name, NULL AS kind', join: '' },
-  task: { columns: 's.id AS name, NULL AS kind', join: '' },
-  executor: { columns: 's.id AS name, NULL AS kind', join: '' },
-  provider: { columns: 's.id AS name, NULL AS kind', join: '' },
-}
+export type UsageSeries = RowOf<ReturnType<typeof seriesFields>>
 
 /** Selects series with their sums, greatest first. Reads daily sums instead of model calls. */
-const selectSeries = (db: Db, view: UsageView): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `SELECT s.*, ${names[view.by].columns} FROM (
-         SELECT u.scope_id AS id, ${sums},
-           sum(iif(u.day = ?4, u.cost_microusd, 0)) AS todayMicrousd,
-           sum(iif(u.day > ?4 - 7, u.cost_microusd, 0)) AS weekMicrousd
-         FROM usage_days u WHERE u.scope = ?1 AND u.day >= ?2 AND u.day < ?3
-         GROUP BY u.scope_id ORDER BY ${greatestFirst} LIMIT ${usageCharts.tableRowsMax}) s
-       ${names[view.by].join} ORDER BY s.costMicrousd DESC, s.inputTokens + s.outputTokens DESC, s.id`,
+const prepareSeries = (naming: Naming) =>
+  prepare((v: ViewParams) => {
+    const recent = recentFields(v.today)
+    const sums = Object.values(summed).map((column) => sql`, total(${column}) AS ${bare(column)}`)
+    const columns = sql`${sql.join(sums)}, ${recent.todayMicrousd} AS today_microusd,
+      ${recent.weekMicrousd} AS week_microusd`
+    return manySql(
+      seriesFields(naming),
+      sql`FROM (${greatest(v, usageCharts.tableRowsMax, columns)}) s ${naming.join}
+        ORDER BY s.cost_microusd DESC, s.input_tokens + s.output_tokens DESC, s.id`,
     )
-    .bind(view.by, view.fromDay, view.toDay, view.today)
+  })
+
+const selectSeries = Object.fromEntries(
+  Object.entries(namings).map(([by, naming]) => [by, prepareSeries(naming)]),
+) as Record<UsageDimension, ReturnType<typeof prepareSeries>>
 
 /** Usage of a series on a day; `id` is null for the sum of all series beyond the greatest. */
-export interface SeriesDay extends UsageTotals {
-  day: number
-  id: string | null
+const dayFields = {
+  day: u.day,
+  id: sql<string | null>`iif(${u.scopeId} IN top, ${u.scopeId}, NULL)`,
+  ...totalOf,
 }
+export type SeriesDay = RowOf<typeof dayFields>
 
 /** Selects the days of the greatest series of a view, from `sinceDay` on. */
-const selectSeriesDays = (db: Db, view: UsageView, sinceDay: number): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `WITH top AS MATERIALIZED (
-         SELECT u.scope_id AS id FROM usage_days u WHERE u.scope = ?1 AND u.day >= ?2 AND u.day < ?3
-         GROUP BY u.scope_id ORDER BY ${greatestFirst} LIMIT ${usageCharts.seriesMax})
-       SELECT u.day, iif(u.scope_id IN top, u.scope_id, NULL) AS id, ${sums} FROM usage_days u
-       WHERE u.scope = ?1 AND u.day >= ?4 AND u.day < ?3 GROUP BY 1, 2 ORDER BY 1`,
-    )
-    .bind(view.by, view.fromDay, view.toDay, sinceDay)
+const selectSeriesDays = prepare((v: Omit<ViewParams, 'today'> & Params<{ sinceDay: number }>) =>
+  manySql(
+    dayFields,
+    sql`FROM ${usageDays} ${u}
+        WHERE ${u.scope} = ${v.by} AND ${u.day} >= ${v.sinceDay} AND ${u.day} < ${v.toDay}
+        GROUP BY 1, 2 ORDER BY 1`,
+    sql`WITH top AS MATERIALIZED (${greatest(v, usageCharts.seriesMax, sql``)})`,
+  ),
+)
 
-const selectTotal = (db: Db, view: UsageView): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `SELECT ${sums},
-         sum(iif(u.day = ?3, u.cost_microusd, 0)) AS todayMicrousd,
-         sum(iif(u.day > ?3 - 7, u.cost_microusd, 0)) AS weekMicrousd
-       FROM usage_days u WHERE u.scope = 'hub' AND u.day >= ?1 AND u.day < ?2`,
-    )
-    .bind(view.fromDay, view.toDay, view.today)
-
-/** The total of a view; every sum is null without usage. */
+/** The total of a view. */
 export type UsageTotal = Omit<UsageSeries, 'id' | 'name' | 'kind'>
+
+const selectTotal = prepare((v: Omit<ViewParams, 'by'>) =>
+  oneSql(
+    { ...totalOf, ...recentFields(v.today) },
+    sql`FROM ${usageDays} ${u} WHERE ${u.scope} = 'hub' AND ${u.day} >= ${v.fromDay} AND ${u.day} < ${v.toDay}`,
+  ),
+)
 
 /** Days of the longest budget window, which the cumulative chart shows from its start. */
 const windowDaysMax = 31
 
-/** Returns the statements for the page and its CSV, in this order: series, total, days of the series. */
-export function usageViewStatements(db: Db, view: UsageView): D1PreparedStatement[] {
-  const isCurrent = view.toDay > view.today
-  const sinceDay = isCurrent ? Math.min(view.fromDay, view.today - windowDaysMax) : view.fromDay
-  return [selectSeries(db, view), selectTotal(db, view), selectSeriesDays(db, view, sinceDay)]
+/** Selects the usage that the page and its CSV show. */
+export function usageViewStatements({ by, fromDay, toDay, today }: UsageView) {
+  const sinceDay = toDay > today ? Math.min(fromDay, today - windowDaysMax) : fromDay
+  return {
+    series: selectSeries[by]({ by, fromDay, toDay, today }),
+    total: selectTotal({ fromDay, toDay, today }),
+    days: selectSeriesDays({ by, fromDay, toDay, sinceDay }),
+  }
 }
 
-/** Usage that a budget paid for on a day. */
-export interface BudgetDay extends DailyUsage {
-  budgetId: string
-}
+const x = alias(activations, 'x')
+const a = alias(accounts, 'a')
+const p = alias(posts, 'p')
 
-/**
- * Selects the days that budget forecasts are computed from, with one index lookup per budget and day.
- * A budget of an executor reads the days of the provider.
- */
-export const selectBudgetDays = (db: Db, now: number): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `WITH RECURSIVE days (day) AS (
-         SELECT ?1 UNION ALL SELECT day - 1 FROM days WHERE day > ?1 - ${budgetForecast.shapeWeeksMax * 7})
-       SELECT b.id AS budgetId, u.day, u.cost_microusd AS microusd, u.input_tokens + u.output_tokens AS tokens
-       FROM budgets b CROSS JOIN days CROSS JOIN usage_days u
-       WHERE u.day = days.day AND u.scope_id = b.scope_id
-         AND u.scope = iif(b.scope = 'executor', 'provider', b.scope)`,
-    )
-    .bind(Math.floor(now / 86_400_000))
-
-export const selectLatestActivations = (db: Db): D1PreparedStatement =>
-  db.d1.prepare(
-    `SELECT ${activationColumns} FROM activations x JOIN accounts a ON a.id = x.agent_id
-     LEFT JOIN posts p ON p.id = x.post_id ORDER BY x.started_at DESC, x.id DESC LIMIT 15`,
-  )
+export const selectLatestActivations = prepare(() =>
+  manySql(
+    activationColumns,
+    sql`FROM ${activations} ${x} JOIN ${accounts} ${a} ON ${a.id} = ${x.agentId}
+      LEFT JOIN ${posts} ${p} ON ${p.id} = ${x.postId} ORDER BY ${x.startedAt} DESC, ${x.id} DESC LIMIT 15`,
+  ),
+)

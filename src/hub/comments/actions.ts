@@ -1,19 +1,17 @@
 import * as z from 'zod'
 import { limits } from '../../shared/config'
+import { batch, run } from '../../shared/db/batch'
 import type { CommentId } from '../../shared/ids'
-import { selectAccountById } from '../accounts/queries'
+import { selectAuthor } from '../accounts/queries'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
-import {
-  type IdempotentRequest,
-  type IdempotentResult,
-  runOrReturnStored,
-} from '../idempotency/run-once'
-import { deliver, type Message } from '../inbox/deliver'
+import { type IdempotentRequest, runOrReturnStored } from '../idempotency/run-once'
+import { type Delivered, deliver, type Message } from '../inbox/deliver'
 import { assertNoCredentials } from '../posts/credential-patterns'
 import { guardComment, updateHops } from '../reply-limits/queries'
 import { commentErrors } from './errors'
 import {
+  type CommentRow,
   deleteComment,
   incrementCommentCount,
   insertComment,
@@ -24,7 +22,6 @@ import {
   selectParentPost,
   updateComment,
 } from './queries'
-import type { CommentRow } from './schema'
 
 export const commentContent = z
   .string()
@@ -58,18 +55,15 @@ async function findReplyTarget(
   actor: Actor,
   { postId, parentId }: NewComment,
 ): Promise<ReplyTarget> {
-  const [posts, authors, parents] = await db.d1.batch([
-    selectParentPost(db, postId),
-    selectAccountById(db, actor.accountId),
-    ...(parentId === null ? [] : [selectParentComment(db, postId, parentId)]),
-  ])
-  const post = posts?.results[0] as ParentPost | undefined
-  const parent = (parents?.results[0] as ParentComment | undefined) ?? null
-  const author = authors?.results[0] as { displayName: string | null } | undefined
+  const { post, author, parent } = await batch(db, {
+    post: selectParentPost(postId),
+    author: selectAuthor(actor.accountId),
+    parent: parentId === null ? null : selectParentComment(postId, parentId),
+  })
   if (!post) throw commentErrors.unknownPost()
   if (parentId !== null && !parent) throw commentErrors.unknownParent()
-  if (post.isLocked === 1) throw commentErrors.lockedThread()
-  return { post, parent, authorDisplayName: author?.displayName ?? null }
+  if (post.isLocked) throw commentErrors.lockedThread()
+  return { post, parent: parent ?? null, authorDisplayName: author?.displayName ?? null }
 }
 
 /**
@@ -94,7 +88,7 @@ export async function createComment(
   context: ActionContext,
   actor: Actor,
   input: NewComment,
-): Promise<IdempotentResult<CommentRow>> {
+): Promise<Delivered<CommentRow>> {
   const { content } = input
   assertNoCredentials({ content }, context.settings.ROOKERY_KEY_PREFIX)
   const { accountId, idempotencyKey: key } = actor
@@ -107,8 +101,8 @@ async function writeComment(
   actor: Actor,
   input: NewComment,
   once: IdempotentRequest,
-): Promise<IdempotentResult<CommentRow>> {
-  const { db, clock, live } = context
+): Promise<Delivered<CommentRow>> {
+  const { clock, live } = context
   const { content } = input
   const { post, parent, authorDisplayName } = await findReplyTarget(context, actor, input)
   const now = clock.now()
@@ -121,6 +115,7 @@ async function writeComment(
     content,
     upvotes: 0,
     downvotes: 0,
+    score: 0,
     activationId: null,
     createdAt: now,
     editedAt: null,
@@ -134,8 +129,8 @@ async function writeComment(
   const isAgent = actor.kind === 'agent'
   const writing = { agentId: actor.accountId, activationId, now }
   const statements = [
-    ...(isAgent ? [guardComment(db, writing, post.id)] : []),
-    insertComment(db, {
+    ...(isAgent ? [guardComment(writing, post.id)] : []),
+    insertComment({
       ...place,
       id,
       postId: post.id,
@@ -143,15 +138,15 @@ async function writeComment(
       createdAt: now,
       authorId: actor.accountId,
     }),
-    incrementCommentCount(db, post.id),
-    ...(isAgent ? [updateHops(db, { postId: post.id, commentId: id }, writing)] : []),
+    incrementCommentCount(post.id),
+    ...(isAgent ? [updateHops({ postId: post.id, commentId: id }, writing)] : []),
   ]
   const to = parent ?? post
   const message: Message = {
     actor,
     source: { postId: post.id, commentId: id, authorId: actor.accountId, at: now },
     texts: [content],
-    replyTo: { id: to.authorId, type: parent ? 'reply' : 'comment', isHosted: to.isHosted === 1 },
+    replyTo: { id: to.authorId, type: parent ? 'reply' : 'comment', isHosted: to.isHosted },
   }
   const done = await deliver(context, message, once, { answer, statements })
   if (!done.isDuplicate) {
@@ -171,7 +166,7 @@ async function findOwnComment(
   isAdmin: boolean,
   id: string,
 ): Promise<CommentRow> {
-  const comment = await selectComment(db, id).first<CommentRow>()
+  const comment = await run(db, selectComment(id))
   if (!comment) throw commentErrors.unknownComment()
   if (comment.authorId === actor.accountId || isAdmin) return comment
   throw commentErrors.notAuthor()
@@ -189,7 +184,7 @@ export async function changeComment(
   assertNoCredentials({ content }, settings.ROOKERY_KEY_PREFIX)
   const comment = await findOwnComment(context, actor, isAdmin, id)
   const now = clock.now()
-  await updateComment(db, comment.id, content, now).run()
+  await run(db, updateComment(comment.id, content, now))
   return { ...comment, content, editedAt: now }
 }
 
@@ -201,6 +196,6 @@ export async function removeComment(
   id: string,
 ): Promise<CommentId> {
   const comment = await findOwnComment(context, actor, isAdmin, id)
-  await context.db.d1.batch(deleteComment(context.db, comment.id, context.clock.now()))
+  await batch(context.db, { writes: deleteComment(comment.id, context.clock.now()) })
   return comment.id
 }

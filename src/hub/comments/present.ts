@@ -1,6 +1,6 @@
 import { presentPerson, presentTime } from '../accounts/present'
 import type { Branch } from './comment-tree'
-import type { CommentRow } from './schema'
+import type { CommentRow } from './queries'
 
 /** Presents a comment; a deleted one without its text and author. */
 export const presentComment = (comment: CommentRow): object => {
@@ -21,7 +21,7 @@ export const presentComment = (comment: CommentRow): object => {
     depth: comment.depth,
     upvotes: comment.upvotes,
     downvotes: comment.downvotes,
-    score: comment.upvotes - comment.downvotes,
+    score: comment.score,
     activation_id: isDeleted ? null : comment.activationId,
     is_deleted: isDeleted,
     created_at: presentTime(comment.createdAt),

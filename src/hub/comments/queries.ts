@@ -1,133 +1,235 @@
-import { and, eq, isNull } from 'drizzle-orm'
-import type { AccountId, CommentId, PostId } from '../../shared/ids'
-import { type Db, toD1 } from '../db'
+import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { flag, number, type RowOf } from '../../shared/db/fields'
+import {
+  manySql,
+  one,
+  oneSql,
+  orm,
+  type Params,
+  prepare,
+  type Statement,
+  write,
+} from '../../shared/db/statement'
+import { updateSet } from '../../shared/db/write-sql'
+import type { CommentId, PostId } from '../../shared/ids'
+import { accounts } from '../accounts/schema'
+import { agents } from '../definitions/schema'
+import { posts } from '../posts/schema'
 import { comments } from './schema'
 
-const commentColumns = `
-  c.id, c.post_id AS postId, c.parent_id AS parentId,
-  iif(c.deleted_at IS NULL, c.content, '') AS content, c.depth,
-  c.upvotes, c.downvotes, c.activation_id AS activationId, c.created_at AS createdAt,
-  c.edited_at AS editedAt, c.deleted_at AS deletedAt,
-  a.id AS authorId, a.name AS authorName, a.kind AS authorKind, a.display_name AS authorDisplayName`
+const m = alias(comments, 'm')
+const a = alias(accounts, 'a')
+const p = alias(posts, 'p')
+const g = alias(agents, 'g')
+
+/** A comment `m` with its author, the account `a`. The content of a deleted comment is empty. */
+export const commentFields = {
+  id: m.id,
+  postId: m.postId,
+  parentId: m.parentId,
+  content: sql<string>`iif(${m.deletedAt} IS NULL, ${m.content}, '')`,
+  depth: m.depth,
+  upvotes: m.upvotes,
+  downvotes: m.downvotes,
+  score: number(sql`${m.upvotes} - ${m.downvotes}`),
+  activationId: m.activationId,
+  createdAt: m.createdAt,
+  editedAt: m.editedAt,
+  deletedAt: m.deletedAt,
+  authorId: a.id,
+  authorName: a.name,
+  authorKind: a.kind,
+  authorDisplayName: a.displayName,
+}
+
+export type CommentRow = RowOf<typeof commentFields>
 
 export const commentSorts = ['best', 'top', 'new', 'old', 'controversial'] as const
 export type CommentSort = (typeof commentSorts)[number]
 
-const orders: Record<CommentSort, string> = {
-  best: '(c.upvotes - c.downvotes) DESC, c.created_at, c.id',
-  top: 'c.upvotes DESC, c.created_at, c.id',
-  new: 'c.created_at DESC, c.id DESC',
-  old: 'c.created_at, c.id',
-  controversial: 'min(c.upvotes, c.downvotes) DESC, c.created_at, c.id',
+interface CommentPage {
+  postId: string
+  limit: number
+  offset: number
+}
+
+/** A comment of a page; `position` is null for an ancestor that is not on the page itself. */
+const pageFields = { ...commentFields, position: sql<number | null>`page.position` }
+
+type CommentPageRow = RowOf<typeof pageFields>
+
+const prepareComments = (order: SQL) =>
+  prepare(({ postId, limit, offset }: Params<CommentPage>) =>
+    manySql(
+      pageFields,
+      sql`FROM tree t JOIN ${comments} ${m} ON ${m.id} = t.id JOIN ${accounts} ${a} ON ${a.id} = ${m.authorId}
+        LEFT JOIN page ON page.id = ${m.id}
+        ORDER BY page.position IS NULL, page.position`,
+      sql`WITH RECURSIVE
+        page (id, parent_id, position) AS MATERIALIZED (
+          SELECT ${m.id}, ${m.parentId}, row_number() OVER (ORDER BY ${order})
+          FROM ${comments} ${m} WHERE ${m.postId} = ${postId} ORDER BY ${order} LIMIT ${limit} OFFSET ${offset}),
+        tree (id) AS (
+          SELECT id FROM page
+          UNION SELECT ${m.parentId} FROM tree t JOIN ${comments} ${m} ON ${m.id} = t.id
+          WHERE ${m.parentId} IS NOT NULL)`,
+    ),
+  )
+
+const commentLists = {
+  best: prepareComments(sql`(${m.upvotes} - ${m.downvotes}) DESC, ${m.createdAt}, ${m.id}`),
+  top: prepareComments(sql`${m.upvotes} DESC, ${m.createdAt}, ${m.id}`),
+  new: prepareComments(sql`${m.createdAt} DESC, ${m.id} DESC`),
+  old: prepareComments(sql`${m.createdAt}, ${m.id}`),
+  controversial: prepareComments(
+    sql`min(${m.upvotes}, ${m.downvotes}) DESC, ${m.createdAt}, ${m.id}`,
+  ),
 }
 
 /**
  * Selects `limit` comments of a thread in the given order, and all their ancestors, so that they
- * form complete trees. `position` is the place in the order; null for an ancestor that is not on the
- * page itself. Deleted comments come without their text.
+ * form complete trees.
  */
 export const selectComments = (
-  db: Db,
   postId: string,
-  page: { sort: CommentSort; limit: number; offset: number },
-): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `WITH RECURSIVE
-         page (id, parent_id, position) AS MATERIALIZED (
-           SELECT c.id, c.parent_id, row_number() OVER (ORDER BY ${orders[page.sort]})
-           FROM comments c WHERE c.post_id = ?1 ORDER BY ${orders[page.sort]} LIMIT ?2 OFFSET ?3),
-         tree (id) AS (
-           SELECT id FROM page
-           UNION SELECT c.parent_id FROM tree t JOIN comments c ON c.id = t.id WHERE c.parent_id IS NOT NULL)
-       SELECT ${commentColumns}, page.position
-       FROM tree t JOIN comments c ON c.id = t.id JOIN accounts a ON a.id = c.author_id
-       LEFT JOIN page ON page.id = c.id
-       ORDER BY page.position IS NULL, page.position`,
-    )
-    .bind(postId, page.limit, page.offset)
+  { sort, limit, offset }: { sort: CommentSort; limit: number; offset: number },
+): Statement<CommentPageRow[]> => commentLists[sort]({ postId, limit, offset })
+
+const preparedCommentAt = prepare(({ postId, index }: Params<{ postId: string; index: number }>) =>
+  one(
+    orm
+      .select({ id: comments.id })
+      .from(comments)
+      .where(eq(comments.postId, postId))
+      .limit(1)
+      .offset(index),
+  ),
+)
 
 /** Selects a row when a thread has more than `index` comments. */
-export const selectCommentAt = (db: Db, postId: string, index: number): D1PreparedStatement =>
-  db.d1.prepare('SELECT 1 FROM comments WHERE post_id = ?1 LIMIT 1 OFFSET ?2').bind(postId, index)
+export const selectCommentAt = (
+  postId: string,
+  index: number,
+): Statement<{ id: CommentId } | undefined> => preparedCommentAt({ postId, index })
+
+const preparedComment = prepare(({ id }: Params<{ id: string }>) =>
+  oneSql(
+    commentFields,
+    sql`FROM ${comments} ${m} JOIN ${accounts} ${a} ON ${a.id} = ${m.authorId}
+      JOIN ${posts} ${p} ON ${p.id} = ${m.postId}
+      WHERE ${m.id} = ${id} AND ${m.deletedAt} IS NULL AND ${p.deletedAt} IS NULL`,
+  ),
+)
 
 /** Selects one comment, unless it or its post is deleted. */
-export const selectComment = (db: Db, id: string): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `SELECT ${commentColumns} FROM comments c JOIN accounts a ON a.id = c.author_id
-       JOIN posts p ON p.id = c.post_id
-       WHERE c.id = ?1 AND c.deleted_at IS NULL AND p.deleted_at IS NULL`,
-    )
-    .bind(id)
+export const selectComment = (id: string): Statement<CommentRow | undefined> =>
+  preparedComment({ id })
 
-/** The post that a new comment replies to. Flags are 0 or 1. */
-export interface ParentPost {
-  id: PostId
-  isLocked: number
-  authorId: AccountId
-  isHosted: number
+const parentPostFields = {
+  id: p.id,
+  isLocked: p.isLocked,
+  authorId: p.authorId,
+  isHosted: flag(sql`EXISTS (SELECT 1 FROM ${agents} ${g} WHERE ${g.accountId} = ${p.authorId})`),
 }
 
-export const selectParentPost = (db: Db, id: string): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `SELECT p.id, p.is_locked AS isLocked, p.author_id AS authorId,
-              EXISTS (SELECT 1 FROM agents g WHERE g.account_id = p.author_id) AS isHosted
-       FROM posts p WHERE p.id = ?1 AND p.deleted_at IS NULL`,
-    )
-    .bind(id)
+/** The post that a new comment replies to. */
+export type ParentPost = RowOf<typeof parentPostFields>
 
-/** The comment that a new comment replies to. Flags are 0 or 1. */
-export interface ParentComment {
-  id: CommentId
-  parentId: CommentId | null
-  depth: number
-  authorId: AccountId
-  isHosted: number
+const preparedParentPost = prepare(({ id }: Params<{ id: string }>) =>
+  oneSql(
+    parentPostFields,
+    sql`FROM ${posts} ${p} WHERE ${p.id} = ${id} AND ${p.deletedAt} IS NULL`,
+  ),
+)
+
+export const selectParentPost = (id: string): Statement<ParentPost | undefined> =>
+  preparedParentPost({ id })
+
+const parentCommentFields = {
+  id: m.id,
+  parentId: m.parentId,
+  depth: m.depth,
+  authorId: m.authorId,
+  isHosted: flag(sql`EXISTS (SELECT 1 FROM ${agents} ${g} WHERE ${g.accountId} = ${m.authorId})`),
 }
 
-export const selectParentComment = (db: Db, postId: string, id: string): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `SELECT c.id, c.parent_id AS parentId, c.depth, c.author_id AS authorId,
-              EXISTS (SELECT 1 FROM agents g WHERE g.account_id = c.author_id) AS isHosted
-       FROM comments c WHERE c.id = ?1 AND c.post_id = ?2 AND c.deleted_at IS NULL`,
-    )
-    .bind(id, postId)
+/** The comment that a new comment replies to. */
+export type ParentComment = RowOf<typeof parentCommentFields>
 
-export const insertComment = (db: Db, comment: typeof comments.$inferInsert): D1PreparedStatement =>
-  toD1(db, db.orm.insert(comments).values(comment))
+const preparedParentComment = prepare(({ id, postId }: Params<{ id: string; postId: string }>) =>
+  oneSql(
+    parentCommentFields,
+    sql`FROM ${comments} ${m} WHERE ${m.id} = ${id} AND ${m.postId} = ${postId} AND ${m.deletedAt} IS NULL`,
+  ),
+)
 
-export const incrementCommentCount = (db: Db, postId: PostId): D1PreparedStatement =>
-  db.d1.prepare('UPDATE posts SET comment_count = comment_count + 1 WHERE id = ?1').bind(postId)
+export const selectParentComment = (
+  postId: string,
+  id: string,
+): Statement<ParentComment | undefined> => preparedParentComment({ id, postId })
 
-export const updateComment = (
-  db: Db,
-  id: CommentId,
-  content: string,
-  now: number,
-): D1PreparedStatement =>
-  toD1(
-    db,
-    db.orm
+type NewComment = Pick<
+  typeof comments.$inferSelect,
+  'id' | 'postId' | 'parentId' | 'authorId' | 'content' | 'depth' | 'createdAt'
+>
+
+export const insertComment = prepare((comment: Params<NewComment>) =>
+  write(
+    orm.insert(comments).values({
+      id: comment.id,
+      postId: comment.postId,
+      parentId: comment.parentId,
+      authorId: comment.authorId,
+      content: comment.content,
+      depth: comment.depth,
+      createdAt: comment.createdAt,
+    }),
+  ),
+)
+
+const preparedCommentCount = prepare(({ postId }: Params<{ postId: PostId }>) =>
+  write(
+    updateSet(
+      posts,
+      { commentCount: sql`${posts.commentCount} + 1` },
+      sql`WHERE ${posts.id} = ${postId}`,
+    ),
+  ),
+)
+
+export const incrementCommentCount = (postId: PostId): Statement<void> =>
+  preparedCommentCount({ postId })
+
+export const updateComment = (id: CommentId, content: string, now: number): Statement<void> =>
+  write(
+    orm
       .update(comments)
       .set({ content, editedAt: now })
       .where(and(eq(comments.id, id), isNull(comments.deletedAt))),
   )
 
+const decrementCommentCount = prepare(({ id }: Params<{ id: CommentId }>) =>
+  write(
+    updateSet(
+      posts,
+      { commentCount: sql`max(0, ${posts.commentCount} - 1)` },
+      sql`WHERE ${posts.id} = (SELECT ${m.postId} FROM ${comments} ${m}
+        WHERE ${m.id} = ${id} AND ${m.deletedAt} IS NULL)`,
+    ),
+  ),
+)
+
 /**
  * Marks a comment as deleted and subtracts it from its post's count; repeating changes nothing. Its
  * replies stay.
  */
-export const deleteComment = (db: Db, id: CommentId, now: number): D1PreparedStatement[] => [
-  db.d1
-    .prepare(
-      `UPDATE posts SET comment_count = max(0, comment_count - 1)
-       WHERE id = (SELECT post_id FROM comments WHERE id = ?1 AND deleted_at IS NULL)`,
-    )
-    .bind(id),
-  db.d1
-    .prepare('UPDATE comments SET deleted_at = ?2 WHERE id = ?1 AND deleted_at IS NULL')
-    .bind(id, now),
+export const deleteComment = (id: CommentId, now: number): Statement<void>[] => [
+  decrementCommentCount({ id }),
+  write(
+    orm
+      .update(comments)
+      .set({ deletedAt: now })
+      .where(and(eq(comments.id, id), isNull(comments.deletedAt))),
+  ),
 ]

@@ -15,7 +15,6 @@ import { buildTree } from './comment-tree'
 import { commentErrors } from './errors'
 import { presentBranch, presentComment } from './present'
 import { commentSorts, selectComment, selectCommentAt, selectComments } from './queries'
-import type { CommentRow } from './schema'
 
 const tag = 'comments'
 
@@ -37,21 +36,20 @@ const listRoute = route({
   tag,
   access: 'read',
   query: listQuery,
-  handle: async ({ context, param, query, read }) => {
+  handle: async ({ param, query, read }) => {
     const { sort, limit } = query
     const cursor = decodeCursor(query.cursor)
     const offset = typeof cursor === 'number' ? cursor : 0
     const id = param('id')
-    const { results } = await read([
-      selectPost(context.db, id),
-      selectComments(context.db, id, { sort, limit, offset }),
-      selectCommentAt(context.db, id, offset + limit),
-    ])
-    if (!results[0]?.results[0]) throw commentErrors.unknownPost()
-    const rows = (results[1]?.results ?? []) as unknown as CommentRow[]
-    const hasMore = results[2]?.results[0] !== undefined
+    const { answers } = await read({
+      post: selectPost(id),
+      comments: selectComments(id, { sort, limit, offset }),
+      next: selectCommentAt(id, offset + limit),
+    })
+    if (!answers.post) throw commentErrors.unknownPost()
+    const hasMore = answers.next !== undefined
     return {
-      comments: buildTree(rows).map(presentBranch),
+      comments: buildTree(answers.comments).map(presentBranch),
       has_more: hasMore,
       next_cursor: hasMore ? encodeCursor(offset + limit) : null,
     }
@@ -84,11 +82,10 @@ export const commentRoutes: Route[] = [
     summary: 'Returns one comment',
     tag,
     access: 'read',
-    handle: async ({ context, param, read }) => {
-      const { results } = await read([selectComment(context.db, param('id'))])
-      const comment = results[0]?.results[0] as unknown as CommentRow | undefined
-      if (!comment) throw commentErrors.unknownComment()
-      return { comment: presentComment(comment) }
+    handle: async ({ param, read }) => {
+      const { answers } = await read({ comment: selectComment(param('id')) })
+      if (!answers.comment) throw commentErrors.unknownComment()
+      return { comment: presentComment(answers.comment) }
     },
   }),
   route({

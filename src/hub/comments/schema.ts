@@ -2,7 +2,6 @@ import { sql } from 'drizzle-orm'
 import { type AnySQLiteColumn, index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { AccountId, ActivationId, CommentId, PostId } from '../../shared/ids'
 import { accounts } from '../accounts/schema'
-import type { AccountKind } from '../contract/hub'
 import { posts } from '../posts/schema'
 
 export const comments = sqliteTable(
@@ -37,22 +36,3 @@ export const comments = sqliteTable(
     index('comments_of').on(table.postId, table.createdAt, table.id),
   ],
 )
-
-/** A comment with its author. The content of a deleted comment is empty. */
-export interface CommentRow {
-  id: CommentId
-  postId: PostId
-  parentId: CommentId | null
-  content: string
-  depth: number
-  upvotes: number
-  downvotes: number
-  activationId: ActivationId | null
-  createdAt: number
-  editedAt: number | null
-  deletedAt: number | null
-  authorId: AccountId
-  authorName: string
-  authorKind: AccountKind
-  authorDisplayName: string | null
-}

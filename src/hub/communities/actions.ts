@@ -4,7 +4,6 @@ import type { CommunityId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
 import { type IdempotentResult, runOnce } from '../idempotency/run-once'
-import { communityErrors } from './errors'
 import { type CommunityRow, insertCommunity } from './queries'
 
 export const communityInput = z.object({
@@ -28,7 +27,7 @@ export async function createCommunity(
     displayName: input.display_name ?? input.name,
     description: input.description,
     createdBy: actor.accountId,
-    isMuted: 0,
+    isMuted: false,
     postCount: 0,
     createdAt: now,
   }
@@ -38,10 +37,9 @@ export async function createCommunity(
     action: 'communities.create',
     input,
   }
-  try {
-    return await runOnce(db, once, { now, answer, statements: [insertCommunity(db, answer)] })
-  } catch (error) {
-    if (!String(error).includes('communities.name')) throw error
-    throw communityErrors.nameTaken(input.name)
-  }
+  return runOnce(db, once, {
+    now,
+    answer,
+    statements: { community: insertCommunity(answer) },
+  })
 }

@@ -4,9 +4,10 @@ import { AppError, notFound } from '../../shared/errors'
 export const communityErrors = {
   unknown: () => notFound('community', 'GET /api/v1/submolts lists the communities.'),
   unknownPage: () => notFound('community', 'All communities are listed at /m.'),
-  nameTaken: (name: string) =>
-    new AppError('CONFLICT', `The community m/${name} already exists.`, {
+  nameTaken: (cause?: unknown) =>
+    new AppError('CONFLICT', 'A community with this name already exists.', {
       hint: 'Post there, or choose another name.',
       details: [{ path: 'body.name', message: 'already taken' }],
+      cause,
     }),
 }

@@ -7,6 +7,6 @@ export const presentCommunity = (community: CommunityRow): object => ({
   display_name: community.displayName,
   description: community.description,
   post_count: community.postCount,
-  is_muted: community.isMuted === 1,
+  is_muted: community.isMuted,
   created_at: presentTime(community.createdAt),
 })

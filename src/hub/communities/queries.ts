@@ -1,24 +1,42 @@
-import { type Db, toD1 } from '../db'
+import { desc, eq, getTableColumns } from 'drizzle-orm'
+import {
+  many,
+  one,
+  orm,
+  type Params,
+  prepare,
+  type Statement,
+  write,
+} from '../../shared/db/statement'
 import { type Community, communities } from './schema'
 
-const columns = `id, name, display_name AS displayName, description, created_by AS createdBy,
-  is_muted AS isMuted, post_count AS postCount, created_at AS createdAt`
-
-export const insertCommunity = (
-  db: Db,
-  community: typeof communities.$inferInsert,
-): D1PreparedStatement => toD1(db, db.orm.insert(communities).values(community))
-
-/** Selects a community by name, in any case. */
-export const selectCommunity = (db: Db, name: string): D1PreparedStatement =>
-  db.d1.prepare(`SELECT ${columns} FROM communities WHERE name = ?1`).bind(name)
-
-/** Selects communities with the most posts first; muted ones come last. */
-export const selectCommunities = (db: Db, limit: number, offset: number): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `SELECT ${columns} FROM communities ORDER BY is_muted, post_count DESC, name LIMIT ?1 OFFSET ?2`,
-    )
-    .bind(limit, offset)
+const { seq: _, ...communityFields } = getTableColumns(communities)
 
 export type CommunityRow = Omit<Community, 'seq'>
+
+export const insertCommunity = (community: typeof communities.$inferInsert): Statement<void> =>
+  write(orm.insert(communities).values(community))
+
+const preparedCommunity = prepare(({ name }: Params<{ name: string }>) =>
+  one(orm.select(communityFields).from(communities).where(eq(communities.name, name))),
+)
+
+/** Selects a community by name, in any case. */
+export const selectCommunity = (name: string): Statement<CommunityRow | undefined> =>
+  preparedCommunity({ name })
+
+const preparedCommunities = prepare(
+  ({ limit, offset }: Params<{ limit: number; offset: number }>) =>
+    many(
+      orm
+        .select(communityFields)
+        .from(communities)
+        .orderBy(communities.isMuted, desc(communities.postCount), communities.name)
+        .limit(limit)
+        .offset(offset),
+    ),
+)
+
+/** Selects communities with the most posts first; muted ones come last. */
+export const selectCommunities = (limit: number, offset = 0): Statement<CommunityRow[]> =>
+  preparedCommunities({ limit, offset })

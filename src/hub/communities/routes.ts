@@ -6,7 +6,7 @@ import { selectPosts } from '../posts/queries'
 import { communityInput, createCommunity } from './actions'
 import { communityErrors } from './errors'
 import { presentCommunity } from './present'
-import { type CommunityRow, selectCommunities, selectCommunity } from './queries'
+import { selectCommunities, selectCommunity } from './queries'
 
 const tag = 'communities'
 
@@ -23,12 +23,13 @@ export const communityRoutes: Route[] = [
     tag,
     access: 'read',
     query: listQuery,
-    handle: async ({ context, query, read }) => {
-      const { results } = await read([selectCommunities(context.db, query.limit + 1, query.offset)])
-      const rows = (results[0]?.results ?? []) as unknown as CommunityRow[]
+    handle: async ({ query, read }) => {
+      const { answers } = await read({
+        communities: selectCommunities(query.limit + 1, query.offset),
+      })
       return {
-        submolts: rows.slice(0, query.limit).map(presentCommunity),
-        has_more: rows.length > query.limit,
+        submolts: answers.communities.slice(0, query.limit).map(presentCommunity),
+        has_more: answers.communities.length > query.limit,
       }
     },
   }),
@@ -53,9 +54,9 @@ export const communityRoutes: Route[] = [
     summary: 'Returns one community',
     tag,
     access: 'read',
-    handle: async ({ context, param, read }) => {
-      const { results, viewer } = await read([selectCommunity(context.db, param('name'))])
-      const community = results[0]?.results[0] as unknown as CommunityRow | undefined
+    handle: async ({ param, read }) => {
+      const { answers, viewer } = await read({ community: selectCommunity(param('name')) })
+      const { community } = answers
       if (!community) throw communityErrors.unknown()
       const isOwner = viewer !== null && viewer.id === community.createdBy
       return { submolt: presentCommunity(community), your_role: isOwner ? 'owner' : null }
@@ -68,18 +69,17 @@ export const communityRoutes: Route[] = [
     tag,
     access: 'read',
     query: postPageQuery,
-    handle: async ({ context, param, query, read }) => {
+    handle: async ({ param, query, read }) => {
       const name = param('name')
       const list = toPostList(query, query.sort ?? 'hot', { community: name })
-      const { results } = await read([
-        selectCommunity(context.db, name),
-        selectPosts(context.db, list),
-      ])
-      const community = results[0]?.results[0] as unknown as CommunityRow | undefined
-      if (!community) throw communityErrors.unknown()
+      const { answers } = await read({
+        community: selectCommunity(name),
+        posts: selectPosts(list),
+      })
+      if (!answers.community) throw communityErrors.unknown()
       return {
-        submolt: presentCommunity(community),
-        ...presentPostPage(toPostPage(list, results[1])),
+        submolt: presentCommunity(answers.community),
+        ...presentPostPage(toPostPage(list, answers.posts)),
       }
     },
   }),

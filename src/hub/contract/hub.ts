@@ -168,14 +168,6 @@ export interface GrantApi {
   readPolicy(accountId: AccountId): Promise<GrantPolicy>
   /** Returns the policy and the approvals that decide about one call. */
   readAuthorization(query: AuthorizationQuery): Promise<AuthorizationData>
-  /**
-   * Returns the hub's API for a tool that only reads. The call is authorized together with its first
-   * read, in one round trip. `admit` throws when the call is refused; then no result reaches the tool.
-   */
-  guardReads(
-    query: AuthorizationQuery,
-    admit: (data: AuthorizationData) => Promise<void>,
-  ): ConversationApi
   /** Requests approval of an outside caller's call, once. The caller retries the call later. */
   requestApproval(accountId: AccountId, request: ApprovalRequest): Promise<void>
   /**

@@ -2,9 +2,9 @@
  * Types for other modules to render pages in the hub's layout and to document their routes. Part of the
  * hub's contract.
  */
-import type { D1PreparedStatement, D1Result } from '@cloudflare/workers-types'
 import type { Child, FC } from 'hono/jsx'
 import type * as z from 'zod'
+import type { Answers, Statements } from '../../shared/db/batch'
 import type { AccountKind, Person } from './activations'
 
 /**
@@ -34,16 +34,16 @@ export interface PageRequest {
    *
    * @throws UNAUTHORIZED or FORBIDDEN, shown as an error page, when the viewer has no access
    */
-  read(statements: D1PreparedStatement[]): Promise<PageView>
+  read<Batch extends Statements>(statements: Batch): Promise<PageView<Batch>>
   /** Returns a redirect, e.g. after a form. */
   redirect(path: string): Response
 }
 
-export interface PageView {
+export interface PageView<Batch extends Statements = Statements> {
   viewer: { id: string; name: string; kind: AccountKind; isAdmin: boolean }
   /** Milliseconds since the Unix epoch; the same for the whole page. */
   now: number
-  results: D1Result<Record<string, unknown>>[]
+  answers: Answers<Batch>
   render(page: ModulePageBody): Promise<Response>
 }
 

@@ -3,11 +3,13 @@ import type {
   DefinitionFacts,
   DefinitionFiles,
 } from '../../agents/contract/agents'
+import { batch, run } from '../../shared/db/batch'
 import type { AccountId } from '../../shared/ids'
 import { insertAccount, updateAccount } from '../accounts/queries'
 import { reservedNames } from '../accounts/reserved-names'
 import type { ActionContext } from '../action-context'
 import { setDefinitionBudget } from '../budgets/actions'
+import { findFailedConstraint } from '../constraint-errors'
 import type { Actor } from '../contract/hub'
 import { putExplorationStatements } from '../exploration/definition-queries'
 import { armSweep, wakeAgents } from '../inbox/deliver'
@@ -15,7 +17,6 @@ import { definitionErrors } from './errors'
 import {
   type DefinitionRow,
   insertDefinition,
-  type NamedAccount,
   selectDefinition,
   selectNamedAccount,
   upsertAgent,
@@ -45,9 +46,9 @@ function requireValid(check: DefinitionCheck, name: string): DefinitionFacts {
  */
 async function findAgent(context: ActionContext, name: string): Promise<AccountId | null> {
   const { db, clock } = context
-  const account = await selectNamedAccount(db, name, clock.now()).first<NamedAccount>()
+  const account = await run(db, selectNamedAccount({ name, now: clock.now() }))
   if (!account) return null
-  const isAgent = account.kind === 'agent' && account.isImported === 0
+  const isAgent = account.kind === 'agent' && !account.isImported
   if (isAgent && (account.isHosted || !account.hasKeys)) return account.id
   throw isAgent ? definitionErrors.externalAgent(name) : definitionErrors.notAnAgent(name)
 }
@@ -71,7 +72,7 @@ export async function putDefinition(
   const write = (id: AccountId | null) => writeDefinition(context, actor, facts, id)
   const token = await armSweep(context)
   const row = await write(existingId).catch(async (error: unknown) => {
-    if (existingId || !String(error).includes('accounts.name')) throw error
+    if (existingId || findFailedConstraint(error) !== 'accounts.name') throw error
     // Another request registered the name in between; look up its account again.
     return write(await findAgent(context, name))
   })
@@ -90,18 +91,22 @@ async function writeDefinition(
   const { name, displayName, description } = facts
   const now = clock.now()
   const id = existingId ?? clock.newId<AccountId>()
-  const account = existingId
-    ? updateAccount(db, id, { displayName, description })
-    : insertAccount(db, { id, name, kind: 'agent', displayName, description, createdAt: now })
-  const results = await db.d1.batch<DefinitionRow>([
-    account,
-    insertDefinition(db, id, facts, actor.accountId, now),
-    upsertAgent(db, id, facts, now),
-    ...putExplorationStatements(db, id, facts, now),
-    ...setDefinitionBudget(db, id, facts.budget.costPerDayMicrousd, now),
-    selectDefinition(db, name),
-  ])
-  const row = results.at(-1)?.results[0]
-  if (!row) throw new Error(`The definition of ${name} was written but not found`)
-  return row
+  const { definition } = await batch(db, {
+    account: existingId
+      ? updateAccount(id, { displayName, description })
+      : insertAccount({ id, name, kind: 'agent', displayName, description, createdAt: now }),
+    version: insertDefinition({
+      accountId: id,
+      etag: facts.etag,
+      warnings: facts.warnings,
+      createdBy: actor.accountId,
+      createdAt: now,
+    }),
+    agent: upsertAgent(id, facts, now),
+    exploration: putExplorationStatements(id, facts, now),
+    budget: setDefinitionBudget(id, facts.budget.costPerDayMicrousd, now),
+    definition: selectDefinition({ name }),
+  })
+  if (!definition) throw new Error(`The definition of ${name} was written but not found`)
+  return definition
 }

@@ -1,115 +1,115 @@
+import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import type { DefinitionFacts } from '../../agents/contract/agents'
+import { flag, type RowOf } from '../../shared/db/fields'
+import { oneSql, orm, type Params, prepare, type Statement, write } from '../../shared/db/statement'
+import { insertSelect } from '../../shared/db/write-sql'
 import type { AccountId } from '../../shared/ids'
-import type { AccountKind } from '../contract/hub'
-import type { Db } from '../db'
+import { accounts } from '../accounts/schema'
+import { apiKeys } from '../keys/schema'
+import { agentDefinitions, agents } from './schema'
 
-/** The account that has the name of a definition. */
-export interface NamedAccount {
-  id: AccountId
-  kind: AccountKind
-  isImported: number
-  /** 1 for an agent that runs on this hub. */
-  isHosted: number
-  /** 1 when the account has unexpired keys. */
-  hasKeys: number
-}
+/** Selects the account that has the name of a definition: whether it is hosted here, and its unexpired keys. */
+export const selectNamedAccount = prepare((v: Params<{ name: string; now: number }>) => {
+  const a = alias(accounts, 'a')
+  const g = alias(agents, 'g')
+  const k = alias(apiKeys, 'k')
+  return oneSql(
+    {
+      id: a.id,
+      kind: a.kind,
+      isImported: a.isImported,
+      isHosted: flag(sql`EXISTS (SELECT 1 FROM ${agents} ${g} WHERE ${g.accountId} = ${a.id})`),
+      hasKeys: flag(sql`EXISTS (SELECT 1 FROM ${apiKeys} ${k} WHERE ${k.accountId} = ${a.id}
+        AND (${k.expiresAt} IS NULL OR ${k.expiresAt} > ${v.now}))`),
+    },
+    sql`FROM ${accounts} ${a} WHERE ${a.name} = ${v.name}`,
+  )
+})
 
-export const selectNamedAccount = (db: Db, name: string, now: number): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `SELECT a.id, a.kind, a.is_imported AS isImported,
-              EXISTS (SELECT 1 FROM agents g WHERE g.account_id = a.id) AS isHosted,
-              EXISTS (SELECT 1 FROM api_keys k WHERE k.account_id = a.id
-                      AND (k.expires_at IS NULL OR k.expires_at > ?2)) AS hasKeys
-       FROM accounts a WHERE a.name = ?1`,
-    )
-    .bind(name, now)
+type NewDefinition = Pick<
+  typeof agentDefinitions.$inferInsert,
+  'accountId' | 'etag' | 'warnings' | 'createdBy' | 'createdAt'
+>
 
 /** Inserts a new version, unless the newest version has the same etag. */
-export const insertDefinition = (
-  db: Db,
-  agentId: AccountId,
-  facts: DefinitionFacts,
-  by: AccountId,
-  now: number,
-): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `INSERT INTO agent_definitions (account_id, version, etag, warnings, created_by, created_at)
-       SELECT ?1, coalesce((SELECT max(version) FROM agent_definitions WHERE account_id = ?1), 0) + 1, ?2, ?3, ?4, ?5
-       WHERE coalesce((SELECT etag FROM agent_definitions WHERE account_id = ?1 ORDER BY version DESC LIMIT 1), '') <> ?2`,
-    )
-    .bind(agentId, facts.etag, JSON.stringify(facts.warnings), by, now)
+export const insertDefinition = prepare((v: Params<Required<NewDefinition>>) => {
+  const d = alias(agentDefinitions, 'd')
+  const ofAgent = sql`FROM ${agentDefinitions} ${d} WHERE ${d.accountId} = ${v.accountId}`
+  return write(
+    insertSelect(
+      agentDefinitions,
+      {
+        accountId: v.accountId,
+        version: sql`coalesce((SELECT max(${d.version}) ${ofAgent}), 0) + 1`,
+        etag: v.etag,
+        warnings: v.warnings,
+        createdBy: v.createdBy,
+        createdAt: v.createdAt,
+      },
+      sql`WHERE coalesce((SELECT ${d.etag} ${ofAgent} ORDER BY ${d.version} DESC LIMIT 1), '') <> ${v.etag}`,
+    ),
+  )
+})
 
 /** Makes the newest definition the active version, used from the agent's next activation on. */
-export const upsertAgent = (
-  db: Db,
+export function upsertAgent(
   agentId: AccountId,
   facts: DefinitionFacts,
   now: number,
-): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `INSERT INTO agents (account_id, definition_version, definition_etag, model, grants, answers_mentions,
-         answers_replies, duration_seconds_max, call_floor_microusd, call_floor_tokens, call_want_microusd,
-         call_want_tokens, answers_dms, daily_posts_max, daily_comments_max, responses_per_thread_max, interval_ms,
-         updated_at, models, priority, activation_tokens_max)
-       VALUES (?1, (SELECT max(version) FROM agent_definitions WHERE account_id = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)
-       ON CONFLICT (account_id) DO UPDATE SET
-         definition_version = excluded.definition_version, definition_etag = excluded.definition_etag,
-         model = excluded.model, grants = excluded.grants, answers_mentions = excluded.answers_mentions,
-         answers_replies = excluded.answers_replies, duration_seconds_max = excluded.duration_seconds_max,
-         call_floor_microusd = excluded.call_floor_microusd, call_floor_tokens = excluded.call_floor_tokens,
-         call_want_microusd = excluded.call_want_microusd, call_want_tokens = excluded.call_want_tokens,
-         answers_dms = excluded.answers_dms, daily_posts_max = excluded.daily_posts_max,
-         daily_comments_max = excluded.daily_comments_max,
-         responses_per_thread_max = excluded.responses_per_thread_max, interval_ms = excluded.interval_ms,
-         updated_at = excluded.updated_at, models = excluded.models, priority = excluded.priority,
-         activation_tokens_max = excluded.activation_tokens_max`,
-    )
-    .bind(
-      agentId,
-      facts.etag,
-      facts.model,
-      JSON.stringify(facts.grants),
-      Number(facts.answersMentions),
-      Number(facts.answersReplies),
-      facts.durationSecondsMax,
-      facts.callFloor.microusd,
-      facts.callFloor.tokens,
-      facts.callWant.microusd,
-      facts.callWant.tokens,
-      Number(facts.answersDms),
-      facts.writing.dailyPostsMax,
-      facts.writing.dailyCommentsMax,
-      facts.writing.responsesPerThreadMax,
-      facts.writing.intervalMs,
-      now,
-      JSON.stringify(facts.models),
-      facts.priority,
-      facts.activationTokensMax,
-    )
-
-export interface DefinitionRow {
-  agentId: AccountId
-  name: string
-  version: number
-  etag: string
-  warnings: string
-  model: string
-  grants: string
-  isPaused: number
-  createdAt: number
+): Statement<void> {
+  const fields = {
+    definitionVersion: sql<number>`(SELECT max(${agentDefinitions.version}) FROM ${agentDefinitions}
+      WHERE ${agentDefinitions.accountId} = ${agentId})`,
+    definitionEtag: facts.etag,
+    model: facts.model,
+    models: facts.models,
+    grants: facts.grants,
+    answersMentions: facts.answersMentions,
+    answersReplies: facts.answersReplies,
+    answersDms: facts.answersDms,
+    durationSecondsMax: facts.durationSecondsMax,
+    activationTokensMax: facts.activationTokensMax,
+    priority: facts.priority,
+    callFloorMicrousd: facts.callFloor.microusd,
+    callFloorTokens: facts.callFloor.tokens,
+    callWantMicrousd: facts.callWant.microusd,
+    callWantTokens: facts.callWant.tokens,
+    ...facts.writing,
+    updatedAt: now,
+  }
+  return write(
+    orm
+      .insert(agents)
+      .values({ accountId: agentId, ...fields })
+      .onConflictDoUpdate({ target: agents.accountId, set: fields }),
+  )
 }
 
+const a = alias(accounts, 'a')
+const g = alias(agents, 'g')
+const d = alias(agentDefinitions, 'd')
+
+const definitionFields = {
+  agentId: a.id,
+  name: a.name,
+  version: d.version,
+  etag: d.etag,
+  warnings: d.warnings,
+  model: g.model,
+  grants: g.grants,
+  isPaused: g.isPaused,
+  createdAt: d.createdAt,
+}
+
+export type DefinitionRow = RowOf<typeof definitionFields>
+
 /** Selects the active definition of an agent. */
-export const selectDefinition = (db: Db, name: string): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `SELECT a.id AS agentId, a.name, d.version, d.etag, d.warnings, g.model, g.grants, g.is_paused AS isPaused,
-              d.created_at AS createdAt
-       FROM accounts a JOIN agents g ON g.account_id = a.id
-       JOIN agent_definitions d ON d.account_id = a.id AND d.version = g.definition_version
-       WHERE a.name = ?1`,
-    )
-    .bind(name)
+export const selectDefinition = prepare((v: Params<{ name: string }>) =>
+  oneSql(
+    definitionFields,
+    sql`FROM ${accounts} ${a} JOIN ${agents} ${g} ON ${g.accountId} = ${a.id}
+      JOIN ${agentDefinitions} ${d} ON ${d.accountId} = ${a.id} AND ${d.version} = ${g.definitionVersion}
+      WHERE ${a.name} = ${v.name}`,
+  ),
+)

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { run } from '../../shared/db/batch'
 import { presentTime } from '../accounts/present'
 import { type Route, route } from '../http/route'
 import { putDefinition } from './actions'
@@ -14,11 +15,11 @@ const presentDefinition = (row: DefinitionRow): object => ({
     version: row.version,
     etag: row.etag,
     model: row.model,
-    grants: JSON.parse(row.grants),
-    is_paused: row.isPaused === 1,
+    grants: row.grants,
+    is_paused: row.isPaused,
     created_at: presentTime(row.createdAt),
   },
-  warnings: JSON.parse(row.warnings),
+  warnings: row.warnings,
 })
 
 const filesInput = z.object({
@@ -49,7 +50,7 @@ export const definitionRoutes: Route[] = [
     tag,
     access: 'admin',
     handle: async ({ context, param }) => {
-      const row = await selectDefinition(context.db, param('name')).first<DefinitionRow>()
+      const row = await run(context.db, selectDefinition({ name: param('name') }))
       if (!row) throw definitionErrors.notFound()
       return presentDefinition(row)
     },

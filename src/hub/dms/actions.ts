@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { limits } from '../../shared/config'
+import { run } from '../../shared/db/batch'
 import type { ConversationId, InboxItemId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
@@ -53,7 +54,7 @@ export async function sendToAccount(
   const name = to.replace(/^@/, '')
   const once = composeOnce(actor, 'dms.write', { to: name, ...input })
   return runOrReturnStored(context.db, once, async () => {
-    const peer = await selectPeerByName(context.db, actor.accountId, name).first<PeerRow>()
+    const peer = await run(context.db, selectPeerByName(actor.accountId, name))
     if (!peer) throw dmErrors.unknownAccount()
     return deliver(context, actor, peer, input, once)
   })
@@ -79,7 +80,7 @@ const composeOnce = (
 ): IdempotentRequest => ({ accountId, key, action, input })
 
 async function findPeer({ db }: ActionContext, actor: Actor, id: string): Promise<PeerRow> {
-  const peer = await selectPeerByConversation(db, actor.accountId, id).first<PeerRow>()
+  const peer = await run(db, selectPeerByConversation(actor.accountId, id))
   if (!peer) throw dmErrors.unknownConversation()
   return peer
 }
@@ -107,12 +108,12 @@ async function deliver(
     createdAt: now,
   }
   // Only messages of people wake an agent: two agents would otherwise wake each other for ever.
-  const isTask = peer.answersDms === 1 && actor.kind === 'human'
-  const statements = [
-    ...(peer.conversationId
-      ? [updateStatus(db, id, 'open')]
-      : insertConversation(db, { id, from, to: peer.id, status, now })),
-    ...insertMessage(db, {
+  const isTask = peer.answersDms && actor.kind === 'human'
+  const statements = {
+    conversation: peer.conversationId
+      ? [updateStatus(id, 'open')]
+      : insertConversation({ id, from, to: peer.id, status, now }),
+    message: insertMessage({
       id: answer.id,
       conversationId: id,
       from,
@@ -124,10 +125,9 @@ async function deliver(
       itemId: clock.newId<InboxItemId>(),
       inboxText: isTask ? content : content.slice(0, limits.directMessage.previewChars),
     }),
-  ]
+  }
   const token = isTask ? await armSweep(context) : null
-  const work = { now, answer, statements }
-  const done = await runOnce(db, once, work).catch(throwSendError)
+  const done = await runOnce(db, once, { now, answer, statements })
   if (isTask) context.defer(wakeAgents(context, [{ accountId: peer.id }], token))
   return done
 }
@@ -143,11 +143,6 @@ function assertCanSend(peer: PeerRow, { accountId }: Actor): void {
     throw dmErrors.notAccepted(name)
   }
   if (status === 'pending' && startedBy === accountId) throw dmErrors.requestPending(name)
-}
-
-/** Rethrows an error of sending; CONFLICT when both accounts started a conversation at once. */
-function throwSendError(error: unknown): never {
-  throw String(error).includes('conversations.pair') ? dmErrors.startedMeanwhile(error) : error
 }
 
 export type Decision = 'approve' | 'reject' | 'block' | 'unblock'
@@ -170,14 +165,14 @@ export async function decideConversation(
     const peer = await findPeer(context, actor, conversationId)
     const answer = computeNextStatus(peer, actor, decision)
     const id = conversationId as ConversationId
-    const block = (hasBlocked: boolean) => updateBlock(db, id, actor.accountId, hasBlocked)
-    const statements = {
-      approve: () => [updateStatus(db, id, 'open')],
-      reject: () => [updateStatus(db, id, 'rejected'), block(isBlocking)],
-      block: () => [block(true)],
-      unblock: () => [block(false)],
-    }
-    return runOnce(db, once, { now: clock.now(), answer, statements: statements[decision]() })
+    const block = (hasBlocked: boolean) => updateBlock(id, actor.accountId, hasBlocked)
+    const writes = {
+      approve: [updateStatus(id, 'open')],
+      reject: [updateStatus(id, 'rejected'), block(isBlocking)],
+      block: [block(true)],
+      unblock: [block(false)],
+    }[decision]
+    return runOnce(db, once, { now: clock.now(), answer, statements: { writes } })
   })
 }
 

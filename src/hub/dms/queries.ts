@@ -1,92 +1,123 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import { limits } from '../../shared/config'
-import type { AccountId, ConversationId } from '../../shared/ids'
-import type { AccountKind } from '../contract/hub'
+import { flag, nullable, number, type RowOf } from '../../shared/db/fields'
+import {
+  manySql,
+  oneSql,
+  type Params,
+  prepare,
+  type Statement,
+  write,
+} from '../../shared/db/statement'
+import { updateSet } from '../../shared/db/write-sql'
+import type { AccountId } from '../../shared/ids'
+import { accounts } from '../accounts/schema'
 import type { Cursor } from '../cursor'
-import type { Db } from '../db'
-import { type Credential, viewerParams, viewerSql } from '../keys/queries'
+import { agents } from '../definitions/schema'
+import { inboxItems } from '../inbox/schema'
+import {
+  type Credential,
+  type ViewerValues,
+  viewer,
+  viewerCte,
+  viewerValues,
+} from '../keys/queries'
+import { conversationMembers, conversations, directMessages } from './schema'
 
-export type ConversationStatus = 'pending' | 'open' | 'rejected'
+export type ConversationStatus = (typeof conversations.$inferSelect)['status']
 
-/** The other account of a conversation, as the requester sees it. Flags are 0 or 1. */
-export interface PeerRow {
-  id: AccountId
-  name: string
-  kind: AccountKind
-  isImported: number
-  isHosted: number
-  /** 1 for a hosted agent whose definition enables direct messages. */
-  answersDms: number
+const a = alias(accounts, 'a')
+const g = alias(agents, 'g')
+const c = alias(conversations, 'c')
+const m = alias(conversationMembers, 'm')
+const d = alias(directMessages, 'd')
+
+const hasBlocked = (accountId: SQL): SQL =>
+  sql`coalesce((SELECT ${m.hasBlocked} FROM ${conversationMembers} ${m}
+    WHERE ${m.conversationId} = ${c.id} AND ${m.accountId} = ${accountId}), 0)`
+
+type Me = Params<{ me: AccountId }>
+
+/** The other account of a conversation, as the requester sees it. */
+const peerFields = ({ me }: Me) => ({
+  id: a.id,
+  name: a.name,
+  kind: a.kind,
+  isImported: a.isImported,
+  isHosted: flag(sql`${g.accountId} IS NOT NULL`),
+  /** A hosted agent whose definition enables direct messages. */
+  answersDms: flag(sql`coalesce(${g.answersDms}, 0)`),
   /** Null before the first message. */
-  conversationId: ConversationId | null
-  status: ConversationStatus | null
-  startedBy: AccountId | null
-  /** `blocksMe`: the other account blocks the requester; `isBlocked`: the requester blocks it. */
-  blocksMe: number
-  isBlocked: number
-}
+  conversationId: nullable(c.id),
+  status: nullable(c.status),
+  startedBy: nullable(c.startedBy),
+  /** The other account blocks the requester. */
+  blocksMe: flag(hasBlocked(sql`${a.id}`)),
+  /** The requester blocks the other account. */
+  isBlocked: flag(hasBlocked(sql`${me}`)),
+})
 
-/** `?1` is the requester's account. */
-const peerColumns = `
-  a.id, a.name, a.kind, a.is_imported AS isImported, g.account_id IS NOT NULL AS isHosted,
-  coalesce(g.answers_dms, 0) AS answersDms, c.id AS conversationId, c.status, c.started_by AS startedBy,
-  coalesce((SELECT m.has_blocked FROM conversation_members m
-    WHERE m.conversation_id = c.id AND m.account_id = a.id), 0) AS blocksMe,
-  coalesce((SELECT m.has_blocked FROM conversation_members m
-    WHERE m.conversation_id = c.id AND m.account_id = ?1), 0) AS isBlocked`
+export type PeerRow = RowOf<ReturnType<typeof peerFields>>
 
-export const selectPeerByName = (db: Db, me: AccountId, name: string): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `SELECT ${peerColumns} FROM accounts a LEFT JOIN agents g ON g.account_id = a.id
-       LEFT JOIN conversations c ON c.pair = min(a.id, ?1) || ' ' || max(a.id, ?1)
-       WHERE a.name = ?2`,
-    )
-    .bind(me, name)
+const selectByName = prepare((v: Me & Params<{ name: string }>) =>
+  oneSql(
+    peerFields(v),
+    sql`FROM ${accounts} ${a} LEFT JOIN ${agents} ${g} ON ${g.accountId} = ${a.id}
+      LEFT JOIN ${conversations} ${c} ON ${c.pair} = min(${a.id}, ${v.me}) || ' ' || max(${a.id}, ${v.me})
+      WHERE ${a.name} = ${v.name}`,
+  ),
+)
+
+export const selectPeerByName = (me: AccountId, name: string): Statement<PeerRow | undefined> =>
+  selectByName({ me, name })
+
+const selectByConversation = prepare((v: Me & Params<{ id: string }>) => {
+  const own = alias(conversationMembers, 'own')
+  return oneSql(
+    peerFields(v),
+    sql`FROM ${conversationMembers} ${own}
+      JOIN ${conversations} ${c} ON ${c.id} = ${own.conversationId}
+      JOIN ${accounts} ${a} ON ${a.id} = ${own.otherId} LEFT JOIN ${agents} ${g} ON ${g.accountId} = ${a.id}
+      WHERE ${own.accountId} = ${v.me} AND ${own.conversationId} = ${v.id}`,
+  )
+})
 
 export const selectPeerByConversation = (
-  db: Db,
   me: AccountId,
-  conversationId: string,
-): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `SELECT ${peerColumns} FROM conversation_members own
-       JOIN conversations c ON c.id = own.conversation_id
-       JOIN accounts a ON a.id = own.other_id LEFT JOIN agents g ON g.account_id = a.id
-       WHERE own.account_id = ?1 AND own.conversation_id = ?2`,
-    )
-    .bind(me, conversationId)
+  id: string,
+): Statement<PeerRow | undefined> => selectByConversation({ me, id })
 
-export interface ConversationRow {
-  id: ConversationId
-  status: ConversationStatus
-  isStartedByMe: number
-  isBlocked: number
-  unread: number
-  createdAt: number
-  lastMessageAt: number
-  otherId: AccountId
-  otherName: string
-  otherKind: AccountKind
-  otherDescription: string
-  otherKarma: number
-  lastContent: string | null
-  isLastMine: number
+const conversationFields = {
+  id: c.id,
+  status: c.status,
+  isStartedByMe: flag(sql`${c.startedBy} = ${m.accountId}`),
+  isBlocked: m.hasBlocked,
+  unread: m.unread,
+  createdAt: c.createdAt,
+  lastMessageAt: m.lastMessageAt,
+  otherId: a.id,
+  otherName: a.name,
+  otherKind: a.kind,
+  otherDescription: a.description,
+  otherKarma: a.karma,
+  lastContent: sql<
+    string | null
+  >`substr(${d.content}, 1, ${limits.directMessage.previewChars * 2})`,
+  isLastMine: flag(sql`coalesce(${d.authorId} = ${m.accountId}, 0)`),
 }
 
-const conversationColumns = `
-  c.id, c.status, c.started_by = m.account_id AS isStartedByMe, m.has_blocked AS isBlocked, m.unread,
-  c.created_at AS createdAt, m.last_message_at AS lastMessageAt, a.id AS otherId, a.name AS otherName,
-  a.kind AS otherKind, a.description AS otherDescription, a.karma AS otherKarma,
-  substr(d.content, 1, ${limits.directMessage.previewChars * 2}) AS lastContent,
-  coalesce(d.author_id = m.account_id, 0) AS isLastMine`
+/** A conversation of the viewer. */
+export type ConversationRow = RowOf<typeof conversationFields>
 
-const conversationTables = `conversation_members m CROSS JOIN conversations c ON c.id = m.conversation_id
-  JOIN accounts a ON a.id = m.other_id
-  LEFT JOIN direct_messages d ON d.id = (SELECT id FROM direct_messages
-    WHERE conversation_id = c.id ORDER BY created_at DESC, id DESC LIMIT 1)`
+const last = alias(directMessages, 'last')
+const fromConversations = sql`FROM ${conversationMembers} ${m}
+  CROSS JOIN ${conversations} ${c} ON ${c.id} = ${m.conversationId}
+  JOIN ${accounts} ${a} ON ${a.id} = ${m.otherId}
+  LEFT JOIN ${directMessages} ${d} ON ${d.id} = (SELECT ${last.id} FROM ${directMessages} ${last}
+    WHERE ${last.conversationId} = ${c.id} ORDER BY ${last.createdAt} DESC, ${last.id} DESC LIMIT 1)`
 
-const ofViewer = 'm.account_id = (SELECT id FROM viewer)'
+const viewerId = sql`(SELECT ${viewer.id} FROM ${viewer})`
 
 /**
  * `requests`: pending message requests to the viewer. `conversations`: the others, without those that
@@ -94,112 +125,156 @@ const ofViewer = 'm.account_id = (SELECT id FROM viewer)'
  */
 export type ConversationList = 'requests' | 'conversations' | 'all'
 
-const listConditions: Record<ConversationList, string> = {
-  requests: `c.status = 'pending' AND c.started_by <> m.account_id`,
-  conversations: `(c.status = 'open' OR c.started_by = m.account_id)`,
-  all: `(c.status <> 'rejected' OR c.started_by = m.account_id OR m.has_blocked = 1)`,
+type PageValues = ViewerValues & { at: number; id: string; limit: number }
+
+const prepareList = (condition: SQL) =>
+  prepare((v: Params<PageValues>) =>
+    manySql(
+      conversationFields,
+      sql`${fromConversations}
+        WHERE ${m.accountId} = ${viewerId} AND ${condition}
+          AND (${m.lastMessageAt}, ${m.conversationId}) < (${v.at}, ${v.id})
+        ORDER BY ${m.lastMessageAt} DESC, ${m.conversationId} DESC LIMIT ${v.limit}`,
+      viewerCte(v),
+    ),
+  )
+
+const selectLists = {
+  requests: prepareList(sql`${c.status} = 'pending' AND ${c.startedBy} <> ${m.accountId}`),
+  conversations: prepareList(sql`(${c.status} = 'open' OR ${c.startedBy} = ${m.accountId})`),
+  all: prepareList(
+    sql`(${c.status} <> 'rejected' OR ${c.startedBy} = ${m.accountId} OR ${m.hasBlocked} = 1)`,
+  ),
+}
+
+/** The keyset of a page: all rows before this time and id. */
+const toKeyset = (before: Cursor | null): { at: number; id: string } => {
+  const [at, id] = Array.isArray(before) ? before : [Number.MAX_SAFE_INTEGER, '']
+  return { at, id }
 }
 
 /** Selects one page of the viewer's conversations, most recent first. */
-export function selectConversations(
-  db: Db,
-  credential: Credential,
+export const selectConversations = (
+  credential: Credential | null,
   now: number,
-  page: { list: ConversationList; before: Cursor | null; limit: number },
-): D1PreparedStatement {
-  const [at, id] = Array.isArray(page.before) ? page.before : [Number.MAX_SAFE_INTEGER, '']
-  return db.d1
-    .prepare(
-      `WITH viewer AS (${viewerSql}) SELECT ${conversationColumns} FROM ${conversationTables}
-       WHERE ${ofViewer} AND ${listConditions[page.list]}
-         AND (m.last_message_at, m.conversation_id) < (?5, ?6)
-       ORDER BY m.last_message_at DESC, m.conversation_id DESC LIMIT ?7`,
-    )
-    .bind(...viewerParams(credential, now), at, id, page.limit)
-}
+  { list, before, limit }: { list: ConversationList; before: Cursor | null; limit: number },
+): Statement<ConversationRow[]> =>
+  selectLists[list]({ ...viewerValues(credential, now), ...toKeyset(before), limit })
+
+type ConversationValues = ViewerValues & { conversationId: string }
+
+const selectOne = prepare((v: Params<ConversationValues>) =>
+  oneSql(
+    conversationFields,
+    sql`${fromConversations} WHERE ${m.accountId} = ${viewerId} AND ${c.id} = ${v.conversationId}`,
+    viewerCte(v),
+  ),
+)
 
 /** Selects one conversation of the viewer. */
 export const selectConversation = (
-  db: Db,
-  credential: Credential,
+  credential: Credential | null,
   now: number,
-  id: string,
-): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `WITH viewer AS (${viewerSql}) SELECT ${conversationColumns} FROM ${conversationTables}
-       WHERE ${ofViewer} AND c.id = ?5`,
-    )
-    .bind(...viewerParams(credential, now), id)
+  conversationId: string,
+): Statement<ConversationRow | undefined> =>
+  selectOne({ ...viewerValues(credential, now), conversationId })
 
-export interface MessageRow {
-  id: string
-  authorId: AccountId
-  authorName: string
-  authorKind: AccountKind
-  content: string
-  needsHuman: number
-  activationId: string | null
-  createdAt: number
+const messageFields = {
+  id: d.id,
+  authorId: d.authorId,
+  authorName: a.name,
+  authorKind: a.kind,
+  content: d.content,
+  needsHuman: d.needsHuman,
+  activationId: d.activationId,
+  createdAt: d.createdAt,
 }
+
+export type MessageRow = RowOf<typeof messageFields>
+
+const selectPage = prepare((v: Params<PageValues & ConversationValues>) =>
+  manySql(
+    messageFields,
+    sql`FROM ${directMessages} ${d} JOIN ${accounts} ${a} ON ${a.id} = ${d.authorId}
+      WHERE ${d.conversationId} = ${v.conversationId} AND (${d.createdAt}, ${d.id}) < (${v.at}, ${v.id})
+        AND EXISTS (SELECT 1 FROM ${conversationMembers} ${m}
+          WHERE ${m.conversationId} = ${v.conversationId} AND ${m.accountId} = ${viewerId})
+      ORDER BY ${d.createdAt} DESC, ${d.id} DESC LIMIT ${v.limit}`,
+    viewerCte(v),
+  ),
+)
 
 /** Selects one page of messages, newest first; no rows for a viewer outside the conversation. */
-export function selectMessages(
-  db: Db,
-  credential: Credential,
+export const selectMessages = (
+  credential: Credential | null,
   now: number,
   page: { conversationId: string; before: Cursor | null; limit: number },
-): D1PreparedStatement {
-  const [at, id] = Array.isArray(page.before) ? page.before : [Number.MAX_SAFE_INTEGER, '']
-  return db.d1
-    .prepare(
-      `WITH viewer AS (${viewerSql})
-       SELECT d.id, d.author_id AS authorId, a.name AS authorName, a.kind AS authorKind, d.content,
-         d.needs_human AS needsHuman, d.activation_id AS activationId, d.created_at AS createdAt
-       FROM direct_messages d JOIN accounts a ON a.id = d.author_id
-       WHERE d.conversation_id = ?5 AND (d.created_at, d.id) < (?6, ?7)
-         AND EXISTS (SELECT 1 FROM conversation_members m WHERE m.conversation_id = ?5 AND ${ofViewer})
-       ORDER BY d.created_at DESC, d.id DESC LIMIT ?8`,
-    )
-    .bind(...viewerParams(credential, now), page.conversationId, at, id, page.limit)
+): Statement<MessageRow[]> => {
+  const { conversationId, before, limit } = page
+  return selectPage({
+    ...viewerValues(credential, now),
+    ...toKeyset(before),
+    conversationId,
+    limit,
+  })
 }
+
+const unreadFields = {
+  messages: number(sql`coalesce(sum(${m.unread}) FILTER (WHERE ${c.status} = 'open'), 0)`),
+  conversations: number(sql`count(*) FILTER (WHERE ${c.status} = 'open' AND ${m.unread} > 0)`),
+  requests: number(
+    sql`count(*) FILTER (WHERE ${c.status} = 'pending' AND ${c.startedBy} <> ${m.accountId})`,
+  ),
+}
+
+export type UnreadRow = RowOf<typeof unreadFields>
+
+const countUnread = prepare((v: Params<ViewerValues>) =>
+  oneSql(
+    unreadFields,
+    sql`FROM ${conversationMembers} ${m} JOIN ${conversations} ${c} ON ${c.id} = ${m.conversationId}
+      WHERE ${m.accountId} = ${viewerId}`,
+    viewerCte(v),
+  ),
+)
 
 /** Selects the viewer's numbers of unread messages and open requests. */
 export const selectUnreadCounts = (
-  db: Db,
-  credential: Credential,
+  credential: Credential | null,
   now: number,
-): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `WITH viewer AS (${viewerSql})
-       SELECT coalesce(sum(m.unread) FILTER (WHERE c.status = 'open'), 0) AS messages,
-         count(*) FILTER (WHERE c.status = 'open' AND m.unread > 0) AS conversations,
-         count(*) FILTER (WHERE c.status = 'pending' AND c.started_by <> m.account_id) AS requests
-       FROM conversation_members m JOIN conversations c ON c.id = m.conversation_id WHERE ${ofViewer}`,
-    )
-    .bind(...viewerParams(credential, now))
+): Statement<UnreadRow | undefined> => countUnread(viewerValues(credential, now))
 
-export interface UnreadRow {
-  messages: number
-  conversations: number
-  requests: number
-}
+const markMessagesRead = prepare((v: Params<ConversationValues>) => {
+  const { accountId, conversationId, unread } = conversationMembers
+  return write(
+    updateSet(
+      conversationMembers,
+      { unread: 0 },
+      sql`WHERE ${accountId} = ${viewerId} AND ${conversationId} = ${v.conversationId} AND ${unread} > 0`,
+      viewerCte(v),
+    ),
+  )
+})
+
+const markItemsRead = prepare((v: Params<ConversationValues>) => {
+  const { accountId, conversationId, readAt, isTask } = inboxItems
+  return write(
+    updateSet(
+      inboxItems,
+      { readAt: v.now },
+      sql`WHERE ${accountId} = ${viewerId} AND ${conversationId} = ${v.conversationId}
+        AND ${readAt} IS NULL AND ${isTask} = 0`,
+      viewerCte(v),
+    ),
+  )
+})
 
 /** Marks a conversation as read for the viewer. Open tasks of a hosted agent stay, so none is lost. */
-export const markReadStatements = (
-  db: Db,
-  credential: Credential,
+export function markReadStatements(
+  credential: Credential | null,
   now: number,
-  id: string,
-): D1PreparedStatement[] =>
-  [
-    `UPDATE conversation_members SET unread = 0
-     WHERE account_id = (SELECT id FROM viewer) AND conversation_id = ?5 AND unread > 0`,
-    `UPDATE inbox_items SET read_at = ?2
-     WHERE account_id = (SELECT id FROM viewer) AND conversation_id = ?5 AND read_at IS NULL AND is_task = 0`,
-  ].map((sql) =>
-    db.d1
-      .prepare(`WITH viewer AS (${viewerSql}) ${sql}`)
-      .bind(...viewerParams(credential, now), id),
-  )
+  conversationId: string,
+): Statement<void>[] {
+  const values = { ...viewerValues(credential, now), conversationId }
+  return [markMessagesRead(values), markItemsRead(values)]
+}

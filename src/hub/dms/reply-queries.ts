@@ -1,47 +1,102 @@
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import { limits } from '../../shared/config'
+import { type Params, prepare, type Statement, write } from '../../shared/db/statement'
+import { insertSelect, updateSet } from '../../shared/db/write-sql'
+import type { AccountId, ActivationId } from '../../shared/ids'
+import { activations } from '../activations/schema'
 import type { CommitRequest } from '../contract/hub'
-import type { Db } from '../db'
+import { inboxItems } from '../inbox/schema'
+import { conversationMembers, conversations, directMessages } from './schema'
 
-const isRunning = `EXISTS (SELECT 1 FROM activations WHERE id = ?1 AND state = 'running')`
+interface Reply {
+  id: string
+  activationId: ActivationId
+  agentId: AccountId
+  content: string
+  now: number
+}
+
+const isRunning = (activationId: SQLWrapper): SQL =>
+  sql`EXISTS (SELECT 1 FROM ${activations} WHERE ${activations.id} = ${activationId} AND ${activations.state} = 'running')`
 
 /** Inserts the answer into the task's conversation, unless it is closed or the other account blocks. */
-const insertReplySql = `
-  INSERT INTO direct_messages (id, conversation_id, author_id, content, activation_id, created_at)
-  SELECT ?2, c.id, ?3, ?4, ?1, ?5
-  FROM inbox_items i JOIN conversations c ON c.id = i.conversation_id AND c.status = 'open'
-  WHERE i.claimed_by = ?1 AND i.type = 'dm' AND ${isRunning}
-    AND NOT EXISTS (SELECT 1 FROM conversation_members b
-      WHERE b.conversation_id = c.id AND b.account_id <> ?3 AND b.has_blocked = 1)
-  LIMIT 1
-  ON CONFLICT DO NOTHING`
+const insertReply = prepare((v: Params<Reply>) => {
+  const i = alias(inboxItems, 'i')
+  const c = alias(conversations, 'c')
+  const b = alias(conversationMembers, 'b')
+  return write(
+    insertSelect(
+      directMessages,
+      {
+        id: v.id,
+        conversationId: c.id,
+        authorId: v.agentId,
+        content: v.content,
+        activationId: v.activationId,
+        createdAt: v.now,
+      },
+      sql`FROM ${inboxItems} ${i}
+        JOIN ${conversations} ${c} ON ${c.id} = ${i.conversationId} AND ${c.status} = 'open'
+        WHERE ${i.claimedBy} = ${v.activationId} AND ${i.type} = 'dm' AND ${isRunning(v.activationId)}
+          AND NOT EXISTS (SELECT 1 FROM ${conversationMembers} ${b}
+            WHERE ${b.conversationId} = ${c.id} AND ${b.accountId} <> ${v.agentId} AND ${b.hasBlocked} = 1)
+        LIMIT 1
+        ON CONFLICT DO NOTHING`,
+    ),
+  )
+})
 
-const repliedSql = `(SELECT conversation_id FROM direct_messages WHERE id = ?2 AND activation_id = ?1)`
+type SentReply = Omit<Reply, 'content'>
 
-const countSql = `
-  UPDATE conversation_members
-  SET last_message_at = ?4, unread = iif(account_id = ?3, 0, unread + 1)
-  WHERE conversation_id = ${repliedSql} AND ${isRunning}`
+const countReply = prepare((v: Params<SentReply>) => {
+  const d = alias(directMessages, 'd')
+  const { accountId, conversationId, unread } = conversationMembers
+  return write(
+    updateSet(
+      conversationMembers,
+      { lastMessageAt: v.now, unread: sql`iif(${accountId} = ${v.agentId}, 0, ${unread} + 1)` },
+      sql`WHERE ${conversationId} = (SELECT ${d.conversationId} FROM ${directMessages} ${d}
+          WHERE ${d.id} = ${v.id} AND ${d.activationId} = ${v.activationId})
+        AND ${isRunning(v.activationId)}`,
+    ),
+  )
+})
 
-const notifySql = `
-  INSERT INTO inbox_items (id, account_id, type, from_account_id, content, created_at, activation_id, conversation_id)
-  SELECT ?2, m.account_id, 'dm', ?3, substr(d.content, 1, ${limits.directMessage.previewChars}), ?4, ?1, d.conversation_id
-  FROM direct_messages d
-  JOIN conversation_members m ON m.conversation_id = d.conversation_id AND m.account_id <> ?3
-  WHERE d.id = ?2 AND d.activation_id = ?1 AND ${isRunning}
-  ON CONFLICT DO NOTHING`
+const notifyRecipient = prepare((v: Params<SentReply>) => {
+  const d = alias(directMessages, 'd')
+  const m = alias(conversationMembers, 'm')
+  return write(
+    insertSelect(
+      inboxItems,
+      {
+        // A reply has one recipient, so that the item can have the id of the message.
+        id: v.id,
+        accountId: m.accountId,
+        type: 'dm',
+        fromAccountId: v.agentId,
+        content: sql`substr(${d.content}, 1, ${limits.directMessage.previewChars})`,
+        createdAt: v.now,
+        activationId: v.activationId,
+        conversationId: d.conversationId,
+      },
+      sql`FROM ${directMessages} ${d}
+        JOIN ${conversationMembers} ${m}
+          ON ${m.conversationId} = ${d.conversationId} AND ${m.accountId} <> ${v.agentId}
+        WHERE ${d.id} = ${v.id} AND ${d.activationId} = ${v.activationId} AND ${isRunning(v.activationId)}
+        ON CONFLICT DO NOTHING`,
+    ),
+  )
+})
 
 /**
  * Returns the statements of a commit that send an agent's answer as a direct message. They change
  * nothing for other tasks.
  */
 export function insertReplyStatements(
-  db: Db,
   { activationId, agentId, now }: CommitRequest,
   { id, content }: NonNullable<CommitRequest['reply']>,
-): D1PreparedStatement[] {
-  return [
-    db.d1.prepare(insertReplySql).bind(activationId, id, agentId, content, now),
-    db.d1.prepare(countSql).bind(activationId, id, agentId, now),
-    db.d1.prepare(notifySql).bind(activationId, id, agentId, now),
-  ]
+): Statement<void>[] {
+  const sent = { id, activationId, agentId, now }
+  return [insertReply({ ...sent, content }), countReply(sent), notifyRecipient(sent)]
 }

@@ -13,18 +13,14 @@ import { dmErrors } from './errors'
 import { presentConversation, presentMessage, presentRequest, presentSent } from './present'
 import {
   type ConversationList,
-  type ConversationRow,
-  type MessageRow,
   markReadStatements,
   selectConversation,
   selectConversations,
   selectMessages,
   selectUnreadCounts,
-  type UnreadRow,
 } from './queries'
 
 const tag = 'messages'
-const anonymous = { hash: '', isSession: false, isAdminKey: false }
 
 const pageQuery = z.object({
   limit: z.coerce
@@ -49,22 +45,17 @@ function toPage<Row>(rows: Row[], limit: number, keyOf: (row: Row) => Cursor) {
   return { shown, more }
 }
 
-const rowsOf = <Row>(result: D1Result | undefined): Row[] => (result?.results ?? []) as Row[]
-
 /** Reads one page of conversations and the unread counts. */
 async function readList({ context, credential, query, read }: PageCall, list: ConversationList) {
-  const { db, clock } = context
-  const viewer = credential ?? anonymous
-  const now = clock.now()
+  const now = context.clock.now()
   const { limit } = query
   const before = decodeCursor(query.cursor)
-  const { results } = await read([
-    selectConversations(db, viewer, now, { list, before, limit: limit + 1 }),
-    selectUnreadCounts(db, viewer, now),
-  ])
-  const rows = rowsOf<ConversationRow>(results[0])
-  const { shown, more } = toPage(rows, limit, (row) => [row.lastMessageAt, row.id])
-  const unread = rowsOf<UnreadRow>(results[1])[0] ?? { messages: 0, conversations: 0, requests: 0 }
+  const { answers } = await read({
+    rows: selectConversations(credential, now, { list, before, limit: limit + 1 }),
+    unread: selectUnreadCounts(credential, now),
+  })
+  const { shown, more } = toPage(answers.rows, limit, (row) => [row.lastMessageAt, row.id])
+  const unread = answers.unread ?? { messages: 0, conversations: 0, requests: 0 }
   return { shown, more, unread }
 }
 
@@ -77,7 +68,7 @@ const checkRoute = route({
   handle: async (call) => {
     const page = { ...call, query: { limit: limits.directMessage.pageMax } }
     const { shown, unread } = await readList(page, 'all')
-    const requests = shown.filter((row) => row.status === 'pending' && row.isStartedByMe === 0)
+    const requests = shown.filter((row) => row.status === 'pending' && !row.isStartedByMe)
     const latest = shown.filter((row) => row.status === 'open' && row.unread > 0)
     return {
       has_activity: unread.requests + unread.messages > 0,
@@ -100,20 +91,17 @@ const conversationRoute = route({
   access: 'own',
   query: pageQuery,
   handle: async ({ context, credential, param, query, read }) => {
-    const { db, clock } = context
-    const viewer = credential ?? anonymous
-    const now = clock.now()
+    const now = context.clock.now()
     const { limit } = query
     const conversationId = param('id')
     const before = decodeCursor(query.cursor)
-    const { results } = await read([
-      selectConversation(db, viewer, now, conversationId),
-      selectMessages(db, viewer, now, { conversationId, before, limit: limit + 1 }),
-      ...markReadStatements(db, viewer, now, conversationId),
-    ])
-    const row = rowsOf<ConversationRow>(results[0])[0]
+    const { answers } = await read({
+      conversation: selectConversation(credential, now, conversationId),
+      messages: selectMessages(credential, now, { conversationId, before, limit: limit + 1 }),
+      markRead: markReadStatements(credential, now, conversationId),
+    })
+    const { conversation: row, messages } = answers
     if (!row) throw dmErrors.unknownConversation()
-    const messages = rowsOf<MessageRow>(results[1])
     const { shown, more } = toPage(messages, limit, (each) => [each.createdAt, each.id])
     return {
       conversation: presentConversation(row),

@@ -1,32 +1,30 @@
+import { and, eq, sql } from 'drizzle-orm'
+import { orm, type Params, prepare, type Statement, write } from '../../shared/db/statement'
+import { updateSet } from '../../shared/db/write-sql'
 import type { AccountId, ConversationId, InboxItemId } from '../../shared/ids'
-import type { Db } from '../db'
+import { inboxItems } from '../inbox/schema'
 import type { ConversationStatus } from './queries'
+import { conversationMembers, conversations, directMessages } from './schema'
 
 /** Inserts the one conversation of two accounts; fails when they have one already. */
-export const insertConversation = (
-  db: Db,
-  conversation: {
-    id: ConversationId
-    from: AccountId
-    to: AccountId
-    status: ConversationStatus
-    now: number
-  },
-): D1PreparedStatement[] => {
+export const insertConversation = (conversation: {
+  id: ConversationId
+  from: AccountId
+  to: AccountId
+  status: ConversationStatus
+  now: number
+}): Statement<void>[] => {
   const { id, from, to, status, now } = conversation
+  const pair = [from, to].sort().join(' ')
+  const member = { conversationId: id, lastMessageAt: now }
   return [
-    db.d1
-      .prepare(
-        `INSERT INTO conversations (id, pair, started_by, status, created_at)
-         VALUES (?1, min(?2, ?3) || ' ' || max(?2, ?3), ?2, ?4, ?5)`,
-      )
-      .bind(id, from, to, status, now),
-    db.d1
-      .prepare(
-        `INSERT INTO conversation_members (account_id, conversation_id, other_id, last_message_at)
-         VALUES (?2, ?1, ?3, ?4), (?3, ?1, ?2, ?4)`,
-      )
-      .bind(id, from, to, now),
+    write(orm.insert(conversations).values({ id, pair, startedBy: from, status, createdAt: now })),
+    write(
+      orm.insert(conversationMembers).values([
+        { ...member, accountId: from, otherId: to },
+        { ...member, accountId: to, otherId: from },
+      ]),
+    ),
   ]
 }
 
@@ -45,47 +43,56 @@ export interface NewMessage {
   now: number
 }
 
+const countMessage = prepare((v: Params<Pick<NewMessage, 'conversationId' | 'from' | 'now'>>) => {
+  const { accountId, conversationId, unread } = conversationMembers
+  return write(
+    updateSet(
+      conversationMembers,
+      { lastMessageAt: v.now, unread: sql`${unread} + (${accountId} <> ${v.from})` },
+      sql`WHERE ${conversationId} = ${v.conversationId}`,
+    ),
+  )
+})
+
 /** Inserts a message, counts it as unread for the recipient and adds it to their inbox. */
-export const insertMessage = (db: Db, message: NewMessage): D1PreparedStatement[] => {
+export const insertMessage = (message: NewMessage): Statement<void>[] => {
   const { id, conversationId, from, to, content, needsHuman, itemId, inboxText, isTask, now } =
     message
   return [
-    db.d1
-      .prepare(
-        `INSERT INTO direct_messages (id, conversation_id, author_id, content, needs_human, created_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6)`,
-      )
-      .bind(id, conversationId, from, content, Number(needsHuman), now),
-    db.d1
-      .prepare(
-        `UPDATE conversation_members SET last_message_at = ?3, unread = unread + (account_id <> ?2)
-         WHERE conversation_id = ?1`,
-      )
-      .bind(conversationId, from, now),
-    db.d1
-      .prepare(
-        `INSERT INTO inbox_items (id, account_id, type, from_account_id, content, created_at, is_task, conversation_id)
-         VALUES (?1, ?2, 'dm', ?3, ?4, ?5, ?6, ?7)`,
-      )
-      .bind(itemId, to, from, inboxText, now, Number(isTask), conversationId),
+    write(
+      orm
+        .insert(directMessages)
+        .values({ id, conversationId, authorId: from, content, needsHuman, createdAt: now }),
+    ),
+    countMessage({ conversationId, from, now }),
+    write(
+      orm.insert(inboxItems).values({
+        id: itemId,
+        accountId: to,
+        type: 'dm',
+        fromAccountId: from,
+        content: inboxText,
+        createdAt: now,
+        isTask,
+        conversationId,
+      }),
+    ),
   ]
 }
 
-export const updateStatus = (
-  db: Db,
-  id: ConversationId,
-  status: ConversationStatus,
-): D1PreparedStatement =>
-  db.d1.prepare('UPDATE conversations SET status = ?2 WHERE id = ?1').bind(id, status)
+export const updateStatus = (id: ConversationId, status: ConversationStatus): Statement<void> =>
+  write(orm.update(conversations).set({ status }).where(eq(conversations.id, id)))
 
 export const updateBlock = (
-  db: Db,
   id: ConversationId,
   by: AccountId,
   hasBlocked: boolean,
-): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      'UPDATE conversation_members SET has_blocked = ?3 WHERE conversation_id = ?1 AND account_id = ?2',
-    )
-    .bind(id, by, Number(hasBlocked))
+): Statement<void> =>
+  write(
+    orm
+      .update(conversationMembers)
+      .set({ hasBlocked })
+      .where(
+        and(eq(conversationMembers.conversationId, id), eq(conversationMembers.accountId, by)),
+      ),
+  )

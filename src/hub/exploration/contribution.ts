@@ -1,7 +1,10 @@
-import type { AppError } from '../../shared/errors'
+import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { type Params, prepare, type Statement, write } from '../../shared/db/statement'
+import { insertSelect } from '../../shared/db/write-sql'
 import type { AccountId, ActivationId } from '../../shared/ids'
-import type { Db } from '../db'
-import { contributionErrors } from './errors'
+import { activations } from '../activations/schema'
+import { contributions, explorers } from './schema'
 
 /**
  * A post or comment that an agent writes during an exploration; `now` is in milliseconds since the Unix
@@ -15,32 +18,29 @@ export interface Contribution {
   now: number
 }
 
+const x = alias(activations, 'x')
+
+const insertContribution = prepare((v: Params<Contribution & { confidence: number }>) =>
+  write(
+    insertSelect(
+      contributions,
+      {
+        activationId: x.id,
+        accountId: x.agentId,
+        confidence: v.confidence,
+        least: sql`coalesce((SELECT ${explorers.minConfidence} FROM ${explorers} WHERE ${explorers.accountId} = ${x.agentId}), 0)`,
+        createdAt: v.now,
+      },
+      sql`FROM ${activations} ${x}
+        WHERE ${x.id} = ${v.activationId} AND ${x.agentId} = ${v.agentId} AND ${x.task} = 'exploration'`,
+    ),
+  ),
+)
+
 /**
  * Limits an exploration to one contribution per activation, with the minimum confidence of the
- * definition. Otherwise its batch fails; `toContributionError` converts the failure. Activations with
+ * definition. Otherwise its batch fails; `toConstraintError` converts the failure. Activations with
  * another task are not limited.
  */
-export const guardContribution = (
-  db: Db,
-  { activationId, agentId, confidence, now }: Contribution,
-): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `INSERT INTO contributions (activation_id, account_id, confidence, least, created_at)
-       SELECT x.id, x.agent_id, ?3,
-         coalesce((SELECT min_confidence FROM explorers WHERE account_id = x.agent_id), 0), ?4
-       FROM activations x WHERE x.id = ?1 AND x.agent_id = ?2 AND x.task = 'exploration'`,
-    )
-    .bind(activationId, agentId, confidence ?? 0, now)
-
-/** Converts the database error of a refused contribution into an `AppError`; null for any other error. */
-export function toContributionError(error: unknown): AppError | null {
-  const text = String(error)
-  if (text.includes('contribution_unsure')) {
-    return contributionErrors.lowConfidence(error)
-  }
-  if (text.includes('contributions.activation_id')) {
-    return contributionErrors.alreadyContributed(error)
-  }
-  return null
-}
+export const guardContribution = (contribution: Contribution): Statement<void> =>
+  insertContribution({ ...contribution, confidence: contribution.confidence ?? 0 })

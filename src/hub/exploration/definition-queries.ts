@@ -1,53 +1,77 @@
+import { and, eq, sql } from 'drizzle-orm'
 import type { DefinitionFacts } from '../../agents/contract/agents'
+import { orm, type Statement, write } from '../../shared/db/statement'
+import { insertSelect } from '../../shared/db/write-sql'
 import type { AccountId } from '../../shared/ids'
-import type { Db } from '../db'
+import { explorers, schedules } from './schema'
 import { toMatch } from './to-match'
+
+type ExplorationFacts = NonNullable<DefinitionFacts['exploration']>
+
+/** Settings of an agent that does not explore. */
+const noExploration: ExplorationFacts = {
+  weight: 0,
+  intervalMs: 0,
+  minConfidence: 0,
+  communities: [],
+  follows: [],
+  words: [],
+  wantsQuestions: true,
+  wantsDiscussions: true,
+}
+
+function upsertExplorer(
+  accountId: AccountId,
+  facts: ExplorationFacts | null | undefined,
+  now: number,
+): Statement<void> {
+  const settings = { ...(facts ?? noExploration), updatedAt: now }
+  const row = { ...settings, match: toMatch(settings.words) }
+  return write(
+    orm
+      .insert(explorers)
+      .values({ ...row, accountId })
+      .onConflictDoUpdate({ target: explorers.accountId, set: row }),
+  )
+}
 
 /**
  * Stores exploration and schedules of an agent's definition. An agent that no longer explores keeps its
  * row with a weight of 0, so that the next sweep reports the change to the scheduler.
  */
-export const putExplorationStatements = (
-  db: Db,
+export function putExplorationStatements(
   agentId: AccountId,
-  { exploration: facts, schedules }: DefinitionFacts,
+  { exploration, schedules: entries }: DefinitionFacts,
   now: number,
-): D1PreparedStatement[] => [
-  db.d1
-    .prepare(
-      `INSERT INTO explorers (account_id, weight, interval_ms, min_confidence, communities, follows, words, match,
-         wants_questions, wants_discussions, updated_at)
-       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
-       ON CONFLICT (account_id) DO UPDATE SET weight = excluded.weight, interval_ms = excluded.interval_ms,
-         min_confidence = excluded.min_confidence, communities = excluded.communities, follows = excluded.follows,
-         words = excluded.words, match = excluded.match, wants_questions = excluded.wants_questions,
-         wants_discussions = excluded.wants_discussions, updated_at = excluded.updated_at`,
-    )
-    .bind(
-      agentId,
-      facts?.weight ?? 0,
-      facts?.intervalMs ?? 0,
-      facts?.minConfidence ?? 0,
-      JSON.stringify(facts?.communities ?? []),
-      JSON.stringify(facts?.follows ?? []),
-      JSON.stringify(facts?.words ?? []),
-      toMatch(facts?.words ?? []),
-      Number(facts?.wantsQuestions ?? true),
-      Number(facts?.wantsDiscussions ?? true),
-      now,
+): Statement<void>[] {
+  const list = JSON.stringify(entries)
+  return [
+    upsertExplorer(agentId, exploration, now),
+    write(
+      orm
+        .delete(schedules)
+        .where(
+          and(
+            eq(schedules.accountId, agentId),
+            sql`${schedules.key} NOT IN (SELECT value ->> 'key' FROM json_each(${list}))`,
+          ),
+        ),
     ),
-  db.d1
-    .prepare(
-      `DELETE FROM schedules WHERE account_id = ?1
-         AND key NOT IN (SELECT value ->> 'key' FROM json_each(?2))`,
-    )
-    .bind(agentId, JSON.stringify(schedules)),
-  // With a due time of 0 the scheduler computes the first due time.
-  db.d1
-    .prepare(
-      `INSERT OR IGNORE INTO schedules (account_id, key, cron, timezone, task, due_at)
-       SELECT ?1, value ->> 'key', value ->> 'cron', value ->> 'timezone', value ->> 'task', 0
-       FROM json_each(?2)`,
-    )
-    .bind(agentId, JSON.stringify(schedules)),
-]
+    write(
+      insertSelect(
+        schedules,
+        {
+          accountId: agentId,
+          key: sql`value ->> 'key'`,
+          cron: sql`value ->> 'cron'`,
+          timezone: sql`value ->> 'timezone'`,
+          task: sql`value ->> 'task'`,
+          // With a due time of 0 the scheduler computes the first due time.
+          dueAt: 0,
+        },
+        sql`FROM json_each(${list})`,
+        { verb: 'INSERT OR IGNORE' },
+      ),
+    ),
+  ]
+}

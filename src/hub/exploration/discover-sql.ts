@@ -1,18 +1,42 @@
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import { exploration, explorationScheduling } from '../../shared/config'
+import { accounts } from '../accounts/schema'
 import { isThrottledSql } from '../budgets/scope-sql'
+import { comments } from '../comments/schema'
+import { communities } from '../communities/schema'
+import { agents } from '../definitions/schema'
+import { posts } from '../posts/schema'
+import { countWrittenSql } from '../reply-limits/reply-limit-sql'
+import { explorers } from './schema'
+
+/** The agent that explores, and the time in milliseconds since the Unix epoch. */
+export interface ExplorerOperands {
+  agentId: SQLWrapper
+  now: SQLWrapper
+}
+
+const b = alias(accounts, 'b')
+const c = alias(comments, 'c')
+const e = alias(explorers, 'e')
+const g = alias(agents, 'g')
+const m = alias(communities, 'm')
+const owner = alias(accounts, 'owner')
+const p = alias(posts, 'p')
+const u = alias(accounts, 'u')
 
 /**
  * Posts that match a viewer's interests, as the end of a WITH clause whose first table is `asks`, with
  * one row: viewer_id, communities, follows, match, newest_at, oldest_at, skips_answered. It ends in
  * `found` (id, matches, score). Without any interest all posts match.
  */
-export const discoverySql = `
+export const discoverySql: SQL = sql`
   recent AS MATERIALIZED (
-    SELECT p.id, p.seq, p.author_id, p.community_id, p.title, p.content, p.created_at, p.is_locked
-    FROM asks CROSS JOIN posts p
-    WHERE p.deleted_at IS NULL AND p.is_listed = 1
-      AND p.created_at <= asks.newest_at AND p.created_at >= asks.oldest_at
-    ORDER BY p.created_at DESC, p.id DESC LIMIT ${exploration.lookMax}),
+    SELECT ${p.id}, ${p.seq}, ${p.authorId}, ${p.communityId}, ${p.title}, ${p.content}, ${p.createdAt}, ${p.isLocked}
+    FROM asks CROSS JOIN ${posts} ${p}
+    WHERE ${p.deletedAt} IS NULL AND ${p.isListed} = 1
+      AND ${p.createdAt} <= asks.newest_at AND ${p.createdAt} >= asks.oldest_at
+    ORDER BY ${p.createdAt} DESC, ${p.id} DESC LIMIT ${exploration.lookMax}),
   said AS MATERIALIZED (
     SELECT search_index.rowid >> 2 AS seq, -bm25(search_index, 4.0, 1.0) AS score
     FROM asks CROSS JOIN search_index
@@ -21,59 +45,66 @@ export const discoverySql = `
       AND search_index.rowid <= (SELECT max(seq) * 4 FROM recent)),
   matched AS (
     SELECT r.*, coalesce(s.score, 0) AS score, (s.score IS NOT NULL)
-      + EXISTS (SELECT 1 FROM json_each(asks.communities) n JOIN communities m ON m.name = n.value
-          WHERE m.id = r.community_id)
-      + EXISTS (SELECT 1 FROM json_each(asks.follows) n JOIN accounts u ON u.name = n.value
-          WHERE u.id = r.author_id) AS matches
+      + EXISTS (SELECT 1 FROM json_each(asks.communities) n JOIN ${communities} ${m} ON ${m.name} = n.value
+          WHERE ${m.id} = r.community_id)
+      + EXISTS (SELECT 1 FROM json_each(asks.follows) n JOIN ${accounts} ${u} ON ${u.name} = n.value
+          WHERE ${u.id} = r.author_id) AS matches
     FROM asks CROSS JOIN recent r LEFT JOIN said s ON s.seq = r.seq
     WHERE r.author_id <> asks.viewer_id),
   found AS (
     SELECT t.* FROM asks CROSS JOIN matched t
     WHERE (t.matches > 0 OR (asks.communities = '[]' AND asks.follows = '[]' AND asks.match = '""'))
-      AND (NOT asks.skips_answered OR NOT EXISTS (SELECT 1 FROM comments c
-        WHERE c.post_id = t.id AND c.author_id = asks.viewer_id AND c.deleted_at IS NULL)))`
+      AND (NOT asks.skips_answered OR NOT EXISTS (SELECT 1 FROM ${comments} ${c}
+        WHERE ${c.postId} = t.id AND ${c.authorId} = asks.viewer_id AND ${c.deletedAt} IS NULL)))`.inlineParams()
 
-const isQuestionSql = `(instr(f.title, '?') > 0 OR instr(f.content, '?') > 0)`
+const isQuestionSql = sql`(instr(f.title, '?') > 0 OR instr(f.content, '?') > 0)`
 
-/** Posts that the agent `?2` can explore at `?3`: a WITH clause that ends in `candidates`. */
-export const candidatesSql = `
+/** Comments of the post `f` with their authors `b`. */
+const commentsOfFoundSql = sql`FROM ${comments} ${c} JOIN ${accounts} ${b} ON ${b.id} = ${c.authorId}
+  WHERE ${c.postId} = f.id`
+
+/** Posts that an agent can explore: a WITH clause that ends in `candidates`. */
+export const candidatesSql = ({ agentId, now }: ExplorerOperands): SQL =>
+  sql`
   asks AS (
-    SELECT e.*, e.account_id AS viewer_id, 1 AS skips_answered,
-      ?3 - ${exploration.ageMsMin} AS newest_at, ?3 - ${exploration.ageMsMax} AS oldest_at
-    FROM explorers e WHERE e.account_id = ?2),
+    SELECT ${e}.*, ${e.accountId} AS viewer_id, 1 AS skips_answered,
+      ${now} - ${exploration.ageMsMin} AS newest_at, ${now} - ${exploration.ageMsMax} AS oldest_at
+    FROM ${explorers} ${e} WHERE ${e.accountId} = ${agentId}),
   ${discoverySql},
   candidates AS (
     SELECT f.id, f.matches, f.score, f.created_at, ${isQuestionSql} AS is_question
-    FROM asks CROSS JOIN found f JOIN accounts u ON u.id = f.author_id
-    WHERE f.is_locked = 0 AND u.kind <> 'system'
+    FROM asks CROSS JOIN found f JOIN ${accounts} ${u} ON ${u.id} = f.author_id
+    WHERE f.is_locked = 0 AND ${u.kind} <> 'system'
       AND iif(${isQuestionSql}, asks.wants_questions, asks.wants_discussions)
-      AND (SELECT count(*) FROM comments c JOIN accounts b ON b.id = c.author_id
-        WHERE c.post_id = f.id AND c.deleted_at IS NULL AND b.kind = 'agent') < ${exploration.agentRepliesMax}
-      AND NOT EXISTS (SELECT 1 FROM comments c JOIN accounts b ON b.id = c.author_id
-        WHERE c.post_id = f.id AND c.created_at > ?3 - ${exploration.humanQuietMs} AND b.kind = 'human')
+      AND (SELECT count(*) ${commentsOfFoundSql} AND ${c.deletedAt} IS NULL AND ${b.kind} = 'agent') < ${exploration.agentRepliesMax}
+      AND NOT EXISTS (SELECT 1 ${commentsOfFoundSql}
+        AND ${c.createdAt} > ${now} - ${exploration.humanQuietMs} AND ${b.kind} = 'human')
       AND (f.created_at + ${exploration.ageMsMin} > asks.passed_at
-        OR EXISTS (SELECT 1 FROM comments c JOIN accounts b ON b.id = c.author_id
-          WHERE c.post_id = f.id AND b.kind = 'human' AND c.deleted_at IS NULL
-            AND c.created_at + ${exploration.humanQuietMs} > asks.passed_at)))`
+        OR EXISTS (SELECT 1 ${commentsOfFoundSql} AND ${b.kind} = 'human' AND ${c.deletedAt} IS NULL
+          AND ${c.createdAt} + ${exploration.humanQuietMs} > asks.passed_at)))`.inlineParams()
 
-/** The number of posts or comments of the agent `?2` since the last midnight UTC before `?3`. */
-const writtenSql = (table: 'posts' | 'comments') => `
-  (SELECT count(*) FROM ${table} WHERE author_id = ?2 AND created_at >= ?3 - ?3 % 86400000)`
+/** Whether the agent, as row `g`, is below its daily limit of posts. */
+export const canPostSql = ({ agentId, now }: ExplorerOperands): SQL =>
+  sql`(${countWrittenSql('posts', agentId, now)} < ${g.dailyPostsMax})`
 
-/** Whether the agent `g` is below its daily limits. */
-export const canPostSql = `(${writtenSql('posts')} < g.daily_posts_max)`
-export const canCommentSql = `(${writtenSql('comments')} < g.daily_comments_max)`
+/** Whether the agent, as row `g`, is below its daily limit of comments. */
+export const canCommentSql = ({ agentId, now }: ExplorerOperands): SQL =>
+  sql`(${countWrittenSql('comments', agentId, now)} < ${g.dailyCommentsMax})`
 
 /**
- * Whether the agent `?2` can explore at `?3` and has a candidate. The scheduler's own estimate may be
- * outdated, so a claim checks again. The backoff after failures is the scheduler's, without its jitter,
- * which only makes the backoff longer.
+ * Whether an agent can explore and has a candidate. The scheduler's own estimate may be outdated, so a
+ * claim checks again. The backoff after failures is the scheduler's, without its jitter, which only makes
+ * the backoff longer.
  */
-export const canExploreSql = `(EXISTS (
-    SELECT 1 FROM explorers e JOIN accounts c ON c.id = e.account_id JOIN agents g ON g.account_id = e.account_id
-    WHERE e.account_id = ?2 AND e.weight > 0
-      AND coalesce(c.last_activated_at, 0) + min(max(e.interval_ms, ${explorationScheduling.backOffMsMax}),
-        e.interval_ms * (1 << min(g.consecutive_failures, ${explorationScheduling.failuresMax}))) <= ?3
-      AND (${canPostSql} OR ${canCommentSql}))
-  AND NOT ${isThrottledSql('?2', '?3')}
-  AND EXISTS (WITH ${candidatesSql} SELECT 1 FROM candidates))`
+export const canExploreSql = (explorer: ExplorerOperands): SQL => {
+  const { agentId, now } = explorer
+  return sql`(EXISTS (
+    SELECT 1 FROM ${explorers} ${e} JOIN ${accounts} ${owner} ON ${owner.id} = ${e.accountId}
+      JOIN ${agents} ${g} ON ${g.accountId} = ${e.accountId}
+    WHERE ${e.accountId} = ${agentId} AND ${e.weight} > 0
+      AND coalesce(${owner.lastActivatedAt}, 0) + min(max(${e.intervalMs}, ${explorationScheduling.backOffMsMax}),
+        ${e.intervalMs} * (1 << min(${g.consecutiveFailures}, ${explorationScheduling.failuresMax}))) <= ${now}
+      AND (${canPostSql(explorer)} OR ${canCommentSql(explorer)}))
+  AND NOT ${isThrottledSql(agentId, now)}
+  AND EXISTS (WITH ${candidatesSql(explorer)} SELECT 1 FROM candidates))`.inlineParams()
+}

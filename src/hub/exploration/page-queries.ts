@@ -1,7 +1,8 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { manySql, type Params, prepare, type Statement } from '../../shared/db/statement'
 import type { AccountId } from '../../shared/ids'
-import type { Db } from '../db'
-import { type Credential, viewerParams, viewerSql } from '../keys/queries'
-import { postColumns, postTables } from '../posts/queries'
+import { type Credential, type ViewerValues, viewerCte, viewerValues } from '../keys/queries'
+import { type PostRow, postFields, postTables } from '../posts/queries'
 import { discoverySql } from './discover-sql'
 
 /** Interests and limits of a search for posts; times are in milliseconds since the Unix epoch. */
@@ -16,52 +17,55 @@ export interface DiscoveryRequest {
   limit: number
 }
 
+/** The request as bound: its lists are JSON. */
+type DiscoveryValues = Omit<DiscoveryRequest, 'communities' | 'follows'> & {
+  communities: string
+  follows: string
+}
+
+const toValues = (request: DiscoveryRequest): DiscoveryValues => ({
+  ...request,
+  communities: JSON.stringify(request.communities),
+  follows: JSON.stringify(request.follows),
+})
+
+/** @param viewer the clause `WITH viewer AS (...)`, with a column `id` */
+const discover = (v: Params<DiscoveryValues>, viewer: SQL): Statement<PostRow[]> =>
+  manySql(
+    postFields,
+    sql`FROM best CROSS JOIN ${postTables} WHERE p.id = best.found_id
+      ORDER BY best.matches DESC, best.match_score DESC, best.found_at DESC, best.found_id`,
+    sql`${viewer},
+      asks AS (
+        SELECT coalesce((SELECT id FROM viewer), '') AS viewer_id, ${v.communities} AS communities,
+          ${v.follows} AS follows, ${v.match} AS match, ${v.newestAt} AS newest_at, ${v.oldestAt} AS oldest_at,
+          ${v.skipsAnswered} AS skips_answered),
+      ${discoverySql},
+      best AS MATERIALIZED (
+        SELECT id AS found_id, matches, score AS match_score, created_at AS found_at FROM found
+        ORDER BY matches DESC, match_score DESC, found_at DESC, found_id LIMIT ${v.limit})`,
+  )
+
+const discoverOwn = prepare((v: Params<DiscoveryValues & ViewerValues>) =>
+  discover(v, viewerCte(v)),
+)
+
+const discoverFor = prepare((v: Params<DiscoveryValues & { accountId: AccountId }>) =>
+  discover(v, sql`WITH viewer AS (SELECT ${v.accountId} AS id)`),
+)
+
 /**
  * Selects posts that match the viewer's interests, best match first. The viewer is a subquery, so
  * authentication costs no extra round trip.
  */
 export const selectDiscovered = (
-  db: Db,
-  credential: Credential,
+  credential: Credential | null,
   now: number,
   discovery: DiscoveryRequest,
-): D1PreparedStatement =>
-  discover(db, { sql: viewerSql, params: viewerParams(credential, now) }, discovery)
+): Statement<PostRow[]> => discoverOwn({ ...toValues(discovery), ...viewerValues(credential, now) })
 
 /** Selects posts that match an account's interests, for tools. */
 export const selectDiscoveredFor = (
-  db: Db,
   accountId: AccountId,
   discovery: DiscoveryRequest,
-): D1PreparedStatement =>
-  discover(db, { sql: 'SELECT ?1 AS id', params: [accountId, null, null, null] }, discovery)
-
-/** Builds the statement; the viewer's four parameters come first. */
-const discover = (
-  db: Db,
-  viewer: { sql: string; params: (string | number | null)[] },
-  discovery: DiscoveryRequest,
-): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `WITH viewer AS (${viewer.sql}),
-       asks AS (
-         SELECT coalesce((SELECT id FROM viewer), '') AS viewer_id, ?5 AS communities, ?6 AS follows, ?7 AS match,
-           ?8 AS newest_at, ?9 AS oldest_at, ?10 AS skips_answered),
-       ${discoverySql},
-       best AS MATERIALIZED (
-         SELECT id AS found_id, matches, score AS match_score, created_at AS found_at FROM found
-         ORDER BY matches DESC, match_score DESC, found_at DESC, found_id LIMIT ?11)
-       SELECT ${postColumns} FROM best CROSS JOIN ${postTables} WHERE p.id = best.found_id
-       ORDER BY best.matches DESC, best.match_score DESC, best.found_at DESC, best.found_id`,
-    )
-    .bind(
-      ...viewer.params,
-      JSON.stringify(discovery.communities),
-      JSON.stringify(discovery.follows),
-      discovery.match,
-      discovery.newestAt,
-      discovery.oldestAt,
-      Number(discovery.skipsAnswered),
-      discovery.limit,
-    )
+): Statement<PostRow[]> => discoverFor({ ...toValues(discovery), accountId })

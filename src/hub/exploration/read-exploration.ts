@@ -1,13 +1,5 @@
-import type { AccountId } from '../../shared/ids'
-import type { AccountKind, Candidate, Exploration } from '../contract/hub'
+import type { Candidate, Exploration } from '../contract/hub'
 import type { ExplorationRow } from './queries'
-
-interface CandidateComment {
-  id: AccountId
-  name: string
-  kind: AccountKind
-  content: string
-}
 
 /** Converts the rows of `selectExploration` to the contract's type; undefined when there are none. */
 export function readExploration(rows: ExplorationRow[]): Exploration | undefined {
@@ -15,11 +7,11 @@ export function readExploration(rows: ExplorationRow[]): Exploration | undefined
   if (!first) return undefined
   return {
     candidates: rows.map(toCandidate),
-    interests: JSON.parse(first.words),
-    communities: JSON.parse(first.communities),
+    interests: first.words,
+    communities: first.communities,
     minConfidence: first.minConfidence,
-    canPost: first.mayPost === 1,
-    canComment: first.mayComment === 1,
+    canPost: first.canPost,
+    canComment: first.canComment,
   }
 }
 
@@ -29,11 +21,8 @@ const toCandidate = (row: ExplorationRow): Candidate => ({
   author: { id: row.authorId, name: row.authorName, kind: row.authorKind },
   title: row.title,
   content: row.content,
-  isQuestion: row.isQuestion === 1,
+  isQuestion: row.isQuestion,
   createdAt: row.createdAt,
   commentCount: row.commentCount,
-  comments: (JSON.parse(row.comments) as CandidateComment[]).map(({ content, ...author }) => ({
-    author,
-    content,
-  })),
+  comments: row.comments.map(({ content, ...author }) => ({ author, content })),
 })

@@ -2,7 +2,6 @@ import * as z from 'zod'
 import { exploration, limits } from '../../shared/config'
 import { type Route, route } from '../http/route'
 import { presentPost } from '../posts/present'
-import type { PostRow } from '../posts/schema'
 import { selectDiscovered } from './page-queries'
 import { toMatch } from './to-match'
 
@@ -45,8 +44,6 @@ const discoverQuery = z.object({
   limit: z.coerce.number().int().min(1).max(limits.page.postsMax).default(limits.page.postsDefault),
 })
 
-const anonymous = { hash: '', isSession: false, isAdminKey: false }
-
 export const explorationRoutes: Route[] = [
   route({
     method: 'get',
@@ -57,10 +54,9 @@ export const explorationRoutes: Route[] = [
     access: 'read',
     query: discoverQuery,
     handle: async ({ context, credential, query, read }) => {
-      const { db, clock } = context
-      const now = clock.now()
-      const { results } = await read([
-        selectDiscovered(db, credential ?? anonymous, now, {
+      const now = context.clock.now()
+      const { answers } = await read({
+        posts: selectDiscovered(credential, now, {
           communities: query.communities.map((name) => name.replace(/^m\//i, '').toLowerCase()),
           follows: query.follow.map((name) => name.replace(/^@/, '').toLowerCase()),
           match: toMatch([...query.keywords, ...query.interests]),
@@ -69,9 +65,8 @@ export const explorationRoutes: Route[] = [
           skipsAnswered: query.exclude_responded,
           limit: query.limit,
         }),
-      ])
-      const posts = (results[0]?.results ?? []) as unknown as PostRow[]
-      return { posts: posts.map(presentPost) }
+      })
+      return { posts: answers.posts.map(presentPost) }
     },
   }),
 ]

@@ -21,12 +21,12 @@ export function toCommitEvent(
   request: CommitRequest,
   row: ExplorationOutcomeRow | undefined,
 ): ExplorationOutcome | null {
-  if (row?.isExplorer !== 1) return null
+  if (!row?.isExplorer) return null
   return {
     kind: 'finished',
     agentId: request.agentId,
     at: request.now,
     hasFailed: request.outcome === 'failed',
-    isSatisfied: row.hasPassed === 1 && request.outcome === 'completed',
+    isSatisfied: row.hasPassed && request.outcome === 'completed',
   }
 }

@@ -19,7 +19,7 @@ export const explorers = sqliteTable('explorers', {
   match: text('match').notNull().default('""'),
   wantsQuestions: integer('wants_questions', { mode: 'boolean' }).notNull().default(true),
   wantsDiscussions: integer('wants_discussions', { mode: 'boolean' }).notNull().default(true),
-  /** It has looked at what was to be seen then, and had nothing to say. */
+  /** Start of its last exploration that ended without a contribution. */
   passedAt: integer('passed_at').notNull().default(0),
   updatedAt: integer('updated_at').notNull(),
 })
@@ -27,7 +27,7 @@ export const explorers = sqliteTable('explorers', {
 export const contributions = sqliteTable('contributions', {
   activationId: text('activation_id').$type<ActivationId>().primaryKey(),
   accountId: text('account_id').$type<AccountId>().notNull(),
-  /** As the agent states it, and the least that its definition asks for. */
+  /** As the agent states it, and the minimum of its definition. */
   confidence: real('confidence').notNull(),
   least: real('least').notNull(),
   createdAt: integer('created_at').notNull(),

@@ -1,123 +1,195 @@
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import { exploration } from '../../shared/config'
-import type { AccountId } from '../../shared/ids'
+import { flag, number, type RowOf } from '../../shared/db/fields'
+import {
+  manySql,
+  oneSql,
+  type Params,
+  prepare,
+  type Statement,
+  write,
+} from '../../shared/db/statement'
+import { insertSelect, updateSet } from '../../shared/db/write-sql'
+import { accounts } from '../accounts/schema'
+import { activations } from '../activations/schema'
+import { budgets, budgetWindows } from '../budgets/schema'
 import { isBeyondThrottleSql, isCurrentWindowSql } from '../budgets/scope-sql'
-import type { DueSchedule, SweepQuery } from '../contract/hub'
-import type { Db } from '../db'
+import { comments } from '../comments/schema'
+import type { DueSchedule, Schedule, SweepQuery } from '../contract/hub'
+import { agents } from '../definitions/schema'
+import { inboxItems } from '../inbox/schema'
+import { posts } from '../posts/schema'
+import { explorers, schedules } from './schema'
 
 /** Agents that one sweep reports at most. */
 export const explorersPerPage = 2_000
+const explorersMax = sql.raw(String(explorersPerPage))
 /**
  * Milliseconds; no activation lasts longer. One that started this long before the last sweep may have
  * ended since.
  */
-const activationMsMax = 3_600_000
+const activationMsMax = sql.raw('3600000')
 /** Newest comments that are searched for the latest comment of a person. */
-const commentsReadMax = 200
+const commentsReadMax = sql.raw('200')
+
+const a = alias(accounts, 'a')
+const b = alias(budgets, 'b')
+const c = alias(comments, 'c')
+const e = alias(explorers, 'e')
+const g = alias(agents, 'g')
+const owner = alias(accounts, 'c')
+const s = alias(schedules, 's')
+const u = alias(accounts, 'u')
+const w = alias(budgetWindows, 'w')
+const waiting = alias(inboxItems, 'w')
+
+const explorerFields = {
+  agentId: e.accountId,
+  weight: e.weight,
+  intervalMs: e.intervalMs,
+  lastActivatedAt: number(sql`coalesce(${owner.lastActivatedAt}, 0)`),
+  consecutiveFailures: g.consecutiveFailures,
+  isPaused: g.isPaused,
+}
 
 /** An agent with what its explorations depend on. */
-export interface ExplorerRow {
-  agentId: AccountId
-  weight: number
-  intervalMs: number
-  lastActivatedAt: number
-  consecutiveFailures: number
-  isPaused: number
-}
+export type ExplorerRow = RowOf<typeof explorerFields>
 
-/** The account that assigns scheduled tasks. */
-const systemAccountId = '00000000-0000-7000-8000-000000000001'
+const explorersSql = (after: SQLWrapper, condition?: SQL): SQL => sql`
+  FROM ${explorers} ${e} JOIN ${agents} ${g} ON ${g.accountId} = ${e.accountId}
+    JOIN ${accounts} ${owner} ON ${owner.id} = ${e.accountId}
+  WHERE ${e.accountId} > ${after} ${condition}
+  ORDER BY ${e.accountId} LIMIT ${explorersMax}`
 
-const explorerSql = (condition: string) => `
-  SELECT e.account_id AS agentId, e.weight, e.interval_ms AS intervalMs,
-    coalesce(c.last_activated_at, 0) AS lastActivatedAt, g.consecutive_failures AS consecutiveFailures,
-    g.is_paused AS isPaused
-  FROM explorers e JOIN agents g ON g.account_id = e.account_id JOIN accounts c ON c.id = e.account_id
-  WHERE e.account_id > ?1 AND ${condition}
-  ORDER BY e.account_id LIMIT ${explorersPerPage}`
+const selectAllExplorers = prepare(({ after }: Params<{ after: string }>) =>
+  manySql(explorerFields, explorersSql(after)),
+)
 
-const changedSql = explorerSql(`e.account_id IN (
-  SELECT account_id FROM agents WHERE updated_at >= ?2
-  UNION SELECT agent_id FROM activations WHERE started_at > ?2 - ${activationMsMax})`)
+const selectChangedExplorers = prepare(
+  ({ after, since }: Params<{ after: string; since: number }>) =>
+    manySql(
+      explorerFields,
+      explorersSql(
+        after,
+        sql`AND ${e.accountId} IN (
+          SELECT ${agents.accountId} FROM ${agents} WHERE ${agents.updatedAt} >= ${since}
+          UNION SELECT ${activations.agentId} FROM ${activations} WHERE ${activations.startedAt} > ${since} - ${activationMsMax})`,
+      ),
+    ),
+)
 
 /** Selects a page of the agents that changed since the last sweep, or of all agents. */
-const selectExplorers = (db: Db, { since, after }: SweepQuery): D1PreparedStatement =>
+const selectExplorers = ({ since, after }: SweepQuery): Statement<ExplorerRow[]> =>
   since === 0
-    ? db.d1.prepare(explorerSql('1')).bind(after ?? '')
-    : db.d1.prepare(changedSql).bind(after ?? '', since)
+    ? selectAllExplorers({ after: after ?? '' })
+    : selectChangedExplorers({ after: after ?? '', since })
 
-const selectSchedules = (db: Db, until: number): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `SELECT account_id AS agentId, key, cron, timezone, due_at AS dueAt FROM schedules
-       WHERE due_at <= ?1 ORDER BY due_at LIMIT 1000`,
-    )
-    .bind(until)
+const selectSchedules: (range: { until: number }) => Statement<Schedule[]> = prepare(
+  ({ until }: Params<{ until: number }>) =>
+    manySql(
+      {
+        agentId: schedules.accountId,
+        key: schedules.key,
+        cron: schedules.cron,
+        timezone: schedules.timezone,
+        dueAt: schedules.dueAt,
+      },
+      sql`FROM ${schedules} WHERE ${schedules.dueAt} <= ${until} ORDER BY ${schedules.dueAt} LIMIT 1000`,
+    ),
+)
 
-/** State of the hub; times are in milliseconds since the Unix epoch. */
-export interface HubStateRow {
-  lastPostAt: number | null
-  seenPostAt: number | null
-  lastWordAt: number | null
-  isThrottled: number
-  runningExploration: number
-}
+const newestPostSql = (condition?: SQL): SQL<number | null> => sql`
+  (SELECT max(${posts.createdAt}) FROM ${posts}
+    WHERE ${posts.deletedAt} IS NULL AND ${posts.isListed} = 1 ${condition})`
 
-const listedSql = 'FROM posts WHERE deleted_at IS NULL AND is_listed = 1'
+/** Times are in milliseconds since the Unix epoch. */
+const hubStateFields = (now: SQLWrapper) => ({
+  lastPostAt: newestPostSql(),
+  seenPostAt: newestPostSql(
+    sql`AND ${posts.createdAt} <= ${now} - ${sql.raw(String(exploration.ageMsMin))}`,
+  ),
+  /** Time of the latest comment of a person. */
+  lastPersonAt: sql<number | null>`
+    (SELECT max(${c.createdAt}) FROM (SELECT ${comments.authorId}, ${comments.createdAt} FROM ${comments}
+        ORDER BY ${comments.seq} DESC LIMIT ${commentsReadMax}) ${c}
+      JOIN ${accounts} ${a} ON ${a.id} = ${c.authorId} AND ${a.kind} = 'human')`,
+  isThrottled: flag(sql`
+    EXISTS (SELECT 1 FROM ${budgets} ${b} JOIN ${budgetWindows} ${w} ON ${isCurrentWindowSql(b, w, now)}
+      WHERE ${b.scope} = 'hub' AND ${isBeyondThrottleSql(b, w)})`),
+  runningExploration: number(sql`
+    (SELECT count(*) FROM ${activations}
+      WHERE ${activations.state} = 'running' AND ${activations.class} = 'exploration')`),
+})
 
-const selectHubState = (db: Db, now: number): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `SELECT (SELECT max(created_at) ${listedSql}) AS lastPostAt,
-         (SELECT max(created_at) ${listedSql} AND created_at <= ?1 - ${exploration.ageMsMin}) AS seenPostAt,
-         (SELECT max(c.created_at) FROM (SELECT author_id, created_at FROM comments ORDER BY seq DESC LIMIT ${commentsReadMax}) c
-           JOIN accounts a ON a.id = c.author_id AND a.kind = 'human') AS lastWordAt,
-         EXISTS (SELECT 1 FROM budgets b
-           JOIN budget_windows w ON ${isCurrentWindowSql('b', 'w', '?1')}
-           WHERE b.scope = 'hub' AND ${isBeyondThrottleSql('b', 'w')}) AS isThrottled,
-         (SELECT count(*) FROM activations WHERE state = 'running' AND class = 'exploration') AS runningExploration`,
-    )
-    .bind(now)
+/** State of the hub that explorations depend on. */
+export type HubStateRow = RowOf<ReturnType<typeof hubStateFields>>
 
-/** Returns the statements that answer the scheduler's question, in this order: agents, schedules, hub. */
-export const explorationStatements = (
-  db: Db,
-  now: number,
-  question: SweepQuery,
-): D1PreparedStatement[] => [
-  selectExplorers(db, question),
-  selectSchedules(db, question.until),
-  selectHubState(db, now),
-]
+const selectHubState = prepare(({ now }: Params<{ now: number }>) =>
+  oneSql(hubStateFields(now), sql``),
+)
+
+/** Returns the statements that answer the scheduler's question. */
+export const explorationStatements = (now: number, question: SweepQuery) => ({
+  explorers: selectExplorers(question),
+  schedules: selectSchedules({ until: question.until }),
+  hubState: selectHubState({ now }),
+})
+
+/** Due schedules, given as a JSON list of `DueSchedule`, whose due time has not changed meanwhile. */
+const dueSchedulesSql = (due: SQLWrapper): SQL => sql`
+  json_each(${due}) d JOIN ${schedules} ${s} ON ${s.accountId} = d.value ->> 'agentId'
+    AND ${s.key} = d.value ->> 'key' AND ${s.dueAt} = d.value ->> 'dueAt'`
+
+/** The account that assigns scheduled tasks. */
+const systemAccountId = sql.raw(`'00000000-0000-7000-8000-000000000001'`)
+
+const insertScheduledTasks = prepare(({ due, now }: Params<{ due: string; now: number }>) =>
+  write(
+    insertSelect(
+      inboxItems,
+      {
+        id: sql`d.value ->> 'itemId'`,
+        accountId: s.accountId,
+        type: 'task',
+        fromAccountId: u.id,
+        content: s.task,
+        createdAt: now,
+        isTask: true,
+        task: 'scheduled',
+        scheduleKey: s.key,
+      },
+      sql`FROM ${dueSchedulesSql(due)} JOIN ${accounts} ${u} ON ${u.id} = ${systemAccountId}
+        WHERE ${s.dueAt} > 0 AND NOT EXISTS (SELECT 1 FROM ${inboxItems} ${waiting}
+          WHERE ${waiting.accountId} = ${s.accountId} AND ${waiting.scheduleKey} = ${s.key}
+            AND ${waiting.readAt} IS NULL AND ${waiting.claimedBy} IS NULL)`,
+    ),
+  ),
+)
+
+/** A schedule without a next due time is never due again. */
+const neverDue = sql.raw(String(Number.MAX_SAFE_INTEGER))
+
+const updateDueTimes = prepare(({ due }: Params<{ due: string }>) =>
+  write(
+    updateSet(
+      schedules,
+      { dueAt: sql`coalesce(u.next_at, ${neverDue})` },
+      sql`FROM (
+          SELECT ${s.accountId}, ${s.key}, d.value ->> 'nextAt' AS next_at FROM ${dueSchedulesSql(due)}) u
+        WHERE ${schedules.accountId} = u.account_id AND ${schedules.key} = u.key`,
+    ),
+  ),
+)
 
 /**
  * Inserts the tasks of due schedules, then sets their next due time. A schedule whose due time has
  * changed meanwhile is skipped. At most one task of each schedule waits, however long it is not claimed.
  */
-export const assignScheduledStatements = (
-  db: Db,
+export function assignScheduledStatements(
   due: (DueSchedule & { itemId: string })[],
   now: number,
-): D1PreparedStatement[] => {
+): Statement<void>[] {
   const list = JSON.stringify(due)
-  const joined = `json_each(?1) d JOIN schedules s ON s.account_id = d.value ->> 'agentId'
-    AND s.key = d.value ->> 'key' AND s.due_at = d.value ->> 'dueAt'`
-  return [
-    db.d1
-      .prepare(
-        `INSERT INTO inbox_items (id, account_id, type, from_account_id, content, created_at, is_task, task,
-           schedule_key)
-         SELECT d.value ->> 'itemId', s.account_id, 'task', u.id, s.task, ?2, 1, 'scheduled', s.key
-         FROM ${joined} JOIN accounts u ON u.id = '${systemAccountId}'
-         WHERE s.due_at > 0 AND NOT EXISTS (SELECT 1 FROM inbox_items w
-           WHERE w.account_id = s.account_id AND w.schedule_key = s.key AND w.read_at IS NULL AND w.claimed_by IS NULL)`,
-      )
-      .bind(list, now),
-    db.d1
-      .prepare(
-        `UPDATE schedules SET due_at = coalesce(u.next_at, ${Number.MAX_SAFE_INTEGER}) FROM (
-           SELECT s.account_id, s.key, d.value ->> 'nextAt' AS next_at FROM ${joined}) u
-         WHERE schedules.account_id = u.account_id AND schedules.key = u.key`,
-      )
-      .bind(list),
-  ]
+  return [insertScheduledTasks({ due: list, now }), updateDueTimes({ due: list })]
 }

@@ -1,25 +1,28 @@
 import { exploration } from '../../shared/config'
+import { type Answers, batch } from '../../shared/db/batch'
 import type { ActionContext } from '../action-context'
-import type { DueSchedule, ExplorationReport, Schedule } from '../contract/hub'
+import type { DueSchedule, ExplorationReport } from '../contract/hub'
 import {
   assignScheduledStatements,
-  type ExplorerRow,
+  type explorationStatements,
   explorersPerPage,
   type HubStateRow,
 } from './sweep-queries'
 
-/** Converts the results of `explorationStatements` to the contract's type. */
-export function readExplorationReport(results: D1Result<unknown>[]): ExplorationReport {
-  const explorers = (results[0]?.results ?? []) as ExplorerRow[]
-  const hub = results[2]?.results[0] as HubStateRow | undefined
+/** Converts the answers of `explorationStatements` to the contract's type. */
+export function readExplorationReport({
+  explorers,
+  schedules,
+  hubState,
+}: Answers<ReturnType<typeof explorationStatements>>): ExplorationReport {
   const last = explorers.length === explorersPerPage ? explorers.at(-1) : undefined
   return {
-    explorers: explorers.map((row) => ({ ...row, isPaused: row.isPaused === 1 })),
+    explorers,
     next: last?.agentId ?? null,
-    schedules: (results[1]?.results ?? []) as Schedule[],
-    newContentAt: listNewsTimes(hub),
-    isThrottled: hub?.isThrottled === 1,
-    runningExploration: hub?.runningExploration ?? 0,
+    schedules,
+    newContentAt: listNewsTimes(hubState),
+    isThrottled: hubState?.isThrottled ?? false,
+    runningExploration: hubState?.runningExploration ?? 0,
   }
 }
 
@@ -30,7 +33,7 @@ function listNewsTimes(hub: HubStateRow | undefined): number[] {
   return [
     ...after(hub?.lastPostAt, exploration.ageMsMin),
     ...after(hub?.seenPostAt, exploration.ageMsMin),
-    ...after(hub?.lastWordAt, exploration.humanQuietMs),
+    ...after(hub?.lastPersonAt, exploration.humanQuietMs),
   ]
 }
 
@@ -42,5 +45,5 @@ export async function assignScheduledTasks(
 ): Promise<void> {
   if (due.length === 0) return
   const items = due.map((each) => ({ ...each, itemId: clock.newId() }))
-  await db.d1.batch(assignScheduledStatements(db, items, now))
+  await batch(db, { tasks: assignScheduledStatements(items, now) })
 }

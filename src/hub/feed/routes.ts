@@ -11,10 +11,10 @@ export const feedRoutes: Route[] = [
     tag: 'feed',
     access: 'read',
     query: postPageQuery,
-    handle: async ({ context, query, read }) => {
+    handle: async ({ query, read }) => {
       const list = toPostList(query, query.sort ?? 'hot')
-      const { results } = await read([selectPosts(context.db, list)])
-      return presentPostPage(toPostPage(list, results[0]))
+      const { answers } = await read({ posts: selectPosts(list) })
+      return presentPostPage(toPostPage(list, answers.posts))
     },
   }),
 ]

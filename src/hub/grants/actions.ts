@@ -1,3 +1,4 @@
+import { run } from '../../shared/db/batch'
 import type { ErrorDetail } from '../../shared/errors'
 import { notFound } from '../../shared/errors'
 import type { AccountId } from '../../shared/ids'
@@ -33,8 +34,8 @@ export async function readPolicies(
   { db }: ActionContext,
   name: string,
 ): Promise<{ rows: AccountPolicyRow[]; target: AccountPolicyRow }> {
-  const { results } = await selectPolicies(db, name).all<AccountPolicyRow>()
-  return { rows: results, target: findTarget(results, name) }
+  const rows = await run(db, selectPolicies(name))
+  return { rows, target: findTarget(rows, name) }
 }
 
 /** Returns the row of an account. @throws NOT_FOUND for an unknown name */
@@ -78,12 +79,12 @@ export async function setPolicy(context: ActionContext, write: PolicyWrite): Pro
     throw grantErrors.changedSince(target.updatedBy)
   }
   if (isDryRun) return { warnings, changes }
-  if (policy) await upsertPolicy(db, target.id, { ...policy, by, now: clock.now() }).run()
+  if (policy) await run(db, upsertPolicy(target.id, { ...policy, by, now: clock.now() }))
   else await deleteOwnPolicy(context, target)
   return { warnings, changes }
 }
 
 async function deleteOwnPolicy({ db }: ActionContext, { id }: AccountPolicyRow): Promise<void> {
   if (id === '*') throw grantErrors.deleteDefault()
-  await deletePolicy(db, id).run()
+  await run(db, deletePolicy(id))
 }

@@ -1,9 +1,20 @@
+import { eq, type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { many, orm, type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import type { AccountId } from '../../shared/ids'
-import type { AccountKind, CallPolicy, RateLimit } from '../contract/hub'
-import type { Db } from '../db'
-import { type Credential, viewerParams, viewerSql } from '../keys/queries'
+import { accounts } from '../accounts/schema'
+import type { AccountKind, CallPolicy } from '../contract/hub'
+import { agents } from '../definitions/schema'
+import {
+  type Credential,
+  type ViewerValues,
+  viewer,
+  viewerCte,
+  viewerValues,
+} from '../keys/queries'
 import type { Policy } from './policy-body'
-import { mergeCallPolicy, type PolicyRow } from './queries'
+import { mergeCallPolicy, type PolicyRow, storedPolicyColumns, toolsVersionSql } from './queries'
+import { grantPolicies } from './schema'
 
 /** The default policy, or an account with its own policy or with requested grants. */
 export interface AccountPolicyRow extends PolicyRow {
@@ -18,74 +29,70 @@ export interface AccountPolicyRow extends PolicyRow {
 
 const accountsMax = 500
 
-const columns = `
-  d.allowed AS defaultAllowed, d.denied AS defaultDenied, d.require_approval AS defaultApproval,
-  d.rate_limits AS defaultLimits, o.allowed AS ownAllowed, o.denied AS ownDenied,
-  o.require_approval AS ownApproval, o.rate_limits AS ownLimits, g.grants AS requested,
-  (SELECT version FROM tools_version) AS toolsVersion,
-  o.updated_at AS updatedAt, u.name AS updatedBy`
+/** @param list a select of `id`, `name` and `kind` */
+function selectPoliciesOf(list: SQL): Statement<AccountPolicyRow[]> {
+  const d = alias(grantPolicies, 'd')
+  const o = alias(grantPolicies, 'o')
+  const g = alias(agents, 'g')
+  const u = alias(accounts, 'u')
+  return many(
+    orm
+      .select({
+        id: sql<AccountId | '*'>`a.id`,
+        name: sql<string>`a.name`,
+        kind: sql<AccountKind>`a.kind`,
+        default: storedPolicyColumns(d),
+        own: storedPolicyColumns(o),
+        requested: g.grants,
+        toolsVersion: toolsVersionSql,
+        updatedAt: o.updatedAt,
+        updatedBy: u.name,
+      })
+      .from(sql`(${list}) a`)
+      .leftJoin(d, sql`${d.accountId} = '*'`)
+      .leftJoin(o, sql`${o.accountId} = a.id`)
+      .leftJoin(g, sql`${g.accountId} = a.id`)
+      .leftJoin(u, sql`${u.id} = ${o.updatedBy}`)
+      .orderBy(sql`a.id <> '*'`, sql`a.name`),
+  )
+}
 
-const tables = `
-  LEFT JOIN grant_policies d ON d.account_id = '*'
-  LEFT JOIN grant_policies o ON o.account_id = a.id
-  LEFT JOIN agents g ON g.account_id = a.id
-  LEFT JOIN accounts u ON u.id = o.updated_by`
+const { id, name, kind } = accounts
+const defaultRow = sql`SELECT '*' AS id, '*' AS name, 'system' AS kind`
+const hasRules = sql`${id} IN (SELECT ${agents.accountId} FROM ${agents}
+  UNION SELECT ${grantPolicies.accountId} FROM ${grantPolicies})`
+
+const selectAll = prepare((v: Params<{ name: string | null }>) =>
+  selectPoliciesOf(sql`${defaultRow} UNION ALL
+    SELECT * FROM (SELECT ${id}, ${name}, ${kind} FROM ${accounts} WHERE ${name} = ${v.name} OR ${hasRules}
+      ORDER BY ${name} = ${v.name} DESC, ${name} LIMIT ${accountsMax})`),
+)
 
 /** Selects the default policy, then agents and accounts with their own rules, and the account `name`. */
-export const selectPolicies = (db: Db, name: string | null): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `SELECT a.id, a.name, a.kind, ${columns}
-       FROM (SELECT '*' AS id, '*' AS name, 'system' AS kind UNION ALL
-         SELECT * FROM (SELECT id, name, kind FROM accounts WHERE name = ?1 OR id IN
-           (SELECT account_id FROM agents UNION SELECT account_id FROM grant_policies)
-         ORDER BY name = ?1 DESC, name LIMIT ?2)) a ${tables}
-       ORDER BY a.id <> '*', a.name`,
-    )
-    .bind(name, accountsMax)
+export const selectPolicies = (name: string | null): Statement<AccountPolicyRow[]> =>
+  selectAll({ name })
+
+const selectVisible = prepare((v: Params<ViewerValues>) =>
+  selectPoliciesOf(sql`${viewerCte(v)} ${defaultRow} UNION ALL
+    SELECT ${viewer.id}, ${viewer.name}, ${viewer.kind} FROM ${viewer} UNION
+    SELECT * FROM (SELECT ${id}, ${name}, ${kind} FROM ${accounts}
+      WHERE (SELECT ${viewer.role} FROM ${viewer}) = 'admin' AND ${hasRules}
+      ORDER BY ${name} LIMIT ${accountsMax})`),
+)
 
 /** Selects the default policy and the viewer's own; for an admin all policies. */
-export const selectVisiblePolicies = (
-  db: Db,
-  caller: { credential: Credential; now: number },
-): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `WITH viewer AS (${viewerSql}) SELECT a.id, a.name, a.kind, ${columns}
-       FROM (SELECT '*' AS id, '*' AS name, 'system' AS kind UNION ALL
-         SELECT id, name, kind FROM viewer UNION
-         SELECT * FROM (SELECT id, name, kind FROM accounts
-           WHERE (SELECT role FROM viewer) = 'admin' AND id IN
-             (SELECT account_id FROM agents UNION SELECT account_id FROM grant_policies)
-           ORDER BY name LIMIT ?5)) a ${tables}
-       ORDER BY a.id <> '*', a.name`,
-    )
-    .bind(...viewerParams(caller.credential, caller.now), accountsMax)
+export const selectVisiblePolicies = (caller: {
+  credential: Credential | null
+  now: number
+}): Statement<AccountPolicyRow[]> => selectVisible(viewerValues(caller.credential, caller.now))
 
-export const deletePolicy = (db: Db, accountId: AccountId): D1PreparedStatement =>
-  db.d1.prepare('DELETE FROM grant_policies WHERE account_id = ?1').bind(accountId)
+export const deletePolicy = (accountId: AccountId): Statement<void> =>
+  write(orm.delete(grantPolicies).where(eq(grantPolicies.accountId, accountId)))
 
-const readList = <Entry = string>(json: string | null): Entry[] =>
-  json === null ? [] : JSON.parse(json)
-
-/** Returns an account's own policy, or null without one. */
-export const readOwnPolicy = (row: AccountPolicyRow): Policy | null =>
-  row.ownAllowed === null
-    ? null
-    : {
-        allowed: readList(row.ownAllowed),
-        denied: readList(row.ownDenied),
-        requireApproval: readList(row.ownApproval),
-        rateLimits: readList<RateLimit>(row.ownLimits),
-      }
+const emptyPolicy: Policy = { allowed: [], denied: [], requireApproval: [], rateLimits: [] }
 
 /** Returns the default policy. */
-export const readDefaultPolicy = (row: AccountPolicyRow): Policy => ({
-  allowed: readList(row.defaultAllowed),
-  denied: readList(row.defaultDenied),
-  requireApproval: readList(row.defaultApproval),
-  rateLimits: readList<RateLimit>(row.defaultLimits),
-})
+export const readDefaultPolicy = (row: AccountPolicyRow): Policy => row.default ?? emptyPolicy
 
 /** Returns a row as if `target` had another policy; null is no own policy. */
 export function replacePolicy(
@@ -93,21 +100,8 @@ export function replacePolicy(
   target: AccountId | '*',
   policy: Policy | null,
 ): AccountPolicyRow {
-  const own = {
-    ownAllowed: policy && JSON.stringify(policy.allowed),
-    ownDenied: policy && JSON.stringify(policy.denied),
-    ownApproval: policy && JSON.stringify(policy.requireApproval),
-    ownLimits: policy && JSON.stringify(policy.rateLimits),
-  }
-  if (target !== '*') return row.id === target ? { ...row, ...own } : row
-  return {
-    ...row,
-    ...(row.id === '*' && own),
-    defaultAllowed: own.ownAllowed,
-    defaultDenied: own.ownDenied,
-    defaultApproval: own.ownApproval,
-    defaultLimits: own.ownLimits,
-  }
+  if (target !== '*') return row.id === target ? { ...row, own: policy } : row
+  return { ...row, default: policy, own: row.id === '*' ? policy : row.own }
 }
 
 /** Returns the policy that applies to an account: its own merged with the default. */

@@ -1,84 +1,130 @@
+import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { number } from '../../shared/db/fields'
+import {
+  mapStatement,
+  one,
+  orm,
+  type Params,
+  prepare,
+  type Statement,
+  write,
+} from '../../shared/db/statement'
 import type { AccountId } from '../../shared/ids'
-import type { CallPolicy, GrantPolicy, RateLimit } from '../contract/hub'
-import type { Db } from '../db'
+import type { CallPolicy, GrantPolicy } from '../contract/hub'
+import { agents } from '../definitions/schema'
+import { grantPolicies } from './schema'
 
+/** A policy as it is stored, without who changed it. */
+type StoredPolicy = Omit<CallPolicy, keyof GrantPolicy> & Pick<GrantPolicy, 'allowed' | 'denied'>
+
+/** What decides about the calls of an account. */
 export interface PolicyRow {
-  defaultAllowed: string | null
-  defaultDenied: string | null
-  ownAllowed: string | null
-  ownDenied: string | null
-  defaultApproval: string | null
-  ownApproval: string | null
-  defaultLimits: string | null
-  ownLimits: string | null
-  requested: string | null
-  toolsVersion?: number
+  default: StoredPolicy | null
+  /** The account's own policy. */
+  own: StoredPolicy | null
+  /** Grants that its definition requests; null for an account without one. */
+  requested: string[] | null
+  /** See `GrantPolicy.toolsVersion`. */
+  toolsVersion: number | null
 }
 
-export const selectPolicy = (db: Db, accountId: AccountId | '*'): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `SELECT d.allowed AS defaultAllowed, d.denied AS defaultDenied,
-              o.allowed AS ownAllowed, o.denied AS ownDenied, g.grants AS requested,
-              d.require_approval AS defaultApproval, o.require_approval AS ownApproval,
-              d.rate_limits AS defaultLimits, o.rate_limits AS ownLimits,
-              (SELECT version FROM tools_version) AS toolsVersion
-       FROM (SELECT ?1 AS id) x
-       LEFT JOIN grant_policies d ON d.account_id = '*'
-       LEFT JOIN grant_policies o ON o.account_id = x.id
-       LEFT JOIN agents g ON g.account_id = x.id`,
-    )
-    .bind(accountId)
-
-/** Returns the row of `selectPolicy`, which exists for any account. */
-export function readPolicyRow(results: unknown[]): PolicyRow {
-  const row = results[0]
-  if (row === undefined) throw new Error('selectPolicy returned no row')
-  return row as PolicyRow
+/** The part of a row that `mergePolicy` needs, such as an account's page selects it. */
+interface MergedColumns {
+  default: Pick<StoredPolicy, 'allowed' | 'denied'> | null
+  own: Pick<StoredPolicy, 'allowed' | 'denied'> | null
+  requested: string[] | null
+  toolsVersion?: number | null
 }
 
-export const upsertPolicy = (
-  db: Db,
+/** Returns the columns of `StoredPolicy`, of `grant_policies` under some name. */
+export const storedPolicyColumns = <Allowed, Denied, Approval, Limits>(table: {
+  allowed: Allowed
+  denied: Denied
+  requireApproval: Approval
+  rateLimits: Limits
+}) => ({
+  allowed: table.allowed,
+  denied: table.denied,
+  requireApproval: table.requireApproval,
+  rateLimits: table.rateLimits,
+})
+
+/** Version of the list of remote MCP servers, whose table belongs to another part of the deployment. */
+export const toolsVersionSql = number(sql`(SELECT version FROM tools_version)`)
+
+const selectPolicyRow = prepare(({ accountId }: Params<{ accountId: AccountId | '*' }>) => {
+  const d = alias(grantPolicies, 'd')
+  const o = alias(grantPolicies, 'o')
+  const g = alias(agents, 'g')
+  return one(
+    orm
+      .select({
+        default: storedPolicyColumns(d),
+        own: storedPolicyColumns(o),
+        requested: g.grants,
+        toolsVersion: toolsVersionSql,
+      })
+      .from(sql`(SELECT ${accountId} AS id) x`)
+      .leftJoin(d, sql`${d.accountId} = '*'`)
+      .leftJoin(o, sql`${o.accountId} = x.id`)
+      .leftJoin(g, sql`${g.accountId} = x.id`),
+  )
+})
+
+/** Selects the policies that apply to an account; `*` is the default alone. There is always a row. */
+export const selectPolicy = (accountId: AccountId | '*'): Statement<PolicyRow> =>
+  mapStatement(selectPolicyRow({ accountId }), (row) => {
+    if (row === undefined) throw new Error('selectPolicy returned no row')
+    return row
+  })
+
+/** Inserts or replaces a policy. */
+export function upsertPolicy(
   accountId: AccountId | '*',
-  policy: Omit<CallPolicy, 'requested'> & { by: AccountId; now: number },
-): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `INSERT INTO grant_policies (account_id, allowed, denied, require_approval, rate_limits, updated_by, updated_at)
-       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-       ON CONFLICT (account_id) DO UPDATE SET allowed = excluded.allowed, denied = excluded.denied,
-         require_approval = excluded.require_approval, rate_limits = excluded.rate_limits,
-         updated_by = excluded.updated_by, updated_at = excluded.updated_at`,
-    )
-    .bind(
-      accountId,
-      JSON.stringify(policy.allowed),
-      JSON.stringify(policy.denied),
-      JSON.stringify(policy.requireApproval),
-      JSON.stringify(policy.rateLimits),
-      policy.by,
-      policy.now,
-    )
-
-const readList = <Entry = string>(json: string | null): Entry[] =>
-  json === null ? [] : JSON.parse(json)
+  policy: StoredPolicy & { by: AccountId; now: number },
+): Statement<void> {
+  const { allowed, denied, requireApproval, rateLimits, by, now } = policy
+  const set = {
+    allowed,
+    denied,
+    requireApproval,
+    rateLimits,
+    updatedBy: by,
+    updatedAt: now,
+  }
+  return write(
+    orm
+      .insert(grantPolicies)
+      .values({ accountId, ...set })
+      .onConflictDoUpdate({ target: grantPolicies.accountId, set }),
+  )
+}
 
 /**
  * Returns the grants that apply to an account: its own allowed grants replace those of the default,
  * and the denied grants of both apply.
  */
-export function mergePolicy(row: PolicyRow): GrantPolicy {
-  return {
-    requested: row.requested === null ? null : readList(row.requested),
-    allowed: readList(row.ownAllowed ?? row.defaultAllowed),
-    denied: [...new Set([...readList(row.defaultDenied), ...readList(row.ownDenied)])],
-    ...(row.toolsVersion && { toolsVersion: row.toolsVersion }),
-  }
-}
+export const mergePolicy = ({
+  default: base,
+  own,
+  requested,
+  toolsVersion,
+}: MergedColumns): GrantPolicy => ({
+  requested,
+  allowed: (own ?? base)?.allowed ?? [],
+  denied: [...new Set([...(base?.denied ?? []), ...(own?.denied ?? [])])],
+  ...(toolsVersion && { toolsVersion }),
+})
 
 /** Returns `mergePolicy` with approval rules and rate limits; those of both rows apply. */
-export const mergeCallPolicy = (row: PolicyRow): CallPolicy => ({
-  ...mergePolicy(row),
-  requireApproval: [...new Set([...readList(row.defaultApproval), ...readList(row.ownApproval)])],
-  rateLimits: [...readList<RateLimit>(row.defaultLimits), ...readList<RateLimit>(row.ownLimits)],
-})
+export const mergeCallPolicy = (row: PolicyRow): CallPolicy => {
+  const { default: base, own } = row
+  return {
+    ...mergePolicy(row),
+    requireApproval: [
+      ...new Set([...(base?.requireApproval ?? []), ...(own?.requireApproval ?? [])]),
+    ],
+    rateLimits: [...(base?.rateLimits ?? []), ...(own?.rateLimits ?? [])],
+  }
+}

@@ -2,23 +2,16 @@ import * as z from 'zod'
 import { type Call, type Route, route } from '../http/route'
 import { type PolicyUpdate, readPolicies, setPolicy } from './actions'
 import { policyBody, presentPolicy, toPolicy } from './policy-body'
-import {
-  type AccountPolicyRow,
-  readOwnPolicy,
-  selectVisiblePolicies,
-  toEffectivePolicy,
-} from './policy-queries'
+import { type AccountPolicyRow, selectVisiblePolicies, toEffectivePolicy } from './policy-queries'
 import { presentVerdict } from './present'
 import { findNotGranted, type PolicyChange } from './preview'
 
 const tag = 'grants'
 
-const anonymous = { hash: '', isSession: false, isAdminKey: false }
-
 /** Presents the policy that applies to an account, and the account's own part of it. */
 function presentRow({ context: { tools } }: Call<unknown, unknown>, row: AccountPolicyRow): object {
   const { requireApproval, rateLimits, toolsVersion: _, ...grants } = toEffectivePolicy(row)
-  const own = readOwnPolicy(row)
+  const { own } = row
   return {
     grants,
     require_approval: requireApproval,
@@ -99,10 +92,10 @@ export const grantRoutes: Route[] = [
     summary: 'All tools with their grants and tiers, and whether you can use them',
     tag,
     access: 'own',
-    handle: async ({ context: { db, clock, tools }, credential, read }) => {
-      const caller = { credential: credential ?? anonymous, now: clock.now() }
-      const { viewer, results } = await read([selectVisiblePolicies(db, caller)])
-      const rows = (results[0]?.results ?? []) as unknown as AccountPolicyRow[]
+    handle: async ({ context: { clock, tools }, credential, read }) => {
+      const policies = selectVisiblePolicies({ credential, now: clock.now() })
+      const { viewer, answers } = await read({ policies })
+      const rows = answers.policies
       const row = rows.find(({ id }) => id === viewer?.id) ?? rows.find(({ id }) => id === '*')
       if (row) await tools.refresh(toEffectivePolicy(row))
       return { tools: row ? tools.evaluatePolicy(toEffectivePolicy(row)).map(presentVerdict) : [] }

@@ -1,14 +1,19 @@
 import { index, integer, real, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { AccountId } from '../../shared/ids'
+import type { RateLimit } from '../contract/hub'
 
 export const grantPolicies = sqliteTable('grant_policies', {
-  accountId: text('account_id').$type<AccountId>().primaryKey(),
-  allowed: text('allowed').notNull().default('[]'),
-  denied: text('denied').notNull().default('[]'),
-  updatedBy: text('updated_by'),
+  /** `*`: the default policy. */
+  accountId: text('account_id').$type<AccountId | '*'>().primaryKey(),
+  allowed: text('allowed', { mode: 'json' }).$type<string[]>().notNull().default([]),
+  denied: text('denied', { mode: 'json' }).$type<string[]>().notNull().default([]),
+  updatedBy: text('updated_by').$type<AccountId>(),
   updatedAt: integer('updated_at').notNull(),
-  requireApproval: text('require_approval').notNull().default('[]'),
-  rateLimits: text('rate_limits').notNull().default('[]'),
+  requireApproval: text('require_approval', { mode: 'json' })
+    .$type<string[]>()
+    .notNull()
+    .default([]),
+  rateLimits: text('rate_limits', { mode: 'json' }).$type<RateLimit[]>().notNull().default([]),
 })
 
 export const rateBuckets = sqliteTable(

@@ -1,15 +1,10 @@
 import type { Context } from 'hono'
 import { getCookie } from 'hono/cookie'
+import { type Answers, batch, run, type Statements } from '../../shared/db/batch'
 import type { AppError } from '../../shared/errors'
 import { privateHubHint } from '../accounts/errors'
 import type { Actor } from '../contract/hub'
-import {
-  type Credential,
-  readViewer,
-  touchKey,
-  type Viewer,
-  viewerStatement,
-} from '../keys/queries'
+import { type Credential, selectViewer, touchKey, type Viewer } from '../keys/queries'
 import { sha256 } from '../sha256'
 import { httpErrors } from './http-errors'
 import type { HubEnv } from './hub-env'
@@ -53,42 +48,41 @@ function unauthorized(c: Context<HubEnv>, message: string): AppError {
   return httpErrors.unauthorized(message, keySource)
 }
 
-/** Results of a page's reads, and the viewer they were read for. */
-export interface ViewerRead {
+/** Answers of a page's reads, and the viewer they were read for. */
+export interface ViewerRead<Batch extends Statements> {
   viewer: Viewer | null
-  results: D1Result<Record<string, unknown>>[]
+  answers: Answers<Batch>
 }
+
+/** Name of the viewer's statement in a batch; no page names one of its own like this. */
+const viewerName = '#viewer'
 
 /**
  * Runs the reads of a page together with the read of its viewer, in one round trip.
  *
  * @throws UNAUTHORIZED for an invalid key, and without a key on a private hub
  */
-export async function readWithViewer(
+export async function readWithViewer<Batch extends Statements>(
   c: Context<HubEnv>,
   credential: Credential | null,
-  statements: D1PreparedStatement[],
-): Promise<ViewerRead> {
+  statements: Batch,
+): Promise<ViewerRead<Batch>> {
   const { db, clock, settings } = c.var.context
   if (!credential && !settings.ROOKERY_PUBLIC)
     throw unauthorized(c, 'Reading this hub requires a key.')
-  if (!credential) {
-    const results =
-      statements.length > 0 ? await db.d1.batch<Record<string, unknown>>(statements) : []
-    return { viewer: null, results }
-  }
-  const [first, ...results] = await db.d1.batch<Record<string, unknown>>([
-    viewerStatement(db, credential, clock.now()),
+  if (!credential) return { viewer: null, answers: await batch(db, statements) }
+  const answers: Answers<Batch> & { [viewerName]?: Viewer | undefined } = await batch(db, {
+    [viewerName]: selectViewer(credential, clock.now()),
     ...statements,
-  ])
-  const viewer = readViewer(first)
+  })
+  const viewer = answers[viewerName] ?? null
   // An expired browser session reads as anonymous; a program must get an error for an invalid key.
   if (!viewer && !(credential.isSession && settings.ROOKERY_PUBLIC)) {
     throw unauthorized(c, 'The key is not valid.')
   }
   if (viewer) requireScope(viewer, 'read', credential)
   recordKeyUse(c, viewer)
-  return { viewer, results }
+  return { viewer, answers }
 }
 
 /**
@@ -100,7 +94,7 @@ export async function requireViewer(c: Context<HubEnv>, scope: 'read' | 'write')
   const { db, clock } = c.var.context
   const credential = await readCredential(c)
   if (!credential) throw unauthorized(c, 'This request requires a key.')
-  const viewer = readViewer(await viewerStatement(db, credential, clock.now()).all())
+  const viewer = await run(db, selectViewer(credential, clock.now()))
   if (!viewer) throw unauthorized(c, 'The key is not valid.')
   requireScope(viewer, scope, credential)
   if (credential.isSession && scope === 'write') requireSameOrigin(c.req.raw)
@@ -138,7 +132,7 @@ function recordKeyUse(c: Context<HubEnv>, viewer: Viewer | null): void {
   const { db, clock, defer } = c.var.context
   const now = clock.now()
   if (!viewer?.keyId || (viewer.lastUsedAt ?? 0) > now - HOUR_MS) return
-  defer(touchKey(db, viewer.keyId, now).run())
+  defer(run(db, touchKey(viewer.keyId, now)))
 }
 
 /** Converts a viewer to the actor of a write. */

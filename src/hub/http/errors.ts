@@ -3,6 +3,7 @@ import { HTTPException } from 'hono/http-exception'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import * as z from 'zod'
 import { AppError, type ErrorDetail } from '../../shared/errors'
+import { toConstraintError } from '../constraint-errors'
 import { httpErrors } from './http-errors'
 import type { HubEnv } from './hub-env'
 
@@ -28,7 +29,7 @@ export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
   if (error instanceof z.ZodError) return httpErrors.invalidRequest(listDetails(error, ''))
   if (error instanceof HTTPException && error.status === 413) return httpErrors.tooLarge()
-  return httpErrors.internal(error)
+  return toConstraintError(error) ?? httpErrors.internal(error)
 }
 
 export const { tooLarge } = httpErrors

@@ -1,5 +1,6 @@
 import type { Context } from 'hono'
 import type * as z from 'zod'
+import type { Statements } from '../../shared/db/batch'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
 import type { IdempotentResult } from '../idempotency/run-once'
@@ -22,7 +23,7 @@ export interface Call<Query, Body> {
   credential: Credential | null
   param(name: string): string
   /** Runs a page's reads together with the read of its viewer, in one round trip. */
-  read(statements: D1PreparedStatement[]): Promise<ViewerRead>
+  read<Batch extends Statements>(statements: Batch): Promise<ViewerRead<Batch>>
   /** The caller of a `write` or `admin` route. */
   viewer(): Viewer
   actor(): Actor

@@ -1,5 +1,8 @@
+import { type Answers, batch, run, type Statements } from '../../shared/db/batch'
+import type { Db } from '../../shared/db/db'
+import type { Statement } from '../../shared/db/statement'
 import { AppError } from '../../shared/errors'
-import type { Db } from '../db'
+import { findFailedConstraint, toConstraintError } from '../constraint-errors'
 import { sha256 } from '../sha256'
 import { idempotencyErrors } from './errors'
 import { insertStoredResponse, selectStoredResponse } from './queries'
@@ -16,56 +19,68 @@ export interface IdempotentRequest {
 }
 
 /** Result of an idempotent write. */
-export interface IdempotentResult<Answer> {
+export interface IdempotentResult<Answer, Batch extends Statements = Statements> {
   answer: Answer
   /** Whether this is the stored response of an earlier request, so that nothing was written. */
   isDuplicate: boolean
-  /** Results of the statements; empty for a stored response. */
-  results: D1Result<Record<string, unknown>>[]
+  /** Answers of the statements; null for a stored response. */
+  results: Answers<Batch> | null
 }
 
-interface Work<Answer> {
+interface Work<Answer, Batch extends Statements> {
   now: number
   /** The response. Known before the writes, because ids and times are not generated in SQL. */
   answer: Answer
-  statements: D1PreparedStatement[]
+  statements: Batch
   /** Whether the response contains a secret. It is not stored then, and a retry is refused. */
   isSecret?: boolean
 }
+
+/** Name of the statement that stores the response; no action names one of its own like this. */
+const storedName = '#stored'
 
 /**
  * Runs the statements in one batch, once for each key of an account. The response is stored in the same
  * batch, so that a retry after a lost response finds either both or nothing.
  *
- * @throws IDEMPOTENCY_CONFLICT for the same key with another input, or when the response was a secret
+ * @throws IDEMPOTENCY_CONFLICT for the same key with another input, or when the response was a secret;
+ * the error of a failed constraint
  */
-export async function runOnce<Answer>(
+export async function runOnce<Answer, Batch extends Statements>(
   db: Db,
   request: IdempotentRequest,
-  work: Work<Answer>,
-): Promise<IdempotentResult<Answer>> {
-  const { accountId, key } = request
-  if (key === null) {
-    return { answer: work.answer, isDuplicate: false, results: await db.d1.batch(work.statements) }
+  work: Work<Answer, Batch>,
+): Promise<IdempotentResult<Answer, Batch>> {
+  const { answer } = work
+  try {
+    const results = await batch(db, {
+      [storedName]: await storeResponse(request, work),
+      ...work.statements,
+    })
+    return { answer, isDuplicate: false, results }
+  } catch (error) {
+    const isUsed = findFailedConstraint(error)?.startsWith('idempotency_keys.')
+    const stored = isUsed ? await findStoredResult<Answer>(db, request) : null
+    if (!stored) throw toConstraintError(error) ?? error
+    return stored
   }
-  const first = insertStoredResponse(db, {
+}
+
+/** Returns the write of the response; null for a request without a key. */
+async function storeResponse(
+  request: IdempotentRequest,
+  { now, answer, isSecret }: Omit<Work<unknown, Statements>, 'statements'>,
+): Promise<Statement<void> | null> {
+  const { accountId, key } = request
+  if (key === null) return null
+  return insertStoredResponse({
     accountId,
     key,
     requestHash: await hashRequest(request),
     status: 200,
-    answer: work.isSecret ? null : JSON.stringify(work.answer),
-    createdAt: work.now,
+    answer: isSecret ? null : JSON.stringify(answer),
+    createdAt: now,
   })
-  try {
-    const [, ...results] = await db.d1.batch<Record<string, unknown>>([first, ...work.statements])
-    return { answer: work.answer, isDuplicate: false, results }
-  } catch (error) {
-    const stored = String(error).includes('idempotency_keys')
-      ? await findStoredResult<Answer>(db, request)
-      : null
-    if (!stored) throw error
-    return stored
-  }
 }
 
 /**
@@ -78,13 +93,13 @@ export async function runActionOnce<Answer>(
   db: Db,
   request: IdempotentRequest,
   now: number,
-  run: () => Promise<Answer>,
+  act: () => Promise<Answer>,
 ): Promise<IdempotentResult<Answer>> {
   const stored = await findStoredResult<Answer>(db, request)
   if (stored) return stored
-  const answer = await run()
-  if (request.key === null) return { answer, isDuplicate: false, results: [] }
-  return runOnce(db, request, { now, answer, statements: [] })
+  const answer = await act()
+  if (request.key === null) return { answer, isDuplicate: false, results: {} }
+  return runOnce(db, request, { now, answer, statements: {} })
 }
 
 /**
@@ -93,11 +108,11 @@ export async function runActionOnce<Answer>(
  *
  * @throws IDEMPOTENCY_CONFLICT for the same key with another input
  */
-export async function runOrReturnStored<Answer>(
+export async function runOrReturnStored<Answer, Batch extends Statements>(
   db: Db,
   request: IdempotentRequest,
-  write: () => Promise<IdempotentResult<Answer>>,
-): Promise<IdempotentResult<Answer>> {
+  write: () => Promise<IdempotentResult<Answer, Batch>>,
+): Promise<IdempotentResult<Answer, Batch>> {
   try {
     return await write()
   } catch (error) {
@@ -115,13 +130,13 @@ export async function runOrReturnStored<Answer>(
 export async function findStoredResult<Answer>(
   db: Db,
   request: IdempotentRequest,
-): Promise<IdempotentResult<Answer> | null> {
+): Promise<IdempotentResult<Answer, never> | null> {
   const { accountId, key } = request
-  const stored = key === null ? undefined : await selectStoredResponse(db, accountId, key)
+  const stored = key === null ? undefined : await run(db, selectStoredResponse(accountId, key))
   if (!stored) return null
   const isSame = stored.requestHash === (await hashRequest(request))
   if (isSame && stored.answer !== null) {
-    return { answer: JSON.parse(stored.answer), isDuplicate: true, results: [] }
+    return { answer: JSON.parse(stored.answer), isDuplicate: true, results: null }
   }
   throw isSame ? idempotencyErrors.secretNotStored() : idempotencyErrors.keyReused()
 }

@@ -1,20 +1,24 @@
+import { type Answers, batch } from '../../shared/db/batch'
+import type { AccountId, CommunityId } from '../../shared/ids'
 import { reservedNames } from '../accounts/reserved-names'
 import type { ActionContext } from '../action-context'
 import type { ImportReport } from './import-report'
 import { distinguishName } from './normalise-name'
 import {
-  type ExistingRecords,
   insertAuthors,
   insertComments,
   insertCommunities,
   insertPosts,
   type NewAuthor,
   selectExisting,
-  updateCounters,
+  updateCommentCounts,
+  updatePostCounts,
 } from './queries'
 import type { SourceAuthor } from './read-author'
 import type { ParsedRecord, SourcePost } from './read-record'
 import { toStableId } from './stable-id'
+
+type ExistingRecords = Answers<ReturnType<typeof selectExisting>>
 
 type Group = Extract<ParsedRecord, { ok: true }>[]
 
@@ -29,7 +33,16 @@ export async function importGroup(
   const comments = uniqueById(group.flatMap((record) => record.comments))
   const writers = [...posts, ...comments]
   const authors = uniqueById(writers.map(({ author, createdAt }) => ({ ...author, createdAt })))
-  const existing = await readExisting(context, { posts, comments, authors })
+  const existing = await batch(
+    db,
+    selectExisting({
+      accounts: idsOf(authors),
+      names: authors.map(({ name }) => name),
+      communities: posts.map(({ community }) => community.name),
+      posts: idsOf(posts),
+      comments: idsOf(comments),
+    }),
+  )
 
   const { ids, newAuthors } = assignAccounts(authors, existing)
   const newPosts = posts.filter(isNew(existing.posts))
@@ -41,32 +54,30 @@ export async function importGroup(
   if (newPosts.length + newComments.length === 0) return
 
   const authorOf = ({ author }: { author: SourceAuthor }) => ids.get(author.id) ?? author.id
-  await db.d1.batch([
-    insertCommunities(db, newCommunities),
-    insertAuthors(db, newAuthors),
-    insertPosts(
-      db,
+  const touchedPosts = [...newPosts.map(({ id }) => id), ...newComments.map(({ postId }) => postId)]
+  await batch(db, {
+    communities: insertCommunities(newCommunities),
+    authors: insertAuthors(newAuthors),
+    posts: insertPosts(
       newPosts.map((post) => ({
         ...post,
         community: post.community.name,
         authorId: authorOf(post),
       })),
     ),
-    insertComments(
-      db,
+    comments: insertComments(
       newComments.map((comment) => ({
         ...comment,
         authorId: authorOf(comment),
         deletedAt: comment.isDeleted ? comment.createdAt : null,
       })),
     ),
-    ...updateCounters(
-      db,
-      [...new Set([...newPosts.map(({ id }) => id), ...newComments.map(({ postId }) => postId)])],
-      [...new Set(newPosts.map(({ community }) => community.name))],
-    ),
-  ])
+    commentCounts: updateCommentCounts([...new Set(touchedPosts)]),
+    postCounts: updatePostCounts([...new Set(newPosts.map(({ community }) => community.name))]),
+  })
 }
+
+const idsOf = <Id extends string>(rows: { id: Id }[]): Id[] => rows.map(({ id }) => id)
 
 const uniqueById = <Row extends { id: string }>(rows: Row[]): Row[] =>
   [...new Map(rows.toReversed().map((row) => [row.id, row])).values()].reverse()
@@ -74,27 +85,6 @@ const uniqueById = <Row extends { id: string }>(rows: Row[]): Row[] =>
 const isNew = (existing: { id: string }[]): ((row: { id: string }) => boolean) => {
   const ids = new Set(existing.map(({ id }) => id))
   return ({ id }) => !ids.has(id)
-}
-
-async function readExisting(
-  { db }: ActionContext,
-  group: { posts: SourcePost[]; comments: { id: string }[]; authors: SourceAuthor[] },
-): Promise<ExistingRecords> {
-  const idsOf = (rows: { id: string }[]) => rows.map(({ id }) => id)
-  const { posts, comments, authors } = group
-  const results = await db.d1.batch(
-    selectExisting(db, {
-      accounts: idsOf(authors),
-      names: authors.map(({ name }) => name),
-      communities: posts.map(({ community }) => community.name),
-      posts: idsOf(posts),
-      comments: idsOf(comments),
-    }),
-  )
-  const [accounts = [], communities = [], oldPosts = [], oldComments = []] = results.map(
-    (result) => result.results,
-  )
-  return { accounts, communities, posts: oldPosts, comments: oldComments } as ExistingRecords
 }
 
 /**
@@ -105,8 +95,8 @@ async function readExisting(
 function assignAccounts(
   authors: (SourceAuthor & { createdAt: number })[],
   existing: ExistingRecords,
-): { ids: Map<string, string>; newAuthors: NewAuthor[] } {
-  const ids = new Map<string, string>()
+): { ids: Map<AccountId, AccountId>; newAuthors: NewAuthor[] } {
+  const ids = new Map<AccountId, AccountId>()
   const newAuthors: NewAuthor[] = []
   const byId = new Set(existing.accounts.map(({ id }) => id))
   const byName = new Map(existing.accounts.map((account) => [account.name, account]))
@@ -116,13 +106,13 @@ function assignAccounts(
   )) {
     if (byId.has(author.id)) continue
     const holder = byName.get(author.name)
-    if (author.isByName && holder?.isImported === 1) {
+    if (author.isByName && holder?.isImported) {
       ids.set(author.id, holder.id)
       continue
     }
     const isTaken = holder !== undefined || reservedNames.has(author.name)
     const name = isTaken ? distinguishName(author.name, author.id) : author.name
-    byName.set(name, { id: author.id, name, isImported: 1 })
+    byName.set(name, { id: author.id, name, isImported: true })
     const { id, displayName, description, karma, createdAt } = author
     newAuthors.push({ id, name, displayName, description, karma, createdAt })
   }
@@ -139,7 +129,7 @@ async function listNewCommunities(posts: SourcePost[], existing: ExistingRecords
   return Promise.all(
     [...rows.values()].map(async (row) => ({
       ...row,
-      id: await toStableId('community', null, row.name),
+      id: await toStableId<CommunityId>('community', null, row.name),
     })),
   )
 }

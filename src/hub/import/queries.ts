@@ -1,126 +1,179 @@
-import type { Db } from '../db'
+import { type SQL, sql } from 'drizzle-orm'
+import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
+import { many, orm, type Params, prepare, type Statement, write } from '../../shared/db/statement'
+import { insertSelect } from '../../shared/db/write-sql'
+import type { AccountId, CommentId, PostId } from '../../shared/ids'
+import { accounts } from '../accounts/schema'
+import { comments } from '../comments/schema'
+import { type Community, communities } from '../communities/schema'
+import { posts } from '../posts/schema'
+import type { SourceAuthor } from './read-author'
 import type { SourceComment } from './read-comments'
 import type { SourcePost } from './read-record'
 
-export interface ExistingRecords {
-  accounts: { id: string; name: string; isImported: number }[]
-  communities: { name: string }[]
-  posts: { id: string }[]
-  comments: { id: string }[]
+/** A list that is longer than a statement can have parameters, bound as one JSON parameter. */
+const isIn = <Column extends SQLiteColumn>(column: Column, values: Column['_']['data'][]): SQL =>
+  sql`${column} IN (SELECT value FROM json_each(${JSON.stringify(values)}))`
+
+/** Selects the records of a group that already exist. */
+export const selectExisting = (group: {
+  accounts: AccountId[]
+  names: string[]
+  communities: string[]
+  posts: PostId[]
+  comments: CommentId[]
+}) => ({
+  accounts: many(
+    orm
+      .select({ id: accounts.id, name: accounts.name, isImported: accounts.isImported })
+      .from(accounts)
+      .where(sql`${isIn(accounts.id, group.accounts)} OR ${isIn(accounts.name, group.names)}`),
+  ),
+  communities: many(
+    orm
+      .select({ name: communities.name })
+      .from(communities)
+      .where(isIn(communities.name, group.communities)),
+  ),
+  posts: many(orm.select({ id: posts.id }).from(posts).where(isIn(posts.id, group.posts))),
+  comments: many(
+    orm.select({ id: comments.id }).from(comments).where(isIn(comments.id, group.comments)),
+  ),
+})
+
+/** A list of rows as the table `j`: `value` is a row, `key` its index. */
+interface ListedRows<Row> {
+  from: SQL
+  field(name: keyof Row & string): SQL
 }
 
-/** Selects the records of a group that already exist, in the order of the result type's fields. */
-export const selectExisting = (
-  db: Db,
-  ids: {
-    accounts: string[]
-    names: string[]
-    communities: string[]
-    posts: string[]
-    comments: string[]
-  },
-): D1PreparedStatement[] => [
-  db.d1
-    .prepare(
-      `SELECT id, name, is_imported AS isImported FROM accounts
-       WHERE id IN (SELECT value FROM json_each(?1)) OR name IN (SELECT value FROM json_each(?2))`,
-    )
-    .bind(JSON.stringify(ids.accounts), JSON.stringify(ids.names)),
-  db.d1
-    .prepare('SELECT name FROM communities WHERE name IN (SELECT value FROM json_each(?1))')
-    .bind(JSON.stringify(ids.communities)),
-  db.d1
-    .prepare('SELECT id FROM posts WHERE id IN (SELECT value FROM json_each(?1))')
-    .bind(JSON.stringify(ids.posts)),
-  db.d1
-    .prepare('SELECT id FROM comments WHERE id IN (SELECT value FROM json_each(?1))')
-    .bind(JSON.stringify(ids.comments)),
-]
-
-export const insertCommunities = (
-  db: Db,
-  rows: { id: string; name: string; displayName: string; description: string; createdAt: number }[],
-): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `INSERT OR IGNORE INTO communities (id, name, display_name, description, created_at)
-       SELECT value ->> 'id', value ->> 'name', value ->> 'displayName', value ->> 'description', value ->> 'createdAt'
-       FROM json_each(?1)`,
-    )
-    .bind(JSON.stringify(rows))
-
-export interface NewAuthor {
-  id: string
-  name: string
-  displayName: string
-  description: string
-  karma: number
-  createdAt: number
+/** An insert of many rows, which are bound as one JSON parameter. */
+function prepareInsert<Row>(build: (rows: ListedRows<Row>) => SQL) {
+  const insert = prepare((v: Params<{ rows: string }>) =>
+    write(
+      build({
+        from: sql`FROM json_each(${v.rows}) j`,
+        field: (name) => sql`j.value ->> ${sql.raw(`'${name}'`)}`,
+      }),
+    ),
+  )
+  return (rows: Row[]): Statement<void> => insert({ rows: JSON.stringify(rows) })
 }
+
+const verb = 'INSERT OR IGNORE'
+
+type NewCommunity = Pick<Community, 'id' | 'name' | 'displayName' | 'description' | 'createdAt'>
+
+export const insertCommunities = prepareInsert<NewCommunity>(({ field, from }) =>
+  insertSelect(
+    communities,
+    {
+      id: field('id'),
+      name: field('name'),
+      displayName: field('displayName'),
+      description: field('description'),
+      createdAt: field('createdAt'),
+    },
+    from,
+    { verb },
+  ),
+)
+
+export type NewAuthor = Omit<SourceAuthor, 'isByName'> & { createdAt: number }
 
 /** Inserts accounts of imported authors. They have no key, so nobody can sign in as them. */
-export const insertAuthors = (db: Db, rows: NewAuthor[]): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `INSERT OR IGNORE INTO accounts (id, name, kind, display_name, description, karma, is_imported, created_at)
-       SELECT value ->> 'id', value ->> 'name', 'agent', value ->> 'displayName', value ->> 'description',
-              value ->> 'karma', 1, value ->> 'createdAt'
-       FROM json_each(?1)`,
-    )
-    .bind(JSON.stringify(rows))
+export const insertAuthors = prepareInsert<NewAuthor>(({ field, from }) =>
+  insertSelect(
+    accounts,
+    {
+      id: field('id'),
+      name: field('name'),
+      kind: 'agent',
+      displayName: field('displayName'),
+      description: field('description'),
+      karma: field('karma'),
+      isImported: true,
+      createdAt: field('createdAt'),
+    },
+    from,
+    { verb },
+  ),
+)
 
 export type NewPost = Omit<SourcePost, 'author' | 'community'> & {
   community: string
-  authorId: string
+  authorId: AccountId
 }
 
-export const insertPosts = (db: Db, rows: NewPost[]): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `INSERT OR IGNORE INTO posts (id, community_id, author_id, title, content, url, upvotes, downvotes,
-         hot_rank, is_listed, is_locked, created_at)
-       SELECT j.value ->> 'id', c.id, j.value ->> 'authorId', j.value ->> 'title', j.value ->> 'content',
-              j.value ->> 'url', j.value ->> 'upvotes', j.value ->> 'downvotes', j.value ->> 'hotRank',
-              1 - c.is_muted, j.value ->> 'isLocked', j.value ->> 'createdAt'
-       FROM json_each(?1) j CROSS JOIN communities c ON c.name = j.value ->> 'community'`,
-    )
-    .bind(JSON.stringify(rows))
+export const insertPosts = prepareInsert<NewPost>(({ field, from }) => {
+  const c = alias(communities, 'c')
+  return insertSelect(
+    posts,
+    {
+      id: field('id'),
+      communityId: c.id,
+      authorId: field('authorId'),
+      title: field('title'),
+      content: field('content'),
+      url: field('url'),
+      upvotes: field('upvotes'),
+      downvotes: field('downvotes'),
+      hotRank: field('hotRank'),
+      isListed: sql`1 - ${c.isMuted}`,
+      isLocked: field('isLocked'),
+      createdAt: field('createdAt'),
+    },
+    sql`${from} CROSS JOIN ${communities} ${c} ON ${c.name} = ${field('community')}`,
+    { verb },
+  )
+})
 
 export type NewComment = Omit<SourceComment, 'author' | 'isDeleted'> & {
-  authorId: string
+  authorId: AccountId
   deletedAt: number | null
 }
 
-/** Inserts comments; `rows` must list parents before their replies. */
-export const insertComments = (db: Db, rows: NewComment[]): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `INSERT OR IGNORE INTO comments (id, post_id, parent_id, author_id, content, depth, upvotes, downvotes,
-         created_at, deleted_at)
-       SELECT value ->> 'id', value ->> 'postId', value ->> 'parentId', value ->> 'authorId', value ->> 'content',
-              value ->> 'depth', value ->> 'upvotes', value ->> 'downvotes', value ->> 'createdAt', value ->> 'deletedAt'
-       FROM json_each(?1) ORDER BY key`,
-    )
-    .bind(JSON.stringify(rows))
+/** Inserts comments; the list must name parents before their replies. */
+export const insertComments = prepareInsert<NewComment>(({ field, from }) =>
+  insertSelect(
+    comments,
+    {
+      id: field('id'),
+      postId: field('postId'),
+      parentId: field('parentId'),
+      authorId: field('authorId'),
+      content: field('content'),
+      depth: field('depth'),
+      upvotes: field('upvotes'),
+      downvotes: field('downvotes'),
+      createdAt: field('createdAt'),
+      deletedAt: field('deletedAt'),
+    },
+    sql`${from} ORDER BY j.key`,
+    { verb },
+  ),
+)
 
-/** Updates the counters of the given posts and communities. */
-export const updateCounters = (
-  db: Db,
-  postIds: string[],
-  communities: string[],
-): D1PreparedStatement[] => [
-  db.d1
-    .prepare(
-      `UPDATE posts SET comment_count =
-         (SELECT count(*) FROM comments c WHERE c.post_id = posts.id AND c.deleted_at IS NULL)
-       WHERE id IN (SELECT value FROM json_each(?1))`,
-    )
-    .bind(JSON.stringify(postIds)),
-  db.d1
-    .prepare(
-      `UPDATE communities SET post_count =
-         (SELECT count(*) FROM posts p WHERE p.community_id = communities.id AND p.deleted_at IS NULL)
-       WHERE name IN (SELECT value FROM json_each(?1))`,
-    )
-    .bind(JSON.stringify(communities)),
-]
+/** Updates the comment counts of the given posts. */
+export const updateCommentCounts = (ids: PostId[]): Statement<void> =>
+  write(
+    orm
+      .update(posts)
+      .set({
+        commentCount: sql`(SELECT count(*) FROM ${comments}
+          WHERE ${comments.postId} = ${posts.id} AND ${comments.deletedAt} IS NULL)`,
+      })
+      .where(isIn(posts.id, ids)),
+  )
+
+/** Updates the post counts of the communities with the given names. */
+export const updatePostCounts = (names: string[]): Statement<void> =>
+  write(
+    orm
+      .update(communities)
+      .set({
+        postCount: sql`(SELECT count(*) FROM ${posts}
+          WHERE ${posts.communityId} = ${communities.id} AND ${posts.deletedAt} IS NULL)`,
+      })
+      .where(isIn(communities.name, names)),
+  )

@@ -1,11 +1,12 @@
 import { limits } from '../../shared/config'
+import type { AccountId } from '../../shared/ids'
 import { normaliseName } from './normalise-name'
 import { truncateText } from './read-field'
 import type { AuthorRecord } from './record-schema'
 import { toStableId } from './stable-id'
 
 export interface SourceAuthor {
-  id: string
+  id: AccountId
   /** Whether the source has no author id, so that authors are matched by name. */
   isByName: boolean
   /** A valid account name; not necessarily unique. */
@@ -23,7 +24,7 @@ export async function readAuthor(
   const author = typeof record === 'string' ? { name: record } : (record ?? {})
   const sourceId = author.id ?? authorId
   const name = (author.name ?? '').trim()
-  const id = await toStableId('author', sourceId, name.toLowerCase() || 'unknown')
+  const id = await toStableId<AccountId>('author', sourceId, name.toLowerCase() || 'unknown')
   const fallback = `agent-${id.slice(-6)}`
   const displayName = name || (sourceId == null ? 'unknown' : fallback)
   return {

@@ -1,13 +1,14 @@
 import { limits } from '../../shared/config'
+import type { CommentId, PostId } from '../../shared/ids'
 import { readAuthor, type SourceAuthor } from './read-author'
 import { formatIssues, readTime } from './read-field'
 import { type CommentRecord, commentRecord } from './record-schema'
 import { toStableId } from './stable-id'
 
 export interface SourceComment {
-  id: string
-  postId: string
-  parentId: string | null
+  id: CommentId
+  postId: PostId
+  parentId: CommentId | null
   depth: number
   author: SourceAuthor
   content: string
@@ -19,7 +20,7 @@ export interface SourceComment {
 }
 
 interface Parent {
-  id: string | null
+  id: CommentId | null
   /** Depth of a reply to this parent. */
   depth: number
 }
@@ -35,7 +36,7 @@ interface Unread {
  */
 export async function readComments(
   list: unknown[],
-  post: { postId: string; createdAt: number },
+  post: { postId: PostId; createdAt: number },
 ): Promise<{ comments: SourceComment[]; problems: { id: string | null; reason: string }[] }> {
   const comments: SourceComment[] = []
   const problems: { id: string | null; reason: string }[] = []
@@ -78,7 +79,7 @@ function findParent(
 
 async function toComment(
   record: CommentRecord,
-  post: { postId: string; createdAt: number },
+  post: { postId: PostId; createdAt: number },
   parent: Parent,
 ): Promise<SourceComment> {
   const content = (record.content ?? '').slice(0, limits.storedRowBytesMax / 4)

@@ -1,4 +1,5 @@
 import { limits } from '../../shared/config'
+import type { PostId } from '../../shared/ids'
 import { computeHotRank } from '../posts/hot-rank'
 import { normaliseName } from './normalise-name'
 import { readAuthor, type SourceAuthor } from './read-author'
@@ -10,7 +11,7 @@ import { toStableId } from './stable-id'
 const TITLE_WORDS = 12
 
 export interface SourcePost {
-  id: string
+  id: PostId
   community: { name: string; displayName: string; description: string }
   author: SourceAuthor
   title: string
@@ -19,7 +20,7 @@ export interface SourcePost {
   upvotes: number
   downvotes: number
   hotRank: number
-  isLocked: number
+  isLocked: boolean
   createdAt: number
 }
 
@@ -104,7 +105,7 @@ async function toPost(source: PostRecord, createdAt: number): Promise<SourcePost
     url: url && /^https?:\/\//i.test(url) ? truncateText(url, limits.post.urlCharsMax) : null,
     ...votes,
     hotRank: computeHotRank(votes.upvotes - votes.downvotes, createdAt),
-    isLocked: Number(source.is_locked ?? false),
+    isLocked: source.is_locked ?? false,
     createdAt,
   }
 }

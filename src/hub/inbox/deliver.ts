@@ -1,13 +1,19 @@
+import type { Statement } from '../../shared/db/statement'
 import type { AccountId, InboxItemId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
-import type { Db } from '../db'
-import { guardContribution, toContributionError } from '../exploration/contribution'
+import { guardContribution } from '../exploration/contribution'
 import { type IdempotentRequest, type IdempotentResult, runOnce } from '../idempotency/run-once'
 import { findMentions } from '../mentions/find-mentions'
 import { insertMentions, type PostedContent } from '../mentions/queries'
-import { explainReplyLimit, toReplyLimitError } from '../reply-limits/explain-reply-limit'
-import { insertMentionItems, insertReplyItem, selectWakeResults, type WakeResult } from './queries'
+import { explainReplyLimit } from '../reply-limits/explain-reply-limit'
+import {
+  countRefusedMentions,
+  insertMentionItems,
+  insertReplyItem,
+  selectWakeResults,
+  type WakeResult,
+} from './delivery-queries'
 
 const EXCERPT_CHARS = 240
 
@@ -21,6 +27,12 @@ export interface Message {
   replyTo: { id: AccountId; type: 'reply' | 'comment'; isHosted: boolean } | null
 }
 
+/** Result of a delivery, with the agents that it addresses; none for an idempotent retry. */
+export type Delivered<Answer> = IdempotentResult<
+  Answer,
+  { readonly wakeResults: Statement<WakeResult[]> }
+>
+
 /**
  * Writes a post or comment with its mentions and inbox items in ONE batch, and wakes the hosted agents
  * for which it is a task. The sweep is armed first, so that it repeats a lost wake-up; it is disarmed
@@ -32,61 +44,75 @@ export async function deliver<Answer>(
   context: ActionContext,
   message: Message,
   once: Omit<IdempotentRequest, 'accountId' | 'key'>,
-  work: { answer: Answer; statements: D1PreparedStatement[] },
-): Promise<IdempotentResult<Answer>> {
-  const { db, clock } = context
+  work: { answer: Answer; statements: readonly Statement<unknown>[] },
+): Promise<Delivered<Answer>> {
+  const { db } = context
   const { actor, source, replyTo } = message
   const names = [...new Set(message.texts.flatMap(findMentions))]
-  const items = names.map((name) => ({ id: clock.newId<InboxItemId>(), name }))
-  const delivery = {
-    ...source,
-    authorKind: actor.kind,
-    excerpt: (message.texts.findLast((text) => text !== '') ?? '').slice(0, EXCERPT_CHARS),
-  }
-  const statements = [...guardExploration(db, message), ...work.statements]
-  if (names.length > 0) {
-    statements.push(insertMentions(db, source, names), insertMentionItems(db, delivery, items))
-  }
-  const itemIds = items.map(({ id }) => id)
-  if (replyTo) {
-    const id = clock.newId<InboxItemId>()
-    itemIds.push(id)
-    statements.push(insertReplyItem(db, delivery, { id, to: replyTo.id, type: replyTo.type }))
-  }
-  statements.push(selectWakeResults(db, itemIds))
+  const { items, itemIds } = createItems(context, message, names)
   const canWake = names.length > 0 || (replyTo?.isHosted === true && actor.kind === 'human')
   const token = canWake ? await armSweep(context) : null
   const done = await runOnce(
     db,
     { ...once, accountId: actor.accountId, key: actor.idempotencyKey },
-    { now: source.at, answer: work.answer, statements },
-  ).catch((error: unknown) => {
-    throw toReplyLimitError(error) ?? toContributionError(error) ?? error
-  })
+    {
+      now: source.at,
+      answer: work.answer,
+      statements: {
+        contribution: guardExploration(message),
+        work: work.statements,
+        mentions: names.length > 0 ? insertMentions(source, names) : null,
+        items,
+        wakeResults: selectWakeResults(itemIds),
+      },
+    },
+  )
   const woken = readWakeResults(done).filter(({ refusal }) => refusal === null)
   if (canWake) context.defer(wakeAgents(context, woken, token))
   return done
 }
 
-/** Limits an exploration to one contribution with enough confidence. */
-const guardExploration = (db: Db, { actor, source }: Message): D1PreparedStatement[] => {
-  const { activationId, accountId: agentId, confidence } = actor
-  if (activationId === null) return []
-  return [guardContribution(db, { activationId, agentId, confidence, now: source.at })]
+/** Creates the inbox items of a message: those of its mentions, then that of the account it replies to. */
+function createItems(
+  { clock }: ActionContext,
+  { actor, source, texts, replyTo }: Message,
+  names: string[],
+): { items: Statement<void>[]; itemIds: InboxItemId[] } {
+  const excerpt = (texts.findLast((text) => text !== '') ?? '').slice(0, EXCERPT_CHARS)
+  const delivery = { ...source, authorKind: actor.kind, excerpt }
+  const mentioned = names.map((name) => ({ id: clock.newId<InboxItemId>(), name }))
+  const itemIds = mentioned.map(({ id }) => id)
+  const items: Statement<void>[] = []
+  if (names.length > 0) items.push(insertMentionItems(delivery, mentioned))
+  if (names.length > 0 && actor.kind === 'agent') {
+    const { postId, commentId, at } = source
+    items.push(countRefusedMentions({ postId, commentId, at, runningId: null }))
+  }
+  if (replyTo) {
+    const id = clock.newId<InboxItemId>()
+    itemIds.push(id)
+    items.push(insertReplyItem(delivery, { id, to: replyTo.id, type: replyTo.type }))
+  }
+  return { items, itemIds }
 }
 
-/** Returns the agents that a delivered message addresses; none for an idempotent retry. */
-const readWakeResults = (done: IdempotentResult<unknown>): WakeResult[] =>
-  (done.results.at(-1)?.results ?? []) as unknown as WakeResult[]
+/** Limits an exploration to one contribution with enough confidence; null outside of an activation. */
+const guardExploration = ({ actor, source }: Message): Statement<void> | null => {
+  const { activationId, accountId: agentId, confidence } = actor
+  if (activationId === null) return null
+  return guardContribution({ activationId, agentId, confidence, now: source.at })
+}
+
+const readWakeResults = (done: Delivered<unknown>): WakeResult[] => done.results?.wakeResults ?? []
 
 /** Describes which mentioned agents were not woken and why, one sentence each. */
-export const explainNotWoken = (done: IdempotentResult<unknown>): string[] =>
+export const explainNotWoken = (done: Delivered<unknown>): string[] =>
   readWakeResults(done).flatMap(({ name, refusal }) =>
     refusal === null ? [] : [`@${name} was not woken. ${explainReplyLimit(refusal)}`],
   )
 
 /** Presents the same as part of an API response; empty when all mentioned agents were woken. */
-export function presentNotWoken(done: IdempotentResult<unknown>): { notes?: string[] } {
+export function presentNotWoken(done: Delivered<unknown>): { notes?: string[] } {
   const notes = explainNotWoken(done)
   return notes.length > 0 ? { notes } : {}
 }

@@ -1,133 +1,54 @@
-import type { AccountId, ActivationId, CommentId, InboxItemId, PostId } from '../../shared/ids'
-import type { AccountKind, Person } from '../contract/hub'
-import type { Db } from '../db'
-import { type Credential, viewerParams, viewerSql } from '../keys/queries'
-import type { PostedContent } from '../mentions/queries'
-import { mentionLimitSql, remainingAgentRepliesSql } from '../reply-limits/reply-limit-sql'
-import type { InboxType } from './schema'
+import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { nullable, number, type RowOf } from '../../shared/db/fields'
+import {
+  manySql,
+  mapStatement,
+  oneSql,
+  orm,
+  type Params,
+  prepare,
+  type Statement,
+  write,
+} from '../../shared/db/statement'
+import type { AccountId, ActivationId } from '../../shared/ids'
+import { accounts } from '../accounts/schema'
+import { unreadItemsSql } from '../activations/waiting'
+import {
+  type Credential,
+  type ViewerValues,
+  viewer,
+  viewerCte,
+  viewerValues,
+} from '../keys/queries'
+import { posts } from '../posts/schema'
+import { inboxItems } from './schema'
 
-/** A post or comment that creates inbox items. */
-interface Delivery extends PostedContent {
-  authorKind: AccountKind
-  excerpt: string
+const f = alias(accounts, 'f')
+const i = alias(inboxItems, 'i')
+const own = alias(inboxItems, 'own')
+const p = alias(posts, 'p')
+
+const itemFields = {
+  id: i.id,
+  type: i.type,
+  postId: i.postId,
+  commentId: i.commentId,
+  content: i.content,
+  createdAt: i.createdAt,
+  readAt: i.readAt,
+  fromId: nullable(f.id),
+  fromName: nullable(f.name),
+  fromKind: nullable(f.kind),
+  postTitle: nullable(p.title),
+  conversationId: i.conversationId,
 }
 
-/**
- * Inserts an inbox item for each account that `insertMentions` of the same batch found. The item is a
- * task for a hosted agent that answers mentions. A mention is the only way in which an agent wakes an
- * agent, and only below the reply limits. Authors get no item for their own mention, and the system
- * account wakes no agent.
- *
- * @param items a new id for each candidate name, in the order of the names
- */
-export const insertMentionItems = (
-  db: Db,
-  source: Delivery,
-  items: { id: InboxItemId; name: string }[],
-): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `INSERT INTO inbox_items (id, account_id, type, post_id, comment_id, from_account_id, content, created_at,
-         is_task, hops, refusal)
-       SELECT id, to_id, 'mention', ?1, ?2, ?3, ?4, ?5, answers AND brake IS NULL, hops, iif(answers, brake, NULL)
-       FROM (SELECT *, CASE WHEN ?6 = 'agent' THEN ${mentionLimitSql(
-         { from: '?3', to: 'to_id', now: '?5' },
-         {
-           hops: 'hops',
-           room: remainingAgentRepliesSql('?1'),
-           nth: 'sum(answers) OVER (ORDER BY nth)',
-         },
-       )} END AS brake
-         FROM (SELECT n.key AS nth, n.value ->> 'id' AS id, a.id AS to_id,
-             coalesce(g.answers_mentions, 0) = 1 AND ?6 <> 'system' AS answers,
-             iif(?6 = 'agent', 1 + coalesce((SELECT hops FROM comments WHERE id = ?2),
-               (SELECT hops FROM posts WHERE id = ?1)), 0) AS hops
-           FROM json_each(?7) n
-           CROSS JOIN accounts a ON a.name = n.value ->> 'name'
-           JOIN mentions m ON m.post_id = ?1 AND m.comment_id = coalesce(?2, '') AND m.account_id = a.id
-           LEFT JOIN agents g ON g.account_id = a.id
-           WHERE a.id <> ?3 AND a.is_imported = 0))`,
-    )
-    .bind(
-      source.postId,
-      source.commentId,
-      source.authorId,
-      source.excerpt,
-      source.at,
-      source.authorKind,
-      JSON.stringify(items),
-    )
-
-/**
- * Inserts an inbox item for the author that a comment replies to, unless the comment mentions that
- * author. The item is a task when a person replies to a hosted agent that answers replies. A task is
- * always a `reply`, also below the agent's post.
- */
-export const insertReplyItem = (
-  db: Db,
-  source: Delivery,
-  item: { id: InboxItemId; to: AccountId; type: Extract<InboxType, 'reply' | 'comment'> },
-): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `INSERT INTO inbox_items (id, account_id, type, post_id, comment_id, from_account_id, content, created_at, is_task)
-       SELECT ?1, a.id, iif(coalesce(g.answers_replies, 0) = 1 AND ?2 = 'human', 'reply', ?3),
-              ?4, ?5, ?6, ?7, ?8, coalesce(g.answers_replies, 0) = 1 AND ?2 = 'human'
-       FROM accounts a LEFT JOIN agents g ON g.account_id = a.id
-       WHERE a.id = ?9 AND a.id <> ?6 AND a.kind <> 'system' AND a.is_imported = 0
-         AND NOT EXISTS (SELECT 1 FROM mentions m
-           WHERE m.post_id = ?4 AND m.comment_id = ?5 AND m.account_id = a.id)`,
-    )
-    .bind(
-      item.id,
-      source.authorKind,
-      item.type,
-      source.postId,
-      source.commentId,
-      source.authorId,
-      source.excerpt,
-      source.at,
-      item.to,
-    )
-
-/** An agent for which an item was inserted: woken by a task, or not woken with the reason. */
-export interface WakeResult {
-  accountId: AccountId
-  name: string
-  /** Why the agent was not woken; null when it was woken. */
-  refusal: string | null
-}
-
-/** Selects the hosted agents that these items wake, and those that a reply limit kept from waking. */
-export const selectWakeResults = (db: Db, itemIds: InboxItemId[]): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `SELECT DISTINCT i.account_id AS accountId, a.name, i.refusal
-       FROM inbox_items i JOIN accounts a ON a.id = i.account_id
-       WHERE i.id IN (SELECT value FROM json_each(?1)) AND (i.is_task = 1 OR i.refusal IS NOT NULL)`,
-    )
-    .bind(JSON.stringify(itemIds))
+const itemTables = sql`${inboxItems} ${i} LEFT JOIN ${accounts} ${f} ON ${f.id} = ${i.fromAccountId}
+  LEFT JOIN ${posts} ${p} ON ${p.id} = ${i.postId}`
 
 /** An inbox item with its sender and post. */
-export interface InboxRow {
-  id: InboxItemId
-  type: InboxType
-  postId: PostId | null
-  commentId: CommentId | null
-  content: string
-  createdAt: number
-  readAt: number | null
-  fromId: Person['id'] | null
-  fromName: string | null
-  fromKind: AccountKind | null
-  postTitle: string | null
-  conversationId: string | null
-}
-
-const itemColumns = `
-  i.id, i.type, i.post_id AS postId, i.comment_id AS commentId, i.content, i.created_at AS createdAt,
-  i.read_at AS readAt, f.id AS fromId, f.name AS fromName, f.kind AS fromKind, p.title AS postTitle,
-  i.conversation_id AS conversationId`
+export type InboxRow = RowOf<typeof itemFields>
 
 /** Filter and page of an inbox. */
 export interface InboxPageRequest {
@@ -139,87 +60,114 @@ export interface InboxPageRequest {
 
 const farFuture = 9_000_000_000_000_000
 
+type OwnPageValues = ViewerValues & { beforeAt: number; beforeId: string; limit: number }
+
+const prepareOwnItems = (condition: SQL) =>
+  prepare((v: Params<OwnPageValues>) =>
+    manySql(
+      itemFields,
+      sql`FROM ${itemTables}
+        WHERE ${i.accountId} = (SELECT ${viewer.id} FROM ${viewer})
+          AND (${i.createdAt}, ${i.id}) < (${v.beforeAt}, ${v.beforeId}) ${condition}
+        ORDER BY ${i.createdAt} DESC, ${i.id} DESC LIMIT ${v.limit}`,
+      viewerCte(v),
+    ),
+  )
+
+const selectAllOwnItems = prepareOwnItems(sql``)
+const selectUnreadOwnItems = prepareOwnItems(sql`AND ${i.readAt} IS NULL`)
+
 /**
  * Selects a page of the viewer's inbox, newest first. The viewer is a subquery, so authentication costs
  * no extra round trip.
  */
 export const selectOwnItems = (
-  db: Db,
-  credential: Credential,
+  credential: Credential | null,
   now: number,
-  page: InboxPageRequest,
-): D1PreparedStatement => {
-  const [at, id] = page.before ?? [farFuture, '']
-  return db.d1
-    .prepare(
-      `WITH viewer AS (${viewerSql}) SELECT ${itemColumns}
-       FROM inbox_items i LEFT JOIN accounts f ON f.id = i.from_account_id LEFT JOIN posts p ON p.id = i.post_id
-       WHERE i.account_id = (SELECT id FROM viewer) AND (i.created_at, i.id) < (?5, ?6)
-         ${page.isUnread ? 'AND i.read_at IS NULL' : ''}
-       ORDER BY i.created_at DESC, i.id DESC LIMIT ?7`,
-    )
-    .bind(...viewerParams(credential, now), at, id, page.limit)
+  { isUnread, before, limit }: InboxPageRequest,
+): Statement<InboxRow[]> => {
+  const [beforeAt, beforeId] = before ?? [farFuture, '']
+  const select = isUnread ? selectUnreadOwnItems : selectAllOwnItems
+  return select({ ...viewerValues(credential, now), beforeAt, beforeId, limit })
+}
+
+interface ItemsRequest {
+  accountId: AccountId
+  activationId: ActivationId | null
+  limit: number
 }
 
 /**
- * Whether the activation `?3` can read an item. Of private items it reads only those of its own
- * conversation and task, because its reply may be public.
+ * Selects the newest items of an account, for tools. Of private items an activation reads only those of
+ * its own conversation and task, because its reply may be public.
  */
-const isReadableSql = `(?3 IS NULL OR NOT (i.type = 'dm' OR coalesce(i.task, '') = 'manual')
-  OR i.claimed_by = ?3 OR i.conversation_id IN (SELECT own.conversation_id FROM inbox_items own
-    WHERE own.claimed_by = ?3 AND own.conversation_id IS NOT NULL))`
+const selectReadableItems = prepare(({ accountId, activationId, limit }: Params<ItemsRequest>) =>
+  manySql(
+    itemFields,
+    sql`FROM ${itemTables}
+      WHERE ${i.accountId} = ${accountId} AND (${activationId} IS NULL
+        OR NOT (${i.type} = 'dm' OR coalesce(${i.task}, '') = 'manual')
+        OR ${i.claimedBy} = ${activationId}
+        OR ${i.conversationId} IN (SELECT ${own.conversationId} FROM ${inboxItems} ${own}
+          WHERE ${own.claimedBy} = ${activationId} AND ${own.conversationId} IS NOT NULL))
+      ORDER BY ${i.createdAt} DESC, ${i.id} DESC LIMIT ${limit}`,
+  ),
+)
 
-/** Selects the newest items of an account, for tools. */
+/** Selects the newest items of an account that an activation can read; without one, all of them. */
 export const selectItems = (
-  db: Db,
   accountId: AccountId,
   activationId: ActivationId | null,
   limit: number,
-): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `SELECT ${itemColumns}
-       FROM inbox_items i LEFT JOIN accounts f ON f.id = i.from_account_id LEFT JOIN posts p ON p.id = i.post_id
-       WHERE i.account_id = ?1 AND ${isReadableSql} ORDER BY i.created_at DESC, i.id DESC LIMIT ?2`,
-    )
-    .bind(accountId, limit, activationId)
+): Statement<InboxRow[]> => selectReadableItems({ accountId, activationId, limit })
+
+const countUnread = prepare((v: Params<ViewerValues>) =>
+  oneSql(
+    { unread: number(sql`count(*)`) },
+    sql`FROM ${unreadItemsSql(i)}
+      WHERE ${i.accountId} = (SELECT ${viewer.id} FROM ${viewer}) AND ${i.readAt} IS NULL`,
+    viewerCte(v),
+  ),
+)
 
 /** Counts the unread items of the viewer's inbox. */
-export const countOwnUnread = (db: Db, credential: Credential, now: number): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `WITH viewer AS (${viewerSql}) SELECT count(*) AS unread FROM inbox_items
-       WHERE account_id = (SELECT id FROM viewer) AND read_at IS NULL`,
-    )
-    .bind(...viewerParams(credential, now))
+export const countOwnUnread = (credential: Credential | null, now: number): Statement<number> =>
+  mapStatement(countUnread(viewerValues(credential, now)), (row) => row?.unread ?? 0)
 
 /**
  * Marks items as read. An agent's open task stays unread: only the commit of an activation consumes it,
  * so that no task is lost.
  */
-const markRead = (condition: string) => `
-  UPDATE inbox_items SET read_at = ?2
-  WHERE account_id = ?1 AND read_at IS NULL AND is_task = 0 AND ${condition}`
+const markRead = (accountId: AccountId, now: number, condition?: SQL): Statement<void> =>
+  write(
+    orm
+      .update(inboxItems)
+      .set({ readAt: now })
+      .where(
+        and(
+          eq(inboxItems.accountId, accountId),
+          isNull(inboxItems.readAt),
+          eq(inboxItems.isTask, false),
+          condition,
+        ),
+      ),
+  )
 
 /** Marks the given items as read. */
-export const markItemsRead = (
-  db: Db,
-  accountId: AccountId,
-  now: number,
-  ids: string[],
-): D1PreparedStatement =>
-  db.d1
-    .prepare(markRead('id IN (SELECT value FROM json_each(?3))'))
-    .bind(accountId, now, JSON.stringify(ids))
+export const markItemsRead = (accountId: AccountId, now: number, ids: string[]): Statement<void> =>
+  markRead(
+    accountId,
+    now,
+    sql`${inboxItems.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`,
+  )
 
 /** Marks all items of an account as read. */
-export const markAllItemsRead = (db: Db, accountId: AccountId, now: number): D1PreparedStatement =>
-  db.d1.prepare(markRead('1')).bind(accountId, now)
+export const markAllItemsRead = (accountId: AccountId, now: number): Statement<void> =>
+  markRead(accountId, now)
 
 /** Marks the items of a post as read. */
 export const markPostItemsRead = (
-  db: Db,
   accountId: AccountId,
   now: number,
   postId: string,
-): D1PreparedStatement => db.d1.prepare(markRead('post_id = ?3')).bind(accountId, now, postId)
+): Statement<void> => markRead(accountId, now, sql`${inboxItems.postId} = ${postId}`)

@@ -1,4 +1,6 @@
 import * as z from 'zod'
+import type { Statement } from '../../shared/db/statement'
+import type { AccountId } from '../../shared/ids'
 import { presentTime } from '../accounts/present'
 import { decodeCursor, encodeCursor } from '../cursor'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
@@ -34,33 +36,28 @@ const listQuery = z.object({
   cursor: z.string().max(500).optional(),
 })
 
-const anonymous = { hash: '', isSession: false, isAdminKey: false }
-
 async function listItems({
   context,
   credential,
   query,
   read,
 }: Call<z.output<typeof listQuery>, undefined>): Promise<object> {
-  const { db, clock } = context
-  const now = clock.now()
+  const now = context.clock.now()
   const cursor = decodeCursor(query.cursor)
-  const reader = credential ?? anonymous
-  const { results } = await read([
-    selectOwnItems(db, reader, now, {
+  const { answers } = await read({
+    items: selectOwnItems(credential, now, {
       isUnread: query.unread,
       before: Array.isArray(cursor) ? cursor : null,
       limit: query.limit + 1,
     }),
-    countOwnUnread(db, reader, now),
-  ])
-  const rows = (results[0]?.results ?? []) as unknown as InboxRow[]
-  const page = rows.slice(0, query.limit)
+    unread: countOwnUnread(credential, now),
+  })
+  const page = answers.items.slice(0, query.limit)
   const last = page.at(-1)
-  const hasMore = rows.length > page.length
+  const hasMore = answers.items.length > page.length
   return {
     notifications: page.map(presentItem),
-    unread_count: results[1]?.results[0]?.unread ?? 0,
+    unread_count: answers.unread,
     has_more: hasMore,
     next_cursor: hasMore && last ? encodeCursor([last.createdAt, last.id]) : null,
   }
@@ -78,35 +75,22 @@ const listRoute = (path: string): Route =>
     handle: listItems,
   })
 
-const markBody = z.object({ ids: z.array(z.string().max(100)).max(500) })
-
-/** Creates a route that marks items as read; open tasks of a hosted agent stay unread. */
-const markRoute = <Body extends z.ZodType | undefined>(
-  path: string,
-  summary: string,
-  body: Body,
-  statement: (call: Call<undefined, z.output<typeof markBody>>, now: number) => D1PreparedStatement,
-): Route =>
-  route({
-    method: 'post',
-    path,
-    summary,
-    tag,
-    access: 'write',
-    body,
-    handle: async (call) => {
-      const { db, clock } = call.context
-      const now = clock.now()
-      const { accountId, idempotencyKey: key } = call.actor()
-      const input = [call.c.req.path, call.body ?? null]
-      const done = await runOnce(
-        db,
-        { accountId, key, action: 'inbox.read', input },
-        { now, answer: { read: true }, statements: [statement(call as never, now)] },
-      )
-      return presentIdempotent(call, done, (answer) => answer)
-    },
-  })
+/** Marks items as read once for each key of the caller. Open tasks of a hosted agent stay unread. */
+async function markRead(
+  call: Call<undefined, unknown>,
+  toStatement: (accountId: AccountId, now: number) => Statement<void>,
+): Promise<object> {
+  const { db, clock } = call.context
+  const now = clock.now()
+  const { accountId, idempotencyKey: key } = call.actor()
+  const input = [call.c.req.path, call.body ?? null]
+  const done = await runOnce(
+    db,
+    { accountId, key, action: 'inbox.read', input },
+    { now, answer: { read: true }, statements: { read: toStatement(accountId, now) } },
+  )
+  return presentIdempotent(call, done, (answer) => answer)
+}
 
 export const inboxRoutes: Route[] = [
   listRoute('/notifications'),
@@ -118,23 +102,35 @@ export const inboxRoutes: Route[] = [
     tag,
     access: 'own',
     handle: async ({ context, credential, read }) => {
-      const { results } = await read([
-        countOwnUnread(context.db, credential ?? anonymous, context.clock.now()),
-      ])
-      const unread = results[0]?.results[0]?.unread ?? 0
-      return { unread_count: unread, count: unread }
+      const { answers } = await read({ unread: countOwnUnread(credential, context.clock.now()) })
+      return { unread_count: answers.unread, count: answers.unread }
     },
   }),
-  markRoute('/notifications/read', 'Marks items as read', markBody, (call, now) =>
-    markItemsRead(call.context.db, call.viewer().id, now, call.body.ids),
-  ),
-  markRoute('/notifications/read-all', 'Marks your whole inbox as read', undefined, (call, now) =>
-    markAllItemsRead(call.context.db, call.viewer().id, now),
-  ),
-  markRoute(
-    '/notifications/read-by-post/:id',
-    'Marks the inbox items of a post as read',
-    undefined,
-    (call, now) => markPostItemsRead(call.context.db, call.viewer().id, now, call.param('id')),
-  ),
+  route({
+    method: 'post',
+    path: '/notifications/read',
+    summary: 'Marks items as read',
+    tag,
+    access: 'write',
+    body: z.object({ ids: z.array(z.string().max(100)).max(500) }),
+    handle: (call) =>
+      markRead(call, (accountId, now) => markItemsRead(accountId, now, call.body.ids)),
+  }),
+  route({
+    method: 'post',
+    path: '/notifications/read-all',
+    summary: 'Marks your whole inbox as read',
+    tag,
+    access: 'write',
+    handle: (call) => markRead(call, markAllItemsRead),
+  }),
+  route({
+    method: 'post',
+    path: '/notifications/read-by-post/:id',
+    summary: 'Marks the inbox items of a post as read',
+    tag,
+    access: 'write',
+    handle: (call) =>
+      markRead(call, (accountId, now) => markPostItemsRead(accountId, now, call.param('id'))),
+  }),
 ]

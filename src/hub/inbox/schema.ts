@@ -90,16 +90,5 @@ export const inboxItems = sqliteTable(
   ],
 )
 
-/** Kinds of items in an inbox (H5). */
-export type InboxType =
-  | 'mention'
-  | 'reply'
-  | 'comment'
-  | 'dm'
-  | 'follow'
-  | 'vote'
-  | 'thread_update'
-  | 'approval_request'
-  | 'approval_decision'
-  | 'system'
-  | 'task'
+/** Type of an inbox item. */
+export type InboxType = (typeof inboxItems.$inferSelect)['type']

@@ -1,4 +1,5 @@
 import { limits } from '../../shared/config'
+import { run } from '../../shared/db/batch'
 import type { AccountId } from '../../shared/ids'
 import { adminAccountId } from '../accounts/schema'
 import type { ActionContext } from '../action-context'
@@ -15,6 +16,7 @@ import {
   type SecretRow,
   selectKey,
 } from './queries'
+import type { ApiKey } from './schema'
 
 const HOUR_MS = 3_600_000
 
@@ -30,7 +32,7 @@ export interface NewKey {
   /** The key itself; returned only once. */
   apiKey: string
   label: string
-  scopes: string[]
+  scopes: ApiKey['scopes']
   createdAt: number
 }
 
@@ -43,32 +45,37 @@ export interface NewKey {
 export async function createKey(
   context: ActionContext,
   actor: Actor,
-  input: { label: string; scopes: string[]; replaces?: string | undefined; graceHours: number },
+  input: {
+    label: string
+    scopes: ApiKey['scopes']
+    replaces?: string | undefined
+    graceHours: number
+  },
 ): Promise<IdempotentResult<NewKey>> {
   const { db, clock, settings } = context
   const { accountId } = actor
   const once = { accountId, key: actor.idempotencyKey, action: 'keys.create', input }
   if (input.replaces) {
     await findStoredResult<NewKey>(db, once)
-    if (!(await selectKey(db, accountId, input.replaces).first())) throw keyErrors.notFound()
+    if (!(await run(db, selectKey(accountId, input.replaces)))) throw keyErrors.notFound()
   }
   const now = clock.now()
   const apiKey = createSecret(settings.ROOKERY_KEY_PREFIX)
   const { label, scopes } = input
   const answer: NewKey = { id: clock.newId(), apiKey, label, scopes, createdAt: now }
-  const statements = [
-    insertKey(db, {
+  const statements = {
+    key: insertKey({
       id: answer.id,
       accountId,
       hash: await sha256(apiKey),
       kind: 'key',
       label,
-      scopes: JSON.stringify(scopes),
+      scopes,
       createdAt: now,
     }),
-  ]
-  if (input.replaces) {
-    statements.push(expireKey(db, accountId, input.replaces, now + input.graceHours * HOUR_MS))
+    replaced: input.replaces
+      ? expireKey(accountId, input.replaces, now + input.graceHours * HOUR_MS)
+      : null,
   }
   return runOnce(db, once, { now, answer, statements, isSecret: true })
 }
@@ -83,8 +90,7 @@ export async function removeKey(
   accountId: AccountId,
   keyId: string,
 ): Promise<void> {
-  const result = await deleteKey(db, accountId, keyId).run()
-  if (result.meta.changes === 0) throw keyErrors.notFound()
+  if (!(await run(db, deleteKey(accountId, keyId)))) throw keyErrors.notFound()
 }
 
 export interface Token {
@@ -117,7 +123,7 @@ export async function createSignInLink(
 ): Promise<Token> {
   const { token, row } = await createToken(context, limits.signInLinkHours)
   const answer: Token = { token, expiresAt: row.expiresAt }
-  const statements = [insertKey(context.db, { ...row, accountId, kind: 'link' })]
+  const statements = { link: insertKey({ ...row, accountId, kind: 'link' }) }
   await runOnce(
     context.db,
     {
@@ -149,18 +155,15 @@ export async function signIn(
   const isAdmin = isKey && adminKey !== undefined && hash === (await sha256(adminKey))
   const { token, row } = await createToken(context, limits.sessionDays * 24)
   if (isAdmin) {
-    await insertKey(db, { ...row, accountId: adminAccountId, kind: 'session' }).run()
+    await run(db, insertKey({ ...row, accountId: adminAccountId, kind: 'session' }))
     return { token, expiresAt: row.expiresAt, accountId: adminAccountId }
   }
-  const opened = await insertSession(db, row, { hash, kind: isKey ? 'key' : 'link' }).first<{
-    accountId: AccountId
-    expiresAt: number
-  }>()
+  const opened = await run(db, insertSession(row, { hash, kind: isKey ? 'key' : 'link' }))
   if (!opened) throw isKey ? keyErrors.unknownKey() : keyErrors.expiredLink()
-  return { token, ...opened }
+  return { token, expiresAt: opened.expiresAt ?? row.expiresAt, accountId: opened.accountId }
 }
 
 /** Ends a browser session. Has no effect when the session has already ended. */
 export async function signOut({ db }: ActionContext, token: string): Promise<void> {
-  await deleteKeyByHash(db, await sha256(token), 'session').run()
+  await run(db, deleteKeyByHash(await sha256(token), 'session'))
 }

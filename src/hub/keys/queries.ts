@@ -1,8 +1,19 @@
-import { and, eq } from 'drizzle-orm'
+import { and, eq, gt, inArray, isNull, or, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import type { RowOf } from '../../shared/db/fields'
+import {
+  many,
+  one,
+  oneSql,
+  orm,
+  type Params,
+  prepare,
+  type Statement,
+  write,
+  writeChanges,
+} from '../../shared/db/statement'
 import type { AccountId } from '../../shared/ids'
-import { adminAccountId } from '../accounts/schema'
-import type { AccountKind } from '../contract/hub'
-import { type Db, toD1 } from '../db'
+import { accounts, adminAccountId } from '../accounts/schema'
 import { type ApiKey, apiKeys } from './schema'
 
 /** The key or session token of a request, hashed. */
@@ -14,87 +25,108 @@ export interface Credential {
   isAdminKey: boolean
 }
 
-export interface Viewer {
-  id: AccountId
-  name: string
-  kind: AccountKind
-  role: 'member' | 'admin'
-  displayName: string | null
+/** The rows of `viewerCte`, to join in a query that needs the viewer. */
+export const viewer = alias(accounts, 'viewer')
+const viewerKey = alias(apiKeys, 'viewer')
+
+const viewerFields = {
+  id: viewer.id,
+  name: viewer.name,
+  kind: viewer.kind,
+  role: viewer.role,
+  displayName: viewer.displayName,
   /** Null for ROOKERY_ADMIN_KEY. */
-  keyId: string | null
-  scopes: string[]
-  lastUsedAt: number | null
+  keyId: sql<string | null>`${viewer}.key_id`,
+  scopes: viewerKey.scopes,
+  lastUsedAt: viewerKey.lastUsedAt,
 }
+
+/** The account of a request, and the key it was read from. */
+export type Viewer = RowOf<typeof viewerFields>
+
+/** Values that `viewerCte` binds. */
+export interface ViewerValues {
+  hash: string
+  now: number
+  isSession: boolean
+  isAdminKey: boolean
+}
+
+/** The values of a credential; an anonymous request has no viewer. */
+export const viewerValues = (credential: Credential | null, now: number): ViewerValues => ({
+  hash: credential?.hash ?? '',
+  now,
+  isSession: credential?.isSession ?? false,
+  isAdminKey: credential?.isAdminKey ?? false,
+})
+
+const k = alias(apiKeys, 'k')
+const a = alias(accounts, 'a')
 
 /**
- * Selects the account of a credential. Parameters: `?1` hash, `?2` now, `?3` is a session, `?4` is the
- * admin key (bind them with `viewerParams`). Can be used alone, or as `WITH viewer AS (...)` of a query
- * whose own parameters start at `?5`, so that a page needs no extra round trip for its viewer.
+ * `WITH viewer AS (...)`: the account of a credential, or no row. A query reads `FROM ${viewer}`, so that
+ * a page needs no extra round trip for its viewer.
  */
-export const viewerSql = `
-  SELECT a.id, a.name, a.kind, a.role, a.display_name AS displayName, k.id AS keyId, k.scopes,
-         k.last_used_at AS lastUsedAt
-  FROM api_keys k JOIN accounts a ON a.id = k.account_id
-  WHERE k.hash = ?1 AND (k.expires_at IS NULL OR k.expires_at > ?2)
-    AND k.kind IN ('key', 'service', 'session') AND (k.kind = 'session') = ?3
-  UNION ALL
-  SELECT id, name, kind, 'admin', display_name, NULL, '["read","write"]', NULL
-  FROM accounts WHERE ?4 = 1 AND id = '${adminAccountId}'`
+export const viewerCte = (v: Readonly<Record<keyof ViewerValues, SQLWrapper>>): SQL => sql`
+  WITH viewer AS (
+    SELECT ${a.id}, ${a.name}, ${a.kind}, ${a.role}, ${a.displayName}, ${k.id} AS key_id, ${k.scopes},
+           ${k.lastUsedAt}
+    FROM ${apiKeys} ${k} JOIN ${accounts} ${a} ON ${a.id} = ${k.accountId}
+    WHERE ${k.hash} = ${v.hash} AND (${k.expiresAt} IS NULL OR ${k.expiresAt} > ${v.now})
+      AND ${k.kind} IN ('key', 'service', 'session') AND (${k.kind} = 'session') = ${v.isSession}
+    UNION ALL
+    SELECT ${a.id}, ${a.name}, ${a.kind}, 'admin', ${a.displayName}, NULL, '["read","write"]', NULL
+    FROM ${accounts} ${a} WHERE ${v.isAdminKey} = 1 AND ${a.id} = ${sql.raw(`'${adminAccountId}'`)}
+  )`
 
-export const viewerParams = (
-  credential: Credential,
-  now: number,
-): [string, number, number, number] => [
-  credential.hash,
-  now,
-  Number(credential.isSession),
-  Number(credential.isAdminKey),
-]
+const selectViewerByValues = prepare((v: Params<ViewerValues>) =>
+  oneSql(viewerFields, sql`FROM ${viewer}`, viewerCte(v)),
+)
 
-export const viewerStatement = (db: Db, credential: Credential, now: number): D1PreparedStatement =>
-  db.d1.prepare(viewerSql).bind(...viewerParams(credential, now))
+/** Selects the account of a credential; undefined when the credential is not valid. */
+export const selectViewer = (credential: Credential, now: number): Statement<Viewer | undefined> =>
+  selectViewerByValues(viewerValues(credential, now))
 
-/** Returns the viewer from the result of `viewerStatement`; null when the credential is not valid. */
-export function readViewer(result: D1Result | undefined): Viewer | null {
-  const row = result?.results[0] as (Omit<Viewer, 'scopes'> & { scopes: string }) | undefined
-  return row ? { ...row, scopes: JSON.parse(row.scopes) } : null
-}
+export const insertKey = (key: typeof apiKeys.$inferInsert): Statement<void> =>
+  write(orm.insert(apiKeys).values(key))
 
-export const insertKey = (db: Db, key: typeof apiKeys.$inferInsert): D1PreparedStatement =>
-  toD1(db, db.orm.insert(apiKeys).values(key))
-
-/** Deletes a key of an account; `meta.changes` is 0 when the account has no such key. */
-export const deleteKey = (db: Db, accountId: AccountId, keyId: string): D1PreparedStatement =>
-  toD1(
-    db,
-    db.orm.delete(apiKeys).where(and(eq(apiKeys.id, keyId), eq(apiKeys.accountId, accountId))),
+/** Deletes a key of an account; answers whether the account had it. */
+export const deleteKey = (accountId: AccountId, keyId: string): Statement<boolean> =>
+  writeChanges(
+    orm.delete(apiKeys).where(and(eq(apiKeys.id, keyId), eq(apiKeys.accountId, accountId))),
   )
 
-export const deleteKeyByHash = (db: Db, hash: string, kind: ApiKey['kind']): D1PreparedStatement =>
-  toD1(db, db.orm.delete(apiKeys).where(and(eq(apiKeys.hash, hash), eq(apiKeys.kind, kind))))
+export const deleteKeyByHash = (hash: string, kind: ApiKey['kind']): Statement<void> =>
+  write(orm.delete(apiKeys).where(and(eq(apiKeys.hash, hash), eq(apiKeys.kind, kind))))
 
 /** Expires a rotated key and the sessions opened with it at `at`, unless they expire earlier. */
-export const expireKey = (
-  db: Db,
-  accountId: AccountId,
-  keyId: string,
-  at: number,
-): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `UPDATE api_keys SET expires_at = min(coalesce(expires_at, ?3), ?3)
-       WHERE account_id = ?1 AND ((id = ?2 AND kind = 'key') OR opened_by = ?2)`,
-    )
-    .bind(accountId, keyId, at)
+export const expireKey = (accountId: AccountId, keyId: string, at: number): Statement<void> =>
+  write(
+    orm
+      .update(apiKeys)
+      .set({ expiresAt: sql`min(coalesce(${apiKeys.expiresAt}, ${at}), ${at})` })
+      .where(
+        and(
+          eq(apiKeys.accountId, accountId),
+          or(and(eq(apiKeys.id, keyId), eq(apiKeys.kind, 'key')), eq(apiKeys.openedBy, keyId)),
+        ),
+      ),
+  )
 
-export const touchKey = (db: Db, keyId: string, now: number): D1PreparedStatement =>
-  toD1(db, db.orm.update(apiKeys).set({ lastUsedAt: now }).where(eq(apiKeys.id, keyId)))
+export const touchKey = (keyId: string, now: number): Statement<void> =>
+  write(orm.update(apiKeys).set({ lastUsedAt: now }).where(eq(apiKeys.id, keyId)))
 
 /** Selects a key of an account by id, expired or not. */
-export const selectKey = (db: Db, accountId: AccountId, keyId: string): D1PreparedStatement =>
-  db.d1
-    .prepare(`SELECT id FROM api_keys WHERE id = ?1 AND account_id = ?2 AND kind = 'key'`)
-    .bind(keyId, accountId)
+export const selectKey = (
+  accountId: AccountId,
+  keyId: string,
+): Statement<{ id: string } | undefined> =>
+  one(
+    orm
+      .select({ id: apiKeys.id })
+      .from(apiKeys)
+      .where(and(eq(apiKeys.id, keyId), eq(apiKeys.accountId, accountId), eq(apiKeys.kind, 'key'))),
+  )
 
 /** Row of a new secret, without its account and kind. */
 export type SecretRow = Pick<ApiKey, 'id' | 'hash' | 'createdAt'> & { expiresAt: number }
@@ -104,26 +136,56 @@ export type SecretRow = Pick<ApiKey, 'id' | 'hash' | 'createdAt'> & { expiresAt:
  * nothing. The session has the scopes of the key or link. It expires with its key, but not with a link.
  */
 export const insertSession = (
-  db: Db,
   session: SecretRow,
   source: { hash: string; kind: 'key' | 'link' },
-): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `INSERT INTO api_keys (id, account_id, hash, kind, scopes, created_at, expires_at, opened_by)
-       SELECT ?1, account_id, ?2, 'session', scopes, ?3,
-              CASE kind WHEN 'key' THEN min(coalesce(expires_at, ?4), ?4) ELSE ?4 END,
-              CASE kind WHEN 'key' THEN id END
-       FROM api_keys WHERE hash = ?5 AND kind = ?6 AND (expires_at IS NULL OR expires_at > ?3)
-       RETURNING account_id AS accountId, expires_at AS expiresAt`,
-    )
-    .bind(session.id, session.hash, session.createdAt, session.expiresAt, source.hash, source.kind)
+): Statement<{ accountId: AccountId; expiresAt: number | null } | undefined> => {
+  const isKey = sql`${apiKeys.kind} = 'key'`
+  const { expiresAt } = session
+  return one(
+    orm
+      .insert(apiKeys)
+      .select(
+        orm
+          .select({
+            id: sql<string>`${session.id}`.as('id'),
+            accountId: apiKeys.accountId,
+            hash: sql<string>`${session.hash}`.as('hash'),
+            kind: sql<'session'>`'session'`.as('kind'),
+            label: sql<string>`''`.as('label'),
+            scopes: apiKeys.scopes,
+            createdAt: sql<number>`${session.createdAt}`.as('created_at'),
+            expiresAt:
+              sql<number>`iif(${isKey}, min(coalesce(${apiKeys.expiresAt}, ${expiresAt}), ${expiresAt}), ${expiresAt})`.as(
+                'expires_at',
+              ),
+            lastUsedAt: sql<null>`NULL`.as('last_used_at'),
+            openedBy: sql<string | null>`iif(${isKey}, ${apiKeys.id}, NULL)`.as('opened_by'),
+          })
+          .from(apiKeys)
+          .where(
+            and(
+              eq(apiKeys.hash, source.hash),
+              eq(apiKeys.kind, source.kind),
+              or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, session.createdAt)),
+            ),
+          ),
+      )
+      .returning({ accountId: apiKeys.accountId, expiresAt: apiKeys.expiresAt }),
+  )
+}
 
-export const selectKeys = (db: Db, accountId: AccountId, now: number) =>
-  db.d1
-    .prepare(
-      `SELECT id, label, kind, scopes, created_at AS createdAt, expires_at AS expiresAt, last_used_at AS lastUsedAt
-       FROM api_keys WHERE account_id = ?1 AND kind IN ('key', 'service') AND (expires_at IS NULL OR expires_at > ?2)
-       ORDER BY created_at`,
-    )
-    .bind(accountId, now)
+/** Selects the keys of an account that have not expired, without those of sessions and links. */
+export const selectKeys = (accountId: AccountId, now: number): Statement<ApiKey[]> =>
+  many(
+    orm
+      .select()
+      .from(apiKeys)
+      .where(
+        and(
+          eq(apiKeys.accountId, accountId),
+          inArray(apiKeys.kind, ['key', 'service']),
+          or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, now)),
+        ),
+      )
+      .orderBy(apiKeys.createdAt),
+  )

@@ -1,13 +1,12 @@
 import * as z from 'zod'
+import { run } from '../../shared/db/batch'
 import { notFound } from '../../shared/errors'
-import type { AccountId } from '../../shared/ids'
 import { presentTime } from '../accounts/present'
 import { selectAccountByName } from '../accounts/queries'
 import { adminAccountId } from '../accounts/schema'
 import { presentIdempotent, type Route, route } from '../http/route'
 import { createKey, createSignInLink, removeKey } from './actions'
 import { selectKeys } from './queries'
-import type { ApiKey } from './schema'
 
 const tag = 'keys'
 
@@ -57,12 +56,12 @@ export const keyRoutes: Route[] = [
     access: 'write',
     handle: async (call) => {
       const { db, clock } = call.context
-      const { results } = await selectKeys(db, call.viewer().id, clock.now()).all<ApiKey>()
+      const keys = await run(db, selectKeys(call.viewer().id, clock.now()))
       return {
-        keys: results.map((key) => ({
+        keys: keys.map((key) => ({
           id: key.id,
           label: key.label,
-          scopes: JSON.parse(key.scopes),
+          scopes: key.scopes,
           created_at: presentTime(key.createdAt),
           expires_at: presentTime(key.expiresAt),
           last_used_at: presentTime(key.lastUsedAt),
@@ -92,7 +91,7 @@ export const keyRoutes: Route[] = [
     handle: async (call) => {
       const { name } = call.body
       const account = name
-        ? await selectAccountByName(call.context.db, name).first<{ id: AccountId }>()
+        ? await run(call.context.db, selectAccountByName(name))
         : { id: adminAccountId }
       if (!account) throw notFound('account')
       const link = await createSignInLink(call.context, account.id, call.actor())

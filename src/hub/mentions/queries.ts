@@ -1,6 +1,11 @@
+import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import { limits } from '../../shared/config'
+import { type Params, prepare, type Statement, write } from '../../shared/db/statement'
+import { insertSelect } from '../../shared/db/write-sql'
 import type { AccountId, CommentId, PostId } from '../../shared/ids'
-import type { Db } from '../db'
+import { accounts } from '../accounts/schema'
+import { mentions } from './schema'
 
 /** A post or comment that was just written. */
 export interface PostedContent {
@@ -11,17 +16,32 @@ export interface PostedContent {
   at: number
 }
 
+interface MentionValues {
+  postId: PostId
+  /** '' for the post itself. */
+  commentId: string
+  at: number
+  /** JSON list. */
+  names: string
+}
+
+const preparedMentions = prepare(({ postId, commentId, at, names }: Params<MentionValues>) => {
+  const a = alias(accounts, 'a')
+  return write(
+    insertSelect(
+      mentions,
+      { postId, commentId, accountId: a.id, createdAt: at },
+      sql`FROM json_each(${names}) n CROSS JOIN ${accounts} ${a} ON ${a.name} = n.value
+        WHERE ${a.kind} <> 'system' ORDER BY n.key LIMIT ${sql.raw(String(limits.mentionsPerItemMax))}`,
+    ),
+  )
+})
+
 /** Inserts a mention for each of the first ten names that are accounts. */
-export const insertMentions = (
-  db: Db,
-  source: PostedContent,
-  names: string[],
-): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `INSERT INTO mentions (post_id, comment_id, account_id, created_at)
-       SELECT ?1, ?2, a.id, ?3
-       FROM json_each(?4) n CROSS JOIN accounts a ON a.name = n.value
-       WHERE a.kind <> 'system' ORDER BY n.key LIMIT ${limits.mentionsPerItemMax}`,
-    )
-    .bind(source.postId, source.commentId ?? '', source.at, JSON.stringify(names))
+export const insertMentions = (source: PostedContent, names: string[]): Statement<void> =>
+  preparedMentions({
+    postId: source.postId,
+    commentId: source.commentId ?? '',
+    at: source.at,
+    names: JSON.stringify(names),
+  })

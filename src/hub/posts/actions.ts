@@ -1,18 +1,24 @@
 import * as z from 'zod'
 import { limits } from '../../shared/config'
+import { batch, run } from '../../shared/db/batch'
 import type { PostId } from '../../shared/ids'
-import { selectAccountById } from '../accounts/queries'
+import { selectAuthor } from '../accounts/queries'
 import type { ActionContext } from '../action-context'
-import { type CommunityRow, selectCommunity } from '../communities/queries'
+import { selectCommunity } from '../communities/queries'
 import type { Actor } from '../contract/hub'
-import type { IdempotentResult } from '../idempotency/run-once'
-import { deliver } from '../inbox/deliver'
+import { type Delivered, deliver } from '../inbox/deliver'
 import { guardPost, updateHops } from '../reply-limits/queries'
 import { assertNoCredentials } from './credential-patterns'
 import { postErrors } from './errors'
 import { computeHotRank } from './hot-rank'
-import { deletePost, incrementPostCount, insertPost, selectPost, updatePost } from './queries'
-import type { PostRow } from './schema'
+import {
+  deletePost,
+  incrementPostCount,
+  insertPost,
+  type PostRow,
+  selectPost,
+  updatePost,
+} from './queries'
 
 const title = z.string().trim().min(1).max(limits.post.titleCharsMax)
 const content = z.string().max(limits.post.contentCharsMax)
@@ -36,17 +42,15 @@ export async function createPost(
   context: ActionContext,
   actor: Actor,
   input: z.output<typeof postInput> & { community: string },
-): Promise<IdempotentResult<PostRow>> {
+): Promise<Delivered<PostRow>> {
   const { db, clock, settings } = context
   const { title, content, url = null } = input
   assertNoCredentials({ title, content, url: url ?? '' }, settings.ROOKERY_KEY_PREFIX)
   const name = input.community.replace(/^m\//i, '')
-  const [communities, authors] = await db.d1.batch([
-    selectCommunity(db, name),
-    selectAccountById(db, actor.accountId),
-  ])
-  const community = communities?.results[0] as CommunityRow | undefined
-  const author = authors?.results[0] as { displayName: string | null } | undefined
+  const { community, author } = await batch(db, {
+    community: selectCommunity(name),
+    author: selectAuthor(actor.accountId),
+  })
   if (!community) throw postErrors.unknownCommunity()
   const now = clock.now()
   const id = clock.newId<PostId>()
@@ -61,8 +65,9 @@ export async function createPost(
     editedAt: null,
     upvotes: 0,
     downvotes: 0,
+    score: 0,
     commentCount: 0,
-    isLocked: 0,
+    isLocked: false,
     agentsCostMicrousd: 0,
     communityId: community.id,
     communityName: community.name,
@@ -75,8 +80,8 @@ export async function createPost(
   const isAgent = actor.kind === 'agent'
   const writing = { agentId: actor.accountId, activationId: actor.activationId, now }
   const statements = [
-    ...(isAgent ? [guardPost(db, writing)] : []),
-    insertPost(db, {
+    ...(isAgent ? [guardPost(writing)] : []),
+    insertPost({
       id,
       title,
       content,
@@ -85,10 +90,10 @@ export async function createPost(
       createdAt: now,
       communityId: community.id,
       authorId: actor.accountId,
-      isListed: 1 - community.isMuted,
+      isListed: !community.isMuted,
     }),
-    incrementPostCount(db, community.id),
-    ...(isAgent ? [updateHops(db, { postId: id, commentId: null }, writing)] : []),
+    incrementPostCount(community.id),
+    ...(isAgent ? [updateHops({ postId: id, commentId: null }, writing)] : []),
   ]
   const source = { postId: id, commentId: null, authorId: actor.accountId, at: now }
   const message = { actor, source, texts: [title, content], replyTo: null }
@@ -115,7 +120,7 @@ async function findOwnPost(
   isAdmin: boolean,
   id: string,
 ): Promise<PostRow> {
-  const post = await selectPost(db, id).first<PostRow>()
+  const post = await run(db, selectPost(id))
   if (!post) throw postErrors.unknownPost()
   if (post.authorId === actor.accountId || isAdmin) return post
   throw postErrors.notAuthor()
@@ -139,7 +144,7 @@ export async function changePost(
     url: change.url === undefined ? post.url : change.url,
     editedAt: clock.now(),
   }
-  await updatePost(db, post.id, changed).run()
+  await run(db, updatePost(post.id, changed))
   return { ...post, ...changed }
 }
 
@@ -151,6 +156,6 @@ export async function removePost(
   id: string,
 ): Promise<PostId> {
   const post = await findOwnPost(context, actor, isAdmin, id)
-  await context.db.d1.batch(deletePost(context.db, post.id, context.clock.now()))
+  await batch(context.db, { writes: deletePost(post.id, context.clock.now()) })
   return post.id
 }

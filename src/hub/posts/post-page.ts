@@ -1,8 +1,7 @@
 import * as z from 'zod'
 import { limits } from '../../shared/config'
 import { decodeCursor, encodeCursor } from '../cursor'
-import { type PostList, type PostSort, postSorts, toPostCursor } from './queries'
-import type { PostRow } from './schema'
+import { type PostList, type PostRow, type PostSort, postSorts, toPostCursor } from './queries'
 
 /** Query parameters of every list of posts. */
 export const postPageQuery = z.object({
@@ -28,9 +27,8 @@ export interface PostPage {
   nextCursor: string | null
 }
 
-/** Converts the result of `selectPosts` to a page, without the extra row of `toPostList`. */
-export function toPostPage(list: PostList, result: D1Result | undefined): PostPage {
-  const rows = (result?.results ?? []) as PostRow[]
+/** Converts the rows of `selectPosts` to a page, without the extra row of `toPostList`. */
+export function toPostPage(list: PostList, rows: PostRow[]): PostPage {
   const posts = rows.slice(0, list.limit - 1)
   const last = posts.at(-1)
   const hasMore = rows.length > posts.length

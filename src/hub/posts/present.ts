@@ -1,6 +1,6 @@
 import { presentPerson, presentTime } from '../accounts/present'
 import type { PostPage } from './post-page'
-import type { PostRow } from './schema'
+import type { PostRow } from './queries'
 
 export const presentPost = (post: PostRow): object => ({
   id: post.id,
@@ -21,9 +21,9 @@ export const presentPost = (post: PostRow): object => ({
   community: post.communityName,
   upvotes: post.upvotes,
   downvotes: post.downvotes,
-  score: post.upvotes - post.downvotes,
+  score: post.score,
   comment_count: post.commentCount,
-  is_locked: post.isLocked === 1,
+  is_locked: post.isLocked,
   created_at: presentTime(post.createdAt),
   edited_at: presentTime(post.editedAt),
 })

@@ -1,19 +1,59 @@
-import { and, eq, isNull } from 'drizzle-orm'
-import type { PostId } from '../../shared/ids'
+import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { type Fields, number, type RowOf } from '../../shared/db/fields'
+import {
+  manySql,
+  oneSql,
+  orm,
+  type Params,
+  prepare,
+  type Statement,
+  write,
+} from '../../shared/db/statement'
+import { updateSet } from '../../shared/db/write-sql'
+import type { CommunityId, PostId } from '../../shared/ids'
+import { accounts } from '../accounts/schema'
+import { communities } from '../communities/schema'
 import type { Cursor } from '../cursor'
-import { type Db, toD1 } from '../db'
-import { type PostRow, posts } from './schema'
+import { type ViewerValues, viewerValues } from '../keys/queries'
+import { posts } from './schema'
 
-export const postColumns = `
-  p.id, p.title, p.content, p.url, p.upvotes, p.downvotes, p.comment_count AS commentCount,
-  p.hot_rank AS hotRank, p.is_locked AS isLocked, p.agents_cost_microusd AS agentsCostMicrousd,
-  p.created_at AS createdAt, p.edited_at AS editedAt,
-  c.id AS communityId, c.name AS communityName, c.display_name AS communityDisplayName,
-  a.id AS authorId, a.name AS authorName, a.kind AS authorKind, a.display_name AS authorDisplayName`
+const p = alias(posts, 'p')
+const c = alias(communities, 'c')
+const a = alias(accounts, 'a')
 
-/** CROSS JOIN keeps `posts` outermost, so that its index gives the order and the read stops early. */
-export const postTables = `posts p CROSS JOIN communities c ON c.id = p.community_id
-  CROSS JOIN accounts a ON a.id = p.author_id`
+/** A post with its author and community, in the tables of `postTables`. */
+export const postFields = {
+  id: p.id,
+  title: p.title,
+  content: p.content,
+  url: p.url,
+  upvotes: p.upvotes,
+  downvotes: p.downvotes,
+  score: number(sql`${p.upvotes} - ${p.downvotes}`),
+  commentCount: p.commentCount,
+  hotRank: p.hotRank,
+  isLocked: p.isLocked,
+  agentsCostMicrousd: p.agentsCostMicrousd,
+  createdAt: p.createdAt,
+  editedAt: p.editedAt,
+  communityId: c.id,
+  communityName: c.name,
+  communityDisplayName: c.displayName,
+  authorId: a.id,
+  authorName: a.name,
+  authorKind: a.kind,
+  authorDisplayName: a.displayName,
+}
+
+export type PostRow = RowOf<typeof postFields>
+
+/**
+ * The tables of `postFields`: posts `p`, communities `c`, accounts `a`. CROSS JOIN keeps `posts`
+ * outermost, so that its index gives the order and the read stops early.
+ */
+export const postTables = sql`${posts} ${p} CROSS JOIN ${communities} ${c} ON ${c.id} = ${p.communityId}
+  CROSS JOIN ${accounts} ${a} ON ${a.id} = ${p.authorId}`
 
 export const postSorts = ['hot', 'new', 'top'] as const
 export type PostSort = (typeof postSorts)[number]
@@ -29,84 +69,176 @@ export interface PostList {
   offset?: number | undefined
 }
 
+/** Each has an index over all listed posts and one by community. */
 const sortKeys = {
-  new: 'p.created_at',
-  hot: 'p.hot_rank',
-  top: '(p.upvotes - p.downvotes)',
+  new: sql`${p.createdAt}`,
+  hot: sql`${p.hotRank}`,
+  top: sql`(${p.upvotes} - ${p.downvotes})`,
 } as const
 
-/** Selects one page of posts. Reads rows in proportion to the page, except `top` of one account. */
-export function selectPosts(db: Db, list: PostList): D1PreparedStatement {
-  const key = sortKeys[list.sort]
-  const conditions = ['p.deleted_at IS NULL']
-  const values: (string | number)[] = []
-  const bind = (value: string | number) => `?${values.push(value)}`
-  if (list.community !== undefined) {
-    conditions.push(
-      `p.community_id = (SELECT id FROM communities WHERE name = ${bind(list.community)})`,
-    )
-  }
-  if (list.author !== undefined) {
-    conditions.push(`p.author_id = (SELECT id FROM accounts WHERE name = ${bind(list.author)})`)
-  }
-  if (list.community === undefined && list.author === undefined) conditions.push('p.is_listed = 1')
-  const isKeyset = Array.isArray(list.cursor)
-  if (Array.isArray(list.cursor)) {
-    const [at, id] = list.cursor
-    conditions.push(`(${key}, p.id) < (${bind(at)}, ${bind(id)})`)
-  }
-  const offset = typeof list.cursor === 'number' ? list.cursor : (list.offset ?? 0)
-  return db.d1
-    .prepare(
-      `SELECT ${postColumns} FROM ${postTables} WHERE ${conditions.join(' AND ')}
-       ORDER BY ${key} DESC, p.id DESC LIMIT ${bind(list.limit)}
-       ${isKeyset || offset === 0 ? '' : `OFFSET ${bind(offset)}`}`,
-    )
-    .bind(...values)
+interface ListValues extends ViewerValues {
+  community: string | null
+  author: string | null
+  /** Sort key and id of the last row of the previous page; unused on the first page. */
+  afterKey: number | null
+  afterId: string | null
+  limit: number
+  offset: number
 }
+
+/** The conditions of a list that decide which index it reads. */
+interface ListShape {
+  sort: PostSort
+  isOfCommunity: boolean
+  isOfAuthor: boolean
+  isAfterRow: boolean
+}
+
+/**
+ * Prepares the lists of posts, so that those of one shape are compiled once. A list reads rows in
+ * proportion to its page, except `top` of one account.
+ *
+ * @param before `viewerCte` when the fields use the viewer
+ */
+export function preparePostLists<F extends Fields>(
+  fields: F,
+  before?: (values: Params<ViewerValues>) => SQL,
+): (list: PostList, viewer?: ViewerValues) => Statement<RowOf<F>[]> {
+  const prepareList = (shape: ListShape) =>
+    prepare((values: Params<ListValues>) =>
+      manySql(fields, listSql(shape, values), before?.(values)),
+    )
+  const prepared = new Map<string, ReturnType<typeof prepareList>>()
+  return (list, viewer = viewerValues(null, 0)) => {
+    const [afterKey, afterId] = Array.isArray(list.cursor) ? list.cursor : [null, null]
+    const shape: ListShape = {
+      sort: list.sort,
+      isOfCommunity: list.community !== undefined,
+      isOfAuthor: list.author !== undefined,
+      isAfterRow: afterId !== null,
+    }
+    const key = JSON.stringify(shape)
+    const select = prepared.get(key) ?? prepareList(shape)
+    prepared.set(key, select)
+    return select({
+      ...viewer,
+      community: list.community ?? null,
+      author: list.author ?? null,
+      afterKey,
+      afterId,
+      limit: list.limit,
+      offset: typeof list.cursor === 'number' ? list.cursor : (list.offset ?? 0),
+    })
+  }
+}
+
+function listSql(shape: ListShape, values: Params<ListValues>): SQL {
+  const { sort, isOfCommunity, isOfAuthor, isAfterRow } = shape
+  const key = sortKeys[sort]
+  const conditions = [
+    sql`${p.deletedAt} IS NULL`,
+    isOfCommunity &&
+      sql`${p.communityId} = (SELECT ${communities.id} FROM ${communities} WHERE ${communities.name} = ${values.community})`,
+    isOfAuthor &&
+      sql`${p.authorId} = (SELECT ${accounts.id} FROM ${accounts} WHERE ${accounts.name} = ${values.author})`,
+    !isOfCommunity && !isOfAuthor && sql`${p.isListed} = 1`,
+    isAfterRow && sql`(${key}, ${p.id}) < (${values.afterKey}, ${values.afterId})`,
+  ].filter((condition) => condition !== false)
+  return sql`FROM ${postTables} WHERE ${sql.join(conditions, sql` AND `)}
+    ORDER BY ${key} DESC, ${p.id} DESC LIMIT ${values.limit} OFFSET ${values.offset}`
+}
+
+const selectPostList = preparePostLists(postFields)
+
+/** Selects one page of posts. */
+export const selectPosts = (list: PostList): Statement<PostRow[]> => selectPostList(list)
 
 /** Returns the cursor of the page that begins after this row. */
-export function toPostCursor(sort: PostSort, row: PostRow): Cursor {
-  const keys = { new: row.createdAt, hot: row.hotRank, top: row.upvotes - row.downvotes }
-  return [keys[sort], row.id]
+export function toPostCursor(
+  sort: PostSort,
+  row: Pick<PostRow, 'id' | 'createdAt' | 'hotRank' | 'score'>,
+): Cursor {
+  return [{ new: row.createdAt, hot: row.hotRank, top: row.score }[sort], row.id]
 }
 
+const preparedPost = prepare(({ id }: Params<{ id: string }>) =>
+  oneSql(postFields, sql`FROM ${postTables} WHERE ${p.id} = ${id} AND ${p.deletedAt} IS NULL`),
+)
+
 /** Selects one post that is not deleted. */
-export const selectPost = (db: Db, id: string): D1PreparedStatement =>
-  db.d1
-    .prepare(`SELECT ${postColumns} FROM ${postTables} WHERE p.id = ?1 AND p.deleted_at IS NULL`)
-    .bind(id)
+export const selectPost = (id: string): Statement<PostRow | undefined> => preparedPost({ id })
 
-export const insertPost = (db: Db, post: typeof posts.$inferInsert): D1PreparedStatement =>
-  toD1(db, db.orm.insert(posts).values(post))
+type NewPost = Pick<
+  typeof posts.$inferSelect,
+  | 'id'
+  | 'communityId'
+  | 'authorId'
+  | 'title'
+  | 'content'
+  | 'url'
+  | 'hotRank'
+  | 'isListed'
+  | 'createdAt'
+>
 
-export const incrementPostCount = (db: Db, communityId: string): D1PreparedStatement =>
-  db.d1
-    .prepare('UPDATE communities SET post_count = post_count + 1 WHERE id = ?1')
-    .bind(communityId)
+export const insertPost = prepare((post: Params<NewPost>) =>
+  write(
+    orm.insert(posts).values({
+      id: post.id,
+      communityId: post.communityId,
+      authorId: post.authorId,
+      title: post.title,
+      content: post.content,
+      url: post.url,
+      hotRank: post.hotRank,
+      isListed: post.isListed,
+      createdAt: post.createdAt,
+    }),
+  ),
+)
+
+const preparedPostCount = prepare(({ communityId }: Params<{ communityId: CommunityId }>) =>
+  write(
+    updateSet(
+      communities,
+      { postCount: sql`${communities.postCount} + 1` },
+      sql`WHERE ${communities.id} = ${communityId}`,
+    ),
+  ),
+)
+
+export const incrementPostCount = (communityId: CommunityId): Statement<void> =>
+  preparedPostCount({ communityId })
 
 export const updatePost = (
-  db: Db,
   id: PostId,
   fields: Partial<Pick<typeof posts.$inferSelect, 'title' | 'content' | 'url' | 'editedAt'>>,
-): D1PreparedStatement =>
-  toD1(
-    db,
-    db.orm
+): Statement<void> =>
+  write(
+    orm
       .update(posts)
       .set(fields)
       .where(and(eq(posts.id, id), isNull(posts.deletedAt))),
   )
 
+const decrementPostCount = prepare(({ id }: Params<{ id: PostId }>) =>
+  write(
+    updateSet(
+      communities,
+      { postCount: sql`max(0, ${communities.postCount} - 1)` },
+      sql`WHERE ${communities.id} = (SELECT ${p.communityId} FROM ${posts} ${p}
+        WHERE ${p.id} = ${id} AND ${p.deletedAt} IS NULL)`,
+    ),
+  ),
+)
+
 /** Marks a post as deleted and subtracts it from its community's count; repeating changes nothing. */
-export const deletePost = (db: Db, id: PostId, now: number): D1PreparedStatement[] => [
-  db.d1
-    .prepare(
-      `UPDATE communities SET post_count = max(0, post_count - 1)
-       WHERE id = (SELECT community_id FROM posts WHERE id = ?1 AND deleted_at IS NULL)`,
-    )
-    .bind(id),
-  db.d1
-    .prepare('UPDATE posts SET deleted_at = ?2 WHERE id = ?1 AND deleted_at IS NULL')
-    .bind(id, now),
+export const deletePost = (id: PostId, now: number): Statement<void>[] => [
+  decrementPostCount({ id }),
+  write(
+    orm
+      .update(posts)
+      .set({ deletedAt: now })
+      .where(and(eq(posts.id, id), isNull(posts.deletedAt))),
+  ),
 ]

@@ -3,7 +3,6 @@ import { limits } from '../../shared/config'
 import { buildTree } from '../comments/comment-tree'
 import { presentBranch } from '../comments/present'
 import { selectComments } from '../comments/queries'
-import type { CommentRow } from '../comments/schema'
 import { presentIdempotent, type Route, route } from '../http/route'
 import { presentNotWoken } from '../inbox/deliver'
 import { changePost, createPost, postInput, postUpdate, removePost } from './actions'
@@ -11,7 +10,6 @@ import { postErrors } from './errors'
 import { postPageQuery, toPostList, toPostPage } from './post-page'
 import { presentPost, presentPostPage } from './present'
 import { selectPost, selectPosts } from './queries'
-import type { PostRow } from './schema'
 
 const tag = 'posts'
 const communityName = z.string().min(1).max(100).optional()
@@ -58,11 +56,11 @@ const listRoute = route({
     community: communityName,
     author: communityName,
   }),
-  handle: async ({ context, query, read }) => {
+  handle: async ({ query, read }) => {
     const community = query.community ?? query.submolt
     const list = toPostList(query, query.sort ?? 'hot', { community, author: query.author })
-    const { results } = await read([selectPosts(context.db, list)])
-    return presentPostPage(toPostPage(list, results[0]))
+    const { answers } = await read({ posts: selectPosts(list) })
+    return presentPostPage(toPostPage(list, answers.posts))
   },
 })
 
@@ -73,17 +71,16 @@ const readRoute = route({
   tag,
   access: 'read',
   query: z.object({ include_comments: z.stringbool().default(false) }),
-  handle: async ({ context, param, query, read }) => {
+  handle: async ({ param, query, read }) => {
     const id = param('id')
     const page = { sort: 'best', limit: limits.page.commentsDefault, offset: 0 } as const
-    const { results } = await read([
-      selectPost(context.db, id),
-      ...(query.include_comments ? [selectComments(context.db, id, page)] : []),
-    ])
-    const post = results[0]?.results[0] as unknown as PostRow | undefined
+    const { answers } = await read({
+      post: selectPost(id),
+      comments: query.include_comments ? selectComments(id, page) : null,
+    })
+    const { post, comments } = answers
     if (!post) throw postErrors.unknownPost()
-    if (!query.include_comments) return { post: presentPost(post) }
-    const comments = (results[1]?.results ?? []) as unknown as CommentRow[]
+    if (!comments) return { post: presentPost(post) }
     return { post: presentPost(post), comments: buildTree(comments).map(presentBranch) }
   },
 })

@@ -3,7 +3,6 @@ import { index, integer, real, sqliteTable, text } from 'drizzle-orm/sqlite-core
 import type { AccountId, CommunityId, PostId } from '../../shared/ids'
 import { accounts } from '../accounts/schema'
 import { communities } from '../communities/schema'
-import type { AccountKind } from '../contract/hub'
 
 export const posts = sqliteTable(
   'posts',
@@ -46,9 +45,7 @@ export const posts = sqliteTable(
     index('posts_top')
       .on(sql`(${table.upvotes} - ${table.downvotes}) DESC`, sql`${table.id} DESC`)
       .where(sql`${table.deletedAt} IS NULL AND ${table.isListed} = 1`),
-    index('posts_by')
-      .on(table.authorId, sql`${table.createdAt} DESC`, sql`${table.id} DESC`)
-      .where(sql`${table.deletedAt} IS NULL`),
+    index('posts_by').on(table.authorId, sql`${table.createdAt} DESC`, sql`${table.id} DESC`),
     index('posts_hot_in')
       .on(table.communityId, sql`${table.hotRank} DESC`, sql`${table.id} DESC`)
       .where(sql`${table.deletedAt} IS NULL`),
@@ -63,26 +60,3 @@ export const posts = sqliteTable(
       .where(sql`${table.deletedAt} IS NULL AND ${table.isListed} = 1`),
   ],
 )
-
-/** A post with its author and community. Flags are 0 or 1. */
-export interface PostRow {
-  id: PostId
-  title: string
-  content: string
-  url: string | null
-  upvotes: number
-  downvotes: number
-  commentCount: number
-  hotRank: number
-  isLocked: number
-  agentsCostMicrousd: number
-  createdAt: number
-  editedAt: number | null
-  communityId: CommunityId
-  communityName: string
-  communityDisplayName: string
-  authorId: AccountId
-  authorName: string
-  authorKind: AccountKind
-  authorDisplayName: string | null
-}

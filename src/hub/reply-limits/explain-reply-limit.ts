@@ -1,3 +1,4 @@
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { replyLimits } from '../../shared/config'
 import { AppError } from '../../shared/errors'
 
@@ -63,8 +64,10 @@ export function toReplyLimitError(error: unknown): AppError | null {
   return new AppError('REPLY_LIMIT', `Not posted: ${what}.`, { hint: lift, cause: error })
 }
 
-/** Returns `explainBrake` as an SQL expression; `name` and `fallback` are SQL expressions too. */
-export const explainReplyLimitSql = (name: string, fallback: string): string =>
-  `CASE ${name} ${Object.keys(limitMessages)
-    .map((each) => `WHEN '${each}' THEN '${explainReplyLimit(each)?.replaceAll("'", "''")}'`)
-    .join(' ')} ELSE ${fallback} END`
+/** Returns `explainReplyLimit` as an SQL expression; `name` and `fallback` are SQL expressions too. */
+export function explainReplyLimitSql(name: SQLWrapper, fallback: SQLWrapper): SQL {
+  const cases = Object.keys(limitMessages).map((each) =>
+    sql`WHEN ${each} THEN ${explainReplyLimit(each)}`.inlineParams(),
+  )
+  return sql`CASE ${name} ${sql.join(cases, sql` `)} ELSE ${fallback} END`
+}

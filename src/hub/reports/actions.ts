@@ -1,13 +1,11 @@
+import { type Answers, batch, run } from '../../shared/db/batch'
+import type { Db } from '../../shared/db/db'
 import type { ActionContext } from '../action-context'
-import type { Db } from '../db'
 import {
-  type ActivityTotals,
-  type AgentActivity,
   type DueSummary,
-  type SpendingAgent,
+  selectActivity,
   selectDueSummaries,
   selectSpendingAgents,
-  summaryStatements,
 } from './day-queries'
 import { formatBudgetAlert } from './format-budget-alert'
 import { formatSummary } from './format-summary'
@@ -17,36 +15,33 @@ import { postReportStatements, type Report } from './report-queries'
 
 type Context = Pick<ActionContext, 'db' | 'clock'>
 
-/** Selects what a sweep has to report: due summaries, unusual use, changed budgets. */
-export const reportStatements = (db: Db, now: number): D1PreparedStatement[] => [
-  selectDueSummaries(db, now),
-  selectSpendingAgents(db, now),
-  selectChangedBudgets(db, now),
-]
+/** Selects what a sweep has to report. */
+export const reportStatements = (now: number) => ({
+  dueSummaries: selectDueSummaries(now),
+  spendingAgents: selectSpendingAgents(now),
+  changedBudgets: selectChangedBudgets(now),
+})
 
 /**
- * Posts reports from the results of `findReports`. Each report is posted once, also with concurrent
+ * Posts reports from the answers of `reportStatements`. Each report is posted once, also with concurrent
  * sweeps and after a crash. Makes no round trip when there is nothing to report.
  */
 export async function publishReports(
   context: Context,
-  found: D1Result<unknown>[],
+  found: Answers<ReturnType<typeof reportStatements>>,
   now: number,
 ): Promise<void> {
-  const summaries = (found[0]?.results ?? []) as DueSummary[]
-  const agents = (found[1]?.results ?? []) as SpendingAgent[]
   const drafts = [
-    ...(await readSummaries(context.db, summaries)),
-    ...agents.flatMap((agent) => formatUnusualUse(agent) ?? []),
+    ...(await readSummaries(context.db, found.dueSummaries)),
+    ...found.spendingAgents.flatMap((agent) => formatUnusualUse(agent) ?? []),
   ]
-  await postReports(context, drafts, (found[2]?.results ?? []) as ChangedBudget[], now)
+  await postReports(context, drafts, found.changedBudgets, now)
 }
 
 /** Posts budget alerts right after a commit. After a crash the next sweep posts them. */
 export async function publishBudgetAlerts(context: Context): Promise<void> {
   const now = context.clock.now()
-  const { results } = await selectChangedBudgets(context.db, now).all<ChangedBudget>()
-  await postReports(context, [], results, now)
+  await postReports(context, [], await run(context.db, selectChangedBudgets(now)), now)
 }
 
 async function postReports(
@@ -57,19 +52,20 @@ async function postReports(
 ): Promise<void> {
   const all = [...drafts, ...budgets.flatMap((budget) => formatBudgetAlert(budget) ?? [])]
   const reports = all.map((draft) => ({ ...draft, postId: clock.newId() }))
-  const statements = [
-    ...postReportStatements(db, reports, now),
-    ...(budgets.length > 0 ? [updateReportedLevels(db, budgets)] : []),
-  ]
-  if (statements.length > 0) await db.d1.batch(statements)
+  await batch(db, {
+    posts: postReportStatements(reports, now),
+    levels: budgets.length > 0 ? updateReportedLevels(budgets) : null,
+  })
 }
 
 async function readSummaries(db: Db, due: DueSummary[]): Promise<Omit<Report, 'postId'>[]> {
-  if (due.length === 0) return []
-  const results = await db.d1.batch(due.flatMap((each) => summaryStatements(db, each)))
+  const selected = due.map(selectActivity)
+  const { all, agents } = await batch(db, {
+    all: selected.map((each) => each.all),
+    agents: selected.map((each) => each.agents),
+  })
   return due.flatMap((each, at) => {
-    const all = results[2 * at]?.results[0] as (ActivityTotals & { agents: number }) | undefined
-    const agents = (results[2 * at + 1]?.results ?? []) as AgentActivity[]
-    return all ? [formatSummary(each, all, agents)] : []
+    const totals = all[at]
+    return totals ? [formatSummary(each, totals, agents[at] ?? [])] : []
   })
 }

@@ -6,7 +6,7 @@ import type { Report } from './report-queries'
 
 /** Critical tasks can use the share that the budget keeps for them, but nothing beyond the limit. */
 function formatConsequence(budget: ChangedBudget): string {
-  const hasCriticalShare = budget.allowsCritical !== 0 && computeUsedShare(budget) < 1
+  const hasCriticalShare = budget.allowsCritical && computeUsedShare(budget) < 1
   if (budget.level >= 3 && hasCriticalShare) return criticalOnlyConsequence
   return levelConsequences[budget.level] ?? ''
 }
@@ -29,16 +29,16 @@ export function formatBudgetAlert(budget: ChangedBudget): Omit<Report, 'postId'>
     ]
       .filter((part) => part !== '')
       .join(' '),
-    tellsAdmins: change.isWorse,
+    notifiesAdmins: change.isWorse,
   }
 }
 
 /** Compares a budget with its last report; null when there is nothing to report. */
 function detectChange(budget: ChangedBudget): { isWorse: boolean; reason: string } | null {
-  const { level, saidLevel, period } = budget
-  const isNewPeriod = budget.startsAt !== budget.saidStartsAt
-  if (level === saidLevel && (level === 0 || !isNewPeriod)) return null
-  if (level > (isNewPeriod ? 0 : saidLevel)) return { isWorse: true, reason: '' }
+  const { level, reportedLevel, period } = budget
+  const isNewPeriod = budget.startsAt !== budget.reportedStartsAt
+  if (level === reportedLevel && (level === 0 || !isNewPeriod)) return null
+  if (level > (isNewPeriod ? 0 : reportedLevel)) return { isWorse: true, reason: '' }
   return {
     isWorse: false,
     reason: isNewPeriod

@@ -1,7 +1,13 @@
 import { formatCount, formatMoney, formatPlural } from '../../shared/format'
 import { postPath } from '../../shared/paths'
-import type { ActivityTotals, AgentActivity, DueSummary, TopContribution } from './day-queries'
-import { dayMs } from './day-queries'
+import {
+  type ActivityTotals,
+  type AgentActivity,
+  type DueSummary,
+  dayMs,
+  type HubActivity,
+  type TopContribution,
+} from './day-queries'
 import { formatAgentLink } from './link-agent'
 import type { Report } from './report-queries'
 
@@ -21,7 +27,7 @@ const formatPeriod = ({ period, since, until }: DueSummary): string =>
 /** Formats the activity of agents as a post. Contains numbers and links, never text of users. */
 export function formatSummary(
   due: DueSummary,
-  all: ActivityTotals & { agents: number },
+  all: HubActivity,
   agents: AgentActivity[],
 ): Omit<Report, 'postId'> {
   return {
@@ -39,11 +45,11 @@ export function formatSummary(
     ]
       .filter((part) => part !== '')
       .join('\n\n'),
-    tellsAdmins: false,
+    notifiesAdmins: false,
   }
 }
 
-function formatTotals(all: ActivityTotals & { agents: number }): string {
+function formatTotals(all: HubActivity): string {
   const agents = formatPlural(all.agents, 'agent', 'agents')
   const parts = [
     formatPlural(all.answers, 'answer', 'answers'),
@@ -99,9 +105,9 @@ function formatCost({ costMicrousd, tokens, unpricedTokens }: ActivityTotals): s
   return `unpriced, ${formatPlural(tokens, 'token', 'tokens')}`
 }
 
-function formatBest(json: string | null): string {
-  if (json === null) return ''
-  const { postId, commentId, community, score } = JSON.parse(json) as TopContribution
+function formatBest(best: TopContribution | null): string {
+  if (best === null) return ''
+  const { postId, commentId, community, score } = best
   const path = `${postPath(postId)}${commentId === null ? '' : `#c-${encodeURIComponent(commentId)}`}`
   const kind = commentId === null ? 'a post' : 'a comment'
   return `[${kind} in ${community.replaceAll('_', '\\_')}](${path}), ${score > 0 ? '+' : ''}${formatCount(score)}`

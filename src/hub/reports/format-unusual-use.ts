@@ -6,9 +6,7 @@ import type { Report } from './report-queries'
 
 /** Formats the alert about an agent with unusually high use; null when its use is usual. */
 export function formatUnusualUse(agent: SpendingAgent): Omit<Report, 'postId'> | null {
-  const history = (JSON.parse(agent.history) as [number, number][]).map(
-    ([costMicrousd, tokens]) => ({ costMicrousd, tokens }),
-  )
+  const history = agent.history.map(([costMicrousd, tokens]) => ({ costMicrousd, tokens }))
   const unusual = findUnusualUse(agent, history)
   if (!unusual) return null
   const today = formatUse(unusual, agent[unusual.measure])
@@ -20,7 +18,7 @@ export function formatUnusualUse(agent: SpendingAgent): Omit<Report, 'postId'> |
       `${formatAgentLink(agent.name)} has used ${today} today (UTC). Its median is ` +
       `${formatUse(unusual, unusual.usual)} per day, over the last ${formatPlural(history.length, 'day', 'days')} ` +
       'with runs. Check its runs or pause the agent on its page, or set a limit in [budgets](/budgets).',
-    tellsAdmins: true,
+    notifiesAdmins: true,
   }
 }
 

@@ -1,4 +1,13 @@
-import type { Db } from '../db'
+import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { type Params, prepare, type Statement, write } from '../../shared/db/statement'
+import { insertSelect, updateSet } from '../../shared/db/write-sql'
+import { accounts } from '../accounts/schema'
+import { newIdSql } from '../approvals/new-id-sql'
+import { communities } from '../communities/schema'
+import { inboxItems } from '../inbox/schema'
+import { posts } from '../posts/schema'
+import { reports } from './schema'
 
 /** A post by the hub's own account. */
 export interface Report {
@@ -11,56 +20,99 @@ export interface Report {
   /** Markdown. Never quotes text of users, so that it reveals nothing private and injects no prompts. */
   content: string
   /** Whether admins get the report in their inbox. */
-  tellsAdmins: boolean
+  notifiesAdmins: boolean
 }
 
-const systemAccountId = '00000000-0000-7000-8000-000000000001'
+const systemAccountId = sql`'00000000-0000-7000-8000-000000000001'`
 
-/** The reports of the list `?1` that this batch posts: their key was free, so it has their post id. */
-const postedSql = `
-  json_each(?1) e JOIN reports r ON r.key = e.value ->> 'key' AND r.post_id = e.value ->> 'postId'`
+const r = alias(reports, 'r')
+const m = alias(communities, 'm')
+const a = alias(accounts, 'a')
 
-/** SQL of a UUIDv7 with the time of the post. */
-const newIdSql = `substr(r.post_id, 1, 15) || substr(lower(hex(randomblob(2))), 1, 3) || '-a' ||
-  substr(lower(hex(randomblob(2))), 1, 3) || '-' || lower(hex(randomblob(6)))`
+/** The reports to post as a JSON list. */
+type List = Params<{ list: string }>['list']
+type Reports = Params<{ list: string; now: number }>
+
+/** The reports of the list that this batch posts: their key was free, so it has their post id. */
+const postedSql = (list: List): SQL => sql`json_each(${list}) e JOIN ${reports} ${r}
+  ON ${r.key} = e.value ->> 'key' AND ${r.postId} = e.value ->> 'postId'`
+
+const insertReports = prepare((v: Reports) =>
+  write(
+    insertSelect(
+      reports,
+      {
+        key: sql`e.value ->> 'key'`,
+        postId: sql`e.value ->> 'postId'`,
+        createdAt: v.now,
+      },
+      sql`FROM json_each(${v.list}) e WHERE 1 ON CONFLICT DO NOTHING`,
+    ),
+  ),
+)
+
+const insertPosts = prepare((v: Reports) =>
+  write(
+    insertSelect(
+      posts,
+      {
+        id: r.postId,
+        communityId: m.id,
+        authorId: systemAccountId,
+        title: sql`e.value ->> 'title'`,
+        content: sql`e.value ->> 'content'`,
+        hotRank: sql`${v.now} / 45000000.0`,
+        isListed: false,
+        createdAt: v.now,
+      },
+      sql`FROM ${postedSql(v.list)} JOIN ${communities} ${m} ON ${m.name} = e.value ->> 'community'`,
+    ),
+  ),
+)
+
+const countPosts = prepare(({ list }: Params<{ list: string }>) =>
+  write(
+    updateSet(
+      communities,
+      {
+        postCount: sql`${communities.postCount} + (
+          SELECT count(*) FROM ${postedSql(list)} WHERE e.value ->> 'community' = ${communities.name})`,
+      },
+      sql`WHERE ${communities.name} IN (SELECT e.value ->> 'community' FROM ${postedSql(list)})`,
+    ),
+  ),
+)
+
+const notifyAdmins = prepare((v: Reports) =>
+  write(
+    insertSelect(
+      inboxItems,
+      {
+        id: newIdSql(r.postId),
+        accountId: a.id,
+        type: 'system',
+        postId: r.postId,
+        fromAccountId: systemAccountId,
+        content: sql`e.value ->> 'title'`,
+        createdAt: v.now,
+      },
+      sql`FROM ${postedSql(v.list)} CROSS JOIN ${accounts} ${a}
+        WHERE e.value ->> 'notifiesAdmins' AND ${a.role} = 'admin' AND ${a.kind} = 'human' AND ${a.isImported} = 0`,
+    ),
+  ),
+)
 
 /**
  * Returns statements that post each report once, also with concurrent writers; run them in one batch.
  * The posts are listed only in their community and wake no agents. Admins get an inbox item.
  */
-export function postReportStatements(
-  db: Db,
-  reports: Report[],
-  now: number,
-): D1PreparedStatement[] {
-  if (reports.length === 0) return []
-  const list = JSON.stringify(reports)
-  const bind = (sql: string, ...values: unknown[]) => db.d1.prepare(sql).bind(list, ...values)
+export function postReportStatements(all: Report[], now: number): Statement<void>[] {
+  if (all.length === 0) return []
+  const list = JSON.stringify(all)
   return [
-    bind(
-      `INSERT INTO reports (key, post_id, created_at)
-       SELECT e.value ->> 'key', e.value ->> 'postId', ?2 FROM json_each(?1) e WHERE 1
-       ON CONFLICT DO NOTHING`,
-      now,
-    ),
-    bind(
-      `INSERT INTO posts (id, community_id, author_id, title, content, hot_rank, is_listed, created_at)
-       SELECT r.post_id, m.id, '${systemAccountId}', e.value ->> 'title', e.value ->> 'content',
-         ?2 / 45000000.0, 0, ?2
-       FROM ${postedSql} JOIN communities m ON m.name = e.value ->> 'community'`,
-      now,
-    ),
-    bind(
-      `UPDATE communities SET post_count = post_count + (
-         SELECT count(*) FROM ${postedSql} WHERE e.value ->> 'community' = communities.name)
-       WHERE name IN (SELECT e.value ->> 'community' FROM ${postedSql})`,
-    ),
-    bind(
-      `INSERT INTO inbox_items (id, account_id, type, post_id, from_account_id, content, created_at)
-       SELECT ${newIdSql}, a.id, 'system', r.post_id, '${systemAccountId}', e.value ->> 'title', ?2
-       FROM ${postedSql} CROSS JOIN accounts a
-       WHERE e.value ->> 'tellsAdmins' AND a.role = 'admin' AND a.kind = 'human' AND a.is_imported = 0`,
-      now,
-    ),
+    insertReports({ list, now }),
+    insertPosts({ list, now }),
+    countPosts({ list }),
+    notifyAdmins({ list, now }),
   ]
 }

@@ -5,7 +5,7 @@ import { formatExplorationReason, formatTaskReason } from './scheduler-labels'
 
 /** Returns the scheduler's state as the API presents it, with each reason as a code and as text. */
 export const presentBoard = (board: Board, now: number): object => ({
-  paused: board.hub.isPaused === 1,
+  paused: board.hub.isPaused,
   scheduler: board.view && {
     mode: board.view.mode,
     last_sweep_at: presentTime(board.view.lastSweepAt),

@@ -1,108 +1,153 @@
-import { exploration, schedulerPages } from '../../shared/config'
-import type { AccountId } from '../../shared/ids'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { schedulerPages } from '../../shared/config'
+import { flag, nullable, number, type RowOf } from '../../shared/db/fields'
+import {
+  manySql,
+  mapStatement,
+  oneSql,
+  type Params,
+  prepare,
+  type Statement,
+} from '../../shared/db/statement'
+import { accounts } from '../accounts/schema'
+import { activations } from '../activations/schema'
 import { isHubPausedSql, isWaitingSql } from '../activations/waiting'
 import { isThrottledSql } from '../budgets/scope-sql'
+import { communities } from '../communities/schema'
 import type { AccountKind } from '../contract/hub'
-import type { Db } from '../db'
+import { agents } from '../definitions/schema'
+import { explorers } from '../exploration/schema'
+import { doesExplorationWaitSql } from '../exploration/share-sql'
+import { inboxItems } from '../inbox/schema'
+import { posts } from '../posts/schema'
 import { dailyLimitSql } from '../reply-limits/reply-limit-sql'
 
 /** Counts stop here and are shown as "1,000 or more", so that a long queue costs no more. */
 export const countMax = 1_000
-const leasesMax = 200
+const waitingMax = sql.raw(String(countMax))
+const tasksMax = sql.raw(String(schedulerPages.tasks))
+const leasesMax = sql.raw('200')
 /** Newest activations that are read to measure how long tasks waited. */
-const startsReadMax = 100
+const startsReadMax = sql.raw('100')
 const DAY_MS = 86_400_000
 
-/** State of the hub. Flags are 0 or 1; times are in milliseconds since the Unix epoch. */
-export interface HubState {
-  isPaused: number
-  running: number
-  runningExploration: number
-  isExplorationWaiting: number
-  tasksWaiting: number
-  oldestTaskAt: number | null
+const a = alias(accounts, 'a')
+const e = alias(explorers, 'e')
+const f = alias(accounts, 'f')
+const g = alias(agents, 'g')
+const i = alias(inboxItems, 'i')
+const m = alias(communities, 'm')
+const p = alias(posts, 'p')
+const r = alias(activations, 'r')
+const w = alias(inboxItems, 'w')
+const x = alias(activations, 'x')
+
+const countRunningSql = (condition?: SQL): SQL<number> =>
+  number(sql`
+  (SELECT count(*) FROM ${activations} WHERE ${activations.state} = 'running' ${condition})`)
+
+const hubFields = (now: SQLWrapper) => ({
+  isPaused: flag(isHubPausedSql),
+  running: countRunningSql(),
+  runningExploration: countRunningSql(sql`AND ${activations.class} = 'exploration'`),
+  isExplorationWaiting: flag(doesExplorationWaitSql(now)),
+  tasksWaiting: number(sql`
+    (SELECT count(*) FROM (SELECT 1 FROM ${inboxItems} ${i} WHERE ${isWaitingSql(i)} LIMIT ${waitingMax}))`),
+  oldestTaskAt: sql<number | null>`
+    (SELECT ${i.createdAt} FROM ${inboxItems} ${i} WHERE ${isWaitingSql(i)} ORDER BY ${i.createdAt} LIMIT 1)`,
+})
+
+/** State of the hub; times are in milliseconds since the Unix epoch. */
+export type HubState = RowOf<ReturnType<typeof hubFields>>
+
+const noHubState: HubState = {
+  isPaused: false,
+  running: 0,
+  runningExploration: 0,
+  isExplorationWaiting: false,
+  tasksWaiting: 0,
+  oldestTaskAt: null,
 }
 
-const selectHubState = (db: Db, now: number): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `SELECT ${isHubPausedSql} AS isPaused,
-         (SELECT count(*) FROM activations WHERE state = 'running') AS running,
-         (SELECT count(*) FROM activations WHERE state = 'running' AND class = 'exploration') AS runningExploration,
-         EXISTS (SELECT 1 FROM settings WHERE key = 'exploration_waits'
-           AND updated_at > ?1 - ${exploration.waitsMs}) AS isExplorationWaiting,
-         (SELECT count(*) FROM (SELECT 1 FROM inbox_items i WHERE ${isWaitingSql('i')} LIMIT ${countMax})) AS tasksWaiting,
-         (SELECT i.created_at FROM inbox_items i WHERE ${isWaitingSql('i')}
-           ORDER BY i.created_at LIMIT 1) AS oldestTaskAt`,
-    )
-    .bind(now)
+const preparedHubState = prepare(({ now }: Params<{ now: number }>) =>
+  oneSql(hubFields(now), sql``),
+)
 
-const isRunningSql = (agent: string) =>
-  `EXISTS (SELECT 1 FROM activations r WHERE r.agent_id = ${agent} AND r.state = 'running')`
+const selectHubState = (now: number): Statement<HubState> =>
+  mapStatement(preparedHubState({ now }), (row) => row ?? noHubState)
+
+const isRunningSql = (agent: SQLWrapper): SQL =>
+  sql`EXISTS (SELECT 1 FROM ${activations} ${r} WHERE ${r.agentId} = ${agent} AND ${r.state} = 'running')`
+
+const taskFields = {
+  id: i.id,
+  agentName: a.name,
+  task: sql<string>`coalesce(${i.task}, ${i.type})`,
+  fromName: sql<string | null>`iif(${i.type} = 'dm', NULL, ${f.name})`,
+  fromKind: sql<AccountKind | null>`iif(${i.type} = 'dm', NULL, ${f.kind})`,
+  postId: nullable(p.id),
+  community: nullable(m.name),
+  createdAt: i.createdAt,
+  isRunning: flag(isRunningSql(i.accountId)),
+  isPaused: g.isPaused,
+}
 
 /**
  * A task that no activation has claimed. The sender of a direct message is left out, because it is
  * private.
  */
-export interface WaitingTask {
-  id: string
-  agentName: string
-  task: string
-  fromName: string | null
-  fromKind: AccountKind | null
-  postId: string | null
-  community: string | null
-  createdAt: number
-  isRunning: number
-  isPaused: number
-}
+export type WaitingTask = RowOf<typeof taskFields>
 
-const selectTasks = (db: Db): D1PreparedStatement =>
-  db.d1.prepare(
-    `SELECT i.id, a.name AS agentName, coalesce(i.task, i.type) AS task,
-       iif(i.type = 'dm', NULL, f.name) AS fromName, iif(i.type = 'dm', NULL, f.kind) AS fromKind,
-       p.id AS postId, m.name AS community, i.created_at AS createdAt,
-       ${isRunningSql('i.account_id')} AS isRunning, g.is_paused AS isPaused
-     FROM (SELECT * FROM inbox_items w WHERE ${isWaitingSql('w')}
-       ORDER BY w.created_at LIMIT ${schedulerPages.tasks}) i
-     JOIN agents g ON g.account_id = i.account_id JOIN accounts a ON a.id = i.account_id
-     LEFT JOIN accounts f ON f.id = i.from_account_id
-     LEFT JOIN posts p ON p.id = i.post_id AND p.deleted_at IS NULL
-     LEFT JOIN communities m ON m.id = p.community_id
-     ORDER BY i.created_at, i.id`,
-  )
+const selectTasks = prepare(() =>
+  manySql(
+    taskFields,
+    sql`FROM (SELECT * FROM ${inboxItems} ${w} WHERE ${isWaitingSql(w)}
+        ORDER BY ${w.createdAt} LIMIT ${tasksMax}) ${i}
+      JOIN ${agents} ${g} ON ${g.accountId} = ${i.accountId} JOIN ${accounts} ${a} ON ${a.id} = ${i.accountId}
+      LEFT JOIN ${accounts} ${f} ON ${f.id} = ${i.fromAccountId}
+      LEFT JOIN ${posts} ${p} ON ${p.id} = ${i.postId} AND ${p.deletedAt} IS NULL
+      LEFT JOIN ${communities} ${m} ON ${m.id} = ${p.communityId}
+      ORDER BY ${i.createdAt}, ${i.id}`,
+  ),
+)
+
+const leaseFields = {
+  id: x.id,
+  agentName: a.name,
+  class: x.class,
+  task: x.task,
+  postTitle: nullable(p.title),
+  startedAt: x.startedAt,
+  deadlineAt: x.deadlineAt,
+  reservedMicrousd: x.reservedMicrousd,
+}
 
 /** A running activation: its row is the lease of a slot and of reserved money. */
-export interface Lease {
-  id: string
-  agentName: string
-  class: 'inbox' | 'exploration'
-  task: string
-  postTitle: string | null
-  startedAt: number
-  deadlineAt: number
-  reservedMicrousd: number
-}
+export type Lease = RowOf<typeof leaseFields>
 
-const selectLeases = (db: Db): D1PreparedStatement =>
-  db.d1.prepare(
-    `SELECT x.id, a.name AS agentName, x.class, x.task, p.title AS postTitle, x.started_at AS startedAt,
-       x.deadline_at AS deadlineAt, x.reserved_microusd AS reservedMicrousd
-     FROM activations x JOIN accounts a ON a.id = x.agent_id
-     LEFT JOIN posts p ON p.id = x.post_id AND p.deleted_at IS NULL
-     WHERE x.state = 'running' ORDER BY x.started_at, x.id LIMIT ${leasesMax}`,
-  )
+const selectLeases = prepare(() =>
+  manySql(
+    leaseFields,
+    sql`FROM ${activations} ${x} JOIN ${accounts} ${a} ON ${a.id} = ${x.agentId}
+      LEFT JOIN ${posts} ${p} ON ${p.id} = ${x.postId} AND ${p.deletedAt} IS NULL
+      WHERE ${x.state} = 'running' ORDER BY ${x.startedAt}, ${x.id} LIMIT ${leasesMax}`,
+  ),
+)
+
+const preparedStarts = prepare(({ since }: Params<{ since: number }>) =>
+  manySql(
+    { ms: number(sql`max(0, ${x.startedAt} - min(${i.createdAt}))`) },
+    sql`FROM (SELECT ${activations.id}, ${activations.startedAt} FROM ${activations}
+        WHERE ${activations.startedAt} > ${since}
+        ORDER BY ${activations.startedAt} DESC, ${activations.id} DESC LIMIT ${startsReadMax}) ${x}
+      JOIN ${inboxItems} ${i} ON ${i.claimedBy} = ${x.id} GROUP BY ${x.id}`,
+  ),
+)
 
 /** Selects how long each of the last tasks waited for its activation, in milliseconds. */
-const selectStarts = (db: Db, now: number): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `SELECT max(0, x.started_at - min(i.created_at)) AS ms
-       FROM (SELECT id, started_at FROM activations WHERE started_at > ?1
-         ORDER BY started_at DESC, id DESC LIMIT ${startsReadMax}) x
-       JOIN inbox_items i ON i.claimed_by = x.id GROUP BY x.id`,
-    )
-    .bind(now - DAY_MS)
+const selectStarts = (now: number): Statement<number[]> =>
+  mapStatement(preparedStarts({ since: now - DAY_MS }), (rows) => rows.map(({ ms }) => ms))
 
 export const agentStates = ['all', 'running', 'waiting', 'paused', 'failing', 'off'] as const
 export type AgentStateFilter = (typeof agentStates)[number]
@@ -117,68 +162,80 @@ export interface AgentPageRequest {
   limit: number
 }
 
-/** An agent of this hub. Flags are 0 or 1. */
-export interface AgentRow {
-  id: AccountId
-  name: string
-  /** 0 when it never ran. */
-  lastActivatedAt: number
-  isPaused: number
-  isRunning: number
-  failures: number
-  /** Exploration interval in milliseconds; null when the agent does not explore. */
-  intervalMs: number | null
-  weight: number
-  tasksWaiting: number
-  isThrottled: number
-  isCapped: number
-}
-
-const tasksOfSql = `inbox_items i WHERE i.account_id = a.id AND ${isWaitingSql('i')}`
-
-const stateConditions: Record<AgentStateFilter, string> = {
-  all: '1',
-  running: isRunningSql('a.id'),
-  waiting: `EXISTS (SELECT 1 FROM ${tasksOfSql})`,
-  paused: 'k.is_paused = 1',
-  failing: 'k.consecutive_failures > 0',
-  off: 'NOT EXISTS (SELECT 1 FROM explorers e WHERE e.account_id = a.id AND e.weight > 0)',
-}
+const tasksOfSql = sql`${inboxItems} ${i} WHERE ${i.accountId} = ${a.id} AND ${isWaitingSql(i)}`
 
 /** The expression of the index `accounts_quiet`: the longest idle agent comes first. */
-const lastRunSql = 'coalesce(a.last_activated_at, 0)'
+const lastRunSql = number(sql`coalesce(${a.lastActivatedAt}, 0)`)
 
-const selectAgents = (db: Db, page: AgentPageRequest, now: number): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `SELECT a.id, a.name, ${lastRunSql} AS lastActivatedAt, k.is_paused AS isPaused,
-         ${isRunningSql('a.id')} AS isRunning, k.consecutive_failures AS failures,
-         e.interval_ms AS intervalMs, coalesce(e.weight, 0) AS weight,
-         (SELECT count(*) FROM (SELECT 1 FROM ${tasksOfSql} LIMIT ${countMax})) AS tasksWaiting,
-         ${isThrottledSql('a.id', '?1')} AS isThrottled,
-         (${dailyLimitSql('posts', 'a.id', '?1')} IS NOT NULL
-           AND ${dailyLimitSql('comments', 'a.id', '?1')} IS NOT NULL) AS isCapped
-       FROM accounts a CROSS JOIN agents k ON k.account_id = a.id
-       LEFT JOIN explorers e ON e.account_id = a.id AND e.weight > 0
-       WHERE a.kind = 'agent' AND a.is_imported = 0 AND (${lastRunSql}, a.id) > (?2, ?3)
-         AND (?4 = '' OR substr(a.name, 1, length(?4)) = ?4 COLLATE NOCASE)
-         AND ${stateConditions[page.state]}
-       ORDER BY ${lastRunSql}, a.id LIMIT ?5`,
-    )
-    .bind(now, page.after?.[0] ?? -1, page.after?.[1] ?? '', page.name, page.limit + 1)
+const agentFields = (now: SQLWrapper) => ({
+  id: a.id,
+  name: a.name,
+  /** 0 when it never ran. */
+  lastActivatedAt: lastRunSql,
+  isPaused: g.isPaused,
+  isRunning: flag(isRunningSql(a.id)),
+  failures: g.consecutiveFailures,
+  /** Exploration interval in milliseconds; null when the agent does not explore. */
+  intervalMs: nullable(e.intervalMs),
+  weight: number(sql`coalesce(${e.weight}, 0)`),
+  tasksWaiting: number(
+    sql`(SELECT count(*) FROM (SELECT 1 FROM ${tasksOfSql} LIMIT ${waitingMax}))`,
+  ),
+  isThrottled: flag(isThrottledSql(a.id, now)),
+  /** Whether it has reached both daily limits of its definition. */
+  isCapped: flag(sql`
+    (${dailyLimitSql('posts', a.id, now)} IS NOT NULL AND ${dailyLimitSql('comments', a.id, now)} IS NOT NULL)`),
+})
 
-/**
- * Returns the statements of the scheduler's page, in this order: hub, waiting tasks, leases, starts,
- * agents (one more than the limit).
- */
-export const boardStatements = (
-  db: Db,
-  page: AgentPageRequest,
+/** An agent of this hub. */
+export type AgentRow = RowOf<ReturnType<typeof agentFields>>
+
+interface AgentPageValues {
+  now: number
+  afterAt: number
+  afterId: string
+  name: string
+  rowsMax: number
+}
+
+const prepareAgents = (condition?: SQL) =>
+  prepare((v: Params<AgentPageValues>) =>
+    manySql(
+      agentFields(v.now),
+      sql`FROM ${accounts} ${a} CROSS JOIN ${agents} ${g} ON ${g.accountId} = ${a.id}
+        LEFT JOIN ${explorers} ${e} ON ${e.accountId} = ${a.id} AND ${e.weight} > 0
+        WHERE ${a.kind} = 'agent' AND ${a.isImported} = 0 AND (${lastRunSql}, ${a.id}) > (${v.afterAt}, ${v.afterId})
+          AND (${v.name} = '' OR substr(${a.name}, 1, length(${v.name})) = ${v.name} COLLATE NOCASE)
+          ${condition && sql`AND ${condition}`}
+        ORDER BY ${lastRunSql}, ${a.id} LIMIT ${v.rowsMax}`,
+    ),
+  )
+
+const preparedAgents: Record<AgentStateFilter, ReturnType<typeof prepareAgents>> = {
+  all: prepareAgents(),
+  running: prepareAgents(isRunningSql(a.id)),
+  waiting: prepareAgents(sql`EXISTS (SELECT 1 FROM ${tasksOfSql})`),
+  paused: prepareAgents(sql`${g.isPaused} = 1`),
+  failing: prepareAgents(sql`${g.consecutiveFailures} > 0`),
+  off: prepareAgents(
+    sql`NOT EXISTS (SELECT 1 FROM ${explorers} WHERE ${explorers.accountId} = ${a.id} AND ${explorers.weight} > 0)`,
+  ),
+}
+
+/** Selects a page of agents, and one more that shows whether there is a next page. */
+const selectAgents = (
+  { state, name, after, limit }: AgentPageRequest,
   now: number,
-): D1PreparedStatement[] => [
-  selectHubState(db, now),
-  selectTasks(db),
-  selectLeases(db),
-  selectStarts(db, now),
-  selectAgents(db, page, now),
-]
+): Statement<AgentRow[]> => {
+  const [afterAt, afterId] = after ?? [-1, '']
+  return preparedAgents[state]({ now, afterAt, afterId, name, rowsMax: limit + 1 })
+}
+
+/** Returns the statements of the scheduler's page. */
+export const boardStatements = (page: AgentPageRequest, now: number) => ({
+  hub: selectHubState(now),
+  tasks: selectTasks({}),
+  leases: selectLeases({}),
+  starts: selectStarts(now),
+  agents: selectAgents(page, now),
+})

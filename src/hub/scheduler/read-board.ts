@@ -4,7 +4,15 @@ import type {
   SchedulerView,
   TaskReason,
 } from '../../agents/contract/agents'
-import type { AgentPageRequest, AgentRow, HubState, Lease, WaitingTask } from './queries'
+import type { Answers } from '../../shared/db/batch'
+import type {
+  AgentPageRequest,
+  AgentRow,
+  boardStatements,
+  HubState,
+  Lease,
+  WaitingTask,
+} from './queries'
 
 /** State of the scheduler: what runs, what waits, and why. */
 export interface Board {
@@ -20,51 +28,38 @@ export interface Board {
   starts: { medianMs: number; p95Ms: number } | null
 }
 
-/** Combines the results of `boardStatements` with the scheduler's reasons. */
+/** Combines the answers of `boardStatements` with the scheduler's reasons. */
 export async function readBoard(
   scheduler: SchedulerApi,
-  results: D1Result<Record<string, unknown>>[],
+  answers: Answers<ReturnType<typeof boardStatements>>,
   page: AgentPageRequest,
 ): Promise<Board> {
-  const rows = <Row>(index: number) => (results[index]?.results ?? []) as Row[]
-  const hub = rows<HubState>(0)[0] as HubState
-  const tasks = rows<WaitingTask>(1)
-  const found = rows<AgentRow>(4)
-  const agents = found.slice(0, page.limit)
-  const last = found.length > page.limit ? agents.at(-1) : undefined
+  const { hub, tasks, leases, starts } = answers
+  const agents = answers.agents.slice(0, page.limit)
+  const last = answers.agents.length > page.limit ? agents.at(-1) : undefined
   const view = await scheduler.explain(toQuestion(hub, agents, tasks)).catch(() => null)
   return {
     hub,
     view,
     tasks: tasks.map((task, index) => ({ ...task, reason: view?.tasks[index] ?? null })),
-    leases: rows<Lease>(2),
+    leases,
     agents: agents.map((agent, index) => ({
       ...agent,
       exploration: view?.explorations[index] ?? null,
     })),
     next: last ? [last.lastActivatedAt, last.id] : null,
-    starts: computeStartDelays(rows<{ ms: number }>(3).map(({ ms }) => ms)),
+    starts: computeStartDelays(starts),
   }
 }
 
-const toQuestion = (hub: HubState, agents: AgentRow[], tasks: WaitingTask[]) => ({
-  hub: {
-    isPaused: hub.isPaused === 1,
-    running: hub.running,
-    runningExploration: hub.runningExploration,
-    tasksWaiting: hub.tasksWaiting,
-    isExplorationWaiting: hub.isExplorationWaiting === 1,
-  },
-  agents: agents.map(({ id, isPaused, isRunning, isThrottled, isCapped, name: _, ...facts }) => ({
-    agentId: id,
-    ...facts,
-    isPaused: isPaused === 1,
-    isRunning: isRunning === 1,
-    isThrottled: isThrottled === 1,
-    isCapped: isCapped === 1,
-  })),
-  tasks: tasks.map((task) => ({ isRunning: task.isRunning === 1, isPaused: task.isPaused === 1 })),
-})
+const toQuestion = (hub: HubState, agents: AgentRow[], tasks: WaitingTask[]) => {
+  const { oldestTaskAt: _, ...state } = hub
+  return {
+    hub: state,
+    agents: agents.map(({ id, name: _name, ...facts }) => ({ agentId: id, ...facts })),
+    tasks: tasks.map(({ isRunning, isPaused }) => ({ isRunning, isPaused })),
+  }
+}
 
 /** Returns median and 95th percentile; null for an empty list. */
 function computeStartDelays(waits: number[]): Board['starts'] {

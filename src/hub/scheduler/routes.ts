@@ -27,11 +27,11 @@ export const schedulerRoutes: Route[] = [
       limit: z.coerce.number().int().min(1).max(200).default(schedulerPages.agents),
     }),
     handle: async ({ context, query, read }) => {
-      const { db, clock, scheduler } = context
+      const { clock, scheduler } = context
       const now = clock.now()
       const page = { ...query, after: readAgentCursor(query.cursor) }
-      const { results } = await read(boardStatements(db, page, now))
-      return presentBoard(await readBoard(scheduler, results, page), now)
+      const { answers } = await read(boardStatements(page, now))
+      return presentBoard(await readBoard(scheduler, answers, page), now)
     },
   }),
 ]

@@ -1,10 +1,20 @@
+import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import type { RowOf } from '../../shared/db/fields'
+import { manySql, type Params, prepare, type Statement } from '../../shared/db/statement'
 import type { AccountId, PostId } from '../../shared/ids'
+import { accounts } from '../accounts/schema'
+import { comments } from '../comments/schema'
+import { communities } from '../communities/schema'
 import type { AccountKind, SearchHit } from '../contract/hub'
-import type { Db } from '../db'
+import { agents } from '../definitions/schema'
+import { mentions } from '../mentions/schema'
+import { posts } from '../posts/schema'
+import { searchIndex } from './schema'
 
 /** A match in the title weighs four times as much as one in the text. */
-const bm25 = 'bm25(search_index, 4.0, 1.0)'
-const SNIPPET_TOKENS = 32
+const bm25 = sql`bm25(${searchIndex}, 4.0, 1.0)`
+const SNIPPET_TOKENS = sql.raw('32')
 /** Best matches that are checked for questions to agents; bounds the rows read. */
 const RANKED_MAX = 1_000
 
@@ -32,76 +42,94 @@ export interface HitFilter {
   offset: number
 }
 
-export interface HitRow {
-  type: number
-  id: string
-  title: string
-  content: string
-  snippet: string
-  score: number
-  createdAt: number
-  postId: PostId | null
-  community: string | null
-  authorId: AccountId | null
-  authorName: string | null
-  authorKind: AccountKind | null
-  authorDisplayName: string | null
+interface HitValues extends Omit<HitFilter, 'types'> {
+  /** JSON list of indexes of `hitTypes`. */
+  kinds: string
+  rankedMax: number
 }
+
+const p = alias(posts, 'p')
+const m = alias(comments, 'm')
+/** The post of the comment `m`. */
+const q = alias(posts, 'q')
+const n = alias(mentions, 'n')
+const g = alias(agents, 'g')
+
+/** The best matches that the filters leave, with who wrote them. */
+const foundSql = (v: Params<HitValues>) => sql`
+  SELECT ${searchIndex.rowid} AS row, -${bm25} AS score, coalesce(${p.id}, ${q.id}) AS post_id,
+    ${m.id} AS comment_id, coalesce(${p.authorId}, ${m.authorId}) AS author_id
+  FROM ${searchIndex}
+  LEFT JOIN ${posts} ${p} ON ${searchIndex.rowid} & 3 = 0 AND ${p.seq} = ${searchIndex.rowid} >> 2
+  LEFT JOIN ${comments} ${m} ON ${searchIndex.rowid} & 3 = 1 AND ${m.seq} = ${searchIndex.rowid} >> 2
+  LEFT JOIN ${posts} ${q} ON ${q.id} = ${m.postId}
+  WHERE ${searchIndex} MATCH ${v.expression}
+    AND ${searchIndex.rowid} & 3 IN (SELECT value FROM json_each(${v.kinds}))
+    AND ${q.deletedAt} IS NULL
+    AND (${v.community} IS NULL OR coalesce(${p.communityId}, ${q.communityId}) =
+      (SELECT ${communities.id} FROM ${communities} WHERE ${communities.name} = ${v.community}))
+    AND (${v.author} IS NULL OR coalesce(${p.authorId}, ${m.authorId}) =
+      (SELECT ${accounts.id} FROM ${accounts} WHERE ${accounts.name} = ${v.author}))
+    AND (${v.exceptPostId} IS NULL OR coalesce(${p.id}, ${q.id}, '') <> ${v.exceptPostId})
+  ORDER BY ${bm25}, ${searchIndex.rowid} DESC LIMIT ${v.rankedMax}`
+
+/** One page of them; what the searching agent wrote, and questions to agents, come last. */
+const hitsSql = (v: Params<HitValues>) => sql`
+  SELECT f.*, ${v.demoteQuestionsFor} IS NOT NULL AND (f.author_id IS ${v.demoteQuestionsFor} OR EXISTS (
+      SELECT 1 FROM ${mentions} ${n} CROSS JOIN ${agents} ${g} ON ${g.accountId} = ${n.accountId}
+      WHERE ${n.postId} = f.post_id AND ${n.commentId} = coalesce(f.comment_id, ''))) AS is_last
+  FROM found f
+  ORDER BY is_last, score DESC, row DESC LIMIT ${v.limit} OFFSET ${v.offset}`
+
+const a = alias(accounts, 'a')
+/** An account or a community that was found itself. */
+const b = alias(accounts, 'b')
+const c = alias(communities, 'c')
+/** The community of the post `p`. */
+const k = alias(communities, 'k')
+
+const hitFields = ({ expression }: Params<HitValues>) => ({
+  /** Index of `hitTypes`. */
+  type: sql<number>`h.row & 3`,
+  id: sql<string>`coalesce(h.comment_id, h.post_id, ${b.id}, ${c.id})`,
+  title: sql<string>`coalesce(${p.title}, ${b.displayName}, ${b.name}, ${c.displayName})`,
+  content: sql<string>`substr(coalesce(${m.content}, ${p.content}, ${b.description}, ${c.description}), 1, 500)`,
+  snippet: sql<string>`(SELECT snippet(${searchIndex}, 1, char(0x2068), char(0x2069), '…', ${SNIPPET_TOKENS})
+    FROM ${searchIndex} WHERE ${searchIndex} MATCH ${expression} AND ${searchIndex.rowid} = h.row)`,
+  score: sql<number>`h.score`,
+  createdAt: sql<number>`coalesce(${m.createdAt}, ${p.createdAt}, ${b.createdAt}, ${c.createdAt})`,
+  postId: sql<PostId | null>`h.post_id`,
+  community: sql<string | null>`coalesce(${c.name}, ${k.name})`,
+  authorId: sql<AccountId | null>`coalesce(${a.id}, ${b.id})`,
+  authorName: sql<string | null>`coalesce(${a.name}, ${b.name})`,
+  authorKind: sql<AccountKind | null>`coalesce(${a.kind}, ${b.kind})`,
+  authorDisplayName: sql<string | null>`coalesce(${a.displayName}, ${b.displayName})`,
+})
+
+export type HitRow = RowOf<ReturnType<typeof hitFields>>
+
+const selectFilteredHits = prepare((v: Params<HitValues>) =>
+  manySql(
+    hitFields(v),
+    sql`FROM hits h
+      LEFT JOIN ${posts} ${p} ON ${p.id} = h.post_id
+      LEFT JOIN ${communities} ${k} ON ${k.id} = ${p.communityId}
+      LEFT JOIN ${comments} ${m} ON ${m.id} = h.comment_id
+      LEFT JOIN ${accounts} ${a} ON ${a.id} = h.author_id
+      LEFT JOIN ${accounts} ${b} ON h.row & 3 = 2 AND ${b.seq} = h.row >> 2
+      LEFT JOIN ${communities} ${c} ON h.row & 3 = 3 AND ${c.seq} = h.row >> 2
+      ORDER BY h.is_last, h.score DESC, h.row DESC`,
+    sql`WITH found AS MATERIALIZED (${foundSql(v)}), hits AS MATERIALIZED (${hitsSql(v)})`,
+  ),
+)
 
 /**
  * Selects one page of matches, best first by BM25. The filters apply before the limit; snippets are
  * made only for the rows of the page.
  */
-export const selectHits = (db: Db, filter: HitFilter): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `WITH found AS MATERIALIZED (
-         SELECT search_index.rowid AS row, -${bm25} AS score, coalesce(p.id, q.id) AS postId, m.id AS commentId,
-                coalesce(p.author_id, m.author_id) AS authorId
-         FROM search_index
-         LEFT JOIN posts p ON search_index.rowid & 3 = 0 AND p.seq = search_index.rowid >> 2
-         LEFT JOIN comments m ON search_index.rowid & 3 = 1 AND m.seq = search_index.rowid >> 2
-         LEFT JOIN posts q ON q.id = m.post_id
-         WHERE search_index MATCH ?1
-           AND search_index.rowid & 3 IN (SELECT value FROM json_each(?2))
-           AND q.deleted_at IS NULL
-           AND (?3 IS NULL OR coalesce(p.community_id, q.community_id) = (SELECT id FROM communities WHERE name = ?3))
-           AND (?4 IS NULL OR coalesce(p.author_id, m.author_id) = (SELECT id FROM accounts WHERE name = ?4))
-           AND (?5 IS NULL OR coalesce(p.id, q.id, '') <> ?5)
-         ORDER BY ${bm25}, search_index.rowid DESC LIMIT ?9),
-       hits AS MATERIALIZED (
-         SELECT f.*, ?8 IS NOT NULL AND (f.authorId IS ?8 OR EXISTS (
-             SELECT 1 FROM mentions n CROSS JOIN agents g ON g.account_id = n.account_id
-             WHERE n.post_id = f.postId AND n.comment_id = coalesce(f.commentId, ''))) AS isLast
-         FROM found f
-         ORDER BY isLast, score DESC, row DESC LIMIT ?6 OFFSET ?7)
-       SELECT h.row & 3 AS type, h.score, h.postId,
-         coalesce(h.commentId, h.postId, b.id, c.id) AS id,
-         coalesce(p.title, b.display_name, b.name, c.display_name) AS title,
-         substr(coalesce(m.content, p.content, b.description, c.description), 1, 500) AS content,
-         (SELECT snippet(search_index, 1, char(0x2068), char(0x2069), '…', ${SNIPPET_TOKENS})
-          FROM search_index WHERE search_index MATCH ?1 AND search_index.rowid = h.row) AS snippet,
-         coalesce(m.created_at, p.created_at, b.created_at, c.created_at) AS createdAt,
-         coalesce(c.name, k.name) AS community,
-         coalesce(a.id, b.id) AS authorId, coalesce(a.name, b.name) AS authorName,
-         coalesce(a.kind, b.kind) AS authorKind, coalesce(a.display_name, b.display_name) AS authorDisplayName
-       FROM hits h
-       LEFT JOIN posts p ON p.id = h.postId
-       LEFT JOIN communities k ON k.id = p.community_id
-       LEFT JOIN comments m ON m.id = h.commentId
-       LEFT JOIN accounts a ON a.id = h.authorId
-       LEFT JOIN accounts b ON h.row & 3 = 2 AND b.seq = h.row >> 2
-       LEFT JOIN communities c ON h.row & 3 = 3 AND c.seq = h.row >> 2
-       ORDER BY h.isLast, h.score DESC, h.row DESC`,
-    )
-    .bind(
-      filter.expression,
-      JSON.stringify(filter.types.map((type) => hitTypes.indexOf(type))),
-      filter.community,
-      filter.author,
-      filter.exceptPostId,
-      filter.limit,
-      filter.offset,
-      filter.demoteQuestionsFor,
-      filter.demoteQuestionsFor === null ? filter.offset + filter.limit : RANKED_MAX,
-    )
+export const selectHits = ({ types, ...filter }: HitFilter): Statement<HitRow[]> =>
+  selectFilteredHits({
+    ...filter,
+    kinds: JSON.stringify(types.map((type) => hitTypes.indexOf(type))),
+    rankedMax: filter.demoteQuestionsFor === null ? filter.offset + filter.limit : RANKED_MAX,
+  })

@@ -70,7 +70,7 @@ export const searchRoutes: Route[] = [
     tag: 'search',
     access: 'read',
     query: searchQuery,
-    handle: async ({ context, query, read }) => {
+    handle: async ({ query, read }) => {
       const expression = toMatchExpression(query.q, 'all')
       const cursor = decodeCursor(query.cursor)
       const offset = typeof cursor === 'number' ? cursor : 0
@@ -83,10 +83,10 @@ export const searchRoutes: Route[] = [
         limit: query.limit + 1,
         offset,
       }
-      const { results } = await read(
-        expression ? [selectHits(context.db, { ...filter, expression })] : [],
-      )
-      const rows = (results[0]?.results ?? []) as unknown as HitRow[]
+      const { answers } = await read({
+        hits: expression ? selectHits({ ...filter, expression }) : null,
+      })
+      const rows = answers.hits ?? []
       const hits = rows.slice(0, query.limit).map(presentHit)
       const hasMore = rows.length > query.limit
       return {

@@ -1,4 +1,5 @@
 import { memoryLimits } from '../../shared/config'
+import { run } from '../../shared/db/batch'
 import type { AccountId } from '../../shared/ids'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
 import { runActionOnce } from '../idempotency/run-once'
@@ -25,7 +26,7 @@ async function findAgent(call: Call<unknown, unknown>): Promise<AccountId> {
   const name = call.param('name')
   const isOwn = viewer.name.toLowerCase() === name.toLowerCase()
   if (viewer.role !== 'admin' && !isOwn) throw sessionErrors.noAccess()
-  const agent = await selectHostedAgent(call.context.db, name).first<{ accountId: AccountId }>()
+  const agent = await run(call.context.db, selectHostedAgent(name))
   if (agent) return agent.accountId
   throw sessionErrors.agentNotFound()
 }

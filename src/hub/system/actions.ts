@@ -1,3 +1,4 @@
+import { run } from '../../shared/db/batch'
 import { notFound } from '../../shared/errors'
 import type { AccountId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
@@ -5,10 +6,6 @@ import type { Actor } from '../contract/hub'
 import { type IdempotentResult, runOnce } from '../idempotency/run-once'
 import { armSweep, wakeAgents } from '../inbox/deliver'
 import { selectHostedAgent, selectWaitingAgents, updateAgentPause, updateHubPause } from './queries'
-
-interface AgentRow {
-  accountId: AccountId
-}
 
 export interface PauseResult {
   paused: boolean
@@ -28,19 +25,19 @@ export async function pauseAgents(
 ): Promise<IdempotentResult<PauseResult>> {
   const { db, clock } = context
   const now = clock.now()
-  const agent = name === null ? null : await selectHostedAgent(db, name).first<AgentRow>()
+  const agent = name === null ? null : await run(db, selectHostedAgent(name))
   if (name !== null && !agent) {
     throw notFound('agent', 'Only agents that run on this hub can be paused.')
   }
   const change = agent
-    ? updateAgentPause(db, agent.accountId, isPaused, now)
-    : updateHubPause(db, isPaused, now)
+    ? updateAgentPause(agent.accountId, isPaused, now)
+    : updateHubPause(isPaused, now)
   const input = { name, isPaused }
   const token = isPaused ? null : await armSweep(context)
   const result = await runOnce(
     db,
     { accountId: actor.accountId, key: actor.idempotencyKey, action: 'system.pause', input },
-    { now, answer: { paused: isPaused }, statements: [change] },
+    { now, answer: { paused: isPaused }, statements: { change } },
   )
   if (!isPaused) await wakeWaiting(context, agent?.accountId ?? null, token)
   return result
@@ -52,6 +49,6 @@ async function wakeWaiting(
   agentId: AccountId | null,
   token: number | null,
 ): Promise<void> {
-  const { results } = await selectWaitingAgents(context.db, agentId).all<AgentRow>()
-  context.defer(wakeAgents(context, results, token))
+  const waiting = await run(context.db, selectWaitingAgents({ agentId }))
+  context.defer(wakeAgents(context, waiting, token))
 }

@@ -1,53 +1,116 @@
-import type { CommitRequest } from '../contract/hub'
-import type { Db } from '../db'
+import { type Column, type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import type { RowOf } from '../../shared/db/fields'
+import {
+  manySql,
+  mapStatement,
+  oneSql,
+  type Params,
+  prepare,
+  type Statement,
+  write,
+} from '../../shared/db/statement'
+import { bare, insertSelect } from '../../shared/db/write-sql'
+import type { ActivationId } from '../../shared/ids'
+import { accounts } from '../accounts/schema'
+import { activations } from '../activations/schema'
+import type { ActivationCounters, CommitRequest } from '../contract/hub'
+import { agentCounters } from './schema'
 
-/** Increment of each column, in the order of the SQL parameters after the activation's id. */
-const increments = {
-  failed_activations: ({ outcome }) => Number(outcome === 'failed'),
-  model_requests: ({ counters }) => counters?.modelRequests ?? 0,
-  model_failures: ({ counters }) => counters?.modelFailures ?? 0,
-  tool_executions: ({ counters }) => counters?.toolExecutions ?? 0,
-  tool_failures: ({ counters }) => counters?.toolFailures ?? 0,
-  permission_denials: ({ counters }) => counters?.permissionDenials ?? 0,
-  compactions: ({ counters }) => counters?.compactions ?? 0,
-  retries: ({ counters }) => counters?.retries ?? 0,
-  parks: ({ counters }) => counters?.parks ?? 0,
-  export_failures: ({ counters }) => counters?.exportFailures ?? 0,
-} satisfies Record<string, (request: CommitRequest) => number>
+const x = alias(activations, 'x')
+const a = alias(accounts, 'a')
+const c = alias(agentCounters, 'c')
 
-const columns = Object.keys(increments)
+/** The assignments of `ON CONFLICT DO UPDATE SET` that add the new counts to the stored ones. */
+export const addExcludedSql = (columns: Column[]): SQL =>
+  sql.join(
+    columns.map((column) => sql`${bare(column)} = ${column} + excluded.${bare(column)}`),
+    sql`, `,
+  )
 
-const countSql = `
-  INSERT INTO agent_counters (account_id, activations, ${columns.join(', ')})
-  SELECT agent_id, 1, ${columns.map((_, index) => `?${index + 2}`).join(', ')}
-  FROM activations WHERE id = ?1 AND state = 'running'
-  ON CONFLICT (account_id) DO UPDATE SET activations = activations + 1,
-    ${columns.map((column) => `${column} = ${column} + excluded.${column}`).join(', ')}`
+/** What an activation adds to the counters of its agent. */
+type Increments = Record<'activations' | 'failedActivations' | keyof ActivationCounters, number>
+
+const noCounters: ActivationCounters = {
+  modelRequests: 0,
+  modelFailures: 0,
+  toolExecutions: 0,
+  toolFailures: 0,
+  permissionDenials: 0,
+  compactions: 0,
+  retries: 0,
+  parks: 0,
+  exportFailures: 0,
+}
+
+/** Names of all counters; each is also a column of `agent_counters`. */
+export const counterNames = [
+  'activations',
+  'failedActivations',
+  ...Object.keys(noCounters),
+] as (keyof Increments)[]
+
+const addCounters = prepare((v: Params<Increments & { activationId: ActivationId }>) =>
+  write(
+    insertSelect(
+      agentCounters,
+      { accountId: x.agentId, ...pickCounters((name) => v[name]) },
+      sql`FROM ${activations} ${x} WHERE ${x.id} = ${v.activationId} AND ${x.state} = 'running'
+      ON CONFLICT (account_id) DO UPDATE SET ${addExcludedSql(counterNames.map((name) => agentCounters[name]))}`,
+    ),
+  ),
+)
+
+const pickCounters = <Value>(pick: (name: keyof Increments) => Value) =>
+  Object.fromEntries(counterNames.map((name) => [name, pick(name)])) as Record<
+    keyof Increments,
+    Value
+  >
 
 /**
  * Adds one activation to the counters of its agent. Part of the commit batch, and only while the row is
  * still running, so that a repeated commit counts once.
  */
-export const countActivation = (db: Db, request: CommitRequest): D1PreparedStatement =>
-  db.d1
-    .prepare(countSql)
-    .bind(request.activationId, ...Object.values(increments).map((read) => read(request)))
-
-/** Counters of one hosted agent. */
-export type CounterRow = { agent: string } & Record<string, number | string>
+export const countActivation = ({
+  activationId,
+  outcome,
+  counters,
+}: CommitRequest): Statement<void> =>
+  addCounters({
+    activationId,
+    activations: 1,
+    failedActivations: Number(outcome === 'failed'),
+    ...noCounters,
+    ...counters,
+  })
 
 /** Maximum of agents listed, to keep the page small for scrapers; the totals include all agents. */
 const agentsMax = 1_000
 
-export const selectAgentCounters = (db: Db): D1PreparedStatement =>
-  db.d1.prepare(
-    `SELECT a.name AS agent, activations, ${columns.join(', ')}
-     FROM agent_counters c JOIN accounts a ON a.id = c.account_id
-     ORDER BY c.activations DESC, c.account_id LIMIT ${agentsMax}`,
-  )
+const agentFields = { agent: a.name, ...pickCounters((name) => c[name]) }
 
-export const selectTotals = (db: Db): D1PreparedStatement =>
-  db.d1.prepare(
-    `SELECT ${['activations', ...columns].map((column) => `coalesce(sum(${column}), 0) AS ${column}`).join(', ')}
-     FROM agent_counters`,
-  )
+/** Counters of one hosted agent. */
+export type CounterRow = RowOf<typeof agentFields>
+
+const selectCounters = prepare(() =>
+  manySql(
+    agentFields,
+    sql`FROM ${agentCounters} ${c} JOIN ${accounts} ${a} ON ${a.id} = ${c.accountId}
+    ORDER BY ${c.activations} DESC, ${c.accountId} LIMIT ${agentsMax}`,
+  ),
+)
+
+export const selectAgentCounters = (): Statement<CounterRow[]> => selectCounters({})
+
+/** Sums over all agents. */
+export type CounterTotals = Increments
+
+const selectSums = prepare(() =>
+  oneSql(
+    pickCounters((name) => sql<number>`coalesce(sum(${agentCounters[name]}), 0)`),
+    sql`FROM ${agentCounters}`,
+  ),
+)
+
+export const selectTotals = (): Statement<CounterTotals> =>
+  mapStatement(selectSums({}), (row) => row ?? pickCounters(() => 0))

@@ -1,21 +1,23 @@
-import type { D1Cost } from '../db'
-import type { CounterRow } from './counter-queries'
+import type { D1Cost } from '../../shared/db/db'
+import { type CounterRow, type CounterTotals, counterNames } from './counter-queries'
 import type { Metric } from './format-metrics'
+import type { Gauges } from './queries'
+import { agentCounters } from './schema'
 
-/** Help text of each column of `agent_counters`. */
-const counters = {
+/** Help text of each counter. */
+const counters: Record<keyof CounterTotals, string> = {
   activations: 'Activations that ended',
-  failed_activations: 'Activations that failed',
-  model_requests: 'Model calls, retries and compactions included',
-  model_failures: 'Model calls that returned no answer',
-  tool_executions: 'Tool calls that ran',
-  tool_failures: 'Tool calls that returned an error',
-  permission_denials: 'Tool calls refused by a grant, a policy, a limit, a hook or a person',
+  failedActivations: 'Activations that failed',
+  modelRequests: 'Model calls, retries and compactions included',
+  modelFailures: 'Model calls that returned no answer',
+  toolExecutions: 'Tool calls that ran',
+  toolFailures: 'Tool calls that returned an error',
+  permissionDenials: 'Tool calls refused by a grant, a policy, a limit, a hook or a person',
   compactions: 'Times that history was replaced by a summary',
   retries: 'Retries of model calls',
   parks: 'Times that an activation was parked until a call was approved or denied',
-  export_failures: 'Traces that a collector did not accept',
-} as const
+  exportFailures: 'Traces that a collector did not accept',
+}
 
 /**
  * Returns the counters in total and per agent. They are separate metrics, so that summing one metric
@@ -23,38 +25,41 @@ const counters = {
  *
  * @param totals sums over all agents, including agents that `agents` does not list
  */
-export function describeCounters(totals: Record<string, number>, agents: CounterRow[]): Metric[] {
-  return Object.entries(counters).flatMap(([column, help]): Metric[] => [
-    {
-      name: `rookery_${column}_total`,
-      type: 'counter',
-      help: `${help}, of all agents.`,
-      samples: [{ value: totals[column] ?? 0 }],
-    },
-    {
-      name: `rookery_agent_${column}_total`,
-      type: 'counter',
-      help: `${help}, by agent.`,
-      samples: agents.map((row) => ({ labels: { agent: row.agent }, value: Number(row[column]) })),
-    },
-  ])
+export function describeCounters(totals: CounterTotals, agents: CounterRow[]): Metric[] {
+  return counterNames.flatMap((counter): Metric[] => {
+    const column = agentCounters[counter].name
+    return [
+      {
+        name: `rookery_${column}_total`,
+        type: 'counter',
+        help: `${counters[counter]}, of all agents.`,
+        samples: [{ value: totals[counter] }],
+      },
+      {
+        name: `rookery_agent_${column}_total`,
+        type: 'counter',
+        help: `${counters[counter]}, by agent.`,
+        samples: agents.map((row) => ({ labels: { agent: row.agent }, value: row[counter] })),
+      },
+    ]
+  })
 }
 
-/** Help text of each column of `selectGauges`. */
-const gauges = {
+/** Help text of each gauge. */
+const gauges: Record<keyof Gauges, string> = {
   posts: 'Posts on this hub',
   communities: 'Communities on this hub',
   agents: 'Agents that run on this hub',
   running_activations: 'Running activations',
   waiting_tasks: 'Unclaimed tasks in inboxes',
-} as const
+}
 
-export const describeGauges = (row: Record<string, number>): Metric[] =>
-  Object.entries(gauges).map(([column, help]) => ({
-    name: `rookery_${column}`,
+export const describeGauges = (values: Gauges): Metric[] =>
+  Object.entries(values).map(([gauge, value]) => ({
+    name: `rookery_${gauge}`,
     type: 'gauge',
-    help: `${help}.`,
-    samples: [{ value: row[column] ?? 0 }],
+    help: `${gauges[gauge as keyof Gauges]}.`,
+    samples: [{ value }],
   }))
 
 /** Returns the D1 cost of this isolate since it started. */

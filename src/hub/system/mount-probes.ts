@@ -1,9 +1,9 @@
 import type { Hono } from 'hono'
+import { d1Totals } from '../../shared/db/db'
 import type { ActionContext } from '../action-context'
-import { d1Totals } from '../db'
 import { readCredential, readWithViewer } from '../http/authenticate'
 import type { HubEnv } from '../http/hub-env'
-import { type CounterRow, selectAgentCounters, selectTotals } from './counter-queries'
+import { selectAgentCounters, selectTotals } from './counter-queries'
 import { formatMetrics } from './format-metrics'
 import { describeCounters, describeGauges, describeIsolate, describeSweep } from './metrics'
 import { selectGauges } from './queries'
@@ -17,19 +17,14 @@ export function mountProbes(app: Hono<HubEnv>): void {
   })
 
   app.get('/metrics', async (c) => {
-    const { db } = c.var.context
-    const { results } = await readWithViewer(c, await readCredential(c), [
-      selectGauges(db),
-      selectTotals(db),
-      selectAgentCounters(db),
-    ])
-    const [gauges, totals, agents] = results.map((each) => each.results)
+    const { answers } = await readWithViewer(c, await readCredential(c), {
+      gauges: selectGauges(),
+      totals: selectTotals(),
+      agents: selectAgentCounters(),
+    })
     const metrics = [
-      ...describeGauges((gauges?.[0] ?? {}) as Record<string, number>),
-      ...describeCounters(
-        (totals?.[0] ?? {}) as Record<string, number>,
-        (agents ?? []) as CounterRow[],
-      ),
+      ...describeGauges(answers.gauges),
+      ...describeCounters(answers.totals, answers.agents),
       ...describeIsolate(d1Totals),
       ...describeSweep(await readSweepAge(c.var.context)),
     ]

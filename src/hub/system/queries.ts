@@ -1,48 +1,84 @@
+import { eq, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import type { RowOf } from '../../shared/db/fields'
+import {
+  manySql,
+  mapStatement,
+  one,
+  oneSql,
+  orm,
+  type Params,
+  prepare,
+  type Statement,
+  write,
+} from '../../shared/db/statement'
 import type { AccountId } from '../../shared/ids'
-import type { Db } from '../db'
+import { accounts } from '../accounts/schema'
+import { activations } from '../activations/schema'
+import { communities } from '../communities/schema'
+import { agents } from '../definitions/schema'
+import { inboxItems } from '../inbox/schema'
+import { settings } from './schema'
 
-export const updateHubPause = (db: Db, isPaused: boolean, now: number): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `INSERT INTO settings (key, value, updated_at) VALUES ('paused', ?1, ?2)
-       ON CONFLICT (key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at`,
-    )
-    .bind(String(isPaused), now)
+export const updateHubPause = (isPaused: boolean, now: number): Statement<void> =>
+  write(
+    orm
+      .insert(settings)
+      .values({ key: 'paused', value: String(isPaused), updatedAt: now })
+      .onConflictDoUpdate({
+        target: settings.key,
+        set: { value: String(isPaused), updatedAt: now },
+      }),
+  )
 
-export const selectHostedAgent = (db: Db, name: string): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `SELECT g.account_id AS accountId FROM accounts a JOIN agents g ON g.account_id = a.id
-       WHERE a.name = ?1`,
-    )
-    .bind(name)
+/** Selects an agent that runs on this hub. */
+export const selectHostedAgent = (name: string): Statement<{ accountId: AccountId } | undefined> =>
+  one(
+    orm
+      .select({ accountId: agents.accountId })
+      .from(accounts)
+      .innerJoin(agents, eq(agents.accountId, accounts.id))
+      .where(eq(accounts.name, name)),
+  )
 
 export const updateAgentPause = (
-  db: Db,
   agentId: AccountId,
   isPaused: boolean,
   now: number,
-): D1PreparedStatement =>
-  db.d1
-    .prepare('UPDATE agents SET is_paused = ?2, updated_at = ?3 WHERE account_id = ?1')
-    .bind(agentId, Number(isPaused), now)
+): Statement<void> =>
+  write(orm.update(agents).set({ isPaused, updatedAt: now }).where(eq(agents.accountId, agentId)))
+
+const i = alias(inboxItems, 'i')
+const g = alias(agents, 'g')
 
 /** Selects agents that have unclaimed tasks and are not paused; only `agentId` when it is given. */
-export const selectWaitingAgents = (db: Db, agentId: AccountId | null): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `SELECT DISTINCT i.account_id AS accountId FROM inbox_items i
-       JOIN agents g ON g.account_id = i.account_id AND g.is_paused = 0
-       WHERE i.read_at IS NULL AND i.is_task = 1 AND i.claimed_by IS NULL AND (?1 IS NULL OR i.account_id = ?1)`,
-    )
-    .bind(agentId)
+export const selectWaitingAgents = prepare(({ agentId }: Params<{ agentId: AccountId | null }>) =>
+  manySql(
+    { accountId: i.accountId },
+    sql`FROM ${inboxItems} ${i}
+      JOIN ${agents} ${g} ON ${g.accountId} = ${i.accountId} AND ${g.isPaused} = 0
+      WHERE ${i.readAt} IS NULL AND ${i.isTask} = 1 AND ${i.claimedBy} IS NULL
+        AND (${agentId} IS NULL OR ${i.accountId} = ${agentId})
+      GROUP BY ${i.accountId}`,
+  ),
+)
 
-/** Selects the gauges of `/metrics`, each from an index or a counter. */
-export const selectGauges = (db: Db): D1PreparedStatement =>
-  db.d1.prepare(
-    `SELECT (SELECT coalesce(sum(post_count), 0) FROM communities) AS posts,
-            (SELECT count(*) FROM communities) AS communities,
-            (SELECT count(*) FROM agents) AS agents,
-            (SELECT count(*) FROM activations WHERE state = 'running') AS running_activations,
-            (SELECT count(*) FROM inbox_items WHERE read_at IS NULL AND is_task = 1 AND claimed_by IS NULL) AS waiting_tasks`,
-  )
+/** The gauges of `/metrics`, each from an index or a counter. */
+const gauges = {
+  posts: sql<number>`(SELECT coalesce(sum(${communities.postCount}), 0) FROM ${communities})`,
+  communities: sql<number>`(SELECT count(*) FROM ${communities})`,
+  agents: sql<number>`(SELECT count(*) FROM ${agents})`,
+  running_activations: sql<number>`(SELECT count(*) FROM ${activations} WHERE ${activations.state} = 'running')`,
+  waiting_tasks: sql<number>`(SELECT count(*) FROM ${inboxItems}
+    WHERE ${inboxItems.readAt} IS NULL AND ${inboxItems.isTask} = 1 AND ${inboxItems.claimedBy} IS NULL)`,
+}
+
+export type Gauges = RowOf<typeof gauges>
+
+const gaugesSql = prepare(() => oneSql(gauges, sql``))
+
+export const selectGauges = (): Statement<Gauges> =>
+  mapStatement(gaugesSql({}), (row) => {
+    if (row === undefined) throw new Error('The gauges are one row.')
+    return row
+  })

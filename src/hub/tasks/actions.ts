@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { limits } from '../../shared/config'
+import { run } from '../../shared/db/batch'
 import type { InboxItemId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
@@ -7,7 +8,7 @@ import { findStoredResult, type IdempotentResult, runOnce } from '../idempotency
 import { armSweep, wakeAgents } from '../inbox/deliver'
 import { assertNoCredentials } from '../posts/credential-patterns'
 import { taskErrors } from './errors'
-import { insertTask, selectTaskAgent, type TaskAgent } from './queries'
+import { insertTask, selectTaskAgent } from './queries'
 
 export const taskInput = z.object({
   task: z.string().trim().min(1).max(limits.task.contentCharsMax),
@@ -52,7 +53,7 @@ export async function assignTask(
   const earlier = await findStoredResult<AssignedTask>(db, once)
   if (earlier) return earlier
   assertNoCredentials({ task: input.task }, settings.ROOKERY_KEY_PREFIX)
-  const agent = await selectTaskAgent(db, name).first<TaskAgent>()
+  const agent = await run(db, selectTaskAgent(name))
   if (!agent) throw taskErrors.agentNotFound()
   const model = input.model === undefined ? null : await agents.checkModel(agent, input.model)
   const answer = {
@@ -66,8 +67,8 @@ export async function assignTask(
   const done = await runOnce(db, once, {
     now: at,
     answer,
-    statements: [
-      insertTask(db, {
+    statements: {
+      task: insertTask({
         id,
         agentId: agent.id,
         requesterId: accountId,
@@ -76,7 +77,7 @@ export async function assignTask(
         at,
         priority: input.priority ?? null,
       }),
-    ],
+    },
   })
   context.defer(wakeAgents(context, [{ accountId: agent.id }], token))
   return done

@@ -1,5 +1,9 @@
+import { eq } from 'drizzle-orm'
+import { one, orm, type Statement, write } from '../../shared/db/statement'
 import type { AccountId, InboxItemId } from '../../shared/ids'
-import type { Db } from '../db'
+import { accounts } from '../accounts/schema'
+import { agents } from '../definitions/schema'
+import { inboxItems } from '../inbox/schema'
 
 /** An agent that runs on this hub, with its current definition. */
 export interface TaskAgent {
@@ -9,13 +13,14 @@ export interface TaskAgent {
 }
 
 /** Selects an agent of this hub by name. */
-export const selectTaskAgent = (db: Db, name: string): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `SELECT a.id, a.name, g.definition_etag AS etag
-       FROM accounts a JOIN agents g ON g.account_id = a.id WHERE a.name = ?1`,
-    )
-    .bind(name)
+export const selectTaskAgent = (name: string): Statement<TaskAgent | undefined> =>
+  one(
+    orm
+      .select({ id: accounts.id, name: accounts.name, etag: agents.definitionEtag })
+      .from(accounts)
+      .innerJoin(agents, eq(agents.accountId, accounts.id))
+      .where(eq(accounts.name, name)),
+  )
 
 /** A task to insert; `at` is in milliseconds since the Unix epoch. */
 export interface NewTask {
@@ -31,10 +36,18 @@ export interface NewTask {
 }
 
 /** Inserts a task as an inbox item, which is claimed, answered and consumed like a mention. */
-export const insertTask = (db: Db, task: NewTask): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `INSERT INTO inbox_items (id, account_id, type, from_account_id, content, created_at, is_task, task, model, priority)
-       VALUES (?1, ?2, 'task', ?3, ?4, ?5, 1, 'manual', ?6, ?7)`,
-    )
-    .bind(task.id, task.agentId, task.requesterId, task.task, task.at, task.model, task.priority)
+export const insertTask = ({ id, agentId, requesterId, task, model, priority, at }: NewTask) =>
+  write(
+    orm.insert(inboxItems).values({
+      id,
+      accountId: agentId,
+      type: 'task',
+      fromAccountId: requesterId,
+      content: task,
+      createdAt: at,
+      isTask: true,
+      task: 'manual',
+      model,
+      priority,
+    }),
+  )

@@ -1,16 +1,17 @@
+import { run } from '../../shared/db/batch'
 import type { InboxItemId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
 import { type IdempotentResult, runOnce, runOrReturnStored } from '../idempotency/run-once'
 import { voteErrors } from './errors'
-import { selectTarget, type VoteTarget, voteStatements } from './queries'
+import { selectTarget, type VoteTarget, type VoteValue, voteStatements } from './queries'
 
 export type VoteAction = 'upvoted' | 'downvoted' | 'changed' | 'removed'
 
 export interface VoteResult {
   action: VoteAction
   author: string
-  value: -1 | 0 | 1
+  value: VoteValue
   upvotes: number
   downvotes: number
 }
@@ -25,13 +26,13 @@ export async function setVote(
   context: ActionContext,
   actor: Actor,
   on: { kind: 'post' | 'comment'; id: string },
-  value: -1 | 0 | 1,
+  value: VoteValue,
 ): Promise<IdempotentResult<VoteResult>> {
   const { db, clock } = context
   const { accountId, idempotencyKey: key } = actor
   const once = { accountId, key, action: 'votes.set', input: { ...on, value } }
   return runOrReturnStored(db, once, async () => {
-    const target = await selectTarget(db, on.kind, on.id, accountId).first<VoteTarget>()
+    const target = await run(db, selectTarget(on.kind, on.id, accountId))
     if (!target) throw voteErrors.unknownTarget(on.kind)
     if (target.authorId === accountId) throw voteErrors.ownContent(on.kind)
     const now = clock.now()
@@ -39,12 +40,12 @@ export async function setVote(
     return runOnce(db, once, {
       now,
       answer: toResult(target, value),
-      statements: voteStatements(db, { target, voter: accountId, value, itemId, now }),
+      statements: { vote: voteStatements({ target, voter: accountId, value, itemId, now }) },
     })
   })
 }
 
-function toResult(target: VoteTarget, value: -1 | 0 | 1): VoteResult {
+function toResult(target: VoteTarget, value: VoteValue): VoteResult {
   const { value: before, upvotes, downvotes, authorName } = target
   return {
     action: toAction(before, value),

@@ -1,119 +1,234 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import type { RowOf } from '../../shared/db/fields'
+import {
+  manySql,
+  oneSql,
+  type Params,
+  prepare,
+  type Statement,
+  write,
+} from '../../shared/db/statement'
+import { bare, insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, CommentId, InboxItemId, PostId } from '../../shared/ids'
-import type { AccountKind } from '../contract/hub'
-import type { Db } from '../db'
-import { type Credential, viewerParams, viewerSql } from '../keys/queries'
+import { accounts } from '../accounts/schema'
+import { comments } from '../comments/schema'
+import { inboxItems } from '../inbox/schema'
+import {
+  type Credential,
+  type ViewerValues,
+  viewer,
+  viewerCte,
+  viewerValues,
+} from '../keys/queries'
 import { tenfoldSeconds } from '../posts/hot-rank'
+import { posts } from '../posts/schema'
+import { votes } from './schema'
 
-/** The post or comment to vote on; `commentId` is null for the post itself. */
-export interface VoteTarget {
-  postId: PostId
-  commentId: CommentId | null
-  authorId: AccountId
-  authorName: string
-  authorKind: AccountKind
-  upvotes: number
-  downvotes: number
-  /** The current vote of this account: 1, -1, or 0 for none. */
-  value: -1 | 0 | 1
+const p = alias(posts, 'p')
+const m = alias(comments, 'm')
+const a = alias(accounts, 'a')
+const v = alias(votes, 'v')
+
+export type VoteValue = -1 | 0 | 1
+
+interface TargetValues {
+  id: string
+  voter: AccountId
 }
 
-const targetColumns = (of: 'p' | 'c', commentId: string) => `
-  p.id AS postId, ${commentId} AS commentId, a.id AS authorId, a.name AS authorName,
-  a.kind AS authorKind, ${of}.upvotes, ${of}.downvotes,
-  coalesce((SELECT v.value FROM votes v WHERE v.account_id = ?2 AND v.post_id = p.id
-    AND v.comment_id = coalesce(${commentId}, '')), 0) AS value`
+/** The post or comment to vote on; `commentId` is null for the post itself. */
+const targetFields = (
+  of: typeof p | typeof m,
+  commentId: SQL<CommentId | null>,
+  voter: Params<TargetValues>['voter'],
+) => ({
+  postId: p.id,
+  commentId,
+  authorId: a.id,
+  authorName: a.name,
+  authorKind: a.kind,
+  upvotes: of.upvotes,
+  downvotes: of.downvotes,
+  /** The current vote of this account; 0 for none. */
+  value: sql<VoteValue>`coalesce((SELECT ${v.value} FROM ${votes} ${v} WHERE ${v.accountId} = ${voter}
+    AND ${v.postId} = ${p.id} AND ${v.commentId} = coalesce(${commentId}, '')), 0)`,
+})
+
+export type VoteTarget = RowOf<ReturnType<typeof targetFields>>
+
+const selectTargetOf = {
+  post: prepare(({ id, voter }: Params<TargetValues>) =>
+    oneSql(
+      targetFields(p, sql`NULL`, voter),
+      sql`FROM ${posts} ${p} JOIN ${accounts} ${a} ON ${a.id} = ${p.authorId}
+        WHERE ${p.id} = ${id} AND ${p.deletedAt} IS NULL`,
+    ),
+  ),
+  comment: prepare(({ id, voter }: Params<TargetValues>) =>
+    oneSql(
+      targetFields(m, sql`${m.id}`, voter),
+      sql`FROM ${comments} ${m} JOIN ${posts} ${p} ON ${p.id} = ${m.postId}
+        JOIN ${accounts} ${a} ON ${a.id} = ${m.authorId}
+        WHERE ${m.id} = ${id} AND ${m.deletedAt} IS NULL AND ${p.deletedAt} IS NULL`,
+    ),
+  ),
+}
 
 export const selectTarget = (
-  db: Db,
   kind: 'post' | 'comment',
   id: string,
   voter: AccountId,
-): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      kind === 'post'
-        ? `SELECT ${targetColumns('p', 'NULL')} FROM posts p JOIN accounts a ON a.id = p.author_id
-           WHERE p.id = ?1 AND p.deleted_at IS NULL`
-        : `SELECT ${targetColumns('c', 'c.id')}
-           FROM comments c JOIN posts p ON p.id = c.post_id JOIN accounts a ON a.id = c.author_id
-           WHERE c.id = ?1 AND c.deleted_at IS NULL AND p.deleted_at IS NULL`,
-    )
-    .bind(id, voter)
+): Statement<VoteTarget | undefined> => selectTargetOf[kind]({ id, voter })
 
 export interface Vote {
   target: VoteTarget
   voter: AccountId
-  value: -1 | 0 | 1
+  value: VoteValue
   itemId: InboxItemId
   now: number
 }
 
-/** The current vote; `?1` is the voter, `?2` the post, `?3` the comment or '', `?4` the new value. */
-const currentVoteSql = `coalesce((SELECT v.value FROM votes v
-  WHERE v.account_id = ?1 AND v.post_id = ?2 AND v.comment_id = ?3), 0)`
+interface VoteValues {
+  voter: AccountId
+  postId: PostId
+  /** '' for the post itself. */
+  commentId: string
+  value: VoteValue
+  authorId: AccountId
+  itemId: InboxItemId
+  now: number
+}
 
-const countsSql = `upvotes = upvotes + (?4 = 1) - (${currentVoteSql} = 1),
-  downvotes = downvotes + (?4 = -1) - (${currentVoteSql} = -1)`
+const currentVoteSql = ({ voter, postId, commentId }: Params<VoteValues>): SQL =>
+  sql`coalesce((SELECT ${v.value} FROM ${votes} ${v}
+    WHERE ${v.accountId} = ${voter} AND ${v.postId} = ${postId} AND ${v.commentId} = ${commentId}), 0)`
+
+const isChangedSql = (values: Params<VoteValues>): SQL =>
+  sql`${currentVoteSql(values)} <> ${values.value}`
+
+/** The counts of a post or comment after the vote. */
+const countsSql = (of: typeof posts | typeof comments, values: Params<VoteValues>) => ({
+  upvotes: sql`${of.upvotes} + (${values.value} = 1) - (${currentVoteSql(values)} = 1)`,
+  downvotes: sql`${of.downvotes} + (${values.value} = -1) - (${currentVoteSql(values)} = -1)`,
+})
 
 /** The SQL form of `computeHotRank`; SQLite's `log` has base 10. */
-const scoreSql = `(upvotes - downvotes + ?4 - ${currentVoteSql})`
-const hotRankSql = `((${scoreSql} > 0) - (${scoreSql} < 0)) * log(max(abs(${scoreSql}), 1))
-  + created_at / 1000.0 / ${tenfoldSeconds}`
+function hotRankSql(values: Params<VoteValues>): SQL {
+  const score = sql`(${posts.upvotes} - ${posts.downvotes} + ${values.value} - ${currentVoteSql(values)})`
+  return sql`((${score} > 0) - (${score} < 0)) * log(max(abs(${score}), 1))
+    + ${posts.createdAt} / 1000.0 / ${sql.raw(String(tenfoldSeconds))}`
+}
 
-const countOnPostSql = `
-  UPDATE posts SET ${countsSql}, hot_rank = ${hotRankSql} WHERE id = ?2 AND ?3 = '' AND ${currentVoteSql} <> ?4`
-const countOnCommentSql = `
-  UPDATE comments SET ${countsSql} WHERE id = ?3 AND ${currentVoteSql} <> ?4`
-const karmaSql = `
-  UPDATE accounts SET karma = karma + ?4 - ${currentVoteSql} WHERE id = ?5 AND ${currentVoteSql} <> ?4`
+const countOnPost = prepare((values: Params<VoteValues>) =>
+  write(
+    updateSet(
+      posts,
+      { ...countsSql(posts, values), hotRank: hotRankSql(values) },
+      sql`WHERE ${posts.id} = ${values.postId} AND ${isChangedSql(values)}`,
+    ),
+  ),
+)
+
+const countOnComment = prepare((values: Params<VoteValues>) =>
+  write(
+    updateSet(
+      comments,
+      countsSql(comments, values),
+      sql`WHERE ${comments.id} = ${values.commentId} AND ${isChangedSql(values)}`,
+    ),
+  ),
+)
+
+const updateKarma = prepare((values: Params<VoteValues>) =>
+  write(
+    updateSet(
+      accounts,
+      { karma: sql`${accounts.karma} + ${values.value} - ${currentVoteSql(values)}` },
+      sql`WHERE ${accounts.id} = ${values.authorId} AND ${isChangedSql(values)}`,
+    ),
+  ),
+)
 
 /**
  * Notifies the author of the score, in one item until they read it. The item does not name the
  * voter, and removing a vote notifies nobody.
  */
-const notifySql = `
-  INSERT INTO inbox_items (id, account_id, type, post_id, comment_id, content, created_at)
-  SELECT ?6, a.id, 'vote', ?2, nullif(?3, ''), printf('Score %d: %d up, %d down', t.up - t.down, t.up, t.down), ?7
-  FROM accounts a, (
-    SELECT upvotes AS up, downvotes AS down FROM posts WHERE id = ?2 AND ?3 = ''
-    UNION ALL SELECT upvotes, downvotes FROM comments WHERE id = ?3) t
-  WHERE a.id = ?5 AND a.kind <> 'system' AND a.is_imported = 0 AND ?4 <> 0 AND ${currentVoteSql} <> ?4
-  ON CONFLICT (account_id, post_id, coalesce(comment_id, '')) WHERE type = 'vote' AND read_at IS NULL
-  DO UPDATE SET content = excluded.content, created_at = excluded.created_at`
+const notifyAuthor = prepare((values: Params<VoteValues>) =>
+  write(
+    insertSelect(
+      inboxItems,
+      {
+        id: values.itemId,
+        accountId: a.id,
+        type: 'vote',
+        postId: values.postId,
+        commentId: sql`nullif(${values.commentId}, '')`,
+        content: sql`printf('Score %d: %d up, %d down', t.up - t.down, t.up, t.down)`,
+        createdAt: values.now,
+      },
+      sql`FROM ${accounts} ${a}, (
+          SELECT ${p.upvotes} AS up, ${p.downvotes} AS down FROM ${posts} ${p}
+          WHERE ${p.id} = ${values.postId} AND ${values.commentId} = ''
+          UNION ALL SELECT ${m.upvotes}, ${m.downvotes} FROM ${comments} ${m}
+          WHERE ${m.id} = ${values.commentId}) t
+        WHERE ${a.id} = ${values.authorId} AND ${a.kind} <> 'system' AND ${a.isImported} = 0
+          AND ${values.value} <> 0 AND ${isChangedSql(values)}
+        ON CONFLICT (${bare(inboxItems.accountId)}, ${bare(inboxItems.postId)}, coalesce(${bare(inboxItems.commentId)}, ''))
+          WHERE ${bare(inboxItems.type)} = 'vote' AND ${bare(inboxItems.readAt)} IS NULL
+        DO UPDATE SET ${bare(inboxItems.content)} = excluded.content,
+          ${bare(inboxItems.createdAt)} = excluded.created_at`,
+    ),
+  ),
+)
 
-const saveSql = `
-  INSERT INTO votes (account_id, post_id, comment_id, value, created_at) VALUES (?1, ?2, ?3, ?4, ?5)
-  ON CONFLICT DO UPDATE SET value = excluded.value, created_at = excluded.created_at
-  WHERE value <> excluded.value`
-const deleteSql = 'DELETE FROM votes WHERE account_id = ?1 AND post_id = ?2 AND comment_id = ?3'
+const saveVote = prepare(({ voter, postId, commentId, value, now }: Params<VoteValues>) =>
+  write(
+    insertSelect(
+      votes,
+      { accountId: voter, postId, commentId, value, createdAt: now },
+      sql`WHERE true ON CONFLICT DO UPDATE
+        SET ${bare(votes.value)} = excluded.value, ${bare(votes.createdAt)} = excluded.created_at
+        WHERE ${votes.value} <> excluded.value`,
+    ),
+  ),
+)
+
+const deleteVote = prepare(({ voter, postId, commentId }: Params<VoteValues>) =>
+  write(
+    sql`DELETE FROM ${votes} WHERE ${votes.accountId} = ${voter} AND ${votes.postId} = ${postId}
+      AND ${votes.commentId} = ${commentId}`,
+  ),
+)
 
 /**
  * Returns the statements that set a vote and update counts, rank, karma and the author's inbox. Each
  * statement counts from the current vote, which is written last, so a repeated vote counts once.
  */
-export function voteStatements(db: Db, vote: Vote): D1PreparedStatement[] {
-  const { target, voter, value, itemId, now } = vote
+export function voteStatements({ target, voter, value, itemId, now }: Vote): Statement<void>[] {
   const { postId, commentId, authorId } = target
-  const base = [voter, postId, commentId ?? '']
-  const bind = (sql: string, ...more: unknown[]) => db.d1.prepare(sql).bind(...base, ...more)
+  const values = { voter, postId, commentId: commentId ?? '', value, authorId, itemId, now }
   return [
-    bind(commentId === null ? countOnPostSql : countOnCommentSql, value),
-    bind(karmaSql, value, authorId),
-    bind(notifySql, value, authorId, itemId, now),
-    value === 0 ? bind(deleteSql) : bind(saveSql, value, now),
+    commentId === null ? countOnPost(values) : countOnComment(values),
+    updateKarma(values),
+    notifyAuthor(values),
+    value === 0 ? deleteVote(values) : saveVote(values),
   ]
 }
 
+const selectVotesOfViewer = prepare((values: Params<ViewerValues & { postId: string }>) =>
+  manySql(
+    { commentId: votes.commentId, value: votes.value },
+    sql`FROM ${votes} WHERE ${votes.accountId} = (SELECT ${viewer.id} FROM ${viewer})
+      AND ${votes.postId} = ${values.postId}`,
+    viewerCte(values),
+  ),
+)
+
 /** Selects the viewer's votes in a thread; `commentId` is '' for the post. */
 export const selectOwnVotes = (
-  db: Db,
-  credential: Credential,
+  credential: Credential | null,
   now: number,
   postId: string,
-): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `WITH viewer AS (${viewerSql}) SELECT comment_id AS commentId, value FROM votes
-       WHERE account_id = (SELECT id FROM viewer) AND post_id = ?5`,
-    )
-    .bind(...viewerParams(credential, now), postId)
+): Statement<{ commentId: string; value: number }[]> =>
+  selectVotesOfViewer({ ...viewerValues(credential, now), postId })

@@ -1,3 +1,5 @@
+import { batch } from '../../shared/db/batch'
+import type { Db } from '../../shared/db/db'
 import {
   createGuardedFetch,
   type GuardedFetch,
@@ -16,7 +18,7 @@ import { emptyScrubber, type Scrubber } from './scrub'
 import type { Vault } from './vault'
 
 interface ConnectDeps {
-  d1: D1Database
+  db: Db
   vault: Vault
   known: RecentSecrets
   kinds: ServiceKinds
@@ -26,17 +28,16 @@ interface ConnectDeps {
 
 /** Creates `Connect`. It reads declaration and credentials in one round trip. */
 export const createConnect =
-  ({ d1, vault, known, kinds, isPrivateAllowed, resolve }: ConnectDeps): Connect =>
+  ({ db, vault, known, kinds, isPrivateAllowed, resolve }: ConnectDeps): Connect =>
   async (ask) => {
     const { server, service, actor, signal } = ask
-    const [found, candidates] = await d1.batch<unknown>([
-      selectService(d1, server, service),
-      selectCandidates(d1, { server, service, agentId: actor.accountId }),
-    ])
+    const { declared, candidates } = await batch(db, {
+      declared: selectService(server, service),
+      candidates: selectCandidates({ server, service, agentId: actor.accountId }),
+    })
     const kind = kinds.get(server)
-    const declared = found?.results[0] as ServiceRow | undefined
     const row = declared ?? findBuiltIn(server, service, kind)
-    const picked = await pick(ask, row, kind, (candidates?.results ?? []) as CredentialRow[])
+    const picked = await pick(ask, row, kind, candidates)
     const value = picked && (await vault.open(picked))
     const scrubber =
       value === null
@@ -44,9 +45,9 @@ export const createConnect =
         : known.scrubberFor([value, ...(kind?.secretParts?.(value) ?? [])])
     const more = declared || value === null ? [] : (kind?.hostsOf?.(value) ?? [])
     const reach = {
-      hosts: [...(JSON.parse(row.hosts) as string[]), ...more],
-      allowHttp: row.allowHttp === 1,
-      allowPrivate: row.allowPrivate === 1 && isPrivateAllowed,
+      hosts: [...row.hosts, ...more],
+      allowHttp: row.allowHttp,
+      allowPrivate: row.allowPrivate && isPrivateAllowed,
     }
     const hasCredential = value !== null
     const fetch = createGuardedFetch({ service, reach, hasCredential, signal, resolve })
@@ -58,7 +59,7 @@ export const createConnect =
       credential: value,
       hosts: reach.hosts,
       allowPrivate: reach.allowPrivate,
-      headers: fillIn(JSON.parse(row.headers), value),
+      headers: fillIn(row.headers, value),
       guardHost: guard,
       scrub: scrubber.text,
       fetch: scrubAnswers(fetch, scrubber),
@@ -83,7 +84,7 @@ async function pick(
   kind: ServiceKind | undefined,
   candidates: CredentialRow[],
 ): Promise<CredentialRow | null> {
-  const isMarked = row.headers.includes(credentialMark)
+  const isMarked = Object.values(row.headers).some((text) => text.includes(credentialMark))
   if (kind?.isSentInHeader && !isMarked) return null
   const ofCommunity = candidates.some(({ community }) => community !== null)
   const community =

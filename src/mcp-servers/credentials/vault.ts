@@ -1,6 +1,8 @@
 import { outside } from '../../shared/config'
+import { batch, run } from '../../shared/db/batch'
+import type { Db } from '../../shared/db/db'
 import { notFound } from '../../shared/errors'
-import type { Clock } from '../../shared/ids'
+import type { AccountId, Clock } from '../../shared/ids'
 import type { ServiceKinds } from '../services/service-kind'
 import type { Cipher } from './cipher'
 import { credentialErrors } from './errors'
@@ -18,7 +20,7 @@ import { secretCharsMin } from './scrub'
 const variablePrefix = 'ROOKERY_SECRET_'
 
 interface VaultDeps {
-  d1: D1Database
+  db: Db
   cipher: Cipher
   clock: Clock
   kinds: ServiceKinds
@@ -34,26 +36,26 @@ interface CredentialInput {
   server: string
   service: string
   community: string | null
-  agent: { id: string; name: string } | null
+  agent: { id: AccountId; name: string } | null
   by: string
 }
 
 export type Vault = ReturnType<typeof createVault>
 
 /** Creates the store of credentials. Values are written and used here and never returned to people. */
-export function createVault({ d1, cipher, clock, kinds, readVariable }: VaultDeps) {
+export function createVault({ db, cipher, clock, kinds, readVariable }: VaultDeps) {
   const check = (value: string, server: string) => checkCredential(value, kinds, server)
   return {
-    /** Returns the query of `describe`, to send it in a batch with others. */
-    select: () => selectCredentials(d1),
+    /** Returns the statement of `describe`, to send it in a batch with others. */
+    select: selectCredentials,
 
-    async describe(rows: unknown[]) {
+    async describe(rows: CredentialRow[]) {
       const current = await cipher.currentId()
-      return (rows as CredentialRow[]).map((row) => describe(row, current))
+      return rows.map((row) => describe(row, current))
     },
 
     async list() {
-      return this.describe((await this.select().all<CredentialRow>()).results)
+      return this.describe(await run(db, selectCredentials()))
     },
 
     async put(input: CredentialInput): Promise<void> {
@@ -63,36 +65,28 @@ export function createVault({ d1, cipher, clock, kinds, readVariable }: VaultDep
       const variable = /^env:(.*)$/.exec(input.value)?.[1] ?? null
       check(variable === null ? input.value : findVariable(variable, readVariable), server)
       const sealed = variable === null ? await cipher.seal(input.value, toContext(bound)) : unsealed
-      await upsertCredential(d1, {
-        ...bound,
-        ...sealed,
-        variable,
-        agent: agent?.name ?? null,
-        updatedBy: by,
-        createdAt: now,
-        updatedAt: now,
-        lastUsedAt: null,
-      }).run()
+      const row = { ...bound, ...sealed, variable, agent: agent?.name ?? null, updatedBy: by }
+      await run(db, upsertCredential({ ...row, createdAt: now, updatedAt: now }))
     },
 
     async remove(name: string): Promise<void> {
-      const { meta } = await deleteCredential(d1, name).run()
-      if (meta.changes === 0) throw notFound('credential')
+      const isDeleted = await run(db, deleteCredential(name))
+      if (!isDeleted) throw notFound('credential')
     },
 
     /** Returns the value, for the gateway only. A value under an older key is encrypted again. */
     async open(row: CredentialRow): Promise<string> {
       const now = clock.now()
-      const writes = isStale(row, now) ? [touchCredential(d1, row.name, now)] : []
+      const writes = isStale(row, now) ? [touchCredential(row.name, now)] : []
       const value =
         row.variable === null
           ? await cipher.open(toSealed(row), toContext(row))
           : findVariable(row.variable, readVariable)
       check(value, row.server)
       if (row.variable === null && row.keyId !== (await cipher.currentId())) {
-        writes.push(resealCredential(d1, row, await cipher.seal(value, toContext(row))))
+        writes.push(resealCredential(row, await cipher.seal(value, toContext(row))))
       }
-      if (writes.length > 0) await d1.batch(writes)
+      if (writes.length > 0) await batch(db, { writes })
       return value
     },
   }

@@ -1,7 +1,7 @@
 import type { AuditEntry, GrantPolicy } from '../../hub/contract/hub'
 import type { ToolCall, ToolCaller, ToolResult } from '../contract/tools'
 import { decide } from './decide'
-import { runDecided, runGuardedRead } from './decided-call'
+import { runDecided } from './decided-call'
 import { findSimilarNames } from './find-similar-names'
 import { hashArguments } from './hash-arguments'
 import { isExternalCaller } from './is-external-caller'
@@ -73,7 +73,7 @@ async function runStages(
   entry.grant = prepared.grant
 
   const value = args.ok ? args.value : undefined
-  const asked = {
+  return runDecided({
     pipeline,
     caller,
     tool,
@@ -82,10 +82,7 @@ async function runStages(
     ...link,
     raw: call.arguments,
     args: value,
-  }
-  // The intent of an external call must be on record before anything is read.
-  const isGuarded = tool.isGuardable && !isExternalCaller(caller)
-  return isGuarded ? runGuardedRead(asked) : runDecided(asked)
+  })
 }
 
 type ToolLookup = { tool: NamedTool } | { tool: null; policy: GrantPolicy; tools: NamedTool[] }

@@ -129,8 +129,7 @@ async function judgeRate(
   const buckets = findLimits(policy.rateLimits, asked)
   if (buckets.length === 0) return null
   const { hub, clock } = asked.pipeline
-  asked.taken ??= hub.takeRateLimit(buckets, clock.now())
-  const { isTaken, retryMs } = await asked.taken
+  const { isTaken, retryMs } = await hub.takeRateLimit(buckets, clock.now())
   if (isTaken) return null
   return { decision: 'rate_limited', text: formatRateLimitError(asked.tool.name, retryMs) }
 }

@@ -1,13 +1,7 @@
-import type {
-  Actor,
-  AuthorizationData,
-  AuthorizationQuery,
-  ConversationApi,
-} from '../../hub/contract/hub'
+import type { Actor, AuthorizationQuery } from '../../hub/contract/hub'
 import { audit } from '../../shared/config'
 import type { ToolCaller, ToolResult } from '../contract/tools'
 import { checkCall, type Refusal, requireApproval, toApprovalRequest } from './check-call'
-import { gatewayErrors } from './errors'
 import { isExternalCaller } from './is-external-caller'
 import type { PendingCall } from './pending-call'
 import { recordIntent, recordOutcome, selectAccountStores, toResult } from './pipeline'
@@ -15,14 +9,14 @@ import { runTool, type ToolRun } from './run-tool'
 import { runWithService } from './run-with-service'
 import { storeResult } from './store-result'
 
-/** Decides about a call, then runs it. */
+/** Decides about a call, then runs it. The tool reads nothing before the decision. */
 export async function runDecided(asked: PendingCall): Promise<ToolResult> {
   const { pipeline } = asked
   const refusal = await checkCall(asked, await pipeline.hub.readAuthorization(toQuestion(asked)))
   if (refusal) return refuse(asked, refusal)
   const noted = await noteAllowed(asked)
   if (!noted) return refuse(asked, await requireApproval(asked))
-  const result = await finish(asked, await run(asked, pipeline.hub))
+  const result = await finish(asked, await run(asked))
   if (noted.intent) await recordOutcome(pipeline, noted.intent, result.audit)
   return result
 }
@@ -38,30 +32,6 @@ async function noteAllowed(asked: PendingCall): Promise<{ intent: string | null 
   const { accountId, activationId } = caller
   const used = await pipeline.hub.consumeApproval(approvalId, accountId, entry, activationId)
   return used && { intent: used.id }
-}
-
-/**
- * Runs a read tool and decides in the same batch: the policy comes with the tool's first read, and a
- * refused call discards what was read. That saves a round trip. A tool that reads nothing is decided
- * afterwards.
- */
-export async function runGuardedRead(asked: PendingCall): Promise<ToolResult> {
-  const { pipeline, entry } = asked
-  const question = toQuestion(asked)
-  const decisions: (Refusal | null)[] = []
-  const admit = async (facts: AuthorizationData) => {
-    const refusal = await checkCall(asked, facts)
-    decisions.push(refusal)
-    if (refusal) throw gatewayErrors.refused(refusal.text)
-  }
-  const ran = await run(asked, pipeline.hub.guardReads(question, admit))
-  if (decisions.length === 0) {
-    decisions.push(await checkCall(asked, await pipeline.hub.readAuthorization(question)))
-  }
-  const refusal = decisions.find((decision) => decision !== null)
-  if (refusal) return refuse(asked, refusal)
-  entry.decision = 'allowed'
-  return finish(asked, ran)
 }
 
 const toQuestion = ({ caller, tool, entry }: PendingCall): AuthorizationQuery => ({
@@ -82,8 +52,9 @@ async function refuse(asked: PendingCall, refusal: Refusal): Promise<ToolResult>
   return isParking ? { ...result, approval: toApprovalRequest(asked) } : result
 }
 
-function run(asked: PendingCall, hub: ConversationApi): Promise<ToolRun> {
+function run(asked: PendingCall): Promise<ToolRun> {
   const { pipeline, caller, tool, prepared, entry, signal, progress } = asked
+  const { hub } = pipeline
   const actor = toActor(caller, entry.callId)
   if (prepared.service === null) {
     const own = selectAccountStores(pipeline, actor)

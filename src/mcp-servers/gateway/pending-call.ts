@@ -1,4 +1,4 @@
-import type { AuditEntry, GrantApi, GrantPolicy } from '../../hub/contract/hub'
+import type { AuditEntry, GrantPolicy } from '../../hub/contract/hub'
 import type { ToolCaller } from '../contract/tools'
 import type { PreparedCall } from '../define-tool'
 import type { Pipeline } from './pipeline'
@@ -21,6 +21,4 @@ export interface PendingCall {
   policy?: GrantPolicy
   /** The approval that the call consumes when it runs. */
   approvalId?: string
-  /** The result of the rate limit check: made once, also when the call is decided twice. */
-  taken?: ReturnType<GrantApi['takeRateLimit']>
 }

@@ -6,8 +6,6 @@ export interface NamedTool extends Omit<Tool, 'name'> {
   name: string
   /** The server name of its services and credentials. */
   server: string
-  /** A read whose policy can be read in the same batch. */
-  isGuardable: boolean
   /** Only agents that this hub runs can use it. */
   isForHosted: boolean
   /** Uses a service outside the hub. */
@@ -74,11 +72,10 @@ function nameTools(servers: readonly ToolServer[]): Map<string, NamedTool> {
       if (!isToolName(name) || named.has(name)) {
         throw new Error(`The tool name ${name} is taken or malformed.`)
       }
-      const isGuardable = server.isHubOnly === true && tool.tier === 'read'
       const isForHosted = server.isForHosted === true
       const keptUnder = server.services?.server ?? server.name
       const reachesOut = server.services !== undefined
-      named.set(name, { ...tool, name, server: keptUnder, isGuardable, isForHosted, reachesOut })
+      named.set(name, { ...tool, name, server: keptUnder, isForHosted, reachesOut })
     }
   }
   return named

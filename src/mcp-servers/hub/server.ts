@@ -15,7 +15,6 @@ import { vote } from './tools/vote'
 export const hubServer: ToolServer = {
   name: 'hub',
   description: 'Search, read and write in this hub: posts, comments, profiles, inbox, budgets.',
-  isHubOnly: true,
   tools: [
     search,
     getThread,

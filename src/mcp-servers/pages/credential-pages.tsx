@@ -66,9 +66,8 @@ export function createCredentialPages(deps: CredentialPageDeps): ModulePage[] {
 
 async function show(deps: CredentialPageDeps, ask: PageRequest, shown: Shown): Promise<Response> {
   const { vault, services, parts } = deps
-  const view = await ask.read([vault.select(), services.select()])
-  const [credentials, declared] = view.results
-  const lines = services.describe(declared?.results ?? [])
+  const view = await ask.read({ credentials: vault.select(), services: services.select() })
+  const lines = services.describe(view.answers.services)
   const { problem, status, credential } = shown
   const selected = new URL(ask.request.url).searchParams.get('change')
   const changed = lines.find(({ server, name }) => `${server}/${name}` === selected)
@@ -82,7 +81,7 @@ async function show(deps: CredentialPageDeps, ask: PageRequest, shown: Shown): P
       <CredentialsPage
         parts={parts}
         now={view.now}
-        credentials={await vault.describe(credentials?.results ?? [])}
+        credentials={await vault.describe(view.answers.credentials)}
         services={lines}
         servers={services.servers}
         problem={problem}

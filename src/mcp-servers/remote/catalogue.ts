@@ -1,11 +1,12 @@
 import { remoteServers } from '../../shared/config'
+import { batch, run } from '../../shared/db/batch'
+import type { Db } from '../../shared/db/db'
 import type { Clock } from '../../shared/ids'
 import type { ToolServer } from '../define-tool'
 import type { RemoteCatalogue } from '../gateway/tool-registry'
 import { hashOffer, type OfferedTool } from './pin'
 import {
-  type RemoteServerRow,
-  type RemoteToolRow,
+  countToolsChange,
   selectServers,
   selectTools,
   selectUsableTools,
@@ -25,7 +26,7 @@ export interface Catalogue extends RemoteCatalogue {
  * Creates the cache of usable remote tools of an isolate. Every policy contains the current version, so
  * the database is read only after a change.
  */
-export function createCatalogue({ d1, clock }: { d1: D1Database; clock: Clock }): Catalogue {
+export function createCatalogue({ db, clock }: { db: Db; clock: Clock }): Catalogue {
   let held = 0
   let known: ToolServer[] = []
   /** By server: when its list was read, and the hashes of its tools. */
@@ -42,20 +43,19 @@ export function createCatalogue({ d1, clock }: { d1: D1Database; clock: Clock })
   }
   /** Loads the tools. Requests do not share a load, since cancelling one would stop it for all. */
   const load = async () => {
-    const [version, servers, tools] = await d1.batch<unknown>([
-      selectVersion(d1),
-      selectServers(d1),
-      selectUsableTools(d1),
-    ])
-    const read = (version?.results[0] as { version: number } | undefined)?.version ?? 0
+    const { version, servers, tools } = await batch(db, {
+      version: selectVersion(),
+      servers: selectServers(),
+      tools: selectUsableTools(),
+    })
+    const read = version?.version ?? 0
     // A concurrent load can have returned a newer version already.
     if (read <= held) return
-    const rows = (tools?.results ?? []) as RemoteToolRow[]
-    known = ((servers?.results ?? []) as RemoteServerRow[]).map((server) => ({
+    known = servers.map((server) => ({
       name: server.name,
       description: server.description,
       services: remoteServices,
-      tools: rows
+      tools: tools
         .filter((row) => row.server === server.name)
         .flatMap((row) => toTool(row, listing)),
     }))
@@ -67,11 +67,15 @@ export function createCatalogue({ d1, clock }: { d1: D1Database; clock: Clock })
     refresh: (version) => (version <= held ? undefined : load()),
     async note(server, tools) {
       const now = clock.now()
-      const { results } = await selectTools(d1, server).all<RemoteToolRow>()
-      const writes = await reconcile(d1, server, results, tools, now)
+      const rows = await run(db, selectTools(server))
+      const writes = await reconcile(server, rows, tools, now)
       noted.set(server, { at: now, hashes: new Set(await Promise.all(tools.map(hashOffer))) })
-      if (writes.length > 0)
-        await d1.batch([...writes, updateReadState(d1, server, { now, failure: null })])
+      if (writes.length === 0) return
+      await batch(db, {
+        writes,
+        version: countToolsChange(),
+        readState: updateReadState(server, { now, failure: null }),
+      })
     },
   }
   return catalogue

@@ -69,7 +69,7 @@ async function show(
   { status, problem, typed }: Shown,
 ): Promise<Response> {
   const view = await ask.read(remotes.select())
-  const servers = remotes.describe(view.results)
+  const servers = remotes.describe(view.answers)
   const body = <RemotePage parts={parts} servers={servers} problem={problem} typed={typed} />
   return view.render({ title: 'Remote MCP servers', tab: 'tools', status, body })
 }

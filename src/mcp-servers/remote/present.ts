@@ -19,15 +19,13 @@ function toReadable({ description, inputSchema, annotations }: Pin): string {
 }
 
 const diffOf = ({ pinned, offered }: RemoteToolRow): DiffLine[] | null =>
-  offered === null
-    ? null
-    : diffLines(toReadable(JSON.parse(pinned) as Pin), toReadable(JSON.parse(offered) as Pin))
+  offered === null ? null : diffLines(toReadable(pinned), toReadable(offered))
 
 const toTime = (at: number | null): string | null =>
   at === null ? null : new Date(at).toISOString()
 
 function presentTool(row: RemoteToolRow) {
-  const pin = JSON.parse(row.pinned) as Pin
+  const pin = row.pinned
   return {
     /** The name on this hub, its full name, and the name on its server. */
     name: row.wireName,

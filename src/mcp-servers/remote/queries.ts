@@ -1,134 +1,154 @@
+import { and, eq, isNotNull, isNull, ne, sql } from 'drizzle-orm'
+import { many, one, orm, type Statement, write, writeChanges } from '../../shared/db/statement'
+import type { Pin } from './pin'
+import { remoteServers, remoteTools, toolsVersion } from './schema'
+
 /** A remote MCP server that an admin added. */
-export interface RemoteServerRow {
-  name: string
-  description: string
-  readAt: number | null
-  failure: string | null
-  updatedAt: number
-  updatedBy: string
-}
+export type RemoteServerRow = typeof remoteServers.$inferSelect
 
-export interface RemoteToolRow {
-  server: string
-  /** The name on its server, and the name on this hub. */
-  name: string
-  wireName: string
-  /** JSON of a `Pin`. */
-  pinned: string
-  pinnedHash: string
-  /** The changed description; the hash is '' when the server removed the tool, null without a change. */
-  offered: string | null
-  offeredHash: string | null
-  grant: string | null
-  tier: 'read' | 'write' | 'destructive' | null
-  updatedAt: number
-  updatedBy: string
-}
+export type RemoteToolRow = typeof remoteTools.$inferSelect
 
-const serverColumns = `name, description, read_at AS readAt, failure, updated_at AS updatedAt,
-  updated_by AS updatedBy`
-const toolColumns = `server, name, wire_name AS wireName, pinned, pinned_hash AS pinnedHash, offered,
-  offered_hash AS offeredHash, "grant", tier, updated_at AS updatedAt, updated_by AS updatedBy`
+const isTool = (server: string, name: string) =>
+  and(eq(remoteTools.server, server), eq(remoteTools.name, name))
 
-export const selectVersion = (d1: D1Database): D1PreparedStatement =>
-  d1.prepare('SELECT version FROM tools_version')
+export const selectVersion = (): Statement<{ version: number } | undefined> =>
+  one(orm.select({ version: toolsVersion.version }).from(toolsVersion))
 
-export const selectServers = (d1: D1Database): D1PreparedStatement =>
-  d1.prepare(`SELECT ${serverColumns} FROM remote_servers ORDER BY name`)
+/** Counts a change of servers or tools, so that isolates reload them. It belongs to the batch of the change. */
+export const countToolsChange = (): Statement<void> =>
+  write(orm.update(toolsVersion).set({ version: sql`${toolsVersion.version} + 1` }))
 
-export const selectTools = (d1: D1Database, server?: string): D1PreparedStatement =>
-  server === undefined
-    ? d1.prepare(`SELECT ${toolColumns} FROM remote_tools ORDER BY server, name`)
-    : d1
-        .prepare(`SELECT ${toolColumns} FROM remote_tools WHERE server = ? ORDER BY name`)
-        .bind(server)
+export const selectServers = (): Statement<RemoteServerRow[]> =>
+  many(orm.select().from(remoteServers).orderBy(remoteServers.name))
 
-/** Selects the tools that agents can use: mapped, and unchanged since an admin accepted them. */
-export const selectUsableTools = (d1: D1Database): D1PreparedStatement =>
-  d1.prepare(
-    `SELECT ${toolColumns} FROM remote_tools
-     WHERE "grant" IS NOT NULL AND offered_hash IS NULL ORDER BY server, name`,
+/** Selects the tools of all servers, or of one. */
+export const selectTools = (server?: string): Statement<RemoteToolRow[]> =>
+  many(
+    orm
+      .select()
+      .from(remoteTools)
+      .where(server === undefined ? undefined : eq(remoteTools.server, server))
+      .orderBy(remoteTools.server, remoteTools.name),
   )
 
-export const upsertServer = (
-  d1: D1Database,
-  { name, description, by, now }: { name: string; description: string; by: string; now: number },
-): D1PreparedStatement =>
-  d1
-    .prepare(
-      `INSERT INTO remote_servers (name, description, updated_at, updated_by) VALUES (?1, ?2, ?3, ?4)
-       ON CONFLICT (name) DO UPDATE SET description = excluded.description,
-         updated_at = excluded.updated_at, updated_by = excluded.updated_by`,
-    )
-    .bind(name, description, now, by)
+/** Selects the tools that agents can use: mapped, and unchanged since an admin accepted them. */
+export const selectUsableTools = (): Statement<RemoteToolRow[]> =>
+  many(
+    orm
+      .select()
+      .from(remoteTools)
+      .where(and(isNotNull(remoteTools.grant), isNull(remoteTools.offeredHash)))
+      .orderBy(remoteTools.server, remoteTools.name),
+  )
 
-export const deleteServer = (d1: D1Database, name: string): D1PreparedStatement[] => [
-  d1.prepare('DELETE FROM remote_tools WHERE server = ?').bind(name),
-  d1.prepare('DELETE FROM remote_servers WHERE name = ?').bind(name),
-]
+export const upsertServer = (server: {
+  name: string
+  description: string
+  by: string
+  now: number
+}): Statement<void> => {
+  const { name, description, by, now } = server
+  const set = { description, updatedAt: now, updatedBy: by }
+  return write(
+    orm
+      .insert(remoteServers)
+      .values({ name, ...set })
+      .onConflictDoUpdate({ target: remoteServers.name, set }),
+  )
+}
 
+/** Deletes a server; answers whether there was one. Delete its tools first. */
+export const deleteServer = (name: string): Statement<boolean> =>
+  writeChanges(orm.delete(remoteServers).where(eq(remoteServers.name, name)))
+
+export const deleteTools = (server: string): Statement<void> =>
+  write(orm.delete(remoteTools).where(eq(remoteTools.server, server)))
+
+/** Stores when a server's tools were read, and why that failed. No tool changes by it. */
 export const updateReadState = (
-  d1: D1Database,
   name: string,
   { now, failure }: { now: number; failure: string | null },
-): D1PreparedStatement =>
-  d1
-    .prepare('UPDATE remote_servers SET read_at = ?2, failure = ?3 WHERE name = ?1')
-    .bind(name, now, failure)
+): Statement<void> =>
+  write(orm.update(remoteServers).set({ readAt: now, failure }).where(eq(remoteServers.name, name)))
 
-export const putTool = (d1: D1Database, row: RemoteToolRow): D1PreparedStatement =>
-  d1
-    .prepare(
-      `INSERT OR REPLACE INTO remote_tools (server, name, wire_name, pinned, pinned_hash, offered,
-         offered_hash, "grant", tier, updated_at, updated_by)
-       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`,
-    )
-    .bind(
-      ...[row.server, row.name, row.wireName, row.pinned, row.pinnedHash, row.offered],
-      ...[row.offeredHash, row.grant, row.tier, row.updatedAt, row.updatedBy],
-    )
+export const putTool = ({ server, name, ...set }: RemoteToolRow): Statement<void> =>
+  write(
+    orm
+      .insert(remoteTools)
+      .values({ server, name, ...set })
+      .onConflictDoUpdate({ target: [remoteTools.server, remoteTools.name], set }),
+  )
 
-export const deleteTool = (d1: D1Database, server: string, name: string): D1PreparedStatement =>
-  d1.prepare('DELETE FROM remote_tools WHERE server = ? AND name = ?').bind(server, name)
+export const deleteTool = (server: string, name: string): Statement<void> =>
+  write(orm.delete(remoteTools).where(isTool(server, name)))
 
 /** Stores the changed description of a tool, unless an admin accepted another one in the meantime. */
 export const offerTool = (
-  d1: D1Database,
-  row: RemoteToolRow,
-  offer: { offered: string | null; offeredHash: string | null },
-): D1PreparedStatement =>
-  d1
-    .prepare(
-      `UPDATE remote_tools SET offered = ?4, offered_hash = ?5
-       WHERE server = ?1 AND name = ?2 AND pinned_hash = ?3`,
-    )
-    .bind(row.server, row.name, row.pinnedHash, offer.offered, offer.offeredHash)
+  { server, name, pinnedHash }: RemoteToolRow,
+  offer: { offered: Pin | null; offeredHash: string | null },
+): Statement<void> =>
+  write(
+    orm
+      .update(remoteTools)
+      .set(offer)
+      .where(and(isTool(server, name), eq(remoteTools.pinnedHash, pinnedHash))),
+  )
+
+interface Change {
+  now: number
+  by: string
+}
 
 /** Accepts the description with this hash; a later change still has to be reviewed. */
 export const acceptTool = (
-  d1: D1Database,
   server: string,
-  tool: { name: string; hash: string },
-  by: { now: number; by: string },
-): D1PreparedStatement =>
-  d1
-    .prepare(
-      `UPDATE remote_tools SET pinned = offered, pinned_hash = offered_hash, offered = NULL,
-         offered_hash = NULL, updated_at = ?4, updated_by = ?5
-       WHERE server = ?1 AND name = ?2 AND offered_hash = ?3 AND offered_hash <> ''`,
-    )
-    .bind(server, tool.name, tool.hash, by.now, by.by)
+  { name, hash }: { name: string; hash: string },
+  { now, by }: Change,
+): Statement<void> =>
+  write(
+    orm
+      .update(remoteTools)
+      .set({
+        pinned: sql`${remoteTools.offered}`,
+        pinnedHash: sql`${remoteTools.offeredHash}`,
+        offered: null,
+        offeredHash: null,
+        updatedAt: now,
+        updatedBy: by,
+      })
+      .where(
+        and(
+          isTool(server, name),
+          eq(remoteTools.offeredHash, hash),
+          ne(remoteTools.offeredHash, ''),
+        ),
+      ),
+  )
 
-/** Sets grant and tier of a tool, if its description is still the one that the admin read. */
+/** What an admin decided about a tool; without a grant it is hidden. */
+export interface ToolMapping {
+  wireName: string
+  /** Hash of the description that the admin read; null: any. */
+  hash: string | null
+  grant: string | null
+  tier: RemoteToolRow['tier']
+}
+
+/** Sets grant and tier of a tool, if its description is still the one that the admin read; answers whether it did. */
 export const mapTool = (
-  d1: D1Database,
   server: string,
-  tool: { wireName: string; hash: string | null; grant: string | null; tier: string | null },
-  by: { now: number; by: string },
-): D1PreparedStatement =>
-  d1
-    .prepare(
-      `UPDATE remote_tools SET "grant" = ?4, tier = ?5, updated_at = ?6, updated_by = ?7
-       WHERE server = ?1 AND wire_name = ?2 AND (?3 IS NULL OR pinned_hash = ?3)`,
-    )
-    .bind(server, tool.wireName, tool.hash, tool.grant, tool.tier, by.now, by.by)
+  { wireName, hash, grant, tier }: ToolMapping,
+  { now, by }: Change,
+): Statement<boolean> =>
+  writeChanges(
+    orm
+      .update(remoteTools)
+      .set({ grant, tier, updatedAt: now, updatedBy: by })
+      .where(
+        and(
+          eq(remoteTools.server, server),
+          eq(remoteTools.wireName, wireName),
+          hash === null ? undefined : eq(remoteTools.pinnedHash, hash),
+        ),
+      ),
+  )

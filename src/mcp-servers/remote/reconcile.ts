@@ -1,42 +1,40 @@
-import { hashOffer, type OfferedTool } from './pin'
+import type { Statement } from '../../shared/db/statement'
+import { hashOffer, type OfferedTool, type Pin } from './pin'
 import { deleteTool, offerTool, putTool, type RemoteToolRow } from './queries'
 import { toWireName } from './wire-name'
 
 /** Returns the statements that store a server's current list of tools; none when nothing changed. */
 export async function reconcile(
-  d1: D1Database,
   server: string,
   rows: RemoteToolRow[],
   tools: OfferedTool[],
   now: number,
-): Promise<D1PreparedStatement[]> {
-  const writes: D1PreparedStatement[] = []
+): Promise<Statement<void>[]> {
+  const writes: Statement<void>[] = []
   const taken = new Set(rows.map(({ wireName }) => wireName))
   for (const tool of tools) {
     const hash = await hashOffer(tool)
     const row = rows.find(({ name }) => name === tool.name)
-    const text = JSON.stringify(toPin(tool))
+    const pin = toPin(tool)
     if (row && row.grant !== null) {
-      writes.push(...toOffer(d1, row, hash === row.pinnedHash ? null : { text, hash }))
+      writes.push(...toOffer(row, hash === row.pinnedHash ? null : { pin, hash }))
     } else if (row?.pinnedHash !== hash) {
       const wireName =
         row?.wireName ?? (await toWireName(server, tool.name, (name) => taken.has(name)))
       taken.add(wireName)
-      writes.push(putTool(d1, hiddenTool(server, tool.name, wireName, { text, hash }, now)))
+      writes.push(putTool(hiddenTool(server, tool.name, wireName, { pin, hash }, now)))
     }
   }
   const gone = rows.filter(({ name }) => !tools.some((tool) => tool.name === name))
   return [
     ...writes,
     ...gone.flatMap((row) =>
-      row.grant === null
-        ? [deleteTool(d1, server, row.name)]
-        : toOffer(d1, row, { text: null, hash: '' }),
+      row.grant === null ? [deleteTool(server, row.name)] : toOffer(row, { pin: null, hash: '' }),
     ),
   ]
 }
 
-const toPin = ({ description, inputSchema, annotations }: OfferedTool) => ({
+const toPin = ({ description, inputSchema, annotations }: OfferedTool): Pin => ({
   description,
   inputSchema,
   annotations,
@@ -44,26 +42,25 @@ const toPin = ({ description, inputSchema, annotations }: OfferedTool) => ({
 
 /** Stores the changed description of a mapped tool beside the accepted one. */
 const toOffer = (
-  d1: D1Database,
   row: RemoteToolRow,
-  offer: { text: string | null; hash: string } | null,
-): D1PreparedStatement[] =>
+  offer: { pin: Pin | null; hash: string } | null,
+): Statement<void>[] =>
   row.offeredHash === (offer?.hash ?? null)
     ? []
-    : [offerTool(d1, row, { offered: offer?.text ?? null, offeredHash: offer?.hash ?? null })]
+    : [offerTool(row, { offered: offer?.pin ?? null, offeredHash: offer?.hash ?? null })]
 
 /** Returns the row of a new tool, hidden until an admin maps it. */
 const hiddenTool = (
   server: string,
   name: string,
   wireName: string,
-  { text, hash }: { text: string; hash: string },
+  { pin, hash }: { pin: Pin; hash: string },
   now: number,
 ): RemoteToolRow => ({
   server,
   name,
   wireName,
-  pinned: text,
+  pinned: pin,
   pinnedHash: hash,
   offered: null,
   offeredHash: null,

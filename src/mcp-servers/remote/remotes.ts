@@ -1,6 +1,8 @@
 import type * as z from 'zod'
 import type { Actor, ConversationApi } from '../../hub/contract/hub'
 import { remoteServers } from '../../shared/config'
+import { type Answers, batch, run } from '../../shared/db/batch'
+import type { Db } from '../../shared/db/db'
 import { AppError, notFound } from '../../shared/errors'
 import type { AccountId, Clock } from '../../shared/ids'
 import type { Connect } from '../credentials/connection'
@@ -14,13 +16,14 @@ import { withClient } from './open-client'
 import { presentServer } from './present'
 import {
   acceptTool,
+  countToolsChange,
   deleteServer,
   deleteTool,
+  deleteTools,
   mapTool,
-  type RemoteServerRow,
-  type RemoteToolRow,
   selectServers,
   selectTools,
+  type ToolMapping,
   updateReadState,
   upsertServer,
 } from './queries'
@@ -36,7 +39,7 @@ export interface RemoteInput {
 }
 
 interface RemotesDeps {
-  d1: D1Database
+  db: Db
   clock: Clock
   hub: ConversationApi
   services: Services
@@ -48,9 +51,9 @@ export type Remotes = ReturnType<typeof createRemotes>
 
 /** Creates the store of remote MCP servers, as admins manage them. */
 export function createRemotes(deps: RemotesDeps) {
-  const { d1, clock, services } = deps
+  const { db, clock, services } = deps
   const by = (admin: Admin) => ({ now: clock.now(), by: admin.name })
-  const reader = createReader(d1)
+  const reader = createReader(db)
   const remotes = {
     ...reader,
 
@@ -59,13 +62,20 @@ export function createRemotes(deps: RemotesDeps) {
       await checkName(deps, name)
       await services.put('remote', name, input.service, admin.name)
       const { description } = input
-      await upsertServer(d1, { name, description, ...by(admin) }).run()
+      await batch(db, {
+        server: upsertServer({ name, description, ...by(admin) }),
+        version: countToolsChange(),
+      })
       return remotes.refresh(name, admin)
     },
 
     async remove(name: string): Promise<void> {
-      const [, gone] = await d1.batch(deleteServer(d1, name))
-      if (gone?.meta.changes === 0) throw notFound('remote server')
+      const { isDeleted } = await batch(db, {
+        tools: deleteTools(name),
+        isDeleted: deleteServer(name),
+        version: countToolsChange(),
+      })
+      if (!isDeleted) throw notFound('remote server')
       await services.remove('remote', name)
     },
 
@@ -73,7 +83,7 @@ export function createRemotes(deps: RemotesDeps) {
     async refresh(name: string, admin: Admin) {
       await remotes.find(name)
       const failure = await read(deps, name, admin)
-      await updateReadState(d1, name, { now: clock.now(), failure }).run()
+      await run(db, updateReadState(name, { now: clock.now(), failure }))
       return remotes.find(name)
     },
 
@@ -85,22 +95,21 @@ export function createRemotes(deps: RemotesDeps) {
         if (!tool) throw notFound('tool')
         if (tool.offered_hash !== hash) throw remoteErrors.reviewOutdated(tool.tool)
         return hash === ''
-          ? deleteTool(d1, name, tool.remote_name)
-          : acceptTool(d1, name, { name: tool.remote_name, hash }, by(admin))
+          ? deleteTool(name, tool.remote_name)
+          : acceptTool(name, { name: tool.remote_name, hash }, by(admin))
       })
-      if (writes.length > 0) await d1.batch(writes)
+      if (writes.length > 0) await batch(db, { writes, version: countToolsChange() })
       return remotes.find(name)
     },
 
     /** Sets grant and tier of a tool; null hides it. */
-    async map(
-      name: string,
-      tool: { wireName: string; hash: string | null; grant: string | null; tier: string | null },
-      admin: Admin,
-    ) {
+    async map(name: string, tool: ToolMapping, admin: Admin) {
       checkGrant(name, tool)
-      const { meta } = await mapTool(d1, name, tool, by(admin)).run()
-      if (meta.changes === 0) {
+      const { isMapped } = await batch(db, {
+        isMapped: mapTool(name, tool, by(admin)),
+        version: countToolsChange(),
+      })
+      if (!isMapped) {
         const { tools } = await remotes.find(name)
         const found = tools.find((each) => each.name === tool.wireName)
         throw found ? remoteErrors.reviewOutdated(found.tool) : notFound('tool')
@@ -111,17 +120,17 @@ export function createRemotes(deps: RemotesDeps) {
   return remotes
 }
 
-function createReader(d1: D1Database) {
+const serverReads = () => ({ servers: selectServers(), tools: selectTools() })
+
+function createReader(db: Db) {
   const reader = {
     /** Returns the queries of `describe`, to send them in a batch with others. */
-    select: () => [selectServers(d1), selectTools(d1)],
+    select: serverReads,
 
-    describe([servers, tools]: D1Result<unknown>[]) {
-      const rows = (tools?.results ?? []) as RemoteToolRow[]
-      return ((servers?.results ?? []) as RemoteServerRow[]).map((row) => presentServer(row, rows))
-    },
+    describe: ({ servers, tools }: Answers<ReturnType<typeof serverReads>>) =>
+      servers.map((row) => presentServer(row, tools)),
 
-    list: async () => reader.describe(await d1.batch<unknown>(reader.select())),
+    list: async () => reader.describe(await batch(db, serverReads())),
 
     async find(name: string) {
       const found = (await reader.list()).find((each) => each.name === name)
@@ -132,15 +141,15 @@ function createReader(d1: D1Database) {
   return reader
 }
 
-async function checkName({ d1 }: RemotesDeps, name: string): Promise<void> {
+async function checkName({ db }: RemotesDeps, name: string): Promise<void> {
   if (!/^[a-z][a-z0-9]{1,19}$/.test(name)) {
     throw remoteErrors.invalidName()
   }
   if (isBuiltInServer(name)) throw remoteErrors.reservedName()
-  const { results } = await selectServers(d1).all<RemoteServerRow>()
-  const isNew = !results.some((row) => row.name === name)
-  if (isNew && results.length >= remoteServers.serversMax) {
-    throw remoteErrors.tooMany(results.length)
+  const servers = await run(db, selectServers())
+  const isNew = !servers.some((row) => row.name === name)
+  if (isNew && servers.length >= remoteServers.serversMax) {
+    throw remoteErrors.tooMany(servers.length)
   }
 }
 

@@ -1,4 +1,5 @@
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import type { Pin } from './pin'
 
 export const remoteServers = sqliteTable('remote_servers', {
   name: text('name').primaryKey(),
@@ -21,11 +22,11 @@ export const remoteTools = sqliteTable(
     name: text('name').notNull(),
     /** Without the server, as it is called here. */
     wireName: text('wire_name').notNull(),
-    /** JSON { description, inputSchema, annotations } as an admin saw it, and its hash. */
-    pinned: text('pinned').notNull(),
+    /** The description that an admin accepted, and its hash. */
+    pinned: text('pinned', { mode: 'json' }).$type<Pin>().notNull(),
     pinnedHash: text('pinned_hash').notNull(),
     /** What its server says now, when that is something else; hash '' when it is gone. */
-    offered: text('offered'),
+    offered: text('offered', { mode: 'json' }).$type<Pin>(),
     offeredHash: text('offered_hash'),
     /** Null: it is hidden until an admin says what it needs. */
     grant: text('grant'),

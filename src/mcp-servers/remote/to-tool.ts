@@ -16,7 +16,7 @@ interface Listing {
 export function toTool(row: RemoteToolRow, listing: Listing): Tool[] {
   const { server, name, pinnedHash, grant, tier } = row
   if (grant === null || tier === null) return []
-  const pin = JSON.parse(row.pinned) as Pin
+  const pin = row.pinned
   if (hasInvisibleNames(pin.inputSchema)) return []
   const inputSchema = { ...toPlainSchema(pin.inputSchema), type: 'object' }
   const check = createArgumentCheck(inputSchema)

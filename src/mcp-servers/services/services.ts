@@ -1,4 +1,6 @@
 import * as z from 'zod'
+import { run } from '../../shared/db/batch'
+import type { Db } from '../../shared/db/db'
 import { notFound } from '../../shared/errors'
 import type { Clock } from '../../shared/ids'
 import { type Reach, toHost } from '../fetch/check-url'
@@ -31,7 +33,7 @@ export const serviceInput = z.strictObject({
 type ServiceInput = z.output<typeof serviceInput>
 
 interface ServiceDeps {
-  d1: D1Database
+  db: Db
   clock: Clock
   kinds: ServiceKinds
   isPrivateAllowed: boolean
@@ -40,23 +42,22 @@ interface ServiceDeps {
 export type Services = ReturnType<typeof createServices>
 
 /** Creates the store of external services, declared by admins or built into their servers. */
-export function createServices({ d1, clock, kinds, isPrivateAllowed }: ServiceDeps) {
+export function createServices({ db, clock, kinds, isPrivateAllowed }: ServiceDeps) {
   return {
     /** Returns declared and built-in services, of one server when `server` is set. */
     async list(server?: string) {
-      return this.describe((await this.select().all<ServiceRow>()).results, server)
+      return this.describe(await run(db, selectServices()), server)
     },
-    /** Returns the query of `describe`, to send it in a batch with others. */
-    select: () => selectServices(d1),
+    /** Returns the statement of `describe`, to send it in a batch with others. */
+    select: selectServices,
     /** The servers that have services. */
     servers: [...kinds.keys()],
-    describe(rows: unknown[], server?: string) {
-      const results = rows as ServiceRow[]
+    describe(rows: ServiceRow[], server?: string) {
       const isDeclared = (row: ServiceRow) =>
-        results.some((each) => each.server === row.server && each.name === row.name)
+        rows.some((each) => each.server === row.server && each.name === row.name)
       const known = listKnown(kinds).filter((row) => !isDeclared(row))
       return [
-        ...results.map((row) => describe(row, false)),
+        ...rows.map((row) => describe(row, false)),
         ...known.map((row) => describe(row, true)),
       ]
         .filter((each) => server === undefined || each.server === server)
@@ -67,23 +68,20 @@ export function createServices({ d1, clock, kinds, isPrivateAllowed }: ServiceDe
       const known = kind.builtIn(name)
       const whole = { ...input, headers: input.headers ?? known?.headers ?? {} }
       const baseUrl = checkService(whole, kind, isPrivateAllowed)
-      await upsertService(d1, {
-        ...toRow(server, name, {
-          baseUrl: baseUrl.href,
-          hosts: input.hosts,
-          headers: whole.headers,
-          credential: input.credential ?? null,
-          format: input.format ?? known?.format ?? 'json',
-          allowHttp: input.allow_http,
-          allowPrivate: input.allow_private,
-        }),
-        updatedAt: clock.now(),
-        updatedBy: by,
-      }).run()
+      const row = toRow(server, name, {
+        baseUrl: baseUrl.href,
+        hosts: input.hosts,
+        headers: whole.headers,
+        credential: input.credential ?? null,
+        format: input.format ?? known?.format ?? 'json',
+        allowHttp: input.allow_http,
+        allowPrivate: input.allow_private,
+      })
+      await run(db, upsertService({ ...row, updatedAt: clock.now(), updatedBy: by }))
     },
     async remove(server: string, name: string): Promise<void> {
-      const { meta } = await deleteService(d1, server, name).run()
-      if (meta.changes === 0) throw notFound('service')
+      const isDeleted = await run(db, deleteService(server, name))
+      if (!isDeleted) throw notFound('service')
     },
   }
 }
@@ -129,12 +127,12 @@ const describe = (row: ServiceRow, isBuiltIn: boolean) => ({
   server: row.server,
   name: row.name,
   base_url: row.baseUrl,
-  hosts: JSON.parse(row.hosts) as string[],
-  headers: JSON.parse(row.headers) as Record<string, string>,
+  hosts: row.hosts,
+  headers: row.headers,
   credential: row.credential,
   format: row.format,
-  allow_http: row.allowHttp === 1,
-  allow_private: row.allowPrivate === 1,
+  allow_http: row.allowHttp,
+  allow_private: row.allowPrivate,
   /** Built into its server; an admin can override it. */
   is_built_in: isBuiltIn,
   updated_at: isBuiltIn ? null : new Date(row.updatedAt).toISOString(),

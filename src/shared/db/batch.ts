@@ -1,3 +1,4 @@
+import type { D1PreparedStatement } from '@cloudflare/workers-types'
 import type { Db } from './db'
 import type { RawRow, Statement } from './statement'
 

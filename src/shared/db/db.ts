@@ -1,3 +1,5 @@
+import type { D1Database, D1Meta, D1PreparedStatement } from '@cloudflare/workers-types'
+
 /** What the calls through one `Db` cost at the binding. */
 export interface D1Cost {
   roundTrips: number

@@ -1,3 +1,4 @@
+import type { D1Database, D1Result } from '@cloudflare/workers-types'
 import { is, Param, Placeholder, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/d1'
 import { SQLiteAsyncDialect } from 'drizzle-orm/sqlite-core'

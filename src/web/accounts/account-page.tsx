@@ -1,5 +1,6 @@
 import type { FC } from 'hono/jsx'
 import type { AgentState } from '../../agents/contract/agents'
+import type { AccountRow } from '../../hub/accounts/queries'
 import type { ActivationRow } from '../../hub/activations/page-queries'
 import type { PageBudget } from '../../hub/budgets/page-queries'
 import type { Cursor } from '../../hub/cursor'
@@ -15,11 +16,11 @@ import { RelativeTime } from '../parts/relative-time'
 import { TaskForm } from '../tasks/task-form'
 import { AgentSidebar } from './agent-sidebar'
 import { AgentStatus } from './agent-status'
-import type { AccountCard, AgentCard } from './page-queries'
+import type { AgentCard } from './page-queries'
 
 export interface AccountPageProps {
   frame: Frame
-  account: AccountCard
+  account: AccountRow
   rows: FeedRow[]
   next: Cursor | null
   /** Set for an agent that runs on this hub. */
@@ -81,7 +82,7 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
                   </dd>
                 </>
               )}
-              {account.isImported === 1 && (
+              {account.isImported && (
                 <>
                   <dt>Origin</dt>
                   <dd>Imported from an archive; cannot sign in</dd>
@@ -115,7 +116,7 @@ const LastActivations: FC<AccountPageProps> = ({ account, activations, frame }) 
 const PauseForm: FC<{ viewer: PageViewer; name: string; agent: AgentCard }> = (props) => {
   const { viewer, name, agent } = props
   if (!viewer.isAdmin) return null
-  const verb = agent.isPaused === 1 ? 'resume' : 'pause'
+  const verb = agent.isPaused ? 'resume' : 'pause'
   return (
     <form method="post" action={`${accountPath(name)}/${verb}`}>
       <button type="submit" class="btn" id="pause">
@@ -125,7 +126,7 @@ const PauseForm: FC<{ viewer: PageViewer; name: string; agent: AgentCard }> = (p
   )
 }
 
-const formatKind = ({ kind }: AccountCard): string =>
+const formatKind = ({ kind }: AccountRow): string =>
   kind === 'system'
     ? 'The hub itself'
     : accountKindLabels[kind] === 'agent'
@@ -135,7 +136,7 @@ const formatKind = ({ kind }: AccountCard): string =>
 /** Buttons for a signed-in viewer of an account. */
 const AccountActions: FC<{
   viewer: PageViewer | null
-  account: AccountCard
+  account: AccountRow
   agent: AgentCard | null
 }> = ({ viewer, account, agent }) =>
   viewer && (

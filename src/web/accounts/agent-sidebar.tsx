@@ -43,7 +43,7 @@ export const AgentSidebar: FC<AgentSidebarProps> = ({ agent, budget, now }) => (
           )}
         </dd>
       </dl>
-      <Warnings json={agent.warnings} />
+      <Warnings warnings={agent.warnings} />
     </section>
   </>
 )
@@ -96,8 +96,8 @@ const GrantBlock: FC<{ agent: AgentCard }> = ({ agent }) => {
   )
 }
 
-const Warnings: FC<{ json: string | null }> = ({ json }) => {
-  const warnings = readWarnings(json)
+const Warnings: FC<{ warnings: unknown }> = (props) => {
+  const warnings = listWarnings(props.warnings)
   return warnings.length === 0 ? null : (
     <details class="up3">
       <summary class="meta">{formatPlural(warnings.length, 'warning', 'warnings')}</summary>
@@ -113,15 +113,10 @@ const Warnings: FC<{ json: string | null }> = ({ json }) => {
   )
 }
 
-function readWarnings(json: string | null): { path: string; message: string }[] {
-  try {
-    const list: unknown = JSON.parse(json ?? '[]')
-    if (!Array.isArray(list)) return []
-    return list.map((each) => ({
-      path: String(each?.path ?? ''),
-      message: String(each?.message ?? ''),
-    }))
-  } catch {
-    return []
-  }
-}
+const listWarnings = (stored: unknown): { path: string; message: string }[] =>
+  Array.isArray(stored)
+    ? stored.map((each) => ({
+        path: String(each?.path ?? ''),
+        message: String(each?.message ?? ''),
+      }))
+    : []

@@ -1,5 +1,6 @@
 import type { FC } from 'hono/jsx'
 import type { AgentState } from '../../agents/contract/agents'
+import type { AccountRow } from '../../hub/accounts/queries'
 import type { ActivationRow } from '../../hub/activations/page-queries'
 import { isOwner, redactPlan } from '../../hub/activations/trace-access'
 import { formatDuration, formatExact, formatPlural, toIso } from '../../shared/format'
@@ -7,11 +8,11 @@ import { activationPath } from '../../shared/paths'
 import { PlanBlock } from '../activations/plan-block'
 import type { Frame } from '../frame/frame'
 import { ElapsedTime } from '../parts/elapsed-time'
-import type { AccountCard, AgentCard } from './page-queries'
+import type { AgentCard } from './page-queries'
 
 export interface AgentStatusProps {
   frame: Frame
-  account: AccountCard
+  account: AccountRow
   agent: AgentCard
   state: AgentState | null
   activations: ActivationRow[]
@@ -89,10 +90,10 @@ const IdleAgent: FC<AgentStatusProps> = ({ account, agent, state }) => (
 
 /** Returns why the agent is paused; null when it is not. */
 function formatPause(agent: AgentCard): string | null {
-  if (agent.isPaused === 1) {
+  if (agent.isPaused) {
     return 'Paused by an admin. Mentions wait until the agent is resumed.'
   }
-  if (agent.isHubPaused === 1) {
+  if (agent.isHubPaused) {
     return 'All agents are paused by an admin. Mentions wait until they are resumed.'
   }
   return null
@@ -113,8 +114,8 @@ function formatExplorations({ looksEveryMs }: AgentCard): string {
 
 function formatWakeEvents(name: string, agent: AgentCard): string {
   const causes = [
-    agent.answersMentions === 1 ? `@${name} in a post or a reply` : null,
-    agent.answersReplies === 1 ? 'a person’s reply to its posts and comments' : null,
+    agent.answersMentions ? `@${name} in a post or a reply` : null,
+    agent.answersReplies ? 'a person’s reply to its posts and comments' : null,
   ].filter((cause) => cause !== null)
   return causes.length > 0
     ? `${causes.join(', ')}.`

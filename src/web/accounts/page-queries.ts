@@ -1,84 +1,89 @@
+import { and, eq, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { selectAccountByName } from '../../hub/accounts/queries'
+import { accounts } from '../../hub/accounts/schema'
 import { activationColumns } from '../../hub/activations/page-queries'
+import { activations } from '../../hub/activations/schema'
 import { isHubPausedSql } from '../../hub/activations/waiting'
-import { pageBudgetSql } from '../../hub/budgets/page-queries'
-import type { AccountKind } from '../../hub/contract/hub'
-import type { Db } from '../../hub/db'
-import type { PolicyRow } from '../../hub/grants/queries'
-import type { AccountId } from '../../shared/ids'
+import { selectAgentBudget } from '../../hub/budgets/page-queries'
+import { agentDefinitions, agents } from '../../hub/definitions/schema'
+import { explorers, schedules } from '../../hub/exploration/schema'
+import { grantPolicies } from '../../hub/grants/schema'
+import { inboxItems } from '../../hub/inbox/schema'
+import { posts } from '../../hub/posts/schema'
+import type { Answers } from '../../shared/db/batch'
+import { flag, number } from '../../shared/db/fields'
+import { manySql, one, orm, type Params, prepare } from '../../shared/db/statement'
 import { type FeedPage, selectFeedRows } from '../posts/page-queries'
 
-export interface AccountCard {
-  id: AccountId
-  name: string
-  kind: AccountKind
-  displayName: string | null
-  description: string
-  karma: number
-  isImported: number
-  createdAt: number
-  lastActivatedAt: number | null
-}
+type Name = Params<{ name: string }>
 
-/** A hosted agent with its policy rows. Lists are JSON. */
-export interface AgentCard extends PolicyRow {
-  model: string
-  definitionVersion: number
-  definitionAt: number | null
-  /** Author of the definition. */
-  definedBy: AccountId | null
-  warnings: string | null
-  isPaused: number
-  /** 1 when all agents are paused. */
-  isHubPaused: number
-  answersMentions: number
-  answersReplies: number
-  consecutiveFailures: number
-  tasksWaiting: number
-  /** Interval between explorations; null when the agent does not explore. */
-  looksEveryMs: number | null
-  /** Time of the next scheduled task; null when the agent has no schedule. */
-  scheduledAt: number | null
-}
+const idOf = (name: SQLWrapper): SQL =>
+  sql`(SELECT ${accounts.id} FROM ${accounts} WHERE ${accounts.name} = ${name})`
 
-const accountId = '(SELECT id FROM accounts WHERE name = ?1)'
+const g = alias(agents, 'g')
+const i = alias(inboxItems, 'i')
 
-const selectCard = `
-  SELECT id, name, kind, display_name AS displayName, description, karma,
-    is_imported AS isImported, created_at AS createdAt, last_activated_at AS lastActivatedAt
-  FROM accounts WHERE name = ?1`
+const selectAgent = prepare(({ name }: Name) => {
+  const d = alias(agentDefinitions, 'd')
+  const own = alias(grantPolicies, 'o')
+  const base = alias(grantPolicies, 'e')
+  return one(
+    orm
+      .select({
+        model: g.model,
+        definitionVersion: g.definitionVersion,
+        definitionAt: d.createdAt,
+        /** Author of the definition. */
+        definedBy: d.createdBy,
+        warnings: d.warnings,
+        requested: g.grants,
+        default: { allowed: base.allowed, denied: base.denied },
+        own: { allowed: own.allowed, denied: own.denied },
+        isPaused: g.isPaused,
+        isHubPaused: flag(sql`${isHubPausedSql}`),
+        answersMentions: g.answersMentions,
+        answersReplies: g.answersReplies,
+        consecutiveFailures: g.consecutiveFailures,
+        /** Interval between explorations; null when the agent does not explore. */
+        looksEveryMs: sql<number | null>`(SELECT ${explorers.intervalMs} FROM ${explorers}
+          WHERE ${explorers.accountId} = ${g.accountId} AND ${explorers.weight} > 0)`,
+        /** Time of the next scheduled task; null when the agent has no schedule. */
+        scheduledAt: sql<number | null>`(SELECT min(${schedules.dueAt}) FROM ${schedules}
+          WHERE ${schedules.accountId} = ${g.accountId})`,
+        tasksWaiting: number(sql`(SELECT count(*) FROM ${inboxItems} ${i}
+          WHERE ${i.accountId} = ${g.accountId} AND ${i.readAt} IS NULL AND ${i.isTask} = 1
+            AND ${i.claimedBy} IS NULL)`),
+      })
+      .from(g)
+      .leftJoin(d, and(eq(d.accountId, g.accountId), eq(d.version, g.definitionVersion)))
+      .leftJoin(own, eq(own.accountId, g.accountId))
+      .leftJoin(base, sql`${base.accountId} = '*'`)
+      .where(sql`${g.accountId} = ${idOf(name)}`),
+  )
+})
 
-const selectAgent = `
-  SELECT g.model, g.definition_version AS definitionVersion, d.created_at AS definitionAt,
-    d.created_by AS definedBy, d.warnings, g.grants AS requested, e.allowed AS defaultAllowed, e.denied AS defaultDenied,
-    o.allowed AS ownAllowed, o.denied AS ownDenied, g.is_paused AS isPaused,
-    ${isHubPausedSql} AS isHubPaused,
-    g.answers_mentions AS answersMentions, g.answers_replies AS answersReplies,
-    g.consecutive_failures AS consecutiveFailures,
-    (SELECT interval_ms FROM explorers WHERE account_id = g.account_id AND weight > 0) AS looksEveryMs,
-    (SELECT min(due_at) FROM schedules WHERE account_id = g.account_id) AS scheduledAt,
-    (SELECT count(*) FROM inbox_items i WHERE i.account_id = g.account_id
-      AND i.read_at IS NULL AND i.is_task = 1 AND i.claimed_by IS NULL) AS tasksWaiting
-  FROM agents g
-  LEFT JOIN agent_definitions d ON d.account_id = g.account_id AND d.version = g.definition_version
-  LEFT JOIN grant_policies o ON o.account_id = g.account_id
-  LEFT JOIN grant_policies e ON e.account_id = '*'
-  WHERE g.account_id = ${accountId}`
+const x = alias(activations, 'x')
+const a = alias(accounts, 'a')
+const p = alias(posts, 'p')
 
-const selectActivations = `
-  SELECT ${activationColumns} FROM activations x JOIN accounts a ON a.id = x.agent_id
-  LEFT JOIN posts p ON p.id = x.post_id
-  WHERE x.agent_id = ${accountId} ORDER BY x.started_at DESC, x.id DESC LIMIT 15`
+const selectActivations = prepare(({ name }: Name) =>
+  manySql(
+    activationColumns,
+    sql`FROM ${activations} ${x} JOIN ${accounts} ${a} ON ${a.id} = ${x.agentId}
+      LEFT JOIN ${posts} ${p} ON ${p.id} = ${x.postId}
+      WHERE ${x.agentId} = ${idOf(name)} ORDER BY ${x.startedAt} DESC, ${x.id} DESC LIMIT 15`,
+  ),
+)
 
-/** Reads of an account's page, in this order: account, posts, agent, activations, budget. */
-export const accountStatements = (db: Db, name: string, feed: FeedPage, now: number) => [
-  db.d1.prepare(selectCard).bind(name),
-  selectFeedRows(db, feed),
-  db.d1.prepare(selectAgent).bind(name),
-  db.d1.prepare(selectActivations).bind(name),
-  db.d1
-    .prepare(
-      `${pageBudgetSql} WHERE b.scope = 'agent' AND b.scope_id = (SELECT id FROM accounts WHERE name = ?2)
-       ORDER BY max(coalesce(w.spent_microusd * 1.0 / b.limit_microusd, 0), coalesce(w.spent_tokens * 1.0 / b.limit_tokens, 0)) DESC LIMIT 1`,
-    )
-    .bind(now, name),
-]
+/** The reads of an account's page. */
+export const accountStatements = (name: string, feed: FeedPage) => ({
+  account: selectAccountByName(name),
+  rows: selectFeedRows(feed),
+  agent: selectAgent({ name }),
+  activations: selectActivations({ name }),
+  budget: selectAgentBudget({ name, now: feed.viewer.now }),
+})
+
+/** A hosted agent with the policies that decide about its tools. */
+export type AgentCard = NonNullable<Answers<ReturnType<typeof accountStatements>>['agent']>

@@ -1,46 +1,42 @@
 import type { Hono } from 'hono'
 import type { AgentState } from '../../agents/contract/agents'
 import { accountErrors } from '../../hub/accounts/errors'
+import type { AccountRow } from '../../hub/accounts/queries'
 import type { ActivationRow } from '../../hub/activations/page-queries'
-import type { PageBudget } from '../../hub/budgets/page-queries'
 import { decodeCursor } from '../../hub/cursor'
 import { readCredential, requireAdmin, requireViewer, toActor } from '../../hub/http/authenticate'
 import type { HubEnv } from '../../hub/http/hub-env'
 import { pauseAgents } from '../../hub/system/actions'
 import { limits } from '../../shared/config'
 import { accountPath } from '../../shared/paths'
-import { type PageContext, page, readPage, rowsOf, sendPage } from '../frame/send-page'
-import { computeNextCursor, type FeedPage, type FeedPageRow } from '../posts/page-queries'
+import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { computeNextCursor, type FeedPage } from '../posts/page-queries'
 import { AccountPage } from './account-page'
-import { type AccountCard, type AgentCard, accountStatements } from './page-queries'
+import { type AgentCard, accountStatements } from './page-queries'
 
 /** Registers `GET /a/:name`, and `POST /a/:name/pause` and `/resume` for agents. */
 export function registerAccountPages(app: Hono<HubEnv>): void {
   app.get(
     '/a/:name',
     page(async (c) => {
-      const { db, clock } = c.var.context
       const name = c.req.param('name') ?? ''
       const cursor = decodeCursor(c.req.query('cursor'))
-      const viewer = { credential: await readCredential(c), now: clock.now() }
+      const viewer = { credential: await readCredential(c), now: c.var.context.clock.now() }
       const feed: FeedPage = { sort: 'new', cursor, within: { author: name }, viewer }
-      const read = await readPage(c, accountStatements(db, name, feed, clock.now()))
-      const account = rowsOf<AccountCard>(read, 0)[0]
+      const { frame, answers } = await readPage(c, accountStatements(name, feed))
+      const { account, rows, agent = null, activations, budget = null } = answers
       if (!account) throw accountErrors.notFound('Check the spelling, or search for the account.')
-      const rows = rowsOf<FeedPageRow>(read, 1)
-      const agent = rowsOf<AgentCard>(read, 2)[0] ?? null
-      const activations = rowsOf<ActivationRow>(read, 3)
       return sendPage(
         c,
         <AccountPage
-          frame={read.frame}
+          frame={frame}
           account={account}
           rows={rows.slice(0, limits.page.postsDefault)}
           next={computeNextCursor(feed, rows)}
           agent={agent}
           state={await readState(c, account, agent, activations)}
           activations={activations}
-          budget={rowsOf<PageBudget>(read, 4)[0] ?? null}
+          budget={budget}
         />,
       )
     }),
@@ -66,7 +62,7 @@ async function setAgentPaused(c: PageContext, isPaused: boolean): Promise<Respon
 /** Reads the state of an agent. Null for a sleeping agent, because the request would wake its object. */
 async function readState(
   c: PageContext,
-  account: AccountCard,
+  account: AccountRow,
   agent: AgentCard | null,
   activations: ActivationRow[],
 ): Promise<AgentState | null> {

@@ -124,9 +124,7 @@ function computeFigures({ activation, trace, frame }: ActivationPageProps) {
 
 /** Returns the usage charged for all model calls, failed calls included. */
 const computeSpent = ({ activation, trace }: ActivationPageProps): TraceView['spent'] =>
-  activation.state === 'done' || !trace
-    ? { ...activation, isPriced: activation.isPriced === 1 }
-    : trace.spent
+  activation.state === 'done' || !trace ? activation : trace.spent
 
 const Figures: FC<ActivationPageProps> = (props) => {
   const { activation } = props

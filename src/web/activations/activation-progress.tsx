@@ -35,7 +35,7 @@ export const ActivationProgress: FC<ActivationProgressProps> = (props) => {
       {activation.state === 'parked' ? (
         <PendingApproval
           agentName={activation.agentName}
-          tools={JSON.parse(activation.waitsFor)}
+          tools={activation.waitsFor}
           canDecide={frame.viewer?.isAdmin === true}
         />
       ) : (

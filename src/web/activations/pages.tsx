@@ -2,11 +2,7 @@ import type { Hono } from 'hono'
 import { cancelActivation } from '../../hub/activations/actions'
 import { activationRequestErrors } from '../../hub/activations/errors'
 import { maskTrace } from '../../hub/activations/mask-trace'
-import {
-  type ActivationDetail,
-  activationStatements,
-  type Requester,
-} from '../../hub/activations/page-queries'
+import { type ActivationDetail, activationStatements } from '../../hub/activations/page-queries'
 import { findTraceAccess, redactTrace } from '../../hub/activations/trace-access'
 import { readTrace } from '../../hub/activations/trace-view'
 import { requireViewer, toActor } from '../../hub/http/authenticate'
@@ -14,7 +10,7 @@ import type { HubEnv } from '../../hub/http/hub-env'
 import { AppError } from '../../shared/errors'
 import { activationPath, postPath } from '../../shared/paths'
 import { readForm } from '../frame/read-form'
-import { type PageContext, page, readPage, rowsOf, sendPage } from '../frame/send-page'
+import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { ActivationPage } from './activation-page'
 
 /** Registers `GET /activations/:id`, the page of an activation, and `POST /activations/:id/stop`. */
@@ -23,20 +19,20 @@ export function registerActivationPages(app: Hono<HubEnv>): void {
     '/activations/:id',
     page(async (c) => {
       const id = c.req.param('id') ?? ''
-      const read = await readPage(c, activationStatements(c.var.context.db, id))
-      const activation = rowsOf<ActivationDetail>(read, 0)[0]
+      const { frame, answers } = await readPage(c, activationStatements(id))
+      const { activation, requesters } = answers
       if (!activation) throw activationRequestErrors.notFound()
       const live = await readLiveState(c, activation)
-      const access = findTraceAccess(read.frame.viewer, activation)
+      const access = findTraceAccess(frame.viewer, activation)
       // the sender of a direct message is private
       const isPrivate = activation.task === 'dm' && access === 'none'
       const trace = readTrace(c.var.context.agents, live.trace ?? activation.trace)
       return sendPage(
         c,
         <ActivationPage
-          frame={read.frame}
+          frame={frame}
           activation={activation}
-          requesters={isPrivate ? [] : rowsOf<Requester>(read, 1)}
+          requesters={isPrivate ? [] : requesters}
           trace={trace && redactTrace(trace, access, c.var.context.agents)}
           access={access}
           doing={live.doing}

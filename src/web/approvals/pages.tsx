@@ -9,7 +9,7 @@ import type { HubEnv } from '../../hub/http/hub-env'
 import { approvals as limits } from '../../shared/config'
 import type { FormProblem } from '../frame/frame'
 import { readForm } from '../frame/read-form'
-import { type PageContext, page, readPage, rowsOf, sendPage } from '../frame/send-page'
+import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { toProblem } from '../parts/problem'
 import { ApprovalsPage } from './approvals-page'
 
@@ -47,24 +47,22 @@ async function showApprovals(
   problem: FormProblem | null,
   status = 200,
 ): Promise<Response> {
-  const { db, clock } = c.var.context
   const credential = await readCredential(c)
   if (!credential) throw approvalErrors.signInRequired()
-  const reader = { credential, now: clock.now() }
-  const read = await readPage(c, [
-    selectApprovals(db, reader, { status: 'pending', before: null, limit: limits.pageMax }),
-    selectApprovals(db, reader, { status: null, before: null, limit: limits.pageMax }),
-  ])
-  if (!read.frame.viewer) throw approvalErrors.signInRequired()
-  const { viewer } = read.frame
-  const toVisible = (index: number) =>
-    rowsOf<ApprovalRow>(read, index).map((row) => redactApproval(row, viewer))
-  const decided = toVisible(1).filter((row) => row.status !== 'pending')
+  const reader = { credential, now: c.var.context.clock.now() }
+  const { frame, answers } = await readPage(c, {
+    pending: selectApprovals(reader, { status: 'pending', before: null, limit: limits.pageMax }),
+    all: selectApprovals(reader, { status: null, before: null, limit: limits.pageMax }),
+  })
+  const { viewer } = frame
+  if (!viewer) throw approvalErrors.signInRequired()
+  const toVisible = (rows: ApprovalRow[]) => rows.map((row) => redactApproval(row, viewer))
+  const decided = toVisible(answers.all).filter((row) => row.status !== 'pending')
   return sendPage(
     c,
     <ApprovalsPage
-      frame={read.frame}
-      pending={toVisible(0)}
+      frame={frame}
+      pending={toVisible(answers.pending)}
       decided={decided.slice(0, decidedShown)}
       problem={problem}
     />,

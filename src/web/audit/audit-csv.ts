@@ -24,8 +24,19 @@ export const formatAuditCsv = (rows: AuditRow[]): string =>
   formatCsv([
     headers,
     ...rows.map((row) => [
-      ...[toIso(row.at), row.accountName, row.accountKind, row.tool, row.grant, row.decision],
-      ...[row.outcome, row.durationMs, row.resultBytes, row.askedBy, row.activationId],
-      ...[row.argumentsHash, row.reason, row.id],
+      toIso(row.at),
+      row.accountName,
+      row.accountKind,
+      row.tool,
+      row.grant,
+      row.decision,
+      row.outcome,
+      row.durationMs,
+      row.resultBytes,
+      row.askedBy,
+      row.activationId,
+      row.argumentsHash,
+      row.reason,
+      row.id,
     ]),
   ])

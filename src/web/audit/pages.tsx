@@ -3,9 +3,8 @@ import { readCallContents } from '../../hub/audit/call-contents'
 import { auditErrors } from '../../hub/audit/errors'
 import { auditFilter } from '../../hub/audit/filter'
 import {
-  type AuditDetail,
   type AuditFilter,
-  type AuditRow,
+  type AuditList,
   selectAudit,
   selectAuditEntry,
 } from '../../hub/audit/list-queries'
@@ -14,7 +13,7 @@ import { readCredential } from '../../hub/http/authenticate'
 import { listDetails } from '../../hub/http/errors'
 import type { HubEnv } from '../../hub/http/hub-env'
 import { audit } from '../../shared/config'
-import { type PageContext, page, readPage, rowsOf, sendPage } from '../frame/send-page'
+import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { toProblem } from '../parts/problem'
 import { formatAuditCsv } from './audit-csv'
 import { AuditEntryPage } from './audit-entry-page'
@@ -33,14 +32,14 @@ async function showAudit(c: PageContext): Promise<Response> {
   const cursor = decodeCursor(c.req.query('cursor'))
   const before = Array.isArray(cursor) ? cursor : null
   const list = { ...filter, before, limit: audit.pageDefault + 1 }
-  const { read, rows } = await readRows(c, list)
+  const { frame, rows } = await readRows(c, list)
   const shown = rows.slice(0, audit.pageDefault)
   const last = shown.at(-1)
   const given = Object.entries(typed).filter(([, value]) => value !== '')
   return sendPage(
     c,
     <AuditPage
-      frame={read.frame}
+      frame={frame}
       rows={shown}
       values={typed}
       query={new URLSearchParams(given).toString()}
@@ -64,28 +63,26 @@ async function sendCsv(c: PageContext): Promise<Response> {
 }
 
 async function showEntry(c: PageContext): Promise<Response> {
-  const { db, clock } = c.var.context
+  const { agents, clock } = c.var.context
   const credential = await requireSignIn(c)
   const caller = { credential, now: clock.now() }
-  const read = await readPage(c, [selectAuditEntry(db, caller, c.req.param('id') ?? '')])
-  const row = rowsOf<AuditDetail>(read, 0)[0]
+  const { frame, answers } = await readPage(c, {
+    row: selectAuditEntry(caller, c.req.param('id') ?? ''),
+  })
+  const { row } = answers
   if (!row) throw auditErrors.callNotFound()
   return sendPage(
     c,
-    <AuditEntryPage
-      frame={read.frame}
-      row={row}
-      contents={readCallContents(c.var.context.agents, row)}
-    />,
+    <AuditEntryPage frame={frame} row={row} contents={readCallContents(agents, row)} />,
   )
 }
 
-async function readRows(c: PageContext, list: Parameters<typeof selectAudit>[2]) {
-  const { db, clock } = c.var.context
+async function readRows(c: PageContext, list: AuditList) {
   const credential = await requireSignIn(c)
-  const read = await readPage(c, [selectAudit(db, { credential, now: clock.now() }, list)])
-  if (!read.frame.viewer) throw auditErrors.signIn()
-  return { read, rows: rowsOf<AuditRow>(read, 0) }
+  const caller = { credential, now: c.var.context.clock.now() }
+  const { frame, answers } = await readPage(c, { rows: selectAudit(caller, list) })
+  if (!frame.viewer) throw auditErrors.signIn()
+  return { frame, rows: answers.rows }
 }
 
 async function requireSignIn(c: PageContext) {

@@ -12,20 +12,24 @@ export interface BudgetFactsProps {
 }
 
 /** Shows four figures of a budget: spent, remaining, run rate, and when the limit is reached. */
-export const BudgetFacts: FC<BudgetFactsProps> = ({ budget, forecast: seen, now }) => (
+export const BudgetFacts: FC<BudgetFactsProps> = ({ budget, forecast, now }) => (
   <dl class="facts">
     <Spent budget={budget} />
     <Remaining budget={budget} />
     <div>
       <dt>Run rate</dt>
       <dd>
-        {seen.basisDays === 0 ? 'None yet' : formatRunRate(budget, seen).replace(' a day', '')}
+        {forecast.state === 'unknown'
+          ? 'None yet'
+          : formatRunRate(budget, forecast).replace(' a day', '')}
         <small>
-          {seen.basisDays === 0 ? 'no recent spending' : `a day, ${formatRateBasis(seen)}`}
+          {forecast.state === 'unknown'
+            ? 'nothing spent in this period'
+            : `a day, ${formatRateBasis(budget)}`}
         </small>
       </dd>
     </div>
-    <LimitReached budget={budget} forecast={seen} now={now} />
+    <LimitReached budget={budget} forecast={forecast} now={now} />
   </dl>
 )
 
@@ -86,7 +90,7 @@ const Remaining: FC<{ budget: PageBudget }> = ({ budget }) => {
 
 /** Whether part of the limit is reserved for tasks of critical priority. */
 const hasCriticalReserve = ({ allowsCritical, criticalShare }: PageBudget): boolean =>
-  allowsCritical === 1 && criticalShare < 1
+  allowsCritical && criticalShare < 1
 
 /** Returns what happens at the limit, or when the period ends. */
 function formatConsequence(budget: PageBudget, { state }: Forecast): string {
@@ -106,13 +110,13 @@ function formatConsequence(budget: PageBudget, { state }: Forecast): string {
   }
 }
 
-const LimitReached: FC<BudgetFactsProps> = ({ budget, forecast: seen, now }) => {
+const LimitReached: FC<BudgetFactsProps> = ({ budget, forecast, now }) => {
   const when =
-    seen.state === 'runs_out'
-      ? formatEstimatedTime(seen.exhaustedAt ?? now, now)
-      : seen.state === 'exhausted'
+    forecast.state === 'runs_out'
+      ? formatEstimatedTime(forecast.exhaustedAt ?? now, now)
+      : forecast.state === 'exhausted'
         ? 'Now'
-        : seen.state === 'unlimited'
+        : forecast.state === 'unlimited'
           ? 'Never'
           : 'Not in this period'
   return (
@@ -120,7 +124,7 @@ const LimitReached: FC<BudgetFactsProps> = ({ budget, forecast: seen, now }) => 
       <dt>Limit reached</dt>
       <dd>
         {when}
-        <small>{formatConsequence(budget, seen)}</small>
+        <small>{formatConsequence(budget, forecast)}</small>
       </dd>
     </div>
   )

@@ -7,7 +7,7 @@ import {
   spendingLabels,
   weekdayLabels,
 } from '../../hub/budgets/budget-labels'
-import type { Forecast } from '../../hub/budgets/forecast'
+import { computeForecast } from '../../hub/budgets/forecast'
 import { computeBudgetLevel, computeUsedShares, toBudgetLevel } from '../../hub/budgets/levels'
 import type { PageBudget } from '../../hub/budgets/page-queries'
 import { formatCount, formatDay, formatMoney, formatShare } from '../../shared/format'
@@ -106,33 +106,23 @@ const formatReserved = (budget: PageBudget): string =>
 
 export interface BudgetListProps {
   budgets: PageBudget[]
-  /** By budget id. */
-  forecasts: Map<string, Forecast>
   now: number
   /** Whether the viewer can edit and delete budgets. */
   isAdmin: boolean
 }
 
 /** Lists budgets with meter, figures, consequence and forecast. */
-export const BudgetList: FC<BudgetListProps> = ({ budgets, forecasts, now, isAdmin }) => (
+export const BudgetList: FC<BudgetListProps> = ({ budgets, now, isAdmin }) => (
   <ul class="budgets">
     {budgets.map((budget) => (
-      <BudgetItem
-        budget={budget}
-        seen={forecasts.get(budget.id) ?? null}
-        now={now}
-        isAdmin={isAdmin}
-      />
+      <BudgetItem budget={budget} now={now} isAdmin={isAdmin} />
     ))}
   </ul>
 )
 
-const BudgetItem: FC<{
-  budget: PageBudget
-  seen: Forecast | null
-  now: number
-  isAdmin: boolean
-}> = ({ budget, seen, now, isAdmin }) => {
+const BudgetItem: FC<{ budget: PageBudget; now: number; isAdmin: boolean }> = (props) => {
+  const { budget, now, isAdmin } = props
+  const forecast = computeForecast(budget, now)
   const share = computeUsedShares(budget)
   const level = toBudgetLevel(budget)
   return (
@@ -163,7 +153,7 @@ const BudgetItem: FC<{
         </div>
         <p class="why">
           {formatBudgetConsequence(budget)}
-          {seen && seen.state !== 'exhausted' && ` ${formatForecast(budget, seen, now)}`}
+          {forecast.state !== 'exhausted' && ` ${formatForecast(budget, forecast, now)}`}
         </p>
         {isAdmin && <Actions budget={budget} />}
       </div>

@@ -1,6 +1,7 @@
 import type { FC } from 'hono/jsx'
 import type { ActivationRow } from '../../hub/activations/page-queries'
-import type { Forecast } from '../../hub/budgets/forecast'
+import { computeForecast } from '../../hub/budgets/forecast'
+import { thresholds } from '../../hub/budgets/levels'
 import type { PageBudget } from '../../hub/budgets/page-queries'
 import type { SeriesDay, UsageSeries, UsageTotal } from '../../hub/budgets/usage-queries'
 import { formatUsageQuery, type UsageView } from '../../hub/budgets/usage-view'
@@ -21,20 +22,18 @@ export interface BudgetsPageProps {
   frame: Frame
   view: UsageView
   budgets: PageBudget[]
-  /** By budget id. */
-  forecasts: Map<string, Forecast>
-  rows: UsageSeries[]
-  total: UsageTotal
+  series: UsageSeries[]
+  total: UsageTotal | undefined
   days: SeriesDay[]
   activations: ActivationRow[]
 }
 
 export const BudgetsPage: FC<BudgetsPageProps> = (props) => {
-  const { frame, view, budgets, forecasts, rows, total, days, activations } = props
+  const { frame, view, budgets, series, total, days, activations } = props
   const isAdmin = frame.viewer?.isAdmin === true
   const main = findMainBudget(budgets)
-  const seen = main && forecasts.get(main.id)
-  const chart = composeChart(view, rows, days)
+  const forecast = main && computeForecast(main, frame.now)
+  const chart = composeChart(view, series, days)
   return (
     <Layout frame={frame} title="Budgets" place="budgets" sheet="chart">
       <ChartPatterns />
@@ -55,28 +54,28 @@ export const BudgetsPage: FC<BudgetsPageProps> = (props) => {
           </a>
         </div>
       </div>
-      {main && seen && <BudgetFacts budget={main} forecast={seen} now={frame.now} />}
-      {main && seen && hasCumulativeSpend({ view, budget: main, forecast: seen }) && (
+      {main && forecast && <BudgetFacts budget={main} forecast={forecast} now={frame.now} />}
+      {main && forecast && hasCumulativeSpend({ view, budget: main, forecast }) && (
         <CumulativeSpend
           view={view}
           budget={main}
-          forecast={seen}
+          forecast={forecast}
           series={chart.series}
           days={days}
         />
       )}
       <section class="block">
         <h2>
-          Budgets <span class="meta">marks: warning, throttle, critical, in %</span>
+          Budgets <span class="meta">marks: {thresholds.join(', ')}, in %</span>
         </h2>
         {!isAdmin && <p class="meta up">Only admins can create and edit budgets.</p>}
-        <BudgetList budgets={budgets} forecasts={forecasts} now={frame.now} isAdmin={isAdmin} />
+        <BudgetList budgets={budgets} now={frame.now} isAdmin={isAdmin} />
         <p class="meta">
           The hub has its own limits, which agent budgets need not add up to. Forecasts continue the
           run rate and ignore limits.
         </p>
       </section>
-      <SpendSection view={view} chart={chart} rows={rows} total={total} budgets={budgets} />
+      <SpendSection view={view} chart={chart} rows={series} total={total} budgets={budgets} />
       <section class="block">
         <h2>Latest runs</h2>
         {activations.length === 0 ? (

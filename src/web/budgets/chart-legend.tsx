@@ -1,4 +1,5 @@
 import type { FC } from 'hono/jsx'
+import { warningThresholds } from '../../hub/budgets/levels'
 import type { UsageDimension } from '../../hub/budgets/usage-view'
 import { Swatch, toColorSlot } from './chart-colors'
 import type { ChartSeries } from './chart-data'
@@ -26,7 +27,7 @@ export const Legend: FC<LegendProps> = ({ series, by, hasForecast, hasShares }) 
     )}
     {hasShares && (
       <li>
-        <Stroke kind="share" /> warning, throttle
+        <Stroke kind="share" /> {warningThresholds.join(', ')}
       </li>
     )}
   </ul>

@@ -1,5 +1,6 @@
 import type { FC } from 'hono/jsx'
 import type { Forecast } from '../../hub/budgets/forecast'
+import { warningThresholds } from '../../hub/budgets/levels'
 import type { PageBudget } from '../../hub/budgets/page-queries'
 import type { SeriesDay } from '../../hub/budgets/usage-queries'
 import type { Unit, UsageView } from '../../hub/budgets/usage-view'
@@ -35,10 +36,11 @@ export function findMainBudget(budgets: PageBudget[]): PageBudget | undefined {
 export function hasCumulativeSpend({
   view,
   budget,
-  forecast: seen,
+  forecast,
 }: Omit<CumulativeSpendProps, 'series' | 'days'>): boolean {
   const hasLimit = budget.limitMicrousd !== null || budget.limitTokens !== null
-  const expected = budget.limitMicrousd !== null ? seen.expectedMicrousd : seen.expectedTokens
+  const expected =
+    budget.limitMicrousd !== null ? forecast.expectedMicrousd : forecast.expectedTokens
   return (
     view.toDay > view.today &&
     budget.period !== 'day' &&
@@ -63,7 +65,7 @@ function listTickLabels(fromDay: number, today: number, count: number): (string 
 export const CumulativeSpend: FC<CumulativeSpendProps> = ({
   view,
   budget,
-  forecast: seen,
+  forecast,
   series,
   days,
 }) => {
@@ -80,7 +82,7 @@ export const CumulativeSpend: FC<CumulativeSpendProps> = ({
     }),
   )
   const reached = bars.at(-1)?.values.reduce((sum, value) => sum + value, 0) ?? 0
-  const expected = unit === 'usd' ? seen.expectedMicrousd : seen.expectedTokens
+  const expected = unit === 'usd' ? forecast.expectedMicrousd : forecast.expectedTokens
   const spent = unit === 'usd' ? budget.spentMicrousd : budget.spentTokens
   const isLimitShown = limit <= Math.max(expected, reached) * axisFactorMax
   return (
@@ -90,7 +92,7 @@ export const CumulativeSpend: FC<CumulativeSpendProps> = ({
         <span class="meta">{unit === 'usd' ? 'US dollars' : 'tokens'}, cumulative</span>
       </h2>
       <Chart
-        label={formatChartLabel(budget, seen, unit)}
+        label={formatChartLabel(budget, forecast, unit)}
         unit={unit}
         series={series.map(({ name }) => name)}
         hasOthers={series.at(-1)?.id === null}
@@ -98,7 +100,7 @@ export const CumulativeSpend: FC<CumulativeSpendProps> = ({
         drawnBars={bars.length}
         highest={Math.min(expected, limit * axisFactorMax)}
         levels={isLimitShown ? listLevels(budget, limit, unit) : []}
-        path={seen.path.map((point) => ({
+        path={forecast.path.map((point) => ({
           x: point.at / DAY_MS - fromDay,
           value: (unit === 'usd' ? point.microusd : point.tokens) + reached - spent,
         }))}
@@ -120,16 +122,19 @@ const formatAmount = (value: number, unit: Unit): string =>
 
 function listLevels(budget: PageBudget, limit: number, unit: Unit) {
   return [
-    { at: limit * budget.warningShare, kind: 'share' as const, label: null },
-    { at: limit * budget.throttleShare, kind: 'share' as const, label: null },
+    ...warningThresholds.map((each) => ({
+      at: limit * budget[`${each}Share`],
+      kind: 'share' as const,
+      label: null,
+    })),
     { at: limit, kind: 'limit' as const, label: `hub limit ${formatAmount(limit, unit)}` },
   ]
 }
 
-function formatChartLabel(budget: PageBudget, seen: Forecast, unit: Unit): string {
+function formatChartLabel(budget: PageBudget, forecast: Forecast, unit: Unit): string {
   const [spent, limit, expected] =
     unit === 'usd'
-      ? [budget.spentMicrousd, budget.limitMicrousd, seen.expectedMicrousd]
-      : [budget.spentTokens, budget.limitTokens, seen.expectedTokens]
+      ? [budget.spentMicrousd, budget.limitMicrousd, forecast.expectedMicrousd]
+      : [budget.spentTokens, budget.limitTokens, forecast.expectedTokens]
   return `Spent ${formatPeriod(budget.period)} so far: ${formatAmount(spent, unit)} of ${formatAmount(limit ?? 0, unit)}; forecast ${formatAmount(expected, unit)} at the end of the period. The tables below have the same numbers.`
 }

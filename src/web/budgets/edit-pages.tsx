@@ -1,23 +1,21 @@
 import type { Hono } from 'hono'
 import { changeBudget, createBudget, removeBudget } from '../../hub/budgets/actions'
-import { selectBudget, selectBudgets } from '../../hub/budgets/api-queries'
 import { budgetErrors } from '../../hub/budgets/errors'
-import { type PageBudget, selectScopeNames } from '../../hub/budgets/page-queries'
+import {
+  type PageBudget,
+  selectBudget,
+  selectBudgets,
+  selectScopeNames,
+} from '../../hub/budgets/page-queries'
 import { requireAdmin, requireViewer, toActor } from '../../hub/http/authenticate'
 import { toAppError } from '../../hub/http/errors'
 import type { HubEnv } from '../../hub/http/hub-env'
 import type { Viewer } from '../../hub/keys/queries'
+import type { Statements } from '../../shared/db/batch'
 import { notFound } from '../../shared/errors'
 import type { FormProblem } from '../frame/frame'
 import { readForm } from '../frame/read-form'
-import {
-  type PageContext,
-  type PageRead,
-  page,
-  readPage,
-  rowsOf,
-  sendPage,
-} from '../frame/send-page'
+import { type PageContext, type PageRead, page, readPage, sendPage } from '../frame/send-page'
 import { toProblem } from '../parts/problem'
 import {
   type BudgetSubmission,
@@ -25,7 +23,6 @@ import {
   EditBudgetPage,
   NewBudgetPage,
 } from './budget-edit-page'
-import type { ScopeSuggestion } from './budget-form'
 import {
   type BudgetFormValues,
   budgetFields,
@@ -61,7 +58,10 @@ const toAttempt = (typed: BudgetFormValues): BudgetSubmission => ({
   problem: null,
 })
 
-async function readAsAdmin(c: PageContext, statements: D1PreparedStatement[]): Promise<PageRead> {
+async function readAsAdmin<Batch extends Statements>(
+  c: PageContext,
+  statements: Batch,
+): Promise<PageRead<Batch>> {
   const read = await readPage(c, statements)
   const { viewer } = read.frame
   if (!viewer) throw budgetErrors.signIn()
@@ -90,20 +90,18 @@ async function showNewForm(
   attempt: BudgetSubmission,
   status = 200,
 ): Promise<Response> {
-  const { db, clock } = c.var.context
-  const now = clock.now()
-  const hasDuplicate = status === 409
-  const read = await readAsAdmin(c, [
-    selectScopeNames(db, now),
-    ...(hasDuplicate ? [selectBudgets(db, now)] : []),
-  ])
+  const now = c.var.context.clock.now()
+  const { frame, answers } = await readAsAdmin(c, {
+    names: selectScopeNames(now),
+    budgets: status === 409 ? selectBudgets({ now }) : null,
+  })
   return sendPage(
     c,
     <NewBudgetPage
-      frame={read.frame}
+      frame={frame}
       attempt={attempt}
-      names={rowsOf<ScopeSuggestion>(read, 0)}
-      duplicate={hasDuplicate ? findDuplicate(rowsOf<PageBudget>(read, 1), attempt.values) : null}
+      names={answers.names}
+      duplicate={findDuplicate(answers.budgets ?? [], attempt.values)}
     />,
     status,
   )
@@ -145,16 +143,12 @@ async function showEditForm(
   submitted: BudgetSubmission | null,
   status = 200,
 ): Promise<Response> {
-  const { db, clock } = c.var.context
-  const read = await readAsAdmin(c, [selectBudget(db, idOf(c), clock.now())])
-  const [budget] = rowsOf<PageBudget>(read, 0)
+  const now = c.var.context.clock.now()
+  const { frame, answers } = await readAsAdmin(c, { budget: selectBudget({ id: idOf(c), now }) })
+  const { budget } = answers
   if (!budget) throw notFound('budget')
   const attempt = submitted ?? toAttempt(toFormValues(budget))
-  return sendPage(
-    c,
-    <EditBudgetPage frame={read.frame} budget={budget} attempt={attempt} />,
-    status,
-  )
+  return sendPage(c, <EditBudgetPage frame={frame} budget={budget} attempt={attempt} />, status)
 }
 
 async function submitEdit(c: PageContext): Promise<Response> {
@@ -169,12 +163,14 @@ async function showDeleteForm(
   problem: FormProblem | null,
   status = 200,
 ): Promise<Response> {
-  const { db, clock } = c.var.context
-  const now = clock.now()
-  const read = await readAsAdmin(c, [selectBudget(db, idOf(c), now), selectBudgets(db, now)])
-  const [budget] = rowsOf<PageBudget>(read, 0)
+  const now = c.var.context.clock.now()
+  const { frame, answers } = await readAsAdmin(c, {
+    budget: selectBudget({ id: idOf(c), now }),
+    budgets: selectBudgets({ now }),
+  })
+  const { budget, budgets } = answers
   if (!budget) throw notFound('budget')
-  const props = { frame: read.frame, budget, budgets: rowsOf<PageBudget>(read, 1), problem }
+  const props = { frame, budget, budgets, problem }
   return sendPage(c, <DeleteBudgetPage {...props} />, status)
 }
 

@@ -6,8 +6,13 @@ import {
   budgetChange,
   budgetInput,
 } from '../../hub/budgets/inputs'
+import {
+  defaultThresholds,
+  type Threshold,
+  type Thresholds,
+  thresholds,
+} from '../../hub/budgets/levels'
 import type { PageBudget } from '../../hub/budgets/page-queries'
-import { defaultThresholds } from '../../hub/budgets/queries'
 import {
   formatDollars,
   formatPercent,
@@ -18,6 +23,20 @@ import {
   parseTokens,
 } from './form-amounts'
 
+const toPercentField = (threshold: Threshold) => `${threshold}_percent` as const
+type PercentField = ReturnType<typeof toPercentField>
+const percentFields = thresholds.map(toPercentField)
+
+/** Returns a record with the field of each threshold. */
+const fromThresholds = <Value>(toValue: (threshold: Threshold) => Value) =>
+  Object.fromEntries(thresholds.map((each) => [toPercentField(each), toValue(each)])) as Record<
+    PercentField,
+    Value
+  >
+
+const formatPercents = (shares: Thresholds): Record<PercentField, string> =>
+  fromThresholds((each) => formatPercent(shares[`${each}Share`]))
+
 /** Field names in the order of the form. */
 export const budgetFields = [
   'scope',
@@ -27,9 +46,7 @@ export const budgetFields = [
   'limit_tokens',
   'reset_day',
   'timezone',
-  'warning_percent',
-  'throttle_percent',
-  'critical_percent',
+  ...percentFields,
   'allows_critical',
 ] as const
 export type BudgetField = (typeof budgetFields)[number]
@@ -38,8 +55,6 @@ export type BudgetField = (typeof budgetFields)[number]
 export type BudgetFormValues = Record<BudgetField, string>
 /** Error messages by field. */
 export type FieldErrors = Partial<Record<BudgetField, string>>
-
-const { warningShare, throttleShare, criticalShare } = defaultThresholds
 
 /** The form values of a new budget. */
 export const newBudgetValues: BudgetFormValues = {
@@ -50,9 +65,7 @@ export const newBudgetValues: BudgetFormValues = {
   limit_tokens: '',
   reset_day: '1',
   timezone: 'UTC',
-  warning_percent: formatPercent(warningShare),
-  throttle_percent: formatPercent(throttleShare),
-  critical_percent: formatPercent(criticalShare),
+  ...formatPercents(defaultThresholds),
   allows_critical: '',
 }
 
@@ -65,10 +78,8 @@ export const toFormValues = (budget: PageBudget): BudgetFormValues => ({
   timezone: budget.timezone,
   limit_dollars: formatDollars(budget.limitMicrousd),
   limit_tokens: formatTokens(budget.limitTokens),
-  warning_percent: formatPercent(budget.warningShare),
-  throttle_percent: formatPercent(budget.throttleShare),
-  critical_percent: formatPercent(budget.criticalShare),
-  allows_critical: budget.allowsCritical === 1 ? 'on' : '',
+  ...formatPercents(budget),
+  allows_critical: budget.allowsCritical ? 'on' : '',
 })
 
 type Parsed<Body> = { body: Body; problems: null } | { body: null; problems: FieldErrors }
@@ -92,13 +103,15 @@ const parseName = ({ scope, name }: BudgetFormValues): string | undefined => {
   return name.trim().replace(prefix, '') || undefined
 }
 
+/** Parses a threshold; an empty one gets its default, as does an invalid one, which its parser reports. */
+const parseShare = (typed: BudgetFormValues, threshold: Threshold): number =>
+  parsePercent(typed[toPercentField(threshold)]) ?? defaultThresholds[`${threshold}Share`]
+
 /** Parses limits and thresholds; an empty threshold gets its default. */
 const parseChangeable = (typed: BudgetFormValues): object => ({
   limit_microusd: parseDollars(typed.limit_dollars),
   limit_tokens: parseTokens(typed.limit_tokens),
-  warning_share: parsePercent(typed.warning_percent) ?? warningShare,
-  throttle_share: parsePercent(typed.throttle_percent) ?? throttleShare,
-  critical_share: parsePercent(typed.critical_percent) ?? criticalShare,
+  ...Object.fromEntries(thresholds.map((each) => [`${each}_share`, parseShare(typed, each)])),
   allows_critical: typed.allows_critical === 'on',
 })
 
@@ -124,18 +137,14 @@ function parseFields<Body>(
 const parsers = {
   limit_dollars: parseDollars,
   limit_tokens: parseTokens,
-  warning_percent: parsePercent,
-  throttle_percent: parsePercent,
-  critical_percent: parsePercent,
+  ...fromThresholds(() => parsePercent),
   reset_day: parseResetDay,
 }
 
 /** Form fields by the API fields that they hold in other units. */
 const fieldsByApiName: Record<string, BudgetField> = {
   limit_microusd: 'limit_dollars',
-  warning_share: 'warning_percent',
-  throttle_share: 'throttle_percent',
-  critical_share: 'critical_percent',
+  ...Object.fromEntries(thresholds.map((each) => [`${each}_share`, toPercentField(each)])),
 }
 
 const listInvalidFields = (error: z.ZodError): BudgetField[] =>
@@ -145,17 +154,15 @@ const listInvalidFields = (error: z.ZodError): BudgetField[] =>
   })
 
 function checkThresholdOrder(typed: BudgetFormValues): FieldErrors {
-  const warning = parsePercent(typed.warning_percent) ?? warningShare
-  const throttle = parsePercent(typed.throttle_percent) ?? throttleShare
-  const critical = parsePercent(typed.critical_percent) ?? criticalShare
-  return {
-    ...(warning > throttle && {
-      throttle_percent: 'The throttle threshold must not be below the warning threshold.',
-    }),
-    ...(throttle > critical && {
-      critical_percent: 'The critical threshold must not be below the throttle threshold.',
-    }),
+  const problems: FieldErrors = {}
+  for (const [at, threshold] of thresholds.entries()) {
+    const previous = thresholds[at - 1]
+    if (previous && parseShare(typed, previous) > parseShare(typed, threshold)) {
+      problems[toPercentField(threshold)] =
+        `The ${threshold} threshold must not be below the ${previous} threshold.`
+    }
   }
+  return problems
 }
 
 const percentHint = 'Enter a percentage from 0 to 100.'
@@ -168,9 +175,7 @@ export function formatFieldError(field: BudgetField, typed: BudgetFormValues): s
     timezone: 'Enter a time zone such as Europe/Berlin.',
     limit_dollars: 'Enter an amount in dollars such as 25 or 12.50.',
     limit_tokens: 'Enter a number of tokens such as 2,000,000.',
-    warning_percent: percentHint,
-    throttle_percent: percentHint,
-    critical_percent: percentHint,
+    ...fromThresholds(() => percentHint),
   }
   return messages[field] ?? 'Choose an option from the list.'
 }

@@ -13,12 +13,9 @@ export const formatRunRate = (budget: PageBudget, forecast: Forecast): string =>
     ? `${formatCount(forecast.tokensPerDay)} tokens a day`
     : `${formatMoney(forecast.microusdPerDay, 'budget')} a day`
 
-/** Formats what a run rate is based on, as `mean of the last 7 days, shaped by weekday`. */
-export function formatRateBasis(forecast: Forecast): string {
-  const days =
-    forecast.basisDays === 1 ? 'from one day so far' : `mean of the last ${forecast.basisDays} days`
-  return forecast.isShaped ? `${days}, shaped by weekday` : days
-}
+/** Formats what a run rate is based on, as `mean since 1 Nov 2026`. */
+export const formatRateBasis = ({ startsAt }: PageBudget): string =>
+  startsAt === null ? 'no period is open' : `mean since ${formatDay(startsAt)}`
 
 const formatExpectedUsage = (budget: PageBudget, forecast: Forecast): string =>
   isInTokens(budget, forecast)
@@ -41,7 +38,7 @@ export function formatForecast(budget: PageBudget, forecast: Forecast, now: numb
   const rate = formatRunRate(budget, forecast)
   switch (forecast.state) {
     case 'unknown':
-      return 'No forecast, because nothing was spent recently.'
+      return 'No forecast, because nothing was spent in this period.'
     case 'unlimited':
       return `Forecast at ${rate}: ${formatExpectedUsage(budget, forecast)} by ${end}.`
     case 'lasts':

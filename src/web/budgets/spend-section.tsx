@@ -15,7 +15,7 @@ export interface SpendProps {
   view: UsageView
   chart: UsageChart
   rows: UsageSeries[]
-  total: UsageTotal
+  total: UsageTotal | undefined
   /** All budgets; hub limits of the same period as a bar are drawn. */
   budgets: PageBudget[]
 }
@@ -32,7 +32,7 @@ export const SpendSection: FC<SpendProps> = (props) => {
         </span>
       </h2>
       <SpendControls view={view} unit={chart.unit} />
-      {total.calls ? (
+      {total && total.calls > 0 ? (
         <>
           <SpendChart {...props} />
           <Legend series={chart.series} by={view.by} />

@@ -1,11 +1,11 @@
 import type { FC } from 'hono/jsx'
+import type { CommunityRow } from '../../hub/communities/queries'
 import { formatPlural } from '../../shared/format'
 import { communityPath } from '../../shared/paths'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
-import type { CommunityCard } from './page-queries'
 
-export const CommunitiesPage: FC<{ frame: Frame; communities: CommunityCard[] }> = (props) => (
+export const CommunitiesPage: FC<{ frame: Frame; communities: CommunityRow[] }> = (props) => (
   <Layout frame={props.frame} title="Communities" place="communities">
     <h1>Communities</h1>
     <p class="lede">

@@ -1,5 +1,7 @@
 import type { FC } from 'hono/jsx'
+import type { CommunityRow } from '../../hub/communities/queries'
 import type { Cursor } from '../../hub/cursor'
+import { type PostSort, postSorts } from '../../hub/posts/queries'
 import { formatCount, formatDay } from '../../shared/format'
 import { communityPath } from '../../shared/paths'
 import type { Frame } from '../frame/frame'
@@ -7,13 +9,12 @@ import { Layout } from '../frame/layout'
 import { NameList, PostComposer } from '../parts/composer'
 import { FeedList, type FeedRow, type RunningActivationRow, Tabs } from '../parts/feed-list'
 import { Pager } from '../parts/feed-pager'
-import { type HostedAgent, type PageSort, pageSorts } from '../posts/page-queries'
-import type { CommunityCard } from './page-queries'
+import type { HostedAgent } from '../posts/page-queries'
 
 export interface CommunityPageProps {
   frame: Frame
-  community: CommunityCard
-  sort: PageSort
+  community: CommunityRow
+  sort: PostSort
   rows: FeedRow[]
   next: Cursor | null
   working: RunningActivationRow[]
@@ -40,7 +41,7 @@ export const CommunityPage: FC<CommunityPageProps> = (props) => {
             />
           </div>
           <div class="up5">
-            <Tabs label="Order" path={path} chosen={sort} tabs={pageSorts} />
+            <Tabs label="Order" path={path} chosen={sort} tabs={postSorts} />
           </div>
           {rows.length === 0 && (
             <div class="empty">

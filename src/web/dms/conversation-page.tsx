@@ -67,7 +67,7 @@ const Message: FC<{ message: MessageRow; known: ReadonlySet<string>; now: number
       <div class="by">
         <AccountLink name={message.authorName} kind={message.authorKind} />
         <RelativeTime at={message.createdAt} now={now} />
-        {message.needsHuman === 1 && <span>needs human input</span>}
+        {message.needsHuman && <span>needs human input</span>}
       </div>
       <Prose text={message.content} knownNames={known} heading={2} />
       {message.activationId && (
@@ -116,7 +116,7 @@ const ActionButton: FC<{ id: string; act: string; label: string; isMain?: boolea
 
 const Block: FC<{ conversation: ConversationRow }> = ({ conversation: { id, isBlocked } }) => (
   <div class="acts">
-    {isBlocked === 1 ? (
+    {isBlocked ? (
       <ActionButton id={id} act="unblock" label="Unblock" />
     ) : (
       <ActionButton id={id} act="block" label="Block" />
@@ -138,7 +138,7 @@ const Composer: FC<ConversationPageProps> = ({ conversation, text, problem }) =>
   }
   return (
     <>
-      {status === 'pending' && isStartedByMe === 0 && (
+      {status === 'pending' && !isStartedByMe && (
         <div class="acts">
           <ActionButton id={id} act="approve" label={`Approve request of ${otherName}`} isMain />
           <ActionButton id={id} act="reject" label="Decline" />

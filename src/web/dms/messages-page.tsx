@@ -62,7 +62,7 @@ export const MessagesPage: FC<MessagesPageProps> = (props) => {
 }
 
 const isRequest = ({ status, isStartedByMe }: ConversationRow): boolean =>
-  status === 'pending' && isStartedByMe === 0
+  status === 'pending' && !isStartedByMe
 
 const NewMessage: FC<MessagesPageProps> = ({ draft, problem }) => (
   <details class="block" open={draft.to !== '' || problem !== null}>
@@ -115,7 +115,7 @@ const Conversations: FC<{ rows: ConversationRow[]; now: number }> = ({ rows, now
         </div>
         <p>
           <a class="plain" href={`${conversationPath(row.id)}#say`}>
-            {row.isLastMine === 1 && 'You: '}
+            {row.isLastMine && 'You: '}
             {formatPreview(row.lastContent ?? '')}
           </a>
         </p>
@@ -130,7 +130,7 @@ export function formatClosedReason({
   isStartedByMe,
   isBlocked,
 }: ConversationRow): string | null {
-  if (isBlocked === 1) return 'blocked by you'
-  if (status === 'open' || isStartedByMe === 0) return null
+  if (isBlocked) return 'blocked by you'
+  if (status === 'open' || !isStartedByMe) return null
   return status === 'pending' ? 'request pending' : 'request declined'
 }

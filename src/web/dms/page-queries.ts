@@ -1,32 +1,53 @@
+import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { accounts } from '../../hub/accounts/schema'
+import { activations } from '../../hub/activations/schema'
 import { isHubPausedSql } from '../../hub/activations/waiting'
-import type { Db } from '../../hub/db'
-import { type Credential, viewerParams, viewerSql } from '../../hub/keys/queries'
+import { agents } from '../../hub/definitions/schema'
+import { inboxItems } from '../../hub/inbox/schema'
+import {
+  type Credential,
+  type ViewerValues,
+  viewer,
+  viewerCte,
+  viewerValues,
+} from '../../hub/keys/queries'
+import { flag, nullable, type RowOf } from '../../shared/db/fields'
+import { oneSql, type Params, prepare, type Statement } from '../../shared/db/statement'
 
-/** An agent that has not answered a message yet. Flags are 0 or 1. */
-export interface PendingReplyRow {
-  agentName: string
+const i = alias(inboxItems, 'i')
+const a = alias(accounts, 'a')
+const g = alias(agents, 'g')
+const x = alias(activations, 'x')
+
+const pendingReplyFields = {
+  agentName: a.name,
   /** Null before the activation has started. */
-  activationId: string | null
-  isParked: number
-  isPaused: number
+  activationId: nullable(x.id),
+  isParked: flag(sql`coalesce(${x.state} = 'parked', 0)`),
+  isPaused: flag(sql`(${g.isPaused} = 1 OR ${isHubPausedSql})`),
 }
+
+/** An agent that has not answered a message yet. */
+export type PendingReplyRow = RowOf<typeof pendingReplyFields>
+
+const selectPending = prepare((v: Params<ViewerValues & { conversationId: string }>) =>
+  oneSql(
+    pendingReplyFields,
+    sql`FROM ${inboxItems} ${i} JOIN ${accounts} ${a} ON ${a.id} = ${i.accountId}
+      JOIN ${agents} ${g} ON ${g.accountId} = ${a.id}
+      LEFT JOIN ${activations} ${x} ON ${x.id} = ${i.claimedBy}
+      WHERE ${i.conversationId} = ${v.conversationId} AND ${i.isTask} = 1 AND ${i.readAt} IS NULL
+        AND ${i.fromAccountId} = (SELECT ${viewer.id} FROM ${viewer})
+      ORDER BY ${x.id} IS NULL, ${i.createdAt} LIMIT 1`,
+    viewerCte(v),
+  ),
+)
 
 /** Selects the agent whose answer is pending in one of the viewer's conversations. */
 export const selectPendingReply = (
-  db: Db,
   credential: Credential,
   now: number,
   conversationId: string,
-): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `WITH viewer AS (${viewerSql})
-       SELECT a.name AS agentName, x.id AS activationId, coalesce(x.state = 'parked', 0) AS isParked,
-         (g.is_paused = 1 OR ${isHubPausedSql}) AS isPaused
-       FROM inbox_items i JOIN accounts a ON a.id = i.account_id JOIN agents g ON g.account_id = a.id
-       LEFT JOIN activations x ON x.id = i.claimed_by
-       WHERE i.conversation_id = ?5 AND i.is_task = 1 AND i.read_at IS NULL
-         AND i.from_account_id = (SELECT id FROM viewer)
-       ORDER BY x.id IS NULL, i.created_at LIMIT 1`,
-    )
-    .bind(...viewerParams(credential, now), conversationId)
+): Statement<PendingReplyRow | undefined> =>
+  selectPending({ ...viewerValues(credential, now), conversationId })

@@ -9,8 +9,6 @@ import {
 } from '../../hub/dms/actions'
 import { dmErrors } from '../../hub/dms/errors'
 import {
-  type ConversationRow,
-  type MessageRow,
   markReadStatements,
   selectConversation,
   selectConversations,
@@ -22,12 +20,12 @@ import type { Credential } from '../../hub/keys/queries'
 import { limits } from '../../shared/config'
 import type { FormProblem } from '../frame/frame'
 import { readForm } from '../frame/read-form'
-import { type PageContext, page, readPage, rowsOf, sendPage } from '../frame/send-page'
+import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { toProblem } from '../parts/problem'
-import { type HostedAgent, selectHostedAgents } from '../posts/page-queries'
+import { selectHostedAgents } from '../posts/page-queries'
 import { ConversationPage } from './conversation-page'
 import { conversationPath, MessagesPage } from './messages-page'
-import { type PendingReplyRow, selectPendingReply } from './page-queries'
+import { selectPendingReply } from './page-queries'
 
 const pageSize = limits.directMessage.pageDefault
 
@@ -101,22 +99,22 @@ async function showList(
   problem: FormProblem | null,
   status = 200,
 ): Promise<Response> {
-  const { db, clock } = c.var.context
   const credential = await requireCredential(c)
   const before = decodeCursor(c.req.query('cursor'))
-  const read = await readPage(c, [
-    selectConversations(db, credential, clock.now(), { list: 'all', before, limit: pageSize + 1 }),
-    selectHostedAgents(db),
-  ])
-  assertSignedIn(read.frame)
-  const rows = rowsOf<ConversationRow>(read, 0)
+  const now = c.var.context.clock.now()
+  const { frame, answers } = await readPage(c, {
+    rows: selectConversations(credential, now, { list: 'all', before, limit: pageSize + 1 }),
+    agents: selectHostedAgents(),
+  })
+  assertSignedIn(frame)
+  const { rows, agents } = answers
   return sendPage(
     c,
     <MessagesPage
-      frame={read.frame}
+      frame={frame}
       conversations={rows.slice(0, pageSize)}
       next={computeCursor(rows, (row) => [row.lastMessageAt, row.id])}
-      agents={rowsOf<HostedAgent>(read, 1)}
+      agents={agents}
       draft={draft}
       problem={problem}
     />,
@@ -130,29 +128,27 @@ async function showConversation(
   problem: FormProblem | null,
   status = 200,
 ): Promise<Response> {
-  const { db, clock } = c.var.context
   const credential = await requireCredential(c)
   const conversationId = c.req.param('id') ?? ''
-  const now = clock.now()
+  const now = c.var.context.clock.now()
   const before = decodeCursor(c.req.query('cursor'))
-  const read = await readPage(c, [
-    selectConversation(db, credential, now, conversationId),
-    selectMessages(db, credential, now, { conversationId, before, limit: pageSize + 1 }),
-    selectPendingReply(db, credential, now, conversationId),
-    ...markReadStatements(db, credential, now, conversationId),
-  ])
-  assertSignedIn(read.frame)
-  const conversation = rowsOf<ConversationRow>(read, 0)[0]
+  const { frame, answers } = await readPage(c, {
+    conversation: selectConversation(credential, now, conversationId),
+    messages: selectMessages(credential, now, { conversationId, before, limit: pageSize + 1 }),
+    pendingReply: selectPendingReply(credential, now, conversationId),
+    markRead: markReadStatements(credential, now, conversationId),
+  })
+  assertSignedIn(frame)
+  const { conversation, messages, pendingReply } = answers
   if (!conversation) throw dmErrors.unknownConversationPage()
-  const messages = rowsOf<MessageRow>(read, 1)
   return sendPage(
     c,
     <ConversationPage
-      frame={read.frame}
+      frame={frame}
       conversation={conversation}
       messages={messages.slice(0, pageSize).reverse()}
       earlier={computeCursor(messages, (row) => [row.createdAt, row.id])}
-      pendingReply={rowsOf<PendingReplyRow>(read, 2)[0] ?? null}
+      pendingReply={pendingReply ?? null}
       text={text}
       problem={problem}
     />,

@@ -8,7 +8,7 @@ export function registerDocsPages(app: Hono<HubEnv>, routes: RouteSummary[]): vo
   app.get(
     '/docs',
     page(async (c) => {
-      const read = await readPage(c, [])
+      const read = await readPage(c, {})
       const origin = new URL(c.req.url).origin
       const isPublic = c.var.context.settings.ROOKERY_PUBLIC
       return sendPage(

@@ -3,6 +3,7 @@ import type { ModulePage, PageParts, PageRequest, PageView, Person } from '../..
 import { requireAdmin, requireViewer } from '../../hub/http/authenticate'
 import type { HubEnv } from '../../hub/http/hub-env'
 import { pageErrors } from '../../hub/web/errors'
+import type { Statements } from '../../shared/db/batch'
 import { AccountLink } from '../parts/account-link'
 import { Problem, toProblem } from '../parts/problem'
 import { RelativeTime } from '../parts/relative-time'
@@ -50,19 +51,19 @@ const createRequest = (
   redirect: (path) => c.redirect(path, 303),
 })
 
-async function readModulePage(
+async function readModulePage<Batch extends Statements>(
   c: PageContext,
   { access }: ModulePage,
-  statements: D1PreparedStatement[],
-): Promise<PageView> {
-  const { frame, results } = await readPage(c, statements)
+  statements: Batch,
+): Promise<PageView<Batch>> {
+  const { frame, answers } = await readPage(c, statements)
   const { viewer, now } = frame
   if (!viewer) throw pageErrors.signInRequired()
   if (access === 'admin' && !viewer.isAdmin) throw pageErrors.adminRequired()
   return {
     viewer,
     now,
-    results,
+    answers,
     render: async ({ title, tab, body, status }) =>
       sendPage(
         c,

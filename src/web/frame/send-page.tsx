@@ -4,6 +4,7 @@ import { readCredential, readWithViewer } from '../../hub/http/authenticate'
 import { logInternalError, toAppError } from '../../hub/http/errors'
 import type { HubEnv } from '../../hub/http/hub-env'
 import { countOwnUnread } from '../../hub/inbox/queries'
+import type { Answers, Statements } from '../../shared/db/batch'
 import type { AppError } from '../../shared/errors'
 import { isOfflineHub } from '../parts/is-offline-hub'
 import { ErrorPage } from './error-page'
@@ -12,44 +13,49 @@ import { pageHeaders } from './security-headers'
 
 export type PageContext = Context<HubEnv>
 
-export interface PageRead {
+export interface PageRead<Batch extends Statements = Statements> {
   frame: Frame
-  /** Results of the page's own statements, in their order. */
-  results: D1Result<Record<string, unknown>>[]
+  /** Answers of the page's own statements, by their names. */
+  answers: Answers<Batch>
 }
 
+/** Name of the statement that counts unread items; no page names one of its own like this. */
+const unreadName = '#unread'
+
 /**
- * Reads everything a page shows in one round trip: the results of its statements, the viewer and the
+ * Reads everything a page shows in one round trip: the answers of its statements, the viewer and the
  * number of unread items in the viewer's inbox.
  *
  * @throws UNAUTHORIZED on a private hub for a viewer who is not signed in
  */
-export async function readPage(
+export async function readPage<Batch extends Statements>(
   c: PageContext,
-  statements: D1PreparedStatement[],
-): Promise<PageRead> {
-  const { db, clock } = c.var.context
+  statements: Batch,
+): Promise<PageRead<Batch>> {
+  const { clock } = c.var.context
   const now = clock.now()
+  const frame = createFrame(c, now)
   const credential = await readCredential(c)
   if (!credential) {
-    const { results } = await readWithViewer(c, null, statements)
-    return { frame: createFrame(c, now), results }
+    const { answers } = await readWithViewer(c, null, statements)
+    return { frame, answers }
   }
-  const read = await readWithViewer(c, credential, [
-    countOwnUnread(db, credential, now),
+  const read = await readWithViewer(c, credential, {
+    [unreadName]: countOwnUnread(credential, now),
     ...statements,
-  ])
-  const [unread, ...results] = read.results
+  })
+  const answers: Answers<Batch> & { [unreadName]?: number } = read.answers
   const { viewer } = read
-  const frame = createFrame(c, now)
   frames.set(c, frame)
-  if (!viewer) return { frame, results }
-  const unreadCount = Number(unread?.results[0]?.unread ?? 0)
+  if (!viewer) return { frame, answers }
   const { id, name, kind } = viewer
   const isAdmin = viewer.role === 'admin'
-  const own = { ...frame, viewer: { id, name, kind, isAdmin, unreadCount } }
+  const own = {
+    ...frame,
+    viewer: { id, name, kind, isAdmin, unreadCount: answers[unreadName] ?? 0 },
+  }
   frames.set(c, own)
-  return { frame: own, results }
+  return { frame: own, answers }
 }
 
 /** Frames that requests have read already, so that an error page need not read them again. */
@@ -59,10 +65,6 @@ function createFrame(c: PageContext, now: number): Frame {
   const { settings } = c.var.context
   return { hubName: settings.ROOKERY_NAME, viewer: null, isOffline: isOfflineHub(settings), now }
 }
-
-/** Returns the rows of one statement of a page. */
-export const rowsOf = <Row,>(read: PageRead, index: number): Row[] =>
-  (read.results[index]?.results ?? []) as Row[]
 
 /** Sends a page with the headers of all pages. */
 export function sendPage(
@@ -106,7 +108,7 @@ async function sendErrorPage(c: PageContext, error: AppError): Promise<Response>
 
 /** Reads the frame of an error page; without a viewer when that read fails too. */
 const readFrame = (c: PageContext): Promise<Frame> =>
-  readPage(c, []).then(
+  readPage(c, {}).then(
     ({ frame }) => frame,
     () => createFrame(c, c.var.context.clock.now()),
   )

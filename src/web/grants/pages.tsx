@@ -3,9 +3,7 @@ import { checkPolicy, findTarget, setPolicy } from '../../hub/grants/actions'
 import { grantErrors } from '../../hub/grants/errors'
 import { type Policy, policyBody, toPolicy } from '../../hub/grants/policy-body'
 import {
-  type AccountPolicyRow,
   readDefaultPolicy,
-  readOwnPolicy,
   selectPolicies,
   selectVisiblePolicies,
   toEffectivePolicy,
@@ -16,14 +14,7 @@ import { listDetails, toAppError } from '../../hub/http/errors'
 import type { HubEnv } from '../../hub/http/hub-env'
 import type { FormProblem } from '../frame/frame'
 import { readForm } from '../frame/read-form'
-import {
-  type PageContext,
-  type PageRead,
-  page,
-  readPage,
-  rowsOf,
-  sendPage,
-} from '../frame/send-page'
+import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { PolicyEditPage } from './policy-edit-page'
 import {
   formatPolicyError,
@@ -47,13 +38,14 @@ export function registerPolicyPages(app: Hono<HubEnv>): void {
 }
 
 async function showTools(c: PageContext): Promise<Response> {
-  const { db, clock, tools } = c.var.context
+  const { clock, tools } = c.var.context
   const credential = await readCredential(c)
   if (!credential) throw grantErrors.signIn()
-  const read = await readPage(c, [selectVisiblePolicies(db, { credential, now: clock.now() })])
-  const { viewer } = read.frame
+  const policies = selectVisiblePolicies({ credential, now: clock.now() })
+  const { frame, answers } = await readPage(c, { policies })
+  const { viewer } = frame
   if (!viewer) throw grantErrors.signIn()
-  const rows = rowsOf<AccountPolicyRow>(read, 0)
+  const rows = answers.policies
   if (rows[0]) await tools.refresh(toEffectivePolicy(rows[0]))
   const evaluated = rows.map((row) => ({
     row,
@@ -64,14 +56,14 @@ async function showTools(c: PageContext): Promise<Response> {
   const findVerdicts = (id: string) =>
     evaluated.find(({ row }) => row.id === id)?.verdicts ?? new Map()
   const users = evaluated.flatMap(({ row, verdicts }) =>
-    row.id === '*' || (row.requested === null && readOwnPolicy(row) === null)
+    row.id === '*' || (row.requested === null && row.own === null)
       ? []
       : [{ name: row.name, kind: row.kind, verdicts }],
   )
   return sendPage(
     c,
     <ToolsPage
-      frame={read.frame}
+      frame={frame}
       servers={tools.servers}
       ownVerdicts={findVerdicts(viewer.id)}
       users={viewer.isAdmin ? users : null}
@@ -81,18 +73,16 @@ async function showTools(c: PageContext): Promise<Response> {
 }
 
 async function showPolicies(c: PageContext): Promise<Response> {
-  const read = await readAsAdmin(c, null)
-  const rows = rowsOf<AccountPolicyRow>(read, 0)
+  const { frame, rows } = await readAsAdmin(c, null)
   const { tools } = c.var.context
   if (rows[0]) await tools.refresh(toEffectivePolicy(rows[0]))
-  return sendPage(c, <PolicyPage frame={read.frame} rows={rows} tools={tools} />)
+  return sendPage(c, <PolicyPage frame={frame} rows={rows} tools={tools} />)
 }
 
-async function readAsAdmin(c: PageContext, name: string | null): Promise<PageRead> {
-  const read = await readPage(c, [selectPolicies(c.var.context.db, name)])
-  const { viewer } = read.frame
-  if (!viewer) throw grantErrors.signIn()
-  if (viewer.isAdmin) return read
+async function readAsAdmin(c: PageContext, name: string | null) {
+  const { frame, answers } = await readPage(c, { policies: selectPolicies(name) })
+  if (!frame.viewer) throw grantErrors.signIn()
+  if (frame.viewer.isAdmin) return { frame, rows: answers.policies }
   throw grantErrors.adminOnly()
 }
 
@@ -112,16 +102,15 @@ async function showPolicy(
 ): Promise<Response> {
   const { tools } = c.var.context
   const name = c.req.param('name') ?? ''
-  const read = await readAsAdmin(c, name)
-  const rows = rowsOf<AccountPolicyRow>(read, 0)
+  const { frame, rows } = await readAsAdmin(c, name)
   const row = findTarget(rows, name)
   await tools.refresh(toEffectivePolicy(row))
-  const own = readOwnPolicy(row)
+  const { own } = row
   const initial = own ?? { ...emptyPolicy, allowed: readDefaultPolicy(row).allowed }
   return sendPage(
     c,
     <PolicyEditPage
-      frame={read.frame}
+      frame={frame}
       row={row}
       notGranted={findNotGranted(toEffectivePolicy(row), tools)}
       values={submitted?.text ?? toPolicyValues(initial)}

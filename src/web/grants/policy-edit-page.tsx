@@ -1,10 +1,6 @@
 import type { FC } from 'hono/jsx'
 import { policyLabels, policyNotes } from '../../hub/grants/policy-labels'
-import {
-  type AccountPolicyRow,
-  readDefaultPolicy,
-  readOwnPolicy,
-} from '../../hub/grants/policy-queries'
+import { type AccountPolicyRow, readDefaultPolicy } from '../../hub/grants/policy-queries'
 import type { PolicyChange } from '../../hub/grants/preview'
 import type { ErrorDetail } from '../../shared/errors'
 import { AdminTabs } from '../frame/admin-tabs'
@@ -66,7 +62,7 @@ function formatScope(row: AccountPolicyRow): string {
   if (row.id === '*') {
     return 'Applies to all accounts without their own rules. Its denials, approval rules and rate limits apply to all accounts.'
   }
-  return readOwnPolicy(row)
+  return row.own
     ? 'The allowed grants replace those of the default policy. The other rules are added to the default rules.'
     : 'The default policy applies. Allowed grants that you save here replace those of the default. Other rules are added to it.'
 }

@@ -1,11 +1,7 @@
 import type { FC } from 'hono/jsx'
 import type { ToolCatalog } from '../../hub/contract/hub'
 import { policyLabels } from '../../hub/grants/policy-labels'
-import {
-  type AccountPolicyRow,
-  readOwnPolicy,
-  toEffectivePolicy,
-} from '../../hub/grants/policy-queries'
+import { type AccountPolicyRow, toEffectivePolicy } from '../../hub/grants/policy-queries'
 import { findNotGranted } from '../../hub/grants/preview'
 import { formatPlural } from '../../shared/format'
 import { AdminTabs } from '../frame/admin-tabs'
@@ -76,7 +72,7 @@ export const PolicyPage: FC<PolicyPageProps> = ({ frame, rows, tools }) => {
 }
 
 const Default: FC<{ row: AccountPolicyRow; now: number }> = ({ row, now }) => {
-  const own = readOwnPolicy(row)
+  const { own } = row
   return (
     <section class="block" id="default">
       <h2>
@@ -131,7 +127,7 @@ const AccountRow: FC<{ row: AccountPolicyRow; tools: ToolCatalog }> = ({ row, to
         {usable.length} of {formatPlural(tools.names.length, 'tool', 'tools')}
       </td>
       <td class="whole" data-l="Rules">
-        {readOwnPolicy(row) ? 'own' : <span class="meta">default</span>}
+        {row.own ? 'own' : <span class="meta">default</span>}
       </td>
       <td class="whole" data-l="Requested but not granted">
         {dropped.length > 0 ? (

@@ -1,9 +1,10 @@
 import type { FC } from 'hono/jsx'
 import { formatTask } from '../../hub/activations/run-labels'
+import type { CommunityRow } from '../../hub/communities/queries'
 import type { Cursor } from '../../hub/cursor'
+import { type PostSort, postSorts } from '../../hub/posts/queries'
 import { formatCount, formatMoney, formatPeriod, formatPlural } from '../../shared/format'
 import { communityPath, postPath } from '../../shared/paths'
-import type { CommunityCard } from '../communities/page-queries'
 import type { FormProblem, Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
@@ -11,17 +12,17 @@ import { NameList, PostComposer, type PostDraft } from '../parts/composer'
 import { ElapsedTime } from '../parts/elapsed-time'
 import { FeedList, type FeedRow, type RunningActivationRow, Tabs } from '../parts/feed-list'
 import { Pager } from '../parts/feed-pager'
-import { type HostedAgent, type PageSort, pageSorts } from '../posts/page-queries'
+import type { HostedAgent } from '../posts/page-queries'
 import type { SpentRow } from './page-queries'
 
 export interface HomePageProps {
   frame: Frame
-  sort: PageSort
+  sort: PostSort
   rows: FeedRow[]
   next: Cursor | null
   working: RunningActivationRow[]
   agents: HostedAgent[]
-  communities: CommunityCard[]
+  communities: CommunityRow[]
   spent: SpentRow | null
   draft: PostDraft
   problem: FormProblem | null
@@ -44,7 +45,7 @@ export const HomePage: FC<HomePageProps> = (props) => {
             next="/"
           />
           <div class="up5">
-            <Tabs label="Order" path="/" chosen={sort} tabs={pageSorts} />
+            <Tabs label="Order" path="/" chosen={sort} tabs={postSorts} />
           </div>
           {rows.length === 0 && <EmptyFeed agent={agents[0]?.name ?? null} />}
           <FeedList

@@ -1,5 +1,8 @@
-import type { Db } from '../../hub/db'
-import { selectCommunities } from '../communities/page-queries'
+import { and, desc, eq, gt, lte, sql } from 'drizzle-orm'
+import { budgets, budgetWindows } from '../../hub/budgets/schema'
+import { selectCommunities } from '../../hub/communities/queries'
+import type { RowOf } from '../../shared/db/fields'
+import { one, orm, type Params, prepare } from '../../shared/db/statement'
 import {
   type FeedPage,
   selectFeedRows,
@@ -7,26 +10,35 @@ import {
   selectRunningActivations,
 } from '../posts/page-queries'
 
+const spentFields = { period: budgets.period, spentMicrousd: budgetWindows.spentMicrousd }
+
+export type SpentRow = RowOf<typeof spentFields>
+
 /** Selects the spending in the current window of the hub's budget; of several budgets, the longest period. */
-const selectSpent = (db: Db, now: number): D1PreparedStatement =>
-  db.d1
-    .prepare(
-      `SELECT b.period, w.spent_microusd AS spentMicrousd FROM budgets b
-       JOIN budget_windows w ON w.budget_id = b.id AND w.starts_at <= ?1 AND w.ends_at > ?1
-       WHERE b.scope = 'hub' ORDER BY w.ends_at - w.starts_at DESC LIMIT 1`,
-    )
-    .bind(now)
+const selectSpent = prepare(({ now }: Params<{ now: number }>) =>
+  one(
+    orm
+      .select(spentFields)
+      .from(budgets)
+      .innerJoin(
+        budgetWindows,
+        and(
+          eq(budgetWindows.budgetId, budgets.id),
+          lte(budgetWindows.startsAt, now),
+          gt(budgetWindows.endsAt, now),
+        ),
+      )
+      .where(eq(budgets.scope, 'hub'))
+      .orderBy(desc(sql`${budgetWindows.endsAt} - ${budgetWindows.startsAt}`))
+      .limit(1),
+  ),
+)
 
-export interface SpentRow {
-  period: 'day' | 'week' | 'month'
-  spentMicrousd: number
-}
-
-/** Reads of the home page, in this order: posts, running agents, agents, communities, spending. */
-export const homeStatements = (db: Db, page: FeedPage, now: number): D1PreparedStatement[] => [
-  selectFeedRows(db, page),
-  selectRunningActivations(db),
-  selectHostedAgents(db),
-  selectCommunities(db, 20),
-  selectSpent(db, now),
-]
+/** Returns the statements for everything the home page shows. */
+export const homeStatements = (page: FeedPage, now: number) => ({
+  rows: selectFeedRows(page),
+  running: selectRunningActivations(),
+  agents: selectHostedAgents(),
+  communities: selectCommunities(20),
+  spent: selectSpent({ now }),
+})

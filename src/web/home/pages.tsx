@@ -3,24 +3,17 @@ import { decodeCursor } from '../../hub/cursor'
 import { readCredential, requireViewer, toActor } from '../../hub/http/authenticate'
 import type { HubEnv } from '../../hub/http/hub-env'
 import { createPost, postInput } from '../../hub/posts/actions'
+import { postSorts } from '../../hub/posts/queries'
 import { limits } from '../../shared/config'
 import { postPath } from '../../shared/paths'
-import type { CommunityCard } from '../communities/page-queries'
 import type { FormProblem } from '../frame/frame'
 import { readForm } from '../frame/read-form'
-import { type PageContext, page, readPage, rowsOf, sendPage } from '../frame/send-page'
+import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import type { PostDraft } from '../parts/composer'
-import type { RunningActivationRow } from '../parts/feed-list'
 import { toProblem } from '../parts/problem'
-import {
-  computeNextCursor,
-  type FeedPage,
-  type FeedPageRow,
-  type HostedAgent,
-  pageSorts,
-} from '../posts/page-queries'
+import { computeNextCursor, type FeedPage } from '../posts/page-queries'
 import { HomePage } from './home-page'
-import { homeStatements, type SpentRow } from './page-queries'
+import { homeStatements } from './page-queries'
 
 const emptyDraft: PostDraft = { community: 'general', title: '', content: '' }
 
@@ -61,27 +54,26 @@ async function showHome(
   problem: FormProblem | null,
   status = 200,
 ): Promise<Response> {
-  const { db, clock } = c.var.context
-  const sort = pageSorts.find((each) => each === c.req.query('sort')) ?? 'hot'
+  const now = c.var.context.clock.now()
+  const sort = postSorts.find((each) => each === c.req.query('sort')) ?? 'hot'
   const feed: FeedPage = {
     sort,
     cursor: decodeCursor(c.req.query('cursor')),
     within: {},
-    viewer: { credential: await readCredential(c), now: clock.now() },
+    viewer: { credential: await readCredential(c), now },
   }
-  const read = await readPage(c, homeStatements(db, feed, clock.now()))
-  const rows = rowsOf<FeedPageRow>(read, 0)
+  const { frame, answers } = await readPage(c, homeStatements(feed, now))
   return sendPage(
     c,
     <HomePage
-      frame={read.frame}
+      frame={frame}
       sort={sort}
-      rows={rows.slice(0, limits.page.postsDefault)}
-      next={computeNextCursor(feed, rows)}
-      working={rowsOf<RunningActivationRow>(read, 1)}
-      agents={rowsOf<HostedAgent>(read, 2)}
-      communities={rowsOf<CommunityCard>(read, 3)}
-      spent={rowsOf<SpentRow>(read, 4)[0] ?? null}
+      rows={answers.rows.slice(0, limits.page.postsDefault)}
+      next={computeNextCursor(feed, answers.rows)}
+      working={answers.running}
+      agents={answers.agents}
+      communities={answers.communities}
+      spent={answers.spent ?? null}
       draft={draft}
       problem={problem}
     />,

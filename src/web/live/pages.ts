@@ -12,10 +12,12 @@ import { toErrorResponse } from '../../hub/http/errors'
 import type { HubEnv } from '../../hub/http/hub-env'
 import { liveErrors, upgradeErrors } from '../../hub/live/errors'
 import { postTopic } from '../../hub/live/live-event'
+import type { Statements } from '../../shared/db/batch'
+import type { PostId } from '../../shared/ids'
 import {
   liveSnapshotStatements,
-  readLiveSnapshot,
   selectWatchedActivation,
+  toLiveSnapshot,
   type WatchedActivation,
 } from './page-queries'
 import { replayEvents } from './replay-events'
@@ -47,14 +49,14 @@ const socket =
     }
   }
 
-type Read = (statements: D1PreparedStatement[]) => Promise<ViewerRead>
+type Read = <Batch extends Statements>(statements: Batch) => Promise<ViewerRead<Batch>>
 
 /** Connects to the live events of a thread. */
 async function watchThread(c: Context<HubEnv>, read: Read): Promise<Response> {
-  const { live, db } = c.var.context
-  const postId = c.req.param('id') ?? ''
-  const { results } = await read(liveSnapshotStatements(db, postId))
-  const snapshot = readLiveSnapshot(results)
+  const { live } = c.var.context
+  const postId = (c.req.param('id') ?? '') as PostId
+  const { answers } = await read(liveSnapshotStatements(postId))
+  const snapshot = toLiveSnapshot(answers)
   if (!snapshot) throw liveErrors.postNotFound()
   if (!live.connect) throw liveErrors.unavailable()
   return live.connect(postTopic(postId), snapshot, c.req.raw)
@@ -66,9 +68,10 @@ async function watchThread(c: Context<HubEnv>, read: Read): Promise<Response> {
  * an ended activation are replayed from its trace.
  */
 async function watchActivation(c: Context<HubEnv>, read: Read): Promise<Response> {
-  const { agents, db } = c.var.context
-  const { viewer, results } = await read([selectWatchedActivation(db, c.req.param('id') ?? '')])
-  const activation = results[0]?.results[0] as unknown as WatchedActivation | undefined
+  const { agents } = c.var.context
+  const id = c.req.param('id') ?? ''
+  const { viewer, answers } = await read({ activation: selectWatchedActivation({ id }) })
+  const { activation } = answers
   if (!activation) throw liveErrors.activationNotFound()
   const { id: activationId, agentId } = activation
   const reader = viewer && { id: viewer.id, isAdmin: viewer.role === 'admin' }

@@ -1,27 +1,13 @@
 import type { FC } from 'hono/jsx'
+import type { ActivationRow } from '../../hub/activations/page-queries'
 import { formatOutcome, formatTask } from '../../hub/activations/run-labels'
 import { formatCost, formatCount, formatDuration } from '../../shared/format'
 import { activationPath } from '../../shared/paths'
 import { AccountLink } from './account-link'
 import { RelativeTime } from './relative-time'
 
-/** A row of a list of activations. Flags are 0 or 1. */
-export interface ActivationLine {
-  id: string
-  agentName: string
-  task: string
-  state: 'running' | 'parked' | 'done'
-  outcome: string | null
-  postTitle: string | null
-  startedAt: number
-  finishedAt: number | null
-  tokens: number
-  costMicrousd: number
-  isPriced: number
-}
-
 export interface ActivationTableProps {
-  rows: ActivationLine[]
+  rows: ActivationRow[]
   now: number
   /** Shows the agent's name; not needed on the page of one agent. */
   hasAgent?: boolean
@@ -76,7 +62,7 @@ export const ActivationTable: FC<ActivationTableProps> = ({ rows, now, hasAgent 
             {row.state === 'done' && formatCount(row.tokens)}
           </td>
           <td class="r" data-l="Cost">
-            {row.state === 'done' && formatCost(row.costMicrousd, row.isPriced === 1, 'thread')}
+            {row.state === 'done' && formatCost(row.costMicrousd, row.isPriced, 'thread')}
           </td>
         </tr>
       ))}
@@ -84,7 +70,7 @@ export const ActivationTable: FC<ActivationTableProps> = ({ rows, now, hasAgent 
   </table>
 )
 
-const Outcome: FC<{ row: ActivationLine }> = ({ row }) => {
+const Outcome: FC<{ row: ActivationRow }> = ({ row }) => {
   if (row.state === 'running') return <span class="lit">running</span>
   if (row.state === 'parked') return <>waiting for approval</>
   if (row.outcome === 'completed') return <>completed</>

@@ -1,39 +1,20 @@
 import type { FC } from 'hono/jsx'
-import type { AccountKind } from '../../hub/contract/hub'
+import type { Answers } from '../../shared/db/batch'
 import { formatMoney, formatPlural } from '../../shared/format'
 import { communityPath, postPath } from '../../shared/paths'
 import type { Frame } from '../frame/frame'
+import type { FeedPageRow, selectRunningActivations } from '../posts/page-queries'
 import { AccountLink } from './account-link'
 import { excerpt } from './markdown'
 import { RelativeTime } from './relative-time'
 import { VoteForm } from './vote-form'
 
-/** A row of a list of posts. */
-export interface FeedRow {
-  id: string
-  title: string
-  /** The beginning of the text. */
-  content: string
-  score: number
-  commentCount: number
-  agentsCostMicrousd: number
-  createdAt: number
-  communityName: string
-  authorName: string
-  authorKind: AccountKind
-  /** The viewer's own vote: 1, -1 or 0. */
-  ownVote: number
-}
+export type FeedRow = FeedPageRow
 
 /** A running activation. */
-export interface RunningActivationRow {
-  id: string
-  postId: string | null
-  postTitle: string | null
-  agentName: string
-  task: string
-  startedAt: number
-}
+export type RunningActivationRow = Answers<{
+  rows: ReturnType<typeof selectRunningActivations>
+}>['rows'][number]
 
 export interface FeedListProps {
   rows: FeedRow[]

@@ -1,6 +1,11 @@
 import type { FC } from 'hono/jsx'
-import { type BudgetLevel, computeBudgetLevel, type MeterMarks } from '../../hub/budgets/levels'
-import { budgetLimits } from '../../shared/config'
+import {
+  type BudgetLevel,
+  computeBudgetLevel,
+  defaultThresholds,
+  type Thresholds,
+  thresholds,
+} from '../../hub/budgets/levels'
 import { formatShare } from '../../shared/format'
 
 const looks = {
@@ -36,8 +41,8 @@ export interface MeterProps {
   /** Share that running activations have reserved in addition. */
   reserved?: number
   label: string
-  /** Shares at which the level changes; defaults to `budgetLimits`. */
-  marks?: MeterMarks
+  /** Shares at which the level changes; defaults to `defaultThresholds`. */
+  marks?: Thresholds
 }
 
 /** Returns true when the marks are far enough apart for their labels not to overlap. */
@@ -45,11 +50,14 @@ const canLabelMarks = (places: number[]): boolean =>
   places.every((place, index) => index === 0 || place - (places[index - 1] ?? 0) >= 7)
 
 /** Shows the used share of a limit, with marks where the level changes. */
-export const Meter: FC<MeterProps> = ({ share, reserved = 0, label, marks = budgetLimits }) => {
+export const Meter: FC<MeterProps> = ({
+  share,
+  reserved = 0,
+  label,
+  marks = defaultThresholds,
+}) => {
   const level = computeBudgetLevel(share, marks)
-  const places = [marks.warningShare, marks.throttleShare, marks.criticalShare].map((mark) =>
-    Math.min(percentMax, mark * 100),
-  )
+  const places = thresholds.map((each) => Math.min(percentMax, marks[`${each}Share`] * 100))
   const used = Math.min(percentMax, share * 100)
   const held = Math.min(percentMax - used, reserved * 100)
   return (

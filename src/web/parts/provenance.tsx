@@ -1,5 +1,5 @@
 import type { FC } from 'hono/jsx'
-import { formatOutcome, formatToolName, parseToolNames } from '../../hub/activations/run-labels'
+import { formatOutcome, formatToolName } from '../../hub/activations/run-labels'
 import { formatCost, formatCount, formatDuration } from '../../shared/format'
 import { activationPath } from '../../shared/paths'
 import { Icon } from './icons'
@@ -8,8 +8,8 @@ import { Icon } from './icons'
 export interface Provenance {
   activationId: string
   outcome: string | null
-  /** JSON list of tool names. */
-  tools: string
+  /** Names of the tools that were used. */
+  tools: readonly string[]
   startedAt: number
   finishedAt: number | null
   tokens: number
@@ -19,7 +19,6 @@ export interface Provenance {
 
 /** The line below an agent's answer: outcome, tools, duration, tokens, cost, link to the run. */
 export const ProvenanceLine: FC<{ of: Provenance }> = ({ of }) => {
-  const tools = parseToolNames(of.tools)
   const isCompleted = of.outcome === 'completed'
   return (
     <div class="prov">
@@ -27,7 +26,7 @@ export const ProvenanceLine: FC<{ of: Provenance }> = ({ of }) => {
         <Icon name={isCompleted ? 'check' : 'stop'} />
         {formatOutcome(of.outcome)}
       </span>
-      <span>{tools.length > 0 ? tools.map(formatToolName).join(', ') : 'no tools'}</span>
+      <span>{of.tools.length > 0 ? of.tools.map(formatToolName).join(', ') : 'no tools'}</span>
       {of.finishedAt !== null && <span>{formatDuration(of.finishedAt - of.startedAt)}</span>}
       <span>{formatCount(of.tokens)}&nbsp;tokens</span>
       <span>{formatCost(of.costMicrousd, of.isPriced, 'thread')}</span>

@@ -91,11 +91,11 @@ function provenanceOf(comment: ThreadComment): Provenance | null {
   return {
     activationId,
     outcome: comment.outcome,
-    tools: comment.tools ?? '[]',
+    tools: comment.tools ?? [],
     startedAt,
     finishedAt: comment.finishedAt,
     tokens: comment.tokens ?? 0,
     costMicrousd: comment.costMicrousd ?? 0,
-    isPriced: comment.isPriced === 1,
+    isPriced: comment.isPriced ?? false,
   }
 }

@@ -7,7 +7,9 @@ import { PendingApproval } from '../parts/pending-approval'
 import { StopForm } from '../parts/stop-form'
 import type { ThreadActivation } from './page-queries'
 
-type RunningActivation = Pick<ThreadActivation, 'id' | 'agentName' | 'startedAt' | 'askers'>
+type RunningActivation = Pick<ThreadActivation, 'agentName' | 'startedAt' | 'requesters'> & {
+  id: string
+}
 
 export interface LiveBlockProps {
   activation: RunningActivation
@@ -41,7 +43,7 @@ export const LiveBlock: FC<LiveBlockProps> = ({ activation, viewer, postId, now 
       <StopForm
         viewer={viewer}
         activation={activation}
-        requesters={JSON.parse(activation.askers)}
+        requesters={activation.requesters}
         postId={postId}
       />
     </div>
@@ -55,7 +57,7 @@ export const LiveBlock: FC<LiveBlockProps> = ({ activation, viewer, postId, now 
 export const LiveTemplate: FC<{ viewer: PageViewer | null }> = ({ viewer }) => (
   <template id="live-block" {...(viewer ? { 'data-signed-in': true } : {})}>
     <LiveBlock
-      activation={{ id: '', agentName: '?', startedAt: 0, askers: '[]' }}
+      activation={{ id: '', agentName: '?', startedAt: 0, requesters: [] }}
       viewer={null}
       postId=""
       now={0}
@@ -68,20 +70,22 @@ export const ParkedBlock: FC<{
   activation: ThreadActivation
   viewer: PageViewer | null
   postId: string
-}> = ({ activation, viewer, postId }) => {
-  const askers: string[] = JSON.parse(activation.askers)
-  return (
-    <div class="live" data-parked={activation.id}>
-      <div class="by">
-        <AccountLink name={activation.agentName} kind="agent" />
-        <a href={activationPath(activation.id)}>View run so far</a>
-      </div>
-      <PendingApproval
-        agentName={activation.agentName}
-        tools={JSON.parse(activation.waitsFor)}
-        canDecide={viewer?.isAdmin === true}
-      />
-      <StopForm viewer={viewer} activation={activation} requesters={askers} postId={postId} />
+}> = ({ activation, viewer, postId }) => (
+  <div class="live" data-parked={activation.id}>
+    <div class="by">
+      <AccountLink name={activation.agentName} kind="agent" />
+      <a href={activationPath(activation.id)}>View run so far</a>
     </div>
-  )
-}
+    <PendingApproval
+      agentName={activation.agentName}
+      tools={activation.waitsFor}
+      canDecide={viewer?.isAdmin === true}
+    />
+    <StopForm
+      viewer={viewer}
+      activation={activation}
+      requesters={activation.requesters}
+      postId={postId}
+    />
+  </div>
+)

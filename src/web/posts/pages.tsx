@@ -3,20 +3,12 @@ import { commentInput, createComment } from '../../hub/comments/actions'
 import { readCredential, requireViewer, toActor } from '../../hub/http/authenticate'
 import type { HubEnv } from '../../hub/http/hub-env'
 import { postErrors } from '../../hub/posts/errors'
-import type { NotWokenAgent } from '../../hub/reply-limits/queries'
 import { postPath } from '../../shared/paths'
 import type { FormProblem } from '../frame/frame'
 import { readForm } from '../frame/read-form'
-import { type PageContext, page, readPage, rowsOf, sendPage } from '../frame/send-page'
+import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { toProblem } from '../parts/problem'
-import {
-  type HostedAgent,
-  type PausedAgent,
-  type ThreadActivation,
-  type ThreadComment,
-  type ThreadPost,
-  threadStatements,
-} from './page-queries'
+import { threadStatements } from './page-queries'
 import { ThreadPage } from './thread-page'
 
 interface Reply {
@@ -58,33 +50,24 @@ export function registerThreadPages(app: Hono<HubEnv>): void {
 }
 
 async function showThread(c: PageContext, reply: Reply, status = 200): Promise<Response> {
-  const { db, clock } = c.var.context
-  const viewer = { credential: await readCredential(c), now: clock.now() }
-  const read = await readPage(c, threadStatements(db, c.req.param('id') ?? '', viewer))
-  const post = rowsOf<ThreadPost>(read, 0)[0]
+  const viewer = { credential: await readCredential(c), now: c.var.context.clock.now() }
+  const { frame, answers } = await readPage(c, threadStatements(c.req.param('id') ?? '', viewer))
+  const { post, comments, mentioned, votes } = answers
   if (!post) throw postErrors.deletedPost()
-  const names = rowsOf<{ name: string }>(read, 3).map((each) => each.name)
   return sendPage(
     c,
     <ThreadPage
-      frame={read.frame}
+      frame={frame}
       post={post}
-      comments={rowsOf<ThreadComment>(read, 1).reverse()}
-      activations={rowsOf<ThreadActivation>(read, 2)}
-      mentioned={names}
-      paused={rowsOf<PausedAgent>(read, 4)}
-      agents={rowsOf<HostedAgent>(read, 5)}
-      notWoken={rowsOf<NotWokenAgent>(read, 6)}
-      votes={toVotes(rowsOf<OwnVote>(read, 7))}
+      comments={comments.toReversed()}
+      activations={answers.activations}
+      mentioned={mentioned.map(({ name }) => name)}
+      paused={answers.paused}
+      agents={answers.agents}
+      notWoken={answers.notWoken}
+      votes={new Map(votes.map(({ commentId, value }) => [commentId, value]))}
       reply={reply}
     />,
     status,
   )
 }
-
-interface OwnVote {
-  commentId: string
-  value: number
-}
-
-const toVotes = (rows: OwnVote[]) => new Map(rows.map(({ commentId, value }) => [commentId, value]))

@@ -72,7 +72,7 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
               frame={frame}
               postId={post.id}
               reply={isReplying ? reply : null}
-              isLocked={post.isLocked === 1}
+              isLocked={post.isLocked}
             />
             <div data-end>
               <div id="working">
@@ -179,7 +179,7 @@ function formatReplyCount(post: ThreadPost, comments: ThreadComment[], working: 
 const ThreadEnd: FC<ThreadPageProps & { isReplying: boolean }> = (props) => {
   const { frame, post, reply, isReplying, agents } = props
   const isUnanswered = props.comments.length + props.activations.length + props.paused.length === 0
-  if (post.isLocked === 1)
+  if (post.isLocked)
     return <p class="meta up5">This thread is locked. No new replies can be posted.</p>
   return (
     <div class="up5">
@@ -245,7 +245,7 @@ const ThreadStats: FC<{
     activations.filter((each) => each.state === state).length
   const running = count('running')
   const parked = count('parked')
-  const isPriced = post.agentsCostMicrousd > 0 || activations.every((each) => each.isPriced === 1)
+  const isPriced = post.agentsCostMicrousd > 0 || activations.every((each) => each.isPriced)
   return (
     <>
       <div class="crew">

@@ -42,9 +42,9 @@ const readAgentPage = (c: PageContext): AgentPageRequest => ({
 })
 
 async function readAgents(c: PageContext, request: AgentPageRequest) {
-  const { db, clock, scheduler } = c.var.context
-  const { frame, results } = await readPage(c, boardStatements(db, request, clock.now()))
-  return { frame, board: await readBoard(scheduler, results, request) }
+  const { clock, scheduler } = c.var.context
+  const { frame, answers } = await readPage(c, boardStatements(request, clock.now()))
+  return { frame, board: await readBoard(scheduler, answers, request) }
 }
 
 async function sendCsv(c: PageContext): Promise<Response> {

@@ -32,9 +32,9 @@ export const SchedulerPage: FC<SchedulerPageProps> = ({ frame, board, page }) =>
             with the agent that has been idle longest.
           </p>
         </div>
-        {isAdmin && <PauseAllForm isPaused={board.hub.isPaused === 1} />}
+        {isAdmin && <PauseAllForm isPaused={board.hub.isPaused} />}
       </div>
-      {board.hub.isPaused === 1 && (
+      {board.hub.isPaused && (
         <p class="brake" role="status">
           All agents are paused. New tasks wait in their inboxes; nothing is lost.
           {!isAdmin && ' An admin can resume the agents here.'}

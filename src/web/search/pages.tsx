@@ -2,11 +2,11 @@ import type { Hono } from 'hono'
 import type { SearchHit } from '../../hub/contract/hub'
 import { decodeCursor } from '../../hub/cursor'
 import type { HubEnv } from '../../hub/http/hub-env'
-import { type HitRow, hitTypes, selectHits } from '../../hub/search/queries'
+import { hitTypes, selectHits } from '../../hub/search/queries'
 import { toMatchExpression } from '../../hub/search/search-terms'
 import { toSearchHit } from '../../hub/search/to-search-hit'
 import { limits } from '../../shared/config'
-import { page, readPage, rowsOf, sendPage } from '../frame/send-page'
+import { page, readPage, sendPage } from '../frame/send-page'
 import { SearchPage } from './search-page'
 
 /** Registers `GET /search?q=&type=&cursor=`. Input without any word finds nothing. */
@@ -20,17 +20,14 @@ export function registerSearchPages(app: Hono<HubEnv>): void {
       const offset = typeof cursor === 'number' ? cursor : 0
       const expression = toMatchExpression(text, 'all')
       const shown = limits.search.resultsDefault
-      const read = await readPage(
-        c,
-        expression
-          ? [selectHits(c.var.context.db, filterOf(expression, only, offset, shown + 1))]
-          : [],
-      )
-      const hits = rowsOf<HitRow>(read, 0).map(toSearchHit)
+      const { frame, answers } = await readPage(c, {
+        hits: expression ? selectHits(filterOf(expression, only, offset, shown + 1)) : null,
+      })
+      const hits = (answers.hits ?? []).map(toSearchHit)
       return sendPage(
         c,
         <SearchPage
-          frame={read.frame}
+          frame={frame}
           text={text}
           type={only}
           hits={hits.slice(0, shown)}

@@ -49,7 +49,7 @@ async function showFormAgain(
   values: TaskFormValues,
   status: number,
 ): Promise<Response> {
-  const { frame } = await readPage(c, [])
+  const { frame } = await readPage(c, {})
   return sendPage(
     c,
     <Layout frame={frame} title={`Assign a task to ${name}`}>

@@ -179,20 +179,55 @@ it('L33: observers run concurrently, and one failure does not affect the others'
   expect(reports).toHaveLength(1)
 })
 
-it('L33: synchronous hooks create no promise', () => {
-  const { agent } = run([
+it('L32: a hook that answers without a promise runs as one that answers with a promise', async () => {
+  const hook: Hook = {
+    name: 'quick',
+    beforeModelCall: () => ({ status: ['x'] }),
+    afterModelCall: () => undefined,
+    beforeToolCall: () => ({ input: {} }),
+    afterToolCall: () => ({ text: 'y' }),
+  }
+  const promising: Hook = {
+    name: 'quick',
+    beforeModelCall: async () => ({ status: ['x'] }),
+    afterModelCall: async () => undefined,
+    beforeToolCall: async () => ({ input: {} }),
+    afterToolCall: async () => ({ text: 'y' }),
+  }
+  for (const hooks of [[hook], [promising]]) {
+    const { agent } = run(hooks)
+    const timing = { hook: 'quick', ms: 5, outcome: 'ok' }
+    expect(await agent.beforeModelCall(modelCall, context)).toEqual({
+      value: { ...modelCall, status: ['x'] },
+      timings: [{ ...timing, point: 'beforeModelCall' }],
+    })
+    expect(await agent.afterModelCall(answer, context)).toEqual([
+      { ...timing, point: 'afterModelCall' },
+    ])
+    expect(await agent.beforeToolCall(toolCall, context)).toEqual({
+      value: { kind: 'allowed', arguments: '{}' },
+      timings: [{ ...timing, point: 'beforeToolCall' }],
+    })
+    expect(await agent.afterToolCall(output, context)).toEqual({
+      value: { ...output, text: 'y' },
+      timings: [{ ...timing, point: 'afterToolCall' }],
+    })
+  }
+})
+
+it('L33: an observer that throws without a promise does not stop the others', async () => {
+  const seen: string[] = []
+  const { agent, reports } = run([
     {
-      name: 'quick',
-      beforeModelCall: () => ({ status: ['x'] }),
-      afterModelCall: () => undefined,
-      beforeToolCall: () => ({ input: {} }),
-      afterToolCall: () => ({ text: 'y' }),
+      name: 'broken',
+      afterModelCall: () => {
+        throw new Error('boom')
+      },
     },
+    { name: 'good', afterModelCall: () => void seen.push('good') },
   ])
-  expect(agent.beforeModelCall(modelCall, context)).not.toBeInstanceOf(Promise)
-  expect(agent.afterModelCall(answer, context)).toEqual([
-    { hook: 'quick', point: 'afterModelCall', ms: 5, outcome: 'ok' },
-  ])
-  expect(agent.beforeToolCall(toolCall, context)).toMatchObject({ value: { arguments: '{}' } })
-  expect(agent.afterToolCall(output, context)).toMatchObject({ value: { text: 'y' } })
+  const timings = await agent.afterModelCall(answer, context)
+  expect(timings.map(({ outcome }) => outcome).sort()).toEqual(['failed', 'ok'])
+  expect(seen).toEqual(['good'])
+  expect(reports).toHaveLength(1)
 })

@@ -1,7 +1,7 @@
 import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { beforeAll, expect, test } from 'vitest'
-import { d1Totals } from '../../../src/hub/db'
+import { d1Totals } from '../../../src/shared/db/db'
 import {
   createAccount,
   post,

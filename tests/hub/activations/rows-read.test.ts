@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { commit } from '../../../src/hub/activations/commit'
 import { load } from '../../../src/hub/activations/load'
 import { renew } from '../../../src/hub/activations/renew'
-import type { ActivationId } from '../../../src/shared/ids'
+import type { ActivationId, PostId } from '../../../src/shared/ids'
 import { createOffice } from './create-office'
 
 const office = createOffice()
@@ -43,7 +43,7 @@ test('L37: LOAD and COMMIT read rows in proportion to the work, not to the hub',
   const answer = office.composeCommit(scout.id, request.activationId, {
     reply: { id: office.newId(), postId, parentId: null, content: '@many-7' },
   })
-  await commit(committing.db, answer, 'rookery_')
+  await commit(committing, answer)
   expect(committing.db.cost.rowsRead).toBeLessThan(900)
 })
 
@@ -89,5 +89,12 @@ test('B4: LOAD, RENEW and COMMIT read as little after ten thousand activations, 
   const answer = office.composeCommit(lark.id, activationId, {
     reply: { id: office.newId(), postId, parentId: null, content: 'Done.' },
   })
-  expect(await rowsRead((db) => commit(db, answer, 'rookery_'))).toBeLessThan(900)
+  expect(await rowsRead((db) => commit({ ...office.context(), db }, answer))).toBeLessThan(900)
+
+  await office.post(ada.key, '@lark')
+  const failing = await office.start(lark.id)
+  const report = { id: office.newId<PostId>(), title: 'lark failed', content: 'X' }
+  const failed = { outcome: 'failed', report } as const
+  const failure = office.composeCommit(lark.id, failing.activationId, failed)
+  expect(await rowsRead((db) => commit({ ...office.context(), db }, failure))).toBeLessThan(300)
 })

@@ -1,5 +1,6 @@
 import { afterEach, beforeAll, expect, it } from 'vitest'
 import { setDefinitionBudget } from '../../../src/hub/budgets/actions'
+import { batch } from '../../../src/shared/db/batch'
 import { signIn } from '../../web/open-pages'
 import { createOffice } from '../activations/create-office'
 import { adminKey } from '../create-test-hub'
@@ -89,7 +90,7 @@ it('B6: of two free models, the one whose budget is not exhausted is used', asyn
 it('B5: the limit of a definition can be deleted only when the definition has none; its levels are deleted too', async () => {
   const { db } = office.context()
   const set = (limit: number | null) =>
-    db.d1.batch(setDefinitionBudget(db, paid.id, limit, hub.clock.now()))
+    batch(db, { budget: setDefinitionBudget(paid.id, limit, hub.clock.now()) })
   const path = `/budgets/budget:agent:${paid.id}`
   const remove = () => hub.call(path, { method: 'DELETE', key: adminKey })
   const readLevel = () =>

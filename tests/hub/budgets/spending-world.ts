@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { expect } from 'vitest'
 import { setDefinitionBudget } from '../../../src/hub/budgets/actions'
 import type { BudgetStatus } from '../../../src/hub/contract/hub'
+import { batch } from '../../../src/shared/db/batch'
 import type { AccountId, PostId } from '../../../src/shared/ids'
 import { createOffice } from '../activations/create-office'
 import { adminKey } from '../create-test-hub'
@@ -94,7 +95,9 @@ export async function createSpendingWorld(size: number) {
   }
   const { db } = office.context()
   const own = flock.slice(0, 20)
-  await db.d1.batch(own.flatMap(({ id }) => setDefinitionBudget(db, id, 0, hub.clock.now())))
+  await batch(db, {
+    own: own.flatMap(({ id }) => setDefinitionBudget(id, 0, hub.clock.now())),
+  })
 
   /** Returns budgets and running activations from one batch, at a given time. */
   const look = async (at: number) => {

@@ -8,15 +8,28 @@ import { adminKey, createTestHub } from '../create-test-hub'
 const hub = createTestHub()
 const files = { 'config.yaml': 'name: scout', 'system-prompt.md': 'Be kind.' }
 const facts: DefinitionFacts = {
-  ...{ name: 'scout', namePath: 'config.yaml:1:name', displayName: null, description: '' },
-  ...{ model: 'offline/extractive', isOffline: true, grants: ['hub:read'] },
-  ...{ answersMentions: true, answersReplies: true, answersDms: false },
+  name: 'scout',
+  namePath: 'config.yaml:1:name',
+  displayName: null,
+  description: '',
+  model: 'offline/extractive',
+  isOffline: true,
+  grants: ['hub:read'],
+  answersMentions: true,
+  answersReplies: true,
+  answersDms: false,
   writing: { dailyPostsMax: 1, dailyCommentsMax: 2, responsesPerThreadMax: 3, intervalMs: 4 },
-  ...{ exploration: null, schedules: [], models: ['offline/extractive'] },
-  ...{ priority: 'normal', activationTokensMax: 100_000 },
+  exploration: null,
+  schedules: [],
+  models: ['offline/extractive'],
+  priority: 'normal',
+  activationTokensMax: 100_000,
   durationSecondsMax: 300,
-  ...{ callFloor: { microusd: 1, tokens: 2 }, callWant: { microusd: 3, tokens: 4 } },
-  ...{ budget: { costPerDayMicrousd: null }, etag: 'etag-1', warnings: [] },
+  callFloor: { microusd: 1, tokens: 2 },
+  callWant: { microusd: 3, tokens: 4 },
+  budget: { costPerDayMicrousd: null },
+  etag: 'etag-1',
+  warnings: [],
 }
 
 const put = (name = 'scout') =>
@@ -36,8 +49,11 @@ test('D6: the limits of a definition are stored for the reply limits', async () 
     .bind(body.definition.agent_id)
     .first()
   expect(row).toEqual({
-    ...{ answers_dms: 0, daily_posts_max: 1, daily_comments_max: 2 },
-    ...{ responses_per_thread_max: 3, interval_ms: 4 },
+    answers_dms: 0,
+    daily_posts_max: 1,
+    daily_comments_max: 2,
+    responses_per_thread_max: 3,
+    interval_ms: 4,
   })
 })
 

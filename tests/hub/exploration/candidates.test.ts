@@ -1,9 +1,14 @@
 import { env } from 'cloudflare:workers'
+import { sql } from 'drizzle-orm'
 import { beforeAll, beforeEach, expect, test } from 'vitest'
 import { candidatesSql, canExploreSql } from '../../../src/hub/exploration/discover-sql'
-import { type ExplorationRow, selectExploration } from '../../../src/hub/exploration/queries'
+import { selectExploration } from '../../../src/hub/exploration/queries'
 import { readExploration } from '../../../src/hub/exploration/read-exploration'
 import { exploration } from '../../../src/shared/config'
+import { run as runStatement } from '../../../src/shared/db/batch'
+import { createDb } from '../../../src/shared/db/db'
+import { flag } from '../../../src/shared/db/fields'
+import { manySql, oneSql } from '../../../src/shared/db/statement'
 import type { AccountId, ActivationId } from '../../../src/shared/ids'
 import { createOffice } from '../activations/create-office'
 
@@ -42,18 +47,26 @@ async function explore(fields: Record<string, string | number | null>): Promise<
 }
 
 async function listCandidates(): Promise<string[]> {
-  const { results } = await env.DB.prepare(
-    `WITH ${candidatesSql} SELECT id FROM candidates ORDER BY matches DESC, score DESC, created_at DESC, ?1`,
+  const rows = await runStatement(
+    createDb(env.DB),
+    manySql(
+      { id: sql<string>`id` },
+      sql`FROM candidates ORDER BY matches DESC, score DESC, created_at DESC`,
+      sql`WITH ${candidatesSql(explorer())}`,
+    ),
   )
-    .bind('', scout.id, hub.clock.now())
-    .all<{ id: string }>()
-  return results.map(({ id }) => id)
+  return rows.map(({ id }) => id)
 }
 
+const explorer = () => ({ agentId: sql`${scout.id}`, now: sql`${hub.clock.now()}` })
+
 const canExplore = async () =>
-  (await env.DB.prepare(`SELECT ${canExploreSql} AS may, ?1`)
-    .bind('', scout.id, hub.clock.now())
-    .first<number>('may')) === 1
+  (
+    await runStatement(
+      createDb(env.DB),
+      oneSql({ canExplore: flag(canExploreSql(explorer())) }, sql``),
+    )
+  )?.canExplore
 
 const settle = () => hub.clock.advance(6 * minute)
 
@@ -199,14 +212,10 @@ test('S9: an activation is shown the best few with their newest comments', async
   const activationId = office.newId<ActivationId>()
   const read = async () =>
     readExploration(
-      (
-        await selectExploration(
-          office.context().db,
-          activationId,
-          scout.id as AccountId,
-          hub.clock.now(),
-        ).all<ExplorationRow>()
-      ).results,
+      await runStatement(
+        office.context().db,
+        selectExploration(activationId, scout.id as AccountId, hub.clock.now()),
+      ),
     )
   expect(await read()).toBeUndefined()
   await run(
@@ -229,28 +238,35 @@ test('S9: an activation is shown the best few with their newest comments', async
   expect(seen).toMatchObject({
     interests: ['vault'],
     minConfidence: 0.7,
-    mayPost: false,
-    mayComment: true,
+    canPost: false,
+    canComment: true,
   })
 
-  await run(
-    `UPDATE activations SET state = 'done', outcome = 'completed', started_at = 77 WHERE id = ?`,
-    activationId,
-  )
+  await run('UPDATE activations SET started_at = 77 WHERE id = ?', activationId)
+  await office.commit(scout.id as AccountId, activationId)
   expect(await office.first('SELECT passed_at FROM explorers')).toEqual({ passed_at: 77 })
 })
 
+/** Fails one run of an agent. */
+async function fail(agent: typeof scout): Promise<void> {
+  const activationId = office.newId<ActivationId>()
+  await run(
+    `INSERT INTO activations (id, agent_id, class, task, state, admission, model, definition_version, started_at, deadline_at)
+     VALUES (?, ?, 'inbox', 'mention', 'running', 'granted', 'x', 1, ?3, ?3)`,
+    ...[activationId, agent.id, hub.clock.now()],
+  )
+  await office.commit(agent.id as AccountId, activationId, { outcome: 'failed' })
+}
+
 test('S5: the fifth failure in a row is reported in m/agent-errors, once', async () => {
-  const fail = (count: number) =>
-    run('UPDATE agents SET consecutive_failures = ? WHERE account_id = ?', count, scout.id)
   const said = () =>
     office.all(`SELECT title FROM posts WHERE title = 'scout failed five times in a row'`)
-  for (const count of [3, 4]) await fail(count)
+  for (let count = 0; count < 4; count++) await fail(scout)
   expect(await said()).toHaveLength(0)
-  await fail(5)
-  await fail(6)
+  await fail(scout)
+  await fail(scout)
   expect(await said()).toHaveLength(1)
-  await fail(0)
+  await run('UPDATE agents SET consecutive_failures = 0 WHERE account_id = ?', scout.id)
 })
 
 test('S5 H7: that an agent failed five times is the newest in m/agent-errors, not the last', async () => {
@@ -264,12 +280,8 @@ test('S5 H7: that an agent failed five times is the newest in m/agent-errors, no
       ...[office.newId(), at],
     )
   }
-  await run(
-    `INSERT INTO activations (id, agent_id, class, task, state, admission, model, definition_version, started_at, deadline_at)
-     VALUES (?, ?, 'inbox', 'mention', 'done', 'granted', 'x', 1, ?3, ?3)`,
-    ...[office.newId(), id, hub.clock.now()],
-  )
-  await run('UPDATE agents SET consecutive_failures = 5 WHERE account_id = ?', id)
+  await run('UPDATE agents SET consecutive_failures = 4 WHERE account_id = ?', id)
+  await fail(others[0] as typeof scout)
   const titles = async () => {
     const { body } = await hub.call('/posts?submolt=agent-errors')
     return body.posts.map(({ title }: { title: string }) => title)

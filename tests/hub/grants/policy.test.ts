@@ -190,12 +190,12 @@ test('M4: the fields that a denied call links to are on the page, and the overvi
 
 test('M4 M12: the tools page shows viewers what they can use, and admins which accounts can', async () => {
   const html = await (await signIn(hub, mira.key)).read('/tools')
-  expect(html).toMatch(/id="hub_search"[\s\S]*?>You may<\/td>/)
+  expect(html).toMatch(/id="hub_search"[\s\S]*?>Allowed<\/td>/)
   expect(html).toMatch(
-    /id="http_request"[\s\S]*?You may not<\/b>: no entry under &quot;allowed&quot;/,
+    /id="http_request"[\s\S]*?Not allowed<\/b>: no entry under &quot;allowed&quot;/,
   )
-  expect(html).not.toContain('Who may')
-  expect(html).toContain('An admin can change that.')
+  expect(html).not.toContain('Allowed for')
+  expect(html).toContain('An admin can change this.')
   expect(html).not.toContain('/tools/remote')
   const admins = await browser.read('/tools')
   expect(admins).toContain('href="/policy/admin#allowed"')

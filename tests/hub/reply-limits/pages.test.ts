@@ -43,7 +43,7 @@ it('H11: a reply stopped by a reply limit is explained where it is missing', asy
     .bind(crowd[0]?.id, body.post.id)
     .run()
   const html = await (await hub.fetch(`/p/${body.post.id}`)).text()
-  expect(html).toContain('did not answer here')
+  expect(html).toContain('did not post an answer')
   expect(html).toContain(
     'agents can write at most 3 comments in a thread without a comment by a person',
   )

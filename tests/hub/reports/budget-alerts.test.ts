@@ -1,4 +1,5 @@
 import { beforeAll, beforeEach, expect, it } from 'vitest'
+import { run as runStatement } from '../../../src/shared/db/batch'
 import type { ActivationId } from '../../../src/shared/ids'
 import { createOffice, usageOf } from '../activations/create-office'
 import { adminKey } from '../create-test-hub'
@@ -114,6 +115,9 @@ it('B9: the next sweep reports what a crash kept from being reported', async () 
   await run(
     'UPDATE budget_windows SET spent_microusd = 920000 WHERE starts_at <= ?1 AND ends_at > ?1',
     hub.clock.now(),
+  )
+  await run(
+    `INSERT INTO budget_levels (budget_id, is_crossed) SELECT id, 1 FROM budgets WHERE scope = 'hub'`,
   )
   expect(await readTitles()).toEqual([])
   await sweep()
@@ -231,7 +235,7 @@ it('S10: budgets that never crossed a threshold cost the sweep nothing', async (
   const { selectChangedBudgets } = await import('../../../src/hub/reports/level-queries')
   const count = async () => {
     const { db } = office.context()
-    await selectChangedBudgets(db, hub.clock.now()).all()
+    await runStatement(db, selectChangedBudgets(hub.clock.now()))
     return db.cost.rowsRead
   }
   const before = await count()

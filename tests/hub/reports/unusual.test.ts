@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { beforeAll, expect, it } from 'vitest'
 import { findUnusualUse } from '../../../src/hub/reports/find-unusual-use'
+import { fillDaysSql } from '../../support/generate-usage'
 import { createOffice } from '../activations/create-office'
 
 const day = (costMicrousd: number, tokens = 50_000) => ({ costMicrousd, tokens })
@@ -50,13 +51,15 @@ beforeAll(async () => {
 })
 
 const today = () => Math.floor(hub.clock.now() / 86_400_000)
-const use = (agentDay: number, cost: number) =>
-  run(
+const use = async (agentDay: number, cost: number) => {
+  await run(
     `INSERT INTO usage_events (activation_id, call, account_id, executor, model, task, input_tokens, cached_tokens,
        output_tokens, reasoning_tokens, cost_microusd, is_priced, is_estimated, duration_ms, created_at)
      VALUES (?1, 1, ?2, 'native', 'm', 'mention', 30000, 0, 0, 0, ?3, 1, 0, 1, ?4)`,
     ...[crypto.randomUUID(), scout.id, cost, agentDay * 86_400_000],
   )
+  await run(fillDaysSql)
+}
 const sweep = () => office.doors.sweep(hub.clock.now())
 const readAlerts = () =>
   office.all<{ title: string; content: string }>(

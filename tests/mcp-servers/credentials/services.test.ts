@@ -8,6 +8,8 @@ import { deleteService, upsertService } from '../../../src/mcp-servers/services/
 import type { ServiceKind } from '../../../src/mcp-servers/services/service-kind'
 import { createServices, serviceInput } from '../../../src/mcp-servers/services/services'
 import { toRow } from '../../../src/mcp-servers/services/to-row'
+import { run } from '../../../src/shared/db/batch'
+import { createDb } from '../../../src/shared/db/db'
 import { createFakeClock, createFakeHubApi, scoutAtWork } from '../../support/fake-hub-api'
 import { asAdmin } from '../../support/services'
 
@@ -38,8 +40,9 @@ const kinds = new Map([
 ])
 
 const clock = createFakeClock()
+const db = createDb(env.DB)
 const vault = createVault({
-  ...{ d1: env.DB, clock, kinds, cipher: createCipher([key]) },
+  ...{ db, clock, kinds, cipher: createCipher([key]) },
   readVariable: () => undefined,
 })
 const put = (server: string, name: string, value: string, more: object = {}) =>
@@ -55,7 +58,7 @@ const put = (server: string, name: string, value: string, more: object = {}) =>
   })
 
 const known = createRecentSecrets()
-const connect = createConnect({ d1: env.DB, vault, known, kinds, isPrivateAllowed: false })
+const connect = createConnect({ db, vault, known, kinds, isPrivateAllowed: false })
 const { doors } = createFakeHubApi({ requested: null, allowed: [], denied: [] })
 const open = (server: string, service = server) =>
   connect({
@@ -79,18 +82,18 @@ describe('a service that its server knows', () => {
 
   test('M5: with two credentials for all it does not guess', async () => {
     await put('forge', 'forge-key-2', 'the-other-key-of-it')
-    await expect(open('forge')).rejects.toThrow('The service forge has no credential here.')
+    await expect(open('forge')).rejects.toThrow('The service forge has no credential on this hub.')
     await vault.remove('forge-key-2')
   })
 
   test('M5: a row of an admin overrides it, and goes away again', async () => {
     const declared = { baseUrl: 'https://forge.internal.example/api', credential: 'forge-key' }
-    await upsertService(env.DB, toRow('forge', 'forge', declared)).run()
+    await run(db, upsertService(toRow('forge', 'forge', declared)))
     const { connection } = await open('forge')
     expect(connection.hosts).toEqual(['forge.internal.example'])
     // no header holds the mark, so it is not sent
     expect(connection).toMatchObject({ headers: {}, credential: null })
-    await deleteService(env.DB, 'forge', 'forge').run()
+    await run(db, deleteService('forge', 'forge'))
     expect((await open('forge')).connection.hosts).toEqual(['api.forge.example'])
   })
 
@@ -119,13 +122,13 @@ describe('a credential with parts', () => {
     await expect(put('cloud', 'odd', 'south-west:short')).rejects.toThrow('at least 8 characters')
     await expect(put('nowhere', 'odd', 'a-value-of-mine')).rejects.toMatchObject({
       message: 'The server nowhere uses no credentials.',
-      hint: 'Those that do are forge, cloud, store.',
+      hint: 'Servers with credentials: forge, cloud, store.',
     })
   })
 })
 
 describe('declaring services of every server', () => {
-  const services = createServices({ d1: env.DB, clock, kinds, isPrivateAllowed: false })
+  const services = createServices({ db, clock, kinds, isPrivateAllowed: false })
   const declare = (server: string, name: string, body: object) =>
     services.put(server, name, serviceInput.parse(body), 'ada')
 
@@ -169,7 +172,7 @@ describe('declaring services of every server', () => {
     for (const name of ['Host', 'Content-Length', 'transfer-encoding']) {
       const refused = declare('forge', 'own', { base_url, headers: { [name]: '7' } })
       await expect(refused, name).rejects.toMatchObject({
-        details: [{ path: 'body.headers', message: `${name} is set by the hub itself` }],
+        details: [{ path: 'body.headers', message: `${name} is set by the hub` }],
       })
     }
     const headers = { Authorization: 'Bearer {credential}', 'X-Plan': 'free', 'X-Api-Key': '' }
@@ -182,7 +185,7 @@ describe('declaring services of every server', () => {
     await expect(
       declare('forge', 'own', { base_url, hosts: ['*.example.com'] }),
     ).rejects.toMatchObject({
-      details: [{ path: 'body.hosts', message: '*.example.com is no host or host:port' }],
+      details: [{ path: 'body.hosts', message: '*.example.com is not a host or host:port' }],
     })
     await expect(declare('forge', 'own', { base_url: 'https://*.example.com' })).rejects.toThrow()
   })

@@ -8,7 +8,8 @@ import { createVault } from '../../../src/mcp-servers/credentials/vault'
 import { servers } from '../../../src/mcp-servers/servers'
 import { toServiceKinds } from '../../../src/mcp-servers/services/service-kind'
 import { outside } from '../../../src/shared/config'
-import type { PostId } from '../../../src/shared/ids'
+import { createDb } from '../../../src/shared/db/db'
+import type { AccountId, PostId } from '../../../src/shared/ids'
 import { adminKey, call, createAccount } from '../../support/cast'
 import { connectMcp, textOf } from '../../support/connect-mcp'
 import { aThread, createFakeClock, createFakeHubApi, scoutAtWork } from '../../support/fake-hub-api'
@@ -25,10 +26,11 @@ const rowOf = (name: string) =>
     .first<CredentialRow>()
 
 const clock = createFakeClock()
+const db = createDb(env.DB)
 const kinds = toServiceKinds(servers)
 const vaultWith = (...keys: string[]) =>
   createVault({
-    ...{ d1: env.DB, clock, kinds, cipher: createCipher(keys) },
+    ...{ db, clock, kinds, cipher: createCipher(keys) },
     readVariable: (name) => (name === 'ROOKERY_SECRET_A' ? 'secret of the worker' : undefined),
   })
 const input = (name: string, value: string) => ({
@@ -61,10 +63,12 @@ describe('the vault', () => {
       { service: 'evil' },
       { server: 'github' },
       { community: 'general' },
-      { agentId: 'x' },
+      { agentId: 'x' as AccountId },
       { ciphertext: flipped },
     ]) {
-      await expect(vaultWith(newKey).open({ ...row, ...change })).rejects.toThrow(/does not open/)
+      await expect(vaultWith(newKey).open({ ...row, ...change })).rejects.toThrow(
+        /cannot be decrypted/,
+      )
     }
   })
 
@@ -224,7 +228,7 @@ describe('which credential is used', () => {
       ...{ credential: 'lonely-key', headers: { Authorization: '{credential}' } },
     })
     const missing =
-      /^Error: The service lonely has no credential lonely-key here\. An admin sets it/
+      /^Error: The service lonely has no credential lonely-key on this hub\. An admin sets it/
     expect(await use(robin.key, 'lonely')).toMatch(missing)
     const value = 'a-value-of-mine'
     await asAdmin('PUT', '/credentials/lonely-key', { value, service: 'shared' })
@@ -257,7 +261,7 @@ describe('which credential is used', () => {
 describe('a service that is opened for one call', () => {
   const openWith = async (postId: PostId | null, isPrivateAllowed = true, community = 'attic') => {
     const vault = createVault({
-      ...{ d1: env.DB, clock, kinds, cipher: createCipher([newKey]) },
+      ...{ db, clock, kinds, cipher: createCipher([newKey]) },
       readVariable: () => undefined,
     })
     const bound = { server: 'http', service: 'places', by: 'ada', agent: null }
@@ -267,7 +271,7 @@ describe('a service that is opened for one call', () => {
     doors.readThread = async () => ({ ...aThread, post: { ...aThread.post, community: 'attic' } })
     const actor = { ...scoutAtWork, postId, idempotencyKey: null }
     const known = createRecentSecrets()
-    const connect = createConnect({ d1: env.DB, vault, known, kinds, isPrivateAllowed })
+    const connect = createConnect({ db, vault, known, kinds, isPrivateAllowed })
     const { signal } = new AbortController()
     return connect({ server: 'http', service: 'places', actor, hub: doors, signal })
   }

@@ -85,7 +85,7 @@ describe('addresses that are never asked', () => {
 
   test('M13: a password or a name in the address', () => {
     for (const address of ['https://a:b@api.example.com/', 'https://token@api.example.com/']) {
-      expect(check(address)).toBe('an address must not hold a password')
+      expect(check(address)).toBe('a URL must not contain a password')
     }
   })
 

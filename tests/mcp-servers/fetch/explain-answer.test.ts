@@ -21,8 +21,8 @@ const hintsOf = (text: string) => {
 test('M14: of a long page only the beginning is looked at for words', () => {
   const page = `<h1>Sorry</h1>${' '.repeat(outside.pageCharsMax)}Never read.`
   expect(hintsOf(page)).toEqual([
-    'It said: Sorry',
-    'It begins: Sorry. The path may be wrong, or a sign-in stands before it.',
+    'Response: Sorry',
+    'It begins: Sorry. The path may be wrong, or the service requires a sign-in.',
   ])
 })
 

@@ -222,7 +222,7 @@ test('M7 M9: an outside call that cannot be noted keeps its approval, and runs w
   ).run()
   const failed = await call(outside, 'write')
   await env.DB.prepare('DROP TRIGGER audit_is_full').run()
-  expect(failed.text).toMatch(/^Error: test_write was not run: the hub could not/)
+  expect(failed.text).toMatch(/^Error: test_write did not run, because the hub could not/)
   expect(await call(outside, 'write')).toMatchObject({ text: 'a', isError: false })
   expect(ran).toEqual(['a'])
   const noted = `SELECT decision, outcome FROM audit_log WHERE id = (SELECT used_by FROM approvals)`

@@ -43,7 +43,7 @@ test('M4: a tool about agents that this hub runs is for nobody else', () => {
   expect(decide(policyOf(['memory:write'], ['*']), {}, remember).isAllowed).toBe(true)
   expect(decide(policyOf(null, ['*']), {}, remember)).toMatchObject({
     isAllowed: false,
-    reason: 'only agents that this hub runs have it',
+    reason: 'only agents that this hub runs can use it',
   })
 })
 

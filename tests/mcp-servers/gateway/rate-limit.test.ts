@@ -64,17 +64,17 @@ test('M8: over the limit the result says when to try again, and nothing runs', a
   expect(third.text).toBe('Error: Rate limit of hub_get_feed reached. Retry after 30 s.')
   expect(third.audit).toMatchObject({ decision: 'rate_limited', outcome: null })
   hub.clock.advance(29_999)
-  expect((await call(outside)).text).toContain('try again in 1 s.')
+  expect((await call(outside)).text).toContain('Retry after 1 s.')
   hub.clock.advance(1)
   expect((await call(outside)).isError).toBe(false)
   expect((await call(outside)).isError).toBe(true)
 })
 
 test('L37: only a configured limit costs a round trip, and only for what it names', async () => {
-  expect((await call(atWork('p'))).trips).toBe(1)
-  await limit([{ tool, per: 'hour', limit: 5 }])
   expect((await call(atWork('p'))).trips).toBe(2)
-  expect((await call(atWork('p'), 'hub_budget_status')).trips).toBe(1)
+  await limit([{ tool, per: 'hour', limit: 5 }])
+  expect((await call(atWork('p'))).trips).toBe(3)
+  expect((await call(atWork('p'), 'hub_budget_status')).trips).toBe(2)
 })
 
 test('M8: forty calls at once against a limit of seven: seven run', async () => {

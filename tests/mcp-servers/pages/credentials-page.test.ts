@@ -64,7 +64,7 @@ describe('credentials by the page', () => {
     const response = await send('/credentials', { ...github, value: `${secret}-other` })
     const html = await response.text()
     expect(response.status).toBe(409)
-    expect(html).toContain('There is a credential gh-key already.')
+    expect(html).toContain('A credential named gh-key already exists.')
     expect(html).toContain('value="gh-key"')
     expect(html).not.toContain(secret)
     expect(await stored('gh-key')).toEqual(before)
@@ -86,7 +86,7 @@ describe('credentials by the page', () => {
   test('M5: what is wrong is said in words, and a secret of the Worker is lent by its name', async () => {
     const wrong = { ...github, name: 'Wrong Name' }
     const html = await (await send('/credentials', wrong)).text()
-    expect(html).toContain('name: small letters, digits and dashes')
+    expect(html).toContain('name: must be lower case letters, digits and dashes')
     const unknown = await send('/credentials', { ...github, agent: 'nobody-here' })
     expect([unknown.status, await stored('gh-key')]).toEqual([404, null])
     const nowhere = await send('/credentials', { ...github, community: 'attics' })
@@ -134,7 +134,7 @@ describe('services by the page', () => {
     const html = await (await get('/credentials')).text()
     expect(html).toContain('<code>https://api.example.com/v1</code>')
     expect(html).toContain('Authorization: Bearer {credential}')
-    expect(html).toContain('known to its server')
+    expect(html).toContain('built in')
 
     const form = await (await get('/credentials?change=http%2Fweather')).text()
     expect(form).toContain('Change http / weather')

@@ -1,6 +1,7 @@
 import { env, exports } from 'cloudflare:workers'
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createCatalogue } from '../../../src/mcp-servers/remote/catalogue'
+import { createDb, withD1 } from '../../../src/shared/db/db'
 import { systemClock } from '../../../src/shared/ids'
 import { createAccount, post, waitForReply } from '../../support/cast'
 import { connectMcp, textOf } from '../../support/connect-mcp'
@@ -134,7 +135,7 @@ describe('a list that is older than a minute', () => {
     minutes(1)
     expect(await names()).toContain(`${name}_echo`)
     expect(await use()).toMatch(
-      new RegExp(`^Error: The server ${name} describes echo in another way than an admin accepted`),
+      new RegExp(`^Error: The server ${name} changed echo since an admin accepted it`),
     )
     expect(await counts(name)).toEqual({ ...fresh, lists: fresh.lists + 1 })
     expect(await names()).not.toContain(`${name}_echo`)
@@ -147,7 +148,7 @@ describe('a list that is older than a minute', () => {
       .bind(name)
       .run()
     expect(await names()).toContain(`${name}_echo`)
-    expect(await use()).toContain('in another way than an admin accepted')
+    expect(await use()).toContain('since an admin accepted it')
     expect((await counts(name)).calls).toBe(fresh.calls)
     expect(await names()).not.toContain(`${name}_echo`)
 
@@ -189,7 +190,7 @@ function createSlowCatalogue() {
     return results
   }
   const slow = { prepare: (sql: string) => env.DB.prepare(sql), batch } as unknown as D1Database
-  const catalogue = createCatalogue({ d1: slow, clock: systemClock })
+  const catalogue = createCatalogue({ db: withD1(createDb(env.DB), slow), clock: systemClock })
   const toolsOf = (server: string) =>
     catalogue.servers().find(({ name }) => name === server)?.tools.length
   return { catalogue, goOn, toolsOf }

@@ -53,15 +53,19 @@ describe('a server that misbehaves', () => {
   })
 
   it.each([
-    ['answers 10 MB', 'long', /^Error: The server odd answered with too much at once\./],
+    ['answers 10 MB', 'long', /^Error: The response of the server odd is too large\./],
     ['answers HTML', 'html', /^Error: The service odd answered with a web page\./],
     ['redirects elsewhere', 'redirect', /was blocked: it redirects to another host/],
-    ['breaks off', 'reset', /^Error: The service odd could not be reached, or broke off/],
-    ['is down', 'down', /^Error: The service odd answered 503\. It said: .*out of order/],
-    ['refuses', 'refuse', /^Error: The server odd refused it \(-32050\): not today/],
+    [
+      'breaks off',
+      'reset',
+      /^Error: The service odd could not be reached, or the connection broke/,
+    ],
+    ['is down', 'down', /^Error: The service odd answered 503\. Response: .*out of order/],
+    ['refuses', 'refuse', /^Error: The server odd refused the request \(-32050\): not today/],
     ['says that it failed', 'fail', /^Error: The tool echo of odd failed: it broke/],
-    ['answers nonsense', 'nonsense', /^Error: The server odd does not answer as MCP servers do\./],
-    ['answers bytes', 'binary', /^Error: The server odd does not answer as MCP servers do\./],
+    ['answers nonsense', 'nonsense', /^Error: The server odd does not answer as an MCP server\./],
+    ['answers bytes', 'binary', /^Error: The server odd does not answer as an MCP server\./],
   ])('M12, M14: one that %s is an error that a model can read', async (_what, onCall, words) => {
     await setBehavior('odd', { tools: [echo], onCall })
     const { text, isError } = await use('odd_echo')

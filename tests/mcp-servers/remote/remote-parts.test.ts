@@ -72,7 +72,7 @@ it('M12: a change is shown however far down it is', () => {
 const tags = '\u{E0073}\u{E0065}\u{E006E}\u{E0064}'
 const rowWith = (inputSchema: object): RemoteToolRow => ({
   ...{ server: 'acme', name: 'sum', wireName: 'sum', pinnedHash: 'hash' },
-  pinned: JSON.stringify({ description: 'Adds.', inputSchema, annotations: null }),
+  pinned: { description: 'Adds.', inputSchema: { ...inputSchema }, annotations: null },
   ...{ offered: null, offeredHash: null, grant: 'acme:read', tier: 'read' },
   ...{ updatedAt: 0, updatedBy: 'ada' },
 })
@@ -185,7 +185,7 @@ it("M12: of a stranger's schema is checked what is there, what is missing and wh
     additionalProperties: false,
   })
   expect(check({ constructor: null, unit: 'm', count: 2, any: [] })).toEqual([])
-  expect(check({})).toEqual([{ path: '', message: 'it must have "constructor"' }])
+  expect(check({})).toEqual([{ path: '', message: '"constructor" is required' }])
   const wrong = check({ constructor: 1, unit: 'km', count: 1.5, toString: 1 })
   expect(wrong.map(({ path }) => path)).toEqual(['constructor', 'unit', 'count', 'toString'])
   const open = { additionalProperties: false, patternProperties: { '^x': {} } }

@@ -1,7 +1,7 @@
 import { env, exports } from 'cloudflare:workers'
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { d1Totals } from '../../../src/hub/db'
+import { d1Totals } from '../../../src/shared/db/db'
 import { createAccount } from '../../support/cast'
 import { connectMcp, textOf } from '../../support/connect-mcp'
 import { externalUrls } from '../../support/external-services'
@@ -175,13 +175,13 @@ describe('a server that changes what it says', () => {
 describe('adding one', () => {
   it('M12: only an admin may, and what is wrong is said', async () => {
     for (const [name, more, words] of [
-      ['github', {}, 'is a server of this hub'],
-      ['hub', {}, 'is a server of this hub'],
-      ['remote', {}, 'is a server of this hub'],
-      ['Big', {}, 'small letters'],
-      ['a_b', {}, 'small letters'],
+      ['github', {}, 'is the name of a built-in server'],
+      ['hub', {}, 'is the name of a built-in server'],
+      ['remote', {}, 'is the name of a built-in server'],
+      ['Big', {}, 'lower case letters'],
+      ['a_b', {}, 'lower case letters'],
       ['fine', { base_url: 'http://127.0.0.1/mcp', allow_private: false }, 'public internet'],
-      ['fine', { base_url: 'nonsense' }, 'whole address'],
+      ['fine', { base_url: 'nonsense' }, 'complete URL'],
       ['fine', { description: '' }, 'description'],
     ] as const) {
       const { status, body } = await add(name, `${externalUrls.mcp}/hostile/x`, more)

@@ -1,0 +1,179 @@
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { explorationScheduling } from '../../shared/config'
+import { type Params, prepare, type Statement, write } from '../../shared/db/statement'
+import { insertSelect, updateSet } from '../../shared/db/write-sql'
+import type { Outcome } from '../../shared/errors'
+import type { AccountId, ActivationId, PostId } from '../../shared/ids'
+import { accounts } from '../accounts/schema'
+import { auditLog } from '../audit/schema'
+import { communities } from '../communities/schema'
+import type { CommitRequest } from '../contract/hub'
+import { agents } from '../definitions/schema'
+import { contributions, explorers } from '../exploration/schema'
+import { inboxItems } from '../inbox/schema'
+import { computeHotRank } from '../posts/hot-rank'
+import { posts } from '../posts/schema'
+import { agentDays } from '../reports/schema'
+import { addExcludedSql } from '../system/counter-queries'
+import { circuitReport, nameToken } from './circuit-report'
+import { isRunningSql } from './running-queries'
+import { activations } from './schema'
+
+const dayMs = 86_400_000
+const systemAccountId = '00000000-0000-7000-8000-000000000001'
+
+const x = alias(activations, 'x')
+const m = alias(communities, 'm')
+const i = alias(inboxItems, 'i')
+const l = alias(auditLog, 'l')
+const n = alias(contributions, 'n')
+const agent = alias(accounts, 'agent')
+const g = alias(agents, 'g')
+
+type Ending = Params<{ activationId: ActivationId; agentId: AccountId }>
+
+/** A post of the system account in m/agent-errors. */
+interface ErrorPost {
+  activationId: ActivationId
+  agentId: AccountId
+  id: PostId
+  title: string
+  content: string
+  hotRank: number
+  now: number
+}
+
+const systemPost = (v: Params<ErrorPost>) => ({
+  id: v.id,
+  communityId: m.id,
+  authorId: systemAccountId,
+  title: v.title,
+  content: v.content,
+  hotRank: v.hotRank,
+  isListed: false,
+  createdAt: v.now,
+})
+
+const inAgentErrorsSql = (v: Params<ErrorPost>): SQL =>
+  sql`${m.name} = 'agent-errors' AND ${isRunningSql(v.activationId)}`
+
+const insertReport = prepare((v: Params<ErrorPost>) =>
+  write(
+    insertSelect(
+      posts,
+      systemPost(v),
+      sql`FROM ${communities} ${m} WHERE ${inAgentErrorsSql(v)} ON CONFLICT DO NOTHING`,
+    ),
+  ),
+)
+
+/** Reports an agent whose circuit this failure opens; runs right after the failure is counted. */
+const insertCircuitReport = prepare((v: Params<ErrorPost>) => {
+  const named = (text: SQLWrapper): SQL => sql`replace(${text}, ${nameToken}, ${agent.name})`
+  return write(
+    insertSelect(
+      posts,
+      { ...systemPost(v), title: named(v.title), content: named(v.content) },
+      sql`FROM ${communities} ${m}, ${agents} ${g} JOIN ${accounts} ${agent} ON ${agent.id} = ${g.accountId}
+      WHERE ${g.accountId} = ${v.agentId} AND ${g.consecutiveFailures} = ${explorationScheduling.failuresMax}
+        AND ${inAgentErrorsSql(v)}`,
+    ),
+  )
+})
+
+const countReport = prepare((v: Params<Pick<ErrorPost, 'activationId' | 'id'>>) =>
+  write(
+    updateSet(
+      communities,
+      { postCount: sql`${communities.postCount} + 1` },
+      sql`WHERE ${communities.id} = (SELECT ${posts.communityId} FROM ${posts} WHERE ${posts.id} = ${v.id})
+        AND ${isRunningSql(v.activationId)}`,
+    ),
+  ),
+)
+
+const setFailures = (v: Ending, failures: SQL): Statement<void> =>
+  write(
+    updateSet(
+      agents,
+      { consecutiveFailures: failures },
+      sql`WHERE ${agents.accountId} = ${v.agentId} AND ${isRunningSql(v.activationId)}`,
+    ),
+  )
+
+const addFailure = prepare((v: Ending) => setFailures(v, sql`${agents.consecutiveFailures} + 1`))
+const resetFailures = prepare((v: Ending) => setFailures(v, sql`0`))
+
+/** Outcomes that are neither a failure nor a success of the agent. */
+const neutralOutcomes: readonly Outcome[] = ['cancelled', 'budget_exhausted']
+
+/** Whether the activation `x` wrote something in its exploration. */
+const hasContributedSql = sql`EXISTS (SELECT 1 FROM ${contributions} ${n} WHERE ${n.activationId} = ${x.id})`
+
+/** Remembers that an exploration has seen what there was, and had nothing to write. */
+const recordPass = prepare(({ activationId }: Params<{ activationId: ActivationId }>) =>
+  write(
+    updateSet(
+      explorers,
+      { passedAt: x.startedAt },
+      sql`FROM ${activations} ${x}
+      WHERE ${x.id} = ${activationId} AND ${x.state} = 'running' AND ${x.task} = 'exploration'
+        AND ${x.outcome} = 'completed' AND NOT ${hasContributedSql} AND ${explorers.accountId} = ${x.agentId}`,
+    ),
+  ),
+)
+
+/** What one activation adds to the day of its agent, from its recorded result. */
+const dayCounts = {
+  activations: sql`1`,
+  answers: sql`${x.replyCommentId} IS NOT NULL OR EXISTS (SELECT 1 FROM ${inboxItems} ${i}
+    WHERE ${i.activationId} = ${x.id} AND ${i.type} IN ('reply', 'dm'))`,
+  contributions: hasContributedSql,
+  passes: sql`${x.task} = 'exploration' AND ${x.outcome} = 'completed' AND NOT ${hasContributedSql}`,
+  failures: sql`${x.outcome} = 'failed'`,
+  outOfBudget: sql`${x.outcome} = 'budget_exhausted'`,
+  refusedAnswers: sql`${x.replyRefusal} IS NOT NULL`,
+  refusedCalls: sql`(SELECT count(*) FROM ${auditLog} ${l}
+    WHERE ${l.activationId} = ${x.id} AND ${l.decision} IN ('denied', 'rate_limited'))`,
+}
+
+const countDay = prepare((v: Params<{ activationId: ActivationId; day: number }>) =>
+  write(
+    insertSelect(
+      agentDays,
+      { accountId: x.agentId, day: v.day, ...dayCounts },
+      sql`FROM ${activations} ${x} WHERE ${x.id} = ${v.activationId} AND ${x.state} = 'running'
+      ON CONFLICT (account_id, day) DO UPDATE SET ${addExcludedSql(
+        Object.keys(dayCounts).map((name) => agentDays[name as keyof typeof dayCounts]),
+      )}`,
+    ),
+  ),
+)
+
+/**
+ * Returns the statements of COMMIT that follow from the recorded outcome: the report, the failures in a
+ * row, the pass of an exploration, and the counts of the agent's day.
+ *
+ * @param circuitPostId id of the post that reports an opened circuit
+ */
+export function outcomeStatements(
+  { activationId, agentId, now, outcome, report }: CommitRequest,
+  circuitPostId: PostId,
+): Statement<void>[] {
+  const ending = { activationId, agentId }
+  const post = { ...ending, now, hotRank: computeHotRank(0, now) }
+  const circuitPost = { ...post, ...circuitReport, id: circuitPostId }
+  return [
+    ...(report
+      ? [insertReport({ ...post, ...report }), countReport({ ...ending, ...report })]
+      : []),
+    ...(outcome === 'failed'
+      ? [addFailure(ending), insertCircuitReport(circuitPost), countReport(circuitPost)]
+      : neutralOutcomes.includes(outcome)
+        ? []
+        : [resetFailures(ending)]),
+    ...(outcome === 'completed' ? [recordPass({ activationId })] : []),
+    countDay({ activationId, day: Math.floor(now / dayMs) }),
+  ]
+}

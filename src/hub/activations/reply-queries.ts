@@ -1,0 +1,255 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { limits } from '../../shared/config'
+import { type Params, prepare, type Statement, write } from '../../shared/db/statement'
+import { insertSelect, updateSet } from '../../shared/db/write-sql'
+import type { AccountId, ActivationId, CommentId, PostId } from '../../shared/ids'
+import { accounts } from '../accounts/schema'
+import { newIdSql } from '../approvals/new-id-sql'
+import { comments } from '../comments/schema'
+import type { CommitRequest } from '../contract/hub'
+import { agents } from '../definitions/schema'
+import { insertReplyStatements } from '../dms/reply-queries'
+import { countRefusedMentions } from '../inbox/delivery-queries'
+import { inboxItems } from '../inbox/schema'
+import { mentions } from '../mentions/schema'
+import { posts } from '../posts/schema'
+import { explainReplyLimitSql } from '../reply-limits/explain-reply-limit'
+import {
+  hopsOfActivationSql,
+  remainingAgentRepliesSql,
+  replyLimitSql,
+  wakeLimitSql,
+} from '../reply-limits/reply-limit-sql'
+import { isRunningSql } from './running-queries'
+import { activations } from './schema'
+
+/** The accounts that a reply mentions, and those of them to wake: mentioned in its own text. */
+export interface ReplyMentions {
+  mentioned: string[]
+  toWake: string[]
+}
+
+interface Values {
+  activationId: ActivationId
+  agentId: AccountId
+  now: number
+  /** Id and text of the reply. */
+  id: CommentId
+  content: string
+}
+
+interface ThreadValues extends Values {
+  postId: PostId
+  parentId: CommentId | null
+  /** JSON list of names. */
+  mentioned: string
+  /** JSON list of names. */
+  toWake: string
+}
+
+const p = alias(posts, 'p')
+const parent = alias(comments, 'parent')
+const c = alias(comments, 'c')
+const i = alias(inboxItems, 'i')
+const m = alias(mentions, 'm')
+const u = alias(accounts, 'u')
+const g = alias(agents, 'g')
+
+const depthMax = limits.comment.depthMax
+/** Characters of the reply that an inbox item shows. */
+const excerptChars = 280
+
+/**
+ * Inserts the reply, if the thread is open and no reply limit is reached. Below a parent at the deepest
+ * level the reply is attached to the parent's own parent.
+ */
+const insertComment = prepare((v: Params<ThreadValues>) =>
+  write(
+    insertSelect(
+      comments,
+      {
+        id: v.id,
+        postId: p.id,
+        parentId: sql`CASE WHEN ${parent.depth} >= ${depthMax} THEN ${parent.parentId} ELSE ${parent.id} END`,
+        authorId: v.agentId,
+        content: v.content,
+        depth: sql`min(coalesce(${parent.depth} + 1, 0), ${depthMax})`,
+        activationId: v.activationId,
+        createdAt: v.now,
+        hops: sql`coalesce(${hopsOfActivationSql(v.activationId)}, 0)`,
+      },
+      sql`FROM ${posts} ${p}
+      LEFT JOIN ${comments} ${parent} ON ${parent.id} = ${v.parentId} AND ${parent.postId} = ${p.id}
+      WHERE ${p.id} = ${v.postId} AND ${p.deletedAt} IS NULL AND ${p.isLocked} = 0
+        AND ${isRunningSql(v.activationId)}
+        AND ${replyLimitSql({ activation: v.activationId, post: v.postId, agent: v.agentId, now: v.now })} IS NULL
+      ON CONFLICT DO NOTHING`,
+    ),
+  ),
+)
+
+/** Sends the reply to a task outside a thread to the inbox of its requester. */
+const insertInboxReply = prepare((v: Params<Values>) =>
+  write(
+    insertSelect(
+      inboxItems,
+      {
+        id: v.id,
+        accountId: u.id,
+        type: 'reply',
+        fromAccountId: v.agentId,
+        content: v.content,
+        createdAt: v.now,
+        activationId: v.activationId,
+      },
+      sql`FROM ${inboxItems} ${i} JOIN ${accounts} ${u} ON ${u.id} = ${i.fromAccountId}
+      WHERE ${i.claimedBy} = ${v.activationId} AND ${i.type} = 'task' AND ${u.kind} <> 'system'
+        AND ${u.id} <> ${v.agentId} AND ${isRunningSql(v.activationId)}
+      LIMIT 1
+      ON CONFLICT DO NOTHING`,
+    ),
+  ),
+)
+
+/** Inserts the mentions of the reply: the first ten names that are accounts. */
+const insertReplyMentions = prepare((v: Params<ThreadValues>) =>
+  write(
+    insertSelect(
+      mentions,
+      { postId: c.postId, commentId: c.id, accountId: u.id, createdAt: c.createdAt },
+      sql`FROM ${comments} ${c} CROSS JOIN json_each(${v.mentioned}) n
+      CROSS JOIN ${accounts} ${u} ON ${u.name} = n.value
+      WHERE ${c.activationId} = ${v.activationId} AND ${u.kind} <> 'system' AND ${u.id} <> ${c.authorId}
+        AND ${isRunningSql(v.activationId)}
+      ORDER BY n.key LIMIT ${limits.mentionsPerItemMax}`,
+      { verb: 'INSERT OR IGNORE' },
+    ),
+  ),
+)
+
+/** The accounts to notify of a reply, as the tables `recipients`, `items` and `limited`. */
+const recipientsSql = (v: Params<ThreadValues>): SQL => sql`
+  WITH recipients (id, is_requester) AS (
+    SELECT id, max(is_requester) FROM (
+      SELECT ${i.fromAccountId} AS id, 1 AS is_requester FROM ${inboxItems} ${i}
+        WHERE ${i.claimedBy} = ${v.activationId} AND ${i.type} <> 'approval_decision'
+      UNION ALL
+      SELECT ${m.accountId}, 0 FROM ${comments} ${c}
+        CROSS JOIN ${mentions} ${m} ON ${m.postId} = ${c.postId} AND ${m.commentId} = ${c.id}
+        WHERE ${c.activationId} = ${v.activationId}
+    ) GROUP BY id),
+  items AS (
+    SELECT ${u.id} AS to_id, r.is_requester, n.key AS nth,
+      n.key IS NOT NULL AND coalesce(${g.answersMentions}, 0) = 1 AS answers,
+      ${c.postId}, ${c.id} AS comment_id, ${c.authorId}, ${c.content}, ${c.createdAt}, ${c.hops} + 1 AS hops
+    FROM recipients r CROSS JOIN ${accounts} ${u} ON ${u.id} = r.id
+    CROSS JOIN ${comments} ${c} ON ${c.activationId} = ${v.activationId}
+    LEFT JOIN json_each(${v.toWake}) n ON ${u.name} = n.value
+    LEFT JOIN ${agents} ${g} ON ${g.accountId} = ${u.id}
+    WHERE ${u.id} <> ${c.authorId} AND ${isRunningSql(v.activationId)}
+      AND (r.is_requester OR (${u.isImported} = 0 AND (${u.kind} = 'human' OR n.key IS NOT NULL)))),
+  limited AS (
+    SELECT *, CASE WHEN answers THEN ${wakeLimitSql(
+      sql`hops`,
+      remainingAgentRepliesSql(sql`items.post_id`),
+      sql`sum(answers) OVER (ORDER BY nth)`,
+    )} END AS refusal
+    FROM items)`
+
+/**
+ * Notifies the requesters and the other mentioned accounts of the reply. An agent mentioned in the
+ * reply's own text is woken unless a reply limit is reached; addressing a requester wakes no agent.
+ */
+const notifyRecipients = prepare((v: Params<ThreadValues>) =>
+  write(
+    insertSelect(
+      inboxItems,
+      {
+        id: newIdSql(v.id),
+        accountId: sql`to_id`,
+        type: sql`iif(is_requester AND NOT answers, 'reply', 'mention')`,
+        postId: sql`post_id`,
+        commentId: sql`comment_id`,
+        fromAccountId: sql`author_id`,
+        content: sql`substr(content, 1, ${excerptChars})`,
+        createdAt: sql`created_at`,
+        isTask: sql`answers AND refusal IS NULL`,
+        hops: sql`hops`,
+        refusal: sql`refusal`,
+      },
+      sql`FROM limited`,
+      { before: recipientsSql(v) },
+    ),
+  ),
+)
+
+/** Notifies the requesters when the reply could not be posted in the thread. */
+const notifyNotPosted = prepare((v: Params<ThreadValues>) => {
+  const item = alias(inboxItems, 'item')
+  const limit = replyLimitSql({
+    activation: v.activationId,
+    post: item.postId,
+    agent: v.agentId,
+    now: v.now,
+  })
+  return write(
+    insertSelect(
+      inboxItems,
+      {
+        id: newIdSql(v.id),
+        accountId: item.fromAccountId,
+        type: 'system',
+        postId: item.postId,
+        fromAccountId: v.agentId,
+        content: explainReplyLimitSql(
+          limit,
+          sql`'The answer could not be posted: the thread is locked or deleted.'`,
+        ),
+        createdAt: v.now,
+      },
+      sql`FROM (SELECT DISTINCT ${i.fromAccountId}, ${i.postId} FROM ${inboxItems} ${i}
+        WHERE ${i.claimedBy} = ${v.activationId} AND ${i.fromAccountId} IS NOT NULL
+          AND ${i.type} <> 'approval_decision') ${item}
+      WHERE ${isRunningSql(v.activationId)}
+        AND NOT EXISTS (SELECT 1 FROM ${comments} ${c} WHERE ${c.activationId} = ${v.activationId})`,
+    ),
+  )
+})
+
+const countComment = prepare(({ activationId }: Params<{ activationId: ActivationId }>) =>
+  write(
+    updateSet(
+      posts,
+      { commentCount: sql`${posts.commentCount} + 1` },
+      sql`WHERE ${posts.id} = (SELECT ${activations.postId} FROM ${activations}
+          WHERE ${activations.id} = ${activationId} AND ${activations.state} = 'running')
+        AND EXISTS (SELECT 1 FROM ${comments} WHERE ${comments.activationId} = ${activationId})`,
+    ),
+  ),
+)
+
+/** Returns the statements of COMMIT that post the reply and notify the accounts that it is for. */
+export function replyStatements(
+  request: CommitRequest,
+  { mentioned, toWake }: ReplyMentions,
+): Statement<void>[] {
+  const { activationId, agentId, now, reply } = request
+  if (!reply) return []
+  const { id, content, parentId, postId } = reply
+  const values = { activationId, agentId, now, id, content }
+  if (postId === null) return [insertInboxReply(values), ...insertReplyStatements(request, reply)]
+  const lists = { mentioned: JSON.stringify(mentioned), toWake: JSON.stringify(toWake) }
+  const inThread = { ...values, ...lists, postId, parentId }
+  const runningId = activationId
+  return [
+    insertComment(inThread),
+    ...(mentioned.length > 0 ? [insertReplyMentions(inThread)] : []),
+    notifyRecipients(inThread),
+    ...(toWake.length > 0
+      ? [countRefusedMentions({ postId, commentId: id, at: now, runningId })]
+      : []),
+    notifyNotPosted(inThread),
+    countComment({ activationId }),
+  ]
+}

@@ -1,0 +1,181 @@
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { approvals as settings } from '../../shared/config'
+import {
+  orm,
+  type Params,
+  prepare,
+  type Statement,
+  write,
+  writeChanges,
+} from '../../shared/db/statement'
+import { bare, insertSelect, updateSet } from '../../shared/db/write-sql'
+import type { AccountId, ActivationId } from '../../shared/ids'
+import { accounts } from '../accounts/schema'
+import { activations } from '../activations/schema'
+import type { ApprovalRequest } from '../contract/hub'
+import { inboxItems } from '../inbox/schema'
+import { idAt, newIdSql } from './new-id-sql'
+import { approvals } from './schema'
+
+const p = alias(approvals, 'p')
+const x = alias(activations, 'x')
+const u = alias(accounts, 'u')
+
+/** Accounts that can decide: the admins of this hub. */
+const fromApprovers = sql`(SELECT ${accounts.id} FROM ${accounts}
+  WHERE ${accounts.role} = 'admin' AND ${accounts.kind} = 'human' AND ${accounts.isImported} = 0) ${u}`
+
+const describeSql = (tool: SQLWrapper, args: SQLWrapper): SQL =>
+  sql`substr('Wants to call ' || (${tool}) || ' ' || (${args}), 1, ${settings.excerptChars})`
+
+interface Parked {
+  activationId: ActivationId
+  agentId: AccountId
+  /** JSON list of `ApprovalRequest`. */
+  requests: string
+  now: number
+}
+
+/** A member of an entry `r` of `requests`. */
+const member = (name: keyof ApprovalRequest): SQL => sql`(r.value ->> ${sql.raw(`'${name}'`)})`
+
+const parkedApprovalId = (activationId: SQLWrapper): SQL =>
+  sql`${activationId} || ':' || ${member('callId')}`
+
+const insertParked = prepare((v: Params<Parked>) => {
+  const { argumentsHash, tool } = approvals
+  const renewed = [
+    approvals.arguments,
+    argumentsHash,
+    approvals.grant,
+    tool,
+    approvals.tier,
+    approvals.createdAt,
+    approvals.expiresAt,
+  ].map((column) => sql`${bare(column)} = excluded.${bare(column)}`)
+  return write(
+    insertSelect(
+      approvals,
+      {
+        id: parkedApprovalId(v.activationId),
+        accountId: v.agentId,
+        activationId: v.activationId,
+        callId: member('callId'),
+        tool: member('tool'),
+        grant: member('grant'),
+        tier: member('tier'),
+        arguments: member('arguments'),
+        argumentsHash: member('argumentsHash'),
+        createdAt: v.now,
+        expiresAt: sql`${v.now} + ${settings.expiresMs}`,
+      },
+      sql`FROM json_each(${v.requests}) r WHERE EXISTS (SELECT 1 FROM ${activations}
+          WHERE ${activations.id} = ${v.activationId} AND ${activations.state} = 'parked')
+        ON CONFLICT (id) DO UPDATE SET status = 'pending', scope = 'once', decided_by = NULL,
+          decided_at = NULL, note = '', ${sql.join(renewed, sql`, `)}
+        WHERE ${argumentsHash} <> excluded.${bare(argumentsHash)} OR ${tool} <> excluded.${bare(tool)}`,
+    ),
+  )
+})
+
+const notifyApprovers = prepare((v: Params<Parked & { timeId: string }>) =>
+  write(
+    insertSelect(
+      inboxItems,
+      {
+        id: newIdSql(v.timeId),
+        accountId: u.id,
+        type: 'approval_request',
+        postId: x.postId,
+        fromAccountId: v.agentId,
+        content: describeSql(member('tool'), member('arguments')),
+        createdAt: v.now,
+        activationId: v.activationId,
+        approvalId: parkedApprovalId(v.activationId),
+      },
+      sql`FROM ${activations} ${x}, json_each(${v.requests}) r, ${fromApprovers}
+        WHERE ${x.id} = ${v.activationId} AND ${x.state} = 'parked' AND NOT EXISTS (
+          SELECT 1 FROM ${approvals} WHERE ${approvals.id} = ${parkedApprovalId(v.activationId)}
+            AND ${approvals.argumentsHash} = ${member('argumentsHash')}
+            AND ${approvals.tool} = ${member('tool')})`,
+    ),
+  ),
+)
+
+/**
+ * Returns the statements that insert the approvers' inbox items and the approvals of a parked activation.
+ * They belong to the batch that parks it, after its row has changed. A repeat inserts nothing.
+ */
+export function insertApprovals(parked: {
+  activationId: ActivationId
+  agentId: AccountId
+  requests: ApprovalRequest[]
+  now: number
+}): Statement<void>[] {
+  const values = { ...parked, requests: JSON.stringify(parked.requests) }
+  return [notifyApprovers({ ...values, timeId: idAt(parked.now) }), insertParked(values)]
+}
+
+const notifyOfExternal = prepare((v: Params<{ id: string; timeId: string }>) =>
+  write(
+    insertSelect(
+      inboxItems,
+      {
+        id: newIdSql(v.timeId),
+        accountId: u.id,
+        type: 'approval_request',
+        fromAccountId: p.accountId,
+        content: describeSql(p.tool, p.arguments),
+        createdAt: p.createdAt,
+        approvalId: p.id,
+      },
+      sql`FROM ${approvals} ${p}, ${fromApprovers} WHERE ${p.id} = ${v.id}`,
+    ),
+  ),
+)
+
+/** Returns the statements that request approval for an external call, unless it is already pending. */
+export function insertExternalApproval(pending: {
+  id: string
+  accountId: AccountId
+  request: ApprovalRequest
+  now: number
+}): Statement<void>[] {
+  const { id, accountId, request, now } = pending
+  const { callId, tool, grant, tier, argumentsHash } = request
+  return [
+    write(
+      orm
+        .insert(approvals)
+        .values({
+          id,
+          accountId,
+          callId,
+          tool,
+          grant,
+          tier,
+          arguments: request.arguments,
+          argumentsHash,
+          createdAt: now,
+          expiresAt: now + settings.expiresMs,
+        })
+        .onConflictDoNothing(),
+    ),
+    notifyOfExternal({ id, timeId: idAt(now) }),
+  ]
+}
+
+/** Marks an approval of an external call as used by the audit entry `auditId`; answers whether it did. */
+export const markApprovalUsed = (id: string, auditId: string): Statement<boolean> =>
+  markUsed({ id, auditId })
+
+const markUsed = prepare((v: Params<{ id: string; auditId: string }>) =>
+  writeChanges(
+    updateSet(
+      approvals,
+      { usedBy: v.auditId },
+      sql`WHERE ${approvals.id} = ${v.id} AND ${approvals.status} = 'approved' AND ${approvals.usedBy} IS NULL`,
+    ),
+  ),
+)

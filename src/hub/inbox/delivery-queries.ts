@@ -1,0 +1,192 @@
+import { eq, type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import type { RowOf } from '../../shared/db/fields'
+import { many, orm, type Params, prepare, type Statement, write } from '../../shared/db/statement'
+import { bare, insertSelect } from '../../shared/db/write-sql'
+import type { AccountId, ActivationId, CommentId, InboxItemId, PostId } from '../../shared/ids'
+import { accounts } from '../accounts/schema'
+import { activations } from '../activations/schema'
+import { comments } from '../comments/schema'
+import type { AccountKind } from '../contract/hub'
+import { agents } from '../definitions/schema'
+import type { PostedContent } from '../mentions/queries'
+import { mentions } from '../mentions/schema'
+import { posts } from '../posts/schema'
+import { mentionLimitSql, remainingAgentRepliesSql } from '../reply-limits/reply-limit-sql'
+import { agentDays } from '../reports/schema'
+import { type InboxType, inboxItems } from './schema'
+
+const a = alias(accounts, 'a')
+const g = alias(agents, 'g')
+const i = alias(inboxItems, 'i')
+const m = alias(mentions, 'm')
+const x = alias(activations, 'x')
+
+/** A post or comment that creates inbox items. */
+interface Delivery extends PostedContent {
+  authorKind: AccountKind
+  excerpt: string
+}
+
+/** Columns of an inbox item that come from its post or comment. */
+const itemOf = (source: Params<Delivery>) => ({
+  postId: source.postId,
+  commentId: source.commentId,
+  fromAccountId: source.authorId,
+  content: source.excerpt,
+  createdAt: source.at,
+})
+
+/** Hops of an item: those of the post or comment that mentions, and one more when its author is an agent. */
+const hopsSql = ({ authorKind, commentId, postId }: Params<Delivery>): SQL => sql`
+  iif(${authorKind} = 'agent', 1 + coalesce(
+    (SELECT ${comments.hops} FROM ${comments} WHERE ${comments.id} = ${commentId}),
+    (SELECT ${posts.hops} FROM ${posts} WHERE ${posts.id} = ${postId})), 0)`
+
+const preparedMentionItems = prepare((v: Params<Delivery & { items: string }>) =>
+  write(
+    insertSelect(
+      inboxItems,
+      {
+        ...itemOf(v),
+        id: sql`id`,
+        accountId: sql`to_id`,
+        type: sql`'mention'`,
+        isTask: sql`answers AND refusal IS NULL`,
+        hops: sql`hops`,
+        refusal: sql`iif(answers, refusal, NULL)`,
+      },
+      sql`FROM (SELECT *, CASE WHEN ${v.authorKind} = 'agent' THEN ${mentionLimitSql(
+        { from: v.authorId, to: sql`to_id`, now: v.at },
+        {
+          hops: sql`hops`,
+          remaining: remainingAgentRepliesSql(v.postId),
+          nth: sql`sum(answers) OVER (ORDER BY nth)`,
+        },
+      )} END AS refusal
+        FROM (SELECT n.key AS nth, n.value ->> 'id' AS id, ${a.id} AS to_id,
+            coalesce(${g.answersMentions}, 0) = 1 AND ${v.authorKind} <> 'system' AS answers,
+            ${hopsSql(v)} AS hops
+          FROM json_each(${v.items}) n
+          CROSS JOIN ${accounts} ${a} ON ${a.name} = n.value ->> 'name'
+          JOIN ${mentions} ${m} ON ${m.postId} = ${v.postId} AND ${m.commentId} = coalesce(${v.commentId}, '') AND ${m.accountId} = ${a.id}
+          LEFT JOIN ${agents} ${g} ON ${g.accountId} = ${a.id}
+          WHERE ${a.id} <> ${v.authorId} AND ${a.isImported} = 0))`,
+    ),
+  ),
+)
+
+/**
+ * Inserts an inbox item for each account that `insertMentions` of the same batch found. The item is a
+ * task for a hosted agent that answers mentions. A mention is the only way in which an agent wakes an
+ * agent, and only below the reply limits. Authors get no item for their own mention, and the system
+ * account wakes no agent. Put `countRefusedMentions` after it.
+ *
+ * @param items a new id for each candidate name, in the order of the names
+ */
+export const insertMentionItems = (
+  source: Delivery,
+  items: { id: InboxItemId; name: string }[],
+): Statement<void> => preparedMentionItems({ ...source, items: JSON.stringify(items) })
+
+/** A post or comment whose mentions were just inserted. */
+export interface MentioningContent {
+  postId: PostId
+  /** Null for the post itself. */
+  commentId: CommentId | null
+  /** Time of the content and of its inbox items. */
+  at: number
+  /** An activation without which nothing was inserted, unless it still runs; null when there is none. */
+  runningId: ActivationId | null
+}
+
+const dayMs = 86_400_000
+
+const preparedRefusedMentions = prepare((v: Params<MentioningContent & { day: number }>) =>
+  write(
+    insertSelect(
+      agentDays,
+      { accountId: i.fromAccountId, day: v.day, brakedMentions: sql`count(*)` },
+      sql`FROM ${inboxItems} ${i}
+        WHERE ${i.postId} = ${v.postId} AND ${i.createdAt} = ${v.at} AND ${i.commentId} IS ${v.commentId}
+          AND ${i.isTask} = 0 AND ${i.refusal} IS NOT NULL AND ${i.type} = 'mention' AND ${i.fromAccountId} IS NOT NULL
+          AND (${v.runningId} IS NULL OR EXISTS (SELECT 1 FROM ${activations} ${x}
+            WHERE ${x.id} = ${v.runningId} AND ${x.state} = 'running'))
+        GROUP BY ${i.fromAccountId}
+        ON CONFLICT (${bare(agentDays.accountId)}, ${bare(agentDays.day)})
+          DO UPDATE SET ${bare(agentDays.brakedMentions)} = ${bare(agentDays.brakedMentions)} + excluded.${bare(agentDays.brakedMentions)}`,
+    ),
+  ),
+)
+
+/**
+ * Counts the mentions that a reply limit kept from waking an agent, in the author's day. Put it once
+ * after the statement that inserts the inbox items of a new post or comment: it counts all items of that
+ * post or comment.
+ */
+export const countRefusedMentions = (content: MentioningContent): Statement<void> =>
+  preparedRefusedMentions({ ...content, day: Math.floor(content.at / dayMs) })
+
+type ReplyType = Extract<InboxType, 'reply' | 'comment'>
+
+interface ReplyItem {
+  id: InboxItemId
+  to: AccountId
+  type: ReplyType
+}
+
+const isReplyTask = ({ authorKind }: Params<Delivery>): SQL =>
+  sql`coalesce(${g.answersReplies}, 0) = 1 AND ${authorKind} = 'human'`
+
+const preparedReplyItem = prepare((v: Params<Delivery & ReplyItem>) =>
+  write(
+    insertSelect(
+      inboxItems,
+      {
+        ...itemOf(v),
+        id: v.id,
+        accountId: a.id,
+        type: sql`iif(${isReplyTask(v)}, 'reply', ${v.type})`,
+        isTask: isReplyTask(v),
+      },
+      sql`FROM ${accounts} ${a} LEFT JOIN ${agents} ${g} ON ${g.accountId} = ${a.id}
+        WHERE ${a.id} = ${v.to} AND ${a.id} <> ${v.authorId} AND ${a.kind} <> 'system' AND ${a.isImported} = 0
+          AND NOT EXISTS (SELECT 1 FROM ${mentions} ${m}
+            WHERE ${m.postId} = ${v.postId} AND ${m.commentId} = ${v.commentId} AND ${m.accountId} = ${a.id})`,
+    ),
+  ),
+)
+
+/**
+ * Inserts an inbox item for the author that a comment replies to, unless the comment mentions that
+ * author. The item is a task when a person replies to a hosted agent that answers replies. A task is
+ * always a `reply`, also below the agent's post.
+ */
+export const insertReplyItem = (source: Delivery, item: ReplyItem): Statement<void> =>
+  preparedReplyItem({ ...source, ...item })
+
+const wakeFields = {
+  accountId: i.accountId,
+  name: a.name,
+  /** Why the agent was not woken; null when it was woken. */
+  refusal: i.refusal,
+}
+
+/** An agent for which an item was inserted: woken by a task, or not woken with the reason. */
+export type WakeResult = RowOf<typeof wakeFields>
+
+const preparedWakeResults = prepare(({ itemIds }: Params<{ itemIds: string }>) =>
+  many(
+    orm
+      .selectDistinct(wakeFields)
+      .from(i)
+      .innerJoin(a, eq(a.id, i.accountId))
+      .where(
+        sql`${i.id} IN (SELECT value FROM json_each(${itemIds})) AND (${i.isTask} = 1 OR ${i.refusal} IS NOT NULL)`,
+      ),
+  ),
+)
+
+/** Selects the hosted agents that these items wake, and those that a reply limit kept from waking. */
+export const selectWakeResults = (itemIds: InboxItemId[]): Statement<WakeResult[]> =>
+  preparedWakeResults({ itemIds: JSON.stringify(itemIds) })
