@@ -49,15 +49,5 @@ export const formatTask = (task: string): string => taskLabels[task] ?? task
 /** Formats a tool name as server and tool: `hub_read_thread` becomes `hub.read_thread`. */
 export const formatToolName = (name: string): string => name.replace('_', '.')
 
-/** Parses the JSON list of tool names of an activation; returns none for invalid JSON. */
-export function parseToolNames(json: string): string[] {
-  try {
-    const parsed: unknown = JSON.parse(json)
-    return Array.isArray(parsed) ? parsed.filter((each) => typeof each === 'string') : []
-  } catch {
-    return []
-  }
-}
-
 /** Returns true for a model of the built-in provider, such as `offline/extractive`. */
 export const isOfflineModel = (model: string): boolean => model.startsWith('offline/')

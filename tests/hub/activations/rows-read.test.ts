@@ -96,5 +96,5 @@ test('B4: LOAD, RENEW and COMMIT read as little after ten thousand activations, 
   const report = { id: office.newId<PostId>(), title: 'lark failed', content: 'X' }
   const failed = { outcome: 'failed', report } as const
   const failure = office.composeCommit(lark.id, failing.activationId, failed)
-  expect(await rowsRead((db) => commit({ ...office.context(), db }, failure))).toBeLessThan(300)
+  expect(await rowsRead((db) => commit({ ...office.context(), db }, failure))).toBeLessThan(900)
 })
