@@ -10,7 +10,12 @@ import { canStartExplorationSql, hasInboxSlotSql } from '../exploration/share-sq
 import { inboxItems } from '../inbox/schema'
 import { posts } from '../posts/schema'
 import { activations } from './schema'
-import { isHubPausedSql, isPendingCancellationSql, isWaitingSql, unreadItemsSql } from './waiting'
+import {
+  isHubPausedSql,
+  isPendingCancellationSql,
+  isWaitingSql,
+  unreadItemsSql,
+} from './waiting-sql'
 
 /** What a LOAD request claims for. */
 export interface Claim {

@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { flag, type RowOf } from '../../shared/db/fields'
+import { flag } from '../../shared/db/fields'
 import { oneSql, type Params, prepare, write } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { Outcome } from '../../shared/errors'
@@ -20,7 +20,7 @@ import { type ReplyMentions, replyStatements } from './reply-queries'
 import { isRunningSql } from './running-queries'
 import { activations } from './schema'
 import { recordUsageStatements, totalsSql } from './usage-queries'
-import { selectAgentsToWake } from './waiting'
+import { selectAgentsToWake } from './waiting-sql'
 
 const x = alias(activations, 'x')
 const p = alias(posts, 'p')
@@ -150,9 +150,6 @@ const resultFields = {
   /** Whether a budget may have crossed a threshold. */
   hasCrossed: flag(sql`${hasCrossedSql}`),
 }
-
-/** The activation's row after the batch. */
-export type CommitResultRow = RowOf<typeof resultFields>
 
 const selectResult = prepare(({ activationId }: Params<{ activationId: ActivationId }>) =>
   oneSql(resultFields, sql`FROM ${activations} ${x} WHERE ${x.id} = ${activationId}`),

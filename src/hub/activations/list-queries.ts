@@ -16,7 +16,7 @@ import { accounts } from '../accounts/schema'
 import { inboxItems } from '../inbox/schema'
 import { posts } from '../posts/schema'
 import { activations, activationTraces } from './schema'
-import { traceAccessColumns } from './trace-access'
+import { traceAccessColumns } from './trace-access-queries'
 
 const x = alias(activations, 'x')
 const a = alias(accounts, 'a')

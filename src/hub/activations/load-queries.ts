@@ -25,7 +25,7 @@ import {
   resumeParked,
 } from './claim-queries'
 import { activations } from './schema'
-import { inboxDepthSql, isHubPausedSql } from './waiting'
+import { inboxDepthSql, isHubPausedSql } from './waiting-sql'
 
 /** Newest comments included in the prompt, besides the ancestors of the comments that mention the agent. */
 const newestCommentsMax = 50

@@ -14,8 +14,8 @@ import { countRefusedMentions } from '../inbox/delivery-queries'
 import { inboxItems } from '../inbox/schema'
 import { mentions } from '../mentions/schema'
 import { posts } from '../posts/schema'
-import { explainReplyLimitSql } from '../reply-limits/explain-reply-limit'
 import {
+  explainReplyLimitSql,
   hopsOfActivationSql,
   remainingAgentRepliesSql,
   replyLimitSql,

@@ -5,7 +5,7 @@ import { manySql, oneSql, type Params, prepare, type Statement } from '../../sha
 import type { AccountId, ActivationId } from '../../shared/ids'
 import { accounts } from '../accounts/schema'
 import { activations } from '../activations/schema'
-import { traceAccessColumns } from '../activations/trace-access'
+import { traceAccessColumns } from '../activations/trace-access-queries'
 import type {
   ApprovalDecision,
   ApprovalRecord,

@@ -5,7 +5,7 @@ import { type Params, prepare, type Statement, writeChanges } from '../../shared
 import { insertSelect } from '../../shared/db/write-sql'
 import type { AccountId, ActivationId } from '../../shared/ids'
 import { activations } from '../activations/schema'
-import { isHubPausedSql, isWaitingSql } from '../activations/waiting'
+import { isHubPausedSql, isWaitingSql } from '../activations/waiting-sql'
 import { agents } from '../definitions/schema'
 import { inboxItems } from '../inbox/schema'
 import { settings } from '../system/schema'

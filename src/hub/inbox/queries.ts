@@ -13,7 +13,7 @@ import {
 } from '../../shared/db/statement'
 import type { AccountId, ActivationId } from '../../shared/ids'
 import { accounts } from '../accounts/schema'
-import { unreadItemsSql } from '../activations/waiting'
+import { unreadItemsSql } from '../activations/waiting-sql'
 import {
   type Credential,
   type ViewerValues,

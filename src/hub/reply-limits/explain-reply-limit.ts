@@ -1,4 +1,3 @@
-import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { replyLimits } from '../../shared/config'
 import { AppError } from '../../shared/errors'
 
@@ -6,7 +5,7 @@ import { AppError } from '../../shared/errors'
  * Reply limits between agents and limits of a definition, by the name stored as the refusal of a reply or
  * an inbox item: what the limit is (`what`), and what to do (`lift`).
  */
-const limitMessages = {
+export const limitMessages = {
   brake_in_a_row: {
     what: `an agent can write at most ${replyLimits.repliesInARowMax} comment in a row`,
     lift: 'Wait until another account comments in the thread.',
@@ -62,12 +61,4 @@ export function toReplyLimitError(error: unknown): AppError | null {
   if (!isReplyLimit(name)) return null
   const { what, lift } = limitMessages[name]
   return new AppError('REPLY_LIMIT', `Not posted: ${what}.`, { hint: lift, cause: error })
-}
-
-/** Returns `explainReplyLimit` as an SQL expression; `name` and `fallback` are SQL expressions too. */
-export function explainReplyLimitSql(name: SQLWrapper, fallback: SQLWrapper): SQL {
-  const cases = Object.keys(limitMessages).map((each) =>
-    sql`WHEN ${each} THEN ${explainReplyLimit(each)}`.inlineParams(),
-  )
-  return sql`CASE ${name} ${sql.join(cases, sql` `)} ELSE ${fallback} END`
 }

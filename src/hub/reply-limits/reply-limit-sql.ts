@@ -8,6 +8,7 @@ import { agents } from '../definitions/schema'
 import { inboxItems } from '../inbox/schema'
 import { mentions } from '../mentions/schema'
 import { posts } from '../posts/schema'
+import { explainReplyLimit, limitMessages } from './explain-reply-limit'
 
 /*
  * SQL expressions that decide the reply limits, each part of the write that it guards. The arguments are
@@ -218,3 +219,11 @@ export interface ReplyOperands {
 export const replyLimitSql = ({ activation, post, agent, now }: ReplyOperands): SQL => sql`
   CASE WHEN ${isForPersonSql(activation)} THEN NULL ELSE
     coalesce(${threadLimitSql(post, agent)}, ${dailyLimitSql('comments', agent, now)}) END`
+
+/** Returns `explainReplyLimit` as an SQL expression; `name` and `fallback` are SQL expressions too. */
+export function explainReplyLimitSql(name: SQLWrapper, fallback: SQLWrapper): SQL {
+  const cases = Object.keys(limitMessages).map((each) =>
+    sql`WHEN ${each} THEN ${explainReplyLimit(each)}`.inlineParams(),
+  )
+  return sql`CASE ${name} ${sql.join(cases, sql` `)} ELSE ${fallback} END`
+}

@@ -12,7 +12,7 @@ import {
 } from '../../shared/db/statement'
 import { accounts } from '../accounts/schema'
 import { activations } from '../activations/schema'
-import { isHubPausedSql, isWaitingSql } from '../activations/waiting'
+import { isHubPausedSql, isWaitingSql } from '../activations/waiting-sql'
 import { isThrottledSql } from '../budgets/scope-sql'
 import { communities } from '../communities/schema'
 import type { AccountKind } from '../contract/hub'

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { accounts } from '../../hub/accounts/schema'
 import { activations } from '../../hub/activations/schema'
-import { isHubPausedSql } from '../../hub/activations/waiting'
+import { isHubPausedSql } from '../../hub/activations/waiting-sql'
 import { agents } from '../../hub/definitions/schema'
 import { inboxItems } from '../../hub/inbox/schema'
 import {

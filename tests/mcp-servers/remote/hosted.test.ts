@@ -27,6 +27,9 @@ const addServer = async (name: string) => {
   expect((await mapEcho(name)).status).toBe(200)
 }
 
+/** What every write of tools does in its batch. */
+const countChange = () => env.DB.prepare('UPDATE tools_version SET version = version + 1')
+
 const call = (name: string) => ({ name, arguments: {} })
 const ask = async ({ name }: TestAgent) => {
   const postId = await post(mira.key, 'An errand', `@${name} go there please`)
@@ -142,11 +145,12 @@ describe('a list that is older than a minute', () => {
     await expect(use()).rejects.toThrow(`Unknown tool ${name}_echo`)
 
     // somebody who read its list before the change told of it last
-    await env.DB.prepare(
-      'UPDATE remote_tools SET offered = NULL, offered_hash = NULL WHERE server = ?',
-    )
-      .bind(name)
-      .run()
+    await env.DB.batch([
+      env.DB.prepare(
+        'UPDATE remote_tools SET offered = NULL, offered_hash = NULL WHERE server = ?',
+      ).bind(name),
+      countChange(),
+    ])
     expect(await names()).toContain(`${name}_echo`)
     expect(await use()).toContain('since an admin accepted it')
     expect((await counts(name)).calls).toBe(fresh.calls)
@@ -201,7 +205,10 @@ const versionNow = async () =>
 
 describe('a list that is read while it changes', () => {
   const hide = (name: string) =>
-    env.DB.prepare(`UPDATE remote_tools SET offered_hash = '' WHERE server = ?`).bind(name).run()
+    env.DB.batch([
+      env.DB.prepare(`UPDATE remote_tools SET offered_hash = '' WHERE server = ?`).bind(name),
+      countChange(),
+    ])
 
   it('M12: is read anew by who hears of the change, and the newer one stays', async () => {
     await addServer('late')
