@@ -106,7 +106,7 @@ const preparedRefusedMentions = prepare((v: Params<MentioningContent & { day: nu
   write(
     insertSelect(
       agentDays,
-      { accountId: i.fromAccountId, day: v.day, brakedMentions: sql`count(*)` },
+      { accountId: i.fromAccountId, day: v.day, refusedMentions: sql`count(*)` },
       sql`FROM ${inboxItems} ${i}
         WHERE ${i.postId} = ${v.postId} AND ${i.createdAt} = ${v.at} AND ${i.commentId} IS ${v.commentId}
           AND ${i.isTask} = 0 AND ${i.refusal} IS NOT NULL AND ${i.type} = 'mention' AND ${i.fromAccountId} IS NOT NULL
@@ -114,7 +114,7 @@ const preparedRefusedMentions = prepare((v: Params<MentioningContent & { day: nu
             WHERE ${x.id} = ${v.runningId} AND ${x.state} = 'running'))
         GROUP BY ${i.fromAccountId}
         ON CONFLICT (${bare(agentDays.accountId)}, ${bare(agentDays.day)})
-          DO UPDATE SET ${bare(agentDays.brakedMentions)} = ${bare(agentDays.brakedMentions)} + excluded.${bare(agentDays.brakedMentions)}`,
+          DO UPDATE SET ${bare(agentDays.refusedMentions)} = ${bare(agentDays.refusedMentions)} + excluded.${bare(agentDays.refusedMentions)}`,
     ),
   ),
 )

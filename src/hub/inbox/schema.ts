@@ -70,7 +70,7 @@ export const inboxItems = sqliteTable(
     uniqueIndex('inbox_votes')
       .on(table.accountId, table.postId, sql`coalesce(${table.commentId}, '')`)
       .where(sql`${table.type} = 'vote' AND ${table.readAt} IS NULL`),
-    index('inbox_braked')
+    index('inbox_refused')
       .on(table.postId, table.createdAt)
       .where(
         sql`${table.isTask} = 0 AND ${table.refusal} IS NOT NULL AND ${table.type} = 'mention'`,

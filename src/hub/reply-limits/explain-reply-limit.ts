@@ -6,39 +6,39 @@ import { AppError } from '../../shared/errors'
  * an inbox item: what the limit is (`what`), and what to do (`lift`).
  */
 export const limitMessages = {
-  brake_in_a_row: {
+  reply_limit_in_a_row: {
     what: `an agent can write at most ${replyLimits.repliesInARowMax} comment in a row`,
     lift: 'Wait until another account comments in the thread.',
   },
-  brake_thread: {
+  reply_limit_thread: {
     what: `an agent can reply to other agents at most ${replyLimits.repliesByOneMax} times in a thread, or fewer if behavior.limits.max_responses_per_thread of its definition is lower`,
     lift: 'A comment by a person in the thread resets the count.',
   },
-  brake_post: {
+  reply_limit_post: {
     what: `agents can write at most ${replyLimits.repliesPerPostMax} comments in a thread without a comment by a person`,
     lift: 'A comment by a person in the thread resets the count.',
   },
-  brake_answered: {
+  reply_limit_answered: {
     what: 'another agent has commented in this thread since your exploration started',
     lift: 'Your comment may be a duplicate: choose another post, or answer PASS.',
   },
-  brake_hops: {
+  reply_limit_hops: {
     what: `agents can wake one another at most ${replyLimits.hopsMax} times in a row without a person`,
     lift: 'A person can mention the agent to wake it.',
   },
-  brake_calls: {
+  reply_limit_calls: {
     what: `an external agent can wake the same agent at most ${replyLimits.callsOutsideMax} times an hour without a person`,
     lift: 'Wait an hour, or have a person write to the external agent or mention the other agent.',
   },
-  brake_daily_posts: {
+  reply_limit_daily_posts: {
     what: 'the agent has reached the daily post limit of its definition (days in UTC)',
     lift: 'Wait until midnight UTC, or raise behavior.limits.max_daily_posts in its definition.',
   },
-  brake_daily_comments: {
+  reply_limit_daily_comments: {
     what: 'the agent has reached the daily comment limit of its definition (days in UTC)',
     lift: 'Wait until midnight UTC, or raise behavior.limits.max_daily_comments in its definition. Mentions by people are still answered.',
   },
-  brake_interval: {
+  reply_limit_interval: {
     what: 'the agent wrote less than its minimum interval ago, and no person requested this',
     lift: 'Wait, or lower behavior.limits.min_interval_seconds in its definition.',
   },
@@ -57,7 +57,7 @@ export function explainReplyLimit(name: string | null): string | null {
 
 /** Converts the database error of a reached limit into an `AppError`; null for any other error. */
 export function toReplyLimitError(error: unknown): AppError | null {
-  const name = /CHECK constraint failed: (brake_\w+)/.exec(String(error))?.[1] ?? ''
+  const name = /CHECK constraint failed: (reply_limit_\w+)/.exec(String(error))?.[1] ?? ''
   if (!isReplyLimit(name)) return null
   const { what, lift } = limitMessages[name]
   return new AppError('REPLY_LIMIT', `Not posted: ${what}.`, { hint: lift, cause: error })

@@ -18,7 +18,7 @@ import {
   isForPersonSql,
   threadLimitSql,
 } from './reply-limit-sql'
-import { brakes } from './schema'
+import { replyLimitGuard } from './schema'
 
 /** A post or comment that an agent is about to write; `now` is in milliseconds since the Unix epoch. */
 export interface AgentWrite {
@@ -32,7 +32,7 @@ export interface AgentWrite {
 const failAtLimit = (limit: SQL): Statement<void> =>
   write(
     insertSelect(
-      brakes,
+      replyLimitGuard,
       { name: sql`name` },
       sql`FROM (SELECT ${limit} AS name) WHERE name IS NOT NULL`,
     ),

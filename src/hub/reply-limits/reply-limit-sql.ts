@@ -61,11 +61,11 @@ export const remainingAgentRepliesSql = (post: SQLWrapper): SQL =>
 /** The limit that stops an agent's next comment in a thread, or NULL. */
 export const threadLimitSql = (post: SQLWrapper, agent: SQLWrapper): SQL => sql`
   (SELECT CASE
-    WHEN max(n <= ${repliesInARowMax} AND author_id = ${agent}) THEN 'brake_in_a_row'
+    WHEN max(n <= ${repliesInARowMax} AND author_id = ${agent}) THEN 'reply_limit_in_a_row'
     WHEN coalesce(sum(author_id = ${agent}), 0) >= min(${repliesByOneMax}, coalesce(
       (SELECT ${agents.responsesPerThreadMax} FROM ${agents} WHERE ${agents.accountId} = ${agent}), ${repliesByOneMax}))
-      THEN 'brake_thread'
-    WHEN coalesce(sum(is_agent), 0) >= ${repliesPerPostMax} THEN 'brake_post' END
+      THEN 'reply_limit_thread'
+    WHEN coalesce(sum(is_agent), 0) >= ${repliesPerPostMax} THEN 'reply_limit_post' END
   FROM (${sinceHumanSql(post)}))`
 
 /**
@@ -74,7 +74,7 @@ export const threadLimitSql = (post: SQLWrapper, agent: SQLWrapper): SQL => sql`
  * millisecond as the start counts, because the exploration may not have read it.
  */
 export const alreadyAnsweredLimitSql = (post: SQLWrapper, activation: SQLWrapper): SQL => sql`
-  (SELECT 'brake_answered' FROM ${activations} ${x}
+  (SELECT 'reply_limit_answered' FROM ${activations} ${x}
     JOIN ${comments} ${c} ON ${c.postId} = ${post} AND ${c.createdAt} >= ${x.startedAt} AND ${c.deletedAt} IS NULL
     JOIN ${accounts} ${a} ON ${a.id} = ${c.authorId} AND ${a.kind} = 'agent' AND ${a.isImported} = 0
     WHERE ${x.id} = ${activation} AND ${x.task} = 'exploration' AND ${c.authorId} <> ${x.agentId} LIMIT 1)`
@@ -140,7 +140,7 @@ export const mentionLimitSql = (
   chain: { hops: SQLWrapper; remaining: SQLWrapper; nth: SQLWrapper },
 ): SQL => sql`
   coalesce(${wakeLimitSql(chain.hops, chain.remaining, chain.nth)},
-    CASE WHEN ${mentionsTooOftenSql(mention.from, mention.to, mention.now)} THEN 'brake_calls' END)`
+    CASE WHEN ${mentionsTooOftenSql(mention.from, mention.to, mention.now)} THEN 'reply_limit_calls' END)`
 
 /**
  * Whether a person's newest message to this agent in a thread is unanswered: then no limit stops the
@@ -160,8 +160,12 @@ export const hasUnansweredPersonSql = (post: SQLWrapper, agent: SQLWrapper): SQL
     AND NOT EXISTS (SELECT 1 FROM ${comments} WHERE ${comments.postId} = ${post} AND ${comments.authorId} = ${agent}))`
 
 const writtenTables = {
-  posts: { table: posts, daily: g.dailyPostsMax, limit: sql`'brake_daily_posts'` },
-  comments: { table: comments, daily: g.dailyCommentsMax, limit: sql`'brake_daily_comments'` },
+  posts: { table: posts, daily: g.dailyPostsMax, limit: sql`'reply_limit_daily_posts'` },
+  comments: {
+    table: comments,
+    daily: g.dailyCommentsMax,
+    limit: sql`'reply_limit_daily_comments'`,
+  },
 }
 
 /**
@@ -196,13 +200,13 @@ export const dailyLimitSql = (
 
 /** The definition's minimum interval between the agent's unrequested posts and comments, or NULL. */
 export const intervalLimitSql = (agent: SQLWrapper, now: SQLWrapper): SQL => sql`
-  (SELECT 'brake_interval' FROM ${agents} ${g} WHERE ${g.accountId} = ${agent} AND ${g.intervalMs} > 0 AND (
+  (SELECT 'reply_limit_interval' FROM ${agents} ${g} WHERE ${g.accountId} = ${agent} AND ${g.intervalMs} > 0 AND (
     EXISTS (SELECT 1 FROM ${comments} WHERE ${comments.authorId} = ${agent} AND ${comments.createdAt} > ${now} - ${g.intervalMs})
     OR EXISTS (SELECT 1 FROM ${posts} WHERE ${posts.authorId} = ${agent} AND ${posts.createdAt} > ${now} - ${g.intervalMs})))`
 
 /** The limit that stops a mention by an agent from waking another agent, or NULL. */
 export const wakeLimitSql = (hops: SQLWrapper, remaining: SQLWrapper, nth: SQLWrapper): SQL => sql`
-  CASE WHEN ${hops} > ${hopsMax} THEN 'brake_hops' WHEN ${nth} > ${remaining} THEN 'brake_post' END`
+  CASE WHEN ${hops} > ${hopsMax} THEN 'reply_limit_hops' WHEN ${nth} > ${remaining} THEN 'reply_limit_post' END`
 
 /** A reply that an activation is about to post. */
 export interface ReplyOperands {

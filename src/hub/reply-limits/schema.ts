@@ -1,5 +1,5 @@
 import { sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
-export const brakes = sqliteTable('brakes', {
+export const replyLimitGuard = sqliteTable('reply_limit_guard', {
   name: text('name').notNull(),
 })

@@ -102,7 +102,7 @@ const counted = {
   outOfBudget: d.outOfBudget,
   refusedAnswers: d.refusedAnswers,
   refusedCalls: d.refusedCalls,
-  brakedMentions: d.brakedMentions,
+  refusedMentions: d.refusedMentions,
 }
 
 /** The sums of `counted`, each under its column's name. */

@@ -70,7 +70,7 @@ function formatRefusals(all: ActivityTotals): string {
   const refused = [
     [all.refusedAnswers, 'answer that could not be posted', 'answers that could not be posted'],
     [all.refusedCalls, 'tool call', 'tool calls'],
-    [all.brakedMentions, 'mention of one agent by another', 'mentions of one agent by another'],
+    [all.refusedMentions, 'mention of one agent by another', 'mentions of one agent by another'],
     [all.outOfBudget, 'task over budget', 'tasks over budget'],
   ] as const
   const parts = refused.flatMap(([n, one, many]) => (n > 0 ? [formatPlural(n, one, many)] : []))
@@ -82,7 +82,7 @@ const tableHead = `| Agent | Runs | Answers | Contributions | No contribution | 
 
 function formatTable(agents: AgentActivity[], count: number): string {
   const lines = agents.map((work) => {
-    const refused = work.refusedAnswers + work.refusedCalls + work.brakedMentions + work.outOfBudget
+    const refused = work.refusedAnswers + work.refusedCalls + work.refusedMentions + work.outOfBudget
     const numbers = [
       work.activations,
       work.answers,

@@ -23,7 +23,7 @@ export const agentDays = sqliteTable(
     /** Answers that were not posted as they were, tool calls that policy denied, agents it did not wake. */
     refusedAnswers: integer('refused_answers').notNull().default(0),
     refusedCalls: integer('refused_calls').notNull().default(0),
-    brakedMentions: integer('braked_mentions').notNull().default(0),
+    refusedMentions: integer('refused_mentions').notNull().default(0),
   },
   (table) => [
     primaryKey({ columns: [table.accountId, table.day] }),

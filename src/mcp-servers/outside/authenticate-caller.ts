@@ -49,7 +49,7 @@ async function readToken(
   if (!found || found.id !== claim.accountId) return null
   const { id: accountId, name, kind, postId } = found
   const { activationId, toolRestrictions } = claim
-  const caller = { accountId, name, kind, activationId, postId, isOutside: true }
+  const caller = { accountId, name, kind, activationId, postId, isExternal: true }
   return toolRestrictions === null ? caller : { ...caller, toolRestrictions }
 }
 

@@ -5,7 +5,7 @@ import { Icon } from '../parts/icons'
 
 /** Notice that a mention did not wake an agent: which reply limit was reached, and what to do. */
 export const NotWokenNotice: FC<{ of: NotWokenAgent }> = ({ of: agent }) => (
-  <div class="brake">
+  <div class="limit-notice">
     <Icon name="stop" />
     <div>
       <strong>

@@ -204,7 +204,7 @@ const ThreadEnd: FC<ThreadPageProps & { isReplying: boolean }> = (props) => {
 
 /** Says that a paused agent has an open task in this thread, and when it continues. */
 const PausedNotice: FC<{ of: PausedAgent }> = ({ of: { name, isHubPaused } }) => (
-  <div class="brake">
+  <div class="limit-notice">
     <Icon name="stop" />
     <p>
       <strong>
@@ -218,7 +218,7 @@ const PausedNotice: FC<{ of: PausedAgent }> = ({ of: { name, isHubPaused } }) =>
 
 /** Says that the answer of an agent was not posted, and why. */
 const RefusalNotice: FC<{ of: ThreadActivation }> = ({ of }) => (
-  <div class="brake">
+  <div class="limit-notice">
     <Icon name="stop" />
     <div>
       <strong>

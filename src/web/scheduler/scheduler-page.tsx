@@ -35,13 +35,13 @@ export const SchedulerPage: FC<SchedulerPageProps> = ({ frame, board, page }) =>
         {isAdmin && <PauseAllForm isPaused={board.hub.isPaused} />}
       </div>
       {board.hub.isPaused && (
-        <p class="brake" role="status">
+        <p class="limit-notice" role="status">
           All agents are paused. New tasks wait in their inboxes; nothing is lost.
           {!isAdmin && ' An admin can resume the agents here.'}
         </p>
       )}
       {!board.view && (
-        <p class="brake" role="status">
+        <p class="limit-notice" role="status">
           The scheduler is not responding, so reasons are missing. Agents still answer mentions.
           Reload the page to try again.
         </p>

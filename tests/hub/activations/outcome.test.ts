@@ -140,7 +140,7 @@ test('B9: COMMIT counts the run in the day of its agent, once', async () => {
     usage: [usageOf(1, 1)],
   })
   await Promise.all([office.doors.commit(answer), office.doors.commit(answer)])
-  const none = { contributions: 0, passes: 0, failures: 0, out_of_budget: 0, braked_mentions: 0 }
+  const none = { contributions: 0, passes: 0, failures: 0, out_of_budget: 0, refused_mentions: 0 }
   const row = { account_id: scout.id, day: Math.floor(hub.clock.now() / day), ...none }
   expect(await days()).toEqual([
     { ...row, activations: 1, answers: 1, refused_answers: 0, refused_calls: 2 },

@@ -117,7 +117,7 @@ test.each(['approve', 'deny'])(
       hops: 4,
     })
     const called = (await office.inbox(bee.id)).find((item) => item.post_id === thread)
-    expect(called).toMatchObject({ is_task: 0, refusal: 'brake_hops' })
+    expect(called).toMatchObject({ is_task: 0, refusal: 'reply_limit_hops' })
   },
 )
 

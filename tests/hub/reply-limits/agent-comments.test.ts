@@ -80,7 +80,7 @@ it('H11: a stopped comment leaves nothing behind', async () => {
   const before = await office.first('SELECT comment_count FROM posts WHERE id = ?', post)
   await say(bot(0), post, 'Nevermore, @mira.')
   expect(await office.first('SELECT comment_count FROM posts WHERE id = ?', post)).toEqual(before)
-  expect(await office.all('SELECT * FROM brakes')).toEqual([])
+  expect(await office.all('SELECT * FROM reply_limit_guard')).toEqual([])
   const notices = (await office.inbox(mira.id)).filter((item) => item.content.includes('Nevermore'))
   expect(notices).toEqual([])
 })
@@ -131,7 +131,7 @@ it('H11: of ten agents that an agent mentions at once three are woken, and the a
   const postId = body.post.id as PostId
   const woken = await Promise.all(hosted.map((each) => tasksOf(each, postId)))
   expect(woken.filter((items) => items.length > 0)).toHaveLength(3)
-  expect(await refusalsOf(postId)).toEqual(Array.from({ length: 7 }, () => 'brake_post'))
+  expect(await refusalsOf(postId)).toEqual(Array.from({ length: 7 }, () => 'reply_limit_post'))
 })
 
 it('H11: a person who mentions ten agents wakes ten', async () => {
@@ -162,7 +162,7 @@ it('H11: a chain of agents that call one another from post to post stops after f
   const last = await relay(bot(4), bot(5))
   expect(await tasksOf(bot(4), posts[3] as PostId)).toHaveLength(1)
   expect(await tasksOf(bot(5), last)).toEqual([])
-  expect(await refusalsOf(last)).toEqual(['brake_hops'])
+  expect(await refusalsOf(last)).toEqual(['reply_limit_hops'])
   const { hops } =
     (await office.first<{ hops: number }>('SELECT hops FROM posts WHERE id = ?', last)) ?? {}
   expect(hops).toBe(4)

@@ -71,7 +71,7 @@ it('H11: two agents that always mention each other stop by themselves, and a per
   expect(await tasksOf(bee)).toEqual([])
   expect(await tasksOf(ant)).toEqual([])
   const refused = (await office.inbox(bee.id)).at(-1)
-  expect(refused).toMatchObject({ type: 'mention', is_task: 0, refusal: 'brake_post' })
+  expect(refused).toMatchObject({ type: 'mention', is_task: 0, refusal: 'reply_limit_post' })
 
   await office.comment(mira.key, post, '@bee go on')
   await answer(bee, post, '@ant, and you?')
@@ -90,14 +90,14 @@ it('H11: of agents woken at once that all reply, three are posted; the others ge
   expect((await answer(ant, post, 'Yes.')).replyRefusal).toBeNull()
   expect((await answer(bee, post, 'No.')).replyRefusal).toBeNull()
   const third = await answer(cat, post, 'Perhaps.')
-  expect(third).toMatchObject({ kind: 'done', replyId: null, replyRefusal: 'brake_post' })
-  expect((await office.activation(third.activationId))?.reply_refusal).toBe('brake_post')
+  expect(third).toMatchObject({ kind: 'done', replyId: null, replyRefusal: 'reply_limit_post' })
+  expect((await office.activation(third.activationId))?.reply_refusal).toBe('reply_limit_post')
   const notice = (await office.inbox(outside.id)).at(-1)
   expect(notice).toMatchObject({
     type: 'system',
     content: expect.stringMatching(/3 comments in a thread.*A comment by a person/),
   })
-  expect((await office.inbox(cat.id)).at(-1)).toMatchObject({ refusal: 'brake_post' })
+  expect((await office.inbox(cat.id)).at(-1)).toMatchObject({ refusal: 'reply_limit_post' })
   expect(await office.first('SELECT comment_count AS n FROM posts WHERE id = ?', post)).toEqual({
     n: 3,
   })
@@ -127,12 +127,12 @@ it('D6: max_responses_per_thread and max_daily_comments bind what an agent says 
     return body.post.id as PostId
   }
   await office.run('UPDATE agents SET responses_per_thread_max = 0 WHERE account_id = ?', ant.id)
-  expect((await answer(ant, await ask(), 'Yes.')).replyRefusal).toBe('brake_thread')
+  expect((await answer(ant, await ask(), 'Yes.')).replyRefusal).toBe('reply_limit_thread')
   await office.run(
     'UPDATE agents SET responses_per_thread_max = 3, daily_comments_max = 0 WHERE account_id = ?',
     ant.id,
   )
-  expect((await answer(ant, await ask(), 'Yes.')).replyRefusal).toBe('brake_daily_comments')
+  expect((await answer(ant, await ask(), 'Yes.')).replyRefusal).toBe('reply_limit_daily_comments')
   await office.run('UPDATE agents SET daily_comments_max = 50 WHERE account_id = ?', ant.id)
   expect((await answer(ant, await ask(), 'Yes.')).replyRefusal).toBeNull()
 })
@@ -190,7 +190,7 @@ it('H11: ten agents that want to answer one post at the same moment give three a
     ),
   )
   expect(answers.filter(({ replyId }) => replyId !== null)).toHaveLength(3)
-  expect(answers.filter(({ replyRefusal }) => replyRefusal === 'brake_post')).toHaveLength(7)
+  expect(answers.filter(({ replyRefusal }) => replyRefusal === 'reply_limit_post')).toHaveLength(7)
 })
 
 /** Creates a post by an external agent through the API that mentions a hosted agent; returns the notes. */
@@ -216,7 +216,7 @@ it('H11: an agent outside that opens a post for each mention it gets is stopped 
   expect(chain).toHaveLength(2)
   expect(
     await office.first('SELECT refusal FROM inbox_items WHERE post_id = ?', called.id),
-  ).toMatchObject({ refusal: 'brake_hops' })
+  ).toMatchObject({ refusal: 'reply_limit_hops' })
   const thread = await office.post(mira.key, 'Elsewhere')
   await office.comment(outside.key, thread, '@bee your turn')
   expect(await tasksOf(bee)).toEqual([])

@@ -38,7 +38,7 @@ it('H11: a reply stopped by a reply limit is explained where it is missing', asy
   await env.DB.prepare(
     `INSERT INTO activations (id, agent_id, class, task, state, admission, post_id, model,
        definition_version, started_at, deadline_at, reply_refusal)
-     VALUES ('00000000-0000-7000-8000-0000000000aa', ?, 'inbox', 'mention', 'done', 'granted', ?, 'x', 1, 1, 1, 'brake_post')`,
+     VALUES ('00000000-0000-7000-8000-0000000000aa', ?, 'inbox', 'mention', 'done', 'granted', ?, 'x', 1, 1, 1, 'reply_limit_post')`,
   )
     .bind(crowd[0]?.id, body.post.id)
     .run()

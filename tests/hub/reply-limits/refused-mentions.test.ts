@@ -27,7 +27,7 @@ beforeEach(async () => {
 const today = () => Math.floor(hub.clock.now() / 86_400_000)
 const countsOf = () =>
   office.all(
-    'SELECT account_id AS account, day, braked_mentions AS refused FROM agent_days WHERE braked_mentions > 0',
+    'SELECT account_id AS account, day, refused_mentions AS refused FROM agent_days WHERE refused_mentions > 0',
   )
 
 const mention = (headers = {}) => {
@@ -81,7 +81,7 @@ it('B9: a reply that wakes nobody is counted once, also when its commit comes ag
   }
   const request = office.composeCommit(ant.id, activationId, { reply })
   await office.doors.commit(request)
-  expect((await office.inbox(bee.id)).at(-1)).toMatchObject({ is_task: 0, refusal: 'brake_post' })
+  expect((await office.inbox(bee.id)).at(-1)).toMatchObject({ is_task: 0, refusal: 'reply_limit_post' })
   await office.doors.commit(request)
   expect(await countsOf()).toEqual([{ account: ant.id, day: today(), refused: 1 }])
 })

@@ -33,7 +33,7 @@ it('H11: two agents whose every answer mentions the other stop by themselves, an
   const refusals = await env.DB.prepare(
     'SELECT refusal FROM inbox_items WHERE refusal IS NOT NULL',
   ).all()
-  expect(refusals.results).toEqual([{ refusal: 'brake_post' }])
+  expect(refusals.results).toEqual([{ refusal: 'reply_limit_post' }])
 
   await call('POST', `/api/v1/posts/${asked}/comments`, {
     key: mira.key,

@@ -143,7 +143,7 @@ it('S10 B9: an idle day has no summary, and the sweep after one costs one round 
 it('B9 H11: an external agent that reached a reply limit counts as refused, not as an agent that ran', async () => {
   const outsider = await hub.join(`outsider-${hub.clock.now()}`)
   await run(
-    'INSERT INTO agent_days (account_id, day, braked_mentions) VALUES (?, ?, 1)',
+    'INSERT INTO agent_days (account_id, day, refused_mentions) VALUES (?, ?, 1)',
     ...[outsider.id, Math.floor(hub.clock.now() / 86_400_000)],
   )
   passDays(1)

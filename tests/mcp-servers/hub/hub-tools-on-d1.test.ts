@@ -50,7 +50,7 @@ test('M1: a repeated call of one activation comments once, another call again', 
   const again = await callAs(caller, 'call-1', 'hub_create_comment', args)
   expect(first.isError, first.text).toBe(false)
   expect(again.text).toBe(first.text)
-  // a person between them, or a brake would hold
+  // a person between them, or a reply limit is reached
   const mira = await hub.join('mira', 'human')
   await hub.call(`/posts/${postId}/comments`, { key: mira.key, body: { content: 'Once more?' } })
   expect((await callAs(caller, 'call-2', 'hub_create_comment', args)).text).not.toBe(first.text)
@@ -116,7 +116,7 @@ test('M1: hub_vote votes once, and not on its own words', async () => {
   expect(await say({ post_id: own, value: 'up' })).toMatch(
     /^Error: You can't vote on your own post/,
   )
-  expect(await say({ value: 'up' })).toMatch(/give post_id or comment_id/)
+  expect(await say({ value: 'up' })).toMatch(/must have either post_id or comment_id/)
   const voted = { action: 'upvoted', author: 'nora', score: 1 }
   for (const callId of ['vote-1', 'vote-1', 'vote-2']) {
     const args = { post_id: body.post.id, value: 'up' }

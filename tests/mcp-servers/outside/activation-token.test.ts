@@ -57,7 +57,7 @@ test('M11: without a vault key no token is made, and too many tool restrictions 
   const deny = Array.from({ length: 900 }, (_, index) => `hub_tool_${index}`)
   const toolRestrictions = { allow: [], deny, blockedPatterns: [] }
   const issue = createActivationTokens([newKey]).issue({ ...claim, toolRestrictions }, now)
-  await expect(issue).rejects.toMatchObject({ code: 'VALIDATION' })
+  await expect(issue).rejects.toMatchObject({ code: 'TOO_LARGE' })
 })
 
 async function setUp(toolRestrictions: {
