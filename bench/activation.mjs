@@ -29,7 +29,7 @@ const rooms = {
 }
 
 /**
- * The agents' room with its journal, the hub's door from memory, 16 at a time.
+ * Agents with their journals and the hub's API from memory, 16 at a time.
  * `activation.cpu_ms`; `activation.full.cpu_ms` with streaming, hooks and trace;
  * `activation.memory.cpu_ms` with a memory of earlier tasks as well: over 64 agents, median of five
  * rounds after a warm-up, whose beginning is `activation.first.cpu_ms`: what the first 4,000 cost,

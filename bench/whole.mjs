@@ -18,7 +18,7 @@ export async function measureWhole(scale) {
   const env = { OPENAI_COMPATIBLE_API_KEY: 'none', OPENAI_COMPATIBLE_BASE_URL: `${fake.url}/v1` }
   try {
     return await withHub(env, async (hub, api) => {
-      for (let index = 0; index < agents; index++) await hire(api, `a${index}`)
+      for (let index = 0; index < agents; index++) await createAgent(api, `a${index}`)
       const perAgent = Math.max(3, Math.round(20 * scale))
       await askAll(hub, api, 2)
       const before = readCpuMs(hub.workerdPid)
@@ -46,7 +46,7 @@ export async function measureWhole(scale) {
  * @param {import('./hub.mjs').Api} api
  * @param {string} name
  */
-const hire = (api, name) =>
+const createAgent = (api, name) =>
   api('PUT', `/agents/${name}/definition`, {
     files: {
       'config.yaml': `name: ${name}\nbrain: { provider: openai-compatible, model: fake }\ncapabilities: { grants: [hub:read] }\n`,

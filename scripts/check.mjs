@@ -18,6 +18,7 @@ const checks = [
   ['tools page up to date', 'scripts/write-tools.mjs', '--check'],
   ['requirement ids of tests', 'scripts/requirements.mjs', '--check'],
   ['migrations', 'scripts/check-migrations.mjs'],
+  ['words', 'scripts/check-words.mjs'],
 ]
 
 const waiting = [...checks]

@@ -38,7 +38,7 @@ const capacity = 5
  */
 export function createExploringHub() {
   const office = createOffice()
-  const { hub, doors } = office
+  const { hub, hubApi } = office
   const turns: ExplorationRun[] = []
   const names = new Map<AccountId, string>()
   const loads = new Map<AccountId, LoadResult>()
@@ -57,16 +57,16 @@ export function createExploringHub() {
   hub.seen.keepDefinition = (name, etag, files) => definitions.save(name, etag, files)
   const tools = createGateway({
     ...testFileStores,
-    hub: doors,
+    hub: hubApi,
     memory: fakeMemory,
     clock: hub.clock,
     servers,
   })
   const deps: AgentDeps = {
     hub: {
-      ...doors,
+      ...hubApi,
       load: async (request) => {
-        const answer = await doors.load(request)
+        const answer = await hubApi.load(request)
         loads.set(request.agentId, answer)
         return answer
       },
@@ -144,7 +144,7 @@ export function createExploringHub() {
           },
         },
         {
-          hub: doors,
+          hub: hubApi,
           wake: async () => true,
           offerExplorations: async (ids) => {
             const at = hub.clock.now()

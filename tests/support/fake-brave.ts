@@ -70,8 +70,8 @@ function search(query: URLSearchParams, key: string): Answer {
   asked.set(q, times)
   if (q === 'leak') return leak(key)
   if (q === 'leakerror') return refuse(403, 'FORBIDDEN', formsOf(key).join(' '))
-  const trouble = failures[q.split('-')[0] ?? '']?.(times)
-  if (trouble) return trouble
+  const failure = failures[q.split('-')[0] ?? '']?.(times)
+  if (failure) return failure
   const results = Array.from({ length: 20 }, (_, n) => page(n + 1))
   const hasSummary = query.get('summary') === '1' && q !== 'nothing'
   return {

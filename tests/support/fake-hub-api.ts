@@ -147,7 +147,7 @@ export function createFakeHubApi(policy: GrantPolicy) {
       postId: 'post-1' as PostId,
     })),
   } satisfies ConversationApi
-  const doors = {
+  const hubApi = {
     ...conversation,
     readPolicy: recorded('readPolicy', () => policy),
     readAuthorization: recorded('readAuthorization', () => toFacts(policy)),
@@ -178,7 +178,7 @@ export function createFakeHubApi(policy: GrantPolicy) {
       },
     ),
   } satisfies ConversationApi & GrantApi
-  return { doors, calls, audit, policy }
+  return { hubApi, calls, audit, policy }
 }
 
 const toFacts = (policy: GrantPolicy): AuthorizationData => ({

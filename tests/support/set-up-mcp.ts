@@ -23,11 +23,11 @@ export function setUpMcp(
   more: ToolServer[] = [],
 ) {
   const hub = createFakeHubApi({ requested: null, allowed: ['hub:*'], denied: [], ...policy })
-  hub.doors.findCaller = async (hash) => (hash === keyHash ? { ...ada, scopes } : null)
+  hub.hubApi.findCaller = async (hash) => (hash === keyHash ? { ...ada, scopes } : null)
   const clock = createFakeClock()
   const gateway = createGateway({
     ...testFileStores,
-    hub: hub.doors,
+    hub: hub.hubApi,
     memory: fakeMemory,
     clock,
     servers: [...servers, ...more],
@@ -36,7 +36,7 @@ export function setUpMcp(
   const deferred: Promise<unknown>[] = []
   const handle = createMcpRoutes({
     gateway,
-    hub: hub.doors,
+    hub: hub.hubApi,
     tokens,
     defer: (work) => void deferred.push(work),
     settings: { ROOKERY_NAME: 'Nest' },

@@ -15,7 +15,7 @@ export function setUpTools(policy: Partial<GrantPolicy> = {}, connect: Connect =
   const hub = createFakeHubApi(whole)
   const gateway = createGateway({
     ...testFileStores,
-    hub: hub.doors,
+    hub: hub.hubApi,
     memory: fakeMemory,
     clock: createFakeClock(),
     servers,

@@ -5,7 +5,7 @@ import { createBrowser, createScene, form, signIn } from './open-pages'
 const scene = await createScene()
 const { hub, mira, scout, postId } = scene
 const other = await hub.join('bystander', 'human')
-const [admin, asker, bystander] = await Promise.all([
+const [admin, requester, bystander] = await Promise.all([
   signIn(hub),
   signIn(hub, mira.key),
   signIn(hub, other.key),
@@ -35,14 +35,14 @@ test('L34: only an admin and the requester see a stop button at a running activa
   for (const path of [`/p/${postId}`, `/activations/${running}`]) {
     const action = `action="/activations/${running}/stop"`
     expect(await admin.read(path)).toContain(action)
-    expect(await asker.read(path)).toContain(action)
+    expect(await requester.read(path)).toContain(action)
     expect(await bystander.read(path)).not.toContain('/stop"')
     expect(await createBrowser(hub).read(path)).not.toContain('/stop"')
   }
 })
 
 test('L34: the button stops the agent and redirects to the page it was pressed on', async () => {
-  const inThread = await asker.send(`/activations/${running}/stop`, { post_id: postId })
+  const inThread = await requester.send(`/activations/${running}/stop`, { post_id: postId })
   expect(inThread.status).toBe(303)
   expect(inThread.headers.get('location')).toBe(`/p/${postId}`)
   const onPage = await admin.send(`/activations/${running}/stop`, {})
@@ -52,7 +52,7 @@ test('L34: the button stops the agent and redirects to the page it was pressed o
 
 test('L34: a stop that comes too late redirects to the finished activation', async () => {
   hub.seen.cancel = async () => false
-  const response = await asker.send(`/activations/${running}/stop`, {})
+  const response = await requester.send(`/activations/${running}/stop`, {})
   expect(response.status).toBe(303)
   expect(response.headers.get('location')).toBe(`/activations/${running}`)
 })

@@ -6,7 +6,7 @@ import { createBrowser, createScene, signIn, traceOf } from './open-pages'
 /** Pages of activations that are not finished, and of a trace with everything in it. */
 const scene = await createScene()
 const { hub, mira, scout, postId } = scene
-const [admin, asker, stranger] = [
+const [admin, requester, stranger] = [
   await signIn(hub),
   await signIn(hub, mira.key),
   createBrowser(hub),
@@ -47,7 +47,7 @@ test('L30: a run that requires approval is shown in the thread, with a link to d
     expect(strange, path).toContain('is waiting for approval')
     expect(strange, path).not.toContain('href="/approvals">See')
     expect(strange, path).not.toContain('/stop"')
-    expect(await asker.read(path), path).toContain(`action="/activations/${id}/stop"`)
+    expect(await requester.read(path), path).toContain(`action="/activations/${id}/stop"`)
   }
   const thread = await stranger.read(`/p/${postId}`)
   expect(thread).not.toContain(`data-activation="${id}"`)

@@ -69,8 +69,8 @@ function composeReplyRequest(
   if (!addressee?.answer || !replyId) return null
   const text = composeReplyText(ending, events)
   if (text === null) return null
-  const { postId, parentId, askers } = addressee.answer
-  const clean = mentionRequesters(text, askers).replaceAll('\0', '').toWellFormed()
+  const { postId, parentId, requesters } = addressee.answer
+  const clean = mentionRequesters(text, requesters).replaceAll('\0', '').toWellFormed()
   const max = limits.comment.contentCharsMax
   const content =
     clean.length <= max
@@ -81,8 +81,8 @@ function composeReplyRequest(
     postId,
     parentId,
     content,
-    addressed: findUnmentioned(text, askers),
-    requesters: askers,
+    addressed: findUnmentioned(text, requesters),
+    requesters: requesters,
   }
 }
 

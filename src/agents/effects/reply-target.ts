@@ -13,10 +13,12 @@ export function toReplyTarget({ task, thread, items }: LoadedActivation): Loaded
     return {
       postId: thread.post.id,
       parentId: items.at(-1)?.commentId ?? null,
-      askers: [...new Set(items.map(({ from }) => from.name))],
+      requesters: [...new Set(items.map(({ from }) => from.name))],
     }
   }
-  return task === 'manual' || task === 'dm' ? { postId: null, parentId: null, askers: [] } : null
+  return task === 'manual' || task === 'dm'
+    ? { postId: null, parentId: null, requesters: [] }
+    : null
 }
 
 /** The destination of the answer and the name of the agent, for the commit. */

@@ -61,7 +61,7 @@ export interface LoadedFacts {
    * Where the answer is posted, and the names of the requesters. Without a post the answer goes to
    * the inbox of the requester. Null: nobody waits for an answer, or the thread is gone.
    */
-  answer: { postId: PostId | null; parentId: CommentId | null; askers: string[] } | null
+  answer: { postId: PostId | null; parentId: CommentId | null; requesters: string[] } | null
   /** Why no model can be called, e.g. an invalid definition; null when there is no such problem. */
   problem: { code: ActivationErrorCode; message: string } | null
   /** Posted in place of work that this hub cannot do, e.g. of another executor. */

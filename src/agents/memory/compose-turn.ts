@@ -44,7 +44,7 @@ export function composeTurn(finished: FinishedActivation): StoredActivation | nu
     { role: 'user', text: session.task },
     ...run,
   ])
-  const reply = composeReply(ending, events, facts.answer?.askers ?? [])
+  const reply = composeReply(ending, events, facts.answer?.requesters ?? [])
   const last = messages.at(-1)
   const isAnswered = last?.role === 'assistant' && last.calls.length === 0
   if (reply !== null && !isAnswered) messages.push({ role: 'assistant', text: reply, calls: [] })

@@ -1,6 +1,6 @@
 /**
- * The hub's API for other modules, as types. Agents use `ActivationDoor`, tools `ConversationDoor`, the
- * gateway `GrantDoor`, the scheduler `SweepDoor`.
+ * The hub's API for other modules, as types. Agents use `ActivationApi`, tools `ConversationApi`, the
+ * gateway `GrantApi`, the scheduler `SweepApi`.
  *
  * Times are milliseconds since the Unix epoch; money is whole micro-dollars.
  */

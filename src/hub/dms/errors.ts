@@ -12,7 +12,7 @@ export const dmErrors = {
     new AppError('FORBIDDEN', `You blocked ${name}.`, {
       hint: `Unblock ${name} to send messages.`,
     }),
-  /** The same for a declined request and for a block, so that the sender cannot tell them apart. */
+  /** The same for a declined request and for a block, so that the sender cannot distinguish them. */
   notAccepted: (name: string) =>
     new AppError('FORBIDDEN', `${name} does not accept messages from you.`),
   requestPending: (name: string) =>

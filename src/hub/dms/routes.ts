@@ -33,7 +33,7 @@ const pageQuery = z.object({
 })
 type PageCall = Call<z.output<typeof pageQuery>, undefined>
 
-/** Returns the rows of one page and its cursor, without the extra row that tells `has_more`. */
+/** Returns the rows of one page and its cursor, without the extra row that shows `has_more`. */
 function toPage<Row>(rows: Row[], limit: number, keyOf: (row: Row) => Cursor) {
   const shown = rows.slice(0, limit)
   const last = shown.at(-1)

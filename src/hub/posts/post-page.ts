@@ -11,7 +11,7 @@ export const postPageQuery = z.object({
   offset: z.coerce.number().int().min(0).max(100_000).optional(),
 })
 
-/** Converts query parameters to a list with one row more than the page, which tells `hasMore`. */
+/** Converts query parameters to a list with one row more than the page, which shows `hasMore`. */
 export function toPostList(
   query: z.output<typeof postPageQuery>,
   sort: PostSort,

@@ -82,7 +82,8 @@ const tableHead = `| Agent | Runs | Answers | Contributions | No contribution | 
 
 function formatTable(agents: AgentActivity[], count: number): string {
   const lines = agents.map((work) => {
-    const refused = work.refusedAnswers + work.refusedCalls + work.refusedMentions + work.outOfBudget
+    const refused =
+      work.refusedAnswers + work.refusedCalls + work.refusedMentions + work.outOfBudget
     const numbers = [
       work.activations,
       work.answers,

@@ -15,7 +15,7 @@ export const agentDays = sqliteTable(
     day: integer('day').notNull(),
     activations: integer('activations').notNull().default(0),
     answers: integer('answers').notNull().default(0),
-    /** Said while it looked around, and turns in which it had nothing to say. */
+    /** Contributions during explorations, and explorations without one. */
     contributions: integer('contributions').notNull().default(0),
     passes: integer('passes').notNull().default(0),
     failures: integer('failures').notNull().default(0),

@@ -44,7 +44,7 @@ export const credentialErrors = {
   invalid: (problem: string) => new AppError('VALIDATION', problem),
   tooShort: (charsMin: number) =>
     new AppError('VALIDATION', `A credential has at least ${charsMin} characters.`, {
-      hint: 'A shorter one cannot be told from other text, so it cannot be redacted from results.',
+      hint: 'A shorter one cannot be distinguished from other text, so it cannot be redacted from results.',
     }),
   notAscii: () =>
     new AppError(

@@ -12,8 +12,8 @@ export interface StopFormProps {
 }
 
 /** The button that stops a running agent; nothing for viewers who may not stop it. */
-export const StopForm: FC<StopFormProps> = ({ viewer, activation, requesters: askers, postId }) => {
-  if (!viewer || !(viewer.isAdmin || askers.includes(viewer.name))) return null
+export const StopForm: FC<StopFormProps> = ({ viewer, activation, requesters, postId }) => {
+  if (!viewer || !(viewer.isAdmin || requesters.includes(viewer.name))) return null
   return (
     <form class="stop" method="post" action={`${activationPath(activation.id)}/stop`}>
       {postId !== undefined && <input type="hidden" name="post_id" value={postId} />}

@@ -65,7 +65,7 @@ export interface FeedPage {
 
 const selectFeedList = preparePostLists(feedFields, viewerCte)
 
-/** One row more than a page shows, which tells whether there is a next page. */
+/** One row more than a page shows, which shows whether there is a next page. */
 const feedRowsMax = limits.page.postsDefault + 1
 
 /** Selects one page of posts. */

@@ -231,7 +231,7 @@ test.each([
     (scenario: Scenario) => scenario.resume([{ callId: 'a' }], { admission: 'budget_exhausted' }),
   ],
   [
-    'under way when the machine stops once more',
+    'running when the machine stops once more',
     (scenario: Scenario) => {
       scenario.resume([{ callId: 'a' }])
       for (let start = 0; start < 3; start++)

@@ -30,7 +30,7 @@ export const facts = (over: Partial<LoadedFacts> = {}): LoadedFacts => ({
   agentName: 'scout',
   model: { id: 'test/one', isOffline: false, substitutedFor: null },
   definition: { version: 1, etag: 'e' },
-  answer: { postId: 'post' as PostId, parentId: null, askers: ['mira'] },
+  answer: { postId: 'post' as PostId, parentId: null, requesters: ['mira'] },
   problem: null,
   ...over,
 })

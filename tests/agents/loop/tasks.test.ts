@@ -72,7 +72,7 @@ describe('tasks', () => {
   test('L6: a task given by hand is answered without a thread', () => {
     const scenario = new Scenario()
       .wake()
-      .load({ task: 'manual', answer: { postId: null, parentId: null, askers: [] } })
+      .load({ task: 'manual', answer: { postId: null, parentId: null, requesters: [] } })
       .answer('Done.')
     expect(scenario.state.ending).toMatchObject({ outcome: 'completed', reply: 'answer' })
   })

@@ -33,7 +33,7 @@ const facts = (over: Partial<LoadedFacts> = {}): LoadedFacts => ({
   agentName: 'scout',
   model: { id: 'a/b', isOffline: false, substitutedFor: null },
   definition: { version: 1, etag: 'e' },
-  answer: { postId: 'p' as PostId, parentId: null, askers: ['mira'] },
+  answer: { postId: 'p' as PostId, parentId: null, requesters: ['mira'] },
   problem: null,
   session: { id: 'general_p', task: 'You were asked: herons?', gist: '@mira: herons? -' },
   ...over,
@@ -243,7 +243,7 @@ describe('a finished activation as its session remembers it', () => {
   })
 
   it('L7 L39: an exploration that passed leaves no line for other sessions', () => {
-    const session = { id: 'explore_scout', task: 'You looked around', gist: 'I explored the hub.' }
+    const session = { id: 'explore_scout', task: 'You explored', gist: 'I explored the hub.' }
     const silent: Ending = { ...answered, reply: 'silent' }
     const events = [loaded({ session, answer: null })]
     expect(compose([...events, said('PASS.')], silent)?.gist).toBe('')

@@ -126,7 +126,7 @@ describe('behind the model port', () => {
     expect(usage?.outputTokens).toBeGreaterThan(10)
   })
 
-  test('L38: several askers each get their answer', async () => {
+  test('L38: several requesters each get their answer', async () => {
     const [soul, boot, task] = askingMessages('@scout what do barn owls get at dusk?')
     if (!soul || !boot || task?.role !== 'user') throw new Error('no task')
     const second =

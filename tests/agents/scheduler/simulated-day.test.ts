@@ -8,7 +8,7 @@ import type { AccountId, ActivationId } from '../../../src/shared/ids'
 import { createOffice } from '../../hub/activations/create-office'
 
 const office = createOffice()
-const { hub, doors, post, run } = office
+const { hub, hubApi, post, run } = office
 const minute = 60_000
 const hour = 60 * minute
 const patience = { timeout: 60_000 }
@@ -20,7 +20,7 @@ const idOf = (at: number) => agents[at]?.id as AccountId
 beforeAll(async () => {
   mira = await hub.join('mira', 'human')
   agents = []
-  for (let number = 0; number < 4; number++) agents.push(await office.hire(`agent${number}`))
+  for (let number = 0; number < 4; number++) agents.push(await office.createAgent(`agent${number}`))
   for (const { id } of agents) {
     await run(
       'INSERT INTO explorers (account_id, interval_ms, updated_at) VALUES (?, ?, 0)',
@@ -60,7 +60,7 @@ async function live(name: string, conditions: Conditions, story: (day: Day) => P
       const activationId = office.newId<ActivationId>()
       const now = hub.clock.now()
       const request = { agentId, activationId, now, capacity: 5, explorationFloor: 1 }
-      const answer = await doors.load({ ...request, canExplore: true })
+      const answer = await hubApi.load({ ...request, canExplore: true })
       if (answer.kind !== 'loaded') return
       day.turns.push({ agentId, at: now })
       hub.clock.advance(1000)
@@ -81,7 +81,7 @@ async function live(name: string, conditions: Conditions, story: (day: Day) => P
     const scheduler = new SchedulerShell(
       { sql: state.storage.sql, setAlarm },
       {
-        hub: doors,
+        hub: hubApi,
         wake: async (ids) => {
           day.woken.push(...ids)
           for (const id of ids) await finishTasks(id)

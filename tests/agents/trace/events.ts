@@ -31,7 +31,7 @@ const facts = (over: Partial<LoadedFacts> = {}): LoadedFacts => ({
   agentName: 'scout',
   model: { id: 'anthropic/claude-sonnet-4-5', isOffline: false, substitutedFor: null },
   definition: { version: 3, etag: 'e' },
-  answer: { postId: 'post' as PostId, parentId: null, askers: ['mira'] },
+  answer: { postId: 'post' as PostId, parentId: null, requesters: ['mira'] },
   problem: null,
   ...over,
 })

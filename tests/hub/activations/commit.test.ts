@@ -3,7 +3,7 @@ import type { CommentId, PostId } from '../../../src/shared/ids'
 import { createOffice, type Started, usageOf } from './create-office'
 
 const office = createOffice()
-const { hub, hire, start, post, comment, commit } = office
+const { hub, createAgent, start, post, comment, commit } = office
 let ada: Awaited<ReturnType<typeof hub.join>>
 let bob: typeof ada
 let scout: typeof ada
@@ -13,8 +13,8 @@ let run: Started
 beforeAll(async () => {
   ada = await hub.join('ada', 'human')
   bob = await hub.join('bob', 'human')
-  scout = await hire('scout')
-  await office.doors.sweep(hub.clock.now())
+  scout = await createAgent('scout')
+  await office.hubApi.sweep(hub.clock.now())
 })
 beforeEach(async () => {
   postId = await post(ada.key, '@scout what did we decide?')
@@ -72,8 +72,8 @@ test('L37: the same COMMIT eight times, at once and again later: everything once
     report: { id: office.newId(), title: 'scout failed', content: 'PROVIDER_ERROR' },
     outcome: 'failed',
   })
-  const answers = await Promise.all(Array.from({ length: 7 }, () => office.doors.commit(request)))
-  answers.push(await office.doors.commit({ ...request, now: hub.clock.now() + 60_000 }))
+  const answers = await Promise.all(Array.from({ length: 7 }, () => office.hubApi.commit(request)))
+  answers.push(await office.hubApi.commit({ ...request, now: hub.clock.now() + 60_000 }))
   for (const answer of answers) {
     expect(answer).toEqual({
       ...{ kind: 'done', replyId: request.reply?.id, replyRefusal: null, waiting: [] },
@@ -131,8 +131,8 @@ test.each([
     await comment(bob.key, postId, 'a word')
     await office.run(sql, postId)
     const request = office.composeCommit(scout.id, run.activationId, { reply: reply() })
-    await office.doors.commit(request)
-    const again = await office.doors.commit(request)
+    await office.hubApi.commit(request)
+    const again = await office.hubApi.commit(request)
     expect(again).toMatchObject({ kind: 'done', replyId: null, replyRefusal: why })
     expect(await comments()).toEqual([])
     expect(await office.activation(run.activationId)).toMatchObject({
@@ -203,7 +203,7 @@ test('L38: only what was claimed is consumed, never the thread', async () => {
 test('H11: a reply notifies the people it mentions, at most ten, and wakes the agent it mentions', async () => {
   const flock = []
   for (let i = 0; i < 12; i++) flock.push(await hub.join(`crowd-${i}`, 'human'))
-  const wren = await hire('wren')
+  const wren = await createAgent('wren')
   const names = ['wren', 'scout', 'nobody', ...flock.map(({ name }) => name)]
   const content = `Ask ${names.map((name) => `@${name}`).join(' ')} and \`@bob\``
   await commit(scout.id, run.activationId, { reply: reply(content) })
@@ -246,7 +246,7 @@ test('L35: a failure counts and posts its report, unlisted; a success ends the r
 
 test('S2: a commit returns the waiting agents, longest first, without paused or running agents, three at most', async () => {
   const flock = []
-  for (let i = 0; i < 6; i++) flock.push(await hire(`flock-${i}`))
+  for (let i = 0; i < 6; i++) flock.push(await createAgent(`flock-${i}`))
   for (const { name } of flock) await post(ada.key, `@${name}`)
   await office.run('UPDATE agents SET is_paused = 1 WHERE account_id = ?', flock[0]?.id)
   await start(flock[1]?.id ?? scout.id)
@@ -260,7 +260,7 @@ test('B11: what is spent after the last window ended is not left out of the coun
   hub.clock.advance(400 * 86_400_000)
   await commit(scout.id, run.activationId, { usage: [usageOf(77, 7)] })
   expect(await spent()).toEqual({ n: 77 })
-  await office.doors.sweep(hub.clock.now())
+  await office.hubApi.sweep(hub.clock.now())
 })
 
 test('M9: the tool calls of an activation are in the audit log once', async () => {

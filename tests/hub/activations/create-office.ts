@@ -16,7 +16,7 @@ export interface Rates {
 export function createOffice() {
   const hub = createTestHub()
   const contexts: ReturnType<typeof hub.context>[] = []
-  const doors = createHubApi(() => {
+  const hubApi = createHubApi(() => {
     const context = hub.context()
     contexts.push(context)
     return context
@@ -44,7 +44,7 @@ export function createOffice() {
   }
 
   /** A hosted agent whose calls cost this at least and at most, in micro-dollars and tokens. */
-  const hire = async (name: string, rates: Rates = {}) => {
+  const createAgent = async (name: string, rates: Rates = {}) => {
     const account = await hub.join(name)
     await hub.host(account.id)
     const { floor = 10, want = 100, floorTokens = 1, wantTokens = 10 } = rates
@@ -83,7 +83,7 @@ export function createOffice() {
     activationId = newId<ActivationId>(),
     capacity = 50,
     canExplore = false,
-  ) => doors.load({ agentId, activationId, now: hub.clock.now(), capacity, canExplore })
+  ) => hubApi.load({ agentId, activationId, now: hub.clock.now(), capacity, canExplore })
 
   /** LOAD that must succeed. */
   const start = async (agentId: AccountId, activationId = newId<ActivationId>()) => {
@@ -95,7 +95,7 @@ export function createOffice() {
   const renew = (agentId: AccountId, activationId: ActivationId, money: RenewMoney = {}) => {
     const { spent = 0, want = 100, floor = 10 } = money
     const tokens = (micro: number) => Math.ceil(micro / 10)
-    return doors.renew({
+    return hubApi.renew({
       agentId,
       activationId,
       now: hub.clock.now(),
@@ -129,7 +129,7 @@ export function createOffice() {
     agentId: AccountId,
     activationId: ActivationId,
     fields: Partial<CommitRequest> = {},
-  ) => doors.commit(composeCommit(agentId, activationId, fields))
+  ) => hubApi.commit(composeCommit(agentId, activationId, fields))
 
   const setHubLimit = (microusd: number | null, tokens: number | null = null) =>
     run(
@@ -169,7 +169,21 @@ export function createOffice() {
 
   const context = () => createContext({ ...hub.context(), binding: env.DB }, () => {})
   return {
-    ...{ hub, doors, run, first, all, countTrips, hire, newId, post, comment, load, start, renew },
+    ...{
+      hub,
+      hubApi,
+      run,
+      first,
+      all,
+      countTrips,
+      createAgent,
+      newId,
+      post,
+      comment,
+      load,
+      start,
+      renew,
+    },
     ...{ composeCommit, commit, setHubLimit, setSpent, clear, activation, inbox, context },
   }
 }

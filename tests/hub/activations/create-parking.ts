@@ -20,7 +20,7 @@ export function createParking(office: ReturnType<typeof createOffice>, agentId: 
     ...fields,
   })
   const park = (activationId: ActivationId, fields: Partial<ParkRequest> = {}) =>
-    office.doors.park(compose(activationId, fields))
+    office.hubApi.park(compose(activationId, fields))
   /** Loads the task at hand and parks it. */
   const parkTask = async (fields: Partial<ParkRequest> = {}) => {
     const { activationId } = await office.start(agentId())

@@ -7,7 +7,7 @@ import type { ActivationId } from '../../../src/shared/ids'
 import { createOffice } from './create-office'
 
 const office = createOffice()
-const { hub, hire } = office
+const { hub, createAgent } = office
 
 /** Statements of LOAD that look for waiting tasks of the agent. */
 const searching = ['resume', 'claim', 'claimItems', 'state'] as const
@@ -15,7 +15,7 @@ const searching = ['resume', 'claim', 'claimItems', 'state'] as const
 test.each([true, false])(
   'L37: LOAD finds waiting tasks in the index of unread items, canExplore: %s',
   async (canExplore) => {
-    const scout = await hire(`planned-${canExplore}`)
+    const scout = await createAgent(`planned-${canExplore}`)
     const statements = loadStatements({
       agentId: scout.id,
       activationId: office.newId<ActivationId>(),
@@ -35,8 +35,8 @@ test.each([true, false])(
 
 test('L37: LOAD and RENEW read no item that the agent has read', async () => {
   const ada = await hub.join('keeper', 'human')
-  const scout = await hire('veteran')
-  await office.doors.sweep(hub.clock.now())
+  const scout = await createAgent('veteran')
+  await office.hubApi.sweep(hub.clock.now())
   const ids = Array.from({ length: 1_000 }, () => office.newId())
   const rowsRead = async (canExplore: boolean) => {
     await office.post(ada.key, '@veteran once more')

@@ -3,14 +3,14 @@ import type { ActivationId } from '../../../src/shared/ids'
 import { createOffice } from './create-office'
 
 const office = createOffice()
-const { hub, hire, load, start, post, comment } = office
+const { hub, createAgent, load, start, post, comment } = office
 let ada: Awaited<ReturnType<typeof hub.join>>
 let scout: typeof ada
 
 beforeAll(async () => {
   ada = await hub.join('ada', 'human')
-  scout = await hire('scout')
-  await office.doors.sweep(hub.clock.now())
+  scout = await createAgent('scout')
+  await office.hubApi.sweep(hub.clock.now())
 })
 afterEach(office.clear)
 
@@ -47,7 +47,7 @@ test('L17 L37: a LOAD for no capacity reads what is claimed already, and claims 
   await post(ada.key, '@scout one')
   const id = office.newId<ActivationId>()
   const look = () =>
-    office.doors.load({
+    office.hubApi.load({
       agentId: scout.id,
       activationId: id,
       now: hub.clock.now(),
@@ -110,7 +110,7 @@ test('B4: an activation that switched models is reported with its current model'
   const models = [model, 'openai/small']
   const now = hub.clock.now()
   const fields = { agentId: scout.id, activationId, now, spent: none, want, floor: none }
-  await office.doors.renew({ ...fields, models })
+  await office.hubApi.renew({ ...fields, models })
   expect(await load(scout.id)).toMatchObject({ other: { model: 'openai/small' } })
 })
 
@@ -123,7 +123,7 @@ test('L38: twenty activations of one agent at once: one runs', async () => {
 })
 
 test('S3: with capacity 5, fifteen agents at once get exactly five places', async () => {
-  const flock = await Promise.all(Array.from({ length: 15 }, (_, i) => hire(`flock-${i}`)))
+  const flock = await Promise.all(Array.from({ length: 15 }, (_, i) => createAgent(`flock-${i}`)))
   for (const { name } of flock) await post(ada.key, `@${name}`)
   const answers = await Promise.all(flock.map(({ id }) => load(id, undefined, 5)))
   expect(answers.filter(({ kind }) => kind === 'loaded')).toHaveLength(5)
@@ -210,7 +210,7 @@ test('B4: a reservation is no larger than what is left', async () => {
 })
 
 test('B4: money merely reserved by others: wait', async () => {
-  const wren = await hire('wren')
+  const wren = await createAgent('wren')
   await office.setHubLimit(105)
   await post(ada.key, '@scout @wren')
   const { activationId } = await start(scout.id)
@@ -220,7 +220,7 @@ test('B4: money merely reserved by others: wait', async () => {
 })
 
 test('B4: money that others spent and have not settled is gone, not merely reserved', async () => {
-  const lark = await hire('lark')
+  const lark = await createAgent('lark')
   await office.setHubLimit(105)
   await post(ada.key, '@scout @lark')
   const { activationId } = await start(scout.id)
@@ -229,14 +229,14 @@ test('B4: money that others spent and have not settled is gone, not merely reser
 })
 
 test("B2: an agent's own budget binds it beside the hub's, in money and in tokens", async () => {
-  const finch = await hire('finch')
+  const finch = await createAgent('finch')
   const now = hub.clock.now()
   await office.run(
     `INSERT INTO budgets (id, scope, scope_id, period, limit_microusd, limit_tokens, created_at, updated_at)
      VALUES ('finch-day', 'agent', ?, 'day', 60, 8, 0, 0)`,
     finch.id,
   )
-  await office.doors.sweep(now)
+  await office.hubApi.sweep(now)
   await post(ada.key, '@finch @scout')
   const { reservation, budgets } = await start(finch.id)
   expect(reservation).toEqual({ microusd: 60, tokens: 8 })
@@ -256,11 +256,11 @@ test('B4: without a window for now a limited budget has nothing left; an unlimit
   await office.setHubLimit(null)
   await post(ada.key, '@scout')
   expect((await start(scout.id)).admission).toBe('granted')
-  await office.doors.sweep(hub.clock.now())
+  await office.hubApi.sweep(hub.clock.now())
 })
 
 test('B3 B4: an agent that costs nothing is refused too when a limit was lowered below what is spent', async () => {
-  const crow = await hire('crow', { floor: 0, want: 0 })
+  const crow = await createAgent('crow', { floor: 0, want: 0 })
   await office.setSpent(500)
   await office.setHubLimit(100)
   await post(ada.key, '@crow')
@@ -280,5 +280,5 @@ test('M3: what the default policy denies is denied, and an own list replaces wha
   const expected = { requested: ['hub:read'], allowed: ['github:read'], denied: ['hub:write'] }
   expect(policy).toEqual(expected)
   expect(await office.renew(scout.id, activationId)).toMatchObject({ policy: expected })
-  expect(await office.doors.readPolicy(scout.id)).toEqual(expected)
+  expect(await office.hubApi.readPolicy(scout.id)).toEqual(expected)
 })

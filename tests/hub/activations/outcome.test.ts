@@ -6,15 +6,15 @@ import type { ActivationId, PostId } from '../../../src/shared/ids'
 import { createOffice, usageOf } from './create-office'
 
 const office = createOffice()
-const { hub, hire, run, first, all } = office
+const { hub, createAgent, run, first, all } = office
 const day = 86_400_000
 let ada: Awaited<ReturnType<typeof hub.join>>
 let scout: typeof ada
 
 beforeAll(async () => {
   ada = await hub.join('ada-of-outcomes', 'human')
-  scout = await hire('scout-of-outcomes')
-  await office.doors.sweep(hub.clock.now())
+  scout = await createAgent('scout-of-outcomes')
+  await office.hubApi.sweep(hub.clock.now())
 })
 beforeEach(async () => {
   await office.clear()
@@ -139,7 +139,7 @@ test('B9: COMMIT counts the run in the day of its agent, once', async () => {
     ],
     usage: [usageOf(1, 1)],
   })
-  await Promise.all([office.doors.commit(answer), office.doors.commit(answer)])
+  await Promise.all([office.hubApi.commit(answer), office.hubApi.commit(answer)])
   const none = { contributions: 0, passes: 0, failures: 0, out_of_budget: 0, refused_mentions: 0 }
   const row = { account_id: scout.id, day: Math.floor(hub.clock.now() / day), ...none }
   expect(await days()).toEqual([

@@ -5,7 +5,7 @@ import { createOffice, usageOf } from './create-office'
 import { createParking } from './create-parking'
 
 const office = createOffice()
-const { hub, hire, post, comment } = office
+const { hub, createAgent, post, comment } = office
 let ada: Awaited<ReturnType<typeof hub.join>>
 let scout: typeof ada
 let thread: PostId
@@ -16,8 +16,8 @@ const { park, parkTask, decide, resume, decisionItems, clear } = createParking(
 
 beforeAll(async () => {
   ada = await hub.join('ada', 'human')
-  scout = await hire('scout')
-  await office.doors.sweep(hub.clock.now())
+  scout = await createAgent('scout')
+  await office.hubApi.sweep(hub.clock.now())
 })
 beforeEach(async () => {
   thread = await post(ada.key, '@scout please write a post')
@@ -50,7 +50,7 @@ test.each([
     await post(ada.key, '@scout and this?')
     await pause()
     await hub.call(`/activations/${id}/cancel`, { method: 'POST', key: ada.key })
-    const { wake } = await office.doors.sweep(hub.clock.now())
+    const { wake } = await office.hubApi.sweep(hub.clock.now())
     expect(wake).toEqual([scout.id])
     expect(await resume()).toMatchObject({ activationId: id, isCancelled: true })
     await office.commit(scout.id, id, {
@@ -65,7 +65,7 @@ test.each([
     expect(await office.activation(id)).toMatchObject({ state: 'done', outcome: 'cancelled' })
     expect((await office.inbox(ada.id)).at(-1)).toMatchObject({ type: 'reply', post_id: thread })
     expect(await office.load(scout.id)).toEqual({ kind: 'paused' })
-    expect((await office.doors.sweep(hub.clock.now())).wake).toEqual([])
+    expect((await office.hubApi.sweep(hub.clock.now())).wake).toEqual([])
     await office.run('UPDATE agents SET is_paused = 0')
   },
 )

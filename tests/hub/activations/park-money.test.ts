@@ -24,7 +24,7 @@ const plan = fc.record({
 })
 
 const office = createOffice()
-const { hub, doors } = office
+const { hub, hubApi } = office
 const flock: Awaited<ReturnType<typeof hub.join>>[] = []
 let postId: PostId
 let parks = 0
@@ -32,8 +32,8 @@ let parks = 0
 beforeAll(async () => {
   const ada = await hub.join('ada', 'human')
   postId = await office.post(ada.key, 'Everybody, please')
-  for (let i = 0; i < 10; i++) flock.push(await office.hire(`flock-${i}`))
-  await doors.sweep(hub.clock.now())
+  for (let i = 0; i < 10; i++) flock.push(await office.createAgent(`flock-${i}`))
+  await hubApi.sweep(hub.clock.now())
 })
 
 /** One agent at work that parks now and then; resumable after every wait. */
@@ -67,7 +67,7 @@ class Worker {
       if (this.script.parksBefore.includes(call) && this.unsettled.microusd > 0) {
         const request = compose(id, { approvals: [asking(callId)], usage: this.usage })
         const answers = await Promise.all(
-          Array.from({ length: this.repeats ? 2 : 1 }, () => doors.park(request)),
+          Array.from({ length: this.repeats ? 2 : 1 }, () => hubApi.park(request)),
         )
         for (const { kind } of answers) expect(kind).toBe('parked')
         parks++
@@ -103,7 +103,7 @@ class Worker {
   async renew(activationId: ActivationId): Promise<boolean> {
     const { agent, unsettled: spent } = this
     const request = { activationId, agentId: agent.id, now: hub.clock.now(), spent, want, floor }
-    const answer = await doors.renew(request)
+    const answer = await hubApi.renew(request)
     if (answer.kind === 'wait') return false
     if (answer.kind === 'refused') {
       expect(answer.reason).toBe('budget_exhausted')

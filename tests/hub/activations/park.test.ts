@@ -4,7 +4,7 @@ import { createOffice, usageOf } from './create-office'
 import { asking, createParking } from './create-parking'
 
 const office = createOffice()
-const { hub, hire, load, start, post } = office
+const { hub, createAgent, load, start, post } = office
 let ada: Awaited<ReturnType<typeof hub.join>>
 let scout: typeof ada
 let wren: typeof ada
@@ -16,9 +16,9 @@ const { compose, park, parkTask, decide, resume, decisionItems, clear } = create
 
 beforeAll(async () => {
   ada = await hub.join('ada', 'human')
-  scout = await hire('scout')
-  wren = await hire('wren')
-  await office.doors.sweep(hub.clock.now())
+  scout = await createAgent('scout')
+  wren = await createAgent('wren')
+  await office.hubApi.sweep(hub.clock.now())
 })
 beforeEach(async () => {
   thread = await post(ada.key, '@scout please write a post')
@@ -65,14 +65,14 @@ test('L30: parking settles, gives up slot and reservation, and asks the admins, 
 test('L30: a repeated park changes nothing, also after people have decided and it runs again', async () => {
   const id = await parkTask()
   const request = compose(id)
-  expect((await office.doors.park(request)).kind).toBe('parked')
+  expect((await office.hubApi.park(request)).kind).toBe('parked')
   expect(await office.all('SELECT * FROM approvals')).toHaveLength(1)
   expect(
     await office.all(`SELECT 1 FROM inbox_items WHERE approval_id = ?`, `${id}:call-1`),
   ).toHaveLength(1)
   await decide(`${id}:call-1`)
   await resume()
-  expect((await office.doors.park(request)).kind).toBe('lost')
+  expect((await office.hubApi.park(request)).kind).toBe('lost')
   expect(await office.activation(id)).toMatchObject({ state: 'running' })
   expect(await hubSpent()).toBe(30)
 })
@@ -197,7 +197,7 @@ test('L30 S3: resuming takes a slot reserved for exploration; without money it w
     now,
   )
   const ask = () =>
-    office.doors.load({
+    office.hubApi.load({
       ...{ agentId: scout.id, activationId: office.newId<ActivationId>(), now },
       ...{ capacity: 2, canExplore: false, explorationFloor: 1 },
     })
@@ -234,11 +234,11 @@ test('B4: with the budget gone meanwhile it resumes without a reservation, to sa
 test('M7: an approval without a decision in time: the sweep denies it, once, and wakes the agent', async () => {
   const id = await parkTask({ approvals: [asking('call-1'), asking('call-2')] })
   hub.clock.advance(86_400_000 - 1)
-  expect((await office.doors.sweep(hub.clock.now())).wake).toEqual([])
+  expect((await office.hubApi.sweep(hub.clock.now())).wake).toEqual([])
   hub.clock.advance(1)
   expect(await decide(`${id}:call-1`)).toMatchObject({ status: 409 })
-  expect((await office.doors.sweep(hub.clock.now())).wake).toEqual([scout.id])
-  await office.doors.sweep(hub.clock.now())
+  expect((await office.hubApi.sweep(hub.clock.now())).wake).toEqual([scout.id])
+  await office.hubApi.sweep(hub.clock.now())
   expect(await decisionItems()).toHaveLength(1)
   expect((await resume()).decisions).toMatchObject([
     { callId: 'call-1', decision: 'expired', by: null },

@@ -2,16 +2,16 @@ import { afterEach, beforeAll, expect, test } from 'vitest'
 import { createOffice } from './create-office'
 
 const office = createOffice()
-const { hub, hire, start, post, renew } = office
+const { hub, createAgent, start, post, renew } = office
 let ada: Awaited<ReturnType<typeof hub.join>>
 let scout: typeof ada
 let wren: typeof ada
 
 beforeAll(async () => {
   ada = await hub.join('ada', 'human')
-  scout = await hire('scout')
-  wren = await hire('wren')
-  await office.doors.sweep(hub.clock.now())
+  scout = await createAgent('scout')
+  wren = await createAgent('wren')
+  await office.hubApi.sweep(hub.clock.now())
 })
 afterEach(office.clear)
 
@@ -90,7 +90,7 @@ test('B4: the budget used up refuses, without a window too', async () => {
   await office.setSpent(0)
   hub.clock.advance(400 * 86_400_000)
   expect(await renew(scout.id, activationId)).toEqual(refused)
-  await office.doors.sweep(hub.clock.now())
+  await office.hubApi.sweep(hub.clock.now())
   expect(await renew(scout.id, activationId)).toMatchObject({ kind: 'renewed' })
 })
 

@@ -4,7 +4,7 @@ import { adminKey, readCost } from '../create-test-hub'
 import { createOffice, type Started, usageOf } from './create-office'
 
 const office = createOffice()
-const { hub, hire, start, post } = office
+const { hub, createAgent, start, post } = office
 let ada: Awaited<ReturnType<typeof hub.join>>
 let bob: typeof ada
 let scout: typeof ada
@@ -27,10 +27,10 @@ const trace = (text: string): Partial<Trace> => ({
 beforeAll(async () => {
   ada = await hub.join('ada', 'human')
   bob = await hub.join('bob', 'human')
-  scout = await hire('scout')
-  wren = await hire('wren')
+  scout = await createAgent('scout')
+  wren = await createAgent('wren')
   await office.run('UPDATE api_keys SET last_used_at = ?', hub.clock.now())
-  await office.doors.sweep(hub.clock.now())
+  await office.hubApi.sweep(hub.clock.now())
 })
 beforeEach(async () => {
   await post(ada.key, '@scout what did we decide?')

@@ -6,12 +6,12 @@ import type { ActivationId, PostId } from '../../../src/shared/ids'
 import { createOffice } from './create-office'
 
 const office = createOffice()
-const { hub, hire } = office
+const { hub, createAgent } = office
 
 test('L37: LOAD and COMMIT read rows in proportion to the work, not to the hub', async () => {
   const ada = await hub.join('ada', 'human')
-  const scout = await hire('scout')
-  await office.doors.sweep(hub.clock.now())
+  const scout = await createAgent('scout')
+  await office.hubApi.sweep(hub.clock.now())
   const postId = await office.post(ada.key, 'A long thread')
   const ids = Array.from({ length: 2_000 }, () => office.newId())
   await office.run(
@@ -24,7 +24,7 @@ test('L37: LOAD and COMMIT read rows in proportion to the work, not to the hub',
   )
   await office.run(
     `INSERT INTO inbox_items (id, account_id, type, post_id, created_at, is_task) SELECT 'i-' || value, ?2, 'mention', 'elsewhere', 5, 1 FROM json_each(?1)`,
-    ...[JSON.stringify(ids), (await hire('flooded')).id],
+    ...[JSON.stringify(ids), (await createAgent('flooded')).id],
   )
   await office.comment(ada.key, postId, '@scout once more')
   const request = {
@@ -49,7 +49,7 @@ test('L37: LOAD and COMMIT read rows in proportion to the work, not to the hub',
 
 test('B4: LOAD, RENEW and COMMIT read as little after ten thousand activations, among ten thousand budgets', async () => {
   const ada = await hub.join('bea', 'human')
-  const lark = await hire('lark')
+  const lark = await createAgent('lark')
   const ids = Array.from({ length: 10_000 }, () => office.newId())
   const list = JSON.stringify(ids)
   await office.run(

@@ -2,17 +2,17 @@ import { afterEach, beforeAll, expect, test } from 'vitest'
 import { createOffice } from './create-office'
 
 const office = createOffice()
-const { hub, hire, start, post } = office
+const { hub, createAgent, start, post } = office
 let ada: Awaited<ReturnType<typeof hub.join>>
 let scout: typeof ada
 let wren: typeof ada
 
-const sweep = async () => (await office.doors.sweep(hub.clock.now())).wake
+const sweep = async () => (await office.hubApi.sweep(hub.clock.now())).wake
 
 beforeAll(async () => {
   ada = await hub.join('ada', 'human')
-  scout = await hire('scout')
-  wren = await hire('wren')
+  scout = await createAgent('scout')
+  wren = await createAgent('wren')
 })
 afterEach(office.clear)
 
@@ -52,7 +52,7 @@ test('S6: the owner of an activation that runs for a while is woken, paused or n
   await office.run(`INSERT INTO settings (key, value, updated_at) VALUES ('paused', 'true', 0)`)
   expect(await sweep()).toEqual([scout.id])
   await office.run(`DELETE FROM settings WHERE key = 'paused'`)
-  expect(await office.doors.sweep(hub.clock.now())).toEqual({ wake: [scout.id], running: 1 })
+  expect(await office.hubApi.sweep(hub.clock.now())).toEqual({ wake: [scout.id], running: 1 })
 })
 
 test('B2 S6: windows of budgets that run short together are made a part at a time', async () => {

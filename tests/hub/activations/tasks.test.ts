@@ -9,8 +9,8 @@ let scout: typeof ada
 
 beforeAll(async () => {
   ada = await hub.join('ada', 'human')
-  scout = await office.hire('scout')
-  await office.doors.sweep(hub.clock.now())
+  scout = await office.createAgent('scout')
+  await office.hubApi.sweep(hub.clock.now())
 })
 afterEach(office.clear)
 
@@ -61,7 +61,7 @@ test('L2: the answer to a task goes to the inbox of who gave it, once', async ()
   const reply = { id: office.newId(), postId: null, parentId: null, content: 'There are 412.' }
   const request = office.composeCommit(scout.id, activationId, { reply: reply as never })
   for (let times = 0; times < 2; times++) {
-    expect(await office.doors.commit(request)).toMatchObject({
+    expect(await office.hubApi.commit(request)).toMatchObject({
       ...{ kind: 'done', replyId: null, replyRefusal: null },
     })
   }

@@ -69,15 +69,15 @@ const write = () =>
   })
 
 beforeAll(async () => {
-  const [account, asker, owner] = await Promise.all([
+  const [account, requester, owner] = await Promise.all([
     office.hub.join('bob', 'human'),
     office.hub.join('ada', 'human'),
     office.hub.join('olga', 'human'),
   ])
-  const agent = await office.hire('scout')
-  const other = await office.hire('wren')
+  const agent = await office.createAgent('scout')
+  const other = await office.createAgent('wren')
   Object.assign(keys, {
-    ...{ account: account.key, asker: asker.key, owner: owner.key },
+    ...{ account: account.key, requester: requester.key, owner: owner.key },
     ...{ agent: agent.key, otherAgent: other.key },
   })
   await office.run('UPDATE api_keys SET last_used_at = ?', office.hub.clock.now())
@@ -89,7 +89,7 @@ beforeAll(async () => {
     office.run(
       `INSERT INTO inbox_items (id, account_id, type, from_account_id, content, created_at, is_task, task)
        VALUES (?, ?, 'task', ?, 'PROMPT', 1, 1, 'manual')`,
-      ...[office.newId(), agent.id, asker.id],
+      ...[office.newId(), agent.id, requester.id],
     )
   await give()
   id = (await office.start(agent.id)).activationId
@@ -137,7 +137,7 @@ const readers = [
   { who: 'stranger', sees: [], hears: 'outline' },
   { who: 'account', sees: [], hears: 'outline' },
   { who: 'otherAgent', sees: [], hears: 'outline' },
-  { who: 'asker', sees: ['ANSWER'], hears: 'thread' },
+  { who: 'requester', sees: ['ANSWER'], hears: 'thread' },
   { who: 'owner', sees: words, hears: 'full' },
   { who: 'agent', sees: words, hears: 'full' },
   { who: 'admin', sees: words, hears: 'full' },

@@ -14,8 +14,8 @@ let admin: Awaited<ReturnType<typeof signIn>>
 
 beforeAll(async () => {
   ada = await hub.join('ada', 'human')
-  scout = await office.hire('scout')
-  await office.doors.sweep(hub.clock.now())
+  scout = await office.createAgent('scout')
+  await office.hubApi.sweep(hub.clock.now())
   admin = await signIn(hub)
 })
 
@@ -108,7 +108,7 @@ test.each([
     if (isHosted) await park(args)
     else {
       const request = asking('call-9', { arguments: args })
-      await office.doors.requestApproval(ada.id, { ...request, argumentsHash: 'hash-9' })
+      await office.hubApi.requestApproval(ada.id, { ...request, argumentsHash: 'hash-9' })
     }
     const api = await hub.call('/approvals', { key: adminKey })
     const shown = [await read(), await admin.read('/inbox'), JSON.stringify(api.body)]

@@ -14,8 +14,8 @@ let id = ''
 beforeAll(async () => {
   ada = await hub.join('ada', 'human')
   stranger = await hub.join('stranger', 'human')
-  scout = await office.hire('scout')
-  await office.doors.sweep(hub.clock.now())
+  scout = await office.createAgent('scout')
+  await office.hubApi.sweep(hub.clock.now())
 })
 beforeEach(async () => {
   await office.post(ada.key, '@scout please write a post')

@@ -7,7 +7,7 @@ import { createScene, signIn } from '../../web/open-pages'
 import { adminKey, readCost } from '../create-test-hub'
 
 const { hub, mira, scout, activationId } = await createScene()
-const door = createGrantApi(hub.context)
+const grantApi = createGrantApi(hub.context)
 
 const entryOf = (more: Partial<AuditEntry> = {}): AuditEntry => ({
   ...{ callId: hub.clock.newId<string>(), tool: 'hub_search', grant: 'hub:read' },
@@ -16,8 +16,11 @@ const entryOf = (more: Partial<AuditEntry> = {}): AuditEntry => ({
 })
 
 /** A call of an external program, and a call of the agent in the scene's activation. */
-const outside = await door.recordIntent(mira.id, entryOf({ arguments: '{"query":"<b>keys</b>"}' }))
-await door.recordResult(outside.id, { outcome: 'ok', durationMs: 12, resultBytes: 340 })
+const outside = await grantApi.recordIntent(
+  mira.id,
+  entryOf({ arguments: '{"query":"<b>keys</b>"}' }),
+)
+await grantApi.recordResult(outside.id, { outcome: 'ok', durationMs: 12, resultBytes: 340 })
 hub.clock.advance(1_000)
 const inside = `${activationId}:call-1`
 await env.DB.prepare(
@@ -29,7 +32,7 @@ await env.DB.prepare(
   .run()
 hub.clock.advance(1_000)
 const reason = `Missing grant hub:write. Why: <b>. An admin can change the policy: /policy/${mira.name}#denied`
-const denied = await door.recordIntent(
+const denied = await grantApi.recordIntent(
   mira.id,
   entryOf({ tool: 'hub_create_post', decision: 'denied', reason }),
 )
@@ -43,7 +46,7 @@ const toolsOf = async (query: string, key?: string) =>
 test('M9: an entry is completed once; then it cannot be changed, replaced or deleted', async () => {
   const read = () => env.DB.prepare('SELECT * FROM audit_log ORDER BY id').all()
   const { results: before } = await read()
-  const open = await door.recordIntent(mira.id, entryOf())
+  const open = await grantApi.recordIntent(mira.id, entryOf())
   const changes = [
     `UPDATE audit_log SET outcome = 'error' WHERE id = '${outside.id}'`,
     `UPDATE audit_log SET tool = 'hub_vote' WHERE id = '${outside.id}'`,
@@ -60,8 +63,8 @@ test('M9: an entry is completed once; then it cannot be changed, replaced or del
     `INSERT OR REPLACE INTO audit_log SELECT id, account_id, activation_id, call_id, 'hub_vote', "grant",
        arguments_hash, decision, outcome, duration_ms, result_bytes, created_at, arguments, reason FROM audit_log`,
   ).run()
-  await door.recordResult(open.id, { outcome: 'ok', durationMs: 1, resultBytes: 2 })
-  await door.recordResult(open.id, { outcome: 'error', durationMs: 3, resultBytes: 4 })
+  await grantApi.recordResult(open.id, { outcome: 'ok', durationMs: 1, resultBytes: 2 })
+  await grantApi.recordResult(open.id, { outcome: 'error', durationMs: 3, resultBytes: 4 })
   const { results: after } = await read()
   expect(after.filter(({ id }) => id !== open.id)).toEqual(before)
   expect(after.find(({ id }) => id === open.id)).toMatchObject({
@@ -113,7 +116,7 @@ test('M9: arguments and results are for admins and the owner of the agent', asyn
 test('M9: credentials in arguments are masked, and arguments are truncated', async () => {
   const long = 'x'.repeat(limits.argumentsCharsMax)
   const secret = `sk-${'a1'.repeat(20)}`
-  const { id } = await door.recordIntent(
+  const { id } = await grantApi.recordIntent(
     mira.id,
     entryOf({ arguments: JSON.stringify({ secret, long }) }),
   )

@@ -3,15 +3,15 @@ import { createOffice, usageOf } from '../activations/create-office'
 import { adminKey } from '../create-test-hub'
 
 const office = createOffice()
-const { hub, hire, start, post } = office
+const { hub, createAgent, start, post } = office
 const hubBudget = '00000000-0000-7000-8000-000000000201'
 let ada: Awaited<ReturnType<typeof hub.join>>
 let scout: typeof ada
 
 beforeAll(async () => {
   ada = await hub.join('ada', 'human')
-  scout = await hire('scout')
-  await office.doors.sweep(hub.clock.now())
+  scout = await createAgent('scout')
+  await office.hubApi.sweep(hub.clock.now())
 })
 
 const audit = () => hub.call('/system/budget-audit', { key: adminKey })
@@ -101,7 +101,7 @@ it('B11: a window created late counts the usage that the previous window had cou
   hub.clock.advance(endsAt - hub.clock.now() + 40 * 86_400_000)
   await office.commit(scout.id, activationId, { usage: [usageOf(8, 1)] })
   expect((await audit()).body.agrees).toBe(true)
-  await office.doors.sweep(hub.clock.now())
+  await office.hubApi.sweep(hub.clock.now())
   expect((await audit()).body.agrees).toBe(true)
   const now = await office.first<{ spent: number }>(
     `SELECT spent_microusd AS spent FROM budget_windows

@@ -6,7 +6,7 @@ const office = createOffice()
 const { hub } = office
 
 beforeAll(async () => {
-  const scout = await office.hire('scout')
+  const scout = await office.createAgent('scout')
   const models = '["openai/gpt-6-sol","near/Llama/3"]'
   await office.run('UPDATE agents SET models = ?2 WHERE account_id = ?1', scout.id, models)
 })

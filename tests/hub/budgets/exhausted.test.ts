@@ -6,16 +6,16 @@ import { createOffice } from '../activations/create-office'
 import { adminKey } from '../create-test-hub'
 
 const office = createOffice()
-const { hub, hire, post, renew, start } = office
+const { hub, createAgent, post, renew, start } = office
 let ada: Awaited<ReturnType<typeof hub.join>>
 let free: typeof ada
 let paid: typeof ada
 
 beforeAll(async () => {
   ada = await hub.join('ada', 'human')
-  free = await hire('free', { floor: 0, want: 0 })
-  paid = await hire('paid')
-  await office.doors.sweep(hub.clock.now())
+  free = await createAgent('free', { floor: 0, want: 0 })
+  paid = await createAgent('paid')
+  await office.hubApi.sweep(hub.clock.now())
 })
 afterEach(async () => {
   await office.clear()
@@ -81,7 +81,7 @@ it('B6: of two free models, the one whose budget is not exhausted is used', asyn
     `INSERT INTO budgets (id, scope, scope_id, period, limit_microusd, created_at, updated_at)
      VALUES ('near', 'model', 'near/a', 'day', 0, 0, 0)`,
   )
-  await office.doors.sweep(hub.clock.now())
+  await office.hubApi.sweep(hub.clock.now())
   await post(ada.key, '@free')
   expect(await start(free.id)).toMatchObject({ admission: 'granted', model: 'far/b' })
   await office.run(`DELETE FROM budgets WHERE id = 'near'`)
@@ -97,7 +97,7 @@ it('B5: the limit of a definition can be deleted only when the definition has no
     office.first('SELECT 1 FROM budget_levels WHERE budget_id = ?', `budget:agent:${paid.id}`)
   await set(0)
   await set(5)
-  await office.doors.sweep(hub.clock.now())
+  await office.hubApi.sweep(hub.clock.now())
   expect(await readLevel()).not.toBeNull()
   expect(await remove()).toMatchObject({
     status: 409,

@@ -104,11 +104,11 @@ class Watch {
 }
 
 async function play({ scripts, limits, events }: Plan): Promise<void> {
-  const { hub, doors } = world
+  const { hub, hubApi } = world
   await world.clear()
   hub.clock.advance(3 * 24 * HOUR_MS)
   await world.setLimits(limits)
-  await doors.sweep(hub.clock.now())
+  await hubApi.sweep(hub.clock.now())
   await world.giveTasks(scripts.length)
   const watch = new Watch()
   const spenders: Spender[] = scripts.map(
@@ -119,7 +119,7 @@ async function play({ scripts, limits, events }: Plan): Promise<void> {
     for (const { jumpMs, limits: others } of events.filter(({ inRound }) => inRound === round)) {
       hub.clock.advance(jumpMs)
       if (others) await world.setLimits(others)
-      await doors.sweep(hub.clock.now())
+      await hubApi.sweep(hub.clock.now())
     }
     await watch.begin()
     const atWork = spenders.filter(({ isDone }) => !isDone)

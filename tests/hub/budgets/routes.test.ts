@@ -4,7 +4,7 @@ import { createOffice, usageOf } from '../activations/create-office'
 import { adminKey, createTestHub, readCost } from '../create-test-hub'
 
 const office = createOffice()
-const { hub, hire, start, post } = office
+const { hub, createAgent, start, post } = office
 const hubBudget = '00000000-0000-7000-8000-000000000201'
 let ada: Awaited<ReturnType<typeof hub.join>>
 let scout: typeof ada
@@ -12,10 +12,10 @@ let wren: typeof ada
 
 beforeAll(async () => {
   ada = await hub.join('ada', 'human')
-  scout = await hire('scout')
-  wren = await hire('wren')
+  scout = await createAgent('scout')
+  wren = await createAgent('wren')
   await office.run('UPDATE api_keys SET last_used_at = ?', hub.clock.now())
-  await office.doors.sweep(hub.clock.now())
+  await office.hubApi.sweep(hub.clock.now())
 })
 afterEach(office.clear)
 
@@ -72,7 +72,7 @@ test('B3: the worst budget decides the status, tokens count, and without a windo
     scout.id,
   )
   expect(await health()).toMatchObject({ status: 'critical', budgets: [{}, { ends_at: null }] })
-  await office.doors.sweep(hub.clock.now())
+  await office.hubApi.sweep(hub.clock.now())
   await office.run(`UPDATE budget_windows SET spent_tokens = 85 WHERE budget_id = 'scout-day'`)
   expect(await health()).toMatchObject({
     status: 'warning',

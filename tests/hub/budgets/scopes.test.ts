@@ -4,18 +4,18 @@ import { createOffice, usageOf } from '../activations/create-office'
 import { adminKey, readCost } from '../create-test-hub'
 
 const office = createOffice()
-const { hub, hire, start, post } = office
+const { hub, createAgent, start, post } = office
 let ada: Awaited<ReturnType<typeof hub.join>>
 let scout: typeof ada
 let wren: typeof ada
 
 beforeAll(async () => {
   ada = await hub.join('ada', 'human')
-  scout = await hire('scout')
-  wren = await hire('wren')
+  scout = await createAgent('scout')
+  wren = await createAgent('wren')
   await setModels(scout.id, ['test/big'])
   await setModels(wren.id, ['test/small'])
-  await office.doors.sweep(hub.clock.now())
+  await office.hubApi.sweep(hub.clock.now())
 })
 afterEach(async () => {
   await office.clear()
@@ -98,7 +98,7 @@ it('B2: a new budget counts from the beginning of its period', async () => {
   expect(await make('agent', 'scout', 50)).toMatchObject({ spent_microusd: 30, spent_tokens: 1 })
   hub.clock.advance(86_400_000)
   expect(await make('model', 'test/big', 50)).toMatchObject({ spent_microusd: 0 })
-  await office.doors.sweep(hub.clock.now())
+  await office.hubApi.sweep(hub.clock.now())
 })
 
 it('B2: each call is paid by the budgets of its own model', async () => {
@@ -120,7 +120,7 @@ it('B2: a model that changes during the run is checked before its call', async (
   await post(ada.key, '@scout')
   const { activationId } = await start(scout.id)
   const ask = (models: string[], spent: number) =>
-    office.doors.renew({
+    office.hubApi.renew({
       ...{ agentId: scout.id, activationId, now: hub.clock.now(), models },
       ...{ spent: { microusd: spent, tokens: 1 }, want: { microusd: 100, tokens: 1 } },
       floor: { microusd: 10, tokens: 1 },

@@ -79,7 +79,7 @@ export class Spender {
     const now = world.hub.clock.now()
     const request = { activationId, agentId: agent.id, now, capacity: 1_000, canExplore: false }
     const before = this.countSwitched('isDone')
-    const answer = await this.ask(() => world.doors.load(request))
+    const answer = await this.ask(() => world.hubApi.load(request))
     if (answer.kind === 'wait') {
       expect(answer.reason).toBe('money_reserved')
       return false
@@ -107,7 +107,7 @@ export class Spender {
     this.at = Math.max(this.at, now)
     const before = this.countSwitched('isDone')
     const answer = await this.ask(() =>
-      world.doors.renew({ activationId, agentId: agent.id, now, spent, want, floor, models }),
+      world.hubApi.renew({ activationId, agentId: agent.id, now, spent, want, floor, models }),
     )
     if (answer.kind === 'wait') return false
     if (answer.kind === 'renewed') {

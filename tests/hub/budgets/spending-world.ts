@@ -61,7 +61,7 @@ export function pays(
 /** Creates a hub with many agents, two communities and overlapping budgets. */
 export async function createSpendingWorld(size: number) {
   const office = createOffice()
-  const { hub, doors } = office
+  const { hub, hubApi } = office
   const ada = await hub.join('ada', 'human')
   await hub.call('/submolts', { key: ada.key, body: { name: 'other', display_name: 'Other' } })
   const ids = Array.from({ length: size }, () => office.newId<AccountId>())
@@ -151,7 +151,7 @@ export async function createSpendingWorld(size: number) {
       ].map((sql) => env.DB.prepare(sql)),
     )
 
-  return { office, hub, doors, flock, posts, communityOf, look, setLimits, giveTasks, clear }
+  return { office, hub, hubApi, flock, posts, communityOf, look, setLimits, giveTasks, clear }
 }
 
 export type SpendingWorld = Awaited<ReturnType<typeof createSpendingWorld>>

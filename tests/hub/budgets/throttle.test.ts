@@ -4,19 +4,19 @@ import { createOffice } from '../activations/create-office'
 import { adminKey } from '../create-test-hub'
 
 const office = createOffice()
-const { hub, hire, post, run } = office
+const { hub, createAgent, post, run } = office
 const hubBudget = '00000000-0000-7000-8000-000000000201'
 let ada: Awaited<ReturnType<typeof hub.join>>
 let scout: typeof ada
 
 beforeAll(async () => {
   ada = await hub.join('ada', 'human')
-  scout = await hire('scout')
+  scout = await createAgent('scout')
   await run(
     'INSERT INTO explorers (account_id, interval_ms, updated_at) VALUES (?, 60000, 0)',
     scout.id,
   )
-  await office.doors.sweep(hub.clock.now())
+  await office.hubApi.sweep(hub.clock.now())
   await post(ada.key, 'What grows on Mars?')
   hub.clock.advance(6 * 60_000)
 })
@@ -82,7 +82,7 @@ it('B3 B6: with one of two models throttled the other is used for exploration', 
 it('B3: the sweep reports that the hub is beyond its throttle share', async () => {
   const isThrottled = async () => {
     const question = { since: 0, until: 0, after: null }
-    const report = await office.doors.sweep(hub.clock.now(), question as never)
+    const report = await office.hubApi.sweep(hub.clock.now(), question as never)
     return report.exploration?.isThrottled
   }
   await office.setHubLimit(1_000)

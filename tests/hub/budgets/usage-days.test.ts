@@ -11,7 +11,7 @@ let mira: Awaited<ReturnType<typeof hub.join>>
 
 beforeAll(async () => {
   mira = await hub.join('mira', 'human')
-  scout = await office.hire('scout')
+  scout = await office.createAgent('scout')
 })
 
 beforeEach(async () => {

@@ -125,16 +125,16 @@ test('a hosted agent with keys accepts its next definition', async () => {
 })
 
 test('H21: pausing and resuming one agent and all; resuming wakes agents with new mentions', async () => {
-  const { key, id: adaId } = await hub.join('asker', 'human')
+  const { key, id: adaId } = await hub.join('requester', 'human')
   const { body } = await hub.call('/agents/scout/definition', { key: adminKey })
   const id = body.definition.agent_id as AccountId
   expect(
     (await hub.call('/agents/scout/pause', { method: 'POST', key: adminKey })).body.paused,
   ).toBe(true)
   expect((await hub.call('/agents/scout')).body.agent.is_paused).toBe(true)
-  expect((await hub.call('/agents/asker/pause', { method: 'POST', key: adminKey })).status).toBe(
-    404,
-  )
+  expect(
+    (await hub.call('/agents/requester/pause', { method: 'POST', key: adminKey })).status,
+  ).toBe(404)
   await hub.call('/posts', { key, body: { community: 'general', title: 'Hey @scout' } })
   hub.seen.woken = []
   await hub.call('/agents/scout/resume', { method: 'POST', key: adminKey })

@@ -24,8 +24,12 @@ let others: (typeof mira)[]
 beforeAll(async () => {
   mira = await hub.join('mira', 'human')
   tomas = await hub.join('tomas', 'human')
-  scout = await office.hire('scout')
-  others = [await office.hire('one'), await office.hire('two'), await office.hire('three')]
+  scout = await office.createAgent('scout')
+  others = [
+    await office.createAgent('one'),
+    await office.createAgent('two'),
+    await office.createAgent('three'),
+  ]
 })
 
 beforeEach(async () => {
@@ -188,7 +192,7 @@ test('S4: who may explore: interval, failures, caps, budget, and something to se
   await cap(5, 50)
   expect(await canExplore()).toBe(true)
   // Makes the budget's window.
-  await office.doors.sweep(hub.clock.now())
+  await office.hubApi.sweep(hub.clock.now())
   await office.setSpent(18_000_000)
   expect(await canExplore()).toBe(false)
   await office.setSpent(17_999_999)
@@ -245,58 +249,4 @@ test('S9: an activation is shown the best few with their newest comments', async
   await run('UPDATE activations SET started_at = 77 WHERE id = ?', activationId)
   await office.commit(scout.id as AccountId, activationId)
   expect(await office.first('SELECT passed_at FROM explorers')).toEqual({ passed_at: 77 })
-})
-
-/** Fails one run of an agent. */
-async function fail(agent: typeof scout): Promise<void> {
-  const activationId = office.newId<ActivationId>()
-  await run(
-    `INSERT INTO activations (id, agent_id, class, task, state, admission, model, definition_version, started_at, deadline_at)
-     VALUES (?, ?, 'inbox', 'mention', 'running', 'granted', 'x', 1, ?3, ?3)`,
-    ...[activationId, agent.id, hub.clock.now()],
-  )
-  await office.commit(agent.id as AccountId, activationId, { outcome: 'failed' })
-}
-
-test('S5: the fifth failure in a row is reported in m/agent-errors, once', async () => {
-  const said = () =>
-    office.all(`SELECT title FROM posts WHERE title = 'scout failed five times in a row'`)
-  for (let count = 0; count < 4; count++) await fail(scout)
-  expect(await said()).toHaveLength(0)
-  await fail(scout)
-  await fail(scout)
-  expect(await said()).toHaveLength(1)
-  await run('UPDATE agents SET consecutive_failures = 0 WHERE account_id = ?', scout.id)
-})
-
-test('S5 H7: that an agent failed five times is the newest in m/agent-errors, not the last', async () => {
-  const { id } = others[0] as typeof scout
-  const reports = [hub.clock.now() - 3 * minute, hub.clock.now() - 2 * minute]
-  for (const at of reports) {
-    await run(
-      `INSERT INTO posts (id, community_id, author_id, title, content, hot_rank, is_listed, created_at)
-       SELECT ?1, m.id, s.id, 'one failed', '', ?2 / 45000000.0, 0, ?2
-       FROM communities m, accounts s WHERE m.name = 'agent-errors' AND s.name = 'rookery'`,
-      ...[office.newId(), at],
-    )
-  }
-  await run('UPDATE agents SET consecutive_failures = 4 WHERE account_id = ?', id)
-  await fail(others[0] as typeof scout)
-  const titles = async () => {
-    const { body } = await hub.call('/posts?submolt=agent-errors')
-    return body.posts.map(({ title }: { title: string }) => title)
-  }
-  const expected = ['one failed five times in a row', 'one failed', 'one failed']
-  expect(await titles()).toEqual(expected)
-
-  // a hub that has such posts already gets their rank from the migration
-  const { TEST_MIGRATIONS } = env as unknown as {
-    TEST_MIGRATIONS: { name: string; queries: string[] }[]
-  }
-  const migration = TEST_MIGRATIONS.find(({ name }) => name.startsWith('0020'))
-  const rank = migration?.queries.find((query) => /^UPDATE posts/m.test(query))
-  await run(`UPDATE posts SET hot_rank = 0 WHERE title LIKE '% in a row'`)
-  expect((await titles()).at(-1)).toBe(expected[0])
-  await run(rank ?? '')
-  expect(await titles()).toEqual(expected)
 })

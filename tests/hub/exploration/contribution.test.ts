@@ -4,7 +4,7 @@ import type { ActivationId, PostId } from '../../../src/shared/ids'
 import { createOffice } from '../activations/create-office'
 
 const office = createOffice()
-const { hub, doors, post, run } = office
+const { hub, hubApi, post, run } = office
 const minute = 60_000
 
 let mira: Awaited<ReturnType<typeof hub.join>>
@@ -13,13 +13,13 @@ let other: typeof mira
 
 beforeAll(async () => {
   mira = await hub.join('mira', 'human')
-  scout = await office.hire('scout')
-  other = await office.hire('other')
+  scout = await office.createAgent('scout')
+  other = await office.createAgent('other')
   await run(
     'INSERT INTO explorers (account_id, interval_ms, min_confidence, updated_at) VALUES (?, 1, 0.6, 0)',
     scout.id,
   )
-  await doors.sweep(hub.clock.now())
+  await hubApi.sweep(hub.clock.now())
 })
 
 beforeEach(async () => {
@@ -32,7 +32,7 @@ async function startExploration(): Promise<{ actor: Actor; postId: PostId }> {
   const postId = await post(mira.key, 'What grows on Mars?')
   hub.clock.advance(6 * minute)
   const activationId = office.newId<ActivationId>()
-  const answer = await doors.load({
+  const answer = await hubApi.load({
     agentId: scout.id,
     activationId,
     now: hub.clock.now(),
@@ -49,7 +49,7 @@ async function startExploration(): Promise<{ actor: Actor; postId: PostId }> {
 }
 
 const say = (actor: Actor, postId: PostId, confidence?: number, key?: string) =>
-  doors.createComment(
+  hubApi.createComment(
     {
       ...actor,
       ...(confidence !== undefined && { confidence }),
@@ -72,7 +72,7 @@ test('S9: one contribution per exploration, and a repeat of it is the same one',
     message: 'Not posted: this exploration already has a contribution.',
   })
   await expect(
-    doors.createPost(
+    hubApi.createPost(
       { ...actor, confidence: 0.9, idempotencyKey: 'a third' },
       { community: 'general', title: 'Mars', content: '' },
     ),

@@ -3,7 +3,7 @@ import type { AccountId, ActivationId } from '../../../src/shared/ids'
 import { createOffice } from '../activations/create-office'
 
 const office = createOffice()
-const { hub, doors, post, run } = office
+const { hub, hubApi, post, run } = office
 const minute = 60_000
 
 let mira: Awaited<ReturnType<typeof hub.join>>
@@ -13,7 +13,7 @@ const agent = (at: number) => agents[at] as { id: AccountId; key: string; name: 
 beforeAll(async () => {
   mira = await hub.join('mira', 'human')
   agents = []
-  for (let number = 0; number < 6; number++) agents.push(await office.hire(`agent${number}`))
+  for (let number = 0; number < 6; number++) agents.push(await office.createAgent(`agent${number}`))
 })
 
 beforeEach(async () => {
@@ -31,12 +31,12 @@ beforeEach(async () => {
     )
   }
   hub.clock.advance(48 * 60 * minute)
-  await doors.sweep(hub.clock.now())
+  await hubApi.sweep(hub.clock.now())
   hub.seen.heard.length = 0
 })
 
 const wake = (at: number, capacity = 50, explorationFloor = 10) =>
-  doors.load({
+  hubApi.load({
     agentId: agent(at).id,
     activationId: office.newId<ActivationId>(),
     now: hub.clock.now(),
@@ -109,7 +109,7 @@ test('S3: tasks leave a slot for a refused exploration, and use it when no explo
   await news()
   const ask = async (at: number) => {
     await post(mira.key, `@${agent(at).name} hello`)
-    return office.doors.load({
+    return office.hubApi.load({
       agentId: agent(at).id,
       activationId: office.newId<ActivationId>(),
       now: hub.clock.now(),
@@ -193,8 +193,8 @@ test('S7: a schedule gives its task once for each due time, whatever is repeated
     agent(0).id,
   )
   const due = { agentId: agent(0).id, key: 'k', dueAt: 5000, nextAt: 90_000 }
-  await doors.createScheduledTasks([due], hub.clock.now())
-  await doors.createScheduledTasks([due], hub.clock.now())
+  await hubApi.createScheduledTasks([due], hub.clock.now())
+  await hubApi.createScheduledTasks([due], hub.clock.now())
   expect((await office.inbox(agent(0).id)).filter(({ type }) => type === 'task')).toMatchObject([
     { content: 'Say what is new.', is_task: 1 },
   ])
@@ -213,7 +213,10 @@ test('S7: at most one unclaimed task waits per schedule', async () => {
     )
   }
   const give = (key: string, dueAt: number) =>
-    doors.createScheduledTasks([{ agentId: id, key, dueAt, nextAt: dueAt + 1000 }], hub.clock.now())
+    hubApi.createScheduledTasks(
+      [{ agentId: id, key, dueAt, nextAt: dueAt + 1000 }],
+      hub.clock.now(),
+    )
   const waiting = async () =>
     (await office.inbox(id)).filter(({ type, claimed_by }) => type === 'task' && !claimed_by)
   await run('UPDATE agents SET is_paused = 1 WHERE account_id = ?', id)

@@ -14,7 +14,7 @@ const readInbox = async (activationId: ActivationId | null, limit = 30) => {
     ...{ accountId: scout.id, name: 'scout', kind: 'agent', activationId },
     ...{ idempotencyKey: null, postId: null },
   }
-  const entries = await office.doors.readInbox(actor, limit)
+  const entries = await office.hubApi.readInbox(actor, limit)
   return entries.map(({ from, content }) => `${from?.name}: ${content}`)
 }
 const write = (from: Person | undefined, message: string) => {
@@ -29,7 +29,7 @@ const work = async () => {
 beforeAll(async () => {
   ada = await hub.join('ada', 'human')
   eve = await hub.join('eve', 'human')
-  scout = await office.hire('scout')
+  scout = await office.createAgent('scout')
 })
 
 test('H10: an activation in a thread does not read private messages and tasks by hand; their own activation does', async () => {

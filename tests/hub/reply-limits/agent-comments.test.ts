@@ -12,7 +12,7 @@ let outside: Account
 
 beforeAll(async () => {
   mira = await hub.join('mira', 'human')
-  for (let n = 0; n < 10; n++) hosted.push(await office.hire(`bot-${n}`))
+  for (let n = 0; n < 10; n++) hosted.push(await office.createAgent(`bot-${n}`))
   outside = await hub.join('outsider', 'agent')
 })
 
@@ -104,8 +104,8 @@ it('H11: a repeat of a comment that was written gives the first answer, whatever
     idempotencyKey: 'x:1',
   }
   const comment = { postId: post, parentId: null, content: 'One.' }
-  const first = await office.doors.createComment(actor, comment)
-  expect(await office.doors.createComment(actor, comment)).toEqual(first)
+  const first = await office.hubApi.createComment(actor, comment)
+  expect(await office.hubApi.createComment(actor, comment)).toEqual(first)
 })
 
 it('H11: only an explicit mention by an agent wakes an agent, an answer to it does not', async () => {
@@ -147,7 +147,7 @@ async function relay(from: Account, to: Account): Promise<PostId> {
     ...{ accountId: from.id, name: from.name, kind: 'agent', activationId, postId: null },
     idempotencyKey: `${activationId}:1`,
   }
-  const { id } = await office.doors.createPost(actor, {
+  const { id } = await office.hubApi.createPost(actor, {
     ...{ community: 'general', title: 'Pass it on', content: `@${to.name} what do you say?` },
   })
   await office.commit(from.id, activationId)
@@ -183,7 +183,7 @@ it('H11: of ten agents that answer one post at the same moment three do', async 
   const content = 'I think so.'
   const answers = await Promise.allSettled(
     hosted.map((each) =>
-      office.doors.createComment(actorOf(each), { postId, parentId: null, content }),
+      office.hubApi.createComment(actorOf(each), { postId, parentId: null, content }),
     ),
   )
   const refused = answers.filter((answer) => answer.status === 'rejected')
@@ -199,7 +199,7 @@ it('H11: of ten agents that answer one post at the same moment three do', async 
 })
 
 const postAs = (actor: Actor) =>
-  office.doors.createPost(actor, { community: 'general', title: 'Mine', content: 'x' })
+  office.hubApi.createPost(actor, { community: 'general', title: 'Mine', content: 'x' })
 
 it('D6: max_daily_posts stops an agent for the day, whoever asks it', async () => {
   await office.run('UPDATE agents SET daily_posts_max = 2 WHERE account_id = ?', bot(7).id)
@@ -241,7 +241,7 @@ it('D6: min_interval_seconds keeps an agent from writing unasked too soon, not f
 it('H11: a tool that writes returns which agents it did not wake, and why', async () => {
   const actor = { ...actorOf(outside), idempotencyKey: 'notes:1' }
   const content = [0, 1, 2, 3].map((n) => `@bot-${n}`).join(' ')
-  const { notes } = await office.doors.createPost(actor, {
+  const { notes } = await office.hubApi.createPost(actor, {
     ...{ community: 'general', title: 'All', content },
   })
   expect(notes).toEqual([

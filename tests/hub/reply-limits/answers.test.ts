@@ -13,9 +13,9 @@ let outside: Account
 
 beforeAll(async () => {
   mira = await hub.join('mira', 'human')
-  ant = await office.hire('ant')
-  bee = await office.hire('bee')
-  cat = await office.hire('cat')
+  ant = await office.createAgent('ant')
+  bee = await office.createAgent('bee')
+  cat = await office.createAgent('cat')
   outside = await hub.join('outsider', 'agent')
 })
 
@@ -165,7 +165,7 @@ it('D6: respond_to_replies decides whether an answer to its words wakes the agen
 
 it('H11: ten agents that want to answer one post at the same moment give three answers', async () => {
   const flock: Account[] = []
-  for (let n = 0; n < 10; n++) flock.push(await office.hire(`swift-${n}`))
+  for (let n = 0; n < 10; n++) flock.push(await office.createAgent(`swift-${n}`))
   hub.clock.advance(1)
   const { body } = await hub.call('/posts', {
     key: outside.key,

@@ -12,8 +12,8 @@ let outside: Account
 
 beforeAll(async () => {
   mira = await hub.join('mira', 'human')
-  ant = await office.hire('ant')
-  bee = await office.hire('bee')
+  ant = await office.createAgent('ant')
+  bee = await office.createAgent('bee')
   outside = await hub.join('outsider', 'agent')
 })
 
@@ -80,8 +80,11 @@ it('B9: a reply that wakes nobody is counted once, also when its commit comes ag
     ...{ content: 'Ask @bee.', addressed: [] },
   }
   const request = office.composeCommit(ant.id, activationId, { reply })
-  await office.doors.commit(request)
-  expect((await office.inbox(bee.id)).at(-1)).toMatchObject({ is_task: 0, refusal: 'reply_limit_post' })
-  await office.doors.commit(request)
+  await office.hubApi.commit(request)
+  expect((await office.inbox(bee.id)).at(-1)).toMatchObject({
+    is_task: 0,
+    refusal: 'reply_limit_post',
+  })
+  await office.hubApi.commit(request)
   expect(await countsOf()).toEqual([{ account: ant.id, day: today(), refused: 1 }])
 })

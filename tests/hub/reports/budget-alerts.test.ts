@@ -12,7 +12,8 @@ const agents: (typeof mira)[] = []
 
 beforeAll(async () => {
   mira = await hub.join('mira', 'human')
-  for (const n of [0, 1, 2, 3]) agents.push(await office.hire(`bot-${n}`, { floor: 1, want: 100 }))
+  for (const n of [0, 1, 2, 3])
+    agents.push(await office.createAgent(`bot-${n}`, { floor: 1, want: 100 }))
 })
 
 beforeEach(async () => {
@@ -28,7 +29,7 @@ beforeEach(async () => {
 
 const sweep = () => {
   hub.clock.advance(1)
-  return office.doors.sweep(hub.clock.now())
+  return office.hubApi.sweep(hub.clock.now())
 }
 const readTitles = async () =>
   (

@@ -4,7 +4,7 @@ import type { ActivationId, CommentId, PostId } from '../../../src/shared/ids'
 import { createOffice, usageOf } from '../activations/create-office'
 
 const office = createOffice()
-const { hub, hire, post, start, commit, run } = office
+const { hub, createAgent, post, start, commit, run } = office
 const dayMs = 86_400_000
 type Account = Awaited<ReturnType<typeof hub.join>>
 let mira: Account
@@ -13,8 +13,8 @@ let wren: Account
 
 beforeAll(async () => {
   mira = await hub.join('mira', 'human')
-  scout = await hire('scout_1')
-  wren = await hire('wren')
+  scout = await createAgent('scout_1')
+  wren = await createAgent('wren')
 })
 
 beforeEach(async () => {
@@ -29,7 +29,7 @@ beforeEach(async () => {
   await sweep()
 })
 
-const sweep = () => office.doors.sweep(hub.clock.now())
+const sweep = () => office.hubApi.sweep(hub.clock.now())
 const passDays = (days: number) => hub.clock.advance(days * dayMs)
 
 interface ReportPost {

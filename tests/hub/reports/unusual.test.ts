@@ -47,7 +47,7 @@ const { hub, run } = office
 let scout: Awaited<ReturnType<typeof hub.join>>
 
 beforeAll(async () => {
-  scout = await office.hire('scout')
+  scout = await office.createAgent('scout')
 })
 
 const today = () => Math.floor(hub.clock.now() / 86_400_000)
@@ -60,7 +60,7 @@ const use = async (agentDay: number, cost: number) => {
   )
   await run(fillDaysSql)
 }
-const sweep = () => office.doors.sweep(hub.clock.now())
+const sweep = () => office.hubApi.sweep(hub.clock.now())
 const readAlerts = () =>
   office.all<{ title: string; content: string }>(
     `SELECT title, content FROM posts WHERE title LIKE 'Unusual usage:%' ORDER BY created_at`,

@@ -12,7 +12,7 @@ let scout: Awaited<ReturnType<typeof hub.join>>
 
 beforeAll(async () => {
   mira = await hub.join('mira', 'human')
-  scout = await office.hire('scout')
+  scout = await office.createAgent('scout')
 })
 
 const counters = (over: Partial<ActivationCounters> = {}): ActivationCounters => ({
@@ -69,7 +69,7 @@ async function finish(agentId: typeof scout.id, name: string, of?: ActivationCou
 }
 
 test('L44: counters are kept by agent and in total, and shown as Prometheus text', async () => {
-  const archivist = await office.hire('archivist')
+  const archivist = await office.createAgent('archivist')
   await finish(scout.id, 'scout', counters())
   await finish(scout.id, 'scout', counters({ modelRequests: 4, retries: 0 }))
   await finish(archivist.id, 'archivist', counters({ modelRequests: 5 }))

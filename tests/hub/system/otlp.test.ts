@@ -16,7 +16,7 @@ const step = {
 
 beforeAll(async () => {
   mira = await hub.join('mira', 'human')
-  scout = await office.hire('scout')
+  scout = await office.createAgent('scout')
   await office.post(mira.key, '@scout hello')
   run = await office.start(scout.id)
 })

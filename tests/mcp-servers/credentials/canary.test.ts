@@ -76,7 +76,7 @@ async function leakOnGithub() {
   ])
 }
 
-/** A server of others, which knows the credential when it is asked for its tools too. */
+/** A remote MCP server that knows the credential when it is asked for its tools too. */
 async function addRemote(credential: string) {
   const properties = { how: { type: 'string', description: everyForm }, [canary]: {} }
   const leaky = { ...echo, description: everyForm, inputSchema: { type: 'object', properties } }
@@ -263,7 +263,7 @@ test.each(echoes)(
 )
 
 test.each(remoteEchoes)(
-  'M6 M12: nor do the answers and the progress of a server of others tell it (%s)',
+  'M6 M12: nor do the answers and the progress of a remote MCP server tell it (%s)',
   async (how) => {
     const logged = watchLog()
     await asAdmin('PUT', '/credentials/near', { value: canary, server: 'remote', service: 'near' })

@@ -55,7 +55,7 @@ test('M13: a service that may be at a private address is not looked up', async (
 
 test.each([
   ['cannot be reached', () => Promise.reject(new TypeError('no network'))],
-  ['has trouble', async () => new Response('{"error":"busy"}', { status: 503 })],
+  ['fails', async () => new Response('{"error":"busy"}', { status: 503 })],
   ['says something else', async () => new Response('<h1>Log in to this Wi-Fi</h1>')],
 ])('M13 M14: a resolver that %s stops the request, and the setting is named', async (_, answer) => {
   vi.spyOn(globalThis, 'fetch').mockImplementation(answer)

@@ -34,7 +34,7 @@ function setUp(run: (context: ToolContext<object>) => Promise<unknown>, allowed 
   }))
   const gateway = createGateway({
     ...testFileStores,
-    hub: createFakeHubApi({ requested: ['test:*'], allowed, denied: [] }).doors,
+    hub: createFakeHubApi({ requested: ['test:*'], allowed, denied: [] }).hubApi,
     memory: fakeMemory,
     clock: createFakeClock(),
     servers: [{ name: 'test', description: 'For tests.', tools: [tool] }],

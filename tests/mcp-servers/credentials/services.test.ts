@@ -59,10 +59,10 @@ const put = (server: string, name: string, value: string, more: object = {}) =>
 
 const known = createRecentSecrets()
 const connect = createConnect({ db, vault, known, kinds, isPrivateAllowed: false })
-const { doors } = createFakeHubApi({ requested: null, allowed: [], denied: [] })
+const { hubApi } = createFakeHubApi({ requested: null, allowed: [], denied: [] })
 const open = (server: string, service = server) =>
   connect({
-    ...{ server, service, hub: doors, signal: new AbortController().signal },
+    ...{ server, service, hub: hubApi, signal: new AbortController().signal },
     actor: { ...scoutAtWork, postId: null, idempotencyKey: null },
   })
 

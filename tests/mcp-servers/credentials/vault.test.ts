@@ -267,13 +267,13 @@ describe('a service that is opened for one call', () => {
     const bound = { server: 'http', service: 'places', by: 'ada', agent: null }
     await vault.put({ ...bound, name: 'places-key', value: 'the-key-of-all', community: null })
     await vault.put({ ...bound, name: 'attic-key', value: 'the-key-of-attic', community })
-    const { doors } = createFakeHubApi({ requested: null, allowed: [], denied: [] })
-    doors.readThread = async () => ({ ...aThread, post: { ...aThread.post, community: 'attic' } })
+    const { hubApi } = createFakeHubApi({ requested: null, allowed: [], denied: [] })
+    hubApi.readThread = async () => ({ ...aThread, post: { ...aThread.post, community: 'attic' } })
     const actor = { ...scoutAtWork, postId, idempotencyKey: null }
     const known = createRecentSecrets()
     const connect = createConnect({ db, vault, known, kinds, isPrivateAllowed })
     const { signal } = new AbortController()
-    return connect({ server: 'http', service: 'places', actor, hub: doors, signal })
+    return connect({ server: 'http', service: 'places', actor, hub: hubApi, signal })
   }
   const places = { credential: 'places-key', headers: { 'X-Key': 'k={credential}' } }
 

@@ -37,7 +37,7 @@ function setUp(said: { status: number; body: string; type?: string }, allowed = 
   }
   const gateway = createGateway({
     ...testFileStores,
-    hub: createFakeHubApi({ requested: ['deepl:*'], allowed, denied: [] }).doors,
+    hub: createFakeHubApi({ requested: ['deepl:*'], allowed, denied: [] }).hubApi,
     ...{ memory: fakeMemory, clock: createFakeClock(), servers: [deeplServer], connect },
   })
   const call = (args: object) =>

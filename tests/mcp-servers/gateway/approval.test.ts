@@ -17,7 +17,7 @@ const hub = createTestHub()
 const finch = await hub.join('finch')
 const ran: unknown[] = []
 const contexts: ReturnType<typeof hub.context>[] = []
-const doors = createHubApi(() => {
+const hubApi = createHubApi(() => {
   const context = hub.context()
   contexts.push(context)
   return context
@@ -41,7 +41,7 @@ const servers = [
 ]
 const gateway = createGateway({
   ...testFileStores,
-  hub: doors,
+  hub: hubApi,
   memory: fakeMemory,
   clock: hub.clock,
   servers,
@@ -170,7 +170,7 @@ test('M7: denied, the result says who and why, also when it is asked again', asy
 test('M7: when nobody decides in time, the result says so', async () => {
   await askFor(await call(atWork, 'write', 'a', 'call-1'))
   hub.clock.advance(1_001)
-  await doors.sweep(hub.clock.now())
+  await hubApi.sweep(hub.clock.now())
   const result = await call(atWork, 'write', 'a', 'call-1')
   expect(result.text).toBe('Error: The approval request expired, so the call did not run.')
 })
@@ -253,7 +253,7 @@ test('M7: an outside call that was denied stays denied; one that expired may be 
   expect((await call(outside, 'write')).text).toBe('Error: Denied by admin: No')
   await call(outside, 'erase')
   hub.clock.advance(86_400_001)
-  await doors.sweep(hub.clock.now())
+  await hubApi.sweep(hub.clock.now())
   expect((await call(outside, 'erase')).audit.decision).toBe('needs_approval')
   expect((await approvals()).map(({ status }) => status)).toEqual(['denied', 'expired', 'pending'])
 })

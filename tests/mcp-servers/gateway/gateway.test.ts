@@ -43,7 +43,7 @@ function setUp(run: Run = async ({ input }) => input.text, timeoutMs?: number) {
   const gateway = createGateway({
     ...testFileStores,
     memory: fakeMemory,
-    hub: hub.doors,
+    hub: hub.hubApi,
     clock,
     servers: [{ name: 'test', description: 'For tests.', tools: [echoWith(run, timeoutMs)] }],
     reportFailure: (_, cause) => failures.push(cause),
@@ -155,9 +155,9 @@ test('M9: the intent of an outside caller is written before the tool runs, its r
 
 test('M9: when the intent cannot be written the tool does not run', async () => {
   const run = vi.fn<Run>()
-  const { call, doors, failures } = setUp(run)
+  const { call, hubApi, failures } = setUp(run)
   const lost = new Error('D1_ERROR: secret detail')
-  doors.recordIntent = async () => {
+  hubApi.recordIntent = async () => {
     throw lost
   }
   const result = await call(yes, adaOutside)
@@ -189,8 +189,8 @@ test('M9: a hosted agent has journaled its intent, so the hub is not asked to wr
 })
 
 test('M9: a result that cannot be noted is still given', async () => {
-  const { call, doors } = setUp()
-  doors.recordResult = async () => {
+  const { call, hubApi } = setUp()
+  hubApi.recordResult = async () => {
     throw new Error('gone')
   }
   expect(await call(yes, adaOutside)).toMatchObject({ text: 'yes', isError: false })
@@ -198,8 +198,8 @@ test('M9: a result that cannot be noted is still given', async () => {
 
 test('M4: when the policy cannot be read the call is refused', async () => {
   const run = vi.fn<Run>()
-  const { call, doors } = setUp(run)
-  doors.readAuthorization = async () => {
+  const { call, hubApi } = setUp(run)
+  hubApi.readAuthorization = async () => {
     throw new Error('gone')
   }
   const result = await call(yes)
@@ -269,13 +269,13 @@ test('M1: what a tool is like can be asked by its name', () => {
 })
 
 test('M1: two tools cannot have one name', () => {
-  const { doors } = createFakeHubApi({ requested: null, allowed: [], denied: [] })
+  const { hubApi } = createFakeHubApi({ requested: null, allowed: [], denied: [] })
   const [hub] = servers
   const twice = hub ? [hub, hub] : []
   expect(() =>
     createGateway({
       ...testFileStores,
-      hub: doors,
+      hub: hubApi,
       memory: fakeMemory,
       clock: createFakeClock(),
       servers: twice,

@@ -14,14 +14,14 @@ const hub = createTestHub()
 const finch = await hub.join('finch')
 const wren = await hub.join('wren')
 const contexts: ReturnType<typeof hub.context>[] = []
-const doors = createHubApi(() => {
+const hubApi = createHubApi(() => {
   const context = hub.context()
   contexts.push(context)
   return context
 })
 const gateway = createGateway({
   ...testFileStores,
-  hub: doors,
+  hub: hubApi,
   memory: fakeMemory,
   clock: hub.clock,
   servers,
@@ -140,7 +140,7 @@ test('M8: in any stretch of time no more runs than the bucket holds and what fil
         let taken = 0
         for (const wait of waits) {
           hub.clock.advance(wait)
-          const { isTaken, retryMs } = await doors.takeRateLimit([bucket], hub.clock.now())
+          const { isTaken, retryMs } = await hubApi.takeRateLimit([bucket], hub.clock.now())
           if (isTaken) taken++
           else expect(retryMs).toBeGreaterThan(0)
         }
@@ -157,6 +157,6 @@ test('M8: an idle bucket is forgotten by the sweep', async () => {
   await limit([{ tool, per: 'minute', limit: 1 }])
   await call(outside)
   hub.clock.advance(3 * 86_400_000)
-  await doors.sweep(hub.clock.now())
+  await hubApi.sweep(hub.clock.now())
   expect(await env.DB.prepare('SELECT count(*) AS n FROM rate_buckets').first('n')).toBe(0)
 })

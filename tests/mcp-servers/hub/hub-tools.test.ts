@@ -108,14 +108,14 @@ describe('hub_get_thread', () => {
   })
 
   test('stays whole JSON for the longest thread, with the newest comments', async () => {
-    const { answer, doors } = setUp()
+    const { answer, hubApi } = setUp()
     const long = aThread.comments.flatMap((comment) =>
       Array.from({ length: 50 }, (_, index) => ({
         ...comment,
         content: `${index} ${'é\u0001'.repeat(5_000)}`,
       })),
     )
-    doors.readThread = async () => ({
+    hubApi.readThread = async () => ({
       post: { ...aThread.post, content: 'é'.repeat(40_000) },
       comments: long,
       commentCount: 900,

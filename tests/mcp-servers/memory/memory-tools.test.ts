@@ -23,7 +23,7 @@ function record(over: Partial<MemoryApi> = {}) {
   const hub = createFakeHubApi({ requested: ['*'], allowed: ['*'], denied: [] })
   const gateway = createGateway({
     ...testFileStores,
-    hub: hub.doors,
+    hub: hub.hubApi,
     memory,
     clock: createFakeClock(),
     servers,
@@ -67,7 +67,7 @@ describe('the memory server', () => {
   it.each([
     ['memory_forget_fact', { id: 2 }, 'There is no such fact'],
     ['memory_complete_task', { id: 2 }, 'There is no such task'],
-    ['skills_read_skill', { name: 'doors' }, 'There is no such skill'],
+    ['skills_read_skill', { name: 'hubApi' }, 'There is no such skill'],
   ])('L29: %s of what is not there is an error to read', async (tool, args, words) => {
     const result = await record().call(tool, args)
     expect(result.isError).toBe(true)

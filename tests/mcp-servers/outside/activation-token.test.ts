@@ -68,18 +68,18 @@ async function setUp(toolRestrictions: {
   const hub = createFakeHubApi({ requested: ['hub:*'], allowed: ['hub:*'], denied: [] })
   const running = { ...{ id: claim.accountId, name: 'scout', kind: 'agent' as const, etag: 'e' } }
   const state = { isRunning: true, holder: claim.accountId }
-  hub.doors.findActivation = async (id) =>
+  hub.hubApi.findActivation = async (id) =>
     id === claim.activationId && state.isRunning
       ? { ...running, id: state.holder, postId: scoutAtWork.postId }
       : null
   const clock = createFakeClock()
-  const base = { ...testFileStores, hub: hub.doors, memory: fakeMemory, clock }
+  const base = { ...testFileStores, hub: hub.hubApi, memory: fakeMemory, clock }
   const gateway = createGateway({ ...base, servers })
   const tokens = createActivationTokens([newKey])
   const { token } = await tokens.issue({ ...claim, toolRestrictions }, clock.now())
   const settings = { ROOKERY_NAME: 'Nest' }
   const defer = (work: Promise<unknown>) => void work
-  const handle = createMcpRoutes({ gateway, hub: hub.doors, tokens, settings, clock, defer })
+  const handle = createMcpRoutes({ gateway, hub: hub.hubApi, tokens, settings, clock, defer })
   const post = () =>
     handle(
       new Request('https://hub.test/mcp', {
@@ -94,10 +94,10 @@ async function setUp(toolRestrictions: {
 const nothing = { allow: [], deny: [], blockedPatterns: [] }
 
 test('M11: its bearer calls tools as the agent, narrowed as the definition says, and on record', async () => {
-  const { connect, calls, doors } = await setUp({ ...nothing, deny: ['hub_create_*'] })
+  const { connect, calls, hubApi } = await setUp({ ...nothing, deny: ['hub_create_*'] })
   const intents: unknown[] = []
-  const record = doors.recordIntent
-  doors.recordIntent = async (...args) => {
+  const record = hubApi.recordIntent
+  hubApi.recordIntent = async (...args) => {
     intents.push([args[0], args[2], args[1].decision])
     return record(...args)
   }

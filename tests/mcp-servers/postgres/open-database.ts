@@ -28,7 +28,7 @@ export function openDatabase(place: Place = {}) {
   )
   const gateway = createGateway({
     ...testFileStores,
-    hub: createFakeHubApi({ requested: ['*'], allowed: place.allowed ?? ['*'], denied: [] }).doors,
+    hub: createFakeHubApi({ requested: ['*'], allowed: place.allowed ?? ['*'], denied: [] }).hubApi,
     memory: fakeMemory,
     clock: createFakeClock(),
     servers: [postgresServer],

@@ -10,7 +10,7 @@ import { externalUrls } from '../../support/external-services'
 import { add, api, echo, listRequests, mapEcho, setBehavior } from '../../support/remote-servers'
 import { allow } from '../../support/services'
 
-/** The whole Worker: agents that it runs, and a server of others over HTTP. */
+/** The whole Worker: agents that it runs, and a remote MCP server over HTTP. */
 let mira: Awaited<ReturnType<typeof createAccount>>
 
 beforeAll(async () => {

@@ -15,7 +15,7 @@ import {
 } from '../../support/remote-servers'
 import { allow, asAdmin } from '../../support/services'
 
-/** The whole Worker, and a server of others that does what it should not. */
+/** The whole Worker, and a remote MCP server that does what it should not. */
 let client: Client
 
 beforeAll(async () => {

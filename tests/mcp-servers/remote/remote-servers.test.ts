@@ -8,7 +8,7 @@ import { externalUrls } from '../../support/external-services'
 import { add, api, echo, mapEcho, setBehavior } from '../../support/remote-servers'
 import { allow, asAdmin } from '../../support/services'
 
-/** The whole Worker; the servers of others are real ones over HTTP. */
+/** The whole Worker; the remote MCP servers are real ones over HTTP. */
 let wren: Awaited<ReturnType<typeof createAccount>>
 let client: Client
 
