@@ -50,22 +50,6 @@ test('B8: days add up to their calls', async () => {
   )
 })
 
-test('B8: a hub that has usage already gets its days from the migration, the same ones', async () => {
-  const readDays = async () =>
-    (await env.DB.prepare('SELECT * FROM usage_days ORDER BY scope, day, scope_id').all()).results
-  const counted = await readDays()
-  const { TEST_MIGRATIONS } = env as unknown as {
-    TEST_MIGRATIONS: { name: string; queries: string[] }[]
-  }
-  const migration = TEST_MIGRATIONS.find(({ name }) => name.startsWith('0018'))
-  const fill = migration?.queries.find(
-    (query) => /^INSERT INTO usage_days/m.test(query) && !/TRIGGER/.test(query),
-  )
-  await env.DB.batch([env.DB.prepare('DELETE FROM usage_days'), env.DB.prepare(fill ?? '')])
-  expect(await readDays()).toEqual(counted)
-  expect(counted.length).toBeGreaterThan(500)
-})
-
 test('B10: the CSV holds exactly what the page shows', async () => {
   const from = Date.parse('2026-10-23')
   const cost = await count(

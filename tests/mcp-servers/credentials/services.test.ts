@@ -225,24 +225,3 @@ describe('declaring services of every server', () => {
     expect((await asAdmin('DELETE', '/services/http/plain')).status).toBe(200)
   })
 })
-
-test('M5: the services that were declared before are still there after the migration', async () => {
-  const { TEST_MIGRATIONS } = env as unknown as {
-    TEST_MIGRATIONS: { name: string; queries: string[] }[]
-  }
-  const queriesOf = (number: string) =>
-    TEST_MIGRATIONS.find(({ name }) => name.startsWith(number))?.queries ?? []
-  const before = queriesOf('0010').filter((query) => query.includes('CREATE TABLE http_services'))
-  const row = `INSERT INTO http_services (name, base_url, hosts, updated_at, updated_by)
-    VALUES ('weather', 'https://api.example.com', '["api.example.com"]', 7, 'ada')`
-  const sql = ['DROP TABLE services', ...before, row, ...queriesOf('0011')]
-  await env.DB.batch(sql.map((query) => env.DB.prepare(query)))
-  const { results } = await env.DB.prepare('SELECT * FROM services').all()
-  expect(results).toEqual([
-    {
-      ...{ server: 'http', name: 'weather', base_url: 'https://api.example.com' },
-      ...{ hosts: '["api.example.com"]', headers: '{}', credential: null, format: 'json' },
-      ...{ allow_http: 0, allow_private: 0, updated_at: 7, updated_by: 'ada' },
-    },
-  ])
-})
