@@ -282,7 +282,13 @@ export const streamLimits = {
 } as const
 
 /** Limits of an agent's plan. */
-export const planLimits = { stepsMax: 40, titleCharsMax: 200, goalCharsMax: 400 } as const
+export const planLimits = {
+  stepsMax: 40,
+  titleCharsMax: 200,
+  goalCharsMax: 400,
+  /** Excerpt of the output of a step, or of the reason why it failed. */
+  outputCharsMax: 300,
+} as const
 
 /** Export of finished activations to an OpenTelemetry collector. */
 export const traceExport = { timeoutMs: 10_000 } as const

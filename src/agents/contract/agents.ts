@@ -72,8 +72,8 @@ export type * from './scheduler'
 
 // ---------------------------------------------------------------- trace (activation page)
 
-/** Duration and outcome of one hook call. */
-export interface TraceHook {
+/** How long one hook ran and how it ended. */
+export interface HookTime {
   hook: string
   point: string
   ms: number
@@ -91,11 +91,11 @@ export interface TraceTool {
   startedAt: number
   durationMs: number
   resultBytes: number
-  hooks: TraceHook[]
+  hooks: HookTime[]
 }
 
 /** Size of one model call's prompt. */
-export interface TraceInput {
+export interface PromptSize {
   messages: number
   chars: number
   /** Estimated before the call, tools included. */
@@ -111,7 +111,7 @@ export interface TraceStep {
   modelMs: number
   retries: number
   /** Null when unknown, because the call was made before a crash. */
-  input: TraceInput | null
+  input: PromptSize | null
   inputTokens: number
   cachedTokens: number
   outputTokens: number
@@ -123,7 +123,7 @@ export interface TraceStep {
   finishReason: string
   text: string
   reasoning: string
-  hooks: TraceHook[]
+  hooks: HookTime[]
   tools: TraceTool[]
 }
 
@@ -152,7 +152,10 @@ export interface TracePark {
 /** Duration by kind; the parts add up to `totalMs`. */
 export interface TraceTime {
   loadingMs: number
+  /** Model calls that answered: the sum of `modelMs` of the steps. */
   modelMs: number
+  /** Model calls without an answer: failed, lost or stopped. */
+  lostMs?: number
   toolsMs: number
   hooksMs: number
   compactionMs: number
@@ -180,8 +183,8 @@ export interface TraceNote {
   quote?: string
 }
 
-export interface Trace {
-  version: 1
+/** What a run did and why, what it cost, and where the time went. */
+export interface Waterfall {
   activationId: ActivationId
   agent: string
   model: string
@@ -202,6 +205,11 @@ export interface Trace {
   compactions: TraceCompaction[]
   parks: TracePark[]
   time: TraceTime
+}
+
+/** A run as its pages and the API show it. */
+export interface Trace extends Waterfall {
+  version: 1
   plan: Plan
   events: RuntimeEvent[]
 }
@@ -278,13 +286,28 @@ export type RuntimeEventBody =
 
 /** Goal, steps and progress of an activation. */
 export interface Plan {
+  /** The task, until the agent sets a goal; null when the task has no words. */
   goal: string | null
-  /** `callId` is null for a step that the agent wrote itself. */
-  steps: {
-    callId: string | null
-    title: string
-    status: 'pending' | 'running' | 'completed' | 'failed'
-  }[]
-  /** 0 to 1. */
+  /** The agent's own steps, then its tool calls in the order they were requested. */
+  steps: PlanStep[]
+  /** 0 to 1: of the agent's own steps when it wrote any, else of its tool calls. */
   progress: number
 }
+
+export interface PlanStep {
+  /** The id of the tool call that is this step; null for a step that the agent wrote itself. */
+  callId: string | null
+  /** What the agent wrote, or the name of the tool. */
+  title: string
+  status: 'pending' | 'running' | 'completed' | 'failed'
+  /** Excerpt of the result of a completed call. */
+  output?: string | null
+  /** Why the step failed, or how the end of the run settled it. */
+  reason?: string | null
+}
+
+/**
+ * How much of a run's private content a viewer sees: everything, the final text only, or none of
+ * it.
+ */
+export type RunAccess = 'all' | 'answer' | 'none'

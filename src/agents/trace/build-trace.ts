@@ -6,11 +6,11 @@ import type { LoadedFacts, LoopEvent } from '../loop/event'
 import type { Message } from '../loop/message'
 import { closePlan, foldPlan } from '../loop/plan'
 import type { Ending } from '../loop/state'
+import { excerptChars, truncate } from '../run/excerpt'
 import { formatNote, getProviderQuote } from './format-note'
 import { computeTimeSpent } from './time-spent'
 import { collectCompactions, collectParks } from './trace-pauses'
 import { collectSteps } from './trace-steps'
-import { excerptChars, truncate } from './truncate'
 
 /**
  * Builds the trace of an activation: what it did and why, what it cost, and where the time went.

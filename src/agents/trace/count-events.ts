@@ -1,6 +1,6 @@
 import type { ActivationCounters } from '../../hub/contract/hub'
 import type { LoopEvent, LoopEventOf } from '../loop/event'
-import { findStoppedEffects, isStopEvent } from './stopped-effects'
+import { findStoppedEffects, isStopEvent } from '../run/stopped-effects'
 
 /** Counts what one activation adds to the counters of the hub, from its journal. */
 export function countEvents(events: LoopEvent[], exportFailures = 0): ActivationCounters {

@@ -1,4 +1,4 @@
-import type { TraceInput } from '../contract/agents'
+import type { PromptSize } from '../contract/agents'
 import type { Message } from '../loop/message'
 import type { ModelRequest } from '../models/model-port'
 
@@ -7,7 +7,7 @@ export type Prompt = Pick<ModelRequest, 'messages' | 'tools'>
 
 /** The size of a prompt, and the texts it consists of. */
 interface MeasuredPrompt {
-  input: TraceInput
+  input: PromptSize
   parts: string[]
 }
 

@@ -1,9 +1,9 @@
 import type { TraceTime } from '../contract/agents'
 import type { Effect } from '../loop/effect'
 import type { LoopEvent } from '../loop/event'
-import { findStoppedEffects, isStopEvent } from './stopped-effects'
+import { findStoppedEffects, isStopEvent } from '../run/stopped-effects'
 
-type Part = Exclude<keyof TraceTime, 'totalMs'>
+type Part = Exclude<keyof TraceTime, 'totalMs' | 'lostMs'>
 
 /**
  * Returns where the time of an activation went. The time since the previous event belongs to what

@@ -1,4 +1,4 @@
-import type { TraceFacts as Trace, TraceHook, TraceStep, TraceTool } from '../contract/agents'
+import type { HookTime, TraceFacts as Trace, TraceStep, TraceTool } from '../contract/agents'
 import {
   type OtlpExport,
   type OtlpSpan,
@@ -212,7 +212,7 @@ function describeModel(id: string) {
   }
 }
 
-const describeHooks = (hooks: TraceHook[]) => ({
+const describeHooks = (hooks: HookTime[]) => ({
   'rookery.hooks': hooks.map(
     ({ hook, point, ms, outcome }) => `${hook} ${point} ${ms} ms ${outcome}`,
   ),

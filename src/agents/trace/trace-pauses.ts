@@ -1,6 +1,6 @@
 import type { TraceCompaction, TracePark } from '../contract/agents'
 import type { LoopEvent } from '../loop/event'
-import { excerptChars, truncate } from './truncate'
+import { excerptChars, truncate } from '../run/excerpt'
 
 /** Returns every compaction of the history. */
 export const collectCompactions = (events: LoopEvent[]): TraceCompaction[] =>

@@ -2,8 +2,8 @@ import type { TraceStep, TraceTool } from '../contract/agents'
 import { CallRegister } from '../loop/admit-calls'
 import type { LoopEvent, LoopEventOf } from '../loop/event'
 import type { ToolRequest } from '../loop/message'
-import { findStoppedEffects, isStopEvent } from './stopped-effects'
-import { excerptChars, truncate } from './truncate'
+import { excerptChars, truncate } from '../run/excerpt'
+import { findStoppedEffects, isStopEvent } from '../run/stopped-effects'
 
 /** Returns the steps of an activation with the tool calls of each, from its journal. */
 export function collectSteps(events: LoopEvent[]): TraceStep[] {
