@@ -19,8 +19,6 @@ export const limits = {
   storedRowBytesMax: 1024 * 1024,
   /** Size of a trace. The texts of a larger one are truncated. */
   traceBytesMax: 512 * 1024,
-  /** A finished journal up to this size is stored whole; of a longer one only the trace is stored. */
-  storedJournalCharsMax: 32 * 1024,
   idempotencyKeyCharsMax: 200,
   sessionDays: 30,
   signInLinkHours: 24,

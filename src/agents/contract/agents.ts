@@ -20,13 +20,15 @@ export interface AgentState {
   nextAt: number | null
   /** Plan of the running activation. */
   plan: Plan | null
+  /** The plan as everyone may see it. */
+  publicPlan: Plan | null
 }
 
 export interface WatchRequest {
   activationId: ActivationId
   /** The last `seq` that the watcher has; 0 for none. */
   after: number
-  /** `thread` hides private content; `outline` also hides the text while it is written. */
+  /** `full` shows everything, `thread` hides private content; `outline` also hides the text while it is written. */
   view: 'full' | 'thread' | 'outline'
 }
 
@@ -39,23 +41,20 @@ export interface AgentApi {
   /** Returns false when the activation has ended or is not the agent's current one. */
   cancel(agentId: AccountId, activationId: ActivationId): Promise<boolean>
   readState(agentId: AccountId): Promise<AgentState>
-  /** Returns the trace of an uncommitted activation as JSON; null when the agent doesn't have it. */
-  readTrace(agentId: AccountId, activationId: ActivationId): Promise<string | null>
+  /** Returns the log of an uncommitted activation as JSON; null when the agent doesn't have it. */
+  readRunLog(agentId: AccountId, activationId: ActivationId): Promise<string | null>
   /**
    * Opens a WebSocket on an activation. It sends the events after `after` and the text so far, then
    * both as they occur. `full` includes reasoning, arguments and results, like the trace.
    */
   watch(agentId: AccountId, watched: WatchRequest, request: Request): Promise<Response>
-  /** Returns the event without its private content: texts, reasoning, arguments and results. */
-  hidePrivateContent(event: RuntimeEvent): RuntimeEvent
   /**
-   * Returns the trace of an activation as COMMIT and PARK stored it, in this or an older format.
-   *
-   * @throws SyntaxError when `stored` is not JSON
+   * Returns an activation from its log, as COMMIT and PARK stored it, with what a viewer may see;
+   * null when the log cannot be read.
    */
-  openTrace(stored: string): Trace
-  /** Converts a trace to OpenTelemetry: an ExportTraceServiceRequest in JSON. */
-  toOtlp(trace: TraceFacts): object
+  openRun(stored: string, access: RunAccess): Trace | null
+  /** Converts an activation to OpenTelemetry: an ExportTraceServiceRequest in JSON. */
+  toOtlp(run: Waterfall): object
   checkDefinition(files: DefinitionFiles): Promise<DefinitionCheck>
   /**
    * Returns the `provider/model` that this agent would call with `model` as override.
@@ -155,7 +154,7 @@ export interface TraceTime {
   /** Model calls that answered: the sum of `modelMs` of the steps. */
   modelMs: number
   /** Model calls without an answer: failed, lost or stopped. */
-  lostMs?: number
+  lostMs: number
   toolsMs: number
   hooksMs: number
   compactionMs: number
@@ -209,13 +208,9 @@ export interface Waterfall {
 
 /** A run as its pages and the API show it. */
 export interface Trace extends Waterfall {
-  version: 1
   plan: Plan
   events: RuntimeEvent[]
 }
-
-/** The part of a trace that can be exported. */
-export type TraceFacts = Omit<Trace, 'plan' | 'events'>
 
 // ---------------------------------------------------------------- watching
 
@@ -301,9 +296,9 @@ export interface PlanStep {
   title: string
   status: 'pending' | 'running' | 'completed' | 'failed'
   /** Excerpt of the result of a completed call. */
-  output?: string | null
+  output: string | null
   /** Why the step failed, or how the end of the run settled it. */
-  reason?: string | null
+  reason: string | null
 }
 
 /**

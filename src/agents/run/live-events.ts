@@ -53,8 +53,13 @@ class LiveFold {
         this.#putResumed(event)
     }
     if ('closed' in event) this.#failCalls(at, event.closed)
-    if (this.#plan.add(event)) this.#putPlan(event)
+    if (this.#plan.add(event) && !this.#isEmptyEnd(event)) this.#putPlan(event)
     if (event.type === 'ended') this.#putResponse(event)
+  }
+
+  /** Whether a run without a plan has ended: the response says so. */
+  #isEmptyEnd({ type }: RunEvent): boolean {
+    return type === 'ended' && this.#plan.plan.steps.length === 0
   }
 
   #wake({ at, activationId }: RunEventOf<'woken'>): void {

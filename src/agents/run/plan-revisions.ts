@@ -1,5 +1,5 @@
 import { planLimits } from '../../shared/config'
-import type { PlanStatus } from './plan'
+import type { PlanStep } from '../contract/agents'
 import type { RevisedPlan } from './run-event'
 
 /** The name of the tool that revises a plan; a call of it is not a step of the plan. */
@@ -28,7 +28,7 @@ export class PlanRevisions {
 
 interface Revision {
   goal: string | null
-  steps: { title: string; status: PlanStatus | null }[] | null
+  steps: { title: string; status: PlanStep['status'] | null }[] | null
 }
 
 /**
@@ -50,7 +50,7 @@ function readRevision(json: string): Revision | null {
 
 const statuses = ['pending', 'running', 'completed', 'failed'] as const
 
-function readStep(given: unknown): { title: string; status: PlanStatus | null }[] {
+function readStep(given: unknown): { title: string; status: PlanStep['status'] | null }[] {
   if (typeof given !== 'object' || given === null) return []
   const { title, status } = given as Record<string, unknown>
   if (typeof title !== 'string' || title.trim() === '') return []

@@ -3,8 +3,6 @@ import type { Plan, PlanStep } from '../contract/agents'
 import { planToolName } from './plan-revisions'
 import type { ClosedCall, RunEvent, RunEventOf, RunLog } from './run-event'
 
-export type PlanStatus = PlanStep['status']
-
 const emptyPlan: Plan = { goal: null, steps: [], progress: 0 }
 
 /** Returns the plan of a run. */
@@ -110,6 +108,7 @@ function failCalls(plan: Plan, closed: readonly ClosedCall[]): Plan {
 
 /** Settles the agent's own steps: a completed run has done them, any other has not. */
 function settleSteps(plan: Plan, { outcome }: RunEventOf<'ended'>): Plan {
+  if (plan.steps.length === 0) return outcome === 'completed' ? { ...plan, progress: 1 } : plan
   const isOwn = (step: PlanStep) => step.callId === null && isOpen(step)
   return updateSteps(plan, isOwn, () =>
     outcome === 'completed'

@@ -1,6 +1,6 @@
 import type { Task } from '../../hub/contract/hub'
 import type { ActivationId } from '../../shared/ids'
-import type { HookTime, PromptSize } from '../contract/agents'
+import type { HookTime, PlanStep, PromptSize } from '../contract/agents'
 import type { Effect } from '../loop/effect'
 import type {
   Approval,
@@ -11,7 +11,6 @@ import type {
   RequestParameters,
 } from '../loop/event'
 import type { Message, ModelUsage } from '../loop/message'
-import type { PlanStatus } from './plan'
 
 /** Changes with every change of `RunEvent` that a reader of stored logs must know about. */
 export const runLogVersion = 3
@@ -52,7 +51,7 @@ export interface ClosedCall {
 /** The agent's own plan after a revision. */
 export interface RevisedPlan {
   goal: string | null
-  steps: { title: string; status: PlanStatus }[]
+  steps: { title: string; status: PlanStep['status'] }[]
 }
 
 /** An event of a run. `at` is milliseconds since the epoch. */

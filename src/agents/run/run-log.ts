@@ -126,9 +126,10 @@ class RunLogBuilder {
     const { at, type, charge } = event
     const { pending, since } = findStoppedEffects(this.#journal, index)
     const text = type === 'time_ran_out' ? errors.timedOut : errors.cancelled
+    const running = new Set(pending.map((each) => (each.type === 'call_tool' ? each.callId : '')))
     const closed = this.#close([...this.#open], text).map((call) => ({
       ...call,
-      startedAt: since.get(call.callId) ?? null,
+      startedAt: running.has(call.callId) ? (since.get(call.callId) ?? at) : null,
     }))
     return { at, type, charge, stopped: pending[0]?.type ?? null, closed }
   }

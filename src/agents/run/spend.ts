@@ -26,3 +26,9 @@ export function sumSpend(events: RunEvent[]): TraceSpend {
   }
   return sum
 }
+
+/** Returns the charges of events as one. */
+export function addCharges(events: RunEvent[]): Charge {
+  const { costMicrousd: microusd, ...sum } = sumSpend(events)
+  return { ...sum, microusd, reasoningTokens: 0, isEstimated: false, durationMs: 0 }
+}

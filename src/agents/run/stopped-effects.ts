@@ -9,10 +9,6 @@ export interface StoppedEffects {
   since: Map<string, number>
 }
 
-/** Returns whether an event stops pending effects without an outcome. */
-export const isStopEvent = ({ type }: LoopEvent): boolean =>
-  type === 'cancel_requested' || type === 'time_ran_out'
-
 /**
  * Returns the effects that the event at `index` stopped. The journal holds outcomes only, so the
  * loop is run again up to that event.

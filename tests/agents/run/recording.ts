@@ -2,7 +2,7 @@ import type { Charge, LoadedFacts, LoopEvent, LoopEventOf } from '../../../src/a
 import type { ModelAnswer } from '../../../src/agents/loop/message'
 import { type Ending, initialState, type LoopState } from '../../../src/agents/loop/state'
 import { step } from '../../../src/agents/loop/step'
-import { activationId, charge, loaded, start, woken } from '../trace/events'
+import { activationId, charge, loaded, start, woken } from './events'
 
 /** A run as its journal holds it. */
 export interface RecordedRun {

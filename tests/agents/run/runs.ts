@@ -1,4 +1,4 @@
-import { charge } from '../trace/events'
+import { charge } from './events'
 import { type RecordedRun, Recording } from './recording'
 
 const planCall = (callId: string, plan: object) => ({

@@ -1,6 +1,6 @@
 import type { LoopEvent } from '../../../src/agents/loop/event'
 import { callOf, countResults, inObject, live, type Script, World } from '../shell/world'
-import { activationId, start } from '../trace/events'
+import { activationId, start } from './events'
 import type { RecordedRun } from './recording'
 
 /** Two rounds of tools, one call of which requires approval. */
@@ -17,13 +17,15 @@ const play = (script: Script, killAt: number | null = null): Promise<RecordedRun
     const world = new World(script)
     world.killAt = killAt
     world.hub.ask('@scout when did the herons come?')
-    await live(world, state)
-    const stored = world.hub.commits[0]?.trace ?? '{}'
-    return normalize(JSON.parse(stored) as RecordedRun)
+    const { events, ending } = (await live(world, state)).readActivation()
+    return normalize(events.slice(0, -1), ending)
   })
 
-/** Returns a run with the same ids and times whenever it is played. */
-function normalize({ events, ending }: RecordedRun): RecordedRun {
+/**
+ * Returns a run up to its commit, with the same ids and times whenever it is played, and without what
+ * journals did not have when the goldens were made.
+ */
+function normalize(events: LoopEvent[], ending: RecordedRun['ending']): RecordedRun {
   const times = new Map([
     ['startedAt', -60],
     ['retryAt', 50],
@@ -33,6 +35,7 @@ function normalize({ events, ending }: RecordedRun): RecordedRun {
     const text = JSON.stringify({ ...event, at }, (key, value) => {
       const offset = times.get(key)
       if (offset !== undefined) return at + offset
+      if (key === 'request' || key === 'goal') return undefined
       return key === 'durationMs' ? 60 : value
     })
     return JSON.parse(text.replaceAll(findId(events), activationId)) as LoopEvent

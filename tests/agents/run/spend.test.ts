@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import type { LoopEvent } from '../../../src/agents/loop/event'
-import { buildTrace } from '../../../src/agents/trace/build-trace'
-import { answered, charge, failed, loaded, start, woken } from './events'
+import { answered, charge, failed, loaded, openJournal, start, woken } from './events'
 
 /** A call that failed, one that a crash lost, a summary, an answer, and a call that was stopped. */
 const costly = (): LoopEvent[] => [
@@ -37,7 +36,7 @@ const costly = (): LoopEvent[] => [
 ]
 
 test('B1 L43: what it spent is every charge, also of calls without an answer and of summaries', () => {
-  const { spent, steps } = buildTrace(costly(), null, null)
+  const { spent, steps } = openJournal(costly(), null, null)
   expect(steps).toHaveLength(1)
   expect(spent).toEqual({
     inputTokens: 500,
@@ -46,7 +45,7 @@ test('B1 L43: what it spent is every charge, also of calls without an answer and
     costMicrousd: 4_321_700,
     isPriced: false,
   })
-  expect(buildTrace([woken(start)], null, null).spent).toEqual({
+  expect(openJournal([woken(start)], null, null).spent).toEqual({
     inputTokens: 0,
     cachedTokens: 0,
     outputTokens: 0,
@@ -56,7 +55,7 @@ test('B1 L43: what it spent is every charge, also of calls without an answer and
 })
 
 test('B1 L43: a note on a call without an answer has its charge, if any', () => {
-  const notes = buildTrace(costly(), null, null).notes.map(({ text }) => text)
+  const notes = openJournal(costly(), null, null).notes.map(({ text }) => text)
   expect(notes).toEqual([
     expect.stringMatching(/Too many requests.* charged 100 tokens in and 500 out, \$0\.001000\.$/),
     expect.stringMatching(/Too many requests\.$/),

@@ -1,7 +1,16 @@
 import { expect, test } from 'vitest'
 import type { LoopEvent } from '../../../src/agents/loop/event'
-import { buildTrace } from '../../../src/agents/trace/build-trace'
-import { activationId, answered, charge, failed, loaded, returned, start, woken } from './events'
+import {
+  activationId,
+  answered,
+  charge,
+  failed,
+  loaded,
+  openJournal,
+  returned,
+  start,
+  woken,
+} from './events'
 
 const completed = { outcome: 'completed', error: null, reply: 'answer', text: '' } as const
 
@@ -37,7 +46,7 @@ const journal = (): LoopEvent[] => [
 ]
 
 test('L43: per step the input, tokens (cached too), latency of model, tools and hooks, finish reason and cost', () => {
-  const { steps } = buildTrace(journal(), completed, start + 3_300)
+  const { steps } = openJournal(journal(), completed, start + 3_300)
   expect(steps).toMatchObject([
     {
       step: 1,
@@ -62,21 +71,9 @@ test('L43: per step the input, tokens (cached too), latency of model, tools and 
   ])
 })
 
-test('L43: each tool with its arguments, result, time, grant and hooks, in the step that asked for it', () => {
-  const [first] = buildTrace(journal(), completed, start + 3_300).steps
+test('L43: each tool with its arguments, result, time, grant and hooks, in the step that asked for it, in the order of the calls', () => {
+  const [first] = openJournal(journal(), completed, start + 3_300).steps
   expect(first?.tools).toEqual([
-    {
-      callId: 'b',
-      name: 'hub_search',
-      grant: 'hub:read',
-      arguments: '{"query":"owls"}',
-      result: 'Nothing found.',
-      isError: false,
-      startedAt: start + 2_510,
-      durationMs: 190,
-      resultBytes: 14,
-      hooks: [],
-    },
     {
       callId: 'a',
       name: 'hub_search',
@@ -89,23 +86,37 @@ test('L43: each tool with its arguments, result, time, grant and hooks, in the s
       resultBytes: 14,
       hooks: [{ hook: 'guard', point: 'beforeToolCall', ms: 5, outcome: 'ok' }],
     },
+    {
+      callId: 'b',
+      name: 'hub_search',
+      grant: 'hub:read',
+      arguments: '{"query":"owls"}',
+      result: 'Nothing found.',
+      isError: false,
+      startedAt: start + 2_510,
+      durationMs: 190,
+      resultBytes: 14,
+      hooks: [],
+    },
   ])
 })
 
 test('L33 L43: where the time went adds up, and what ran side by side counts once', () => {
-  const { time } = buildTrace(journal(), completed, start + 3_300)
+  const { time } = openJournal(journal(), completed, start + 3_300)
   expect(time).toEqual({
     loadingMs: 100,
-    // the failed call of 50 ms too; 10 ms of the second hook had to come from the call itself
-    modelMs: 50 + 300 - 10 + 190,
+    modelMs: 300 + 190,
+    // the failed call
+    lostMs: 50,
     // 2,510 to 3,000, less the guard
     toolsMs: 490 - 5,
-    hooksMs: 30 + 20 + 5,
+    // the second one took 20 ms, of which only 10 fit between the answer and the tools
+    hooksMs: 30 + 10 + 5,
     compactionMs: 0,
     parkedMs: 0,
     waitingMs: 2_000,
-    // 10 before the failed call, 40 - 40 before the answer, 10 before the tools, 10, 100 at the end
-    otherMs: 10 + 10 + 10 + 100,
+    // 10 before the failed call, 40 - 30 before the answer, 10 - 10 before the tools, 10, 100
+    otherMs: 10 + 10 + 0 + 10 + 100,
     totalMs: 3_300,
   })
   const { totalMs, ...parts } = time
@@ -115,7 +126,7 @@ test('L33 L43: where the time went adds up, and what ran side by side counts onc
 test('L43: why: the prompt, the notes on failures, the outcome and its reason', () => {
   const error = { code: 'PROVIDER_BUSY', message: 'Too many requests.' } as const
   const ending = { outcome: 'failed', error, reply: 'notice', text: '' } as const
-  const trace = buildTrace(
+  const trace = openJournal(
     [
       woken(),
       loaded(start, {
@@ -149,7 +160,7 @@ test('L43: why: the prompt, the notes on failures, the outcome and its reason', 
 })
 
 test('L20 L30 L43: compactions and waits for people are part of it', () => {
-  const trace = buildTrace(
+  const trace = openJournal(
     [
       woken(start),
       loaded(start),
@@ -221,12 +232,12 @@ test('L20 L30 L43: compactions and waits for people are part of it', () => {
 })
 
 test('L25: reasoning is kept in the trace', () => {
-  const [first] = buildTrace(journal(), completed, start + 3_300).steps
+  const [first] = openJournal(journal(), completed, start + 3_300).steps
   expect(first?.reasoning).toBe('I should look it up.')
 })
 
 test('an activation that has only been woken has a trace too', () => {
-  expect(buildTrace([woken(start)], null, null)).toMatchObject({
+  expect(openJournal([woken(start)], null, null)).toMatchObject({
     activationId,
     steps: [],
     time: { totalMs: 0 },
@@ -239,7 +250,7 @@ test.each([
 ] as const)(
   'L34 L43: what hung until %s ended it is in its step, with the time it took',
   (_who, type, result) => {
-    const { steps, time } = buildTrace(
+    const { steps, time } = openJournal(
       [
         woken(start),
         // ids of effects go on from one activation to the next
@@ -269,6 +280,6 @@ test.each([
 
 test('L34 L43: the time of a stopped model call counts', () => {
   const stop: LoopEvent = { type: 'cancel_requested', at: start + 3_000, charge: charge() }
-  const { time } = buildTrace([woken(start), loaded(start), stop], null, start + 3_000)
-  expect(time).toMatchObject({ modelMs: 3_000, otherMs: 0 })
+  const { time } = openJournal([woken(start), loaded(start), stop], null, start + 3_000)
+  expect(time).toMatchObject({ modelMs: 0, lostMs: 3_000, otherMs: 0 })
 })

@@ -1,4 +1,8 @@
+import type { Trace } from '../../../src/agents/contract/agents'
 import type { Charge, LoadedFacts, LoopEvent, LoopEventOf } from '../../../src/agents/loop/event'
+import type { Ending } from '../../../src/agents/loop/state'
+import { toRunLog } from '../../../src/agents/run/run-log'
+import { openRun } from '../../../src/agents/run/stored-log'
 import type { ActivationId, CommentId, PostId } from '../../../src/shared/ids'
 
 /** Events of a journal with everything filled in that a test does not care about. */
@@ -118,3 +122,14 @@ export const returned = (
   audit: { callId, tool: 'hub_search', grant: 'hub:read', decision: 'allowed', outcome: 'ok' },
   ...over,
 })
+
+/** Returns a run as an owner sees it, from its journal. */
+export function openJournal(
+  events: LoopEvent[],
+  ending: Ending | null = null,
+  finishedAt: number | null = null,
+): Trace {
+  const trace = openRun(JSON.stringify(toRunLog(events, ending, finishedAt)), 'all')
+  if (!trace) throw new Error('unreadable')
+  return trace
+}

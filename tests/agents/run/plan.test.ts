@@ -1,13 +1,15 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
+import type { PlanStep } from '../../../src/agents/contract/agents'
 import type { LoopEvent } from '../../../src/agents/loop/event'
-import {
-  foldPlan,
-  formatPlanProgress,
-  type PlanStep,
-  planToolName,
-} from '../../../src/agents/loop/plan'
+import type { Ending } from '../../../src/agents/loop/state'
+import { foldPlan as fold, formatPlanProgress } from '../../../src/agents/run/plan'
+import { planToolName } from '../../../src/agents/run/plan-revisions'
+import { toRunLog } from '../../../src/agents/run/run-log'
 import { Scenario } from '../loop/scenario'
+
+const foldPlan = (events: LoopEvent[], ending: Ending | null = null) =>
+  fold(toRunLog(events, ending))
 
 const titles = (events: LoopEvent[]) =>
   foldPlan(events).steps.map(({ title, status }) => `${title} ${status}`)

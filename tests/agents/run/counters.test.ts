@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { LoopEvent } from '../../../src/agents/loop/event'
-import { countEvents } from '../../../src/agents/trace/count-events'
+import { countEvents } from '../../../src/agents/run/counters'
+import { toRunLog } from '../../../src/agents/run/run-log'
 import { answered, charge, failed, loaded, returned, start, woken } from './events'
 
 const nothing = {
@@ -68,8 +69,11 @@ test.each<[string, LoopEvent[], object]>([
   ],
   [
     'a crash that lost an answer and a tool call',
-    [{ type: 'interrupted', at: start, unknownCallIds: ['a'], charge: charge() }],
-    { modelRequests: 1, modelFailures: 1, toolExecutions: 1, toolFailures: 1 },
+    [
+      answered(start, ['a']),
+      { type: 'interrupted', at: start, unknownCallIds: ['a'], charge: charge() },
+    ],
+    { modelRequests: 2, modelFailures: 1, toolExecutions: 1, toolFailures: 1 },
   ],
   [
     'a crash in between',
@@ -116,5 +120,5 @@ test.each<[string, LoopEvent[], object]>([
     { parks: 1, permissionDenials: 2 },
   ],
 ])('L44: counters of %s', (_what, events, expected) => {
-  expect(countEvents(events)).toEqual({ ...nothing, ...expected })
+  expect(countEvents(toRunLog(events, null).events)).toEqual({ ...nothing, ...expected })
 })

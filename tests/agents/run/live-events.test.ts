@@ -1,10 +1,16 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { hidePrivateContent, toRuntimeEvents } from '../../../src/agents/live/runtime-events'
+import type { RunAccess } from '../../../src/agents/contract/agents'
 import type { LoopEvent } from '../../../src/agents/loop/event'
 import type { Ending } from '../../../src/agents/loop/state'
-import { buildTrace } from '../../../src/agents/trace/build-trace'
+import { toRuntimeEvents as foldEvents } from '../../../src/agents/run/live-events'
+import { redactRunLog } from '../../../src/agents/run/redact'
+import { toRunLog } from '../../../src/agents/run/run-log'
 import { Scenario } from '../loop/scenario'
+import { openJournal } from './events'
+
+const toRuntimeEvents = (events: LoopEvent[], ending: Ending | null, access: RunAccess = 'all') =>
+  foldEvents(redactRunLog(toRunLog(events, ending), access))
 
 const typesOf = (events: LoopEvent[], ending: Ending | null = null) =>
   toRuntimeEvents(events, ending).map(({ type }) => type)
@@ -202,7 +208,7 @@ describe('L42: runtime events', () => {
 
   test('L22 M9: viewers without full access see no texts, reasoning, arguments or results', () => {
     const scenario = finished()
-    const shown = JSON.stringify(toRuntimeEvents(scenario.events, null).map(hidePrivateContent))
+    const shown = JSON.stringify(toRuntimeEvents(scenario.events, null, 'none'))
     expect(shown).not.toContain('result of')
     expect(shown).not.toContain('{}')
     expect(shown).not.toContain('Let me look.')
@@ -219,7 +225,7 @@ describe('L42: runtime events', () => {
     const journal = [woken, loaded, { ...failed, charge: null, jitter: 0 }] as LoopEvent[]
     const told = toRuntimeEvents(journal, null)
     expect(told.at(-1)).toMatchObject({ type: 'warning', quote: 'I cannot parse: HARBOUR' })
-    const outside = told.map(hidePrivateContent)
+    const outside = toRuntimeEvents(journal, null, 'none')
     expect(JSON.stringify(outside)).not.toContain('HARBOUR')
     expect(outside.at(-1)).toMatchObject({ text: expect.stringContaining('It answered 400.') })
   })
@@ -244,5 +250,5 @@ test.each([
   expect(state.ending).not.toBeNull()
   const told = toRuntimeEvents(events, state.ending).filter(({ type }) => type === 'tool-result')
   expect(told).toMatchObject([{ call_id: 'a', is_error: true }])
-  expect(buildTrace(events, state.ending, 9).plan.steps).toMatchObject([{ status: 'failed' }])
+  expect(openJournal(events, state.ending, 9).plan.steps).toMatchObject([{ status: 'failed' }])
 })

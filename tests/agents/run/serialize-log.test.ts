@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Trace } from '../../../src/agents/contract/agents'
 import type { LoopEvent } from '../../../src/agents/loop/event'
-import { buildTrace } from '../../../src/agents/trace/build-trace'
-import { serializeTrace } from '../../../src/agents/trace/serialize-trace'
+import { toRunLog } from '../../../src/agents/run/run-log'
+import { openRun, parseRunLog, serializeRunLog } from '../../../src/agents/run/stored-log'
 import { answered, loaded, returned, start, woken } from './events'
 
 const bytesMax = 512 * 1024
@@ -23,12 +23,13 @@ function journal(steps: number, chars: number, letter = 'x'): LoopEvent[] {
   }
   return events
 }
-const write = (events: LoopEvent[], max = bytesMax) =>
-  serializeTrace(buildTrace(events, null, null), max)
+const write = (events: LoopEvent[], max = bytesMax) => serializeRunLog(toRunLog(events, null), max)
 
-test('L43: a trace that fits is written whole', () => {
-  const trace = buildTrace(journal(2, 10), null, null)
-  expect(JSON.parse(serializeTrace(trace))).toEqual(JSON.parse(JSON.stringify(trace)))
+const open = (json: string): Trace => openRun(json, 'all') as Trace
+
+test('L43: a log that fits is written whole', () => {
+  const log = toRunLog(journal(2, 10), null)
+  expect(parseRunLog(serializeRunLog(log))).toEqual(JSON.parse(JSON.stringify(log)))
 })
 
 test.each([
@@ -41,7 +42,7 @@ test.each([
     const json = write(journal(200, 7_000, letter))
     expect(bytes(json)).toBeLessThanOrEqual(bytesMax)
     expect(bytes(json)).toBeGreaterThan(bytesMax * 0.6)
-    const trace = JSON.parse(json) as Trace
+    const trace = open(json)
     expect(trace.steps).toHaveLength(200)
     const lengths = trace.steps.flatMap(({ text, reasoning, tools }) => [
       text.length,
@@ -57,7 +58,7 @@ test.each([
 test('L43: short texts stay whole when long ones are truncated', () => {
   const events = journal(30, 30_000)
   events.push(answered(start, [], { text: 'The short answer.' }))
-  const trace = JSON.parse(write(events, 100_000)) as Trace
+  const trace = open(write(events, 100_000))
   expect(trace.steps.at(-1)?.text).toBe('The short answer.')
   expect(trace.steps[0]?.text).toMatch(/^0x+ \[\.\.\.\]$/)
 })
@@ -65,7 +66,7 @@ test('L43: short texts stay whole when long ones are truncated', () => {
 test('L43: when even the numbers are too long, the middle steps are dropped with a note', () => {
   const json = write(journal(200, 500), 40_000)
   expect(bytes(json)).toBeLessThanOrEqual(40_000)
-  const trace = JSON.parse(json) as Trace
+  const trace = open(json)
   expect(trace.steps[0]?.step).toBe(1)
   expect(trace.steps.at(-1)?.step).toBe(200)
   expect(trace.notes.at(-1)?.text).toMatch(/\d+ steps in the middle are not shown/)
@@ -73,7 +74,7 @@ test('L43: when even the numbers are too long, the middle steps are dropped with
 
 test('a text is never truncated within a character', () => {
   const json = write(journal(60, 8_000, '😀'), 100_000)
-  expect(JSON.parse(json)).toSatisfy((trace: Trace) =>
+  expect(open(json)).toSatisfy((trace: Trace) =>
     trace.steps.every(({ text }) => text.isWellFormed()),
   )
 })

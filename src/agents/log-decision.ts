@@ -1,9 +1,10 @@
-import { activationLimits } from '../../shared/config'
-import type { Outcome } from '../../shared/errors'
-import type { Log, LogFields } from '../../shared/log'
-import type { LoopEvent } from '../loop/event'
-import { foldPlan } from '../loop/plan'
-import type { Ending, LoopState } from '../loop/state'
+import { activationLimits } from '../shared/config'
+import type { Outcome } from '../shared/errors'
+import type { Log, LogFields } from '../shared/log'
+import type { LoopEvent } from './loop/event'
+import type { LoopState } from './loop/state'
+import { foldPlan } from './run/plan'
+import { toRunLog } from './run/run-log'
 
 /** A decision of the loop: the event, and the state before and after. */
 export interface LoopDecision {
@@ -79,19 +80,12 @@ function toEndFields({ before, event, events }: LoopDecision): LogFields {
     iterations: before.iteration,
     model_calls: before.modelCalls,
     tool_calls: before.toolCalls,
-    plan_progress: computeProgress(events, before.ending),
+    plan_progress: foldPlan(toRunLog(events, before.ending)).progress,
     tokens: before.tokens,
     cost_microusd: before.microusd,
     duration_ms: before.startedAt === 0 ? 0 : event.at - before.startedAt,
     ...(event.type === 'committed' && event.kind === 'lost' ? { is_lost: true } : {}),
   }
-}
-
-/** Returns the progress of the plan, 0 to 1; a completed activation without a plan counts as 1. */
-function computeProgress(events: LoopEvent[], ending: Ending | null): number {
-  const { steps, progress } = foldPlan(events)
-  if (steps.length === 0) return ending?.outcome === 'completed' ? 1 : 0
-  return progress
 }
 
 function describeFailure(event: LoopEvent): { message: string; fields: LogFields } | null {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { measurePrompt } from '../../../src/agents/effects/measure-prompt'
 import type { Message } from '../../../src/agents/loop/message'
-import { measurePrompt } from '../../../src/agents/trace/measure-prompt'
 
 const tool = (name: string) => ({ name, description: 'Does it.', inputSchema: { type: 'object' } })
 const userMessage = (text: string): Message => ({ role: 'user', text })

@@ -1,10 +1,19 @@
 import { expect, test } from 'vitest'
 import type { LoopEvent } from '../../../src/agents/loop/event'
 import type { Ending } from '../../../src/agents/loop/state'
-import { buildTrace } from '../../../src/agents/trace/build-trace'
-import { toOtlp } from '../../../src/agents/trace/to-otlp'
+import { toOtlp } from '../../../src/agents/run/otlp-spans'
 import { readOtlp } from '../../support/check-otlp'
-import { activationId, answered, charge, failed, loaded, returned, start, woken } from './events'
+import {
+  activationId,
+  answered,
+  charge,
+  failed,
+  loaded,
+  openJournal,
+  returned,
+  start,
+  woken,
+} from './events'
 
 const busy = {
   ...({ code: 'PROVIDER_BUSY', message: 'Too many requests.', isRetryable: true } as const),
@@ -31,7 +40,7 @@ const journal = (): LoopEvent[] => [
 const write = (events = journal(), ending = completed, hasContent = false) =>
   JSON.parse(
     JSON.stringify(
-      toOtlp(buildTrace(events, ending, start + 3_000), { hub: 'The Owlery', hasContent }),
+      toOtlp(openJournal(events, ending, start + 3_000), { hub: 'The Owlery', hasContent }),
     ),
   )
 const nanos = (ms: number) => BigInt(ms) * 1_000_000n

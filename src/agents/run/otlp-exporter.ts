@@ -1,13 +1,14 @@
 import { traceExport } from '../../shared/config'
 import type { Log } from '../../shared/log'
-import type { Trace } from '../contract/agents'
-import { parseStoredTrace } from './stored-trace'
-import { type OtlpOptions, toOtlp } from './to-otlp'
+import type { Waterfall } from '../contract/agents'
+import { type OtlpOptions, toOtlp } from './otlp-spans'
+import { parseRunLog } from './stored-log'
+import { toWaterfall } from './waterfall'
 
 /** Sends finished activations to an OpenTelemetry collector. */
 export interface TraceExporter {
-  /** Exports one trace. Never throws and takes bounded time; a failure is logged and counted. */
-  push(traceJson: string): Promise<void>
+  /** Exports one stored log. Never throws and takes bounded time; a failure is logged and counted. */
+  push(runLog: string): Promise<void>
   /**
    * Returns the failures since the last call and resets the count; the next commit adds them to the
    * counters.
@@ -33,7 +34,7 @@ export function createOtlpExporter(deps: ExporterDeps): TraceExporter {
   const url = `${deps.endpoint.replace(/\/+$/, '')}/v1/traces`
   const headers = { ...parseHeaders(deps.headers), 'content-type': 'application/json' }
   let failures = 0
-  const exportTrace = async (trace: Trace): Promise<string | null> => {
+  const exportTrace = async (trace: Waterfall): Promise<string | null> => {
     try {
       return await send(url, headers, compose(trace, deps), timeoutMs)
     } catch (error) {
@@ -41,8 +42,10 @@ export function createOtlpExporter(deps: ExporterDeps): TraceExporter {
     }
   }
   return {
-    async push(traceJson) {
-      const trace = parseStoredTrace(traceJson)
+    async push(runLog) {
+      const parsed = parseRunLog(runLog)
+      if (!parsed) return
+      const trace = toWaterfall(parsed)
       const problem = await exportTrace(trace)
       if (problem === null) return
       failures++
@@ -60,7 +63,7 @@ export function createOtlpExporter(deps: ExporterDeps): TraceExporter {
   }
 }
 
-const compose = (trace: Trace, deps: ExporterDeps): string =>
+const compose = (trace: Waterfall, deps: ExporterDeps): string =>
   JSON.stringify(toOtlp(trace, deps), (_key, value: unknown) =>
     typeof value === 'string' ? deps.redact(value) : value,
   )
