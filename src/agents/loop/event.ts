@@ -1,4 +1,4 @@
-import type { Task } from '../../hub/contract/hub'
+import type { ApprovalDecision, ApprovalRequest, Task } from '../../hub/contract/hub'
 import type { ActivationErrorCode } from '../../shared/errors'
 import type { ActivationId, CommentId, PostId } from '../../shared/ids'
 import type { HookTime, PromptSize } from '../contract/agents'
@@ -83,25 +83,6 @@ export interface LoadedFacts {
 export interface CallFacts {
   callId: string
   isSequential: boolean
-}
-
-/** A call that requires approval, exactly as it would run. */
-export interface Approval {
-  callId: string
-  tool: string
-  grant: string
-  tier: 'read' | 'write' | 'destructive'
-  /** Raw JSON, final. */
-  arguments: string
-  argumentsHash: string
-}
-
-export interface Decision {
-  callId: string
-  decision: 'approved' | 'denied' | 'expired'
-  /** Who decided; null when the approval expired. */
-  by: string | null
-  note: string
 }
 
 /** The parameters of a model call; its messages follow from the journal. */
@@ -191,7 +172,7 @@ export type LoopEvent = { at: number } & (
       callId: string
       name: string
       startedAt: number
-      approval: Approval
+      approval: ApprovalRequest
       audit: Record<string, unknown> | null
       hooks?: HookTime[]
     }
@@ -209,7 +190,7 @@ export type LoopEvent = { at: number } & (
       type: 'resumed'
       activationId: ActivationId
       admission: 'granted' | 'budget_exhausted'
-      decisions: Decision[]
+      decisions: ApprovalDecision[]
       /** Whether a person stopped the activation while it was parked. */
       isCancelled: boolean
       /** The next effect id, past those that other activations have used in between. */

@@ -1,15 +1,8 @@
-import type { Task } from '../../hub/contract/hub'
+import type { ApprovalDecision, ApprovalRequest, Task } from '../../hub/contract/hub'
 import type { ActivationId } from '../../shared/ids'
 import type { HookTime, PlanStep, PromptSize } from '../contract/agents'
 import type { Effect } from '../loop/effect'
-import type {
-  Approval,
-  Charge,
-  Decision,
-  Limits,
-  LoadedFacts,
-  RequestParameters,
-} from '../loop/event'
+import type { Charge, Limits, LoadedFacts, RequestParameters } from '../loop/event'
 import type { Message, ModelUsage } from '../loop/message'
 
 /** Changes with every change of `RunEvent` that a reader of stored logs must know about. */
@@ -130,7 +123,7 @@ export type RunEvent = { at: number } & (
       startedAt: number
       callId: string
       name: string
-      approval: Approval
+      approval: ApprovalRequest
       hooks: HookTime[]
     }
   | { type: 'parked'; isLost: boolean }
@@ -138,7 +131,7 @@ export type RunEvent = { at: number } & (
   | {
       type: 'resumed'
       admission: LoadedFacts['admission']
-      decisions: Decision[]
+      decisions: ApprovalDecision[]
       isCancelled: boolean
       closed: ClosedCall[]
     }
