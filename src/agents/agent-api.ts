@@ -6,11 +6,10 @@ import type { AgentObjectBase } from './agent-object'
 import type { AgentApi, SessionApi } from './contract/agents'
 import { checkDefinition } from './definitions/check-definition'
 import type { DefinitionStore } from './definitions/definition-store'
-import { hidePrivateContent } from './live/runtime-events'
 import { toWatchRequest } from './live/watch-request'
 import type { ModelChoice, ModelRegistry } from './models/model-port'
-import { parseStoredTrace } from './trace/stored-trace'
-import { type OtlpOptions, toOtlp } from './trace/to-otlp'
+import { type OtlpOptions, toOtlp } from './run/otlp-spans'
+import { openRun } from './run/stored-log'
 
 export interface AgentApiDeps {
   namespace: DurableObjectNamespace<AgentObjectBase<unknown>>
@@ -35,10 +34,9 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
     wake: (agentId) => object(agentId).wake(agentId),
     cancel: (agentId, activationId) => object(agentId).cancel(activationId),
     readState: async (agentId) => object(agentId).readState(),
-    readTrace: async (agentId, activationId) => object(agentId).readTrace(activationId),
+    readRunLog: async (agentId, activationId) => object(agentId).readRunLog(activationId),
     watch: (agentId, watched, request) => object(agentId).fetch(toWatchRequest(watched, request)),
-    hidePrivateContent: hidePrivateContent,
-    openTrace: parseStoredTrace,
+    openRun,
     toOtlp: (trace) => toOtlp(trace, deps.otlp),
     checkDefinition: (files) => checkDefinition(files, { ...deps, listModels }),
     checkModel: async ({ name, etag }, override) => {

@@ -5,7 +5,7 @@ import type { Log } from '../shared/log'
 import type { Definition } from './definitions/definition'
 import type { HookRunner } from './hooks/hook-runner'
 import type { ModelRegistry } from './models/model-port'
-import type { TraceExporter } from './trace/otlp-exporter'
+import type { TraceExporter } from './run/otlp-exporter'
 
 /** Reads an agent's definition. For an invalid or missing one, `message` has the reason. */
 export interface DefinitionSource {

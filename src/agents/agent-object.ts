@@ -107,7 +107,7 @@ export class AgentObjectBase<Env> extends DurableObject<Env> {
     return this.shell.readState()
   }
 
-  readTrace(activationId: ActivationId): string | null {
-    return this.shell.readTrace(activationId)
+  readRunLog(activationId: ActivationId): string | null {
+    return this.shell.readRunLog(activationId)
   }
 }

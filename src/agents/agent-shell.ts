@@ -11,16 +11,16 @@ import {
   toParkedSnapshot,
 } from './live/activation-snapshot'
 import type { ActivationStream } from './live/activation-stream'
+import { logDecision } from './log-decision'
 import type { Effect } from './loop/effect'
 import type { LoopEvent, LoopEventOf } from './loop/event'
 import { type Ending, hasDeferredStop, isBusy, isStoppable, type LoopState } from './loop/state'
 import { step } from './loop/step'
 import { saveTurn } from './memory/save-turn'
+import { toRunLog } from './run/run-log'
 import { RunningTasks } from './running-tasks'
 import { Journal } from './storage/journal'
 import { MemoryStore } from './storage/memory-store'
-import { buildTrace } from './trace/build-trace'
-import { logDecision } from './trace/log-decision'
 import { Watchdog } from './watchdog'
 
 /**
@@ -121,9 +121,10 @@ export class AgentShell {
     return describeState(this.#state, this.#runner, this.#events)
   }
 
-  readTrace(activationId: ActivationId): string | null {
+  /** Returns the log of the activation as JSON; null when this object does not have it. */
+  readRunLog(activationId: ActivationId): string | null {
     const { events, ending } = this.readActivation(activationId)
-    return events.length > 0 ? JSON.stringify(buildTrace(events, ending, null)) : null
+    return events.length > 0 ? JSON.stringify(toRunLog(events, ending)) : null
   }
 
   /** Returns the running activation, the last one, or a parked one, for watchers. */
@@ -209,16 +210,13 @@ export class AgentShell {
   /** Frees the memory of an idle agent: events of ended and parked activations are in the journal. */
   #releaseMemory(): void {
     this.#events = []
-    this.#journal.dropTexts()
     this.#runner.clearActivation()
   }
 
   #readEvents(): LoopEvent[] {
     if (this.#events.length > 0 || isBusy(this.#state)) return this.#events
     this.#writeLastRow()
-    const { events } = this.#journal.load()
-    this.#journal.dropTexts()
-    return events
+    return this.#journal.load().events
   }
 
   /**

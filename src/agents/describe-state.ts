@@ -1,7 +1,9 @@
 import type { AgentState } from './contract/agents'
 import type { LoopEvent } from './loop/event'
-import { foldPlan } from './loop/plan'
 import { isBusy, type LoopState } from './loop/state'
+import { foldPlan } from './run/plan'
+import { redactRunLog } from './run/redact'
+import { toRunLog } from './run/run-log'
 
 /** Returns what an agent does now, for the API and pages. */
 export function describeState(
@@ -11,6 +13,7 @@ export function describeState(
 ): AgentState {
   const { activationId, pending } = state
   const isAsleep = !isBusy(state)
+  const log = toRunLog(isAsleep ? [] : events, null)
   const sleep = pending.find((effect) => effect.type === 'sleep')
   const isWaiting = sleep !== undefined && pending.length === 1
   return {
@@ -19,6 +22,7 @@ export function describeState(
     doing: isAsleep ? null : doing,
     reason: isWaiting ? (waitReason ?? 'waiting to retry') : null,
     nextAt: sleep?.type === 'sleep' ? sleep.until : null,
-    plan: isAsleep ? null : foldPlan(events),
+    plan: isAsleep ? null : foldPlan(log),
+    publicPlan: isAsleep ? null : foldPlan(redactRunLog(log, 'none')),
   }
 }

@@ -19,8 +19,6 @@ export const limits = {
   storedRowBytesMax: 1024 * 1024,
   /** Size of a trace. The texts of a larger one are truncated. */
   traceBytesMax: 512 * 1024,
-  /** A finished journal up to this size is stored whole; of a longer one only the trace is stored. */
-  storedJournalCharsMax: 32 * 1024,
   idempotencyKeyCharsMax: 200,
   sessionDays: 30,
   signInLinkHours: 24,
@@ -279,7 +277,13 @@ export const streamLimits = {
 } as const
 
 /** Limits of an agent's plan. */
-export const planLimits = { stepsMax: 40, titleCharsMax: 200, goalCharsMax: 400 } as const
+export const planLimits = {
+  stepsMax: 40,
+  titleCharsMax: 200,
+  goalCharsMax: 400,
+  /** Excerpt of the output of a step, or of the reason why it failed. */
+  outputCharsMax: 300,
+} as const
 
 /** Export of finished activations to an OpenTelemetry collector. */
 export const traceExport = { timeoutMs: 10_000 } as const

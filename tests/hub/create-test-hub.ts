@@ -6,9 +6,8 @@ import type {
   DefinitionFiles,
   ExplorationOutcome,
 } from '../../src/agents/contract/agents'
-import { hidePrivateContent } from '../../src/agents/live/runtime-events'
-import { parseStoredTrace } from '../../src/agents/trace/stored-trace'
-import { toOtlp } from '../../src/agents/trace/to-otlp'
+import { toOtlp } from '../../src/agents/run/otlp-spans'
+import { openRun } from '../../src/agents/run/stored-log'
 import { createContext } from '../../src/hub/action-context'
 import { createHub } from '../../src/hub/app'
 import type { HubDeps } from '../../src/hub/http/hub-env'
@@ -65,7 +64,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
     wake: async (_id: AccountId) => {},
     cancel: (async () => false) as AgentApi['cancel'],
     logged: [] as string[],
-    readTrace: (async () => null) as AgentApi['readTrace'],
+    readRunLog: (async () => null) as AgentApi['readRunLog'],
     watch: (async () => new Response(null, { status: 503 })) as AgentApi['watch'],
     sessions: createFakeSessions(),
     explain: fakeExplain,
@@ -91,12 +90,12 @@ export function createTestHub(settings: Record<string, string> = {}) {
       reason: null,
       nextAt: null,
       plan: null,
+      publicPlan: null,
     }),
-    readTrace: (...of) => seen.readTrace(...of),
+    readRunLog: (...of) => seen.readRunLog(...of),
     watch: (...of) => seen.watch(...of),
     cancel: (...of) => seen.cancel(...of),
-    hidePrivateContent: hidePrivateContent,
-    openTrace: parseStoredTrace,
+    openRun,
     toOtlp: (trace) => toOtlp(trace, { hub: 'Test', hasContent: false }),
     checkDefinition: async (files) => seen.check(files),
     sessions: seen.sessions,

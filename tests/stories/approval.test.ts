@@ -1,7 +1,7 @@
 import { abortAllDurableObjects, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { parseStoredTrace } from '../../src/agents/trace/stored-trace'
+import { openTrace } from '../support/run-log'
 import {
   adminKey,
   call,
@@ -100,7 +100,7 @@ const traceOf = async (id: string) => {
   const row = await env.DB.prepare('SELECT trace FROM activation_traces WHERE activation_id = ?')
     .bind(id)
     .first<{ trace: string }>()
-  return parseStoredTrace(row?.trace ?? '{}')
+  return openTrace(row?.trace ?? '{}')
 }
 
 describe('a call that requires approval', () => {

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { parseStoredTrace } from '../../src/agents/trace/stored-trace'
+import { openTrace } from '../support/run-log'
 import { createAccount, post } from '../support/cast'
 import { createAgent, waitForActivation } from '../support/create-agent'
 import type { FakeAnswer } from '../support/fake-model-wire'
@@ -101,7 +101,7 @@ const repliesTo = async (postId: string) =>
 async function notesOf(activationId: string): Promise<string[]> {
   const sql = 'SELECT trace FROM activation_traces WHERE activation_id = ?'
   const [row] = await read<{ trace: string }>(sql, activationId)
-  const { notes } = parseStoredTrace(row?.trace ?? '{}')
+  const { notes } = openTrace(row?.trace ?? '{}')
   return notes.map(({ text }) => text).filter((text) => text.includes('cannot be true'))
 }
 

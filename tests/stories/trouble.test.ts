@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, expect, test } from 'vitest'
-import { parseStoredTrace } from '../../src/agents/trace/stored-trace'
+import { openTrace } from '../support/run-log'
 import { createAccount, listComments, post, waitForReply } from '../support/cast'
 import { createAgent, waitForActivation } from '../support/create-agent'
 
@@ -67,7 +67,7 @@ test('L26: unknown tools and malformed arguments are returned to the model, whic
   const trace = await env.DB.prepare('SELECT trace FROM activation_traces WHERE activation_id = ?')
     .bind((await waitForActivation(asked)).id)
     .first<{ trace: string }>()
-  const steps = parseStoredTrace(trace?.trace ?? '{}').steps
+  const steps = openTrace(trace?.trace ?? '{}').steps
   expect(steps[0]?.tools.every(({ isError }) => isError)).toBe(true)
   expect(steps[1]?.tools[0]?.result).toContain('query')
 })

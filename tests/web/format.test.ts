@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseStoredTrace } from '../../src/agents/trace/stored-trace'
+import { openRun } from '../../src/agents/run/stored-log'
 import { computeAxis, readTrace } from '../../src/hub/activations/trace-view'
 import { computeBudgetLevel } from '../../src/hub/budgets/levels'
 import {
@@ -61,12 +61,9 @@ test('trace: the axis has few round marks and covers everything', () => {
   expect(computeAxis(42_400).marks).toEqual([0, 10_000, 20_000, 30_000, 40_000])
 })
 
-test('trace: missing fields have defaults; an unreadable trace is null', () => {
-  expect(
-    readTrace({ openTrace: parseStoredTrace }, '{"steps":[{"step":1}]}')?.steps[0]?.tools,
-  ).toEqual([])
-  for (const json of [null, '', '[]', 'null', '{'])
-    expect(readTrace({ openTrace: parseStoredTrace }, json)).toBeNull()
+test('trace: a log that cannot be read, or of an older version, is null', () => {
+  for (const json of [null, '', '[]', 'null', '{', '{}', '{"version":2,"events":[]}'])
+    expect(readTrace({ openRun }, json, 'all')).toBeNull()
 })
 
 test('assets: shrinking keeps the meaning', () => {

@@ -1,5 +1,16 @@
 import { env } from 'cloudflare:workers'
+import type { RunEvent } from '../../src/agents/run/run-event'
 import { adminKey, createTestHub, type TestHub } from '../hub/create-test-hub'
+import {
+  answered,
+  charge,
+  ended,
+  loaded,
+  requested,
+  returned,
+  toStoredLog,
+  woken,
+} from '../support/run-log'
 
 const ourOwn = { 'sec-fetch-site': 'same-origin', origin: 'http://hub.test' }
 
@@ -72,7 +83,7 @@ async function answer(hub: TestHub, scout: Member, mira: Member, postId: string)
     ).bind(id, scout.id, postId, now, commentId),
     env.DB.prepare('INSERT INTO activation_traces (activation_id, trace) VALUES (?, ?)').bind(
       id,
-      JSON.stringify(traceOf(id, scout.name, now - 42_400)),
+      toStoredLog([...logOf(id, scout.name, now - 42_400), ended({ at: now, finishedAt: now })]),
     ),
     env.DB.prepare(
       `INSERT INTO comments (id, post_id, author_id, content, activation_id, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
@@ -86,57 +97,27 @@ async function answer(hub: TestHub, scout: Member, mira: Member, postId: string)
   return id
 }
 
-export function traceOf(activationId: string, agent: string, startedAt: number) {
-  const step = { startedAt, retries: 0, isPriced: true, isEstimated: false, reasoning: '' }
-  return {
-    version: 1,
-    activationId,
-    agent,
-    model: 'anthropic/claude-sonnet-4-5',
-    startedAt,
-    finishedAt: startedAt + 42_400,
-    outcome: 'completed',
-    error: null,
-    prompt: [{ role: 'system', excerpt: 'You are scout.', chars: 3120 }],
-    steps: [
-      {
-        ...step,
-        step: 1,
-        modelMs: 6100,
-        inputTokens: 6204,
-        cachedTokens: 4410,
-        outputTokens: 186,
-        costMicrousd: 9500,
-        finishReason: 'tool-calls',
-        text: '',
-        tools: [
-          {
-            callId: 'call-1',
-            name: 'hub_search',
-            grant: 'hub:read',
-            arguments: '{"query":"<b>tail</b>"}',
-            result: 'Three results <script>',
-            isError: false,
-            startedAt: startedAt + 6100,
-            durationMs: 380,
-            resultBytes: 3100,
-          },
-        ],
-      },
-      {
-        ...step,
-        step: 2,
-        startedAt: startedAt + 6500,
-        modelMs: 11_800,
-        inputTokens: 15_120,
-        cachedTokens: 12_410,
-        outputTokens: 612,
-        costMicrousd: 52_300,
-        finishReason: 'stop',
-        text: 'One change fits.',
-        tools: [],
-      },
-    ],
-    notes: [],
-  }
-}
+/** Two steps, the first with a search. */
+export const logOf = (activationId: string, agent: string, startedAt: number): RunEvent[] => [
+  woken(activationId, startedAt),
+  loaded({
+    ...{ at: startedAt, agent, prompt: [{ role: 'system', text: 'You are scout.' }] },
+    model: { id: 'anthropic/claude-sonnet-4-5', isOffline: false, substitutedFor: null },
+  }),
+  answered({
+    ...{ step: 1, startedAt, at: startedAt + 6_100 },
+    charge: charge({ inputTokens: 6_204, cachedTokens: 4_410, outputTokens: 186, microusd: 9_500 }),
+    calls: [requested('call-1', 'hub_search', '{"query":"<b>tail</b>"}')],
+  }),
+  returned('call-1', {
+    ...{ startedAt: startedAt + 6_100, at: startedAt + 6_480, durationMs: 380 },
+    ...{ arguments: '{"query":"<b>tail</b>"}', resultBytes: 3_100 },
+    text: 'Three results <script>',
+  }),
+  answered({
+    ...{ step: 2, startedAt: startedAt + 6_500, at: startedAt + 18_300, text: 'One change fits.' },
+    charge: charge({
+      ...{ inputTokens: 15_120, cachedTokens: 12_410, outputTokens: 612, microusd: 52_300 },
+    }),
+  }),
+]

@@ -1,8 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { expect, test } from 'vitest'
+import type { Plan } from '../../src/agents/contract/agents'
 import { assetPaths } from '../../src/web/frame/assets'
 import { createTestHub, readCost } from '../hub/create-test-hub'
-import { createBrowser, createScene, signIn, traceOf } from './open-pages'
+import { toStoredLog } from '../support/run-log'
+import { createBrowser, createScene, logOf, signIn } from './open-pages'
 
 const scene = await createScene()
 const { hub, mira, scout, postId, activationId } = scene
@@ -108,6 +110,15 @@ test('invariant 7: the trace page shows steps, tools with arguments and results,
   expect(html).toContain('75\u00a0%')
 })
 
+const planOf = (goal: string, first: string, second: string): Plan => ({
+  goal,
+  steps: [
+    { callId: null, title: first, status: 'completed', output: null, reason: null },
+    { callId: null, title: second, status: 'running', output: null, reason: null },
+  ],
+  progress: 0.5,
+})
+
 test('pages: a running activation shows its steps so far', async () => {
   const id = hub.clock.newId<string>()
   await env.DB.prepare(
@@ -117,21 +128,15 @@ test('pages: a running activation shows its steps so far', async () => {
     .bind(id, scout.id, postId, hub.clock.now(), hub.clock.now() + 60_000)
     .run()
   const { agents } = hub.context()
-  agents.readTrace = async () => JSON.stringify({ ...traceOf(id, scout.name, 0), finishedAt: null })
+  agents.readRunLog = async () => toStoredLog(logOf(id, scout.name, 0))
   agents.readState = async () => ({
     state: 'working',
     activationId: id as never,
     doing: 'searching the hub',
     reason: null,
     nextAt: null,
-    plan: {
-      goal: 'Compare two almanacs',
-      steps: [
-        { callId: null, title: 'Find both', status: 'completed' },
-        { callId: null, title: 'Read them', status: 'running' },
-      ],
-      progress: 0.5,
-    },
+    plan: planOf('Compare two almanacs', 'Find both', 'Read them'),
+    publicPlan: planOf('', '', ''),
   })
   const browser = createBrowser(hub)
   const trace = await browser.read(`/activations/${id}`)

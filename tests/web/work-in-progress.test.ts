@@ -1,7 +1,9 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, expect, test } from 'vitest'
+import type { RunEvent } from '../../src/agents/run/run-event'
 import { adminKey } from '../hub/create-test-hub'
-import { createBrowser, createScene, signIn, traceOf } from './open-pages'
+import { answered, charge, requested, returned, toStoredLog, woken } from '../support/run-log'
+import { createBrowser, createScene, logOf, signIn } from './open-pages'
 
 /** Pages of activations that are not finished, and of a trace with everything in it. */
 const scene = await createScene()
@@ -59,14 +61,7 @@ test('L22: a run in a thread has an element for its text, which is streamed whil
   await insert('running')
   const thread = await stranger.read(`/p/${postId}`)
   expect(thread).toMatch(new RegExp(`data-activation="${id}".*data-words="true" hidden`))
-  hub.seen.readTrace = async () =>
-    JSON.stringify({
-      ...traceOf(id, scout.name, hub.clock.now()),
-      finishedAt: null,
-      events: [
-        { seq: 1, activation_id: id, at: '2026-01-01T00:00:00.000Z', kind: 'task', type: 'woken' },
-      ],
-    })
+  hub.seen.readRunLog = async () => toStoredLog([woken(id, hub.clock.now())])
   for (const [reader, view] of [
     [admin, 'full'],
     [stranger, 'thread'],
@@ -77,72 +72,50 @@ test('L22: a run in a thread has an element for its text, which is streamed whil
   }
 })
 
-const event = (seq: number, kind: string, type: string, more: object = {}) => ({
-  seq,
-  activation_id: 'x',
-  at: new Date(Date.UTC(2026, 0, 1) + seq).toISOString(),
-  kind,
-  type,
-  ...more,
-})
-
 test('L33 L41 L42: plan, events, summaries, waits and hooks of a trace are on its page', async () => {
   await insert('running')
-  const whole = traceOf(id, scout.name, hub.clock.now())
-  const hook = { hook: 'no-secrets', point: 'beforeToolCall', ms: 3, outcome: 'denied' }
-  hub.seen.readTrace = async () =>
-    JSON.stringify({
-      ...whole,
-      steps: whole.steps.map((step) => ({
-        ...step,
-        hooks: [hook],
-        input: { messages: 3, chars: 900, tokens: 225, prefixShare: 0.97 },
-      })),
-      plan: {
-        goal: 'Find the <b>cause</b>',
-        steps: [
-          { callId: null, title: 'Look at the graphs', status: 'completed' },
-          { callId: 'call-1', title: 'hub_search', status: 'failed' },
-        ],
-        progress: 1,
+  const now = hub.clock.now()
+  const [first, second, search, found, last] = logOf(id, scout.name, now)
+  if (found?.type !== 'tool_returned' || search?.type !== 'model_answered') throw new Error()
+  if (!first || !second || !last) throw new Error()
+  const hook = { hook: 'no-secrets', point: 'beforeToolCall', ms: 3, outcome: 'denied' } as const
+  const input = { messages: 3, chars: 900, tokens: 225, prefixShare: 0.97 }
+  const decision = { callId: 'c', decision: 'denied', by: 'mira', note: 'not now' } as const
+  const planCalls = [requested('p', 'memory_update_plan')]
+  hub.seen.readRunLog = async () =>
+    toStoredLog([
+      first,
+      second,
+      { ...search, input, hooks: [hook], calls: [...search.calls, ...planCalls] },
+      { ...found, isError: true, text: 'Nothing <b>there</b>.' },
+      returned('p', {
+        ...{ at: now + 6_490, startedAt: now + 6_480, name: 'memory_update_plan' },
+        plan: {
+          goal: 'Find the <b>cause</b>',
+          steps: [{ title: 'Look at the graphs', status: 'completed' }],
+        },
+      }),
+      {
+        ...{ type: 'compacted', at: now + 6_500, startedAt: now + 6_495, summary: '' },
+        ...{ replaced: 12, tokensBefore: 9_000, tokens: 3_000, charge: null, problem: null },
       },
-      compactions: [
-        {
-          at: hub.clock.now(),
-          durationMs: 5,
-          replaced: 12,
-          tokensBefore: 9_000,
-          tokens: 3_000,
-          costMicrousd: 0,
-          problem: null,
-        },
-      ],
-      parks: [
-        {
-          at: hub.clock.now(),
-          resumedAt: hub.clock.now(),
-          tools: ['hub_create_post'],
-          decisions: [{ callId: 'c', decision: 'denied', by: 'mira', note: 'not now' }],
-        },
-      ],
-      events: [
-        event(1, 'task', 'woken'),
-        event(2, 'tool', 'tool-result', { name: 'hub_search', is_error: true, duration_ms: 380 }),
-        event(3, 'warning', 'warning', {
-          code: 'interrupted',
-          text: 'The <i>machine</i> stopped.',
-        }),
-        event(4, 'model', 'made-up-later'),
-      ],
-    })
+      { type: 'parked', at: now + 6_500, isLost: false },
+      {
+        ...{ type: 'resumed', at: now + 6_500, admission: 'granted', decisions: [decision] },
+        ...{ isCancelled: false, closed: [] },
+      },
+      { type: 'load_failed', at: now + 6_500, code: 'X', message: 'The <i>machine</i> stopped.' },
+      last,
+    ])
   const html = (await admin.read(`/activations/${id}`)).replaceAll('\u00a0', ' ')
   expect(html).toContain('Find the &lt;b&gt;cause&lt;/b&gt;')
   expect(html).toContain('100 % done')
-  expect(html).toMatch(/hub\.search<\/span><span class="r crit">failed/)
-  expect(html).toContain('4 events, in order')
-  expect(html).toContain('2. hub.search failed after 0.38 s')
-  expect(html).toContain('3. The &lt;i&gt;machine&lt;/i&gt; stopped.')
-  expect(html).toContain('4. made-up-later')
+  expect(html).toMatch(
+    /hub\.search<\/span><p>Nothing &lt;b&gt;there&lt;\/b&gt;\.<\/p><span class="r crit">failed/,
+  )
+  expect(html).toMatch(/\d+ events, in order/)
+  expect(html).toMatch(/\d+\. hub.search failed after 0.38 s/)
+  expect(html).toMatch(/\d+\. Could not load .*: The &lt;i&gt;machine&lt;\/i&gt; stopped\./)
   expect(html).toContain(`href="/api/v1/activations/${id}/events"`)
   expect(html).toContain('Summarized 12 messages: 9,000 tokens before, 3,000 after.')
   expect(html).toContain('denied by mira: not now')
@@ -152,25 +125,33 @@ test('L33 L41 L42: plan, events, summaries, waits and hooks of a trace are on it
 
 test('B1 L43: a running activation has cost all that was charged, and the table of its steps adds up to that', async () => {
   await insert('running')
-  const spent = {
-    ...{ inputTokens: 30_000, cachedTokens: 17_000, outputTokens: 1_000 },
-    ...{ costMicrousd: 81_800, isPriced: true },
-  }
-  const read = async (more: object) => {
-    const trace = { ...traceOf(id, scout.name, hub.clock.now()), ...more }
-    hub.seen.readTrace = async () => JSON.stringify(trace)
+  // a call without an answer, which belongs to no step
+  const lost = (over: object): RunEvent => ({
+    ...{ type: 'interrupted', at: hub.clock.now() + 18_400, isEnded: false, closed: [] },
+    charge: charge({ inputTokens: 8_676, cachedTokens: 180, outputTokens: 202, ...over }),
+  })
+  const read = async (...more: RunEvent[]) => {
+    const events = [...logOf(id, scout.name, hub.clock.now()), ...more]
+    hub.seen.readRunLog = async () => toStoredLog(events)
     return (await admin.read(`/activations/${id}`)).replaceAll('\u00a0', ' ')
   }
-  const html = await read({ spent })
+  const html = await read(lost({ microusd: 20_000 }))
   expect(html).toMatch(/<dt>Cost<\/dt><dd>\$0\.0818</)
   expect(html).toContain('30,000 in, 1,000 out')
   const [, other = '', all = ''] = html.split(/<td>(?:Calls outside steps|All calls)<\/td>/)
   expect(other).toMatch(/8,676.*180.*202.*\$0\.0200/s)
   expect(all).toMatch(/30,000.*17,000.*1,000.*\$0\.0818/s)
-  const unpriced = await read({ spent: { ...spent, costMicrousd: 0, isPriced: false } })
+  const steps = logOf(id, scout.name, hub.clock.now())
+  const free = steps.map((event) =>
+    event.type === 'model_answered'
+      ? { ...event, charge: { ...event.charge, microusd: 0, isPriced: false } }
+      : event,
+  )
+  hub.seen.readRunLog = async () => toStoredLog([...free, lost({ microusd: 0, isPriced: false })])
+  const unpriced = (await admin.read(`/activations/${id}`)).replaceAll('\u00a0', ' ')
   expect(unpriced).toMatch(/Calls outside steps<\/td>.*?>unpriced<.*?All calls.*?>unpriced</s)
   expect(unpriced).not.toContain('no cost')
-  const before = await read({})
+  const before = await read()
   expect(before).toMatch(/<dt>Cost<\/dt><dd>\$0\.0618</)
   expect(before).not.toContain('Calls outside steps')
 })
@@ -178,17 +159,14 @@ test('B1 L43: a running activation has cost all that was charged, and the table 
 test('L42: the events of a running activation come from its agent, masked, and are numbered after a number', async () => {
   await insert('running')
   const secret = `sk-${'q7'.repeat(15)}`
-  hub.seen.readTrace = async () =>
-    JSON.stringify({
-      ...traceOf(id, scout.name, 0),
-      events: [
-        event(1, 'task', 'woken'),
-        event(2, 'tool', 'tool-call', { arguments: JSON.stringify({ key: secret }) }),
-      ],
-    })
+  hub.seen.readRunLog = async () =>
+    toStoredLog([
+      woken(id),
+      answered({ calls: [requested('c', 'hub_search', JSON.stringify({ key: secret }))] }),
+    ])
   const { body } = await hub.call(`/activations/${id}/events?after=1`, { key: adminKey })
   expect(JSON.stringify(body)).toContain('[withheld]')
-  expect(body).toMatchObject({ last_seq: 2, is_over: false, events: [{ seq: 2 }] })
+  expect(body).toMatchObject({ last_seq: 5, is_over: false, events: [{ seq: 2 }, {}, {}, {}] })
   expect(JSON.stringify(body)).not.toContain(secret)
 })
 

@@ -6,7 +6,7 @@ import type { Message } from '../loop/message'
 import type { MemoryStore } from '../storage/memory-store'
 import { buildBootstrapLayer } from './bootstrap-layer'
 import { chooseSkills } from './choose-skills'
-import { describeSession, toSearchText } from './describe-session'
+import { describeSession, toGoal, toSearchText } from './describe-session'
 import { buildHistoryLayer } from './history-layer'
 import { buildMemoryLayer } from './memory-layer'
 import { buildSkillsLayer } from './skills-layer'
@@ -27,7 +27,10 @@ export interface PromptSources {
   isGranted(policy: GrantPolicy, grant: string): boolean
 }
 
-export type AssembledPrompt = Pick<LoadedFacts, 'prompt' | 'historyFrom' | 'session' | 'notes'>
+export type AssembledPrompt = Pick<
+  LoadedFacts,
+  'prompt' | 'historyFrom' | 'session' | 'notes' | 'goal'
+>
 
 /**
  * Assembles the first prompt from its layers, the stable ones first so that providers can cache them:
@@ -58,12 +61,14 @@ export function assemblePrompt(sources: PromptSources): AssembledPrompt {
   const history = memories
     ? buildHistoryLayer(memories, toCharsMax(memoryLimits.historyWindowShare), toolNames.length > 0)
     : []
+  const goal = toGoal(load)
   const task = buildTaskLayer(load, toCharsMax(memoryLimits.threadWindowShare))
   return {
     prompt: [...head, ...history, ...toUser(task)],
     historyFrom: head.length,
     ...(session && { session }),
     ...(notes.length > 0 && { notes }),
+    ...(goal !== '' && { goal }),
   }
 }
 

@@ -1,4 +1,5 @@
 import type { ClaimedItem, LoadedActivation } from '../../hub/contract/hub'
+import { planLimits } from '../../shared/config'
 import type { LoadedFacts } from '../loop/event'
 import { toSingleLine } from '../memory/compose-turn'
 import { fence } from './fence'
@@ -13,6 +14,16 @@ export const toSearchText = (load: LoadedActivation): string =>
   findRequests(load)
     .map(({ text }) => text)
     .join('\n')
+
+/** Returns the goal of a task: its requests on one line; empty when there are none. */
+export const toGoal = (load: LoadedActivation): string =>
+  toSingleLine(
+    findRequests(load)
+      .map(({ text }) => text)
+      .join(' / '),
+  )
+    .slice(0, planLimits.goalCharsMax)
+    .toWellFormed()
 
 /** Returns a task's session id and how its session describes it; null when its thread was deleted. */
 export function describeSession(

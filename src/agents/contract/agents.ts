@@ -20,13 +20,15 @@ export interface AgentState {
   nextAt: number | null
   /** Plan of the running activation. */
   plan: Plan | null
+  /** The plan as everyone may see it. */
+  publicPlan: Plan | null
 }
 
 export interface WatchRequest {
   activationId: ActivationId
   /** The last `seq` that the watcher has; 0 for none. */
   after: number
-  /** `thread` hides private content; `outline` also hides the text while it is written. */
+  /** `full` shows everything, `thread` hides private content; `outline` also hides the text while it is written. */
   view: 'full' | 'thread' | 'outline'
 }
 
@@ -39,23 +41,20 @@ export interface AgentApi {
   /** Returns false when the activation has ended or is not the agent's current one. */
   cancel(agentId: AccountId, activationId: ActivationId): Promise<boolean>
   readState(agentId: AccountId): Promise<AgentState>
-  /** Returns the trace of an uncommitted activation as JSON; null when the agent doesn't have it. */
-  readTrace(agentId: AccountId, activationId: ActivationId): Promise<string | null>
+  /** Returns the log of an uncommitted activation as JSON; null when the agent doesn't have it. */
+  readRunLog(agentId: AccountId, activationId: ActivationId): Promise<string | null>
   /**
    * Opens a WebSocket on an activation. It sends the events after `after` and the text so far, then
    * both as they occur. `full` includes reasoning, arguments and results, like the trace.
    */
   watch(agentId: AccountId, watched: WatchRequest, request: Request): Promise<Response>
-  /** Returns the event without its private content: texts, reasoning, arguments and results. */
-  hidePrivateContent(event: RuntimeEvent): RuntimeEvent
   /**
-   * Returns the trace of an activation as COMMIT and PARK stored it, in this or an older format.
-   *
-   * @throws SyntaxError when `stored` is not JSON
+   * Returns an activation from its log, as COMMIT and PARK stored it, with what a viewer may see;
+   * null when the log cannot be read.
    */
-  openTrace(stored: string): Trace
-  /** Converts a trace to OpenTelemetry: an ExportTraceServiceRequest in JSON. */
-  toOtlp(trace: TraceFacts): object
+  openRun(stored: string, access: RunAccess): Trace | null
+  /** Converts an activation to OpenTelemetry: an ExportTraceServiceRequest in JSON. */
+  toOtlp(run: Waterfall): object
   checkDefinition(files: DefinitionFiles): Promise<DefinitionCheck>
   /**
    * Returns the `provider/model` that this agent would call with `model` as override.
@@ -72,8 +71,8 @@ export type * from './scheduler'
 
 // ---------------------------------------------------------------- trace (activation page)
 
-/** Duration and outcome of one hook call. */
-export interface TraceHook {
+/** How long one hook ran and how it ended. */
+export interface HookTime {
   hook: string
   point: string
   ms: number
@@ -91,11 +90,11 @@ export interface TraceTool {
   startedAt: number
   durationMs: number
   resultBytes: number
-  hooks: TraceHook[]
+  hooks: HookTime[]
 }
 
 /** Size of one model call's prompt. */
-export interface TraceInput {
+export interface PromptSize {
   messages: number
   chars: number
   /** Estimated before the call, tools included. */
@@ -111,7 +110,7 @@ export interface TraceStep {
   modelMs: number
   retries: number
   /** Null when unknown, because the call was made before a crash. */
-  input: TraceInput | null
+  input: PromptSize | null
   inputTokens: number
   cachedTokens: number
   outputTokens: number
@@ -123,7 +122,7 @@ export interface TraceStep {
   finishReason: string
   text: string
   reasoning: string
-  hooks: TraceHook[]
+  hooks: HookTime[]
   tools: TraceTool[]
 }
 
@@ -152,7 +151,10 @@ export interface TracePark {
 /** Duration by kind; the parts add up to `totalMs`. */
 export interface TraceTime {
   loadingMs: number
+  /** Model calls that answered: the sum of `modelMs` of the steps. */
   modelMs: number
+  /** Model calls without an answer: failed, lost or stopped. */
+  lostMs: number
   toolsMs: number
   hooksMs: number
   compactionMs: number
@@ -180,8 +182,8 @@ export interface TraceNote {
   quote?: string
 }
 
-export interface Trace {
-  version: 1
+/** What a run did and why, what it cost, and where the time went. */
+export interface Waterfall {
   activationId: ActivationId
   agent: string
   model: string
@@ -202,12 +204,13 @@ export interface Trace {
   compactions: TraceCompaction[]
   parks: TracePark[]
   time: TraceTime
+}
+
+/** A run as its pages and the API show it. */
+export interface Trace extends Waterfall {
   plan: Plan
   events: RuntimeEvent[]
 }
-
-/** The part of a trace that can be exported. */
-export type TraceFacts = Omit<Trace, 'plan' | 'events'>
 
 // ---------------------------------------------------------------- watching
 
@@ -278,13 +281,28 @@ export type RuntimeEventBody =
 
 /** Goal, steps and progress of an activation. */
 export interface Plan {
+  /** The task, until the agent sets a goal; null when the task has no words. */
   goal: string | null
-  /** `callId` is null for a step that the agent wrote itself. */
-  steps: {
-    callId: string | null
-    title: string
-    status: 'pending' | 'running' | 'completed' | 'failed'
-  }[]
-  /** 0 to 1. */
+  /** The agent's own steps, then its tool calls in the order they were requested. */
+  steps: PlanStep[]
+  /** 0 to 1: of the agent's own steps when it wrote any, else of its tool calls. */
   progress: number
 }
+
+export interface PlanStep {
+  /** The id of the tool call that is this step; null for a step that the agent wrote itself. */
+  callId: string | null
+  /** What the agent wrote, or the name of the tool. */
+  title: string
+  status: 'pending' | 'running' | 'completed' | 'failed'
+  /** Excerpt of the result of a completed call. */
+  output: string | null
+  /** Why the step failed, or how the end of the run settled it. */
+  reason: string | null
+}
+
+/**
+ * How much of a run's private content a viewer sees: everything, the final text only, or none of
+ * it.
+ */
+export type RunAccess = 'all' | 'answer' | 'none'

@@ -1,50 +1,41 @@
 import type { Usage } from '../../hub/contract/hub'
-import type { Charge, LoopEvent } from '../loop/event'
+import type { Charge } from '../loop/event'
 import type { Ending } from '../loop/state'
-import { toStoredTrace } from '../trace/stored-trace'
+import type { RunEvent, RunLog } from '../run/run-event'
+import { toRunLog } from '../run/run-log'
+import { listCharges } from '../run/spend'
+import { serializeRunLog } from '../run/stored-log'
 import { type EffectContext, findLoadedFacts } from './effect-context'
 
+/** Returns the log of the activation as it parks or ends. */
+export function readRunLog(context: EffectContext, ending: Ending | null, now: number): RunLog {
+  return toRunLog(context.getActivation().events, ending, ending ? now : null)
+}
+
 /**
- * Returns what the hub stores of an activation when it parks or ends: usage, tools, trace and
- * model.
+ * Returns what the hub stores of an activation when it parks or ends: usage, tools, log and model.
  */
-export function composeActivationRecord(
-  context: EffectContext,
-  ending: Ending | null,
-  now: number,
-) {
-  const { events } = context.getActivation()
-  const model = findLoadedFacts(events)?.model.id ?? 'none'
+export function composeActivationRecord(context: EffectContext, log: RunLog) {
+  const model = findLoadedFacts(context.getActivation().events)?.model.id ?? 'none'
   return {
-    usage: collectUsage(events, model),
-    tools: listReturnedTools(events),
-    trace: toStoredTrace({
-      texts: context.journal.readTexts(),
-      events,
-      ending,
-      finishedAt: ending ? now : null,
-    }),
+    usage: collectUsage(log, model),
+    tools: listReturnedTools(log.events),
+    trace: serializeRunLog(log),
     model,
   }
 }
 
-/** Returns the usage of every call that has a charge, numbered in the order of the journal. */
-function collectUsage(events: LoopEvent[], model: string): Usage[] {
-  const usage: Usage[] = []
-  for (const event of events) {
-    if (!('charge' in event) || !event.charge) continue
-    usage.push({
-      ...toUsage(event.charge),
-      call: usage.length + 1,
-      ...toModelFields(event.charge.model ?? model),
-      at: event.at,
-    })
-  }
-  return usage
-}
+/** Returns the usage of every call that has a charge, numbered in the order of the log. */
+const collectUsage = ({ events }: RunLog, model: string): Usage[] =>
+  listCharges(events).map(({ at, charge }, index) => ({
+    ...toUsage(charge),
+    call: index + 1,
+    ...toModelFields(charge.model ?? model),
+    at,
+  }))
 
 /** Returns the names of the tools that returned a result. */
-function listReturnedTools(events: LoopEvent[]): string[] {
+function listReturnedTools(events: RunEvent[]): string[] {
   const names = new Set<string>()
   for (const event of events) if (event.type === 'tool_returned') names.add(event.name)
   return [...names]

@@ -10,7 +10,6 @@ import type { Message, ModelAnswer } from '../loop/message'
 import { buildTranscript } from '../loop/transcript'
 import type { Model } from '../models/model-port'
 import type { SentCall } from '../storage/journal'
-import { measurePrompt, type Prompt } from '../trace/measure-prompt'
 import { composeStatus } from './compose-status'
 import {
   type EffectContext,
@@ -23,6 +22,7 @@ import {
   toDefinitionFailure,
   toHookContext,
 } from './effect-context'
+import { measurePrompt, type Prompt } from './measure-prompt'
 import {
   addPromptSizes,
   affordableOutputTokens,
@@ -32,6 +32,7 @@ import {
   toCharge,
   worstCaseCharge,
 } from './price-call'
+import { recordRequest } from './record-request'
 import { type ReservationResult, reserveCall } from './reserve-call'
 
 /**
@@ -62,10 +63,11 @@ export async function callModel(
   const worst = worstCaseCharge(plan)
   markSent(context, facts, { effectId: effect.id, worst }, reservation.isRenewed)
   const input = measureSentPrompt(context, plan)
+  const request = recordRequest(context, plan)
   const result = await callStreaming(context, plan)
   if (signal.aborted) return null
   const at = deps.clock.now()
-  const base = { at, effectId: effect.id, startedAt }
+  const base = { at, effectId: effect.id, startedAt, request }
   if (!result.ok) {
     const { failure } = result
     const cost = failure.mayBeCharged ? { ...worst, durationMs: at - startedAt } : null

@@ -1,9 +1,10 @@
+import type { ApprovalRequest } from '../../hub/contract/hub'
 import type { HookContext } from '../hooks/hook'
 import type { AgentHooks, GuardDecision } from '../hooks/hook-runner'
 import type { HookResult } from '../hooks/run-hooks'
 import type { AdmittedCall } from '../loop/admit-calls'
 import type { Effect } from '../loop/effect'
-import type { Approval, LoadedFacts, LoopEvent } from '../loop/event'
+import type { LoadedFacts, LoopEvent } from '../loop/event'
 import {
   type EffectContext,
   findCall,
@@ -99,7 +100,7 @@ export const failCall = (
 const runGuards = async (
   hooks: AgentHooks,
   { callId, name, arguments: args }: AdmittedCall,
-  approved: Approval | null,
+  approved: ApprovalRequest | null,
   context: HookContext,
 ): Promise<HookResult<GuardDecision>> =>
   approved
@@ -109,7 +110,7 @@ const runGuards = async (
 interface CallResult {
   text: string
   isError: boolean
-  approval: Approval | null
+  approval: ApprovalRequest | null
   durationMs: number
   resultBytes: number
   audit: Record<string, unknown> | null

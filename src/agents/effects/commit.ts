@@ -4,8 +4,9 @@ import type { Effect } from '../loop/effect'
 import type { LoopEvent } from '../loop/event'
 import { composeReplyText, findUnmentioned, mentionRequesters } from '../loop/reply'
 import type { Ending, LoopState } from '../loop/state'
-import { countEvents } from '../trace/count-events'
-import { composeActivationRecord } from './activation-record'
+import { countEvents } from '../run/counters'
+import { describeProgress } from '../run/describe-progress'
+import { composeActivationRecord, readRunLog } from './activation-record'
 import { type EffectContext, findLoadedFacts, notifyWatchers } from './effect-context'
 import { findReplyContext, type ReplyContext } from './reply-target'
 
@@ -15,9 +16,9 @@ export async function commit(
   effect: Extract<Effect, { type: 'commit' }>,
 ): Promise<LoopEvent> {
   const { deps, agentId } = context
-  const request = composeCommit(context, await findReplyContext(context))
+  const addressee = await findReplyContext(context)
   const exportFailures = deps.exporter?.takeFailures() ?? 0
-  request.counters = countEvents(context.getActivation().events, exportFailures)
+  const request = composeCommit(context, addressee, exportFailures)
   const answer = await deps.hub.commit(request).catch((error: unknown) => {
     deps.exporter?.restoreFailures(exportFailures)
     throw error
@@ -36,11 +37,16 @@ export async function commit(
   }
 }
 
-function composeCommit(context: EffectContext, addressee: ReplyContext | null): CommitRequest {
+function composeCommit(
+  context: EffectContext,
+  addressee: ReplyContext | null,
+  exportFailures: number,
+): CommitRequest {
   const { state, events } = context.getActivation()
   const { activationId, ending } = state
   if (!activationId || !ending) throw new Error('commit without an ending')
   const now = context.deps.clock.now()
+  const log = readRunLog(context, ending, now)
   return {
     agentId: context.agentId,
     activationId,
@@ -50,7 +56,8 @@ function composeCommit(context: EffectContext, addressee: ReplyContext | null): 
     reply: composeReplyRequest(ending, addressee, events),
     report: composeReport(state, ending, addressee, events),
     iterations: state.iteration,
-    ...composeActivationRecord(context, ending, now),
+    ...composeActivationRecord(context, log),
+    counters: countEvents(log.events, exportFailures),
     audit: events.flatMap((event) =>
       'audit' in event && event.audit ? [event.audit as unknown as AuditEntry] : [],
     ),
@@ -67,7 +74,7 @@ function composeReplyRequest(
 ): CommitRequest['reply'] {
   const replyId = findWoken(events)?.replyId
   if (!addressee?.answer || !replyId) return null
-  const text = composeReplyText(ending, events)
+  const text = composeReplyText(ending, events, describeProgress(ending, events))
   if (text === null) return null
   const { postId, parentId, requesters } = addressee.answer
   const clean = mentionRequesters(text, requesters).replaceAll('\0', '').toWellFormed()

@@ -49,6 +49,8 @@ export interface EffectContext {
   storageSize: { at: number; bytes: number } | null
   /** The first prompt and its size, without tools: every later prompt starts with it. */
   firstPrompt: { messages: Message[]; size: PromptSize } | null
+  /** The tools of the last model call. */
+  lastTools: { activationId: ActivationId | null; names: string[] } | null
   /** The parts of the last prompt. */
   lastPrompt: { activationId: ActivationId | null; parts: string[] } | null
 }

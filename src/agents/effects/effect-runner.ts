@@ -48,6 +48,7 @@ export class EffectRunner {
       sentCall: null,
       storageSize: null,
       firstPrompt: null,
+      lastTools: null,
       lastPrompt: null,
     }
   }
@@ -64,6 +65,7 @@ export class EffectRunner {
     this.#context.hubSnapshot = null
     this.#context.sentCall = null
     this.#context.firstPrompt = null
+    this.#context.lastTools = null
     this.#context.lastPrompt = null
   }
 

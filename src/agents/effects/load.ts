@@ -133,7 +133,7 @@ async function gatherFacts(context: EffectContext, answer: LoadedActivation): Pr
     return { ...common, ...noPrompt, limits: defaultLimits, model, problem }
   }
   const { definition } = found
-  const note = getExecutor(definition.executor).explainUnavailable(definition.name, null)
+  const note = getExecutor(definition.executor).explainUnavailable(definition.name)
   if (note !== null) {
     const model = { id: definition.executor, isOffline: false, substitutedFor: null }
     return { ...common, ...noPrompt, limits: defaultLimits, model, problem: null, note }

@@ -1,6 +1,6 @@
 import type { Effect } from '../loop/effect'
 import type { LoopEvent } from '../loop/event'
-import { composeActivationRecord } from './activation-record'
+import { composeActivationRecord, readRunLog } from './activation-record'
 import { type EffectContext, notifyWatchers } from './effect-context'
 
 /**
@@ -23,7 +23,7 @@ export async function park(
     now,
     approvals,
     iterations: state.iteration,
-    ...composeActivationRecord(context, null, now),
+    ...composeActivationRecord(context, readRunLog(context, null, now)),
   })
   notifyWatchers(context, null)
   const others = answer.waiting.filter((id) => id !== agentId)

@@ -6,7 +6,7 @@ import { calculateCost, calculateCostMax } from '../models/catalogue'
 import { countTokensMax } from '../models/count-tokens-max'
 import { estimateTokens } from '../models/estimate-tokens'
 import type { Model, ModelRequest } from '../models/model-port'
-import type { Prompt } from '../trace/measure-prompt'
+import type { Prompt } from './measure-prompt'
 import { clampUsage, validateUsage } from './validate-usage'
 
 /** A model call before it is sent, with the size of its whole prompt. */

@@ -1,5 +1,6 @@
 import type { BudgetStatus } from '../../hub/contract/hub'
 import type { AccountId, ActivationId, PostId } from '../../shared/ids'
+import type { HookTime } from '../contract/agents'
 import type { ModelAnswer } from '../loop/message'
 import type { ModelRequest } from '../models/model-port'
 
@@ -78,11 +79,8 @@ export interface Hook {
 export type HookPoint = Exclude<keyof Hook, 'name' | 'isOptIn'>
 
 /** One run of a hook, for the trace. */
-export interface HookTiming {
-  hook: string
+export interface HookTiming extends HookTime {
   point: HookPoint
-  ms: number
-  outcome: 'ok' | 'denied' | 'failed' | 'timed_out'
 }
 
 /** `hooks` of a definition: names of hooks. */

@@ -1,11 +1,13 @@
 import { streamLimits } from '../../shared/config'
 import type { ActivationId } from '../../shared/ids'
-import type { RuntimeEvent, WatchRequest } from '../contract/agents'
+import type { RunAccess, RuntimeEvent, WatchRequest } from '../contract/agents'
 import type { ToolRequest } from '../loop/message'
 import type { Ending } from '../loop/state'
+import { toRuntimeEvents } from '../run/live-events'
+import { redactRunLog } from '../run/redact'
+import { toRunLog } from '../run/run-log'
 import type { ActivationSnapshot } from './activation-snapshot'
 import { type DeltaKind, LiveText } from './live-text'
-import { hidePrivateContent, toRuntimeEvents } from './runtime-events'
 
 /** A message without `seq`, sent besides runtime events. */
 type StreamMessage =
@@ -92,15 +94,13 @@ export class ActivationStream {
     endingBefore: Ending | null,
   ): void {
     if (!activationId || this.#count(activationId) === 0) return
-    const all = toRuntimeEvents(events, ending)
-    const sentCount = toRuntimeEvents(events.slice(0, -1), endingBefore).length
-    for (const event of all.slice(sentCount)) {
-      this.#send(this.#findByView(activationId, 'full'), event)
-      const outside = [
-        ...this.#findByView(activationId, 'thread'),
-        ...this.#findByView(activationId, 'outline'),
-      ]
-      this.#send(outside, hidePrivateContent(event))
+    const log = toRunLog(events, ending)
+    const sentCount = toRuntimeEvents(toRunLog(events.slice(0, -1), endingBefore)).length
+    for (const access of ['all', 'none'] as const) {
+      const sockets = viewsOf[access].flatMap((view) => this.#findByView(activationId, view))
+      if (sockets.length === 0) continue
+      const shown = toRuntimeEvents(redactRunLog(log, access))
+      for (const event of shown.slice(sentCount)) this.#send(sockets, event)
     }
     if (isCommitted) this.#end(this.#findSockets(activationId))
   }
@@ -151,9 +151,9 @@ export class ActivationStream {
     view: WatchRequest['view'],
     work: ActivationSnapshot,
   ): void {
-    for (const event of toRuntimeEvents(work.events, work.ending).slice(Math.max(0, after))) {
-      this.#send([socket], view === 'full' ? event : hidePrivateContent(event))
-    }
+    const access = viewsOf.all.some((each) => each === view) ? 'all' : 'none'
+    const log = redactRunLog(toRunLog(work.events, work.ending), access)
+    for (const event of toRuntimeEvents(log).slice(Math.max(0, after))) this.#send([socket], event)
     const call = this.#call
     if (!call || call.activationId !== work.activationId) return
     for (const kind of kindsOf[view]) {
@@ -207,6 +207,11 @@ export class ActivationStream {
     for (const socket of sockets) ignoreErrors(() => socket.send(text))
   }
 }
+
+/** Which private content the events of each view have. */
+const viewsOf = { all: ['full'], none: ['thread', 'outline'] } as const satisfies Partial<
+  Record<RunAccess, readonly WatchRequest['view'][]>
+>
 
 const kindsOf = { full: ['reasoning', 'text'], thread: ['text'], outline: [] } as const
 

@@ -1,9 +1,8 @@
+import type { ApprovalDecision, ApprovalRequest, Task } from '../../hub/contract/hub'
 import type { ActivationErrorCode } from '../../shared/errors'
 import type { ActivationId, CommentId, PostId } from '../../shared/ids'
+import type { HookTime, PromptSize } from '../contract/agents'
 import type { Message, ModelAnswer, ModelFailure, ToolOutput } from './message'
-
-/** What triggered an activation. */
-export type Task = 'mention' | 'reply' | 'dm' | 'exploration' | 'scheduled' | 'manual'
 
 /** Limits of one activation, after profile, definition and hard ceilings are applied. */
 export interface Limits {
@@ -76,6 +75,8 @@ export interface LoadedFacts {
   }
   /** Notes on the prompt for readers of the trace. */
   notes?: string[]
+  /** The task in the words of the requester; the goal of the plan until the agent sets one. */
+  goal?: string
 }
 
 /** A tool call of an answer, with properties of its tool. */
@@ -84,40 +85,17 @@ export interface CallFacts {
   isSequential: boolean
 }
 
-/** A call that requires approval, exactly as it would run. */
-export interface Approval {
-  callId: string
-  tool: string
-  grant: string
-  tier: 'read' | 'write' | 'destructive'
-  /** Raw JSON, final. */
-  arguments: string
-  argumentsHash: string
-}
-
-export interface Decision {
-  callId: string
-  decision: 'approved' | 'denied' | 'expired'
-  /** Who decided; null when the approval expired. */
-  by: string | null
-  note: string
-}
-
-/** How long one hook ran and how it ended, for the trace. */
-export interface HookTime {
-  hook: string
-  point: string
-  ms: number
-  outcome: 'ok' | 'denied' | 'failed' | 'timed_out'
-}
-
-/** The size of a prompt. */
-export interface PromptSize {
-  messages: number
-  chars: number
-  tokens: number
-  /** Share of the previous prompt that this prompt starts with, 0 to 1; null when unknown. */
-  prefixShare: number | null
+/** The parameters of a model call; its messages follow from the journal. */
+export interface RequestParameters {
+  /** `provider/model`. */
+  model: string
+  maxOutputTokens: number
+  temperature?: number
+  topP?: number
+  /** Names of the tools; absent when they are those of the previous call. */
+  tools?: string[]
+  /** The last message, which is in no other event. */
+  status: string
 }
 
 /**
@@ -148,6 +126,7 @@ export type LoopEvent = { at: number } & (
       type: 'model_answered'
       effectId: number
       startedAt: number
+      request?: RequestParameters
       answer: ModelAnswer
       charge: Charge
       calls: CallFacts[]
@@ -161,6 +140,7 @@ export type LoopEvent = { at: number } & (
       type: 'model_failed'
       effectId: number
       startedAt: number
+      request?: RequestParameters
       failure: ModelFailure
       /** Null when the provider processed nothing. */
       charge: Charge | null
@@ -192,7 +172,7 @@ export type LoopEvent = { at: number } & (
       callId: string
       name: string
       startedAt: number
-      approval: Approval
+      approval: ApprovalRequest
       audit: Record<string, unknown> | null
       hooks?: HookTime[]
     }
@@ -210,7 +190,7 @@ export type LoopEvent = { at: number } & (
       type: 'resumed'
       activationId: ActivationId
       admission: 'granted' | 'budget_exhausted'
-      decisions: Decision[]
+      decisions: ApprovalDecision[]
       /** Whether a person stopped the activation while it was parked. */
       isCancelled: boolean
       /** The next effect id, past those that other activations have used in between. */

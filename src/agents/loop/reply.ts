@@ -3,25 +3,31 @@ import { readMentions } from '../../shared/mention'
 import { isTruncated } from './answer-end'
 import type { LoopEvent } from './event'
 import type { ModelAnswer } from './message'
-import { foldPlan, formatPlanProgress } from './plan'
 import type { Ending } from './state'
 
 const truncatedNote = '\n\n*(Truncated: my answer reached its length limit.)*'
 
 /**
  * Returns the text to post for an ending, with a mention of every requester; null posts nothing.
+ *
+ * @param progress how much of its plan the run has done, as a sentence
  */
 export function composeReply(
   ending: Ending,
   events: LoopEvent[],
   requesters: string[],
+  progress: string | null = null,
 ): string | null {
-  const text = composeReplyText(ending, events)
+  const text = composeReplyText(ending, events, progress)
   return text === null ? null : mentionRequesters(text, requesters)
 }
 
 /** Returns the text to post without mentions of requesters; null posts nothing. */
-export function composeReplyText(ending: Ending, events: LoopEvent[]): string | null {
+export function composeReplyText(
+  ending: Ending,
+  events: LoopEvent[],
+  progress: string | null,
+): string | null {
   if (ending.reply === 'silent') return null
   if (ending.reply === 'notice') return ending.text
   const answers = events.flatMap((event) => (event.type === 'model_answered' ? [event.answer] : []))
@@ -30,7 +36,6 @@ export function composeReplyText(ending: Ending, events: LoopEvent[]): string | 
     return joinAnswer(answers) + (hasReachedLimit ? truncatedNote : '')
   }
   const soFar = joinAnswer(answers.slice(0, answers.findLastIndex(hasText) + 1))
-  const progress = formatPlanProgress(foldPlan(events))
   const reason = progress === null ? ending.text : `${ending.text} ${progress}`
   return soFar ? `${truncateToFit(soFar, reason.length)}\n\n*${reason}*` : reason
 }

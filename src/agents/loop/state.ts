@@ -1,7 +1,8 @@
+import type { Task } from '../../hub/contract/hub'
 import type { ActivationErrorCode, Outcome } from '../../shared/errors'
 import type { ActivationId } from '../../shared/ids'
 import type { Effect, NewEffect } from './effect'
-import type { Limits, Task } from './event'
+import type { Limits } from './event'
 
 /**
  * The phase of the loop. idle -> loading -> reasoning <-> acting -> committing -> idle; it sleeps

@@ -1,6 +1,7 @@
+import type { Task } from '../../hub/contract/hub'
 import { activationLimits } from '../../shared/config'
 import { endingTexts } from './ending-texts'
-import type { LoopEventOf, Task } from './event'
+import type { LoopEventOf } from './event'
 import { startModelCall } from './start-model-call'
 import { type LoopState, type Step, withEffects } from './state'
 import { finishActivation, stopActivation, stopUnclaimedActivation } from './step-end'

@@ -1,7 +1,8 @@
+import type { ApprovalDecision } from '../../hub/contract/hub'
 import { CallRegister } from './admit-calls'
 import { isTruncated } from './answer-end'
 import { type Conversation, replaceOldest } from './compaction'
-import type { Decision, LoopEvent, LoopEventOf } from './event'
+import type { LoopEvent, LoopEventOf } from './event'
 import { fence } from './fence'
 import type { Message, ToolOutput } from './message'
 
@@ -105,7 +106,7 @@ const unfinishedResults = {
  * Returns the result for a call that was denied or whose approval expired; null when the call was
  * approved.
  */
-function describeRefusal({ decision, by, note }: Decision): string | null {
+function describeRefusal({ decision, by, note }: ApprovalDecision): string | null {
   if (decision === 'approved') return null
   if (decision === 'expired') return 'Error: the approval expired.'
   return `Error: denied by ${by ?? 'a person'}${note.trim() === '' ? '' : `: ${note.trim()}`}`

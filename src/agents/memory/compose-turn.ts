@@ -16,6 +16,7 @@ import { composeReply } from '../loop/reply'
 import type { Ending } from '../loop/state'
 import { extractSummary } from '../loop/summarize'
 import { foldConversation, toMessages } from '../loop/transcript'
+import { describeProgress } from '../run/describe-progress'
 import type { StoredActivation } from '../storage/memory-store'
 import { truncateMessages } from './truncate-messages'
 
@@ -44,7 +45,12 @@ export function composeTurn(finished: FinishedActivation): StoredActivation | nu
     { role: 'user', text: session.task },
     ...run,
   ])
-  const reply = composeReply(ending, events, facts.answer?.requesters ?? [])
+  const reply = composeReply(
+    ending,
+    events,
+    facts.answer?.requesters ?? [],
+    describeProgress(ending, events),
+  )
   const last = messages.at(-1)
   const isAnswered = last?.role === 'assistant' && last.calls.length === 0
   if (reply !== null && !isAnswered) messages.push({ role: 'assistant', text: reply, calls: [] })

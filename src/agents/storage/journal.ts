@@ -40,8 +40,6 @@ export class Journal {
   readonly #sql: SqlStorage
   #run = 0
   #seq = 0
-  /** The rows' events as JSON. */
-  #texts: string[] = []
   /** State after the last row. */
   #state: LoopState = initialState
   #owner: JournalOwner = { agentId: null, wasWatched: false }
@@ -76,7 +74,6 @@ export class Journal {
     }
     const changes = toChanges(this.#state, state)
     this.#sql.exec(insertRow, ++this.#seq, this.#run, text, changes)
-    this.#texts.push(text)
     this.#state = state
   }
 
@@ -84,18 +81,7 @@ export class Journal {
   begin(): void {
     this.#run++
     this.#seq = 0
-    this.#texts = []
     this.#state = initialState
-  }
-
-  /** Returns the events of the activation, each as JSON. */
-  readTexts(): readonly string[] {
-    return this.#texts
-  }
-
-  /** Frees the memory of an ended activation's events. */
-  dropTexts(): void {
-    this.#texts = []
   }
 
   /** Copies all rows of a parked activation, until its approvals are decided. */
@@ -168,7 +154,6 @@ export class Journal {
   #setRows(rows: Row[]): JournaledActivation {
     const journaled = parseRows(rows)
     this.#seq = rows.length
-    this.#texts = rows.map(({ event }) => event)
     this.#state = journaled.state
     return journaled
   }

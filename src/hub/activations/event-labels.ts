@@ -1,34 +1,33 @@
+import type { RuntimeEvent } from '../../agents/contract/agents'
 import { formatCost, formatCount, formatShare, formatSpan } from '../../shared/format'
 import { formatOutcome, formatToolName } from './run-labels'
-import { type EventView, formatNote } from './trace-view'
+import { formatNote } from './trace-view'
 
-const text = (value: unknown): string => (typeof value === 'string' ? value : '')
-const number = (value: unknown): number => (typeof value === 'number' ? value : 0)
-
-type EventLabel = (event: EventView) => string
-
-const eventLabels: Record<string, EventLabel> = {
-  woken: () => 'woken',
-  started: (event) => `started; model ${text(event.model)}`,
-  parked: () => 'waiting for approval',
-  resumed: () => 'resumed: the approvals are decided',
-  response: (event) => `ended: ${formatOutcome(text(event.outcome))}`,
-  'step-finish': (event) =>
-    `step ${number(event.step)}: the model responded in ${formatSpan(number(event.model_ms))}, ${text(event.finish_reason)}`,
-  compacted: (event) =>
-    `summarized ${formatCount(number(event.messages))} messages: ` +
-    `${formatCount(number(event.tokens_before))} tokens before, ${formatCount(number(event.tokens))} after`,
-  usage: (event) =>
-    `step ${number(event.step)}: ${formatCount(number(event.input_tokens))} tokens in, ` +
-    `${formatCount(number(event.output_tokens))} out, ` +
-    formatCost(number(event.cost_microusd), event.is_priced !== false, 'trace'),
-  'tool-call': (event) => `calls ${formatToolName(text(event.name))}`,
-  'tool-result': (event) =>
-    `${formatToolName(text(event.name))} ${event.is_error === true ? 'failed' : 'succeeded'} ` +
-    `after ${formatSpan(number(event.duration_ms))}`,
-  warning: (event) => formatNote(text(event.text), text(event.quote)),
-  plan: (event) => `plan: ${formatShare(number(event.progress))} done`,
+type EventLabels = {
+  [Type in RuntimeEvent['type']]: (event: Extract<RuntimeEvent, { type: Type }>) => string
 }
 
-/** Returns an event as text for people; an unknown type of a newer version as its name. */
-export const formatEvent: EventLabel = (event) => eventLabels[event.type]?.(event) ?? event.type
+const eventLabels: EventLabels = {
+  woken: () => 'woken',
+  started: ({ model }) => `started; model ${model}`,
+  parked: () => 'waiting for approval',
+  resumed: () => 'resumed: the approvals are decided',
+  response: ({ outcome }) => `ended: ${formatOutcome(outcome)}`,
+  'step-finish': ({ step, model_ms: ms, finish_reason: reason }) =>
+    `step ${step}: the model responded in ${formatSpan(ms)}, ${reason}`,
+  compacted: ({ messages, tokens_before: before, tokens }) =>
+    `summarized ${formatCount(messages)} messages: ` +
+    `${formatCount(before)} tokens before, ${formatCount(tokens)} after`,
+  usage: ({ step, input_tokens: input, output_tokens: output, cost_microusd: cost, ...event }) =>
+    `step ${step}: ${formatCount(input)} tokens in, ${formatCount(output)} out, ` +
+    formatCost(cost, event.is_priced, 'trace'),
+  'tool-call': ({ name }) => `calls ${formatToolName(name)}`,
+  'tool-result': ({ name, is_error: isError, duration_ms: ms }) =>
+    `${formatToolName(name)} ${isError ? 'failed' : 'succeeded'} after ${formatSpan(ms)}`,
+  warning: ({ text, quote }) => formatNote(text, quote),
+  plan: ({ progress }) => `plan: ${formatShare(progress)} done`,
+}
+
+/** Returns an event as text for people. */
+export const formatEvent = (event: RuntimeEvent): string =>
+  (eventLabels[event.type] as (event: RuntimeEvent) => string)(event)

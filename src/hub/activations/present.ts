@@ -63,11 +63,14 @@ export const presentTrace = (trace: TraceView): object => ({
     Object.entries(trace.time).map(([part, ms]) => [part.replace('Ms', '_ms'), ms]),
   ),
   plan: {
-    goal: trace.plan.goal,
-    steps: trace.plan.steps.map(({ title, status, callId }) => ({
+    // empty for a viewer who may not see it
+    goal: trace.plan.goal || null,
+    steps: trace.plan.steps.map(({ title, status, callId, output, reason }) => ({
       title,
       status,
       call_id: callId,
+      output,
+      reason,
     })),
     progress: trace.plan.progress,
   },

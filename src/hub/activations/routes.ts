@@ -13,7 +13,7 @@ import {
 } from './list-queries'
 import { maskTrace } from './mask-trace'
 import { presentActivation, presentTrace } from './present'
-import { findTraceAccess, redactTrace } from './trace-access'
+import { findTraceAccess } from './trace-access'
 import { readTrace, type TraceView } from './trace-view'
 
 const tag = 'activations'
@@ -91,19 +91,10 @@ const otlpRoute = route({
   tag,
   access: 'read',
   handle: async (call) => {
-    const { row, trace } = await readActivation(call)
+    const { trace } = await readActivation(call)
     if (!trace) throw activationRequestErrors.noTrace()
-    const { id, agentName, model, outcome } = row
-    const facts = {
-      ...trace,
-      version: 1 as const,
-      activationId: id,
-      agent: agentName,
-      model,
-      outcome,
-    }
     // not wrapped, so that the body can be forwarded to a collector
-    return call.c.json(call.context.agents.toOtlp(facts))
+    return call.c.json(call.context.agents.toOtlp(trace))
   },
 })
 
@@ -121,25 +112,21 @@ async function readActivation(call: Call<unknown, unknown>): Promise<VisibleActi
   if (!row) throw activationRequestErrors.notFound()
   const reader = viewer && { id: viewer.id, isAdmin: viewer.role === 'admin' }
   const access = findTraceAccess(reader, row)
-  const trace = readTrace(context.agents, (await readLiveTrace(context, row)) ?? row.trace)
-  return {
-    row,
-    trace: trace && redactTrace(trace, access, context.agents),
-    isRedacted: access !== 'all',
-  }
+  const log = (await readLiveLog(context, row)) ?? row.trace
+  return { row, trace: readTrace(context.agents, log, access), isRedacted: access !== 'all' }
 }
 
 /**
- * Reads the trace of a running activation from its agent; null when it has ended or the agent does not
+ * Reads the log of a running activation from its agent; null when it has ended or the agent does not
  * respond.
  */
-async function readLiveTrace(
+async function readLiveLog(
   { agents, settings }: ActionContext,
   { state, agentId, id }: ActivationRecord,
 ): Promise<string | null> {
   if (state === 'done') return null
-  const trace = await agents.readTrace(agentId, id).catch(() => null)
-  return trace && maskTrace(trace, settings.ROOKERY_KEY_PREFIX)
+  const log = await agents.readRunLog(agentId, id).catch(() => null)
+  return log && maskTrace(log, settings.ROOKERY_KEY_PREFIX)
 }
 
 export const activationRoutes: Route[] = [

@@ -1,8 +1,7 @@
-import type { AgentApi, RuntimeEvent } from '../../agents/contract/agents'
+import type { RunAccess } from '../../agents/contract/agents'
 import type { RowOf } from '../../shared/db/fields'
 import type { AccountId } from '../../shared/ids'
 import type { traceAccessColumns } from './trace-access-queries'
-import type { PlanView, TraceView } from './trace-view'
 
 /**
  * How much of a trace's private parts a viewer sees: prompts, model text and reasoning, tool arguments
@@ -11,7 +10,7 @@ import type { PlanView, TraceView } from './trace-view'
  * final text only. `none`: everyone else who can read the hub; they still see steps, names of tools,
  * times, tokens, cost, and the reply where it was posted.
  */
-export type TraceAccess = 'all' | 'answer' | 'none'
+export type TraceAccess = RunAccess
 
 /** What decides who may see the private parts: the agent, and `traceAccessColumns`. */
 export type TraceAccessColumns = { agentId: AccountId } & RowOf<typeof traceAccessColumns>
@@ -38,43 +37,3 @@ export function findTraceAccess(
   if (isOwner(viewer, agentId, definedBy)) return 'all'
   return givenBy.some((id) => id === viewer?.id) ? 'answer' : 'none'
 }
-
-/** Returns a trace with the same fields, and with those that the viewer may not see empty. */
-export function redactTrace(
-  trace: TraceView,
-  access: TraceAccess,
-  agents: EventRedactor,
-): TraceView {
-  if (access === 'all') return trace
-  const last = trace.steps.length - 1
-  return {
-    ...trace,
-    // contains the name of an account that messaged the agent in private
-    session: null,
-    prompt: [],
-    steps: trace.steps.map((step, index) => ({
-      ...step,
-      text: access === 'answer' && index === last && step.tools.length === 0 ? step.text : '',
-      reasoning: '',
-      tools: step.tools.map((tool) => ({ ...tool, arguments: '', result: '' })),
-    })),
-    notes: trace.notes.map((note) => ({ ...note, quote: '' })),
-    parks: trace.parks.map((park) => ({
-      ...park,
-      decisions: park.decisions.map((decision) => ({ ...decision, note: '' })),
-    })),
-    plan: redactPlan(trace.plan),
-    events: trace.events.map(
-      (event) => agents.hidePrivateContent(event as RuntimeEvent) as TraceView['events'][number],
-    ),
-  }
-}
-
-type EventRedactor = Pick<AgentApi, 'hidePrivateContent'>
-
-/** Returns a plan without the agent's own text; step statuses and names of tools stay. */
-export const redactPlan = ({ steps, progress }: PlanView): PlanView => ({
-  goal: null,
-  steps: steps.map((step) => (step.callId === null ? { ...step, title: '' } : step)),
-  progress,
-})

@@ -16,7 +16,7 @@ export function readCallContents(
   agents: ActionContext['agents'],
   { arguments: stored, trace, callId }: AuditDetail,
 ): CallContents {
-  const steps = readTrace(agents, trace)?.steps ?? []
+  const steps = readTrace(agents, trace, 'all')?.steps ?? []
   const tool = steps.flatMap(({ tools }) => tools).find((each) => each.callId === callId)
   return { arguments: stored ?? tool?.arguments ?? null, result: tool?.result ?? null }
 }

@@ -2,7 +2,7 @@ import type { FC } from 'hono/jsx'
 import type { AgentState } from '../../agents/contract/agents'
 import type { AccountRow } from '../../hub/accounts/queries'
 import type { ActivationRow } from '../../hub/activations/page-queries'
-import { isOwner, redactPlan } from '../../hub/activations/trace-access'
+import { isOwner } from '../../hub/activations/trace-access'
 import { formatDuration, formatExact, formatPlural, toIso } from '../../shared/format'
 import { activationPath } from '../../shared/paths'
 import { PlanBlock } from '../activations/plan-block'
@@ -23,6 +23,7 @@ export const AgentStatus: FC<AgentStatusProps> = (props) => {
   const { frame, account, agent, state, activations } = props
   const running = activations.find((each) => each.state === 'running')
   const canSeePlan = isOwner(frame.viewer, account.id, agent.definedBy)
+  const plan = canSeePlan ? state?.plan : state?.publicPlan
   if (!running) return <IdleAgent {...props} />
   return (
     <>
@@ -48,7 +49,7 @@ export const AgentStatus: FC<AgentStatusProps> = (props) => {
           </p>
         )}
       </section>
-      {state?.plan && <PlanBlock plan={canSeePlan ? state.plan : redactPlan(state.plan)} />}
+      {plan && <PlanBlock plan={plan} />}
     </>
   )
 }

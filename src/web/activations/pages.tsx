@@ -3,7 +3,7 @@ import { cancelActivation } from '../../hub/activations/actions'
 import { activationRequestErrors } from '../../hub/activations/errors'
 import { maskTrace } from '../../hub/activations/mask-trace'
 import { type ActivationDetail, activationStatements } from '../../hub/activations/page-queries'
-import { findTraceAccess, redactTrace } from '../../hub/activations/trace-access'
+import { findTraceAccess } from '../../hub/activations/trace-access'
 import { readTrace } from '../../hub/activations/trace-view'
 import { requireViewer, toActor } from '../../hub/http/authenticate'
 import type { HubEnv } from '../../hub/http/hub-env'
@@ -26,14 +26,13 @@ export function registerActivationPages(app: Hono<HubEnv>): void {
       const access = findTraceAccess(frame.viewer, activation)
       // the sender of a direct message is private
       const isPrivate = activation.task === 'dm' && access === 'none'
-      const trace = readTrace(c.var.context.agents, live.trace ?? activation.trace)
       return sendPage(
         c,
         <ActivationPage
           frame={frame}
           activation={activation}
           requesters={isPrivate ? [] : requesters}
-          trace={trace && redactTrace(trace, access, c.var.context.agents)}
+          trace={readTrace(c.var.context.agents, live.log ?? activation.trace, access)}
           access={access}
           doing={live.doing}
         />,
@@ -58,21 +57,21 @@ async function stopActivation(c: PageContext): Promise<Response> {
 }
 
 /**
- * Reads trace and current action from the agent's own object. When that fails, the page shows the state
+ * Reads log and current action from the agent's own object. When that fails, the page shows the state
  * in D1.
  */
 async function readLiveState(
   c: PageContext,
   { state, agentId, id }: ActivationDetail,
-): Promise<{ trace: string | null; doing: string | null }> {
-  if (state === 'done') return { trace: null, doing: null }
+): Promise<{ log: string | null; doing: string | null }> {
+  if (state === 'done') return { log: null, doing: null }
   const { agents, settings } = c.var.context
-  const [trace, now] = await Promise.all([
-    agents.readTrace(agentId, id).catch(() => null),
+  const [log, now] = await Promise.all([
+    agents.readRunLog(agentId, id).catch(() => null),
     agents.readState(agentId).catch(() => null),
   ])
   return {
-    trace: trace && maskTrace(trace, settings.ROOKERY_KEY_PREFIX),
+    log: log && maskTrace(log, settings.ROOKERY_KEY_PREFIX),
     doing: now?.activationId === id ? now.doing : null,
   }
 }

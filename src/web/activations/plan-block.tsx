@@ -9,7 +9,7 @@ const stepsShown = 60
 
 /** Shows an agent's plan and its progress. */
 export const PlanBlock: FC<{ plan: PlanView }> = ({ plan: { goal, steps, progress } }) => {
-  if (steps.length === 0 && goal === null) return null
+  if (steps.length === 0) return null
   const hidden = steps.length - stepsShown
   return (
     <section class="block">
@@ -17,15 +17,16 @@ export const PlanBlock: FC<{ plan: PlanView }> = ({ plan: { goal, steps, progres
         Plan <span class="meta">{formatShare(progress)} done</span>
       </h2>
       <progress value={progress} max="1" aria-label="Plan progress" />
-      {goal !== null && <p class="lede">{goal}</p>}
+      {goal && <p class="lede">{goal}</p>}
       <ol class="list">
-        {steps.slice(0, stepsShown).map(({ title, callId, status }) => (
+        {steps.slice(0, stepsShown).map(({ title, callId, status, output, reason }) => (
           <li>
             {callId === null ? (
               <b>{title || 'Step (title hidden)'}</b>
             ) : (
               <span>{formatToolName(title)}</span>
             )}
+            {(reason ?? output) && <p>{reason ?? output}</p>}
             <span class={status === 'failed' ? 'r crit' : 'r'}>{planStatusLabels[status]}</span>
           </li>
         ))}

@@ -1,6 +1,6 @@
 import type { Context, Hono } from 'hono'
 import type { WatchRequest } from '../../agents/contract/agents'
-import { findTraceAccess, redactTrace, type TraceAccess } from '../../hub/activations/trace-access'
+import { findTraceAccess, type TraceAccess } from '../../hub/activations/trace-access'
 import { readTrace } from '../../hub/activations/trace-view'
 import {
   readCredential,
@@ -65,7 +65,7 @@ async function watchThread(c: Context<HubEnv>, read: Read): Promise<Response> {
 /**
  * Connects to the events of an activation. The agent's own object streams the model's text; with
  * `?view=full` the events contain what the trace does, for viewers who may see all of it. The events of
- * an ended activation are replayed from its trace.
+ * an ended activation are replayed from its log.
  */
 async function watchActivation(c: Context<HubEnv>, read: Read): Promise<Response> {
   const { agents } = c.var.context
@@ -78,10 +78,9 @@ async function watchActivation(c: Context<HubEnv>, read: Read): Promise<Response
   const access = findTraceAccess(reader, activation)
   const after = Number(c.req.query('after')) || 0
   const view = findView(activation, access, c.req.query('view'))
-  const trace = readTrace(agents, activation.trace)
+  const trace = readTrace(agents, activation.trace, view === 'full' ? 'all' : 'none')
   if (!trace) return agents.watch(agentId, { activationId, after, view }, c.req.raw)
-  const { events } = redactTrace(trace, view === 'full' ? 'all' : 'none', agents)
-  return replayEvents(events.filter(({ seq }) => seq > after))
+  return replayEvents(trace.events.filter(({ seq }) => seq > after))
 }
 
 /** Returns the requested view, reduced to what the viewer may see. */

@@ -1,9 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { admitCalls } from '../../../src/agents/loop/admit-calls'
-import { foldPlan } from '../../../src/agents/loop/plan'
 import { buildTranscript } from '../../../src/agents/loop/transcript'
-import { collectSteps } from '../../../src/agents/trace/trace-steps'
+import { openJournal } from '../run/events'
 import { Scenario } from './scenario'
 
 test('L26: a call id of an earlier step gets an id of its own and runs, for servers that number from zero', () => {
@@ -24,10 +23,9 @@ test('L26: a call id of an earlier step gets an id of its own and runs, for serv
       { callId: 'call_0-2', text: 'result of call_0-2', isError: false },
     ],
   })
-  expect(foldPlan(scenario.events).steps.map(({ status }) => status)).toEqual(
-    Array(4).fill('completed'),
-  )
-  expect(collectSteps(scenario.events).map(({ tools }) => tools.length)).toEqual([2, 2])
+  const { plan, steps } = openJournal(scenario.events)
+  expect(plan.steps.map(({ status }) => status)).toEqual(Array(4).fill('completed'))
+  expect(steps.map(({ tools }) => tools.length)).toEqual([2, 2])
 })
 
 test('L26: every id that a message uses once is run, whatever ids earlier steps used', () => {
@@ -62,6 +60,6 @@ test('L10 L26: 200 calls at once use up the 16 that ran of the 100 of a task, an
   expect(buildTranscript(scenario.events).at(-1)).toMatchObject({
     results: [{ callId: 'again', text: 'result of again', isError: false }],
   })
-  expect(foldPlan(scenario.events).steps.at(-1)).toMatchObject({ status: 'completed' })
-  expect(collectSteps(scenario.events)[1]?.tools).toHaveLength(1)
+  expect(openJournal(scenario.events).plan.steps.at(-1)).toMatchObject({ status: 'completed' })
+  expect(openJournal(scenario.events).steps[1]?.tools).toHaveLength(1)
 })

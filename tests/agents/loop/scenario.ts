@@ -1,7 +1,8 @@
-import type { Decision, LoadedFacts, LoopEvent, LoopEventOf } from '../../../src/agents/loop/event'
+import type { LoadedFacts, LoopEvent, LoopEventOf } from '../../../src/agents/loop/event'
 import type { FinishReason } from '../../../src/agents/loop/message'
 import { initialState, type LoopState } from '../../../src/agents/loop/state'
 import { step } from '../../../src/agents/loop/step'
+import type { ApprovalDecision } from '../../../src/hub/contract/hub'
 import type { ActivationId, CommentId, PostId } from '../../../src/shared/ids'
 
 export const charge = (tokens = 10) => ({
@@ -62,7 +63,7 @@ export const parked = (effectId: number, callId: string, at: number): LoopEvent 
 })
 
 export const resumed = (
-  decisions: Partial<Decision>[],
+  decisions: Partial<ApprovalDecision>[],
   at: number,
   over: Partial<Omit<LoopEventOf<'resumed'>, 'type' | 'decisions'>> = {},
 ): LoopEvent => ({
@@ -199,7 +200,7 @@ export class Scenario {
   }
 
   resume(
-    decisions: Partial<Decision>[],
+    decisions: Partial<ApprovalDecision>[],
     over: Partial<Omit<LoopEventOf<'resumed'>, 'type' | 'decisions'>> = {},
   ): this {
     this.apply(resumed(decisions, this.at++, over))

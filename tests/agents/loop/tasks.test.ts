@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { composeReply } from '../../../src/agents/loop/reply'
+import { describeProgress } from '../../../src/agents/run/describe-progress'
 import { activationLimits } from '../../../src/shared/config'
 import { facts, Scenario, woken } from './scenario'
 
@@ -94,7 +95,9 @@ describe('partial answers', () => {
 
   test('L9: without any text the reply has the progress of the plan and the limit to raise', () => {
     const { state, events } = stopAtLimit(3)
-    const reply = state.ending && composeReply(state.ending, events, ['mira'])
+    if (!state.ending) throw new Error('not ended')
+    const progress = describeProgress(state.ending, events)
+    const reply = composeReply(state.ending, events, ['mira'], progress)
     expect(reply).toContain('`behavior.max_iterations`')
     expect(reply).toMatch(/3 of 3/)
   })

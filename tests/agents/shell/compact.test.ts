@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { estimateTokens } from '../../../src/agents/models/estimate-tokens'
-import { parseStoredTrace } from '../../../src/agents/trace/stored-trace'
+import { openTrace } from '../../support/run-log'
 import { agentId } from './fake-hub'
 import { callOf, countResults, inObject, live, type Script, World } from './world'
 
@@ -67,7 +67,7 @@ describe('compaction', () => {
 
   test('L19: a prompt near the limit of the window is a note in the trace', async () => {
     const world = await run(8, { text: 'short' })
-    const trace = parseStoredTrace(world.hub.commits[0]?.trace ?? '{}')
+    const trace = openTrace(world.hub.commits[0]?.trace ?? '{}')
     const notes = trace.notes.map(({ text }: { text: string }) => text)
     expect(notes).toContainEqual(
       expect.stringMatching(/^The prompt fills (8|9)\d % of the model's context window/),
@@ -103,7 +103,7 @@ describe('compaction', () => {
         tokensMax,
         paidForNothing: false,
       })
-      const { compactions } = parseStoredTrace(world.hub.commits[0]?.trace ?? '{}')
+      const { compactions } = openTrace(world.hub.commits[0]?.trace ?? '{}')
       summaries += most.length
       extracts += compactions.filter(({ problem }) => problem?.includes('tokens')).length
     }
@@ -131,7 +131,7 @@ describe('compaction', () => {
       await live(world, state)
       expect(world.asked).toHaveLength(2)
       expect(world.asked[1]?.maxOutputTokens).toBeLessThanOrEqual(10_000 - 8_100)
-      const trace = parseStoredTrace(world.hub.commits[0]?.trace ?? '{}')
+      const trace = openTrace(world.hub.commits[0]?.trace ?? '{}')
       expect(trace.notes.map(({ text }: { text: string }) => text)).toContainEqual(
         expect.stringMatching(/^The prompt fills 81 % .* \(8100 of 10000 tokens\)/),
       )

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Hook } from '../../../src/agents/hooks/hook'
-import { parseStoredTrace } from '../../../src/agents/trace/stored-trace'
 import type { PostId } from '../../../src/shared/ids'
+import { openTrace } from '../../support/run-log'
 import { agentId } from './fake-hub'
 import { callOf, countResults, inObject, live, type Script, World } from './world'
 
@@ -126,7 +126,7 @@ describe('hooks', () => {
       looking,
     )
     expect(world.called).toMatchObject([{ arguments: '{"at":"ground"}' }])
-    const trace = parseStoredTrace(world.hub.commits[0]?.trace ?? '{}')
+    const trace = openTrace(world.hub.commits[0]?.trace ?? '{}')
     expect(trace.steps[0]?.tools).toMatchObject([
       { arguments: '{"at":"ground"}', hooks: [{ hook: 'down', outcome: 'ok' }] },
     ])
@@ -164,7 +164,7 @@ describe('hooks', () => {
     expect(JSON.stringify(first?.messages.at(-1))).toContain('Be brief.')
     expect(answers).toHaveLength(2)
     expect(world.hub.commits[0]?.reply?.content).toContain('changed')
-    const trace = parseStoredTrace(world.hub.commits[0]?.trace ?? '{}')
+    const trace = openTrace(world.hub.commits[0]?.trace ?? '{}')
     expect(trace.steps[0]?.hooks.map(({ point }) => point)).toEqual([
       'beforeModelCall',
       'afterModelCall',
@@ -182,7 +182,7 @@ test('L14: over ten steps each prompt begins with at least 95 % of the previous 
     `@scout ${'what do you know of herons and weirs? '.repeat(150)}`,
   )
   expect(asked).toHaveLength(10)
-  const { steps } = parseStoredTrace(hub.commits[0]?.trace ?? '{}')
+  const { steps } = openTrace(hub.commits[0]?.trace ?? '{}')
   const shares = steps.slice(1).map(({ input }) => input?.prefixShare ?? 0)
   expect(shares).toHaveLength(9)
   expect(Math.min(...shares)).toBeGreaterThanOrEqual(0.95)

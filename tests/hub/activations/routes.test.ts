@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import type { Trace } from '../../../src/agents/contract/agents'
+import { answered, loaded, toStoredLog, woken } from '../../support/run-log'
 import { adminKey, readCost } from '../create-test-hub'
 import { createOffice, type Started, usageOf } from './create-office'
 
@@ -11,18 +11,12 @@ let scout: typeof ada
 let wren: typeof ada
 let run: Started
 
-const trace = (text: string): Partial<Trace> => ({
-  prompt: [{ role: 'user', excerpt: 'What?', chars: 5 }],
-  notes: [{ at: 5, text: 'waited' }],
-  steps: [
-    {
-      ...{ step: 1, startedAt: 1_000, modelMs: 20, retries: 0, inputTokens: 3, cachedTokens: 0 },
-      ...{ outputTokens: 2, costMicrousd: 30, isPriced: true, isEstimated: false },
-      ...{ finishReason: 'stop', text, reasoning: '', tools: [] },
-      ...{ input: null, reasoningTokens: 0, hooks: [] },
-    },
-  ],
-})
+const log = (text: string): string =>
+  toStoredLog([
+    woken('activation'),
+    loaded({ prompt: [{ role: 'user', text: 'What?' }] }),
+    answered({ text }),
+  ])
 
 beforeAll(async () => {
   ada = await hub.join('ada', 'human')
@@ -36,7 +30,7 @@ beforeEach(async () => {
   await post(ada.key, '@scout what did we decide?')
   run = await start(scout.id)
   hub.seen.cancel = async () => true
-  hub.seen.readTrace = async () => null
+  hub.seen.readRunLog = async () => null
 })
 afterEach(office.clear)
 
@@ -98,7 +92,7 @@ test.each(['limit=0', 'limit=x', 'outcome=great', 'cursor=%%'])(
 )
 
 test('one activation comes with its trace, in one round trip; unknown ids are 404', async () => {
-  await office.commit(scout.id, run.activationId, { trace: JSON.stringify(trace('Thinking')) })
+  await office.commit(scout.id, run.activationId, { trace: log('Thinking') })
   const { body, headers } = await hub.call(`/activations/${run.activationId}`, { key: adminKey })
   expect(readCost(headers).roundTrips).toBe(1)
   expect(body).toMatchObject({
@@ -117,8 +111,8 @@ test('one activation comes with its trace, in one round trip; unknown ids are 40
 
 test('while it runs the trace is the agent’s own, without what looks like a credential', async () => {
   const secret = `sk-${'a1B2'.repeat(8)}`
-  hub.seen.readTrace = async (agentId, id) =>
-    agentId === scout.id && id === run.activationId ? JSON.stringify(trace(`so\n${secret}`)) : null
+  hub.seen.readRunLog = async (agentId, id) =>
+    agentId === scout.id && id === run.activationId ? log(`so\n${secret}`) : null
   const { body } = await hub.call(`/activations/${run.activationId}`, { key: adminKey })
   expect(body.trace.steps[0].text).toBe('so\n[withheld]')
   const headers = { authorization: `Bearer ${adminKey}` }
@@ -126,7 +120,7 @@ test('while it runs the trace is the agent’s own, without what looks like a cr
   const html = await page.text()
   expect(html).toContain('[withheld]')
   expect(html).not.toContain(secret)
-  hub.seen.readTrace = async () => {
+  hub.seen.readRunLog = async () => {
     throw new Error('away')
   }
   expect(await hub.call(`/activations/${run.activationId}`)).toMatchObject({

@@ -188,7 +188,7 @@ test('M4: a denied call links from the activation to the line of the policy', as
   const browser = await signIn(hub)
   const withResult = async (result: string) => {
     await env.DB.prepare(
-      `UPDATE activation_traces SET trace = json_set(trace, '$.steps[0].tools[0].result', ?)
+      `UPDATE activation_traces SET trace = json_set(trace, '$.events[3].text', ?)
        WHERE activation_id = ?`,
     )
       .bind(result, activationId)

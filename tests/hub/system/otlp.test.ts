@@ -1,5 +1,7 @@
 import { beforeAll, expect, test } from 'vitest'
+import type { RunEvent } from '../../../src/agents/run/run-event'
 import { readOtlp } from '../../support/check-otlp'
+import { answered, charge, ended, loaded, toStoredLog, woken } from '../../support/run-log'
 import { createOffice, type Started } from '../activations/create-office'
 import { readCost } from '../create-test-hub'
 
@@ -9,10 +11,12 @@ let mira: Awaited<ReturnType<typeof hub.join>>
 let scout: typeof mira
 let run: Started
 
-const step = {
-  ...{ step: 1, startedAt: Date.UTC(2026, 0, 1), modelMs: 20, retries: 0, inputTokens: 3 },
-  ...{ outputTokens: 2, cachedTokens: 1, costMicrousd: 30, finishReason: 'stop', text: 'Owls.' },
-}
+const at = Date.UTC(2026, 0, 1)
+const events = (): RunEvent[] => [
+  woken(run.activationId, at),
+  loaded({ at }),
+  answered({ startedAt: at, text: 'Owls.', charge: charge({ cachedTokens: 1 }) }),
+]
 
 beforeAll(async () => {
   mira = await hub.join('mira', 'human')
@@ -24,8 +28,7 @@ beforeAll(async () => {
 const read = (id: string = run.activationId) => hub.call(`/activations/${id}/otlp`)
 
 test('L43: a running activation is exported from its agent’s trace', async () => {
-  hub.seen.readTrace = async () =>
-    JSON.stringify({ startedAt: Date.UTC(2026, 0, 1), steps: [step], time: null })
+  hub.seen.readRunLog = async () => toStoredLog(events())
   const { status, body } = await read()
   expect(status).toBe(200)
   const [root, chat] = readOtlp(body)
@@ -34,7 +37,7 @@ test('L43: a running activation is exported from its agent’s trace', async () 
     traceId: run.activationId.replaceAll('-', ''),
   })
   expect(chat?.attributes['gen_ai.usage.cache_read.input_tokens']).toBe(1)
-  hub.seen.readTrace = async () => null
+  hub.seen.readRunLog = async () => null
 })
 
 test('L43: an activation without a trace and an unknown id return 404', async () => {
@@ -42,13 +45,9 @@ test('L43: an activation without a trace and an unknown id return 404', async ()
   expect((await read('nothing')).status).toBe(404)
 })
 
-test('L43: a finished activation is exported in one round trip, also with a trace of an older version', async () => {
-  const trace = {
-    startedAt: Date.UTC(2026, 0, 1),
-    finishedAt: Date.UTC(2026, 0, 1, 1),
-    steps: [step],
-  }
-  await office.commit(scout.id, run.activationId, { trace: JSON.stringify(trace) })
+test('L43: a finished activation is exported in one round trip', async () => {
+  const trace = toStoredLog([...events(), ended({ at: at + 20, finishedAt: at + 3_600_000 })])
+  await office.commit(scout.id, run.activationId, { trace })
   const { body, headers } = await read()
   const spans = readOtlp(body)
   expect(spans.map(({ name }) => name)).toEqual(['invoke_agent scout', 'chat model'])

@@ -1,0 +1,54 @@
+import type { Charge } from '../loop/event'
+import type { RunEvent } from './run-event'
+
+/** Returns a note for an event that people should know about; null for others. */
+export function formatNote(event: RunEvent): string | null {
+  switch (event.type) {
+    case 'load_waited':
+      return `Waited to start: ${event.reason.replaceAll('_', ' ')}.`
+    case 'load_failed':
+      return `Could not load the task from the hub: ${event.message}`
+    case 'model_failed':
+      return `The model call failed (${event.code}): ${event.message}${formatCharge(event.charge)}`
+    case 'model_refused':
+      return `No further model call: ${event.reason.replaceAll('_', ' ')}.`
+    case 'model_waited':
+      return 'Waited: the remaining budget was reserved by running agents.'
+    case 'interrupted':
+      return `The server stopped. The run was resumed from the journal.${formatCharge(event.charge)}`
+    case 'time_ran_out':
+      return `The run timed out.${formatCharge(event.charge)}`
+    case 'cancel_requested':
+      return `The agent was asked to stop.${formatCharge(event.charge)}`
+    case 'model_answered':
+      return [event.warning, event.charge.doubt].filter(Boolean).join(' ') || null
+    case 'compacted':
+      return event.charge?.doubt ?? null
+    case 'park_failed':
+      return 'The calls that require approval did not reach the hub and were sent again.'
+    case 'commit_failed':
+      return 'The result did not reach the hub and was sent again.'
+    case 'omitted':
+      return `${event.steps} steps in the middle are not shown.`
+    default:
+      return null
+  }
+}
+
+/**
+ * Returns the provider's message for a failed call, empty for a viewer who may not see it; null for
+ * other events.
+ */
+export const getProviderQuote = (event: RunEvent): string | null =>
+  event.type === 'model_failed' ? event.detail : null
+
+/**
+ * Returns a sentence on the charge of a call without an answer, which is in no step; empty for
+ * none.
+ */
+function formatCharge(charge: Charge | null): string {
+  if (!charge) return ''
+  const { inputTokens, outputTokens, microusd, isPriced } = charge
+  const money = isPriced ? `$${(microusd / 1_000_000).toFixed(6)}` : 'without a price'
+  return ` A call without an answer was charged ${inputTokens} tokens in and ${outputTokens} out, ${money}.`
+}

@@ -1,0 +1,158 @@
+import { planLimits } from '../../shared/config'
+import type { Plan, PlanStep } from '../contract/agents'
+import { planToolName } from './plan-revisions'
+import type { ClosedCall, RunEvent, RunEventOf, RunLog } from './run-event'
+
+const emptyPlan: Plan = { goal: null, steps: [], progress: 0 }
+
+/** Returns the plan of a run. */
+export function foldPlan({ events }: Pick<RunLog, 'events'>): Plan {
+  const fold = new PlanFold()
+  for (const event of events) fold.add(event)
+  return fold.plan
+}
+
+/**
+ * Builds the plan of one run, event by event: the goal is the task until the agent sets one. The
+ * agent's own steps come first, then its tool calls in the order they were requested. When the run
+ * ends every open step is settled.
+ */
+export class PlanFold {
+  plan: Plan = emptyPlan
+
+  /** Applies one event; returns whether the plan changed. */
+  add(event: RunEvent): boolean {
+    const before = this.plan
+    this.plan = this.#after(event)
+    return this.plan !== before
+  }
+
+  #after(event: RunEvent): Plan {
+    const { plan } = this
+    switch (event.type) {
+      case 'loaded':
+        return event.goal === null ? plan : { ...plan, goal: event.goal }
+      case 'model_answered':
+        return addCalls(plan, event)
+      case 'tool_returned':
+        return endCall(plan, event)
+      case 'tool_parked':
+        return updateSteps(plan, isCall(event.callId), () => ({ status: 'pending' }))
+      case 'resumed': {
+        const approved = event.decisions.filter(({ decision }) => decision === 'approved')
+        const ids = event.isCancelled ? [] : approved.map(({ callId }) => callId)
+        const running = updateSteps(plan, isOneOf(ids), () => ({ status: 'running' }))
+        return failCalls(running, event.closed)
+      }
+      case 'time_ran_out':
+      case 'cancel_requested':
+      case 'interrupted':
+        return failCalls(plan, event.closed)
+      case 'ended':
+        return settleSteps(failCalls(plan, event.closed), event)
+      default:
+        return plan
+    }
+  }
+}
+
+function addCalls(plan: Plan, { calls }: RunEventOf<'model_answered'>): Plan {
+  const steps = calls.flatMap(({ callId, name, refusal }): PlanStep[] =>
+    name === planToolName
+      ? []
+      : [
+          {
+            ...{ callId, title: name, status: refusal === null ? 'running' : 'failed' },
+            ...{ output: null, reason: refusal && excerpt(refusal) },
+          },
+        ],
+  )
+  return steps.length === 0 ? plan : measure(plan.goal, [...plan.steps, ...steps])
+}
+
+function endCall(plan: Plan, event: RunEventOf<'tool_returned'>): Plan {
+  const { callId, name, isError, text } = event
+  if (event.plan) return revise(plan, event.plan)
+  if (name === planToolName) return plan
+  const end: Partial<PlanStep> = isError
+    ? { status: 'failed', reason: excerpt(text) }
+    : { status: 'completed', output: excerpt(text) }
+  return updateSteps(plan, isCall(callId), () => end)
+}
+
+/** Replaces the agent's own steps. */
+function revise(
+  plan: Plan,
+  { goal, steps }: NonNullable<RunEventOf<'tool_returned'>['plan']>,
+): Plan {
+  const own = steps.map((step) => ({ callId: null, ...step, output: null, reason: null }))
+  const calls = plan.steps.filter(({ callId }) => callId !== null)
+  return measure(goal ?? plan.goal, [...own, ...calls])
+}
+
+const isOpen = ({ status }: PlanStep): boolean => status === 'running' || status === 'pending'
+const isCall = (id: string) => isOneOf([id])
+const isOneOf =
+  (ids: readonly string[]) =>
+  ({ callId }: PlanStep): boolean =>
+    callId !== null && ids.includes(callId)
+
+function failCalls(plan: Plan, closed: readonly ClosedCall[]): Plan {
+  const texts = new Map(closed.map(({ callId, text }) => [callId, text]))
+  const isClosed = (step: PlanStep) => isOpen(step) && texts.has(step.callId ?? '')
+  return updateSteps(plan, isClosed, ({ callId }) => ({
+    status: 'failed',
+    reason: excerpt(texts.get(callId ?? '') ?? ''),
+  }))
+}
+
+/** Settles the agent's own steps: a completed run has done them, any other has not. */
+function settleSteps(plan: Plan, { outcome }: RunEventOf<'ended'>): Plan {
+  if (plan.steps.length === 0) return outcome === 'completed' ? { ...plan, progress: 1 } : plan
+  const isOwn = (step: PlanStep) => step.callId === null && isOpen(step)
+  return updateSteps(plan, isOwn, () =>
+    outcome === 'completed'
+      ? { status: 'completed', reason: 'The run completed.' }
+      : { status: 'failed', reason: `The run ended: ${outcome.replaceAll('_', ' ')}.` },
+  )
+}
+
+function updateSteps(
+  plan: Plan,
+  isAffected: (step: PlanStep) => boolean,
+  change: (step: PlanStep) => Partial<PlanStep>,
+): Plan {
+  if (!plan.steps.some(isAffected)) return plan
+  const steps = plan.steps.map((step) => (isAffected(step) ? { ...step, ...change(step) } : step))
+  return measure(plan.goal, steps)
+}
+
+const excerpt = (text: string): string | null => {
+  const trimmed = text.trim()
+  const { outputCharsMax } = planLimits
+  if (trimmed.length <= outputCharsMax) return trimmed || null
+  return `${trimmed.slice(0, outputCharsMax).toWellFormed()}…`
+}
+
+function measure(goal: string | null, steps: PlanStep[]): Plan {
+  const { completed, total } = countCompleted(steps)
+  return { goal, steps, progress: total === 0 ? 0 : completed / total }
+}
+
+/** Counts completed steps: of the agent's own steps when there are any, else of its tool calls. */
+function countCompleted(steps: PlanStep[]): { completed: number; total: number } {
+  const own = steps.filter(({ callId }) => callId === null)
+  const counted = own.length > 0 ? own : steps
+  return {
+    completed: counted.filter(({ status }) => status === 'completed').length,
+    total: counted.length,
+  }
+}
+
+/** Returns the progress as a sentence for a partial answer; null when the plan has no steps. */
+export function formatPlanProgress({ steps }: Plan): string | null {
+  const { completed, total } = countCompleted(steps)
+  if (total === 0) return null
+  const unit = steps.some(({ callId }) => callId === null) ? 'steps of my plan' : 'tool calls'
+  return `I had finished ${completed} of ${total} ${unit}.`
+}

@@ -1,0 +1,82 @@
+import type { RunAccess } from '../contract/agents'
+import type { ClosedCall, RunEvent, RunEventOf, RunLog } from './run-event'
+
+/**
+ * Returns the log as a viewer may see it: the same events, with private content empty. Private are
+ * the prompt, the session, goal and steps of the agent's plan, the model's text and reasoning,
+ * arguments and results of tools, notes of people on approvals, and the provider's messages. With
+ * `answer` the final text stays. Every view of a run is made from the result of this function.
+ */
+export function redactRunLog(log: RunLog, access: RunAccess): RunLog {
+  if (access === 'all') return log
+  const answer = access === 'answer' ? findFinalAnswer(log.events) : undefined
+  return {
+    ...log,
+    events: log.events.map((event) => {
+      const redacted = redactEvent(event)
+      return event === answer ? { ...redacted, text: answer.text } : redacted
+    }),
+  }
+}
+
+/** Returns the last answer when it calls no tool. */
+function findFinalAnswer(events: RunEvent[]): RunEventOf<'model_answered'> | undefined {
+  const last = events.findLast((event) => event.type === 'model_answered')
+  return last?.type === 'model_answered' && last.calls.length === 0 ? last : undefined
+}
+
+function redactEvent<Event extends RunEvent>(event: Event): RunEvent
+function redactEvent(event: RunEvent): RunEvent {
+  switch (event.type) {
+    case 'loaded':
+      return { ...event, session: null, goal: hide(event.goal), prompt: [], historyFrom: 0 }
+    case 'model_answered':
+      return redactAnswer(event)
+    case 'model_failed':
+      return { ...event, request: hideRequest(event.request), detail: hide(event.detail) }
+    case 'tool_returned':
+      return redactResult(event)
+    case 'tool_parked':
+      return { ...event, approval: { ...event.approval, arguments: '', argumentsHash: '' } }
+    case 'resumed': {
+      const decisions = event.decisions.map((decision) => ({ ...decision, note: '' }))
+      return { ...event, decisions, closed: event.closed.map(redactClosed) }
+    }
+    case 'compacted':
+      return { ...event, summary: '' }
+    case 'time_ran_out':
+    case 'cancel_requested':
+    case 'interrupted':
+    case 'ended':
+      return { ...event, closed: event.closed.map(redactClosed) }
+    default:
+      return event
+  }
+}
+
+/** Returns an empty text in place of a text, and null in place of none. */
+const hide = (text: string | null): '' | null => (text === null ? null : '')
+
+type Request = RunEventOf<'model_failed'>['request']
+
+/** The status in a request names budgets and waiting tasks of the agent. */
+const hideRequest = (request: Request): Request => request && { ...request, status: '' }
+
+function redactAnswer({ providerParts: _, ...event }: RunEventOf<'model_answered'>): RunEvent {
+  const calls = event.calls.map((call) => ({
+    ...call,
+    arguments: '',
+    refusal: hide(call.refusal),
+  }))
+  return { ...event, request: hideRequest(event.request), text: '', reasoning: '', calls }
+}
+
+function redactResult({ plan, ...event }: RunEventOf<'tool_returned'>): RunEvent {
+  const steps = plan?.steps.map((step) => ({ ...step, title: '' }))
+  return {
+    ...{ ...event, arguments: '', text: '' },
+    ...(plan && steps && { plan: { goal: hide(plan.goal), steps } }),
+  }
+}
+
+const redactClosed = (call: ClosedCall): ClosedCall => ({ ...call, text: '' })
