@@ -85,5 +85,5 @@ export interface ModuleRoute {
   query?: z.ZodType
   body?: z.ZodType
   /** The body of a successful response, without `success`. */
-  answer?: z.ZodObject
+  answer: z.ZodObject
 }

@@ -108,9 +108,9 @@ const describeBody = (body: z.ZodType, schemas: DescribedApi['schemas']): Json =
 })
 
 function describeAnswer(route: DescribedRoute, schemas: DescribedApi['schemas']): Json {
-  const answer = route.answer ?? z.object()
-  if (route.isBare) return toSchema(answer, schemas)
-  return toSchema(z.object({ success: z.literal(true), ...answer.shape }), schemas)
+  const { answer, isBare } = route
+  const body = isBare ? answer : z.object({ success: z.literal(true), ...answer.shape })
+  return toSchema(body, schemas)
 }
 
 const describePath = (route: DescribedRoute): Json[] =>

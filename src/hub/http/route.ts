@@ -42,7 +42,7 @@ export interface Route {
   query?: z.ZodType
   body?: z.ZodType
   /** The body of a successful response, without `success`. Only tests check responses against it. */
-  answer?: z.ZodObject
+  answer: z.ZodObject
   /** Another standard defines the body: `handle` returns the whole response, which has no `success`. */
   isBare?: boolean
   // biome-ignore lint/suspicious/noExplicitAny: each handler knows its own query and body
@@ -56,7 +56,7 @@ type Output<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined
 
 /** Declares a route; the handler's query, body and result have the types of the schemas. */
 export function route<
-  Answer extends z.ZodObject | undefined = undefined,
+  Answer extends z.ZodObject,
   Query extends z.ZodType | undefined = undefined,
   Body extends z.ZodType | undefined = undefined,
 >(
@@ -64,10 +64,8 @@ export function route<
     status?: 200 | 201 | 202
     query?: Query
     body?: Body
-    answer?: Answer
-    handle(
-      call: Call<Output<Query>, Output<Body>>,
-    ): Promise<Answer extends z.ZodObject ? z.input<Answer> | Response : object>
+    answer: Answer
+    handle(call: Call<Output<Query>, Output<Body>>): Promise<z.input<Answer> | Response>
   },
 ): Route {
   return { status: 200, ...declaration } as Route
