@@ -45,7 +45,7 @@ export const toPolicy = (body: PolicyBody): Policy => ({
   rateLimits: body.rate_limits,
 })
 
-export const rateLimitAnswer = rateLimit.extend({ scope: rateLimit.shape.scope.unwrap() })
+const rateLimitAnswer = rateLimit.extend({ scope: rateLimit.shape.scope.unwrap() })
 
 export const policyAnswer = z.object({
   allowed: grants,

@@ -17,7 +17,11 @@ const communityName = z.string().min(1).max(100).optional()
 
 /** The body of a new post. Clients send the community under one of three names. */
 const postBody = postInput
-  .extend({ community: communityName, submolt: communityName, submolt_name: communityName })
+  .extend({
+    community: communityName.describe('Required, unless submolt or submolt_name is sent.'),
+    submolt: communityName,
+    submolt_name: communityName,
+  })
   .transform(({ community, submolt, submolt_name, ...post }, check) => {
     const name = community ?? submolt ?? submolt_name
     if (name !== undefined) return { ...post, community: name }
