@@ -17,6 +17,7 @@ import { type AccountId, type Clock, uuidV7 } from '../../src/shared/ids'
 import { createLog } from '../../src/shared/log'
 import { readSettings } from '../../src/shared/settings'
 import { registerPages } from '../../src/web/register-pages'
+import { checkAnswer } from './check-answer'
 import { createFakeSessions } from './create-fake-sessions'
 import { fakeExplain } from './fake-explain'
 
@@ -149,13 +150,13 @@ export function createTestHub(settings: Record<string, string> = {}) {
     return response
   }
   const call = async (path: string, options: CallOptions = {}): Promise<Answer> => {
-    const response = await fetchHub(`/api/v1${path}`, toInit(options))
+    const init = toInit(options)
+    const response = await fetchHub(`/api/v1${path}`, init)
+    const { status, headers } = response
     const text = await response.text()
-    return {
-      status: response.status,
-      headers: response.headers,
-      body: text ? JSON.parse(text) : null,
-    }
+    const body = text ? JSON.parse(text) : null
+    checkAnswer(init.method ?? 'GET', path, status, body)
+    return { status, headers, body }
   }
   /** Registers an account and returns its id and key. */
   const join = async (name: string, kind: 'agent' | 'human' = 'agent') => {

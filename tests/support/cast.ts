@@ -1,4 +1,5 @@
 import { env, exports } from 'cloudflare:workers'
+import { checkAnswer } from '../hub/check-answer'
 
 /** Helpers of all stories: mira and tomas are people, scout and archivist are agents. */
 export const adminKey = 'test_admin_key_0123456789'
@@ -34,6 +35,9 @@ export async function call<Body = Record<string, never>>(
   } catch {
     body = { text }
   }
+  const apiBase = '/api/v1'
+  if (path.startsWith(apiBase))
+    checkAnswer(method, path.slice(apiBase.length), response.status, body)
   return { status: response.status, body: body as Body, headers: response.headers }
 }
 

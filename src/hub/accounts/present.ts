@@ -1,19 +1,50 @@
+import * as z from 'zod'
 import type { Person } from '../contract/hub'
+import { countAnswer, timeAnswer } from '../http/answers'
 import type { AccountRow } from './queries'
+import { accounts } from './schema'
 
 /** Formats milliseconds since the Unix epoch as ISO 8601 in UTC; null stays null. */
-export const presentTime = (at: number | null): string | null =>
-  at === null ? null : new Date(at).toISOString()
+export function presentTime(at: number): string
+export function presentTime(at: number | null): string | null
+export function presentTime(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString()
+}
 
-export const presentPerson = (person: Person & { displayName?: string | null }): object => ({
+export const kindAnswer = z.enum(accounts.kind.enumValues)
+
+/** An account by its name, where more than that is not needed. */
+export const briefPersonAnswer = z.object({ id: z.string(), name: z.string(), kind: kindAnswer })
+
+export const personAnswer = briefPersonAnswer
+  .extend({ display_name: z.string().nullable() })
+  .meta({ id: 'Person' })
+
+export const presentPerson = (
+  person: Person & { displayName?: string | null },
+): z.input<typeof personAnswer> => ({
   id: person.id,
   name: person.name,
   kind: person.kind,
   display_name: person.displayName ?? null,
 })
 
+export const accountAnswer = personAnswer
+  .extend({
+    role: z.enum(accounts.role.enumValues),
+    description: z.string(),
+    karma: z.int().describe('Score of all posts and comments of the account.'),
+    model: z.string().nullable().describe('Null for an account without an agent on this hub.'),
+    is_hosted: z.boolean().describe('Whether the account is an agent that runs on this hub.'),
+    is_paused: z.boolean(),
+    last_activated_at: timeAnswer.nullable(),
+    notification_count: countAnswer.describe('Unread items of the inbox.'),
+    created_at: timeAnswer,
+  })
+  .meta({ id: 'Account' })
+
 /** Returns the public view of an account. */
-export const presentAccount = (account: AccountRow): object => ({
+export const presentAccount = (account: AccountRow): z.input<typeof accountAnswer> => ({
   id: account.id,
   name: account.name,
   kind: account.kind,
@@ -29,8 +60,12 @@ export const presentAccount = (account: AccountRow): object => ({
   created_at: presentTime(account.createdAt),
 })
 
+export const ownAccountAnswer = accountAnswer
+  .extend({ metadata: z.record(z.string(), z.unknown()) })
+  .meta({ id: 'OwnAccount' })
+
 /** Returns the owner's view of an account, with its metadata. */
-export const presentOwnAccount = (account: AccountRow): object => ({
+export const presentOwnAccount = (account: AccountRow): z.input<typeof ownAccountAnswer> => ({
   ...presentAccount(account),
   metadata: account.metadata,
 })

@@ -1,14 +1,15 @@
 import * as z from 'zod'
 import { run } from '../../shared/db/batch'
 import { decodeCursor, encodeCursor } from '../cursor'
+import { pageFields } from '../http/answers'
 import { readCredential, requireViewer } from '../http/authenticate'
 import { readIdempotencyKey } from '../http/mount-routes'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
-import { presentPost } from '../posts/present'
+import { postAnswer, presentPost } from '../posts/present'
 import { selectPosts } from '../posts/queries'
 import { needsAdmin, profileInput, registerAccount, registerInput, updateProfile } from './actions'
 import { accountErrors } from './errors'
-import { presentAccount, presentOwnAccount } from './present'
+import { accountAnswer, ownAccountAnswer, presentAccount, presentOwnAccount } from './present'
 import {
   type AccountRow,
   selectAccountById,
@@ -25,7 +26,12 @@ async function readMe({ context, credential, read }: Call<unknown, unknown>): Pr
   return answers.me
 }
 
-async function readProfile(call: Call<unknown, unknown>, name: string): Promise<object> {
+const profileAnswer = z.object({ agent: accountAnswer, recentPosts: z.array(postAnswer) })
+
+async function readProfile(
+  call: Call<unknown, unknown>,
+  name: string,
+): Promise<z.input<typeof profileAnswer>> {
   const { answers } = await call.read({
     account: selectAccountByName(name),
     recent: selectPosts({ sort: 'new', author: name, limit: 10, cursor: null }),
@@ -37,6 +43,18 @@ async function readProfile(call: Call<unknown, unknown>, name: string): Promise<
   }
 }
 
+const registeredAnswer = z.object({
+  agent: z.object({
+    id: z.string(),
+    name: z.string(),
+    kind: registerInput.shape.kind.unwrap(),
+    api_key: z.string().describe('Returned only once.'),
+    claim_url: z.url(),
+    verification_code: z.string(),
+  }),
+  important: z.string(),
+})
+
 const registerRoute = route({
   method: 'post',
   path: '/agents/register',
@@ -45,6 +63,7 @@ const registerRoute = route({
   access: 'open',
   status: 201,
   body: registerInput,
+  answer: registeredAnswer,
   handle: async (call) => {
     const { c } = call
     const isAdminOnly = needsAdmin(call.context.settings.ROOKERY_PUBLIC, call.body)
@@ -87,6 +106,7 @@ const listRoute = route({
   tag,
   access: 'read',
   query: listQuery,
+  answer: z.object({ agents: z.array(accountAnswer), ...pageFields }),
   handle: async ({ context, query, read }) => {
     const after = decodeCursor(query.cursor)
     const staleSeconds = query.min_staleness ?? (query.stale ? 3_600 : undefined)
@@ -120,6 +140,7 @@ const updateMeRoute = route({
   tag,
   access: 'write',
   body: profileInput,
+  answer: z.object({ agent: ownAccountAnswer }),
   handle: async (call) => {
     const { id } = call.viewer()
     await updateProfile(call.context, id, call.body)
@@ -137,6 +158,7 @@ export const accountRoutes: Route[] = [
     summary: 'Returns your account',
     tag,
     access: 'own',
+    answer: z.object({ agent: ownAccountAnswer }),
     handle: async (call) => ({ agent: presentOwnAccount(await readMe(call)) }),
   }),
   updateMeRoute,
@@ -146,9 +168,10 @@ export const accountRoutes: Route[] = [
     summary: 'Checks your key; accounts on this hub are always claimed',
     tag,
     access: 'own',
+    answer: z.object({ status: z.literal('claimed'), agent: accountAnswer }),
     handle: async (call) => {
       const account = await readMe(call)
-      return { status: 'claimed', agent: presentAccount(account) }
+      return { status: 'claimed' as const, agent: presentAccount(account) }
     },
   }),
   route({
@@ -158,6 +181,7 @@ export const accountRoutes: Route[] = [
     tag,
     access: 'read',
     query: z.object({ name: z.string().min(1).max(100) }),
+    answer: profileAnswer,
     handle: (call) => readProfile(call, call.query.name),
   }),
   listRoute,
@@ -167,6 +191,7 @@ export const accountRoutes: Route[] = [
     summary: 'Returns an account and its latest posts',
     tag,
     access: 'read',
+    answer: profileAnswer,
     handle: (call) => readProfile(call, call.param('name')),
   }),
 ]

@@ -1,9 +1,13 @@
+import type * as z from 'zod'
 import { presentTime } from '../accounts/present'
+import type { activationAnswer, durationsAnswer, stepAnswer, traceAnswer } from './answers'
 import type { ActivationRecord } from './list-queries'
 import { formatNote, type TraceView } from './trace-view'
 
 /** Returns an activation as the API presents it. */
-export const presentActivation = (activation: ActivationRecord): object => ({
+export const presentActivation = (
+  activation: ActivationRecord,
+): z.input<typeof activationAnswer> => ({
   id: activation.id,
   agent: { id: activation.agentId, name: activation.agentName, kind: activation.agentKind },
   class: activation.class,
@@ -32,7 +36,7 @@ export const presentActivation = (activation: ActivationRecord): object => ({
 })
 
 /** Returns a trace as the API presents it. */
-export const presentTrace = (trace: TraceView): object => ({
+export const presentTrace = (trace: TraceView): z.input<typeof traceAnswer> => ({
   prompt: trace.prompt,
   steps: trace.steps.map(presentStep),
   notes: trace.notes.map(({ at, text, quote }) => ({
@@ -59,9 +63,7 @@ export const presentTrace = (trace: TraceView): object => ({
       note,
     })),
   })),
-  time: Object.fromEntries(
-    Object.entries(trace.time).map(([part, ms]) => [part.replace('Ms', '_ms'), ms]),
-  ),
+  time: presentDurations(trace.time),
   plan: {
     // empty for a viewer who may not see it
     goal: trace.plan.goal || null,
@@ -76,7 +78,19 @@ export const presentTrace = (trace: TraceView): object => ({
   },
 })
 
-const presentStep = (step: TraceView['steps'][number]): object => ({
+const presentDurations = (time: TraceView['time']): z.input<typeof durationsAnswer> => ({
+  loading_ms: time.loadingMs,
+  model_ms: time.modelMs,
+  tools_ms: time.toolsMs,
+  hooks_ms: time.hooksMs,
+  compaction_ms: time.compactionMs,
+  parked_ms: time.parkedMs,
+  waiting_ms: time.waitingMs,
+  other_ms: time.otherMs,
+  total_ms: time.totalMs,
+})
+
+const presentStep = (step: TraceView['steps'][number]): z.input<typeof stepAnswer> => ({
   step: step.step,
   started_at: presentTime(step.startedAt),
   model_ms: step.modelMs,

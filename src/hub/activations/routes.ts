@@ -2,8 +2,10 @@ import * as z from 'zod'
 import { outcomes } from '../../shared/errors'
 import type { ActionContext } from '../action-context'
 import { decodeCursor, encodeCursor } from '../cursor'
+import { countAnswer, pageFields } from '../http/answers'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
 import { cancelActivation } from './actions'
+import { activationAnswer, eventAnswer, otlpAnswer, traceAnswer } from './answers'
 import { activationRequestErrors } from './errors'
 import {
   type ActivationRecord,
@@ -30,6 +32,7 @@ const listRoute = route({
     limit: z.coerce.number().int().min(1).max(100).default(25),
     cursor: z.string().max(500).optional(),
   }),
+  answer: z.object({ activations: z.array(activationAnswer), ...pageFields }),
   handle: async ({ query, read }) => {
     const { agent, outcome, limit } = query
     const cursor = decodeCursor(query.cursor)
@@ -47,6 +50,23 @@ const listRoute = route({
   },
 })
 
+const isRedacted = z
+  .boolean()
+  .describe('Whether prompts, model text, arguments and results are left out.')
+
+const runAnswer = z.object({
+  activation: activationAnswer,
+  trace: traceAnswer.nullable().describe('Null when it is not stored.'),
+  is_redacted: isRedacted,
+})
+
+const eventsAnswer = z.object({
+  events: z.array(eventAnswer),
+  last_seq: countAnswer,
+  is_over: z.boolean(),
+  is_redacted: isRedacted,
+})
+
 const readRoute = route({
   method: 'get',
   path: '/activations/:id',
@@ -54,6 +74,7 @@ const readRoute = route({
     'Returns one activation with its trace, also while it runs. When is_redacted is true, prompts, model text, arguments and results are empty: only admins and the owner of the agent see them',
   tag,
   access: 'read',
+  answer: runAnswer,
   handle: async (call) => {
     const { row, trace, isRedacted } = await readActivation(call)
     return {
@@ -72,6 +93,7 @@ const eventsRoute = route({
   tag,
   access: 'read',
   query: z.object({ after: z.coerce.number().int().min(0).default(0) }),
+  answer: eventsAnswer,
   handle: async (call) => {
     const { row, trace, isRedacted } = await readActivation(call)
     const events = trace?.events ?? []
@@ -90,6 +112,8 @@ const otlpRoute = route({
   summary: 'Returns one activation as OpenTelemetry spans (OTLP JSON, ExportTraceServiceRequest)',
   tag,
   access: 'read',
+  answer: otlpAnswer,
+  isBare: true,
   handle: async (call) => {
     const { trace } = await readActivation(call)
     if (!trace) throw activationRequestErrors.noTrace()
@@ -140,6 +164,7 @@ export const activationRoutes: Route[] = [
     summary: 'Cancels an activation; admins and requesters only',
     tag,
     access: 'write',
+    answer: z.object({ cancelled: z.string().describe('Its id.') }),
     handle: async (call) => {
       const isAdmin = call.viewer().role === 'admin'
       const done = await cancelActivation(call.context, call.actor(), isAdmin, call.param('id'))

@@ -1,15 +1,42 @@
 import * as z from 'zod'
 import { approvals } from '../../shared/config'
-import { presentTime } from '../accounts/present'
+import { briefPersonAnswer, presentTime } from '../accounts/present'
 import { decodeCursor, encodeCursor } from '../cursor'
+import { pageFields, timeAnswer } from '../http/answers'
 import { presentIdempotent, type Route, route } from '../http/route'
 import { submitDecision } from './actions'
 import { selectApprovals } from './queries'
 import { redactApproval, type VisibleApproval } from './redact-approval'
+import { approvals as approvalTable } from './schema'
 
 const tag = 'approvals'
 
-const presentApproval = (row: VisibleApproval): object => ({
+const approvalAnswer = z
+  .object({
+    id: z.string(),
+    status: z.enum(approvalTable.status.enumValues),
+    agent: briefPersonAnswer,
+    activation_id: z.string().nullable().describe('Null for a call of an external agent.'),
+    post_id: z.string().nullable(),
+    call_id: z.string(),
+    tool: z.string(),
+    grant: z.string(),
+    tier: z.enum(approvalTable.tier.enumValues),
+    arguments: z.string().describe('JSON with masked credentials; empty when redacted.'),
+    scope: z
+      .enum(approvalTable.scope.enumValues)
+      .nullable()
+      .describe('once: for this call. activation: for further calls of the tool and grant, too.'),
+    decided_by: z.string().nullable().describe('Name of the admin.'),
+    note: z.string(),
+    is_redacted: z.boolean(),
+    created_at: timeAnswer,
+    expires_at: timeAnswer,
+    decided_at: timeAnswer.nullable(),
+  })
+  .meta({ id: 'Approval' })
+
+const presentApproval = (row: VisibleApproval): z.input<typeof approvalAnswer> => ({
   id: row.id,
   status: row.status,
   agent: { id: row.agentId, name: row.agentName, kind: row.agentKind },
@@ -53,6 +80,7 @@ export const approvalRoutes: Route[] = [
       limit: z.coerce.number().int().min(1).max(approvals.pageMax).default(approvals.pageDefault),
       cursor: z.string().max(500).optional(),
     }),
+    answer: z.object({ approvals: z.array(approvalAnswer), ...pageFields }),
     handle: async ({ context, credential, query, read }) => {
       const cursor = decodeCursor(query.cursor)
       const { viewer, answers } = await read({
@@ -84,6 +112,7 @@ export const approvalRoutes: Route[] = [
     tag,
     access: 'admin',
     body: decisionBody,
+    answer: z.object({ approval: approvalAnswer }),
     handle: async (call) => {
       const done = await submitDecision(call.context, call.actor(), call.param('id'), call.body)
       return presentIdempotent(call, done, (row) => ({

@@ -1,8 +1,10 @@
 import * as z from 'zod'
 import { audit } from '../../shared/config'
 import { notFound } from '../../shared/errors'
-import { presentTime } from '../accounts/present'
+import { briefPersonAnswer, presentTime } from '../accounts/present'
+import { activations } from '../activations/schema'
 import { decodeCursor, encodeCursor } from '../cursor'
+import { countAnswer, pageFields, timeAnswer } from '../http/answers'
 import { type Route, route } from '../http/route'
 import { readCallContents } from './call-contents'
 import { auditFilter } from './filter'
@@ -10,7 +12,42 @@ import { type AuditRow, selectAudit, selectAuditEntry } from './list-queries'
 
 const tag = 'audit'
 
-const presentEntry = (row: AuditRow): object => ({
+const entryAnswer = z
+  .object({
+    id: z.string(),
+    at: timeAnswer,
+    account: briefPersonAnswer,
+    activation_id: z.string().nullable(),
+    task: z
+      .enum(activations.task.enumValues)
+      .nullable()
+      .describe('Task of the activation; null for a call of an external agent or program.'),
+    asked_by: z.string().nullable().describe('Name of the requester of the task.'),
+    call_id: z.string(),
+    tool: z.string(),
+    grant: z.string().nullable(),
+    arguments_hash: z.string(),
+    decision: z.enum([
+      'allowed',
+      'denied',
+      'invalid',
+      'unknown_tool',
+      'needs_approval',
+      'rate_limited',
+    ]),
+    reason: z.string().nullable().describe('Why the call was refused.'),
+    outcome: z.enum(['ok', 'error', 'timeout', 'cancelled']).nullable(),
+    duration_ms: countAnswer.nullable(),
+    result_bytes: countAnswer.nullable(),
+  })
+  .meta({ id: 'AuditEntry' })
+
+const entryDetailAnswer = entryAnswer.extend({
+  arguments: z.string().nullable().describe('JSON; null when not stored.'),
+  result: z.string().nullable().describe('Null when not stored.'),
+})
+
+const presentEntry = (row: AuditRow): z.input<typeof entryAnswer> => ({
   id: row.id,
   at: presentTime(row.at),
   account: { id: row.accountId, name: row.accountName, kind: row.accountKind },
@@ -40,6 +77,7 @@ export const auditRoutes: Route[] = [
       limit: z.coerce.number().int().min(1).max(audit.pageMax).default(audit.pageDefault),
       cursor: z.string().max(500).optional(),
     }),
+    answer: z.object({ entries: z.array(entryAnswer), ...pageFields }),
     handle: async ({ context: { clock }, credential, query, read }) => {
       const { limit, cursor: given, ...filter } = query
       const cursor = decodeCursor(given)
@@ -65,6 +103,7 @@ export const auditRoutes: Route[] = [
     summary: 'One tool call with its arguments and its result, if they are still stored',
     tag,
     access: 'own',
+    answer: z.object({ entry: entryDetailAnswer }),
     handle: async ({ context: { clock, agents }, credential, param, read }) => {
       const { answers } = await read({
         row: selectAuditEntry({ credential, now: clock.now() }, param('id')),

@@ -1,9 +1,26 @@
+import * as z from 'zod'
 import { presentTime } from '../accounts/present'
+import { countAnswer, microusdAnswer, timeAnswer } from '../http/answers'
 import { presentIdempotent, type Route, route } from '../http/route'
 import { auditBudgets, repairBudgets } from './audit'
 import type { WindowDifference } from './audit-queries'
+import { budgets } from './schema'
 
-const presentDifference = (difference: WindowDifference): object => ({
+const differenceAnswer = z
+  .object({
+    budget_id: z.string(),
+    scope: z.enum(budgets.scope.enumValues),
+    scope_id: z.string(),
+    starts_at: timeAnswer,
+    ends_at: timeAnswer,
+    counted_microusd: microusdAnswer,
+    events_microusd: microusdAnswer.describe('The recorded usage, in millionths of a US dollar.'),
+    counted_tokens: countAnswer,
+    events_tokens: countAnswer.describe('The recorded usage.'),
+  })
+  .meta({ id: 'BudgetDifference' })
+
+const presentDifference = (difference: WindowDifference): z.input<typeof differenceAnswer> => ({
   budget_id: difference.budgetId,
   scope: difference.scope,
   scope_id: difference.scopeId,
@@ -22,6 +39,7 @@ export const budgetAuditRoutes: Route[] = [
     summary: 'Windows whose budget counters differ from recorded usage (admin)',
     tag: 'budgets',
     access: 'admin',
+    answer: z.object({ agrees: z.boolean(), differences: z.array(differenceAnswer) }),
     handle: async ({ context }) => {
       const differences = await auditBudgets(context)
       return { agrees: differences.length === 0, differences: differences.map(presentDifference) }
@@ -34,6 +52,7 @@ export const budgetAuditRoutes: Route[] = [
       'Corrects the budget counters that differ from recorded usage, with an audit entry (admin)',
     tag: 'budgets',
     access: 'admin',
+    answer: z.object({ repaired: z.array(differenceAnswer) }),
     handle: async (call) => {
       const done = await repairBudgets(call.context, call.actor())
       return presentIdempotent(call, done, (repaired) => ({

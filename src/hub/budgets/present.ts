@@ -1,11 +1,58 @@
-import { presentTime } from '../accounts/present'
+import * as z from 'zod'
+import { briefPersonAnswer, kindAnswer, presentTime } from '../accounts/present'
+import { countAnswer, microusdAnswer, timeAnswer } from '../http/answers'
 import { computeForecast, type Forecast } from './forecast'
-import { computeUsedShares, findWorstLevel, type Thresholds, thresholds } from './levels'
+import { computeUsedShares, findWorstLevel, levels } from './levels'
 import type { PageBudget } from './page-queries'
+import { budgets } from './schema'
 import type { UsageGroup, UsageGroupSums, UsageSums } from './usage-api-queries'
 
+const share = z.number().describe('Part of a limit; 1 is all of it.')
+
+export const budgetAnswer = z
+  .object({
+    id: z.string(),
+    scope: z.enum(budgets.scope.enumValues),
+    scope_id: z
+      .string()
+      .describe(
+        'Empty for the hub, an account id, an executor or provider, provider/model, or a community id.',
+      ),
+    community: z.string().nullable().describe('Name of the community; null for other scopes.'),
+    made_by: z.enum(budgets.madeBy.enumValues),
+    agent: briefPersonAnswer
+      .extend({ name: z.string().nullable(), kind: kindAnswer.nullable() })
+      .nullable()
+      .describe('Null for other scopes.'),
+    period: z.enum(budgets.period.enumValues),
+    reset_day: z.int().describe('Day of the month or of the week on which the period begins.'),
+    timezone: z.string(),
+    starts_at: timeAnswer.nullable(),
+    ends_at: timeAnswer.nullable(),
+    limit_microusd: microusdAnswer.nullable(),
+    limit_tokens: countAnswer.nullable(),
+    spent_microusd: microusdAnswer,
+    spent_tokens: countAnswer,
+    reserved_microusd: microusdAnswer.describe(
+      'Millionths of a US dollar that running activations have reserved.',
+    ),
+    reserved_tokens: countAnswer,
+    warning_share: share,
+    throttle_share: share,
+    critical_share: share,
+    allows_critical: z
+      .boolean()
+      .describe('Whether tasks of critical priority can spend beyond critical_share.'),
+    share_used: z
+      .number()
+      .nullable()
+      .describe('The larger used share of the limits; null without a limit.'),
+    status: z.enum(levels),
+  })
+  .meta({ id: 'Budget' })
+
 /** Presents a budget. `share_used` is the larger used share of its limits, 1 being all; null without a limit. */
-export const presentBudget = (budget: PageBudget): object => ({
+export const presentBudget = (budget: PageBudget): z.input<typeof budgetAnswer> => ({
   id: budget.id,
   scope: budget.scope,
   scope_id: budget.scopeId,
@@ -24,17 +71,27 @@ export const presentBudget = (budget: PageBudget): object => ({
   spent_tokens: budget.spentTokens,
   reserved_microusd: budget.reservedMicrousd,
   reserved_tokens: budget.reservedTokens,
-  ...presentThresholds(budget),
+  warning_share: budget.warningShare,
+  throttle_share: budget.throttleShare,
+  critical_share: budget.criticalShare,
   allows_critical: budget.allowsCritical,
   share_used: computeUsedShares(budget)?.used ?? null,
   status: findWorstLevel([budget]),
 })
 
-const presentThresholds = (shares: Thresholds): object =>
-  Object.fromEntries(thresholds.map((each) => [`${each}_share`, shares[`${each}Share`]]))
+const forecastAnswer = z.object({
+  state: z
+    .enum(['unknown', 'unlimited', 'lasts', 'runs_out', 'exhausted'])
+    .describe('unknown: no usage in this window. unlimited: no limit is set.'),
+  microusd_per_day: z.number().describe('Millionths of a US dollar.'),
+  tokens_per_day: z.number(),
+  expected_microusd: z.number().describe('At the end of the window, as if there were no limit.'),
+  expected_tokens: z.number().describe('At the end of the window, as if there were no limit.'),
+  exhausted_at: timeAnswer.nullable().describe('Only when the state is runs_out.'),
+})
 
 /** Presents a forecast. `exhausted_at` is set for `runs_out`; expected amounts ignore the limit. */
-const presentForecast = (forecast: Forecast): object => ({
+const presentForecast = (forecast: Forecast): z.input<typeof forecastAnswer> => ({
   state: forecast.state,
   microusd_per_day: forecast.microusdPerDay,
   tokens_per_day: forecast.tokensPerDay,
@@ -43,8 +100,16 @@ const presentForecast = (forecast: Forecast): object => ({
   exhausted_at: presentTime(forecast.exhaustedAt),
 })
 
+export const healthAnswer = z.object({
+  status: z.enum(levels).describe('The worst status of all budgets.'),
+  budgets: z.array(budgetAnswer.extend({ forecast: forecastAnswer })),
+})
+
 /** Presents all budgets with their forecasts, and the worst status. */
-export const presentHealth = (budgets: PageBudget[], now: number): object => ({
+export const presentHealth = (
+  budgets: PageBudget[],
+  now: number,
+): z.input<typeof healthAnswer> => ({
   status: findWorstLevel(budgets),
   budgets: budgets.map((budget) => ({
     ...presentBudget(budget),
@@ -52,20 +117,47 @@ export const presentHealth = (budgets: PageBudget[], now: number): object => ({
   })),
 })
 
-export const presentUsage = (group: UsageGroup, row: UsageGroupSums): object => ({
-  [group]: presentKey(group, row),
+const namedGroup = z.object({ id: z.string(), name: z.string().nullable() })
+
+export const usageSumsAnswer = z.object({
+  calls: countAnswer,
+  estimated_calls: countAnswer.describe('Calls without reported usage, which was estimated.'),
+  input_tokens: countAnswer,
+  cached_tokens: countAnswer,
+  output_tokens: countAnswer,
+  reasoning_tokens: countAnswer,
+  cost_microusd: microusdAnswer,
+  unpriced_tokens: countAnswer.describe('Tokens of models without a price.'),
+})
+
+/** Usage of one group; it has the one key that `group_by` names. */
+export const usageAnswer = usageSumsAnswer.extend({
+  agent: namedGroup.extend({ id: z.string().nullable(), kind: kindAnswer.nullable() }).optional(),
+  community: namedGroup.nullable().optional().describe('Null for usage outside of a community.'),
+  model: z.string().nullable().optional(),
+  task: z.string().nullable().optional(),
+  executor: z.string().nullable().optional(),
+  day: z.iso.date().nullable().optional().describe('In UTC.'),
+})
+
+export const presentUsage = (
+  group: UsageGroup,
+  row: UsageGroupSums,
+): z.input<typeof usageAnswer> => ({
+  ...presentKey(group, row),
   ...presentSums(row),
 })
 
 function presentKey(
   group: UsageGroup,
   { key, name, kind }: UsageGroupSums,
-): object | string | null {
-  if (group === 'agent') return { id: key, name, kind }
-  return group === 'community' && key !== null ? { id: key, name } : key
+): Pick<z.input<typeof usageAnswer>, UsageGroup> {
+  if (group === 'agent') return { agent: { id: key, name, kind } }
+  if (group === 'community') return { community: key === null ? null : { id: key, name } }
+  return { [group]: key }
 }
 
-export const presentSums = (row: UsageSums): object => ({
+export const presentSums = (row: UsageSums): z.input<typeof usageSumsAnswer> => ({
   calls: row.calls,
   estimated_calls: row.estimatedCalls,
   input_tokens: row.inputTokens,

@@ -1,12 +1,22 @@
 import * as z from 'zod'
 import { presentTime } from '../accounts/present'
+import { deletedAnswer, timeAnswer, warningsAnswer } from '../http/answers'
 import { presentIdempotent, type Route, route } from '../http/route'
 import { changeBudget, createBudget, removeBudget } from './actions'
 import { budgetAuditRoutes } from './audit-routes'
 import { budgetErrors } from './errors'
 import { budgetChange, budgetInput } from './inputs'
 import { selectBudgets } from './page-queries'
-import { presentBudget, presentHealth, presentSums, presentUsage } from './present'
+import {
+  budgetAnswer,
+  healthAnswer,
+  presentBudget,
+  presentHealth,
+  presentSums,
+  presentUsage,
+  usageAnswer,
+  usageSumsAnswer,
+} from './present'
 import { usageGroups, usageStatements } from './usage-api-queries'
 
 const tag = 'budgets'
@@ -21,6 +31,14 @@ const untilTime = time
   .transform((text) => Date.parse(text) + (text.includes('T') ? 0 : DAY_MS))
   .describe('a day (UTC), inclusive, or a time, exclusive')
 
+const usageReportAnswer = z.object({
+  group_by: z.enum(usageGroups),
+  from: timeAnswer,
+  to: timeAnswer.describe('Exclusive.'),
+  usage: z.array(usageAnswer),
+  total: usageSumsAnswer.optional(),
+})
+
 const usageRoute = route({
   method: 'get',
   path: '/usage',
@@ -33,6 +51,7 @@ const usageRoute = route({
     from: sinceTime.optional(),
     to: untilTime.optional(),
   }),
+  answer: usageReportAnswer,
   handle: async ({ context, query, read }) => {
     const to = query.to ?? context.clock.now() + 1
     const from = query.from ?? to - 30 * DAY_MS
@@ -44,7 +63,7 @@ const usageRoute = route({
       from: presentTime(from),
       to: presentTime(to),
       usage: answers.groups.map((row) => presentUsage(group, row)),
-      total: answers.total && presentSums(answers.total),
+      ...(answers.total ? { total: presentSums(answers.total) } : {}),
     }
   },
 })
@@ -57,6 +76,7 @@ export const budgetRoutes: Route[] = [
       'Used share of each budget, and its forecast: daily run rate and when the limit is reached',
     tag,
     access: 'read',
+    answer: healthAnswer,
     handle: async ({ context, read }) => {
       const now = context.clock.now()
       const { answers } = await read({ budgets: selectBudgets({ now }) })
@@ -69,6 +89,7 @@ export const budgetRoutes: Route[] = [
     summary: 'All budgets with current spending and reservations',
     tag,
     access: 'read',
+    answer: z.object({ budgets: z.array(budgetAnswer) }),
     handle: async ({ context, read }) => {
       const { answers } = await read({ budgets: selectBudgets({ now: context.clock.now() }) })
       return { budgets: answers.budgets.map(presentBudget) }
@@ -82,6 +103,7 @@ export const budgetRoutes: Route[] = [
     tag,
     access: 'admin',
     body: budgetChange,
+    answer: z.object({ budget: budgetAnswer }),
     handle: async ({ context, param, body }) => ({
       budget: presentBudget(await changeBudget(context, param('id'), body)),
     }),
@@ -94,6 +116,7 @@ export const budgetRoutes: Route[] = [
     access: 'admin',
     status: 201,
     body: budgetInput,
+    answer: z.object({ budget: budgetAnswer, warnings: warningsAnswer }),
     handle: async (call) => {
       const done = await createBudget(call.context, call.actor(), call.body)
       return presentIdempotent(call, done, ({ budget, warnings }) => ({
@@ -108,6 +131,7 @@ export const budgetRoutes: Route[] = [
     summary: 'Deletes a budget; recorded usage stays (admin)',
     tag,
     access: 'admin',
+    answer: deletedAnswer,
     handle: async ({ context, param }) => {
       await removeBudget(context, param('id'))
       return { deleted: param('id') }

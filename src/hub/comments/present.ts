@@ -1,9 +1,29 @@
-import { presentPerson, presentTime } from '../accounts/present'
+import * as z from 'zod'
+import { personAnswer, presentPerson, presentTime } from '../accounts/present'
+import { countAnswer, timeAnswer } from '../http/answers'
 import type { Branch } from './comment-tree'
 import type { CommentRow } from './queries'
 
+export const commentAnswer = z
+  .object({
+    id: z.string(),
+    post_id: z.string(),
+    parent_id: z.string().nullable().describe('Null for a reply to the post.'),
+    content: z.string().describe('Markdown; `[deleted]` for a deleted comment.'),
+    author: personAnswer.nullable().describe('Null for a deleted comment.'),
+    depth: countAnswer.describe('0 for a reply to the post.'),
+    upvotes: countAnswer,
+    downvotes: countAnswer,
+    score: z.int().describe('Upvotes minus downvotes.'),
+    activation_id: z.string().nullable().describe('The run of the agent that wrote the comment.'),
+    is_deleted: z.boolean(),
+    created_at: timeAnswer,
+    edited_at: timeAnswer.nullable(),
+  })
+  .meta({ id: 'Comment' })
+
 /** Presents a comment; a deleted one without its text and author. */
-export const presentComment = (comment: CommentRow): object => {
+export const presentComment = (comment: CommentRow): z.input<typeof commentAnswer> => {
   const isDeleted = comment.deletedAt !== null
   return {
     id: comment.id,
@@ -29,7 +49,16 @@ export const presentComment = (comment: CommentRow): object => {
   }
 }
 
-export const presentBranch = ({ replies, ...comment }: Branch<CommentRow>): object => ({
+interface BranchAnswer extends z.input<typeof commentAnswer> {
+  replies: BranchAnswer[]
+}
+
+/** A comment with its replies. */
+export const branchAnswer: z.ZodType<BranchAnswer, BranchAnswer> = commentAnswer
+  .extend({ replies: z.lazy(() => z.array(branchAnswer)) })
+  .meta({ id: 'CommentTree' })
+
+export const presentBranch = ({ replies, ...comment }: Branch<CommentRow>): BranchAnswer => ({
   ...presentComment(comment),
   replies: replies.map(presentBranch),
 })

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { limits } from '../../shared/config'
 import { decodeCursor, encodeCursor } from '../cursor'
+import { deletedAnswer, notWokenFields, pageFields } from '../http/answers'
 import { presentIdempotent, type Route, route } from '../http/route'
 import { presentNotWoken } from '../inbox/deliver'
 import { selectPost } from '../posts/queries'
@@ -13,7 +14,7 @@ import {
 } from './actions'
 import { buildTree } from './comment-tree'
 import { commentErrors } from './errors'
-import { presentBranch, presentComment } from './present'
+import { branchAnswer, commentAnswer, presentBranch, presentComment } from './present'
 import { commentSorts, selectComment, selectCommentAt, selectComments } from './queries'
 
 const tag = 'comments'
@@ -36,6 +37,7 @@ const listRoute = route({
   tag,
   access: 'read',
   query: listQuery,
+  answer: z.object({ comments: z.array(branchAnswer), ...pageFields }),
   handle: async ({ param, query, read }) => {
     const { sort, limit } = query
     const cursor = decodeCursor(query.cursor)
@@ -66,6 +68,7 @@ export const commentRoutes: Route[] = [
     access: 'write',
     status: 201,
     body: commentInput,
+    answer: z.object({ comment: commentAnswer, ...notWokenFields }),
     handle: async (call) => {
       const { content, parent_id: parentId = null } = call.body
       const input = { postId: call.param('id'), parentId, content }
@@ -82,6 +85,7 @@ export const commentRoutes: Route[] = [
     summary: 'Returns one comment',
     tag,
     access: 'read',
+    answer: z.object({ comment: commentAnswer }),
     handle: async ({ param, read }) => {
       const { answers } = await read({ comment: selectComment(param('id')) })
       if (!answers.comment) throw commentErrors.unknownComment()
@@ -95,6 +99,7 @@ export const commentRoutes: Route[] = [
     tag,
     access: 'write',
     body: z.object({ content: commentContent }),
+    answer: z.object({ comment: commentAnswer }),
     handle: async (call) => {
       const isAdmin = call.viewer().role === 'admin'
       const { content } = call.body
@@ -114,6 +119,7 @@ export const commentRoutes: Route[] = [
     summary: 'Deletes your comment; replies to it stay',
     tag,
     access: 'write',
+    answer: deletedAnswer,
     handle: async (call) => {
       const isAdmin = call.viewer().role === 'admin'
       const id = await removeComment(call.context, call.actor(), isAdmin, call.param('id'))

@@ -1,11 +1,11 @@
 import * as z from 'zod'
 import { presentIdempotent, type Route, route } from '../http/route'
 import { postPageQuery, toPostList, toPostPage } from '../posts/post-page'
-import { presentPostPage } from '../posts/present'
+import { postPageAnswer, presentPostPage } from '../posts/present'
 import { selectPosts } from '../posts/queries'
 import { communityInput, createCommunity } from './actions'
 import { communityErrors } from './errors'
-import { presentCommunity } from './present'
+import { communityAnswer, presentCommunity } from './present'
 import { selectCommunities, selectCommunity } from './queries'
 
 const tag = 'communities'
@@ -23,6 +23,7 @@ export const communityRoutes: Route[] = [
     tag,
     access: 'read',
     query: listQuery,
+    answer: z.object({ submolts: z.array(communityAnswer), has_more: z.boolean() }),
     handle: async ({ query, read }) => {
       const { answers } = await read({
         communities: selectCommunities(query.limit + 1, query.offset),
@@ -41,6 +42,7 @@ export const communityRoutes: Route[] = [
     access: 'write',
     status: 201,
     body: communityInput,
+    answer: z.object({ submolt: communityAnswer }),
     handle: async (call) => {
       const done = await createCommunity(call.context, call.actor(), call.body)
       return presentIdempotent(call, done, (community) => ({
@@ -54,12 +56,16 @@ export const communityRoutes: Route[] = [
     summary: 'Returns one community',
     tag,
     access: 'read',
+    answer: z.object({ submolt: communityAnswer, your_role: z.literal('owner').nullable() }),
     handle: async ({ param, read }) => {
       const { answers, viewer } = await read({ community: selectCommunity(param('name')) })
       const { community } = answers
       if (!community) throw communityErrors.unknown()
       const isOwner = viewer !== null && viewer.id === community.createdBy
-      return { submolt: presentCommunity(community), your_role: isOwner ? 'owner' : null }
+      return {
+        submolt: presentCommunity(community),
+        your_role: isOwner ? ('owner' as const) : null,
+      }
     },
   }),
   route({
@@ -69,6 +75,7 @@ export const communityRoutes: Route[] = [
     tag,
     access: 'read',
     query: postPageQuery,
+    answer: postPageAnswer.extend({ submolt: communityAnswer }),
     handle: async ({ param, query, read }) => {
       const name = param('name')
       const list = toPostList(query, query.sort ?? 'hot', { community: name })

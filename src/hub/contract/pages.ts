@@ -84,4 +84,6 @@ export interface ModuleRoute {
   status: 200 | 201 | 202
   query?: z.ZodType
   body?: z.ZodType
+  /** The body of a successful response, without `success`. */
+  answer: z.ZodObject
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { run } from '../../shared/db/batch'
 import { presentTime } from '../accounts/present'
+import { countAnswer, timeAnswer, warningsAnswer } from '../http/answers'
 import { type Route, route } from '../http/route'
 import { putDefinition } from './actions'
 import { definitionErrors } from './errors'
@@ -8,7 +9,21 @@ import { type DefinitionRow, selectDefinition } from './queries'
 
 const tag = 'agents'
 
-const presentDefinition = (row: DefinitionRow): object => ({
+const definitionAnswer = z.object({
+  definition: z.object({
+    agent_id: z.string(),
+    name: z.string(),
+    version: countAnswer,
+    etag: z.string().describe('Hash of the files.'),
+    model: z.string(),
+    grants: z.array(z.string()).describe('The grants that the definition requests.'),
+    is_paused: z.boolean(),
+    created_at: timeAnswer,
+  }),
+  warnings: warningsAnswer,
+})
+
+const presentDefinition = (row: DefinitionRow): z.input<typeof definitionAnswer> => ({
   definition: {
     agent_id: row.agentId,
     name: row.name,
@@ -19,7 +34,7 @@ const presentDefinition = (row: DefinitionRow): object => ({
     is_paused: row.isPaused,
     created_at: presentTime(row.createdAt),
   },
-  warnings: row.warnings,
+  warnings: row.warnings as z.input<typeof warningsAnswer>,
 })
 
 const filesInput = z.object({
@@ -37,6 +52,7 @@ export const definitionRoutes: Route[] = [
     tag,
     access: 'admin',
     body: filesInput,
+    answer: definitionAnswer,
     handle: async (call) => {
       const { files } = call.body
       const row = await putDefinition(call.context, call.actor(), call.param('name'), files)
@@ -49,6 +65,7 @@ export const definitionRoutes: Route[] = [
     summary: 'Returns the active version of an agent’s definition (admin)',
     tag,
     access: 'admin',
+    answer: definitionAnswer,
     handle: async ({ context, param }) => {
       const row = await run(context.db, selectDefinition({ name: param('name') }))
       if (!row) throw definitionErrors.notFound()

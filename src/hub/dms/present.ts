@@ -1,7 +1,10 @@
+import * as z from 'zod'
 import { limits } from '../../shared/config'
-import { presentTime } from '../accounts/present'
+import { briefPersonAnswer, presentTime } from '../accounts/present'
+import { countAnswer, timeAnswer } from '../http/answers'
 import type { SentMessage } from './actions'
 import type { ConversationRow, MessageRow } from './queries'
+import { conversations } from './schema'
 
 /** Returns the beginning of a message, on one line. */
 export const formatPreview = (content: string): string => {
@@ -10,7 +13,28 @@ export const formatPreview = (content: string): string => {
   return line.length <= previewChars ? line : `${line.slice(0, previewChars - 1).toWellFormed()}…`
 }
 
-export const presentConversation = (row: ConversationRow): object => ({
+export const statusFields = {
+  conversation_id: z.string(),
+  id: z.string().describe('The same as `conversation_id`.'),
+  status: z
+    .enum(conversations.status.enumValues)
+    .describe('pending: a request that its recipient has not approved yet.'),
+}
+
+export const conversationAnswer = z
+  .object({
+    ...statusFields,
+    with_agent: briefPersonAnswer.extend({ description: z.string(), karma: z.int() }),
+    you_initiated: z.boolean(),
+    is_blocked: z.boolean().describe('Whether you block the other account.'),
+    unread_count: countAnswer,
+    last_message: z.string().nullable().describe('The beginning of the last message.'),
+    last_message_at: timeAnswer,
+    created_at: timeAnswer,
+  })
+  .meta({ id: 'Conversation' })
+
+export const presentConversation = (row: ConversationRow): z.input<typeof conversationAnswer> => ({
   conversation_id: row.id,
   id: row.id,
   status: row.status,
@@ -29,7 +53,17 @@ export const presentConversation = (row: ConversationRow): object => ({
   created_at: presentTime(row.createdAt),
 })
 
-export const presentRequest = (row: ConversationRow): object => ({
+export const requestAnswer = z
+  .object({
+    conversation_id: z.string(),
+    id: z.string().describe('The same as `conversation_id`.'),
+    from: briefPersonAnswer.extend({ description: z.string() }),
+    message_preview: z.string(),
+    created_at: timeAnswer,
+  })
+  .meta({ id: 'MessageRequest' })
+
+export const presentRequest = (row: ConversationRow): z.input<typeof requestAnswer> => ({
   conversation_id: row.id,
   id: row.id,
   from: {
@@ -42,7 +76,18 @@ export const presentRequest = (row: ConversationRow): object => ({
   created_at: presentTime(row.createdAt),
 })
 
-export const presentMessage = (row: MessageRow): object => ({
+export const messageAnswer = z
+  .object({
+    id: z.string(),
+    from: briefPersonAnswer,
+    content: z.string(),
+    needs_human_input: z.boolean(),
+    activation_id: z.string().nullable().describe('The run of the agent that wrote the message.'),
+    created_at: timeAnswer,
+  })
+  .meta({ id: 'Message' })
+
+export const presentMessage = (row: MessageRow): z.input<typeof messageAnswer> => ({
   id: row.id,
   from: { id: row.authorId, name: row.authorName, kind: row.authorKind },
   content: row.content,
@@ -51,7 +96,17 @@ export const presentMessage = (row: MessageRow): object => ({
   created_at: presentTime(row.createdAt),
 })
 
-export const presentSent = (sent: SentMessage): object => ({
+export const sentAnswer = z.object({
+  message: z.object({
+    id: z.string(),
+    conversation_id: z.string(),
+    content: z.string(),
+    created_at: timeAnswer,
+  }),
+  conversation: z.object({ ...statusFields, with_agent: z.object({ name: z.string() }) }),
+})
+
+export const presentSent = (sent: SentMessage): z.input<typeof sentAnswer> => ({
   message: {
     id: sent.id,
     conversation_id: sent.conversationId,

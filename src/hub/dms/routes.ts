@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { limits } from '../../shared/config'
 import { type Cursor, decodeCursor, encodeCursor } from '../cursor'
+import { countAnswer, pageFields } from '../http/answers'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
 import {
   type Decision,
@@ -10,7 +11,17 @@ import {
   sendToAccount,
 } from './actions'
 import { dmErrors } from './errors'
-import { presentConversation, presentMessage, presentRequest, presentSent } from './present'
+import {
+  conversationAnswer,
+  messageAnswer,
+  presentConversation,
+  presentMessage,
+  presentRequest,
+  presentSent,
+  requestAnswer,
+  sentAnswer,
+  statusFields,
+} from './present'
 import {
   type ConversationList,
   markReadStatements,
@@ -59,12 +70,38 @@ async function readList({ context, credential, query, read }: PageCall, list: Co
   return { shown, more, unread }
 }
 
+const requestsAnswer = z.object({ count: countAnswer, items: z.array(requestAnswer) })
+
+const checkAnswer = z.object({
+  has_activity: z.boolean(),
+  summary: z.string(),
+  requests: requestsAnswer,
+  messages: z.object({
+    total_unread: countAnswer,
+    conversations_with_unread: countAnswer,
+    latest: z.array(conversationAnswer).describe('Conversations with unread messages.'),
+  }),
+})
+
+const conversationListAnswer = z.object({
+  total_unread: countAnswer,
+  conversations: z.object({ count: countAnswer, items: z.array(conversationAnswer) }),
+  ...pageFields,
+})
+
+const conversationPageAnswer = z.object({
+  conversation: conversationAnswer,
+  messages: z.array(messageAnswer),
+  ...pageFields,
+})
+
 const checkRoute = route({
   method: 'get',
   path: '/agents/dm/check',
   summary: 'Returns your unread messages and pending message requests',
   tag,
   access: 'own',
+  answer: checkAnswer,
   handle: async (call) => {
     const page = { ...call, query: { limit: limits.directMessage.pageMax } }
     const { shown, unread } = await readList(page, 'all')
@@ -90,6 +127,7 @@ const conversationRoute = route({
   tag,
   access: 'own',
   query: pageQuery,
+  answer: conversationPageAnswer,
   handle: async ({ context, credential, param, query, read }) => {
     const now = context.clock.now()
     const { limit } = query
@@ -125,6 +163,7 @@ const decideRoute = (
     tag,
     access: 'write',
     body: z.object({ block: z.boolean().default(false) }),
+    answer: z.object({ conversation: z.object(statusFields) }),
     handle: async (call) => {
       const id = call.param('id')
       const done = await decideConversation(
@@ -150,6 +189,7 @@ export const dmRoutes: Route[] = [
     access: 'write',
     status: 201,
     body: z.object({ to: z.string().min(1).max(100), message: messageText }),
+    answer: sentAnswer,
     handle: async (call) => {
       const { to, message } = call.body
       const done = await sendToAccount(call.context, call.actor(), to, { message })
@@ -163,6 +203,7 @@ export const dmRoutes: Route[] = [
     tag,
     access: 'own',
     query: pageQuery,
+    answer: z.object({ requests: requestsAnswer, ...pageFields }),
     handle: async (call) => {
       const { shown, more, unread } = await readList(call, 'requests')
       return { requests: { count: unread.requests, items: shown.map(presentRequest) }, ...more }
@@ -175,6 +216,7 @@ export const dmRoutes: Route[] = [
     tag,
     access: 'own',
     query: pageQuery,
+    answer: conversationListAnswer,
     handle: async (call) => {
       const { shown, more, unread } = await readList(call, 'conversations')
       return {
@@ -193,6 +235,7 @@ export const dmRoutes: Route[] = [
     access: 'write',
     status: 201,
     body: z.object({ message: messageText, needs_human_input: z.boolean().default(false) }),
+    answer: sentAnswer,
     handle: async (call) => {
       const { message, needs_human_input: needsHuman } = call.body
       const input = { message, needsHuman }

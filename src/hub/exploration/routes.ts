@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { exploration, limits } from '../../shared/config'
 import { type Route, route } from '../http/route'
-import { presentPost } from '../posts/present'
+import { postAnswer, presentPost } from '../posts/present'
 import { selectDiscovered } from './page-queries'
 import { toMatch } from './to-match'
 
@@ -53,6 +53,7 @@ export const explorationRoutes: Route[] = [
     tag: 'feed',
     access: 'read',
     query: discoverQuery,
+    answer: z.object({ posts: z.array(postAnswer) }),
     handle: async ({ context, credential, query, read }) => {
       const now = context.clock.now()
       const { answers } = await read({

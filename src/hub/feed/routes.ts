@@ -1,6 +1,6 @@
 import { type Route, route } from '../http/route'
 import { postPageQuery, toPostList, toPostPage } from '../posts/post-page'
-import { presentPostPage } from '../posts/present'
+import { postPageAnswer, presentPostPage } from '../posts/present'
 import { selectPosts } from '../posts/queries'
 
 export const feedRoutes: Route[] = [
@@ -11,6 +11,7 @@ export const feedRoutes: Route[] = [
     tag: 'feed',
     access: 'read',
     query: postPageQuery,
+    answer: postPageAnswer,
     handle: async ({ query, read }) => {
       const list = toPostList(query, query.sort ?? 'hot')
       const { answers } = await read({ posts: selectPosts(list) })

@@ -45,12 +45,21 @@ export const toPolicy = (body: PolicyBody): Policy => ({
   rateLimits: body.rate_limits,
 })
 
+const rateLimitAnswer = rateLimit.extend({ scope: rateLimit.shape.scope.unwrap() })
+
+export const policyAnswer = z.object({
+  allowed: grants,
+  denied: grants,
+  require_approval: z.array(approvalRule),
+  rate_limits: z.array(rateLimitAnswer),
+})
+
 export const presentPolicy = ({
   allowed,
   denied,
   requireApproval,
   rateLimits,
-}: Policy): object => ({
+}: Policy): z.input<typeof policyAnswer> => ({
   allowed,
   denied,
   require_approval: requireApproval,

@@ -1,15 +1,49 @@
 import * as z from 'zod'
+import { warningsAnswer } from '../http/answers'
 import { type Call, type Route, route } from '../http/route'
 import { type PolicyUpdate, readPolicies, setPolicy } from './actions'
-import { policyBody, presentPolicy, toPolicy } from './policy-body'
+import { policyAnswer, policyBody, presentPolicy, toPolicy } from './policy-body'
 import { type AccountPolicyRow, selectVisiblePolicies, toEffectivePolicy } from './policy-queries'
-import { presentVerdict } from './present'
+import { presentVerdict, verdictAnswer } from './present'
 import { findNotGranted, type PolicyChange } from './preview'
 
 const tag = 'grants'
 
+const rowAnswer = z.object({
+  grants: z.object({
+    requested: z
+      .array(z.string())
+      .nullable()
+      .describe('By its definition; null for people and external agents: all grants.'),
+    allowed: z.array(z.string()),
+    denied: z.array(z.string()),
+  }),
+  require_approval: policyAnswer.shape.require_approval,
+  rate_limits: policyAnswer.shape.rate_limits,
+  own: policyAnswer.nullable().describe('Null: the default policy applies.'),
+  dropped: z.array(z.string()).describe('Requested but not granted.'),
+})
+
+const changeAnswer = z.object({
+  account: z.string().nullable().describe('Null: all accounts without their own policy.'),
+  gains: z.array(z.string()).describe('Tools that become usable.'),
+  loses: z.array(z.string()),
+  asks: z.array(z.string()).describe('Tools that require approval for more calls than before.'),
+  asks_no_more: z
+    .array(z.string())
+    .describe('Tools that require approval for fewer calls than before.'),
+})
+
+const policyUpdateAnswer = rowAnswer.extend({
+  warnings: warningsAnswer,
+  changes: z.array(changeAnswer),
+})
+
 /** Presents the policy that applies to an account, and the account's own part of it. */
-function presentRow({ context: { tools } }: Call<unknown, unknown>, row: AccountPolicyRow): object {
+function presentRow(
+  { context: { tools } }: Call<unknown, unknown>,
+  row: AccountPolicyRow,
+): z.input<typeof rowAnswer> {
   const { requireApproval, rateLimits, toolsVersion: _, ...grants } = toEffectivePolicy(row)
   const { own } = row
   return {
@@ -21,8 +55,7 @@ function presentRow({ context: { tools } }: Call<unknown, unknown>, row: Account
   }
 }
 
-const presentChange = (change: PolicyChange): object => ({
-  /** Null: all accounts without their own rules. */
+const presentChange = (change: PolicyChange): z.input<typeof changeAnswer> => ({
   account: change.name || null,
   gains: change.gains,
   loses: change.loses,
@@ -30,7 +63,7 @@ const presentChange = (change: PolicyChange): object => ({
   asks_no_more: change.lessApproval,
 })
 
-const presentSet = ({ warnings, changes }: PolicyUpdate): object => ({
+const presentSet = ({ warnings, changes }: PolicyUpdate) => ({
   warnings,
   changes: changes.map(presentChange),
 })
@@ -45,7 +78,7 @@ const dryRun = z.object({
 async function writePolicy(
   call: Call<z.output<typeof dryRun>, unknown>,
   policy: ReturnType<typeof toPolicy> | null,
-): Promise<object> {
+): Promise<z.input<typeof policyUpdateAnswer>> {
   const name = call.param('name')
   const isDryRun = call.query.dry_run === 'true'
   const done = await setPolicy(call.context, { name, policy, by: call.viewer().id, isDryRun })
@@ -61,6 +94,7 @@ export const grantRoutes: Route[] = [
       'Requested, allowed and denied grants of an account, its own policy, and its grants that are requested but not granted (admin)',
     tag,
     access: 'admin',
+    answer: rowAnswer,
     handle: async (call) => {
       const { target } = await readPolicies(call.context, call.param('name'))
       return presentRow(call, target)
@@ -75,6 +109,7 @@ export const grantRoutes: Route[] = [
     access: 'admin',
     query: dryRun,
     body: policyBody,
+    answer: policyUpdateAnswer,
     handle: (call) => writePolicy(call, toPolicy(call.body)),
   }),
   route({
@@ -84,6 +119,7 @@ export const grantRoutes: Route[] = [
     tag,
     access: 'admin',
     query: dryRun,
+    answer: policyUpdateAnswer,
     handle: (call) => writePolicy(call, null),
   }),
   route({
@@ -92,6 +128,7 @@ export const grantRoutes: Route[] = [
     summary: 'All tools with their grants and tiers, and whether you can use them',
     tag,
     access: 'own',
+    answer: z.object({ tools: z.array(verdictAnswer) }),
     handle: async ({ context: { clock, tools }, credential, read }) => {
       const policies = selectVisiblePolicies({ credential, now: clock.now() })
       const { viewer, answers } = await read({ policies })

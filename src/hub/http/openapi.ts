@@ -7,12 +7,6 @@ import type { DescribedRoute } from './route'
 
 type Json = Record<string, unknown>
 
-const answerSchema = {
-  type: 'object',
-  required: ['success'],
-  properties: { success: { const: true } },
-}
-
 const errorSchema = {
   type: 'object',
   required: ['success', 'error', 'code', 'hint'],
@@ -34,21 +28,34 @@ const errorSchema = {
 
 /** Mounts `GET /openapi.json` at the root and under the API's base path. */
 export function mountOpenapi(app: Hono<HubEnv>, routes: DescribedRoute[]): void {
+  let described: DescribedApi | undefined
   for (const path of ['/openapi.json', `${apiBase}/openapi.json`]) {
     app.get(path, (c) => {
       const name = c.var.context.settings.ROOKERY_NAME
-      return c.json(describeApi(routes, { name, url: new URL(c.req.url).origin }))
+      described ??= describeRoutes(routes)
+      return c.json(describeApi(described, { name, url: new URL(c.req.url).origin }))
     })
   }
 }
 
-/** Describes the API as OpenAPI 3.1, generated from the declarations that validate every call. */
-function describeApi(routes: DescribedRoute[], hub: { name: string; url: string }): Json {
-  const paths: Record<string, Json> = {}
+/** What the routes and their schemas say; the same for every request. */
+interface DescribedApi {
+  paths: Record<string, Json>
+  /** Schemas with a name (`id` of their metadata), which others refer to. */
+  schemas: Record<string, Json>
+}
+
+function describeRoutes(routes: DescribedRoute[]): DescribedApi {
+  const api: DescribedApi = { paths: {}, schemas: {} }
   for (const route of routes) {
     const path = toTemplate(route.path)
-    paths[path] = { ...paths[path], [route.method]: describeRoute(route) }
+    api.paths[path] = { ...api.paths[path], [route.method]: describeRoute(route, api.schemas) }
   }
+  return api
+}
+
+/** Describes the API as OpenAPI 3.1, generated from the declarations that validate every call. */
+function describeApi({ paths, schemas }: DescribedApi, hub: { name: string; url: string }): Json {
   return {
     openapi: '3.1.0',
     info: {
@@ -59,7 +66,7 @@ function describeApi(routes: DescribedRoute[], hub: { name: string; url: string 
     servers: [{ url: `${hub.url}${apiBase}` }],
     paths,
     components: {
-      schemas: { Error: errorSchema },
+      schemas: { ...schemas, Error: errorSchema },
       securitySchemes: { key: { type: 'http', scheme: 'bearer' } },
     },
   }
@@ -68,21 +75,23 @@ function describeApi(routes: DescribedRoute[], hub: { name: string; url: string 
 /** Converts a Hono path such as `/posts/:id` to an OpenAPI path such as `/posts/{id}`. */
 export const toTemplate = (path: string): string => path.replace(/:(\w+)/g, '{$1}')
 
-function describeRoute(route: DescribedRoute): Json {
+function describeRoute(route: DescribedRoute, schemas: DescribedApi['schemas']): Json {
   const isOpen = route.access === 'open'
   return {
     summary: route.summary,
     tags: [route.tag],
     operationId: `${route.method}${route.path.replace(/\W+(\w)/g, (_, letter) => letter.toUpperCase())}`,
     security: isOpen ? [{}] : [{ key: [] }, ...(route.access === 'read' ? [{}] : [])],
-    parameters: [...describePath(route), ...describeQuery(route), ...describeHeaders(route)],
-    ...(route.body
-      ? { requestBody: { content: { 'application/json': { schema: toSchema(route.body) } } } }
-      : {}),
+    parameters: [
+      ...describePath(route),
+      ...describeQuery(route, schemas),
+      ...describeHeaders(route),
+    ],
+    ...(route.body ? { requestBody: describeBody(route.body, schemas) } : {}),
     responses: {
       [route.status]: {
         description: 'Success.',
-        content: { 'application/json': { schema: answerSchema } },
+        content: { 'application/json': { schema: describeAnswer(route, schemas) } },
       },
       default: {
         description: 'Error.',
@@ -90,6 +99,18 @@ function describeRoute(route: DescribedRoute): Json {
       },
     },
   }
+}
+
+/** Describes a body. It is required unless all its fields are optional. */
+const describeBody = (body: z.ZodType, schemas: DescribedApi['schemas']): Json => ({
+  required: !body.safeParse({}).success,
+  content: { 'application/json': { schema: toSchema(body, schemas) } },
+})
+
+function describeAnswer(route: DescribedRoute, schemas: DescribedApi['schemas']): Json {
+  const { answer, isBare } = route
+  const body = isBare ? answer : z.object({ success: z.literal(true), ...answer.shape })
+  return toSchema(body, schemas)
 }
 
 const describePath = (route: DescribedRoute): Json[] =>
@@ -100,9 +121,9 @@ const describePath = (route: DescribedRoute): Json[] =>
     schema: { type: 'string' },
   }))
 
-function describeQuery(route: DescribedRoute): Json[] {
+function describeQuery(route: DescribedRoute, schemas: DescribedApi['schemas']): Json[] {
   if (!route.query) return []
-  const { properties = {}, required = [] } = toSchema(route.query) as {
+  const { properties = {}, required = [] } = toSchema(route.query, schemas) as {
     properties?: Record<string, Json>
     required?: string[]
   }
@@ -127,8 +148,22 @@ const describeHeaders = (route: DescribedRoute): Json[] =>
       ]
     : []
 
-/** Converts a zod schema of a request to JSON Schema 2020-12. */
-function toSchema(schema: z.ZodType): Json {
-  const { $schema: _, ...json } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
-  return json
+/** Converts a zod schema to JSON Schema 2020-12 and adds the named schemas that it uses to `schemas`. */
+function toSchema(schema: z.ZodType, schemas: DescribedApi['schemas']): Json {
+  const json = z.toJSONSchema(schema, {
+    io: 'input',
+    unrepresentable: 'any',
+    override: ({ jsonSchema }) => simplify(jsonSchema),
+  })
+  const text = JSON.stringify(json).replaceAll('"#/$defs/', '"#/components/schemas/')
+  const { $schema: _, $defs = {}, ...described } = JSON.parse(text)
+  for (const [name, { id: _id, ...named }] of Object.entries<Json>($defs)) schemas[name] = named
+  return described
+}
+
+/** Removes what the type or the format of a schema already says. */
+function simplify(schema: Json): void {
+  if (schema.format !== undefined) delete schema.pattern
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
+  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
 }

@@ -41,7 +41,10 @@ export interface Route {
   bytesMax?: number
   query?: z.ZodType
   body?: z.ZodType
-  /** Returns the body of the response, or a `Response` where another standard defines the format. */
+  /** The body of a successful response, without `success`. Only tests check responses against it. */
+  answer: z.ZodObject
+  /** Another standard defines the body: `handle` returns the whole response, which has no `success`. */
+  isBare?: boolean
   // biome-ignore lint/suspicious/noExplicitAny: each handler knows its own query and body
   handle(call: Call<any, any>): Promise<object>
 }
@@ -51,27 +54,29 @@ export type DescribedRoute = Omit<Route, 'handle' | 'bytesMax'>
 
 type Output<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined
 
-/** Declares a route; the handler's query and body have the types of the schemas. */
+/** Declares a route; the handler's query, body and result have the types of the schemas. */
 export function route<
+  Answer extends z.ZodObject,
   Query extends z.ZodType | undefined = undefined,
   Body extends z.ZodType | undefined = undefined,
 >(
-  declaration: Omit<Route, 'query' | 'body' | 'handle' | 'status'> & {
+  declaration: Omit<Route, 'query' | 'body' | 'answer' | 'handle' | 'status'> & {
     status?: 200 | 201 | 202
     query?: Query
     body?: Body
-    handle(call: Call<Output<Query>, Output<Body>>): Promise<object>
+    answer: Answer
+    handle(call: Call<Output<Query>, Output<Body>>): Promise<z.input<Answer> | Response>
   },
 ): Route {
   return { status: 200, ...declaration } as Route
 }
 
 /** Presents the result of an idempotent write; sets `idempotent-replay` when the response was stored. */
-export function presentIdempotent<Answer>(
+export function presentIdempotent<Stored, Answer extends object>(
   call: Call<unknown, unknown>,
-  result: IdempotentResult<Answer>,
-  present: (answer: Answer) => object,
-): object {
+  result: IdempotentResult<Stored>,
+  present: (stored: Stored) => Answer,
+): Answer {
   if (result.isDuplicate) call.c.header('idempotent-replay', 'true')
   return present(result.answer)
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { limits } from '../../shared/config'
+import { countAnswer } from '../http/answers'
 import { type Route, route } from '../http/route'
 import { importArchive } from './actions'
 
@@ -12,6 +13,23 @@ const importInput = z.union([
   z.object({ posts: records }).transform(({ posts }) => posts),
 ])
 
+const importAnswer = z.object({
+  imported: z.object({
+    posts: countAnswer,
+    comments: countAnswer,
+    accounts: countAnswer,
+    communities: countAnswer,
+  }),
+  skipped: z.array(
+    z.object({
+      index: countAnswer.describe('Position in the archive.'),
+      id: z.string().nullable(),
+      reason: z.string(),
+    }),
+  ),
+  unchanged: countAnswer.describe('Records that already existed completely.'),
+})
+
 export const importRoutes: Route[] = [
   route({
     method: 'post',
@@ -22,6 +40,7 @@ export const importRoutes: Route[] = [
     access: 'admin',
     bytesMax: limits.importBytesMax,
     body: importInput,
+    answer: importAnswer,
     handle: (call) => importArchive(call.context, call.body),
   }),
 ]

@@ -1,8 +1,9 @@
 import * as z from 'zod'
 import type { Statement } from '../../shared/db/statement'
 import type { AccountId } from '../../shared/ids'
-import { presentTime } from '../accounts/present'
+import { briefPersonAnswer, kindAnswer, presentTime } from '../accounts/present'
 import { decodeCursor, encodeCursor } from '../cursor'
+import { countAnswer, pageFields, timeAnswer } from '../http/answers'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
 import { runOnce } from '../idempotency/run-once'
 import {
@@ -13,10 +14,28 @@ import {
   markPostItemsRead,
   selectOwnItems,
 } from './queries'
+import { inboxItems } from './schema'
 
 const tag = 'inbox'
 
-const presentItem = (item: InboxRow): object => ({
+const itemAnswer = z
+  .object({
+    id: z.string(),
+    type: z.enum(inboxItems.type.enumValues),
+    post_id: z.string().nullable(),
+    comment_id: z.string().nullable(),
+    post_title: z.string().nullable(),
+    conversation_id: z.string().nullable(),
+    from_agent: briefPersonAnswer
+      .extend({ name: z.string().nullable(), kind: kindAnswer.nullable() })
+      .nullable(),
+    content: z.string(),
+    created_at: timeAnswer,
+    read: z.boolean(),
+  })
+  .meta({ id: 'InboxItem' })
+
+const presentItem = (item: InboxRow): z.input<typeof itemAnswer> => ({
   id: item.id,
   type: item.type,
   post_id: item.postId,
@@ -36,12 +55,18 @@ const listQuery = z.object({
   cursor: z.string().max(500).optional(),
 })
 
+const listAnswer = z.object({
+  notifications: z.array(itemAnswer),
+  unread_count: countAnswer,
+  ...pageFields,
+})
+
 async function listItems({
   context,
   credential,
   query,
   read,
-}: Call<z.output<typeof listQuery>, undefined>): Promise<object> {
+}: Call<z.output<typeof listQuery>, undefined>): Promise<z.input<typeof listAnswer>> {
   const now = context.clock.now()
   const cursor = decodeCursor(query.cursor)
   const { answers } = await read({
@@ -72,14 +97,17 @@ const listRoute = (path: string): Route =>
     tag,
     access: 'own',
     query: listQuery,
+    answer: listAnswer,
     handle: listItems,
   })
+
+const readAnswer = z.object({ read: z.literal(true) })
 
 /** Marks items as read once for each key of the caller. Open tasks of a hosted agent stay unread. */
 async function markRead(
   call: Call<undefined, unknown>,
   toStatement: (accountId: AccountId, now: number) => Statement<void>,
-): Promise<object> {
+): Promise<z.input<typeof readAnswer>> {
   const { db, clock } = call.context
   const now = clock.now()
   const { accountId, idempotencyKey: key } = call.actor()
@@ -87,7 +115,7 @@ async function markRead(
   const done = await runOnce(
     db,
     { accountId, key, action: 'inbox.read', input },
-    { now, answer: { read: true }, statements: { read: toStatement(accountId, now) } },
+    { now, answer: { read: true as const }, statements: { read: toStatement(accountId, now) } },
   )
   return presentIdempotent(call, done, (answer) => answer)
 }
@@ -101,6 +129,7 @@ export const inboxRoutes: Route[] = [
     summary: 'Counts the unread items of your inbox',
     tag,
     access: 'own',
+    answer: z.object({ unread_count: countAnswer, count: countAnswer }),
     handle: async ({ context, credential, read }) => {
       const { answers } = await read({ unread: countOwnUnread(credential, context.clock.now()) })
       return { unread_count: answers.unread, count: answers.unread }
@@ -113,6 +142,7 @@ export const inboxRoutes: Route[] = [
     tag,
     access: 'write',
     body: z.object({ ids: z.array(z.string().max(100)).max(500) }),
+    answer: readAnswer,
     handle: (call) =>
       markRead(call, (accountId, now) => markItemsRead(accountId, now, call.body.ids)),
   }),
@@ -122,6 +152,7 @@ export const inboxRoutes: Route[] = [
     summary: 'Marks your whole inbox as read',
     tag,
     access: 'write',
+    answer: readAnswer,
     handle: (call) => markRead(call, markAllItemsRead),
   }),
   route({
@@ -130,6 +161,7 @@ export const inboxRoutes: Route[] = [
     summary: 'Marks the inbox items of a post as read',
     tag,
     access: 'write',
+    answer: readAnswer,
     handle: (call) =>
       markRead(call, (accountId, now) => markPostItemsRead(accountId, now, call.param('id'))),
   }),

@@ -4,6 +4,7 @@ import { notFound } from '../../shared/errors'
 import { presentTime } from '../accounts/present'
 import { selectAccountByName } from '../accounts/queries'
 import { adminAccountId } from '../accounts/schema'
+import { deletedAnswer, timeAnswer } from '../http/answers'
 import { presentIdempotent, type Route, route } from '../http/route'
 import { createKey, createSignInLink, removeKey } from './actions'
 import { selectKeys } from './queries'
@@ -22,6 +23,26 @@ const keyInput = z.object({
   grace_hours: z.number().min(0).max(720).default(24),
 })
 
+const keyFields = {
+  id: z.string(),
+  label: z.string(),
+  scopes: z.array(z.enum(['read', 'write'])),
+  created_at: timeAnswer,
+}
+
+const keyAnswer = z
+  .object({
+    ...keyFields,
+    expires_at: timeAnswer.nullable().describe('Null for a key that does not expire.'),
+    last_used_at: timeAnswer.nullable(),
+  })
+  .meta({ id: 'Key' })
+
+const newKeyAnswer = z.object({
+  key: z.object({ ...keyFields, api_key: z.string().describe('Returned only once.') }),
+  important: z.string(),
+})
+
 const createKeyRoute = route({
   method: 'post',
   path: '/agents/me/keys',
@@ -30,6 +51,7 @@ const createKeyRoute = route({
   access: 'write',
   status: 201,
   body: keyInput,
+  answer: newKeyAnswer,
   handle: async (call) => {
     const { grace_hours: graceHours, ...rest } = call.body
     const done = await createKey(call.context, call.actor(), { ...rest, graceHours })
@@ -54,6 +76,7 @@ export const keyRoutes: Route[] = [
     summary: 'Lists your keys, without their secrets',
     tag,
     access: 'write',
+    answer: z.object({ keys: z.array(keyAnswer) }),
     handle: async (call) => {
       const { db, clock } = call.context
       const keys = await run(db, selectKeys(call.viewer().id, clock.now()))
@@ -75,6 +98,7 @@ export const keyRoutes: Route[] = [
     summary: 'Deletes one of your keys and ends the sessions opened with it',
     tag,
     access: 'write',
+    answer: deletedAnswer,
     handle: async (call) => {
       await removeKey(call.context, call.viewer().id, call.param('id'))
       return { deleted: call.param('id') }
@@ -88,6 +112,7 @@ export const keyRoutes: Route[] = [
     access: 'admin',
     status: 201,
     body: z.object({ name: z.string().max(100).optional() }),
+    answer: z.object({ url: z.url(), expires_at: timeAnswer }),
     handle: async (call) => {
       const { name } = call.body
       const account = name

@@ -1,8 +1,29 @@
-import { presentPerson, presentTime } from '../accounts/present'
+import * as z from 'zod'
+import { personAnswer, presentPerson, presentTime } from '../accounts/present'
+import { countAnswer, pageFields, timeAnswer } from '../http/answers'
 import type { PostPage } from './post-page'
 import type { PostRow } from './queries'
 
-export const presentPost = (post: PostRow): object => ({
+export const postAnswer = z
+  .object({
+    id: z.string(),
+    title: z.string(),
+    content: z.string().describe('Markdown.'),
+    url: z.string().nullable(),
+    author: personAnswer,
+    submolt: z.object({ id: z.string(), name: z.string(), display_name: z.string() }),
+    community: z.string().describe('The same as `submolt.name`.'),
+    upvotes: countAnswer,
+    downvotes: countAnswer,
+    score: z.int().describe('Upvotes minus downvotes.'),
+    comment_count: countAnswer,
+    is_locked: z.boolean(),
+    created_at: timeAnswer,
+    edited_at: timeAnswer.nullable(),
+  })
+  .meta({ id: 'Post' })
+
+export const presentPost = (post: PostRow): z.input<typeof postAnswer> => ({
   id: post.id,
   title: post.title,
   content: post.content,
@@ -28,7 +49,9 @@ export const presentPost = (post: PostRow): object => ({
   edited_at: presentTime(post.editedAt),
 })
 
-export const presentPostPage = (page: PostPage): object => ({
+export const postPageAnswer = z.object({ posts: z.array(postAnswer), ...pageFields })
+
+export const presentPostPage = (page: PostPage): z.input<typeof postPageAnswer> => ({
   posts: page.posts.map(presentPost),
   has_more: page.hasMore,
   next_cursor: page.nextCursor,

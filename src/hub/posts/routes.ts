@@ -1,14 +1,15 @@
 import * as z from 'zod'
 import { limits } from '../../shared/config'
 import { buildTree } from '../comments/comment-tree'
-import { presentBranch } from '../comments/present'
+import { branchAnswer, presentBranch } from '../comments/present'
 import { selectComments } from '../comments/queries'
+import { deletedAnswer, notWokenFields } from '../http/answers'
 import { presentIdempotent, type Route, route } from '../http/route'
 import { presentNotWoken } from '../inbox/deliver'
 import { changePost, createPost, postInput, postUpdate, removePost } from './actions'
 import { postErrors } from './errors'
 import { postPageQuery, toPostList, toPostPage } from './post-page'
-import { presentPost, presentPostPage } from './present'
+import { postAnswer, postPageAnswer, presentPost, presentPostPage } from './present'
 import { selectPost, selectPosts } from './queries'
 
 const tag = 'posts'
@@ -16,7 +17,11 @@ const communityName = z.string().min(1).max(100).optional()
 
 /** The body of a new post. Clients send the community under one of three names. */
 const postBody = postInput
-  .extend({ community: communityName, submolt: communityName, submolt_name: communityName })
+  .extend({
+    community: communityName.describe('Required, unless submolt or submolt_name is sent.'),
+    submolt: communityName,
+    submolt_name: communityName,
+  })
   .transform(({ community, submolt, submolt_name, ...post }, check) => {
     const name = community ?? submolt ?? submolt_name
     if (name !== undefined) return { ...post, community: name }
@@ -36,6 +41,7 @@ const createRoute = route({
   access: 'write',
   status: 201,
   body: postBody,
+  answer: z.object({ post: postAnswer, ...notWokenFields }),
   handle: async (call) => {
     const done = await createPost(call.context, call.actor(), call.body)
     return presentIdempotent(call, done, (post) => ({
@@ -56,6 +62,7 @@ const listRoute = route({
     community: communityName,
     author: communityName,
   }),
+  answer: postPageAnswer,
   handle: async ({ query, read }) => {
     const community = query.community ?? query.submolt
     const list = toPostList(query, query.sort ?? 'hot', { community, author: query.author })
@@ -71,6 +78,7 @@ const readRoute = route({
   tag,
   access: 'read',
   query: z.object({ include_comments: z.stringbool().default(false) }),
+  answer: z.object({ post: postAnswer, comments: z.array(branchAnswer).optional() }),
   handle: async ({ param, query, read }) => {
     const id = param('id')
     const page = { sort: 'best', limit: limits.page.commentsDefault, offset: 0 } as const
@@ -96,6 +104,7 @@ export const postRoutes: Route[] = [
     tag,
     access: 'write',
     body: postUpdate,
+    answer: z.object({ post: postAnswer }),
     handle: async (call) => {
       const isAdmin = call.viewer().role === 'admin'
       const post = await changePost(
@@ -114,6 +123,7 @@ export const postRoutes: Route[] = [
     summary: 'Deletes your post',
     tag,
     access: 'write',
+    answer: deletedAnswer,
     handle: async (call) => {
       const isAdmin = call.viewer().role === 'admin'
       const id = await removePost(call.context, call.actor(), isAdmin, call.param('id'))

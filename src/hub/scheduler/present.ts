@@ -1,10 +1,12 @@
+import type * as z from 'zod'
 import { presentTime } from '../accounts/present'
 import { encodeCursor } from '../cursor'
+import type { boardAnswer } from './answers'
 import type { Board } from './read-board'
 import { formatExplorationReason, formatTaskReason } from './scheduler-labels'
 
 /** Returns the scheduler's state as the API presents it, with each reason as a code and as text. */
-export const presentBoard = (board: Board, now: number): object => ({
+export const presentBoard = (board: Board, now: number): z.input<typeof boardAnswer> => ({
   paused: board.hub.isPaused,
   scheduler: board.view && {
     mode: board.view.mode,

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { schedulerPages } from '../../shared/config'
 import { decodeCursor } from '../cursor'
 import { type Route, route } from '../http/route'
+import { boardAnswer } from './answers'
 import { presentBoard } from './present'
 import { type AgentPageRequest, agentStates, boardStatements } from './queries'
 import { readBoard } from './read-board'
@@ -26,6 +27,7 @@ export const schedulerRoutes: Route[] = [
       cursor: z.string().max(400).optional(),
       limit: z.coerce.number().int().min(1).max(200).default(schedulerPages.agents),
     }),
+    answer: boardAnswer,
     handle: async ({ context, query, read }) => {
       const { clock, scheduler } = context
       const now = clock.now()

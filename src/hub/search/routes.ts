@@ -1,8 +1,9 @@
 import * as z from 'zod'
 import { limits } from '../../shared/config'
-import { presentPerson, presentTime } from '../accounts/present'
+import { personAnswer, presentPerson, presentTime } from '../accounts/present'
 import type { SearchHit } from '../contract/hub'
 import { decodeCursor, encodeCursor } from '../cursor'
+import { pageFields, timeAnswer } from '../http/answers'
 import { type Route, route } from '../http/route'
 import { type HitRow, hitTypes, selectHits } from './queries'
 import { toMatchExpression } from './search-terms'
@@ -46,7 +47,30 @@ const wireTypes = {
   community: 'submolt',
 } as const
 
-function presentHit(row: HitRow) {
+const hitAnswer = z
+  .object({
+    id: z.string(),
+    type: z.enum(Object.values(wireTypes)),
+    title: z.string(),
+    content: z.string(),
+    snippet: z.string().describe('Plain text; matches are between U+2068 and U+2069.'),
+    author: personAnswer.nullable(),
+    community: z.string().nullable(),
+    post_id: z.string().nullable(),
+    score: z.number().describe('Relevance (BM25); higher is better.'),
+    created_at: timeAnswer,
+  })
+  .meta({ id: 'SearchHit' })
+
+const searchAnswer = z.object({
+  results: z.array(hitAnswer),
+  posts: z.array(hitAnswer).describe('The posts of `results`.'),
+  agents: z.array(hitAnswer).describe('The accounts of `results`.'),
+  submolts: z.array(hitAnswer).describe('The communities of `results`.'),
+  ...pageFields,
+})
+
+function presentHit(row: HitRow): z.input<typeof hitAnswer> {
   const hit = toSearchHit(row)
   return {
     id: hit.id,
@@ -70,6 +94,7 @@ export const searchRoutes: Route[] = [
     tag: 'search',
     access: 'read',
     query: searchQuery,
+    answer: searchAnswer,
     handle: async ({ query, read }) => {
       const expression = toMatchExpression(query.q, 'all')
       const cursor = decodeCursor(query.cursor)

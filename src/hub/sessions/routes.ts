@@ -1,6 +1,8 @@
+import * as z from 'zod'
 import { memoryLimits } from '../../shared/config'
 import { run } from '../../shared/db/batch'
 import type { AccountId } from '../../shared/ids'
+import { countAnswer } from '../http/answers'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
 import { runActionOnce } from '../idempotency/run-once'
 import { selectHostedAgent } from '../system/queries'
@@ -9,8 +11,11 @@ import {
   presentMessage,
   presentSessionFacts,
   presentTotals,
+  sessionAnswer,
+  sessionFactsAnswer,
   snapshotInput,
   toSnapshot,
+  totalsAnswer,
 } from './snapshot'
 
 const tag = 'sessions'
@@ -31,12 +36,28 @@ async function findAgent(call: Call<unknown, unknown>): Promise<AccountId> {
   throw sessionErrors.agentNotFound()
 }
 
-async function presentSession(call: Call<unknown, unknown>, agentId: AccountId): Promise<object> {
+async function presentSession(
+  call: Call<unknown, unknown>,
+  agentId: AccountId,
+): Promise<{ session: z.input<typeof sessionAnswer> }> {
   const snapshot = await call.context.agents.sessions.read(agentId, call.param('id'))
   if (!snapshot) throw sessionErrors.notFound()
   const { messages, ...facts } = snapshot
   return { session: { ...presentSessionFacts(facts), messages: messages.map(presentMessage) } }
 }
+
+const sessionListAnswer = z.object({
+  sessions: z.array(sessionFactsAnswer.extend({ message_count: countAnswer })),
+  totals: totalsAnswer.describe('Of all activations of the agent.'),
+  tools: z.array(
+    z.object({
+      name: z.string(),
+      calls: countAnswer,
+      errors: countAnswer,
+      total_ms: z.number().describe('Duration of all calls in milliseconds.'),
+    }),
+  ),
+})
 
 const listRoute = route({
   method: 'get',
@@ -45,6 +66,7 @@ const listRoute = route({
     'Lists the sessions of an agent, newest first, with token and tool counters (admin or the agent)',
   tag,
   access: 'write',
+  answer: sessionListAnswer,
   handle: async (call) => {
     const agentId = await findAgent(call)
     const { sessionsListed } = memoryLimits
@@ -66,6 +88,7 @@ const readRoute = route({
   summary: 'Returns a snapshot of a session: history and token counters (admin or the agent)',
   tag,
   access: 'write',
+  answer: z.object({ session: sessionAnswer }),
   handle: async (call) => presentSession(call, await findAgent(call)),
 })
 
@@ -76,6 +99,7 @@ const restoreRoute = route({
   tag,
   access: 'write',
   body: snapshotInput,
+  answer: z.object({ session: sessionAnswer }),
   handle: async (call) => {
     const agentId = await findAgent(call)
     const { agents, clock } = call.context
@@ -98,6 +122,7 @@ const resetRoute = route({
   summary: 'Resets a session: deletes its history (admin or the agent)',
   tag,
   access: 'write',
+  answer: z.object({ reset: z.string().describe('Its id.') }),
   handle: async (call) => {
     const id = call.param('id')
     const isReset = await call.context.agents.sessions.reset(await findAgent(call), id)
@@ -106,12 +131,21 @@ const resetRoute = route({
   },
 })
 
+const compactedAnswer = z.object({
+  compacted: z.object({
+    id: z.string(),
+    replaced: countAnswer.describe('Messages that the summary replaced.'),
+    messages: countAnswer.describe('Remaining messages.'),
+  }),
+})
+
 const compactRoute = route({
   method: 'post',
   path: '/agents/:name/sessions/:id/compact',
   summary: 'Replaces the oldest messages of a session by a summary (admin or the agent)',
   tag,
   access: 'write',
+  answer: compactedAnswer,
   handle: async (call) => {
     const { db, clock, agents } = call.context
     const { accountId, idempotencyKey: key } = call.actor()

@@ -7,6 +7,7 @@ import type {
 } from '../../agents/contract/agents'
 import { memoryLimits } from '../../shared/config'
 import { presentTime } from '../accounts/present'
+import { countAnswer, microusdAnswer, timeAnswer } from '../http/answers'
 
 const count = z.int().min(0)
 const text = z.string().max(100_000)
@@ -109,6 +110,26 @@ function toMessage(input: MessageInput): SessionMessage {
   }
 }
 
+const countersAnswer = {
+  input_tokens: countAnswer,
+  cached_tokens: countAnswer,
+  output_tokens: countAnswer,
+  cost_microusd: microusdAnswer,
+}
+
+export const totalsAnswer = z.object({ activations: countAnswer, ...countersAnswer })
+
+export const sessionFactsAnswer = totalsAnswer.extend({
+  id: z.string().describe('`{channel}_{chat_id}`.'),
+  summary: z.string().describe('Summary of the compacted messages; empty when there are none.'),
+  created_at: timeAnswer,
+  updated_at: timeAnswer,
+})
+
+export const sessionAnswer = sessionFactsAnswer
+  .extend({ messages: z.array(message) })
+  .meta({ id: 'Session' })
+
 const presentCounters = (tokens: TokenCounters) => ({
   input_tokens: tokens.inputTokens,
   cached_tokens: tokens.cachedTokens,
@@ -129,7 +150,7 @@ export const presentSessionFacts = (facts: Omit<SessionFacts, 'messageCount'>) =
   updated_at: presentTime(facts.updatedAt),
 })
 
-export function presentMessage(stored: SessionMessage): object {
+export function presentMessage(stored: SessionMessage): z.input<typeof message> {
   switch (stored.role) {
     case 'user':
       return stored

@@ -1,3 +1,4 @@
+import * as z from 'zod'
 import { presentIdempotent, type Route, route } from '../http/route'
 import { pauseAgents } from './actions'
 
@@ -10,6 +11,7 @@ const pause = (path: string, isPaused: boolean): Route =>
     summary: `${isPaused ? 'Pauses' : 'Resumes'} ${path.includes(':name') ? 'one agent' : 'all agents'}; takes effect before the next model call (admin)`,
     tag,
     access: 'admin',
+    answer: z.object({ paused: z.boolean() }),
     handle: async (call) => {
       const name = path.includes(':name') ? call.param('name') : null
       const result = await pauseAgents(call.context, call.actor(), name, isPaused)

@@ -1,8 +1,26 @@
+import * as z from 'zod'
 import { presentTime } from '../accounts/present'
+import { timeAnswer } from '../http/answers'
 import { presentIdempotent, type Route, route } from '../http/route'
 import { type AssignedTask, assignTask, taskInput } from './actions'
 
-const presentTask = ({ id, agent, model, createdAt }: AssignedTask): object => ({
+const taskAnswer = z.object({
+  item: z.object({
+    id: z.string().describe('Id of the inbox item of the agent.'),
+    type: z.literal('task'),
+    agent: z.string().describe('Name of the agent.'),
+    model: z.string().nullable().describe("Null for the model of the agent's definition."),
+    created_at: timeAnswer,
+  }),
+  important: z.string(),
+})
+
+const presentTask = ({
+  id,
+  agent,
+  model,
+  createdAt,
+}: AssignedTask): z.input<typeof taskAnswer> => ({
   item: { id, type: 'task', agent, model, created_at: presentTime(createdAt) },
   important: 'The reply arrives in your inbox: GET /api/v1/notifications',
 })
@@ -16,6 +34,7 @@ export const taskRoutes: Route[] = [
     access: 'admin',
     status: 202,
     body: taskInput,
+    answer: taskAnswer,
     handle: async (call) => {
       const done = await assignTask(call.context, call.actor(), call.param('name'), call.body)
       return presentIdempotent(call, done, presentTask)

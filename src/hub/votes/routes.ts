@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { countAnswer } from '../http/answers'
 import { presentIdempotent, type Route, route } from '../http/route'
 import { setVote, type VoteResult } from './actions'
 
@@ -9,7 +10,23 @@ const messages = {
   removed: 'Vote removed.',
 } as const
 
-const presentVote = ({ action, author, value, upvotes, downvotes }: VoteResult): object => ({
+const voteAnswer = z.object({
+  message: z.enum(Object.values(messages)),
+  action: z.enum(['upvoted', 'downvoted', 'changed', 'removed']),
+  author: z.object({ name: z.string() }).describe('Author of the post or comment.'),
+  value: z.union([z.literal(1), z.literal(0), z.literal(-1)]).describe('Your vote.'),
+  upvotes: countAnswer,
+  downvotes: countAnswer,
+  score: z.int().describe('Upvotes minus downvotes.'),
+})
+
+const presentVote = ({
+  action,
+  author,
+  value,
+  upvotes,
+  downvotes,
+}: VoteResult): z.input<typeof voteAnswer> => ({
   message: messages[action],
   action,
   author: { name: author },
@@ -29,6 +46,7 @@ const voteRoute = (kind: 'post' | 'comment', direction: 'upvote' | 'downvote'): 
     tag: 'votes',
     access: 'write',
     body: z.object({ value: z.union([z.literal(value), z.literal(0)]).default(value) }),
+    answer: voteAnswer,
     handle: async (call) => {
       const on = { kind, id: call.param('id') }
       const done = await setVote(call.context, call.actor(), on, call.body.value)

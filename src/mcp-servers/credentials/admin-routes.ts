@@ -30,13 +30,57 @@ export const credentialInput = z.strictObject({
 const common = { access: 'admin', status: 200, tag: 'credentials' } as const
 type Service = z.output<typeof serviceInput>
 
-const put = async ({ deps, admin, params, body }: AdminCall, server: string): Promise<object> => {
+const time = z.iso.datetime()
+const scopeNote = 'Null for all of them.'
+
+const credentialAnswer = z
+  .object({
+    name: z.string(),
+    server: z.string(),
+    service: z.string(),
+    community: z.string().nullable().describe(scopeNote),
+    agent: z.string().nullable().describe(scopeNote),
+    source: z.string().describe('vault, or env:NAME for a secret of the Worker'),
+    key: z
+      .string()
+      .nullable()
+      .describe('current or old: the key that encrypts the value; null for a secret of the Worker'),
+    updated_at: time.nullable(),
+    updated_by: z.string(),
+    last_used_at: time.nullable(),
+  })
+  .meta({ id: 'Credential' })
+
+const serviceAnswer = z
+  .object({
+    server: z.string(),
+    name: z.string(),
+    base_url: z.string(),
+    hosts: z.array(z.string()).describe('further hosts that the service redirects to'),
+    headers: z.record(z.string(), z.string()),
+    credential: z.string().nullable(),
+    format: z.enum(['json', 'any']),
+    allow_http: z.boolean(),
+    allow_private: z.boolean(),
+    is_built_in: z.boolean(),
+    updated_at: time.nullable(),
+    updated_by: z.string().nullable(),
+  })
+  .meta({ id: 'Service' })
+
+const credentialsAnswer = z.object({ credentials: z.array(credentialAnswer) })
+const servicesAnswer = z.object({ services: z.array(serviceAnswer) })
+const namedAnswer = z.object({ name: z.string() })
+type Named = z.input<typeof namedAnswer>
+const namedServiceAnswer = namedAnswer.extend({ server: z.string() })
+
+const put = async ({ deps, admin, params, body }: AdminCall, server: string): Promise<Named> => {
   const name = params.name ?? ''
   await deps.services.put(server, name, body as Service, admin.name)
   return { name }
 }
 
-const remove = async ({ deps, params }: AdminCall, server: string): Promise<object> => {
+const remove = async ({ deps, params }: AdminCall, server: string): Promise<Named> => {
   const name = params.name ?? ''
   await deps.services.remove(server, name)
   return { name }
@@ -47,12 +91,16 @@ export const adminRoutes: AdminRoute[] = [
   {
     ...{ ...common, method: 'get', path: '/credentials' },
     summary: 'Lists credentials without their values: service, source, last use (admin)',
-    handle: async ({ deps }) => ({ credentials: await deps.vault.list() }),
+    answer: credentialsAnswer,
+    handle: async ({ deps }): Promise<z.input<typeof credentialsAnswer>> => ({
+      credentials: await deps.vault.list(),
+    }),
   },
   {
     ...{ ...common, method: 'put', path: '/credentials/:name' },
     summary: 'Creates or replaces a credential; no response contains its value (admin)',
     body: credentialInput,
+    answer: namedAnswer,
     handle: async ({ deps, admin, params, body }) => {
       const name = params.name ?? ''
       const input = body as z.output<typeof credentialInput>
@@ -63,6 +111,7 @@ export const adminRoutes: AdminRoute[] = [
   {
     ...{ ...common, method: 'delete', path: '/credentials/:name' },
     summary: 'Deletes a credential (admin)',
+    answer: namedAnswer,
     handle: async ({ deps, params }) => {
       await deps.vault.remove(params.name ?? '')
       return { name: params.name }
@@ -71,12 +120,16 @@ export const adminRoutes: AdminRoute[] = [
   {
     ...{ ...common, method: 'get', path: '/services' },
     summary: 'Lists external services that tools can use, declared or built in (admin)',
-    handle: async ({ deps }) => ({ services: await deps.services.list() }),
+    answer: servicesAnswer,
+    handle: async ({ deps }): Promise<z.input<typeof servicesAnswer>> => ({
+      services: await deps.services.list(),
+    }),
   },
   {
     ...{ ...common, method: 'put', path: '/services/:server/:name' },
     summary: 'Declares a service of a server such as http, github or postgres (admin)',
     body: serviceInput,
+    answer: namedServiceAnswer,
     handle: async (call) => ({
       server: call.params.server,
       ...(await put(call, call.params.server ?? '')),
@@ -85,6 +138,7 @@ export const adminRoutes: AdminRoute[] = [
   {
     ...{ ...common, method: 'delete', path: '/services/:server/:name' },
     summary: 'Deletes a declared service; a built-in declaration applies again (admin)',
+    answer: namedServiceAnswer,
     handle: async (call) => ({
       server: call.params.server,
       ...(await remove(call, call.params.server ?? '')),
@@ -93,17 +147,22 @@ export const adminRoutes: AdminRoute[] = [
   {
     ...{ ...common, method: 'get', path: '/http-services' },
     summary: 'Lists the services of the server http (admin)',
-    handle: async ({ deps }) => ({ services: await deps.services.list('http') }),
+    answer: servicesAnswer,
+    handle: async ({ deps }): Promise<z.input<typeof servicesAnswer>> => ({
+      services: await deps.services.list('http'),
+    }),
   },
   {
     ...{ ...common, method: 'put', path: '/http-services/:name' },
     summary: 'Declares a service of the server http (admin)',
     body: serviceInput,
+    answer: namedAnswer,
     handle: (call) => put(call, 'http'),
   },
   {
     ...{ ...common, method: 'delete', path: '/http-services/:name' },
     summary: 'Deletes a service of the server http (admin)',
+    answer: namedAnswer,
     handle: (call) => remove(call, 'http'),
   },
   ...remoteRoutes,

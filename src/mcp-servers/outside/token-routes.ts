@@ -16,6 +16,7 @@ export const tokenRoutes: AdminRoute[] = [
     summary:
       'Issues a token for /mcp that is valid for minutes, while the activation runs; its bearer calls tools as the agent (admin)',
     params: { id },
+    answer: z.object({ token: z.string(), expires_at: z.iso.datetime() }),
     handle: async ({ deps, params }) => {
       const { hub, tokens, clock, readToolRestrictions } = deps
       const activationId = (params.id ?? '') as ActivationId

@@ -45,20 +45,60 @@ export const toInput = ({ description, ...service }: z.output<typeof remoteInput
   },
 })
 
+const toolAnswer = z.object({
+  name: z.string(),
+  tool: z.string().describe('full name on this hub'),
+  remote_name: z.string().describe('name on its server'),
+  state: z
+    .enum(['usable', 'unmapped', 'unreadable', 'changed', 'gone'])
+    .describe('unreadable: the name of an argument contains invisible characters'),
+  grant: z.string().nullable(),
+  tier: z.enum(['read', 'write', 'destructive']).nullable(),
+  description: z.string(),
+  text: z.string().describe('the whole accepted description with its arguments'),
+  input_schema: z.unknown().describe('JSON Schema of the arguments'),
+  annotations: z.unknown(),
+  hash: z.string().describe('of the accepted description'),
+  offered_hash: z
+    .string()
+    .nullable()
+    .describe('of a changed description; empty when the server removed the tool'),
+  diff: z.array(z.string()).nullable().describe('lines of the change, each with its sign'),
+})
+
+const remoteAnswer = z
+  .object({
+    name: z.string(),
+    description: z.string(),
+    read_at: z.iso.datetime().nullable(),
+    failure: z.string().nullable().describe('why its tools could not be read'),
+    updated_at: z.iso.datetime().nullable(),
+    updated_by: z.string(),
+    tools: z.array(toolAnswer),
+  })
+  .meta({ id: 'RemoteServer' })
+
+const listAnswer = z.object({ remote_servers: z.array(remoteAnswer) })
+const oneAnswer = z.object({ remote_server: remoteAnswer })
+
 /** The API routes of remote MCP servers. */
 export const remoteRoutes: AdminRoute[] = [
   {
     ...{ ...common, method: 'get', path: '/remote-servers' },
     summary:
       'Lists remote MCP servers with their tools and the changes since they were accepted (admin)',
-    handle: async ({ deps }) => ({ remote_servers: await deps.remotes.list() }),
+    answer: listAnswer,
+    handle: async ({ deps }): Promise<z.input<typeof listAnswer>> => ({
+      remote_servers: await deps.remotes.list(),
+    }),
   },
   {
     ...{ ...common, method: 'post', path: '/remote-servers' },
     summary:
       'Adds a remote MCP server by its URL; its tools are hidden until they are mapped (admin)',
     body: newRemoteInput,
-    handle: async ({ deps, admin, body }) => {
+    answer: oneAnswer,
+    handle: async ({ deps, admin, body }): Promise<z.input<typeof oneAnswer>> => {
       const { name, ...input } = body as z.output<typeof newRemoteInput>
       return { remote_server: await deps.remotes.put(name, toInput(input), admin) }
     },
@@ -67,7 +107,8 @@ export const remoteRoutes: AdminRoute[] = [
     ...{ ...common, method: 'put', path: '/remote-servers/:name' },
     summary: 'Adds or updates a remote server: URL, headers and description (admin)',
     body: remoteInput,
-    handle: async ({ deps, admin, params, body }) => {
+    answer: oneAnswer,
+    handle: async ({ deps, admin, params, body }): Promise<z.input<typeof oneAnswer>> => {
       const input = toInput(body as z.output<typeof remoteInput>)
       return { remote_server: await deps.remotes.put(params.name ?? '', input, admin) }
     },
@@ -75,6 +116,7 @@ export const remoteRoutes: AdminRoute[] = [
   {
     ...{ ...common, method: 'delete', path: '/remote-servers/:name' },
     summary: 'Deletes a remote server and the mappings of its tools (admin)',
+    answer: z.object({ name: z.string() }),
     handle: async ({ deps, params }) => {
       await deps.remotes.remove(params.name ?? '')
       return { name: params.name }
@@ -83,7 +125,8 @@ export const remoteRoutes: AdminRoute[] = [
   {
     ...{ ...common, method: 'post', path: '/remote-servers/:name/refresh' },
     summary: "Reads a server's current tools; a mapped tool that changed is hidden (admin)",
-    handle: async ({ deps, admin, params }) => ({
+    answer: oneAnswer,
+    handle: async ({ deps, admin, params }): Promise<z.input<typeof oneAnswer>> => ({
       remote_server: await deps.remotes.refresh(params.name ?? '', admin),
     }),
   },
@@ -91,7 +134,8 @@ export const remoteRoutes: AdminRoute[] = [
     ...{ ...common, method: 'post', path: '/remote-servers/:name/accept' },
     summary: 'Accepts the changed descriptions of tools (admin)',
     body: acceptInput,
-    handle: async ({ deps, admin, params, body }) => {
+    answer: oneAnswer,
+    handle: async ({ deps, admin, params, body }): Promise<z.input<typeof oneAnswer>> => {
       const { tools } = body as z.output<typeof acceptInput>
       return { remote_server: await deps.remotes.accept(params.name ?? '', tools, admin) }
     },
@@ -101,7 +145,8 @@ export const remoteRoutes: AdminRoute[] = [
     summary: 'Sets the grant and tier of a tool, so that agents can use it (admin)',
     params: { tool: toolName },
     body: mapInput,
-    handle: async ({ deps, admin, params, body }) => {
+    answer: oneAnswer,
+    handle: async ({ deps, admin, params, body }): Promise<z.input<typeof oneAnswer>> => {
       const { grant, tier, hash = null } = body as z.output<typeof mapInput>
       const tool = { wireName: params.tool ?? '', hash, grant, tier }
       return { remote_server: await deps.remotes.map(params.name ?? '', tool, admin) }

@@ -1,7 +1,29 @@
 import { expect, test } from 'vitest'
+import * as z from 'zod'
 import { apiRoutes } from '../../../src/hub/app'
 import { toTemplate } from '../../../src/hub/http/openapi'
+import { adminRoutes } from '../../../src/mcp-servers/credentials/admin-routes'
 import { createTestHub } from '../create-test-hub'
+
+interface Schema {
+  properties?: Record<string, unknown>
+  required?: string[]
+}
+
+interface Content {
+  content: Record<string, { schema: Schema }>
+}
+
+interface Api {
+  paths: Record<
+    string,
+    Record<
+      string,
+      { requestBody?: Content & { required: boolean }; responses: Record<string, Content> }
+    >
+  >
+  components: { schemas: Record<string, unknown> }
+}
 
 const hub = createTestHub()
 const readDocument = async () => (await (await hub.fetch('/openapi.json')).json()) as never
@@ -70,4 +92,61 @@ test('H17: the skill page uses the address of this hub and paths that exist', as
       patterns.some((pattern) => pattern.test(path)),
       path,
     ).toBe(true)
+})
+
+const described = [...apiRoutes, ...adminRoutes]
+
+test('H17: a body is required unless all its fields are optional', async () => {
+  const document: Api = await readDocument()
+  for (const { method, path, body } of apiRoutes) {
+    const operation = document.paths[toTemplate(path)]?.[method]
+    expect(operation?.requestBody?.required, `${method} ${path}`).toBe(
+      body && !body.safeParse({}).success,
+    )
+  }
+  expect(document.paths['/posts']?.post?.requestBody?.required).toBe(true)
+  expect(document.paths['/posts/{id}/upvote']?.post?.requestBody?.required).toBe(false)
+})
+
+test('H17: the required fields of a body are those that an empty body lacks', async () => {
+  const document: Api = await readDocument()
+  for (const { method, path, body } of apiRoutes) {
+    const operation = document.paths[toTemplate(path)]?.[method]
+    const schema = operation?.requestBody?.content['application/json']?.schema
+    if (!body || !schema?.properties) continue
+    const lacking = (body.safeParse({}).error?.issues ?? [])
+      .filter(({ code }) => code !== 'custom')
+      .map(({ path }) => String(path[0]))
+    expect(new Set(schema.required), `${method} ${path}`).toEqual(new Set(lacking))
+  }
+})
+
+test('H17: every answer has a schema with its status, and every reference resolves', async () => {
+  const document: Api = await readDocument()
+  for (const { method, path, status, isBare } of apiRoutes) {
+    const title = `${method} ${path}`
+    const response = document.paths[toTemplate(path)]?.[method]?.responses[status]
+    const schema = response?.content['application/json']?.schema
+    const fields = Object.keys(schema?.properties ?? {})
+    expect(fields.length, title).toBeGreaterThan(isBare ? 0 : 1)
+    expect(schema?.required?.includes('success'), title).toBe(!isBare)
+  }
+  const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]*)"/g)]
+  expect(references.length).toBeGreaterThan(50)
+  for (const [, reference = ''] of references) {
+    const name = reference.replace('#/components/schemas/', '')
+    expect(Object.keys(document.components.schemas)).toContain(name)
+  }
+})
+
+test('H17: a named schema is the same wherever it is used', () => {
+  const named = new Map<string, unknown>()
+  for (const { answer, path } of described) {
+    const { $defs = {} } = z.toJSONSchema(answer, { io: 'input', unrepresentable: 'any' })
+    for (const [name, schema] of Object.entries($defs)) {
+      expect(named.get(name) ?? schema, `${name} of ${path}`).toEqual(schema)
+      named.set(name, schema)
+    }
+  }
+  expect(named.size).toBeGreaterThan(20)
 })

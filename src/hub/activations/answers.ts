@@ -1,0 +1,165 @@
+import * as z from 'zod'
+import { briefPersonAnswer } from '../accounts/present'
+import { countAnswer, microusdAnswer, timeAnswer } from '../http/answers'
+import { activations } from './schema'
+
+export const activationAnswer = z
+  .object({
+    id: z.string(),
+    agent: briefPersonAnswer,
+    class: z.enum(activations.class.enumValues),
+    task: z.enum(activations.task.enumValues),
+    state: z
+      .enum(activations.state.enumValues)
+      .describe('parked: waits for a decision about a call that requires approval.'),
+    admission: z.enum(activations.admission.enumValues),
+    outcome: z.enum(activations.outcome.enumValues).nullable().describe('Null until it is done.'),
+    error: z.object({ code: z.string(), message: z.string() }).nullable(),
+    model: z.string(),
+    definition_version: countAnswer,
+    post_id: z.string().nullable(),
+    post_title: z.string().nullable(),
+    started_at: timeAnswer,
+    deadline_at: timeAnswer,
+    finished_at: timeAnswer.nullable(),
+    iterations: countAnswer.describe('Model calls.'),
+    input_tokens: countAnswer,
+    cached_tokens: countAnswer,
+    output_tokens: countAnswer,
+    cost_microusd: microusdAnswer,
+    reserved_microusd: microusdAnswer,
+    is_priced: z.boolean().describe('False when the price of a model is unknown.'),
+    tools: z.array(z.string()).describe('Names of tools in order of first use.'),
+    reply_comment_id: z.string().nullable(),
+    reply_refusal: z.string().nullable().describe('Why its reply was not posted.'),
+  })
+  .meta({ id: 'Activation' })
+
+const msAnswer = z.number().describe('Milliseconds.')
+
+const hooksAnswer = z.array(
+  z.object({
+    hook: z.string(),
+    point: z.string(),
+    ms: msAnswer,
+    outcome: z.enum(['ok', 'denied', 'failed', 'timed_out']),
+  }),
+)
+
+const toolCallAnswer = z.object({
+  call_id: z.string(),
+  name: z.string(),
+  grant: z.string().nullable(),
+  arguments: z.string().describe('JSON.'),
+  result: z.string(),
+  is_error: z.boolean(),
+  started_at: timeAnswer,
+  duration_ms: msAnswer,
+  result_bytes: z.number(),
+  hooks: hooksAnswer,
+})
+
+/** A model call of an activation, with the tool calls that it requested. */
+export const stepAnswer = z
+  .object({
+    step: z.number(),
+    started_at: timeAnswer,
+    model_ms: msAnswer,
+    retries: z.number(),
+    input: z
+      .object({
+        messages: z.number(),
+        chars: z.number(),
+        tokens: z.number(),
+        prefix_share: z
+          .number()
+          .nullable()
+          .describe('Part of the input that is the same as in the step before; 1 is all of it.'),
+      })
+      .nullable(),
+    input_tokens: z.number(),
+    cached_tokens: z.number(),
+    output_tokens: z.number(),
+    reasoning_tokens: z.number(),
+    cost_microusd: z.number().describe('Millionths of a US dollar.'),
+    is_priced: z.boolean(),
+    is_estimated: z.boolean(),
+    finish_reason: z.string(),
+    text: z.string(),
+    reasoning: z.string(),
+    hooks: hooksAnswer,
+    tools: z.array(toolCallAnswer),
+  })
+  .meta({ id: 'Step' })
+
+const compactionAnswer = z.object({
+  at: timeAnswer,
+  duration_ms: msAnswer,
+  replaced_messages: z.number(),
+  tokens_before: z.number(),
+  tokens: z.number(),
+  cost_microusd: z.number().describe('Millionths of a US dollar.'),
+  problem: z.string().nullable().describe("Why it has no model's summary."),
+})
+
+const parkAnswer = z.object({
+  at: timeAnswer,
+  resumed_at: timeAnswer.nullable(),
+  tools: z.array(z.string()),
+  decisions: z.array(
+    z.object({
+      call_id: z.string(),
+      decision: z.string(),
+      by: z.string().nullable(),
+      note: z.string(),
+    }),
+  ),
+})
+
+export const durationsAnswer = z.object({
+  loading_ms: msAnswer,
+  model_ms: msAnswer,
+  tools_ms: msAnswer,
+  hooks_ms: msAnswer,
+  compaction_ms: msAnswer,
+  parked_ms: msAnswer,
+  waiting_ms: msAnswer,
+  other_ms: msAnswer,
+  total_ms: msAnswer,
+})
+
+export const traceAnswer = z
+  .object({
+    prompt: z.array(z.object({ role: z.string(), excerpt: z.string(), chars: z.number() })),
+    steps: z.array(stepAnswer),
+    notes: z.array(z.object({ at: timeAnswer, text: z.string() })),
+    compactions: z.array(compactionAnswer),
+    parks: z.array(parkAnswer).describe('Times that it waited for approval.'),
+    time: durationsAnswer,
+    plan: z.object({
+      goal: z.string().nullable(),
+      steps: z.array(
+        z.object({
+          title: z.string(),
+          status: z.enum(['pending', 'running', 'completed', 'failed']),
+          call_id: z.string().nullable(),
+        }),
+      ),
+      progress: z.number(),
+    }),
+  })
+  .meta({ id: 'Trace' })
+
+/** An event of a run; further fields depend on its type. */
+export const eventAnswer = z
+  .looseObject({
+    seq: countAnswer,
+    activation_id: z.string(),
+    at: timeAnswer,
+    kind: z.string(),
+    type: z.string(),
+  })
+  .meta({ id: 'ActivationEvent' })
+
+/** `ExportTraceServiceRequest` of OTLP, as JSON. */
+export const otlpAnswer = z.object({ resourceSpans: z.array(z.looseObject({})) })
