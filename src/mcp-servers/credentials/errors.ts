@@ -64,7 +64,7 @@ export const credentialErrors = {
       'VALIDATION',
       `A credential has at least ${charsMin} characters.`,
       {
-        hint: 'A shorter one cannot be told from other text, so it cannot be redacted from results.',
+        hint: 'A shorter one cannot be distinguished from other text, so it cannot be redacted from results.',
       },
     ),
   notAscii: () =>

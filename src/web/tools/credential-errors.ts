@@ -20,7 +20,7 @@ const valueTexts: ErrorTexts['value'] = {
   ),
   TOO_SHORT: problem(
     'The value is too short.',
-    'A credential has at least 8 characters. A shorter one cannot be told from other text, so it cannot be redacted from results.',
+    'A credential has at least 8 characters. A shorter one cannot be distinguished from other text, so it cannot be redacted from results.',
   ),
   NOT_ASCII: problem(
     'The value is not valid.',
