@@ -40,9 +40,9 @@ const alone = [
   'tests/mcp-servers/credentials/{canary,vault}.test.ts',
   'tests/mcp-servers/http/http-request.test.ts',
   'tests/mcp-servers/outside/mcp-on-worker.test.ts',
-  'tests/mcp-servers/pages/*.test.ts',
-  'tests/mcp-servers/remote/{hosted,hostile,remote-page,remote-servers}.test.ts',
+  'tests/mcp-servers/remote/{hosted,hostile,remote-servers}.test.ts',
   'tests/stories/*.test.ts',
+  'tests/web/tools/*.test.ts',
 ]
 
 /** Files that share a Worker, and find nothing in its database but what they put there. */

@@ -14,14 +14,17 @@ import { explorationFloor } from './agents/scheduler/shares'
 import { createHubApi } from './hub/api/hub-api'
 import { createHub } from './hub/app'
 import type { SweepApi } from './hub/contract/hub'
+import { requireAdminSender } from './hub/http/authenticate'
 import type { HubDeps } from './hub/http/hub-env'
 import { createLivePublisher } from './hub/live/live-publisher'
 import { maskCredentials } from './hub/posts/credential-patterns'
 import type { ToolRestrictions } from './mcp-servers/contract/tools'
+import { createToolAdmin } from './mcp-servers/create-tool-admin'
 import { adminRoutes } from './mcp-servers/credentials/admin-routes'
 import { createCipher } from './mcp-servers/credentials/cipher'
 import { createConnect } from './mcp-servers/credentials/connect'
 import { createAdminRoutes } from './mcp-servers/credentials/create-admin-routes'
+import { createCredentialForms, credentialFormPaths } from './mcp-servers/credentials/form-routes'
 import { createRecentSecrets } from './mcp-servers/credentials/recent-secrets'
 import { createVault } from './mcp-servers/credentials/vault'
 import { createResolver } from './mcp-servers/fetch/resolve-over-https'
@@ -31,9 +34,7 @@ import { listKnownTools } from './mcp-servers/gateway/list-known-tools'
 import { createToolRegistry } from './mcp-servers/gateway/tool-registry'
 import { createActivationTokens } from './mcp-servers/outside/activation-token'
 import { createMcpRoutes } from './mcp-servers/outside/create-mcp-routes'
-import { createCredentialPages } from './mcp-servers/pages/credential-pages'
 import { createCatalogue } from './mcp-servers/remote/catalogue'
-import { createRemotePages } from './mcp-servers/remote/pages'
 import { remoteServices } from './mcp-servers/remote/remote-services'
 import { createRemotes } from './mcp-servers/remote/remotes'
 import { createResultStore } from './mcp-servers/results/result-store'
@@ -46,7 +47,6 @@ import { createDb } from './shared/db/db'
 import { systemClock } from './shared/ids'
 import { createLog, createRedactor, findSecrets, type Log } from './shared/log'
 import { readSettings, type Settings } from './shared/settings'
-import { mountModulePages, pageParts } from './web/frame/mount-module-pages'
 import { registerPages } from './web/register-pages'
 
 /**
@@ -83,11 +83,12 @@ export function composeApp(env: Env) {
     reportFailure: (tool, error) => log.warn('tool failed', { tool, error }),
   })
   const remotes = createRemotes({ ...outside, clock, hub })
+  const toolAdmin = createToolAdmin({ ...outside, remotes })
   const app = createHub({
     ...shared,
     binding: env.DB,
     moduleRoutes: adminRoutes,
-    pages: createPages({ ...outside, hub, remotes, parts: pageParts }),
+    pages: (root, routes) => registerPages(root, routes, { toolAdmin }),
     mounts: createMounts({
       ...outside,
       gateway,
@@ -147,18 +148,7 @@ function createReliableWaker(env: Env, scheduler: SchedulerApi): AgentDeps['wake
   }
 }
 
-/** Returns what registers every page: those of tools first, then those of the hub. */
-function createPages(
-  deps: Parameters<typeof createCredentialPages>[0] & Parameters<typeof createRemotePages>[0],
-): NonNullable<HubDeps['pages']> {
-  const modulePages = [...createCredentialPages(deps), ...createRemotePages(deps)]
-  return (app, routes) => {
-    mountModulePages(app, modulePages)
-    registerPages(app, routes)
-  }
-}
-
-/** Returns the routes of other modules on the hub's origin: MCP and the admin API of tools. */
+/** Returns the routes of other modules on the hub's origin: MCP, and the admin API and forms of tools. */
 function createMounts(
   deps: Omit<Parameters<typeof createMcpRoutes>[0], 'defer'> &
     Omit<Parameters<typeof createAdminRoutes>[0], 'reportFailure'> & { log: Log },
@@ -166,10 +156,14 @@ function createMounts(
   const mcp = createMcpRoutes({ ...deps, defer: waitUntil })
   const reportFailure = (error: unknown) => deps.log.error('request failed', { error })
   const admin = createAdminRoutes({ ...deps, reportFailure })
+  const forms = createCredentialForms({ ...deps, reportFailure })
   return (root) => {
     root.all('/mcp', (c) => mcp(c.req.raw))
     root.all('/mcp/*', (c) => mcp(c.req.raw))
     for (const { path } of adminRoutes) root.all(`/api/v1${path}`, (c) => admin(c.req.raw))
+    for (const path of credentialFormPaths) {
+      root.post(path, (c) => forms(c.req.raw, () => requireAdminSender(c)))
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Hono } from 'hono'
 import type { HubEnv, RouteSummary } from '../hub/http/hub-env'
+import type { ToolAdminApi } from '../mcp-servers/contract/tool-admin'
 import { notFound } from '../shared/errors'
 import { registerAccountPages } from './accounts/pages'
 import { registerActivationPages } from './activations/pages'
@@ -20,10 +21,20 @@ import { registerThreadPages } from './posts/pages'
 import { registerSchedulerPages } from './scheduler/pages'
 import { registerSearchPages } from './search/pages'
 import { registerTaskPages } from './tasks/pages'
+import { registerToolAdminPages } from './tools/pages'
 import { registerVotePages } from './votes/pages'
 
+interface PageDeps {
+  /** Credentials, services and remote servers, without the values of credentials. */
+  toolAdmin: ToolAdminApi
+}
+
 /** Registers all pages, one line per feature. */
-export function registerPages(app: Hono<HubEnv>, routes: RouteSummary[]): void {
+export function registerPages(
+  app: Hono<HubEnv>,
+  routes: RouteSummary[],
+  { toolAdmin }: PageDeps,
+): void {
   registerAssets(app)
   registerHomePages(app)
   registerCommunityPages(app)
@@ -35,6 +46,7 @@ export function registerPages(app: Hono<HubEnv>, routes: RouteSummary[]): void {
   registerApprovalPages(app)
   registerAuditPages(app)
   registerPolicyPages(app)
+  registerToolAdminPages(app, toolAdmin)
   registerBudgetPages(app)
   registerSchedulerPages(app)
   registerInboxPages(app)

@@ -11,6 +11,7 @@ import { openRun } from '../../src/agents/run/stored-log'
 import { createContext } from '../../src/hub/action-context'
 import { createHub } from '../../src/hub/app'
 import type { HubDeps } from '../../src/hub/http/hub-env'
+import type { ToolAdminApi } from '../../src/mcp-servers/contract/tool-admin'
 import { listKnownTools } from '../../src/mcp-servers/gateway/list-known-tools'
 import { servers } from '../../src/mcp-servers/servers'
 import { type AccountId, type Clock, uuidV7 } from '../../src/shared/ids'
@@ -47,6 +48,9 @@ function toInit({ key, body, method, headers = {} }: CallOptions): RequestInit {
     body: typeof body === 'string' ? body : JSON.stringify(body),
   }
 }
+
+/** The pages of credentials and remote servers are tested on the whole Worker. */
+const noToolAdmin = {} as ToolAdminApi
 
 /** Creates a hub on the test's D1 database, with a manual clock and fakes that record calls in `seen`. */
 export function createTestHub(settings: Record<string, string> = {}) {
@@ -107,7 +111,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
     },
   }
   const deps: HubDeps = {
-    pages: registerPages,
+    pages: (app, routes) => registerPages(app, routes, { toolAdmin: noToolAdmin }),
     binding: env.DB,
     settings: readSettings({ ROOKERY_ADMIN_KEY: adminKey, ROOKERY_PUBLIC: 'true', ...settings }),
     clock,

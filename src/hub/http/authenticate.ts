@@ -3,7 +3,7 @@ import { getCookie } from 'hono/cookie'
 import { type Answers, batch, run, type Statements } from '../../shared/db/batch'
 import type { AppError } from '../../shared/errors'
 import { privateHubHint } from '../accounts/errors'
-import type { Actor } from '../contract/hub'
+import type { Actor, Person } from '../contract/hub'
 import { type Credential, selectViewer, touchKey, type Viewer } from '../keys/queries'
 import { sha256 } from '../sha256'
 import { httpErrors } from './http-errors'
@@ -111,6 +111,18 @@ function requireScope(viewer: Viewer, scope: 'read' | 'write', { isSession }: Cr
 export function requireAdmin(viewer: Viewer): void {
   if (viewer.role === 'admin') return
   throw httpErrors.adminOnly()
+}
+
+/**
+ * Returns the admin who sends a form, from a page of this hub when a session authenticates it.
+ *
+ * @throws UNAUTHORIZED, FORBIDDEN
+ */
+export async function requireAdminSender(c: Context<HubEnv>): Promise<Person> {
+  const viewer = await requireViewer(c, 'write')
+  requireAdmin(viewer)
+  const { id, name, kind } = viewer
+  return { id, name, kind }
 }
 
 /**

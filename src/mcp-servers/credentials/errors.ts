@@ -1,15 +1,25 @@
 import { outside } from '../../shared/config'
 import { AppError, type ErrorDetail, notFound } from '../../shared/errors'
+import type { CredentialFormErrors } from '../contract/credential-forms'
+import { FieldError } from './field-error'
 
 const resealHint =
   'An admin adds the key it was encrypted with to ROOKERY_VAULT_OLD_KEYS, or sets the credential again.'
 
+/** An error of the value of a credential. */
+const value = (code: CredentialFormErrors['value']) => ({ field: 'value', code }) as const
+
 /** Errors of credentials and of the admin API around them, as users read them. */
 export const credentialErrors = {
   noVaultKey: () =>
-    new AppError('UNAVAILABLE', 'This hub has no vault key, so it cannot store credentials.', {
-      hint: 'Create a key with `openssl rand -base64 32`, set it as the secret ROOKERY_VAULT_KEY, and keep a copy.',
-    }),
+    new FieldError(
+      value('NO_VAULT_KEY'),
+      'UNAVAILABLE',
+      'This hub has no vault key, so it cannot store credentials.',
+      {
+        hint: 'Create a key with `openssl rand -base64 32`, set it as the secret ROOKERY_VAULT_KEY, and keep a copy.',
+      },
+    ),
   unknownVaultKey: (keyId: string) =>
     new AppError('UNAVAILABLE', `The vault has no key ${keyId}.`, { hint: resealHint }),
   notDecryptable: (cause: unknown) =>
@@ -30,27 +40,49 @@ export const credentialErrors = {
     )
   },
   variablePrefix: (prefix: string) =>
-    new AppError('VALIDATION', `The secret's name must begin with ${prefix}.`, {
-      hint: 'Other secrets of the Worker are for the hub itself.',
-    }),
+    new FieldError(
+      value('VARIABLE_PREFIX'),
+      'VALIDATION',
+      `The secret's name must begin with ${prefix}.`,
+      { hint: 'Other secrets of the Worker are for the hub itself.' },
+    ),
   noVariable: (name: string) =>
-    new AppError('UNAVAILABLE', `The Worker has no secret ${name}.`, {
+    new FieldError(value('NO_VARIABLE'), 'UNAVAILABLE', `The Worker has no secret ${name}.`, {
       hint: `Set it with \`npx wrangler secret put ${name}\`, or in the environment of \`npm start\`.`,
     }),
   serverWithoutCredentials: (server: string, servers: string[]) =>
-    new AppError('VALIDATION', `The server ${server} uses no credentials.`, {
-      hint: `Servers with credentials: ${servers.join(', ')}.`,
-    }),
-  invalid: (problem: string) => new AppError('VALIDATION', problem),
+    new FieldError(
+      { field: 'server', code: 'NO_CREDENTIALS' },
+      'VALIDATION',
+      `The server ${server} uses no credentials.`,
+      { hint: `Servers with credentials: ${servers.join(', ')}.` },
+    ),
+  invalid: (problem: string) => new FieldError(value('FORMAT'), 'VALIDATION', problem),
   tooShort: (charsMin: number) =>
-    new AppError('VALIDATION', `A credential has at least ${charsMin} characters.`, {
-      hint: 'A shorter one cannot be distinguished from other text, so it cannot be redacted from results.',
-    }),
+    new FieldError(
+      value('TOO_SHORT'),
+      'VALIDATION',
+      `A credential has at least ${charsMin} characters.`,
+      {
+        hint: 'A shorter one cannot be distinguished from other text, so it cannot be redacted from results.',
+      },
+    ),
   notAscii: () =>
-    new AppError(
+    new FieldError(
+      value('NOT_ASCII'),
       'VALIDATION',
       `A credential is at most ${outside.credentialCharsMax} characters of ASCII.`,
     ),
+  nameTaken: () =>
+    new FieldError({ field: 'name', code: 'TAKEN' }, 'CONFLICT', 'The credential already exists.'),
+  /** The credential, agent or community that a field names does not exist. */
+  fieldNotFound: (field: 'name' | 'agent' | 'community', { message, hint }: AppError) =>
+    new FieldError({ field, code: 'NOT_FOUND' }, 'NOT_FOUND', message, { ...(hint && { hint }) }),
+  /** An error of the value that replaces that of an existing credential. */
+  newValue: (code: CredentialFormErrors['new_value'], cause: unknown) =>
+    new FieldError({ field: 'new_value', code }, 'VALIDATION', 'The new value is not valid.', {
+      cause,
+    }),
   unknownPath: () => notFound('path'),
   wrongMethod: (methods: string[]) =>
     new AppError('METHOD_NOT_ALLOWED', 'This path does not support that method.', {

@@ -1,14 +1,19 @@
-import { and, eq, isNull, or } from 'drizzle-orm'
+import { and, eq, getTableColumns, isNull, or } from 'drizzle-orm'
 import { many, orm, type Statement, write, writeChanges } from '../../shared/db/statement'
 import type { AccountId } from '../../shared/ids'
 import type { Sealed } from './cipher'
 import { credentials } from './schema'
 
-/** A credential without its value. */
+/** A credential with its encrypted value. */
 export type CredentialRow = typeof credentials.$inferSelect
 
-export const selectCredentials = (): Statement<CredentialRow[]> =>
-  many(orm.select().from(credentials).orderBy(credentials.name))
+/** A credential without its value, encrypted or not. */
+export type ListedCredentialRow = Omit<CredentialRow, 'ciphertext' | 'iv'>
+
+const { ciphertext: _ciphertext, iv: _iv, ...listedFields } = getTableColumns(credentials)
+
+export const selectCredentials = (): Statement<ListedCredentialRow[]> =>
+  many(orm.select(listedFields).from(credentials).orderBy(credentials.name))
 
 /** Selects the credentials that can apply to a service: without an agent, or of this agent. */
 export const selectCandidates = ({

@@ -1,5 +1,7 @@
 import type { ConversationApi } from '../../hub/contract/hub'
+import { AppError } from '../../shared/errors'
 import type { AccountId } from '../../shared/ids'
+import { credentialErrors } from './errors'
 import type { Vault } from './vault'
 
 interface GivenCredential {
@@ -20,8 +22,10 @@ export async function setCredential(
 ): Promise<void> {
   const actor = { ...admin, accountId: admin.id, kind: 'human' as const }
   const requester = { ...actor, activationId: null, postId: null, idempotencyKey: null }
-  const found = agent ? await hub.readProfile(requester, agent.replace(/^@/, '')) : null
-  const place = community ? await hub.readCommunity(requester, community) : null
+  const found = agent
+    ? await find('agent', hub.readProfile(requester, agent.replace(/^@/, '')))
+    : null
+  const place = community ? await find('community', hub.readCommunity(requester, community)) : null
   await vault.put({
     name,
     value,
@@ -31,4 +35,14 @@ export async function setCredential(
     community: place?.name ?? null,
     agent: found && { id: found.id, name: found.name },
   })
+}
+
+/** Awaits a read of what a field names. @throws NOT_FOUND with the field */
+async function find<Found>(field: 'agent' | 'community', read: Promise<Found>): Promise<Found> {
+  try {
+    return await read
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === 'NOT_FOUND')) throw error
+    throw credentialErrors.fieldNotFound(field, error)
+  }
 }

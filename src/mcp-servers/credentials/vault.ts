@@ -1,14 +1,17 @@
 import { outside } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
 import type { Db } from '../../shared/db/db'
+import { mapStatement, type Statement } from '../../shared/db/statement'
 import { notFound } from '../../shared/errors'
 import type { AccountId, Clock } from '../../shared/ids'
+import type { CredentialSummary } from '../contract/tool-admin'
 import type { ServiceKinds } from '../services/service-kind'
 import type { Cipher } from './cipher'
 import { credentialErrors } from './errors'
 import {
   type CredentialRow,
   deleteCredential,
+  type ListedCredentialRow,
   resealCredential,
   selectCredentials,
   touchCredential,
@@ -46,16 +49,14 @@ export type Vault = ReturnType<typeof createVault>
 export function createVault({ db, cipher, clock, kinds, readVariable }: VaultDeps) {
   const check = (value: string, server: string) => checkCredential(value, kinds, server)
   return {
-    /** Returns the statement of `describe`, to send it in a batch with others. */
-    select: selectCredentials,
-
-    async describe(rows: CredentialRow[]) {
+    /** Returns the statement of `list`, to send it in a batch with others. */
+    async select(): Promise<Statement<CredentialSummary[]>> {
       const current = await cipher.currentId()
-      return rows.map((row) => describe(row, current))
+      return mapStatement(selectCredentials(), (rows) => rows.map((row) => describe(row, current)))
     },
 
-    async list() {
-      return this.describe(await run(db, selectCredentials()))
+    async list(): Promise<CredentialSummary[]> {
+      return run(db, await this.select())
     },
 
     async put(input: CredentialInput): Promise<void> {
@@ -142,7 +143,7 @@ const toTime = (at: number | null): string | null =>
   at === null ? null : new Date(at).toISOString()
 
 /** Converts a row to an API response, without the value. */
-const describe = (row: CredentialRow, current: string | null) => ({
+const describe = (row: ListedCredentialRow, current: string | null): CredentialSummary => ({
   name: row.name,
   server: row.server,
   service: row.service,

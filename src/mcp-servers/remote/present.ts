@@ -1,12 +1,10 @@
+import type { RemoteServerSummary, RemoteToolState } from '../contract/tool-admin'
 import { type DiffLine, diffLines } from './diff-lines'
 import { type Pin, showInvisible } from './pin'
 import { hasInvisibleNames } from './plain-schema'
 import type { RemoteServerRow, RemoteToolRow } from './queries'
 
-/** The state of a remote tool; `unreadable`: the name of an argument contains invisible characters. */
-type ToolState = 'usable' | 'unmapped' | 'unreadable' | 'changed' | 'gone'
-
-const stateOf = ({ grant, offeredHash }: RemoteToolRow, { inputSchema }: Pin): ToolState => {
+const stateOf = ({ grant, offeredHash }: RemoteToolRow, { inputSchema }: Pin): RemoteToolState => {
   if (grant !== null && offeredHash !== null) return offeredHash === '' ? 'gone' : 'changed'
   if (hasInvisibleNames(inputSchema)) return 'unreadable'
   return grant === null ? 'unmapped' : 'usable'
@@ -24,7 +22,7 @@ const diffOf = ({ pinned, offered }: RemoteToolRow): DiffLine[] | null =>
 const toTime = (at: number | null): string | null =>
   at === null ? null : new Date(at).toISOString()
 
-function presentTool(row: RemoteToolRow) {
+export function presentTool(row: RemoteToolRow) {
   const pin = row.pinned
   return {
     /** The name on this hub, its full name, and the name on its server. */
@@ -46,15 +44,17 @@ function presentTool(row: RemoteToolRow) {
   }
 }
 
-export const presentServer = (row: RemoteServerRow, tools: RemoteToolRow[]) => ({
+/** Presents a server without its tools. */
+export const summarizeServer = (row: RemoteServerRow): RemoteServerSummary => ({
   name: row.name,
   description: row.description,
   read_at: toTime(row.readAt),
   failure: row.failure,
   updated_at: toTime(row.updatedAt),
   updated_by: row.updatedBy,
-  tools: tools.filter(({ server }) => server === row.name).map(presentTool),
 })
 
-export type PresentedServer = ReturnType<typeof presentServer>
-export type PresentedTool = PresentedServer['tools'][number]
+export const presentServer = (row: RemoteServerRow, tools: RemoteToolRow[]) => ({
+  ...summarizeServer(row),
+  tools: tools.filter(({ server }) => server === row.name).map(presentTool),
+})

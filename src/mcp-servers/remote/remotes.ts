@@ -1,10 +1,12 @@
 import type * as z from 'zod'
 import type { Actor, ConversationApi } from '../../hub/contract/hub'
 import { remoteServers } from '../../shared/config'
-import { type Answers, batch, run } from '../../shared/db/batch'
+import { batch, run } from '../../shared/db/batch'
 import type { Db } from '../../shared/db/db'
+import { mapStatement, type Statement } from '../../shared/db/statement'
 import { AppError, notFound } from '../../shared/errors'
 import type { AccountId, Clock } from '../../shared/ids'
+import type { RemoteServerSummary, RemoteToolSummary } from '../contract/tool-admin'
 import type { Connect } from '../credentials/connection'
 import { isPlainGrant } from '../gateway/grant-pattern'
 import { isBuiltInServer } from '../servers'
@@ -13,7 +15,7 @@ import { listRemoteTools } from './call-remote'
 import type { Catalogue } from './catalogue'
 import { remoteErrors } from './errors'
 import { withClient } from './open-client'
-import { presentServer } from './present'
+import { presentServer, presentTool, summarizeServer } from './present'
 import {
   acceptTool,
   countToolsChange,
@@ -120,17 +122,25 @@ export function createRemotes(deps: RemotesDeps) {
   return remotes
 }
 
-const serverReads = () => ({ servers: selectServers(), tools: selectTools() })
-
 function createReader(db: Db) {
   const reader = {
-    /** Returns the queries of `describe`, to send them in a batch with others. */
-    select: serverReads,
+    /** Returns the statement of all servers without their tools, to send it in a batch with others. */
+    selectServers: (): Statement<RemoteServerSummary[]> =>
+      mapStatement(selectServers(), (rows) => rows.map(summarizeServer)),
 
-    describe: ({ servers, tools }: Answers<ReturnType<typeof serverReads>>) =>
-      servers.map((row) => presentServer(row, tools)),
+    /** Returns the statement of the tools of all servers. */
+    selectTools: (): Statement<RemoteToolSummary[]> =>
+      mapStatement(selectTools(), (rows) =>
+        rows.map((row) => ({ server: row.server, ...presentTool(row) })),
+      ),
 
-    list: async () => reader.describe(await batch(db, serverReads())),
+    async list() {
+      const { servers, tools } = await batch(db, {
+        servers: selectServers(),
+        tools: selectTools(),
+      })
+      return servers.map((row) => presentServer(row, tools))
+    },
 
     async find(name: string) {
       const found = (await reader.list()).find((each) => each.name === name)

@@ -1,8 +1,10 @@
 import * as z from 'zod'
 import { run } from '../../shared/db/batch'
 import type { Db } from '../../shared/db/db'
+import { mapStatement, type Statement } from '../../shared/db/statement'
 import { notFound } from '../../shared/errors'
 import type { Clock } from '../../shared/ids'
+import type { ServiceSummary } from '../contract/tool-admin'
 import { type Reach, toHost } from '../fetch/check-url'
 import { checkBaseUrl, checkHeaders, checkHosts, credentialMark } from './check-service'
 import { serviceErrors } from './errors'
@@ -45,24 +47,15 @@ export type Services = ReturnType<typeof createServices>
 export function createServices({ db, clock, kinds, isPrivateAllowed }: ServiceDeps) {
   return {
     /** Returns declared and built-in services, of one server when `server` is set. */
-    async list(server?: string) {
-      return this.describe(await run(db, selectServices()), server)
+    async list(server?: string): Promise<ServiceSummary[]> {
+      const all = await run(db, this.select())
+      return all.filter((each) => server === undefined || each.server === server)
     },
-    /** Returns the statement of `describe`, to send it in a batch with others. */
-    select: selectServices,
+    /** Returns the statement of `list`, to send it in a batch with others. */
+    select: (): Statement<ServiceSummary[]> =>
+      mapStatement(selectServices(), (rows) => describeAll(kinds, rows)),
     /** The servers that have services. */
     servers: [...kinds.keys()],
-    describe(rows: ServiceRow[], server?: string) {
-      const isDeclared = (row: ServiceRow) =>
-        rows.some((each) => each.server === row.server && each.name === row.name)
-      const known = listKnown(kinds).filter((row) => !isDeclared(row))
-      return [
-        ...rows.map((row) => describe(row, false)),
-        ...known.map((row) => describe(row, true)),
-      ]
-        .filter((each) => server === undefined || each.server === server)
-        .sort((a, b) => compare(a.server, b.server) || compare(a.name, b.name))
-    },
     async put(server: string, name: string, input: ServiceInput, by: string): Promise<void> {
       const kind = findKind(kinds, server)
       const known = kind.builtIn(name)
@@ -84,6 +77,17 @@ export function createServices({ db, clock, kinds, isPrivateAllowed }: ServiceDe
       if (!isDeleted) throw notFound('service')
     },
   }
+}
+
+/** Converts rows to services, and adds the built-in ones that no row overrides. */
+function describeAll(kinds: ServiceKinds, rows: ServiceRow[]): ServiceSummary[] {
+  const isDeclared = (row: ServiceRow) =>
+    rows.some((each) => each.server === row.server && each.name === row.name)
+  const known = listKnown(kinds).filter((row) => !isDeclared(row))
+  return [
+    ...rows.map((row) => describe(row, false)),
+    ...known.map((row) => describe(row, true)),
+  ].sort((a, b) => compare(a.server, b.server) || compare(a.name, b.name))
 }
 
 const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b))
@@ -123,7 +127,7 @@ function checkService(
   return url
 }
 
-const describe = (row: ServiceRow, isBuiltIn: boolean) => ({
+const describe = (row: ServiceRow, isBuiltIn: boolean): ServiceSummary => ({
   server: row.server,
   name: row.name,
   base_url: row.baseUrl,

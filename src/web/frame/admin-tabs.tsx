@@ -1,5 +1,7 @@
 import type { FC } from 'hono/jsx'
-import type { AdminTab } from '../../hub/contract/hub'
+
+/** Tabs of the tool administration pages. */
+export type AdminTab = 'tools' | 'policy' | 'credentials' | 'audit'
 
 const tabs: Record<AdminTab, string> = {
   tools: 'Tools',

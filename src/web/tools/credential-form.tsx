@@ -1,33 +1,25 @@
 import type { FC } from 'hono/jsx'
 import { outside } from '../../shared/config'
 
-/** The submitted fields, without the value, which is never sent back. */
-export type TypedCredential = Record<(typeof credentialFields)[number], string>
-
-export const credentialFields = ['name', 'server', 'service', 'agent', 'community'] as const
-
 interface AddCredentialProps {
   servers: readonly string[]
-  typed: TypedCredential | null
+  /** The form was rejected. Its fields are never sent back, so they are empty again. */
+  isRejected: boolean
 }
 
-export const AddCredential: FC<AddCredentialProps> = ({ servers, typed }) => (
-  <details class="up4" {...(typed ? { open: true } : {})}>
+/** The form for a new credential. It goes to mcp-servers, so that no value passes through a page. */
+export const AddCredential: FC<AddCredentialProps> = ({ servers, isRejected }) => (
+  <details class="up4" {...(isRejected ? { open: true } : {})}>
     <summary>Set a credential</summary>
+    {isRejected && <p class="meta">Nothing was saved. Enter all fields again.</p>}
     <form class="form wide up3" method="post" action="/credentials">
       <fieldset>
-        <Text
-          name="name"
-          label="Name"
-          typed={typed}
-          hint="Lower case letters, digits and dashes."
-          required
-        />
+        <Text name="name" label="Name" hint="Lower case letters, digits and dashes." required />
         <div>
           <label for="credential-server">Server</label>
           <select id="credential-server" name="server">
             {servers.map((server) => (
-              <option value={server} selected={(typed?.server ?? 'http') === server}>
+              <option value={server} selected={server === 'http'}>
                 {server}
               </option>
             ))}
@@ -36,7 +28,6 @@ export const AddCredential: FC<AddCredentialProps> = ({ servers, typed }) => (
         <Text
           name="service"
           label="Service"
-          typed={typed}
           hint="A service listed below: github, aws, or one that you declared."
           required
         />
@@ -56,13 +47,8 @@ export const AddCredential: FC<AddCredentialProps> = ({ servers, typed }) => (
             The secret, or env:ROOKERY_SECRET_NAME for a secret of the Worker.
           </p>
         </div>
-        <Text name="agent" label="Agent" typed={typed} hint="Leave empty for all agents." />
-        <Text
-          name="community"
-          label="Community"
-          typed={typed}
-          hint="Leave empty for all communities."
-        />
+        <Text name="agent" label="Agent" hint="Leave empty for all agents." />
+        <Text name="community" label="Community" hint="Leave empty for all communities." />
       </fieldset>
       <div class="acts">
         <button type="submit" class="btn go">
@@ -74,20 +60,18 @@ export const AddCredential: FC<AddCredentialProps> = ({ servers, typed }) => (
 )
 
 interface TextProps {
-  name: keyof TypedCredential
+  name: 'name' | 'service' | 'agent' | 'community'
   label: string
-  typed: TypedCredential | null
   hint: string
   required?: boolean
 }
 
-const Text: FC<TextProps> = ({ name, label, typed, hint, required = false }) => (
+const Text: FC<TextProps> = ({ name, label, hint, required = false }) => (
   <div>
     <label for={`credential-${name}`}>{label}</label>
     <input
       id={`credential-${name}`}
       name={name}
-      value={typed?.[name] ?? ''}
       maxlength={100}
       autocomplete="off"
       spellcheck={false}

@@ -1,5 +1,5 @@
 import type { FC } from 'hono/jsx'
-import type { ServiceLine } from './page-lines'
+import type { ServiceInput, ServiceSummary } from '../../mcp-servers/contract/tool-admin'
 
 /** A service as form fields: one host or header a line. */
 export type TypedService = Record<(typeof serviceFields)[number], string>
@@ -29,7 +29,7 @@ const emptyService: TypedService = {
 }
 
 /** Converts a service to form fields. */
-export const toTyped = (line: ServiceLine): TypedService => ({
+export const toTyped = (line: ServiceSummary): TypedService => ({
   server: line.server,
   name: line.name,
   base_url: line.base_url,
@@ -44,13 +44,13 @@ export const toTyped = (line: ServiceLine): TypedService => ({
 })
 
 /** Returns the allowed hosts besides that of the base URL. */
-export function furtherHosts({ base_url, hosts }: ServiceLine): string[] {
+export function furtherHosts({ base_url, hosts }: ServiceSummary): string[] {
   const own = URL.canParse(base_url) ? new URL(base_url).host : ''
   return hosts.filter((host) => host !== own)
 }
 
-/** Converts form fields to the body of `PUT /api/v1/services/:server/:name`. */
-export const toServiceBody = (typed: TypedService): object => ({
+/** Converts form fields to a service to store. */
+export const toServiceInput = (typed: TypedService): ServiceInput => ({
   base_url: typed.base_url.trim(),
   credential: typed.credential.trim() || null,
   // Without headers, the built-in ones of the server apply.

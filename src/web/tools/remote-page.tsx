@@ -1,22 +1,19 @@
 import type { FC } from 'hono/jsx'
-import type { PageParts, PageProblem } from '../../hub/contract/hub'
+import type { RemoteServerSummary, RemoteToolSummary } from '../../mcp-servers/contract/tool-admin'
+import type { FormProblem } from '../frame/frame'
+import { Problem } from '../parts/problem'
 import { AddServerForm, type TypedServer } from './add-server-form'
-import type { PresentedServer, PresentedTool } from './present'
 
 interface RemotePageProps {
-  parts: PageParts
-  servers: PresentedServer[]
-  problem: PageProblem | null
+  servers: RemoteServerSummary[]
+  /** The tools of all servers. */
+  tools: RemoteToolSummary[]
+  problem: FormProblem | null
   typed: TypedServer | null
 }
 
 /** The remote MCP servers, with grants, tiers and changes of their tools. */
-export const RemotePage: FC<RemotePageProps> = ({
-  parts: { Problem },
-  servers,
-  problem,
-  typed,
-}) => (
+export const RemotePage: FC<RemotePageProps> = ({ servers, tools, problem, typed }) => (
   <>
     <h1>Remote MCP servers</h1>
     <p class="meta">
@@ -30,13 +27,16 @@ export const RemotePage: FC<RemotePageProps> = ({
       </div>
     )}
     {servers.map((server) => (
-      <Server server={server} />
+      <Server server={server} tools={tools.filter((tool) => tool.server === server.name)} />
     ))}
     <AddServerForm typed={typed} />
   </>
 )
 
-const Server: FC<{ server: PresentedServer }> = ({ server }) => (
+const Server: FC<{ server: RemoteServerSummary; tools: RemoteToolSummary[] }> = ({
+  server,
+  tools,
+}) => (
   <section class="up4" id={server.name}>
     <h2>{server.name}</h2>
     <p>{server.description}</p>
@@ -60,13 +60,13 @@ const Server: FC<{ server: PresentedServer }> = ({ server }) => (
         </form>
       </details>
     </div>
-    {server.tools.map((tool) => (
-      <Tool server={server.name} tool={tool} />
+    {tools.map((tool) => (
+      <Tool tool={tool} />
     ))}
   </section>
 )
 
-const stateLabels = {
+const stateLabels: Record<RemoteToolSummary['state'], string> = {
   usable: 'Available',
   unmapped: 'Hidden: set its grant and tier',
   unreadable: 'Hidden: the name of an argument contains invisible characters',
@@ -74,13 +74,13 @@ const stateLabels = {
   gone: 'Hidden: its server removed it',
 }
 
-const Tool: FC<{ server: string; tool: PresentedTool }> = ({ server, tool }) => (
+const Tool: FC<{ tool: RemoteToolSummary }> = ({ tool }) => (
   <details class="up3" id={tool.tool} {...(isWaiting(tool) ? { open: true } : {})}>
     <summary>
       <code>{tool.tool}</code> <span class="meta">{stateLabels[tool.state]}</span>
     </summary>
-    {isWaiting(tool) ? <Change server={server} tool={tool} /> : <Lines text={tool.text} />}
-    <MapForm server={server} tool={tool} />
+    {isWaiting(tool) ? <Change tool={tool} /> : <Lines text={tool.text} />}
+    <MapForm tool={tool} />
   </details>
 )
 
@@ -90,12 +90,12 @@ const Lines: FC<{ text: string }> = ({ text }) => (
   </pre>
 )
 
-const isWaiting = ({ state }: PresentedTool): boolean => state === 'changed' || state === 'gone'
+const isWaiting = ({ state }: RemoteToolSummary): boolean => state === 'changed' || state === 'gone'
 
-const Change: FC<{ server: string; tool: PresentedTool }> = ({ server, tool }) => (
+const Change: FC<{ tool: RemoteToolSummary }> = ({ tool }) => (
   <form class="up2" method="post" action="/tools/remote/accept">
     {tool.diff && <Lines text={tool.diff.join('\n')} />}
-    <input type="hidden" name="server" value={server} />
+    <input type="hidden" name="server" value={tool.server} />
     <input type="hidden" name="tool" value={tool.name} />
     <input type="hidden" name="hash" value={tool.offered_hash ?? ''} />
     <button type="submit" class="btn up2">
@@ -107,9 +107,9 @@ const Change: FC<{ server: string; tool: PresentedTool }> = ({ server, tool }) =
 
 const tiers = ['read', 'write', 'destructive'] as const
 
-const MapForm: FC<{ server: string; tool: PresentedTool }> = ({ server, tool }) => (
+const MapForm: FC<{ tool: RemoteToolSummary }> = ({ tool }) => (
   <form class="form up2" method="post" action="/tools/remote/map">
-    <input type="hidden" name="server" value={server} />
+    <input type="hidden" name="server" value={tool.server} />
     <input type="hidden" name="tool" value={tool.name} />
     <input type="hidden" name="hash" value={tool.hash} />
     <fieldset>
@@ -119,9 +119,9 @@ const MapForm: FC<{ server: string; tool: PresentedTool }> = ({ server, tool }) 
           id={`grant-${tool.tool}`}
           name="grant"
           value={tool.grant ?? ''}
-          placeholder={`${server}:read`}
+          placeholder={`${tool.server}:read`}
         />
-        <p class="meta">Begins with {server}:. Leave empty to hide the tool.</p>
+        <p class="meta">Begins with {tool.server}:. Leave empty to hide the tool.</p>
       </div>
       <div>
         <label for={`tier-${tool.tool}`}>Tier of {tool.tool}</label>

@@ -1,9 +1,9 @@
 import type { FC } from 'hono/jsx'
-import type { ServiceLine } from './page-lines'
+import type { ServiceSummary } from '../../mcp-servers/contract/tool-admin'
 import { changePath, furtherHosts } from './service-form'
 
 interface ServiceTableProps {
-  services: ServiceLine[]
+  services: ServiceSummary[]
 }
 
 /** The external services of tools: declared by an admin, or built into a server. */
@@ -36,7 +36,7 @@ export const ServiceTable: FC<ServiceTableProps> = ({ services }) =>
     </table>
   )
 
-const ServiceRow: FC<{ line: ServiceLine }> = ({ line }) => (
+const ServiceRow: FC<{ line: ServiceSummary }> = ({ line }) => (
   <tr id={`service-${line.server}-${line.name}`} data-row>
     <th scope="row">
       {line.server} / <b>{line.name}</b>
@@ -86,7 +86,7 @@ const ServiceRow: FC<{ line: ServiceLine }> = ({ line }) => (
 )
 
 /** The options of a service that extend its access beyond https to one host. */
-const Reach: FC<{ line: ServiceLine }> = ({ line }) => {
+const Reach: FC<{ line: ServiceSummary }> = ({ line }) => {
   const further = furtherHosts(line)
   const words = [
     ...(further.length > 0 ? [`also ${further.join(', ')}`] : []),

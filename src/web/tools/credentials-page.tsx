@@ -1,25 +1,31 @@
 import type { FC } from 'hono/jsx'
-import type { PageParts, PageProblem } from '../../hub/contract/hub'
-import { AddCredential, type TypedCredential } from './credential-form'
-import type { CredentialLine, ServiceLine } from './page-lines'
+import type { CredentialSummary, ServiceSummary } from '../../mcp-servers/contract/tool-admin'
+import type { FormProblem } from '../frame/frame'
+import { AccountLink } from '../parts/account-link'
+import { Problem } from '../parts/problem'
+import { RelativeTime } from '../parts/relative-time'
+import { AddCredential } from './credential-form'
 import { ServiceForm, type TypedService } from './service-form'
 import { ServiceTable } from './service-table'
 
-export interface CredentialsPageProps {
-  parts: PageParts
+interface CredentialsPageProps {
   now: number
-  credentials: CredentialLine[]
-  services: ServiceLine[]
+  credentials: CredentialSummary[]
+  services: ServiceSummary[]
   /** Servers that use external services. */
   servers: readonly string[]
-  problem: PageProblem | null
-  /** The fields of the form that has the problem, without a value. */
-  typed: { credential: TypedCredential | null; service: TypedService | null; isChange: boolean }
+  problem: FormProblem | null
+  /** The form for a new credential was rejected. */
+  isAdding: boolean
+  /** The submitted service, or the one to edit; null: an empty form. */
+  service: TypedService | null
+  /** The form edits an existing service. */
+  isChange: boolean
 }
 
 /** The credentials of this hub without their values, and the services that they are for. */
 export const CredentialsPage: FC<CredentialsPageProps> = (props) => {
-  const { parts, credentials, problem, typed, servers, services } = props
+  const { credentials, problem, servers, services } = props
   return (
     <>
       <h1>Credentials</h1>
@@ -29,7 +35,7 @@ export const CredentialsPage: FC<CredentialsPageProps> = (props) => {
         shown.
       </p>
       <div class="up4">
-        <parts.Problem problem={problem} />
+        <Problem problem={problem} />
       </div>
       <section class="block">
         <h2>Credentials</h2>
@@ -43,18 +49,18 @@ export const CredentialsPage: FC<CredentialsPageProps> = (props) => {
         ) : (
           <CredentialTable {...props} />
         )}
-        <AddCredential servers={servers} typed={typed.credential} />
+        <AddCredential servers={servers} isRejected={props.isAdding} />
       </section>
       <section class="block" id="services">
         <h2>Services</h2>
         <ServiceTable services={services} />
-        <ServiceForm servers={servers} typed={typed.service} isChange={typed.isChange} />
+        <ServiceForm servers={servers} typed={props.service} isChange={props.isChange} />
       </section>
     </>
   )
 }
 
-const CredentialTable: FC<CredentialsPageProps> = ({ parts, now, credentials }) => (
+const CredentialTable: FC<CredentialsPageProps> = ({ now, credentials }) => (
   <table class="tbl fold">
     <thead>
       <tr>
@@ -79,14 +85,14 @@ const CredentialTable: FC<CredentialsPageProps> = ({ parts, now, credentials }) 
             {row.server} / {row.service}
           </td>
           <td data-l="For">
-            <BoundTo row={row} parts={parts} />
+            <BoundTo row={row} />
           </td>
           <td data-l="Stored in">
             <KeptIn row={row} />
           </td>
           <td data-l="Set">
             <span>
-              <parts.Ago at={Date.parse(row.updated_at ?? '')} now={now} />{' '}
+              <RelativeTime at={Date.parse(row.updated_at ?? '')} now={now} />{' '}
               <span class="meta">by {row.updated_by}</span>
             </span>
           </td>
@@ -94,7 +100,7 @@ const CredentialTable: FC<CredentialsPageProps> = ({ parts, now, credentials }) 
             {row.last_used_at === null ? (
               <span class="meta">never</span>
             ) : (
-              <parts.Ago at={Date.parse(row.last_used_at)} now={now} />
+              <RelativeTime at={Date.parse(row.last_used_at)} now={now} />
             )}
           </td>
           <td class="whole">
@@ -106,18 +112,18 @@ const CredentialTable: FC<CredentialsPageProps> = ({ parts, now, credentials }) 
   </table>
 )
 
-const BoundTo: FC<{ row: CredentialLine; parts: PageParts }> = ({ row, parts }) => {
+const BoundTo: FC<{ row: CredentialSummary }> = ({ row }) => {
   if (row.agent === null && row.community === null) return <>all agents</>
   return (
     <span>
-      {row.agent !== null && <parts.AccountLink name={row.agent} kind="agent" />}
+      {row.agent !== null && <AccountLink name={row.agent} kind="agent" />}
       {row.agent !== null && row.community !== null && ' in '}
       {row.community !== null && `m/${row.community}`}
     </span>
   )
 }
 
-const KeptIn: FC<{ row: CredentialLine }> = ({ row }) => {
+const KeptIn: FC<{ row: CredentialSummary }> = ({ row }) => {
   if (row.key === null) return <code>{row.source}</code>
   return (
     <span>
@@ -131,7 +137,7 @@ const KeptIn: FC<{ row: CredentialLine }> = ({ row }) => {
   )
 }
 
-const ChangeForms: FC<{ row: CredentialLine }> = ({ row }) => (
+const ChangeForms: FC<{ row: CredentialSummary }> = ({ row }) => (
   <details class="danger">
     <summary>
       Rotate, delete<span class="vh"> {row.name}</span>
@@ -141,7 +147,7 @@ const ChangeForms: FC<{ row: CredentialLine }> = ({ row }) => (
       <label for={`value-${row.name}`}>New value</label>
       <input
         id={`value-${row.name}`}
-        name="value"
+        name="new_value"
         type="password"
         autocomplete="off"
         spellcheck={false}

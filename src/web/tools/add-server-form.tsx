@@ -1,4 +1,5 @@
 import type { FC } from 'hono/jsx'
+import type { RemoteServerInput } from '../../mcp-servers/contract/tool-admin'
 
 /** A server as form fields. */
 export type TypedServer = Record<(typeof serverFields)[number], string>
@@ -23,8 +24,8 @@ const emptyServer: TypedServer = {
   allow_private: '',
 }
 
-/** Converts form fields to the body of `POST /api/v1/remote-servers`. */
-export const toServerBody = (typed: TypedServer): object => ({
+/** Converts form fields to a server to add. */
+export const toServerInput = (typed: TypedServer): RemoteServerInput => ({
   name: typed.name.trim(),
   description: typed.description.trim(),
   base_url: typed.base_url.trim(),

@@ -1,5 +1,5 @@
 import { limits } from '../../shared/config'
-import { formErrors } from './errors'
+import { credentialErrors } from './errors'
 
 /**
  * Reads a submitted form.
@@ -10,7 +10,7 @@ import { formErrors } from './errors'
  */
 export async function readForm(request: Request): Promise<(name: string) => string> {
   if (Number(request.headers.get('content-length') ?? 0) > limits.requestBytesMax) {
-    throw formErrors.tooLarge()
+    throw credentialErrors.bodyTooLarge()
   }
   const form = await request.formData().catch(() => new FormData())
   return (name) => {

@@ -1,6 +1,7 @@
 import { env, exports } from 'cloudflare:workers'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { adminRoutes } from '../../../src/mcp-servers/credentials/admin-routes'
+import { createTestHub } from '../../hub/create-test-hub'
 import { adminKey, call, createAccount } from '../../support/cast'
 
 const secret = 'page-secret-0123456789'
@@ -30,6 +31,23 @@ const stored = (name: string) =>
     .bind(name)
     .first<{ ciphertext: string | null; variable: string | null; agent: string | null }>()
 
+/** Follows a form's redirect to the page. */
+const follow = async (response: Response, as = cookie) => {
+  expect(response.status).toBe(303)
+  return get(response.headers.get('location') ?? '', as)
+}
+const rejected: [Record<string, string>, string, string][] = [
+  [{ agent: 'nobody-here' }, 'agent', 'NOT_FOUND'],
+  [{ community: 'attics' }, 'community', 'NOT_FOUND'],
+  [{ server: 'hub' }, 'server', 'NO_CREDENTIALS'],
+  [{ service: 'Git Hub' }, 'service', 'INVALID'],
+  [{ value: '' }, 'value', 'INVALID'],
+  [{ value: 'short' }, 'value', 'TOO_SHORT'],
+  [{ value: `${secret}-ü` }, 'value', 'NOT_ASCII'],
+  [{ server: 'aws', service: 'aws' }, 'value', 'FORMAT'],
+  [{ value: 'env:PATH' }, 'value', 'VARIABLE_PREFIX'],
+  [{ value: 'env:ROOKERY_SECRET_NONE' }, 'value', 'NO_VARIABLE'],
+]
 const github = { name: 'gh-key', server: 'github', service: 'github', value: secret }
 
 beforeAll(async () => {
@@ -62,36 +80,50 @@ describe('credentials by the page', () => {
   test('M5: a name that is taken is not overwritten, and the value is not shown again', async () => {
     const before = await stored('gh-key')
     const response = await send('/credentials', { ...github, value: `${secret}-other` })
-    const html = await response.text()
-    expect(response.status).toBe(409)
-    expect(html).toContain('A credential named gh-key already exists.')
-    expect(html).toContain('value="gh-key"')
+    expect(response.headers.get('location')).toBe('/credentials?field=name&error=TAKEN')
+    expect(await response.text()).toBe('')
+    const html = await (await follow(response)).text()
+    expect(html).toContain('A credential with this name already exists.')
+    expect(html).toMatch(/<details[^>]* open[^>]*><summary>Set a credential/)
     expect(html).not.toContain(secret)
     expect(await stored('gh-key')).toEqual(before)
   })
 
   test('M5: rotating keeps what it is for; deleting deletes it', async () => {
     const before = await stored('gh-key')
-    expect((await send('/credentials/rotate', { name: 'gh-key', value: 'x' })).status).toBe(400)
+    const short = await send('/credentials/rotate', { name: 'gh-key', new_value: 'x' })
+    expect(short.headers.get('location')).toBe('/credentials?field=new_value&error=TOO_SHORT')
+    expect(await (await follow(short)).text()).toContain('The value is too short.')
     expect(await stored('gh-key')).toEqual(before)
-    await send('/credentials/rotate', { name: 'gh-key', value: `${secret}-2` })
+    await send('/credentials/rotate', { name: 'gh-key', new_value: `${secret}-2` })
     const after = await stored('gh-key')
     expect(after).toMatchObject({ agent: 'wren', service: 'github' })
     expect(after?.ciphertext).not.toBe(before?.ciphertext)
-    expect((await send('/credentials/rotate', { name: 'nope', value: secret })).status).toBe(404)
+    const unknown = await send('/credentials/rotate', { name: 'nope', new_value: secret })
+    expect(unknown.headers.get('location')).toBe('/credentials?field=name&error=NOT_FOUND')
     await send('/credentials/delete', { name: 'gh-key' })
     expect(await stored('gh-key')).toBeNull()
+    expect((await send('/credentials/delete', { name: 'gh-key' })).status).toBe(404)
   })
 
   test('M5: what is wrong is said in words, and a secret of the Worker is lent by its name', async () => {
     const wrong = { ...github, name: 'Wrong Name' }
-    const html = await (await send('/credentials', wrong)).text()
-    expect(html).toContain('name: must be lower case letters, digits and dashes')
-    const unknown = await send('/credentials', { ...github, agent: 'nobody-here' })
-    expect([unknown.status, await stored('gh-key')]).toEqual([404, null])
-    const nowhere = await send('/credentials', { ...github, community: 'attics' })
-    expect([nowhere.status, await stored('gh-key')]).toEqual([404, null])
+    const html = await (await follow(await send('/credentials', wrong))).text()
+    expect(html).toContain('lower case letters, digits and dashes, a letter first')
+    for (const [fields, field, code] of rejected) {
+      const response = await send('/credentials', { ...github, ...fields })
+      const location = response.headers.get('location')
+      expect(location, code).toBe(`/credentials?field=${field}&error=${code}`)
+      const page = await (await follow(response)).text()
+      expect(page).toContain('role="alert"')
+      expect(page).not.toContain('internal error')
+      expect(page).not.toContain(secret)
+      expect(await stored('gh-key')).toBeNull()
+    }
+    const nowhere = await get('/credentials?field=community&error=NOT_FOUND')
     expect(await nowhere.text()).toContain('There is no such community.')
+    const made = await get('/credentials?field=constructor&error=%3Cscript%3E')
+    expect(await made.text()).not.toContain('script&gt;')
     const lent = { name: 'weather-key', server: 'http', service: 'weather' }
     await send('/credentials', { ...lent, value: 'env:ROOKERY_SECRET_WEATHER' })
     expect(await stored('weather-key')).toMatchObject({ variable: 'ROOKERY_SECRET_WEATHER' })
@@ -101,11 +133,40 @@ describe('credentials by the page', () => {
   test('M5: only an admin, and only from a page of this hub', async () => {
     expect((await get('/credentials', theirs)).status).toBe(403)
     expect((await get('/credentials', '')).headers.get('location')).toMatch(/^\/login\?next=/)
-    expect((await send('/credentials', github, { cookie: theirs })).status).toBe(403)
     const elsewhere = { 'sec-fetch-site': 'cross-site', origin: 'https://evil.test' }
-    expect((await send('/credentials', github, elsewhere)).status).toBe(403)
-    expect(await stored('gh-key')).toBeNull()
+    const rotated = { name: 'weather-key', new_value: secret }
+    const before = await stored('weather-key')
+    const senders: Record<string, string>[] = [{ cookie: theirs }, { cookie: '' }, elsewhere]
+    for (const headers of senders) {
+      const code = headers.cookie === '' ? 'UNAUTHORIZED' : 'FORBIDDEN'
+      for (const [path, fields] of [
+        ['/credentials', github],
+        ['/credentials/rotate', rotated],
+      ] as const) {
+        const response = await send(path, fields, headers)
+        const location = response.headers.get('location')
+        expect([response.status, location]).toEqual([303, `/credentials?field=form&error=${code}`])
+      }
+      for (const path of ['/credentials/delete', '/credentials/services']) {
+        const { status } = await send(path, { name: 'weather-key', server: 'http' }, headers)
+        expect(status).toBe(code === 'FORBIDDEN' ? 403 : 401)
+      }
+    }
+    const refused = await send('/credentials', github, { cookie: theirs })
+    expect((await follow(refused, theirs)).status).toBe(403)
+    expect([await stored('gh-key'), await stored('weather-key')]).toEqual([null, before])
   })
+})
+
+test('M5: pages have no route that takes the value of a credential', async () => {
+  const { fetch } = createTestHub()
+  for (const path of ['/credentials', '/credentials/rotate']) {
+    const response = await fetch(path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${adminKey}` },
+    })
+    expect([path, response.status]).toEqual([path, 404])
+  }
 })
 
 describe('services by the page', () => {

@@ -1,0 +1,72 @@
+import type { Child } from 'hono/jsx'
+import type { Person } from '../../hub/contract/hub'
+import { requireAdminSender } from '../../hub/http/authenticate'
+import { pageErrors } from '../../hub/web/errors'
+import type { Statements } from '../../shared/db/batch'
+import { AppError } from '../../shared/errors'
+import { type AdminTab, AdminTabs } from '../frame/admin-tabs'
+import type { FormProblem, Frame } from '../frame/frame'
+import { Layout } from '../frame/layout'
+import { readForm } from '../frame/read-form'
+import { type PageContext, type PageRead, readPage, sendPage } from '../frame/send-page'
+import { toProblem } from '../parts/problem'
+
+/** Reads a page that only admins can see. @throws UNAUTHORIZED, FORBIDDEN */
+export async function readAdminPage<Batch extends Statements>(
+  c: PageContext,
+  statements: Batch,
+): Promise<PageRead<Batch>> {
+  const read = await readPage(c, statements)
+  if (!read.frame.viewer) throw pageErrors.signInRequired()
+  if (!read.frame.viewer.isAdmin) throw pageErrors.adminRequired()
+  return read
+}
+
+interface AdminPage {
+  frame: Frame
+  title: string
+  /** The selected tab. */
+  tab: AdminTab
+  body: Child
+  status: number
+}
+
+/** Sends a page below the tabs of administration. */
+export const sendAdminPage = (c: PageContext, { frame, title, tab, body, status }: AdminPage) =>
+  sendPage(
+    c,
+    <Layout frame={frame} title={title} place="admin" sheet="admin">
+      <AdminTabs here={tab} isAdmin />
+      {body}
+    </Layout>,
+    status,
+  )
+
+/** A rejected form: the error to show above it, and its status. */
+export interface Rejection {
+  problem: FormProblem
+  status: number
+}
+
+interface AdminForm {
+  /** Performs what the form asks for and returns the path to redirect to. */
+  submit: (field: (name: string) => string, admin: Person) => Promise<string>
+  /** Shows the page again with an error and the submitted fields. */
+  showAgain: (rejection: Rejection, field: (name: string) => string) => Promise<Response>
+}
+
+/** Handles a form that only admins can send, from a page of this hub. @throws UNAUTHORIZED, FORBIDDEN */
+export async function handleAdminForm(
+  c: PageContext,
+  { submit, showAgain }: AdminForm,
+): Promise<Response> {
+  const admin = await requireAdminSender(c)
+  const field = await readForm(c)
+  try {
+    return c.redirect(await submit(field, admin), 303)
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    const { status, ...problem } = toProblem(error)
+    return showAgain({ problem, status }, field)
+  }
+}
