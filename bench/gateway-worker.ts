@@ -53,7 +53,7 @@ const hubOf = (lists: Lists) => {
     policy: { ...lists, requireApproval: [], rateLimits: [] },
     approvals: [],
   }
-  return { readFacts: async () => facts } as unknown as GatewayDeps['hub']
+  return { readAuthorization: async () => facts } as unknown as GatewayDeps['hub']
 }
 const hub = hubOf(policy)
 const memory = {} as GatewayDeps['memory']

@@ -6,9 +6,9 @@ const sources = import.meta.glob<string>('../../src/**/*.{ts,tsx}', {
   eager: true,
 })
 
-test('L45: only src/log.ts writes to the console', () => {
+test('L45: only src/shared/log.ts writes to the console', () => {
   const files = Object.entries(sources)
   expect(files.length).toBeGreaterThan(150)
   const writing = files.filter(([, source]) => /\bconsole\s*[.[]/.test(source))
-  expect(writing.map(([path]) => path.replace('../../', ''))).toEqual(['src/log.ts'])
+  expect(writing.map(([path]) => path.replace('../../', ''))).toEqual(['src/shared/log.ts'])
 })

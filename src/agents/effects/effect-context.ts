@@ -81,7 +81,7 @@ export function toToolCaller(context: EffectContext, facts: LoadedFacts): ToolCa
     kind: 'agent',
     activationId: context.getActivation().state.activationId,
     postId: facts.answer?.postId ?? null,
-    ...(toolRestrictions ? { toolRestrictions: toolRestrictions } : {}),
+    ...(toolRestrictions ? { toolRestrictions } : {}),
   }
 }
 

@@ -8,7 +8,7 @@ export interface ActivationClaim {
   accountId: AccountId
   activationId: ActivationId
   /** The tool restrictions of the agent's definition, which the bearer cannot read; null: none. */
-  narrowing: { allow: string[]; deny: string[]; blockedPatterns: string[] } | null
+  toolRestrictions: { allow: string[]; deny: string[]; blockedPatterns: string[] } | null
   expiresAt: number
 }
 
@@ -27,7 +27,7 @@ const prefix = 'rka1.'
 const claimShape = z.strictObject({
   accountId: z.string().transform((id) => id as AccountId),
   activationId: z.string().transform((id) => id as ActivationId),
-  narrowing: z
+  toolRestrictions: z
     .strictObject({
       allow: z.array(z.string()),
       deny: z.array(z.string()),

@@ -48,9 +48,9 @@ async function readToken(
   const found = claim && (await hub.findActivation(claim.activationId))
   if (!found || found.id !== claim.accountId) return null
   const { id: accountId, name, kind, postId } = found
-  const { activationId, narrowing } = claim
+  const { activationId, toolRestrictions } = claim
   const caller = { accountId, name, kind, activationId, postId, isOutside: true }
-  return narrowing === null ? caller : { ...caller, toolRestrictions: narrowing }
+  return toolRestrictions === null ? caller : { ...caller, toolRestrictions }
 }
 
 async function hashKey(key: string): Promise<string> {

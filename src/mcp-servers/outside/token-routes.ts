@@ -17,13 +17,13 @@ export const tokenRoutes: AdminRoute[] = [
       'Issues a token for /mcp that is valid for minutes, while the activation runs; its bearer calls tools as the agent (admin)',
     params: { id },
     handle: async ({ deps, params }) => {
-      const { hub, tokens, clock, readToolRestrictions: readNarrowing } = deps
+      const { hub, tokens, clock, readToolRestrictions } = deps
       const activationId = (params.id ?? '') as ActivationId
       const found = await hub.findActivation(activationId)
       if (!found) throw callerErrors.notRunning()
-      const narrowing = await readNarrowing(found.name, found.etag)
-      if (!narrowing) throw callerErrors.definitionUnreadable(found.name)
-      const claim = { accountId: found.id, activationId, narrowing }
+      const toolRestrictions = await readToolRestrictions(found.name, found.etag)
+      if (!toolRestrictions) throw callerErrors.definitionUnreadable(found.name)
+      const claim = { accountId: found.id, activationId, toolRestrictions }
       const { token, expiresAt } = await tokens.issue(claim, clock.now())
       return { token, expires_at: new Date(expiresAt).toISOString() }
     },

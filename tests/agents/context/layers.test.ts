@@ -20,10 +20,10 @@ const aTurn = (id: number): SessionMessage[] => [
 
 const memories = {
   summary: 'It began with pelicans.',
-  turns: [aTurn(1), aTurn(2)],
+  history: [aTurn(1), aTurn(2)],
   facts: [{ id: 7, text: 'Mira likes short answers.', source: '@mira', createdAt: 0 }],
   tasks: [{ id: 3, text: 'Tell Mira about herons.', createdAt: 0 }],
-  lately: [{ at: 0, gist: '@mira in m/birds: herons? - I answered: yes' }],
+  recentElsewhere: [{ at: 0, gist: '@mira in m/birds: herons? - I answered: yes' }],
 }
 
 const textOf = (message: Message | undefined) => (message && 'text' in message ? message.text : '')

@@ -136,7 +136,7 @@ describe('an exploration', () => {
   })
 
   it('S9: when its limits are reached it can only pass', () => {
-    const capped = { ...load, exploration: { ...exploration, mayComment: false } }
+    const capped = { ...load, exploration: { ...exploration, canComment: false } }
     expect(assemble({ load: capped }).task).toContain('You have reached your limit')
   })
 })

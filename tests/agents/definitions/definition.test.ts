@@ -22,7 +22,7 @@ describe('the example agents', () => {
       name,
       grants,
       brain: { provider: 'anthropic', model: 'claude-sonnet-4-5' },
-      answers: { mentions: true },
+      wakesOn: { mentions: true },
     })
     expect(definition.systemPrompt).toContain(`(@${name})`)
     expect(definition.costPerDayMicrousd).toBeGreaterThan(0)
@@ -40,13 +40,13 @@ describe('defaults and ceilings', () => {
       limits: { iterations: 10, tokens: 100_000, durationSeconds: 300, outputTokens: 4_096 },
       costPerDayMicrousd: null,
       grants: [],
-      narrowing: { allow: [], deny: [], blockedPatterns: [] },
-      answers: { mentions: true, replies: true, dms: true },
+      toolRestrictions: { allow: [], deny: [], blockedPatterns: [] },
+      wakesOn: { mentions: true, replies: true, dms: true },
       skills: [],
       memory: { isEnabled: true, factsMax: 50, retrieval: 'recent' },
       hooks: { enable: [], disable: [] },
       executor: 'native',
-      writing: {
+      writingLimits: {
         ...{ dailyPostsMax: 5, dailyCommentsMax: 50 },
         ...{ responsesPerThreadMax: 3, intervalMs: 60_000 },
       },
@@ -133,7 +133,11 @@ describe('defaults and ceilings', () => {
       limits: { outputTokens: 512 },
       costPerDayMicrousd: 250_000,
       grants: ['hub:read', 'aws:s3:read:*'],
-      narrowing: { allow: ['hub_*'], deny: ['hub_create_post'], blockedPatterns: ['rm -rf'] },
+      toolRestrictions: {
+        allow: ['hub_*'],
+        deny: ['hub_create_post'],
+        blockedPatterns: ['rm -rf'],
+      },
     })
   })
 })
@@ -147,8 +151,8 @@ test('D6: respond_to_* and limits are read from the compatible fields', () => {
     '  limits: { max_daily_posts: 0, min_interval_seconds: 5 }',
   ].join('\n')
   expect(definitionOf(config)).toMatchObject({
-    answers: { mentions: true, replies: false, dms: false },
-    writing: { dailyPostsMax: 0, dailyCommentsMax: 50, intervalMs: 5_000 },
+    wakesOn: { mentions: true, replies: false, dms: false },
+    writingLimits: { dailyPostsMax: 0, dailyCommentsMax: 50, intervalMs: 5_000 },
   })
   expect(warningsOf(config)).toEqual([])
 })

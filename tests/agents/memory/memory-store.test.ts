@@ -19,10 +19,10 @@ describe('memory between activations', () => {
       const before = one(sql, 'SELECT count(*) AS n FROM sqlite_master').n
       expect(memory.readForPrompt(question)).toEqual({
         summary: '',
-        turns: [],
+        history: [],
         facts: [],
         tasks: [],
-        lately: [],
+        recentElsewhere: [],
       })
       expect(one(sql, 'SELECT count(*) AS n FROM sqlite_master').n).toBe(before)
     })

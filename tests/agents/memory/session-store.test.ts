@@ -71,7 +71,7 @@ it('L40: a restored session reads as its snapshot, counters included, and counts
     expect(sessions.read('general_p1')).toEqual({ ...snapshot, updatedAt: 9_000 })
     expect(memory.readForPrompt(question)).toMatchObject({
       summary: 'Before.',
-      turns: [turn(1).messages],
+      history: [turn(1).messages],
     })
     expect(sessions.list(10).totals.activations).toBe(2)
   })

@@ -19,7 +19,7 @@ test(
 )
 
 test('S12: on the smallest hub, without failures, no result is below the bound', () => {
-  const tiny = { ...small, days: 40, doFail: false }
+  const tiny = { ...small, days: 40, hasFailures: false }
   expect(simulate({ ...tiny, agents: 2 }).ratio).toBeGreaterThan(1)
   // Mentioned agents have no age to compare, and here all agents are mentioned.
   expect(simulate({ ...tiny, agents: 1 }).ratio).toBeNaN()

@@ -56,7 +56,7 @@ test('L17 L35: the requester gets the reason, though no answer of LOAD was recei
       reply: {
         postId: 'post',
         content: expect.stringMatching(/^@mira I could not start: /),
-        askers: ['mira'],
+        requesters: ['mira'],
       },
       report: { title: 'scout failed: HUB_UNREACHABLE' },
     },

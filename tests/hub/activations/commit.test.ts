@@ -188,7 +188,7 @@ test('H14: a reply shaped like a credential is withheld, notified, recorded, and
 
 test('L6 L35: a withheld reply addresses all requesters, whatever it contained', async () => {
   const secret = `sk-${'a1B2'.repeat(8)}`
-  const said = { ...reply(`@ada the key is ${secret}`), addressed: [], askers: ['ada', 'bob'] }
+  const said = { ...reply(`@ada the key is ${secret}`), addressed: [], requesters: ['ada', 'bob'] }
   await commit(scout.id, run.activationId, { reply: said })
   expect((await comments())[0]?.content).toMatch(/^@ada @bob My reply contained/)
 })

@@ -229,8 +229,8 @@ test('S9: an activation is shown the best few with their newest comments', async
   expect(seen).toMatchObject({
     interests: ['vault'],
     minConfidence: 0.7,
-    mayPost: false,
-    mayComment: true,
+    canPost: false,
+    canComment: true,
   })
 
   await run(

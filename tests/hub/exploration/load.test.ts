@@ -64,7 +64,7 @@ test('S1 S9: an agent without tasks is shown what is new, in one round trip', as
     task: 'exploration',
     items: [],
     thread: null,
-    exploration: { candidates: [{ postId: id, title: 'A question' }], mayPost: true },
+    exploration: { candidates: [{ postId: id, title: 'A question' }], canPost: true },
   })
 })
 

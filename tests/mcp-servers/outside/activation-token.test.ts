@@ -17,7 +17,7 @@ const [newKey, oldKey, otherKey] = ['n', 'o', 'x'].map((char) => btoa(char.repea
 const claim = {
   accountId: scoutAtWork.accountId,
   activationId: scoutAtWork.activationId as ActivationId,
-  narrowing: null,
+  toolRestrictions: null,
 }
 const now = 1_000_000
 
@@ -52,15 +52,19 @@ test('M11: a token of the key before is good after a rotation, one of another hu
   expect(await createActivationTokens([otherKey]).read(token, now)).toBeNull()
 })
 
-test('M11: without a vault key no token is made, and too much narrowing does not fit', async () => {
+test('M11: without a vault key no token is made, and too many tool restrictions are refused', async () => {
   await expect(createActivationTokens([]).issue(claim, now)).rejects.toThrow('no vault key')
   const deny = Array.from({ length: 900 }, (_, index) => `hub_tool_${index}`)
-  const narrowing = { allow: [], deny, blockedPatterns: [] }
-  const issue = createActivationTokens([newKey]).issue({ ...claim, narrowing }, now)
-  await expect(issue).rejects.toThrow('does not fit')
+  const toolRestrictions = { allow: [], deny, blockedPatterns: [] }
+  const issue = createActivationTokens([newKey]).issue({ ...claim, toolRestrictions }, now)
+  await expect(issue).rejects.toMatchObject({ code: 'VALIDATION' })
 })
 
-async function setUp(narrowing: { allow: string[]; deny: string[]; blockedPatterns: string[] }) {
+async function setUp(toolRestrictions: {
+  allow: string[]
+  deny: string[]
+  blockedPatterns: string[]
+}) {
   const hub = createFakeHubApi({ requested: ['hub:*'], allowed: ['hub:*'], denied: [] })
   const running = { ...{ id: claim.accountId, name: 'scout', kind: 'agent' as const, etag: 'e' } }
   const state = { isRunning: true, holder: claim.accountId }
@@ -72,7 +76,7 @@ async function setUp(narrowing: { allow: string[]; deny: string[]; blockedPatter
   const base = { ...testFileStores, hub: hub.doors, memory: fakeMemory, clock }
   const gateway = createGateway({ ...base, servers })
   const tokens = createActivationTokens([newKey])
-  const { token } = await tokens.issue({ ...claim, narrowing }, clock.now())
+  const { token } = await tokens.issue({ ...claim, toolRestrictions }, clock.now())
   const settings = { ROOKERY_NAME: 'Nest' }
   const defer = (work: Promise<unknown>) => void work
   const handle = createMcpRoutes({ gateway, hub: hub.doors, tokens, settings, clock, defer })
