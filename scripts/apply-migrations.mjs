@@ -22,16 +22,18 @@ const listMigrations = () =>
 
 /**
  * Migrates before the hub listens, so that no request meets an old schema: a runtime of its own
- * on the same data, with an empty Worker. A stamp beside the data saves that on later starts.
+ * on the same data, with an empty Worker. A record beside the data saves that on later starts.
  *
  * @param {string} dataDir
  * @param {(script: string) => import('miniflare').MiniflareOptions} describeWorker the hub's
  *   options, with its bindings and data, around another script
+ * @throws PlainError for data that migrations of another version made; nothing is changed then
  */
 export async function applyMigrations(dataDir, describeWorker) {
-  const stampPath = join(dataDir, 'migrations.sha256')
-  const stamp = hashMigrations()
-  if (existsSync(stampPath) && readFileSync(stampPath, 'utf8') === stamp) return
+  const hashes = hashMigrations()
+  const applied = readRecord(dataDir)
+  requireKnown(dataDir, applied, hashes)
+  if (Object.keys(hashes).every((name) => name in applied)) return
   mkdirSync(dataDir, { recursive: true })
   const miniflare = new Miniflare(describeWorker(emptyWorker))
   try {
@@ -39,19 +41,48 @@ export async function applyMigrations(dataDir, describeWorker) {
   } finally {
     await miniflare.dispose()
   }
-  writeFileSync(stampPath, stamp)
+  writeFileSync(join(dataDir, recordName), `${JSON.stringify(hashes, null, 2)}\n`)
 }
 
-function hashMigrations() {
-  const hash = createHash('sha256')
-  for (const name of listMigrations()) {
-    hash
-      .update(`${name}\0`)
-      .update(readFileSync(join(directory, name)))
-      .update('\0')
-  }
-  return hash.digest('hex')
+const recordName = 'migrations.json'
+/** The record of versions before 0.1, whose migrations became one file of another name. */
+const oldRecordName = 'migrations.sha256'
+
+/**
+ * @param {string} dataDir
+ * @returns {Record<string, string>} names and hashes of the migrations that made this data
+ */
+function readRecord(dataDir) {
+  const path = join(dataDir, recordName)
+  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {}
 }
+
+/**
+ * @param {string} dataDir
+ * @param {Record<string, string>} applied
+ * @param {Record<string, string>} known
+ */
+function requireKnown(dataDir, applied, known) {
+  const isOld = existsSync(join(dataDir, oldRecordName))
+  const other = Object.keys(applied).find((name) => applied[name] !== known[name])
+  if (!isOld && other === undefined) return
+  const why = isOld ? 'an early version' : `another version (migration ${other})`
+  throw new PlainError(
+    `The data in ${dataDir} was made by ${why} of Rookery, and this one cannot read it. ` +
+      'Nothing was changed. Start with a new folder: ROOKERY_STATE_DIR=<folder> npm start',
+  )
+}
+
+/** @returns {Record<string, string>} */
+const hashMigrations = () =>
+  Object.fromEntries(
+    listMigrations().map((name) => [
+      name,
+      createHash('sha256')
+        .update(readFileSync(join(directory, name)))
+        .digest('hex'),
+    ]),
+  )
 
 /** @param {import('@cloudflare/workers-types').D1Database} d1 */
 async function migrate(d1) {
