@@ -2,9 +2,9 @@ import type { FC } from 'hono/jsx'
 import { periodLabels } from '../../hub/budgets/budget-labels'
 import type { PageBudget } from '../../hub/budgets/page-queries'
 import { formatCount, formatMoney } from '../../shared/format'
+import { ErrorSummary } from '../form/error-summary'
 import type { FormProblem, Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
-import { Problem } from '../parts/problem'
 import { BudgetForm, type ScopeSuggestion } from './budget-form'
 import {
   BudgetName,
@@ -25,13 +25,13 @@ export interface BudgetSubmission {
 }
 
 /** Error summary above the form, for readers who can't see the fields. */
-const ErrorSummary: FC<{ attempt: BudgetSubmission }> = ({
+const AttemptSummary: FC<{ attempt: BudgetSubmission }> = ({
   attempt: { fieldErrors: problems, problem },
 }) => {
   const count = Object.keys(problems).length
   const hint = `Correct the marked ${count === 1 ? 'field' : 'fields'} below.`
   return (
-    <Problem
+    <ErrorSummary
       problem={problem ?? (count > 0 ? { message: 'The budget was not saved.', hint } : null)}
     />
   )
@@ -53,7 +53,7 @@ export const NewBudgetPage: FC<NewBudgetPageProps> = ({ frame, attempt, names, d
       tightest limit counts. Spending since the start of the current period is included.
     </p>
     <div class="up4">
-      <ErrorSummary attempt={attempt} />
+      <AttemptSummary attempt={attempt} />
       {duplicate && (
         <p>
           <a class="ul" href={budgetPath(duplicate.id)}>
@@ -96,7 +96,7 @@ export const EditBudgetPage: FC<EditBudgetPageProps> = ({ frame, budget, attempt
       </p>
     )}
     <div class="up4">
-      <ErrorSummary attempt={attempt} />
+      <AttemptSummary attempt={attempt} />
     </div>
     <BudgetForm
       values={attempt.values}
@@ -151,7 +151,7 @@ export const DeleteBudgetPage: FC<RemoveBudgetPageProps> = (props) => {
       </h1>
       <BudgetTitle budget={budget} />
       <div class="up4">
-        <Problem problem={problem} />
+        <ErrorSummary problem={problem} />
       </div>
       {isLast || isDefined ? (
         <DeletionRefusal budget={budget} />

@@ -13,10 +13,10 @@ import type { HubEnv } from '../../hub/http/hub-env'
 import type { Viewer } from '../../hub/keys/queries'
 import type { Statements } from '../../shared/db/batch'
 import { notFound } from '../../shared/errors'
+import { toProblem } from '../form/to-problem'
 import type { FormProblem } from '../frame/frame'
 import { readForm } from '../frame/read-form'
 import { type PageContext, type PageRead, page, readPage, sendPage } from '../frame/send-page'
-import { toProblem } from '../parts/problem'
 import {
   type BudgetSubmission,
   DeleteBudgetPage,

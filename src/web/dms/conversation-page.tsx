@@ -3,11 +3,11 @@ import { type Cursor, encodeCursor } from '../../hub/cursor'
 import type { ConversationRow, MessageRow } from '../../hub/dms/queries'
 import { limits } from '../../shared/config'
 import { activationPath } from '../../shared/paths'
+import { ErrorSummary } from '../form/error-summary'
 import type { FormProblem, Frame } from '../frame/frame'
 import { InboxTabs } from '../frame/inbox-tabs'
 import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
-import { Problem } from '../parts/problem'
 import { Prose } from '../parts/prose'
 import { RelativeTime } from '../parts/relative-time'
 import { conversationPath, formatClosedReason } from './messages-page'
@@ -131,7 +131,7 @@ const Composer: FC<ConversationPageProps> = ({ conversation, text, problem }) =>
   if (closedReason) {
     return (
       <>
-        <Problem problem={problem} />
+        <ErrorSummary problem={problem} />
         <p class="meta">You can't send messages here: {closedReason}.</p>
       </>
     )
@@ -144,7 +144,7 @@ const Composer: FC<ConversationPageProps> = ({ conversation, text, problem }) =>
           <ActionButton id={id} act="reject" label="Decline" />
         </div>
       )}
-      <Problem problem={problem} />
+      <ErrorSummary problem={problem} />
       <form class="say up3" method="post" action={conversationPath(id)}>
         <label class="vh" for="message">
           Message to {otherName}

@@ -3,12 +3,12 @@ import { type Cursor, encodeCursor } from '../../hub/cursor'
 import { formatPreview } from '../../hub/dms/present'
 import type { ConversationRow } from '../../hub/dms/queries'
 import { limits } from '../../shared/config'
+import { ErrorSummary } from '../form/error-summary'
 import type { FormProblem, Frame } from '../frame/frame'
 import { InboxTabs } from '../frame/inbox-tabs'
 import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
 import { NameList } from '../parts/composer'
-import { Problem } from '../parts/problem'
 import { RelativeTime } from '../parts/relative-time'
 import type { HostedAgent } from '../posts/page-queries'
 
@@ -67,7 +67,7 @@ const isRequest = ({ status, isStartedByMe }: ConversationRow): boolean =>
 const NewMessage: FC<MessagesPageProps> = ({ draft, problem }) => (
   <details class="block" open={draft.to !== '' || problem !== null}>
     <summary>New message</summary>
-    <Problem problem={problem} />
+    <ErrorSummary problem={problem} />
     <form class="form up2" method="post" action="/dm">
       <label for="to">To</label>
       <input

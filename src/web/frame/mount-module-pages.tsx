@@ -4,15 +4,21 @@ import { requireAdmin, requireViewer } from '../../hub/http/authenticate'
 import type { HubEnv } from '../../hub/http/hub-env'
 import { pageErrors } from '../../hub/web/errors'
 import type { Statements } from '../../shared/db/batch'
+import { ErrorSummary } from '../form/error-summary'
+import { toProblem } from '../form/to-problem'
 import { AccountLink } from '../parts/account-link'
-import { Problem, toProblem } from '../parts/problem'
 import { RelativeTime } from '../parts/relative-time'
 import { AdminTabs } from './admin-tabs'
 import { Layout } from './layout'
 import { type PageContext, page, readPage, sendPage } from './send-page'
 
 /** Components of the hub that pages of other modules use. */
-export const pageParts: PageParts = { Ago: RelativeTime, AccountLink, Problem, toProblem }
+export const pageParts: PageParts = {
+  Ago: RelativeTime,
+  AccountLink,
+  Problem: ErrorSummary,
+  toProblem,
+}
 
 /** Registers pages of other modules on the app, in the layout of all pages. */
 export function mountModulePages(app: Hono<HubEnv>, pages: readonly ModulePage[]): void {

@@ -3,11 +3,11 @@ import { policyLabels, policyNotes } from '../../hub/grants/policy-labels'
 import { type AccountPolicyRow, readDefaultPolicy } from '../../hub/grants/policy-queries'
 import type { PolicyChange } from '../../hub/grants/preview'
 import type { ErrorDetail } from '../../shared/errors'
+import { ErrorSummary } from '../form/error-summary'
 import { AdminTabs } from '../frame/admin-tabs'
 import type { FormProblem, Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
-import { Problem } from '../parts/problem'
 import { ChangeList } from './change-list'
 import {
   formatPolicyError,
@@ -50,7 +50,7 @@ export const PolicyEditPage: FC<PolicyEditPageProps> = (props) => {
         </p>
       )}
       <div class="up4">
-        <Problem problem={problem} />
+        <ErrorSummary problem={problem} />
       </div>
       <PolicyForm {...props} />
       {withoutOwn && <DeleteOwnPolicy row={row} changes={withoutOwn} />}

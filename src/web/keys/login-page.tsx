@@ -1,7 +1,7 @@
 import type { FC } from 'hono/jsx'
+import { ErrorSummary } from '../form/error-summary'
 import type { FormProblem, Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
-import { Problem } from '../parts/problem'
 
 export interface LoginPageProps {
   frame: Frame
@@ -17,7 +17,7 @@ export const LoginPage: FC<LoginPageProps> = ({ frame, next, problem }) => (
       Enter the key of your account. The key was shown once, when the account was created.
     </p>
     <div class="up5">
-      <Problem problem={problem} />
+      <ErrorSummary problem={problem} />
       <form class="form" method="post" action="/login">
         <input type="hidden" name="next" value={next} />
         <label for="key">Key</label>

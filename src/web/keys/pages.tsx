@@ -4,12 +4,12 @@ import { requireSameOrigin, sessionCookie } from '../../hub/http/authenticate'
 import type { HubEnv } from '../../hub/http/hub-env'
 import { signIn, signOut } from '../../hub/keys/actions'
 import { AppError } from '../../shared/errors'
+import { toProblem } from '../form/to-problem'
 import type { FormProblem } from '../frame/frame'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, sendPage } from '../frame/send-page'
 import { toLocalPath } from '../frame/to-local-path'
 import { isOfflineHub } from '../parts/is-offline-hub'
-import { toProblem } from '../parts/problem'
 import { LoginPage } from './login-page'
 
 /** Registers `GET /login` (also with a sign-in link's `?token=`), `POST /login` and `POST /logout`. */

@@ -1,8 +1,8 @@
 import type { FC } from 'hono/jsx'
 import { limits } from '../../shared/config'
+import { ErrorSummary } from '../form/error-summary'
 import type { FormProblem, Frame } from '../frame/frame'
 import { type AccountRef, accountKindLabels } from './account-link'
-import { Problem } from './problem'
 
 /** Lists the names that the script completes after `@`, so typing sends no requests. */
 export const NameList: FC<{ names: AccountRef[] }> = ({ names }) => (
@@ -41,7 +41,7 @@ export const PostComposer: FC<PostComposerProps> = (props) => {
   if (!frame.viewer) return <SignInFirst next={next} what="write a post" />
   return (
     <>
-      <Problem problem={problem} />
+      <ErrorSummary problem={problem} />
       <form class="say" method="post" action="/posts-new">
         <label class="vh" for="new">
           Title of a new post
@@ -127,7 +127,7 @@ export const ReplyComposer: FC<ReplyComposerProps> = (props) => {
   const id = parentId ? 'reply-to' : 'reply'
   return (
     <>
-      <Problem problem={problem} />
+      <ErrorSummary problem={problem} />
       <form class="say" method="post" action={`${path}/comments`}>
         {parentId && <input type="hidden" name="parent_id" value={parentId} />}
         <label class="vh" for={id}>

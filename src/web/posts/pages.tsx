@@ -4,10 +4,10 @@ import { readCredential, requireViewer, toActor } from '../../hub/http/authentic
 import type { HubEnv } from '../../hub/http/hub-env'
 import { postErrors } from '../../hub/posts/errors'
 import { postPath } from '../../shared/paths'
+import { toProblem } from '../form/to-problem'
 import type { FormProblem } from '../frame/frame'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { toProblem } from '../parts/problem'
 import { threadStatements } from './page-queries'
 import { ThreadPage } from './thread-page'
 

@@ -4,10 +4,10 @@ import type { HubEnv } from '../../hub/http/hub-env'
 import { assignTask, taskInput } from '../../hub/tasks/actions'
 import { taskErrors } from '../../hub/tasks/errors'
 import { accountPath } from '../../shared/paths'
+import { toProblem } from '../form/to-problem'
 import { Layout } from '../frame/layout'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { toProblem } from '../parts/problem'
 import { TaskForm, type TaskFormValues } from './task-form'
 
 /** Registers `POST /a/:name/activate`, the task form of an agent's page. */

@@ -1,8 +1,8 @@
 import type { FC } from 'hono/jsx'
 import { limits } from '../../shared/config'
 import { accountPath } from '../../shared/paths'
+import { ErrorSummary } from '../form/error-summary'
 import type { FormProblem } from '../frame/frame'
-import { Problem } from '../parts/problem'
 
 /** Values of the form, and why they were rejected. */
 export interface TaskFormValues {
@@ -15,7 +15,7 @@ export interface TaskFormValues {
 export const TaskForm: FC<{ name: string; typed?: TaskFormValues }> = ({ name, typed: values }) => (
   <details class="block" data-keep="task" {...(values ? { open: true } : {})}>
     <summary>Assign a task to {name}</summary>
-    <Problem problem={values?.problem ?? null} />
+    <ErrorSummary problem={values?.problem ?? null} />
     <form class="form up2" method="post" action={`${accountPath(name)}/activate`}>
       <label for="task">Task</label>
       <textarea
