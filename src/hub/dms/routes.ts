@@ -5,7 +5,8 @@ import { type Call, presentIdempotent, type Route, route } from '../http/route'
 import {
   type Decision,
   decideConversation,
-  messageText,
+  firstMessageInput,
+  messageInput,
   sendInConversation,
   sendToAccount,
 } from './actions'
@@ -149,7 +150,7 @@ export const dmRoutes: Route[] = [
     tag,
     access: 'write',
     status: 201,
-    body: z.object({ to: z.string().min(1).max(100), message: messageText }),
+    body: firstMessageInput,
     handle: async (call) => {
       const { to, message } = call.body
       const done = await sendToAccount(call.context, call.actor(), to, { message })
@@ -192,7 +193,7 @@ export const dmRoutes: Route[] = [
     tag,
     access: 'write',
     status: 201,
-    body: z.object({ message: messageText, needs_human_input: z.boolean().default(false) }),
+    body: messageInput,
     handle: async (call) => {
       const { message, needs_human_input: needsHuman } = call.body
       const input = { message, needsHuman }
