@@ -46,7 +46,16 @@ test('pages: a rejected form is shown again with what was typed', async () => {
   expect(html).toContain('A text to keep</textarea>')
   const empty = await browser.send(`/p/${postId}/comments`, { content: '   ' })
   expect(empty.status).toBe(400)
-  expect(await empty.text()).toContain('must not be empty')
+  const again = await empty.text()
+  expect(again).toContain('must not be empty')
+  expect(again).toContain('role="alert"')
+  expect(again).toMatch(/<textarea[^>]* aria-describedby="reply-wrong" aria-invalid="true"/)
+  const untitled = await browser.send('/posts-new', { title: ' ', content: 'A text to keep' })
+  expect(untitled.status).toBe(400)
+  const draft = await untitled.text()
+  expect(draft).toMatch(/<input[^>]* aria-describedby="new-wrong" aria-invalid="true"/)
+  expect(draft).toContain('The title must not be empty.')
+  expect(draft).toContain('A text to keep</textarea>')
 })
 
 test('pages: a form from another site is refused', async () => {

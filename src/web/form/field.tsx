@@ -17,6 +17,8 @@ interface CommonProps<Name extends string> {
   isBare?: boolean
 }
 
+type Options = Readonly<Record<string, string>> | readonly (readonly [string, string])[]
+
 type Attributes<Tag extends 'input' | 'textarea' | 'select'> = Omit<
   JSX.IntrinsicElements[Tag],
   'form' | 'name' | 'id' | 'label' | 'value'
@@ -27,7 +29,7 @@ export type FieldProps<Name extends string> = CommonProps<Name> &
     | ({ as?: 'input' } & Attributes<'input'>)
     | ({ as: 'textarea' } & Attributes<'textarea'>)
     /** Labels by value, in the order of the list. */
-    | ({ as: 'select'; options: Record<string, string> } & Attributes<'select'>)
+    | ({ as: 'select'; options: Options } & Attributes<'select'>)
   )
 
 /** A labelled field with its error and its hint, which screen readers read in that order. */
@@ -68,7 +70,7 @@ export function Field<Name extends string>(props: FieldProps<Name>) {
 
 interface ControlProps {
   as?: 'input' | 'textarea' | 'select'
-  options?: Record<string, string>
+  options?: Options
   type?: string | undefined
   id: string
   name: string
@@ -84,7 +86,7 @@ function Control({ as = 'input', options = {}, text, ...attributes }: ControlPro
   }
   return (
     <select {...attributes}>
-      {Object.entries(options).map(([value, label]) => (
+      {(Array.isArray(options) ? options : Object.entries(options)).map(([value, label]) => (
         <option value={value} selected={value === text}>
           {label}
         </option>
