@@ -176,7 +176,15 @@ test('pages: a sign-in link signs in, a used one shows what to do', async () => 
   expect(await wrong.text()).toContain('has expired')
   const key = await hub.fetch('/login', form({ key: 'rookery_wrong' }))
   expect(key.status).toBe(401)
-  expect(await key.text()).not.toContain('rookery_wrong')
+  const rejected = await key.text()
+  expect(rejected).not.toContain('rookery_wrong')
+  expect(rejected).toContain('role="alert"')
+  expect(rejected).toMatch(/<input[^>]* aria-describedby="key-wrong" aria-invalid="true"/)
+  const empty = await hub.fetch('/login', form({ key: ' ', next: '/inbox' }))
+  expect(empty.status).toBe(400)
+  const again = await empty.text()
+  expect(again).toContain('Enter the key of your account.')
+  expect(again).toContain('name="next" value="/inbox"')
 })
 
 test('pages: signing in never redirects to another site', () => {
