@@ -24,7 +24,10 @@ export function assignErrors<Name extends string>(
   for (const { path: fullPath, message } of details) {
     const path = fullPath.replace(/^body\./, '')
     const key = path.split('.')[0]
-    const name = names.find((each) => (definition.fields[each].path ?? each) === key)
+    const name = names.find((each) => {
+      const { path: ownPath = each } = definition.fields[each]
+      return ownPath === key
+    })
     if (name === undefined) {
       other.push(toSentence(path === '' ? message : `${path}: ${message}`))
       continue

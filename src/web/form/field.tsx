@@ -52,7 +52,7 @@ export function Field<Name extends string>(props: FieldProps<Name>) {
       <label {...(isLabelHidden && { class: 'vh' })} for={id}>
         {label}
       </label>
-      <Control {...rest} {...aria} id={id} name={name} text={form.typed[name]} />
+      <Control id={id} name={name} text={form.typed[name]} {...rest} {...aria} />
       {error !== undefined && (
         <p class="bad" id={`${id}-wrong`}>
           {error}

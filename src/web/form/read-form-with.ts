@@ -2,6 +2,7 @@ import type * as z from 'zod'
 import { listDetails } from '../../hub/http/errors'
 import { assignErrors } from './assign-errors'
 import {
+  createForm,
   type FieldErrors,
   type FormDefinition,
   type FormState,
@@ -38,12 +39,22 @@ export function readFormWith<Value, Name extends string>(
   if (parsed.success && !isRejected) {
     return { isValid: true, value: parsed.data, form: { typed: shown, errors, problem: null } }
   }
-  const hint = other.length > 0 ? other.join(' ') : formatMarkedHint(errors)
-  return {
-    isValid: false,
-    form: { typed: shown, errors, problem: { message: definition.rejected, hint } },
-  }
+  const form = markFields(definition, createForm(shown), errors)
+  if (other.length === 0) return { isValid: false, form }
+  const problem = { message: definition.rejected, hint: other.join(' ') }
+  return { isValid: false, form: { ...form, problem } }
 }
+
+/** Returns the form with errors at fields, and a hint above it. */
+export const markFields = <Name extends string>(
+  definition: FormDefinition<Name>,
+  { typed }: FormState<Name>,
+  errors: FieldErrors<Name>,
+): FormState<Name> => ({
+  typed,
+  errors,
+  problem: { message: definition.rejected, hint: formatMarkedHint(errors) },
+})
 
 /** Returns the hint above a form whose invalid fields are marked. */
 export const formatMarkedHint = (errors: object): string =>
