@@ -1,7 +1,8 @@
 import type { FC } from 'hono/jsx'
 import { formatToolName } from '../../hub/activations/run-labels'
-import { leadTexts, statusLabels, tierLabels } from '../../hub/approvals/approval-labels'
+import { leadTexts, statusLabels } from '../../hub/approvals/approval-labels'
 import type { VisibleApproval } from '../../hub/approvals/redact-approval'
+import { tierLabels } from '../../hub/grants/policy-labels'
 import { approvals as limits } from '../../shared/config'
 import { formatDuration, formatExact, toIso } from '../../shared/format'
 import { activationPath, postPath } from '../../shared/paths'
@@ -71,7 +72,7 @@ const Pending: FC<{ row: VisibleApproval; now: number; canDecide: boolean }> = (
       <dl class="def">
         <dt>Grant</dt>
         <dd>
-          <code>{row.grant}</code>, {tierLabels[row.tier]}
+          <code>{row.grant}</code>, {tierLabels[row.tier].effect}
         </dd>
         <dt>Requested in</dt>
         <dd>
