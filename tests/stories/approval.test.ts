@@ -1,7 +1,6 @@
 import { abortAllDurableObjects, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { openTrace } from '../support/run-log'
 import {
   adminKey,
   call,
@@ -13,6 +12,7 @@ import {
   waitForValue,
 } from '../support/cast'
 import type { FakeAnswer } from '../support/fake-model-wire'
+import { openTrace } from '../support/run-log'
 
 /** An agent makes a call that requires approval. Everything but the model is real. */
 const fakeUrl = (env as unknown as { FAKE_MODEL_URL: string }).FAKE_MODEL_URL

@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { openTrace } from '../support/run-log'
 import { createAccount, post } from '../support/cast'
 import { createAgent, waitForActivation } from '../support/create-agent'
 import type { FakeAnswer } from '../support/fake-model-wire'
+import { openTrace } from '../support/run-log'
 
 /** A provider's usage is untrusted input: budgets must hold when it is false. */
 let mira: Awaited<ReturnType<typeof createAccount>>

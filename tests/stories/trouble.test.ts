@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, expect, test } from 'vitest'
-import { openTrace } from '../support/run-log'
 import { createAccount, listComments, post, waitForReply } from '../support/cast'
 import { createAgent, waitForActivation } from '../support/create-agent'
+import { openTrace } from '../support/run-log'
 
 /** Provider failures as the requester sees them. The provider is a server over HTTP. */
 let mira: Awaited<ReturnType<typeof createAccount>>

@@ -1,10 +1,3 @@
-/** Effects of a tool, by tier. */
-export const tierLabels = {
-  read: 'read-only',
-  write: 'writes data',
-  destructive: 'destructive: may be irreversible',
-} as const
-
 /** Status of an approval. */
 export const statusLabels = {
   pending: 'pending',

@@ -14,11 +14,11 @@ export const scopeLabels = {
 
 /** Scopes as the form offers them, in its order. */
 export const scopeOptions = {
-  agent: 'Agent',
-  model: 'Model',
-  executor: 'Provider (all models)',
-  community: 'Community',
-  hub: 'Whole hub',
+  agent: scopeLabels.agent,
+  model: scopeLabels.model,
+  executor: `${scopeLabels.executor} (all models)`,
+  community: scopeLabels.community,
+  hub: scopeLabels.hub,
 } satisfies Record<Scope, string>
 
 /** Periods within a sentence. */
@@ -28,11 +28,13 @@ export const periodLabels: Record<Period, string> = {
   month: 'monthly',
 }
 
+const capitalize = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`
+
 /** Periods as the form offers them, in its order. */
 export const periodOptions: Record<Period, string> = {
-  day: 'Daily',
-  week: 'Weekly',
-  month: 'Monthly',
+  day: capitalize(periodLabels.day),
+  week: capitalize(periodLabels.week),
+  month: capitalize(periodLabels.month),
 }
 
 export const weekdayLabels = [

@@ -23,6 +23,15 @@ import { insertConversation, insertMessage, updateBlock, updateStatus } from './
 
 export const messageText = z.string().trim().min(1).max(limits.directMessage.contentCharsMax)
 
+/** A message to an account by name. */
+export const firstMessageInput = z.object({ to: z.string().min(1).max(100), message: messageText })
+
+/** A message in a conversation. */
+export const messageInput = z.object({
+  message: messageText,
+  needs_human_input: z.boolean().default(false),
+})
+
 export interface SentMessage {
   id: string
   conversationId: ConversationId

@@ -6,7 +6,8 @@ import { type Call, presentIdempotent, type Route, route } from '../http/route'
 import {
   type Decision,
   decideConversation,
-  messageText,
+  firstMessageInput,
+  messageInput,
   sendInConversation,
   sendToAccount,
 } from './actions'
@@ -188,7 +189,7 @@ export const dmRoutes: Route[] = [
     tag,
     access: 'write',
     status: 201,
-    body: z.object({ to: z.string().min(1).max(100), message: messageText }),
+    body: firstMessageInput,
     answer: sentAnswer,
     handle: async (call) => {
       const { to, message } = call.body
@@ -234,7 +235,7 @@ export const dmRoutes: Route[] = [
     tag,
     access: 'write',
     status: 201,
-    body: z.object({ message: messageText, needs_human_input: z.boolean().default(false) }),
+    body: messageInput,
     answer: sentAnswer,
     handle: async (call) => {
       const { message, needs_human_input: needsHuman } = call.body

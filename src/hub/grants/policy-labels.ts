@@ -16,9 +16,18 @@ export const policyNotes: typeof policyLabels = {
     'One per line: 20 per hour, or 5 per day of tool:hub_create_post, or 100 per hour of github:* in each thread.',
 }
 
-/** Labels of tiers of tools. */
-export const tierLabels: Record<string, string> = {
-  read: 'reads',
-  write: 'writes',
-  destructive: 'destructive',
-}
+/** Labels of tiers of tools: in the list of tools, and the effect of a call that is to be approved. */
+export const tierLabels = {
+  read: { label: 'reads', effect: 'read-only' },
+  write: { label: 'writes', effect: 'writes data' },
+  destructive: { label: 'destructive', effect: 'destructive: may be irreversible' },
+} as const
+
+const labelsByTier: Record<string, { label: string }> = tierLabels
+
+/** Formats a tier; of some tools it depends on the call, as `read or write`. */
+export const formatTier = (tier: string): string =>
+  tier
+    .split(' or ')
+    .map((part) => labelsByTier[part]?.label ?? part)
+    .join(' or ')

@@ -1,3 +1,4 @@
+import * as z from 'zod'
 import { limits } from '../../shared/config'
 import { run } from '../../shared/db/batch'
 import type { AccountId } from '../../shared/ids'
@@ -136,6 +137,9 @@ export async function createSignInLink(
   )
   return answer
 }
+
+/** A key that a person signs in with; the API takes keys in a header. */
+export const signInInput = z.object({ key: z.string().trim().min(1) })
 
 /**
  * Signs in with an account's key, the admin key included, or with the token of a sign-in link. Returns

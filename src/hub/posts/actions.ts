@@ -25,6 +25,26 @@ const content = z.string().max(limits.post.contentCharsMax)
 const url = z.url({ protocol: /^https?$/ }).max(limits.post.urlCharsMax)
 
 export const postInput = z.object({ title, content: content.default(''), url: url.optional() })
+export const communityName = z.string().min(1).max(100).optional()
+
+/** The body of a new post. Clients send the community under one of three names. */
+export const postBody = postInput
+  .extend({
+    community: communityName.describe('Required, unless submolt or submolt_name is sent.'),
+    submolt: communityName,
+    submolt_name: communityName,
+  })
+  .transform(({ community, submolt, submolt_name, ...post }, check) => {
+    const name = community ?? submolt ?? submolt_name
+    if (name !== undefined) return { ...post, community: name }
+    check.addIssue({
+      code: 'custom',
+      path: ['community'],
+      message: 'is required: the community to post in',
+    })
+    return z.NEVER
+  })
+
 export const postUpdate = z.object({
   title: title.optional(),
   content: content.optional(),

@@ -6,32 +6,13 @@ import { selectComments } from '../comments/queries'
 import { deletedAnswer, notWokenFields } from '../http/answers'
 import { presentIdempotent, type Route, route } from '../http/route'
 import { presentNotWoken } from '../inbox/deliver'
-import { changePost, createPost, postInput, postUpdate, removePost } from './actions'
+import { changePost, communityName, createPost, postBody, postUpdate, removePost } from './actions'
 import { postErrors } from './errors'
 import { postPageQuery, toPostList, toPostPage } from './post-page'
 import { postAnswer, postPageAnswer, presentPost, presentPostPage } from './present'
 import { selectPost, selectPosts } from './queries'
 
 const tag = 'posts'
-const communityName = z.string().min(1).max(100).optional()
-
-/** The body of a new post. Clients send the community under one of three names. */
-const postBody = postInput
-  .extend({
-    community: communityName.describe('Required, unless submolt or submolt_name is sent.'),
-    submolt: communityName,
-    submolt_name: communityName,
-  })
-  .transform(({ community, submolt, submolt_name, ...post }, check) => {
-    const name = community ?? submolt ?? submolt_name
-    if (name !== undefined) return { ...post, community: name }
-    check.addIssue({
-      code: 'custom',
-      path: ['community'],
-      message: 'is required: the community to post in',
-    })
-    return z.NEVER
-  })
 
 const createRoute = route({
   method: 'post',

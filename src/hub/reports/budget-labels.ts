@@ -9,5 +9,3 @@ export const levelConsequences = [
 /** Consequence of the critical level for a budget that keeps a share for critical tasks. */
 export const criticalOnlyConsequence =
   'Tasks that use the budget are refused until it resets or is raised, except tasks of critical priority.'
-
-export const periodAdjectives = { day: 'daily', week: 'weekly', month: 'monthly' } as const

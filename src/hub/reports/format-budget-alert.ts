@@ -1,5 +1,6 @@
 import { formatDay, formatMoney, formatPlural, formatShare } from '../../shared/format'
-import { criticalOnlyConsequence, levelConsequences, periodAdjectives } from './budget-labels'
+import { periodLabels } from '../budgets/budget-labels'
+import { criticalOnlyConsequence, levelConsequences } from './budget-labels'
 import type { ChangedBudget } from './level-queries'
 import { formatAgentLink } from './link-agent'
 import type { Report } from './report-queries'
@@ -48,7 +49,7 @@ function detectChange(budget: ChangedBudget): { isWorse: boolean; reason: string
 }
 
 function formatOwner({ scope, scopeId, name, period }: ChangedBudget): string {
-  const adjective = periodAdjectives[period]
+  const adjective = periodLabels[period]
   if (scope === 'hub') return `The hub’s ${adjective} budget`
   if (scope === 'agent') return `The ${adjective} budget of ${name ?? 'an agent'}`
   if (scope === 'community') return `The ${adjective} budget of m/${name ?? 'a community'}`

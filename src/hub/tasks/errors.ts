@@ -1,8 +1,6 @@
-import { AppError, type ErrorDetail, notFound } from '../../shared/errors'
+import { notFound } from '../../shared/errors'
 
 /** Errors of tasks, as users read them. */
 export const taskErrors = {
   agentNotFound: () => notFound('agent', 'Only agents that run on this hub can be given a task.'),
-  invalidInput: (details: ErrorDetail[]) =>
-    new AppError('VALIDATION', 'The task was not saved. Correct the fields below.', { details }),
 }

@@ -8,7 +8,7 @@ import { formatCount, formatDay } from '../../shared/format'
 import { accountPath } from '../../shared/paths'
 import type { Frame, PageViewer } from '../frame/frame'
 import { Layout } from '../frame/layout'
-import { AccountMark, accountKindLabels } from '../parts/account-link'
+import { AccountMark, accountKindTitles } from '../parts/account-link'
 import { ActivationTable } from '../parts/activation-table'
 import { FeedList, type FeedRow } from '../parts/feed-list'
 import { Pager } from '../parts/feed-pager'
@@ -41,7 +41,7 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
             <h1>{account.name}</h1>
             <p class="lede">
               {account.displayName && `${account.displayName}. `}
-              {account.description || `${formatKind(account)} without a description.`}
+              {account.description || `${accountKindTitles[account.kind]} without a description.`}
             </p>
           </div>
         </div>
@@ -65,7 +65,7 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
             <h2>Account</h2>
             <dl class="def">
               <dt>Kind</dt>
-              <dd>{formatKind(account)}</dd>
+              <dd>{accountKindTitles[account.kind]}</dd>
               <dt>Karma</dt>
               <dd class="num">{formatCount(account.karma)}</dd>
               {account.createdAt > 0 && (
@@ -125,13 +125,6 @@ const PauseForm: FC<{ viewer: PageViewer; name: string; agent: AgentCard }> = (p
     </form>
   )
 }
-
-const formatKind = ({ kind }: AccountRow): string =>
-  kind === 'system'
-    ? 'The hub itself'
-    : accountKindLabels[kind] === 'agent'
-      ? 'An agent'
-      : 'A person'
 
 /** Buttons for a signed-in viewer of an account. */
 const AccountActions: FC<{

@@ -1,14 +1,15 @@
 import type { FC } from 'hono/jsx'
 import { formatToolName } from '../../hub/activations/run-labels'
-import { leadTexts, statusLabels, tierLabels } from '../../hub/approvals/approval-labels'
+import { leadTexts, statusLabels } from '../../hub/approvals/approval-labels'
 import type { VisibleApproval } from '../../hub/approvals/redact-approval'
+import { tierLabels } from '../../hub/grants/policy-labels'
 import { approvals as limits } from '../../shared/config'
 import { formatDuration, formatExact, toIso } from '../../shared/format'
 import { activationPath, postPath } from '../../shared/paths'
+import { ErrorSummary } from '../form/error-summary'
 import type { FormProblem, Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
-import { Problem } from '../parts/problem'
 import { RelativeTime } from '../parts/relative-time'
 import { formatArguments } from './format-arguments'
 
@@ -25,7 +26,7 @@ export const ApprovalsPage: FC<ApprovalsPageProps> = ({ frame, pending, decided,
   <Layout frame={frame} title="Approvals" place="approvals">
     <h1>Approvals</h1>
     <p class="lede">{selectLeadText(pending)}</p>
-    <Problem problem={problem} />
+    <ErrorSummary problem={problem} />
     {pending.length === 0 && <Empty />}
     {pending.map((row) => (
       <Pending row={row} now={frame.now} canDecide={frame.viewer?.isAdmin === true} />
@@ -71,7 +72,7 @@ const Pending: FC<{ row: VisibleApproval; now: number; canDecide: boolean }> = (
       <dl class="def">
         <dt>Grant</dt>
         <dd>
-          <code>{row.grant}</code>, {tierLabels[row.tier]}
+          <code>{row.grant}</code>, {tierLabels[row.tier].effect}
         </dd>
         <dt>Requested in</dt>
         <dd>

@@ -7,10 +7,10 @@ import { decisionBody } from '../../hub/approvals/routes'
 import { readCredential, requireAdmin, requireViewer, toActor } from '../../hub/http/authenticate'
 import type { HubEnv } from '../../hub/http/hub-env'
 import { approvals as limits } from '../../shared/config'
+import { toProblem } from '../form/to-problem'
 import type { FormProblem } from '../frame/frame'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { toProblem } from '../parts/problem'
 import { ApprovalsPage } from './approvals-page'
 
 const decidedShown = 15

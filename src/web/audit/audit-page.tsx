@@ -3,12 +3,12 @@ import { formatTask, formatToolName } from '../../hub/activations/run-labels'
 import type { AuditRow } from '../../hub/audit/list-queries'
 import { formatBytes, formatPlural, formatSpan } from '../../shared/format'
 import { activationPath } from '../../shared/paths'
+import { ErrorSummary } from '../form/error-summary'
 import { AdminTabs } from '../frame/admin-tabs'
 import type { FormProblem, Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
 import { Icon } from '../parts/icons'
-import { Problem } from '../parts/problem'
 import { RelativeTime } from '../parts/relative-time'
 import { type AuditFilterValues, FilterForm } from './audit-filter-form'
 import { decisionLabels, formatOutcome } from './audit-labels'
@@ -47,7 +47,7 @@ export const AuditPage: FC<AuditPageProps> = (props) => {
           </a>
         </div>
       </div>
-      <Problem problem={problem} />
+      <ErrorSummary problem={problem} />
       <FilterForm typed={typed} />
       {rows.length === 0 ? (
         <Empty isFiltered={query !== ''} />

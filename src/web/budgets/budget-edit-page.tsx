@@ -2,9 +2,9 @@ import type { FC } from 'hono/jsx'
 import { periodLabels } from '../../hub/budgets/budget-labels'
 import type { PageBudget } from '../../hub/budgets/page-queries'
 import { formatCount, formatMoney } from '../../shared/format'
+import { ErrorSummary } from '../form/error-summary'
 import type { FormProblem, Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
-import { Problem } from '../parts/problem'
 import { BudgetForm, type ScopeSuggestion } from './budget-form'
 import {
   BudgetName,
@@ -14,38 +14,17 @@ import {
   formatBudgetUsage,
 } from './budget-list'
 import { budgetPath, deleteBudgetPath, newBudgetPath } from './budget-paths'
-import type { BudgetFormValues, FieldErrors } from './form-values'
-
-/** Submitted form values with their errors. */
-export interface BudgetSubmission {
-  values: BudgetFormValues
-  fieldErrors: FieldErrors
-  /** An error that belongs to no single field. */
-  problem: FormProblem | null
-}
-
-/** Error summary above the form, for readers who can't see the fields. */
-const ErrorSummary: FC<{ attempt: BudgetSubmission }> = ({
-  attempt: { fieldErrors: problems, problem },
-}) => {
-  const count = Object.keys(problems).length
-  const hint = `Correct the marked ${count === 1 ? 'field' : 'fields'} below.`
-  return (
-    <Problem
-      problem={problem ?? (count > 0 ? { message: 'The budget was not saved.', hint } : null)}
-    />
-  )
-}
+import type { BudgetFormState } from './form-values'
 
 interface NewBudgetPageProps {
   frame: Frame
-  attempt: BudgetSubmission
+  form: BudgetFormState
   names: ScopeSuggestion[]
   /** The existing budget with the same scope and period. */
   duplicate: PageBudget | null
 }
 
-export const NewBudgetPage: FC<NewBudgetPageProps> = ({ frame, attempt, names, duplicate }) => (
+export const NewBudgetPage: FC<NewBudgetPageProps> = ({ frame, form, names, duplicate }) => (
   <Layout frame={frame} title="New budget" place="budgets" sheet="admin">
     <h1>New budget</h1>
     <p class="lede">
@@ -53,7 +32,7 @@ export const NewBudgetPage: FC<NewBudgetPageProps> = ({ frame, attempt, names, d
       tightest limit counts. Spending since the start of the current period is included.
     </p>
     <div class="up4">
-      <ErrorSummary attempt={attempt} />
+      <ErrorSummary problem={form.problem} />
       {duplicate && (
         <p>
           <a class="ul" href={budgetPath(duplicate.id)}>
@@ -62,22 +41,17 @@ export const NewBudgetPage: FC<NewBudgetPageProps> = ({ frame, attempt, names, d
         </p>
       )}
     </div>
-    <BudgetForm
-      values={attempt.values}
-      fieldErrors={attempt.fieldErrors}
-      names={names}
-      action={newBudgetPath}
-    />
+    <BudgetForm form={form} names={names} action={newBudgetPath} />
   </Layout>
 )
 
 interface EditBudgetPageProps {
   frame: Frame
   budget: PageBudget
-  attempt: BudgetSubmission
+  form: BudgetFormState
 }
 
-export const EditBudgetPage: FC<EditBudgetPageProps> = ({ frame, budget, attempt }) => (
+export const EditBudgetPage: FC<EditBudgetPageProps> = ({ frame, budget, form }) => (
   <Layout
     frame={frame}
     title={`Budget of ${formatBudgetName(budget)}`}
@@ -96,14 +70,9 @@ export const EditBudgetPage: FC<EditBudgetPageProps> = ({ frame, budget, attempt
       </p>
     )}
     <div class="up4">
-      <ErrorSummary attempt={attempt} />
+      <ErrorSummary problem={form.problem} />
     </div>
-    <BudgetForm
-      values={attempt.values}
-      fieldErrors={attempt.fieldErrors}
-      names={null}
-      action={budgetPath(budget.id)}
-    />
+    <BudgetForm form={form} names={null} action={budgetPath(budget.id)} />
     <p class="meta up6">
       Scope and period can’t be changed. To use others,{' '}
       <a href={newBudgetPath}>create a new budget</a> and{' '}
@@ -151,7 +120,7 @@ export const DeleteBudgetPage: FC<RemoveBudgetPageProps> = (props) => {
       </h1>
       <BudgetTitle budget={budget} />
       <div class="up4">
-        <Problem problem={problem} />
+        <ErrorSummary problem={problem} />
       </div>
       {isLast || isDefined ? (
         <DeletionRefusal budget={budget} />

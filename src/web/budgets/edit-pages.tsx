@@ -1,6 +1,7 @@
 import type { Hono } from 'hono'
 import { changeBudget, createBudget, removeBudget } from '../../hub/budgets/actions'
 import { budgetErrors } from '../../hub/budgets/errors'
+import { type BudgetInput, budgetChange, budgetInput } from '../../hub/budgets/inputs'
 import {
   type PageBudget,
   selectBudget,
@@ -10,26 +11,21 @@ import {
 import { requireAdmin, requireViewer, toActor } from '../../hub/http/authenticate'
 import { toAppError } from '../../hub/http/errors'
 import type { HubEnv } from '../../hub/http/hub-env'
-import type { Viewer } from '../../hub/keys/queries'
 import type { Statements } from '../../shared/db/batch'
 import { notFound } from '../../shared/errors'
+import { createForm } from '../form/form-state'
+import { markFields, readFormWith } from '../form/read-form-with'
+import { toProblem } from '../form/to-problem'
 import type { FormProblem } from '../frame/frame'
 import { readForm } from '../frame/read-form'
 import { type PageContext, type PageRead, page, readPage, sendPage } from '../frame/send-page'
-import { toProblem } from '../parts/problem'
+import { DeleteBudgetPage, EditBudgetPage, NewBudgetPage } from './budget-edit-page'
 import {
-  type BudgetSubmission,
-  DeleteBudgetPage,
-  EditBudgetPage,
-  NewBudgetPage,
-} from './budget-edit-page'
-import {
-  type BudgetFormValues,
-  budgetFields,
-  formatFieldError,
+  type BudgetFormState,
+  budgetChangeForm,
+  formatNameHint,
+  newBudgetForm,
   newBudgetValues,
-  parseBudgetChange,
-  parseNewBudget,
   toFormValues,
 } from './form-values'
 
@@ -37,7 +33,7 @@ import {
 export function registerBudgetForms(app: Hono<HubEnv>): void {
   app.get(
     '/budgets/new',
-    page((c) => showNewForm(c, toAttempt(newBudgetValues))),
+    page((c) => showNewForm(c, createForm(newBudgetValues))),
   )
   app.post('/budgets/new', page(submitNew))
   app.get(
@@ -52,12 +48,6 @@ export function registerBudgetForms(app: Hono<HubEnv>): void {
   app.post('/budgets/:id/delete', page(submitDelete))
 }
 
-const toAttempt = (typed: BudgetFormValues): BudgetSubmission => ({
-  values: typed,
-  fieldErrors: {},
-  problem: null,
-})
-
 async function readAsAdmin<Batch extends Statements>(
   c: PageContext,
   statements: Batch,
@@ -69,93 +59,85 @@ async function readAsAdmin<Batch extends Statements>(
   throw budgetErrors.adminOnly()
 }
 
-/** Returns the form values that an admin submitted. */
-async function readValues(c: PageContext): Promise<{ viewer: Viewer; typed: BudgetFormValues }> {
-  const viewer = await requireViewer(c, 'write')
-  requireAdmin(viewer)
-  const field = await readForm(c)
-  const typed = Object.fromEntries(
-    budgetFields.map((name) => [name, field(name)]),
-  ) as BudgetFormValues
-  return { viewer, typed }
-}
-
 const idOf = (c: PageContext): string => c.req.param('id') ?? ''
 
 const redirectToBudget = (c: PageContext, id: string): Response =>
   c.redirect(`/budgets#${encodeURIComponent(id)}`, 303)
 
+/** Shows the form of a new budget, with a link to `duplicate`, a budget for the same scope and period. */
 async function showNewForm(
   c: PageContext,
-  attempt: BudgetSubmission,
+  form: BudgetFormState,
   status = 200,
+  duplicate: BudgetInput | null = null,
 ): Promise<Response> {
   const now = c.var.context.clock.now()
   const { frame, answers } = await readAsAdmin(c, {
     names: selectScopeNames(now),
-    budgets: status === 409 ? selectBudgets({ now }) : null,
+    budgets: duplicate && selectBudgets({ now }),
   })
   return sendPage(
     c,
     <NewBudgetPage
       frame={frame}
-      attempt={attempt}
+      form={form}
       names={answers.names}
-      duplicate={findDuplicate(answers.budgets ?? [], attempt.values)}
+      duplicate={duplicate && findDuplicate(answers.budgets ?? [], duplicate)}
     />,
     status,
   )
 }
 
 /** Returns the budget that an admin created for the same scope and period. */
-function findDuplicate(budgets: PageBudget[], typed: BudgetFormValues): PageBudget | null {
-  const { body } = parseNewBudget(typed)
-  const name = (body?.name ?? '').toLowerCase()
+function findDuplicate(budgets: PageBudget[], input: BudgetInput): PageBudget | null {
+  const name = (input.name ?? '').toLowerCase()
   const isDuplicate = (budget: PageBudget) =>
     budget.madeBy === 'admin' &&
-    budget.scope === body?.scope &&
-    budget.period === body.period &&
+    budget.scope === input.scope &&
+    budget.period === input.period &&
     toFormValues(budget).name.toLowerCase() === name
   return budgets.find(isDuplicate) ?? null
 }
 
 async function submitNew(c: PageContext): Promise<Response> {
-  const { viewer, typed } = await readValues(c)
-  const { body, problems } = parseNewBudget(typed)
-  if (!body) return showNewForm(c, { values: typed, fieldErrors: problems, problem: null }, 400)
+  const viewer = await requireViewer(c, 'write')
+  requireAdmin(viewer)
+  const read = readFormWith(budgetInput, await readForm(c), newBudgetForm)
+  if (!read.isValid) return showNewForm(c, read.form, 400)
+  const { form, value } = read
   try {
-    const { answer } = await createBudget(c.var.context, toActor(viewer, null), body)
+    const { answer } = await createBudget(c.var.context, toActor(viewer, null), value)
     return redirectToBudget(c, answer.budget.id)
   } catch (error) {
     const { code, status, message } = toAppError(error)
     if (code === 'NOT_FOUND') {
-      const problems = { name: `${message} ${formatFieldError('name', typed)}` }
-      return showNewForm(c, { values: typed, fieldErrors: problems, problem: null }, 400)
+      const errors = { name: `${message} ${formatNameHint(value.scope)}` }
+      return showNewForm(c, markFields(newBudgetForm, form, errors), 400)
     }
     if (code !== 'CONFLICT') throw error
     const problem = { message, hint: 'Edit that budget, or choose another period.' }
-    return showNewForm(c, { values: typed, fieldErrors: {}, problem }, status)
+    return showNewForm(c, { ...form, problem }, status, value)
   }
 }
 
 async function showEditForm(
   c: PageContext,
-  submitted: BudgetSubmission | null,
+  submitted: BudgetFormState | null,
   status = 200,
 ): Promise<Response> {
   const now = c.var.context.clock.now()
   const { frame, answers } = await readAsAdmin(c, { budget: selectBudget({ id: idOf(c), now }) })
   const { budget } = answers
   if (!budget) throw notFound('budget')
-  const attempt = submitted ?? toAttempt(toFormValues(budget))
-  return sendPage(c, <EditBudgetPage frame={frame} budget={budget} attempt={attempt} />, status)
+  const form = submitted ?? createForm(toFormValues(budget))
+  return sendPage(c, <EditBudgetPage frame={frame} budget={budget} form={form} />, status)
 }
 
 async function submitEdit(c: PageContext): Promise<Response> {
-  const { typed } = await readValues(c)
-  const { body, problems } = parseBudgetChange(typed)
-  if (!body) return showEditForm(c, { values: typed, fieldErrors: problems, problem: null }, 400)
-  return redirectToBudget(c, (await changeBudget(c.var.context, idOf(c), body)).id)
+  requireAdmin(await requireViewer(c, 'write'))
+  const read = readFormWith(budgetChange, await readForm(c), budgetChangeForm)
+  if (!read.isValid) return showEditForm(c, read.form, 400)
+  return redirectToBudget(c, (await changeBudget(c.var.context, idOf(c), read.value)).id)
 }
 
 async function showDeleteForm(

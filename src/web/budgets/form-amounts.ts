@@ -1,7 +1,8 @@
 import { limitMax } from '../../hub/budgets/inputs'
+import { invalidText } from '../form/form-state'
 
-/** A parsed form field: null for an empty field, undefined for invalid text. */
-type Amount = number | null | undefined
+/** A parsed form field: null for an empty field. */
+type Amount = number | null | typeof invalidText
 
 const MICROUSD = 1_000_000
 /** Dollars with up to six decimals; no commas, which mean decimals or thousands depending on the country. */
@@ -13,7 +14,7 @@ export function parseDollars(text: string): Amount {
   if (trimmed === '') return null
   const [, dollars, rest = ''] = dollarsPattern.exec(trimmed) ?? []
   const microusd = Number(dollars) * MICROUSD + Number(rest.padEnd(6, '0'))
-  return dollars === undefined || microusd > limitMax ? undefined : microusd
+  return dollars === undefined || microusd > limitMax ? invalidText : microusd
 }
 
 /** Formats micro-dollars as `58.00` or `0.0005`, which `readLimit` parses back. */
@@ -26,9 +27,9 @@ const tokensPattern = /^(\d{1,16}|\d{1,3}([,’' ]\d{3})+)$/
 export function parseTokens(text: string): Amount {
   const trimmed = text.trim().replace(/[\u00a0\u202f]/g, ' ')
   if (trimmed === '') return null
-  if (!tokensPattern.test(trimmed)) return undefined
+  if (!tokensPattern.test(trimmed)) return invalidText
   const tokens = Number(trimmed.replace(/\D/g, ''))
-  return tokens > limitMax ? undefined : tokens
+  return tokens > limitMax ? invalidText : tokens
 }
 
 export const formatTokens = (tokens: number | null): string =>
@@ -41,7 +42,7 @@ export function parsePercent(text: string): Amount {
   const trimmed = text.trim()
   if (trimmed === '') return null
   const percent = percentPattern.exec(trimmed)?.[1]
-  if (percent === undefined || Number(percent) > 100) return undefined
+  if (percent === undefined || Number(percent) > 100) return invalidText
   return Number((Number(percent) / 100).toFixed(8))
 }
 
@@ -51,5 +52,5 @@ export const formatPercent = (share: number): string => String(Number((share * 1
 export function parseResetDay(text: string): Amount {
   const trimmed = text.trim()
   if (trimmed === '') return null
-  return /^\d{1,2}$/.test(trimmed) ? Number(trimmed) : undefined
+  return /^\d{1,2}$/.test(trimmed) ? Number(trimmed) : invalidText
 }

@@ -4,6 +4,7 @@ import type { Cursor } from '../../hub/cursor'
 import { type PostSort, postSorts } from '../../hub/posts/queries'
 import { formatCount, formatDay } from '../../shared/format'
 import { communityPath } from '../../shared/paths'
+import { createForm } from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { NameList, PostComposer } from '../parts/composer'
@@ -35,8 +36,7 @@ export const CommunityPage: FC<CommunityPageProps> = (props) => {
               frame={frame}
               communities={[community.name]}
               example={agents[0]?.name ?? null}
-              problem={null}
-              draft={{ community: community.name, title: '', content: '' }}
+              form={createForm({ community: community.name, title: '', content: '' })}
               next={path}
             />
           </div>

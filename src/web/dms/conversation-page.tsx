@@ -3,13 +3,15 @@ import { type Cursor, encodeCursor } from '../../hub/cursor'
 import type { ConversationRow, MessageRow } from '../../hub/dms/queries'
 import { limits } from '../../shared/config'
 import { activationPath } from '../../shared/paths'
-import type { FormProblem, Frame } from '../frame/frame'
+import { ErrorSummary } from '../form/error-summary'
+import { Field } from '../form/field'
+import type { Frame } from '../frame/frame'
 import { InboxTabs } from '../frame/inbox-tabs'
 import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
-import { Problem } from '../parts/problem'
 import { Prose } from '../parts/prose'
 import { RelativeTime } from '../parts/relative-time'
+import type { MessageState } from './message-forms'
 import { conversationPath, formatClosedReason } from './messages-page'
 import type { PendingReplyRow } from './page-queries'
 
@@ -20,8 +22,7 @@ export interface ConversationPageProps {
   messages: MessageRow[]
   earlier: Cursor | null
   pendingReply: PendingReplyRow | null
-  text: string
-  problem: FormProblem | null
+  form: MessageState
 }
 
 export const ConversationPage: FC<ConversationPageProps> = (props) => {
@@ -125,13 +126,13 @@ const Block: FC<{ conversation: ConversationRow }> = ({ conversation: { id, isBl
 )
 
 /** The message form, with a request's buttons above it, or the reason why there is no form. */
-const Composer: FC<ConversationPageProps> = ({ conversation, text, problem }) => {
+const Composer: FC<ConversationPageProps> = ({ conversation, form }) => {
   const { id, otherName, otherKind, status, isStartedByMe } = conversation
   const closedReason = formatClosedReason(conversation)
   if (closedReason) {
     return (
       <>
-        <Problem problem={problem} />
+        <ErrorSummary problem={form.problem} />
         <p class="meta">You can't send messages here: {closedReason}.</p>
       </>
     )
@@ -144,23 +145,22 @@ const Composer: FC<ConversationPageProps> = ({ conversation, text, problem }) =>
           <ActionButton id={id} act="reject" label="Decline" />
         </div>
       )}
-      <Problem problem={problem} />
+      <ErrorSummary problem={form.problem} />
       <form class="say up3" method="post" action={conversationPath(id)}>
-        <label class="vh" for="message">
-          Message to {otherName}
-        </label>
-        <textarea
-          id="message"
+        <Field
+          form={form}
+          as="textarea"
           name="message"
+          label={`Message to ${otherName}`}
+          isLabelHidden
+          isBare
           rows={3}
           required
           maxlength={limits.directMessage.contentCharsMax}
           placeholder={`Message ${otherName}`}
           data-compose
           data-draft={`dm-${id}`}
-        >
-          {text}
-        </textarea>
+        />
         <div class="bar">
           <span class="meta">
             {otherKind === 'agent'

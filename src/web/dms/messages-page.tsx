@@ -3,14 +3,16 @@ import { type Cursor, encodeCursor } from '../../hub/cursor'
 import { formatPreview } from '../../hub/dms/present'
 import type { ConversationRow } from '../../hub/dms/queries'
 import { limits } from '../../shared/config'
-import type { FormProblem, Frame } from '../frame/frame'
+import { ErrorSummary } from '../form/error-summary'
+import { Field } from '../form/field'
+import type { Frame } from '../frame/frame'
 import { InboxTabs } from '../frame/inbox-tabs'
 import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
 import { NameList } from '../parts/composer'
-import { Problem } from '../parts/problem'
 import { RelativeTime } from '../parts/relative-time'
 import type { HostedAgent } from '../posts/page-queries'
+import type { FirstMessageState } from './message-forms'
 
 export interface MessagesPageProps {
   frame: Frame
@@ -18,9 +20,8 @@ export interface MessagesPageProps {
   conversations: ConversationRow[]
   next: Cursor | null
   agents: HostedAgent[]
-  /** What was typed into the form for a new message. */
-  draft: { to: string; message: string }
-  problem: FormProblem | null
+  /** The form for a new message. */
+  form: FirstMessageState
 }
 
 export const conversationPath = (id: string): string => `/dm/${encodeURIComponent(id)}`
@@ -64,33 +65,33 @@ export const MessagesPage: FC<MessagesPageProps> = (props) => {
 const isRequest = ({ status, isStartedByMe }: ConversationRow): boolean =>
   status === 'pending' && !isStartedByMe
 
-const NewMessage: FC<MessagesPageProps> = ({ draft, problem }) => (
-  <details class="block" open={draft.to !== '' || problem !== null}>
+const NewMessage: FC<MessagesPageProps> = ({ form }) => (
+  <details class="block" open={form.typed.to !== '' || form.problem !== null}>
     <summary>New message</summary>
-    <Problem problem={problem} />
+    <ErrorSummary problem={form.problem} />
     <form class="form up2" method="post" action="/dm">
-      <label for="to">To</label>
-      <input
-        id="to"
+      <Field
+        form={form}
         name="to"
+        label="To"
+        isBare
         required
         maxlength={limits.account.nameCharsMax + 1}
         placeholder="name"
         autocomplete="off"
         list="names"
-        value={draft.to}
       />
-      <label for="message">Message</label>
-      <textarea
-        id="message"
+      <Field
+        form={form}
+        as="textarea"
         name="message"
+        label="Message"
+        isBare
         rows={3}
         required
         maxlength={limits.directMessage.contentCharsMax}
         data-draft="message"
-      >
-        {draft.message}
-      </textarea>
+      />
       <p class="meta">
         Agents on this hub answer right away. Other accounts get a message request first.
       </p>

@@ -3,7 +3,8 @@ import { type Cursor, decodeCursor } from '../../hub/cursor'
 import {
   type Decision,
   decideConversation,
-  messageText,
+  firstMessageInput,
+  messageInput,
   sendInConversation,
   sendToAccount,
 } from '../../hub/dms/actions'
@@ -18,12 +19,19 @@ import { readCredential, requireViewer, toActor } from '../../hub/http/authentic
 import type { HubEnv } from '../../hub/http/hub-env'
 import type { Credential } from '../../hub/keys/queries'
 import { limits } from '../../shared/config'
-import type { FormProblem } from '../frame/frame'
+import { createForm } from '../form/form-state'
+import { readFormWith } from '../form/read-form-with'
+import { rejectForm } from '../form/reject-form'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { toProblem } from '../parts/problem'
 import { selectHostedAgents } from '../posts/page-queries'
 import { ConversationPage } from './conversation-page'
+import {
+  type FirstMessageState,
+  firstMessageForm,
+  type MessageState,
+  messageForm,
+} from './message-forms'
 import { conversationPath, MessagesPage } from './messages-page'
 import { selectPendingReply } from './page-queries'
 
@@ -36,12 +44,12 @@ const pageSize = limits.directMessage.pageDefault
 export function registerMessagePages(app: Hono<HubEnv>): void {
   app.get(
     '/dm',
-    page((c) => showList(c, { to: c.req.query('to') ?? '', message: '' }, null)),
+    page((c) => showList(c, createForm({ to: c.req.query('to') ?? '', message: '' }))),
   )
   app.post('/dm', page(sendFirst))
   app.get(
     '/dm/:id',
-    page((c) => showConversation(c, '', null)),
+    page((c) => showConversation(c, createForm({ message: '' }))),
   )
   app.post('/dm/:id', page(sendNext))
   for (const decision of ['approve', 'reject', 'block', 'unblock'] as const) {
@@ -53,30 +61,31 @@ export function registerMessagePages(app: Hono<HubEnv>): void {
 }
 
 async function sendFirst(c: PageContext): Promise<Response> {
-  const form = await readForm(c)
-  const draft = { to: form('to').trim(), message: form('message') }
+  const read = readFormWith(firstMessageInput, await readForm(c), firstMessageForm)
   try {
     const viewer = await requireViewer(c, 'write')
-    const message = messageText.parse(draft.message)
-    const sent = await sendToAccount(c.var.context, toActor(viewer, null), draft.to, { message })
+    if (!read.isValid) return showList(c, read.form, 400)
+    const { to, message } = read.value
+    const sent = await sendToAccount(c.var.context, toActor(viewer, null), to, { message })
     return c.redirect(`${conversationPath(sent.answer.conversationId)}#say`, 303)
   } catch (error) {
-    const problem = toProblem(error)
-    return showList(c, draft, problem, problem.status)
+    const { form, status } = rejectForm(firstMessageForm, read.form, error)
+    return showList(c, form, status)
   }
 }
 
 async function sendNext(c: PageContext): Promise<Response> {
   const id = c.req.param('id') ?? ''
-  const text = (await readForm(c))('message')
+  const read = readFormWith(messageInput, await readForm(c), messageForm)
   try {
     const viewer = await requireViewer(c, 'write')
-    const message = messageText.parse(text)
+    if (!read.isValid) return showConversation(c, read.form, 400)
+    const { message } = read.value
     await sendInConversation(c.var.context, toActor(viewer, null), id, { message })
     return c.redirect(`${conversationPath(id)}#say`, 303)
   } catch (error) {
-    const problem = toProblem(error)
-    return showConversation(c, text, problem, problem.status)
+    const { form, status } = rejectForm(messageForm, read.form, error)
+    return showConversation(c, form, status)
   }
 }
 
@@ -93,12 +102,7 @@ async function requireCredential(c: PageContext): Promise<Credential> {
   throw dmErrors.signInRequired()
 }
 
-async function showList(
-  c: PageContext,
-  draft: { to: string; message: string },
-  problem: FormProblem | null,
-  status = 200,
-): Promise<Response> {
+async function showList(c: PageContext, form: FirstMessageState, status = 200): Promise<Response> {
   const credential = await requireCredential(c)
   const before = decodeCursor(c.req.query('cursor'))
   const now = c.var.context.clock.now()
@@ -115,8 +119,7 @@ async function showList(
       conversations={rows.slice(0, pageSize)}
       next={computeCursor(rows, (row) => [row.lastMessageAt, row.id])}
       agents={agents}
-      draft={draft}
-      problem={problem}
+      form={form}
     />,
     status,
   )
@@ -124,8 +127,7 @@ async function showList(
 
 async function showConversation(
   c: PageContext,
-  text: string,
-  problem: FormProblem | null,
+  form: MessageState,
   status = 200,
 ): Promise<Response> {
   const credential = await requireCredential(c)
@@ -149,8 +151,7 @@ async function showConversation(
       messages={messages.slice(0, pageSize).reverse()}
       earlier={computeCursor(messages, (row) => [row.createdAt, row.id])}
       pendingReply={pendingReply ?? null}
-      text={text}
-      problem={problem}
+      form={form}
     />,
     status,
   )

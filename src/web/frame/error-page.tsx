@@ -1,5 +1,6 @@
 import type { FC } from 'hono/jsx'
 import type { AppError, ErrorCode } from '../../shared/errors'
+import { ErrorSummary } from '../form/error-summary'
 import type { Frame } from './frame'
 import { Layout } from './layout'
 
@@ -20,8 +21,9 @@ export const ErrorPage: FC<{ frame: Frame; error: AppError }> = ({ frame, error 
   return (
     <Layout frame={frame} title={title}>
       <h1>{title}</h1>
-      <p class="lede">{error.message}</p>
-      {error.hint && <p class="lede">{error.hint}</p>}
+      <div class="up4">
+        <ErrorSummary problem={error} />
+      </div>
       <ul class="acts up5">
         <li>
           <a class="btn" href="/">

@@ -10,19 +10,16 @@ import {
 } from '../../hub/grants/policy-queries'
 import { findNotGranted, previewPolicy } from '../../hub/grants/preview'
 import { readCredential, requireAdmin, requireViewer } from '../../hub/http/authenticate'
-import { listDetails, toAppError } from '../../hub/http/errors'
+import { toAppError } from '../../hub/http/errors'
 import type { HubEnv } from '../../hub/http/hub-env'
+import { createForm } from '../form/form-state'
+import { readFormWith } from '../form/read-form-with'
+import { rejectForm } from '../form/reject-form'
 import type { FormProblem } from '../frame/frame'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { PolicyEditPage } from './policy-edit-page'
-import {
-  formatPolicyError,
-  type PolicyFormValues,
-  parsePolicyValues,
-  policyFields,
-  toPolicyValues,
-} from './policy-form-values'
+import { type PolicyFormState, policyForm, toPolicyValues } from './policy-form-values'
 import { PolicyPage } from './policy-page'
 import { ToolsPage } from './tools-page'
 
@@ -89,10 +86,11 @@ async function readAsAdmin(c: PageContext, name: string | null) {
 /** A submitted policy form. */
 interface Submission {
   /** Null when the form has no fields, because it deletes the policy. */
-  text: PolicyFormValues | null
+  form: PolicyFormState | null
   /** The parsed policy; null when invalid. */
   policy: Policy | null
-  problem: FormProblem | null
+  /** Why a valid policy was not saved. */
+  conflict?: FormProblem
 }
 
 async function showPolicy(
@@ -107,13 +105,14 @@ async function showPolicy(
   await tools.refresh(toEffectivePolicy(row))
   const { own } = row
   const initial = own ?? { ...emptyPolicy, allowed: readDefaultPolicy(row).allowed }
+  const form = submitted?.form ?? createForm(toPolicyValues(initial))
   return sendPage(
     c,
     <PolicyEditPage
       frame={frame}
       row={row}
       notGranted={findNotGranted(toEffectivePolicy(row), tools)}
-      values={submitted?.text ?? toPolicyValues(initial)}
+      form={submitted?.conflict ? { ...form, problem: submitted.conflict } : form}
       preview={
         submitted?.policy
           ? {
@@ -123,7 +122,6 @@ async function showPolicy(
           : null
       }
       withoutOwn={own && row.id !== '*' ? previewPolicy(rows, row.id, null, tools) : null}
-      problem={submitted?.problem ?? null}
     />,
     status,
   )
@@ -134,42 +132,34 @@ const emptyPolicy: Policy = { allowed: [], denied: [], requireApproval: [], rate
 async function changePolicy(c: PageContext): Promise<Response> {
   const viewer = await requireViewer(c, 'write')
   requireAdmin(viewer)
-  const form = await readForm(c)
+  const read = await readForm(c)
   const name = c.req.param('name') ?? ''
-  const action = form('do')
-  const text = Object.fromEntries(policyFields.map((field) => [field, form(field)])) as unknown
-  const submitted = parseSubmission(c, text as PolicyFormValues, action === 'remove')
-  if (submitted.problem) return showPolicy(c, submitted, 400)
+  const action = read('do')
+  const submitted: Submission =
+    action === 'remove' ? { form: null, policy: null } : parseSubmission(c, read)
+  if (submitted.form?.problem) return showPolicy(c, submitted, 400)
   if (action !== 'save' && action !== 'remove') return showPolicy(c, submitted)
-  const seenAt = Number(form('seen_at')) || 0
-  const policy = action === 'remove' ? null : submitted.policy
+  const seenAt = Number(read('seen_at')) || 0
+  const { policy } = submitted
   try {
     await setPolicy(c.var.context, { name, policy, by: viewer.id, isDryRun: false, seenAt })
   } catch (error) {
     const { code, message, hint } = toAppError(error)
     if (code !== 'CONFLICT') throw error
-    return showPolicy(c, { ...submitted, problem: { message, hint } }, 409)
+    return showPolicy(c, { ...submitted, conflict: { message, hint } }, 409)
   }
   return c.redirect(`/policy#${name === '*' ? 'default' : encodeURIComponent(name)}`, 303)
 }
 
-function parseSubmission(c: PageContext, text: PolicyFormValues, isDeletion: boolean): Submission {
-  if (isDeletion) return { text: null, policy: null, problem: null }
-  const { body, problems } = parsePolicyValues(text)
-  const parsed = policyBody.safeParse(body)
-  const details = [
-    ...problems,
-    ...(parsed.success || problems.length > 0 ? [] : listDetails(parsed.error, 'body')),
-  ]
-  if (parsed.success && details.length === 0) {
-    const policy = toPolicy(parsed.data)
-    try {
-      checkPolicy(policy, c.var.context)
-      return { text, policy, problem: null }
-    } catch (error) {
-      details.push(...(toAppError(error).details ?? []))
-    }
+function parseSubmission(c: PageContext, read: (name: string) => string): Submission {
+  const parsed = readFormWith(policyBody, read, policyForm)
+  const { form } = parsed
+  if (!parsed.isValid) return { form, policy: null }
+  const policy = toPolicy(parsed.value)
+  try {
+    checkPolicy(policy, c.var.context)
+    return { form, policy }
+  } catch (error) {
+    return { form: rejectForm(policyForm, form, error).form, policy: null }
   }
-  const hint = details.map(formatPolicyError).join('; ')
-  return { text, policy: null, problem: { message: 'The policy is not valid.', hint } }
 }

@@ -3,15 +3,16 @@ import { policyLabels, policyNotes } from '../../hub/grants/policy-labels'
 import { type AccountPolicyRow, readDefaultPolicy } from '../../hub/grants/policy-queries'
 import type { PolicyChange } from '../../hub/grants/preview'
 import type { ErrorDetail } from '../../shared/errors'
+import { ErrorSummary } from '../form/error-summary'
+import { Field } from '../form/field'
 import { AdminTabs } from '../frame/admin-tabs'
-import type { FormProblem, Frame } from '../frame/frame'
+import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
-import { Problem } from '../parts/problem'
 import { ChangeList } from './change-list'
 import {
   formatPolicyError,
-  type PolicyFormValues,
+  type PolicyFormState,
   policyFields,
   toPolicyValues,
 } from './policy-form-values'
@@ -22,17 +23,16 @@ export interface PolicyEditPageProps {
   row: AccountPolicyRow
   /** Grants that the definition requests and the policy doesn't grant. */
   notGranted: string[]
-  values: PolicyFormValues
+  form: PolicyFormState
   /** Changes that the submitted policy would make; null before a preview. */
   preview: { changes: PolicyChange[]; warnings: ErrorDetail[] } | null
   /** Changes if the account's own policy were deleted; null without one. */
   withoutOwn: PolicyChange[] | null
-  problem: FormProblem | null
 }
 
 /** Shows the form of a policy, with a preview of its changes before saving. */
 export const PolicyEditPage: FC<PolicyEditPageProps> = (props) => {
-  const { frame, row, notGranted: dropped, problem, withoutOwn } = props
+  const { frame, row, notGranted: dropped, form, withoutOwn } = props
   const title = row.id === '*' ? 'Default policy' : `Policy of ${row.name}`
   return (
     <Layout frame={frame} title={title} place="admin" sheet="admin">
@@ -50,7 +50,7 @@ export const PolicyEditPage: FC<PolicyEditPageProps> = (props) => {
         </p>
       )}
       <div class="up4">
-        <Problem problem={problem} />
+        <ErrorSummary problem={form.problem} />
       </div>
       <PolicyForm {...props} />
       {withoutOwn && <DeleteOwnPolicy row={row} changes={withoutOwn} />}
@@ -67,41 +67,39 @@ function formatScope(row: AccountPolicyRow): string {
     : 'The default policy applies. Allowed grants that you save here replace those of the default. Other rules are added to it.'
 }
 
-const PolicyForm: FC<PolicyEditPageProps> = ({ row, values: typed, preview, problem }) => {
+const PolicyForm: FC<PolicyEditPageProps> = ({ row, form, preview }) => {
   const defaults = row.id === '*' ? null : toPolicyValues(readDefaultPolicy(row))
   return (
     <form class="form wide up4" method="post" action={policyPath(row.name)}>
       <input type="hidden" name="seen_at" value={String(row.updatedAt ?? 0)} />
       <fieldset class="two">
         {policyFields.map((field) => (
-          <div>
-            <label for={field}>{policyLabels[field]}</label>
-            <textarea
-              id={field}
-              name={field}
-              rows={4}
-              spellcheck={false}
-              autocomplete="off"
-              aria-describedby={`${field}-note`}
-            >
-              {typed[field]}
-            </textarea>
-            <p class="meta" id={`${field}-note`}>
-              {policyNotes[field]}
-              {defaults?.[field] && (
-                <>
-                  {' '}
-                  Default{field === 'allowed' && ', replaced by this field'}:{' '}
-                  <code>{defaults[field].split('\n').join(', ')}</code>
-                </>
-              )}
-            </p>
-          </div>
+          <Field
+            form={form}
+            as="textarea"
+            name={field}
+            label={policyLabels[field]}
+            rows={4}
+            spellcheck={false}
+            autocomplete="off"
+            hint={
+              <>
+                {policyNotes[field]}
+                {defaults?.[field] && (
+                  <>
+                    {' '}
+                    Default{field === 'allowed' && ', replaced by this field'}:{' '}
+                    <code>{defaults[field].split('\n').join(', ')}</code>
+                  </>
+                )}
+              </>
+            }
+          />
         ))}
       </fieldset>
       {preview && <Preview {...preview} />}
       <div class="acts">
-        {preview && !problem && (
+        {preview && !form.problem && (
           <button type="submit" class="btn go" name="do" value="save">
             Save
           </button>

@@ -2,16 +2,13 @@ import type { RateLimit } from '../../hub/contract/hub'
 import type { Policy } from '../../hub/grants/policy-body'
 import { policyLabels } from '../../hub/grants/policy-labels'
 import type { ErrorDetail } from '../../shared/errors'
+import type { FormDefinition, FormState, Typed } from '../form/form-state'
 
-/** The values of the policy form, one rule per line. */
-export interface PolicyFormValues {
-  allowed: string
-  denied: string
-  require_approval: string
-  rate_limits: string
-}
-
+/** The fields of the policy form, one rule per line. */
 export const policyFields = ['allowed', 'denied', 'require_approval', 'rate_limits'] as const
+type PolicyField = (typeof policyFields)[number]
+type PolicyFormValues = Typed<PolicyField>
+export type PolicyFormState = FormState<PolicyField>
 
 const toLines = (text: string): string[] =>
   text
@@ -22,33 +19,16 @@ const toLines = (text: string): string[] =>
 /** A rate limit as `20 per hour`, `5 per day of tool:hub_create_post`, `100 per hour of github:* in each thread`. */
 const limitPattern = /^(\d{1,7}) per (minute|hour|day)((?: of \S+){0,2})( in each thread)?$/
 
-/**
- * Parses the form values into the body of the API, whose schema validates it.
- *
- * @returns `problems` has an entry for each invalid rate limit
- */
-export function parsePolicyValues(text: PolicyFormValues): {
-  body: object
-  problems: ErrorDetail[]
-} {
-  const limits = toLines(text.rate_limits).map(parseRateLimit)
-  const problems = limits.flatMap((limit, index) =>
-    limit === null
-      ? [
-          {
-            path: `body.rate_limits.${index}`,
-            message: 'Use the form "5 per day of tool:hub_create_post"',
-          },
-        ]
-      : [],
-  )
-  const body = {
-    allowed: toLines(text.allowed),
-    denied: toLines(text.denied),
-    require_approval: toLines(text.require_approval),
-    rate_limits: limits,
-  }
-  return { body, problems }
+/** The form of a policy. A rate limit that can't be parsed is null, which the schema rejects at its line. */
+export const policyForm: FormDefinition<PolicyField> = {
+  rejected: 'The policy is not valid.',
+  fields: {
+    allowed: { parse: toLines },
+    denied: { parse: toLines },
+    require_approval: { parse: toLines },
+    rate_limits: { parse: (text) => toLines(text).map(parseRateLimit) },
+  },
+  formatDetail: formatPolicyError,
 }
 
 function parseRateLimit(line: string): object | null {
@@ -82,9 +62,11 @@ export const toPolicyValues = (policy: Policy): PolicyFormValues => ({
   rate_limits: policy.rateLimits.map(formatRateLimit).join('\n'),
 })
 
-/** Formats an error with the label of its field and its line: `body.denied.2` is `Denied, line 3`. */
+/** Formats an error with the label of its field and its line: `denied.2` is `Denied, line 3`. */
 export function formatPolicyError({ path, message }: ErrorDetail): string {
-  const [, field = '', index] = path.split('.')
-  const label = policyLabels[field as keyof PolicyFormValues] ?? field
-  return `${label}${index === undefined ? '' : `, line ${Number(index) + 1}`}: ${message}`
+  const [field = '', index, part] = path.replace(/^body\./, '').split('.')
+  const label = policyLabels[field as PolicyField] ?? field
+  const isUnreadable = field === 'rate_limits' && index !== undefined && part === undefined
+  const text = isUnreadable ? 'Use the form "5 per day of tool:hub_create_post"' : message
+  return `${label}${index === undefined ? '' : `, line ${Number(index) + 1}`}: ${text}`
 }

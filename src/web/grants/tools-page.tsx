@@ -1,6 +1,6 @@
 import type { FC } from 'hono/jsx'
 import type { CatalogServer, ToolAccess } from '../../hub/contract/hub'
-import { tierLabels } from '../../hub/grants/policy-labels'
+import { formatTier } from '../../hub/grants/policy-labels'
 import { AdminTabs } from '../frame/admin-tabs'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
@@ -106,13 +106,6 @@ const ServerTable: FC<ToolsPageProps & { server: CatalogServer }> = (props) => {
     </table>
   )
 }
-
-/** Formats a tier; of some tools it depends on the call, as `read or write`. */
-const formatTier = (tier: string): string =>
-  tier
-    .split(' or ')
-    .map((part) => tierLabels[part] ?? part)
-    .join(' or ')
 
 interface VerdictProps {
   verdict: ToolAccess | undefined

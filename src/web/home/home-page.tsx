@@ -5,14 +5,15 @@ import type { Cursor } from '../../hub/cursor'
 import { type PostSort, postSorts } from '../../hub/posts/queries'
 import { formatCount, formatMoney, formatPeriod, formatPlural } from '../../shared/format'
 import { communityPath, postPath } from '../../shared/paths'
-import type { FormProblem, Frame } from '../frame/frame'
+import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
-import { NameList, PostComposer, type PostDraft } from '../parts/composer'
+import { NameList, PostComposer } from '../parts/composer'
 import { ElapsedTime } from '../parts/elapsed-time'
 import { FeedList, type FeedRow, type RunningActivationRow, Tabs } from '../parts/feed-list'
 import { Pager } from '../parts/feed-pager'
 import type { HostedAgent } from '../posts/page-queries'
+import type { PostFormState } from '../posts/post-forms'
 import type { SpentRow } from './page-queries'
 
 export interface HomePageProps {
@@ -24,8 +25,7 @@ export interface HomePageProps {
   agents: HostedAgent[]
   communities: CommunityRow[]
   spent: SpentRow | null
-  draft: PostDraft
-  problem: FormProblem | null
+  form: PostFormState
 }
 
 export const HomePage: FC<HomePageProps> = (props) => {
@@ -40,8 +40,7 @@ export const HomePage: FC<HomePageProps> = (props) => {
             frame={frame}
             communities={communities.map((each) => each.name)}
             example={agents[0]?.name ?? null}
-            problem={props.problem}
-            draft={props.draft}
+            form={props.form}
             next="/"
           />
           <div class="up5">

@@ -2,20 +2,22 @@ import type { Hono } from 'hono'
 import { decodeCursor } from '../../hub/cursor'
 import { readCredential, requireViewer, toActor } from '../../hub/http/authenticate'
 import type { HubEnv } from '../../hub/http/hub-env'
-import { createPost, postInput } from '../../hub/posts/actions'
+import { createPost, postBody } from '../../hub/posts/actions'
 import { postSorts } from '../../hub/posts/queries'
 import { limits } from '../../shared/config'
 import { postPath } from '../../shared/paths'
-import type { FormProblem } from '../frame/frame'
+import { createForm } from '../form/form-state'
+import { readFormWith } from '../form/read-form-with'
+import { rejectForm } from '../form/reject-form'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import type { PostDraft } from '../parts/composer'
-import { toProblem } from '../parts/problem'
 import { computeNextCursor, type FeedPage } from '../posts/page-queries'
+import { type PostFormState, postForm } from '../posts/post-forms'
 import { HomePage } from './home-page'
 import { homeStatements } from './page-queries'
 
-const emptyDraft: PostDraft = { community: 'general', title: '', content: '' }
+const createDraft = (content: string): PostFormState =>
+  createForm({ community: 'general', title: '', content })
 
 /** Starts the draft with a mention: an agent's page links to `/?ask=scout`. */
 const toMention = (name = ''): string => (/^[a-z0-9_-]{2,32}$/i.test(name) ? `@${name} ` : '')
@@ -24,36 +26,26 @@ const toMention = (name = ''): string => (/^[a-z0-9_-]{2,32}$/i.test(name) ? `@$
 export function registerHomePages(app: Hono<HubEnv>): void {
   app.get(
     '/',
-    page((c) => showHome(c, { ...emptyDraft, content: toMention(c.req.query('ask')) }, null)),
+    page((c) => showHome(c, createDraft(toMention(c.req.query('ask'))))),
   )
   app.post(
     '/posts-new',
     page(async (c) => {
-      const form = await readForm(c)
-      const draft = {
-        community: form('community') || 'general',
-        title: form('title'),
-        content: form('content'),
-      }
+      const read = readFormWith(postBody, await readForm(c), postForm)
       try {
         const viewer = await requireViewer(c, 'write')
-        const input = { ...postInput.parse(draft), community: draft.community }
-        const { answer } = await createPost(c.var.context, toActor(viewer, null), input)
+        if (!read.isValid) return showHome(c, read.form, 400)
+        const { answer } = await createPost(c.var.context, toActor(viewer, null), read.value)
         return c.redirect(postPath(answer.id), 303)
       } catch (error) {
-        const problem = toProblem(error)
-        return showHome(c, draft, problem, problem.status)
+        const { form, status } = rejectForm(postForm, read.form, error)
+        return showHome(c, form, status)
       }
     }),
   )
 }
 
-async function showHome(
-  c: PageContext,
-  draft: PostDraft,
-  problem: FormProblem | null,
-  status = 200,
-): Promise<Response> {
+async function showHome(c: PageContext, form: PostFormState, status = 200): Promise<Response> {
   const now = c.var.context.clock.now()
   const sort = postSorts.find((each) => each === c.req.query('sort')) ?? 'hot'
   const feed: FeedPage = {
@@ -74,8 +66,7 @@ async function showHome(
       agents={answers.agents}
       communities={answers.communities}
       spent={answers.spent ?? null}
-      draft={draft}
-      problem={problem}
+      form={form}
     />,
     status,
   )

@@ -1,30 +1,38 @@
 import type { FC } from 'hono/jsx'
-import type { FormProblem, Frame } from '../frame/frame'
+import { ErrorSummary } from '../form/error-summary'
+import { Field } from '../form/field'
+import type { FormDefinition, FormState } from '../form/form-state'
+import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
-import { Problem } from '../parts/problem'
 
-export interface LoginPageProps {
-  frame: Frame
-  /** Path to redirect to after signing in. */
-  next: string
-  problem: FormProblem | null
+type LoginField = 'key' | 'next'
+export type LoginFormState = FormState<LoginField>
+
+export const loginForm: FormDefinition<LoginField> = {
+  rejected: 'You are not signed in.',
+  fields: {
+    key: { isSecret: true, message: 'Enter the key of your account.' },
+    /** Path to redirect to after signing in. */
+    next: { path: null },
+  },
 }
 
-export const LoginPage: FC<LoginPageProps> = ({ frame, next, problem }) => (
+export const LoginPage: FC<{ frame: Frame; form: LoginFormState }> = ({ frame, form }) => (
   <Layout frame={frame} title="Sign in">
     <h1>Sign in</h1>
     <p class="lede">
       Enter the key of your account. The key was shown once, when the account was created.
     </p>
     <div class="up5">
-      <Problem problem={problem} />
+      <ErrorSummary problem={form.problem} />
       <form class="form" method="post" action="/login">
-        <input type="hidden" name="next" value={next} />
-        <label for="key">Key</label>
-        <input
-          id="key"
-          type="password"
+        <input type="hidden" name="next" value={form.typed.next} />
+        <Field
+          form={form}
           name="key"
+          label="Key"
+          isBare
+          type="password"
           required
           autocomplete="current-password"
           autofocus

@@ -1,16 +1,17 @@
 import type { Hono } from 'hono'
 import { getCookie, setCookie } from 'hono/cookie'
 import { requireSameOrigin, sessionCookie } from '../../hub/http/authenticate'
+import { toAppError } from '../../hub/http/errors'
 import type { HubEnv } from '../../hub/http/hub-env'
-import { signIn, signOut } from '../../hub/keys/actions'
-import { AppError } from '../../shared/errors'
-import type { FormProblem } from '../frame/frame'
+import { signIn, signInInput, signOut } from '../../hub/keys/actions'
+import { createForm } from '../form/form-state'
+import { readFormWith } from '../form/read-form-with'
+import { rejectForm } from '../form/reject-form'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, sendPage } from '../frame/send-page'
 import { toLocalPath } from '../frame/to-local-path'
 import { isOfflineHub } from '../parts/is-offline-hub'
-import { toProblem } from '../parts/problem'
-import { LoginPage } from './login-page'
+import { type LoginFormState, LoginPage, loginForm } from './login-page'
 
 /** Registers `GET /login` (also with a sign-in link's `?token=`), `POST /login` and `POST /logout`. */
 export function registerLoginPages(app: Hono<HubEnv>): void {
@@ -19,15 +20,17 @@ export function registerLoginPages(app: Hono<HubEnv>): void {
     page((c) => {
       const token = c.req.query('token')
       const next = toLocalPath(c.req.query('next'))
-      return token ? openSession(c, { token }, next) : showLogin(c, next, null)
+      const form = createForm({ key: '', next })
+      return token ? openSession(c, { token }, form) : showLogin(c, form)
     }),
   )
   app.post(
     '/login',
     page(async (c) => {
       requireSameOrigin(c.req.raw)
-      const form = await readForm(c)
-      return openSession(c, { key: form('key') }, toLocalPath(form('next')))
+      const { form, ...read } = readFormWith(signInInput, await readForm(c), loginForm)
+      const local = { ...form, typed: { ...form.typed, next: toLocalPath(form.typed.next) } }
+      return read.isValid ? openSession(c, read.value, local) : showLogin(c, local, 400)
     }),
   )
   app.post(
@@ -45,23 +48,22 @@ export function registerLoginPages(app: Hono<HubEnv>): void {
 async function openSession(
   c: PageContext,
   credential: { key: string } | { token: string },
-  next: string,
+  form: LoginFormState,
 ): Promise<Response> {
   try {
     const session = await signIn(c.var.context, credential)
     setSession(c, session.token, session.expiresAt)
-    return c.redirect(next, 303)
+    return c.redirect(form.typed.next, 303)
   } catch (error) {
-    const { status, ...problem } = toProblem(error)
-    return showLogin(c, next, toSignInProblem(error) ?? problem, status)
+    const { code, status, message, hint } = toAppError(error)
+    // toProblem reports UNAUTHORIZED as an ended session; here it is a rejected key or link
+    if (code !== 'UNAUTHORIZED') {
+      return showLogin(c, rejectForm(loginForm, form, error).form, status)
+    }
+    const errors = 'key' in credential ? { key: message } : {}
+    return showLogin(c, { ...form, errors, problem: { message, hint } }, status)
   }
 }
-
-/** The error of a rejected key or link; `toProblem` would report an expired session instead. */
-const toSignInProblem = (error: unknown): FormProblem | null =>
-  error instanceof AppError && error.code === 'UNAUTHORIZED'
-    ? { message: error.message, hint: error.hint }
-    : null
 
 function setSession(c: PageContext, token: string, expiresAt: number): void {
   setCookie(c, sessionCookie, token, {
@@ -76,8 +78,7 @@ function setSession(c: PageContext, token: string, expiresAt: number): void {
 /** Renders the login form. Reads nothing from the database, because a private hub shows it to anybody. */
 function showLogin(
   c: PageContext,
-  next: string,
-  problem: FormProblem | null,
+  form: LoginFormState,
   status = 200,
 ): Response | Promise<Response> {
   const { settings, clock } = c.var.context
@@ -87,5 +88,5 @@ function showLogin(
     isOffline: isOfflineHub(settings),
     now: clock.now(),
   }
-  return sendPage(c, <LoginPage frame={frame} next={next} problem={problem} />, status)
+  return sendPage(c, <LoginPage frame={frame} form={form} />, status)
 }

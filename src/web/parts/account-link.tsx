@@ -11,6 +11,12 @@ export interface AccountRef {
 const marks = { agent: 'mk a', human: 'mk', system: 'mk s' } as const
 /** Labels for kinds of accounts. */
 export const accountKindLabels = { agent: 'agent', human: 'person', system: 'the hub' } as const
+/** Kinds of accounts at the start of a sentence. */
+export const accountKindTitles = {
+  agent: 'An agent',
+  human: 'A person',
+  system: 'The hub itself',
+} as const
 
 /** The mark of an account: its initial in the shape of its kind. */
 export const AccountMark: FC<AccountRef & { size?: 'xl' }> = ({ name, kind, size }) => (

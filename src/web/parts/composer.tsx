@@ -1,8 +1,10 @@
 import type { FC } from 'hono/jsx'
 import { limits } from '../../shared/config'
-import type { FormProblem, Frame } from '../frame/frame'
+import { ErrorSummary } from '../form/error-summary'
+import { Field } from '../form/field'
+import type { Frame } from '../frame/frame'
+import type { PostFormState, ReplyFormState } from '../posts/post-forms'
 import { type AccountRef, accountKindLabels } from './account-link'
-import { Problem } from './problem'
 
 /** Lists the names that the script completes after `@`, so typing sends no requests. */
 export const NameList: FC<{ names: AccountRef[] }> = ({ names }) => (
@@ -19,61 +21,53 @@ const SignInFirst: FC<{ next: string; what: string }> = ({ next, what }) => (
   </p>
 )
 
-export interface PostDraft {
-  community: string
-  title: string
-  content: string
-}
-
 export interface PostComposerProps {
   frame: Frame
   /** Communities to choose from; a single one is used without a choice. */
   communities: string[]
   /** Name of an agent to mention as an example. */
   example: string | null
-  problem: FormProblem | null
-  draft: PostDraft
+  form: PostFormState
   next: string
 }
 
 export const PostComposer: FC<PostComposerProps> = (props) => {
-  const { frame, communities, example, problem, draft, next } = props
+  const { frame, communities, example, form, next } = props
   if (!frame.viewer) return <SignInFirst next={next} what="write a post" />
   return (
     <>
-      <Problem problem={problem} />
+      <ErrorSummary problem={form.problem} />
       <form class="say" method="post" action="/posts-new">
-        <label class="vh" for="new">
-          Title of a new post
-        </label>
-        <input
-          id="new"
-          class="title"
+        <Field
+          form={form}
           name="title"
+          id="new"
+          label="Title of a new post"
+          isLabelHidden
+          isBare
+          class="title"
           required
           maxlength={limits.post.titleCharsMax}
           placeholder="Ask a question or share something"
           autocomplete="off"
-          value={draft.title}
           data-compose
           data-draft="title"
         />
-        <label class="vh" for="content">
-          Text
-        </label>
-        <textarea
-          id="content"
+        <Field
+          form={form}
+          as="textarea"
           name="content"
+          label="Text"
+          isLabelHidden
+          isBare
           rows={2}
           maxlength={limits.post.contentCharsMax}
           placeholder={example ? `Mention @${example} to ask an agent` : 'Markdown is supported'}
           data-draft="content"
           data-mentions
-        >
-          {draft.content}
-        </textarea>
+        />
         <div class="bar">
-          <CommunityChoice communities={communities} chosen={draft.community} />
+          <CommunityChoice communities={communities} form={form} />
           <button class="btn go" type="submit">
             Post
           </button>
@@ -83,9 +77,9 @@ export const PostComposer: FC<PostComposerProps> = (props) => {
   )
 }
 
-const CommunityChoice: FC<{ communities: string[]; chosen: string }> = ({
+const CommunityChoice: FC<{ communities: string[]; form: PostFormState }> = ({
   communities,
-  chosen,
+  form,
 }) => {
   const [only] = communities
   if (communities.length === 1) {
@@ -97,16 +91,16 @@ const CommunityChoice: FC<{ communities: string[]; chosen: string }> = ({
     )
   }
   return (
-    <span class="meta">
-      <label for="community">in </label>
-      <select id="community" name="community">
-        {communities.map((name) => (
-          <option value={name} selected={name === chosen}>
-            m/{name}
-          </option>
-        ))}
-      </select>
-    </span>
+    <div class="meta">
+      <Field
+        form={form}
+        as="select"
+        name="community"
+        label="in "
+        isBare
+        options={communities.map((name) => [name, `m/${name}`] as const)}
+      />
+    </div>
   )
 }
 
@@ -116,37 +110,36 @@ export interface ReplyComposerProps {
   /** The comment to reply to; null for the post. */
   parentId: string | null
   to: string
-  problem: FormProblem | null
-  text: string
+  form: ReplyFormState
 }
 
 export const ReplyComposer: FC<ReplyComposerProps> = (props) => {
-  const { frame, postId, parentId, to, problem, text } = props
+  const { frame, postId, parentId, to, form } = props
   const path = `/p/${encodeURIComponent(postId)}`
   if (!frame.viewer) return <SignInFirst next={path} what="reply" />
   const id = parentId ? 'reply-to' : 'reply'
   return (
     <>
-      <Problem problem={problem} />
+      <ErrorSummary problem={form.problem} />
       <form class="say" method="post" action={`${path}/comments`}>
         {parentId && <input type="hidden" name="parent_id" value={parentId} />}
-        <label class="vh" for={id}>
-          Reply to {to}
-        </label>
-        <textarea
-          id={id}
+        <Field
+          form={form}
+          as="textarea"
           name="content"
+          id={id}
+          label={`Reply to ${to}`}
+          isLabelHidden
+          isBare
           rows={3}
           required
           maxlength={limits.comment.contentCharsMax}
           placeholder={`Reply to ${to}. Mention an agent to ask a question`}
+          autofocus={parentId !== null}
           data-compose
           data-draft={parentId ?? 'reply'}
           data-mentions
-          {...(parentId ? { autofocus: true } : {})}
-        >
-          {text}
-        </textarea>
+        />
         <div class="bar">
           {parentId ? (
             <a class="meta" href={path}>

@@ -1,7 +1,7 @@
 import type { FC } from 'hono/jsx'
 import type { Branch } from '../../hub/comments/comment-tree'
 import { postPath } from '../../shared/paths'
-import type { FormProblem, Frame } from '../frame/frame'
+import type { Frame } from '../frame/frame'
 import { AccountLink } from '../parts/account-link'
 import { ReplyComposer } from '../parts/composer'
 import { Prose } from '../parts/prose'
@@ -9,6 +9,7 @@ import { type Provenance, ProvenanceLine } from '../parts/provenance'
 import { RelativeTime } from '../parts/relative-time'
 import { VoteForm } from '../parts/vote-form'
 import type { ThreadComment } from './page-queries'
+import type { ReplyFormState } from './post-forms'
 
 export interface CommentTreeProps {
   branches: Branch<ThreadComment>[]
@@ -19,7 +20,7 @@ export interface CommentTreeProps {
   frame: Frame
   postId: string
   /** The reply being written, shown below its parent comment; null when there is none. */
-  reply: { parentId: string | null; text: string; problem: FormProblem | null } | null
+  reply: ReplyFormState | null
   isLocked: boolean
 }
 
@@ -34,7 +35,7 @@ export const CommentTree: FC<CommentTreeProps> = (props) => (
 const Comment: FC<CommentTreeProps & { branch: Branch<ThreadComment> }> = (props) => {
   const { branch, knownNames: known, frame, postId, reply, isLocked } = props
   const provenance = provenanceOf(branch)
-  const hasComposer = reply?.parentId === branch.id
+  const hasComposer = reply?.typed.parent_id === branch.id
   return (
     <article class="reply" id={`c-${branch.id}`} data-author={branch.authorName} data-row>
       <div class="by">
@@ -75,8 +76,7 @@ const Comment: FC<CommentTreeProps & { branch: Branch<ThreadComment> }> = (props
           postId={postId}
           parentId={branch.id}
           to={branch.authorName}
-          problem={reply.problem}
-          text={reply.text}
+          form={reply}
         />
       )}
       <CommentTree {...props} branches={branch.replies} />

@@ -4,52 +4,44 @@ import { readCredential, requireViewer, toActor } from '../../hub/http/authentic
 import type { HubEnv } from '../../hub/http/hub-env'
 import { postErrors } from '../../hub/posts/errors'
 import { postPath } from '../../shared/paths'
-import type { FormProblem } from '../frame/frame'
+import { createForm } from '../form/form-state'
+import { readFormWith } from '../form/read-form-with'
+import { rejectForm } from '../form/reject-form'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { toProblem } from '../parts/problem'
 import { threadStatements } from './page-queries'
+import { type ReplyFormState, replyForm } from './post-forms'
 import { ThreadPage } from './thread-page'
-
-interface Reply {
-  parentId: string | null
-  text: string
-  problem: FormProblem | null
-}
 
 /** Registers `GET /p/:id` and `POST /p/:id/comments`, where the reply form is sent. */
 export function registerThreadPages(app: Hono<HubEnv>): void {
   app.get(
     '/p/:id',
     page((c) =>
-      showThread(c, { parentId: c.req.query('reply_to') ?? null, text: '', problem: null }),
+      showThread(c, createForm({ parent_id: c.req.query('reply_to') ?? '', content: '' })),
     ),
   )
   app.post(
     '/p/:id/comments',
     page(async (c) => {
-      const form = await readForm(c)
       const postId = c.req.param('id') ?? ''
-      const parentId = form('parent_id') || null
-      const text = form('content')
+      const read = readFormWith(commentInput, await readForm(c), replyForm)
       try {
         const viewer = await requireViewer(c, 'write')
-        const input = commentInput.parse({ content: text, parent_id: parentId })
-        const { answer } = await createComment(c.var.context, toActor(viewer, null), {
-          postId,
-          parentId,
-          content: input.content,
-        })
+        if (!read.isValid) return showThread(c, read.form, 400)
+        const { content, parent_id: parentId = null } = read.value
+        const comment = { postId, parentId, content }
+        const { answer } = await createComment(c.var.context, toActor(viewer, null), comment)
         return c.redirect(`${postPath(postId)}#c-${answer.id}`, 303)
       } catch (error) {
-        const { status, ...problem } = toProblem(error)
-        return showThread(c, { parentId, text, problem }, status)
+        const { form, status } = rejectForm(replyForm, read.form, error)
+        return showThread(c, form, status)
       }
     }),
   )
 }
 
-async function showThread(c: PageContext, reply: Reply, status = 200): Promise<Response> {
+async function showThread(c: PageContext, reply: ReplyFormState, status = 200): Promise<Response> {
   const viewer = { credential: await readCredential(c), now: c.var.context.clock.now() }
   const { frame, answers } = await readPage(c, threadStatements(c.req.param('id') ?? '', viewer))
   const { post, comments, mentioned, votes } = answers

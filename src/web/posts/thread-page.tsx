@@ -4,7 +4,7 @@ import { buildTree } from '../../hub/comments/comment-tree'
 import type { NotWokenAgent } from '../../hub/reply-limits/queries'
 import { formatCost, formatCount, formatPlural } from '../../shared/format'
 import { communityPath, postPath } from '../../shared/paths'
-import type { FormProblem, Frame } from '../frame/frame'
+import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { AccountLink, type AccountRef } from '../parts/account-link'
 import { NameList, ReplyComposer } from '../parts/composer'
@@ -23,6 +23,7 @@ import type {
   ThreadComment,
   ThreadPost,
 } from './page-queries'
+import type { ReplyFormState } from './post-forms'
 
 export interface ThreadPageProps {
   frame: Frame
@@ -39,7 +40,7 @@ export interface ThreadPageProps {
   notWoken: NotWokenAgent[]
   /** The viewer's own votes by comment id; '' is the post. */
   votes: ReadonlyMap<string, number>
-  reply: { parentId: string | null; text: string; problem: FormProblem | null }
+  reply: ReplyFormState
 }
 
 export const ThreadPage: FC<ThreadPageProps> = (props) => {
@@ -52,7 +53,7 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
   const working = activations.filter(({ state }) => state === 'running')
   const parked = activations.filter(({ state }) => state === 'parked')
   const refused = activations.filter(({ replyRefusal }) => replyRefusal !== null)
-  const isReplying = reply.parentId !== null && comments.some(({ id }) => id === reply.parentId)
+  const isReplying = comments.some(({ id }) => id === reply.typed.parent_id)
   return (
     <Layout frame={frame} title={post.title} scripts={['live']}>
       <div class="split">
@@ -193,8 +194,7 @@ const ThreadEnd: FC<ThreadPageProps & { isReplying: boolean }> = (props) => {
             postId={post.id}
             parentId={null}
             to={post.authorName}
-            problem={reply.problem}
-            text={reply.text}
+            form={reply}
           />
         </div>
       )}

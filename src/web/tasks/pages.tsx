@@ -2,13 +2,13 @@ import type { Hono } from 'hono'
 import { requireAdmin, requireViewer, toActor } from '../../hub/http/authenticate'
 import type { HubEnv } from '../../hub/http/hub-env'
 import { assignTask, taskInput } from '../../hub/tasks/actions'
-import { taskErrors } from '../../hub/tasks/errors'
 import { accountPath } from '../../shared/paths'
+import { readFormWith } from '../form/read-form-with'
+import { rejectForm } from '../form/reject-form'
 import { Layout } from '../frame/layout'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { toProblem } from '../parts/problem'
-import { TaskForm, type TaskFormValues } from './task-form'
+import { TaskForm, type TaskFormState, taskForm } from './task-form'
 
 /** Registers `POST /a/:name/activate`, the task form of an agent's page. */
 export function registerTaskPages(app: Hono<HubEnv>): void {
@@ -23,30 +23,22 @@ async function handleTaskForm(c: PageContext): Promise<Response> {
   const name = c.req.param('name') ?? ''
   const viewer = await requireViewer(c, 'write')
   requireAdmin(viewer)
-  const field = await readForm(c)
-  const values = { task: field('task'), model: field('model').trim() }
+  const read = readFormWith(taskInput, await readForm(c), taskForm)
+  if (!read.isValid) return showFormAgain(c, name, read.form, 400)
   try {
-    await assignTask(c.var.context, toActor(viewer, null), name, parseInput(values))
+    await assignTask(c.var.context, toActor(viewer, null), name, read.value)
   } catch (error) {
-    const { status, ...problem } = toProblem(error)
+    const { form, status } = rejectForm(taskForm, read.form, error)
     if (status !== 400) throw error
-    return showFormAgain(c, name, { ...values, problem }, status)
+    return showFormAgain(c, name, form, status)
   }
   return c.redirect(accountPath(name), 303)
-}
-
-function parseInput({ task, model }: Omit<TaskFormValues, 'problem'>) {
-  const parsed = taskInput.safeParse({ task, ...(model !== '' && { model }) })
-  if (parsed.success) return parsed.data
-  throw taskErrors.invalidInput(
-    parsed.error.issues.map(({ path, message }) => ({ path: path.join('.'), message })),
-  )
 }
 
 async function showFormAgain(
   c: PageContext,
   name: string,
-  values: TaskFormValues,
+  submitted: TaskFormState,
   status: number,
 ): Promise<Response> {
   const { frame } = await readPage(c, {})
@@ -56,7 +48,7 @@ async function showFormAgain(
       <div class="head">
         <h1>Assign a task to {name}</h1>
       </div>
-      <TaskForm name={name} typed={values} />
+      <TaskForm name={name} submitted={submitted} />
       <p>
         <a href={accountPath(name)}>Back to {name}</a>
       </p>

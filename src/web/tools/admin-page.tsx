@@ -4,12 +4,12 @@ import { requireAdminSender } from '../../hub/http/authenticate'
 import { pageErrors } from '../../hub/web/errors'
 import type { Statements } from '../../shared/db/batch'
 import { AppError } from '../../shared/errors'
+import { toProblem } from '../form/to-problem'
 import { type AdminTab, AdminTabs } from '../frame/admin-tabs'
 import type { FormProblem, Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { readForm } from '../frame/read-form'
 import { type PageContext, type PageRead, readPage, sendPage } from '../frame/send-page'
-import { toProblem } from '../parts/problem'
 
 /** Reads a page that only admins can see. @throws UNAUTHORIZED, FORBIDDEN */
 export async function readAdminPage<Batch extends Statements>(

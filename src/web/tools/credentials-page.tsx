@@ -1,8 +1,8 @@
 import type { FC } from 'hono/jsx'
 import type { CredentialSummary, ServiceSummary } from '../../mcp-servers/contract/tool-admin'
+import { ErrorSummary } from '../form/error-summary'
 import type { FormProblem } from '../frame/frame'
 import { AccountLink } from '../parts/account-link'
-import { Problem } from '../parts/problem'
 import { RelativeTime } from '../parts/relative-time'
 import { AddCredential } from './credential-form'
 import { ServiceForm, type TypedService } from './service-form'
@@ -35,7 +35,7 @@ export const CredentialsPage: FC<CredentialsPageProps> = (props) => {
         shown.
       </p>
       <div class="up4">
-        <Problem problem={problem} />
+        <ErrorSummary problem={problem} />
       </div>
       <section class="block">
         <h2>Credentials</h2>

@@ -1,7 +1,7 @@
 import type { FC } from 'hono/jsx'
 import type { RemoteServerSummary, RemoteToolSummary } from '../../mcp-servers/contract/tool-admin'
+import { ErrorSummary } from '../form/error-summary'
 import type { FormProblem } from '../frame/frame'
-import { Problem } from '../parts/problem'
 import { AddServerForm, type TypedServer } from './add-server-form'
 
 interface RemotePageProps {
@@ -20,7 +20,7 @@ export const RemotePage: FC<RemotePageProps> = ({ servers, tools, problem, typed
       A tool stays hidden until you set its grant and tier. When its server changes the description,
       it is hidden again until you review the change.
     </p>
-    <Problem problem={problem} />
+    <ErrorSummary problem={problem} />
     {servers.length === 0 && (
       <div class="empty">
         <p>No remote servers yet. Add one below.</p>

@@ -7,6 +7,7 @@ import {
   parsePercent,
   parseTokens,
 } from '../../../src/web/budgets/form-amounts'
+import { invalidText } from '../../../src/web/form/form-state'
 
 test('B2: a formatted limit parses back exactly, to the micro-dollar, the token and the share', () => {
   for (const amount of [null, 0, 1, 500, 12_340_000, 999_999_999_999_999, 1_000_000_000_000_000]) {
@@ -18,6 +19,6 @@ test('B2: a formatted limit parses back exactly, to the micro-dollar, the token 
   }
   expect(parseTokens('2 000 000')).toBe(2_000_000)
   for (const text of ['1,00', '1.000', '12,3456', '-5', '1e6']) {
-    expect(parseTokens(text), text).toBeUndefined()
+    expect(parseTokens(text), text).toBe(invalidText)
   }
 })

@@ -271,3 +271,16 @@ test('H10: the page shows that an agent is working on its answer', async () => {
   await env.DB.prepare('UPDATE agents SET is_paused = 1 WHERE account_id = ?').bind(scout.id).run()
   expect(await mine.read(path.replace('#say', ''))).toContain(`${scout.name} is paused.`)
 })
+
+test('H10: an invalid message is an error at its field, and what was typed stays', async () => {
+  const mine = await signIn(hub, ada.key)
+  const unsent = await mine.send('/dm', { to: bob.name, message: '  ' })
+  expect(unsent.status).toBe(400)
+  const html = await unsent.text()
+  expect(html).toContain('role="alert"')
+  expect(html).toMatch(/<textarea[^>]* aria-describedby="message-wrong" aria-invalid="true"/)
+  expect(html).toContain(`value="${bob.name}"`)
+  const nobody = await (await mine.send('/dm', { to: ' ', message: 'Kept text' })).text()
+  expect(nobody).toMatch(/<input[^>]* aria-describedby="to-wrong" aria-invalid="true"/)
+  expect(nobody).toContain('Kept text</textarea>')
+})

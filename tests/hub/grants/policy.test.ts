@@ -1,7 +1,9 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, expect, test } from 'vitest'
 import { createGrantApi } from '../../../src/hub/api/grant-api'
-import { formatRateLimit, parsePolicyValues } from '../../../src/web/grants/policy-form-values'
+import { policyBody, toPolicy } from '../../../src/hub/grants/policy-body'
+import { readFormWith } from '../../../src/web/form/read-form-with'
+import { formatRateLimit, policyForm } from '../../../src/web/grants/policy-form-values'
 import { type Browser, signIn } from '../../web/open-pages'
 import { adminKey, createTestHub, readCost } from '../create-test-hub'
 
@@ -146,8 +148,12 @@ test('M7, M8: an invalid rule is shown by field and line, and the submitted valu
   expect(html).toContain('Rate limits, line 1: ')
   expect(html).toContain('not a grant')
   expect(html).not.toContain('value="save"')
+  for (const field of ['denied', 'rate_limits']) {
+    expect(html).toContain(`aria-describedby="${field}-wrong ${field}-note" aria-invalid="true"`)
+  }
+  expect(html).toContain('role="alert"')
   const names = await browser.send('/policy/wren', { ...fields, denied: 'a b', do: 'save' })
-  expect(await names.text()).toContain('Denied, line 1: ')
+  expect(await names.text()).toContain('<p class="bad" id="denied-wrong">Denied, line 1: ')
   const tier = await browser.send('/policy/wren', {
     ...fields,
     require_approval: 'hub:write\ntier:writ',
@@ -164,12 +170,11 @@ test('M8: a formatted rate limit parses back exactly', () => {
     '7 per minute of tool:hub_vote of hub:*',
     '100 per hour of github:* in each thread',
   ]
-  const { body, problems } = parsePolicyValues({
-    ...{ allowed: '', denied: '', require_approval: '', rate_limits: lines.join('\r\n') },
-  })
-  expect(problems).toEqual([])
-  const { rate_limits } = body as { rate_limits: Parameters<typeof formatRateLimit>[0][] }
-  expect(rate_limits.map(formatRateLimit)).toEqual(lines)
+  const typed: Record<string, string> = { rate_limits: lines.join('\r\n') }
+  const read = readFormWith(policyBody, (name) => typed[name] ?? '', policyForm)
+  expect(read.form.errors).toEqual({})
+  const limits = read.isValid ? toPolicy(read.value).rateLimits : []
+  expect(limits.map(formatRateLimit)).toEqual(lines)
 })
 
 test('M4: the fields that a denied call links to are on the page, and the overview lists all agents', async () => {

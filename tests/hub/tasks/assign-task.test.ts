@@ -110,3 +110,15 @@ it('L2: a task that cannot be taken is shown again as it was typed, with the rea
   expect(html).toContain('value="nope/x"')
   expect(await items()).toEqual([])
 })
+
+it('L2: an invalid task is an error at its field', async () => {
+  const admin = await signIn(hub)
+  const sent = await admin.send('/a/scout/activate', { task: '  ', model: 'openai/gpt-6-sol' })
+  expect(sent.status).toBe(400)
+  const html = await sent.text()
+  expect(html).toContain('role="alert"')
+  expect(html).toMatch(/<textarea[^>]* aria-describedby="task-wrong task-reply"/)
+  expect(html).toMatch(/<textarea[^>]* aria-invalid="true"/)
+  expect(html).toContain('The task must not be empty.')
+  expect(html).toContain('value="openai/gpt-6-sol"')
+})

@@ -1,15 +1,5 @@
-import type { FC } from 'hono/jsx'
 import { toAppError } from '../../hub/http/errors'
 import type { FormProblem } from '../frame/frame'
-
-/** Shows above a form why it was rejected; the form keeps what was typed. */
-export const Problem: FC<{ problem: FormProblem | null }> = ({ problem }) =>
-  problem && (
-    <div class="wrong" role="alert">
-      <strong>{problem.message}</strong>
-      {problem.hint && <p>{problem.hint}</p>}
-    </div>
-  )
 
 /** Converts an error to the problem of a form, with its details as the hint. */
 export function toProblem(error: unknown): FormProblem & { status: number } {
