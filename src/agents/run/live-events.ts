@@ -81,7 +81,7 @@ class LiveFold {
     if (event.type === 'commit_failed' || (event.type === 'interrupted' && event.isEnded)) return
     const text = formatNote(event)
     if (text === null) return
-    // an answer is trouble only when it came near the end of the model's window
+    // an answer counts as an error only when it came near the end of the model's window
     const code = event.type === 'model_answered' ? 'window_nearly_full' : event.type
     const quote = getProviderQuote(event)
     this.#put(event.at, {
