@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, beforeEach, expect, test } from 'vitest'
 import type { AccountId, ActivationId } from '../../../src/shared/ids'
 import { createOffice } from '../activations/create-office'
 
@@ -24,6 +24,10 @@ async function fail(agent: typeof scout): Promise<void> {
   )
   await office.commit(agent.id as AccountId, activationId, { outcome: 'failed' })
 }
+
+beforeEach(async () => {
+  await run('UPDATE posts SET deleted_at = 1')
+})
 
 test('S5: the fifth failure in a row is reported in m/agent-errors, once', async () => {
   const said = () =>
