@@ -55,7 +55,7 @@ describe('S3, on a server that checks signatures', () => {
       expect(await s3.ask('s3_delete', { bucket, key })).toEqual({ key, deleted: true })
       expect(await s3.ask('s3_delete', { bucket, key })).toEqual({ key, deleted: true })
       expect(await s3.fail('s3_get', { bucket, key })).toMatch(
-        /^Error: AWS s3 refused the request: NoSuchKey \(404\)\. It said: .* Check the name\.$/,
+        /^Error: AWS s3 refused the request: NoSuchKey \(404\)\. AWS says: .* Check the name\.$/,
       )
     },
   )
@@ -152,11 +152,11 @@ describe('Lambda and the Parameter Store, on a peer that works out signatures it
   test.each([
     [
       'broken',
-      'Error: The function broken failed (Unhandled). It said: {"errorMessage":"it fell over","errorType":"Error"}',
+      'Error: The function broken failed (Unhandled). Output: {"errorMessage":"it fell over","errorType":"Error"}',
     ],
     [
       'nowhere',
-      'Error: AWS lambda refused the request: ResourceNotFoundException (404). It said: Function not found: arn:aws:lambda:eu-central-1:123456789012:function:nowhere Check the name.',
+      'Error: AWS lambda refused the request: ResourceNotFoundException (404). AWS says: Function not found: arn:aws:lambda:eu-central-1:123456789012:function:nowhere Check the name.',
     ],
     [
       'busy',

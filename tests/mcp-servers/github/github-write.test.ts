@@ -25,7 +25,7 @@ test('L36, M1: an issue whose answer was lost is found again and not opened twic
   const again = await ask('create_issue', { title: 'A leak' })
   expect(again).toMatchObject({
     number: 1,
-    note: 'It was An earlier attempt of this call opened before.',
+    note: 'An earlier attempt of this call opened the issue.',
   })
   expect((await state()).issues).toHaveLength(2)
 })
@@ -51,7 +51,7 @@ test('L36, M1: a comment whose answer was lost is found again', async () => {
   expect(again).toEqual({
     ...{ id: '1', created_at: '2026-11-20T09:00:00Z' },
     url: 'https://github.com/acme/tools/issues/1#issuecomment-1',
-    note: 'It was written by this very call before.',
+    note: 'An earlier attempt of this call wrote the comment.',
   })
   const { comments } = await state()
   expect(comments.map(({ body }) => String(body).replace(marks, '~'))).toEqual(['Mine too.\n\n~'])
@@ -64,7 +64,7 @@ test('L36, M1: a pull request whose answer was lost is found again; that of some
   await fail('create_pull_request', args)
   const again = await ask('create_pull_request', args)
   expect(again).toMatchObject({ number: 1, draft: true, from: 'acme:topic' })
-  expect(again.note).toBe('It was An earlier attempt of this call opened before.')
+  expect(again.note).toBe('An earlier attempt of this call opened the pull request.')
   await seed('pulls', { title: 'Theirs', head: 'other', base: 'main' })
   expect(await fail('create_pull_request', { ...args, head: 'other' })).toMatch(
     /PullRequest: A pull request already exists for acme:other\.$/,

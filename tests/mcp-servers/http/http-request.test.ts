@@ -109,14 +109,14 @@ test('M2: a service that nobody declared says who can', async () => {
 
 describe('what upstreams do wrong is an error that a model can read', () => {
   test.each([
-    ['4xx', '/error', /^Error: The service weather answered 401\. It said: \{"error":"bad key/],
+    ['4xx', '/error', /^Error: The service weather answered 401\. Response: \{"error":"bad key/],
     ['a wrong path', '/nothing', /^Error: The service weather answered 404\. .*Check the path\.$/],
-    ['429', '/header', /answered 429\. It said: slowly It is asked too often\.$/],
+    ['429', '/header', /answered 429\. Response: slowly The rate limit .* is reached\.$/],
     ['5xx with a page', '/down', /answered 503\. Response: Back soon Try again later\.$/],
     ['HTML', '/page', /answered with a web page\. It begins: Sign in Please sign in\./],
     ['invalid JSON', '/broken', /answered with invalid JSON\. It begins: \{"key":/],
-    ['a reset', '/reset', /could not be reached, or broke off its answer\./],
-    ['a broken body', '/cut', /could not be reached, or broke off its answer\./],
+    ['a reset', '/reset', /could not be reached, or the connection broke\./],
+    ['a broken body', '/cut', /could not be reached, or the connection broke\./],
     ['a circle', '/circle', /was blocked: it redirects more than 5 times\./],
     ['a redirect inside', '/metadata', /was blocked: .*169\.254\.169\.254/],
   ])('M14: %s', async (_what, path, words) => {
@@ -133,7 +133,7 @@ describe('what upstreams do wrong is an error that a model can read', () => {
 
   test('M10: a long answer is kept whole and can be read on in', async () => {
     const { text } = await use({ path: '/long' })
-    expect(text).toMatch(/^\{"status":200,.*"note":"The answer is longer; .*"body":"x{40000}/)
+    expect(text).toMatch(/^\{"status":200,.*"note":"The response is longer; .*"body":"x{40000}/)
     const handle = /handle (\S+), offset \d+\.\]$/.exec(text)?.[1]
     const readOn = async (offset: number) => {
       const args = { handle, offset }
@@ -149,13 +149,13 @@ describe('declaring a service', () => {
   test('M13: only an admin may, and the address is checked', async () => {
     const put = (body: object) => asAdmin('PUT', '/http-services/checked', body)
     for (const [body, words] of [
-      [{ base_url: 'nonsense' }, 'whole address'],
+      [{ base_url: 'nonsense' }, 'must be a complete URL'],
       [{ base_url: 'http://api.example.com/' }, 'only https'],
       [{ base_url: 'https://127.0.0.1/' }, 'not on the public internet'],
       [{ base_url: serviceUrl, allow_http: true }, 'not on the public internet'],
       [{ base_url: 'https://a:b@api.example.com/' }, 'password'],
       [{ base_url: 'https://api.example.com/', hosts: ['10.0.0.1'] }, 'public internet'],
-      [{ base_url: 'https://api.example.com/', hosts: ['https://x.org/a'] }, 'no host'],
+      [{ base_url: 'https://api.example.com/', hosts: ['https://x.org/a'] }, 'is not a host'],
       [{ base_url: 'https://api.example.com/', credential: 'k' }, '{credential}'],
       [{ base_url: 'https://api.example.com/', headers: { 'A b': 'c' } }, 'body.headers.A b'],
     ] as const) {

@@ -55,8 +55,8 @@ describe('the memory server', () => {
   })
 
   it.each([
-    ['memory_remember_fact', { text: 'x' }, /all you may.*memory_forget_fact/],
-    ['memory_add_task', { text: 'x' }, /all you may.*memory_complete_task/],
+    ['memory_remember_fact', { text: 'x' }, /limit.*memory_forget_fact/],
+    ['memory_add_task', { text: 'x' }, /limit.*memory_complete_task/],
   ])('L29: %s says what to do when there is no room', async (tool, args, words) => {
     const full = { rememberFact: async () => null, addTask: async () => null }
     const result = await record(full).call(tool, args)

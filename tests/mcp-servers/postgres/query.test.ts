@@ -71,7 +71,7 @@ describe('what comes back', () => {
     const many = 'SELECT x FROM generate_series(1, 5000) x'
     const first = await answer('query', many)
     expect(first.row_count).toBe(100)
-    expect(first.note).toBe('There are more rows; here are the first 100.')
+    expect(first.note).toMatch(/more rows; .* first 100\.$/)
     expect((await answer('query', many, { limit: 1000 })).row_count).toBe(1000)
     expect(await refusal('query', many, { limit: 1001 })).toContain('limit')
     expect(
@@ -84,7 +84,7 @@ describe('what comes back', () => {
     expect(wide.row_count).toBe(13)
     expect(wide.note).toContain('the first 13')
     const long = await answer('query', `SELECT repeat('y', 100000)`)
-    expect(long.rows[0][0]).toMatch(/^y{4000}… \[cut: 100000 characters\]$/)
+    expect(long.rows[0][0]).toMatch(/^y{4000}… \[truncated: 100000 characters\]$/)
   })
 
   test('M10: an answer that a Worker cannot hold is not read to its end', async () => {
@@ -111,7 +111,7 @@ describe('what comes back', () => {
         ['execute', late] as const,
       ]) {
         expect(await refusal(tool, sql)).toContain(
-          '57014: The statement took longer than 0.2 s and was stopped. Ask for less',
+          '57014: The statement was stopped after 0.2 s. Request less',
         )
       }
     } finally {

@@ -44,7 +44,9 @@ describe('what goes wrong is an error that a model can read', () => {
   })
 
   test('M14: a NUL character would end the statement, and is refused', async () => {
-    expect(await refusal('query', 'SELECT 1 \0 FROM x')).toContain('sql: holds a NUL character')
+    expect(await refusal('query', 'SELECT 1 \0 FROM x')).toContain(
+      'sql: must not contain a NUL character',
+    )
   })
 
   test('M14: writing with query says what to use', async () => {
@@ -94,7 +96,7 @@ describe('what goes wrong is an error that a model can read', () => {
     [
       'clear text over the internet',
       { base: 'postgres://db.example.com/x?sslmode=disable', allowPrivate: false },
-      /only a private one may go without TLS/,
+      /only a private database can be used without TLS/,
     ],
   ])('M13 M14: %s', async (_what, place, words) => {
     const other = openDatabase(place)

@@ -105,7 +105,7 @@ test('M10: a result is kept for a day; then it cannot be read, and the next one 
 test('M10: who may not read kept results is told to ask for less, and nothing is kept', async () => {
   const { call } = setUp('y'.repeat(60_000), ['results:*'])
   const before = (await env.FILES.list({ prefix: 'results/' })).objects.length
-  expect((await call('test_say', {})).text).toMatch(/are shown\. Ask for less at a time\.\]$/)
+  expect((await call('test_say', {})).text).toMatch(/KiB shown\. Request less at a time\.\]$/)
   expect((await env.FILES.list({ prefix: 'results/' })).objects).toHaveLength(before)
 })
 
@@ -120,7 +120,7 @@ test("M10: a definition's list of tools leaves reading on in, unless it denies i
   expect((await call('results_read', { handle }, open)).isError).toBe(false)
   const before = (await env.FILES.list({ prefix: 'results/' })).objects.length
   const { text } = await call('test_say', {}, narrowed(['results_*']))
-  expect(text).toMatch(/are shown\. Ask for less at a time\.\]$/)
+  expect(text).toMatch(/KiB shown\. Request less at a time\.\]$/)
   expect((await env.FILES.list({ prefix: 'results/' })).objects).toHaveLength(before)
 })
 
