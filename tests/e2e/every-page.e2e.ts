@@ -123,7 +123,7 @@ async function makeRules(): Promise<string> {
 async function waitForAnswer(url: string): Promise<string> {
   for (let attempt = 0; attempt < 100; attempt++) {
     const html = await (await fetch(url)).text()
-    const path = /href="(\/activations\/[^"]+)">why\?/.exec(html)?.[1]
+    const path = /href="(\/activations\/[^"]+)">View run</.exec(html)?.[1]
     if (path) return path
     await new Promise((resolve) => setTimeout(resolve, 300))
   }

@@ -18,7 +18,7 @@ export const PlanBlock: FC<{ plan: PlanView }> = ({ plan: { goal, steps, progres
       </h2>
       <progress value={progress} max="1" aria-label="Plan progress" />
       {goal && <p class="lede">{goal}</p>}
-      <ol class="list">
+      <ol class="list steps">
         {steps.slice(0, stepsShown).map(({ title, callId, status, output, reason }) => (
           <li>
             {callId === null ? (
@@ -26,8 +26,8 @@ export const PlanBlock: FC<{ plan: PlanView }> = ({ plan: { goal, steps, progres
             ) : (
               <span>{formatToolName(title)}</span>
             )}
-            {(reason ?? output) && <p>{reason ?? output}</p>}
             <span class={status === 'failed' ? 'r crit' : 'r'}>{planStatusLabels[status]}</span>
+            {(reason ?? output) && <p>{reason ?? output}</p>}
           </li>
         ))}
       </ol>
