@@ -111,7 +111,7 @@ test('L33 L41 L42: plan, events, summaries, waits and hooks of a trace are on it
   expect(html).toContain('Find the &lt;b&gt;cause&lt;/b&gt;')
   expect(html).toContain('100 % done')
   expect(html).toMatch(
-    /hub\.search<\/span><p>Nothing &lt;b&gt;there&lt;\/b&gt;\.<\/p><span class="r crit">failed/,
+    /hub\.search<\/span><span class="r crit">failed<\/span><p>Nothing &lt;b&gt;there&lt;\/b&gt;\./,
   )
   expect(html).toMatch(/\d+ events, in order/)
   expect(html).toMatch(/\d+\. hub.search failed after 0.38 s/)
