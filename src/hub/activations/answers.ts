@@ -143,6 +143,8 @@ export const traceAnswer = z
           title: z.string(),
           status: z.enum(['pending', 'running', 'completed', 'failed']),
           call_id: z.string().nullable(),
+          output: z.string().nullable().describe('Shortened result of the step.'),
+          reason: z.string().nullable().describe('Why the step failed.'),
         }),
       ),
       progress: z.number(),

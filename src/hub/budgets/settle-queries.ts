@@ -100,7 +100,8 @@ const countDays = prepare((v: Settlement) => {
       {
         scope: sql`s.value ->> 0`,
         scopeId: sql`coalesce(s.value ->> 1, '')`,
-        day: sql`${countedAtSql(v.now)} / 86400000`,
+        // D1 binds a number as REAL, whose quotient would be a fraction
+        day: sql`cast(${countedAtSql(v.now)} AS INTEGER) / 86400000`,
         ...sums,
       },
       sql`${fromUnsettledSql(v, sql`, json_each(${scopes}) s`)}

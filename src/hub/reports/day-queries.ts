@@ -38,7 +38,7 @@ const selectDue = prepare(({ today, monday }: Params<{ today: number; monday: nu
       UNION ALL
       SELECT 'week', ${monday} - 7, ${monday}
       WHERE EXISTS (SELECT 1 FROM ${agentDays} WHERE day >= ${monday} - 7 AND day < ${monday} AND activations > 0)
-        AND NOT EXISTS (SELECT 1 FROM ${reports} WHERE key = 'activity:week:' || (${monday} - 7))) due`,
+        AND NOT EXISTS (SELECT 1 FROM ${reports} WHERE key = 'activity:week:' || cast(${monday} - 7 AS INTEGER))) due`,
   ),
 )
 

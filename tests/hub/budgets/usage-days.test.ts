@@ -58,6 +58,18 @@ test('B8: each call of a commit is counted once in every scope, also when the co
   ])
 })
 
+test('B8: commits at different times of one day add to one row of each scope', async () => {
+  for (const text of ['@scout first', '@scout second']) {
+    hub.clock.advance(1_234)
+    await office.post(mira.key, text)
+    const { activationId } = await office.start(scout.id)
+    await office.commit(scout.id, activationId, { usage: [usageOf(30, 3, 1)] })
+  }
+  expect(
+    await office.all(`SELECT typeof(day) AS type, calls FROM usage_days WHERE scope = 'hub'`),
+  ).toEqual([{ type: 'integer', calls: 2 }])
+})
+
 test('B8 L30: calls that were settled when the activation was parked are not counted again', async () => {
   const parking = createParking(office, () => scout.id)
   await office.post(mira.key, '@scout')
