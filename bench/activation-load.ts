@@ -13,6 +13,8 @@ const loaded: LoadedActivation = {
   definition: { version: 1, etag: 'bench' },
   admission: 'granted',
   task: 'mention',
+  requesters: [{ id: mira.id, name: mira.name, role: 'member' }],
+  hasGuestText: false,
   model: 'fake/one',
   items: [
     {

@@ -26,7 +26,7 @@ const definition: Definition = {
   limits: { iterations: 10, tokens: 100_000, durationSeconds: 300, outputTokens: 1_000 },
   costPerDayMicrousd: null,
   grants: ['bench:read'],
-  toolRestrictions: { allow: [], deny: [], blockedPatterns: [] },
+  toolRestrictions: { allow: [], deny: [], servers: [], blockedPatterns: [] },
   wakesOn: { mentions: true, replies: true, dms: true },
   skills: [],
   writingLimits: {
@@ -124,6 +124,7 @@ function createDeps({ model, hooks, remembers }: World, replies: Replies): Agent
         replies.get(agentId)?.push(reply?.content ?? '')
         return { kind: 'done', replyId: reply?.id ?? null, replyRefusal: null, waiting: [] }
       },
+      endOutage: async () => [],
       publishProgress: async () => {},
     },
     tools: {

@@ -6,11 +6,12 @@
  */
 import * as z from 'zod'
 import type { AuthorizationData } from '../src/hub/contract/hub'
+import { noPrivacy } from '../src/hub/contract/privacy'
 import type { ToolCaller } from '../src/mcp-servers/contract/tools'
-import { defineTool, type ToolServer } from '../src/mcp-servers/define-tool'
 import { createGateway } from '../src/mcp-servers/gateway/create-gateway'
 import type { Gateway, GatewayDeps } from '../src/mcp-servers/gateway/gateway'
 import { servers } from '../src/mcp-servers/servers'
+import { defineTool, type ToolServer } from '../src/mcp-servers/tool/define-tool'
 import { type AccountId, type ActivationId, systemClock } from '../src/shared/ids'
 
 const add = defineTool({
@@ -96,7 +97,7 @@ async function callDirectly(index: number, signal: AbortSignal): Promise<string>
   const prepared = add.prepare(JSON.parse(`{"a":${index},"b":2}`))
   if (!prepared.ok) throw new Error('not prepared')
   const actor = { ...caller, idempotencyKey: null }
-  const own = { memory, workspace, results }
+  const own = { memory, workspace, results, privacy: noPrivacy, hasReadUntrusted: false }
   return JSON.stringify(
     await prepared.run({ actor, hub, ...own, outside: null, signal, progress: () => undefined }),
   )

@@ -45,7 +45,7 @@ const checked = /^(src|scripts|bench|tests|docs|agents|README|CONTRIBUTING|SECUR
 const readable = /\.(tsx?|m?js|md|css|ya?ml)$/
 /** The list itself, word lists, and text of test data. */
 const exempt =
-  /^scripts\/check-words\.mjs$|^docs\/tools\.md$|^src\/agents\/models\/offline\/stop-words\.ts$|^tests\/(support\/small-archive|hub\/search\/|stories\/exploration\.test)/
+  /^scripts\/check-words\.mjs$|^docs\/tools\.md$|^src\/agents\/text\/stop-words\.ts$|^tests\/(support\/small-archive|hub\/search\/|stories\/exploration\.test)/
 
 const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], {
   cwd: root,

@@ -14,17 +14,18 @@ import { explorationFloor } from './agents/scheduler/shares'
 import { createHubApi } from './hub/api/hub-api'
 import { createHub } from './hub/app'
 import type { SweepApi } from './hub/contract/hub'
-import { requireAdminSender } from './hub/http/authenticate'
 import type { HubDeps } from './hub/http/hub-env'
+import { mountModules } from './hub/http/mount-modules'
 import { createLivePublisher } from './hub/live/live-publisher'
 import { maskCredentials } from './hub/posts/credential-patterns'
+import { createRateLimiter, type PlatformLimits } from './hub/rate-limits/rate-limiter'
+import { adminRoutes } from './mcp-servers/admin/admin-routes'
+import { createAdminRoutes } from './mcp-servers/admin/create-admin-routes'
+import { createToolAdmin } from './mcp-servers/admin/create-tool-admin'
+import { createCredentialForms, credentialFormPaths } from './mcp-servers/admin/credential-forms'
 import type { ToolRestrictions } from './mcp-servers/contract/tools'
-import { createToolAdmin } from './mcp-servers/create-tool-admin'
-import { adminRoutes } from './mcp-servers/credentials/admin-routes'
 import { createCipher } from './mcp-servers/credentials/cipher'
 import { createConnect } from './mcp-servers/credentials/connect'
-import { createAdminRoutes } from './mcp-servers/credentials/create-admin-routes'
-import { createCredentialForms, credentialFormPaths } from './mcp-servers/credentials/form-routes'
 import { createRecentSecrets } from './mcp-servers/credentials/recent-secrets'
 import { createVault } from './mcp-servers/credentials/vault'
 import { createResolver } from './mcp-servers/fetch/resolve-over-https'
@@ -37,16 +38,17 @@ import { createMcpRoutes } from './mcp-servers/outside/create-mcp-routes'
 import { createCatalogue } from './mcp-servers/remote/catalogue'
 import { remoteServices } from './mcp-servers/remote/remote-services'
 import { createRemotes } from './mcp-servers/remote/remotes'
-import { createResultStore } from './mcp-servers/results/result-store'
 import { servers } from './mcp-servers/servers'
 import { toServiceKinds } from './mcp-servers/services/service-kind'
 import { createServices } from './mcp-servers/services/services'
-import { createWorkspaces } from './mcp-servers/workspace/workspace'
+import { createResultStore } from './mcp-servers/storage/result-store'
+import { createWorkspaces } from './mcp-servers/storage/workspace'
 import { scheduling } from './shared/config'
 import { createDb } from './shared/db/db'
 import { systemClock } from './shared/ids'
 import { createLog, createRedactor, findSecrets, type Log } from './shared/log'
 import { readSettings, type Settings } from './shared/settings'
+import { sendRefusalPage } from './web/frame/send-page'
 import { registerPages } from './web/register-pages'
 
 /**
@@ -87,6 +89,7 @@ export function composeApp(env: Env) {
   const app = createHub({
     ...shared,
     binding: env.DB,
+    ...createEntry(env),
     moduleRoutes: adminRoutes,
     pages: (root, routes) => registerPages(root, routes, { toolAdmin }),
     mounts: createMounts({
@@ -157,14 +160,7 @@ function createMounts(
   const reportFailure = (error: unknown) => deps.log.error('request failed', { error })
   const admin = createAdminRoutes({ ...deps, reportFailure })
   const forms = createCredentialForms({ ...deps, reportFailure })
-  return (root) => {
-    root.all('/mcp', (c) => mcp(c.req.raw))
-    root.all('/mcp/*', (c) => mcp(c.req.raw))
-    for (const { path } of adminRoutes) root.all(`/api/v1${path}`, (c) => admin(c.req.raw))
-    for (const path of credentialFormPaths) {
-      root.post(path, (c) => forms(c.req.raw, () => requireAdminSender(c)))
-    }
-  }
+  return mountModules({ mcp, admin, adminRoutes, forms, formPaths: credentialFormPaths })
 }
 
 const createRestrictionsReader =
@@ -198,10 +194,25 @@ function createOutside(env: Env, settings: Settings) {
     tokens: createActivationTokens(keys),
     catalogue,
     registry: createToolRegistry(servers, catalogue),
-    services: createServices(base),
+    services: createServices({ ...base, bindCredentials: vault.bind }),
     connect: createConnect({ ...base, vault, known, resolve }),
   }
 }
+
+/** Creates what counts and refuses requests before their routes run. */
+const createEntry = (env: Env): Pick<HubDeps, 'rateLimiter' | 'renderErrorPage'> => ({
+  rateLimiter: createRateLimiter(env.RATE_COUNTERS, findPlatformLimits(env)),
+  renderErrorPage: sendRefusalPage,
+})
+
+/** Returns the platform's rate limiters. `npm start` binds none: each call of one costs a millisecond. */
+const findPlatformLimits = (env: Partial<Env>): PlatformLimits => ({
+  ...(env.RATE_READ && { read: env.RATE_READ }),
+  ...(env.RATE_WRITE && { write: env.RATE_WRITE }),
+  ...(env.RATE_SEARCH && { search: env.RATE_SEARCH }),
+  ...(env.RATE_UPLOAD && { upload: env.RATE_UPLOAD }),
+  ...(env.RATE_CONNECT && { connect: env.RATE_CONNECT }),
+})
 
 const readCapacity = (settings: Settings): number =>
   settings.ROOKERY_MAX_CONCURRENT ?? scheduling.concurrentActivationsMax

@@ -2,6 +2,7 @@ import { AgentObjectBase } from './agents/agent-object'
 import { SchedulerObjectBase } from './agents/scheduler/scheduler-object'
 import { composeApp } from './compose'
 import { LiveObject } from './hub/live/live-object'
+import { RateCounterObject } from './hub/rate-limits/rate-counter-object'
 
 let composed: ReturnType<typeof composeApp> | undefined
 let isStarted = false
@@ -24,7 +25,7 @@ export class SchedulerObject extends SchedulerObjectBase<Env> {
   }
 }
 
-export { LiveObject }
+export { LiveObject, RateCounterObject }
 
 export default {
   async fetch(request, env, ctx) {

@@ -9,7 +9,7 @@ import type { DefinitionStore } from './definitions/definition-store'
 import { toWatchRequest } from './live/watch-request'
 import type { ModelChoice, ModelRegistry } from './models/model-port'
 import { type OtlpOptions, toOtlp } from './run/otlp-spans'
-import { openRun } from './run/stored-log'
+import { findRunLogProblem, openRun } from './run/stored-log'
 
 export interface AgentApiDeps {
   namespace: DurableObjectNamespace<AgentObjectBase<unknown>>
@@ -37,6 +37,7 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
     readRunLog: async (agentId, activationId) => object(agentId).readRunLog(activationId),
     watch: (agentId, watched, request) => object(agentId).fetch(toWatchRequest(watched, request)),
     openRun,
+    findRunLogProblem,
     toOtlp: (trace) => toOtlp(trace, deps.otlp),
     checkDefinition: (files) => checkDefinition(files, { ...deps, listModels }),
     checkModel: async ({ name, etag }, override) => {
@@ -65,7 +66,7 @@ export function createMemoryApi(namespace: AgentApiDeps['namespace']): MemoryApi
   const object = (agentId: AccountId) => namespace.getByName(agentId)
   return {
     rememberFact: async (agentId, fact) => object(agentId).rememberFact(fact),
-    forgetFact: async (agentId, id) => object(agentId).deleteFact(id),
+    forgetFact: async (agentId, fact) => object(agentId).deleteFact(fact),
     listFacts: async (agentId, query) => object(agentId).listFacts(query),
     addTask: async (agentId, task) => object(agentId).addTask(task),
     completeTask: async (agentId, task) => object(agentId).completeTask(task),

@@ -1,13 +1,15 @@
 import { DurableObject } from 'cloudflare:workers'
+import type { Privacy } from '../hub/contract/hub'
+import type { FactQuery, NewFact, NewTask, OpenTask } from '../mcp-servers/contract/tools'
 import type { AccountId, ActivationId, Clock } from '../shared/ids'
 import type { AgentDeps } from './agent-deps'
 import { AgentShell } from './agent-shell'
 import type { AgentState, SessionSnapshot } from './contract/agents'
 import { ActivationStream } from './live/activation-stream'
 import { readWatchRequest } from './live/watch-request'
-import { FactStore } from './storage/fact-store'
-import { MemoryStore } from './storage/memory-store'
-import { SessionStore } from './storage/session-store'
+import { FactStore } from './memory/fact-store'
+import { MemoryStore } from './memory/memory-store'
+import { SessionStore } from './memory/session-store'
 
 /**
  * One agent's Durable Object: its RPC methods. The loop is in its shell, which uses this object's
@@ -59,23 +61,23 @@ export class AgentObjectBase<Env> extends DurableObject<Env> {
     socket.close(code === 1005 || code === 1006 ? 1000 : code)
   }
 
-  rememberFact(fact: { text: string; source: string }) {
+  rememberFact(fact: NewFact) {
     return this.#facts.save(fact, this.#clock.now())
   }
 
-  deleteFact(id: number): boolean {
-    return this.#facts.delete(id)
+  deleteFact(fact: { id: number } & Pick<Privacy, 'reader'>): boolean {
+    return this.#facts.delete(fact)
   }
 
-  listFacts(query: { words: string | null; limit: number }) {
+  listFacts(query: FactQuery) {
     return this.#facts.list(query)
   }
 
-  addTask(task: { text: string; key: string | null }) {
+  addTask(task: NewTask) {
     return this.#facts.addTask(task, this.#clock.now())
   }
 
-  completeTask(task: { id: number; note: string }): string | null {
+  completeTask(task: { id: number; note: string } & Pick<Privacy, 'reader'>): OpenTask | null {
     return this.#facts.completeTask(task, this.#clock.now())
   }
 

@@ -5,6 +5,7 @@ import { composeWake } from './compose-wake'
 import type { AgentState, WatchRequest } from './contract/agents'
 import { describeState } from './describe-state'
 import { EffectRunner } from './effects/effect-runner'
+import { Journal } from './journal'
 import {
   type ActivationSnapshot,
   findActivation,
@@ -16,11 +17,10 @@ import type { Effect } from './loop/effect'
 import type { LoopEvent, LoopEventOf } from './loop/event'
 import { type Ending, hasDeferredStop, isBusy, isStoppable, type LoopState } from './loop/state'
 import { step } from './loop/step'
+import { MemoryStore } from './memory/memory-store'
 import { saveTurn } from './memory/save-turn'
 import { toRunLog } from './run/run-log'
 import { RunningTasks } from './running-tasks'
-import { Journal } from './storage/journal'
-import { MemoryStore } from './storage/memory-store'
 import { Watchdog } from './watchdog'
 
 /**
@@ -113,7 +113,7 @@ export class AgentShell {
     if (before.activationId !== activationId || before.phase === 'parked') {
       return this.#journal.cancelParked(activationId, request)
     }
-    this.#apply({ ...request, charge: this.#runner.worstChargeInFlight() })
+    this.#apply({ ...request, charge: this.#runner.measureCallInFlight() })
     return hasDeferredStop(this.#state) || this.#state !== before
   }
 
@@ -287,7 +287,7 @@ export class AgentShell {
   #checkDeadline(): void {
     const at = this.#deps.clock.now()
     if (!isStoppable(this.#state) || at < this.#state.endsAt) return
-    this.#apply({ type: 'time_ran_out', at, charge: this.#runner.worstChargeInFlight() })
+    this.#apply({ type: 'time_ran_out', at, charge: this.#runner.measureCallInFlight() })
   }
 
   /** Waits until no effect runs, until the deadline, or for the maximum duration of one event. */

@@ -4,7 +4,7 @@ import type { Clock } from '../shared/ids'
 import type { Log } from '../shared/log'
 import type { Settings } from '../shared/settings'
 import type { ToolCatalog } from './contract/hub'
-import type { LiveSnapshot } from './live/live-event'
+import type { LiveSnapshot } from './contract/live-event'
 
 /** Publishes events to the live watchers of a topic such as `post:<id>`. Delivery is best effort. */
 export interface LivePublisher {

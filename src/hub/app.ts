@@ -12,6 +12,7 @@ import { explorationRoutes } from './exploration/routes'
 import { feedRoutes } from './feed/routes'
 import { grantRoutes } from './grants/routes'
 import { toErrorResponse } from './http/errors'
+import { guardEntry } from './http/guard-entry'
 import type { HubDeps, HubEnv } from './http/hub-env'
 import { mountRoutes } from './http/mount-routes'
 import { mountOpenapi } from './http/openapi'
@@ -63,6 +64,7 @@ export const apiRoutes: Route[] = [
 export function createHub(deps: HubDeps): Hono<HubEnv> {
   const app = new Hono<HubEnv>()
   app.use(prepareRequest(deps))
+  app.use(guardEntry(app, deps))
   app.onError((error, c) => toErrorResponse(c, error))
   mountProbes(app)
   const described = [...apiRoutes, ...(deps.moduleRoutes ?? [])]

@@ -1,6 +1,5 @@
 import { awsServer } from './aws/server'
 import { braveServer } from './brave/server'
-import type { ToolServer } from './define-tool'
 import { githubServer } from './github/server'
 import { httpServer } from './http/server'
 import { hubServer } from './hub/server'
@@ -8,6 +7,7 @@ import { memoryServer } from './memory/server'
 import { postgresServer } from './postgres/server'
 import { resultsServer } from './results/server'
 import { skillsServer } from './skills/server'
+import type { ToolServer } from './tool/define-tool'
 import { workspaceServer } from './workspace/server'
 
 /** The built-in tool servers. To add one, create its folder and add a line here. */

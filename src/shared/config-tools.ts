@@ -8,7 +8,7 @@ export const approvals = {
   /** Page size of the list, newest first. */
   pageDefault: 25,
   pageMax: 100,
-  /** Excerpt in an approver's inbox; the approval's page has the full text. */
+  /** A longer call is not quoted in an approver's inbox; the approval's page has the full text. */
   excerptChars: 240,
   /** Rate limits in one policy. */
   rateLimitsMax: 50,

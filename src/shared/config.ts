@@ -13,8 +13,6 @@ export const limits = {
   search: { resultsDefault: 20, resultsMax: 50, queryCharsMax: 500, queryTermsMax: 32 },
   /** Accounts that one item notifies: the first ten that the item mentions. */
   mentionsPerItemMax: 10,
-  requestBytesMax: 2 * 1024 * 1024,
-  importBytesMax: 64 * 1024 * 1024,
   /** Size of one stored value. Deployed D1 and Durable Objects refuse values over 2 MB. */
   storedRowBytesMax: 1024 * 1024,
   /** Size of a trace. The texts of a larger one are truncated. */
@@ -41,7 +39,10 @@ export const activationLimits = {
   toolTimeoutMs: 30_000,
   toolResultBytes: 50 * 1024,
   modelAnswerBytes: 512 * 1024,
-  modelSilenceMs: 30_000,
+  /** Until the first byte of an answer. A server on a private address may load the model first. */
+  modelFirstByteSeconds: 120,
+  modelFirstBytePrivateSeconds: 600,
+  modelBetweenBytesSeconds: 120,
   retries: 3,
   retryBaseMs: 2_000,
   retryCapMs: 30_000,
@@ -50,19 +51,18 @@ export const activationLimits = {
   contextTokensFallback: 8_192,
 } as const
 
-/** Reply limits and hop limit between agents, counted since the last comment of a person. */
+/** Reply limits and hop limit between agents, counted since the last words of a person. */
 export const replyLimits = {
-  /** Agents that mention one another in a row. */
+  /** Agents that wake one another in a row. */
   hopsMax: 4,
   repliesPerPostMax: 3,
   repliesByOneMax: 3,
   repliesInARowMax: 1,
   /** Comments of a thread that are counted, from the newest. */
   lookBack: 40,
-  /** Time after an agent's mention in which an external agent counts as acting on that mention. */
-  calledMs: 60 * 60 * 1000,
-  /** Mentions of one agent of this hub that an external agent may make within that time. */
-  callsOutsideMax: 10,
+  /** Calls in which an external agent may wake the same agent of this hub within `callsWindowMs`. */
+  callsOutsideMax: 30,
+  callsWindowMs: 60 * 60 * 1000,
 } as const
 
 /** Defaults of `behavior.limits` in a definition. */
@@ -168,6 +168,15 @@ export const scheduling = {
   capacityRetryMs: 2_000,
   /** Time for the commit, added to the activation's duration limit for its deadline. */
   deadlineGraceMs: 30_000,
+} as const
+
+/** How often a model provider that is down is called again: by one agent, while agents wait for it. */
+export const outageRetry = {
+  /** Until the first attempt; doubles with each that fails. */
+  baseMs: 5_000,
+  capMs: 60_000,
+  /** After this time an attempt without a result counts as lost. */
+  attemptMs: 120_000,
 } as const
 
 /** Which agents explore, and how often. */
@@ -295,4 +304,6 @@ export const usageCharts = { seriesMax: 8, daysDefault: 30, tableRowsMax: 100 } 
 export const schedulerPages = { agents: 50, tasks: 25, csvAgentsMax: 5_000 } as const
 
 // With the file extension: scripts run this file directly in Node.
+export * from './config-entry.ts'
+export * from './config-texts.ts'
 export * from './config-tools.ts'

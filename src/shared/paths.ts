@@ -2,4 +2,7 @@
 export const accountPath = (name: string): string => `/a/${encodeURIComponent(name)}`
 export const communityPath = (name: string): string => `/m/${encodeURIComponent(name)}`
 export const postPath = (id: string): string => `/p/${encodeURIComponent(id)}`
+/** Path of a comment in its thread: the page with the comment, scrolled to it. */
+export const commentPath = (postId: string, id: string): string =>
+  `${postPath(postId)}?comment=${encodeURIComponent(id)}#c-${encodeURIComponent(id)}`
 export const activationPath = (id: string): string => `/activations/${encodeURIComponent(id)}`

@@ -1,4 +1,7 @@
 import * as z from 'zod'
+// With the file extension: scripts run this file directly in Node.
+import { activationLimits } from './config.ts'
+import { parseNetwork } from './ip-address.ts'
 
 const flag = (fallback: boolean) =>
   z
@@ -11,7 +14,7 @@ const logLevels = ['error', 'warn', 'info', 'debug', 'trace'] as const
 export type LogLevel = (typeof logLevels)[number]
 
 /** Model providers; the model registry implements each of them. */
-const modelProviders = ['anthropic', 'openai', 'openai-compatible', 'workers-ai', 'offline']
+export const modelProviders = ['anthropic', 'openai', 'openai-compatible', 'workers-ai', 'offline']
 
 const defaultModel = z
   .string()
@@ -30,6 +33,32 @@ const resolver = z
     (text) => text === 'off' || isHttpUrl(text),
     'must be off or a URL that starts with http:// or https://',
   )
+
+const splitList = (text: string): string[] => text.split(',').map((item) => item.trim())
+
+const origin = z
+  .string()
+  .refine(
+    (text) => isHttpUrl(text) && /^https?:\/\/[^/?#@]+\/?$/i.test(text),
+    'must be an origin such as https://hub.example.com',
+  )
+  .transform((text) => new URL(text).origin)
+
+const network = z.string().transform((text, context) => {
+  const parsed = parseNetwork(text)
+  if (parsed) return parsed
+  context.addIssue({
+    code: 'custom',
+    message: 'must be an IP address or a network such as 10.0.0.0/8',
+  })
+  return z.NEVER
+})
+
+const modelTimeout = z.coerce
+  .number('must be a number of seconds')
+  .int()
+  .min(1)
+  .max(activationLimits.durationSecondsCeiling)
 
 const vaultKey = z
   .string()
@@ -78,6 +107,27 @@ export const settingsSchema = z.object({
   /** Whether anyone can read without a key. `npm start` sets it; a deployed hub is private by default. */
   ROOKERY_PUBLIC: flag(false),
   /**
+   * Origin of the hub, e.g. `https://hub.example.com`; several are separated by commas, and links use the
+   * first. Requests for other hosts are refused, except for `localhost`, `127.0.0.0/8` and `[::1]`. When
+   * it is not set, the hub also answers `https://*.workers.dev`, which Cloudflare routes to it alone; a
+   * custom domain requires the setting.
+   */
+  ROOKERY_ORIGIN: z.string().transform(splitList).pipe(z.array(origin)).optional(),
+  /**
+   * Header with the client's address, for rate limits: `CF-Connecting-IP` in `wrangler.toml`,
+   * `X-Forwarded-For` behind most proxies. Set it only to a header that the proxy overwrites or appends
+   * to. When it is not set, all clients without a key count as one.
+   */
+  ROOKERY_CLIENT_ADDRESS_HEADER: z
+    .string()
+    .regex(/^[A-Za-z0-9-]+$/, 'must be the name of a header')
+    .optional(),
+  /**
+   * Proxies in front of the hub, as addresses and networks separated by commas. They are skipped from
+   * the end of the list in the client address header; otherwise its last address counts.
+   */
+  ROOKERY_TRUSTED_PROXIES: z.string().transform(splitList).pipe(z.array(network)).optional(),
+  /**
    * `provider/model` for agents whose definition sets no model. Providers: `anthropic`, `openai`,
    * `openai-compatible`, `workers-ai`, `offline`.
    */
@@ -106,11 +156,7 @@ export const settingsSchema = z.object({
    */
   ROOKERY_VAULT_KEY: vaultKey.optional(),
   /** Previous vault keys, separated by commas. */
-  ROOKERY_VAULT_OLD_KEYS: z
-    .string()
-    .transform((text) => text.split(',').map((key) => key.trim()))
-    .pipe(z.array(vaultKey))
-    .optional(),
+  ROOKERY_VAULT_OLD_KEYS: z.string().transform(splitList).pipe(z.array(vaultKey)).optional(),
   /** Whether services that an admin declares can have private addresses. */
   ROOKERY_ALLOW_PRIVATE_SERVICES: flag(false),
   /**
@@ -118,15 +164,18 @@ export const settingsSchema = z.object({
    * tool's request, so that no request goes to a private address. `off` disables the lookup.
    */
   ROOKERY_DNS_OVER_HTTPS: resolver.default('https://cloudflare-dns.com/dns-query'),
-  /** Key for models of the provider `anthropic`. */
+  /** Key for models of the provider `anthropic`. It is sent to Anthropic or ANTHROPIC_BASE_URL only. */
   ANTHROPIC_API_KEY: z.string().optional(),
   /** Base URL for Anthropic's API, e.g. of a proxy. */
   ANTHROPIC_BASE_URL: httpUrl.optional(),
-  /** Key for models of the provider `openai`. */
+  /** Key for models of the provider `openai`. It is sent to OpenAI or OPENAI_BASE_URL only. */
   OPENAI_API_KEY: z.string().optional(),
   /** Base URL for OpenAI's API, e.g. of a proxy. */
   OPENAI_BASE_URL: httpUrl.optional(),
-  /** Key for models of the provider `openai-compatible`, if the server requires one. */
+  /**
+   * Key for models of the provider `openai-compatible`, if the server requires one. It is sent to
+   * OPENAI_COMPATIBLE_BASE_URL only, not to another `api_base` of a definition.
+   */
   OPENAI_COMPATIBLE_API_KEY: z.string().optional(),
   /** Base URL of a server with the Chat Completions API, e.g. `http://localhost:11434/v1`. */
   OPENAI_COMPATIBLE_BASE_URL: httpUrl.optional(),
@@ -140,6 +189,16 @@ export const settingsSchema = z.object({
   /** Base URL for Workers AI, e.g. of an AI Gateway; then no account id is needed. */
   WORKERS_AI_BASE_URL: httpUrl.optional(),
   /**
+   * Seconds that a model has until the first byte of its answer, unless a definition sets
+   * `brain.timeout_seconds`. Default: 120, or 600 for a server on a private address.
+   */
+  ROOKERY_MODEL_FIRST_BYTE_SECONDS: modelTimeout.optional(),
+  /**
+   * Seconds between two bytes of an answer, unless a definition sets `brain.timeout_seconds`.
+   * Default: 120.
+   */
+  ROOKERY_MODEL_BETWEEN_BYTES_SECONDS: modelTimeout.optional(),
+  /**
    * Models to add or override in the catalogue, as JSON by name or `provider/model`, with prices in
    * dollars per million tokens: `{ "my-model": { "contextTokens": 32768, "outputTokensMax": 4096,
    * "prices": { "input": 0.5, "cached": 0.1, "output": 2 } } }`. All fields are optional.
@@ -148,6 +207,15 @@ export const settingsSchema = z.object({
 })
 
 export type Settings = z.infer<typeof settingsSchema>
+
+/** Settings of which one is enough for agents to use a model provider. */
+export const providerSettings = [
+  'ANTHROPIC_API_KEY',
+  'OPENAI_API_KEY',
+  'OPENAI_COMPATIBLE_API_KEY',
+  'OPENAI_COMPATIBLE_BASE_URL',
+  'WORKERS_AI_API_KEY',
+] as const satisfies readonly (keyof Settings)[]
 
 /**
  * Returns the settings of a Worker's environment; empty strings count as not set.

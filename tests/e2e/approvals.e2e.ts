@@ -39,14 +39,14 @@ async function send(method: string, path: string, body: unknown): Promise<string
 }
 
 /** Makes a tool call as an external agent. */
-const callTool = (title: string) =>
+const callTool = (title: string, content = 'a-word-that-never-ends-'.repeat(20)) =>
   send('POST', '/mcp/hub', {
     jsonrpc: '2.0',
     id: 1,
     method: 'tools/call',
     params: {
       name: 'hub_create_post',
-      arguments: { community: 'general', title, content: 'a-word-that-never-ends-'.repeat(20) },
+      arguments: { community: 'general', title, content },
     },
   })
 
@@ -63,7 +63,7 @@ async function signIn(options: Parameters<Browser['newContext']>[0]) {
 test('M7: without scripts a person sees what would run, approves it, and it runs once', async () => {
   expect(await callTool('From outside')).toContain('requires approval')
   const { page, context } = await signIn({ javaScriptEnabled: false })
-  expect(await page.locator('article pre').textContent()).toContain('"title": "From outside"')
+  expect(await page.locator('article .code').textContent()).toContain('"title": "From outside"')
   await page.getByRole('button', { name: 'Approve once' }).click()
   expect(await page.locator('#decided + ul').textContent()).toContain('approved')
   expect(await callTool('From outside')).toContain('/p/')
@@ -90,9 +90,14 @@ test.each([
       expect(await findOverflow(page)).toEqual([])
     }
     await check()
-    await callTool(`Another at ${width}`)
+    const token = `ghp_${'a1B2'.repeat(9)}`
+    await callTool(`Another at ${width}`, `Key ${token}, \u202ehidden\u200b, ${'word-'.repeat(60)}`)
     await page.reload()
-    await page.locator('article pre').waitFor()
+    await page.locator('article .code').waitFor()
+    await check()
+    expect(await page.getByText(token).isVisible()).toBe(false)
+    await page.locator('article summary').click()
+    expect(await page.getByText(token).isVisible()).toBe(true)
     await check()
     if (process.env.SHOTS)
       await page.screenshot({ path: `${process.env.SHOTS}/${width}.png`, fullPage: true })

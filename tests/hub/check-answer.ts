@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { apiRoutes } from '../../src/hub/app'
 import type { DescribedRoute } from '../../src/hub/http/route'
-import { adminRoutes } from '../../src/mcp-servers/credentials/admin-routes'
+import { adminRoutes } from '../../src/mcp-servers/admin/admin-routes'
 
 const routes: DescribedRoute[] = [...adminRoutes, ...apiRoutes]
 

@@ -7,22 +7,28 @@ import type {
   ExplorationOutcome,
 } from '../../src/agents/contract/agents'
 import { toOtlp } from '../../src/agents/run/otlp-spans'
-import { openRun } from '../../src/agents/run/stored-log'
+import { findRunLogProblem, openRun } from '../../src/agents/run/stored-log'
 import { createContext } from '../../src/hub/action-context'
 import { createHub } from '../../src/hub/app'
 import type { HubDeps } from '../../src/hub/http/hub-env'
+import { createRateLimiter } from '../../src/hub/rate-limits/rate-limiter'
 import type { ToolAdminApi } from '../../src/mcp-servers/contract/tool-admin'
 import { listKnownTools } from '../../src/mcp-servers/gateway/list-known-tools'
 import { servers } from '../../src/mcp-servers/servers'
 import { type AccountId, type Clock, uuidV7 } from '../../src/shared/ids'
 import { createLog } from '../../src/shared/log'
 import { readSettings } from '../../src/shared/settings'
+import { sendRefusalPage } from '../../src/web/frame/send-page'
 import { registerPages } from '../../src/web/register-pages'
 import { checkAnswer } from './check-answer'
 import { createFakeSessions } from './create-fake-sessions'
 import { fakeExplain } from './fake-explain'
 
 export const adminKey = 'test_admin_key_0123456789'
+
+/** The header with the address of a test's client. */
+export const addressHeader = 'x-client-address'
+const createAddress = () => `2001:db8:${crypto.randomUUID().slice(9, 18).replace('-', ':')}::1`
 
 /** Response of an API call; `body` is parsed JSON. */
 export interface Answer {
@@ -101,6 +107,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
     watch: (...of) => seen.watch(...of),
     cancel: (...of) => seen.cancel(...of),
     openRun,
+    findRunLogProblem,
     toOtlp: (trace) => toOtlp(trace, { hub: 'Test', hasContent: false }),
     checkDefinition: async (files) => seen.check(files),
     sessions: seen.sessions,
@@ -113,7 +120,15 @@ export function createTestHub(settings: Record<string, string> = {}) {
   const deps: HubDeps = {
     pages: (app, routes) => registerPages(app, routes, { toolAdmin: noToolAdmin }),
     binding: env.DB,
-    settings: readSettings({ ROOKERY_ADMIN_KEY: adminKey, ROOKERY_PUBLIC: 'true', ...settings }),
+    renderErrorPage: sendRefusalPage,
+    rateLimiter: createRateLimiter(env.RATE_COUNTERS),
+    settings: readSettings({
+      ROOKERY_ADMIN_KEY: adminKey,
+      ROOKERY_PUBLIC: 'true',
+      ROOKERY_ORIGIN: 'http://hub.test',
+      ROOKERY_CLIENT_ADDRESS_HEADER: addressHeader,
+      ...settings,
+    }),
     clock,
     agents,
     scheduler: {
@@ -125,6 +140,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
       reportOutcome: async (news) => {
         seen.heard.push(news)
       },
+      sweepAt: async () => {},
       sweepNow: async () => {},
       explain: async (question) => seen.explain(question, now),
       readSweepAge: async () => 12,
@@ -147,12 +163,16 @@ export function createTestHub(settings: Record<string, string> = {}) {
   const app = createHub(deps)
   /** Creates a context for actions and APIs outside of a request. */
   const context = () => createContext(deps, () => {})
-  const fetchHub = async (path: string, init: RequestInit = {}): Promise<Response> => {
+  /** Sends a request to any URL, from an address of its own unless the header names one. */
+  const request = async (url: string, init: RequestInit = {}): Promise<Response> => {
     const execution = createExecutionContext()
-    const response = await app.fetch(new Request(`http://hub.test${path}`, init), env, execution)
+    const sent = new Request(url, init)
+    if (!sent.headers.has(addressHeader)) sent.headers.set(addressHeader, createAddress())
+    const response = await app.fetch(sent, env, execution)
     await waitOnExecutionContext(execution)
     return response
   }
+  const fetchHub = (path: string, init?: RequestInit) => request(`http://hub.test${path}`, init)
   const call = async (path: string, options: CallOptions = {}): Promise<Answer> => {
     const init = toInit(options)
     const response = await fetchHub(`/api/v1${path}`, init)
@@ -176,7 +196,7 @@ export function createTestHub(settings: Record<string, string> = {}) {
       .bind(id, fields.answersReplies ?? 1)
       .run()
   }
-  return { app, context, call, fetch: fetchHub, join, host, seen, clock }
+  return { app, context, call, fetch: fetchHub, request, join, host, seen, clock }
 }
 
 export type TestHub = ReturnType<typeof createTestHub>

@@ -51,7 +51,7 @@ export async function createAgent(
     `provider: ${provider}`,
     `model: ${given.model ?? pricedModels[provider]}`,
     `api_base: "${fakeUrl}/s/${script}/v1"`,
-    'api_key_env: OPENAI_COMPATIBLE_API_KEY',
+    'api_key_env: FAKE_API_KEY',
   ]
   const accountId = await pushDefinition(name, {
     'config.yaml': `name: ${name}\nbrain: { ${brain.join(', ')} }\ncapabilities: { grants: ${JSON.stringify(given.grants ?? ['hub:read'])} }\n${given.behavior ?? ''}`,
@@ -70,7 +70,10 @@ export async function setIdleTimeout({ accountId }: TestAgent, silenceMs: number
   const { agentDeps } = composeApp(env as unknown as Env)
   const settings = readSettings(env as unknown as Record<string, unknown>)
   const readKey = (name: string) => String(Reflect.get(env, name) ?? '')
-  const models = createModelRegistry(settings, { idleTimeoutMs: silenceMs, readKey })
+  const models = createModelRegistry(settings, {
+    timeouts: { firstByteMs: silenceMs, betweenBytesMs: silenceMs },
+    readKey,
+  })
   const stub = (env.AGENTS as DurableObjectNamespace<AgentObjectBase<Env>>).getByName(accountId)
   await runInDurableObject(stub, (agent, state) => {
     const stream = new ActivationStream(state, agentDeps.mask)

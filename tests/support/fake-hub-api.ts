@@ -151,8 +151,8 @@ export function createFakeHubApi(policy: GrantPolicy) {
     ...conversation,
     readPolicy: recorded('readPolicy', () => policy),
     readAuthorization: recorded('readAuthorization', () => toFacts(policy)),
-    requestApproval: recorded('askApproval', () => undefined),
-    consumeApproval: recorded('useApproval', () => ({ id: 'audit-of-approved' })),
+    requestApproval: recorded('requestApproval', () => undefined),
+    consumeApproval: recorded('consumeApproval', () => ({ id: 'audit-of-approved' })),
     takeRateLimit: recorded('takeRateLimit', () => ({ isTaken: true, retryMs: 0 })),
     findCaller: recorded<
       Parameters<GrantApi['findCaller']>,

@@ -32,7 +32,7 @@ export const loaded = (over: Fields<'loaded'> = {}): RunEvent => ({
   model: { id: 'test/model', isOffline: false, substitutedFor: null },
   ...{ definition: { version: 1, etag: 'e' }, admission: 'granted' },
   limits: { iterations: 9, tokens: 99_999, durationMs: 60_000, contextTokens: 100_000 },
-  ...{ prompt: [], historyFrom: 0, notes: [] },
+  ...{ prompt: [], historyFrom: 0, notes: [], requesters: [] },
   ...over,
 })
 

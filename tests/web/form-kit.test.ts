@@ -136,6 +136,23 @@ test('forms: an invalid field is marked, described by its error and then its hin
   expect(html).toContain('<p class="meta" id="title-note">A noun.</p>')
 })
 
+test('forms: a note elsewhere on the page describes a field, after its error and its hint', () => {
+  const field = (errors: { title?: string }, hint?: string) =>
+    String(
+      Field({
+        form: { ...createForm({ title: '' }), errors },
+        name: 'title',
+        label: 'Title',
+        describedBy: 'note',
+        ...(hint && { hint }),
+      }),
+    )
+  expect(field({})).toContain('aria-describedby="note"')
+  expect(field({ title: 'Too long.' }, 'Short.')).toContain(
+    'aria-describedby="title-wrong title-note note"',
+  )
+})
+
 test('forms: a valid field has neither mark nor focus, whatever control it has', () => {
   const kind = { form: invalid, name: 'kind', label: 'Kind', autofocus: true } as const
   for (const field of [

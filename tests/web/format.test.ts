@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { openRun } from '../../src/agents/run/stored-log'
-import { computeAxis, readTrace } from '../../src/hub/activations/trace-view'
 import { computeBudgetLevel } from '../../src/hub/budgets/levels'
+import { computeAxis, readTrace } from '../../src/hub/traces/trace-view'
 import {
   formatAgo,
   formatCost,

@@ -1,9 +1,17 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { excerpt, renderMarkdown } from '../../src/web/parts/markdown'
+import { isAllowedHtml } from '../../src/hub/markdown/allowed-html'
+import {
+  renderMarkdown,
+  renderPlainText,
+  renderTotals,
+  unlinkUnknownNames,
+} from '../../src/hub/markdown/render-markdown'
+import { renderedTexts } from '../../src/shared/config'
+import { excerpt } from '../../src/web/parts/markdown'
 
 const known = new Set(['scout', 'mira'])
-const render = (text: string) => renderMarkdown(text, known, 3)
+const render = (text: string) => unlinkUnknownNames(renderMarkdown(text, 3), known)
 
 test('markdown: known names become links, unknown ones stay text', () => {
   expect(render('@Scout and @nobody')).toBe(
@@ -46,7 +54,7 @@ test('markdown: images become links, raw HTML stays text, headings keep the outl
   expect(render('![cat](https://example.com/c.png)')).toContain('>cat</a>')
   expect(render('<b>bold</b>')).toContain('&lt;b&gt;')
   expect(render('# One\n\n#### Two')).toBe('<h3>One</h3>\n<h3>Two</h3>')
-  expect(renderMarkdown('# One', known, 2)).toBe('<h2>One</h2>')
+  expect(renderMarkdown('# One', 2)).toBe('<h2>One</h2>')
 })
 
 test('markdown: two texts with footnotes share no ids', () => {
@@ -105,6 +113,39 @@ test('markdown: any input renders to known elements without handlers', async () 
     }),
     { numRuns: 500 },
   )
+  // the check before storage is a second line: what the renderer makes passes it
+  expect(renderTotals.disallowed).toBe(0)
+})
+
+test('T15: HTML that would be too long or is not allowed is not stored; the text is stored as it is', () => {
+  const names = '@ab '.repeat(10_000).trim()
+  expect(renderMarkdown(names)).toBe(`<p>${names}</p>`)
+  const quotes = `${'"'.repeat(39_990)}\n<b>`
+  const html = renderPlainText(quotes)
+  expect(html.length).toBeLessThanOrEqual(renderedTexts.htmlCharsMax)
+  expect(html).toMatch(/&quot;<br>&lt;b&gt;<\/p>$/)
+})
+
+test.each([
+  '<script>x</script>',
+  '<p onclick="x">a</p>',
+  '<a href="javascript:x">a</a>',
+  '<a href="/x" rel="nofollow ugc noopener" style="x">a</a>',
+  '<img src="x">',
+  '<div class="wide">',
+  '<p',
+  'a > b',
+])('T15: %j is not HTML that may be stored', (html) => {
+  expect(isAllowedHtml(html)).toBe(false)
+})
+
+test('T15: all that the renderer can make is allowed', () => {
+  const text =
+    '# A\n\n1. a\n\n3. b\n\n- [x] c\n- [ ] d\n\n| a | b |\n|:-|-:|\n| 1 | ~~2~~ |\n\n```js\nx\n```\n\na  \nb ![c](/d) <http://e.f> [g](</h "i">)[^1]\n\n---\n\n> *j* **k** `l`\n\n[^1]: note\n\n7) x'
+  const html = renderMarkdown(text)
+  expect(isAllowedHtml(html)).toBe(true)
+  for (const tag of ['<ol start="7">', '<div class="wide"', '<input disabled', '<sup>', '<hr />'])
+    expect(html).toContain(tag)
 })
 
 test('markdown: an excerpt is plain and ends at a word', () => {

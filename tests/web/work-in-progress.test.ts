@@ -54,7 +54,7 @@ test('L30: a run that requires approval is shown in the thread, with a link to d
   const thread = await stranger.read(`/p/${postId}`)
   expect(thread).not.toContain(`data-activation="${id}"`)
   expect(thread).toContain('1 waiting')
-  expect(await stranger.read(`/activations/${id}`)).toContain('waits for approval</h1>')
+  expect(await stranger.read(`/activations/${id}`)).toContain(`${scout.name} is waiting</h1>`)
 })
 
 test('L22: a run in a thread has an element for its text, which is streamed while it is running', async () => {

@@ -1,9 +1,10 @@
 import type { GrantPolicy, LoadedActivation } from '../../hub/contract/hub'
 import { memoryLimits } from '../../shared/config'
+import type { AccountId } from '../../shared/ids'
 import type { Definition } from '../definitions/definition'
 import type { LoadedFacts } from '../loop/event'
 import type { Message } from '../loop/message'
-import type { MemoryStore } from '../storage/memory-store'
+import type { MemoryStore } from '../memory/memory-store'
 import { buildBootstrapLayer } from './bootstrap-layer'
 import { chooseSkills } from './choose-skills'
 import { describeSession, toGoal, toSearchText } from './describe-session'
@@ -20,6 +21,8 @@ const layerCharsMax = 300_000
 export interface PromptSources {
   definition: Definition
   load: LoadedActivation
+  /** The account whose private memory is included; null: nobody's. */
+  reader: AccountId | null
   toolNames: string[]
   contextTokens: number
   hubName: string
@@ -29,7 +32,7 @@ export interface PromptSources {
 
 export type AssembledPrompt = Pick<
   LoadedFacts,
-  'prompt' | 'historyFrom' | 'session' | 'notes' | 'goal'
+  'prompt' | 'historyFrom' | 'session' | 'notes' | 'goal' | 'hasPrivate' | 'hasUntrusted'
 >
 
 /**
@@ -39,20 +42,24 @@ export type AssembledPrompt = Pick<
  * changes between steps is added at the end, by `statusTail`.
  */
 export function assemblePrompt(sources: PromptSources): AssembledPrompt {
-  const { definition, load, toolNames, contextTokens, memory } = sources
+  const { definition, load, reader, toolNames, contextTokens, memory } = sources
   const toCharsMax = (share: number) =>
     Math.min(contextTokens * share * charsPerToken, layerCharsMax)
   const { isEnabled, factsMax, retrieval } = definition.memory
   const words = isEnabled || definition.skills.length > 0 ? toSearchText(load) : ''
   const session = isEnabled ? describeSession(load) : null
   const memories =
-    session && memory.readForPrompt({ sessionId: session.id, words, factsMax, retrieval })
+    session && memory.readForPrompt({ sessionId: session.id, reader, words, factsMax, retrieval })
   const { skills, notes } = chooseSkills(definition, load.policy, sources.isGranted)
   const community = load.thread?.post.community ?? null
   const head: Message[] = [
     ...toSystem(definition.systemPrompt),
     ...toSystem(buildBootstrapLayer(load, sources.hubName)),
-    ...toUser(memories && buildMemoryLayer(memories, toCharsMax(memoryLimits.factsWindowShare))),
+    ...toUser(
+      memories &&
+        mayRecall(sources) &&
+        buildMemoryLayer(memories, toCharsMax(memoryLimits.factsWindowShare)),
+    ),
     ...toSystem(
       buildSkillsLayer(skills, { words, community }, toCharsMax(memoryLimits.skillsWindowShare)),
     ),
@@ -69,10 +76,20 @@ export function assemblePrompt(sources: PromptSources): AssembledPrompt {
     ...(session && { session }),
     ...(notes.length > 0 && { notes }),
     ...(goal !== '' && { goal }),
+    ...(memories?.hasPrivate && { hasPrivate: true }),
+    ...(memories?.hasUntrusted && { hasUntrusted: true }),
   }
 }
+
+/**
+ * Whether the prompt includes what the agent remembers of other threads. A guest could make it repeat
+ * that, so a guest's run needs the grant to read memory.
+ */
+const mayRecall = ({ load, isGranted }: PromptSources): boolean =>
+  load.requesters.every(({ role }) => role !== 'guest') || isGranted(load.policy, 'memory:read')
 
 const toSystem = (text: string | null): Message[] =>
   text === null ? [] : [{ role: 'system', text }]
 
-const toUser = (text: string | null): Message[] => (text === null ? [] : [{ role: 'user', text }])
+const toUser = (text: string | null | false): Message[] =>
+  text === null || text === false ? [] : [{ role: 'user', text }]

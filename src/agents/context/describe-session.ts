@@ -2,8 +2,8 @@ import type { ClaimedItem, LoadedActivation } from '../../hub/contract/hub'
 import { planLimits } from '../../shared/config'
 import type { LoadedFacts } from '../loop/event'
 import { toSingleLine } from '../memory/compose-turn'
-import { fence } from './fence'
-import { truncate } from './truncate'
+import { fence } from '../text/fence'
+import { truncate } from '../text/truncate'
 
 /** Characters of one request in a session's history. */
 const askedCharsMax = 2_000

@@ -1,9 +1,7 @@
 import type { Exploration } from '../../hub/contract/hub'
-import { fence } from './fence'
-import { truncate } from './truncate'
-
-/** First sentence of an exploration prompt, by which the built-in model recognizes it. */
-export const explorationOpening = 'Nobody has mentioned you: this is an exploration.'
+import { explorationOpening } from '../text/exploration-opening'
+import { fence } from '../text/fence'
+import { truncate } from '../text/truncate'
 
 /**
  * Returns the task of an exploration: posts that may be worth a contribution. PASS is an expected

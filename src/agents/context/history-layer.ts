@@ -1,7 +1,7 @@
 import { countTotalChars } from '../loop/estimate'
 import type { Message } from '../loop/message'
-import type { PromptMemory } from '../storage/memory-store'
-import { fence } from './fence'
+import type { PromptMemory } from '../memory/memory-store'
+import { fence } from '../text/fence'
 
 /**
  * Returns the session's history: the summary of compacted messages, then the later turns. The loop

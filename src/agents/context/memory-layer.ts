@@ -1,6 +1,6 @@
 import { memoryLimits } from '../../shared/config'
-import type { PromptMemory } from '../storage/memory-store'
-import { fence } from './fence'
+import type { PromptMemory } from '../memory/memory-store'
+import { fence } from '../text/fence'
 
 /**
  * Returns the agent's memory: facts, recent activity, unfinished tasks. It is derived from untrusted
@@ -8,13 +8,7 @@ import { fence } from './fence'
  */
 export function buildMemoryLayer(memories: PromptMemory, charsMax: number): string | null {
   const { facts, recentElsewhere: lately, tasks } = memories
-  const factLines = keepNewest(
-    facts.map(({ id, text, source, createdAt }) => {
-      const from = source === '' ? '' : `; from ${source}`
-      return `${id}. ${text} (noted ${formatDay(createdAt)}${from})`
-    }),
-    charsMax / 2,
-  )
+  const factLines = keepNewest(facts.map(describeFact), charsMax / 2)
   const hidden = facts.length - factLines.length
   const blocks = [
     toBlock('facts', [...(hidden > 0 ? [`(${hidden} more are not shown.)`] : []), ...factLines]),
@@ -28,11 +22,28 @@ export function buildMemoryLayer(memories: PromptMemory, charsMax: number): stri
     toBlock('tasks', keepNewest(tasks.map(describeTask), charsMax / 4)),
   ].filter((each) => each !== null)
   if (blocks.length === 0) return null
-  return ['What you remember from earlier tasks. It may be out of date.', ...blocks].join('\n\n')
+  const isPrivate = [...facts, ...tasks].some((each) => each.isPrivate)
+  return [
+    `What you remember from earlier tasks. It may be out of date.${isPrivate ? privateNote : ''}`,
+    ...blocks,
+  ].join('\n\n')
 }
 
-const describeTask = ({ id, text, createdAt }: PromptMemory['tasks'][number]): string =>
-  `${id}. ${text} (since ${formatDay(createdAt)})`
+const privateNote =
+  ' What is marked private is for the requester only: do not repeat it in a thread.'
+
+function describeFact(fact: PromptMemory['facts'][number]): string {
+  const marks = [
+    `noted ${formatDay(fact.createdAt)}`,
+    ...(fact.source === '' ? [] : [`from ${fact.source}`]),
+    ...(fact.isUntrusted ? ['from outside or a guest'] : []),
+    ...(fact.isPrivate ? ['private'] : []),
+  ]
+  return `${fact.id}. ${fact.text} (${marks.join('; ')})`
+}
+
+const describeTask = ({ id, text, createdAt, isPrivate }: PromptMemory['tasks'][number]): string =>
+  `${id}. ${text} (since ${formatDay(createdAt)}${isPrivate ? '; private' : ''})`
 
 const toBlock = (kind: string, lines: string[]): string | null =>
   lines.length === 0 ? null : fence('memory', { kind }, lines.map(oneLine).join('\n'))

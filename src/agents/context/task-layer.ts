@@ -1,7 +1,7 @@
 import type { ClaimedItem, LoadedActivation, Thread, ThreadComment } from '../../hub/contract/hub'
+import { fence } from '../text/fence'
+import { truncate } from '../text/truncate'
 import { buildExplorationLayer } from './exploration-layer'
-import { fence } from './fence'
-import { truncate } from './truncate'
 
 /** Returns the task of any kind, with its thread. Texts of users are fenced as untrusted. */
 export function buildTaskLayer(load: LoadedActivation, charsMax: number): string {

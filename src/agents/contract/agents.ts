@@ -53,6 +53,8 @@ export interface AgentApi {
    * null when the log cannot be read.
    */
   openRun(stored: string, access: RunAccess): Trace | null
+  /** Returns why a stored log cannot be read; null when it can. */
+  findRunLogProblem(stored: string): RunLogProblem | null
   /** Converts an activation to OpenTelemetry: an ExportTraceServiceRequest in JSON. */
   toOtlp(run: Waterfall): object
   checkDefinition(files: DefinitionFiles): Promise<DefinitionCheck>
@@ -189,6 +191,8 @@ export interface Waterfall {
   model: string
   /** The task that started the activation. */
   task: string
+  /** For whom the run acts; empty: the hub itself. */
+  requesters: { name: string; role: string }[]
   session: string | null
   definitionVersion: number
   startedAt: number
@@ -300,6 +304,12 @@ export interface PlanStep {
   /** Why the step failed, or how the end of the run settled it. */
   reason: string | null
 }
+
+/**
+ * Why a stored log cannot be read: it is truncated or damaged, another version of the hub wrote it, or
+ * it has this version and lacks something.
+ */
+export type RunLogProblem = 'not_json' | 'other_version' | 'invalid'
 
 /**
  * How much of a run's private content a viewer sees: everything, the final text only, or none of

@@ -133,6 +133,8 @@ export interface SchedulerApi {
   explain(question: ExplainRequest): Promise<SchedulerView>
   /** Reports how an exploration or another activation ended. A hint: the next sweep reads lost ones. */
   reportOutcome(news: ExplorationOutcome): Promise<void>
+  /** Sweeps at a time, when a provider that is down is tried again. */
+  sweepAt(at: number): Promise<void>
   /** Sweeps at once, because definitions or schedules changed. */
   sweepNow(): Promise<void>
 }

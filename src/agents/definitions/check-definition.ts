@@ -4,14 +4,17 @@ import type { DefinitionCheck, DefinitionFiles } from '../contract/agents'
 import { calculateCostMax } from '../models/catalogue'
 import type { Model, ModelChoice, Prices } from '../models/model-port'
 import type { Config } from './config-schema'
-import type { Definition } from './definition'
+import { computeDuration, type Definition } from './definition'
 import { computeDefinitionEtag } from './definition-etag'
 import { readExplorationFacts, readSchedules } from './exploration-facts'
 import { readDefinition } from './read-definition'
 import type { YamlSource } from './yaml-source'
 
-/** Tokens of the smallest useful call, and prompt tokens of a large usual one. */
-const floorCall = { input: 2_000, output: 256 }
+/**
+ * Tokens of the smallest useful call, and prompt tokens of a large usual one. The size of a prompt is
+ * known once it is composed: the renewal before the call then decides.
+ */
+const floorCall = { input: 0, output: 256 }
 const wantedInput = 48_000
 
 /** What this hub offers to definitions. */
@@ -61,7 +64,7 @@ export async function checkDefinition(
       writing: definition.writingLimits,
       exploration: isNative ? readExplorationFacts(config) : null,
       schedules: readSchedules(config),
-      durationSecondsMax: definition.limits.durationSeconds,
+      durationSecondsMax: computeDuration(definition, models),
       ...(isNative ? reserveCalls(models, definition.limits.outputTokens) : nothingReserved),
       budget: { costPerDayMicrousd: definition.costPerDayMicrousd },
       etag: await computeDefinitionEtag(files),

@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { definitionLimits, limits, profileIterations } from '../../shared/config'
+import { activationLimits, definitionLimits, limits, profileIterations } from '../../shared/config'
+import { modelProviders } from '../../shared/settings'
 import { executorTypes } from '../executors/executor'
 
 /**
@@ -9,6 +10,7 @@ import { executorTypes } from '../executors/executor'
 
 const count = z.int().min(0)
 const positive = z.int().min(1)
+const timeout = z.int().min(1).max(activationLimits.durationSecondsCeiling)
 const names = z.array(z.string().trim().min(1).max(100)).max(100)
 const openAnswer = z.boolean().describe('Whether such an item wakes the agent. Default: true')
 
@@ -24,7 +26,7 @@ const brain = z.strictObject({
     .min(1)
     .max(60)
     .optional()
-    .describe('anthropic, openai, openai-compatible, workers-ai or offline'),
+    .describe(`One of ${modelProviders.join(', ')}`),
   model: z
     .string()
     .min(1)
@@ -51,6 +53,13 @@ const brain = z.strictObject({
     .max(100)
     .optional()
     .describe('Name of a variable that holds the key; must end in _API_KEY'),
+  timeout_seconds: z
+    .strictObject({
+      first_byte: timeout.optional().describe('Until the first byte of an answer'),
+      between_bytes: timeout.optional().describe('Between two bytes of an answer'),
+    })
+    .optional()
+    .describe('How long a call waits for the model. Default: the settings of the hub'),
   max_tokens_per_activation: positive.optional(),
   max_cost_per_day: z.number().min(0).max(1_000_000).optional().describe('US dollars'),
 })

@@ -8,7 +8,7 @@ import {
 import type { WritingLimits } from '../contract/agents'
 import type { ExecutorType } from '../executors/executor'
 import type { HookSwitches } from '../hooks/hook'
-import type { ModelChoice } from '../models/model-port'
+import type { Model, ModelChoice } from '../models/model-port'
 import type { Config } from './config-schema'
 import type { Skill } from './read-skill'
 import { isGrant, isKeyVariable } from './unusable-fields'
@@ -26,7 +26,8 @@ export interface Definition {
     iterations: number
     /** All model calls of one activation together. */
     tokens: number
-    durationSeconds: number
+    /** Null: the default, which depends on the timeout of the model. */
+    durationSeconds: number | null
     /** Per model answer. */
     outputTokens: number
   }
@@ -56,7 +57,7 @@ export function toDefinition(config: Config, systemPrompt: string, skills: Skill
     costPerDayMicrousd:
       brain?.max_cost_per_day === undefined ? null : Math.round(brain.max_cost_per_day * 1_000_000),
     grants: readGrants(config, skills),
-    toolRestrictions: readToolRestrictions(capabilities?.tools ?? {}),
+    toolRestrictions: readToolRestrictions(capabilities ?? {}),
     wakesOn: readAnswers(config.behavior ?? {}),
     writingLimits: readWriting(config.behavior?.limits ?? {}),
     skills,
@@ -65,12 +66,13 @@ export function toDefinition(config: Config, systemPrompt: string, skills: Skill
   }
 }
 
-type Tools = NonNullable<NonNullable<Config['capabilities']>['tools']>
+type Capabilities = NonNullable<Config['capabilities']>
 
-const readToolRestrictions = ({ allow, deny, blocked_patterns }: Tools): ToolRestrictions => ({
-  allow: allow ?? [],
-  deny: deny ?? [],
-  blockedPatterns: blocked_patterns ?? [],
+const readToolRestrictions = ({ tools, mcp_servers }: Capabilities): ToolRestrictions => ({
+  allow: tools?.allow ?? [],
+  deny: tools?.deny ?? [],
+  servers: (mcp_servers ?? []).map((each) => (typeof each === 'string' ? each : each.name)),
+  blockedPatterns: tools?.blocked_patterns ?? [],
 })
 
 /** Returns the requested grants. Skills include the grant to read them. */
@@ -96,9 +98,34 @@ function readBrain(brain: NonNullable<Config['brain']>): Definition['brain'] {
     ...(brain.api_base !== undefined && { apiBase: brain.api_base }),
     ...(api_key_env !== undefined && isKeyVariable(api_key_env) && { apiKeyEnv: api_key_env }),
     ...(brain.max_context_tokens !== undefined && { contextTokens: brain.max_context_tokens }),
+    ...(brain.timeout_seconds !== undefined && { timeouts: readTimeouts(brain.timeout_seconds) }),
     ...(temperature !== undefined && { temperature }),
     ...(brain.top_p !== undefined && { topP: brain.top_p }),
   }
+}
+
+type Timeouts = NonNullable<NonNullable<Config['brain']>['timeout_seconds']>
+
+const readTimeouts = ({ first_byte: first, between_bytes: between }: Timeouts) => ({
+  ...(first !== undefined && { firstByteMs: first * 1000 }),
+  ...(between !== undefined && { betweenBytesMs: between * 1000 }),
+})
+
+/**
+ * Returns the time limit of one activation in seconds: of the definition, else long enough for two
+ * first bytes of its slowest model.
+ */
+export function computeDuration(
+  { limits }: Pick<Definition, 'limits'>,
+  models: Pick<Model, 'firstByteMs'>[],
+): number {
+  if (limits.durationSeconds !== null) return limits.durationSeconds
+  const slowestMs = Math.max(0, ...models.map(({ firstByteMs }) => firstByteMs ?? 0))
+  const { durationSeconds, durationSecondsCeiling } = activationLimits
+  return Math.min(
+    durationSecondsCeiling,
+    Math.max(durationSeconds, Math.ceil((2 * slowestMs) / 1000)),
+  )
 }
 
 /** Returns the limits: of the definition, else of its profile, else of the hub. */
@@ -111,10 +138,10 @@ function readLimits({ profile, brain, behavior }: Config): Definition['limits'] 
   return {
     iterations: Math.min(iterations, activationLimits.iterationsCeiling),
     tokens: tokens.length > 0 ? Math.min(...tokens) : activationLimits.tokens,
-    durationSeconds: Math.min(
-      behavior?.max_duration_seconds ?? activationLimits.durationSeconds,
-      activationLimits.durationSecondsCeiling,
-    ),
+    durationSeconds:
+      behavior?.max_duration_seconds === undefined
+        ? null
+        : Math.min(behavior.max_duration_seconds, activationLimits.durationSecondsCeiling),
     outputTokens: brain?.max_tokens ?? activationLimits.outputTokens,
   }
 }

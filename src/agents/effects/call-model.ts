@@ -1,39 +1,42 @@
-import { createStatusPlaceholder } from '../context/status-tail'
-import type { Definition } from '../definitions/definition'
 import { applyRequestHooks } from '../hooks/apply-request-hooks'
 import type { HookTiming } from '../hooks/hook'
+import type { SentCall } from '../journal'
 import { formatWindowWarning } from '../loop/compaction'
-import type { Effect } from '../loop/effect'
 import { outputTokensFloor } from '../loop/estimate'
 import type { CallFacts, LoadedFacts, LoopEvent, LoopEventOf } from '../loop/event'
-import type { Message, ModelAnswer } from '../loop/message'
-import { buildTranscript } from '../loop/transcript'
-import type { Model } from '../models/model-port'
-import type { SentCall } from '../storage/journal'
-import { composeStatus } from './compose-status'
+import type { ModelAnswer } from '../loop/message'
 import {
   type EffectContext,
+  findDefinitionEtag,
   findLoadedFacts,
-  listTools,
   notifyWatchers,
   readDefinition,
   refreshTools,
-  resolveModel,
   toDefinitionFailure,
   toHookContext,
 } from './effect-context'
 import { measurePrompt, type Prompt } from './measure-prompt'
+import { recordCount } from './model-ratios'
 import {
-  addPromptSizes,
+  type CallEffect,
+  type ConversationPlan,
+  planCall,
+  updatePlan,
+  type Work,
+} from './plan-call'
+import {
   affordableOutputTokens,
+  boundPromptTokens,
   type CallPlan,
   measurePromptSize,
-  type PromptSize,
   toCharge,
+  toFailureCharge,
   worstCaseCharge,
 } from './price-call'
 import { recordRequest } from './record-request'
+import { reportRecovery } from './report-recovery'
 import { type ReservationResult, reserveCall } from './reserve-call'
+import { watchUsage } from './watch-usage'
 
 /**
  * Makes one model call: reserves its worst case, calls the model, and returns the answer with its
@@ -47,7 +50,8 @@ export async function callModel(
   const { deps } = context
   const facts = findLoadedFacts(context.getActivation().events)
   if (!facts) throw new Error('a model call before LOAD')
-  const found = await readDefinition(context, facts.agentName, facts.definition.etag)
+  const etag = findDefinitionEtag(facts, context.getActivation().events)
+  const found = await readDefinition(context, facts.agentName, etag)
   if (!found.ok) return toDefinitionFailure(context, effect.id, found.message)
   await refreshTools(context)
   const work = { facts, definition: found.definition }
@@ -62,6 +66,7 @@ export async function callModel(
   const startedAt = deps.clock.now()
   const worst = worstCaseCharge(plan)
   markSent(context, facts, { effectId: effect.id, worst }, reservation.isRenewed)
+  watchUsage(context, plan, effect.id, startedAt)
   const input = measureSentPrompt(context, plan)
   const request = recordRequest(context, plan)
   const result = await callStreaming(context, plan)
@@ -70,9 +75,14 @@ export async function callModel(
   const base = { at, effectId: effect.id, startedAt, request }
   if (!result.ok) {
     const { failure } = result
-    const cost = failure.mayBeCharged ? { ...worst, durationMs: at - startedAt } : null
-    return { ...base, type: 'model_failed', failure, charge: cost, jitter: deps.random() }
+    const charge = toFailureCharge(plan, failure, at - startedAt)
+    await reportRecovery(context, failure)
+    return { ...base, type: 'model_failed', failure, charge, jitter: deps.random() }
   }
+  const charge = toCharge(plan, result.answer, at - startedAt)
+  context.inFlight = { effectId: effect.id, measure: () => charge }
+  recordCount(context, plan, charge)
+  await reportRecovery(context, null)
   const hooks = [...timings, ...(await runAnswerHooks(context, work, result.answer))]
   if (signal.aborted) return null
   const event: LoopEventOf<'model_answered'> = {
@@ -80,7 +90,7 @@ export async function callModel(
     type: 'model_answered',
     input,
     answer: result.answer,
-    charge: toCharge(plan, result.answer, at - startedAt),
+    charge,
     calls: toCallFacts(context, result.answer),
   }
   // as counted by the provider, when it reported usage
@@ -108,8 +118,6 @@ function markSent(
   if (isRenewed || !isCoveredByFirstCall) context.journal.recordSentCall(sent)
 }
 
-type CallEffect = Extract<Effect, { type: 'call_model' }>
-
 /** Reserves the call, then runs the hooks on the prompt as it will be sent. */
 async function prepare(
   context: EffectContext,
@@ -134,11 +142,11 @@ async function reserveCurrentPrompt(
   plan: ConversationPlan,
   effect: CallEffect,
 ): Promise<ReservationResult> {
-  const { promptTokensMax } = plan
+  const promptTokens = boundPromptTokens(plan)
   const reservation = await reserveCall(context, plan, effect)
   if (reservation.kind !== 'reserved' || !reservation.isRenewed) return reservation
   updatePlan(context, work, plan)
-  return plan.promptTokensMax > promptTokensMax
+  return boundPromptTokens(plan) > promptTokens
     ? reserveCall(context, plan, { mustRenew: true })
     : reservation
 }
@@ -149,11 +157,6 @@ const toCallFacts = ({ deps }: EffectContext, answer: ModelAnswer): CallFacts[] 
     callId,
     isSequential: deps.tools.describe(name)?.isSequential ?? false,
   }))
-
-interface Work {
-  facts: LoadedFacts
-  definition: Definition
-}
 
 const runRequestHooks = (
   context: EffectContext,
@@ -216,89 +219,4 @@ async function callStreaming(context: EffectContext, { model, request }: CallPla
   } finally {
     stream.endCall(call)
   }
-}
-
-/**
- * A model call that continues the conversation. The status and the tools, which follow the
- * conversation, are rebuilt after every renewal.
- */
-interface ConversationPlan extends CallPlan {
-  conversation: PromptSize
-}
-
-/** Returns the request of the next model call, with the size of its prompt. */
-function planCall(
-  context: EffectContext,
-  { facts, definition }: Work,
-  { mustRenew }: CallEffect,
-  signal: AbortSignal,
-): ConversationPlan {
-  const { model } = resolveModel(context, definition, facts)
-  const messages = buildTranscript(context.getActivation().events)
-  const conversation = sizeConversation(context, messages)
-  const status = mustRenew ? createStatusPlaceholder(context.deps.hubName) : composeStatus(context)
-  messages.push(status)
-  const tools = listTools(context, facts)
-  const size = addPromptSizes(conversation, measurePromptSize({ messages: [status], tools }))
-  const { temperature, topP } = definition.brain
-  return {
-    model,
-    conversation,
-    ...size,
-    request: {
-      messages,
-      tools,
-      maxOutputTokens: capOutput(context, model, definition, size),
-      ...(temperature === undefined ? {} : { temperature }),
-      ...(topP === undefined ? {} : { topP }),
-      cacheKey: context.agentId,
-      signal,
-    },
-  }
-}
-
-/** Returns the most tokens that the answer may have. */
-const capOutput = (
-  context: EffectContext,
-  model: Model,
-  { limits }: Definition,
-  size: PromptSize,
-): number => {
-  const { state } = context.getActivation()
-  // the provider's count of earlier messages is more accurate than a lower estimate
-  const promptTokens = Math.max(state.promptTokens, size.promptTokens)
-  return Math.min(
-    model.outputTokensMax,
-    limits.outputTokens,
-    // providers refuse a prompt and an answer that together exceed the window
-    Math.max(outputTokensFloor, model.contextTokens - promptTokens),
-    // the token limit of the activation
-    Math.max(outputTokensFloor, state.limits.tokens - state.tokens - promptTokens),
-  )
-}
-
-/**
- * Returns the size of the messages. The first prompt was measured before, unless another machine
- * resumed the activation or a compaction changed it.
- */
-function sizeConversation({ firstPrompt: first }: EffectContext, messages: Message[]): PromptSize {
-  const startsWithFirst = first?.messages.every((message, index) => message === messages[index])
-  if (!first || !startsWithFirst) return measurePromptSize({ messages, tools: [] })
-  const rest = messages.slice(first.messages.length)
-  return addPromptSizes(first.size, measurePromptSize({ messages: rest, tools: [] }))
-}
-
-/** Rebuilds status and tools after a renewal, which returns the current policy and budgets. */
-function updatePlan(
-  context: EffectContext,
-  { facts, definition }: Work,
-  plan: ConversationPlan,
-): void {
-  const { request } = plan
-  const status = composeStatus(context)
-  request.messages[request.messages.length - 1] = status
-  request.tools = listTools(context, facts)
-  const rest = measurePromptSize({ messages: [status], tools: request.tools })
-  Object.assign(plan, addPromptSizes(plan.conversation, rest))
-  request.maxOutputTokens = capOutput(context, plan.model, definition, plan)
 }

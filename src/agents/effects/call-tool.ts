@@ -63,6 +63,8 @@ export async function callTool(
     isError: shown.value.isError,
     durationMs,
     resultBytes: result.resultBytes,
+    ...(result.isUntrusted && { isUntrusted: true }),
+    ...(result.isPrivate && { isPrivate: true }),
     ...(timings.length > 0 && { hooks: timings }),
     ...changedArguments(call, guarded.value),
   }
@@ -113,6 +115,8 @@ interface CallResult {
   approval: ApprovalRequest | null
   durationMs: number
   resultBytes: number
+  isUntrusted?: true
+  isPrivate?: true
   audit: Record<string, unknown> | null
 }
 
@@ -132,7 +136,7 @@ async function runCall(
     { callId, tool: name, arguments: decision.arguments },
     signal,
   )
-  const { text, isError, approval, durationMs, audit } = result
+  const { audit, text } = result
   const resultBytes = audit.resultBytes ?? text.length
-  return { text, isError, approval, durationMs, resultBytes, audit: { ...audit } }
+  return { ...result, resultBytes, audit: { ...audit } }
 }

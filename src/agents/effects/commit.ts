@@ -24,7 +24,7 @@ export async function commit(
     throw error
   })
   // not awaited: a slow or unreachable collector must not delay the agent
-  if (answer.kind === 'done') void deps.exporter?.push(request.trace)
+  if (answer.kind === 'done') void deps.exporter?.push(request.activationId, request.trace)
   notifyWatchers(context, null)
   const others = answer.waiting.filter((id) => id !== agentId)
   if (others.length > 0) void deps.wakeAgents(others)
@@ -56,12 +56,22 @@ function composeCommit(
     reply: composeReplyRequest(ending, addressee, events),
     report: composeReport(state, ending, addressee, events),
     iterations: state.iteration,
+    ...findRefusedCall(ending, events),
     ...composeActivationRecord(context, log),
     counters: countEvents(log.events, exportFailures),
     audit: events.flatMap((event) =>
       'audit' in event && event.audit ? [event.audit as unknown as AuditEntry] : [],
     ),
   }
+}
+
+/** Returns what the call needed that a budget refused, so that the budget's status shows it. */
+function findRefusedCall(ending: Ending, events: LoopEvent[]): Pick<CommitRequest, 'refusedCall'> {
+  if (ending.outcome !== 'budget_exhausted') return {}
+  const refusal = events.findLast((event) => event.type === 'model_refused')
+  // refused by LOAD: nothing useful is left
+  const needs = (refusal?.type === 'model_refused' && refusal.needs) || { microusd: 1, tokens: 1 }
+  return { refusedCall: needs }
 }
 
 const truncatedNote = '\n\n*(Truncated: this answer exceeds the maximum length of a comment.)*'

@@ -8,13 +8,14 @@ import {
 import type { Effect } from '../loop/effect'
 import { outputTokensFloor } from '../loop/estimate'
 import type { Charge, LoopEvent } from '../loop/event'
-import { fence } from '../loop/fence'
 import { extractSummary, formatRecord } from '../loop/summarize'
 import { foldConversation, toMessages } from '../loop/transcript'
 import { estimateTokens } from '../models/estimate-tokens'
 import type { Model } from '../models/model-port'
+import { fence } from '../text/fence'
 import {
   type EffectContext,
+  findDefinitionEtag,
   findLoadedFacts,
   listTools,
   notifyWatchers,
@@ -22,8 +23,16 @@ import {
   resolveModel,
   toDefinitionFailure,
 } from './effect-context'
-import { type CallPlan, measurePromptSize, toCharge, worstCaseCharge } from './price-call'
+import { findRatio, recordCount } from './model-ratios'
+import {
+  type CallPlan,
+  measurePromptSize,
+  toCharge,
+  toFailureCharge,
+  worstCaseCharge,
+} from './price-call'
 import { reserveCall } from './reserve-call'
+import { watchUsage } from './watch-usage'
 
 type CompactEffect = Extract<Effect, { type: 'compact' }>
 
@@ -40,7 +49,8 @@ export async function compact(
   const { state, events } = context.getActivation()
   const facts = findLoadedFacts(events)
   if (!facts) throw new Error('compaction before LOAD')
-  const found = await readDefinition(context, facts.agentName, facts.definition.etag)
+  const etag = findDefinitionEtag(facts, events)
+  const found = await readDefinition(context, facts.agentName, etag)
   if (!found.ok) return toDefinitionFailure(context, effect.id, found.message)
   const { model } = resolveModel(context, found.definition, facts)
   const conversation = foldConversation(events)
@@ -120,7 +130,7 @@ async function summarize(
     return { summary: '', charge: null, problem: 'There was nothing to summarize.' }
   }
   if (model.isOffline) return extract(task, 'The offline model writes no summaries.', null)
-  const call = planSummaryCall(task, signal)
+  const call = planSummaryCall(task, findRatio(context, model.id), signal)
   if (call === null)
     return extract(task, 'Too few tokens are left for a summary by the model.', null)
   const reservation = await reserveCall(context, call, effect)
@@ -149,14 +159,16 @@ async function askModel(
   const worst = worstCaseCharge(call)
   context.sentCall = { effectId: effect.id, worst }
   context.journal.recordSentCall(context.sentCall)
+  watchUsage(context, call, effect.id, startedAt)
   const result = await model.call(call.request)
   const durationMs = clock.now() - startedAt
   if (!result.ok) {
-    const { mayBeCharged, message } = result.failure
-    return extract(task, message, mayBeCharged ? { ...worst, durationMs } : null)
+    const { failure } = result
+    return extract(task, failure.message, toFailureCharge(call, failure, durationMs))
   }
   const { answer } = result
   const charge = toCharge(call, answer, durationMs)
+  recordCount(context, call, charge)
   const text = answer.text.trim()
   if (text === '') return extract(task, 'The model wrote no summary.', charge)
   return { summary: text.slice(0, plan.summaryCharsMax).toWellFormed(), charge, problem: null }
@@ -185,7 +197,11 @@ const instructions = [
  * no summary is paid for that no call can use. The record is truncated to what the context window
  * holds beside the summary.
  */
-function planSummaryCall(task: SummaryTask, signal: AbortSignal): CallPlan | null {
+function planSummaryCall(
+  task: SummaryTask,
+  ratio: Pick<CallPlan, 'ratio'>,
+  signal: AbortSignal,
+): CallPlan | null {
   const { plan, model, former, scale, tokensLeft } = task
   const outputTokensMax = Math.min(
     model.outputTokensMax,
@@ -211,5 +227,5 @@ function planSummaryCall(task: SummaryTask, signal: AbortSignal): CallPlan | nul
   const inputTokens = Math.ceil(size.promptTokens * Math.max(1, scale))
   const maxOutputTokens = Math.min(outputTokensMax, tokensLeft - inputTokens)
   if (maxOutputTokens < Math.min(outputTokensMax, outputTokensFloor)) return null
-  return { model, request: { messages, tools: [], maxOutputTokens, signal }, ...size }
+  return { model, request: { messages, tools: [], maxOutputTokens, signal }, ...size, ...ratio }
 }

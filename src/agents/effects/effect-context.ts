@@ -4,13 +4,14 @@ import type { AccountId, ActivationId } from '../../shared/ids'
 import type { AgentDeps } from '../agent-deps'
 import type { Definition } from '../definitions/definition'
 import type { HookContext } from '../hooks/hook'
+import type { Journal, SentCall } from '../journal'
 import type { ActivationStream } from '../live/activation-stream'
 import { type AdmittedCall, CallRegister } from '../loop/admit-calls'
-import type { LoadedFacts, LoopEvent, LoopEventOf } from '../loop/event'
+import type { Charge, LoadedFacts, LoopEvent, LoopEventOf } from '../loop/event'
 import type { Message } from '../loop/message'
 import type { LoopState } from '../loop/state'
-import type { Journal, SentCall } from '../storage/journal'
-import type { MemoryStore } from '../storage/memory-store'
+import type { MemoryStore } from '../memory/memory-store'
+import type { TokenRatio } from '../models/token-ratio'
 import type { PromptSize } from './price-call'
 
 /** The current activation. */
@@ -45,6 +46,10 @@ export interface EffectContext {
   waitReason: string | null
   /** The model call in flight, or the last one. */
   sentCall: SentCall | null
+  /** Measures that call while it is in flight: what it is charged if it is stopped now. */
+  inFlight: { effectId: number; measure(): Charge } | null
+  /** What models have counted for this agent's prompts, as stored; null until first read. */
+  ratios: Record<string, TokenRatio> | null
   /** The size of the agent's storage at an earlier time; null until first read. */
   storageSize: { at: number; bytes: number } | null
   /** The first prompt and its size, without tools: every later prompt starts with it. */
@@ -59,6 +64,21 @@ export interface EffectContext {
 export function findLoadedFacts(events: LoopEvent[]): LoadedFacts | null {
   for (const event of events) if (event.type === 'loaded') return event.facts
   return null
+}
+
+/**
+ * Returns the etag of the definition that an activation runs with: the one it was loaded with, or,
+ * after it waited for its provider, the one it was resumed with, which may name another address.
+ */
+export function findDefinitionEtag({ definition }: LoadedFacts, events: LoopEvent[]): string {
+  let { etag } = definition
+  let isAwaiting = false
+  for (const event of events) {
+    if (event.type === 'model_failed') isAwaiting = event.failure.outage !== undefined
+    if (event.type === 'model_answered') isAwaiting = false
+    if (event.type === 'resumed' && isAwaiting) etag = event.definitionEtag ?? etag
+  }
+  return etag
 }
 
 /** Returns an admitted call of this activation by its id; null when there is none. */
@@ -77,6 +97,10 @@ export function findCall(events: LoopEvent[], callId: string): AdmittedCall | nu
  */
 export function toToolCaller(context: EffectContext, facts: LoadedFacts): ToolCaller {
   const toolRestrictions = context.definition?.definition.toolRestrictions
+  const { events } = context.getActivation()
+  const hasReadUntrusted =
+    facts.hasUntrusted === true ||
+    events.some((event) => event.type === 'tool_returned' && event.isUntrusted === true)
   return {
     accountId: context.agentId,
     name: facts.agentName,
@@ -84,6 +108,9 @@ export function toToolCaller(context: EffectContext, facts: LoadedFacts): ToolCa
     activationId: context.getActivation().state.activationId,
     postId: facts.answer?.postId ?? null,
     ...(toolRestrictions ? { toolRestrictions } : {}),
+    hasReadUntrusted,
+    isExploration: facts.task === 'exploration',
+    ...(facts.privacy && { privacy: facts.privacy }),
   }
 }
 

@@ -1,10 +1,10 @@
 import type { AccountId } from '../../shared/ids'
 import type { AgentDeps } from '../agent-deps'
+import type { Journal } from '../journal'
 import type { ActivationStream } from '../live/activation-stream'
 import type { Effect } from '../loop/effect'
 import type { Charge, LoadedFacts, LoopEvent } from '../loop/event'
-import type { Journal } from '../storage/journal'
-import type { MemoryStore } from '../storage/memory-store'
+import type { MemoryStore } from '../memory/memory-store'
 import { callModel } from './call-model'
 import { callTool, failCall } from './call-tool'
 import { commit } from './commit'
@@ -46,6 +46,8 @@ export class EffectRunner {
       doing: null,
       waitReason: null,
       sentCall: null,
+      inFlight: null,
+      ratios: null,
       storageSize: null,
       firstPrompt: null,
       lastTools: null,
@@ -64,6 +66,7 @@ export class EffectRunner {
   clearActivation(): void {
     this.#context.hubSnapshot = null
     this.#context.sentCall = null
+    this.#context.inFlight = null
     this.#context.firstPrompt = null
     this.#context.lastTools = null
     this.#context.lastPrompt = null
@@ -125,7 +128,7 @@ export class EffectRunner {
           retryAfterMs: null,
           mayBeCharged: true,
         } as const
-        const charge = this.worstChargeInFlight()
+        const charge = this.#worstChargeInFlight()
         return {
           ...base,
           type: 'model_failed',
@@ -147,10 +150,20 @@ export class EffectRunner {
   }
 
   /**
+   * Returns the charge of the model call in flight if it is stopped now: its prompt and what has
+   * arrived of its answer. Null when none was sent.
+   */
+  measureCallInFlight(): Charge | null {
+    const { inFlight, getActivation: now } = this.#context
+    const isPending = now().state.pending.some(({ id }) => id === inFlight?.effectId)
+    return inFlight && isPending ? inFlight.measure() : null
+  }
+
+  /**
    * Returns the worst-case charge of the model call in flight; null when none was sent. After a
    * crash it is unknown whether a first call was sent, so it counts as sent.
    */
-  worstChargeInFlight(isAfterCrash = false): Charge | null {
+  #worstChargeInFlight(isAfterCrash = false): Charge | null {
     const { journal, getActivation: now, sentCall: sent } = this.#context
     const pending = now().state.pending.find((effect) => 'mustRenew' in effect)
     if (!pending || !('mustRenew' in pending)) return null
@@ -180,7 +193,7 @@ export class EffectRunner {
       type: 'interrupted',
       at: this.#context.deps.clock.now(),
       unknownCallIds,
-      charge: this.worstChargeInFlight(true),
+      charge: this.#worstChargeInFlight(true),
       ...(state.ending ? { isEnded: true } : {}),
     }
   }

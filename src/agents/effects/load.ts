@@ -1,9 +1,10 @@
 import type { LoadedActivation, LoadResult, ResumedActivation } from '../../hub/contract/hub'
+import { decidePrivacy } from '../../hub/contract/privacy'
 import { activationLimits } from '../../shared/config'
 import { AppError } from '../../shared/errors'
 import type { ActivationId } from '../../shared/ids'
 import { assemblePrompt } from '../context/assemble-prompt'
-import type { Definition } from '../definitions/definition'
+import { computeDuration, type Definition } from '../definitions/definition'
 import { getExecutor } from '../executors/executors'
 import type { Effect } from '../loop/effect'
 import type { LoadedFacts, LoopEvent } from '../loop/event'
@@ -11,7 +12,8 @@ import { calculateCostMax } from '../models/catalogue'
 import type { Model } from '../models/model-port'
 import { closeLostActivation } from './close-lost'
 import { type EffectContext, listTools, readDefinition, resolveModel } from './effect-context'
-import { addPromptSizes, measurePromptSize } from './price-call'
+import { findRatio } from './model-ratios'
+import { addPromptSizes, boundPromptTokens, measurePromptSize } from './price-call'
 import { toReplyTarget } from './reply-target'
 
 /** Claims the work of an activation from the hub (LOAD) and composes the first prompt. */
@@ -71,7 +73,7 @@ async function resume(
   answer: ResumedActivation,
   base: Base,
 ): Promise<LoopEvent> {
-  const { activationId, admission, decisions, isCancelled } = answer
+  const { activationId, admission, decisions, isCancelled, definitionEtag } = answer
   if (!context.journal.hasParked(activationId)) {
     await closeLostActivation(context, activationId, null)
     return { ...base, type: 'load_waited', retryAt: base.at, reason: 'its_record_was_lost' }
@@ -80,7 +82,10 @@ async function resume(
   context.hubSnapshot = { policy, reservation, budgets, environment }
   const { nextEffectId } = context.getActivation().state
   const { at } = base
-  return { type: 'resumed', at, activationId, admission, decisions, isCancelled, nextEffectId }
+  return {
+    ...{ type: 'resumed', at, activationId, admission, decisions, isCancelled, nextEffectId },
+    ...(definitionEtag !== undefined && { definitionEtag }),
+  }
 }
 
 /**
@@ -124,8 +129,15 @@ async function gatherFacts(context: EffectContext, answer: LoadedActivation): Pr
     reservation,
     isPriced: true,
     agentName: answer.agent.name,
+    requesters: answer.requesters.map(({ name, role }) => ({ name, role })),
+    privacy: decidePrivacy({
+      task: answer.task,
+      requesterIds: answer.requesters.map(({ id }) => id),
+    }),
+    hasUntrusted: answer.hasGuestText || answer.exploration !== undefined,
     definition: { version, etag },
     answer: toReplyTarget(answer),
+    ...(answer.shortage && { shortage: answer.shortage }),
   }
   if (!found.ok) {
     const problem = { code: 'INVALID_DEFINITION', message: found.message } as const
@@ -151,24 +163,22 @@ async function gatherFacts(context: EffectContext, answer: LoadedActivation): Pr
     ...common,
     ...noPrompt,
     ...override,
-    limits: readLimits(definition, model.contextTokens),
+    limits: readLimits(definition, model),
     model: { id: model.id, isOffline: model.isOffline, substitutedFor },
     problem: null,
     isPriced: model.prices !== null,
   }
   const tools = listTools(context, facts)
   const names = tools.map(({ name }) => name)
-  Object.assign(facts, composePrompt(context, answer, definition, names, model.contextTokens))
+  Object.assign(facts, composePrompt(context, answer, facts, definition, names))
   const size = measurePromptSize({ messages: facts.prompt, tools: [] })
   context.firstPrompt = { messages: facts.prompt, size }
-  const { promptTokens, promptTokensMax } = addPromptSizes(
-    size,
-    measurePromptSize({ messages: [], tools }),
-  )
-  facts.promptTokens = promptTokens
+  const whole = addPromptSizes(size, measurePromptSize({ messages: [], tools }))
+  facts.promptTokens = whole.promptTokens
   facts.firstCall = boundFirstCall(
     model,
-    promptTokensMax + activationLimits.addedTokensMax,
+    boundPromptTokens({ ...whole, ...findRatio(context, model.id) }) +
+      activationLimits.addedTokensMax,
     Math.min(model.outputTokensMax, definition.limits.outputTokens),
   )
   announceReading(context, facts)
@@ -179,15 +189,16 @@ async function gatherFacts(context: EffectContext, answer: LoadedActivation): Pr
 const composePrompt = (
   { deps, memory }: EffectContext,
   load: LoadedActivation,
+  { privacy, limits }: LoadedFacts,
   definition: Definition,
   toolNames: string[],
-  contextTokens: number,
 ) =>
   assemblePrompt({
     definition,
     load,
+    reader: privacy?.reader ?? null,
     toolNames,
-    contextTokens,
+    contextTokens: limits.contextTokens,
     hubName: deps.hubName,
     memory,
     isGranted: deps.tools.isGranted,
@@ -230,11 +241,11 @@ const defaultLimits = {
   contextTokens: activationLimits.contextTokensFallback,
 }
 
-const readLimits = ({ limits }: Definition, contextTokens: number) => ({
-  iterations: limits.iterations,
-  tokens: limits.tokens,
-  durationMs: limits.durationSeconds * 1000,
-  contextTokens,
+const readLimits = (definition: Definition, model: Model) => ({
+  iterations: definition.limits.iterations,
+  tokens: definition.limits.tokens,
+  durationMs: computeDuration(definition, [model]) * 1000,
+  contextTokens: model.contextTokens,
 })
 
 /** Notifies live watchers that the agent reads the thread. */

@@ -4,8 +4,8 @@ import { composeActivationRecord, readRunLog } from './activation-record'
 import { type EffectContext, notifyWatchers } from './effect-context'
 
 /**
- * Sends the open approvals to the hub, which settles the cost and releases the slot, then wakes
- * agents that wait.
+ * Sends the open approvals, or the provider to wait for, to the hub, which settles the cost and
+ * releases the slot; then wakes agents that wait.
  */
 export async function park(
   context: EffectContext,
@@ -17,11 +17,13 @@ export async function park(
   const now = deps.clock.now()
   const parked = state.calls.flatMap(({ callId, status }) => (status === 'parked' ? [callId] : []))
   const approvals = parked.flatMap((callId) => findApproval(events, callId) ?? [])
+  const outage = approvals.length === 0 ? state.outage : null
   const answer = await deps.hub.park({
     agentId,
     activationId: state.activationId,
     now,
     approvals,
+    ...(outage && { outage }),
     iterations: state.iteration,
     ...composeActivationRecord(context, readRunLog(context, null, now)),
   })

@@ -1,11 +1,12 @@
 import type { Reservation } from '../../hub/contract/hub'
 import { countChars, estimateTokensOfChars } from '../loop/estimate'
 import type { Charge } from '../loop/event'
-import type { ModelAnswer, ModelUsage } from '../loop/message'
+import type { ModelAnswer, ModelFailure, ModelUsage, ReceivedAnswer } from '../loop/message'
 import { calculateCost, calculateCostMax } from '../models/catalogue'
-import { countTokensMax } from '../models/count-tokens-max'
+import { countTokensMax, countWideBytes } from '../models/count-tokens-max'
 import { estimateTokens } from '../models/estimate-tokens'
 import type { Model, ModelRequest } from '../models/model-port'
+import { type TokenRatio, unknownRatio } from '../models/token-ratio'
 import type { Prompt } from './measure-prompt'
 import { clampUsage, validateUsage } from './validate-usage'
 
@@ -13,36 +14,64 @@ import { clampUsage, validateUsage } from './validate-usage'
 export interface CallPlan extends PromptSize {
   request: ModelRequest
   model: Model
+  /** What this model counts for an estimated token; absent before it has counted any. */
+  ratio?: TokenRatio
 }
 
 /** The size of a prompt, in tokens. */
 export interface PromptSize {
   /** Estimated. */
   promptTokens: number
-  /** Upper bound: a budget must not depend on an estimate. */
+  /** Upper bound for any tokenizer. */
   promptTokensMax: number
+  /** Bytes beyond one per character. */
+  wideBytes: number
 }
 
 /** Measures a prompt. Call it once per prompt: the result is used several times. */
 export const measurePromptSize = ({ messages, tools }: Prompt): PromptSize => ({
   promptTokens: estimateTokens(messages, tools),
   promptTokensMax: countTokensMax(messages, tools),
+  wideBytes: countWideBytes(messages, tools),
 })
 
 /** Adds the sizes of two parts of a prompt; the estimate of each is rounded up. */
 export const addPromptSizes = (one: PromptSize, other: PromptSize): PromptSize => ({
   promptTokens: one.promptTokens + other.promptTokens,
   promptTokensMax: one.promptTokensMax + other.promptTokensMax,
+  wideBytes: one.wideBytes + other.wideBytes,
 })
 
+/** Returns the estimate that ratios refer to: of characters, with wide ones as a token each. */
+export const estimateWideTokens = ({ promptTokens, wideBytes }: PromptSize): number =>
+  promptTokens + Math.ceil(wideBytes / 2)
+
+/** Tokens added to the upper bound of every prompt, which matter for short ones only. */
+const boundSlack = 64
+
+/**
+ * Returns the most tokens that a prompt is expected to have: its estimate, corrected by what the
+ * provider has counted before. Budgets reserve this many.
+ */
+export const boundPromptTokens = (size: PromptSize & Pick<CallPlan, 'ratio'>): number =>
+  Math.min(
+    size.promptTokensMax,
+    Math.ceil(estimateWideTokens(size) * (size.ratio ?? unknownRatio).high) + boundSlack,
+  )
+
+/** Returns the estimated size of a prompt, corrected by what the provider has counted before. */
+const correctPromptTokens = (plan: CallPlan): number =>
+  Math.min(
+    boundPromptTokens(plan),
+    Math.ceil(estimateWideTokens(plan) * (plan.ratio ?? unknownRatio).mean),
+  )
+
 /** Returns the most that a call can take with an answer of so many tokens. */
-export function worstCaseReservation(
-  { model, promptTokensMax }: CallPlan,
-  outputTokens: number,
-): Reservation {
+export function worstCaseReservation(plan: CallPlan, outputTokens: number): Reservation {
+  const promptTokens = boundPromptTokens(plan)
   return {
-    tokens: promptTokensMax + outputTokens,
-    microusd: calculateCostMax(model.prices, promptTokensMax, outputTokens),
+    tokens: promptTokens + outputTokens,
+    microusd: calculateCostMax(plan.model.prices, promptTokens, outputTokens),
   }
 }
 
@@ -60,7 +89,7 @@ export function affordableOutputTokens(plan: CallPlan, reservation: Reservation)
 export function worstCaseCharge(plan: CallPlan): Charge {
   const { maxOutputTokens } = plan.request
   return {
-    inputTokens: plan.promptTokensMax,
+    inputTokens: boundPromptTokens(plan),
     cachedTokens: 0,
     outputTokens: maxOutputTokens,
     reasoningTokens: 0,
@@ -68,6 +97,44 @@ export function worstCaseCharge(plan: CallPlan): Charge {
     isPriced: plan.model.prices !== null,
     isEstimated: true,
     durationMs: 0,
+    model: plan.model.id,
+  }
+}
+
+/** Returns the charge of a failed call; null when the provider served nothing of it. */
+export function toFailureCharge(
+  plan: CallPlan,
+  { mayBeCharged, received }: ModelFailure,
+  durationMs: number,
+): Charge | null {
+  return mayBeCharged ? toPartialCharge(plan, received ?? { chars: 0 }, durationMs) : null
+}
+
+/**
+ * Returns the charge of a call that ended before its answer was complete: the prompt and what had
+ * arrived, as the provider reported it or else estimated.
+ */
+export function toPartialCharge(
+  plan: CallPlan,
+  { chars, usage: reported }: ReceivedAnswer,
+  durationMs: number,
+): Charge {
+  const { prices } = plan.model
+  const bounds = { input: plan.promptTokensMax, output: plan.request.maxOutputTokens }
+  const counted = reported ? validateUsage(reported, bounds) : null
+  const estimate = {
+    inputTokens: correctPromptTokens(plan),
+    cachedTokens: 0,
+    outputTokens: estimateTokensOfChars(chars),
+    reasoningTokens: 0,
+  }
+  const usage = counted ?? clampUsage(estimate, bounds)
+  return {
+    ...usage,
+    microusd: calculateCost(prices, usage),
+    isPriced: prices !== null,
+    isEstimated: counted === null,
+    durationMs,
     model: plan.model.id,
   }
 }
@@ -82,7 +149,7 @@ function estimateUsage(plan: CallPlan, answer: ModelAnswer): ModelUsage {
     ...(providerParts === undefined ? {} : { providerParts }),
   })
   return {
-    inputTokens: plan.promptTokens,
+    inputTokens: correctPromptTokens(plan),
     cachedTokens: 0,
     // a provider neither returns nor bills more than the limit
     outputTokens: Math.min(
@@ -94,17 +161,19 @@ function estimateUsage(plan: CallPlan, answer: ModelAnswer): ModelUsage {
 }
 
 /**
- * Returns the charge of an answer: whole tokens, never negative, and at most what the call had
- * reserved, whatever the provider reports. Implausible usage is replaced by an estimate, with a
- * note.
+ * Returns the charge of an answer: whole tokens, never negative, and at most what any tokenizer could
+ * count, whatever the provider reports. Implausible usage is replaced by an estimate, with a note.
+ * A prompt of more tokens than were reserved is charged in full; the excess is recorded.
  */
 export function toCharge(plan: CallPlan, answer: ModelAnswer, durationMs: number): Charge {
   const { prices } = plan.model
   const bounds = { input: plan.promptTokensMax, output: plan.request.maxOutputTokens }
   const reported = answer.usage && validateUsage(answer.usage, bounds)
   const usage = reported ?? clampUsage(estimateUsage(plan, answer), bounds)
+  const overrun = findOverrun(plan, usage)
   return {
     ...usage,
+    ...(overrun && { overrun }),
     microusd: calculateCost(prices, usage),
     isPriced: prices !== null,
     isEstimated: reported === null,
@@ -112,6 +181,15 @@ export function toCharge(plan: CallPlan, answer: ModelAnswer, durationMs: number
     model: plan.model.id,
     ...(answer.usage !== null && reported === null && { doubt: implausibleUsage }),
   }
+}
+
+/** Returns what a call took beyond its reservation; null when it kept within. */
+function findOverrun(plan: CallPlan, usage: ModelUsage): Reservation | null {
+  const reserved = worstCaseReservation(plan, plan.request.maxOutputTokens)
+  const tokens = usage.inputTokens + usage.outputTokens - reserved.tokens
+  const microusd = calculateCost(plan.model.prices, usage) - reserved.microusd
+  if (tokens <= 0 && microusd <= 0) return null
+  return { tokens: Math.max(0, tokens), microusd: Math.max(0, microusd) }
 }
 
 const implausibleUsage =

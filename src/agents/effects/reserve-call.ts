@@ -1,4 +1,4 @@
-import { outputTokensFloor } from '../loop/estimate'
+import type { RenewResult, Reservation } from '../../hub/contract/hub'
 import type { LoopEventOf } from '../loop/event'
 import { type EffectContext, findLoadedFacts } from './effect-context'
 import { affordableOutputTokens, type CallPlan, worstCaseReservation } from './price-call'
@@ -6,8 +6,11 @@ import { affordableOutputTokens, type CallPlan, worstCaseReservation } from './p
 /** Most answers are shorter than this. A lower limit is worth a round trip to reserve more. */
 const outputTokensUsual = 1_024
 
+/** A call is refused only when not even an answer of this length fits what is unspent. */
+const outputTokensLeast = 256
+
 type Refusal =
-  | Pick<LoopEventOf<'model_refused'>, 'type' | 'reason'>
+  | Pick<LoopEventOf<'model_refused'>, 'type' | 'reason' | 'shortage' | 'needs'>
   | Pick<LoopEventOf<'model_waited'>, 'type' | 'retryAt'>
 
 /** The result of a reservation: the tokens that the answer may have, or the event that ends or delays the call. */
@@ -37,6 +40,10 @@ export async function reserveCall(
   const { state } = context.getActivation()
   const { settled } = state
   if (!state.activationId) throw new Error('renewal without an activation')
+  const floor = worstCaseReservation(
+    plan,
+    Math.min(outputTokensLeast, plan.request.maxOutputTokens),
+  )
   const answer = await deps.hub.renew({
     agentId,
     activationId: state.activationId,
@@ -46,11 +53,11 @@ export async function reserveCall(
       tokens: state.tokens - (settled?.tokens ?? 0),
     },
     want: worstCaseReservation(plan, plan.request.maxOutputTokens),
-    floor: worstCaseReservation(plan, outputTokensFloor),
+    floor,
     models: [...new Set([...listCalledModels(context), plan.model.id])],
   })
   if (answer.kind === 'refused') {
-    return { kind: 'refused', event: { type: 'model_refused', reason: answer.reason } }
+    return { kind: 'refused', event: toRefusal(answer, floor) }
   }
   if (answer.kind === 'wait') {
     context.waitReason = 'the remaining budget is reserved by running agents'
@@ -63,6 +70,18 @@ export async function reserveCall(
     isRenewed: true,
   }
 }
+
+const toRefusal = (
+  answer: Extract<RenewResult, { kind: 'refused' }>,
+  needs: Reservation,
+): Refusal => ({
+  type: 'model_refused',
+  reason: answer.reason,
+  ...(answer.reason === 'budget_exhausted' && {
+    needs,
+    ...(answer.shortage && { shortage: answer.shortage }),
+  }),
+})
 
 /** Returns the models called so far, whose budgets do not include the latest costs yet. */
 const listCalledModels = (context: EffectContext): string[] =>

@@ -1,4 +1,4 @@
-import { describeBudget } from '../context/describe-budget'
+import { describeBudget } from './describe-budget'
 import type { Hook } from './hook'
 
 /** Adds the state of the agent's budgets to the prompt, so that it can be brief when little is left. */

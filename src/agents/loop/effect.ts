@@ -18,7 +18,7 @@ export type Effect =
   | { id: number; type: 'compact'; mustRenew: boolean; toShare: number; keepsAnswer: boolean }
   /**
    * Release the slot, the deadline and the reservation until people have decided on the parked
-   * calls.
+   * calls, or until the provider is back.
    */
   | { id: number; type: 'park' }
   | { id: number; type: 'sleep'; until: number }

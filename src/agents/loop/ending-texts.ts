@@ -1,7 +1,42 @@
+import type { BudgetShortage } from '../../hub/contract/hub'
+import { toIsoTime } from '../../shared/iso-time'
+
 /** The limit on tokens that lets an activation continue when it is raised. */
 const raiseTokens =
   'Raise `behavior.max_tokens` or `brain.max_tokens_per_activation`, whichever is smaller, in my definition to let me continue.'
 const raiseDuration = 'Raise `behavior.max_duration_seconds` in my definition to give me more time.'
+
+/** Budgets by scope and period, within a sentence. */
+const budgetNames: Record<BudgetShortage['scope'], string> = {
+  hub: 'budget of the hub',
+  agent: 'budget for me',
+  executor: 'budget of my model provider',
+  model: 'budget of my model',
+  community: 'budget of this community',
+  requester: 'budget of a requester',
+  guests: 'budget of all guests together',
+}
+const periodNames = { day: 'daily', week: 'weekly', month: 'monthly' } as const
+
+const formatAmount = (amount: number, { kind }: BudgetShortage): string =>
+  kind === 'tokens'
+    ? `${amount.toLocaleString('en-US')} tokens`
+    : `$${(amount / 1_000_000).toFixed(amount < 10_000 ? 6 : 4)}`
+
+/** Returns what is left of a budget, what the refused call needs, and when the budget resets. */
+function describeShortage(shortage: BudgetShortage): string {
+  const { scope, period, left, needs, resetsAt } = shortage
+  const rest = left === 0 ? 'is used up' : `has ${formatAmount(left, shortage)} left`
+  const needed =
+    needs === null || left === 0
+      ? ''
+      : `, and this call needs at least ${formatAmount(needs, shortage)}`
+  const reset =
+    resetsAt === null
+      ? ''
+      : ` It resets on ${toIsoTime(resetsAt).slice(0, 16).replace('T', ' at ')} UTC.`
+  return `the ${periodNames[period]} ${budgetNames[scope]} ${rest}${needed}.${reset}`
+}
 
 /** Texts that an agent posts when it ends without an answer of its own, as users read them. */
 export const endingTexts = {
@@ -19,9 +54,11 @@ export const endingTexts = {
   timedOutAfter: (ms: number) => `I timed out after ${Math.round(ms / 1000)} s. ${raiseDuration}`,
   contextFull: (promptTokens: number, windowTokens: number) =>
     `I could not continue: the prompt is about ${promptTokens} tokens long, and my model's window holds ${windowTokens}. Use a shorter thread or a model with a larger window.`,
-  budgetExhausted: () =>
-    'I cannot answer: the budget for this period is used up. An admin can raise it on the ' +
-    '[budgets page](/budgets). Otherwise I can answer again when the budget resets.',
+  budgetExhausted: (shortage?: BudgetShortage) =>
+    shortage === undefined
+      ? 'I cannot answer: the budget for this period is used up. An admin can raise it on the ' +
+        '[budgets page](/budgets). Otherwise I can answer again when the budget resets.'
+      : `I cannot answer: ${describeShortage(shortage)} An admin can raise it on the [budgets page](/budgets).`,
   contentFiltered: () => 'The model provider filtered my answer, so I cannot post it.',
   cancelled: () => 'I was asked to stop.',
   paused: () => 'An admin paused me, so I stopped here.',

@@ -1,4 +1,11 @@
-import type { ApprovalDecision, ApprovalRequest, Task } from '../../hub/contract/hub'
+import type {
+  ApprovalDecision,
+  ApprovalRequest,
+  BudgetShortage,
+  Privacy,
+  Requester,
+  Task,
+} from '../../hub/contract/hub'
 import type { ActivationErrorCode } from '../../shared/errors'
 import type { ActivationId, CommentId, PostId } from '../../shared/ids'
 import type { HookTime, PromptSize } from '../contract/agents'
@@ -25,6 +32,8 @@ export interface Charge {
   durationMs: number
   /** The model that was called; absent in older records. */
   model?: string
+  /** What the call took beyond its reservation, because the provider counted more input tokens. */
+  overrun?: { tokens: number; microusd: number }
   /** Why the charge differs from the usage that the provider reported, as a sentence. */
   doubt?: string
 }
@@ -33,6 +42,8 @@ export interface Charge {
 export interface LoadedFacts {
   task: Task
   admission: 'granted' | 'budget_exhausted'
+  /** Only when the budget is exhausted. */
+  shortage?: BudgetShortage
   /** The reservation that LOAD made for the first model call. */
   reservation: { microusd: number; tokens: number }
   isPriced: boolean
@@ -49,6 +60,14 @@ export interface LoadedFacts {
    * Worst case of the first model call, with the text that is added to its prompt right before it.
    */
   firstCall?: { tokens: number; microusd: number }
+  /** For whom the run acts; empty: the hub itself. Absent in journals of earlier versions. */
+  requesters?: Pick<Requester, 'name' | 'role'>[]
+  /** Whether the first prompt holds text by a guest, or what others wrote in an exploration. */
+  hasUntrusted?: boolean
+  /** Whose private data the run reads and writes; absent in journals of earlier versions: nobody's. */
+  privacy?: Privacy
+  /** Whether the first prompt holds data that is private to the reader. */
+  hasPrivate?: true
   agentName: string
   model: { id: string; isOffline: boolean; substitutedFor: string | null }
   /** For a manual run: the model to call in place of the one in the definition. */
@@ -151,6 +170,9 @@ export type LoopEvent = { at: number } & (
       type: 'model_refused'
       effectId: number
       reason: 'lost' | 'paused' | 'budget_exhausted' | 'max_tokens'
+      /** Only when a budget refused the call, with the least that the call needs. */
+      shortage?: BudgetShortage
+      needs?: { microusd: number; tokens: number }
     }
   | { type: 'model_waited'; effectId: number; retryAt: number }
   | ({
@@ -162,6 +184,10 @@ export type LoopEvent = { at: number } & (
       /** The audit entry of the gateway; null when the gateway was not called. */
       audit: Record<string, unknown> | null
       hooks?: HookTime[]
+      /** The text is from outside of the hub, or a guest wrote part of it. */
+      isUntrusted?: true
+      /** The text holds data that is private to the reader. */
+      isPrivate?: true
       /** The arguments that the tool ran with, when a hook changed those of the model. */
       arguments?: string
     } & ToolOutput)
@@ -193,6 +219,8 @@ export type LoopEvent = { at: number } & (
       decisions: ApprovalDecision[]
       /** Whether a person stopped the activation while it was parked. */
       isCancelled: boolean
+      /** Of the agent's definition when it was resumed; absent in older records. */
+      definitionEtag?: string
       /** The next effect id, past those that other activations have used in between. */
       nextEffectId: number
     }

@@ -84,8 +84,35 @@ export interface ModelFailure {
    */
   detail?: string | null
   isRetryable: boolean
+  /** The same call fails until somebody changes something: asking again does not help. */
+  isPermanent?: boolean
   /** From the `Retry-After` header. */
   retryAfterMs: number | null
-  /** The provider may have processed the request, so it is charged at its worst case. */
+  /**
+   * The provider may have processed the request, so the prompt is charged, and what had arrived of
+   * the answer.
+   */
   mayBeCharged: boolean
+  /** What had arrived of the answer; absent when nothing had. */
+  received?: ReceivedAnswer
+  /** The provider serves no call at all at present; absent for other failures. */
+  outage?: Outage
+}
+
+/** What had arrived of an answer that was not completed. */
+export interface ReceivedAnswer {
+  /** Characters of text, reasoning and tool calls. */
+  chars: number
+  /** As the provider reported it with the failure, not validated. */
+  usage?: ModelUsage
+}
+
+/** A provider that cannot be reached, or whose gateway answers that it is down. */
+export interface Outage {
+  /** Display name of the provider. */
+  provider: string
+  /** Base URL, without credentials and query. */
+  address: string
+  /** The setting, or the field of the definition, that holds the address. */
+  setting: string
 }

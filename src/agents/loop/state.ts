@@ -3,6 +3,7 @@ import type { ActivationErrorCode, Outcome } from '../../shared/errors'
 import type { ActivationId } from '../../shared/ids'
 import type { Effect, NewEffect } from './effect'
 import type { Limits } from './event'
+import type { Outage } from './message'
 
 /**
  * The phase of the loop. idle -> loading -> reasoning <-> acting -> committing -> idle; it sleeps
@@ -38,6 +39,11 @@ export interface Ending {
   text: string
   /** For the log and the trace. */
   warning?: string
+}
+
+/** A provider that an activation waits for, and how often the activation parked for it. */
+export interface AwaitedOutage extends Outage {
+  parks: number
 }
 
 /**
@@ -79,6 +85,8 @@ export interface LoopState {
   calls: StepCall[]
   /** Call ids seen in this activation. */
   callIds: string[]
+  /** The provider that was down when it was last called; null once it has answered. */
+  outage: AwaitedOutage | null
   startsWithoutProgress: number
   /** Failed attempts of the current commit or park request. */
   commitFailures: number
@@ -115,6 +123,7 @@ export const initialState: LoopState = {
   cutChars: 0,
   calls: [],
   callIds: [],
+  outage: null,
   startsWithoutProgress: 0,
   commitFailures: 0,
   isCancelled: false,

@@ -67,11 +67,16 @@ export function stopActivation(
 }
 
 /** Ends the activation as failed; the requester gets a short message. */
-export function failActivation(state: LoopState, code: ActivationErrorCode, message: string): Step {
+export function failActivation(
+  state: LoopState,
+  code: ActivationErrorCode,
+  message: string,
+  isPermanent = false,
+): Step {
   return finishActivation(state, {
     outcome: 'failed',
     error: { code, message },
     reply: 'partial',
-    text: endingTexts.failed(message, activationErrors[code].isRecoverable),
+    text: endingTexts.failed(message, !isPermanent && activationErrors[code].isRecoverable),
   })
 }

@@ -25,7 +25,7 @@ export function handleLoaded(state: LoopState, { facts, at }: LoopEventOf<'loade
       outcome: 'budget_exhausted',
       error: null,
       reply: 'notice',
-      text: endingTexts.budgetExhausted(),
+      text: endingTexts.budgetExhausted(facts.shortage),
     })
   }
   if (facts.answer === null && isInThread(facts.task)) {

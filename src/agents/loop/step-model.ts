@@ -5,6 +5,7 @@ import { addCharge } from './charge-state'
 import { isWindowNearlyFull } from './compaction'
 import { endingMessages, endingTexts } from './ending-texts'
 import type { LoopEventOf } from './event'
+import type { Outage } from './message'
 import { startModelCall } from './start-model-call'
 import { type Ending, type LoopState, type Step, withEffects } from './state'
 import { failActivation, finishActivation } from './step-end'
@@ -54,6 +55,7 @@ function addAnswer(state: LoopState, { answer, charge }: LoopEventOf<'model_answ
   return {
     ...addCharge(state, charge),
     retries: 0,
+    outage: null,
     promptTokens: charge.inputTokens + Math.max(0, answerTokens),
     entries: state.entries + (addsOneEntry ? 1 : 2),
     mustCompact:
@@ -91,7 +93,11 @@ function afterEmptyAnswer(
   return startModelCall({ ...state, emptyAnswers: 1 }, at)
 }
 
-/** Retries a transient failure with exponential backoff and jitter, at most three times. */
+/**
+ * Retries a transient failure with exponential backoff and jitter, at most three times. When the
+ * provider is down, the activation then parks until the provider is back; on the attempt that finds
+ * that out, it parks again at once.
+ */
 export function handleModelFailed(state: LoopState, event: LoopEventOf<'model_failed'>): Step {
   const { failure, at, jitter } = event
   const next: LoopState = {
@@ -103,12 +109,38 @@ export function handleModelFailed(state: LoopState, event: LoopEventOf<'model_fa
     failure.isRetryable &&
     next.retries <= activationLimits.retries &&
     next.errors < activationLimits.errors
-  if (!canRetry) return failActivation(next, failure.code, failure.message)
+  const { outage } = failure
+  if (outage && (!canRetry || state.outage)) return parkForOutage(next, outage)
+  if (!canRetry) {
+    return failActivation(
+      { ...next, outage: null },
+      failure.code,
+      failure.message,
+      failure.isPermanent,
+    )
+  }
   const { retryBaseMs, retryCapMs } = activationLimits
   const backoff = Math.min(retryCapMs, retryBaseMs * 2 ** state.retries) * (0.5 + jitter / 2)
   const wait = Math.min(retryCapMs, Math.max(backoff, failure.retryAfterMs ?? 0))
-  return waitUntil(next, at + Math.round(wait))
+  if (outage && at + wait >= state.endsAt) return parkForOutage(next, outage)
+  return waitUntil({ ...next, outage: null }, at + Math.round(wait))
 }
+
+/** Parks until the provider is back. The call was not served, so neither step nor errors count. */
+const parkForOutage = (state: LoopState, outage: Outage): Step =>
+  withEffects(
+    {
+      ...state,
+      phase: 'parking',
+      outage: { ...outage, parks: (state.outage?.parks ?? 0) + 1 },
+      calls: [],
+      iteration: state.iteration - 1,
+      errors: state.errors - state.retries,
+      retries: 0,
+      commitFailures: 0,
+    },
+    { type: 'park' },
+  )
 
 /** Waits until a time, but not past the time limit of the activation, which then ends. */
 const waitUntil = (state: LoopState, time: number): Step =>
@@ -130,7 +162,7 @@ export function handleModelRefused(state: LoopState, event: LoopEventOf<'model_r
       outcome: 'budget_exhausted',
       error: null,
       reply: 'partial',
-      text: endingTexts.budgetExhausted(),
+      text: endingTexts.budgetExhausted(event.shortage),
     })
   }
   if (event.reason === 'max_tokens') {

@@ -31,12 +31,19 @@ export function handleParked(state: LoopState, event: LoopEventOf<'parked'>): St
   return withoutEffects({
     ...state,
     phase: 'parked',
-    endsAt: Math.max(0, state.endsAt - event.at),
+    endsAt: keepTime(state, event.at),
     settled: { tokens: state.tokens, microusd: state.microusd },
     // the hub resumes a stopped activation at once, so that it ends
     isWokenAgain: state.isWokenAgain || event.hasMore || state.isCancelled,
   })
 }
+
+/**
+ * Returns the time that a parked activation has left, in milliseconds. After an outage that is at
+ * least half of the limit: the attempts to reach the provider took time but did no work.
+ */
+const keepTime = ({ endsAt, limits, outage }: LoopState, at: number): number =>
+  Math.max(0, endsAt - at, outage ? Math.ceil(limits.durationMs / 2) : 0)
 
 /**
  * Resumes a parked activation: approved calls run, denied and expired calls have an error as their

@@ -1,9 +1,9 @@
 import type { ApprovalDecision } from '../../hub/contract/hub'
+import { fence } from '../text/fence'
 import { CallRegister } from './admit-calls'
 import { isTruncated } from './answer-end'
 import { type Conversation, replaceOldest } from './compaction'
 import type { LoopEvent, LoopEventOf } from './event'
-import { fence } from './fence'
 import type { Message, ToolOutput } from './message'
 
 const emptyNote = '[note] Your last answer was empty. Answer the task in words, or call a tool.'

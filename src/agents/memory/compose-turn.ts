@@ -1,6 +1,6 @@
+import { noPrivacy } from '../../hub/contract/privacy'
 import { memoryLimits } from '../../shared/config'
-import type { ActivationId } from '../../shared/ids'
-import type { ToolCount } from '../contract/agents'
+import type { AccountId, ActivationId } from '../../shared/ids'
 import { sumCharges } from '../loop/charge-state'
 import {
   type ContextWindow,
@@ -10,14 +10,16 @@ import {
   replaceOldest,
 } from '../loop/compaction'
 import { countTotalChars, estimateTokensOfChars } from '../loop/estimate'
-import type { LoopEvent } from '../loop/event'
+import type { LoadedFacts, LoopEvent } from '../loop/event'
 import type { Message } from '../loop/message'
 import { composeReply } from '../loop/reply'
 import type { Ending } from '../loop/state'
 import { extractSummary } from '../loop/summarize'
 import { foldConversation, toMessages } from '../loop/transcript'
 import { describeProgress } from '../run/describe-progress'
-import type { StoredActivation } from '../storage/memory-store'
+import { toRunLog } from '../run/run-log'
+import { countTools } from '../run/tool-counts'
+import type { StoredActivation } from './memory-store'
 import { truncateMessages } from './truncate-messages'
 
 export interface FinishedActivation {
@@ -61,9 +63,26 @@ export function composeTurn(finished: FinishedActivation): StoredActivation | nu
     gist: session.gist === '' ? '' : composeGist(session.gist, reply ?? endOf(messages)),
     messages,
     usage: sumCharges(events),
-    tools: countTools(events),
+    tools: countTools(toRunLog(events, null).events),
     summary,
+    privateTo: findOwner(facts, events),
+    isUntrusted:
+      facts.hasUntrusted !== false ||
+      events.some((event) => event.type === 'tool_returned' && event.isUntrusted),
   }
+}
+
+/**
+ * Returns the account whose runs alone can use this turn: that of a private run, and the reader of a public
+ * run that read private data, since its messages can quote it. Null: all runs can.
+ */
+function findOwner(
+  { privacy = noPrivacy, hasPrivate }: LoadedFacts,
+  events: LoopEvent[],
+): AccountId | null {
+  const hasRead =
+    hasPrivate || events.some((event) => event.type === 'tool_returned' && event.isPrivate)
+  return hasRead ? privacy.reader : privacy.privateTo
 }
 
 /** Compacts a conversation that is too long, with an extract as its summary: no model call is made here. */
@@ -99,18 +118,4 @@ export const toSingleLine = (text: string): string => {
   const line = text.replace(/\s+/g, ' ').trim()
   const { gistCharsMax } = memoryLimits
   return line.length <= gistCharsMax ? line : `${line.slice(0, gistCharsMax).toWellFormed()} ...`
-}
-
-function countTools(events: LoopEvent[]): ToolCount[] {
-  const counts = new Map<string, ToolCount>()
-  for (const event of events) {
-    if (event.type !== 'tool_returned' || event.name === '') continue
-    const { name } = event
-    const count = counts.get(name) ?? { name, calls: 0, errors: 0, totalMs: 0 }
-    count.calls++
-    count.errors += Number(event.isError)
-    count.totalMs += event.durationMs
-    counts.set(name, count)
-  }
-  return [...counts.values()]
 }

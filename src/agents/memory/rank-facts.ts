@@ -1,4 +1,4 @@
-import { extractTerms, toStems } from '../models/offline/words'
+import { extractTerms, toStems } from '../text/words'
 
 /**
  * Returns the facts that share search terms with the task, the best last and so nearest to the task in

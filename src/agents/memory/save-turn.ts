@@ -1,7 +1,7 @@
 import type { LoopEvent } from '../loop/event'
 import type { LoopState } from '../loop/state'
-import type { MemoryStore } from '../storage/memory-store'
 import { composeTurn } from './compose-turn'
+import type { MemoryStore } from './memory-store'
 
 /** Saves a finished activation as a turn of its session, once, in the transaction that ends it. */
 export function saveTurn(

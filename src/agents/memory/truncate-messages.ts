@@ -1,7 +1,7 @@
 import { memoryLimits } from '../../shared/config'
-import { truncate } from '../context/truncate'
 import type { SessionMessage } from '../contract/agents'
 import type { Message, ToolRequest } from '../loop/message'
+import { truncate } from '../text/truncate'
 
 /**
  * Returns messages as they are stored after their activation: truncated, without provider parts, which

@@ -1,19 +1,31 @@
-import type { ModelFailure } from '../loop/message'
+import type { ModelFailure, ModelUsage, Outage } from '../loop/message'
 import type { RetryPolicy } from './providers/retry-policy'
 
+/** What has arrived of the answer to a call. */
+export interface Arrival {
+  /** No connection was made, or it broke before any answer. */
+  isUnreachable: boolean
+  /** The server has answered with a success. */
+  hasResponse: boolean
+  /** Characters of text, reasoning and tool calls. */
+  chars: number
+}
+
 /** The call that failed, for messages that people can act on. */
-export interface FailureContext {
+export interface FailureContext extends Arrival {
   /** Display name, e.g. `Anthropic`. */
   providerName: string
   modelName: string
   /** The environment variable that holds the key. */
   keyVariable: string
+  /** Base URL, without credentials and query. */
+  address: string
+  /** The setting, or the field of the definition, that holds the address. */
+  addressSetting: string
   /** Values to redact from everything that is shown or stored. */
   secrets: string[]
   /** Milliseconds since 1970, to read dates in `Retry-After`. */
   now: number
-  /** Part of the answer had arrived before the failure. */
-  hasAnswerStarted: boolean
   retryPolicy: RetryPolicy
 }
 
@@ -31,15 +43,8 @@ export function classifyFailure(error: unknown, context: FailureContext): ModelF
     return describeBusy(status, error, context)
   }
   const detail = quoteProvider(error, context.secrets)
-  if (status === null && isNetworkError(error)) {
-    return {
-      code: 'NETWORK',
-      message: `The connection to ${context.providerName} failed.`,
-      detail,
-      isRetryable: true,
-      retryAfterMs: null,
-      mayBeCharged: true,
-    }
+  if (status === null && (context.isUnreachable || isNetworkError(error))) {
+    return describeNetwork(detail, context)
   }
   const answered = status === null ? 'sent an unreadable response' : `answered ${status}`
   const advice = adviseOn(error, status, context)
@@ -48,10 +53,47 @@ export function classifyFailure(error: unknown, context: FailureContext): ModelF
     message: `${context.providerName} ${answered}${describeKind(error, context)} for ${context.modelName}. ${advice}`,
     detail,
     isRetryable: false,
+    ...(status !== null && status < 500 && { isPermanent: true }),
     retryAfterMs: null,
-    mayBeCharged: status === null || context.hasAnswerStarted,
+    ...describeCharge(error, context, status === null && context.hasResponse),
   }
 }
+
+/** Returns what the provider may bill: nothing for a call that it refused without usage. */
+function describeCharge(
+  error: unknown,
+  { chars }: FailureContext,
+  wasProcessed = false,
+): Pick<ModelFailure, 'mayBeCharged' | 'received'> {
+  const usage = readUsage(error)
+  if (!wasProcessed && chars === 0 && usage === null) return { mayBeCharged: false }
+  return { mayBeCharged: true, received: { chars, ...(usage && { usage }) } }
+}
+
+/** Describes a connection that broke during the answer, or that brought no answer at all. */
+function describeNetwork(detail: string | null, context: FailureContext): ModelFailure {
+  const { providerName, address, addressSetting, hasResponse, chars } = context
+  const base = { code: 'NETWORK', detail, isRetryable: true, retryAfterMs: null } as const
+  if (hasResponse) {
+    const message = `The connection to ${providerName} broke during the answer.`
+    return { ...base, message, mayBeCharged: true, received: { chars } }
+  }
+  return {
+    ...base,
+    message: `${providerName} cannot be reached at ${address}. Check that it runs, and ${addressSetting}.`,
+    mayBeCharged: false,
+    outage: toOutage(context),
+  }
+}
+
+const toOutage = ({ providerName, address, addressSetting }: FailureContext): Outage => ({
+  provider: providerName,
+  address,
+  setting: addressSetting,
+})
+
+/** Statuses of a gateway whose provider is down, rather than busy. */
+const outageStatuses = new Set([502, 503, 504])
 
 /**
  * Returns the failure for a 200 response without any event of the protocol, as from a wrong base URL
@@ -71,6 +113,7 @@ export function toWrongProtocolFailure(
       `${providerName} answered 200 for ${modelName} with ${kind ?? 'no content type'} and no events: ` +
       `this address does not speak its protocol. Check ${baseUrlVariable} or \`brain.api_base\`.`,
     isRetryable: false,
+    isPermanent: true,
     retryAfterMs: null,
     mayBeCharged: kind === 'text/event-stream',
   }
@@ -90,6 +133,7 @@ function describeAuthFailure(status: number, context: FailureContext): ModelFail
 
 function describeBusy(status: number, error: unknown, context: FailureContext): ModelFailure {
   const isQuotaUsedUp = isHopeless(error, context.retryPolicy)
+  const isOutage = outageStatuses.has(status) && context.chars === 0
   const { providerName } = context
   return {
     code: 'PROVIDER_BUSY',
@@ -100,8 +144,10 @@ function describeBusy(status: number, error: unknown, context: FailureContext): 
         : 'The provider is overloaded or failing.'),
     detail: quoteProvider(error, context.secrets),
     isRetryable: !isQuotaUsedUp,
+    ...(isQuotaUsedUp && { isPermanent: true }),
     retryAfterMs: readRetryAfter(readHeaders(error), context.now),
-    mayBeCharged: context.hasAnswerStarted,
+    ...describeCharge(error, context),
+    ...(isOutage && { outage: toOutage(context) }),
   }
 }
 
@@ -209,6 +255,30 @@ function readStatus(error: unknown, { streamedErrors: streamed }: RetryPolicy): 
     if (known) return known
   }
   return null
+}
+
+/** Returns the usage that the body of an error reports; null without one. */
+function readUsage(error: unknown): ModelUsage | null {
+  const data = readField(error, 'data') ?? parseJson(readField(error, 'responseBody'))
+  const usage = readField(data, 'usage') ?? readField(readField(data, 'error'), 'usage')
+  const input = readField(usage, 'input_tokens') ?? readField(usage, 'prompt_tokens')
+  const output = readField(usage, 'output_tokens') ?? readField(usage, 'completion_tokens')
+  if (typeof input !== 'number') return null
+  return {
+    inputTokens: input,
+    cachedTokens: 0,
+    outputTokens: typeof output === 'number' ? output : 0,
+    reasoningTokens: 0,
+  }
+}
+
+function parseJson(text: unknown): unknown {
+  if (typeof text !== 'string') return null
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
 }
 
 function readHeaders(error: unknown): Record<string, string> {

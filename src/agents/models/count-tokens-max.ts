@@ -11,8 +11,8 @@ interface ToolText {
 const overhead = { message: 16, call: 32, tool: 32, tools: 640 }
 
 /**
- * Returns an upper bound of a prompt's tokens for any tokenizer. Budgets reserve this many. A token
- * stands for at least one byte. English needs a third of the bound; Chinese, Amharic or random
+ * Returns an upper bound of a prompt's tokens for any tokenizer: no reservation and no charge is higher.
+ * A token stands for at least one byte. English needs a third of the bound; Chinese, Amharic or random
  * letters come close to it.
  */
 export function countTokensMax(messages: Message[], tools: ToolText[]): number {
@@ -56,4 +56,25 @@ function countToolMax({ name, description, inputSchema }: ToolText): number {
   const bytes = countBytes(name) + countBytes(description) + countBytes(JSON.stringify(inputSchema))
   toolBytes.set(inputSchema, bytes)
   return bytes
+}
+
+/**
+ * Returns the bytes of a prompt beyond one per character: about two for each token of Chinese, and none
+ * for ASCII. The estimate counts characters alone, which is far too low for such text.
+ */
+export function countWideBytes(messages: Message[], tools: ToolText[]): number {
+  let bytes = 0
+  for (const message of messages) {
+    for (const text of listTexts(message)) bytes += countWide(text)
+  }
+  for (const { description } of tools) bytes += countWide(description)
+  return bytes
+}
+
+const countWide = (text: string): number => countBytes(text) - text.length
+
+function listTexts(message: Message): string[] {
+  if (message.role === 'tool') return message.results.map(({ text }) => text)
+  if (message.role !== 'assistant') return [message.text]
+  return [message.text, ...message.calls.map(({ arguments: json }) => json)]
 }

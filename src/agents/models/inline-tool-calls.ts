@@ -1,5 +1,5 @@
-import { fence } from '../loop/fence'
 import type { Message } from '../loop/message'
+import { fence } from '../text/fence'
 
 /**
  * Replaces tool calls and results by text, for a model call without tools after earlier calls with

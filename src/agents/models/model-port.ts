@@ -13,6 +13,8 @@ export interface ModelRequest {
   signal: AbortSignal
   /** Receives text and reasoning as they arrive. */
   onDelta?: (delta: { kind: 'text' | 'reasoning'; text: string }) => void
+  /** Receives the number of characters of the answer so far, tool calls included. */
+  onProgress?: (chars: number) => void
 }
 
 /** Prices in micro-dollars per million tokens, which is dollars per million times 1e6. */
@@ -22,6 +24,13 @@ export interface Prices {
   /** Prompt tokens written to a cache; the price of `input` by default. */
   cacheWrite?: number
   output: number
+}
+
+/** How long a call waits for its model. */
+export interface CallTimeouts {
+  /** Until the first byte of the answer. */
+  firstByteMs: number
+  betweenBytesMs: number
 }
 
 /** A model ready to be called. */
@@ -35,6 +44,8 @@ export interface Model {
   outputTokensMax: number
   /** Null for an unknown model: usage is counted in tokens and shown as unpriced. */
   prices: Prices | null
+  /** Time that the model has until the first byte of an answer; absent: it needs none. */
+  firstByteMs?: number
   /** Calls the model once and never throws. The loop does the retries. */
   call(
     request: ModelRequest,
@@ -49,6 +60,8 @@ export interface ModelChoice {
   /** Name of the environment variable that holds the key. */
   apiKeyEnv?: string
   contextTokens?: number
+  /** Timeouts of a call; those of the hub by default. */
+  timeouts?: Partial<CallTimeouts>
   /** Other suitable models, as `provider/model`. */
   alternatives?: string[]
   /** The one of these models that LOAD has reserved budget for. */

@@ -1,13 +1,18 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import type { ModelFailure } from '../loop/message'
-import { classifyFailure, type FailureContext, toWrongProtocolFailure } from './classify-failure'
-import { type Clock, startIdleTimer } from './idle-timer'
+import {
+  type Arrival,
+  classifyFailure,
+  type FailureContext,
+  toWrongProtocolFailure,
+} from './classify-failure'
 import { inlineToolCalls } from './inline-tool-calls'
-import type { Model, ModelRequest } from './model-port'
+import type { CallTimeouts, Model, ModelRequest } from './model-port'
 import type { ModelProvider } from './providers/model-providers'
 import { readStream } from './read-stream'
+import { type Clock, startResponseTimer } from './response-timer'
 import { toPrompt } from './to-prompt'
-import { type ByteListeners, createWatchedFetch, type Fetch } from './watched-fetch'
+import { createWatchedFetch, type Fetch, type ResponseListeners } from './watched-fetch'
 
 export interface ProviderModelOptions {
   provider: string
@@ -16,10 +21,11 @@ export interface ProviderModelOptions {
   baseUrl: string
   key: string
   keyVariable: string
+  /** The setting, or the field of the definition, that holds `baseUrl`. */
+  addressSetting: string
   fetch: Fetch
   clock: Clock
-  /** Idle timeout: a call fails after so long without a byte. */
-  idleTimeoutMs: number
+  timeouts: CallTimeouts
   limits: Pick<Model, 'contextTokens' | 'outputTokensMax' | 'prices'>
 }
 
@@ -27,49 +33,46 @@ type CallResult = Awaited<ReturnType<Model['call']>>
 
 /** Returns a provider's model behind the `Model` port. The loop does the retries. */
 export function createProviderModel(options: ProviderModelOptions): Model {
-  const {
-    provider,
-    definition: known,
-    modelName,
-    baseUrl,
-    key,
-    clock,
-    idleTimeoutMs: silenceMs,
-    limits,
-  } = options
-  const listeners: ByteListeners = new WeakMap()
+  const { provider, definition: known, modelName, baseUrl, key, clock, timeouts, limits } = options
+  const listeners: ResponseListeners = new WeakMap()
   const fetch = createWatchedFetch(options.fetch, listeners)
   const id = `${provider}/${modelName}`
   let model: LanguageModelV4 | null = null
-  const toFailure = (error: unknown, hasAnswerBegun: boolean): CallResult => {
+  const toFailure = (error: unknown, arrival: Arrival): CallResult => {
     const context: FailureContext = {
       providerName: known.title,
       modelName,
       keyVariable: options.keyVariable,
+      address: toPublicAddress(baseUrl),
+      addressSetting: options.addressSetting,
       secrets: [key],
       now: clock.now(),
-      hasAnswerStarted: hasAnswerBegun,
+      ...arrival,
       retryPolicy: known.retryPolicy,
     }
     return { ok: false, failure: classifyFailure(error, context) }
   }
 
-  async function stream(request: ModelRequest, signal: AbortSignal): Promise<CallResult> {
+  async function stream(
+    request: ModelRequest,
+    signal: AbortSignal,
+    arrival: Arrival,
+  ): Promise<CallResult> {
     try {
       model ??= known.createModel({ baseUrl, key, modelName, fetch })
       const callOptions = toCallOptions({ id, provider, known }, request, limits.outputTokensMax)
       const { stream, response } = await model.doStream({ ...callOptions, abortSignal: signal })
-      const end = await readStream(id, stream, request.onDelta)
+      const end = await readStream(id, stream, request)
       if (end.kind === 'answer') return { ok: true, answer: end.answer }
-      if (end.kind === 'error') return toFailure(end.error, end.hasAnswerBegun)
+      if (end.kind === 'error') return toFailure(end.error, arrival)
       const contentType = response?.headers?.['content-type'] ?? ''
       const source = { providerName: known.title, modelName }
       return {
         ok: false,
-        failure: toWrongProtocolFailure(contentType, known.baseUrlSetting, source),
+        failure: toWrongProtocolFailure(contentType, options.addressSetting, source),
       }
     } catch (error) {
-      return toFailure(error, false)
+      return toFailure(error, arrival)
     }
   }
 
@@ -78,25 +81,40 @@ export function createProviderModel(options: ProviderModelOptions): Model {
     provider,
     isOffline: false,
     ...limits,
+    firstByteMs: timeouts.firstByteMs,
     call: (request) =>
-      callWatched(request, { clock, silenceMs, listeners, title: known.title }, stream),
+      callWatched(request, { clock, timeouts, listeners, title: known.title }, stream),
   }
+}
+
+/** Returns a base URL without credentials and query. */
+function toPublicAddress(baseUrl: string): string {
+  const { origin, pathname } = new URL(baseUrl)
+  return `${origin}${pathname}`.replace(/\/+$/, '')
 }
 
 interface Watch {
   clock: Clock
-  silenceMs: number
-  listeners: ByteListeners
+  timeouts: CallTimeouts
+  listeners: ResponseListeners
   title: string
 }
 
-/** Runs a call and ends it when it is cancelled or idle, even when its stream hangs. */
+/** Runs a call and ends it when it is cancelled or timed out, even when its stream hangs. */
 async function callWatched(
   request: ModelRequest,
-  { clock, silenceMs, listeners, title }: Watch,
-  stream: (request: ModelRequest, signal: AbortSignal) => Promise<CallResult>,
+  { clock, timeouts, listeners, title }: Watch,
+  stream: (request: ModelRequest, signal: AbortSignal, arrival: Arrival) => Promise<CallResult>,
 ): Promise<CallResult> {
-  if (request.signal.aborted) return { ok: false, failure: toCancellation(false) }
+  const arrival: Arrival = { isUnreachable: false, hasResponse: false, chars: 0 }
+  if (request.signal.aborted) return { ok: false, failure: toCancellation(null) }
+  const watched: ModelRequest = {
+    ...request,
+    onProgress(chars) {
+      arrival.chars = chars
+      request.onProgress?.(chars)
+    },
+  }
   const abort = new AbortController()
   let endCall: (failure: ModelFailure) => void = () => {}
   const stopped = new Promise<CallResult>((resolve) => {
@@ -105,14 +123,24 @@ async function callWatched(
       abort.abort()
     }
   })
-  const cancel = () => endCall(toCancellation(true))
+  const cancel = () => endCall(toCancellation(arrival))
   request.signal.addEventListener('abort', cancel, { once: true })
-  const idleTimer = startIdleTimer(clock, silenceMs, () => endCall(toTimeout(title, silenceMs)))
-  listeners.set(abort.signal, idleTimer.touch)
+  const timer = startResponseTimer(clock, timeouts, (phase) =>
+    endCall(toTimeout(describeTimeout(title, phase, timeouts[phase]), arrival)),
+  )
+  listeners.set(abort.signal, {
+    onUnreachable() {
+      arrival.isUnreachable = true
+    },
+    onAnswered() {
+      arrival.hasResponse = true
+    },
+    onBytes: timer.touch,
+  })
   try {
-    return await Promise.race([stopped, stream(request, abort.signal)])
+    return await Promise.race([stopped, stream(watched, abort.signal, arrival)])
   } finally {
-    idleTimer.stop()
+    timer.stop()
     request.signal.removeEventListener('abort', cancel)
   }
 }
@@ -135,18 +163,34 @@ function toCallOptions(
   }
 }
 
-const toCancellation = (wasSent: boolean): ModelFailure => ({
+/** Returns the failure of a cancelled call; null stands for a call that was not sent. */
+const toCancellation = (arrival: Arrival | null): ModelFailure => ({
   code: 'CANCELLED',
   message: 'The model call was cancelled.',
   isRetryable: false,
   retryAfterMs: null,
-  mayBeCharged: wasSent,
+  mayBeCharged: arrival !== null,
+  ...(arrival && { received: { chars: arrival.chars } }),
 })
 
-const toTimeout = (title: string, silenceMs: number): ModelFailure => ({
+/** The setting and the field of a definition that raise a timeout. */
+const timeoutSettings: Record<keyof CallTimeouts, string> = {
+  firstByteMs:
+    '`brain.timeout_seconds.first_byte` in the definition, or ROOKERY_MODEL_FIRST_BYTE_SECONDS',
+  betweenBytesMs:
+    '`brain.timeout_seconds.between_bytes` in the definition, or ROOKERY_MODEL_BETWEEN_BYTES_SECONDS',
+}
+
+const describeTimeout = (title: string, phase: keyof CallTimeouts, ms: number): string =>
+  `${title} timed out: ` +
+  (phase === 'firstByteMs' ? 'no answer began within' : 'the answer stopped for') +
+  ` ${ms / 1_000} seconds. If the model is slow, raise ${timeoutSettings[phase]}.`
+
+const toTimeout = (message: string, { chars }: Arrival): ModelFailure => ({
   code: 'TIMEOUT',
-  message: `${title} timed out: no data for ${silenceMs / 1_000} seconds.`,
+  message,
   isRetryable: true,
   retryAfterMs: null,
   mayBeCharged: true,
+  received: { chars },
 })

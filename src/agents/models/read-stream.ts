@@ -15,7 +15,7 @@ type StreamEnd =
   /** The stream ended cleanly without any event of the protocol. */
   | { kind: 'nothing' }
   /** `error` is what the provider package threw or streamed. */
-  | { kind: 'error'; error: unknown; hasAnswerBegun: boolean }
+  | { kind: 'error'; error: unknown }
 
 /**
  * Reads one answer to its end. Never throws: a broken stream, an `error` part and a thrown
@@ -26,30 +26,32 @@ type StreamEnd =
 export async function readStream(
   author: string,
   stream: ReadableStream<LanguageModelV4StreamPart>,
-  onDelta: ModelRequest['onDelta'],
+  listeners: Listeners,
   bytesMax: number = activationLimits.modelAnswerBytes,
 ): Promise<StreamEnd> {
-  const collected = new CollectedAnswer(onDelta, bytesMax)
+  const collected = new CollectedAnswer(listeners, bytesMax)
   const reader = stream.getReader()
   try {
     for (;;) {
       const { done, value } = await reader.read()
       if (done) break
       const problem = collected.add(value)
-      if (problem) return { ...problem, hasAnswerBegun: collected.bytes > 0 }
+      if (problem) return problem
       if (collected.isFull) {
         collected.finish = 'length'
         break
       }
     }
   } catch (error) {
-    return { kind: 'error', error, hasAnswerBegun: collected.bytes > 0 }
+    return { kind: 'error', error }
   } finally {
     reader.cancel().catch(() => {})
   }
   if (!collected.hasEvents) return { kind: 'nothing' }
   return { kind: 'answer', answer: collected.toAnswer(author) }
 }
+
+type Listeners = Pick<ModelRequest, 'onDelta' | 'onProgress'>
 
 /** Bytes of a call beside its arguments. */
 const callBytes = 100
@@ -62,7 +64,7 @@ class CollectedAnswer {
   /** At least one part came from the provider rather than from its package. */
   hasEvents = false
   finish: FinishReason = 'interrupted'
-  readonly #onDelta: ModelRequest['onDelta']
+  readonly #listeners: Listeners
   readonly #bytesMax: number
   readonly #parts: ProviderPart[] = []
   readonly #open = new Map<string, ProviderPart>()
@@ -71,10 +73,12 @@ class CollectedAnswer {
   readonly #begun = new Map<string, ModelAnswer['calls'][number]>()
   #text = ''
   #reasoning = ''
+  /** Characters that have arrived, names of calls included. */
+  #chars = 0
   #usage: ModelUsage | null = null
 
-  constructor(onDelta: ModelRequest['onDelta'], bytesMax: number) {
-    this.#onDelta = onDelta
+  constructor(listeners: Listeners, bytesMax: number) {
+    this.#listeners = listeners
     this.#bytesMax = bytesMax
   }
 
@@ -130,8 +134,14 @@ class CollectedAnswer {
   #fit(piece: string): string {
     const kept = truncateToStoredBytes(piece, this.#bytesMax - this.bytes)
     this.bytes += countStoredBytes(kept)
+    this.#countChars(kept.length)
     if (kept.length < piece.length) this.isFull = true
     return kept
+  }
+
+  #countChars(chars: number): void {
+    this.#chars += chars
+    this.#listeners.onProgress?.(this.#chars)
   }
 
   #openPart(type: string, id: string, metadata: SharedV4ProviderMetadata | undefined): void {
@@ -150,11 +160,11 @@ class CollectedAnswer {
     if (delta.type === 'text-delta') {
       this.#text += text
       if (part?.kind === 'text') part.chars += text.length
-      this.#onDelta?.({ kind: 'text', text })
+      this.#listeners.onDelta?.({ kind: 'text', text })
     } else {
       this.#reasoning += text
       if (part?.kind === 'reasoning') part.text += text
-      this.#onDelta?.({ kind: 'reasoning', text })
+      this.#listeners.onDelta?.({ kind: 'reasoning', text })
     }
   }
 
@@ -174,6 +184,7 @@ class CollectedAnswer {
   #beginCall(callId: string, name: string): ModelAnswer['calls'][number] {
     const call = { callId, name, arguments: '' }
     this.#begun.set(callId, call)
+    this.#countChars(name.length)
     this.bytes += callBytes
     if (this.bytes > this.#bytesMax) this.isFull = true
     return call
@@ -192,7 +203,10 @@ class CollectedAnswer {
   }
 
   #replace(before: string | undefined, after: string): string {
-    if (before) this.bytes -= countStoredBytes(before)
+    if (before) {
+      this.bytes -= countStoredBytes(before)
+      this.#countChars(-before.length)
+    }
     return this.#fit(after)
   }
 }

@@ -1,6 +1,6 @@
-import { activationLimits } from '../../shared/config'
 import type { Settings } from '../../shared/settings'
 import { buildCatalogue } from './build-catalogue'
+import { chooseTimeouts } from './call-timeouts'
 import { findModel } from './catalogue'
 import {
   type ChosenModel,
@@ -10,19 +10,22 @@ import {
   parseOverride,
 } from './choose-model'
 import { modelErrors } from './errors'
-import { type Clock, systemClock } from './idle-timer'
-import type { Model, ModelChoice, ModelRegistry } from './model-port'
+import type { CallTimeouts, Model, ModelChoice, ModelRegistry } from './model-port'
 import { createOfflineModel } from './offline/offline-model'
 import { createProviderModel } from './provider-model'
 import { type ModelProvider, modelProviders } from './providers/model-providers'
+import { type Clock, systemClock } from './response-timer'
 import type { Fetch } from './watched-fetch'
 
 export interface RegistryOptions {
   fetch?: Fetch
   clock?: Clock
-  /** Idle timeout of a provider's stream; default: `activationLimits.modelSilenceMs`. */
-  idleTimeoutMs?: number
-  /** Reads a key by the variable that a definition names, when it is not among the settings. */
+  /** Timeouts of every call; default: those of the definition, the hub or the address. */
+  timeouts?: CallTimeouts
+  /**
+   * Reads a key by the variable that a definition names, when it is not among the settings, and the URL
+   * that was set with it.
+   */
   readKey?: (variable: string) => string | undefined
 }
 
@@ -39,13 +42,16 @@ function createModelCache(settings: Settings, options: RegistryOptions) {
     known: ModelProvider,
     chosen: ChosenModel,
     connection: Connection,
-    contextTokens?: number,
+    choice: ModelChoice,
   ): Model {
+    const { contextTokens } = choice
+    const timeouts = options.timeouts ?? chooseTimeouts(choice, settings, connection.baseUrl)
     const identity = JSON.stringify([
       chosen,
       connection.baseUrl,
       connection.keyVariable,
       contextTokens,
+      timeouts,
     ])
     const cached = cache.get(identity)
     if (cached) return cached
@@ -57,7 +63,7 @@ function createModelCache(settings: Settings, options: RegistryOptions) {
       ...connection,
       fetch: options.fetch ?? ((input, init) => fetch(input, init)),
       clock: options.clock ?? systemClock,
-      idleTimeoutMs: options.idleTimeoutMs ?? activationLimits.modelSilenceMs,
+      timeouts,
       limits: { ...found, contextTokens: contextTokens ?? found.contextTokens },
     })
     cache.set(identity, model)
@@ -69,7 +75,7 @@ function createModelCache(settings: Settings, options: RegistryOptions) {
     const known = findProvider(chosen.provider)
     const connection = known && findConnection(known, choice, settings, options)
     if (!known || !connection) return null
-    return findOrCreate(known, chosen, connection, choice.contextTokens)
+    return findOrCreate(known, chosen, connection, choice)
   }
 
   return { find, offline }
@@ -123,6 +129,7 @@ interface Connection {
   keyVariable: string
   key: string
   baseUrl: string
+  addressSetting: string
 }
 
 const findProvider = (name: string): ModelProvider | undefined =>
@@ -136,7 +143,10 @@ function toNotConfigured(provider: string) {
   return modelErrors.notConfigured(provider, setting)
 }
 
-/** Returns a provider's URL and key, or null when its URL or its required key is missing. */
+/**
+ * Returns a provider's URL and key, or null when its URL or its required key is missing. A definition
+ * can name another URL, but no key goes there that was not set for it.
+ */
 function findConnection(
   known: ModelProvider,
   choice: ModelChoice,
@@ -144,11 +154,42 @@ function findConnection(
   options: RegistryOptions,
 ): Connection | null {
   const keyVariable = choice.apiKeyEnv ?? known.keySetting
-  const key = readKey(settings, options, keyVariable)
-  const baseUrl =
-    choice.apiBase ?? readText(settings, known.baseUrlSetting) ?? known.baseUrl(settings)
-  if (!baseUrl || (known.needsKey && !key)) return null
-  return { keyVariable, key: key ?? '', baseUrl: baseUrl.replace(/\/+$/, '') }
+  const baseUrl = choice.apiBase ?? findBaseUrl(known, settings)
+  if (!baseUrl) return null
+  const keyUrl = findKeyUrl(keyVariable, known, settings, options)
+  const isForUrl = keyUrl !== null && isWithinUrl(baseUrl, keyUrl)
+  const key = isForUrl ? readKey(settings, options, keyVariable) : undefined
+  if (known.needsKey && !key) return null
+  const addressSetting = choice.apiBase === undefined ? known.baseUrlSetting : '`brain.api_base`'
+  return { keyVariable, key: key ?? '', baseUrl: baseUrl.replace(/\/+$/, ''), addressSetting }
+}
+
+const findBaseUrl = (known: ModelProvider, settings: Settings): string | null =>
+  readText(settings, known.baseUrlSetting) ?? known.baseUrl(settings)
+
+/**
+ * Returns the URL that a key was set for: that of the provider whose key it is; for another variable
+ * `NAME_API_KEY` that in `NAME_BASE_URL`, or else the hub's URL of the definition's provider.
+ */
+function findKeyUrl(
+  variable: string,
+  known: ModelProvider,
+  settings: Settings,
+  options: RegistryOptions,
+): string | null {
+  if (!keyVariablePattern.test(variable)) return null
+  const owner = Object.values(modelProviders).find(({ keySetting }) => keySetting === variable)
+  if (owner) return findBaseUrl(owner, settings)
+  const own = options.readKey?.(variable.replace(/_API_KEY$/, '_BASE_URL'))
+  return own || findBaseUrl(known, settings)
+}
+
+/** Whether a URL is another one or below it: on one host, paths can belong to different customers. */
+function isWithinUrl(url: string, base: string): boolean {
+  if (!URL.canParse(url) || !URL.canParse(base)) return false
+  const [given, allowed] = [new URL(url), new URL(base)]
+  const toPath = ({ pathname }: URL) => pathname.replace(/\/*$/, '/')
+  return given.origin === allowed.origin && toPath(given).startsWith(toPath(allowed))
 }
 
 function readText(settings: Settings, name: string): string | undefined {
@@ -157,6 +198,5 @@ function readText(settings: Settings, name: string): string | undefined {
 }
 
 function readKey(settings: Settings, options: RegistryOptions, variable: string) {
-  if (!keyVariablePattern.test(variable)) return undefined
   return readText(settings, variable) ?? options.readKey?.(variable)
 }

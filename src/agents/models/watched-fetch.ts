@@ -1,20 +1,33 @@
 export type Fetch = (input: RequestInfo | URL, init?: RequestInit) => Promise<Response>
 
-/** Listeners for the bytes of calls, by the calls' abort signals. */
-export type ByteListeners = WeakMap<AbortSignal, () => void>
+/** What a call learns of its response. */
+export interface ResponseListener {
+  /** No connection was made, or it broke before any answer. */
+  onUnreachable(): void
+  /** The server has answered with a success; its body follows. */
+  onAnswered(): void
+  onBytes(): void
+}
+
+/** Listeners of calls, by the calls' abort signals. */
+export type ResponseListeners = WeakMap<AbortSignal, ResponseListener>
 
 /**
- * Returns a fetch that calls the listener of its signal whenever bytes arrive, keep-alive comments
+ * Returns a fetch that notifies the listener of its signal of the response and of arriving bytes, keep-alive comments
  * included, which provider packages do not pass on. Redirects are not followed, because they would
  * forward the key.
  */
-export function createWatchedFetch(fetch: Fetch, listeners: ByteListeners): Fetch {
+export function createWatchedFetch(fetch: Fetch, listeners: ResponseListeners): Fetch {
   return async (input, init) => {
-    const onBytes = init?.signal ? listeners.get(init.signal) : undefined
-    const response = await fetch(input, { ...init, redirect: 'manual' })
-    onBytes?.()
-    if (!onBytes || !response.body || !response.ok) return response
-    return new Response(observeBytes(response.body, onBytes), response)
+    const listener = init?.signal ? listeners.get(init.signal) : undefined
+    const response = await fetch(input, { ...init, redirect: 'manual' }).catch((error) => {
+      listener?.onUnreachable()
+      throw error
+    })
+    if (!listener || !response.ok) return response
+    listener.onAnswered()
+    if (!response.body) return response
+    return new Response(observeBytes(response.body, listener.onBytes), response)
   }
 }
 

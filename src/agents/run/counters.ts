@@ -16,6 +16,7 @@ const emptyCounters: ActivationCounters = {
   toolExecutions: 0,
   toolFailures: 0,
   permissionDenials: 0,
+  toolRefusals: 0,
   compactions: 0,
   retries: 0,
   parks: 0,
@@ -26,6 +27,7 @@ function addEvent(counters: ActivationCounters, event: RunEvent): void {
   switch (event.type) {
     case 'model_answered':
       counters.modelRequests++
+      counters.toolRefusals += event.calls.filter(({ refusal }) => refusal !== null).length
       break
     case 'model_failed':
       addFailedCall(counters)
@@ -71,11 +73,12 @@ function addSummary(
   if (problem !== null) counters.modelFailures++
 }
 
-/** Counts a tool call, when the gateway allowed it. */
+/** Counts a tool call that the gateway allowed, or refused before it decided; denials are counted apart. */
 function addToolCall(
   counters: ActivationCounters,
   { decision, isError }: RunEventOf<'tool_returned'>,
 ): void {
+  if (decision === 'invalid' || decision === 'unknown_tool') counters.toolRefusals++
   if (decision !== 'allowed') return
   counters.toolExecutions++
   if (isError) counters.toolFailures++

@@ -1,8 +1,2 @@
 /** Characters of a text that a trace shows, before the trace is made to fit its limit. */
 export const excerptChars = { prompt: 1_200, text: 8_000, tool: 4_000 } as const
-
-/** Truncates a text and says how many characters are missing. */
-export const truncate = (text: string, chars: number): string =>
-  text.length <= chars
-    ? text
-    : `${text.slice(0, chars).toWellFormed()} [... ${text.length - chars} more characters]`

@@ -21,9 +21,13 @@ export function formatNote(event: RunEvent): string | null {
     case 'cancel_requested':
       return `The agent was asked to stop.${formatCharge(event.charge)}`
     case 'model_answered':
-      return [event.warning, event.charge.doubt].filter(Boolean).join(' ') || null
+      return (
+        [event.warning, event.charge.doubt, formatOverrun(event.charge)]
+          .filter(Boolean)
+          .join(' ') || null
+      )
     case 'compacted':
-      return event.charge?.doubt ?? null
+      return [event.charge?.doubt, formatOverrun(event.charge)].filter(Boolean).join(' ') || null
     case 'park_failed':
       return 'The calls that require approval did not reach the hub and were sent again.'
     case 'commit_failed':
@@ -41,6 +45,14 @@ export function formatNote(event: RunEvent): string | null {
  */
 export const getProviderQuote = (event: RunEvent): string | null =>
   event.type === 'model_failed' ? event.detail : null
+
+/** Returns a sentence on what a call took beyond its reservation; null for none. */
+function formatOverrun(charge: Charge | null): string | null {
+  const overrun = charge?.overrun
+  if (!overrun) return null
+  const money = overrun.microusd > 0 ? ` and $${(overrun.microusd / 1_000_000).toFixed(6)}` : ''
+  return `The provider counted ${overrun.tokens} tokens${money} more than were reserved. Further calls reserve more.`
+}
 
 /**
  * Returns a sentence on the charge of a call without an answer, which is in no step; empty for

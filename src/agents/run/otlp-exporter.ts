@@ -1,4 +1,5 @@
 import { traceExport } from '../../shared/config'
+import type { ActivationId } from '../../shared/ids'
 import type { Log } from '../../shared/log'
 import type { Waterfall } from '../contract/agents'
 import { type OtlpOptions, toOtlp } from './otlp-spans'
@@ -7,8 +8,11 @@ import { toWaterfall } from './waterfall'
 
 /** Sends finished activations to an OpenTelemetry collector. */
 export interface TraceExporter {
-  /** Exports one stored log. Never throws and takes bounded time; a failure is logged and counted. */
-  push(runLog: string): Promise<void>
+  /**
+   * Exports the stored log of an activation. Never throws and takes bounded time; a failure is logged
+   * and counted, also when the log cannot be read.
+   */
+  push(activationId: ActivationId, runLog: string): Promise<void>
   /**
    * Returns the failures since the last call and resets the count; the next commit adds them to the
    * counters.
@@ -42,15 +46,18 @@ export function createOtlpExporter(deps: ExporterDeps): TraceExporter {
     }
   }
   return {
-    async push(runLog) {
+    async push(activation, runLog) {
       const parsed = parseRunLog(runLog)
-      if (!parsed) return
-      const trace = toWaterfall(parsed)
+      if (!parsed.ok) {
+        failures++
+        log.warn('trace export skipped: unreadable log', { activation, reason: parsed.problem })
+        return
+      }
+      const trace = toWaterfall(parsed.log)
       const problem = await exportTrace(trace)
       if (problem === null) return
       failures++
-      const { agent, activationId: activation } = trace
-      log.warn('trace export failed', { agent, activation, reason: problem })
+      log.warn('trace export failed', { agent: trace.agent, activation, reason: problem })
     },
     takeFailures() {
       const taken = failures

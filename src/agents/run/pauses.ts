@@ -1,5 +1,6 @@
 import type { TraceCompaction, TracePark } from '../contract/agents'
-import { excerptChars, truncate } from './excerpt'
+import { truncate } from '../text/truncate'
+import { excerptChars } from './excerpt'
 import type { RunEvent } from './run-event'
 
 /** Returns every compaction of the history. */

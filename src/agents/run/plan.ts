@@ -62,8 +62,11 @@ function addCalls(plan: Plan, { calls }: RunEventOf<'model_answered'>): Plan {
       ? []
       : [
           {
-            ...{ callId, title: name, status: refusal === null ? 'running' : 'failed' },
-            ...{ output: null, reason: refusal && excerpt(refusal) },
+            callId,
+            title: name,
+            status: refusal === null ? 'running' : 'failed',
+            output: null,
+            reason: refusal && excerpt(refusal),
           },
         ],
   )

@@ -29,7 +29,15 @@ function redactEvent<Event extends RunEvent>(event: Event): RunEvent
 function redactEvent(event: RunEvent): RunEvent {
   switch (event.type) {
     case 'loaded':
-      return { ...event, session: null, goal: hide(event.goal), prompt: [], historyFrom: 0 }
+      // The sender of a direct message is private.
+      return {
+        ...event,
+        requesters: event.task === 'dm' ? [] : event.requesters,
+        session: null,
+        goal: hide(event.goal),
+        prompt: [],
+        historyFrom: 0,
+      }
     case 'model_answered':
       return redactAnswer(event)
     case 'model_failed':
@@ -74,7 +82,9 @@ function redactAnswer({ providerParts: _, ...event }: RunEventOf<'model_answered
 function redactResult({ plan, ...event }: RunEventOf<'tool_returned'>): RunEvent {
   const steps = plan?.steps.map((step) => ({ ...step, title: '' }))
   return {
-    ...{ ...event, arguments: '', text: '' },
+    ...event,
+    arguments: '',
+    text: '',
     ...(plan && steps && { plan: { goal: hide(plan.goal), steps } }),
   }
 }

@@ -58,6 +58,8 @@ export type RunEvent = { at: number } & (
       agent: string
       model: LoadedFacts['model']
       task: Task
+      /** For whom the run acts, as names with roles; empty: the hub itself. */
+      requesters: NonNullable<LoadedFacts['requesters']>
       session: string | null
       /** The task in the words of the requester; null when it has none. */
       goal: string | null

@@ -86,15 +86,24 @@ class RunLogBuilder {
       if (call.refusal === null) this.#open.add(call.callId)
     }
     return {
-      ...{ at, type, step: ++this.#step, startedAt },
-      ...{ request: event.request ?? null, input: event.input ?? null },
-      ...{ text, reasoning, finish, usage },
+      at,
+      type,
+      step: ++this.#step,
+      startedAt,
+      request: event.request ?? null,
+      input: event.input ?? null,
+      text,
+      reasoning,
+      finish,
+      usage,
       ...(providerParts !== undefined && { providerParts }),
       calls: calls.map((call, index) => ({
         ...call,
         isSequential: event.calls[index]?.isSequential ?? false,
       })),
-      ...{ charge, warning: event.warning ?? null, hooks: event.hooks ?? [] },
+      charge,
+      warning: event.warning ?? null,
+      hooks: event.hooks ?? [],
     }
   }
 
@@ -106,8 +115,18 @@ class RunLogBuilder {
     const plan = name === planToolName && !isError ? this.#revisions.apply(args) : null
     this.#open.delete(callId)
     return {
-      ...{ at, type, startedAt, durationMs, callId, name, arguments: args, text, isError },
-      ...{ resultBytes, grant: readText(audit?.grant), decision: readText(audit?.decision) },
+      at,
+      type,
+      startedAt,
+      durationMs,
+      callId,
+      name,
+      arguments: args,
+      text,
+      isError,
+      resultBytes,
+      grant: readText(audit?.grant),
+      decision: readText(audit?.decision),
       hooks: event.hooks ?? [],
       ...(plan && { plan }),
     }
@@ -146,9 +165,20 @@ class RunLogBuilder {
 function convertLoaded({ at, type, facts }: LoopEventOf<'loaded'>): RunEvent {
   const { agentName: agent, model, task, definition, admission, limits, prompt } = facts
   return {
-    ...{ at, type, agent, model, task, session: facts.session?.id ?? null },
-    ...{ goal: facts.goal ?? null, definition, admission, limits, prompt },
-    ...{ historyFrom: facts.historyFrom, notes: facts.notes ?? [] },
+    at,
+    type,
+    agent,
+    model,
+    task,
+    requesters: facts.requesters ?? [],
+    session: facts.session?.id ?? null,
+    goal: facts.goal ?? null,
+    definition,
+    admission,
+    limits,
+    prompt,
+    historyFrom: facts.historyFrom,
+    notes: facts.notes ?? [],
   }
 }
 

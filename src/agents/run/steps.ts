@@ -1,5 +1,6 @@
 import type { TraceStep, TraceTool } from '../contract/agents'
-import { excerptChars, truncate } from './excerpt'
+import { truncate } from '../text/truncate'
+import { excerptChars } from './excerpt'
 import type { ClosedCall, RequestedCall, RunEvent, RunEventOf } from './run-event'
 
 /** Collects the steps of a run with the tool calls of each, in the order they were requested. */
@@ -41,9 +42,16 @@ export class StepFold {
     if (startedAt === null) return
     const args = this.#requested.get(callId)?.call.arguments ?? ''
     this.#addTool({
-      ...{ callId, name, grant: null, arguments: truncate(args, excerptChars.tool) },
-      ...{ result: text, isError: true, startedAt, durationMs: at - startedAt },
-      ...{ resultBytes: 0, hooks: [] },
+      callId,
+      name,
+      grant: null,
+      arguments: truncate(args, excerptChars.tool),
+      result: text,
+      isError: true,
+      startedAt,
+      durationMs: at - startedAt,
+      resultBytes: 0,
+      hooks: [],
     })
   }
 
@@ -65,7 +73,11 @@ const describeStep = (
   modelMs: number,
   retries: number,
 ): TraceStep => ({
-  ...{ step, startedAt, modelMs, retries, input },
+  step,
+  startedAt,
+  modelMs,
+  retries,
+  input,
   inputTokens: charge.inputTokens,
   cachedTokens: charge.cachedTokens,
   outputTokens: charge.outputTokens,

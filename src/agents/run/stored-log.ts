@@ -1,30 +1,47 @@
+import * as z from 'zod'
 import { limits } from '../../shared/config'
-import type { RunAccess, Trace } from '../contract/agents'
+import type { RunAccess, RunLogProblem, Trace } from '../contract/agents'
 import { toRuntimeEvents } from './live-events'
 import { foldPlan } from './plan'
 import { redactRunLog } from './redact'
 import { type RunEvent, type RunLog, runLogVersion } from './run-event'
+import { runLogSchema } from './run-log-schema'
 import { addCharges } from './spend'
 import { toWaterfall } from './waterfall'
 
 /** The shortest length that a text of a log is truncated to: a shorter one is not useful. */
 const textCharsMin = 120
 
-/** Returns a stored log; null when it cannot be read, for example because its version is older. */
-export function parseRunLog(stored: string): RunLog | null {
+/** A stored log, or why it cannot be read. */
+export type ParsedRunLog = { ok: true; log: RunLog } | { ok: false; problem: RunLogProblem }
+
+/** Parses a stored log. Each view of a stored run begins here, so none sees a malformed log. */
+export function parseRunLog(stored: string): ParsedRunLog {
+  let json: unknown
   try {
-    const log = JSON.parse(stored) as RunLog | null
-    return log?.version === runLogVersion ? log : null
+    json = JSON.parse(stored)
   } catch {
-    return null
+    return { ok: false, problem: 'not_json' }
   }
+  const version = z.object({ version: z.number() }).safeParse(json).data?.version
+  if (version !== undefined && version !== runLogVersion)
+    return { ok: false, problem: 'other_version' }
+  return runLogSchema.safeParse(json).success
+    ? { ok: true, log: json as RunLog }
+    : { ok: false, problem: 'invalid' }
+}
+
+/** Returns why a stored log cannot be read; null when it can. */
+export function findRunLogProblem(stored: string): RunLogProblem | null {
+  const parsed = parseRunLog(stored)
+  return parsed.ok ? null : parsed.problem
 }
 
 /** Returns a stored log as its viewer may see it; null when the log cannot be read. */
 export function openRun(stored: string, access: RunAccess): Trace | null {
-  const log = parseRunLog(stored)
-  if (!log) return null
-  const shown = redactRunLog(log, access)
+  const parsed = parseRunLog(stored)
+  if (!parsed.ok) return null
+  const shown = redactRunLog(parsed.log, access)
   return { ...toWaterfall(shown), plan: foldPlan(shown), events: toRuntimeEvents(shown) }
 }
 

@@ -1,6 +1,7 @@
 import type { ActivationId } from '../../shared/ids'
 import type { Waterfall } from '../contract/agents'
-import { excerptChars, truncate } from './excerpt'
+import { truncate } from '../text/truncate'
+import { excerptChars } from './excerpt'
 import { formatNote, getProviderQuote } from './notes'
 import { collectCompactions, collectParks } from './pauses'
 import type { RunEvent, RunEventOf, RunLog } from './run-event'
@@ -51,6 +52,7 @@ const describeRun = (loaded: RunEventOf<'loaded'> | undefined) => ({
   agent: loaded?.agent ?? '',
   model: loaded?.model.id ?? '',
   task: loaded?.task ?? '',
+  requesters: loaded?.requesters ?? [],
   session: loaded?.session ?? null,
   definitionVersion: loaded?.definition.version ?? 0,
 })

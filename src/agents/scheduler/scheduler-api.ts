@@ -11,6 +11,7 @@ export function createSchedulerApi(
     disarm: async (token) => object().disarm(token),
     ensureStarted: () => object().ensureStarted(),
     reportOutcome: (news) => object().reportOutcome(news),
+    sweepAt: async (at) => object().sweepAt(at),
     sweepNow: () => object().sweepNow(),
     explain: async (question) => object().explain(question),
     readSweepAge: async () => object().readSweepAge(),

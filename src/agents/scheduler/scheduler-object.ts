@@ -29,6 +29,10 @@ export class SchedulerObjectBase<Env> extends DurableObject<Env> {
     return this.#shell.reportOutcome(news)
   }
 
+  sweepAt(at: number): void {
+    this.#shell.sweepAt(at)
+  }
+
   sweepNow(): Promise<void> {
     return this.#shell.sweepNow()
   }

@@ -45,6 +45,8 @@ export class SchedulerShell {
   #knownUntil: number
   #lastSweepAt: number | null = null
   #alarmAt: number | null = null
+  /** When a provider that is down is tried again; the hub stores it. */
+  #nextAttemptAt: number | null = null
   #isFresh = true
 
   constructor(storage: SchedulerStorage, deps: SchedulerDeps) {
@@ -85,6 +87,12 @@ export class SchedulerShell {
     if (this.#isFresh) await this.#sweep()
   }
 
+  /** Sweeps at a time. A restarted object sweeps at its alarm in any case. */
+  sweepAt(at: number): void {
+    this.#nextAttemptAt = Math.min(at, this.#nextAttemptAt ?? at)
+    this.#setAlarm()
+  }
+
   async sweepNow(): Promise<void> {
     await this.#sweep()
   }
@@ -116,7 +124,8 @@ export class SchedulerShell {
   async alarm(): Promise<void> {
     this.#alarmAt = null
     const now = this.#deps.clock.now()
-    if (this.#isFresh || computeNextSweep(this.#state(), now) <= now) {
+    const isAttemptDue = this.#nextAttemptAt !== null && this.#nextAttemptAt <= now
+    if (this.#isFresh || isAttemptDue || computeNextSweep(this.#state(), now) <= now) {
       await this.#sweep()
       return
     }
@@ -135,11 +144,13 @@ export class SchedulerShell {
     this.#isFresh = false
     this.#lastSweepAt = now
     this.#alarmAt = null
+    this.#nextAttemptAt = null
     this.#setAlarm()
     const answer = await this.#readReport(now).catch(() => null)
     await this.#wake(this.#deps.wake, answer?.wake ?? [])
     await this.#startDueSchedules()
     await this.#offerExplorations()
+    if (answer?.nextAttemptAt) this.sweepAt(answer.nextAttemptAt)
     if (answer)
       for (const [token, at] of this.#armed) if (isArmingExpired(at, now)) this.disarm(token)
     // Activations that started right before the last machine died are too young to be found now.
@@ -148,7 +159,7 @@ export class SchedulerShell {
   }
 
   /** Reads the hub's sweep report: one round trip per page of changed agents. */
-  async #readReport(now: number): Promise<Pick<SweepReport, 'wake' | 'running'>> {
+  async #readReport(now: number): Promise<Omit<SweepReport, 'exploration'>> {
     const question = { since: this.#knownUntil, until: now + 2 * scheduling.sweepSlowMs }
     let first: SweepReport | null = null
     let after: AccountId | null = null
@@ -225,6 +236,7 @@ export class SchedulerShell {
       computeNextSweep(this.#state(), now),
       this.#explorations.computeNextAt(now) ?? Number.POSITIVE_INFINITY,
       ...this.#schedules.map(({ dueAt }) => Math.max(now, dueAt)),
+      ...(this.#nextAttemptAt === null ? [] : [Math.max(now, this.#nextAttemptAt)]),
     ]
     const next = Math.min(...times)
     const isInPlace =

@@ -6,9 +6,10 @@ import type { ActionContext } from '../action-context'
 import { type IdempotentResult, runOnce } from '../idempotency/run-once'
 import { createSecret } from '../keys/actions'
 import { insertKey } from '../keys/queries'
+import { accounts, adminAccountId } from '../schema/accounts'
 import { sha256 } from '../sha256'
 import { accountErrors } from './errors'
-import { insertAccount, updateAccount } from './queries'
+import { type AccountRow, insertAccount, selectAccountByName, updateAccount } from './queries'
 import { reservedNames } from './reserved-names'
 
 const accountName = z
@@ -24,7 +25,10 @@ export const registerInput = z.object({
   description: z.string().max(limits.account.descriptionCharsMax).default(''),
   display_name: z.string().trim().min(1).max(60).optional(),
   kind: z.enum(['agent', 'human']).default('agent'),
-  role: z.enum(['member', 'admin']).default('member'),
+  role: z
+    .enum(accounts.role.enumValues)
+    .optional()
+    .describe('Defaults to guest, or to member when an admin registers the account.'),
 })
 export type RegisterInput = z.output<typeof registerInput>
 
@@ -49,11 +53,11 @@ export interface RegisteredAccount {
 }
 
 /**
- * Returns whether only an admin can register this account: a person or an admin on a public hub, any
- * account on a private hub.
+ * Returns whether only an admin can register this account: a person, a member or an admin on a public
+ * hub, any account on a private hub.
  */
 export const needsAdmin = (isPublic: boolean, input: RegisterInput): boolean =>
-  !isPublic || input.kind === 'human' || input.role === 'admin'
+  !isPublic || input.kind === 'human' || (input.role !== undefined && input.role !== 'guest')
 
 /**
  * Creates an account with its first key. Only the response contains the key; the hub stores its hash.
@@ -90,7 +94,7 @@ export async function registerAccount(
       id,
       name: input.name,
       kind: input.kind,
-      role: input.role,
+      role: input.role ?? (requester?.isAdmin ? 'member' : 'guest'),
       displayName: input.display_name ?? null,
       description: input.description,
       createdAt: now,
@@ -99,7 +103,13 @@ export async function registerAccount(
   }
   const accountId = requester?.accountId ?? ''
   const once = { accountId, key: idempotencyKey, action: 'register', input }
-  return runOnce(db, once, { now, answer, statements, isSecret: true })
+  return runOnce(db, once, {
+    now,
+    answer,
+    statements,
+    isSecret: true,
+    constraints: { 'accounts.name': accountErrors.nameTaken },
+  })
 }
 
 /** Updates the given profile fields of an account; an empty display name clears it. */
@@ -114,4 +124,26 @@ export async function updateProfile(
     ...(input.metadata === undefined ? {} : { metadata: input.metadata }),
   }
   if (Object.keys(fields).length > 0) await run(db, updateAccount(accountId, fields))
+}
+
+export const roleInput = z.object({ role: z.enum(accounts.role.enumValues) })
+
+/**
+ * Changes the role of an account, effective from its next request and from the next tool call that it
+ * makes an agent do.
+ *
+ * @throws NOT_FOUND, FORBIDDEN for the admin's own account and for accounts of the hub itself
+ */
+export async function changeRole(
+  { db }: ActionContext,
+  admin: AccountId,
+  name: string,
+  { role }: z.output<typeof roleInput>,
+): Promise<AccountRow> {
+  const account = await run(db, selectAccountByName(name))
+  if (!account) throw accountErrors.notFound()
+  if (account.id === admin) throw accountErrors.ownRole()
+  if (account.kind === 'system' || account.id === adminAccountId) throw accountErrors.systemRole()
+  await run(db, updateAccount(account.id, { role }))
+  return { ...account, role }
 }

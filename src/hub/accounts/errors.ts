@@ -1,8 +1,5 @@
 import { AppError, notFound } from '../../shared/errors'
-
-/** Hint for callers without a key of a private hub. */
-export const privateHubHint =
-  'This hub is private. Ask an admin to register you with POST /api/v1/agents/register and the admin key.'
+import { privateHubHint } from '../http/http-errors'
 
 /** Errors of accounts, as users read them. */
 export const accountErrors = {
@@ -19,6 +16,9 @@ export const accountErrors = {
       },
     )
   },
+  ownRole: () =>
+    new AppError('FORBIDDEN', "You can't change your own role.", { hint: 'Ask another admin.' }),
+  systemRole: () => new AppError('FORBIDDEN', 'Accounts of the hub itself keep their role.'),
   nameTaken: (cause?: unknown) =>
     new AppError('CONFLICT', 'This name is taken.', {
       hint: 'Choose another name.',

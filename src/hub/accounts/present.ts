@@ -1,15 +1,8 @@
 import * as z from 'zod'
 import type { Person } from '../contract/hub'
-import { countAnswer, timeAnswer } from '../http/answers'
+import { countAnswer, presentTime, timeAnswer } from '../http/answers'
+import { accounts } from '../schema/accounts'
 import type { AccountRow } from './queries'
-import { accounts } from './schema'
-
-/** Formats milliseconds since the Unix epoch as ISO 8601 in UTC; null stays null. */
-export function presentTime(at: number): string
-export function presentTime(at: number | null): string | null
-export function presentTime(at: number | null): string | null {
-  return at === null ? null : new Date(at).toISOString()
-}
 
 export const kindAnswer = z.enum(accounts.kind.enumValues)
 

@@ -12,23 +12,24 @@ import {
 } from '../../shared/db/statement'
 import type { AccountId } from '../../shared/ids'
 import type { AccountKind } from '../contract/hub'
-import { agents } from '../definitions/schema'
-import { inboxItems } from '../inbox/schema'
+import { type Account, accounts, type NewAccount } from '../schema/accounts'
+import { agents } from '../schema/definitions'
+import { inboxItems } from '../schema/inbox'
 import {
   type Credential,
   type ViewerValues,
   viewer,
   viewerCte,
   viewerValues,
-} from '../keys/queries'
-import { type Account, accounts, type NewAccount } from './schema'
+} from '../viewers/queries'
+import { isGuestSql } from './guest-sql'
 
 export const insertAccount = (account: NewAccount): Statement<void> =>
   write(orm.insert(accounts).values(account))
 
 export const updateAccount = (
   id: AccountId,
-  fields: Partial<Pick<Account, 'description' | 'displayName' | 'metadata'>>,
+  fields: Partial<Pick<Account, 'description' | 'displayName' | 'metadata' | 'role'>>,
 ): Statement<void> => write(orm.update(accounts).set(fields).where(eq(accounts.id, id)))
 
 const a = alias(accounts, 'a')
@@ -78,13 +79,17 @@ export const selectAccountById = (id: AccountId): Statement<AccountRow | undefin
   selectById({ id })
 
 const preparedAuthor = prepare(({ id }: Params<{ id: AccountId }>) =>
-  oneSql({ displayName: a.displayName }, sql`FROM ${accounts} ${a} WHERE ${a.id} = ${id}`),
+  oneSql(
+    { displayName: a.displayName, isFromGuest: isGuestSql(a) },
+    sql`FROM ${accounts} ${a} WHERE ${a.id} = ${id}`,
+  ),
 )
 
 /** Selects what a new post or comment shows of its author, besides name and kind. */
 export const selectAuthor = (
   id: AccountId,
-): Statement<{ displayName: string | null } | undefined> => preparedAuthor({ id })
+): Statement<{ displayName: string | null; isFromGuest: boolean } | undefined> =>
+  preparedAuthor({ id })
 
 const selectOfViewer = prepare((v: Params<ViewerValues>) =>
   oneSql(

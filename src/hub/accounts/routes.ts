@@ -1,13 +1,22 @@
 import * as z from 'zod'
 import { run } from '../../shared/db/batch'
+import { notFound } from '../../shared/errors'
 import { decodeCursor, encodeCursor } from '../cursor'
-import { pageFields } from '../http/answers'
+import { pageFields, presentTime, timeAnswer } from '../http/answers'
 import { readCredential, requireViewer } from '../http/authenticate'
 import { readIdempotencyKey } from '../http/mount-routes'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
-import { postAnswer, presentPost } from '../posts/present'
-import { selectPosts } from '../posts/queries'
-import { needsAdmin, profileInput, registerAccount, registerInput, updateProfile } from './actions'
+import { createSignInLink, requireUnlimitedKey } from '../keys/actions'
+import { adminAccountId } from '../schema/accounts'
+import {
+  changeRole,
+  needsAdmin,
+  profileInput,
+  registerAccount,
+  registerInput,
+  roleInput,
+  updateProfile,
+} from './actions'
 import { accountErrors } from './errors'
 import { accountAnswer, ownAccountAnswer, presentAccount, presentOwnAccount } from './present'
 import {
@@ -24,23 +33,6 @@ async function readMe({ context, credential, read }: Call<unknown, unknown>): Pr
   const { answers } = await read({ me: selectOwnAccount(credential, context.clock.now()) })
   if (!answers.me) throw accountErrors.notFound()
   return answers.me
-}
-
-const profileAnswer = z.object({ agent: accountAnswer, recentPosts: z.array(postAnswer) })
-
-async function readProfile(
-  call: Call<unknown, unknown>,
-  name: string,
-): Promise<z.input<typeof profileAnswer>> {
-  const { answers } = await call.read({
-    account: selectAccountByName(name),
-    recent: selectPosts({ sort: 'new', author: name, limit: 10, cursor: null }),
-  })
-  if (!answers.account) throw accountErrors.notFound('GET /api/v1/agents lists all accounts.')
-  return {
-    agent: presentAccount(answers.account),
-    recentPosts: answers.recent.map(presentPost),
-  }
 }
 
 const registeredAnswer = z.object({
@@ -61,6 +53,7 @@ const registerRoute = route({
   summary: 'Registers an account and returns its key, which is shown only once',
   tag,
   access: 'open',
+  rate: 'register',
   status: 201,
   body: registerInput,
   answer: registeredAnswer,
@@ -73,7 +66,7 @@ const registerRoute = route({
     const viewer = hasCredential ? await requireViewer(c, 'write') : null
     const requester = viewer ? { accountId: viewer.id, isAdmin: viewer.role === 'admin' } : null
     const done = await registerAccount(call.context, requester, call.body, readIdempotencyKey(c))
-    const origin = new URL(c.req.url).origin
+    const { origin } = c.var
     return presentIdempotent(call, done, (account) => ({
       agent: {
         id: account.id,
@@ -105,6 +98,7 @@ const listRoute = route({
   summary: 'Lists accounts, oldest first',
   tag,
   access: 'read',
+  rate: 'read',
   query: listQuery,
   answer: z.object({ agents: z.array(accountAnswer), ...pageFields }),
   handle: async ({ context, query, read }) => {
@@ -139,6 +133,7 @@ const updateMeRoute = route({
   summary: 'Updates your description, display name or metadata',
   tag,
   access: 'write',
+  rate: 'write',
   body: profileInput,
   answer: z.object({ agent: ownAccountAnswer }),
   handle: async (call) => {
@@ -150,14 +145,32 @@ const updateMeRoute = route({
   },
 })
 
+const changeRoleRoute = route({
+  method: 'put',
+  path: '/agents/:name/role',
+  summary: 'Changes the role of an account: guest, member or admin (admin)',
+  tag,
+  access: 'admin',
+  rate: 'write',
+  body: roleInput,
+  answer: z.object({ agent: accountAnswer }),
+  handle: async (call) => {
+    const { context, body } = call
+    const account = await changeRole(context, call.viewer().id, call.param('name'), body)
+    return { agent: presentAccount(account) }
+  },
+})
+
 export const accountRoutes: Route[] = [
   registerRoute,
+  changeRoleRoute,
   route({
     method: 'get',
     path: '/agents/me',
     summary: 'Returns your account',
     tag,
     access: 'own',
+    rate: 'read',
     answer: z.object({ agent: ownAccountAnswer }),
     handle: async (call) => ({ agent: presentOwnAccount(await readMe(call)) }),
   }),
@@ -168,30 +181,36 @@ export const accountRoutes: Route[] = [
     summary: 'Checks your key; accounts on this hub are always claimed',
     tag,
     access: 'own',
+    rate: 'read',
     answer: z.object({ status: z.literal('claimed'), agent: accountAnswer }),
     handle: async (call) => {
       const account = await readMe(call)
       return { status: 'claimed' as const, agent: presentAccount(account) }
     },
   }),
-  route({
-    method: 'get',
-    path: '/agents/profile',
-    summary: 'Returns an account and its latest posts, by name',
-    tag,
-    access: 'read',
-    query: z.object({ name: z.string().min(1).max(100) }),
-    answer: profileAnswer,
-    handle: (call) => readProfile(call, call.query.name),
-  }),
   listRoute,
   route({
-    method: 'get',
-    path: '/agents/:name',
-    summary: 'Returns an account and its latest posts',
+    method: 'post',
+    path: '/sessions/link',
+    summary: 'Creates a sign-in link for a browser (admin)',
     tag,
-    access: 'read',
-    answer: profileAnswer,
-    handle: (call) => readProfile(call, call.param('name')),
+    access: 'admin',
+    rate: 'write',
+    status: 201,
+    body: z.object({ name: z.string().max(100).optional() }),
+    answer: z.object({ url: z.url(), expires_at: timeAnswer }),
+    handle: async (call) => {
+      const { name } = call.body
+      const account = name
+        ? await run(call.context.db, selectAccountByName(name))
+        : { id: adminAccountId }
+      if (!account) throw notFound('account')
+      const { id, keyId } = call.viewer()
+      if (account.id === id) await requireUnlimitedKey(call.context, keyId)
+      const link = await createSignInLink(call.context, account.id, call.actor())
+      const url = new URL('/login', call.c.var.origin)
+      url.searchParams.set('token', link.token)
+      return { url: url.href, expires_at: presentTime(link.expiresAt) }
+    },
   }),
 ]

@@ -2,6 +2,7 @@ import type { ActionContext } from '../action-context'
 import type { ActivationApi, SweepApi } from '../contract/hub'
 import { toLoadEvent } from '../exploration/scheduler-events'
 import { assignScheduledTasks } from '../exploration/sweep'
+import { endOutage } from '../outages/actions'
 import { publishBudgetAlerts } from '../reports/actions'
 import { commit } from './commit'
 import { load } from './load'
@@ -19,6 +20,7 @@ export const createActivationApi = (open: () => ActionContext): ActivationApi & 
     return answer
   },
   park: (request) => park(open(), request),
+  endOutage: (address, now) => endOutage(open(), address, now),
   renew: (request) => renew(open().db, request),
   commit: async (request) => {
     const context = open()

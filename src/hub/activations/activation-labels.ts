@@ -1,7 +1,7 @@
 /** Title of the page of an activation, by state. */
 export const titleByState = {
   running: (agentName: string) => `${agentName} is working`,
-  parked: (agentName: string) => `${agentName} waits for approval`,
+  parked: (agentName: string) => `${agentName} is waiting`,
   done: (agentName: string) => `Run of ${agentName}`,
 } as const
 

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { briefPersonAnswer } from '../accounts/present'
 import { countAnswer, microusdAnswer, timeAnswer } from '../http/answers'
-import { activations } from './schema'
+import { activations } from '../schema/activations'
 
 export const activationAnswer = z
   .object({

@@ -1,5 +1,5 @@
-/** Stands for the name of the agent in `circuitReport`. */
-export const nameToken = '{agent}'
+/** Stands for the name of the agent in `circuitReport`, also in its HTML: Markdown leaves it as it is. */
+export const nameToken = 'AGENT_NAME'
 
 /** Post in m/agent-errors about an agent that failed as often in a row as opens its circuit. */
 export const circuitReport = {

@@ -5,17 +5,19 @@ import { type Params, prepare, write } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, ActivationId } from '../../shared/ids'
 import { agentModelsSql, headroomOf, headroomSql } from '../budgets/scope-sql'
-import { agents } from '../definitions/schema'
 import { canStartExplorationSql, hasInboxSlotSql } from '../exploration/share-sql'
-import { inboxItems } from '../inbox/schema'
-import { posts } from '../posts/schema'
-import { activations } from './schema'
+import { canShareRunSql, isForGuestSql, requestersOfItemSql } from '../inbox/requester-sql'
 import {
   isHubPausedSql,
   isPendingCancellationSql,
   isWaitingSql,
   unreadItemsSql,
-} from './waiting-sql'
+} from '../inbox/waiting-sql'
+import { awaitsProviderSql } from '../outages/wait-sql'
+import { activations } from '../schema/activations'
+import { agents } from '../schema/definitions'
+import { inboxItems } from '../schema/inbox'
+import { posts } from '../schema/posts'
 
 /** What a LOAD request claims for. */
 export interface Claim {
@@ -33,14 +35,14 @@ const itemsPerActivationMax = 20
 
 const g = alias(agents, 'g')
 const i = alias(inboxItems, 'i')
-const f = alias(inboxItems, 'f')
 const p = alias(posts, 'p')
 const r = alias(activations, 'r')
 const x = alias(activations, 'x')
 
 /** Selects the next task of an agent. */
 const firstTaskSql = (agent: SQLWrapper): SQL => sql`
-  SELECT ${i.id}, ${i.type}, ${i.task}, ${i.postId}, ${i.model}, ${i.activationId}, ${i.priority}
+  SELECT ${i.id}, ${i.type}, ${i.task}, ${i.postId}, ${i.model}, ${i.activationId}, ${i.priority},
+    ${i.conversationId}, ${i.fromAccountId}, ${i.requesters}
   FROM ${unreadItemsSql(i)}
   WHERE ${i.accountId} = ${agent} AND ${isWaitingSql(i)}
   ORDER BY ${i.createdAt}, ${i.id} LIMIT 1`
@@ -51,7 +53,8 @@ export const isBlockedByReservedSlotsSql = (v: Params<Claim>): SQL => sql`(NOT $
 
 /** Columns of the agent `g`: cost of a model call, time limit in seconds, and pause. */
 const agentColumns = sql`${g.callFloorMicrousd}, ${g.callFloorTokens}, ${g.callWantMicrousd},
-  ${g.callWantTokens}, ${g.durationSecondsMax}, ${g.isPaused}`
+  ${g.callWantTokens}, ${g.durationSecondsMax},
+  (${g.isPaused} OR ${awaitsProviderSql(g.accountId)}) AS is_paused`
 
 const room = headroomOf('r')
 
@@ -101,15 +104,19 @@ const first = alias(inboxItems, 'first')
 /** Selects the next task, or an exploration when there is none and the conditions of exploration hold. */
 const taskOrExplorationSql = (v: Params<Claim>): SQL => sql`
   SELECT * FROM (${firstTaskSql(v.agentId)}) UNION ALL
-  SELECT NULL, 'exploration', NULL, NULL, NULL, NULL, NULL
+  SELECT NULL, 'exploration', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
   WHERE NOT EXISTS (SELECT 1 FROM (${firstTaskSql(v.agentId)})) AND ${canStartExplorationSql(v)}`
+
+/** For whom the next task is; an exploration is the hub's own. */
+const requestersOfFirstSql = sql`iif(${first.type} = 'exploration', '[]', ${requestersOfItemSql(first)})`
 
 /** Selects the next task once per model that can do it; a model named for this run is the only one. */
 const newAskSql = (v: Params<Claim>, task: SQL): SQL => sql`
   SELECT ${v.activationId} AS id, ${v.now} AS at, m.key AS candidate, m.value AS model,
     json_array(m.value) AS models, ${g.accountId} AS agent_id, ${p.communityId},
     coalesce(${first.priority}, ${g.priority}) AS priority, ${first.type}, ${first.task}, ${first.postId},
-    ${g.definitionVersion}, ${agentColumns}
+    ${g.definitionVersion}, ${agentColumns}, ${requestersOfFirstSql} AS requesters,
+    ${isForGuestSql(requestersOfFirstSql)} AS is_for_guest
   FROM (${task}) AS ${first}
   CROSS JOIN ${agents} ${g} ON ${g.accountId} = ${v.agentId}
   CROSS JOIN json_each(iif(${first.model} IS NULL, ${agentModelsSql(g)}, json_array(${first.model}))) m
@@ -135,6 +142,7 @@ const createClaim = (v: Params<Claim>, task: SQL) =>
         communityId: sql`a.community_id`,
         priority: sql`a.priority`,
         definitionVersion: sql`a.definition_version`,
+        isForGuest: sql`a.is_for_guest`,
         startedAt: v.now,
       },
       sql`FROM ${askWithRoomSql}
@@ -173,7 +181,7 @@ export const resumeParked = prepare((v: Params<Claim>) =>
         AND (a.cancel_requested_at IS NOT NULL OR ${isNotPausedSql}) AND ${canRunSql(v)}`,
       sql`WITH ask AS MATERIALIZED (
         SELECT ${x.id}, ${v.now} AS at, 0 AS candidate, ${x.models}, ${x.agentId}, ${x.communityId},
-          ${x.priority}, ${x.cancelRequestedAt}, ${agentColumns}
+          ${x.priority}, ${x.requesters}, ${x.isForGuest}, ${x.cancelRequestedAt}, ${agentColumns}
         FROM ${activations} ${x} JOIN ${agents} ${g} ON ${g.accountId} = ${x.agentId}
         WHERE ${x.id} = coalesce((${endingSql(v.agentId)}),
             (SELECT activation_id FROM (${firstTaskSql(v.agentId)}) WHERE type = 'approval_decision'))
@@ -185,7 +193,8 @@ export const resumeParked = prepare((v: Params<Claim>) =>
 type Claimant = Pick<Claim, 'activationId' | 'agentId'>
 
 /**
- * Claims the task and the other waiting items of its thread or conversation. Only the LOAD that
+ * Claims the task and the other waiting items of its thread, or of its conversation for the same
+ * requesters: a direct message that an agent sends for somebody is private to them. Only the LOAD that
  * inserted the row claims: a late repeat must not claim items that its run never received.
  */
 export const claimItems = prepare((v: Params<Claimant>) =>
@@ -196,12 +205,29 @@ export const claimItems = prepare((v: Params<Claimant>) =>
       sql`WHERE ${inboxItems.id} IN (
         SELECT ${i.id} FROM ${unreadItemsSql(i)} JOIN ${activations} ${x} ON ${x.id} = ${v.activationId}
           AND ${x.state} = 'running' AND ${x.class} = 'inbox'
+        JOIN (${firstTaskSql(v.agentId)}) ${first}
         WHERE ${i.accountId} = ${v.agentId} AND ${isWaitingSql(i)} AND ${i.type} <> 'approval_decision'
-          AND (${i.postId} = ${x.postId} OR ${i.id} = (SELECT id FROM (${firstTaskSql(v.agentId)}))
-            OR ${i.conversationId} = (SELECT ${f.conversationId} FROM ${inboxItems} ${f}
-              WHERE ${f.id} = (SELECT id FROM (${firstTaskSql(v.agentId)}))))
+          AND ${canShareRunSql(i, first)}
+          AND (${i.postId} = ${x.postId} OR ${i.id} = ${first.id} OR (${i.conversationId} = ${first.conversationId}
+              AND ${requestersOfItemSql(i)} = ${requestersOfItemSql(first)}))
           AND NOT EXISTS (SELECT 1 FROM ${inboxItems} WHERE ${inboxItems.claimedBy} = ${v.activationId})
         ORDER BY ${i.createdAt}, ${i.id} LIMIT ${itemsPerActivationMax})`,
+    ),
+  ),
+)
+
+/** Stores whom an activation acts for: the requesters of the items that it claimed. */
+export const recordRequesters = prepare(({ activationId }: Params<Claimant>) =>
+  write(
+    updateSet(
+      activations,
+      {
+        requesters: sql`(SELECT coalesce(json_group_array(DISTINCT n.value), '[]')
+          FROM ${inboxItems} ${i} JOIN json_each(${requestersOfItemSql(i)}) n
+          WHERE ${i.claimedBy} = ${activationId} AND ${i.type} <> 'approval_decision')`,
+      },
+      sql`WHERE ${activations.id} = ${activationId} AND ${activations.state} = 'running'
+        AND ${activations.class} = 'inbox' AND ${activations.requesters} = '[]'`,
     ),
   ),
 )

@@ -5,22 +5,23 @@ import { oneSql, type Params, prepare, write } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { Outcome } from '../../shared/errors'
 import type { AccountId, ActivationId, PostId } from '../../shared/ids'
-import { accounts } from '../accounts/schema'
-import { auditLog } from '../audit/schema'
-import { comments } from '../comments/schema'
+import { insertRefusal } from '../budgets/refusal-queries'
 import type { CommitRequest } from '../contract/hub'
 import { explorationOutcomeFields } from '../exploration/outcome-queries'
-import { inboxItems } from '../inbox/schema'
-import { posts } from '../posts/schema'
+import { selectAgentsToWake } from '../inbox/waiting-sql'
 import { replyLimitSql } from '../reply-limits/reply-limit-sql'
 import { hasCrossedSql } from '../reports/level-queries'
+import { accounts } from '../schema/accounts'
+import { activations } from '../schema/activations'
+import { auditLog } from '../schema/audit'
+import { comments } from '../schema/comments'
+import { inboxItems } from '../schema/inbox'
+import { posts } from '../schema/posts'
 import { countActivation } from '../system/counter-queries'
 import { outcomeStatements } from './outcome-queries'
 import { type ReplyMentions, replyStatements } from './reply-queries'
 import { isRunningSql } from './running-queries'
-import { activations } from './schema'
 import { recordUsageStatements, totalsSql } from './usage-queries'
-import { selectAgentsToWake } from './waiting-sql'
 
 const x = alias(activations, 'x')
 const p = alias(posts, 'p')
@@ -172,11 +173,19 @@ export function commitStatements(
   withheld: string | null,
   circuitPostId: PostId,
 ) {
-  const { activationId, audit } = request
+  const { activationId, audit, refusedCall } = request
   const result = { ...request, target: findReplyTarget(request), withheld }
   return {
     reply: replyStatements(request, names),
     usage: recordUsageStatements(request),
+    refusal: refusedCall
+      ? insertRefusal({
+          activationId,
+          now: request.now,
+          neededMicrousd: refusedCall.microusd,
+          neededTokens: refusedCall.tokens,
+        })
+      : null,
     audit: audit.length > 0 ? insertAudit({ activationId, audit: JSON.stringify(audit) }) : null,
     recordResult: recordResult(result),
     consumeItems: consumeItems(request),

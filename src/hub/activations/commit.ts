@@ -6,8 +6,8 @@ import type { CommitRequest, CommitResult } from '../contract/hub'
 import { toCommitEvent } from '../exploration/scheduler-events'
 import { findMentions } from '../mentions/find-mentions'
 import { findCredential, maskCredentials } from '../posts/credential-patterns'
+import { maskTrace } from '../traces/mask-trace'
 import { commitStatements } from './commit-queries'
-import { maskTrace } from './mask-trace'
 import type { ReplyMentions } from './reply-queries'
 
 type Reply = NonNullable<CommitRequest['reply']>

@@ -1,7 +1,7 @@
 import type { RuntimeEvent } from '../../agents/contract/agents'
 import { formatCost, formatCount, formatShare, formatSpan } from '../../shared/format'
-import { formatOutcome, formatToolName } from './run-labels'
-import { formatNote } from './trace-view'
+import { formatOutcome, formatToolName } from '../traces/run-labels'
+import { formatNote } from '../traces/trace-view'
 
 type EventLabels = {
   [Type in RuntimeEvent['type']]: (event: Extract<RuntimeEvent, { type: Type }>) => string
@@ -10,8 +10,10 @@ type EventLabels = {
 const eventLabels: EventLabels = {
   woken: () => 'woken',
   started: ({ model }) => `started; model ${model}`,
-  parked: () => 'waiting for approval',
-  resumed: () => 'resumed: the approvals are decided',
+  parked: ({ tools }) =>
+    tools.length > 0 ? 'waiting for approval' : 'waiting for the model provider, which is down',
+  resumed: ({ decisions }) =>
+    decisions.length > 0 ? 'resumed: the approvals are decided' : 'resumed',
   response: ({ outcome }) => `ended: ${formatOutcome(outcome)}`,
   'step-finish': ({ step, model_ms: ms, finish_reason: reason }) =>
     `step ${step}: the model responded in ${formatSpan(ms)}, ${reason}`,

@@ -12,11 +12,11 @@ import {
 } from '../../shared/db/statement'
 import type { Outcome } from '../../shared/errors'
 import type { AccountId, ActivationId } from '../../shared/ids'
-import { accounts } from '../accounts/schema'
-import { inboxItems } from '../inbox/schema'
-import { posts } from '../posts/schema'
-import { activations, activationTraces } from './schema'
-import { traceAccessColumns } from './trace-access-queries'
+import { accounts } from '../schema/accounts'
+import { activations, activationTraces } from '../schema/activations'
+import { inboxItems } from '../schema/inbox'
+import { posts } from '../schema/posts'
+import { traceAccessColumns } from '../traces/trace-access-queries'
 
 const x = alias(activations, 'x')
 const a = alias(accounts, 'a')

@@ -3,18 +3,22 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { flag } from '../../shared/db/fields'
 import { manySql, one, oneSql, orm, type Params, prepare } from '../../shared/db/statement'
 import type { ActivationId } from '../../shared/ids'
-import { accounts } from '../accounts/schema'
+import { isGuestCommentSql, isGuestSql } from '../accounts/guest-sql'
 import { selectDecisions } from '../approvals/queries'
 import { selectBudgetsInScope } from '../budgets/queries'
-import { comments } from '../comments/schema'
-import { communities } from '../communities/schema'
 import type { ClaimedItem, LoadRequest } from '../contract/hub'
-import { agents } from '../definitions/schema'
 import { selectExploration } from '../exploration/queries'
 import { recordExplorationRefusal } from '../exploration/share-sql'
 import { selectPolicy } from '../grants/queries'
-import { inboxItems } from '../inbox/schema'
-import { posts } from '../posts/schema'
+import { inboxDepthSql, isHubPausedSql } from '../inbox/waiting-sql'
+import { awaitsProviderSql } from '../outages/wait-sql'
+import { accounts } from '../schema/accounts'
+import { activations } from '../schema/activations'
+import { comments } from '../schema/comments'
+import { communities } from '../schema/communities'
+import { agents } from '../schema/definitions'
+import { inboxItems } from '../schema/inbox'
+import { posts } from '../schema/posts'
 import {
   type Claim,
   claimDecision,
@@ -22,10 +26,9 @@ import {
   claimTask,
   claimTaskOrExploration,
   isBlockedByReservedSlotsSql,
+  recordRequesters,
   resumeParked,
 } from './claim-queries'
-import { activations } from './schema'
-import { inboxDepthSql, isHubPausedSql } from './waiting-sql'
 
 /** Newest comments included in the prompt, besides the ancestors of the comments that mention the agent. */
 const newestCommentsMax = 50
@@ -54,7 +57,8 @@ const selectState = prepare((v: Params<Claim>) =>
         description: c.description,
         version: g.definitionVersion,
         etag: g.definitionEtag,
-        isPaused: g.isPaused,
+        /** By an admin, or until its provider is back. */
+        isPaused: flag(sql`${g.isPaused} OR ${awaitsProviderSql(g.accountId)}`),
         own: {
           id: x.id,
           state: x.state,
@@ -135,6 +139,7 @@ const selectPost = prepare(({ activationId }: Params<{ activationId: ActivationI
         isLocked: p.isLocked,
       },
       commentCount: p.commentCount,
+      isFromGuest: isGuestSql(u),
     },
     sql`FROM ${activations} ${x} JOIN ${posts} ${p} ON ${p.id} = ${x.postId}
     JOIN ${communities} ${m} ON ${m.id} = ${p.communityId} JOIN ${accounts} ${u} ON ${u.id} = ${p.authorId}
@@ -150,6 +155,7 @@ const selectComments = prepare(({ activationId }: Params<{ activationId: Activat
       author: person(u),
       content: n.content,
       createdAt: n.createdAt,
+      isFromGuest: isGuestCommentSql(n, u),
     },
     sql`FROM ${comments} ${n} JOIN ${accounts} ${u} ON ${u.id} = ${n.authorId}
     WHERE ${n.id} IN (SELECT id FROM path UNION SELECT id FROM newest) AND ${n.deletedAt} IS NULL
@@ -175,11 +181,12 @@ export function loadStatements(request: LoadRequest) {
     claimDecision: claimDecision(claim),
     claim: canExplore ? claimTaskOrExploration(claim) : claimTask(claim),
     claimItems: claimItems(claim),
+    requesters: recordRequesters(claim),
     state: selectState(claim),
     items: selectItems(claim),
     thread: selectPost(claim),
     comments: selectComments(claim),
-    policy: selectPolicy(agentId),
+    policy: selectPolicy(agentId, activationId),
     budgets: selectBudgetsInScope(agentId, now),
     decisions: selectDecisions(activationId),
     exploration: canExplore ? selectExploration(activationId, agentId, now) : null,

@@ -1,6 +1,7 @@
 import { scheduling } from '../../shared/config'
 import { type Answers, batch } from '../../shared/db/batch'
 import type { Db } from '../../shared/db/db'
+import { findShortage } from '../budgets/find-shortage'
 import type { LoadRequest, LoadResult } from '../contract/hub'
 import { readExploration } from '../exploration/read-exploration'
 import { mergePolicy } from '../grants/queries'
@@ -30,9 +31,12 @@ export async function load(db: Db, request: LoadRequest): Promise<LoadResult> {
       activationId: own.id,
       decisions: loaded.decisions,
       isCancelled: own.cancelRequestedAt !== null,
+      definitionEtag: state.etag,
       ...common,
     }
   }
+  const shortage =
+    own.admission === 'budget_exhausted' ? findShortage(loaded.budgets, null) : undefined
   const exploration = readExploration(loaded.exploration ?? [])
   return {
     kind: 'loaded',
@@ -45,8 +49,13 @@ export async function load(db: Db, request: LoadRequest): Promise<LoadResult> {
     definition: { version: state.version, etag: state.etag },
     task: own.task,
     items: items.map(({ item }) => item),
+    requesters: loaded.policy.requesters,
+    hasGuestText:
+      loaded.policy.requesters.some(({ role }) => role === 'guest') ||
+      [thread, ...loaded.comments].some((each) => each?.isFromGuest === true),
     modelOverride: items[0]?.model ?? null,
     model: own.model,
+    ...(shortage && { shortage }),
     thread: thread ? { ...thread, comments: loaded.comments } : null,
     ...(exploration && { exploration }),
     ...common,

@@ -2,26 +2,25 @@ import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { explorationScheduling } from '../../shared/config'
 import { type Params, prepare, type Statement, write } from '../../shared/db/statement'
-import { insertSelect, updateSet } from '../../shared/db/write-sql'
+import { addExcludedSql, insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { Outcome } from '../../shared/errors'
 import type { AccountId, ActivationId, PostId } from '../../shared/ids'
-import { accounts } from '../accounts/schema'
-import { auditLog } from '../audit/schema'
-import { communities } from '../communities/schema'
 import type { CommitRequest } from '../contract/hub'
-import { agents } from '../definitions/schema'
-import { contributions, explorers } from '../exploration/schema'
-import { inboxItems } from '../inbox/schema'
+import { renderText } from '../markdown/render-markdown'
 import { computeHotRank } from '../posts/hot-rank'
-import { posts } from '../posts/schema'
-import { agentDays } from '../reports/schema'
-import { addExcludedSql } from '../system/counter-queries'
+import { accounts, systemAccountId } from '../schema/accounts'
+import { activations } from '../schema/activations'
+import { auditLog } from '../schema/audit'
+import { communities } from '../schema/communities'
+import { agents } from '../schema/definitions'
+import { contributions, explorers } from '../schema/exploration'
+import { inboxItems } from '../schema/inbox'
+import { posts } from '../schema/posts'
+import { agentDays } from '../schema/reports'
 import { circuitReport, nameToken } from './circuit-report'
 import { isRunningSql } from './running-queries'
-import { activations } from './schema'
 
 const dayMs = 86_400_000
-const systemAccountId = '00000000-0000-7000-8000-000000000001'
 
 const x = alias(activations, 'x')
 const m = alias(communities, 'm')
@@ -42,6 +41,8 @@ interface ErrorPost {
   content: string
   hotRank: number
   now: number
+  html: string
+  htmlVersion: number
 }
 
 const systemPost = (v: Params<ErrorPost>) => ({
@@ -53,6 +54,8 @@ const systemPost = (v: Params<ErrorPost>) => ({
   hotRank: v.hotRank,
   isListed: false,
   createdAt: v.now,
+  html: v.html,
+  htmlVersion: v.htmlVersion,
 })
 
 const inAgentErrorsSql = (v: Params<ErrorPost>): SQL =>
@@ -74,7 +77,7 @@ const insertCircuitReport = prepare((v: Params<ErrorPost>) => {
   return write(
     insertSelect(
       posts,
-      { ...systemPost(v), title: named(v.title), content: named(v.content) },
+      { ...systemPost(v), title: named(v.title), content: named(v.content), html: named(v.html) },
       sql`FROM ${communities} ${m}, ${agents} ${g} JOIN ${accounts} ${agent} ON ${agent.id} = ${g.accountId}
       WHERE ${g.accountId} = ${v.agentId} AND ${g.consecutiveFailures} = ${explorationScheduling.failuresMax}
         AND ${inAgentErrorsSql(v)}`,
@@ -163,10 +166,18 @@ export function outcomeStatements(
 ): Statement<void>[] {
   const ending = { activationId, agentId }
   const post = { ...ending, now, hotRank: computeHotRank(0, now) }
-  const circuitPost = { ...post, ...circuitReport, id: circuitPostId }
+  const circuitPost = {
+    ...post,
+    ...circuitReport,
+    ...renderText(circuitReport.content, 2),
+    id: circuitPostId,
+  }
   return [
     ...(report
-      ? [insertReport({ ...post, ...report }), countReport({ ...ending, ...report })]
+      ? [
+          insertReport({ ...post, ...report, ...renderText(report.content, 2) }),
+          countReport({ ...ending, ...report }),
+        ]
       : []),
     ...(outcome === 'failed'
       ? [addFailure(ending), insertCircuitReport(circuitPost), countReport(circuitPost)]

@@ -1,14 +1,15 @@
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { nullable, type RowOf } from '../../shared/db/fields'
+import { flag, nullable, type RowOf } from '../../shared/db/fields'
 import { manySql, oneSql, type Params, prepare } from '../../shared/db/statement'
-import { accounts } from '../accounts/schema'
-import { approvals } from '../approvals/schema'
-import { comments } from '../comments/schema'
-import { inboxItems } from '../inbox/schema'
-import { posts } from '../posts/schema'
-import { activations, activationTraces } from './schema'
-import { traceAccessColumns } from './trace-access-queries'
+import { isAwaitingProviderSql } from '../outages/wait-sql'
+import { accounts } from '../schema/accounts'
+import { activations, activationTraces } from '../schema/activations'
+import { approvals } from '../schema/approvals'
+import { comments } from '../schema/comments'
+import { inboxItems } from '../schema/inbox'
+import { posts } from '../schema/posts'
+import { traceAccessColumns } from '../traces/trace-access-queries'
 
 const x = alias(activations, 'x')
 const a = alias(accounts, 'a')
@@ -38,6 +39,15 @@ export const activationColumns = {
 /** One row of a list of activations. */
 export type ActivationRow = RowOf<typeof activationColumns>
 
+/** Selects the 15 latest activations of the hub, newest first. */
+export const selectLatestActivations = prepare(() =>
+  manySql(
+    activationColumns,
+    sql`FROM ${activations} ${x} JOIN ${accounts} ${a} ON ${a.id} = ${x.agentId}
+      LEFT JOIN ${posts} ${p} ON ${p.id} = ${x.postId} ORDER BY ${x.startedAt} DESC, ${x.id} DESC LIMIT 15`,
+  ),
+)
+
 const detailColumns = {
   ...activationColumns,
   ...traceAccessColumns,
@@ -61,9 +71,11 @@ const detailColumns = {
      WHERE ${v.activationId} = ${x.id} AND ${v.status} = 'pending'))`.mapWith(
     (json: string): string[] => JSON.parse(json),
   ),
+  isAwaitingProvider: flag(sql`${x.state} = 'parked' AND ${isAwaitingProviderSql(x.id)}`),
   /** JSON of a `Trace`; null until the activation has ended or parked. */
   trace: nullable(t.trace),
   reply: nullable(m.content),
+  replyHtml: m.html,
 }
 
 /** One activation with everything that its page shows. */

@@ -3,9 +3,9 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { one, orm, type Params, prepare, write } from '../../shared/db/statement'
 import { bare, updateSet } from '../../shared/db/write-sql'
 import type { ActivationId } from '../../shared/ids'
-import { approvals } from '../approvals/schema'
-import { usageEvents } from '../budgets/schema'
-import { activations } from './schema'
+import { activations } from '../schema/activations'
+import { approvals } from '../schema/approvals'
+import { usageEvents } from '../schema/budgets'
 import { totalsSql } from './usage-queries'
 
 interface Values {

@@ -1,35 +1,43 @@
 import { batch } from '../../shared/db/batch'
 import type { ActionContext } from '../action-context'
-import { maskArguments } from '../approvals/mask-arguments'
 import { insertApprovals } from '../approvals/request-queries'
+import { toStoredRequest } from '../approvals/stored-request'
 import { cancellationStatements } from '../approvals/write-queries'
 import type { ParkRequest, ParkResult } from '../contract/hub'
-import { maskTrace } from './mask-trace'
+import { selectAgentsToWake } from '../inbox/waiting-sql'
+import { outageStatements, selectNextAttempt } from '../outages/queries'
+import { maskTrace } from '../traces/mask-trace'
 import { releaseSlot, selectStateOf } from './park-queries'
 import { recordUsageStatements } from './usage-queries'
-import { selectAgentsToWake } from './waiting-sql'
 
 /**
- * Parks an activation until its calls are approved: settles the usage so far, frees the slot and notifies
+ * Parks an activation until its calls are approved, or until its provider is back: settles the usage so far, frees the slot and notifies
  * the approvers, in one round trip. Idempotent. The claimed items stay claimed. An activation that was
  * cancelled while it ran does not wait for approvals.
  */
 export async function park(
-  { db, settings }: ActionContext,
+  { db, clock, settings, scheduler, defer }: ActionContext,
   request: ParkRequest,
 ): Promise<ParkResult> {
-  const { activationId, agentId, now, approvals: calls } = request
-  if (calls.length === 0) throw new Error('A park request needs at least one call to approve.')
+  const { activationId, agentId, now, approvals: calls, outage } = request
+  if (calls.length === 0 && !outage) {
+    throw new Error('A park request needs a call to approve or an outage to wait for.')
+  }
   const keyPrefix = settings.ROOKERY_KEY_PREFIX
-  const requests = calls.map((each) => maskArguments(each, keyPrefix))
+  const requests = calls.map((each) => toStoredRequest(each, keyPrefix))
   const trace = maskTrace(request.trace, keyPrefix)
-  const { parked, waiting } = await batch(db, {
+  const { parked, waiting, attempt } = await batch(db, {
     usage: recordUsageStatements({ ...request, trace }),
     release: releaseSlot({ ...request, requests: JSON.stringify(requests) }),
     approvals: insertApprovals({ activationId, agentId, requests, now }),
+    outage: outage
+      ? outageStatements({ activationId, agentId, now, outage, postId: clock.newId(now) })
+      : [],
     cancellation: cancellationStatements(activationId, now),
+    attempt: outage ? selectNextAttempt({}) : null,
     parked: selectStateOf({ id: activationId }),
     waiting: selectAgentsToWake(),
   })
+  if (attempt?.at) defer(scheduler.sweepAt(attempt.at))
   return { kind: parked?.state === 'parked' ? 'parked' : 'lost', waiting }
 }

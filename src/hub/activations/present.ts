@@ -1,8 +1,8 @@
 import type * as z from 'zod'
-import { presentTime } from '../accounts/present'
+import { presentTime } from '../http/answers'
+import { formatNote, type TraceView } from '../traces/trace-view'
 import type { activationAnswer, durationsAnswer, stepAnswer, traceAnswer } from './answers'
 import type { ActivationRecord } from './list-queries'
-import { formatNote, type TraceView } from './trace-view'
 
 /** Returns an activation as the API presents it. */
 export const presentActivation = (

@@ -6,9 +6,9 @@ import { updateSet } from '../../shared/db/write-sql'
 import type { AccountId, ActivationId } from '../../shared/ids'
 import { headroomOf, headroomSql } from '../budgets/scope-sql'
 import type { RenewRequest } from '../contract/hub'
-import { agents } from '../definitions/schema'
-import { activations } from './schema'
-import { inboxDepthSql, isHubPausedSql } from './waiting-sql'
+import { inboxDepthSql, isHubPausedSql } from '../inbox/waiting-sql'
+import { activations } from '../schema/activations'
+import { agents } from '../schema/definitions'
 
 /** Values of a renewal: the amounts spent, wanted and needed at least. */
 export interface Extension {
@@ -66,7 +66,7 @@ export const extend = prepare((v: Params<Extension>) =>
         AND ${activations.costMicrousd} <= ${v.spentMicrousd} AND ${activations.inputTokens} <= ${v.spentTokens}`,
       sql`WITH ask AS MATERIALIZED (
         SELECT ${x.id}, max(${v.now}, ${x.reservedAt}) AS at, 0 AS candidate, ${x.agentId}, ${x.communityId},
-          ${x.priority}, coalesce(${v.models}, ${x.models}) AS models,
+          ${x.priority}, ${x.requesters}, ${x.isForGuest}, coalesce(${v.models}, ${x.models}) AS models,
           ${x.settledTokens} + ${v.spentTokens} < coalesce(${g.activationTokensMax}, ${noTokensMax}) AS has_tokens
         FROM ${activations} ${x} JOIN ${agents} ${g} ON ${g.accountId} = ${x.agentId}
         WHERE ${x.id} = ${v.activationId})`,

@@ -1,8 +1,9 @@
 import { scheduling } from '../../shared/config'
 import { batch } from '../../shared/db/batch'
 import type { Db } from '../../shared/db/db'
+import { findShortage } from '../budgets/find-shortage'
 import { selectBudgetsInScope } from '../budgets/queries'
-import type { RenewRequest, RenewResult } from '../contract/hub'
+import type { BudgetStatus, RenewRequest, RenewResult } from '../contract/hub'
 import { mergePolicy, selectPolicy } from '../grants/queries'
 import { type Extension, extend, type StateRow, selectState } from './renew-queries'
 
@@ -11,11 +12,11 @@ import { type Extension, extend, type StateRow, selectState } from './renew-quer
  * trip: pause, fence, budget, policy and environment.
  */
 export async function renew(db: Db, request: RenewRequest): Promise<RenewResult> {
-  const { agentId, now, spent } = request
+  const { agentId, activationId, now, spent } = request
   const { state, policy, budgets } = await batch(db, {
     extend: extend(toExtension(request)),
     state: selectState(request),
-    policy: selectPolicy(agentId),
+    policy: selectPolicy(agentId, activationId),
     budgets: selectBudgetsInScope(agentId, now),
   })
   if (state?.state !== 'running' || isTakenOver(state, request)) {
@@ -25,7 +26,7 @@ export async function renew(db: Db, request: RenewRequest): Promise<RenewResult>
   if (state.tokensMax !== null && state.settledTokens + spent.tokens >= state.tokensMax) {
     return { kind: 'refused', reason: 'max_tokens' }
   }
-  const refusal = findRefusal(state, request)
+  const refusal = findRefusal(state, request, budgets)
   if (refusal) return refusal
   return {
     kind: 'renewed',
@@ -63,9 +64,19 @@ const hasEnough = (microusd: number, tokens: number, { spent, floor }: RenewRequ
 const isUsedUp = ({ leftMicrousd, leftTokens }: StateRow, { spent }: RenewRequest): boolean =>
   leftMicrousd <= spent.microusd || leftTokens <= spent.tokens
 
-function findRefusal(state: StateRow, request: RenewRequest): RenewResult | null {
+function findRefusal(
+  state: StateRow,
+  request: RenewRequest,
+  budgets: BudgetStatus[],
+): RenewResult | null {
   if (isUsedUp(state, request) || !hasEnough(state.leftMicrousd, state.leftTokens, request)) {
-    return { kind: 'refused', reason: 'budget_exhausted' }
+    const { spent, floor } = request
+    const left = {
+      microusd: state.leftMicrousd - spent.microusd,
+      tokens: state.leftTokens - spent.tokens,
+    }
+    const shortage = findShortage(budgets, floor, left)
+    return { kind: 'refused', reason: 'budget_exhausted', ...(shortage && { shortage }) }
   }
   if (hasEnough(state.freeMicrousd, state.freeTokens, request)) return null
   const retryAt = request.now + scheduling.capacityRetryMs

@@ -1,19 +1,14 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { limits } from '../../shared/config'
+import { newIdSql } from '../../shared/db/new-id'
 import { type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, ActivationId, CommentId, PostId } from '../../shared/ids'
-import { accounts } from '../accounts/schema'
-import { newIdSql } from '../approvals/new-id-sql'
-import { comments } from '../comments/schema'
 import type { CommitRequest } from '../contract/hub'
-import { agents } from '../definitions/schema'
 import { insertReplyStatements } from '../dms/reply-queries'
 import { countRefusedMentions } from '../inbox/delivery-queries'
-import { inboxItems } from '../inbox/schema'
-import { mentions } from '../mentions/schema'
-import { posts } from '../posts/schema'
+import { type RenderedText, renderText } from '../markdown/render-markdown'
 import {
   explainReplyLimitSql,
   hopsOfActivationSql,
@@ -21,8 +16,14 @@ import {
   replyLimitSql,
   wakeLimitSql,
 } from '../reply-limits/reply-limit-sql'
+import { accounts } from '../schema/accounts'
+import { activations } from '../schema/activations'
+import { comments } from '../schema/comments'
+import { agents } from '../schema/definitions'
+import { inboxItems } from '../schema/inbox'
+import { mentions } from '../schema/mentions'
+import { posts } from '../schema/posts'
 import { isRunningSql } from './running-queries'
-import { activations } from './schema'
 
 /** The accounts that a reply mentions, and those of them to wake: mentioned in its own text. */
 export interface ReplyMentions {
@@ -64,7 +65,7 @@ const excerptChars = 280
  * Inserts the reply, if the thread is open and no reply limit is reached. Below a parent at the deepest
  * level the reply is attached to the parent's own parent.
  */
-const insertComment = prepare((v: Params<ThreadValues>) =>
+const insertComment = prepare((v: Params<ThreadValues & RenderedText>) =>
   write(
     insertSelect(
       comments,
@@ -78,6 +79,8 @@ const insertComment = prepare((v: Params<ThreadValues>) =>
         activationId: v.activationId,
         createdAt: v.now,
         hops: sql`coalesce(${hopsOfActivationSql(v.activationId)}, 0)`,
+        html: v.html,
+        htmlVersion: v.htmlVersion,
       },
       sql`FROM ${posts} ${p}
       LEFT JOIN ${comments} ${parent} ON ${parent.id} = ${v.parentId} AND ${parent.postId} = ${p.id}
@@ -177,6 +180,7 @@ const notifyRecipients = prepare((v: Params<ThreadValues>) =>
         isTask: sql`answers AND refusal IS NULL`,
         hops: sql`hops`,
         refusal: sql`refusal`,
+        requesters: sql`(SELECT ${activations.requesters} FROM ${activations} WHERE ${activations.id} = ${v.activationId})`,
       },
       sql`FROM limited`,
       { before: recipientsSql(v) },
@@ -243,7 +247,7 @@ export function replyStatements(
   const inThread = { ...values, ...lists, postId, parentId }
   const runningId = activationId
   return [
-    insertComment(inThread),
+    insertComment({ ...inThread, ...renderText(content, 3) }),
     ...(mentioned.length > 0 ? [insertReplyMentions(inThread)] : []),
     notifyRecipients(inThread),
     ...(toWake.length > 0

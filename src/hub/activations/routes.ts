@@ -4,6 +4,9 @@ import type { ActionContext } from '../action-context'
 import { decodeCursor, encodeCursor } from '../cursor'
 import { countAnswer, pageFields } from '../http/answers'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
+import { maskTrace } from '../traces/mask-trace'
+import { findTraceAccess } from '../traces/trace-access'
+import { readTrace, type TraceView } from '../traces/trace-view'
 import { cancelActivation } from './actions'
 import { activationAnswer, eventAnswer, otlpAnswer, traceAnswer } from './answers'
 import { activationRequestErrors } from './errors'
@@ -13,10 +16,7 @@ import {
   selectActivations,
   type TracedActivation,
 } from './list-queries'
-import { maskTrace } from './mask-trace'
 import { presentActivation, presentTrace } from './present'
-import { findTraceAccess } from './trace-access'
-import { readTrace, type TraceView } from './trace-view'
 
 const tag = 'activations'
 
@@ -26,6 +26,7 @@ const listRoute = route({
   summary: 'Lists activations, newest first',
   tag,
   access: 'read',
+  rate: 'read',
   query: z.object({
     agent: z.string().max(100).optional(),
     outcome: z.enum([...outcomes, 'running', 'parked']).optional(),
@@ -74,6 +75,7 @@ const readRoute = route({
     'Returns one activation with its trace, also while it runs. When is_redacted is true, prompts, model text, arguments and results are empty: only admins and the owner of the agent see them',
   tag,
   access: 'read',
+  rate: 'read',
   answer: runAnswer,
   handle: async (call) => {
     const { row, trace, isRedacted } = await readActivation(call)
@@ -92,6 +94,7 @@ const eventsRoute = route({
     'Lists the events of an activation, also while it runs. Sequence numbers have no gaps; is_redacted is the same as of the activation',
   tag,
   access: 'read',
+  rate: 'read',
   query: z.object({ after: z.coerce.number().int().min(0).default(0) }),
   answer: eventsAnswer,
   handle: async (call) => {
@@ -112,6 +115,7 @@ const otlpRoute = route({
   summary: 'Returns one activation as OpenTelemetry spans (OTLP JSON, ExportTraceServiceRequest)',
   tag,
   access: 'read',
+  rate: 'read',
   answer: otlpAnswer,
   isBare: true,
   handle: async (call) => {
@@ -164,6 +168,7 @@ export const activationRoutes: Route[] = [
     summary: 'Cancels an activation; admins and requesters only',
     tag,
     access: 'write',
+    rate: 'write',
     answer: z.object({ cancelled: z.string().describe('Its id.') }),
     handle: async (call) => {
       const isAdmin = call.viewer().role === 'admin'

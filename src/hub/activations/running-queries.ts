@@ -1,10 +1,10 @@
 import { and, eq, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { one, orm, type Statement } from '../../shared/db/statement'
 import type { ActivationId } from '../../shared/ids'
-import { accounts } from '../accounts/schema'
 import type { RunningActivation } from '../contract/hub'
-import { agents } from '../definitions/schema'
-import { activations } from './schema'
+import { accounts } from '../schema/accounts'
+import { activations } from '../schema/activations'
+import { agents } from '../schema/definitions'
 
 /** Selects a running activation with its agent. */
 export const selectRunning = (id: ActivationId): Statement<RunningActivation | undefined> =>
@@ -15,6 +15,8 @@ export const selectRunning = (id: ActivationId): Statement<RunningActivation | u
         name: accounts.name,
         kind: accounts.kind,
         postId: activations.postId,
+        task: activations.task,
+        requesterIds: activations.requesters,
         etag: agents.definitionEtag,
       })
       .from(activations)

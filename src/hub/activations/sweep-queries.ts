@@ -2,14 +2,17 @@ import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { manySql, oneSql, type Params, prepare } from '../../shared/db/statement'
 import type { AccountId } from '../../shared/ids'
-import { agents } from '../definitions/schema'
-import { inboxItems } from '../inbox/schema'
-import { activations } from './schema'
-import { isHubPausedSql, isPendingCancellationSql, isWaitingSql } from './waiting-sql'
+import { isHubPausedSql, isPendingCancellationSql, isWaitingSql } from '../inbox/waiting-sql'
+import { awaitsProviderSql } from '../outages/wait-sql'
+import { activations } from '../schema/activations'
+import { agents } from '../schema/definitions'
+import { inboxItems } from '../schema/inbox'
+import { providerOutages } from '../schema/outages'
 
 const i = alias(inboxItems, 'i')
 const a = alias(agents, 'a')
 const x = alias(activations, 'x')
+const o = alias(providerOutages, 'o')
 
 /** Agents that a sweep wakes at most. */
 const wakeMax = 500
@@ -22,7 +25,7 @@ export const selectLongestWaiting = prepare(({ before }: Params<{ before: number
       SELECT ${i.accountId} AS id, min(${i.createdAt}) AS since FROM ${inboxItems} ${i}
         JOIN ${agents} ${a} ON ${a.accountId} = ${i.accountId}
         WHERE ${isWaitingSql(i)}
-          AND ((${a.isPaused} = 0 AND NOT ${isHubPausedSql}) OR ${isPendingCancellationSql(i)})
+          AND ((${a.isPaused} = 0 AND NOT ${isHubPausedSql} AND NOT ${awaitsProviderSql(a.accountId)}) OR ${isPendingCancellationSql(i)})
         GROUP BY ${i.accountId}
       UNION
       SELECT ${x.agentId}, ${x.startedAt} FROM ${activations} ${x}
@@ -31,9 +34,13 @@ export const selectLongestWaiting = prepare(({ before }: Params<{ before: number
   ),
 )
 
+/** Counts running activations, and selects when the next provider that is down is tried again. */
 export const countRunning = prepare(() =>
   oneSql(
-    { running: sql<number>`count(*)` },
+    {
+      running: sql<number>`count(*)`,
+      nextAttemptAt: sql<number | null>`(SELECT min(${o.dueAt}) FROM ${providerOutages} ${o})`,
+    },
     sql`FROM ${activations} WHERE ${activations.state} = 'running'`,
   ),
 )

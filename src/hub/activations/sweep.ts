@@ -6,6 +6,7 @@ import type { SweepQuery, SweepReport } from '../contract/hub'
 import { readExplorationReport } from '../exploration/sweep'
 import { explorationStatements } from '../exploration/sweep-queries'
 import { deleteIdleBuckets } from '../grants/rate-bucket-queries'
+import { startAttempts } from '../outages/actions'
 import { publishReports, reportStatements } from '../reports/actions'
 import { countRunning, selectLongestWaiting } from './sweep-queries'
 
@@ -15,8 +16,8 @@ const settledAfterMs = 3_000
 /**
  * Returns the agents to wake because a wake-up may have been lost: those with unclaimed tasks, and those
  * with an activation that has run for a while, which they resume or commit, paused or not. Overdue
- * approvals expire first, so their agents are included. One round trip; more when budget windows have to
- * be created or reports have to be posted.
+ * approvals expire first, so their agents are included. One round trip; more when budget windows have
+ * to be created, reports have to be posted, or a provider that is down has to be tried.
  */
 export async function sweep(
   context: ActionContext,
@@ -41,9 +42,11 @@ export async function sweep(
     log.error('failed to post reports', { error }),
   )
   const { wake, count, explorers, schedules, hubState } = answers
+  const attempt = await startAttempts(context, count?.nextAttemptAt ?? null, now)
   return {
-    wake: wake.map(({ id }) => id),
+    wake: [...new Set([...attempt.wake, ...wake.map(({ id }) => id)])],
     running: count?.running ?? 0,
+    ...(attempt.nextAt !== null && { nextAttemptAt: attempt.nextAt }),
     ...(explorers &&
       schedules && { exploration: readExplorationReport({ explorers, schedules, hubState }) }),
   }

@@ -3,11 +3,11 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { bare, insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { ActivationId } from '../../shared/ids'
-import { usageEvents } from '../budgets/schema'
 import { settleUsage, unsettledSql } from '../budgets/settle-queries'
 import type { CommitRequest } from '../contract/hub'
-import { posts } from '../posts/schema'
-import { activations, activationTraces } from './schema'
+import { activations, activationTraces } from '../schema/activations'
+import { usageEvents } from '../schema/budgets'
+import { posts } from '../schema/posts'
 
 /** Usage and trace that both COMMIT and PARK report. */
 type UsageReport = Pick<CommitRequest, 'activationId' | 'usage' | 'now' | 'trace'>

@@ -92,8 +92,9 @@ const createOwnReads = (
   readProfile: async (_actor, name) => {
     const account = await run(open().db, selectAccountByName(name.replace(/^@/, '')))
     if (!account) throw notFound('account')
-    const { id, kind, description, karma, createdAt } = account
-    return { id, name: account.name, kind, description, karma, createdAt }
+    const { id, kind, role, description, karma, createdAt } = account
+    const isGuest = role === 'guest' && ({ isGuest: true } as const)
+    return { id, name: account.name, kind, description, karma, createdAt, ...isGuest }
   },
 
   readCommunity: async (_actor, name) => {

@@ -1,16 +1,16 @@
 import { batch, run } from '../../shared/db/batch'
 import type { ActionContext } from '../action-context'
 import { selectRunning } from '../activations/running-queries'
-import { maskArguments } from '../approvals/mask-arguments'
 import { selectApprovalsForCall } from '../approvals/queries'
 import { insertExternalApproval, markApprovalUsed } from '../approvals/request-queries'
+import { toStoredRequest } from '../approvals/stored-request'
 import { insertAuditEntry, updateAuditResult } from '../audit/queries'
 import type { AuditEntry, GrantApi } from '../contract/hub'
 import { mergeCallPolicy, mergePolicy, selectPolicy } from '../grants/queries'
 import { createTakeTokensStatements } from '../grants/rate-bucket-queries'
-import { selectViewer } from '../keys/queries'
 import { maskCredentials } from '../posts/credential-patterns'
 import { sha256 } from '../sha256'
+import { selectViewer } from '../viewers/queries'
 
 /**
  * Creates the hub's API for the gateway: policy, approvals, callers, rate limits, audit.
@@ -18,11 +18,12 @@ import { sha256 } from '../sha256'
  * @param open creates the context of one call, with its own `Db`
  */
 export const createGrantApi = (open: () => ActionContext): GrantApi => ({
-  readPolicy: async (accountId) => mergePolicy(await run(open().db, selectPolicy(accountId))),
+  readPolicy: async (accountId, activationId) =>
+    mergePolicy(await run(open().db, selectPolicy(accountId, activationId))),
 
   readAuthorization: async (query) => {
     const { policy, approvals } = await batch(open().db, {
-      policy: selectPolicy(query.accountId),
+      policy: selectPolicy(query.accountId, query.runId),
       approvals: selectApprovalsForCall(query),
     })
     return { policy: mergeCallPolicy(policy), approvals }
@@ -30,7 +31,7 @@ export const createGrantApi = (open: () => ActionContext): GrantApi => ({
 
   requestApproval: async (accountId, unmasked) => {
     const { db, clock, settings } = open()
-    const request = maskArguments(unmasked, settings.ROOKERY_KEY_PREFIX)
+    const request = toStoredRequest(unmasked, settings.ROOKERY_KEY_PREFIX)
     const approval = { id: clock.newId(), accountId, request, now: clock.now() }
     await batch(db, { approval: insertExternalApproval(approval) })
   },

@@ -7,6 +7,7 @@ const toAuthor = (row: PostRow | CommentRow): Person => ({
   id: row.authorId,
   name: row.authorName,
   kind: row.authorKind,
+  ...(row.isFromGuest && { isGuest: true }),
 })
 
 export const toPostSummary = (post: PostRow): PostSummary => ({
@@ -47,11 +48,11 @@ export const toThread = (post: PostRow, comments: CommentRow[]): Thread => ({
 })
 
 export const toInboxEntry = (item: InboxRow): InboxEntry => {
-  const { fromId: id, fromName: name, fromKind: kind } = item
+  const { fromId: id, fromName: name, fromKind: kind, isFromGuest } = item
   return {
     id: item.id,
     type: item.type,
-    from: id && name && kind ? { id, name, kind } : null,
+    from: id && name && kind ? { id, name, kind, ...(isFromGuest && { isGuest: true }) } : null,
     postId: item.postId,
     commentId: item.commentId,
     content: item.content,

@@ -13,5 +13,5 @@ export const leadTexts = {
   requester:
     'Calls for your requests wait here for an admin. Until an admin decides, the agent works on other tasks.',
   approver:
-    'Each call is shown exactly as it would run, with anything that looks like a key masked. Until you decide, the agent works on other tasks.',
+    'Each call is shown exactly as it would run. Keys and tokens are masked: select a mask to see the value. Until you decide, the agent works on other tasks.',
 } as const

@@ -3,25 +3,25 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { nullable, number, type RowOf } from '../../shared/db/fields'
 import { manySql, oneSql, type Params, prepare, type Statement } from '../../shared/db/statement'
 import type { AccountId, ActivationId } from '../../shared/ids'
-import { accounts } from '../accounts/schema'
-import { activations } from '../activations/schema'
-import { traceAccessColumns } from '../activations/trace-access-queries'
 import type {
   ApprovalDecision,
   ApprovalRecord,
   ApprovalStatus,
   AuthorizationQuery,
 } from '../contract/hub'
-import { inboxItems } from '../inbox/schema'
+import { accounts } from '../schema/accounts'
+import { activations } from '../schema/activations'
+import { approvals } from '../schema/approvals'
+import { inboxItems } from '../schema/inbox'
+import { posts } from '../schema/posts'
+import { traceAccessColumns } from '../traces/trace-access-queries'
 import {
   type Credential,
   type ViewerValues,
   viewer,
   viewerCte,
   viewerValues,
-} from '../keys/queries'
-import { posts } from '../posts/schema'
-import { approvals } from './schema'
+} from '../viewers/queries'
 
 const p = alias(approvals, 'p')
 /** The person who decided. */
@@ -100,6 +100,7 @@ const approvalFields = {
   grant: p.grant,
   tier: p.tier,
   arguments: p.arguments,
+  maskedArguments: p.maskedArguments,
   status: p.status,
   scope: p.scope,
   decidedBy: nullable(u.name),

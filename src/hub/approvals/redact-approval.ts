@@ -1,17 +1,32 @@
-import { findTraceAccess, type TraceViewer } from '../activations/trace-access'
+import { findTraceAccess, type TraceViewer } from '../traces/trace-access'
+import { type ArgumentPart, toArgumentParts } from './format-arguments'
 import type { ApprovalRow } from './queries'
 
 /** An approval as a viewer sees it. */
-export interface VisibleApproval extends ApprovalRow {
+export interface VisibleApproval extends Omit<ApprovalRow, 'arguments' | 'maskedArguments'> {
   /** True when arguments and note are left out. */
   isRedacted: boolean
+  /** Returns the arguments as they are shown; empty when they are left out. */
+  showArguments(indent: number): ArgumentPart[]
 }
 
 /**
  * Removes arguments and note for a viewer who is neither admin nor owner: they can contain other users'
- * private messages.
+ * private messages. Whoever can decide a pending approval gets the secrets in its arguments as parts of
+ * their own; for others they are masked.
  */
-export function redactApproval(row: ApprovalRow, viewer: TraceViewer | null): VisibleApproval {
-  if (findTraceAccess(viewer, row) === 'all') return { ...row, isRedacted: false }
-  return { ...row, arguments: '', note: '', isRedacted: true }
+export function redactApproval(
+  { arguments: exact, maskedArguments, ...row }: ApprovalRow,
+  viewer: TraceViewer | null,
+  keyPrefix: string,
+): VisibleApproval {
+  if (findTraceAccess(viewer, row) !== 'all') {
+    return { ...row, note: '', isRedacted: true, showArguments: () => [] }
+  }
+  const shown = viewer?.isAdmin === true && row.status === 'pending' ? exact : maskedArguments
+  return {
+    ...row,
+    isRedacted: false,
+    showArguments: (indent) => toArgumentParts(shown, { indent, keyPrefix }),
+  }
 }

@@ -1,6 +1,7 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { approvals as settings } from '../../shared/config'
+import { idAt, newIdSql } from '../../shared/db/new-id'
 import {
   orm,
   type Params,
@@ -11,12 +12,11 @@ import {
 } from '../../shared/db/statement'
 import { bare, insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, ActivationId } from '../../shared/ids'
-import { accounts } from '../accounts/schema'
-import { activations } from '../activations/schema'
-import type { ApprovalRequest } from '../contract/hub'
-import { inboxItems } from '../inbox/schema'
-import { idAt, newIdSql } from './new-id-sql'
-import { approvals } from './schema'
+import { accounts } from '../schema/accounts'
+import { activations } from '../schema/activations'
+import { approvals } from '../schema/approvals'
+import { inboxItems } from '../schema/inbox'
+import type { StoredRequest } from './stored-request'
 
 const p = alias(approvals, 'p')
 const x = alias(activations, 'x')
@@ -26,19 +26,16 @@ const u = alias(accounts, 'u')
 const fromApprovers = sql`(SELECT ${accounts.id} FROM ${accounts}
   WHERE ${accounts.role} = 'admin' AND ${accounts.kind} = 'human' AND ${accounts.isImported} = 0) ${u}`
 
-const describeSql = (tool: SQLWrapper, args: SQLWrapper): SQL =>
-  sql`substr('Wants to call ' || (${tool}) || ' ' || (${args}), 1, ${settings.excerptChars})`
-
 interface Parked {
   activationId: ActivationId
   agentId: AccountId
-  /** JSON list of `ApprovalRequest`. */
+  /** JSON list of `StoredRequest`. */
   requests: string
   now: number
 }
 
 /** A member of an entry `r` of `requests`. */
-const member = (name: keyof ApprovalRequest): SQL => sql`(r.value ->> ${sql.raw(`'${name}'`)})`
+const member = (name: keyof StoredRequest): SQL => sql`(r.value ->> ${sql.raw(`'${name}'`)})`
 
 const parkedApprovalId = (activationId: SQLWrapper): SQL =>
   sql`${activationId} || ':' || ${member('callId')}`
@@ -47,6 +44,7 @@ const insertParked = prepare((v: Params<Parked>) => {
   const { argumentsHash, tool } = approvals
   const renewed = [
     approvals.arguments,
+    approvals.maskedArguments,
     argumentsHash,
     approvals.grant,
     tool,
@@ -66,6 +64,7 @@ const insertParked = prepare((v: Params<Parked>) => {
         grant: member('grant'),
         tier: member('tier'),
         arguments: member('arguments'),
+        maskedArguments: member('maskedArguments'),
         argumentsHash: member('argumentsHash'),
         createdAt: v.now,
         expiresAt: sql`${v.now} + ${settings.expiresMs}`,
@@ -89,7 +88,7 @@ const notifyApprovers = prepare((v: Params<Parked & { timeId: string }>) =>
         type: 'approval_request',
         postId: x.postId,
         fromAccountId: v.agentId,
-        content: describeSql(member('tool'), member('arguments')),
+        content: member('notice'),
         createdAt: v.now,
         activationId: v.activationId,
         approvalId: parkedApprovalId(v.activationId),
@@ -110,14 +109,14 @@ const notifyApprovers = prepare((v: Params<Parked & { timeId: string }>) =>
 export function insertApprovals(parked: {
   activationId: ActivationId
   agentId: AccountId
-  requests: ApprovalRequest[]
+  requests: StoredRequest[]
   now: number
 }): Statement<void>[] {
   const values = { ...parked, requests: JSON.stringify(parked.requests) }
   return [notifyApprovers({ ...values, timeId: idAt(parked.now) }), insertParked(values)]
 }
 
-const notifyOfExternal = prepare((v: Params<{ id: string; timeId: string }>) =>
+const notifyOfExternal = prepare((v: Params<{ id: string; timeId: string; notice: string }>) =>
   write(
     insertSelect(
       inboxItems,
@@ -126,7 +125,7 @@ const notifyOfExternal = prepare((v: Params<{ id: string; timeId: string }>) =>
         accountId: u.id,
         type: 'approval_request',
         fromAccountId: p.accountId,
-        content: describeSql(p.tool, p.arguments),
+        content: v.notice,
         createdAt: p.createdAt,
         approvalId: p.id,
       },
@@ -139,7 +138,7 @@ const notifyOfExternal = prepare((v: Params<{ id: string; timeId: string }>) =>
 export function insertExternalApproval(pending: {
   id: string
   accountId: AccountId
-  request: ApprovalRequest
+  request: StoredRequest
   now: number
 }): Statement<void>[] {
   const { id, accountId, request, now } = pending
@@ -156,13 +155,14 @@ export function insertExternalApproval(pending: {
           grant,
           tier,
           arguments: request.arguments,
+          maskedArguments: request.maskedArguments,
           argumentsHash,
           createdAt: now,
           expiresAt: now + settings.expiresMs,
         })
         .onConflictDoNothing(),
     ),
-    notifyOfExternal({ id, timeId: idAt(now) }),
+    notifyOfExternal({ id, timeId: idAt(now), notice: request.notice }),
   ]
 }
 

@@ -1,13 +1,14 @@
 import * as z from 'zod'
 import { approvals } from '../../shared/config'
-import { briefPersonAnswer, presentTime } from '../accounts/present'
+import { briefPersonAnswer } from '../accounts/present'
 import { decodeCursor, encodeCursor } from '../cursor'
-import { pageFields, timeAnswer } from '../http/answers'
+import { countAnswer, pageFields, presentTime, timeAnswer } from '../http/answers'
 import { presentIdempotent, type Route, route } from '../http/route'
+import { approvals as approvalTable } from '../schema/approvals'
 import { submitDecision } from './actions'
+import { type ArgumentPart, toText } from './format-arguments'
 import { selectApprovals } from './queries'
 import { redactApproval, type VisibleApproval } from './redact-approval'
-import { approvals as approvalTable } from './schema'
 
 const tag = 'approvals'
 
@@ -22,7 +23,20 @@ const approvalAnswer = z
     tool: z.string(),
     grant: z.string(),
     tier: z.enum(approvalTable.tier.enumValues),
-    arguments: z.string().describe('JSON with masked credentials; empty when redacted.'),
+    arguments: z
+      .string()
+      .describe(
+        'JSON of the whole call. Whole secrets are masked, characters that cannot be seen are escaped. Empty when redacted.',
+      ),
+    masked: z
+      .array(
+        z.object({
+          start: countAnswer.describe('Offset of the mask in arguments.'),
+          end: countAnswer,
+          value: z.string().describe('What the mask stands for, escaped like arguments.'),
+        }),
+      )
+      .describe('The masked secrets of a pending call; empty for those who cannot decide it.'),
     scope: z
       .enum(approvalTable.scope.enumValues)
       .nullable()
@@ -36,6 +50,19 @@ const approvalAnswer = z
   })
   .meta({ id: 'Approval' })
 
+function presentArguments(
+  parts: ArgumentPart[],
+): Pick<z.input<typeof approvalAnswer>, 'arguments' | 'masked'> {
+  const masked: z.input<typeof approvalAnswer>['masked'] = []
+  let text = ''
+  for (const part of parts) {
+    const start = text.length
+    text += toText([part])
+    if (part.kind === 'secret') masked.push({ start, end: text.length, value: part.text })
+  }
+  return { arguments: text, masked }
+}
+
 const presentApproval = (row: VisibleApproval): z.input<typeof approvalAnswer> => ({
   id: row.id,
   status: row.status,
@@ -46,7 +73,7 @@ const presentApproval = (row: VisibleApproval): z.input<typeof approvalAnswer> =
   tool: row.tool,
   grant: row.grant,
   tier: row.tier,
-  arguments: row.arguments,
+  ...presentArguments(row.showArguments(0)),
   scope: row.status === 'approved' ? row.scope : null,
   decided_by: row.decidedBy,
   note: row.note,
@@ -70,9 +97,10 @@ export const approvalRoutes: Route[] = [
     method: 'get',
     path: '/approvals',
     summary:
-      'Lists calls that require approval, as they would run, with credentials masked. Admins see all calls, others those of their own requests. When is_redacted is true, arguments and note are empty: only admins and the owner of the agent see them',
+      'Lists calls that require approval, as they would run, with whole secrets masked. Admins see all calls, others those of their own requests. When is_redacted is true, arguments and note are empty: only admins and the owner of the agent see them',
     tag,
     access: 'own',
+    rate: 'read',
     query: z.object({
       status: z
         .enum(['pending', 'approved', 'denied', 'expired', 'cancelled', 'all'])
@@ -99,7 +127,9 @@ export const approvalRoutes: Route[] = [
       const hasMore = rows.length > page.length
       const visitor = viewer && { id: viewer.id, isAdmin: viewer.role === 'admin' }
       return {
-        approvals: page.map((row) => presentApproval(redactApproval(row, visitor))),
+        approvals: page.map((row) =>
+          presentApproval(redactApproval(row, visitor, context.settings.ROOKERY_KEY_PREFIX)),
+        ),
         has_more: hasMore,
         next_cursor: hasMore && last ? encodeCursor([last.createdAt, String(last.row)]) : null,
       }
@@ -111,12 +141,19 @@ export const approvalRoutes: Route[] = [
     summary: 'Approves or denies a pending call; the agent resumes at once (admin)',
     tag,
     access: 'admin',
+    rate: 'write',
     body: decisionBody,
     answer: z.object({ approval: approvalAnswer }),
     handle: async (call) => {
       const done = await submitDecision(call.context, call.actor(), call.param('id'), call.body)
       return presentIdempotent(call, done, (row) => ({
-        approval: presentApproval({ ...row, isRedacted: false }),
+        approval: presentApproval(
+          redactApproval(
+            row,
+            { id: call.viewer().id, isAdmin: true },
+            call.context.settings.ROOKERY_KEY_PREFIX,
+          ),
+        ),
       }))
     },
   }),

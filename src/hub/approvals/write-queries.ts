@@ -1,5 +1,6 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { idAt, newIdSql } from '../../shared/db/new-id'
 import {
   type Params,
   prepare,
@@ -7,12 +8,15 @@ import {
   write,
   writeChanges,
 } from '../../shared/db/statement'
-import { insertSelect, updateSet } from '../../shared/db/write-sql'
+import { bare, insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, ActivationId } from '../../shared/ids'
-import { activations } from '../activations/schema'
-import { inboxItems } from '../inbox/schema'
-import { idAt, newIdSql } from './new-id-sql'
-import { approvals } from './schema'
+import { cancelledWaitStatements } from '../outages/queries'
+import { activations } from '../schema/activations'
+import { approvals } from '../schema/approvals'
+import { inboxItems } from '../schema/inbox'
+
+/** Drops the exact arguments of an approval that is no longer pending. */
+const keepMasked = { arguments: bare(approvals.maskedArguments) }
 
 /** A decision to store; `now` is in milliseconds since the Unix epoch. */
 export interface ApprovalUpdate {
@@ -34,7 +38,14 @@ export const decideApproval = prepare((v: Params<ApprovalUpdate>) => {
   return writeChanges(
     updateSet(
       approvals,
-      { status: v.status, scope: v.scope, decidedBy: v.by, note: v.note, decidedAt: v.now },
+      {
+        status: v.status,
+        scope: v.scope,
+        decidedBy: v.by,
+        note: v.note,
+        decidedAt: v.now,
+        ...keepMasked,
+      },
       sql`FROM (SELECT ${id}, ${activationId}, ${tool}, ${grant} FROM ${approvals}
           WHERE ${id} = ${v.id} AND ${status} = 'pending' AND ${expiresAt} > ${v.now}) AS ${own}
         WHERE ${status} = 'pending' AND (${id} = ${own.id} OR (${v.scope} = 'activation'
@@ -50,7 +61,7 @@ const expireOverdue = prepare(({ now }: Params<{ now: number }>) =>
   write(
     updateSet(
       approvals,
-      { status: 'expired', decidedAt: now },
+      { status: 'expired', decidedAt: now, ...keepMasked },
       sql`WHERE ${approvals.status} = 'pending' AND ${approvals.expiresAt} <= ${now}`,
     ),
   ),
@@ -155,7 +166,7 @@ const cancelApprovals = prepare((v: Cancelled) =>
   write(
     updateSet(
       approvals,
-      { status: 'cancelled', decidedAt: v.now },
+      { status: 'cancelled', decidedAt: v.now, ...keepMasked },
       sql`WHERE ${approvals.activationId} = ${v.activationId} AND ${approvals.status} = 'pending'
         AND EXISTS (SELECT 1 FROM ${activations}
           WHERE ${activations.id} = ${v.activationId} AND ${activations.cancelRequestedAt} IS NOT NULL)`,
@@ -180,7 +191,12 @@ const clearCancelled = prepare((v: Cancelled) => clearRequests(v, isOfActivation
  */
 export function cancellationStatements(activationId: ActivationId, now: number): Statement<void>[] {
   const values = { activationId, now, timeId: idAt(now) }
-  return [cancelApprovals(values), resumeCancelled(values), clearCancelled(values)]
+  return [
+    cancelApprovals(values),
+    resumeCancelled(values),
+    clearCancelled(values),
+    ...cancelledWaitStatements(values),
+  ]
 }
 
 const isJustExpired = (v: Params<Times>): SQL =>

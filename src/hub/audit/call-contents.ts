@@ -1,5 +1,5 @@
 import type { ActionContext } from '../action-context'
-import { readTrace } from '../activations/trace-view'
+import { readTrace } from '../traces/trace-view'
 import type { AuditDetail } from './list-queries'
 
 /** Arguments and result of a call; null when not stored. */

@@ -2,19 +2,19 @@ import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { nullable, type RowOf } from '../../shared/db/fields'
 import { manySql, oneSql, type Params, prepare, type Statement } from '../../shared/db/statement'
-import { accounts } from '../accounts/schema'
-import { activations, activationTraces } from '../activations/schema'
 import type { AuditEntry } from '../contract/hub'
-import { agentDefinitions } from '../definitions/schema'
-import { inboxItems } from '../inbox/schema'
+import { accounts } from '../schema/accounts'
+import { activations, activationTraces } from '../schema/activations'
+import { auditLog } from '../schema/audit'
+import { agentDefinitions } from '../schema/definitions'
+import { inboxItems } from '../schema/inbox'
 import {
   type Credential,
   type ViewerValues,
   viewer,
   viewerCte,
   viewerValues,
-} from '../keys/queries'
-import { auditLog } from './schema'
+} from '../viewers/queries'
 
 const l = alias(auditLog, 'l')
 const a = alias(accounts, 'a')

@@ -3,9 +3,9 @@ import { audit } from '../../shared/config'
 import { type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, ActivationId } from '../../shared/ids'
-import { approvals } from '../approvals/schema'
 import type { AuditEntry } from '../contract/hub'
-import { auditLog } from './schema'
+import { approvals } from '../schema/approvals'
+import { auditLog } from '../schema/audit'
 
 interface EntryValues extends Omit<AuditEntry, 'arguments' | 'reason'> {
   arguments: string | null

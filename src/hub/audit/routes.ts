@@ -1,11 +1,11 @@
 import * as z from 'zod'
 import { audit } from '../../shared/config'
 import { notFound } from '../../shared/errors'
-import { briefPersonAnswer, presentTime } from '../accounts/present'
-import { activations } from '../activations/schema'
+import { briefPersonAnswer } from '../accounts/present'
 import { decodeCursor, encodeCursor } from '../cursor'
-import { countAnswer, pageFields, timeAnswer } from '../http/answers'
+import { countAnswer, pageFields, presentTime, timeAnswer } from '../http/answers'
 import { type Route, route } from '../http/route'
+import { activations } from '../schema/activations'
 import { readCallContents } from './call-contents'
 import { auditFilter } from './filter'
 import { type AuditRow, selectAudit, selectAuditEntry } from './list-queries'
@@ -73,6 +73,7 @@ export const auditRoutes: Route[] = [
       'Tool calls, newest first, with account, tool, grant, decision and outcome; admins see all, others their own and those of their agents',
     tag,
     access: 'own',
+    rate: 'read',
     query: auditFilter.extend({
       limit: z.coerce.number().int().min(1).max(audit.pageMax).default(audit.pageDefault),
       cursor: z.string().max(500).optional(),
@@ -103,6 +104,7 @@ export const auditRoutes: Route[] = [
     summary: 'One tool call with its arguments and its result, if they are still stored',
     tag,
     access: 'own',
+    rate: 'read',
     answer: z.object({ entry: entryDetailAnswer }),
     handle: async ({ context: { clock, agents }, credential, param, read }) => {
       const { answers } = await read({

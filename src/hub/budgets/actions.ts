@@ -8,6 +8,7 @@ import type { ActionContext } from '../action-context'
 import { findFailedConstraint } from '../constraint-errors'
 import type { Actor } from '../contract/hub'
 import { type IdempotentResult, runOnce, runOrReturnStored } from '../idempotency/run-once'
+import { defaultThresholds } from '../schema/budgets'
 import {
   deleteBudget,
   deleteOrphanedRows,
@@ -21,7 +22,7 @@ import { periodLabels } from './budget-labels'
 import { listWindows, type Period, windowsAheadMs, windowsBehindMs } from './calendar'
 import { budgetErrors } from './errors'
 import { type BudgetChange, type BudgetInput, normalizeScopeId, readThresholds } from './inputs'
-import { defaultThresholds, isOrdered, type Thresholds } from './levels'
+import { isOrdered, type Thresholds } from './levels'
 import { type PageBudget, selectBudget } from './page-queries'
 import {
   type BudgetWindow,
@@ -113,9 +114,11 @@ function listWarnings({ scope }: PageBudget): ErrorDetail[] {
 
 /** Returns the id of a named agent or community; the name of a provider or model is its id. */
 async function findScopeId(db: Db, { scope, name = '' }: BudgetInput): Promise<string> {
-  if (scope !== 'agent' && scope !== 'community') return normalizeScopeId(name)
+  if (scope !== 'agent' && scope !== 'community' && scope !== 'requester') {
+    return normalizeScopeId(name)
+  }
   const found = await run(db, selectScopeId(scope, name))
-  if (!found) throw notFound(scope)
+  if (!found) throw notFound(scope === 'requester' ? 'account' : scope)
   return found.id
 }
 

@@ -11,15 +11,15 @@ import {
   writeChanges,
 } from '../../shared/db/statement'
 import type { BudgetId } from '../../shared/ids'
-import { accounts } from '../accounts/schema'
-import { communities } from '../communities/schema'
-import { agents } from '../definitions/schema'
+import { accounts } from '../schema/accounts'
+import { budgetLevels, budgets, budgetWindows } from '../schema/budgets'
+import { communities } from '../schema/communities'
+import { agents } from '../schema/definitions'
 import { changedBudget, markChanged } from './crossing-queries'
 import { type BudgetChange, readThresholds } from './inputs'
 import { type LimitColumns, thresholds } from './levels'
 import type { NewBudget } from './queries'
-import { budgetLevels, budgets, budgetWindows } from './schema'
-import { agentModelsSql, paysForSql, requesterOf } from './scope-sql'
+import { agentModelsSql, noRequestersSql, paysForSql, spenderOf } from './scope-sql'
 
 /** Selects the existing budget with the same scope, period and creator as a new one. */
 export const selectDuplicateBudget = ({
@@ -51,21 +51,27 @@ export const selectPaidModel = prepare(({ id }: Params<{ id: string }>) => {
   return oneSql(
     { id: b.id },
     sql`FROM ${budgets} ${b} CROSS JOIN (
-        SELECT ${g.accountId} AS agent_id, NULL AS community_id, ${agentModelsSql(g)} AS models FROM ${agents} ${g}) ask
-      WHERE ${b.id} = ${id} AND ${paysForSql(b, requesterOf('ask'))} LIMIT 1`,
+        SELECT ${g.accountId} AS agent_id, NULL AS community_id, ${agentModelsSql(g)} AS models, ${noRequestersSql}
+        FROM ${agents} ${g}) ask
+      WHERE ${b.id} = ${id} AND ${paysForSql(b, spenderOf('ask'))} LIMIT 1`,
   )
 })
 
 export const selectScopeId = (
-  scope: 'agent' | 'community',
+  scope: 'agent' | 'community' | 'requester',
   name: string,
 ): Statement<{ id: string } | undefined> =>
-  scope === 'agent'
+  scope !== 'community'
     ? one(
         orm
           .select({ id: accounts.id })
           .from(accounts)
-          .where(and(eq(accounts.name, name), eq(accounts.kind, 'agent'))),
+          .where(
+            and(
+              eq(accounts.name, name),
+              scope === 'agent' ? eq(accounts.kind, 'agent') : undefined,
+            ),
+          ),
       )
     : one(orm.select({ id: communities.id }).from(communities).where(eq(communities.name, name)))
 

@@ -4,9 +4,9 @@ import { budgetLimits } from '../../shared/config'
 import { number, type RowOf } from '../../shared/db/fields'
 import { manySql, prepare, write } from '../../shared/db/statement'
 import { updateSet } from '../../shared/db/write-sql'
+import { budgets, budgetWindows } from '../schema/budgets'
 import { lastStartSql } from './crossing-queries'
-import { budgets, budgetWindows } from './schema'
-import { paysForSql, requesterOf, usageRequestersSql } from './scope-sql'
+import { paysForSql, shareSql, spenderOf, usageSpendersSql } from './scope-sql'
 
 const b = alias(budgets, 'b')
 const w = alias(budgetWindows, 'w')
@@ -33,8 +33,9 @@ export type WindowDifference = RowOf<typeof differenceFields>
 const fromDifferencesSql = sql`FROM ${budgetWindows} ${w} JOIN ${budgets} ${b} ON ${b.id} = ${w.budgetId}
   LEFT JOIN (
     SELECT ${b.id} AS budget_id, ${lastStartSql(b.id, sql`u.created_at`)} AS starts_at,
-      sum(u.cost_microusd) AS microusd, sum(u.input_tokens + u.output_tokens) AS tokens
-    FROM ${usageRequestersSql} u CROSS JOIN ${budgets} ${b} ON ${paysForSql(b, requesterOf('u'))}
+      sum(${shareSql(b, spenderOf('u'), sql`u.cost_microusd`)}) AS microusd,
+      sum(${shareSql(b, spenderOf('u'), sql`(u.input_tokens + u.output_tokens)`)}) AS tokens
+    FROM ${usageSpendersSql} u CROSS JOIN ${budgets} ${b} ON ${paysForSql(b, spenderOf('u'))}
     GROUP BY 1, 2) e ON e.budget_id = ${w.budgetId} AND e.starts_at = ${w.startsAt}
   WHERE ${w.spentMicrousd} <> coalesce(e.microusd, 0) OR ${w.spentTokens} <> coalesce(e.tokens, 0)`
 

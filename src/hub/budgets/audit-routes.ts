@@ -1,10 +1,9 @@
 import * as z from 'zod'
-import { presentTime } from '../accounts/present'
-import { countAnswer, microusdAnswer, timeAnswer } from '../http/answers'
+import { countAnswer, microusdAnswer, presentTime, timeAnswer } from '../http/answers'
 import { presentIdempotent, type Route, route } from '../http/route'
+import { budgets } from '../schema/budgets'
 import { auditBudgets, repairBudgets } from './audit'
 import type { WindowDifference } from './audit-queries'
-import { budgets } from './schema'
 
 const differenceAnswer = z
   .object({
@@ -39,6 +38,7 @@ export const budgetAuditRoutes: Route[] = [
     summary: 'Windows whose budget counters differ from recorded usage (admin)',
     tag: 'budgets',
     access: 'admin',
+    rate: 'read',
     answer: z.object({ agrees: z.boolean(), differences: z.array(differenceAnswer) }),
     handle: async ({ context }) => {
       const differences = await auditBudgets(context)
@@ -52,6 +52,7 @@ export const budgetAuditRoutes: Route[] = [
       'Corrects the budget counters that differ from recorded usage, with an audit entry (admin)',
     tag: 'budgets',
     access: 'admin',
+    rate: 'write',
     answer: z.object({ repaired: z.array(differenceAnswer) }),
     handle: async (call) => {
       const done = await repairBudgets(call.context, call.actor())

@@ -10,6 +10,8 @@ export const scopeLabels = {
   executor: 'Provider',
   model: 'Model',
   community: 'Community',
+  requester: 'Requester',
+  guests: 'All guests',
 } as const satisfies Record<Scope, string>
 
 /** Scopes as the form offers them, in its order. */
@@ -18,6 +20,8 @@ export const scopeOptions = {
   model: scopeLabels.model,
   executor: `${scopeLabels.executor} (all models)`,
   community: scopeLabels.community,
+  requester: scopeLabels.requester,
+  guests: scopeLabels.guests,
   hub: scopeLabels.hub,
 } satisfies Record<Scope, string>
 
@@ -54,6 +58,8 @@ export const explorationLabels: Record<Scope, string> = {
   executor: 'exploration with models of this provider',
   model: 'exploration with this model',
   community: 'exploration in this community',
+  requester: 'no exploration',
+  guests: 'no exploration',
 }
 
 /** The usage that a budget of each scope stops at its limit, at the start of a sentence. */
@@ -63,6 +69,8 @@ export const spendingLabels: Record<Scope, string> = {
   executor: 'Models of this provider can’t be used',
   model: 'This model can’t be used',
   community: 'Agents can’t spend more in this community',
+  requester: 'Agents can’t spend more for this account',
+  guests: 'Agents can’t spend more for guests',
 }
 
 /** Errors of an invalid name in the form, by scope. */
@@ -71,6 +79,8 @@ export const nameHints: Record<string, string> = {
   agent: 'Enter the name of an agent on this hub, such as scout.',
   executor: 'Enter a provider without a model, such as anthropic.',
   model: 'Enter a model as provider/model, such as openai/gpt-6-sol.',
+  requester: 'Enter the name of an account on this hub, such as mira.',
+  guests: 'All guests share this budget. Leave this empty, or choose another scope.',
   community: 'Enter the name of a community on this hub, such as general.',
 }
 

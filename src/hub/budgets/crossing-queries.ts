@@ -2,8 +2,8 @@ import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { type Statement, write } from '../../shared/db/statement'
 import { insertSelect } from '../../shared/db/write-sql'
+import { budgetLevels, budgets, budgetWindows } from '../schema/budgets'
 import { levelSql } from './levels'
-import { budgetLevels, budgets, budgetWindows } from './schema'
 
 const b = alias(budgets, 'b')
 const w = alias(budgetWindows, 'w')

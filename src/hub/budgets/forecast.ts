@@ -1,3 +1,5 @@
+import { isRefusing } from './levels'
+
 const DAY_MS = 86_400_000
 
 /** A budget in its current window. */
@@ -8,13 +10,19 @@ export interface ForecastBudget {
   spentTokens: number
   /** Share of a limit beyond which only tasks of critical priority can spend. */
   criticalShare: number
+  /** The least that the last refused call of this window could take; null when none was refused. */
+  neededMicrousd?: number | null
+  neededTokens?: number | null
   /** Null: no window is open. */
   startsAt: number | null
   endsAt: number | null
 }
 
 export interface Forecast {
-  /** `unknown`: no usage in this window. `unlimited`: no limit is set. */
+  /**
+   * `unknown`: no usage in this window. `unlimited`: no limit is set. `exhausted`: nothing is left, or
+   * too little for a call that was refused.
+   */
   state: 'unknown' | 'unlimited' | 'lasts' | 'runs_out' | 'exhausted'
   microusdPerDay: number
   tokensPerDay: number
@@ -63,12 +71,17 @@ export function computeForecast(budget: ForecastBudget, now: number): Forecast {
     tokensPerDay: Math.round(tokensPerMs * DAY_MS),
     expectedMicrousd: Math.round(end.microusd),
     expectedTokens: Math.round(end.tokens),
-    exhaustedAt: state === 'exhausted' || state === 'runs_out' ? exhaustedAt : null,
+    exhaustedAt:
+      state === 'exhausted'
+        ? Math.min(exhaustedAt, now)
+        : state === 'runs_out'
+          ? exhaustedAt
+          : null,
     path: end.at > now ? [project(now), end] : [end],
   }
 
   function findState(): Forecast['state'] {
-    if (exhaustedAt <= now) return 'exhausted'
+    if (exhaustedAt <= now || isRefusing(budget)) return 'exhausted'
     if (spentMicrousd === 0 && spentTokens === 0) return 'unknown'
     if (budget.limitMicrousd === null && budget.limitTokens === null) return 'unlimited'
     return exhaustedAt <= end.at ? 'runs_out' : 'lasts'

@@ -49,7 +49,7 @@ export function normalizeScopeId(name: string): string {
   ].join('/')
 }
 
-const scopes = ['hub', 'agent', 'executor', 'model', 'community'] as const
+const scopes = ['hub', 'agent', 'executor', 'model', 'community', 'requester', 'guests'] as const
 
 export const budgetInput = z
   .strictObject({
@@ -60,7 +60,9 @@ export const budgetInput = z
       .min(1)
       .max(budgetLimits.scopeIdCharsMax)
       .optional()
-      .describe('name of the agent or community, executor or provider, or provider/model'),
+      .describe(
+        'name of the agent, community or requester, executor or provider, or provider/model; none for the hub and for all guests together',
+      ),
     period: z.enum(['day', 'week', 'month']),
     reset_day: z
       .number()
@@ -91,13 +93,14 @@ function findMismatches(input: {
   reset_day: number
 }): [string, string][] {
   const { scope, name, period, reset_day: day } = input
+  const isNameless = scope === 'hub' || scope === 'guests'
   const hasForm = (pattern: RegExp) => name === undefined || pattern.test(normalizeScopeId(name))
   const rules: [boolean, string, string][] = [
-    [scope === 'hub' && name !== undefined, 'name', 'Omit the name for the hub'],
+    [isNameless && name !== undefined, 'name', 'Omit the name for the hub and for guests'],
     [
-      scope !== 'hub' && name === undefined,
+      !isNameless && name === undefined,
       'name',
-      'Required: name the agent, community, provider or model',
+      'Required: name the agent, community, requester, provider or model',
     ],
     [scope === 'model' && !hasForm(/^[^\s/]+\/\S+$/), 'name', 'Must be provider/model'],
     [scope === 'executor' && !hasForm(/^[^\s/]+$/), 'name', 'Must be a provider without a model'],

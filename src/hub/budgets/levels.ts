@@ -1,4 +1,5 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { defaultThresholds } from '../schema/budgets'
 
 /** Thresholds of a budget, in ascending order. Each is a share of the limit. */
 export const thresholds = ['warning', 'throttle', 'critical'] as const
@@ -13,12 +14,6 @@ export type BudgetLevel = (typeof levels)[number]
 
 /** Shares of a limit at which the level of a budget changes. */
 export type Thresholds = Record<`${Threshold}Share`, number>
-
-export const defaultThresholds: Thresholds = {
-  warningShare: 0.8,
-  throttleShare: 0.9,
-  criticalShare: 1,
-}
 
 /** Whether no threshold is below the one before. */
 export const isOrdered = (shares: Thresholds): boolean =>
@@ -41,9 +36,35 @@ interface UsedBudget extends Thresholds {
   spentTokens: number
   reservedMicrousd: number
   reservedTokens: number
+  /** The least that the last refused call of this window could take; null when none was refused. */
+  neededMicrousd?: number | null
+  neededTokens?: number | null
   /** Null: no window is open. */
   endsAt: number | null
 }
+
+type Refusing = Pick<
+  UsedBudget,
+  | 'limitMicrousd'
+  | 'limitTokens'
+  | 'spentMicrousd'
+  | 'spentTokens'
+  | 'criticalShare'
+  | 'neededMicrousd'
+  | 'neededTokens'
+>
+
+/** Whether the budget has refused a call in its current window and still has too little left for it. */
+export const isRefusing = (budget: Refusing): boolean =>
+  isShort(budget.limitMicrousd, budget.spentMicrousd, budget.neededMicrousd, budget) ||
+  isShort(budget.limitTokens, budget.spentTokens, budget.neededTokens, budget)
+
+const isShort = (
+  limit: number | null,
+  spent: number,
+  needed: number | null | undefined,
+  { criticalShare }: Refusing,
+): boolean => limit !== null && needed != null && Math.floor(limit * criticalShare) - spent < needed
 
 /** Returns the used and reserved share of the limit that is used more; null without a limit. */
 export function computeUsedShares(budget: UsedBudget): { used: number; reserved: number } | null {
@@ -66,11 +87,15 @@ export function computeUsedShares(budget: UsedBudget): { used: number; reserved:
   return kinds.sort((a, b) => b.used - a.used)[0] ?? null
 }
 
-/** Returns the level of a budget, or null without a limit. Fails closed: critical without a current window. */
+/**
+ * Returns the level of a budget, or null without a limit. Critical also while it refuses calls for which
+ * too little is left, and, to fail closed, without a current window.
+ */
 export function toBudgetLevel(budget: UsedBudget): BudgetLevel | null {
   const share = computeUsedShares(budget)
   if (!share) return null
-  return budget.endsAt === null ? 'critical' : computeBudgetLevel(share.used, budget)
+  const isCritical = budget.endsAt === null || isRefusing(budget)
+  return isCritical ? 'critical' : computeBudgetLevel(share.used, budget)
 }
 
 /** Returns the worst level of all budgets; a budget without a limit is healthy. */

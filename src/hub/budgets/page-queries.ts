@@ -3,16 +3,17 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { budgetLimits } from '../../shared/config'
 import { nullable, number, type RowOf } from '../../shared/db/fields'
 import { manySql, oneSql, type Params, prepare } from '../../shared/db/statement'
-import { accounts } from '../accounts/schema'
-import { communities } from '../communities/schema'
+import { accounts } from '../schema/accounts'
+import { budgetRefusals, budgets, budgetWindows, usageDays } from '../schema/budgets'
+import { communities } from '../schema/communities'
 import { pickThresholds } from './levels'
-import { budgets, budgetWindows, usageDays } from './schema'
 import { isCurrentWindowSql, reservedSql } from './scope-sql'
 
 const b = alias(budgets, 'b')
 const w = alias(budgetWindows, 'w')
 const a = alias(accounts, 'a')
 const m = alias(communities, 'm')
+const f = alias(budgetRefusals, 'f')
 
 /** A budget `b` with its current window `w`, and what running activations have reserved. */
 export const statusFields = {
@@ -36,10 +37,13 @@ const pageFields = {
   /** Whether tasks of critical priority can spend beyond `criticalShare`. */
   allowsCritical: b.allowsCritical,
   madeBy: b.madeBy,
+  /** The least that the last refused call of this window could take; null when none was refused. */
+  neededMicrousd: nullable(f.neededMicrousd),
+  neededTokens: nullable(f.neededTokens),
   /** Null: no window is open. */
   startsAt: nullable(w.startsAt),
   endsAt: nullable(w.endsAt),
-  /** Name of the agent; null for other scopes. */
+  /** Name of the agent or requester; null for other scopes. */
   name: nullable(a.name),
   kind: nullable(a.kind),
   /** Name of the community; null for other scopes. */
@@ -56,9 +60,10 @@ export const currentWindowSql = (now: Now): SQL =>
 
 /** `FROM` and `rest` of a select of `pageFields`; `rest` starts with WHERE or ORDER BY on `b`. */
 const fromBudgets = (now: Now, rest: SQL): SQL => sql`FROM ${budgets} ${b}
-  LEFT JOIN ${accounts} ${a} ON ${b.scope} = 'agent' AND ${a.id} = ${b.scopeId}
+  LEFT JOIN ${accounts} ${a} ON ${b.scope} IN ('agent', 'requester') AND ${a.id} = ${b.scopeId}
   LEFT JOIN ${communities} ${m} ON ${b.scope} = 'community' AND ${m.id} = ${b.scopeId}
-  ${currentWindowSql(now)} ${rest}`
+  ${currentWindowSql(now)}
+  LEFT JOIN ${budgetRefusals} ${f} ON ${f.budgetId} = ${b.id} AND ${f.startsAt} = ${w.startsAt} ${rest}`
 
 /** Selects all budgets, those of the hub first. */
 export const selectBudgets = prepare(({ now }: Params<{ now: number }>) =>

@@ -1,10 +1,10 @@
 import * as z from 'zod'
-import { briefPersonAnswer, kindAnswer, presentTime } from '../accounts/present'
-import { countAnswer, microusdAnswer, timeAnswer } from '../http/answers'
+import { briefPersonAnswer, kindAnswer } from '../accounts/present'
+import { countAnswer, microusdAnswer, presentTime, timeAnswer } from '../http/answers'
+import { budgets } from '../schema/budgets'
 import { computeForecast, type Forecast } from './forecast'
 import { computeUsedShares, findWorstLevel, levels } from './levels'
 import type { PageBudget } from './page-queries'
-import { budgets } from './schema'
 import type { UsageGroup, UsageGroupSums, UsageSums } from './usage-api-queries'
 
 const share = z.number().describe('Part of a limit; 1 is all of it.')
@@ -16,11 +16,15 @@ export const budgetAnswer = z
     scope_id: z
       .string()
       .describe(
-        'Empty for the hub, an account id, an executor or provider, provider/model, or a community id.',
+        'Empty for the hub and for guests, an account id, an executor or provider, provider/model, or a community id.',
       ),
     community: z.string().nullable().describe('Name of the community; null for other scopes.'),
     made_by: z.enum(budgets.madeBy.enumValues),
     agent: briefPersonAnswer
+      .extend({ name: z.string().nullable(), kind: kindAnswer.nullable() })
+      .nullable()
+      .describe('Null for other scopes.'),
+    requester: briefPersonAnswer
       .extend({ name: z.string().nullable(), kind: kindAnswer.nullable() })
       .nullable()
       .describe('Null for other scopes.'),
@@ -47,9 +51,17 @@ export const budgetAnswer = z
       .number()
       .nullable()
       .describe('The larger used share of the limits; null without a limit.'),
-    status: z.enum(levels),
+    needed_microusd: microusdAnswer
+      .nullable()
+      .describe('Least cost of the last call that was refused in this period; null when none was.'),
+    needed_tokens: countAnswer.nullable(),
+    status: z
+      .enum(levels)
+      .describe('critical: tasks are refused, because nothing is left or too little for a call.'),
   })
   .meta({ id: 'Budget' })
+
+const presentOwner = ({ scopeId, name, kind }: PageBudget) => ({ id: scopeId, name, kind })
 
 /** Presents a budget. `share_used` is the larger used share of its limits, 1 being all; null without a limit. */
 export const presentBudget = (budget: PageBudget): z.input<typeof budgetAnswer> => ({
@@ -58,8 +70,8 @@ export const presentBudget = (budget: PageBudget): z.input<typeof budgetAnswer> 
   scope_id: budget.scopeId,
   community: budget.community,
   made_by: budget.madeBy,
-  agent:
-    budget.scope === 'agent' ? { id: budget.scopeId, name: budget.name, kind: budget.kind } : null,
+  agent: budget.scope === 'agent' ? presentOwner(budget) : null,
+  requester: budget.scope === 'requester' ? presentOwner(budget) : null,
   period: budget.period,
   reset_day: budget.resetDay,
   timezone: budget.timezone,
@@ -76,6 +88,8 @@ export const presentBudget = (budget: PageBudget): z.input<typeof budgetAnswer> 
   critical_share: budget.criticalShare,
   allows_critical: budget.allowsCritical,
   share_used: computeUsedShares(budget)?.used ?? null,
+  needed_microusd: budget.neededMicrousd,
+  needed_tokens: budget.neededTokens,
   status: findWorstLevel([budget]),
 })
 

@@ -12,13 +12,13 @@ import {
 } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, BudgetId } from '../../shared/ids'
-import { activations } from '../activations/schema'
-import { agents } from '../definitions/schema'
+import { activations } from '../schema/activations'
+import { budgets, budgetWindows } from '../schema/budgets'
+import { agents } from '../schema/definitions'
 import type { Window } from './calendar'
 import { changedBudget, markChanged, markCrossed } from './crossing-queries'
 import { currentWindowSql, statusFields } from './page-queries'
-import { budgets, budgetWindows } from './schema'
-import { agentModelsSql, paysForSql, requesterOf, usageRequestersSql } from './scope-sql'
+import { agentModelsSql, paysForSql, shareSql, spenderOf, usageSpendersSql } from './scope-sql'
 
 /** A new budget with its limits and thresholds. */
 export type NewBudget = Omit<typeof budgets.$inferInsert, 'createdAt' | 'updatedAt'> &
@@ -118,12 +118,12 @@ const recountWindows = prepare(({ windows }: Params<{ windows: string }>) =>
       { spentMicrousd: sql`new.microusd`, spentTokens: sql`new.tokens` },
       sql`FROM (
           SELECT ${w.budgetId} AS budget_id, ${w.startsAt} AS starts_at,
-            coalesce(sum(u.cost_microusd), 0) AS microusd,
-            coalesce(sum(u.input_tokens + u.output_tokens), 0) AS tokens
+            coalesce(sum(${shareSql(b, spenderOf('u'), sql`u.cost_microusd`)}), 0) AS microusd,
+            coalesce(sum(${shareSql(b, spenderOf('u'), sql`(u.input_tokens + u.output_tokens)`)}), 0) AS tokens
           FROM ${budgetWindows} ${w} CROSS JOIN ${budgets} ${b} ON ${b.id} = ${w.budgetId}
-          LEFT JOIN ${usageRequestersSql} u ON u.created_at >= ${w.startsAt}
+          LEFT JOIN ${usageSpendersSql} u ON u.created_at >= ${w.startsAt}
             AND u.created_at < coalesce(${nextStartSql()}, ${sql.raw(String(Number.MAX_SAFE_INTEGER))})
-            AND ${paysForSql(b, requesterOf('u'))}
+            AND ${paysForSql(b, spenderOf('u'))}
           WHERE ${w.budgetId} IN (SELECT value ->> 'budgetId' FROM json_each(${windows})) AND ${isRecountedSql}
           GROUP BY ${w.budgetId}, ${w.startsAt}) AS new
         WHERE ${budgetWindows.budgetId} = new.budget_id AND ${budgetWindows.startsAt} = new.starts_at`,
@@ -164,10 +164,11 @@ const selectScoped = prepare(
     return manySql(
       scopedFields,
       sql`FROM (SELECT me.id AS agent_id, ${x.communityId} AS community_id,
-        coalesce(${x.models}, ${agentModelsSql(g)}, '[]') AS models
+        coalesce(${x.models}, ${agentModelsSql(g)}, '[]') AS models,
+        coalesce(${x.requesters}, '[]') AS requesters, coalesce(${x.isForGuest}, 0) AS is_for_guest
       FROM (SELECT ${agentId} AS id) me LEFT JOIN ${agents} ${g} ON ${g.accountId} = me.id
       LEFT JOIN ${activations} ${x} ON ${x.agentId} = me.id AND ${x.state} = 'running') ask
-    CROSS JOIN ${budgets} ${b} ON ${paysForSql(b, requesterOf('ask'))}
+    CROSS JOIN ${budgets} ${b} ON ${paysForSql(b, spenderOf('ask'))}
     ${currentWindowSql(now)}
     ORDER BY ${b.scope} <> 'hub', ${b.scope}, ${b.scopeId}, ${b.id}`,
     )

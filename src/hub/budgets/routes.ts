@@ -1,6 +1,5 @@
 import * as z from 'zod'
-import { presentTime } from '../accounts/present'
-import { deletedAnswer, timeAnswer, warningsAnswer } from '../http/answers'
+import { deletedAnswer, presentTime, timeAnswer, warningsAnswer } from '../http/answers'
 import { presentIdempotent, type Route, route } from '../http/route'
 import { changeBudget, createBudget, removeBudget } from './actions'
 import { budgetAuditRoutes } from './audit-routes'
@@ -46,6 +45,7 @@ const usageRoute = route({
     'Tokens and cost by agent, model, task, community, executor or day (UTC), between times or whole days; the last 30 days by default',
   tag,
   access: 'read',
+  rate: 'read',
   query: z.object({
     group_by: z.enum(usageGroups).default('agent'),
     from: sinceTime.optional(),
@@ -76,6 +76,7 @@ export const budgetRoutes: Route[] = [
       'Used share of each budget, and its forecast: daily run rate and when the limit is reached',
     tag,
     access: 'read',
+    rate: 'read',
     answer: healthAnswer,
     handle: async ({ context, read }) => {
       const now = context.clock.now()
@@ -89,6 +90,7 @@ export const budgetRoutes: Route[] = [
     summary: 'All budgets with current spending and reservations',
     tag,
     access: 'read',
+    rate: 'read',
     answer: z.object({ budgets: z.array(budgetAnswer) }),
     handle: async ({ context, read }) => {
       const { answers } = await read({ budgets: selectBudgets({ now: context.clock.now() }) })
@@ -102,6 +104,7 @@ export const budgetRoutes: Route[] = [
       'Updates limits and thresholds of a budget; null removes a limit, absent fields stay (admin)',
     tag,
     access: 'admin',
+    rate: 'write',
     body: budgetChange,
     answer: z.object({ budget: budgetAnswer }),
     handle: async ({ context, param, body }) => ({
@@ -114,6 +117,7 @@ export const budgetRoutes: Route[] = [
     summary: 'Creates a budget, which counts usage since the start of its period (admin)',
     tag,
     access: 'admin',
+    rate: 'write',
     status: 201,
     body: budgetInput,
     answer: z.object({ budget: budgetAnswer, warnings: warningsAnswer }),
@@ -131,6 +135,7 @@ export const budgetRoutes: Route[] = [
     summary: 'Deletes a budget; recorded usage stays (admin)',
     tag,
     access: 'admin',
+    rate: 'write',
     answer: deletedAnswer,
     handle: async ({ context, param }) => {
       await removeBudget(context, param('id'))

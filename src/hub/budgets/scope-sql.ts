@@ -1,22 +1,34 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { activations } from '../activations/schema'
-import { agents } from '../definitions/schema'
+import { activations } from '../schema/activations'
+import { budgets, budgetWindows, usageEvents } from '../schema/budgets'
+import { agents } from '../schema/definitions'
 import { hasReachedSql, type LimitColumns, type SpentColumns } from './levels'
-import { budgets, budgetWindows, usageEvents } from './schema'
 
 /**
- * Who spends: budgets pay for an agent, in a community, with models (a JSON list). An alias of
- * `activations` is one; other rows are `requesterOf` their table.
+ * What spends: budgets pay for an agent, in a community, with models (a JSON list), on behalf of
+ * requesters (a JSON list of account ids). An alias of `activations` is one; other rows are
+ * `spenderOf` their table.
  */
-export type Requester = Record<'agentId' | 'communityId' | 'models', SQLWrapper>
+export type Spender = Record<
+  'agentId' | 'communityId' | 'models' | 'requesters' | 'isForGuest',
+  SQLWrapper
+>
 
-/** The requester in the columns `agent_id`, `community_id` and `models` of the table `name`. */
-export const requesterOf = (name: string): Requester => ({
+/** The spender in the columns of the table `name`, which are named as in `activations`. */
+export const spenderOf = (name: string): Spender => ({
   agentId: sql.raw(`${name}.agent_id`),
   communityId: sql.raw(`${name}.community_id`),
   models: sql.raw(`${name}.models`),
+  requesters: sql.raw(`${name}.requesters`),
+  isForGuest: sql.raw(`${name}.is_for_guest`),
 })
+
+/** Columns of a spender that acts for nobody in particular. */
+export const noRequestersSql = sql.raw("'[]' AS requesters, 0 AS is_for_guest")
+
+const e = alias(usageEvents, 'e')
+const x = alias(activations, 'x')
 
 type Scope = Record<'scope' | 'scopeId', SQLWrapper>
 type Span = Record<'budgetId' | 'startsAt' | 'endsAt', SQLWrapper>
@@ -26,26 +38,39 @@ type Time = SQLWrapper | number
 export const providerSql = (model: SQLWrapper): SQL<string> =>
   sql`substr(${model}, 1, instr(${model} || '/', '/') - 1)`
 
-/** Condition: the budget `b` pays for `requester`. Each line uses an index of `budgets`. */
-export const paysForSql = (b: Scope, requester: Requester): SQL => sql`(
+/** Condition: the budget `b` pays for `spender`. Each line uses an index of `budgets`. */
+export const paysForSql = (b: Scope, spender: Spender): SQL => sql`(
   (${b.scope} = 'hub' AND ${b.scopeId} = '')
-  OR (${b.scope} = 'agent' AND ${b.scopeId} = ${requester.agentId})
-  OR (${b.scope} = 'community' AND ${b.scopeId} = ${requester.communityId})
-  OR (${b.scope} = 'model' AND ${b.scopeId} IN (SELECT value FROM json_each(${requester.models})))
+  OR (${b.scope} = 'agent' AND ${b.scopeId} = ${spender.agentId})
+  OR (${b.scope} = 'community' AND ${b.scopeId} = ${spender.communityId})
+  OR (${b.scope} = 'model' AND ${b.scopeId} IN (SELECT value FROM json_each(${spender.models})))
   OR (${b.scope} = 'executor' AND ${b.scopeId} IN (
-    SELECT ${providerSql(sql`value`)} FROM json_each(${requester.models}))))`
+    SELECT ${providerSql(sql`value`)} FROM json_each(${spender.models})))
+  OR (${b.scope} = 'requester' AND ${b.scopeId} IN (SELECT value FROM json_each(${spender.requesters})))
+  OR (${b.scope} = 'guests' AND ${b.scopeId} = '' AND ${spender.isForGuest} = 1))`
+
+/**
+ * Returns what the budget `b` pays of an amount: budgets of requesters share it equally, the remainder
+ * is the first requester's; every other budget pays the whole.
+ */
+export const shareSql = (b: Scope, { requesters }: Spender, amount: SQL): SQL => sql`
+  CASE WHEN ${b.scope} <> 'requester' THEN ${amount}
+    ELSE cast(${amount} AS INTEGER) / json_array_length(${requesters})
+      + iif(${requesters} ->> 0 = ${b.scopeId}, cast(${amount} AS INTEGER) % json_array_length(${requesters}), 0) END`
 
 /** Condition: `w` is the window of the budget `b` at the time `now`. */
 export const isCurrentWindowSql = (b: { id: SQLWrapper }, w: Span, now: Time): SQL =>
   sql`${w.budgetId} = ${b.id} AND ${w.startsAt} <= ${now} AND ${w.endsAt} > ${now}`
 
 /**
- * Usage events as requesters, each with what it cost: each model call is paid by the budgets of its own
+ * Usage events as spenders, each with what it cost: each model call is paid by the budgets of its own
  * model. A table in `FROM`.
  */
-export const usageRequestersSql = sql`(
-  SELECT account_id AS agent_id, community_id, json_array(model) AS models, cost_microusd, input_tokens,
-    output_tokens, created_at FROM ${usageEvents})`
+export const usageSpendersSql = sql`(
+  SELECT ${e.accountId} AS agent_id, ${e.communityId}, json_array(${e.model}) AS models,
+    coalesce(${x.requesters}, '[]') AS requesters, coalesce(${x.isForGuest}, 0) AS is_for_guest,
+    ${e.costMicrousd}, ${e.inputTokens}, ${e.outputTokens}, ${e.createdAt}
+  FROM ${usageEvents} ${e} LEFT JOIN ${activations} ${x} ON ${x.id} = ${e.activationId})`
 
 /** Returns the sum that running activations have reserved of the budget `b`. */
 export function reservedSql(b: Scope, column: 'reservedMicrousd' | 'reservedTokens'): SQL<number> {
@@ -69,7 +94,6 @@ type Kind = 'Microusd' | 'Tokens'
 
 const b = alias(budgets, 'b')
 const w = alias(budgetWindows, 'w')
-const x = alias(activations, 'x')
 
 /**
  * Returns the part of a limit that `ask` can use. The part beyond the critical share is reserved for
@@ -92,7 +116,7 @@ const freeShareSql = (kind: Kind): SQL => sql`
 
 /**
  * Selects what is left for each row of the table `ask`, over all budgets that pay for the row. A row of
- * `ask` is a requester with `id`, `candidate` (its key), `at` (the time) and `priority`. The columns are
+ * `ask` is a spender with `id`, `candidate` (its key), `at` (the time) and `priority`. The columns are
  * `candidate` and those of `headroomOf`.
  * `left` is limit - spent, ignoring reservations of OTHER running activations; what those have spent
  * and not yet settled counts as spent.
@@ -111,7 +135,7 @@ export const headroomSql = sql`
       total(${x.reservedMicrousd}) AS held_microusd, total(${x.reservedTokens}) AS held_tokens,
       min(${freeShareSql('Microusd')}, ${freeShareSql('Tokens')}) AS free_share,
       ${isBeyondThrottleSql(b, w)} AS is_throttled
-    FROM ask CROSS JOIN ${budgets} ${b} ON ${paysForSql(b, requesterOf('ask'))}
+    FROM ask CROSS JOIN ${budgets} ${b} ON ${paysForSql(b, spenderOf('ask'))}
     LEFT JOIN ${budgetWindows} ${w} ON ${isCurrentWindowSql(b, w, sql`ask.at`)}
     LEFT JOIN ${activations} ${x} INDEXED BY activations_running
       ON ${x.state} = 'running' AND ${x.id} <> ask.id AND ${paysForSql(b, x)}
@@ -137,9 +161,9 @@ export function isThrottledSql(agentId: SQLWrapper | string, now: Time): SQL {
   const t = alias(agents, 't')
   return sql`NOT EXISTS (
     SELECT 1 FROM (
-      SELECT ${t.accountId} AS agent_id, NULL AS community_id, json_array(m.value) AS models
+      SELECT ${t.accountId} AS agent_id, NULL AS community_id, json_array(m.value) AS models, ${noRequestersSql}
       FROM ${agents} ${t}, json_each(${agentModelsSql(t)}) m WHERE ${t.accountId} = ${agentId}) who
     WHERE NOT EXISTS (
       SELECT 1 FROM ${budgets} ${b} JOIN ${budgetWindows} ${w} ON ${isCurrentWindowSql(b, w, now)}
-      WHERE ${paysForSql(b, requesterOf('who'))} AND ${isBeyondThrottleSql(b, w)}))`
+      WHERE ${paysForSql(b, spenderOf('who'))} AND ${isBeyondThrottleSql(b, w)}))`
 }

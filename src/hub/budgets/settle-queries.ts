@@ -1,13 +1,13 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { type Params, prepare, type Statement, write } from '../../shared/db/statement'
-import { bare, insertSelect, updateSet } from '../../shared/db/write-sql'
+import { addExcludedSql, insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { ActivationId } from '../../shared/ids'
-import { activations } from '../activations/schema'
 import type { Usage } from '../contract/hub'
+import { activations } from '../schema/activations'
+import { budgets, budgetWindows, usageDays, usageEvents } from '../schema/budgets'
 import { changedBudget, lastStartSql, markCrossed } from './crossing-queries'
-import { budgets, budgetWindows, usageDays, usageEvents } from './schema'
-import { paysForSql, providerSql, requesterOf } from './scope-sql'
+import { paysForSql, providerSql, shareSql, spenderOf } from './scope-sql'
 
 const b = alias(budgets, 'b')
 const x = alias(activations, 'x')
@@ -48,12 +48,13 @@ const chargeWindows = prepare((v: Settlement) =>
       },
       sql`FROM (
           SELECT ${b.id} AS id, ${lastStartSql(b.id, sql`c.at`)} AS starts_at,
-            sum(c.microusd) AS microusd, sum(c.tokens) AS tokens
+            sum(${shareSql(b, spenderOf('c'), sql`c.microusd`)}) AS microusd,
+            sum(${shareSql(b, spenderOf('c'), sql`c.tokens`)}) AS tokens
           FROM (SELECT ${countedAtSql(v.now)} AS at, ${x.agentId} AS agent_id, ${x.communityId} AS community_id,
-              json_array(u.value ->> 'model') AS models, u.value ->> 'costMicrousd' AS microusd,
+              ${x.requesters}, ${x.isForGuest}, json_array(u.value ->> 'model') AS models, u.value ->> 'costMicrousd' AS microusd,
               (u.value ->> 'inputTokens') + (u.value ->> 'outputTokens') AS tokens
             ${fromUnsettledSql(v)}) c
-          CROSS JOIN ${budgets} ${b} ON ${paysForSql(b, requesterOf('c'))}
+          CROSS JOIN ${budgets} ${b} ON ${paysForSql(b, spenderOf('c'))}
           GROUP BY ${b.id}) AS new
         WHERE ${budgetWindows.budgetId} = new.id AND ${budgetWindows.startsAt} = new.starts_at`,
     ),
@@ -64,9 +65,9 @@ const chargeWindows = prepare((v: Settlement) =>
 const markCharged = prepare((v: Settlement) =>
   markCrossed({
     from: sql`(SELECT ${countedAtSql(v.now)} AS at, ${x.agentId} AS agent_id, ${x.communityId} AS community_id,
-        (SELECT json_group_array(DISTINCT u.value ->> 'model') FROM json_each(${v.usage}) u) AS models
+        ${x.requesters}, ${x.isForGuest}, (SELECT json_group_array(DISTINCT u.value ->> 'model') FROM json_each(${v.usage}) u) AS models
       FROM ${activations} ${x} WHERE ${x.id} = ${v.activationId} AND ${x.state} = 'running') c`,
-    condition: paysForSql(changedBudget, requesterOf('c')),
+    condition: paysForSql(changedBudget, spenderOf('c')),
     at: sql`c.at`,
   }),
 )
@@ -90,10 +91,7 @@ const countDays = prepare((v: Settlement) => {
   const scopes = sql`json_array(json_array('hub', ''), json_array('agent', ${x.agentId}),
     json_array('executor', u.value ->> 'executor'), json_array('provider', ${providerSql(sql`(${model})`)}),
     json_array('model', ${model}), json_array('task', ${x.task}), json_array('community', ${x.communityId}))`
-  const raised = Object.keys(sums).map((name) => {
-    const column = usageDays[name as keyof typeof sums]
-    return sql`${bare(column)} = ${column} + excluded.${bare(column)}`
-  })
+  const columns = Object.keys(sums).map((name) => usageDays[name as keyof typeof sums])
   return write(
     insertSelect(
       usageDays,
@@ -106,7 +104,7 @@ const countDays = prepare((v: Settlement) => {
       },
       sql`${fromUnsettledSql(v, sql`, json_each(${scopes}) s`)}
         GROUP BY 1, 2, 3
-        ON CONFLICT (scope, day, scope_id) DO UPDATE SET ${sql.join(raised, sql`, `)}`,
+        ON CONFLICT (scope, day, scope_id) DO UPDATE SET ${addExcludedSql(columns)}`,
     ),
   )
 })

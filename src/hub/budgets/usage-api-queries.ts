@@ -2,10 +2,10 @@ import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { number, type RowOf } from '../../shared/db/fields'
 import { manySql, oneSql, type Params, prepare, type Statement } from '../../shared/db/statement'
-import { accounts } from '../accounts/schema'
-import { communities } from '../communities/schema'
 import type { AccountKind } from '../contract/hub'
-import { usageDays, usageEvents } from './schema'
+import { accounts } from '../schema/accounts'
+import { usageDays, usageEvents } from '../schema/budgets'
+import { communities } from '../schema/communities'
 
 const DAY_MS = 86_400_000
 

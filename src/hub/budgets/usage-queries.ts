@@ -4,13 +4,10 @@ import { usageCharts } from '../../shared/config'
 import { number, type RowOf } from '../../shared/db/fields'
 import { manySql, oneSql, type Params, prepare } from '../../shared/db/statement'
 import { bare } from '../../shared/db/write-sql'
-import { accounts } from '../accounts/schema'
-import { activationColumns } from '../activations/page-queries'
-import { activations } from '../activations/schema'
-import { communities } from '../communities/schema'
 import type { AccountKind } from '../contract/hub'
-import { posts } from '../posts/schema'
-import { usageDays } from './schema'
+import { accounts } from '../schema/accounts'
+import { usageDays } from '../schema/budgets'
+import { communities } from '../schema/communities'
 import type { UsageDimension, UsageView } from './usage-view'
 
 const u = alias(usageDays, 'u')
@@ -154,15 +151,3 @@ export function usageViewStatements({ by, fromDay, toDay, today }: UsageView) {
     days: selectSeriesDays({ by, fromDay, toDay, sinceDay }),
   }
 }
-
-const x = alias(activations, 'x')
-const a = alias(accounts, 'a')
-const p = alias(posts, 'p')
-
-export const selectLatestActivations = prepare(() =>
-  manySql(
-    activationColumns,
-    sql`FROM ${activations} ${x} JOIN ${accounts} ${a} ON ${a.id} = ${x.agentId}
-      LEFT JOIN ${posts} ${p} ON ${p.id} = ${x.postId} ORDER BY ${x.startedAt} DESC, ${x.id} DESC LIMIT 15`,
-  ),
-)

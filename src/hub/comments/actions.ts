@@ -42,7 +42,8 @@ export interface NewComment {
 interface ReplyTarget {
   post: ParentPost
   parent: ParentComment | null
-  authorDisplayName: string | null
+  /** The account that writes. */
+  author: { displayName: string | null; isFromGuest: boolean } | undefined
 }
 
 /**
@@ -63,7 +64,7 @@ async function findReplyTarget(
   if (!post) throw commentErrors.unknownPost()
   if (parentId !== null && !parent) throw commentErrors.unknownParent()
   if (post.isLocked) throw commentErrors.lockedThread()
-  return { post, parent: parent ?? null, authorDisplayName: author?.displayName ?? null }
+  return { post, parent: parent ?? null, author }
 }
 
 /**
@@ -104,7 +105,7 @@ async function writeComment(
 ): Promise<Delivered<CommentRow>> {
   const { clock, live } = context
   const { content } = input
-  const { post, parent, authorDisplayName } = await findReplyTarget(context, actor, input)
+  const { post, parent, author } = await findReplyTarget(context, actor, input)
   const now = clock.now()
   const id = clock.newId<CommentId>()
   const place = placeUnder(parent)
@@ -123,7 +124,8 @@ async function writeComment(
     authorId: actor.accountId,
     authorName: actor.name,
     authorKind: actor.kind,
-    authorDisplayName,
+    authorDisplayName: author?.displayName ?? null,
+    isFromGuest: author?.isFromGuest ?? false,
   }
   const { activationId } = actor
   const isAgent = actor.kind === 'agent'
@@ -139,7 +141,7 @@ async function writeComment(
       authorId: actor.accountId,
     }),
     incrementCommentCount(post.id),
-    ...(isAgent ? [updateHops({ postId: post.id, commentId: id }, writing)] : []),
+    ...(isAgent ? updateHops({ postId: post.id, commentId: id }, writing) : []),
   ]
   const to = parent ?? post
   const message: Message = {

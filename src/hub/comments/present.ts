@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { personAnswer, presentPerson, presentTime } from '../accounts/present'
-import { countAnswer, timeAnswer } from '../http/answers'
+import { personAnswer, presentPerson } from '../accounts/present'
+import { countAnswer, presentTime, timeAnswer } from '../http/answers'
 import type { Branch } from './comment-tree'
 import type { CommentRow } from './queries'
 

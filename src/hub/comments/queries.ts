@@ -13,10 +13,12 @@ import {
 } from '../../shared/db/statement'
 import { updateSet } from '../../shared/db/write-sql'
 import type { CommentId, PostId } from '../../shared/ids'
-import { accounts } from '../accounts/schema'
-import { agents } from '../definitions/schema'
-import { posts } from '../posts/schema'
-import { comments } from './schema'
+import { isGuestCommentSql } from '../accounts/guest-sql'
+import { type RenderedText, renderText } from '../markdown/render-markdown'
+import { accounts } from '../schema/accounts'
+import { comments } from '../schema/comments'
+import { agents } from '../schema/definitions'
+import { posts } from '../schema/posts'
 
 const m = alias(comments, 'm')
 const a = alias(accounts, 'a')
@@ -41,6 +43,7 @@ export const commentFields = {
   authorName: a.name,
   authorKind: a.kind,
   authorDisplayName: a.displayName,
+  isFromGuest: isGuestCommentSql(m, a),
 }
 
 export type CommentRow = RowOf<typeof commentFields>
@@ -174,7 +177,7 @@ type NewComment = Pick<
   'id' | 'postId' | 'parentId' | 'authorId' | 'content' | 'depth' | 'createdAt'
 >
 
-export const insertComment = prepare((comment: Params<NewComment>) =>
+const preparedInsertComment = prepare((comment: Params<NewComment & RenderedText>) =>
   write(
     orm.insert(comments).values({
       id: comment.id,
@@ -184,9 +187,15 @@ export const insertComment = prepare((comment: Params<NewComment>) =>
       content: comment.content,
       depth: comment.depth,
       createdAt: comment.createdAt,
+      html: comment.html,
+      htmlVersion: comment.htmlVersion,
     }),
   ),
 )
+
+/** Inserts a comment with its content rendered. */
+export const insertComment = (comment: NewComment): Statement<void> =>
+  preparedInsertComment({ ...comment, ...renderText(comment.content, 3) })
 
 const preparedCommentCount = prepare(({ postId }: Params<{ postId: PostId }>) =>
   write(
@@ -205,7 +214,7 @@ export const updateComment = (id: CommentId, content: string, now: number): Stat
   write(
     orm
       .update(comments)
-      .set({ content, editedAt: now })
+      .set({ content, editedAt: now, ...renderText(content, 3) })
       .where(and(eq(comments.id, id), isNull(comments.deletedAt))),
   )
 

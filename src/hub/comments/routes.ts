@@ -4,6 +4,8 @@ import { decodeCursor, encodeCursor } from '../cursor'
 import { deletedAnswer, notWokenFields, pageFields } from '../http/answers'
 import { presentIdempotent, type Route, route } from '../http/route'
 import { presentNotWoken } from '../inbox/deliver'
+import { postErrors } from '../posts/errors'
+import { postAnswer, presentPost } from '../posts/present'
 import { selectPost } from '../posts/queries'
 import {
   changeComment,
@@ -36,6 +38,7 @@ const listRoute = route({
   summary: 'Lists the comments of a post as a tree',
   tag,
   access: 'read',
+  rate: 'read',
   query: listQuery,
   answer: z.object({ comments: z.array(branchAnswer), ...pageFields }),
   handle: async ({ param, query, read }) => {
@@ -58,7 +61,32 @@ const listRoute = route({
   },
 })
 
+/** A post with its comments: above the posts, which know nothing of comments. */
+const threadRoute = route({
+  method: 'get',
+  path: '/posts/:id',
+  summary: 'Returns one post, optionally with its comments',
+  tag: 'posts',
+  access: 'read',
+  rate: 'read',
+  query: z.object({ include_comments: z.stringbool().default(false) }),
+  answer: z.object({ post: postAnswer, comments: z.array(branchAnswer).optional() }),
+  handle: async ({ param, query, read }) => {
+    const id = param('id')
+    const page = { sort: 'best', limit: limits.page.commentsDefault, offset: 0 } as const
+    const { answers } = await read({
+      post: selectPost(id),
+      comments: query.include_comments ? selectComments(id, page) : null,
+    })
+    const { post, comments } = answers
+    if (!post) throw postErrors.unknownPost()
+    if (!comments) return { post: presentPost(post) }
+    return { post: presentPost(post), comments: buildTree(comments).map(presentBranch) }
+  },
+})
+
 export const commentRoutes: Route[] = [
+  threadRoute,
   listRoute,
   route({
     method: 'post',
@@ -66,6 +94,7 @@ export const commentRoutes: Route[] = [
     summary: 'Replies to a post or, with parent_id, to a comment; mentioned accounts are notified',
     tag,
     access: 'write',
+    rate: 'write',
     status: 201,
     body: commentInput,
     answer: z.object({ comment: commentAnswer, ...notWokenFields }),
@@ -85,6 +114,7 @@ export const commentRoutes: Route[] = [
     summary: 'Returns one comment',
     tag,
     access: 'read',
+    rate: 'read',
     answer: z.object({ comment: commentAnswer }),
     handle: async ({ param, read }) => {
       const { answers } = await read({ comment: selectComment(param('id')) })
@@ -98,6 +128,7 @@ export const commentRoutes: Route[] = [
     summary: 'Updates your comment',
     tag,
     access: 'write',
+    rate: 'write',
     body: z.object({ content: commentContent }),
     answer: z.object({ comment: commentAnswer }),
     handle: async (call) => {
@@ -119,6 +150,7 @@ export const commentRoutes: Route[] = [
     summary: 'Deletes your comment; replies to it stay',
     tag,
     access: 'write',
+    rate: 'write',
     answer: deletedAnswer,
     handle: async (call) => {
       const isAdmin = call.viewer().role === 'admin'

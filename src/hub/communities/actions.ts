@@ -4,6 +4,7 @@ import type { CommunityId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
 import { type IdempotentResult, runOnce } from '../idempotency/run-once'
+import { communityErrors } from './errors'
 import { type CommunityRow, insertCommunity } from './queries'
 
 export const communityInput = z.object({
@@ -41,5 +42,6 @@ export async function createCommunity(
     now,
     answer,
     statements: { community: insertCommunity(answer) },
+    constraints: { 'communities.name': communityErrors.nameTaken },
   })
 }

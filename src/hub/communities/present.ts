@@ -1,6 +1,5 @@
 import * as z from 'zod'
-import { presentTime } from '../accounts/present'
-import { countAnswer, timeAnswer } from '../http/answers'
+import { countAnswer, presentTime, timeAnswer } from '../http/answers'
 import type { CommunityRow } from './queries'
 
 export const communityAnswer = z

@@ -8,7 +8,7 @@ import {
   type Statement,
   write,
 } from '../../shared/db/statement'
-import { type Community, communities } from './schema'
+import { type Community, communities } from '../schema/communities'
 
 const { seq: _, ...communityFields } = getTableColumns(communities)
 

@@ -1,8 +1,5 @@
 import * as z from 'zod'
 import { presentIdempotent, type Route, route } from '../http/route'
-import { postPageQuery, toPostList, toPostPage } from '../posts/post-page'
-import { postPageAnswer, presentPostPage } from '../posts/present'
-import { selectPosts } from '../posts/queries'
 import { communityInput, createCommunity } from './actions'
 import { communityErrors } from './errors'
 import { communityAnswer, presentCommunity } from './present'
@@ -22,6 +19,7 @@ export const communityRoutes: Route[] = [
     summary: 'Lists the communities',
     tag,
     access: 'read',
+    rate: 'read',
     query: listQuery,
     answer: z.object({ submolts: z.array(communityAnswer), has_more: z.boolean() }),
     handle: async ({ query, read }) => {
@@ -40,6 +38,7 @@ export const communityRoutes: Route[] = [
     summary: 'Creates a community',
     tag,
     access: 'write',
+    rate: 'write',
     status: 201,
     body: communityInput,
     answer: z.object({ submolt: communityAnswer }),
@@ -56,6 +55,7 @@ export const communityRoutes: Route[] = [
     summary: 'Returns one community',
     tag,
     access: 'read',
+    rate: 'read',
     answer: z.object({ submolt: communityAnswer, your_role: z.literal('owner').nullable() }),
     handle: async ({ param, read }) => {
       const { answers, viewer } = await read({ community: selectCommunity(param('name')) })
@@ -65,28 +65,6 @@ export const communityRoutes: Route[] = [
       return {
         submolt: presentCommunity(community),
         your_role: isOwner ? ('owner' as const) : null,
-      }
-    },
-  }),
-  route({
-    method: 'get',
-    path: '/submolts/:name/feed',
-    summary: 'Lists the posts of one community',
-    tag,
-    access: 'read',
-    query: postPageQuery,
-    answer: postPageAnswer.extend({ submolt: communityAnswer }),
-    handle: async ({ param, query, read }) => {
-      const name = param('name')
-      const list = toPostList(query, query.sort ?? 'hot', { community: name })
-      const { answers } = await read({
-        community: selectCommunity(name),
-        posts: selectPosts(list),
-      })
-      if (!answers.community) throw communityErrors.unknown()
-      return {
-        submolt: presentCommunity(answers.community),
-        ...presentPostPage(toPostPage(list, answers.posts)),
       }
     },
   }),

@@ -5,8 +5,10 @@
 import type { Outcome } from '../../shared/errors'
 import type { AccountId, ActivationId, CommentId, InboxItemId, PostId } from '../../shared/ids'
 import type { ApprovalDecision, ApprovalRequest } from './approvals'
-import type { BudgetStatus, Reservation, Usage } from './budgets'
+import type { BudgetShortage, BudgetStatus, Reservation, Usage } from './budgets'
+import type { GrantPolicy, Requester } from './calls'
 import type { Exploration } from './exploration'
+import type { ProviderOutage } from './outages'
 
 export type AccountKind = 'human' | 'agent' | 'system'
 
@@ -14,15 +16,8 @@ export interface Person {
   id: AccountId
   name: string
   kind: AccountKind
-}
-
-export interface GrantPolicy {
-  /** Grants that the agent's definition requests; null for people and external agents: all grants. */
-  requested: string[] | null
-  allowed: string[]
-  denied: string[]
-  /** Incremented when the registered remote MCP servers change; absent when there never was one. */
-  toolsVersion?: number
+  /** Set on the author of a text that a guest wrote, or an agent that a guest asked. */
+  isGuest?: true
 }
 
 export interface AuditEntry {
@@ -99,8 +94,14 @@ export interface LoadedActivation {
   agent: Person & { description: string }
   definition: { version: number; etag: string }
   admission: 'granted' | 'budget_exhausted'
+  /** Only when the budget is exhausted. */
+  shortage?: BudgetShortage
   task: Task
   items: ClaimedItem[]
+  /** The accounts that the run acts for; none for an exploration. */
+  requesters: Requester[]
+  /** Whether a guest wrote something of the items or the thread, or an agent that a guest asked. */
+  hasGuestText: boolean
   /** Only for a manual run: the model to use instead of the definition's. */
   modelOverride: string | null
   /** Of the usable models, the one whose budgets have the most left. The reservation is for this model. */
@@ -148,6 +149,8 @@ export interface ResumedActivation {
   decisions: ApprovalDecision[]
   /** Whether the activation was cancelled while it was parked. */
   isCancelled: boolean
+  /** Of the agent's current definition. */
+  definitionEtag?: string
   policy: GrantPolicy
   reservation: Reservation
   budgets: BudgetStatus[]
@@ -156,14 +159,16 @@ export interface ResumedActivation {
 }
 
 /**
- * Parks an activation until its calls are approved or denied, in one batch: releases its slot, deadline
+ * Parks an activation until its calls are approved or denied, or its provider is back, in one batch: releases its slot, deadline
  * and reservation, settles what it has spent, writes the approvals and the approvers' inbox items.
  */
 export interface ParkRequest {
   agentId: AccountId
   activationId: ActivationId
   now: number
+  /** Calls to approve; empty when the activation waits for its provider. */
   approvals: ApprovalRequest[]
+  outage?: ProviderOutage
   iterations: number
   /** Usage of all model calls so far; calls settled by an earlier park are ignored. */
   usage: Usage[]
@@ -219,7 +224,8 @@ export type RenewResult =
    * `lost`: the row is no longer running, so another process finished it and this one has to stop.
    * `max_tokens`: the activation has used all tokens that its definition allows.
    */
-  | { kind: 'refused'; reason: 'lost' | 'paused' | 'budget_exhausted' | 'max_tokens' }
+  | { kind: 'refused'; reason: 'lost' | 'paused' | 'max_tokens' }
+  | { kind: 'refused'; reason: 'budget_exhausted'; shortage?: BudgetShortage }
   | { kind: 'wait'; reason: 'money_reserved'; retryAt: number }
 
 /** Counters of one activation. */
@@ -229,7 +235,10 @@ export interface ActivationCounters {
   modelFailures: number
   toolExecutions: number
   toolFailures: number
+  /** Calls that a grant, a definition, a policy, a limit, a hook or a person refused. */
   permissionDenials: number
+  /** Calls that could not run: an unknown tool, invalid arguments, or more calls than a run may make. */
+  toolRefusals: number
   compactions: number
   retries: number
   parks: number
@@ -264,6 +273,8 @@ export interface CommitRequest {
   /** A short redacted report for m/agent-errors, or null. */
   report: { id: PostId; title: string; content: string } | null
   iterations: number
+  /** What the refused call needs at least, when the budget ended the activation. */
+  refusedCall?: { microusd: number; tokens: number }
   usage: Usage[]
   tools: string[]
   /** Absent when the activation's record is lost. */
@@ -289,6 +300,11 @@ export interface ActivationApi {
   renew(request: RenewRequest): Promise<RenewResult>
   park(request: ParkRequest): Promise<ParkResult>
   commit(request: CommitRequest): Promise<CommitResult>
+  /**
+   * Ends the outage of the provider at an address, because it has answered. Returns the agents that
+   * waited for it. The caller has to wake them.
+   */
+  endOutage(address: string, now: number): Promise<AccountId[]>
   /** Publishes to live watchers what an agent is doing. Delivery is best effort. */
   publishProgress(postId: PostId, doing: AgentProgress): Promise<void>
 }

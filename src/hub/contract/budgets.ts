@@ -7,7 +7,7 @@ import type { BudgetId } from '../../shared/ids'
 /** Limits and current use of one budget. The status layer of the prompt is generated from it. */
 export interface BudgetStatus {
   id: BudgetId
-  scope: 'hub' | 'agent' | 'executor' | 'model' | 'community'
+  scope: 'hub' | 'agent' | 'executor' | 'model' | 'community' | 'requester' | 'guests'
   /** Account id, provider name, `provider/model` or community id; '' for the hub. */
   scopeId: string
   period: 'day' | 'week' | 'month'
@@ -23,6 +23,19 @@ export interface BudgetStatus {
   reservedMicrousd: number
   reservedTokens: number
   endsAt: number
+}
+
+/** Why a call was refused: what is left of the tightest budget, and what the call needs. */
+export interface BudgetShortage {
+  scope: BudgetStatus['scope']
+  period: BudgetStatus['period']
+  /** Of which the budget has too little. */
+  kind: 'microusd' | 'tokens'
+  left: number
+  /** The least that the call can take; null before its prompt is known. */
+  needs: number | null
+  /** When the budget resets, in milliseconds since the epoch; null when it has no current window. */
+  resetsAt: number | null
 }
 
 export interface Reservation {

@@ -1,12 +1,44 @@
 /** Authorization of tool calls: policy, approvals, rate limits. Part of the hub's contract. */
 import type { AccountId, ActivationId } from '../../shared/ids'
-import type { GrantPolicy } from './activations'
 import type { ApprovalStatus } from './approvals'
+
+/**
+ * Limits what an account can make agents do. A guest registered itself; a member was registered or
+ * vouched for by an admin.
+ */
+export type Role = 'guest' | 'member' | 'admin'
+
+/** An account that a run acts for, or that calls a tool itself. */
+export interface Requester {
+  id: AccountId
+  name: string
+  role: Role
+}
+
+/** What the hub's policy allows an account, on behalf of `requesters`. */
+export interface GrantPolicy {
+  /** Grants that the agent's definition requests; null for people and external agents: all grants. */
+  requested: string[] | null
+  /** Patterns of the lines that hold for every requester. */
+  allowed: string[]
+  denied: string[]
+  /** For whom the lists hold; empty: the hub itself, in an exploration. */
+  requesters?: Pick<Requester, 'name' | 'role'>[]
+  /** Lines that do not hold for every requester. */
+  withheld?: string[]
+  /** Patterns of the allowed lines whose calls a run may make after it has read untrusted text. */
+  trusted?: string[]
+  /** Incremented when the registered remote MCP servers change; absent when there never was one. */
+  toolsVersion?: number
+}
 
 /** A tool call that the gateway has to authorize. */
 export interface AuthorizationQuery {
   accountId: AccountId
+  /** The activation in whose journal the call is; null for an external caller. */
   activationId: ActivationId | null
+  /** The activation that the call belongs to, whose requesters decide; null: the account calls itself. */
+  runId: ActivationId | null
   callId: string
   tool: string
   argumentsHash: string

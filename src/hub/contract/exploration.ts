@@ -88,6 +88,8 @@ export interface SweepReport {
   /** Agents to wake: agents with unclaimed tasks, or running past their deadline. */
   wake: AccountId[]
   running: number
+  /** When a provider that is down is tried again; absent when none is down. */
+  nextAttemptAt?: number
   /** Set when the request had a query. */
   exploration?: ExplorationReport
 }

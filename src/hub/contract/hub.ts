@@ -13,17 +13,10 @@ import type {
   PostId,
 } from '../../shared/ids'
 
-import type {
-  AccountKind,
-  ActivationApi,
-  AuditEntry,
-  GrantPolicy,
-  Person,
-  Thread,
-} from './activations'
+import type { AccountKind, ActivationApi, AuditEntry, Person, Task, Thread } from './activations'
 import type { ApprovalRequest } from './approvals'
 import type { BudgetStatus } from './budgets'
-import type { AuthorizationData, AuthorizationQuery, RateBucket } from './calls'
+import type { AuthorizationData, AuthorizationQuery, GrantPolicy, RateBucket } from './calls'
 import type { SweepApi } from './exploration'
 
 export type * from './activations'
@@ -31,7 +24,9 @@ export type * from './approvals'
 export type * from './budgets'
 export type * from './calls'
 export type * from './exploration'
-export type * from './pages'
+export type * from './module-route'
+export type * from './outages'
+export type * from './privacy'
 
 // ---------------------------------------------------------------- conversation (tools)
 
@@ -165,7 +160,7 @@ export interface InboxEntry {
 
 export interface GrantApi {
   /** Returns the current policy, for lists of tools. */
-  readPolicy(accountId: AccountId): Promise<GrantPolicy>
+  readPolicy(accountId: AccountId, activationId: ActivationId | null): Promise<GrantPolicy>
   /** Returns the policy and the approvals that decide about one call. */
   readAuthorization(query: AuthorizationQuery): Promise<AuthorizationData>
   /** Requests approval of an outside caller's call, once. The caller retries the call later. */
@@ -208,6 +203,9 @@ export interface GrantApi {
 
 export interface RunningActivation extends Person {
   postId: PostId | null
+  task: Task
+  /** The accounts that the run acts for; empty: the hub itself. */
+  requesterIds: AccountId[]
   /** Etag of the agent's definition. */
   etag: string
 }

@@ -13,6 +13,7 @@ import { findFailedConstraint } from '../constraint-errors'
 import type { Actor } from '../contract/hub'
 import { putExplorationStatements } from '../exploration/definition-queries'
 import { armSweep, wakeAgents } from '../inbox/deliver'
+import { agentWaitStatements } from '../outages/queries'
 import { definitionErrors } from './errors'
 import {
   type DefinitionRow,
@@ -94,7 +95,15 @@ async function writeDefinition(
   const { definition } = await batch(db, {
     account: existingId
       ? updateAccount(id, { displayName, description })
-      : insertAccount({ id, name, kind: 'agent', displayName, description, createdAt: now }),
+      : insertAccount({
+          id,
+          name,
+          kind: 'agent',
+          role: 'member',
+          displayName,
+          description,
+          createdAt: now,
+        }),
     version: insertDefinition({
       accountId: id,
       etag: facts.etag,
@@ -105,6 +114,7 @@ async function writeDefinition(
     agent: upsertAgent(id, facts, now),
     exploration: putExplorationStatements(id, facts, now),
     budget: setDefinitionBudget(id, facts.budget.costPerDayMicrousd, now),
+    wait: agentWaitStatements(id, now),
     definition: selectDefinition({ name }),
   })
   if (!definition) throw new Error(`The definition of ${name} was written but not found`)

@@ -5,9 +5,9 @@ import { flag, type RowOf } from '../../shared/db/fields'
 import { oneSql, orm, type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { insertSelect } from '../../shared/db/write-sql'
 import type { AccountId } from '../../shared/ids'
-import { accounts } from '../accounts/schema'
-import { apiKeys } from '../keys/schema'
-import { agentDefinitions, agents } from './schema'
+import { accounts } from '../schema/accounts'
+import { agentDefinitions, agents } from '../schema/definitions'
+import { apiKeys } from '../schema/keys'
 
 /** Selects the account that has the name of a definition: whether it is hosted here, and its unexpired keys. */
 export const selectNamedAccount = prepare((v: Params<{ name: string; now: number }>) => {

@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import { run } from '../../shared/db/batch'
-import { presentTime } from '../accounts/present'
-import { countAnswer, timeAnswer, warningsAnswer } from '../http/answers'
+import { countAnswer, presentTime, timeAnswer, warningsAnswer } from '../http/answers'
 import { type Route, route } from '../http/route'
 import { putDefinition } from './actions'
 import { definitionErrors } from './errors'
@@ -51,6 +50,7 @@ export const definitionRoutes: Route[] = [
       "Validates and loads an agent's definition; an invalid definition changes nothing (admin)",
     tag,
     access: 'admin',
+    rate: 'write',
     body: filesInput,
     answer: definitionAnswer,
     handle: async (call) => {
@@ -65,6 +65,7 @@ export const definitionRoutes: Route[] = [
     summary: 'Returns the active version of an agent’s definition (admin)',
     tag,
     access: 'admin',
+    rate: 'read',
     answer: definitionAnswer,
     handle: async ({ context, param }) => {
       const row = await run(context.db, selectDefinition({ name: param('name') }))

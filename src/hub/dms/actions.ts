@@ -136,7 +136,12 @@ async function deliver(
     }),
   }
   const token = isTask ? await armSweep(context) : null
-  const done = await runOnce(db, once, { now, answer, statements })
+  const done = await runOnce(db, once, {
+    now,
+    answer,
+    statements,
+    constraints: { 'conversations.pair': dmErrors.startedMeanwhile },
+  })
   if (isTask) context.defer(wakeAgents(context, [{ accountId: peer.id }], token))
   return done
 }

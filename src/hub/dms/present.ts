@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import { limits } from '../../shared/config'
-import { briefPersonAnswer, presentTime } from '../accounts/present'
-import { countAnswer, timeAnswer } from '../http/answers'
+import { briefPersonAnswer } from '../accounts/present'
+import { countAnswer, presentTime, timeAnswer } from '../http/answers'
+import { conversations } from '../schema/dms'
 import type { SentMessage } from './actions'
 import type { ConversationRow, MessageRow } from './queries'
-import { conversations } from './schema'
 
 /** Returns the beginning of a message, on one line. */
 export const formatPreview = (content: string): string => {

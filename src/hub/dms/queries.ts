@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { limits } from '../../shared/config'
-import { flag, nullable, number, type RowOf } from '../../shared/db/fields'
+import { type Fields, flag, nullable, number, type RowOf } from '../../shared/db/fields'
 import {
   manySql,
   oneSql,
@@ -12,18 +12,19 @@ import {
 } from '../../shared/db/statement'
 import { updateSet } from '../../shared/db/write-sql'
 import type { AccountId } from '../../shared/ids'
-import { accounts } from '../accounts/schema'
 import type { Cursor } from '../cursor'
-import { agents } from '../definitions/schema'
-import { inboxItems } from '../inbox/schema'
+import { shownTextFields } from '../markdown/shown-text-sql'
+import { accounts } from '../schema/accounts'
+import { agents } from '../schema/definitions'
+import { conversationMembers, conversations, directMessages } from '../schema/dms'
+import { inboxItems } from '../schema/inbox'
 import {
   type Credential,
   type ViewerValues,
   viewer,
   viewerCte,
   viewerValues,
-} from '../keys/queries'
-import { conversationMembers, conversations, directMessages } from './schema'
+} from '../viewers/queries'
 
 export type ConversationStatus = (typeof conversations.$inferSelect)['status']
 
@@ -192,32 +193,58 @@ const messageFields = {
 
 export type MessageRow = RowOf<typeof messageFields>
 
-const selectPage = prepare((v: Params<PageValues & ConversationValues>) =>
-  manySql(
-    messageFields,
-    sql`FROM ${directMessages} ${d} JOIN ${accounts} ${a} ON ${a.id} = ${d.authorId}
-      WHERE ${d.conversationId} = ${v.conversationId} AND (${d.createdAt}, ${d.id}) < (${v.at}, ${v.id})
-        AND EXISTS (SELECT 1 FROM ${conversationMembers} ${m}
-          WHERE ${m.conversationId} = ${v.conversationId} AND ${m.accountId} = ${viewerId})
-      ORDER BY ${d.createdAt} DESC, ${d.id} DESC LIMIT ${v.limit}`,
-    viewerCte(v),
-  ),
-)
+const prepareMessages = <F extends Fields>(fields: F) =>
+  prepare((v: Params<PageValues & ConversationValues>) =>
+    manySql(
+      fields,
+      sql`FROM (SELECT * FROM ${directMessages} ${d}
+        WHERE ${d.conversationId} = ${v.conversationId} AND (${d.createdAt}, ${d.id}) < (${v.at}, ${v.id})
+          AND EXISTS (SELECT 1 FROM ${conversationMembers} ${m}
+            WHERE ${m.conversationId} = ${v.conversationId} AND ${m.accountId} = ${viewerId})
+        ORDER BY ${d.createdAt} DESC, ${d.id} DESC LIMIT ${v.limit}) ${d}
+      JOIN ${accounts} ${a} ON ${a.id} = ${d.authorId}
+      ORDER BY ${d.createdAt} DESC, ${d.id} DESC`,
+      viewerCte(v),
+    ),
+  )
+
+const selectPage = prepareMessages(messageFields)
+
+const shownMessageFields = {
+  ...messageFields,
+  ...shownTextFields(d, sql`${d.createdAt} DESC, ${d.id} DESC`),
+}
+
+/** A message as a page shows it. */
+export type ShownMessageRow = RowOf<typeof shownMessageFields>
+
+const selectShownPage = prepareMessages(shownMessageFields)
+
+interface MessagePage {
+  conversationId: string
+  before: Cursor | null
+  limit: number
+}
+
+const toMessageValues = (
+  credential: Credential | null,
+  now: number,
+  { conversationId, before, limit }: MessagePage,
+) => ({ ...viewerValues(credential, now), ...toKeyset(before), conversationId, limit })
 
 /** Selects one page of messages, newest first; no rows for a viewer outside the conversation. */
 export const selectMessages = (
   credential: Credential | null,
   now: number,
-  page: { conversationId: string; before: Cursor | null; limit: number },
-): Statement<MessageRow[]> => {
-  const { conversationId, before, limit } = page
-  return selectPage({
-    ...viewerValues(credential, now),
-    ...toKeyset(before),
-    conversationId,
-    limit,
-  })
-}
+  page: MessagePage,
+): Statement<MessageRow[]> => selectPage(toMessageValues(credential, now, page))
+
+/** Selects the same page with the HTML of the messages. */
+export const selectShownMessages = (
+  credential: Credential | null,
+  now: number,
+  page: MessagePage,
+): Statement<ShownMessageRow[]> => selectShownPage(toMessageValues(credential, now, page))
 
 const unreadFields = {
   messages: number(sql`coalesce(sum(${m.unread}) FILTER (WHERE ${c.status} = 'open'), 0)`),

@@ -4,10 +4,11 @@ import { limits } from '../../shared/config'
 import { type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, ActivationId } from '../../shared/ids'
-import { activations } from '../activations/schema'
 import type { CommitRequest } from '../contract/hub'
-import { inboxItems } from '../inbox/schema'
-import { conversationMembers, conversations, directMessages } from './schema'
+import { type RenderedText, renderText } from '../markdown/render-markdown'
+import { activations } from '../schema/activations'
+import { conversationMembers, conversations, directMessages } from '../schema/dms'
+import { inboxItems } from '../schema/inbox'
 
 interface Reply {
   id: string
@@ -21,7 +22,7 @@ const isRunning = (activationId: SQLWrapper): SQL =>
   sql`EXISTS (SELECT 1 FROM ${activations} WHERE ${activations.id} = ${activationId} AND ${activations.state} = 'running')`
 
 /** Inserts the answer into the task's conversation, unless it is closed or the other account blocks. */
-const insertReply = prepare((v: Params<Reply>) => {
+const insertReply = prepare((v: Params<Reply & RenderedText>) => {
   const i = alias(inboxItems, 'i')
   const c = alias(conversations, 'c')
   const b = alias(conversationMembers, 'b')
@@ -35,6 +36,8 @@ const insertReply = prepare((v: Params<Reply>) => {
         content: v.content,
         activationId: v.activationId,
         createdAt: v.now,
+        html: v.html,
+        htmlVersion: v.htmlVersion,
       },
       sql`FROM ${inboxItems} ${i}
         JOIN ${conversations} ${c} ON ${c.id} = ${i.conversationId} AND ${c.status} = 'open'
@@ -98,5 +101,9 @@ export function insertReplyStatements(
   { id, content }: NonNullable<CommitRequest['reply']>,
 ): Statement<void>[] {
   const sent = { id, activationId, agentId, now }
-  return [insertReply({ ...sent, content }), countReply(sent), notifyRecipient(sent)]
+  return [
+    insertReply({ ...sent, content, ...renderText(content, 2) }),
+    countReply(sent),
+    notifyRecipient(sent),
+  ]
 }

@@ -102,6 +102,7 @@ const checkRoute = route({
   summary: 'Returns your unread messages and pending message requests',
   tag,
   access: 'own',
+  rate: 'read',
   answer: checkAnswer,
   handle: async (call) => {
     const page = { ...call, query: { limit: limits.directMessage.pageMax } }
@@ -127,6 +128,7 @@ const conversationRoute = route({
   summary: 'Returns one of your conversations, oldest message first, and marks it as read',
   tag,
   access: 'own',
+  rate: 'read',
   query: pageQuery,
   answer: conversationPageAnswer,
   handle: async ({ context, credential, param, query, read }) => {
@@ -163,6 +165,7 @@ const decideRoute = (
     summary,
     tag,
     access: 'write',
+    rate: 'write',
     body: z.object({ block: z.boolean().default(false) }),
     answer: z.object({ conversation: z.object(statusFields) }),
     handle: async (call) => {
@@ -188,6 +191,7 @@ export const dmRoutes: Route[] = [
     summary: 'Sends a message to an account; the first one is a request that they approve',
     tag,
     access: 'write',
+    rate: 'write',
     status: 201,
     body: firstMessageInput,
     answer: sentAnswer,
@@ -203,6 +207,7 @@ export const dmRoutes: Route[] = [
     summary: 'Lists message requests to you',
     tag,
     access: 'own',
+    rate: 'read',
     query: pageQuery,
     answer: z.object({ requests: requestsAnswer, ...pageFields }),
     handle: async (call) => {
@@ -216,6 +221,7 @@ export const dmRoutes: Route[] = [
     summary: 'Lists your conversations, most recent first',
     tag,
     access: 'own',
+    rate: 'read',
     query: pageQuery,
     answer: conversationListAnswer,
     handle: async (call) => {
@@ -234,6 +240,7 @@ export const dmRoutes: Route[] = [
     summary: 'Sends a message in a conversation; a hosted agent answers in it',
     tag,
     access: 'write',
+    rate: 'write',
     status: 201,
     body: messageInput,
     answer: sentAnswer,

@@ -2,9 +2,10 @@ import { and, eq, sql } from 'drizzle-orm'
 import { orm, type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { updateSet } from '../../shared/db/write-sql'
 import type { AccountId, ConversationId, InboxItemId } from '../../shared/ids'
-import { inboxItems } from '../inbox/schema'
+import { renderText } from '../markdown/render-markdown'
+import { conversationMembers, conversations, directMessages } from '../schema/dms'
+import { inboxItems } from '../schema/inbox'
 import type { ConversationStatus } from './queries'
-import { conversationMembers, conversations, directMessages } from './schema'
 
 /** Inserts the one conversation of two accounts; fails when they have one already. */
 export const insertConversation = (conversation: {
@@ -60,9 +61,10 @@ export const insertMessage = (message: NewMessage): Statement<void>[] => {
     message
   return [
     write(
-      orm
-        .insert(directMessages)
-        .values({ id, conversationId, authorId: from, content, needsHuman, createdAt: now }),
+      orm.insert(directMessages).values({
+        ...{ id, conversationId, authorId: from, content, needsHuman, createdAt: now },
+        ...renderText(content, 2),
+      }),
     ),
     countMessage({ conversationId, from, now }),
     write(

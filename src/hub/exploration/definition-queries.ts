@@ -3,7 +3,7 @@ import type { DefinitionFacts } from '../../agents/contract/agents'
 import { orm, type Statement, write } from '../../shared/db/statement'
 import { insertSelect } from '../../shared/db/write-sql'
 import type { AccountId } from '../../shared/ids'
-import { explorers, schedules } from './schema'
+import { explorers, schedules } from '../schema/exploration'
 import { toMatch } from './to-match'
 
 type ExplorationFacts = NonNullable<DefinitionFacts['exploration']>

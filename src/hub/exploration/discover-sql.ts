@@ -1,14 +1,14 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { exploration, explorationScheduling } from '../../shared/config'
-import { accounts } from '../accounts/schema'
 import { isThrottledSql } from '../budgets/scope-sql'
-import { comments } from '../comments/schema'
-import { communities } from '../communities/schema'
-import { agents } from '../definitions/schema'
-import { posts } from '../posts/schema'
 import { countWrittenSql } from '../reply-limits/reply-limit-sql'
-import { explorers } from './schema'
+import { accounts } from '../schema/accounts'
+import { comments } from '../schema/comments'
+import { communities } from '../schema/communities'
+import { agents } from '../schema/definitions'
+import { explorers } from '../schema/exploration'
+import { posts } from '../schema/posts'
 
 /** The agent that explores, and the time in milliseconds since the Unix epoch. */
 export interface ExplorerOperands {

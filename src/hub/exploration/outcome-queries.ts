@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { flag, type RowOf } from '../../shared/db/fields'
-import { activations } from '../activations/schema'
-import { contributions, explorers } from './schema'
+import { activations } from '../schema/activations'
+import { contributions, explorers } from '../schema/exploration'
 
 const x = alias(activations, 'x')
 const e = alias(explorers, 'e')

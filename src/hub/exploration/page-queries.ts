@@ -1,8 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { manySql, type Params, prepare, type Statement } from '../../shared/db/statement'
 import type { AccountId } from '../../shared/ids'
-import { type Credential, type ViewerValues, viewerCte, viewerValues } from '../keys/queries'
 import { type PostRow, postFields, postTables } from '../posts/queries'
+import { type Credential, type ViewerValues, viewerCte, viewerValues } from '../viewers/queries'
 import { discoverySql } from './discover-sql'
 
 /** Interests and limits of a search for posts; times are in milliseconds since the Unix epoch. */

@@ -52,6 +52,7 @@ export const explorationRoutes: Route[] = [
       'Lists recent posts that match your interests and that you have not answered, best match first',
     tag: 'feed',
     access: 'read',
+    rate: 'read',
     query: discoverQuery,
     answer: z.object({ posts: z.array(postAnswer) }),
     handle: async ({ context, credential, query, read }) => {

@@ -9,7 +9,8 @@ import type { ExplorationOutcomeRow } from './outcome-queries'
 export function toLoadEvent(request: LoadRequest, answer: LoadResult): ExplorationOutcome | null {
   if (!request.canExplore || answer.kind === 'loaded' || answer.kind === 'resumed') return null
   const { agentId, now: at } = request
-  const foundNothing = answer.kind === 'nothing' && answer.isRefused !== true
+  const isHeld = answer.kind === 'paused'
+  const foundNothing = isHeld || (answer.kind === 'nothing' && answer.isRefused !== true)
   return { kind: foundNothing ? 'found_nothing' : 'refused', agentId, at }
 }
 

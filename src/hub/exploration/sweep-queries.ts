@@ -11,16 +11,16 @@ import {
   write,
 } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
-import { accounts } from '../accounts/schema'
-import { activations } from '../activations/schema'
-import { budgets, budgetWindows } from '../budgets/schema'
 import { isBeyondThrottleSql, isCurrentWindowSql } from '../budgets/scope-sql'
-import { comments } from '../comments/schema'
 import type { DueSchedule, Schedule, SweepQuery } from '../contract/hub'
-import { agents } from '../definitions/schema'
-import { inboxItems } from '../inbox/schema'
-import { posts } from '../posts/schema'
-import { explorers, schedules } from './schema'
+import { accounts, systemAccountId } from '../schema/accounts'
+import { activations } from '../schema/activations'
+import { budgets, budgetWindows } from '../schema/budgets'
+import { comments } from '../schema/comments'
+import { agentDefinitions, agents } from '../schema/definitions'
+import { explorers, schedules } from '../schema/exploration'
+import { inboxItems } from '../schema/inbox'
+import { posts } from '../schema/posts'
 
 /** Agents that one sweep reports at most. */
 export const explorersPerPage = 2_000
@@ -36,6 +36,7 @@ const commentsReadMax = sql.raw('200')
 const a = alias(accounts, 'a')
 const b = alias(budgets, 'b')
 const c = alias(comments, 'c')
+const f = alias(agentDefinitions, 'f')
 const e = alias(explorers, 'e')
 const g = alias(agents, 'g')
 const owner = alias(accounts, 'c')
@@ -141,9 +142,6 @@ const dueSchedulesSql = (due: SQLWrapper): SQL => sql`
   json_each(${due}) d JOIN ${schedules} ${s} ON ${s.accountId} = d.value ->> 'agentId'
     AND ${s.key} = d.value ->> 'key' AND ${s.dueAt} = d.value ->> 'dueAt'`
 
-/** The account that assigns scheduled tasks. */
-const systemAccountId = sql.raw(`'00000000-0000-7000-8000-000000000001'`)
-
 const insertScheduledTasks = prepare(({ due, now }: Params<{ due: string; now: number }>) =>
   write(
     insertSelect(
@@ -158,6 +156,10 @@ const insertScheduledTasks = prepare(({ due, now }: Params<{ due: string; now: n
         isTask: true,
         task: 'scheduled',
         scheduleKey: s.key,
+        requesters: sql`(SELECT iif(${f.createdBy} IS NULL, '[]', json_array(${f.createdBy}))
+          FROM ${agents} ${g} JOIN ${agentDefinitions} ${f}
+            ON ${f.accountId} = ${g.accountId} AND ${f.version} = ${g.definitionVersion}
+          WHERE ${g.accountId} = ${s.accountId})`,
       },
       sql`FROM ${dueSchedulesSql(due)} JOIN ${accounts} ${u} ON ${u.id} = ${systemAccountId}
         WHERE ${s.dueAt} > 0 AND NOT EXISTS (SELECT 1 FROM ${inboxItems} ${waiting}

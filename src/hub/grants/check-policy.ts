@@ -1,7 +1,10 @@
 import type { ErrorDetail } from '../../shared/errors'
-import type { CallPolicy, ToolCatalog } from '../contract/hub'
+import type { ToolCatalog } from '../contract/hub'
+import { parsePolicyLine } from '../contract/policy-line'
+import type { Policy } from './policy-body'
 
-type Policy = Omit<CallPolicy, 'requested'>
+/** The grant pattern of a line. */
+const toPattern = (line: string): string => parsePolicyLine(line).pattern
 
 /**
  * Returns entries with an unknown tier or tool, or with a too wide pattern. Such rules would have no
@@ -11,9 +14,11 @@ export const findInvalidEntries = (
   { allowed, requireApproval, rateLimits }: Policy,
   known: ToolCatalog,
 ): ErrorDetail[] => [
-  ...allowed.flatMap((pattern, index) =>
-    toDetails(`body.allowed.${index}`, known.isTooWide(pattern) ? formatTooWide(pattern) : null),
-  ),
+  ...allowed
+    .map(toPattern)
+    .flatMap((pattern, index) =>
+      toDetails(`body.allowed.${index}`, known.isTooWide(pattern) ? formatTooWide(pattern) : null),
+    ),
   ...requireApproval.flatMap((entry, index) =>
     toDetails(`body.require_approval.${index}`, findUnknownName(entry, known)),
   ),
@@ -60,7 +65,7 @@ export function findUnmatchedPatterns(
   const checkAll = (field: string, patterns: string[]) =>
     patterns.flatMap((pattern, index) => check(`body.${field}.${index}`, pattern))
   return [
-    ...checkAll('allowed', allowed),
+    ...checkAll('allowed', allowed.map(toPattern)),
     ...checkAll('denied', denied),
     ...requireApproval.flatMap((entry, index) =>
       splitEntry(entry).kind === 'grant' ? check(`body.require_approval.${index}`, entry) : [],

@@ -1,9 +1,10 @@
 import * as z from 'zod'
 import { approvals } from '../../shared/config'
 import type { CallPolicy } from '../contract/hub'
+import { policyLinePattern } from '../contract/policy-line'
 
 /** A policy as an admin sets it, without the grants that an agent requests. */
-export type Policy = Omit<CallPolicy, 'requested'>
+export type Policy = Pick<CallPolicy, 'allowed' | 'denied' | 'requireApproval' | 'rateLimits'>
 
 /** A grant pattern: segments separated by colons; `*` matches a segment or the rest. */
 const grant = z
@@ -14,6 +15,16 @@ const grant = z
     'Must be segments separated by colons, e.g. github:read or aws:s3:read:*',
   )
 const grants = z.array(grant).max(200)
+
+/** A line of the allowed grants: a pattern, for whose requests it holds, and whether it is trusted. */
+const allowedLine = z
+  .string()
+  .max(400)
+  .regex(
+    policyLinePattern,
+    'Must be a grant, optionally "for" guests, members, admins, exploration or @name, and "trusted", e.g. github:read for guests, @mira',
+  )
+const allowedLines = z.array(allowedLine).max(200)
 
 /** A rule such as `hub:write`, `aws:s3:*`, `tier:write` or `tool:hub_create_post`. */
 const approvalRule = grant.describe('a grant pattern, tier:<tier> or tool:<name>')
@@ -30,7 +41,7 @@ const rateLimit = z.strictObject({
 })
 
 export const policyBody = z.object({
-  allowed: grants,
+  allowed: allowedLines,
   denied: grants.default([]),
   require_approval: z.array(approvalRule).max(200).default([]),
   rate_limits: z.array(rateLimit).max(approvals.rateLimitsMax).default([]),
@@ -48,7 +59,7 @@ export const toPolicy = (body: PolicyBody): Policy => ({
 const rateLimitAnswer = rateLimit.extend({ scope: rateLimit.shape.scope.unwrap() })
 
 export const policyAnswer = z.object({
-  allowed: grants,
+  allowed: allowedLines,
   denied: grants,
   require_approval: z.array(approvalRule),
   rate_limits: z.array(rateLimitAnswer),

@@ -2,22 +2,22 @@ import { eq, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { many, orm, type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import type { AccountId } from '../../shared/ids'
-import { accounts } from '../accounts/schema'
-import type { AccountKind, CallPolicy } from '../contract/hub'
-import { agents } from '../definitions/schema'
+import type { AccountKind, CallPolicy, Role } from '../contract/hub'
+import { accounts } from '../schema/accounts'
+import { agents } from '../schema/definitions'
+import { grantPolicies } from '../schema/grants'
 import {
   type Credential,
   type ViewerValues,
   viewer,
   viewerCte,
   viewerValues,
-} from '../keys/queries'
+} from '../viewers/queries'
 import type { Policy } from './policy-body'
 import { mergeCallPolicy, type PolicyRow, storedPolicyColumns, toolsVersionSql } from './queries'
-import { grantPolicies } from './schema'
 
 /** The default policy, or an account with its own policy or with requested grants. */
-export interface AccountPolicyRow extends PolicyRow {
+export interface AccountPolicyRow extends Omit<PolicyRow, 'requesters' | 'isOwnCall'> {
   /** `*` is the default. */
   id: AccountId | '*'
   name: string
@@ -104,5 +104,13 @@ export function replacePolicy(
   return { ...row, default: policy, own: row.id === '*' ? policy : row.own }
 }
 
-/** Returns the policy that applies to an account: its own merged with the default. */
-export const toEffectivePolicy = (row: AccountPolicyRow): CallPolicy => mergeCallPolicy(row)
+/**
+ * Returns the policy that applies to an account when an account with this role requests, or when an
+ * external account calls itself: its own merged with the default.
+ */
+export const toEffectivePolicy = (row: AccountPolicyRow, role: Role = 'member'): CallPolicy =>
+  mergeCallPolicy({
+    ...row,
+    requesters: [{ name: '', role }],
+    isOwnCall: row.id !== '*' && row.requested === null,
+  })

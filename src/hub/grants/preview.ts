@@ -7,6 +7,8 @@ import { type AccountPolicyRow, replacePolicy, toEffectivePolicy } from './polic
 export interface PolicyChange {
   name: string
   kind: AccountKind
+  /** Role of those who request: the change for guests is listed apart where it differs. */
+  requestedBy: 'member' | 'guest'
   /** Tools that become usable, with the grants if only part of the tool's grant is gained. */
   gains: string[]
   loses: string[]
@@ -30,18 +32,24 @@ export function previewPolicy(
   tools: ToolCatalog,
 ): PolicyChange[] {
   return rows
-    .map((row) => {
-      const before = tools.evaluatePolicy(toEffectivePolicy(row))
-      const after = tools.evaluatePolicy(toEffectivePolicy(replacePolicy(row, target, policy)))
+    .flatMap((row) => {
       const { name, kind } = row.id === '*' ? others : row
-      return { name, kind, ...compare(before, after) }
+      const changed = replacePolicy(row, target, policy)
+      return (['member', 'guest'] as const).map((requestedBy) => {
+        const before = tools.evaluatePolicy(toEffectivePolicy(row, requestedBy))
+        const after = tools.evaluatePolicy(toEffectivePolicy(changed, requestedBy))
+        return { name, kind, requestedBy, ...compare(before, after) }
+      })
     })
     .filter(({ gains, loses, moreApproval: asks, lessApproval: asksNoMore }) =>
       [gains, loses, asks, asksNoMore].some((list) => list.length > 0),
     )
 }
 
-function compare(before: ToolAccess[], after: ToolAccess[]): Omit<PolicyChange, 'name' | 'kind'> {
+function compare(
+  before: ToolAccess[],
+  after: ToolAccess[],
+): Omit<PolicyChange, 'name' | 'kind' | 'requestedBy'> {
   const pairs = after.flatMap((current, index) => {
     const previous = before[index]
     return previous ? [{ previous, current, name: current.tool.name }] : []

@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { number } from '../../shared/db/fields'
 import {
@@ -10,10 +10,13 @@ import {
   type Statement,
   write,
 } from '../../shared/db/statement'
-import type { AccountId } from '../../shared/ids'
-import type { CallPolicy, GrantPolicy } from '../contract/hub'
-import { agents } from '../definitions/schema'
-import { grantPolicies } from './schema'
+import type { AccountId, ActivationId } from '../../shared/ids'
+import type { CallPolicy, GrantPolicy, Requester } from '../contract/hub'
+import { selectHeldLines } from '../contract/policy-line'
+import { accounts } from '../schema/accounts'
+import { activations } from '../schema/activations'
+import { agents } from '../schema/definitions'
+import { grantPolicies } from '../schema/grants'
 
 /** A policy as it is stored, without who changed it. */
 type StoredPolicy = Omit<CallPolicy, keyof GrantPolicy> & Pick<GrantPolicy, 'allowed' | 'denied'>
@@ -27,6 +30,10 @@ export interface PolicyRow {
   requested: string[] | null
   /** See `GrantPolicy.toolsVersion`. */
   toolsVersion: number | null
+  /** For whom the lines of the policy have to hold. */
+  requesters: Pick<Requester, 'name' | 'role'>[]
+  /** Whether the account itself is the requester. */
+  isOwnCall?: boolean
 }
 
 /** The part of a row that `mergePolicy` needs, such as an account's page selects it. */
@@ -35,6 +42,8 @@ interface MergedColumns {
   own: Pick<StoredPolicy, 'allowed' | 'denied'> | null
   requested: string[] | null
   toolsVersion?: number | null
+  requesters: Pick<Requester, 'name' | 'role'>[]
+  isOwnCall?: boolean
 }
 
 /** Returns the columns of `StoredPolicy`, of `grant_policies` under some name. */
@@ -53,7 +62,18 @@ export const storedPolicyColumns = <Allowed, Denied, Approval, Limits>(table: {
 /** Version of the list of remote MCP servers, whose table belongs to another part of the deployment. */
 export const toolsVersionSql = number(sql`(SELECT version FROM tools_version)`)
 
-const selectPolicyRow = prepare(({ accountId }: Params<{ accountId: AccountId | '*' }>) => {
+const r = alias(accounts, 'r')
+
+/** The requesters of a list of account ids, as JSON. An account that is gone counts as a guest. */
+const requestersSql = (ids: SQLWrapper): SQL<Requester[]> =>
+  sql`(SELECT json_group_array(json_object('id', n.value, 'name', coalesce(${r.name}, ''),
+      'role', coalesce(${r.role}, 'guest')))
+    FROM json_each(${ids}) n LEFT JOIN ${accounts} ${r} ON ${r.id} = n.value)`.mapWith(
+    (json: string): Requester[] => JSON.parse(json),
+  )
+
+const selectPolicyRow = prepare((v: Params<PolicyQuery>) => {
+  const x = alias(activations, 'x')
   const d = alias(grantPolicies, 'd')
   const o = alias(grantPolicies, 'o')
   const g = alias(agents, 'g')
@@ -64,19 +84,35 @@ const selectPolicyRow = prepare(({ accountId }: Params<{ accountId: AccountId | 
         own: storedPolicyColumns(o),
         requested: g.grants,
         toolsVersion: toolsVersionSql,
+        requesters: requestersSql(sql`coalesce(${x.requesters}, json_array(a.id))`),
       })
-      .from(sql`(SELECT ${accountId} AS id) x`)
+      .from(sql`(SELECT ${v.accountId} AS id) a`)
       .leftJoin(d, sql`${d.accountId} = '*'`)
-      .leftJoin(o, sql`${o.accountId} = x.id`)
-      .leftJoin(g, sql`${g.accountId} = x.id`),
+      .leftJoin(o, sql`${o.accountId} = a.id`)
+      .leftJoin(g, sql`${g.accountId} = a.id`)
+      .leftJoin(
+        x,
+        sql`${x.id} = coalesce(
+          (SELECT ${activations.id} FROM ${activations} WHERE ${activations.resumedBy} = ${v.activationId}),
+          ${v.activationId})`,
+      ),
   )
 })
 
-/** Selects the policies that apply to an account; `*` is the default alone. There is always a row. */
-export const selectPolicy = (accountId: AccountId | '*'): Statement<PolicyRow> =>
-  mapStatement(selectPolicyRow({ accountId }), (row) => {
+interface PolicyQuery {
+  accountId: AccountId
+  /** The run in which the account calls, or the request that resumed it; null: the account calls itself. */
+  activationId: ActivationId | null
+}
+
+/** Selects the policies that apply to an account on behalf of its requesters. There is always a row. */
+export const selectPolicy = (
+  accountId: AccountId,
+  activationId: ActivationId | null,
+): Statement<PolicyRow & { requesters: Requester[] }> =>
+  mapStatement(selectPolicyRow({ accountId, activationId }), (row) => {
     if (row === undefined) throw new Error('selectPolicy returned no row')
-    return row
+    return { ...row, isOwnCall: activationId === null }
   })
 
 /** Inserts or replaces a policy. */
@@ -102,20 +138,27 @@ export function upsertPolicy(
 }
 
 /**
- * Returns the grants that apply to an account: its own allowed grants replace those of the default,
- * and the denied grants of both apply.
+ * Returns the grants that apply to an account on behalf of its requesters: its own allowed lines replace
+ * those of the default, and of them those apply that hold for every requester. The denied grants of both
+ * apply.
  */
-export const mergePolicy = ({
+export function mergePolicy({
   default: base,
   own,
   requested,
   toolsVersion,
-}: MergedColumns): GrantPolicy => ({
-  requested,
-  allowed: (own ?? base)?.allowed ?? [],
-  denied: [...new Set([...(base?.denied ?? []), ...(own?.denied ?? [])])],
-  ...(toolsVersion && { toolsVersion }),
-})
+  requesters,
+  isOwnCall = false,
+}: MergedColumns): GrantPolicy {
+  const lines = (own ?? base)?.allowed ?? []
+  return {
+    requested,
+    requesters,
+    ...selectHeldLines(lines, requesters, isOwnCall),
+    denied: [...new Set([...(base?.denied ?? []), ...(own?.denied ?? [])])],
+    ...(toolsVersion && { toolsVersion }),
+  }
+}
 
 /** Returns `mergePolicy` with approval rules and rate limits; those of both rows apply. */
 export const mergeCallPolicy = (row: PolicyRow): CallPolicy => {

@@ -14,7 +14,7 @@ import {
 } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { RateBucket } from '../contract/hub'
-import { rateBuckets } from './schema'
+import { rateBuckets } from '../schema/grants'
 
 /** `rules` is a JSON list of buckets. */
 type Values = Params<{ rules: string; now: number }>

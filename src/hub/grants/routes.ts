@@ -15,7 +15,11 @@ const rowAnswer = z.object({
       .array(z.string())
       .nullable()
       .describe('By its definition; null for people and external agents: all grants.'),
-    allowed: z.array(z.string()),
+    allowed: z
+      .array(z.string())
+      .describe(
+        'Lines such as `hub:read for guests`; a line holds for members unless it says for whom.',
+      ),
     denied: z.array(z.string()),
   }),
   require_approval: policyAnswer.shape.require_approval,
@@ -26,6 +30,9 @@ const rowAnswer = z.object({
 
 const changeAnswer = z.object({
   account: z.string().nullable().describe('Null: all accounts without their own policy.'),
+  requested_by: z
+    .enum(['member', 'guest'])
+    .describe('Role of those who request: an account can have one change for each.'),
   gains: z.array(z.string()).describe('Tools that become usable.'),
   loses: z.array(z.string()),
   asks: z.array(z.string()).describe('Tools that require approval for more calls than before.'),
@@ -44,19 +51,21 @@ function presentRow(
   { context: { tools } }: Call<unknown, unknown>,
   row: AccountPolicyRow,
 ): z.input<typeof rowAnswer> {
-  const { requireApproval, rateLimits, toolsVersion: _, ...grants } = toEffectivePolicy(row)
+  const policy = toEffectivePolicy(row)
+  const { requested, denied, requireApproval, rateLimits } = policy
   const { own } = row
   return {
-    grants,
+    grants: { requested, allowed: (own ?? row.default)?.allowed ?? [], denied },
     require_approval: requireApproval,
     rate_limits: rateLimits,
     own: own && presentPolicy(own),
-    dropped: findNotGranted(grants, tools),
+    dropped: findNotGranted(policy, tools),
   }
 }
 
 const presentChange = (change: PolicyChange): z.input<typeof changeAnswer> => ({
   account: change.name || null,
+  requested_by: change.requestedBy,
   gains: change.gains,
   loses: change.loses,
   asks: change.moreApproval,
@@ -94,6 +103,7 @@ export const grantRoutes: Route[] = [
       'Requested, allowed and denied grants of an account, its own policy, and its grants that are requested but not granted (admin)',
     tag,
     access: 'admin',
+    rate: 'read',
     answer: rowAnswer,
     handle: async (call) => {
       const { target } = await readPolicies(call.context, call.param('name'))
@@ -107,6 +117,7 @@ export const grantRoutes: Route[] = [
       "Sets an account's own policy, or the default policy (*), from the next tool call on. Returns the gained and lost tools (admin)",
     tag,
     access: 'admin',
+    rate: 'write',
     query: dryRun,
     body: policyBody,
     answer: policyUpdateAnswer,
@@ -118,6 +129,7 @@ export const grantRoutes: Route[] = [
     summary: "Deletes an account's own policy, so that the default policy applies (admin)",
     tag,
     access: 'admin',
+    rate: 'write',
     query: dryRun,
     answer: policyUpdateAnswer,
     handle: (call) => writePolicy(call, null),
@@ -128,6 +140,7 @@ export const grantRoutes: Route[] = [
     summary: 'All tools with their grants and tiers, and whether you can use them',
     tag,
     access: 'own',
+    rate: 'read',
     answer: z.object({ tools: z.array(verdictAnswer) }),
     handle: async ({ context: { clock, tools }, credential, read }) => {
       const policies = selectVisiblePolicies({ credential, now: clock.now() })

@@ -5,6 +5,13 @@ import * as z from 'zod'
 /** ISO 8601 in UTC. */
 export const timeAnswer = z.iso.datetime()
 
+/** Formats milliseconds since the Unix epoch as ISO 8601 in UTC; null stays null. */
+export function presentTime(at: number): string
+export function presentTime(at: number | null): string | null
+export function presentTime(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString()
+}
+
 /** A whole number, such as an amount of tokens. */
 export const countAnswer = z.int().min(0)
 

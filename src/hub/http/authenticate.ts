@@ -2,11 +2,10 @@ import type { Context } from 'hono'
 import { getCookie } from 'hono/cookie'
 import { type Answers, batch, run, type Statements } from '../../shared/db/batch'
 import type { AppError } from '../../shared/errors'
-import { privateHubHint } from '../accounts/errors'
 import type { Actor, Person } from '../contract/hub'
-import { type Credential, selectViewer, touchKey, type Viewer } from '../keys/queries'
 import { sha256 } from '../sha256'
-import { httpErrors } from './http-errors'
+import { type Credential, selectViewer, touchKey, type Viewer } from '../viewers/queries'
+import { httpErrors, privateHubHint } from './http-errors'
 import type { HubEnv } from './hub-env'
 
 export const sessionCookie = 'rookery_session'
@@ -28,6 +27,14 @@ async function hashAdminKey(key: string | undefined): Promise<string | null> {
  * @throws UNAUTHORIZED for a malformed Authorization header
  */
 export async function readCredential(c: Context<HubEnv>): Promise<Credential | null> {
+  const { credential } = c.var
+  if (credential !== undefined) return credential
+  const read = await parseCredential(c)
+  c.set('credential', read)
+  return read
+}
+
+async function parseCredential(c: Context<HubEnv>): Promise<Credential | null> {
   const header = c.req.header('authorization')
   if (header !== undefined) {
     const key = /^Bearer\s+(\S+)$/i.exec(header)?.[1]
@@ -80,7 +87,10 @@ export async function readWithViewer<Batch extends Statements>(
   if (!viewer && !(credential.isSession && settings.ROOKERY_PUBLIC)) {
     throw unauthorized(c, 'The key is not valid.')
   }
-  if (viewer) requireScope(viewer, 'read', credential)
+  if (viewer) {
+    c.set('isAuthenticated', true)
+    requireScope(viewer, 'read', credential)
+  }
   recordKeyUse(c, viewer)
   return { viewer, answers }
 }
@@ -96,8 +106,9 @@ export async function requireViewer(c: Context<HubEnv>, scope: 'read' | 'write')
   if (!credential) throw unauthorized(c, 'This request requires a key.')
   const viewer = await run(db, selectViewer(credential, clock.now()))
   if (!viewer) throw unauthorized(c, 'The key is not valid.')
+  c.set('isAuthenticated', true)
   requireScope(viewer, scope, credential)
-  if (credential.isSession && scope === 'write') requireSameOrigin(c.req.raw)
+  if (credential.isSession && scope === 'write') requireSameOrigin(c)
   recordKeyUse(c, viewer)
   return viewer
 }
@@ -131,11 +142,12 @@ export async function requireAdminSender(c: Context<HubEnv>): Promise<Person> {
  *
  * @throws FORBIDDEN for a request that another site started
  */
-export function requireSameOrigin(request: Request): void {
-  const site = request.headers.get('sec-fetch-site')
+export function requireSameOrigin(c: Context<HubEnv>): void {
+  const site = c.req.header('sec-fetch-site')
   if (site === 'same-origin') return
-  const isSameOrigin = request.headers.get('origin') === new URL(request.url).origin
-  if (isSameOrigin && site === null) return
+  const origin = c.req.header('origin')
+  const isSameOrigin = origin === c.var.origin || origin === new URL(c.req.url).origin
+  if (isSameOrigin && site === undefined) return
   throw httpErrors.crossSite()
 }
 

@@ -1,9 +1,7 @@
 import type { Context } from 'hono'
-import { HTTPException } from 'hono/http-exception'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import * as z from 'zod'
 import { AppError, type ErrorDetail } from '../../shared/errors'
-import { toConstraintError } from '../constraint-errors'
 import { httpErrors } from './http-errors'
 import type { HubEnv } from './hub-env'
 
@@ -28,11 +26,8 @@ export function listDetails(error: z.ZodError, place: string): ErrorDetail[] {
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
   if (error instanceof z.ZodError) return httpErrors.invalidRequest(listDetails(error, ''))
-  if (error instanceof HTTPException && error.status === 413) return httpErrors.tooLarge()
-  return toConstraintError(error) ?? httpErrors.internal(error)
+  return httpErrors.internal(error)
 }
-
-export const { tooLarge } = httpErrors
 
 /** Answers a failed API call; an unexpected error is also logged. */
 export function toErrorResponse(c: Context<HubEnv>, error: unknown): Response {

@@ -1,6 +1,10 @@
 import { limits } from '../../shared/config'
 import { AppError, type ErrorDetail } from '../../shared/errors'
 
+/** Hint for callers without a key of a private hub. */
+export const privateHubHint =
+  'This hub is private. Ask an admin to register you with POST /api/v1/agents/register and the admin key.'
+
 /** Errors of HTTP requests, as users read them. */
 export const httpErrors = {
   unauthorized: (message: string, keySource: string) =>
@@ -51,10 +55,37 @@ export const httpErrors = {
         },
       ],
     }),
-  tooLarge: () =>
-    new AppError('TOO_LARGE', 'The request is too large.', {
-      hint: 'Split the request into smaller parts.',
+  notForm: () =>
+    new AppError('UNSUPPORTED_MEDIA', 'The body must be a form.', {
+      hint: 'Send Content-Type: application/x-www-form-urlencoded, or use the API with JSON.',
     }),
+  malformedForm: (cause: unknown) =>
+    new AppError('VALIDATION', 'The form is not valid.', {
+      hint: 'Open the page again and send its form.',
+      cause,
+    }),
+  tooDeep: (depthMax: number) =>
+    new AppError('VALIDATION', 'The body is nested too deeply.', {
+      details: [{ path: 'body', message: `Must have at most ${depthMax} levels.` }],
+    }),
+  tooLarge: (bytesMax: number) =>
+    new AppError('TOO_LARGE', 'The request is too large.', {
+      hint: `Send at most ${Math.floor(bytesMax / 1024)} KiB, in several requests if necessary.`,
+    }),
+  bodyTimedOut: (readMs: number) =>
+    new AppError('REQUEST_TIMEOUT', 'The body did not arrive in time.', {
+      hint: `Send the whole request within ${readMs / 1_000} seconds.`,
+    }),
+  wrongHost: (host: string) =>
+    new AppError('WRONG_HOST', `This hub does not answer requests for ${host.slice(0, 200)}.`, {
+      hint: 'Use the address of the hub. Its operator lists the addresses in ROOKERY_ORIGIN.',
+    }),
+  rateLimited: (retryAfterMs: number) => {
+    const seconds = Math.max(1, Math.ceil(retryAfterMs / 1_000))
+    return new AppError('RATE_LIMITED', 'Too many requests.', {
+      hint: `Try again in ${seconds === 1 ? 'a second' : `${seconds} seconds`}.`,
+    })
+  },
   internal: (cause: unknown) =>
     new AppError('INTERNAL', 'An internal error occurred.', {
       hint: 'Try again. If the error persists, give an admin the X-Request-Id of this response.',

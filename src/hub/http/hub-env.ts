@@ -1,6 +1,10 @@
-import type { Hono } from 'hono'
+import type { Context, Hono } from 'hono'
+import type { AppError } from '../../shared/errors'
 import type { ActionContext, ContextDeps } from '../action-context'
 import type { ModuleRoute } from '../contract/hub'
+import type { RateLimiter } from '../rate-limits/rate-limiter'
+import type { RateDecision } from '../rate-limits/token-bucket'
+import type { Credential } from '../viewers/queries'
 
 /** A route of the JSON API, as its documentation page lists it. */
 export interface RouteSummary {
@@ -13,19 +17,33 @@ export interface RouteSummary {
 
 /** Dependencies of the hub. */
 export interface HubDeps extends ContextDeps {
+  rateLimiter: RateLimiter
   /** Mounts routes of other modules on the same origin, e.g. `/mcp`. */
   mounts?: (app: Hono<HubEnv>) => void
   /** Routes of other modules that are part of the JSON API, for its documentation. */
   moduleRoutes?: readonly ModuleRoute[]
   /** Registers the pages; `routes` are those of the JSON API, for its documentation page. */
   pages?: (app: Hono<HubEnv>, routes: RouteSummary[]) => void
+  /** Renders the page of a request that is refused before its route runs, without a database read. */
+  renderErrorPage?: (c: Context<HubEnv>, error: AppError) => Response | Promise<Response>
 }
 
-/** Hono environment: the variables that `prepareRequest` sets for every request. */
+/** Hono environment: the variables that `prepareRequest` and `guardEntry` set for every request. */
 export interface HubEnv {
   Variables: {
     context: ActionContext
     requestId: string
+    /** Origin of the hub's links. It is configured or a loopback address, never another host. */
+    origin: string
+    /** Whether browsers reach the hub over TLS. */
+    isSecure: boolean
+    /** Whether the request was sent to a loopback address. */
+    isLoopback: boolean
+    rateDecision?: RateDecision
+    /** The credential, once it was read; null: none. */
+    credential?: Credential | null
+    /** Whether the credential belongs to an account. */
+    isAuthenticated?: boolean
     /** Methods of the routes with this path, for 405 responses. */
     allowed?: string[]
   }

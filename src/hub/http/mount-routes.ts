@@ -1,8 +1,7 @@
-import type { Context, Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
+import type { Context, Handler, Hono } from 'hono'
 import type * as z from 'zod'
-import { limits } from '../../shared/config'
-import type { Viewer } from '../keys/queries'
+import { bodyLimits, limits } from '../../shared/config'
+import type { Viewer } from '../viewers/queries'
 import {
   readCredential,
   readWithViewer,
@@ -10,9 +9,12 @@ import {
   requireViewer,
   toActor,
 } from './authenticate'
-import { listDetails, toErrorResponse, tooLarge } from './errors'
+import { isJsonType, requireFlatJson } from './body-types'
+import { bodyLimitsByKind, declareEntry, toEntryRule, unknownPathRule } from './entry-rule'
+import { listDetails, toErrorResponse } from './errors'
 import { httpErrors } from './http-errors'
 import type { HubEnv } from './hub-env'
+import { readBoundedBody } from './read-bounded-body'
 import type { Call, Route } from './route'
 
 export const apiBase = '/api/v1'
@@ -20,26 +22,25 @@ export const apiBase = '/api/v1'
 /** Mounts the declared routes on the app; a known path with another method returns 405. */
 export function mountRoutes(app: Hono<HubEnv>, routes: Route[]): void {
   for (const route of routes) {
-    const limit = bodyLimit({
-      maxSize: route.bytesMax ?? limits.requestBytesMax,
-      onError: (c) => toErrorResponse(c, tooLarge()),
-    })
-    app.on(route.method.toUpperCase(), apiBase + route.path, limit, (c) => answer(c, route))
+    const handle = declareEntry(toEntryRule(route), (c) => answer(c, route))
+    app.on(route.method.toUpperCase(), apiBase + route.path, handle)
   }
   for (const path of new Set(routes.map((route) => route.path))) {
     const allowed = routes.filter((route) => route.path === path).map(({ method }) => method)
-    app.all(apiBase + path, (c, next) => {
+    const noteAllowed = declareEntry<Handler<HubEnv>>(unknownPathRule, (c, next) => {
       // A more general path can still match, e.g. GET /agents/:name after /agents/me.
       c.set('allowed', [...new Set([...(c.var.allowed ?? []), ...allowed])])
       return next()
     })
+    app.all(apiBase + path, noteAllowed)
   }
-  app.all(`${apiBase}/*`, (c) => {
+  const refuse = declareEntry<Handler<HubEnv>>(unknownPathRule, (c) => {
     const allowed = c.var.allowed ?? []
     if (allowed.length === 0) return toErrorResponse(c, httpErrors.unknownRoute(c.req.path))
     c.header('allow', allowed.join(', ').toUpperCase())
     return toErrorResponse(c, httpErrors.methodNotAllowed(c.req.method, allowed))
   })
+  app.all(`${apiBase}/*`, refuse)
 }
 
 async function answer(c: Context<HubEnv>, route: Route): Promise<Response> {
@@ -73,7 +74,7 @@ async function createCall(
     context: c.var.context,
     credential,
     query: route.query ? parse(route.query, readQuery(c), 'query') : undefined,
-    body: route.body ? parse(route.body, await readBody(c), 'body') : undefined,
+    body: route.body ? parse(route.body, await readBody(c, route), 'body') : undefined,
     param: (name) => c.req.param(name) ?? '',
     read: async (statements) => {
       const page = await readWithViewer(c, credential, statements)
@@ -90,16 +91,22 @@ function readQuery(c: Context<HubEnv>): Record<string, string> {
   return Object.fromEntries(Object.entries(c.req.query()).filter(([, value]) => value !== ''))
 }
 
-async function readBody(c: Context<HubEnv>): Promise<unknown> {
-  const text = await c.req.text()
+async function readBody(c: Context<HubEnv>, route: Route): Promise<unknown> {
+  const text = route.rate === 'upload' ? await readUpload(c) : await c.req.text()
   if (text === '') return {}
-  const type = c.req.header('content-type')
-  if (type && !/json/i.test(type)) throw httpErrors.notJson()
   try {
     return JSON.parse(text)
   } catch (cause) {
     throw httpErrors.malformedJson(cause)
   }
+}
+
+/** Reads the body of an upload, after its sender was authenticated. */
+async function readUpload(c: Context<HubEnv>): Promise<string> {
+  const bytes = await readBoundedBody(c.req.raw, bodyLimitsByKind.upload)
+  if (bytes.length > 0 && !isJsonType(c.req.header('content-type'))) throw httpErrors.notJson()
+  requireFlatJson(bytes, bodyLimits.uploadJsonDepthMax)
+  return new TextDecoder().decode(bytes)
 }
 
 function parse(schema: z.ZodType, value: unknown, place: string): unknown {

@@ -1,6 +1,7 @@
-import type { Hono } from 'hono'
+import type { Handler, Hono } from 'hono'
 import * as z from 'zod'
 import { errorCodes } from '../../shared/errors'
+import { declareEntry } from './entry-rule'
 import type { HubEnv } from './hub-env'
 import { apiBase } from './mount-routes'
 import type { DescribedRoute } from './route'
@@ -30,11 +31,12 @@ const errorSchema = {
 export function mountOpenapi(app: Hono<HubEnv>, routes: DescribedRoute[]): void {
   let described: DescribedApi | undefined
   for (const path of ['/openapi.json', `${apiBase}/openapi.json`]) {
-    app.get(path, (c) => {
+    const send = declareEntry<Handler<HubEnv>>({ rate: 'read', body: 'none' }, (c) => {
       const name = c.var.context.settings.ROOKERY_NAME
       described ??= describeRoutes(routes)
-      return c.json(describeApi(described, { name, url: new URL(c.req.url).origin }))
+      return c.json(describeApi(described, { name, url: c.var.origin }))
     })
+    app.get(path, send)
   }
 }
 

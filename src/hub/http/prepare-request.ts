@@ -1,5 +1,6 @@
 import type { MiddlewareHandler } from 'hono'
 import { createContext } from '../action-context'
+import { setHeaders } from './answer-headers'
 import type { HubDeps, HubEnv } from './hub-env'
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/
@@ -18,12 +19,11 @@ export const prepareRequest =
     c.set('context', context)
     c.set('requestId', requestId)
     await next()
-    if (c.res.status === 101) return
     const { roundTrips, rowsRead } = context.db.cost
-    c.header('x-request-id', requestId)
-    c.header(
-      'server-timing',
-      `total;dur=${(performance.now() - startedAt).toFixed(1)}, ` +
+    setHeaders(c, {
+      'x-request-id': requestId,
+      'server-timing':
+        `total;dur=${(performance.now() - startedAt).toFixed(1)}, ` +
         `d1;desc="round_trips=${roundTrips} rows_read=${rowsRead}"`,
-    )
+    })
   }

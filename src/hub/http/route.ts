@@ -1,10 +1,11 @@
 import type { Context } from 'hono'
 import type * as z from 'zod'
+import type { RateClass } from '../../shared/config'
 import type { Statements } from '../../shared/db/batch'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
 import type { IdempotentResult } from '../idempotency/run-once'
-import type { Credential, Viewer } from '../keys/queries'
+import type { Credential, Viewer } from '../viewers/queries'
 import type { ViewerRead } from './authenticate'
 import type { HubEnv } from './hub-env'
 
@@ -38,7 +39,8 @@ export interface Route {
   tag: string
   access: Access
   status: 200 | 201 | 202
-  bytesMax?: number
+  /** The limit that counts calls; `upload` also allows a long body. */
+  rate: RateClass
   query?: z.ZodType
   body?: z.ZodType
   /** The body of a successful response, without `success`. Only tests check responses against it. */
@@ -50,7 +52,7 @@ export interface Route {
 }
 
 /** The part of a route that the API documentation is generated from. */
-export type DescribedRoute = Omit<Route, 'handle' | 'bytesMax'>
+export type DescribedRoute = Omit<Route, 'handle' | 'rate'>
 
 type Output<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined
 

@@ -1,6 +1,6 @@
 import { and, eq } from 'drizzle-orm'
 import { one, orm, type Statement, write } from '../../shared/db/statement'
-import { idempotencyKeys } from './schema'
+import { idempotencyKeys } from '../schema/idempotency'
 
 /** Stores a key with its response. Fails with a UNIQUE error, which rolls back the batch, for a used key. */
 export const insertStoredResponse = (row: typeof idempotencyKeys.$inferInsert): Statement<void> =>

@@ -2,7 +2,11 @@ import { type Answers, batch, run, type Statements } from '../../shared/db/batch
 import type { Db } from '../../shared/db/db'
 import type { Statement } from '../../shared/db/statement'
 import { AppError } from '../../shared/errors'
-import { findFailedConstraint, toConstraintError } from '../constraint-errors'
+import {
+  type ConstraintErrors,
+  findFailedConstraint,
+  toConstraintError,
+} from '../constraint-errors'
 import { sha256 } from '../sha256'
 import { idempotencyErrors } from './errors'
 import { insertStoredResponse, selectStoredResponse } from './queries'
@@ -34,6 +38,8 @@ interface Work<Answer, Batch extends Statements> {
   statements: Batch
   /** Whether the response contains a secret. It is not stored then, and a retry is refused. */
   isSecret?: boolean
+  /** Constraints that the statements can fail; the failure of any other is an unexpected error. */
+  constraints?: ConstraintErrors
 }
 
 /** Name of the statement that stores the response; no action names one of its own like this. */
@@ -61,7 +67,7 @@ export async function runOnce<Answer, Batch extends Statements>(
   } catch (error) {
     const isUsed = findFailedConstraint(error)?.startsWith('idempotency_keys.')
     const stored = isUsed ? await findStoredResult<Answer>(db, request) : null
-    if (!stored) throw toConstraintError(error) ?? error
+    if (!stored) throw toConstraintError(error, work.constraints ?? {}) ?? error
     return stored
   }
 }

@@ -3,10 +3,11 @@ import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { many, orm, type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { insertSelect } from '../../shared/db/write-sql'
 import type { AccountId, CommentId, PostId } from '../../shared/ids'
-import { accounts } from '../accounts/schema'
-import { comments } from '../comments/schema'
-import { type Community, communities } from '../communities/schema'
-import { posts } from '../posts/schema'
+import { type RenderedText, renderText } from '../markdown/render-markdown'
+import { accounts } from '../schema/accounts'
+import { comments } from '../schema/comments'
+import { type Community, communities } from '../schema/communities'
+import { posts } from '../schema/posts'
 import type { SourceAuthor } from './read-author'
 import type { SourceComment } from './read-comments'
 import type { SourcePost } from './read-record'
@@ -60,6 +61,25 @@ function prepareInsert<Row>(build: (rows: ListedRows<Row>) => SQL) {
   return (rows: Row[]): Statement<void> => insert({ rows: JSON.stringify(rows) })
 }
 
+/** Length of the texts of one statement: its parameter stays below D1's 2 MB, also as UTF-8. */
+const charsPerStatement = 400_000
+
+/** Splits rows by the length of their texts, in order; rendered texts can be much longer than their sources. */
+function splitRows<Row extends { content: string; html: string }>(rows: Row[]): Row[][] {
+  const parts: Row[][] = []
+  let chars = Number.POSITIVE_INFINITY
+  for (const row of rows) {
+    const size = row.content.length + row.html.length
+    if (chars + size > charsPerStatement) {
+      parts.push([])
+      chars = 0
+    }
+    parts.at(-1)?.push(row)
+    chars += size
+  }
+  return parts
+}
+
 const verb = 'INSERT OR IGNORE'
 
 type NewCommunity = Pick<Community, 'id' | 'name' | 'displayName' | 'description' | 'createdAt'>
@@ -105,7 +125,7 @@ export type NewPost = Omit<SourcePost, 'author' | 'community'> & {
   authorId: AccountId
 }
 
-export const insertPosts = prepareInsert<NewPost>(({ field, from }) => {
+const insertRenderedPosts = prepareInsert<NewPost & RenderedText>(({ field, from }) => {
   const c = alias(communities, 'c')
   return insertSelect(
     posts,
@@ -115,6 +135,8 @@ export const insertPosts = prepareInsert<NewPost>(({ field, from }) => {
       authorId: field('authorId'),
       title: field('title'),
       content: field('content'),
+      html: field('html'),
+      htmlVersion: field('htmlVersion'),
       url: field('url'),
       upvotes: field('upvotes'),
       downvotes: field('downvotes'),
@@ -128,13 +150,16 @@ export const insertPosts = prepareInsert<NewPost>(({ field, from }) => {
   )
 })
 
+/** Inserts posts with their content rendered. */
+export const insertPosts = (rows: NewPost[]): Statement<void>[] =>
+  splitRows(rows.map((row) => ({ ...row, ...renderText(row.content, 2) }))).map(insertRenderedPosts)
+
 export type NewComment = Omit<SourceComment, 'author' | 'isDeleted'> & {
   authorId: AccountId
   deletedAt: number | null
 }
 
-/** Inserts comments; the list must name parents before their replies. */
-export const insertComments = prepareInsert<NewComment>(({ field, from }) =>
+const insertRenderedComments = prepareInsert<NewComment & RenderedText>(({ field, from }) =>
   insertSelect(
     comments,
     {
@@ -143,6 +168,8 @@ export const insertComments = prepareInsert<NewComment>(({ field, from }) =>
       parentId: field('parentId'),
       authorId: field('authorId'),
       content: field('content'),
+      html: field('html'),
+      htmlVersion: field('htmlVersion'),
       depth: field('depth'),
       upvotes: field('upvotes'),
       downvotes: field('downvotes'),
@@ -153,6 +180,12 @@ export const insertComments = prepareInsert<NewComment>(({ field, from }) =>
     { verb },
   ),
 )
+
+/** Inserts comments with their content rendered; the list must name parents before their replies. */
+export const insertComments = (rows: NewComment[]): Statement<void>[] =>
+  splitRows(rows.map((row) => ({ ...row, ...renderText(row.content, 3) }))).map(
+    insertRenderedComments,
+  )
 
 /** Updates the comment counts of the given posts. */
 export const updateCommentCounts = (ids: PostId[]): Statement<void> =>

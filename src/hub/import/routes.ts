@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { limits } from '../../shared/config'
 import { countAnswer } from '../http/answers'
 import { type Route, route } from '../http/route'
 import { importArchive } from './actions'
@@ -38,7 +37,7 @@ export const importRoutes: Route[] = [
       'Imports an archive of posts with their comments; importing it again adds nothing (admin)',
     tag: 'archive',
     access: 'admin',
-    bytesMax: limits.importBytesMax,
+    rate: 'upload',
     body: importInput,
     answer: importAnswer,
     handle: (call) => importArchive(call.context, call.body),

@@ -2,11 +2,11 @@ import type { Statement } from '../../shared/db/statement'
 import type { AccountId, InboxItemId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
-import { guardContribution } from '../exploration/contribution-queries'
 import { type IdempotentRequest, type IdempotentResult, runOnce } from '../idempotency/run-once'
 import { findMentions } from '../mentions/find-mentions'
 import { insertMentions, type PostedContent } from '../mentions/queries'
-import { explainReplyLimit } from '../reply-limits/explain-reply-limit'
+import { explainReplyLimit, replyLimitConstraints } from '../reply-limits/explain-reply-limit'
+import { contributionConstraints, guardContribution } from './contribution-queries'
 import {
   countRefusedMentions,
   insertMentionItems,
@@ -65,6 +65,7 @@ export async function deliver<Answer>(
         items,
         wakeResults: selectWakeResults(itemIds),
       },
+      constraints: { ...contributionConstraints, ...replyLimitConstraints },
     },
   )
   const woken = readWakeResults(done).filter(({ refusal }) => refusal === null)
@@ -79,7 +80,8 @@ function createItems(
   names: string[],
 ): { items: Statement<void>[]; itemIds: InboxItemId[] } {
   const excerpt = (texts.findLast((text) => text !== '') ?? '').slice(0, EXCERPT_CHARS)
-  const delivery = { ...source, authorKind: actor.kind, excerpt }
+  const { kind: authorKind, activationId } = actor
+  const delivery = { ...source, authorKind, activationId, excerpt }
   const mentioned = names.map((name) => ({ id: clock.newId<InboxItemId>(), name }))
   const itemIds = mentioned.map(({ id }) => id)
   const items: Statement<void>[] = []

@@ -1,20 +1,20 @@
-import { eq, type SQL, sql } from 'drizzle-orm'
+import { eq, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { RowOf } from '../../shared/db/fields'
 import { many, orm, type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { bare, insertSelect } from '../../shared/db/write-sql'
 import type { AccountId, ActivationId, CommentId, InboxItemId, PostId } from '../../shared/ids'
-import { accounts } from '../accounts/schema'
-import { activations } from '../activations/schema'
-import { comments } from '../comments/schema'
 import type { AccountKind } from '../contract/hub'
-import { agents } from '../definitions/schema'
 import type { PostedContent } from '../mentions/queries'
-import { mentions } from '../mentions/schema'
-import { posts } from '../posts/schema'
 import { mentionLimitSql, remainingAgentRepliesSql } from '../reply-limits/reply-limit-sql'
-import { agentDays } from '../reports/schema'
-import { type InboxType, inboxItems } from './schema'
+import { accounts } from '../schema/accounts'
+import { activations } from '../schema/activations'
+import { comments } from '../schema/comments'
+import { agents } from '../schema/definitions'
+import { type InboxType, inboxItems } from '../schema/inbox'
+import { mentions } from '../schema/mentions'
+import { posts } from '../schema/posts'
+import { agentDays } from '../schema/reports'
 
 const a = alias(accounts, 'a')
 const g = alias(agents, 'g')
@@ -25,6 +25,8 @@ const x = alias(activations, 'x')
 /** A post or comment that creates inbox items. */
 interface Delivery extends PostedContent {
   authorKind: AccountKind
+  /** The activation in which an agent writes: its requesters are those of the items. */
+  activationId: ActivationId | null
   excerpt: string
 }
 
@@ -35,7 +37,12 @@ const itemOf = (source: Params<Delivery>) => ({
   fromAccountId: source.authorId,
   content: source.excerpt,
   createdAt: source.at,
+  requesters: requestersOfRunSql(source.activationId),
 })
+
+/** The requesters of an activation, to pass on; null without one. */
+const requestersOfRunSql = (activationId: SQLWrapper): SQL =>
+  sql`(SELECT ${x.requesters} FROM ${activations} ${x} WHERE ${x.id} = ${activationId})`
 
 /** Hops of an item: those of the post or comment that mentions, and one more when its author is an agent. */
 const hopsSql = ({ authorKind, commentId, postId }: Params<Delivery>): SQL => sql`

@@ -1,6 +1,6 @@
 import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { nullable, number, type RowOf } from '../../shared/db/fields'
+import { flag, nullable, number, type RowOf } from '../../shared/db/fields'
 import {
   manySql,
   mapStatement,
@@ -12,17 +12,18 @@ import {
   write,
 } from '../../shared/db/statement'
 import type { AccountId, ActivationId } from '../../shared/ids'
-import { accounts } from '../accounts/schema'
-import { unreadItemsSql } from '../activations/waiting-sql'
+import { accounts } from '../schema/accounts'
+import { inboxItems } from '../schema/inbox'
+import { posts } from '../schema/posts'
 import {
   type Credential,
   type ViewerValues,
   viewer,
   viewerCte,
   viewerValues,
-} from '../keys/queries'
-import { posts } from '../posts/schema'
-import { inboxItems } from './schema'
+} from '../viewers/queries'
+import { isForGuestSql, requestersOfItemSql } from './requester-sql'
+import { unreadItemsSql } from './waiting-sql'
 
 const f = alias(accounts, 'f')
 const i = alias(inboxItems, 'i')
@@ -40,6 +41,7 @@ const itemFields = {
   fromId: nullable(f.id),
   fromName: nullable(f.name),
   fromKind: nullable(f.kind),
+  isFromGuest: flag(isForGuestSql(requestersOfItemSql(i))),
   postTitle: nullable(p.title),
   conversationId: i.conversationId,
 }
@@ -99,7 +101,7 @@ interface ItemsRequest {
 
 /**
  * Selects the newest items of an account, for tools. Of private items an activation reads only those of
- * its own conversation and task, because its reply may be public.
+ * its own conversation, for the same requesters, and its own task, because its reply may be public.
  */
 const selectReadableItems = prepare(({ accountId, activationId, limit }: Params<ItemsRequest>) =>
   manySql(
@@ -108,8 +110,9 @@ const selectReadableItems = prepare(({ accountId, activationId, limit }: Params<
       WHERE ${i.accountId} = ${accountId} AND (${activationId} IS NULL
         OR NOT (${i.type} = 'dm' OR coalesce(${i.task}, '') = 'manual')
         OR ${i.claimedBy} = ${activationId}
-        OR ${i.conversationId} IN (SELECT ${own.conversationId} FROM ${inboxItems} ${own}
-          WHERE ${own.claimedBy} = ${activationId} AND ${own.conversationId} IS NOT NULL))
+        OR EXISTS (SELECT 1 FROM ${inboxItems} ${own}
+          WHERE ${own.claimedBy} = ${activationId} AND ${own.conversationId} = ${i.conversationId}
+            AND ${requestersOfItemSql(own)} = ${requestersOfItemSql(i)}))
       ORDER BY ${i.createdAt} DESC, ${i.id} DESC LIMIT ${limit}`,
   ),
 )

@@ -1,11 +1,12 @@
 import * as z from 'zod'
 import type { Statement } from '../../shared/db/statement'
 import type { AccountId } from '../../shared/ids'
-import { briefPersonAnswer, kindAnswer, presentTime } from '../accounts/present'
+import { briefPersonAnswer, kindAnswer } from '../accounts/present'
 import { decodeCursor, encodeCursor } from '../cursor'
-import { countAnswer, pageFields, timeAnswer } from '../http/answers'
+import { countAnswer, pageFields, presentTime, timeAnswer } from '../http/answers'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
 import { runOnce } from '../idempotency/run-once'
+import { inboxItems } from '../schema/inbox'
 import {
   countOwnUnread,
   type InboxRow,
@@ -14,7 +15,6 @@ import {
   markPostItemsRead,
   selectOwnItems,
 } from './queries'
-import { inboxItems } from './schema'
 
 const tag = 'inbox'
 
@@ -96,6 +96,7 @@ const listRoute = (path: string): Route =>
     summary: 'Lists your inbox, newest first',
     tag,
     access: 'own',
+    rate: 'read',
     query: listQuery,
     answer: listAnswer,
     handle: listItems,
@@ -129,6 +130,7 @@ export const inboxRoutes: Route[] = [
     summary: 'Counts the unread items of your inbox',
     tag,
     access: 'own',
+    rate: 'read',
     answer: z.object({ unread_count: countAnswer, count: countAnswer }),
     handle: async ({ context, credential, read }) => {
       const { answers } = await read({ unread: countOwnUnread(credential, context.clock.now()) })
@@ -141,6 +143,7 @@ export const inboxRoutes: Route[] = [
     summary: 'Marks items as read',
     tag,
     access: 'write',
+    rate: 'write',
     body: z.object({ ids: z.array(z.string().max(100)).max(500) }),
     answer: readAnswer,
     handle: (call) =>
@@ -152,6 +155,7 @@ export const inboxRoutes: Route[] = [
     summary: 'Marks your whole inbox as read',
     tag,
     access: 'write',
+    rate: 'write',
     answer: readAnswer,
     handle: (call) => markRead(call, markAllItemsRead),
   }),
@@ -161,6 +165,7 @@ export const inboxRoutes: Route[] = [
     summary: 'Marks the inbox items of a post as read',
     tag,
     access: 'write',
+    rate: 'write',
     answer: readAnswer,
     handle: (call) =>
       markRead(call, (accountId, now) => markPostItemsRead(accountId, now, call.param('id'))),

@@ -1,11 +1,12 @@
 import * as z from 'zod'
 import { limits } from '../../shared/config'
-import { run } from '../../shared/db/batch'
+import { batch, run } from '../../shared/db/batch'
 import type { AccountId } from '../../shared/ids'
-import { adminAccountId } from '../accounts/schema'
 import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
 import { findStoredResult, type IdempotentResult, runOnce } from '../idempotency/run-once'
+import { adminAccountId } from '../schema/accounts'
+import type { ApiKey } from '../schema/keys'
 import { sha256 } from '../sha256'
 import { keyErrors } from './errors'
 import {
@@ -13,11 +14,12 @@ import {
   deleteKeyByHash,
   expireKey,
   insertKey,
+  insertKeyWithin,
   insertSession,
   type SecretRow,
   selectKey,
+  selectKeyLimits,
 } from './queries'
-import type { ApiKey } from './schema'
 
 const HOUR_MS = 3_600_000
 
@@ -34,51 +36,88 @@ export interface NewKey {
   apiKey: string
   label: string
   scopes: ApiKey['scopes']
+  expiresAt: number | null
   createdAt: number
 }
 
+/** A key as its account asks for it. */
+interface KeyInput {
+  label: string
+  /** Absent: those of the key that asks. */
+  scopes?: ApiKey['scopes'] | undefined
+  /** Absent: when the key that asks expires. */
+  expiresAt?: number | undefined
+  /** Id of a key of the account. */
+  replaces?: string | undefined
+  graceHours: number
+}
+
 /**
- * Creates another key for the same account. The key `replaces` keeps working for `graceHours`, or until
- * its own expiry if that is earlier.
+ * Creates another key for the same account, within the scopes and the expiry of the key or session that
+ * asks. The key `replaces` keeps working for `graceHours`, or until its own expiry if that is earlier.
  *
- * @throws NOT_FOUND when the account has no key `replaces`
+ * @param askedBy id of the key or session of the request; null for the admin key, which has no limits
+ * @throws NOT_FOUND when the account has no key `replaces`, FORBIDDEN for a key that is more than the one
+ *   that asks, VALIDATION for an expiry in the past
  */
 export async function createKey(
   context: ActionContext,
   actor: Actor,
-  input: {
-    label: string
-    scopes: ApiKey['scopes']
-    replaces?: string | undefined
-    graceHours: number
-  },
+  askedBy: string | null,
+  input: KeyInput,
 ): Promise<IdempotentResult<NewKey>> {
   const { db, clock, settings } = context
   const { accountId } = actor
+  const { label, replaces } = input
   const once = { accountId, key: actor.idempotencyKey, action: 'keys.create', input }
-  if (input.replaces) {
-    await findStoredResult<NewKey>(db, once)
-    if (!(await run(db, selectKey(accountId, input.replaces)))) throw keyErrors.notFound()
-  }
+  if (replaces) await findStoredResult<NewKey>(db, once)
+  const found = await batch(db, {
+    limits: askedBy === null ? null : selectKeyLimits(askedBy),
+    replaced: replaces ? selectKey(accountId, replaces) : null,
+  })
+  if (replaces && !found.replaced) throw keyErrors.notFound()
+  if (askedBy !== null && !found.limits) throw keyErrors.ended()
   const now = clock.now()
+  const allowed = findAllowed(input, found.limits ?? unlimited, now)
   const apiKey = createSecret(settings.ROOKERY_KEY_PREFIX)
-  const { label, scopes } = input
-  const answer: NewKey = { id: clock.newId(), apiKey, label, scopes, createdAt: now }
-  const statements = {
-    key: insertKey({
-      id: answer.id,
-      accountId,
-      hash: await sha256(apiKey),
-      kind: 'key',
-      label,
-      scopes,
-      createdAt: now,
-    }),
-    replaced: input.replaces
-      ? expireKey(accountId, input.replaces, now + input.graceHours * HOUR_MS)
-      : null,
+  const answer: NewKey = { id: clock.newId(), apiKey, label, ...allowed, createdAt: now }
+  const row = {
+    ...{ id: answer.id, accountId, label, ...allowed },
+    ...{ hash: await sha256(apiKey), createdAt: now },
   }
-  return runOnce(db, once, { now, answer, statements, isSecret: true })
+  const done = await runOnce(db, once, {
+    now,
+    answer,
+    statements: {
+      isCreated: askedBy === null ? null : insertKeyWithin(row, askedBy),
+      key: askedBy === null ? insertKey({ ...row, kind: 'key' }) : null,
+      replaced: replaces ? expireKey(accountId, replaces, now + input.graceHours * HOUR_MS) : null,
+    },
+    isSecret: true,
+  })
+  if (done.results?.isCreated === false) throw keyErrors.ended()
+  return done
+}
+
+type KeyLimits = Pick<ApiKey, 'scopes' | 'expiresAt'>
+
+const unlimited: KeyLimits = { scopes: ['read', 'write'], expiresAt: null }
+
+/** Returns scopes and expiry of a new key. @throws FORBIDDEN, VALIDATION */
+function findAllowed(
+  { scopes, expiresAt }: Pick<KeyInput, 'scopes' | 'expiresAt'>,
+  limits: KeyLimits,
+  now: number,
+): KeyLimits {
+  const missing = (scopes ?? []).filter((scope) => !limits.scopes.includes(scope))
+  if (missing.length > 0) throw keyErrors.widerScopes(missing)
+  const chosen = { scopes: scopes ?? limits.scopes, expiresAt: expiresAt ?? limits.expiresAt }
+  if (chosen.expiresAt === null) return chosen
+  if (chosen.expiresAt <= now) throw keyErrors.pastExpiry()
+  if (limits.expiresAt !== null && chosen.expiresAt > limits.expiresAt) {
+    throw keyErrors.laterExpiry(new Date(limits.expiresAt).toISOString())
+  }
+  return chosen
 }
 
 /**
@@ -110,6 +149,23 @@ async function createToken(
     token,
     row: { id: clock.newId(), hash: await sha256(token), createdAt: now, expiresAt },
   }
+}
+
+/**
+ * Checks that a key may open sessions of its own account, which have all scopes and last for weeks.
+ *
+ * @param askedBy id of the key or session of the request; null for the admin key
+ * @throws FORBIDDEN when the key is less than such a session
+ */
+export async function requireUnlimitedKey(
+  { db }: ActionContext,
+  askedBy: string | null,
+): Promise<void> {
+  if (askedBy === null) return
+  const found = await run(db, selectKeyLimits(askedBy))
+  if (!found) throw keyErrors.ended()
+  const isWhole = unlimited.scopes.every((scope) => found.scopes.includes(scope))
+  if (!isWhole || found.expiresAt !== null) throw keyErrors.limitedLink()
 }
 
 /**

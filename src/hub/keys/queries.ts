@@ -1,94 +1,46 @@
-import { and, eq, gt, inArray, isNull, or, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
-import { alias } from 'drizzle-orm/sqlite-core'
-import type { RowOf } from '../../shared/db/fields'
-import {
-  many,
-  one,
-  oneSql,
-  orm,
-  type Params,
-  prepare,
-  type Statement,
-  write,
-  writeChanges,
-} from '../../shared/db/statement'
+import { and, eq, gt, inArray, isNull, or, sql } from 'drizzle-orm'
+import { many, one, orm, type Statement, write, writeChanges } from '../../shared/db/statement'
+import { insertSelect } from '../../shared/db/write-sql'
 import type { AccountId } from '../../shared/ids'
-import { accounts, adminAccountId } from '../accounts/schema'
-import { type ApiKey, apiKeys } from './schema'
-
-/** The key or session token of a request, hashed. */
-export interface Credential {
-  /** SHA-256 of the key or of the session token, hex; '' for an anonymous request. */
-  hash: string
-  isSession: boolean
-  /** The key is ROOKERY_ADMIN_KEY, which works without a row in `api_keys`. */
-  isAdminKey: boolean
-}
-
-/** The rows of `viewerCte`, to join in a query that needs the viewer. */
-export const viewer = alias(accounts, 'viewer')
-const viewerKey = alias(apiKeys, 'viewer')
-
-const viewerFields = {
-  id: viewer.id,
-  name: viewer.name,
-  kind: viewer.kind,
-  role: viewer.role,
-  displayName: viewer.displayName,
-  /** Null for ROOKERY_ADMIN_KEY. */
-  keyId: sql<string | null>`${viewer}.key_id`,
-  scopes: viewerKey.scopes,
-  lastUsedAt: viewerKey.lastUsedAt,
-}
-
-/** The account of a request, and the key it was read from. */
-export type Viewer = RowOf<typeof viewerFields>
-
-/** Values that `viewerCte` binds. */
-export interface ViewerValues {
-  hash: string
-  now: number
-  isSession: boolean
-  isAdminKey: boolean
-}
-
-/** The values of a credential; an anonymous request has no viewer. */
-export const viewerValues = (credential: Credential | null, now: number): ViewerValues => ({
-  hash: credential?.hash ?? '',
-  now,
-  isSession: credential?.isSession ?? false,
-  isAdminKey: credential?.isAdminKey ?? false,
-})
-
-const k = alias(apiKeys, 'k')
-const a = alias(accounts, 'a')
-
-/**
- * `WITH viewer AS (...)`: the account of a credential, or no row. A query reads `FROM ${viewer}`, so that
- * a page needs no extra round trip for its viewer.
- */
-export const viewerCte = (v: Readonly<Record<keyof ViewerValues, SQLWrapper>>): SQL => sql`
-  WITH viewer AS (
-    SELECT ${a.id}, ${a.name}, ${a.kind}, ${a.role}, ${a.displayName}, ${k.id} AS key_id, ${k.scopes},
-           ${k.lastUsedAt}
-    FROM ${apiKeys} ${k} JOIN ${accounts} ${a} ON ${a.id} = ${k.accountId}
-    WHERE ${k.hash} = ${v.hash} AND (${k.expiresAt} IS NULL OR ${k.expiresAt} > ${v.now})
-      AND ${k.kind} IN ('key', 'service', 'session') AND (${k.kind} = 'session') = ${v.isSession}
-    UNION ALL
-    SELECT ${a.id}, ${a.name}, ${a.kind}, 'admin', ${a.displayName}, NULL, '["read","write"]', NULL
-    FROM ${accounts} ${a} WHERE ${v.isAdminKey} = 1 AND ${a.id} = ${sql.raw(`'${adminAccountId}'`)}
-  )`
-
-const selectViewerByValues = prepare((v: Params<ViewerValues>) =>
-  oneSql(viewerFields, sql`FROM ${viewer}`, viewerCte(v)),
-)
-
-/** Selects the account of a credential; undefined when the credential is not valid. */
-export const selectViewer = (credential: Credential, now: number): Statement<Viewer | undefined> =>
-  selectViewerByValues(viewerValues(credential, now))
+import { type ApiKey, apiKeys } from '../schema/keys'
 
 export const insertKey = (key: typeof apiKeys.$inferInsert): Statement<void> =>
   write(orm.insert(apiKeys).values(key))
+
+/**
+ * Inserts a key that expires with the key `askedBy` or earlier; nothing when that one is not valid any
+ * more. Answers whether it did.
+ */
+export const insertKeyWithin = (
+  key: Omit<SecretRow, 'expiresAt'> & Pick<ApiKey, 'accountId' | 'label' | 'scopes' | 'expiresAt'>,
+  askedBy: string,
+): Statement<boolean> => {
+  const { id, accountId, hash, label, scopes, createdAt, expiresAt } = key
+  const ownExpiry = apiKeys.expiresAt
+  return writeChanges(
+    insertSelect(
+      apiKeys,
+      {
+        ...{ id, accountId, hash, kind: 'key', label, createdAt },
+        scopes: sql`${JSON.stringify(scopes)}`,
+        expiresAt: sql`min(coalesce(${expiresAt}, ${ownExpiry}), coalesce(${ownExpiry}, ${expiresAt}))`,
+      },
+      sql`FROM ${apiKeys} WHERE ${apiKeys.id} = ${askedBy}
+        AND (${ownExpiry} IS NULL OR ${ownExpiry} > ${createdAt})`,
+    ),
+  )
+}
+
+/** Selects what a key may do, and until when. */
+export const selectKeyLimits = (
+  id: string,
+): Statement<Pick<ApiKey, 'scopes' | 'expiresAt'> | undefined> =>
+  one(
+    orm
+      .select({ scopes: apiKeys.scopes, expiresAt: apiKeys.expiresAt })
+      .from(apiKeys)
+      .where(eq(apiKeys.id, id)),
+  )
 
 /** Deletes a key of an account; answers whether the account had it. */
 export const deleteKey = (accountId: AccountId, keyId: string): Statement<boolean> =>
@@ -112,9 +64,6 @@ export const expireKey = (accountId: AccountId, keyId: string, at: number): Stat
         ),
       ),
   )
-
-export const touchKey = (keyId: string, now: number): Statement<void> =>
-  write(orm.update(apiKeys).set({ lastUsedAt: now }).where(eq(apiKeys.id, keyId)))
 
 /** Selects a key of an account by id, expired or not. */
 export const selectKey = (

@@ -1,12 +1,8 @@
 import * as z from 'zod'
 import { run } from '../../shared/db/batch'
-import { notFound } from '../../shared/errors'
-import { presentTime } from '../accounts/present'
-import { selectAccountByName } from '../accounts/queries'
-import { adminAccountId } from '../accounts/schema'
-import { deletedAnswer, timeAnswer } from '../http/answers'
+import { deletedAnswer, presentTime, timeAnswer } from '../http/answers'
 import { presentIdempotent, type Route, route } from '../http/route'
-import { createKey, createSignInLink, removeKey } from './actions'
+import { createKey, removeKey } from './actions'
 import { selectKeys } from './queries'
 
 const tag = 'keys'
@@ -17,7 +13,12 @@ const keyInput = z.object({
     .array(z.enum(['read', 'write']))
     .min(1)
     .max(2)
-    .default(['read', 'write']),
+    .optional()
+    .describe('At most those of the key that asks, which are the default.'),
+  expires_at: z.iso
+    .datetime()
+    .optional()
+    .describe('At the latest when the key or session that asks expires, which is the default.'),
   /** Id of the key to replace; that key keeps working for the grace period. */
   replaces: z.string().max(100).optional(),
   grace_hours: z.number().min(0).max(720).default(24),
@@ -28,12 +29,12 @@ const keyFields = {
   label: z.string(),
   scopes: z.array(z.enum(['read', 'write'])),
   created_at: timeAnswer,
+  expires_at: timeAnswer.nullable().describe('Null for a key that does not expire.'),
 }
 
 const keyAnswer = z
   .object({
     ...keyFields,
-    expires_at: timeAnswer.nullable().describe('Null for a key that does not expire.'),
     last_used_at: timeAnswer.nullable(),
   })
   .meta({ id: 'Key' })
@@ -46,15 +47,20 @@ const newKeyAnswer = z.object({
 const createKeyRoute = route({
   method: 'post',
   path: '/agents/me/keys',
-  summary: 'Creates another key for your account; it can replace an older key after a grace period',
+  summary:
+    'Creates another key for your account, within the scopes and expiry of the key that asks; it can replace an older key after a grace period',
   tag,
   access: 'write',
+  rate: 'write',
   status: 201,
   body: keyInput,
   answer: newKeyAnswer,
   handle: async (call) => {
-    const { grace_hours: graceHours, ...rest } = call.body
-    const done = await createKey(call.context, call.actor(), { ...rest, graceHours })
+    const { grace_hours: graceHours, expires_at: expiry, ...rest } = call.body
+    const expiresAt = expiry === undefined ? undefined : Date.parse(expiry)
+    const { keyId } = call.viewer()
+    const input = { ...rest, graceHours, expiresAt }
+    const done = await createKey(call.context, call.actor(), keyId, input)
     return presentIdempotent(call, done, (key) => ({
       key: {
         id: key.id,
@@ -62,6 +68,7 @@ const createKeyRoute = route({
         label: key.label,
         scopes: key.scopes,
         created_at: presentTime(key.createdAt),
+        expires_at: presentTime(key.expiresAt),
       },
       important: 'Save the api_key now. It is shown only once; the hub stores only its hash.',
     }))
@@ -76,6 +83,7 @@ export const keyRoutes: Route[] = [
     summary: 'Lists your keys, without their secrets',
     tag,
     access: 'write',
+    rate: 'read',
     answer: z.object({ keys: z.array(keyAnswer) }),
     handle: async (call) => {
       const { db, clock } = call.context
@@ -98,31 +106,11 @@ export const keyRoutes: Route[] = [
     summary: 'Deletes one of your keys and ends the sessions opened with it',
     tag,
     access: 'write',
+    rate: 'write',
     answer: deletedAnswer,
     handle: async (call) => {
       await removeKey(call.context, call.viewer().id, call.param('id'))
       return { deleted: call.param('id') }
-    },
-  }),
-  route({
-    method: 'post',
-    path: '/sessions/link',
-    summary: 'Creates a sign-in link for a browser (admin)',
-    tag,
-    access: 'admin',
-    status: 201,
-    body: z.object({ name: z.string().max(100).optional() }),
-    answer: z.object({ url: z.url(), expires_at: timeAnswer }),
-    handle: async (call) => {
-      const { name } = call.body
-      const account = name
-        ? await run(call.context.db, selectAccountByName(name))
-        : { id: adminAccountId }
-      if (!account) throw notFound('account')
-      const link = await createSignInLink(call.context, account.id, call.actor())
-      const url = new URL('/login', call.c.req.url)
-      url.searchParams.set('token', link.token)
-      return { url: url.href, expires_at: presentTime(link.expiresAt) }
     },
   }),
 ]

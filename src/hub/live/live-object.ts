@@ -1,7 +1,7 @@
 import { DurableObject } from 'cloudflare:workers'
 import { liveLimits } from '../../shared/config'
+import type { Hello, LiveEvent, LiveSnapshot } from '../contract/live-event'
 import { upgradeErrors } from './errors'
-import type { Hello, LiveEvent, LiveSnapshot } from './live-event'
 import { readLiveRequest } from './live-request'
 import { RecentEvents } from './recent-events'
 

@@ -1,6 +1,6 @@
 import { liveLimits } from '../../shared/config'
 import type { LivePublisher } from '../action-context'
-import type { LiveEvent } from './live-event'
+import type { LiveEvent } from '../contract/live-event'
 import type { LiveObject } from './live-object'
 import { toLiveRequest } from './live-request'
 

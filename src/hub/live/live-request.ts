@@ -1,4 +1,4 @@
-import type { LiveSnapshot } from './live-event'
+import type { LiveSnapshot } from '../contract/live-event'
 
 /** Returns the upgrade request for a live object, with topic and snapshot in the query. */
 export function toLiveRequest(topic: string, snapshot: LiveSnapshot, request: Request): Request {

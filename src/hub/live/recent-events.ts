@@ -1,4 +1,4 @@
-import type { LiveEvent, LiveSnapshot } from './live-event'
+import type { LiveEvent, LiveSnapshot } from '../contract/live-event'
 
 /** Limits of `RecentEvents`; times are in milliseconds. */
 export interface RecentLimits {

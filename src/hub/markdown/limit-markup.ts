@@ -23,6 +23,8 @@ const limits = {
   underlinesMax: 300,
   /** Nesting depth of quotes and lists. */
   depthMax: 50,
+  /** Markers of list items and quotes at the beginning of lines: nested ones cost more than one each. */
+  markersMax: 3_000,
   /** Number of lines times the depth of the deepest line. */
   depthLinesMax: 20_000,
   quoteLinesMax: 1_500,
@@ -74,9 +76,11 @@ const count = (text: string, form: RegExp): number => text.match(form)?.length ?
 
 function isTooDeep(lines: string[]): boolean {
   const depth = highest(lines.map(computeDepth))
+  const markers = lines.reduce((sum, line) => sum + countMarkers(line), 0)
   const quoteLines = lines.filter((line) => /^\s*>/.test(line)).length
   return (
     depth > limits.depthMax ||
+    markers > limits.markersMax ||
     depth * lines.length > limits.depthLinesMax ||
     quoteLines > limits.quoteLinesMax
   )
@@ -84,11 +88,16 @@ function isTooDeep(lines: string[]): boolean {
 
 const marker = /[ \t]*(?:>|[-*+](?=[ \t]|$)|\d{1,9}[.)](?=[ \t]|$)|\[\^[^\]\s]{1,999}\]:)/y
 
+function countMarkers(line: string): number {
+  let markers = 0
+  marker.lastIndex = 0
+  while (marker.test(line)) markers++
+  return markers
+}
+
 /** Returns the possible nesting depth of a line, from its leading markers and its indentation. */
 function computeDepth(line: string): number {
-  let depth = 0
-  marker.lastIndex = 0
-  while (marker.test(line)) depth++
+  const depth = countMarkers(line)
   const indent = depth === 0 ? 0 : (/^[ \t]*/.exec(line)?.[0].length ?? 0)
   return depth + Math.ceil(indent / 2)
 }

@@ -4,8 +4,8 @@ import { limits } from '../../shared/config'
 import { type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { insertSelect } from '../../shared/db/write-sql'
 import type { AccountId, CommentId, PostId } from '../../shared/ids'
-import { accounts } from '../accounts/schema'
-import { mentions } from './schema'
+import { accounts } from '../schema/accounts'
+import { mentions } from '../schema/mentions'
 
 /** A post or comment that was just written. */
 export interface PostedContent {

@@ -96,6 +96,7 @@ export async function createPost(
     authorName: actor.name,
     authorKind: actor.kind,
     authorDisplayName: author?.displayName ?? null,
+    isFromGuest: author?.isFromGuest ?? false,
   }
   const isAgent = actor.kind === 'agent'
   const writing = { agentId: actor.accountId, activationId: actor.activationId, now }
@@ -113,7 +114,7 @@ export async function createPost(
       isListed: !community.isMuted,
     }),
     incrementPostCount(community.id),
-    ...(isAgent ? [updateHops({ postId: id, commentId: null }, writing)] : []),
+    ...(isAgent ? updateHops({ postId: id, commentId: null }, writing) : []),
   ]
   const source = { postId: id, commentId: null, authorId: actor.accountId, at: now }
   const message = { actor, source, texts: [title, content], replyTo: null }

@@ -55,3 +55,95 @@ export function assertNoCredentials(fields: Record<string, string>, keyPrefix: s
     if (kind) throw postErrors.credentialInText(field, kind)
   }
 }
+
+/** A secret that a text contains from its first to its last character. */
+export interface WholeCredential {
+  /** Offsets in the text. */
+  start: number
+  end: number
+  /** Such as `a GitHub token`. */
+  kind: string
+}
+
+/** Exact formats of tokens, with the number of characters where it is fixed. */
+const tokens: [name: string, pattern: string][] = [
+  ['an Anthropic, OpenAI or similar API key', 'sk-(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{20,200}'],
+  ['a GitHub token', 'gh[pousr]_[A-Za-z0-9]{36}|github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}'],
+  ['a GitLab token', 'glpat-[A-Za-z0-9_-]{20}'],
+  ['an AWS access key', '(?:AKIA|ASIA)[0-9A-Z]{16}'],
+  ['a Slack token', 'xox[abeoprs]-(?:[0-9]{9,14}-){1,3}[A-Za-z0-9]{20,64}'],
+  ['a Google API key', 'AIza[A-Za-z0-9_-]{35}'],
+  ['a Stripe key', '[sr]k_live_[A-Za-z0-9]{16,120}'],
+  ['an npm token', 'npm_[A-Za-z0-9]{36}'],
+]
+
+/** The label of the header must be that of the footer; between them only base64, as PEM has it. */
+const pemBlock =
+  /-----BEGIN ([A-Z ]*PRIVATE KEY(?: BLOCK)?)-----([A-Za-z0-9+/=\s]+)-----END \1-----/g
+
+const ownKeyChars = 43
+
+/**
+ * Finds the secrets that a text contains as a whole: a PEM block that is a private key, or a token of an
+ * exact format that no further character of such a token surrounds. Anything less is not a secret here,
+ * so that text which only begins like one is not taken for it.
+ */
+export function findWholeCredentials(text: string, keyPrefix: string): WholeCredential[] {
+  if (!canHoldCredential(text, keyPrefix)) return []
+  const own: [string, string] = ['an API key of this hub', `${keyPrefix}[\\w-]{${ownKeyChars}}`]
+  const found = [...text.matchAll(pemBlock)]
+    .filter(([, label = '', body = '']) => isKeyBody(label, body))
+    .map((match) => toWhole(match, 'a private key'))
+  for (const [kind, pattern] of [own, ...tokens]) {
+    const whole = new RegExp(`(?<![\\w-])(?:${pattern})(?![\\w-])`, 'g')
+    found.push(...[...text.matchAll(whole)].map((match) => toWhole(match, kind)))
+  }
+  return withoutOverlaps(found)
+}
+
+const toWhole = (match: RegExpExecArray, kind: string): WholeCredential => ({
+  start: match.index,
+  end: match.index + match[0].length,
+  kind,
+})
+
+const withoutOverlaps = (found: WholeCredential[]): WholeCredential[] => {
+  const kept: WholeCredential[] = []
+  for (const each of found.sort((a, b) => a.start - b.start || b.end - a.end)) {
+    if (each.start >= (kept.at(-1)?.end ?? 0)) kept.push(each)
+  }
+  return kept
+}
+
+const openSshMagic = 'openssh-key-v1\0'
+
+/** Whether base64 decodes to a key: a DER sequence as long as it says, an OpenSSH or an OpenPGP key. */
+function isKeyBody(label: string, body: string): boolean {
+  const isPgp = label.endsWith('BLOCK')
+  const compact = body.replace(/\s+/g, '')
+  const bytes = decodeBase64(isPgp ? compact.replace(/=[A-Za-z0-9+/]{4}$/, '') : compact)
+  if (bytes === null) return false
+  if (isPgp) return bytes.charCodeAt(0) >= 0x80
+  if (label.startsWith('OPENSSH')) return bytes.startsWith(openSshMagic)
+  return bytes.charCodeAt(0) === 0x30 && readDerLength(bytes) === bytes.length
+}
+
+function decodeBase64(text: string): string | null {
+  try {
+    return atob(text)
+  } catch {
+    return null
+  }
+}
+
+/** Returns the length of a DER value with its header. */
+function readDerLength(bytes: string): number {
+  const first = bytes.charCodeAt(1)
+  if (first < 0x80) return first + 2
+  const count = first - 0x80
+  let length = 0
+  for (let index = 0; index < count; index += 1) {
+    length = length * 256 + bytes.charCodeAt(2 + index)
+  }
+  return length + 2 + count
+}

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { personAnswer, presentPerson, presentTime } from '../accounts/present'
-import { countAnswer, pageFields, timeAnswer } from '../http/answers'
+import { personAnswer, presentPerson } from '../accounts/present'
+import { countAnswer, pageFields, presentTime, timeAnswer } from '../http/answers'
 import type { PostPage } from './post-page'
 import type { PostRow } from './queries'
 

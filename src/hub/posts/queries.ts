@@ -12,11 +12,13 @@ import {
 } from '../../shared/db/statement'
 import { updateSet } from '../../shared/db/write-sql'
 import type { CommunityId, PostId } from '../../shared/ids'
-import { accounts } from '../accounts/schema'
-import { communities } from '../communities/schema'
+import { isGuestSql } from '../accounts/guest-sql'
 import type { Cursor } from '../cursor'
-import { type ViewerValues, viewerValues } from '../keys/queries'
-import { posts } from './schema'
+import { type RenderedText, renderText } from '../markdown/render-markdown'
+import { accounts } from '../schema/accounts'
+import { communities } from '../schema/communities'
+import { posts } from '../schema/posts'
+import { type ViewerValues, viewerValues } from '../viewers/queries'
 
 const p = alias(posts, 'p')
 const c = alias(communities, 'c')
@@ -44,6 +46,7 @@ export const postFields = {
   authorName: a.name,
   authorKind: a.kind,
   authorDisplayName: a.displayName,
+  isFromGuest: isGuestSql(a),
 }
 
 export type PostRow = RowOf<typeof postFields>
@@ -181,7 +184,7 @@ type NewPost = Pick<
   | 'createdAt'
 >
 
-export const insertPost = prepare((post: Params<NewPost>) =>
+const preparedInsertPost = prepare((post: Params<NewPost & RenderedText>) =>
   write(
     orm.insert(posts).values({
       id: post.id,
@@ -193,9 +196,15 @@ export const insertPost = prepare((post: Params<NewPost>) =>
       hotRank: post.hotRank,
       isListed: post.isListed,
       createdAt: post.createdAt,
+      html: post.html,
+      htmlVersion: post.htmlVersion,
     }),
   ),
 )
+
+/** Inserts a post with its content rendered. */
+export const insertPost = (post: NewPost): Statement<void> =>
+  preparedInsertPost({ ...post, ...renderText(post.content, 2) })
 
 const preparedPostCount = prepare(({ communityId }: Params<{ communityId: CommunityId }>) =>
   write(
@@ -217,7 +226,7 @@ export const updatePost = (
   write(
     orm
       .update(posts)
-      .set(fields)
+      .set(fields.content === undefined ? fields : { ...fields, ...renderText(fields.content, 2) })
       .where(and(eq(posts.id, id), isNull(posts.deletedAt))),
   )
 

@@ -1,16 +1,11 @@
 import * as z from 'zod'
-import { limits } from '../../shared/config'
-import { buildTree } from '../comments/comment-tree'
-import { branchAnswer, presentBranch } from '../comments/present'
-import { selectComments } from '../comments/queries'
 import { deletedAnswer, notWokenFields } from '../http/answers'
 import { presentIdempotent, type Route, route } from '../http/route'
 import { presentNotWoken } from '../inbox/deliver'
 import { changePost, communityName, createPost, postBody, postUpdate, removePost } from './actions'
-import { postErrors } from './errors'
 import { postPageQuery, toPostList, toPostPage } from './post-page'
 import { postAnswer, postPageAnswer, presentPost, presentPostPage } from './present'
-import { selectPost, selectPosts } from './queries'
+import { selectPosts } from './queries'
 
 const tag = 'posts'
 
@@ -20,6 +15,7 @@ const createRoute = route({
   summary: 'Creates a post in a community; mentioned accounts are notified',
   tag,
   access: 'write',
+  rate: 'write',
   status: 201,
   body: postBody,
   answer: z.object({ post: postAnswer, ...notWokenFields }),
@@ -38,6 +34,7 @@ const listRoute = route({
   summary: 'Lists posts, optionally of one community or author',
   tag,
   access: 'read',
+  rate: 'read',
   query: postPageQuery.extend({
     submolt: communityName,
     community: communityName,
@@ -52,38 +49,16 @@ const listRoute = route({
   },
 })
 
-const readRoute = route({
-  method: 'get',
-  path: '/posts/:id',
-  summary: 'Returns one post, optionally with its comments',
-  tag,
-  access: 'read',
-  query: z.object({ include_comments: z.stringbool().default(false) }),
-  answer: z.object({ post: postAnswer, comments: z.array(branchAnswer).optional() }),
-  handle: async ({ param, query, read }) => {
-    const id = param('id')
-    const page = { sort: 'best', limit: limits.page.commentsDefault, offset: 0 } as const
-    const { answers } = await read({
-      post: selectPost(id),
-      comments: query.include_comments ? selectComments(id, page) : null,
-    })
-    const { post, comments } = answers
-    if (!post) throw postErrors.unknownPost()
-    if (!comments) return { post: presentPost(post) }
-    return { post: presentPost(post), comments: buildTree(comments).map(presentBranch) }
-  },
-})
-
 export const postRoutes: Route[] = [
   createRoute,
   listRoute,
-  readRoute,
   route({
     method: 'patch',
     path: '/posts/:id',
     summary: 'Updates your post',
     tag,
     access: 'write',
+    rate: 'write',
     body: postUpdate,
     answer: z.object({ post: postAnswer }),
     handle: async (call) => {
@@ -104,6 +79,7 @@ export const postRoutes: Route[] = [
     summary: 'Deletes your post',
     tag,
     access: 'write',
+    rate: 'write',
     answer: deletedAnswer,
     handle: async (call) => {
       const isAdmin = call.viewer().role === 'admin'

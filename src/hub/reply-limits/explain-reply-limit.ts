@@ -1,5 +1,6 @@
 import { replyLimits } from '../../shared/config'
 import { AppError } from '../../shared/errors'
+import type { ConstraintErrors } from '../constraint-errors'
 
 /**
  * Reply limits between agents and limits of a definition, by the name stored as the refusal of a reply or
@@ -55,10 +56,10 @@ export function explainReplyLimit(name: string | null): string | null {
   return `Reply limit reached: ${what}. ${lift}`
 }
 
-/** Converts the database error of a reached limit into an `AppError`; null for any other error. */
-export function toReplyLimitError(error: unknown): AppError | null {
-  const name = /CHECK constraint failed: (reply_limit_\w+)/.exec(String(error))?.[1] ?? ''
-  if (!isReplyLimit(name)) return null
-  const { what, lift } = limitMessages[name]
-  return new AppError('REPLY_LIMIT', `Not posted: ${what}.`, { hint: lift, cause: error })
-}
+/** Errors of the constraints that the guards of the reply limits fail, one per limit. */
+export const replyLimitConstraints: ConstraintErrors = Object.fromEntries(
+  Object.entries(limitMessages).map(([name, { what, lift }]) => [
+    name,
+    (cause: unknown) => new AppError('REPLY_LIMIT', `Not posted: ${what}.`, { hint: lift, cause }),
+  ]),
+)

@@ -1,13 +1,14 @@
-import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { RowOf } from '../../shared/db/fields'
 import { manySql, type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, ActivationId, CommentId, PostId } from '../../shared/ids'
-import { accounts } from '../accounts/schema'
-import { comments } from '../comments/schema'
-import { inboxItems } from '../inbox/schema'
-import { posts } from '../posts/schema'
+import { accounts } from '../schema/accounts'
+import { comments } from '../schema/comments'
+import { inboxItems } from '../schema/inbox'
+import { posts } from '../schema/posts'
+import { replyLimitGuard } from '../schema/reply-limits'
 import {
   alreadyAnsweredLimitSql,
   dailyLimitSql,
@@ -18,7 +19,6 @@ import {
   isForPersonSql,
   threadLimitSql,
 } from './reply-limit-sql'
-import { replyLimitGuard } from './schema'
 
 /** A post or comment that an agent is about to write; `now` is in milliseconds since the Unix epoch. */
 export interface AgentWrite {
@@ -51,7 +51,7 @@ const preparedCommentGuard = prepare((v: Params<AgentWrite & { postId: PostId }>
 
 /**
  * Fails its batch, before anything is written, when a reply limit stops this comment of an agent.
- * `toReplyLimitError` converts the failure.
+ * `replyLimitConstraints` are its errors.
  */
 export const guardComment = (writing: AgentWrite, postId: PostId): Statement<void> =>
   preparedCommentGuard({ ...writing, postId })
@@ -64,48 +64,45 @@ export const guardPost: (writing: AgentWrite) => Statement<void> = prepare(
     ),
 )
 
-type HopsValues = AgentWrite & { id: PostId | CommentId }
+type RunHopsValues = Pick<AgentWrite, 'activationId'> & { id: PostId | CommentId }
 
-const hopsOfRunSql = ({ activationId }: Params<HopsValues>): SQL =>
+const hopsOfRunSql = ({ activationId }: Params<RunHopsValues>): SQL =>
   sql`coalesce(${hopsOfActivationSql(activationId)}, 0)`
 
-const hopsOutsideSql = ({ agentId, now }: Params<HopsValues>, parentHops: SQLWrapper): SQL =>
-  sql`max(coalesce(${externalHopsSql(agentId, now)}, 0), ${parentHops})`
+const updatePostHops = prepare((v: Params<RunHopsValues>) =>
+  write(updateSet(posts, { hops: hopsOfRunSql(v) }, sql`WHERE ${posts.id} = ${v.id}`)),
+)
 
-const parent = alias(comments, 'p')
-const hopsOfParentSql = sql`coalesce((SELECT ${parent.hops} FROM ${comments} ${parent}
-  WHERE ${parent.id} = ${comments.parentId}), 0)`
+const updateCommentHops = prepare((v: Params<RunHopsValues>) =>
+  write(updateSet(comments, { hops: hopsOfRunSql(v) }, sql`WHERE ${comments.id} = ${v.id}`)),
+)
 
-const updatePostHops = (toHops: (values: Params<HopsValues>) => SQL) =>
-  prepare((v: Params<HopsValues>) =>
-    write(updateSet(posts, { hops: toHops(v) }, sql`WHERE ${posts.id} = ${v.id}`)),
-  )
+type ExternalHopsValues = Pick<AgentWrite, 'agentId'> & { postId: PostId; commentId: CommentId }
 
-const updateCommentHops = (toHops: (values: Params<HopsValues>) => SQL) =>
-  prepare((v: Params<HopsValues>) =>
-    write(updateSet(comments, { hops: toHops(v) }, sql`WHERE ${comments.id} = ${v.id}`)),
-  )
-
-const hopsUpdates = {
-  ofRun: { post: updatePostHops(hopsOfRunSql), comment: updateCommentHops(hopsOfRunSql) },
-  outside: {
-    post: updatePostHops((v) => hopsOutsideSql(v, sql`0`)),
-    comment: updateCommentHops((v) => hopsOutsideSql(v, hopsOfParentSql)),
-  },
-}
+const updateExternalHops = prepare(({ agentId, postId, commentId }: Params<ExternalHopsValues>) =>
+  write(
+    updateSet(
+      comments,
+      { hops: externalHopsSql({ post: postId, comment: commentId }, agentId) },
+      sql`WHERE ${comments.id} = ${commentId}`,
+    ),
+  ),
+)
 
 /**
- * Stores the number of hops between agents on an agent's new post or comment. Outside of an activation
- * the number continues from the parent comment, or from the recent mentions of the agent.
+ * Stores the number of hops between agents on an agent's new post or comment: those of its run, or, for an
+ * external agent, those of the thread. A post of an external agent begins at 0.
  */
 export function updateHops(
   { postId, commentId }: { postId: PostId; commentId: CommentId | null },
-  writing: AgentWrite,
-): Statement<void> {
-  const { post, comment } = writing.activationId === null ? hopsUpdates.outside : hopsUpdates.ofRun
+  { agentId, activationId }: AgentWrite,
+): Statement<void>[] {
+  if (activationId === null) {
+    return commentId === null ? [] : [updateExternalHops({ agentId, postId, commentId })]
+  }
   return commentId === null
-    ? post({ ...writing, id: postId })
-    : comment({ ...writing, id: commentId })
+    ? [updatePostHops({ activationId, id: postId })]
+    : [updateCommentHops({ activationId, id: commentId })]
 }
 
 const a = alias(accounts, 'a')

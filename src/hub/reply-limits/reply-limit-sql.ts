@@ -1,19 +1,33 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { replyLimits } from '../../shared/config'
-import { accounts } from '../accounts/schema'
-import { activations } from '../activations/schema'
-import { comments } from '../comments/schema'
-import { agents } from '../definitions/schema'
-import { inboxItems } from '../inbox/schema'
-import { mentions } from '../mentions/schema'
-import { posts } from '../posts/schema'
+import { accounts } from '../schema/accounts'
+import { activations } from '../schema/activations'
+import { comments } from '../schema/comments'
+import { agents } from '../schema/definitions'
+import { inboxItems } from '../schema/inbox'
+import { mentions } from '../schema/mentions'
+import { posts } from '../schema/posts'
 import { explainReplyLimit, limitMessages } from './explain-reply-limit'
 
 /*
  * SQL expressions that decide the reply limits, each part of the write that it guards. The arguments are
  * SQL expressions, mostly placeholders. Only comments since the last comment of a person are counted; the
  * newest comments are enough for that, because the limits allow only a few comments of agents in a row.
+ *
+ * Without a person, agents stop by themselves, because every wake-up of an agent by an agent is bounded:
+ *
+ * 1. A mention by a person has 0 hops. A mention by an agent has one hop more than the text it stands in.
+ * 2. What an agent writes in a run has the hops of the run, in whatever thread: its cause is known.
+ * 3. What an external agent writes has the hops of its thread only: those of what it replies to, or one
+ *    more than those of a text of an agent that mentions it. Its new post begins at 0.
+ * 4. More than `hopsMax` hops wake nobody. So runs that wake one another end.
+ * 5. A thread takes `repliesPerPostMax` comments of agents. So a thread ends.
+ * 6. An external agent wakes the same agent `callsOutsideMax` times within `callsWindowMs`. So threads that
+ *    follow from one another through an external agent end: rule 3 does not connect them. For a hosted
+ *    agent that writes with a key outside of a run, `max_daily_posts` does the same.
+ *
+ * A person's comment in the thread resets 3 and 5, a person's message to the external agent resets 6.
  */
 
 const literal = (value: number): SQL => sql.raw(String(value))
@@ -23,8 +37,8 @@ const repliesByOneMax = literal(replyLimits.repliesByOneMax)
 const repliesInARowMax = literal(replyLimits.repliesInARowMax)
 const hopsMax = literal(replyLimits.hopsMax)
 const lookBack = literal(replyLimits.lookBack)
-const calledMs = literal(replyLimits.calledMs)
 const callsOutsideMax = literal(replyLimits.callsOutsideMax)
+const callsWindowMs = literal(replyLimits.callsWindowMs)
 const dayMs = literal(24 * 60 * 60 * 1000)
 
 const a = alias(accounts, 'a')
@@ -40,14 +54,14 @@ const x = alias(activations, 'x')
 
 /** The newest comments of a thread, as the table `c`, with the columns that the limits need. */
 const newestCommentsSql = (post: SQLWrapper): SQL => sql`
-  (SELECT ${comments.seq}, ${comments.id}, ${comments.parentId}, ${comments.authorId}, ${comments.createdAt}
+  (SELECT ${comments.seq}, ${comments.id}, ${comments.parentId}, ${comments.authorId}, ${comments.createdAt}, ${comments.hops}
     FROM ${comments} WHERE ${comments.postId} = ${post}
     ORDER BY ${comments.createdAt} DESC, ${comments.id} DESC LIMIT ${lookBack}) ${c}`
 
-/** Comments of a thread since the last comment of a person: `author_id`, `is_agent`, `n` from the newest. */
+/** Comments of a thread since the last comment of a person: `id`, `author_id`, `hops`, `is_agent`, `n` from the newest. */
 const sinceHumanSql = (post: SQLWrapper): SQL => sql`
-  SELECT author_id, is_agent, n FROM (
-    SELECT ${c.authorId}, ${a.kind} = 'agent' AND ${a.isImported} = 0 AS is_agent,
+  SELECT id, author_id, hops, is_agent, n FROM (
+    SELECT ${c.id}, ${c.authorId}, ${c.hops}, ${a.kind} = 'agent' AND ${a.isImported} = 0 AS is_agent,
       row_number() OVER (ORDER BY ${c.createdAt} DESC, ${c.seq} DESC) AS n,
       max(${a.kind} = 'human' AND ${a.isImported} = 0) OVER (ORDER BY ${c.createdAt} DESC, ${c.seq} DESC) AS has_human
     FROM ${newestCommentsSql(post)}
@@ -98,36 +112,42 @@ const isMessageSql = (type: SQLWrapper): SQL =>
   sql`${type} IN ('mention', 'reply', 'comment', 'dm', 'task')`
 
 /**
- * The number of hops of an agent that writes outside of an activation. It is unknown what the agent
- * replies to, so the chain continues from the recent mentions of it by agents, until a person writes to it.
+ * The number of hops of a comment that an external agent just wrote in a thread; 0 after a comment of a
+ * person. It is unknown what the agent acts on, so the comment continues what it replies to and the texts of
+ * agents in this thread that mention it, whichever has more hops.
  */
-export const externalHopsSql = (agent: SQLWrapper, now: SQLWrapper): SQL => sql`
-  (SELECT max(hops) FROM (
-    SELECT hops, post_id, comment_id, is_agent,
-      max(is_human) OVER (ORDER BY created_at DESC, id DESC) AS has_human
-    FROM (SELECT ${i.id}, ${i.createdAt}, ${i.hops}, ${i.postId}, ${i.commentId}, ${f.kind} = 'agent' AS is_agent,
-        ${f.kind} = 'human' AND ${isMessageSql(i.type)} AS is_human
-      FROM ${inboxItems} ${i} JOIN ${accounts} ${f} ON ${f.id} = ${i.fromAccountId}
-      WHERE ${i.accountId} = ${agent} AND ${i.createdAt} > ${now} - ${calledMs}
-      ORDER BY ${i.createdAt} DESC, ${i.id} DESC LIMIT ${lookBack})) w
-  WHERE has_human = 0 AND is_agent AND EXISTS (SELECT 1 FROM ${mentions} ${m}
-    WHERE ${m.postId} = w.post_id AND ${m.commentId} = coalesce(w.comment_id, '') AND ${m.accountId} = ${agent}))`
+export const externalHopsSql = (
+  { post, comment }: { post: SQLWrapper; comment: SQLWrapper },
+  agent: SQLWrapper,
+): SQL => sql`
+  (SELECT coalesce(max(CASE
+      WHEN EXISTS (SELECT 1 FROM ${mentions} ${m} WHERE ${m.postId} = ${post} AND ${m.commentId} = w.id AND ${m.accountId} = ${agent})
+        THEN w.hops + 1
+      WHEN w.id = (SELECT coalesce(${comments.parentId}, '') FROM ${comments} WHERE ${comments.id} = ${comment})
+        THEN w.hops END), 0)
+    FROM (
+      SELECT id, hops, author_id FROM (${sinceHumanSql(post)}) WHERE is_agent
+      UNION ALL
+      SELECT '', ${p.hops}, ${p.authorId} FROM ${posts} ${p} JOIN ${accounts} ${a} ON ${a.id} = ${p.authorId} AND ${a.kind} = 'agent'
+        WHERE ${p.id} = ${post} AND NOT EXISTS (SELECT 1 FROM ${newestCommentsSql(post)}
+          JOIN ${accounts} ${a} ON ${a.id} = ${c.authorId} WHERE ${a.kind} = 'human' AND ${a.isImported} = 0)) w
+    WHERE w.author_id <> ${agent})`
 
 const called = alias(inboxItems, 'c')
 
 /**
- * Whether an external agent has mentioned this agent too often in the last hour without a message from a
- * person: then it reacts automatically. A reply without a mention ends a chain of hops, so an agent that
- * starts a new post after each reply is detected by the number of its mentions only.
+ * Whether an external agent has woken this agent too often in the last hour without a message from a
+ * person: then it reacts automatically. A new post begins at 0 hops, so an agent that opens a post after
+ * each answer is detected by the number of its calls only.
  */
 const mentionsTooOftenSql = (from: SQLWrapper, to: SQLWrapper, now: SQLWrapper): SQL => sql`
   (NOT EXISTS (SELECT 1 FROM ${agents} WHERE ${agents.accountId} = ${from})
     AND (SELECT count(*) FROM ${inboxItems} ${called} WHERE ${called.accountId} = ${to} AND ${called.fromAccountId} = ${from}
       AND ${called.type} = 'mention' AND ${called.isTask} = 1 AND ${called.createdAt} > coalesce(
         (SELECT max(${h.createdAt}) FROM ${inboxItems} ${h} JOIN ${accounts} ${f} ON ${f.id} = ${h.fromAccountId}
-          WHERE ${h.accountId} = ${from} AND ${h.createdAt} > ${now} - ${calledMs} AND ${f.kind} = 'human'
+          WHERE ${h.accountId} = ${from} AND ${h.createdAt} > ${now} - ${callsWindowMs} AND ${f.kind} = 'human'
             AND ${isMessageSql(h.type)}),
-        ${now} - ${calledMs})) >= ${callsOutsideMax})`
+        ${now} - ${callsWindowMs})) >= ${callsOutsideMax})`
 
 /**
  * The limit that stops a mention, written by an agent through a tool or the API, from waking an agent, or

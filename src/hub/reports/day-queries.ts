@@ -4,12 +4,12 @@ import { reports as reportLimits } from '../../shared/config'
 import { nullable, number, type RowOf } from '../../shared/db/fields'
 import { manySql, oneSql, type Params, prepare, type Statement } from '../../shared/db/statement'
 import { bare } from '../../shared/db/write-sql'
-import { accounts } from '../accounts/schema'
-import { usageDays } from '../budgets/schema'
-import { comments } from '../comments/schema'
-import { communities } from '../communities/schema'
-import { posts } from '../posts/schema'
-import { agentDays, reports } from './schema'
+import { accounts } from '../schema/accounts'
+import { usageDays } from '../schema/budgets'
+import { comments } from '../schema/comments'
+import { communities } from '../schema/communities'
+import { posts } from '../schema/posts'
+import { agentDays, reports } from '../schema/reports'
 
 export const dayMs = 86_400_000
 const dayOf = (at: number): number => Math.floor(at / dayMs)

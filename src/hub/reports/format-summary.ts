@@ -1,5 +1,5 @@
 import { formatCount, formatMoney, formatPlural } from '../../shared/format'
-import { postPath } from '../../shared/paths'
+import { commentPath, postPath } from '../../shared/paths'
 import {
   type ActivityTotals,
   type AgentActivity,
@@ -109,7 +109,7 @@ function formatCost({ costMicrousd, tokens, unpricedTokens }: ActivityTotals): s
 function formatBest(best: TopContribution | null): string {
   if (best === null) return ''
   const { postId, commentId, community, score } = best
-  const path = `${postPath(postId)}${commentId === null ? '' : `#c-${encodeURIComponent(commentId)}`}`
+  const path = commentId === null ? postPath(postId) : commentPath(postId, commentId)
   const kind = commentId === null ? 'a post' : 'a comment'
   return `[${kind} in ${community.replaceAll('_', '\\_')}](${path}), ${score > 0 ? '+' : ''}${formatCount(score)}`
 }

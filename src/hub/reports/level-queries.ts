@@ -3,11 +3,11 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { flag, number, type RowOf } from '../../shared/db/fields'
 import { manySql, type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { updateSet } from '../../shared/db/write-sql'
-import { accounts } from '../accounts/schema'
 import { levelSql } from '../budgets/levels'
-import { budgetLevels, budgets, budgetWindows } from '../budgets/schema'
 import { isCurrentWindowSql } from '../budgets/scope-sql'
-import { communities } from '../communities/schema'
+import { accounts } from '../schema/accounts'
+import { budgetLevels, budgets, budgetWindows } from '../schema/budgets'
+import { communities } from '../schema/communities'
 
 const b = alias(budgets, 'b')
 const w = alias(budgetWindows, 'w')

@@ -1,13 +1,14 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { newIdSql } from '../../shared/db/new-id'
 import { type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
-import { accounts } from '../accounts/schema'
-import { newIdSql } from '../approvals/new-id-sql'
-import { communities } from '../communities/schema'
-import { inboxItems } from '../inbox/schema'
-import { posts } from '../posts/schema'
-import { reports } from './schema'
+import { renderText } from '../markdown/render-markdown'
+import { accounts, systemAccountId } from '../schema/accounts'
+import { communities } from '../schema/communities'
+import { inboxItems } from '../schema/inbox'
+import { posts } from '../schema/posts'
+import { reports } from '../schema/reports'
 
 /** A post by the hub's own account. */
 export interface Report {
@@ -22,8 +23,6 @@ export interface Report {
   /** Whether admins get the report in their inbox. */
   notifiesAdmins: boolean
 }
-
-const systemAccountId = sql`'00000000-0000-7000-8000-000000000001'`
 
 const r = alias(reports, 'r')
 const m = alias(communities, 'm')
@@ -61,6 +60,8 @@ const insertPosts = prepare((v: Reports) =>
         authorId: systemAccountId,
         title: sql`e.value ->> 'title'`,
         content: sql`e.value ->> 'content'`,
+        html: sql`e.value ->> 'html'`,
+        htmlVersion: sql`e.value ->> 'htmlVersion'`,
         hotRank: sql`${v.now} / 45000000.0`,
         isListed: false,
         createdAt: v.now,
@@ -108,7 +109,7 @@ const notifyAdmins = prepare((v: Reports) =>
  */
 export function postReportStatements(all: Report[], now: number): Statement<void>[] {
   if (all.length === 0) return []
-  const list = JSON.stringify(all)
+  const list = JSON.stringify(all.map((each) => ({ ...each, ...renderText(each.content, 2) })))
   return [
     insertReports({ list, now }),
     insertPosts({ list, now }),

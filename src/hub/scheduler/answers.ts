@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { activations } from '../activations/schema'
 import { countAnswer, microusdAnswer, pageFields, timeAnswer } from '../http/answers'
+import { activations } from '../schema/activations'
 
 const msAnswer = z.number().describe('Milliseconds.')
 

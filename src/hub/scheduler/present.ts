@@ -1,6 +1,6 @@
 import type * as z from 'zod'
-import { presentTime } from '../accounts/present'
 import { encodeCursor } from '../cursor'
+import { presentTime } from '../http/answers'
 import type { boardAnswer } from './answers'
 import type { Board } from './read-board'
 import { formatExplorationReason, formatTaskReason } from './scheduler-labels'

@@ -10,18 +10,18 @@ import {
   prepare,
   type Statement,
 } from '../../shared/db/statement'
-import { accounts } from '../accounts/schema'
-import { activations } from '../activations/schema'
-import { isHubPausedSql, isWaitingSql } from '../activations/waiting-sql'
 import { isThrottledSql } from '../budgets/scope-sql'
-import { communities } from '../communities/schema'
 import type { AccountKind } from '../contract/hub'
-import { agents } from '../definitions/schema'
-import { explorers } from '../exploration/schema'
 import { doesExplorationWaitSql } from '../exploration/share-sql'
-import { inboxItems } from '../inbox/schema'
-import { posts } from '../posts/schema'
+import { isHubPausedSql, isWaitingSql } from '../inbox/waiting-sql'
 import { dailyLimitSql } from '../reply-limits/reply-limit-sql'
+import { accounts } from '../schema/accounts'
+import { activations } from '../schema/activations'
+import { communities } from '../schema/communities'
+import { agents } from '../schema/definitions'
+import { explorers } from '../schema/exploration'
+import { inboxItems } from '../schema/inbox'
+import { posts } from '../schema/posts'
 
 /** Counts stop here and are shown as "1,000 or more", so that a long queue costs no more. */
 export const countMax = 1_000
@@ -77,7 +77,8 @@ const preparedHubState = prepare(({ now }: Params<{ now: number }>) =>
 const selectHubState = (now: number): Statement<HubState> =>
   mapStatement(preparedHubState({ now }), (row) => row ?? noHubState)
 
-const isRunningSql = (agent: SQLWrapper): SQL =>
+/** Condition: the agent with this id runs. */
+const isAgentRunningSql = (agent: SQLWrapper): SQL =>
   sql`EXISTS (SELECT 1 FROM ${activations} ${r} WHERE ${r.agentId} = ${agent} AND ${r.state} = 'running')`
 
 const taskFields = {
@@ -89,7 +90,7 @@ const taskFields = {
   postId: nullable(p.id),
   community: nullable(m.name),
   createdAt: i.createdAt,
-  isRunning: flag(isRunningSql(i.accountId)),
+  isRunning: flag(isAgentRunningSql(i.accountId)),
   isPaused: g.isPaused,
 }
 
@@ -173,7 +174,7 @@ const agentFields = (now: SQLWrapper) => ({
   /** 0 when it never ran. */
   lastActivatedAt: lastRunSql,
   isPaused: g.isPaused,
-  isRunning: flag(isRunningSql(a.id)),
+  isRunning: flag(isAgentRunningSql(a.id)),
   failures: g.consecutiveFailures,
   /** Exploration interval in milliseconds; null when the agent does not explore. */
   intervalMs: nullable(e.intervalMs),
@@ -213,7 +214,7 @@ const prepareAgents = (condition?: SQL) =>
 
 const preparedAgents: Record<AgentStateFilter, ReturnType<typeof prepareAgents>> = {
   all: prepareAgents(),
-  running: prepareAgents(isRunningSql(a.id)),
+  running: prepareAgents(isAgentRunningSql(a.id)),
   waiting: prepareAgents(sql`EXISTS (SELECT 1 FROM ${tasksOfSql})`),
   paused: prepareAgents(sql`${g.isPaused} = 1`),
   failing: prepareAgents(sql`${g.consecutiveFailures} > 0`),

@@ -21,6 +21,7 @@ export const schedulerRoutes: Route[] = [
       'Returns queue, slots, leases, and why each agent does not explore now. Agents are sorted by idle time, longest first',
     tag: 'system',
     access: 'read',
+    rate: 'read',
     query: z.object({
       state: z.enum(agentStates).default('all'),
       name: z.string().max(100).default(''),

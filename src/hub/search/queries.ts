@@ -1,16 +1,17 @@
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import type { RowOf } from '../../shared/db/fields'
+import { flag, type RowOf } from '../../shared/db/fields'
 import { manySql, type Params, prepare, type Statement } from '../../shared/db/statement'
 import type { AccountId, PostId } from '../../shared/ids'
-import { accounts } from '../accounts/schema'
-import { comments } from '../comments/schema'
-import { communities } from '../communities/schema'
+import { isGuestCommentSql } from '../accounts/guest-sql'
 import type { AccountKind, SearchHit } from '../contract/hub'
-import { agents } from '../definitions/schema'
-import { mentions } from '../mentions/schema'
-import { posts } from '../posts/schema'
-import { searchIndex } from './schema'
+import { accounts } from '../schema/accounts'
+import { comments } from '../schema/comments'
+import { communities } from '../schema/communities'
+import { agents } from '../schema/definitions'
+import { mentions } from '../schema/mentions'
+import { posts } from '../schema/posts'
+import { searchIndex } from '../schema/search'
 
 /** A match in the title weighs four times as much as one in the text. */
 const bm25 = sql`bm25(${searchIndex}, 4.0, 1.0)`
@@ -81,6 +82,7 @@ const hitsSql = (v: Params<HitValues>) => sql`
   FROM found f
   ORDER BY is_last, score DESC, row DESC LIMIT ${v.limit} OFFSET ${v.offset}`
 
+const pa = alias(accounts, 'pa')
 const a = alias(accounts, 'a')
 /** An account or a community that was found itself. */
 const b = alias(accounts, 'b')
@@ -102,6 +104,10 @@ const hitFields = ({ expression }: Params<HitValues>) => ({
   community: sql<string | null>`coalesce(${c.name}, ${k.name})`,
   authorId: sql<AccountId | null>`coalesce(${a.id}, ${b.id})`,
   authorName: sql<string | null>`coalesce(${a.name}, ${b.name})`,
+  /** Whether a guest wrote a part of what the hit shows: its text, or the title of its post. */
+  isFromGuest:
+    flag(sql`(coalesce(coalesce(${a.role}, ${b.role}) = 'guest', 0) OR ${isGuestCommentSql(m, a)}
+    OR EXISTS (SELECT 1 FROM ${accounts} ${pa} WHERE ${pa.id} = ${p.authorId} AND ${pa.role} = 'guest'))`),
   authorKind: sql<AccountKind | null>`coalesce(${a.kind}, ${b.kind})`,
   authorDisplayName: sql<string | null>`coalesce(${a.displayName}, ${b.displayName})`,
 })

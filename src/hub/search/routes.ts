@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { limits } from '../../shared/config'
-import { personAnswer, presentPerson, presentTime } from '../accounts/present'
+import { personAnswer, presentPerson } from '../accounts/present'
 import type { SearchHit } from '../contract/hub'
 import { decodeCursor, encodeCursor } from '../cursor'
-import { pageFields, timeAnswer } from '../http/answers'
+import { pageFields, presentTime, timeAnswer } from '../http/answers'
 import { type Route, route } from '../http/route'
 import { type HitRow, hitTypes, selectHits } from './queries'
 import { toMatchExpression } from './search-terms'
@@ -93,6 +93,7 @@ export const searchRoutes: Route[] = [
     summary: 'Searches the full text; in snippets, matches are between U+2068 and U+2069',
     tag: 'search',
     access: 'read',
+    rate: 'search',
     query: searchQuery,
     answer: searchAnswer,
     handle: async ({ query, read }) => {

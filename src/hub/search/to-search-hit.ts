@@ -8,7 +8,8 @@ export function toSearchHit(row: HitRow): SearchHit {
     id: row.id,
     title: row.title,
     snippet: row.snippet,
-    author: id && name && kind ? { id, name, kind } : null,
+    author:
+      id && name && kind ? { id, name, kind, ...(row.isFromGuest && { isGuest: true }) } : null,
     community: row.community,
     postId: row.postId,
     score: row.score,

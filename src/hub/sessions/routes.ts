@@ -66,6 +66,7 @@ const listRoute = route({
     'Lists the sessions of an agent, newest first, with token and tool counters (admin or the agent)',
   tag,
   access: 'write',
+  rate: 'read',
   answer: sessionListAnswer,
   handle: async (call) => {
     const agentId = await findAgent(call)
@@ -88,6 +89,7 @@ const readRoute = route({
   summary: 'Returns a snapshot of a session: history and token counters (admin or the agent)',
   tag,
   access: 'write',
+  rate: 'read',
   answer: z.object({ session: sessionAnswer }),
   handle: async (call) => presentSession(call, await findAgent(call)),
 })
@@ -98,6 +100,7 @@ const restoreRoute = route({
   summary: 'Restores a session from a snapshot, replacing its history (admin or the agent)',
   tag,
   access: 'write',
+  rate: 'write',
   body: snapshotInput,
   answer: z.object({ session: sessionAnswer }),
   handle: async (call) => {
@@ -122,6 +125,7 @@ const resetRoute = route({
   summary: 'Resets a session: deletes its history (admin or the agent)',
   tag,
   access: 'write',
+  rate: 'write',
   answer: z.object({ reset: z.string().describe('Its id.') }),
   handle: async (call) => {
     const id = call.param('id')
@@ -145,6 +149,7 @@ const compactRoute = route({
   summary: 'Replaces the oldest messages of a session by a summary (admin or the agent)',
   tag,
   access: 'write',
+  rate: 'write',
   answer: compactedAnswer,
   handle: async (call) => {
     const { db, clock, agents } = call.context

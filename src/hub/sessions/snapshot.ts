@@ -6,8 +6,7 @@ import type {
   TokenCounters,
 } from '../../agents/contract/agents'
 import { memoryLimits } from '../../shared/config'
-import { presentTime } from '../accounts/present'
-import { countAnswer, microusdAnswer, timeAnswer } from '../http/answers'
+import { countAnswer, microusdAnswer, presentTime, timeAnswer } from '../http/answers'
 
 const count = z.int().min(0)
 const text = z.string().max(100_000)

@@ -1,4 +1,4 @@
-import { type Column, type SQL, sql } from 'drizzle-orm'
+import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { RowOf } from '../../shared/db/fields'
 import {
@@ -10,23 +10,16 @@ import {
   type Statement,
   write,
 } from '../../shared/db/statement'
-import { bare, insertSelect } from '../../shared/db/write-sql'
+import { addExcludedSql, insertSelect } from '../../shared/db/write-sql'
 import type { ActivationId } from '../../shared/ids'
-import { accounts } from '../accounts/schema'
-import { activations } from '../activations/schema'
 import type { ActivationCounters, CommitRequest } from '../contract/hub'
-import { agentCounters } from './schema'
+import { accounts } from '../schema/accounts'
+import { activations } from '../schema/activations'
+import { agentCounters } from '../schema/system'
 
 const x = alias(activations, 'x')
 const a = alias(accounts, 'a')
 const c = alias(agentCounters, 'c')
-
-/** The assignments of `ON CONFLICT DO UPDATE SET` that add the new counts to the stored ones. */
-export const addExcludedSql = (columns: Column[]): SQL =>
-  sql.join(
-    columns.map((column) => sql`${bare(column)} = ${column} + excluded.${bare(column)}`),
-    sql`, `,
-  )
 
 /** What an activation adds to the counters of its agent. */
 type Increments = Record<'activations' | 'failedActivations' | keyof ActivationCounters, number>
@@ -37,6 +30,7 @@ const noCounters: ActivationCounters = {
   toolExecutions: 0,
   toolFailures: 0,
   permissionDenials: 0,
+  toolRefusals: 0,
   compactions: 0,
   retries: 0,
   parks: 0,

@@ -1,8 +1,9 @@
 import type { D1Cost } from '../../shared/db/db'
+import type { renderTotals } from '../markdown/render-markdown'
+import { agentCounters } from '../schema/system'
 import { type CounterRow, type CounterTotals, counterNames } from './counter-queries'
 import type { Metric } from './format-metrics'
 import type { Gauges } from './queries'
-import { agentCounters } from './schema'
 
 /** Help text of each counter. */
 const counters: Record<keyof CounterTotals, string> = {
@@ -12,7 +13,10 @@ const counters: Record<keyof CounterTotals, string> = {
   modelFailures: 'Model calls that returned no answer',
   toolExecutions: 'Tool calls that ran',
   toolFailures: 'Tool calls that returned an error',
-  permissionDenials: 'Tool calls refused by a grant, a policy, a limit, a hook or a person',
+  permissionDenials:
+    'Tool calls refused by a grant, a definition, a policy, a limit, a hook or a person',
+  toolRefusals:
+    'Tool calls that could not run: unknown tool, invalid arguments or too many calls in a run',
   compactions: 'Times that history was replaced by a summary',
   retries: 'Retries of model calls',
   parks: 'Times that an activation was parked until a call was approved or denied',
@@ -63,10 +67,19 @@ export const describeGauges = (values: Gauges): Metric[] =>
   }))
 
 /** Returns the D1 cost of this isolate since it started. */
-export const describeIsolate = ({ roundTrips, rowsRead, rowsWritten }: D1Cost): Metric[] => [
+export const describeIsolate = (
+  { roundTrips, rowsRead, rowsWritten }: D1Cost,
+  rendered: typeof renderTotals,
+): Metric[] => [
   counter('rookery_d1_round_trips_total', 'Round trips to D1 of this isolate.', roundTrips),
   counter('rookery_d1_rows_read_total', 'Rows that D1 read for this isolate.', rowsRead),
   counter('rookery_d1_rows_written_total', 'Rows that D1 wrote for this isolate.', rowsWritten),
+  counter('rookery_texts_rendered_total', 'Texts that this isolate rendered.', rendered.texts),
+  counter(
+    'rookery_texts_disallowed_total',
+    'Texts whose HTML was not allowed, so that they are stored without markup.',
+    rendered.disallowed,
+  ),
 ]
 
 /** Returns the age of the last sweep; no metric when the scheduler never swept or did not respond. */

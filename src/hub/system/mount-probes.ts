@@ -1,8 +1,10 @@
-import type { Hono } from 'hono'
+import type { Handler, Hono } from 'hono'
 import { d1Totals } from '../../shared/db/db'
 import type { ActionContext } from '../action-context'
 import { readCredential, readWithViewer } from '../http/authenticate'
+import { declareEntry, type EntryRule } from '../http/entry-rule'
 import type { HubEnv } from '../http/hub-env'
+import { renderTotals } from '../markdown/render-markdown'
 import { selectAgentCounters, selectTotals } from './counter-queries'
 import { formatMetrics } from './format-metrics'
 import { describeCounters, describeGauges, describeIsolate, describeSweep } from './metrics'
@@ -10,13 +12,14 @@ import { selectGauges } from './queries'
 
 /** Mounts `GET /healthz` and `GET /metrics` for monitoring. */
 export function mountProbes(app: Hono<HubEnv>): void {
-  app.get('/healthz', async (c) => {
+  const probe: EntryRule = { rate: 'read', body: 'none' }
+  const sendHealth = declareEntry<Handler<HubEnv>>(probe, async (c) => {
     const age = await readSweepAge(c.var.context)
     c.header('cache-control', 'no-store')
     return c.json({ status: 'ok', sweep_age_seconds: age === null ? null : Math.round(age / 1000) })
   })
 
-  app.get('/metrics', async (c) => {
+  const sendMetrics = declareEntry<Handler<HubEnv>>(probe, async (c) => {
     const { answers } = await readWithViewer(c, await readCredential(c), {
       gauges: selectGauges(),
       totals: selectTotals(),
@@ -25,13 +28,15 @@ export function mountProbes(app: Hono<HubEnv>): void {
     const metrics = [
       ...describeGauges(answers.gauges),
       ...describeCounters(answers.totals, answers.agents),
-      ...describeIsolate(d1Totals),
+      ...describeIsolate(d1Totals, renderTotals),
       ...describeSweep(await readSweepAge(c.var.context)),
     ]
     return c.body(formatMetrics(metrics), 200, {
       'content-type': 'text/plain; version=0.0.4; charset=utf-8',
     })
   })
+  app.get('/healthz', sendHealth)
+  app.get('/metrics', sendMetrics)
 }
 
 const SWEEP_AGE_TIMEOUT_MS = 1_000

@@ -13,12 +13,12 @@ import {
   write,
 } from '../../shared/db/statement'
 import type { AccountId } from '../../shared/ids'
-import { accounts } from '../accounts/schema'
-import { activations } from '../activations/schema'
-import { communities } from '../communities/schema'
-import { agents } from '../definitions/schema'
-import { inboxItems } from '../inbox/schema'
-import { settings } from './schema'
+import { accounts } from '../schema/accounts'
+import { activations } from '../schema/activations'
+import { communities } from '../schema/communities'
+import { agents } from '../schema/definitions'
+import { inboxItems } from '../schema/inbox'
+import { settings } from '../schema/system'
 
 export const updateHubPause = (isPaused: boolean, now: number): Statement<void> =>
   write(

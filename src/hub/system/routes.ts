@@ -11,6 +11,7 @@ const pause = (path: string, isPaused: boolean): Route =>
     summary: `${isPaused ? 'Pauses' : 'Resumes'} ${path.includes(':name') ? 'one agent' : 'all agents'}; takes effect before the next model call (admin)`,
     tag,
     access: 'admin',
+    rate: 'write',
     answer: z.object({ paused: z.boolean() }),
     handle: async (call) => {
       const name = path.includes(':name') ? call.param('name') : null

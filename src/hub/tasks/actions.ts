@@ -49,7 +49,7 @@ export async function assignTask(
 ): Promise<IdempotentResult<AssignedTask>> {
   const { db, clock, settings, agents } = context
   const { accountId, idempotencyKey: key } = actor
-  const once = { accountId, key, action: 'tasks.give', input: { name, ...input } }
+  const once = { accountId, key, action: 'tasks.assign', input: { name, ...input } }
   const earlier = await findStoredResult<AssignedTask>(db, once)
   if (earlier) return earlier
   assertNoCredentials({ task: input.task }, settings.ROOKERY_KEY_PREFIX)

@@ -1,9 +1,9 @@
 import { eq } from 'drizzle-orm'
 import { one, orm, type Statement, write } from '../../shared/db/statement'
 import type { AccountId, InboxItemId } from '../../shared/ids'
-import { accounts } from '../accounts/schema'
-import { agents } from '../definitions/schema'
-import { inboxItems } from '../inbox/schema'
+import { accounts } from '../schema/accounts'
+import { agents } from '../schema/definitions'
+import { inboxItems } from '../schema/inbox'
 
 /** An agent that runs on this hub, with its current definition. */
 export interface TaskAgent {

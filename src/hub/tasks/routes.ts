@@ -1,6 +1,5 @@
 import * as z from 'zod'
-import { presentTime } from '../accounts/present'
-import { timeAnswer } from '../http/answers'
+import { presentTime, timeAnswer } from '../http/answers'
 import { presentIdempotent, type Route, route } from '../http/route'
 import { type AssignedTask, assignTask, taskInput } from './actions'
 
@@ -32,6 +31,7 @@ export const taskRoutes: Route[] = [
     summary: 'Assigns a task to an agent; the reply arrives in your inbox (admin)',
     tag: 'agents',
     access: 'admin',
+    rate: 'write',
     status: 202,
     body: taskInput,
     answer: taskAnswer,

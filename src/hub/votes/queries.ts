@@ -11,19 +11,19 @@ import {
 } from '../../shared/db/statement'
 import { bare, insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, CommentId, InboxItemId, PostId } from '../../shared/ids'
-import { accounts } from '../accounts/schema'
-import { comments } from '../comments/schema'
-import { inboxItems } from '../inbox/schema'
+import { tenfoldSeconds } from '../posts/hot-rank'
+import { accounts } from '../schema/accounts'
+import { comments } from '../schema/comments'
+import { inboxItems } from '../schema/inbox'
+import { posts } from '../schema/posts'
+import { votes } from '../schema/votes'
 import {
   type Credential,
   type ViewerValues,
   viewer,
   viewerCte,
   viewerValues,
-} from '../keys/queries'
-import { tenfoldSeconds } from '../posts/hot-rank'
-import { posts } from '../posts/schema'
-import { votes } from './schema'
+} from '../viewers/queries'
 
 const p = alias(posts, 'p')
 const m = alias(comments, 'm')

@@ -45,6 +45,7 @@ const voteRoute = (kind: 'post' | 'comment', direction: 'upvote' | 'downvote'): 
     summary: `Sets your vote on a ${kind}; value 0 removes it, and repeating changes nothing`,
     tag: 'votes',
     access: 'write',
+    rate: 'write',
     body: z.object({ value: z.union([z.literal(value), z.literal(0)]).default(value) }),
     answer: voteAnswer,
     handle: async (call) => {

@@ -1,4 +1,4 @@
-import type { ToolServer } from '../define-tool'
+import type { ToolServer } from '../tool/define-tool'
 import { awsUrl, hostsOf } from './aws-client'
 import { checkKey, secretParts } from './credential'
 import { lambdaInvoke } from './tools/lambda-invoke'

@@ -4,7 +4,7 @@ import type { AppError } from '../../shared/errors'
 import type { Connection } from '../credentials/connection'
 import { checkJson, excerpt } from '../fetch/explain-answer'
 import type { ServiceResponse } from '../fetch/guarded-fetch'
-import { joinPath } from '../http/join-path'
+import { joinPath } from '../fetch/join-path'
 import { braveErrors } from './errors'
 
 interface BraveRequest<Schema extends z.ZodType> {

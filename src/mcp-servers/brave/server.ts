@@ -1,4 +1,4 @@
-import type { ToolServer } from '../define-tool'
+import type { ToolServer } from '../tool/define-tool'
 import { search } from './tools/search'
 import { summarize } from './tools/summarize'
 

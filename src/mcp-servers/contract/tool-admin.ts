@@ -11,6 +11,8 @@ export interface CredentialSummary {
   name: string
   server: string
   service: string
+  /** The origin it may be sent to; null: its service is not declared yet. */
+  destination: string | null
   /** Null: all communities. */
   community: string | null
   /** Name of the agent that can use it; null: all agents. */

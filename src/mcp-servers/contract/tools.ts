@@ -2,7 +2,13 @@
  * The API of the gateway to agents: listing the tools a caller can use, and calling them. Credentials
  * are not part of it. Types only.
  */
-import type { AccountKind, ApprovalRequest, AuditEntry, GrantPolicy } from '../../hub/contract/hub'
+import type {
+  AccountKind,
+  ApprovalRequest,
+  AuditEntry,
+  GrantPolicy,
+  Privacy,
+} from '../../hub/contract/hub'
 import type { AccountId, ActivationId, PostId } from '../../shared/ids'
 
 export type Tier = 'read' | 'write' | 'destructive'
@@ -19,6 +25,15 @@ export interface ToolCaller {
   toolRestrictions?: ToolRestrictions
   /** An external program that uses the activation's token. Its calls are not in the agent's journal. */
   isExternal?: boolean
+  /**
+   * Whether the run has read text by a guest or from outside. Its writes with a credential or outside of
+   * its task then require approval, so that such text cannot borrow the requester's permissions.
+   */
+  hasReadUntrusted?: boolean
+  /** The run explores: its one contribution stays within its task. */
+  isExploration?: boolean
+  /** Whose private data the run reads and writes; absent: nobody's, as outside of a run. */
+  privacy?: Privacy
   /** Tiers that the scopes of the caller's key allow; absent: all. */
   tiers?: Tier[]
 }
@@ -27,6 +42,8 @@ export interface ToolCaller {
 export interface ToolRestrictions {
   /** Tool names, where `*` matches any characters; empty allows all. */
   allow: string[]
+  /** `capabilities.mcp_servers`: names of the servers whose tools it can use; empty allows all. */
+  servers: string[]
   deny: string[]
   /** Case-insensitive regular expressions. Calls whose arguments match one are denied. */
   blockedPatterns: string[]
@@ -62,6 +79,10 @@ export interface ToolResult {
   /** The text returned to the model; `Error: ...` when `isError`. At most 50 KiB. */
   text: string
   isError: boolean
+  /** The text is from outside of the hub, or a guest wrote part of it. */
+  isUntrusted?: true
+  /** The text holds data that is private to the run's reader. */
+  isPrivate?: true
   /** Set when the call did not run because it requires approval. */
   approval: ApprovalRequest | null
   durationMs: number
@@ -74,38 +95,63 @@ export interface RememberedFact {
   /** The source of the fact; empty when none was given. */
   source: string
   createdAt: number
+  /** Only runs for its requester see it. */
+  isPrivate?: true
+  /** It was noted by a run that had read text by a guest or from outside. */
+  isUntrusted?: true
 }
 
 export interface OpenTask {
   id: number
   text: string
   createdAt: number
+  /** Only runs for its requester see it. */
+  isPrivate?: true
+  /** Added by a run that had read text by a guest or from outside. */
+  isUntrusted?: true
+}
+
+export interface NewFact extends Pick<Privacy, 'privateTo'> {
+  text: string
+  source: string
+  isUntrusted: boolean
+}
+
+/** `key` identifies the call that adds the task. */
+export interface NewTask extends Pick<Privacy, 'privateTo'> {
+  text: string
+  /** Added by a run that had read text by a guest or from outside. */
+  isUntrusted: boolean
+  key: string | null
+}
+
+export interface FactQuery extends Pick<Privacy, 'reader'> {
+  words: string | null
+  limit: number
 }
 
 /**
- * An agent's own memory, as its tools use it; implemented by the agents module. Failures are return
- * values, because an error thrown in another Durable Object loses its class.
+ * An agent's own memory, as its tools use it; implemented by the agents module. What is private to
+ * another account than the reader does not exist for a call. Failures are return values, because an
+ * error thrown in another Durable Object loses its class.
  */
 export interface MemoryApi {
-  /** Stores a fact; the same text returns the same id. Null: the limit of facts is reached. */
-  rememberFact(
-    agentId: AccountId,
-    fact: { text: string; source: string },
-  ): Promise<{ id: number } | null>
+  /** Stores a fact; the same text returns the same id, but a private fact is never the same as another's. Null: the limit of facts is reached. */
+  rememberFact(agentId: AccountId, fact: NewFact): Promise<{ id: number } | null>
   /** Deletes a fact. Repeating is allowed; false when the fact never existed. */
-  forgetFact(agentId: AccountId, id: number): Promise<boolean>
+  forgetFact(agentId: AccountId, fact: { id: number } & Pick<Privacy, 'reader'>): Promise<boolean>
   /** Returns facts, best match first when `words` is set, else newest first. */
   listFacts(
     agentId: AccountId,
-    query: { words: string | null; limit: number },
+    query: FactQuery,
   ): Promise<{ facts: RememberedFact[]; factCount: number; tasks: OpenTask[] }>
   /** Adds an open task, once for each key. Null: the limit of open tasks is reached. */
-  addTask(
+  addTask(agentId: AccountId, task: NewTask): Promise<{ id: number } | null>
+  /** Completes a task and returns it, also when it was complete already; null when not found. */
+  completeTask(
     agentId: AccountId,
-    task: { text: string; key: string | null },
-  ): Promise<{ id: number } | null>
-  /** Completes a task and returns its text, also when it was complete already; null when not found. */
-  completeTask(agentId: AccountId, task: { id: number; note: string }): Promise<string | null>
+    task: { id: number; note: string } & Pick<Privacy, 'reader'>,
+  ): Promise<OpenTask | null>
   /** Returns the text of a skill that the agent can use in its current task; null for any other. */
   readSkill(agentId: AccountId, name: string): Promise<string | null>
 }

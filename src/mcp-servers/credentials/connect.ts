@@ -7,6 +7,7 @@ import {
   type Resolve,
 } from '../fetch/guarded-fetch'
 import { credentialMark } from '../services/check-service'
+import { toDestination } from '../services/destination'
 import { type ServiceRow, selectService } from '../services/queries'
 import type { ServiceKind, ServiceKinds } from '../services/service-kind'
 import { toRow } from '../services/to-row'
@@ -38,7 +39,7 @@ export const createConnect =
     const kind = kinds.get(server)
     const row = declared ?? findBuiltIn(server, service, kind)
     const picked = await pick(ask, row, kind, candidates)
-    const value = picked && (await vault.open(picked))
+    const value = picked && (await vault.open(picked, toDestination(row.baseUrl)))
     const scrubber =
       value === null
         ? emptyScrubber

@@ -28,6 +28,28 @@ export const credentialErrors = {
       'A credential cannot be decrypted: it was changed in the database.',
       { hint: resealHint, cause },
     ),
+  /** @param from where the credential was set for */
+  sealedElsewhere: (name: string, from: string, to: string) =>
+    new AppError(
+      'UNAVAILABLE',
+      `The credential ${name} was set for ${from}, but its service now uses ${to}.`,
+      { hint: `An admin sets its value again: PUT /api/v1/credentials/${name}.` },
+    ),
+  /** @param from where the credential was set for */
+  destinationChanged: (name: string, from: string, to: string) =>
+    new AppError(
+      'VALIDATION',
+      `The credential ${name} was set for ${from}. Sending it to ${to} needs its value again.`,
+      {
+        hint: 'Delete the credential, change the service, then set the credential again.',
+        details: [
+          {
+            path: 'body.base_url',
+            message: `delete the credential ${name}, change the base URL, then set the credential again`,
+          },
+        ],
+      },
+    ),
   /** @param path of the API route that declares the service */
   undeclaredService: (path: string) =>
     notFound('service', `An admin declares it: PUT /api/v1/${path}.`),

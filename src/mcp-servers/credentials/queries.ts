@@ -7,6 +7,9 @@ import { credentials } from './schema'
 /** A credential with its encrypted value. */
 export type CredentialRow = typeof credentials.$inferSelect
 
+/** The columns of a value that is a secret of the Worker. */
+export type Unsealed = Record<keyof Sealed, null>
+
 /** A credential without its value, encrypted or not. */
 export type ListedCredentialRow = Omit<CredentialRow, 'ciphertext' | 'iv'>
 
@@ -38,6 +41,15 @@ export const selectCandidates = ({
       ),
   )
 
+/** Selects the credentials of a service, of all agents. */
+export const selectCredentialsOf = (server: string, service: string): Statement<CredentialRow[]> =>
+  many(
+    orm
+      .select()
+      .from(credentials)
+      .where(and(eq(credentials.server, server), eq(credentials.service, service))),
+  )
+
 /** Inserts a credential; one of the same name is replaced, but keeps its creation and last use. */
 export function upsertCredential(row: typeof credentials.$inferInsert): Statement<void> {
   const { name, createdAt, lastUsedAt, ...set } = row
@@ -53,14 +65,21 @@ export const deleteCredential = (name: string): Statement<boolean> =>
 export const touchCredential = (name: string, now: number): Statement<void> =>
   write(orm.update(credentials).set({ lastUsedAt: now }).where(eq(credentials.name, name)))
 
-/** Stores a credential encrypted with the current key, unless it was replaced in the meantime. */
+/** Stores a credential encrypted anew for a destination, unless it was replaced in the meantime. */
 export const resealCredential = (
-  { name, ciphertext }: CredentialRow,
-  sealed: Sealed,
+  { name, ciphertext, variable }: CredentialRow,
+  { destination, ...sealed }: (Sealed | Unsealed) & { destination: string },
 ): Statement<void> =>
   write(
     orm
       .update(credentials)
-      .set({ ciphertext: sealed.ciphertext, iv: sealed.iv, keyId: sealed.keyId })
-      .where(and(eq(credentials.name, name), eq(credentials.ciphertext, ciphertext ?? ''))),
+      .set({ destination, ...sealed })
+      .where(
+        and(
+          eq(credentials.name, name),
+          ciphertext === null
+            ? eq(credentials.variable, variable ?? '')
+            : eq(credentials.ciphertext, ciphertext),
+        ),
+      ),
   )

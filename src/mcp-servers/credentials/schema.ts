@@ -17,6 +17,8 @@ export const credentials = sqliteTable(
     keyId: text('key_id'),
     /** Or the name of a secret of the Worker. */
     variable: text('variable'),
+    /** The origin it may be sent to, bound into its encryption; null: its service is not declared yet. */
+    destination: text('destination'),
     createdAt: integer('created_at').notNull(),
     updatedAt: integer('updated_at').notNull(),
     updatedBy: text('updated_by').notNull(),

@@ -5,6 +5,8 @@ import { mapStatement, type Statement } from '../../shared/db/statement'
 import { notFound } from '../../shared/errors'
 import type { AccountId, Clock } from '../../shared/ids'
 import type { CredentialSummary } from '../contract/tool-admin'
+import { toDestination } from '../services/destination'
+import { selectService } from '../services/queries'
 import type { ServiceKinds } from '../services/service-kind'
 import type { Cipher } from './cipher'
 import { credentialErrors } from './errors'
@@ -12,15 +14,13 @@ import {
   type CredentialRow,
   deleteCredential,
   type ListedCredentialRow,
-  resealCredential,
   selectCredentials,
+  selectCredentialsOf,
   touchCredential,
   upsertCredential,
 } from './queries'
 import { secretCharsMin } from './scrub'
-
-/** Only secrets of the Worker with this prefix can be used as credentials. */
-const variablePrefix = 'ROOKERY_SECRET_'
+import { createSealer } from './sealer'
 
 interface VaultDeps {
   db: Db
@@ -48,6 +48,7 @@ export type Vault = ReturnType<typeof createVault>
 /** Creates the store of credentials. Values are written and used here and never returned to people. */
 export function createVault({ db, cipher, clock, kinds, readVariable }: VaultDeps) {
   const check = (value: string, server: string) => checkCredential(value, kinds, server)
+  const sealer = createSealer(cipher, readVariable)
   return {
     /** Returns the statement of `list`, to send it in a batch with others. */
     async select(): Promise<Statement<CredentialSummary[]>> {
@@ -62,10 +63,11 @@ export function createVault({ db, cipher, clock, kinds, readVariable }: VaultDep
     async put(input: CredentialInput): Promise<void> {
       const now = clock.now()
       const { name, server, service, community, agent, by } = input
-      const bound = { name, server, service, community, agentId: agent?.id ?? null }
+      const destination = await findDestination(db, kinds, { server, service })
+      const bound = { name, server, service, community, agentId: agent?.id ?? null, destination }
       const variable = /^env:(.*)$/.exec(input.value)?.[1] ?? null
-      check(variable === null ? input.value : findVariable(variable, readVariable), server)
-      const sealed = variable === null ? await cipher.seal(input.value, toContext(bound)) : unsealed
+      check(variable === null ? input.value : sealer.findVariable(variable), server)
+      const sealed = await sealer.seal({ ...bound, variable }, input.value)
       const row = { ...bound, ...sealed, variable, agent: agent?.name ?? null, updatedBy: by }
       await run(db, upsertCredential({ ...row, createdAt: now, updatedAt: now }))
     },
@@ -75,51 +77,76 @@ export function createVault({ db, cipher, clock, kinds, readVariable }: VaultDep
       if (!isDeleted) throw notFound('credential')
     },
 
-    /** Returns the value, for the gateway only. A value under an older key is encrypted again. */
-    async open(row: CredentialRow): Promise<string> {
+    /**
+     * Returns the value, for the gateway only. A value under an older key is encrypted again, and one
+     * that has no destination yet for this one.
+     *
+     * @param destination where the value is sent
+     * @throws UNAVAILABLE when the value was set for another destination
+     */
+    async open(row: CredentialRow, destination: string): Promise<string> {
       const now = clock.now()
+      if (row.destination !== null && row.destination !== destination) {
+        throw credentialErrors.sealedElsewhere(row.name, row.destination, destination)
+      }
       const writes = isStale(row, now) ? [touchCredential(row.name, now)] : []
-      const value =
-        row.variable === null
-          ? await cipher.open(toSealed(row), toContext(row))
-          : findVariable(row.variable, readVariable)
+      const value = await sealer.read(row)
       check(value, row.server)
-      if (row.variable === null && row.keyId !== (await cipher.currentId())) {
-        writes.push(resealCredential(row, await cipher.seal(value, toContext(row))))
+      const isOld = row.variable === null && row.keyId !== (await cipher.currentId())
+      if (isOld || row.destination === null) {
+        writes.push(await sealer.reseal(row, value, destination))
       }
       if (writes.length > 0) await batch(db, { writes })
       return value
     },
+
+    /**
+     * Returns the writes that seal the credentials of a service to where its declaration sends them.
+     *
+     * @param former where they were sent so far; null: the service was not declared
+     * @throws VALIDATION when one was set for another destination
+     */
+    async bind({ server, service, former, destination }: Binding): Promise<Statement<void>[]> {
+      const rows = await run(db, selectCredentialsOf(server, service))
+      const elsewhere = rows.find(
+        (row) => (row.destination ?? former ?? destination) !== destination,
+      )
+      if (elsewhere) {
+        const from = elsewhere.destination ?? former ?? destination
+        throw credentialErrors.destinationChanged(elsewhere.name, from, destination)
+      }
+      const unbound = rows.filter((row) => row.destination === null)
+      return Promise.all(
+        unbound.map(async (row) =>
+          sealer.reseal(row, row.variable === null ? await sealer.read(row) : '', destination),
+        ),
+      )
+    },
   }
 }
 
-const toSealed = ({ ciphertext, iv, keyId }: CredentialRow) => ({
-  ciphertext: ciphertext ?? '',
-  iv: iv ?? '',
-  keyId: keyId ?? '',
-})
-
-const unsealed = { ciphertext: null, iv: null, keyId: null }
-
-/** The context of a value's encryption: moved to another row or binding, it cannot be decrypted. */
-const toContext = (row: {
-  name: string
+/** Where the credentials of a declared service go. */
+export interface Binding {
   server: string
   service: string
-  community: string | null
-  agentId: string | null
-}): string => JSON.stringify([row.name, row.server, row.service, row.community, row.agentId])
+  former: string | null
+  destination: string
+}
+
+/** Returns where a service sends its credential; null: it is neither declared nor built in. */
+async function findDestination(
+  db: Db,
+  kinds: ServiceKinds,
+  { server, service }: { server: string; service: string },
+): Promise<string | null> {
+  const declared = await run(db, selectService(server, service))
+  const baseUrl = declared?.baseUrl ?? kinds.get(server)?.builtIn(service)?.baseUrl
+  return baseUrl === undefined ? null : toDestination(baseUrl)
+}
 
 /** Whether the time of last use is due for an update. It is coarse, so that most calls write nothing. */
 const isStale = ({ lastUsedAt }: CredentialRow, now: number): boolean =>
   lastUsedAt === null || now - lastUsedAt > outside.lastUsedEveryMs
-
-function findVariable(name: string, readVariable: VaultDeps['readVariable']): string {
-  if (!name.startsWith(variablePrefix)) throw credentialErrors.variablePrefix(variablePrefix)
-  const value = readVariable(name)
-  if (value) return value
-  throw credentialErrors.noVariable(name)
-}
 
 /** Validates a credential and the secrets that its server derives from it. */
 function checkCredential(value: string, kinds: ServiceKinds, server: string): void {
@@ -147,6 +174,7 @@ const describe = (row: ListedCredentialRow, current: string | null): CredentialS
   name: row.name,
   server: row.server,
   service: row.service,
+  destination: row.destination,
   community: row.community,
   agent: row.agent,
   source: row.variable === null ? 'vault' : `env:${row.variable}`,

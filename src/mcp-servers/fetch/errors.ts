@@ -4,6 +4,14 @@ const mayHaveCompleted = 'Try again later. The action may still have completed.'
 
 /** Errors of requests to external services, as models read them. */
 export const fetchErrors = {
+  pathOutsideBase: () =>
+    new AppError('VALIDATION', 'The path must be below the base URL.', {
+      hint: 'Write it like /items/7, without "..", "//", "\\" or "#". Pass parameters in query.',
+    }),
+  invalidEscape: () =>
+    new AppError('VALIDATION', 'The path contains an invalid percent escape.', {
+      hint: 'Write escapes of UTF-8 characters like %20, and the percent sign as %25.',
+    }),
   webPage: (service: string, excerpt: string) =>
     new AppError('UNAVAILABLE', `The service ${service} answered with a web page.`, {
       hint: `It begins: ${excerpt}. The path may be wrong, or the service requires a sign-in.`,

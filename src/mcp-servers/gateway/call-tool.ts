@@ -3,9 +3,11 @@ import type { ToolCall, ToolCaller, ToolResult } from '../contract/tools'
 import { decide } from './decide'
 import { runDecided } from './decided-call'
 import { findSimilarNames } from './find-similar-names'
+import { watchGuestText } from './guest-watch'
 import { hashArguments } from './hash-arguments'
 import { isExternalCaller } from './is-external-caller'
-import { type Pipeline, recordIntent, toResult } from './pipeline'
+import { type Pipeline, recordIntent, selectAccountStores, toResult } from './pipeline'
+import { watchPrivateData } from './private-watch'
 import { describeProblems, readArguments } from './read-arguments'
 import type { NamedTool } from './tool-registry'
 
@@ -79,6 +81,8 @@ async function runStages(
     tool,
     prepared,
     entry,
+    reads: watchGuestText(pipeline.hub),
+    own: watchPrivateData(selectAccountStores(pipeline, caller)),
     ...link,
     raw: call.arguments,
     args: value,
@@ -95,7 +99,7 @@ async function findTool(
 ): Promise<ToolLookup> {
   const own = tools.getOwn(name)
   if (own) return { tool: own }
-  const policy = await hub.readPolicy(caller.accountId)
+  const policy = await hub.readPolicy(caller.accountId, caller.activationId)
   await tools.refresh(policy)
   const tool = tools.get(name)
   return tool ? { tool } : { tool: null, policy, tools: tools.all() }

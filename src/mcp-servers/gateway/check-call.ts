@@ -1,5 +1,11 @@
-import type { ApprovalRecord, AuditEntry, AuthorizationData } from '../../hub/contract/hub'
+import type {
+  ApprovalRecord,
+  AuditEntry,
+  AuthorizationData,
+  GrantPolicy,
+} from '../../hub/contract/hub'
 import { approvals } from '../../shared/config'
+import { coversGrant } from '../tool/grant-pattern'
 import { decide, toPolicyPath } from './decide'
 import { findLimits, formatRateLimitError } from './find-limits'
 import { isExternalCaller } from './is-external-caller'
@@ -26,7 +32,10 @@ export async function checkCall(
   const { grant, tier } = prepared
   const decision = decide(facts.policy, caller, tool, { grant, tier, args })
   if (!decision.isAllowed) {
-    const text = `Error: Missing grant ${grant}: ${decision.reason}.`
+    const what = decision.isRestricted
+      ? `The agent's definition does not allow this call of ${tool.name}`
+      : `Missing grant ${grant}`
+    const text = `Error: ${what}: ${decision.reason}.`
     const place = decision.list && toPolicyPath(caller.name, decision.list)
     return {
       decision: 'denied',
@@ -34,14 +43,28 @@ export async function checkCall(
       text: place ? `${text} An admin can change the policy: ${place}` : text,
     }
   }
-  if (!needsApproval(facts.policy.requireApproval, { name: tool.name, grant, tier })) {
-    return judgeRate(asked, facts)
-  }
+  const isRequired = needsApproval(facts.policy.requireApproval, { name: tool.name, grant, tier })
+  if (!isRequired && !borrowsRights(asked, facts.policy)) return judgeRate(asked, facts)
   const found = findApproval(asked, facts.approvals)
   const refusal = (await judgeApproval(asked, found)) ?? (await judgeRate(asked, facts))
   // An external call consumes its approval; that of a hosted agent belongs to one call anyway.
   if (!refusal && found && isExternalCaller(asked.caller)) asked.approvalId = found.id
   return refusal
+}
+
+/**
+ * Whether a call could do with the requester's permissions what untrusted text says: a write with a
+ * credential, or outside of what the run was started for, once the run has read such text. A line of
+ * the policy that says `trusted` exempts its calls.
+ */
+function borrowsRights(
+  { caller, tool, prepared }: PendingCall,
+  { trusted = [] }: GrantPolicy,
+): boolean {
+  if (caller.hasReadUntrusted !== true || prepared.tier === 'read' || tool.isOwnStore) return false
+  if (trusted.some((pattern) => coversGrant(pattern, prepared.grant))) return false
+  const task = { postId: caller.postId, isExploration: caller.isExploration === true }
+  return !prepared.staysInTask(task)
 }
 
 const findApproval = (asked: PendingCall, known: ApprovalRecord[]): ApprovalRecord | undefined =>
@@ -107,7 +130,7 @@ export async function requireApproval(
   }
   const text = isExternalCaller(caller)
     ? 'Error: This call requires approval (/approvals). Repeat the same call after it is approved.'
-    : `Error: ${tool.name} (${prepared.grant}) requires approval.`
+    : `Error: ${tool.name} (${prepared.grant}) requires approval${caller.hasReadUntrusted ? ', since this run has read text by guests or from outside' : ''}.`
   return { decision: 'needs_approval', text }
 }
 

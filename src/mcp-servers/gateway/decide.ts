@@ -1,14 +1,15 @@
 import type { GrantPolicy } from '../../hub/contract/hub'
+import { parsePolicyLine, selectHeldLines } from '../../hub/contract/policy-line'
 import type { ToolCaller, ToolRestrictions } from '../contract/tools'
-import type { CallShape } from '../define-tool'
 import { resultsReadGrant, resultsReadName } from '../results/tools/read'
+import type { CallShape } from '../tool/define-tool'
 import {
   coversGrant,
   intersectGrants,
   intersectShape,
   isPlainGrant,
   namesResource,
-} from './grant-pattern'
+} from '../tool/grant-pattern'
 
 interface DecidedTool {
   /** With its server: `hub_search`. */
@@ -31,6 +32,8 @@ export interface Decision {
   reason: string | null
   /** The list of the hub's policy that an admin can change to allow it; null: the policy cannot allow it. */
   list: PolicyList | null
+  /** The tool restrictions of the agent's definition refuse it, not the lack of a grant. */
+  isRestricted: boolean
 }
 
 /** A list of grant patterns in the hub's policy. */
@@ -53,10 +56,10 @@ export function decide(
 ): Decision {
   const refusal =
     checkKind(policy, tool) ??
-    (call ? checkShape(policy, caller, tool, call, 'call') : checkAnyShape(policy, caller, tool)) ??
-    toRefusal(checkRestrictions(caller.toolRestrictions, tool.name, call?.args))
-  const { reason, list } = refusal ?? { reason: null, list: null }
-  return { isAllowed: refusal === null, reason, list }
+    (call ? checkShape(policy, caller, tool, call, 'call') : checkAnyShape(policy, caller, tool))
+  if (refusal) return { isAllowed: false, ...refusal, isRestricted: false }
+  const reason = checkRestrictions(caller.toolRestrictions, tool.name, call?.args)
+  return { isAllowed: reason === null, reason, list: null, isRestricted: reason !== null }
 }
 
 /** The kind of a grant to check: that of one call, the shape of all calls of a tool, or any pattern. */
@@ -91,6 +94,14 @@ function checkShape(
   )
 }
 
+type Requesters = NonNullable<GrantPolicy['requesters']>
+
+/** Names requesters with their roles, such as `@mira, member`. */
+const formatRequesters = (requesters: Requesters): string =>
+  requesters.length === 0
+    ? 'explorations'
+    : requesters.map(({ name, role }) => (name ? `@${name}, ${role}` : `a ${role}`)).join(' and ')
+
 /** Why a tool or a call is not allowed, as models and admins read it. */
 const reasons = {
   noSingleResource: 'the arguments do not name one resource',
@@ -98,10 +109,16 @@ const reasons = {
   hostedOnly: 'only agents that this hub runs can use it',
   notRequested: "the agent's definition does not request it",
   notAllowed: 'no entry under "allowed" in the hub\'s policy matches it',
+  notForRequester: (lines: string[], requesters: Requesters) =>
+    `the hub's policy allows it with ${lines.map((line) => `"${line}"`).join(' and ')}, which does not hold for ${formatRequesters(requesters)}`,
+  askAlone: (requesters: Requesters) =>
+    `the hub's policy does not allow it for every requester of this run: ${formatRequesters(requesters)}. A requester who may cause it can ask alone`,
   denied: (patterns: string[]) => `the hub's policy denies it with ${patterns.join(' and ')}`,
   tooWide: (grant: string) =>
     `it requires a grant that names the resource, such as ${grant.replace('*', '<name>')}`,
-  excluded: (tool: string) => `the agent's definition excludes ${tool}`,
+  unlistedServer:
+    'the definition does not list the server of the tool under capabilities.mcp_servers',
+  excluded: 'the definition excludes the tool',
   blocked: (pattern: string) => `the arguments match the blocked pattern ${pattern}`,
 }
 
@@ -141,12 +158,27 @@ function checkPolicy(policy: GrantPolicy, grant: string, kind: GrantKind): Refus
   const meet = kind === 'shape' ? intersectShape : intersectGrants
   const { requested, allowed } = meetPolicy(policy, grant, meet)
   if (requested.length === 0) return toRefusal(reasons.notRequested)
-  if (allowed.length === 0) return { reason: reasons.notAllowed, list: 'allowed' }
+  if (allowed.length === 0)
+    return { reason: explainNotAllowed(policy, grant, meet), list: 'allowed' }
   // A segment can have infinitely many values, so several patterns cover a pattern only if one of them does.
   const deniedBy = allowed.map((each) => policy.denied.find((line) => coversGrant(line, each)))
   if (deniedBy.includes(undefined)) return null
   const lines = [...new Set(deniedBy)].map((line) => `"${line}"`)
   return { reason: reasons.denied(lines), list: 'denied' }
+}
+
+/** Why no line of the policy allows a grant: there is none, or none that holds for every requester. */
+function explainNotAllowed(
+  { withheld = [], requesters = [] }: GrantPolicy,
+  grant: string,
+  meet: typeof intersectShape,
+): string {
+  const lines = withheld.filter((line) => meet(grant, parsePolicyLine(line).pattern) !== null)
+  if (lines.length === 0) return reasons.notAllowed
+  const isForSome = requesters.some(
+    (each) => selectHeldLines(lines, [each]).allowed.length > 0 && requesters.length > 1,
+  )
+  return isForSome ? reasons.askAlone(requesters) : reasons.notForRequester(lines, requesters)
 }
 
 function meetPolicy(policy: GrantPolicy, grant: string, meet: typeof intersectShape) {
@@ -180,9 +212,19 @@ function checkRestrictions(
   // Reading stored results comes with any other tool, unless it is denied.
   const isOpen =
     restrictions.allow.length === 0 || isNamed(restrictions.allow) || name === resultsReadName
-  if (isNamed(restrictions.deny) || !isOpen) return reasons.excluded(name)
+  if (isNamed(restrictions.deny) || !isOpen) return reasons.excluded
+  if (!isOnListedServer(restrictions.servers, name)) return reasons.unlistedServer
   const blocked = args === undefined ? undefined : findBlocked(restrictions.blockedPatterns, args)
   return blocked === undefined ? null : reasons.blocked(blocked)
+}
+
+/**
+ * Whether the server of a tool is listed; an empty list is all servers. Reading stored results and
+ * skills comes with any other tool.
+ */
+const isOnListedServer = (servers: string[], name: string): boolean => {
+  const [server = ''] = name.split('_')
+  return servers.length === 0 || servers.includes(server) || ['results', 'skills'].includes(server)
 }
 
 /** Whether a pattern matches a tool name; `*` matches any characters, so `hub_*` is a whole server. */

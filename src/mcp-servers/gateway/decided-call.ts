@@ -4,9 +4,10 @@ import type { ToolCaller, ToolResult } from '../contract/tools'
 import { checkCall, type Refusal, requireApproval, toApprovalRequest } from './check-call'
 import { isExternalCaller } from './is-external-caller'
 import type { PendingCall } from './pending-call'
-import { recordIntent, recordOutcome, selectAccountStores, toResult } from './pipeline'
+import { recordIntent, recordOutcome, toResult } from './pipeline'
 import { runTool, type ToolRun } from './run-tool'
 import { runWithService } from './run-with-service'
+import { selectOwn } from './select-own'
 import { storeResult } from './store-result'
 
 /** Decides about a call, then runs it. The tool reads nothing before the decision. */
@@ -37,6 +38,7 @@ async function noteAllowed(asked: PendingCall): Promise<{ intent: string | null 
 const toQuestion = ({ caller, tool, entry }: PendingCall): AuthorizationQuery => ({
   accountId: caller.accountId,
   activationId: isExternalCaller(caller) ? null : caller.activationId,
+  runId: caller.activationId,
   callId: entry.callId,
   tool: tool.name,
   argumentsHash: entry.argumentsHash,
@@ -53,11 +55,11 @@ async function refuse(asked: PendingCall, refusal: Refusal): Promise<ToolResult>
 }
 
 function run(asked: PendingCall): Promise<ToolRun> {
-  const { pipeline, caller, tool, prepared, entry, signal, progress } = asked
-  const { hub } = pipeline
+  const { caller, tool, prepared, entry, signal, progress } = asked
+  const { hub } = asked.reads
   const actor = toActor(caller, entry.callId)
   if (prepared.service === null) {
-    const own = selectAccountStores(pipeline, actor)
+    const own = selectOwn(asked)
     return runTool(tool.name, tool.timeoutMs, signal, (stop) =>
       prepared.run({ actor, hub, ...own, outside: null, signal: stop, progress }),
     )
@@ -68,7 +70,14 @@ function run(asked: PendingCall): Promise<ToolRun> {
 async function finish(asked: PendingCall, ran: ToolRun): Promise<ToolResult> {
   const { pipeline, tool, entry } = asked
   if (ran.cause !== undefined) pipeline.reportFailure?.(tool.name, ran.cause)
-  return toResult(pipeline, entry, ran, await storeResult(asked, ran.text))
+  const result = toResult(pipeline, entry, ran, await storeResult(asked, ran.text))
+  const isUntrusted = tool.reachesOut || tool.readsUntrusted || asked.reads.hasGuestText()
+  return {
+    ...result,
+    // An error can quote what a service answered.
+    ...(isUntrusted && { isUntrusted: true }),
+    ...(asked.own.hasPrivateData() && { isPrivate: true }),
+  }
 }
 
 function toActor(caller: ToolCaller, callId: string): Actor {

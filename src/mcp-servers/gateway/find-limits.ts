@@ -1,5 +1,5 @@
 import type { RateBucket, RateLimit } from '../../hub/contract/hub'
-import { coversGrant } from './grant-pattern'
+import { coversGrant } from '../tool/grant-pattern'
 import type { PendingCall } from './pending-call'
 
 const perMs = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const

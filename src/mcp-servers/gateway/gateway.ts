@@ -1,16 +1,16 @@
-import type { ConversationApi, GrantApi } from '../../hub/contract/hub'
+import type { ConversationApi, GrantApi, Privacy } from '../../hub/contract/hub'
 import type { AccountId, Clock } from '../../shared/ids'
 import type { MemoryApi, ToolApi } from '../contract/tools'
 import type { Connect } from '../credentials/connection'
-import type { ToolServer } from '../define-tool'
-import type { ResultStore } from '../results/result-store'
-import type { Workspace } from '../workspace/workspace'
+import type { ResultStore } from '../storage/result-store'
+import type { Workspace } from '../storage/workspace'
+import type { ToolServer } from '../tool/define-tool'
 import type { RemoteCatalogue } from './tool-registry'
 
 export interface GatewayDeps {
   hub: ConversationApi & GrantApi
   memory: MemoryApi
-  workspaceOf(accountId: AccountId): Workspace
+  workspaceOf(accountId: AccountId, privacy: Privacy): Workspace
   results: ResultStore
   clock: Clock
   servers: ToolServer[]

@@ -5,9 +5,9 @@ import type {
   ToolAccess,
   ToolCatalog,
 } from '../../hub/contract/hub'
-import { type CallShape, type ToolServer, tiers } from '../define-tool'
+import { type CallShape, type ToolServer, tiers } from '../tool/define-tool'
+import { intersectShape, namesResource } from '../tool/grant-pattern'
 import { decide, isGranted, listOpenGrants } from './decide'
-import { intersectShape, namesResource } from './grant-pattern'
 import { needsApproval } from './needs-approval'
 import type { ToolRegistry } from './tool-registry'
 

@@ -1,4 +1,4 @@
-import { coversGrant } from './grant-pattern'
+import { coversGrant } from '../tool/grant-pattern'
 
 /**
  * Whether the policy requires approval for a call. An entry is `tier:write`, `tool:hub_create_post` or

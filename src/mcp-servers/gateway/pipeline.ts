@@ -1,7 +1,9 @@
-import type { Actor, AuditEntry } from '../../hub/contract/hub'
+import type { AuditEntry } from '../../hub/contract/hub'
+import { noPrivacy } from '../../hub/contract/privacy'
 import type { ToolCaller, ToolResult } from '../contract/tools'
 import type { GatewayDeps } from './gateway'
 import { isExternalCaller } from './is-external-caller'
+import type { AccountStores } from './private-watch'
 import type { ToolRun } from './run-tool'
 import type { ToolRegistry } from './tool-registry'
 import { truncateText } from './truncate-text'
@@ -12,11 +14,10 @@ export interface Pipeline extends GatewayDeps {
 }
 
 /** Returns the memory, files and stored results of the calling account. */
-export const selectAccountStores = ({ memory, workspaceOf, results }: Pipeline, actor: Actor) => ({
-  memory,
-  workspace: workspaceOf(actor.accountId),
-  results,
-})
+export const selectAccountStores = (
+  { memory, workspaceOf, results }: Pipeline,
+  { accountId, privacy = noPrivacy }: ToolCaller,
+): AccountStores => ({ memory, workspace: workspaceOf(accountId, privacy), results })
 
 /**
  * Records the intent of an external call before it runs, as the caller has no journal; throws when that

@@ -2,8 +2,8 @@ import type { Actor, ConversationApi } from '../../hub/contract/hub'
 import { emptyScrubber, type Scrubber } from '../credentials/scrub'
 import { gatewayErrors } from './errors'
 import type { PendingCall } from './pending-call'
-import { selectAccountStores } from './pipeline'
 import { runTool, type ToolRun } from './run-tool'
+import { selectOwn } from './select-own'
 
 interface ServiceTarget {
   server: string
@@ -24,7 +24,7 @@ export async function runWithService(asked: PendingCall, target: ServiceTarget):
     if (!pipeline.connect) throw gatewayErrors.noConnections()
     const opened = await pipeline.connect({ ...target, signal: stop })
     scrubber = opened.scrubber
-    const own = selectAccountStores(pipeline, actor)
+    const own = selectOwn(asked)
     const clean = scrubber.parts()
     const progress = (text: string) => asked.progress(clean(text))
     const context = { actor, hub, ...own, outside: opened.connection, signal: stop, progress }

@@ -1,3 +1,4 @@
+import { noPrivacy } from '../../hub/contract/privacy'
 import { resultsReadName } from '../results/tools/read'
 import { decide } from './decide'
 import type { PendingCall } from './pending-call'
@@ -5,17 +6,19 @@ import { isTooLong } from './truncate-text'
 
 /**
  * Stores a result that is too large for one response, if the caller can read stored results. Its
- * credentials are redacted already.
+ * credentials are redacted already. A result with private data is private, also in a public run.
  *
  * @returns the handle; null when the result is not stored
  */
 export async function storeResult(asked: PendingCall, text: string): Promise<string | null> {
-  const { pipeline, caller, tool, policy } = asked
+  const { pipeline, caller, tool, policy, own } = asked
   if (!isTooLong(text, pipeline.resultBytesMax)) return null
   const reader = pipeline.tools.getOwn(resultsReadName)
   if (!policy || !reader || !decide(policy, caller, reader).isAllowed) return null
   try {
-    return await pipeline.results.keep(caller.accountId, text)
+    const { reader, privateTo } = caller.privacy ?? noPrivacy
+    const owner = own.hasPrivateData() ? reader : privateTo
+    return await pipeline.results.keep(caller.accountId, text, owner)
   } catch (cause) {
     pipeline.reportFailure?.(tool.name, cause)
     return null

@@ -1,5 +1,5 @@
 import type { GrantPolicy } from '../../hub/contract/hub'
-import type { Tool, ToolServer } from '../define-tool'
+import type { Tool, ToolServer } from '../tool/define-tool'
 
 /** A tool with its full name, such as `hub_search`. */
 export interface NamedTool extends Omit<Tool, 'name'> {
@@ -10,6 +10,8 @@ export interface NamedTool extends Omit<Tool, 'name'> {
   isForHosted: boolean
   /** Uses a service outside the hub. */
   reachesOut: boolean
+  /** Writes only what belongs to the calling account. */
+  isOwnStore: boolean
 }
 
 /** Remote MCP servers that admins add and remove while the hub runs, as this isolate has loaded them. */
@@ -75,7 +77,8 @@ function nameTools(servers: readonly ToolServer[]): Map<string, NamedTool> {
       const isForHosted = server.isForHosted === true
       const keptUnder = server.services?.server ?? server.name
       const reachesOut = server.services !== undefined
-      named.set(name, { ...tool, name, server: keptUnder, isForHosted, reachesOut })
+      const isOwnStore = server.isOwnStore === true
+      named.set(name, { ...tool, name, server: keptUnder, isForHosted, reachesOut, isOwnStore })
     }
   }
   return named

@@ -1,4 +1,4 @@
-import type { ToolServer } from '../define-tool'
+import type { ToolServer } from '../tool/define-tool'
 import { addComment } from './tools/add-comment'
 import { createIssue } from './tools/create-issue'
 import { createPullRequest } from './tools/create-pull-request'

@@ -1,4 +1,4 @@
-import type { ToolServer } from '../define-tool'
+import type { ToolServer } from '../tool/define-tool'
 import { request } from './tools/request'
 
 /** Requests to HTTP services that an admin declared. Agents never see the credentials. */

@@ -1,4 +1,4 @@
-import type { ToolServer } from '../define-tool'
+import type { ToolServer } from '../tool/define-tool'
 import { budgetStatus } from './tools/budget-status'
 import { createComment } from './tools/create-comment'
 import { createPost } from './tools/create-post'

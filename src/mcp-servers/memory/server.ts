@@ -1,4 +1,4 @@
-import type { ToolServer } from '../define-tool'
+import type { ToolServer } from '../tool/define-tool'
 import { addTask } from './tools/add-task'
 import { completeTask } from './tools/complete-task'
 import { forgetFact } from './tools/forget-fact'
@@ -11,6 +11,7 @@ export const memoryServer: ToolServer = {
   name: 'memory',
   description:
     'Your own memory: facts and open tasks that are kept between tasks, and the plan of this task.',
+  isOwnStore: true,
   isForHosted: true,
   tools: [rememberFact, forgetFact, listFacts, updatePlan, addTask, completeTask],
 }

@@ -8,7 +8,12 @@ export interface ActivationClaim {
   accountId: AccountId
   activationId: ActivationId
   /** The tool restrictions of the agent's definition, which the bearer cannot read; null: none. */
-  toolRestrictions: { allow: string[]; deny: string[]; blockedPatterns: string[] } | null
+  toolRestrictions: {
+    allow: string[]
+    deny: string[]
+    servers: string[]
+    blockedPatterns: string[]
+  } | null
   expiresAt: number
 }
 
@@ -31,6 +36,7 @@ const claimShape = z.strictObject({
     .strictObject({
       allow: z.array(z.string()),
       deny: z.array(z.string()),
+      servers: z.array(z.string()),
       blockedPatterns: z.array(z.string()),
     })
     .nullable(),

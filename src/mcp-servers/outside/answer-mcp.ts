@@ -1,6 +1,6 @@
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
 import { isJSONRPCNotification } from '@modelcontextprotocol/sdk/types.js'
-import { limits, mcp } from '../../shared/config'
+import { bodyLimits, mcp } from '../../shared/config'
 import { readText } from '../fetch/read-text'
 import { createServer } from './create-server'
 import type { McpSession } from './mcp-session'
@@ -28,7 +28,7 @@ export async function answerMcp(
     // so that the call can be stopped. Other requests are quick and answered as JSON.
     enableJsonResponse: !isToolCall(message),
     keepAliveMs: mcp.keepAliveMs,
-    maxRequestBodySize: limits.requestBytesMax,
+    maxRequestBodySize: bodyLimits.jsonBytesMax,
   })
   await server.connect(transport)
   const cancel = (requestId: unknown) =>
@@ -43,7 +43,10 @@ export async function answerMcp(
 /** Parses the body, to choose the form of the response; the transport parses and validates it again. */
 async function parseBody(request: Request): Promise<unknown> {
   try {
-    const { text, isTruncated } = await readText(new Response(request.body), limits.requestBytesMax)
+    const { text, isTruncated } = await readText(
+      new Response(request.body),
+      bodyLimits.jsonBytesMax,
+    )
     return isTruncated || text === null ? undefined : JSON.parse(text)
   } catch {
     return undefined

@@ -1,4 +1,5 @@
 import type { GrantApi } from '../../hub/contract/hub'
+import { decidePrivacy } from '../../hub/contract/privacy'
 import type { Tier, ToolCaller } from '../contract/tools'
 import { type ActivationTokens, isActivationToken } from './activation-token'
 
@@ -49,7 +50,17 @@ async function readToken(
   if (!found || found.id !== claim.accountId) return null
   const { id: accountId, name, kind, postId } = found
   const { activationId, toolRestrictions } = claim
-  const caller = { accountId, name, kind, activationId, postId, isExternal: true }
+  // What an external program has read is not in the journal, so it counts as untrusted.
+  const caller = {
+    accountId,
+    name,
+    kind,
+    activationId,
+    postId,
+    isExternal: true,
+    hasReadUntrusted: true,
+    privacy: decidePrivacy(found),
+  }
   return toolRestrictions === null ? caller : { ...caller, toolRestrictions }
 }
 

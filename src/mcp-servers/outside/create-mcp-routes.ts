@@ -68,7 +68,7 @@ async function isKnown(
 ): Promise<boolean> {
   const isThere = () => gateway.servers().some(({ name }) => name === serverName)
   if (isThere()) return true
-  const policy: GrantPolicy = await hub.readPolicy(caller.accountId)
+  const policy: GrantPolicy = await hub.readPolicy(caller.accountId, caller.activationId)
   await gateway.refresh(policy)
   return isThere()
 }

@@ -38,7 +38,7 @@ export function createServer(session: McpSession, running: RunningCalls): Server
   )
   server.setRequestHandler(any('tools/list'), async (request) => {
     const { params } = parse(ListToolsRequestSchema, request)
-    const policy = await session.hub.readPolicy(caller.accountId)
+    const policy = await session.hub.readPolicy(caller.accountId, caller.activationId)
     await gateway.refresh(policy)
     const offered = gateway.list(caller, policy).filter(({ name }) => isOffered(session, name))
     const page = paginateTools(offered, params?.cursor)

@@ -1,5 +1,5 @@
 import { secretCharsMin } from '../credentials/scrub'
-import type { ToolServer } from '../define-tool'
+import type { ToolServer } from '../tool/define-tool'
 import { readAddress, splitCredential, toSecrets } from './read-address'
 import { execute } from './tools/execute'
 import { query } from './tools/query'

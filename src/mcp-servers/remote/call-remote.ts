@@ -5,7 +5,7 @@ import {
   ListToolsResultSchema,
 } from '@modelcontextprotocol/sdk/types.js'
 import { remoteServers } from '../../shared/config'
-import type { ToolContext } from '../define-tool'
+import type { ToolContext } from '../tool/define-tool'
 import { remoteErrors } from './errors'
 import { withClient } from './open-client'
 import { hashOffer, type OfferedTool } from './pin'

@@ -2,8 +2,8 @@ import { remoteServers } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
 import type { Db } from '../../shared/db/db'
 import type { Clock } from '../../shared/ids'
-import type { ToolServer } from '../define-tool'
 import type { RemoteCatalogue } from '../gateway/tool-registry'
+import type { ToolServer } from '../tool/define-tool'
 import { hashOffer, type OfferedTool } from './pin'
 import {
   countToolsChange,

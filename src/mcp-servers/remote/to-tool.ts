@@ -1,5 +1,5 @@
 import { remoteServers } from '../../shared/config'
-import { buildTool, type Tool } from '../define-tool'
+import { buildTool, type Tool } from '../tool/define-tool'
 import { callRemote } from './call-remote'
 import { createArgumentCheck } from './check-arguments'
 import { type OfferedTool, type Pin, toPlain } from './pin'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { run } from '../../shared/db/batch'
+import { batch, run } from '../../shared/db/batch'
 import type { Db } from '../../shared/db/db'
 import { mapStatement, type Statement } from '../../shared/db/statement'
 import { notFound } from '../../shared/errors'
@@ -7,8 +7,15 @@ import type { Clock } from '../../shared/ids'
 import type { ServiceSummary } from '../contract/tool-admin'
 import { type Reach, toHost } from '../fetch/check-url'
 import { checkBaseUrl, checkHeaders, checkHosts, credentialMark } from './check-service'
+import { toDestination } from './destination'
 import { serviceErrors } from './errors'
-import { deleteService, type ServiceRow, selectServices, upsertService } from './queries'
+import {
+  deleteService,
+  type ServiceRow,
+  selectService,
+  selectServices,
+  upsertService,
+} from './queries'
 import type { ServiceKind, ServiceKinds } from './service-kind'
 import { toRow } from './to-row'
 
@@ -39,12 +46,25 @@ interface ServiceDeps {
   clock: Clock
   kinds: ServiceKinds
   isPrivateAllowed: boolean
+  /**
+   * Returns the writes that seal the credentials of a service to its destination.
+   *
+   * @throws VALIDATION when one was set for another destination
+   */
+  bindCredentials(binding: {
+    server: string
+    service: string
+    /** Where they were sent so far; null: the service was not declared. */
+    former: string | null
+    destination: string
+  }): Promise<Statement<void>[]>
 }
 
 export type Services = ReturnType<typeof createServices>
 
 /** Creates the store of external services, declared by admins or built into their servers. */
-export function createServices({ db, clock, kinds, isPrivateAllowed }: ServiceDeps) {
+export function createServices(deps: ServiceDeps) {
+  const { db, clock, kinds, isPrivateAllowed, bindCredentials } = deps
   return {
     /** Returns declared and built-in services, of one server when `server` is set. */
     async list(server?: string): Promise<ServiceSummary[]> {
@@ -70,7 +90,15 @@ export function createServices({ db, clock, kinds, isPrivateAllowed }: ServiceDe
         allowHttp: input.allow_http,
         allowPrivate: input.allow_private,
       })
-      await run(db, upsertService({ ...row, updatedAt: clock.now(), updatedBy: by }))
+      const former = (await run(db, selectService(server, name)))?.baseUrl ?? known?.baseUrl
+      const bound = await bindCredentials({
+        ...{ server, service: name, destination: toDestination(row.baseUrl) },
+        former: former === undefined ? null : toDestination(former),
+      })
+      await batch(db, {
+        service: upsertService({ ...row, updatedAt: clock.now(), updatedBy: by }),
+        bound,
+      })
     },
     async remove(server: string, name: string): Promise<void> {
       const isDeleted = await run(db, deleteService(server, name))

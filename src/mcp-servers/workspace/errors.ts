@@ -1,32 +1,10 @@
 import { AppError } from '../../shared/errors'
 
-/** Errors of an agent's files, as models read them. */
-export const workspaceErrors = {
-  fileTooLarge: (bytesMax: number) =>
-    new AppError('TOO_LARGE', `A file can have at most ${bytesMax / 1024} KiB.`),
-  folderFull: (filesMax: number, bytesMax: number) =>
-    new AppError(
-      'CONFLICT',
-      `Your folder is full: it can have at most ${filesMax} files and ${bytesMax / 1024 / 1024} MiB.`,
-      { hint: 'Delete files that you no longer need with workspace_delete_file.' },
-    ),
-  deleted: (path: string) =>
-    new AppError('CONFLICT', `The file ${path} no longer exists.`, {
-      hint: 'Leave out if_match to write it as a new file.',
-    }),
-  exists: (path: string) =>
-    new AppError('CONFLICT', `The file ${path} already exists; nothing was written.`, {
-      hint: rereadHint,
-    }),
-  changed: (path: string) =>
-    new AppError('CONFLICT', `The file ${path} has changed since; nothing was written.`, {
-      hint: rereadHint,
-    }),
+/** Errors of the encoding of an agent's files, as models read them. */
+export const encodingErrors = {
   notText: (path: string) =>
     new AppError('UNSUPPORTED_MEDIA', `${path} is not text.`, {
       hint: 'Read it with encoding base64.',
     }),
   notBase64: () => new AppError('VALIDATION', 'The content is not base64.'),
 }
-
-const rereadHint = 'Read it with workspace_read_file, and write with its etag as if_match.'

@@ -1,4 +1,4 @@
-import type { ToolServer } from '../define-tool'
+import type { ToolServer } from '../tool/define-tool'
 import { deleteFile } from './tools/delete-file'
 import { listFiles } from './tools/list-files'
 import { readFile } from './tools/read-file'
@@ -7,6 +7,7 @@ import { writeFile } from './tools/write-file'
 /** Files of the calling account, in a folder of its own. */
 export const workspaceServer: ToolServer = {
   name: 'workspace',
-  description: 'Your own folder of files, which outlast a task. Nobody else can see them.',
+  description: 'Your own folder of files, which outlast a task. No other account can see them.',
+  isOwnStore: true,
   tools: [listFiles, readFile, writeFile, deleteFile],
 }

@@ -22,9 +22,6 @@ export function createDb(binding: D1Database): Db {
   return { d1: meterD1(binding, cost), cost }
 }
 
-/** The same `Db` with another way to the database. */
-export const withD1 = (db: Db, d1: D1Database): Db => ({ d1, cost: db.cost })
-
 /**
  * A D1 database that adds what each call costs to `cost` and to `d1Totals`. A `batch` is one round
  * trip, whatever it holds.

@@ -64,3 +64,10 @@ export function updateSet<T extends SQLiteTable>(
   })
   return sql`${before ? sql`${before} ` : undefined}UPDATE ${table} SET ${sql.join(sets, sql`, `)} ${rest}`
 }
+
+/** The assignments of `ON CONFLICT DO UPDATE SET` that add the new counts to the stored ones. */
+export const addExcludedSql = (columns: Column[]): SQL =>
+  sql.join(
+    columns.map((column) => sql`${bare(column)} = ${column} + excluded.${bare(column)}`),
+    sql`, `,
+  )

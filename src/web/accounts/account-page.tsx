@@ -1,18 +1,22 @@
 import type { FC } from 'hono/jsx'
 import type { AgentState } from '../../agents/contract/agents'
 import type { AccountRow } from '../../hub/accounts/queries'
+import { roleLabels } from '../../hub/accounts/role-labels'
 import type { ActivationRow } from '../../hub/activations/page-queries'
 import type { PageBudget } from '../../hub/budgets/page-queries'
 import type { Cursor } from '../../hub/cursor'
 import { formatCount, formatDay } from '../../shared/format'
 import { accountPath } from '../../shared/paths'
+import { Field } from '../form/field'
+import { createForm } from '../form/form-state'
 import type { Frame, PageViewer } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { AccountMark, accountKindTitles } from '../parts/account-link'
 import { ActivationTable } from '../parts/activation-table'
-import { FeedList, type FeedRow } from '../parts/feed-list'
 import { Pager } from '../parts/feed-pager'
 import { RelativeTime } from '../parts/relative-time'
+import { FeedList } from '../posts/feed-list'
+import type { FeedPageRow } from '../posts/page-queries'
 import { TaskForm } from '../tasks/task-form'
 import { AgentSidebar } from './agent-sidebar'
 import { AgentStatus } from './agent-status'
@@ -21,7 +25,7 @@ import type { AgentCard } from './page-queries'
 export interface AccountPageProps {
   frame: Frame
   account: AccountRow
-  rows: FeedRow[]
+  rows: FeedPageRow[]
   next: Cursor | null
   /** Set for an agent that runs on this hub. */
   agent: AgentCard | null
@@ -33,7 +37,12 @@ export interface AccountPageProps {
 export const AccountPage: FC<AccountPageProps> = (props) => {
   const { frame, account, rows, agent } = props
   return (
-    <Layout frame={frame} title={account.name} {...(agent ? { scripts: ['follow'] } : {})}>
+    <Layout
+      frame={frame}
+      title={account.name}
+      sheet={frame.viewer?.isAdmin ? 'admin' : 'css'}
+      {...(agent ? { scripts: ['follow'] } : {})}
+    >
       <div class="head">
         <div class="ident">
           <AccountMark name={account.name} kind={account.kind} size="xl" />
@@ -66,6 +75,8 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
             <dl class="def">
               <dt>Kind</dt>
               <dd>{accountKindTitles[account.kind]}</dd>
+              <dt>Role</dt>
+              <dd>{roleLabels[account.role]}</dd>
               <dt>Karma</dt>
               <dd class="num">{formatCount(account.karma)}</dd>
               {account.createdAt > 0 && (
@@ -89,6 +100,7 @@ export const AccountPage: FC<AccountPageProps> = (props) => {
                 </>
               )}
             </dl>
+            <RoleForm viewer={frame.viewer} account={account} />
           </section>
         </aside>
       </div>
@@ -111,6 +123,27 @@ const LastActivations: FC<AccountPageProps> = ({ account, activations, frame }) 
     )}
   </section>
 )
+
+/** Form that changes the role of another account; only for admins. */
+const RoleForm: FC<{ viewer: PageViewer | null; account: AccountRow }> = ({ viewer, account }) => {
+  const { name, kind, role } = account
+  if (!viewer?.isAdmin || viewer.name === name || kind === 'system') return null
+  return (
+    <form class="form up3" method="post" action={`${accountPath(name)}/role`}>
+      <Field
+        form={createForm({ role })}
+        as="select"
+        name="role"
+        label="Role"
+        options={roleLabels}
+        hint="A guest can make agents read and answer; what else, the policy says."
+      />
+      <button type="submit" class="btn">
+        Change role
+      </button>
+    </form>
+  )
+}
 
 /** Button that pauses or resumes one agent; only for admins. */
 const PauseForm: FC<{ viewer: PageViewer; name: string; agent: AgentCard }> = (props) => {

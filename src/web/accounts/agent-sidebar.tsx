@@ -1,8 +1,8 @@
 import type { FC } from 'hono/jsx'
-import { isOfflineModel } from '../../hub/activations/run-labels'
 import { computeUsedShares, toBudgetLevel } from '../../hub/budgets/levels'
 import type { PageBudget } from '../../hub/budgets/page-queries'
 import { mergePolicy } from '../../hub/grants/queries'
+import { isOfflineModel } from '../../hub/traces/run-labels'
 import { formatPeriod, formatPlural, formatShare } from '../../shared/format'
 import { formatBudgetConsequence, formatBudgetUsage } from '../budgets/budget-list'
 import { Meter, Status } from '../parts/meter'
@@ -76,7 +76,10 @@ const BudgetBlock: FC<{ budget: PageBudget | null }> = ({ budget }) => {
 }
 
 const GrantBlock: FC<{ agent: AgentCard }> = ({ agent }) => {
-  const { requested, allowed, denied } = mergePolicy(agent)
+  const { requested, allowed, denied } = mergePolicy({
+    ...agent,
+    requesters: [{ name: '', role: 'member' }],
+  })
   return (
     <section class="block">
       <h2>Requested grants</h2>

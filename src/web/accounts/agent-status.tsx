@@ -2,7 +2,7 @@ import type { FC } from 'hono/jsx'
 import type { AgentState } from '../../agents/contract/agents'
 import type { AccountRow } from '../../hub/accounts/queries'
 import type { ActivationRow } from '../../hub/activations/page-queries'
-import { isOwner } from '../../hub/activations/trace-access'
+import { isOwner } from '../../hub/traces/trace-access'
 import { formatDuration, formatExact, formatPlural, toIso } from '../../shared/format'
 import { activationPath } from '../../shared/paths'
 import { PlanBlock } from '../activations/plan-block'
@@ -108,9 +108,9 @@ function formatStatus(agent: AgentCard, reason: string | null): string {
   return reason ? `${waiting}: ${reason}.` : `${waiting}; the agent wakes in a moment.`
 }
 
-function formatExplorations({ looksEveryMs }: AgentCard): string {
-  if (looksEveryMs === null) return 'Off in its definition.'
-  return `About every ${formatDuration(looksEveryMs)}, when there are new posts. Agents that waited longest go first.`
+function formatExplorations({ explorationIntervalMs }: AgentCard): string {
+  if (explorationIntervalMs === null) return 'Off in its definition.'
+  return `About every ${formatDuration(explorationIntervalMs)}, when there are new posts. Agents that waited longest go first.`
 }
 
 function formatWakeEvents(name: string, agent: AgentCard): string {

@@ -1,16 +1,16 @@
 import { and, eq, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { selectAccountByName } from '../../hub/accounts/queries'
-import { accounts } from '../../hub/accounts/schema'
 import { activationColumns } from '../../hub/activations/page-queries'
-import { activations } from '../../hub/activations/schema'
-import { isHubPausedSql } from '../../hub/activations/waiting-sql'
 import { selectAgentBudget } from '../../hub/budgets/page-queries'
-import { agentDefinitions, agents } from '../../hub/definitions/schema'
-import { explorers, schedules } from '../../hub/exploration/schema'
-import { grantPolicies } from '../../hub/grants/schema'
-import { inboxItems } from '../../hub/inbox/schema'
-import { posts } from '../../hub/posts/schema'
+import { isHubPausedSql } from '../../hub/inbox/waiting-sql'
+import { accounts } from '../../hub/schema/accounts'
+import { activations } from '../../hub/schema/activations'
+import { agentDefinitions, agents } from '../../hub/schema/definitions'
+import { explorers, schedules } from '../../hub/schema/exploration'
+import { grantPolicies } from '../../hub/schema/grants'
+import { inboxItems } from '../../hub/schema/inbox'
+import { posts } from '../../hub/schema/posts'
 import type { Answers } from '../../shared/db/batch'
 import { flag, number } from '../../shared/db/fields'
 import { manySql, one, orm, type Params, prepare } from '../../shared/db/statement'
@@ -46,7 +46,7 @@ const selectAgent = prepare(({ name }: Name) => {
         answersReplies: g.answersReplies,
         consecutiveFailures: g.consecutiveFailures,
         /** Interval between explorations; null when the agent does not explore. */
-        looksEveryMs: sql<number | null>`(SELECT ${explorers.intervalMs} FROM ${explorers}
+        explorationIntervalMs: sql<number | null>`(SELECT ${explorers.intervalMs} FROM ${explorers}
           WHERE ${explorers.accountId} = ${g.accountId} AND ${explorers.weight} > 0)`,
         /** Time of the next scheduled task; null when the agent has no schedule. */
         scheduledAt: sql<number | null>`(SELECT min(${schedules.dueAt}) FROM ${schedules}

@@ -1,5 +1,6 @@
 import type { Hono } from 'hono'
 import type { AgentState } from '../../agents/contract/agents'
+import { changeRole, roleInput } from '../../hub/accounts/actions'
 import { accountErrors } from '../../hub/accounts/errors'
 import type { AccountRow } from '../../hub/accounts/queries'
 import type { ActivationRow } from '../../hub/activations/page-queries'
@@ -9,6 +10,7 @@ import type { HubEnv } from '../../hub/http/hub-env'
 import { pauseAgents } from '../../hub/system/actions'
 import { limits } from '../../shared/config'
 import { accountPath } from '../../shared/paths'
+import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { computeNextCursor, type FeedPage } from '../posts/page-queries'
 import { AccountPage } from './account-page'
@@ -49,6 +51,16 @@ export function registerAccountPages(app: Hono<HubEnv>): void {
     '/a/:name/resume',
     page((c) => setAgentPaused(c, false)),
   )
+  app.post('/a/:name/role', page(setRole))
+}
+
+async function setRole(c: PageContext): Promise<Response> {
+  const viewer = await requireViewer(c, 'write')
+  requireAdmin(viewer)
+  const read = await readForm(c)
+  const name = c.req.param('name') ?? ''
+  await changeRole(c.var.context, viewer.id, name, roleInput.parse({ role: read('role') }))
+  return c.redirect(accountPath(name), 303)
 }
 
 async function setAgentPaused(c: PageContext, isPaused: boolean): Promise<Response> {

@@ -1,4 +1,5 @@
 import type { FC } from 'hono/jsx'
+import type { RunLogProblem } from '../../agents/contract/agents'
 import { titleByState } from '../../hub/activations/activation-labels'
 import type { ActivationDetail, Requester } from '../../hub/activations/page-queries'
 import {
@@ -6,11 +7,11 @@ import {
   formatReplyRefusal,
   formatTask,
   isNoticePosted,
-} from '../../hub/activations/run-labels'
-import type { TraceAccess } from '../../hub/activations/trace-access'
-import { listNotes, type TraceView } from '../../hub/activations/trace-view'
+} from '../../hub/traces/run-labels'
+import type { TraceAccess } from '../../hub/traces/trace-access'
+import { listNotes, type TraceView } from '../../hub/traces/trace-view'
 import { formatCost, formatCount, formatPlural, formatShare, formatSpan } from '../../shared/format'
-import { postPath } from '../../shared/paths'
+import { commentPath, postPath } from '../../shared/paths'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
@@ -18,6 +19,7 @@ import { Prose } from '../parts/prose'
 import { RelativeTime } from '../parts/relative-time'
 import { ActivationProgress } from './activation-progress'
 import { EventList } from './event-list'
+import { logProblemLabels } from './log-problem-labels'
 import { PlanBlock } from './plan-block'
 import { StepTable } from './step-table'
 import { HookTable, NoteList, PromptBlock } from './trace-extras'
@@ -29,6 +31,8 @@ export interface ActivationPageProps {
   requesters: Requester[]
   /** Contains only what the viewer may see. */
   trace: TraceView | null
+  /** Why a stored trace cannot be read; null when it can, or when none is stored. */
+  logProblem: RunLogProblem | null
   access: TraceAccess
   /** What a running agent does right now, as text for people. */
   doing: string | null
@@ -66,14 +70,21 @@ export const ActivationPage: FC<ActivationPageProps> = (props) => {
             {activation.postId && (
               <a
                 class="meta"
-                href={`${postPath(activation.postId)}#c-${activation.replyCommentId}`}
+                href={
+                  activation.replyCommentId === null
+                    ? postPath(activation.postId)
+                    : commentPath(activation.postId, activation.replyCommentId)
+                }
               >
                 View in thread
               </a>
             )}
           </h2>
           <div class="up3">
-            <Prose text={activation.reply} knownNames={toNameSet(props.requesters)} heading={3} />
+            <Prose
+              of={{ html: activation.replyHtml, content: activation.reply }}
+              knownNames={toNameSet(props.requesters)}
+            />
           </div>
         </section>
       )}
@@ -99,6 +110,7 @@ const Heading: FC<ActivationPageProps & { title: string }> = (props) => {
           {requesters.map((requester) => (
             <AccountLink {...requester} />
           ))}
+          <ActsFor {...props} />
           {requesters.length === 0 && <span>{formatTask(activation.task)}</span>}
           <RelativeTime at={activation.startedAt} now={frame.now} />
           <span>definition {activation.definitionVersion}</span>
@@ -106,6 +118,15 @@ const Heading: FC<ActivationPageProps & { title: string }> = (props) => {
         </div>
       </div>
     </div>
+  )
+}
+
+/** Names the accounts whose permissions and budgets the run used, with the roles that they had. */
+const ActsFor: FC<ActivationPageProps> = ({ trace }) => {
+  const actsFor = trace?.requesters ?? []
+  if (actsFor.length === 0) return null
+  return (
+    <span>on behalf of {actsFor.map(({ name, role }) => `@${name} (${role})`).join(', ')}</span>
   )
 }
 
@@ -199,22 +220,35 @@ const FailureNotice: FC<{ activation: ActivationDetail; trace: TraceView | null 
   )
 }
 
-const TraceSections: FC<ActivationPageProps> = (props) => {
-  const { frame, activation, trace, access } = props
-  if (!trace) {
+/** Explains why an activation has no steps to show. */
+const NoTrace: FC<ActivationPageProps> = ({ activation, logProblem }) => {
+  const isDone = activation.state === 'done'
+  if (logProblem) {
     return (
       <div class="empty">
         <p>
-          <strong>
-            {activation.state === 'done' ? 'The trace is no longer stored.' : 'No trace yet.'}
-          </strong>
-          {activation.state === 'done'
-            ? 'The figures above are complete; the steps were deleted.'
-            : 'The first step is being prepared.'}
+          <strong>The trace can’t be read.</strong>
+          {logProblemLabels[logProblem]}
+          {isDone && ' The outcome, tokens and cost above are complete.'}
         </p>
       </div>
     )
   }
+  return (
+    <div class="empty">
+      <p>
+        <strong>{isDone ? 'The trace is no longer stored.' : 'No trace yet.'}</strong>
+        {isDone
+          ? 'The figures above are complete; the steps were deleted.'
+          : 'The first step is being prepared.'}
+      </p>
+    </div>
+  )
+}
+
+const TraceSections: FC<ActivationPageProps> = (props) => {
+  const { frame, activation, trace, access } = props
+  if (!trace) return <NoTrace {...props} />
   return (
     <>
       <PlanBlock plan={trace.plan} />

@@ -3,7 +3,7 @@ import type { ActivationDetail } from '../../hub/activations/page-queries'
 import type { Frame } from '../frame/frame'
 import { ElapsedTime } from '../parts/elapsed-time'
 import { PendingApproval } from '../parts/pending-approval'
-import { StopForm } from '../parts/stop-form'
+import { StopForm } from './stop-form'
 
 export interface ActivationProgressProps {
   frame: Frame
@@ -37,6 +37,7 @@ export const ActivationProgress: FC<ActivationProgressProps> = (props) => {
           agentName={activation.agentName}
           tools={activation.waitsFor}
           canDecide={frame.viewer?.isAdmin === true}
+          isAwaitingProvider={activation.isAwaitingProvider}
         />
       ) : (
         <RunningBlock {...props} />

@@ -1,6 +1,6 @@
 import type { FC } from 'hono/jsx'
 import { formatEvent } from '../../hub/activations/event-labels'
-import type { EventView } from '../../hub/activations/trace-view'
+import type { EventView } from '../../hub/traces/trace-view'
 import { formatPlural } from '../../shared/format'
 import { formatOffset } from './trace-extras'
 

@@ -1,12 +1,12 @@
 import type { Hono } from 'hono'
 import { cancelActivation } from '../../hub/activations/actions'
 import { activationRequestErrors } from '../../hub/activations/errors'
-import { maskTrace } from '../../hub/activations/mask-trace'
 import { type ActivationDetail, activationStatements } from '../../hub/activations/page-queries'
-import { findTraceAccess } from '../../hub/activations/trace-access'
-import { readTrace } from '../../hub/activations/trace-view'
 import { requireViewer, toActor } from '../../hub/http/authenticate'
 import type { HubEnv } from '../../hub/http/hub-env'
+import { maskTrace } from '../../hub/traces/mask-trace'
+import { findTraceAccess } from '../../hub/traces/trace-access'
+import { readTrace } from '../../hub/traces/trace-view'
 import { AppError } from '../../shared/errors'
 import { activationPath, postPath } from '../../shared/paths'
 import { readForm } from '../frame/read-form'
@@ -26,13 +26,17 @@ export function registerActivationPages(app: Hono<HubEnv>): void {
       const access = findTraceAccess(frame.viewer, activation)
       // the sender of a direct message is private
       const isPrivate = activation.task === 'dm' && access === 'none'
+      const { agents } = c.var.context
+      const log = live.log ?? activation.trace
+      const trace = readTrace(agents, log, access)
       return sendPage(
         c,
         <ActivationPage
           frame={frame}
           activation={activation}
           requesters={isPrivate ? [] : requesters}
-          trace={readTrace(c.var.context.agents, live.log ?? activation.trace, access)}
+          trace={trace}
+          logProblem={trace || log === null ? null : agents.findRunLogProblem(log)}
           access={access}
           doing={live.doing}
         />,

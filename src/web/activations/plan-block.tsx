@@ -1,7 +1,7 @@
 import type { FC } from 'hono/jsx'
 import { planStatusLabels } from '../../hub/activations/activation-labels'
-import { formatToolName } from '../../hub/activations/run-labels'
-import type { PlanView } from '../../hub/activations/trace-view'
+import { formatToolName } from '../../hub/traces/run-labels'
+import type { PlanView } from '../../hub/traces/trace-view'
 import { formatShare } from '../../shared/format'
 
 /** Steps that the page lists at most. */

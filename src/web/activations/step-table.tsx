@@ -1,5 +1,5 @@
 import type { FC } from 'hono/jsx'
-import { formatStep, type StepView, type TraceView } from '../../hub/activations/trace-view'
+import { formatStep, type StepView, type TraceView } from '../../hub/traces/trace-view'
 import { formatCost, formatCount, formatShare } from '../../shared/format'
 
 interface StepTableProps {

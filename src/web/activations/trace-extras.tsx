@@ -1,5 +1,5 @@
 import type { FC } from 'hono/jsx'
-import type { Note, StepView, TraceView } from '../../hub/activations/trace-view'
+import type { Note, StepView, TraceView } from '../../hub/traces/trace-view'
 import { formatCount, formatSpan } from '../../shared/format'
 
 /** Formats an offset from the start of an activation. */

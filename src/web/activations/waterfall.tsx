@@ -1,5 +1,5 @@
 import type { FC } from 'hono/jsx'
-import { formatToolName } from '../../hub/activations/run-labels'
+import { formatToolName } from '../../hub/traces/run-labels'
 import {
   type Axis,
   computeAxis,
@@ -8,7 +8,7 @@ import {
   type StepView,
   type ToolView,
   type TraceView,
-} from '../../hub/activations/trace-view'
+} from '../../hub/traces/trace-view'
 import { formatBytes, formatCost, formatCount, formatSpan } from '../../shared/format'
 
 /** Draws the timeline: one bar per step, below it the model call and each tool call, on one axis. */
@@ -148,7 +148,7 @@ const ToolRow: FC<ToolRowProps> = (props) => {
                   grant <code>{tool.grant}</code>
                 </>
               ) : (
-                'no matching grant'
+                'no grant was checked'
               )}
             </p>
           </div>

@@ -1,17 +1,19 @@
 import type { FC } from 'hono/jsx'
-import { formatToolName } from '../../hub/activations/run-labels'
 import { leadTexts, statusLabels } from '../../hub/approvals/approval-labels'
+import { escapeInvisible } from '../../hub/approvals/format-arguments'
 import type { VisibleApproval } from '../../hub/approvals/redact-approval'
 import { tierLabels } from '../../hub/grants/policy-labels'
+import { formatToolName } from '../../hub/traces/run-labels'
 import { approvals as limits } from '../../shared/config'
 import { formatDuration, formatExact, toIso } from '../../shared/format'
 import { activationPath, postPath } from '../../shared/paths'
 import { ErrorSummary } from '../form/error-summary'
-import type { FormProblem, Frame } from '../frame/frame'
+import type { FormProblem } from '../form/form-state'
+import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
 import { RelativeTime } from '../parts/relative-time'
-import { formatArguments } from './format-arguments'
+import { ArgumentsBlock } from './arguments-block'
 
 export interface ApprovalsPageProps {
   frame: Frame
@@ -67,12 +69,12 @@ const Pending: FC<{ row: VisibleApproval; now: number; canDecide: boolean }> = (
       {row.isRedacted ? (
         <p class="meta up2">Arguments are shown only to admins and the agent’s owner.</p>
       ) : (
-        <pre class="up2">{formatArguments(row.arguments)}</pre>
+        <ArgumentsBlock parts={row.showArguments(2)} />
       )}
       <dl class="def">
         <dt>Grant</dt>
         <dd>
-          <code>{row.grant}</code>, {tierLabels[row.tier].effect}
+          <code>{escapeInvisible(row.grant)}</code>, {tierLabels[row.tier].effect}
         </dd>
         <dt>Requested in</dt>
         <dd>

@@ -7,8 +7,8 @@ import { decisionBody } from '../../hub/approvals/routes'
 import { readCredential, requireAdmin, requireViewer, toActor } from '../../hub/http/authenticate'
 import type { HubEnv } from '../../hub/http/hub-env'
 import { approvals as limits } from '../../shared/config'
+import type { FormProblem } from '../form/form-state'
 import { toProblem } from '../form/to-problem'
-import type { FormProblem } from '../frame/frame'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { ApprovalsPage } from './approvals-page'
@@ -56,7 +56,8 @@ async function showApprovals(
   })
   const { viewer } = frame
   if (!viewer) throw approvalErrors.signInRequired()
-  const toVisible = (rows: ApprovalRow[]) => rows.map((row) => redactApproval(row, viewer))
+  const toVisible = (rows: ApprovalRow[]) =>
+    rows.map((row) => redactApproval(row, viewer, c.var.context.settings.ROOKERY_KEY_PREFIX))
   const decided = toVisible(answers.all).filter((row) => row.status !== 'pending')
   return sendPage(
     c,

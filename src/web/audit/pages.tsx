@@ -70,6 +70,7 @@ async function showEntry(c: PageContext): Promise<Response> {
     row: selectAuditEntry(caller, c.req.param('id') ?? ''),
   })
   const { row } = answers
+  if (!frame.viewer) throw auditErrors.signIn()
   if (!row) throw auditErrors.callNotFound()
   return sendPage(
     c,

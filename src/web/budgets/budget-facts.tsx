@@ -1,6 +1,6 @@
 import type { FC } from 'hono/jsx'
 import type { Forecast } from '../../hub/budgets/forecast'
-import { computeUsedShares } from '../../hub/budgets/levels'
+import { computeUsedShares, isRefusing } from '../../hub/budgets/levels'
 import type { PageBudget } from '../../hub/budgets/page-queries'
 import { formatCount, formatDay, formatMoney, formatPeriod, formatShare } from '../../shared/format'
 import { formatEstimatedTime, formatRateBasis, formatRunRate } from './format-forecast'
@@ -104,6 +104,7 @@ function formatConsequence(budget: PageBudget, { state }: Forecast): string {
     case 'runs_out':
       return `then ${hasCriticalReserve(budget) ? 'only critical tasks run' : 'no agent can spend'}`
     case 'exhausted':
+      if (isRefusing(budget)) return 'too little is left for a call'
       return hasCriticalReserve(budget) && (computeUsedShares(budget)?.used ?? 1) < 1
         ? 'only critical tasks run'
         : 'no agent can spend'

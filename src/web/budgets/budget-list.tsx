@@ -61,7 +61,10 @@ function formatCritical(budget: PageBudget, used: number, endsAt: number): strin
 
 export const BudgetName: FC<{ budget: PageBudget }> = ({ budget }) => {
   const { name, kind, community, scope, scopeId } = budget
-  if (name !== null) return <AccountLink name={name} kind={kind ?? 'agent'} />
+  if (name !== null) {
+    const link = <AccountLink name={name} kind={kind ?? 'agent'} />
+    return scope === 'requester' ? <>requests by {link}</> : link
+  }
   if (community !== null) return <a href={communityPath(community)}>m/{community}</a>
   return <b>{scope === 'hub' ? scopeLabels.hub : `${scopeLabels[scope]} ${scopeId}`.trim()}</b>
 }
@@ -70,7 +73,7 @@ export const BudgetName: FC<{ budget: PageBudget }> = ({ budget }) => {
 export const formatBudgetName = (budget: PageBudget): string =>
   budget.name ??
   (budget.community && `m/${budget.community}`) ??
-  (budget.scope === 'hub' ? 'the hub' : budget.scopeId)
+  (budget.scope === 'hub' ? 'the hub' : budget.scope === 'guests' ? 'all guests' : budget.scopeId)
 
 /** Formats the period, as `monthly`, with reset day and time zone unless they are the default. */
 export function formatBudgetPeriod({ period, resetDay, timezone }: PageBudget): string {

@@ -1,11 +1,7 @@
 import { nameHints, resetDayHints } from '../../hub/budgets/budget-labels'
-import {
-  defaultThresholds,
-  type Threshold,
-  type Thresholds,
-  thresholds,
-} from '../../hub/budgets/levels'
+import { type Threshold, type Thresholds, thresholds } from '../../hub/budgets/levels'
 import type { PageBudget } from '../../hub/budgets/page-queries'
+import { defaultThresholds } from '../../hub/schema/budgets'
 import {
   type FieldErrors,
   type FormDefinition,
@@ -143,7 +139,8 @@ export const formatNameHint = (scope: string): string => nameHints[scope] ?? cho
 
 /** Returns the name without the `@` or `m/` that pages show before it. */
 function parseName({ scope, name }: BudgetFormValues): string | undefined {
-  const prefix = scope === 'agent' ? /^@/ : scope === 'community' ? /^m\// : /^$/
+  const prefix =
+    scope === 'agent' || scope === 'requester' ? /^@/ : scope === 'community' ? /^m\// : /^$/
   return name.trim().replace(prefix, '') || undefined
 }
 

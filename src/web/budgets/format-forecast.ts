@@ -1,4 +1,5 @@
 import type { Forecast } from '../../hub/budgets/forecast'
+import { isRefusing } from '../../hub/budgets/levels'
 import type { PageBudget } from '../../hub/budgets/page-queries'
 import { formatCount, formatDay, formatMoney } from '../../shared/format'
 
@@ -32,6 +33,13 @@ export function formatEstimatedTime(at: number, now: number): string {
   return `about ${formatDay(at)}`
 }
 
+/** Formats the least that the last refused call could take. */
+function formatNeed({ limitMicrousd, neededMicrousd, neededTokens }: PageBudget): string {
+  return limitMicrousd === null || !neededMicrousd
+    ? `${formatCount(neededTokens ?? 0)} tokens`
+    : formatMoney(neededMicrousd, 'trace')
+}
+
 /** Formats the forecast of a budget as one sentence. */
 export function formatForecast(budget: PageBudget, forecast: Forecast, now: number): string {
   const end = budget.endsAt === null ? 'the end of the period' : formatDay(budget.endsAt)
@@ -46,6 +54,8 @@ export function formatForecast(budget: PageBudget, forecast: Forecast, now: numb
     case 'runs_out':
       return `Forecast at ${rate}: limit reached ${formatEstimatedTime(forecast.exhaustedAt ?? now, now)}.`
     case 'exhausted':
-      return `The budget is exhausted until ${end}.`
+      return isRefusing(budget)
+        ? `A call that needs ${formatNeed(budget)} was refused: too little is left until ${end}.`
+        : `The budget is exhausted until ${end}.`
   }
 }

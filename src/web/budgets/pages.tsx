@@ -1,6 +1,7 @@
 import type { Hono } from 'hono'
+import { selectLatestActivations } from '../../hub/activations/page-queries'
 import { selectBudgets } from '../../hub/budgets/page-queries'
-import { selectLatestActivations, usageViewStatements } from '../../hub/budgets/usage-queries'
+import { usageViewStatements } from '../../hub/budgets/usage-queries'
 import { formatIsoDay, parseUsageView } from '../../hub/budgets/usage-view'
 import type { HubEnv } from '../../hub/http/hub-env'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'

@@ -8,8 +8,7 @@ const announce = (text) => {
 const addComment = (comment) => {
   const copy = document.importNode(comment, true)
   for (const child of copy.querySelectorAll('article.reply')) child.remove()
-  const parent = comment.parentElement.closest('article.reply')
-  const place = (parent && document.getElementById(parent.id)) ?? tree
+  const place = document.getElementById(comment.dataset.parent) ?? tree
   copy.classList.add('arrived')
   if (place === tree) tree.insertBefore(copy, tree.querySelector('[data-end]'))
   else place.append(copy)
@@ -39,9 +38,9 @@ const readOnce = async () => {
   const answer = await fetch(location.pathname, { headers: { accept: 'text/html' } })
   if (!answer.ok) return
   const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
-  const added = [...page.querySelectorAll('article.reply[id]')]
-    .filter((comment) => !document.getElementById(comment.id))
-    .map(addComment)
+  // A page with earlier comments links to the newest; adding them here would leave a gap.
+  const arrived = tree.dataset.past ? [] : [...page.querySelectorAll('article.reply[id]')]
+  const added = arrived.filter(({ id }) => !document.getElementById(id)).map(addComment)
   for (const id of ['count', 'stats', 'notices']) {
     const fresh = document.importNode(page.getElementById(id), true)
     document.getElementById(id).replaceChildren(...fresh.childNodes)
@@ -130,7 +129,16 @@ const syncWithHello = ({ comments, working }) => {
   if (isDone || String(comments) !== tree.dataset.comments) void read()
 }
 
+// A link to a comment that is on another page of the thread: the server finds the page by its id.
+const openLinkedComment = () => {
+  const id = /^#c-(.+)$/.exec(location.hash)?.[1]
+  const isKnown = !id || document.getElementById(`c-${id}`)
+  if (isKnown || new URLSearchParams(location.search).has('comment')) return
+  location.replace(`${location.pathname}?comment=${id}${location.hash}`)
+}
+
 if (tree) {
+  openLinkedComment()
   listen(() => tree.dataset.live, handleEvent)
   for (const block of document.querySelectorAll('[data-activation]')) watch(block)
 }

@@ -7,23 +7,24 @@ import { communityPath } from '../../shared/paths'
 import { createForm } from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
-import { NameList, PostComposer } from '../parts/composer'
-import { FeedList, type FeedRow, type RunningActivationRow, Tabs } from '../parts/feed-list'
 import { Pager } from '../parts/feed-pager'
-import type { HostedAgent } from '../posts/page-queries'
+import { NameList } from '../parts/name-list'
+import { PostComposer } from '../posts/composer'
+import { FeedList, Tabs } from '../posts/feed-list'
+import type { FeedPageRow, HostedAgent, RunningActivation } from '../posts/page-queries'
 
 export interface CommunityPageProps {
   frame: Frame
   community: CommunityRow
   sort: PostSort
-  rows: FeedRow[]
+  rows: FeedPageRow[]
   next: Cursor | null
-  working: RunningActivationRow[]
+  running: RunningActivation[]
   agents: HostedAgent[]
 }
 
 export const CommunityPage: FC<CommunityPageProps> = (props) => {
-  const { frame, community, sort, rows, working, agents } = props
+  const { frame, community, sort, rows, running, agents } = props
   const path = communityPath(community.name)
   return (
     <Layout frame={frame} title={`m/${community.name}`} place="communities">
@@ -54,7 +55,7 @@ export const CommunityPage: FC<CommunityPageProps> = (props) => {
           )}
           <FeedList
             rows={rows}
-            running={working}
+            running={running}
             frame={frame}
             path={sort === 'hot' ? path : `${path}?sort=${sort}`}
           />

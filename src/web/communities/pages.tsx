@@ -49,7 +49,7 @@ export function registerCommunityPages(app: Hono<HubEnv>): void {
           sort={sort}
           rows={answers.rows.slice(0, limits.page.postsDefault)}
           next={computeNextCursor(feed, answers.rows)}
-          working={answers.running}
+          running={answers.running}
           agents={answers.agents}
         />,
       )

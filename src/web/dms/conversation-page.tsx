@@ -1,6 +1,6 @@
 import type { FC } from 'hono/jsx'
 import { type Cursor, encodeCursor } from '../../hub/cursor'
-import type { ConversationRow, MessageRow } from '../../hub/dms/queries'
+import type { ConversationRow, ShownMessageRow } from '../../hub/dms/queries'
 import { limits } from '../../shared/config'
 import { activationPath } from '../../shared/paths'
 import { ErrorSummary } from '../form/error-summary'
@@ -19,7 +19,7 @@ export interface ConversationPageProps {
   frame: Frame
   conversation: ConversationRow
   /** Oldest first. */
-  messages: MessageRow[]
+  messages: ShownMessageRow[]
   earlier: Cursor | null
   pendingReply: PendingReplyRow | null
   form: MessageState
@@ -61,7 +61,9 @@ export const ConversationPage: FC<ConversationPageProps> = (props) => {
   )
 }
 
-const Message: FC<{ message: MessageRow; known: ReadonlySet<string>; now: number }> = (props) => {
+const Message: FC<{ message: ShownMessageRow; known: ReadonlySet<string>; now: number }> = (
+  props,
+) => {
   const { message, known, now } = props
   return (
     <article class="reply" id={`m-${message.id}`} data-row>
@@ -70,7 +72,7 @@ const Message: FC<{ message: MessageRow; known: ReadonlySet<string>; now: number
         <RelativeTime at={message.createdAt} now={now} />
         {message.needsHuman && <span>needs human input</span>}
       </div>
-      <Prose text={message.content} knownNames={known} heading={2} />
+      <Prose of={message} knownNames={known} />
       {message.activationId && (
         <div class="prov">
           <a href={activationPath(message.activationId)}>View run</a>

@@ -1,17 +1,17 @@
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { accounts } from '../../hub/accounts/schema'
-import { activations } from '../../hub/activations/schema'
-import { isHubPausedSql } from '../../hub/activations/waiting-sql'
-import { agents } from '../../hub/definitions/schema'
-import { inboxItems } from '../../hub/inbox/schema'
+import { isHubPausedSql } from '../../hub/inbox/waiting-sql'
+import { accounts } from '../../hub/schema/accounts'
+import { activations } from '../../hub/schema/activations'
+import { agents } from '../../hub/schema/definitions'
+import { inboxItems } from '../../hub/schema/inbox'
 import {
   type Credential,
   type ViewerValues,
   viewer,
   viewerCte,
   viewerValues,
-} from '../../hub/keys/queries'
+} from '../../hub/viewers/queries'
 import { flag, nullable, type RowOf } from '../../shared/db/fields'
 import { oneSql, type Params, prepare, type Statement } from '../../shared/db/statement'
 

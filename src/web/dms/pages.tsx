@@ -13,11 +13,12 @@ import {
   markReadStatements,
   selectConversation,
   selectConversations,
-  selectMessages,
+  selectShownMessages,
 } from '../../hub/dms/queries'
 import { readCredential, requireViewer, toActor } from '../../hub/http/authenticate'
 import type { HubEnv } from '../../hub/http/hub-env'
-import type { Credential } from '../../hub/keys/queries'
+import { renderAgain } from '../../hub/markdown/render-again'
+import type { Credential } from '../../hub/viewers/queries'
 import { limits } from '../../shared/config'
 import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
@@ -136,13 +137,14 @@ async function showConversation(
   const before = decodeCursor(c.req.query('cursor'))
   const { frame, answers } = await readPage(c, {
     conversation: selectConversation(credential, now, conversationId),
-    messages: selectMessages(credential, now, { conversationId, before, limit: pageSize + 1 }),
+    messages: selectShownMessages(credential, now, { conversationId, before, limit: pageSize + 1 }),
     pendingReply: selectPendingReply(credential, now, conversationId),
     markRead: markReadStatements(credential, now, conversationId),
   })
   assertSignedIn(frame)
   const { conversation, messages, pendingReply } = answers
   if (!conversation) throw dmErrors.unknownConversationPage()
+  renderAgain(c.var.context, 'messages', messages)
   return sendPage(
     c,
     <ConversationPage

@@ -9,7 +9,7 @@ export function registerDocsPages(app: Hono<HubEnv>, routes: RouteSummary[]): vo
     '/docs',
     page(async (c) => {
       const read = await readPage(c, {})
-      const origin = new URL(c.req.url).origin
+      const { origin } = c.var
       const isPublic = c.var.context.settings.ROOKERY_PUBLIC
       return sendPage(
         c,

@@ -1,5 +1,5 @@
 import type { FC } from 'hono/jsx'
-import type { FormProblem } from '../frame/frame'
+import type { FormProblem } from './form-state'
 
 /** Shows what went wrong and what to do: above a form, which keeps what was typed, or on an error page. */
 export const ErrorSummary: FC<{ problem: FormProblem | null }> = ({ problem }) =>

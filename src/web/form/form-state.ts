@@ -1,4 +1,8 @@
-import type { FormProblem } from '../frame/frame'
+/** Why a form was rejected: what happened, and what to do. */
+export interface FormProblem {
+  message: string
+  hint: string | null
+}
 
 /** The text of each field. */
 export type Typed<Name extends string> = Record<Name, string>

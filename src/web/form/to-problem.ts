@@ -1,5 +1,5 @@
 import { toAppError } from '../../hub/http/errors'
-import type { FormProblem } from '../frame/frame'
+import type { FormProblem } from './form-state'
 
 /** Converts an error to the problem of a form, with its details as the hint. */
 export function toProblem(error: unknown): FormProblem & { status: number } {

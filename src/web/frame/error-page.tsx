@@ -12,6 +12,9 @@ const titles: Partial<Record<ErrorCode, string>> = {
   VALIDATION: 'Invalid input',
   RATE_LIMITED: 'Too many requests',
   UNAVAILABLE: 'Temporarily unavailable',
+  TOO_LARGE: 'Request too large',
+  REQUEST_TIMEOUT: 'Request timed out',
+  WRONG_HOST: 'Wrong address',
   METHOD_NOT_ALLOWED: 'Method not allowed',
 }
 

@@ -20,9 +20,3 @@ export interface Frame {
   /** Milliseconds since the Unix epoch; relative times on the page refer to it. */
   now: number
 }
-
-/** Why a form was rejected: what happened, and what to do. */
-export interface FormProblem {
-  message: string
-  hint: string | null
-}

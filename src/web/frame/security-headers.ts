@@ -1,6 +1,6 @@
 /**
- * Headers of every page. They forbid inline scripts and content from other sites, so text that was
- * escaped wrongly still cannot run.
+ * The content security policy of every page. It forbids inline scripts and content from other sites, so
+ * text that was escaped wrongly still cannot run. The hub adds the headers that all answers have.
  */
 export const pageHeaders = {
   'content-security-policy': [
@@ -13,9 +13,4 @@ export const pageHeaders = {
     "base-uri 'none'",
     "frame-ancestors 'none'",
   ].join('; '),
-  'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
-  'referrer-policy': 'same-origin',
-  'permissions-policy': 'camera=(), microphone=(), geolocation=()',
-  'cross-origin-opener-policy': 'same-origin',
 } as const

@@ -1,14 +1,15 @@
 import type { Context, Handler } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { readCredential, readWithViewer } from '../../hub/http/authenticate'
+import { declareEntry, pageRule } from '../../hub/http/entry-rule'
 import { logInternalError, toAppError } from '../../hub/http/errors'
 import type { HubEnv } from '../../hub/http/hub-env'
 import { countOwnUnread } from '../../hub/inbox/queries'
 import type { Answers, Statements } from '../../shared/db/batch'
 import type { AppError } from '../../shared/errors'
-import { isOfflineHub } from '../parts/is-offline-hub'
 import { ErrorPage } from './error-page'
 import type { Frame } from './frame'
+import { isOfflineHub } from './is-offline-hub'
 import { pageHeaders } from './security-headers'
 
 export type PageContext = Context<HubEnv>
@@ -79,16 +80,27 @@ export function sendPage(
   return c.html(`<!doctype html>${page}`, status as ContentfulStatusCode)
 }
 
-/** Wraps a page's handler: an error it throws is answered with an error page. */
-export const page =
-  (handle: (c: PageContext) => Promise<Response> | Response): Handler<HubEnv> =>
-  async (c) => {
+/**
+ * Wraps the handler of a page or its form: an error it throws is answered with an error page. Requests
+ * count as reads and forms as writes, unless the page declares a rule of its own.
+ */
+export const page = (
+  handle: (c: PageContext) => Promise<Response> | Response,
+  rule = pageRule,
+): Handler<HubEnv> =>
+  declareEntry(rule, async (c) => {
     try {
       return await handle(c)
     } catch (error) {
       return sendPageError(c, error)
     }
-  }
+  })
+
+/** Sends the error page of a request that was refused before its viewer was read. */
+export const sendRefusalPage = (c: PageContext, error: AppError): Response | Promise<Response> => {
+  const frame = createFrame(c, c.var.context.clock.now())
+  return sendPage(c, <ErrorPage frame={frame} error={error} />, error.status)
+}
 
 /** Answers an error: redirects to the sign-in page and back if needed, else sends an error page. */
 export function sendPageError(c: PageContext, error: unknown): Response | Promise<Response> {

@@ -23,6 +23,7 @@ export const ChangeList: FC<{ changes: PolicyChange[] }> = ({ changes }) =>
               ) : (
                 'all other accounts'
               )}
+              {change.requestedBy === 'guest' && <div class="meta">when a guest requests it</div>}
             </th>
             <td class="whole">
               <Changes change={change} />

@@ -28,7 +28,9 @@ export const PolicyPage: FC<PolicyPageProps> = ({ frame, rows, tools }) => {
       <h1>Policy</h1>
       <p class="lede">
         An agent can use a tool when its definition requests the tool’s grant, the policy allows the
-        grant, and no rule denies it. Changes apply from the next call on.
+        grant to everyone who asked for the run, and no rule denies it. A line holds for members
+        unless it says for whom, such as <code>hub:read for guests</code>. Changes apply from the
+        next call on.
       </p>
       {defaultRow && <Default row={defaultRow} now={frame.now} />}
       <section class="block">

@@ -1,27 +1,28 @@
 import type { FC } from 'hono/jsx'
-import { formatTask } from '../../hub/activations/run-labels'
 import type { CommunityRow } from '../../hub/communities/queries'
 import type { Cursor } from '../../hub/cursor'
 import { type PostSort, postSorts } from '../../hub/posts/queries'
+import { formatTask } from '../../hub/traces/run-labels'
 import { formatCount, formatMoney, formatPeriod, formatPlural } from '../../shared/format'
 import { communityPath, postPath } from '../../shared/paths'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
-import { NameList, PostComposer } from '../parts/composer'
 import { ElapsedTime } from '../parts/elapsed-time'
-import { FeedList, type FeedRow, type RunningActivationRow, Tabs } from '../parts/feed-list'
 import { Pager } from '../parts/feed-pager'
-import type { HostedAgent } from '../posts/page-queries'
+import { NameList } from '../parts/name-list'
+import { PostComposer } from '../posts/composer'
+import { FeedList, Tabs } from '../posts/feed-list'
+import type { FeedPageRow, HostedAgent, RunningActivation } from '../posts/page-queries'
 import type { PostFormState } from '../posts/post-forms'
 import type { SpentRow } from './page-queries'
 
 export interface HomePageProps {
   frame: Frame
   sort: PostSort
-  rows: FeedRow[]
+  rows: FeedPageRow[]
   next: Cursor | null
-  working: RunningActivationRow[]
+  running: RunningActivation[]
   agents: HostedAgent[]
   communities: CommunityRow[]
   spent: SpentRow | null
@@ -29,7 +30,7 @@ export interface HomePageProps {
 }
 
 export const HomePage: FC<HomePageProps> = (props) => {
-  const { frame, sort, rows, next, working, agents, communities } = props
+  const { frame, sort, rows, next, running, agents, communities } = props
   return (
     <Layout frame={frame} title={frame.hubName} place="feed">
       <h1 class="vh">Feed</h1>
@@ -49,7 +50,7 @@ export const HomePage: FC<HomePageProps> = (props) => {
           {rows.length === 0 && <EmptyFeed agent={agents[0]?.name ?? null} />}
           <FeedList
             rows={rows}
-            running={working}
+            running={running}
             frame={frame}
             path={sort === 'hot' ? '/' : `/?sort=${sort}`}
           />
@@ -94,20 +95,20 @@ const EmptyFeed: FC<{ agent: string | null }> = ({ agent }) => (
   </div>
 )
 
-const RunningAgents: FC<HomePageProps> = ({ frame, working, agents, spent }) => {
+const RunningAgents: FC<HomePageProps> = ({ frame, running, agents, spent }) => {
   const { now } = frame
-  const busy = new Set(working.map((each) => each.agentName))
+  const busy = new Set(running.map((each) => each.agentName))
   const asleep = agents.filter((each) => !busy.has(each.name)).slice(0, 8)
   return (
     <section class="rail" aria-labelledby="awake">
       <h2 id="awake">
         Running now{' '}
         <span class="meta">
-          {working.length === 0 ? 'no agents' : formatPlural(working.length, 'agent', 'agents')}
+          {running.length === 0 ? 'no agents' : formatPlural(running.length, 'agent', 'agents')}
         </span>
       </h2>
       <ul class="list tall">
-        {working.slice(0, 6).map((each) => (
+        {running.slice(0, 6).map((each) => (
           <li>
             <div class="row">
               <AccountLink name={each.agentName} kind="agent" />

@@ -1,6 +1,6 @@
 import { and, desc, eq, gt, lte, sql } from 'drizzle-orm'
-import { budgets, budgetWindows } from '../../hub/budgets/schema'
 import { selectCommunities } from '../../hub/communities/queries'
+import { budgets, budgetWindows } from '../../hub/schema/budgets'
 import type { RowOf } from '../../shared/db/fields'
 import { one, orm, type Params, prepare } from '../../shared/db/statement'
 import {

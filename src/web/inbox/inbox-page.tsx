@@ -1,8 +1,8 @@
 import type { FC } from 'hono/jsx'
+import { escapeInvisible } from '../../hub/approvals/format-arguments'
 import { type Cursor, encodeCursor } from '../../hub/cursor'
 import type { InboxRow } from '../../hub/inbox/queries'
-import { postPath } from '../../shared/paths'
-import { escapeInvisible } from '../approvals/format-arguments'
+import { commentPath, postPath } from '../../shared/paths'
 import type { Frame } from '../frame/frame'
 import { InboxTabs } from '../frame/inbox-tabs'
 import { Layout } from '../frame/layout'
@@ -84,7 +84,7 @@ const Item: FC<{ item: InboxRow; now: number }> = ({ item, now }) => (
       {item.postId && (
         <a
           class="ul"
-          href={`${postPath(item.postId)}${item.commentId ? `#c-${item.commentId}` : ''}`}
+          href={item.commentId ? commentPath(item.postId, item.commentId) : postPath(item.postId)}
         >
           {item.postTitle ?? 'a post'}
         </a>

@@ -1,17 +1,24 @@
 import type { Hono } from 'hono'
 import { getCookie, setCookie } from 'hono/cookie'
 import { requireSameOrigin, sessionCookie } from '../../hub/http/authenticate'
+import type { EntryRule } from '../../hub/http/entry-rule'
 import { toAppError } from '../../hub/http/errors'
 import type { HubEnv } from '../../hub/http/hub-env'
 import { signIn, signInInput, signOut } from '../../hub/keys/actions'
 import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
+import { isOfflineHub } from '../frame/is-offline-hub'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, sendPage } from '../frame/send-page'
 import { toLocalPath } from '../frame/to-local-path'
-import { isOfflineHub } from '../parts/is-offline-hub'
 import { type LoginFormState, LoginPage, loginForm } from './login-page'
+
+/** Opening the form is reading; sending it, or opening a sign-in link, is an attempt. */
+const signInRule: EntryRule = {
+  rate: ({ req }) => (req.method === 'POST' || req.query('token') ? 'signIn' : 'read'),
+  body: 'form',
+}
 
 /** Registers `GET /login` (also with a sign-in link's `?token=`), `POST /login` and `POST /logout`. */
 export function registerLoginPages(app: Hono<HubEnv>): void {
@@ -22,21 +29,21 @@ export function registerLoginPages(app: Hono<HubEnv>): void {
       const next = toLocalPath(c.req.query('next'))
       const form = createForm({ key: '', next })
       return token ? openSession(c, { token }, form) : showLogin(c, form)
-    }),
+    }, signInRule),
   )
   app.post(
     '/login',
     page(async (c) => {
-      requireSameOrigin(c.req.raw)
+      requireSameOrigin(c)
       const { form, ...read } = readFormWith(signInInput, await readForm(c), loginForm)
       const local = { ...form, typed: { ...form.typed, next: toLocalPath(form.typed.next) } }
       return read.isValid ? openSession(c, read.value, local) : showLogin(c, local, 400)
-    }),
+    }, signInRule),
   )
   app.post(
     '/logout',
     page(async (c) => {
-      requireSameOrigin(c.req.raw)
+      requireSameOrigin(c)
       const token = getCookie(c, sessionCookie)
       if (token) await signOut(c.var.context, token)
       setSession(c, '', 0)
@@ -70,7 +77,7 @@ function setSession(c: PageContext, token: string, expiresAt: number): void {
     httpOnly: true,
     sameSite: 'Lax',
     path: '/',
-    secure: new URL(c.req.url).protocol === 'https:',
+    secure: c.var.isSecure,
     expires: new Date(expiresAt),
   })
 }

@@ -1,17 +1,18 @@
-import type { Context, Hono } from 'hono'
+import type { Context, Handler, Hono } from 'hono'
 import type { WatchRequest } from '../../agents/contract/agents'
-import { findTraceAccess, type TraceAccess } from '../../hub/activations/trace-access'
-import { readTrace } from '../../hub/activations/trace-view'
+import { postTopic } from '../../hub/contract/live-event'
 import {
   readCredential,
   readWithViewer,
   requireSameOrigin,
   type ViewerRead,
 } from '../../hub/http/authenticate'
+import { declareEntry } from '../../hub/http/entry-rule'
 import { toErrorResponse } from '../../hub/http/errors'
 import type { HubEnv } from '../../hub/http/hub-env'
 import { liveErrors, upgradeErrors } from '../../hub/live/errors'
-import { postTopic } from '../../hub/live/live-event'
+import { findTraceAccess, type TraceAccess } from '../../hub/traces/trace-access'
+import { readTrace } from '../../hub/traces/trace-view'
 import type { Statements } from '../../shared/db/batch'
 import type { PostId } from '../../shared/ids'
 import {
@@ -32,8 +33,8 @@ export function registerLivePages(app: Hono<HubEnv>): void {
  * Wraps a handler of WebSocket upgrades: authentication and the handler's statements share one round
  * trip.
  */
-const socket =
-  (watch: (c: Context<HubEnv>, read: Read) => Promise<Response>) => async (c: Context<HubEnv>) => {
+const socket = (watch: (c: Context<HubEnv>, read: Read) => Promise<Response>) =>
+  declareEntry<Handler<HubEnv>>({ rate: 'connect', body: 'none' }, async (c) => {
     if (c.req.header('upgrade')?.toLowerCase() !== 'websocket') {
       return c.text(upgradeErrors.notWebSocket, 426, { upgrade: 'websocket' })
     }
@@ -42,12 +43,12 @@ const socket =
       // A browser lets any site open a socket and sends the cookie along. A browser without a cookie may
       // be in a network that the site itself cannot reach. Programs send no origin.
       const isBrowser = credential === null && c.req.header('origin') !== undefined
-      if (credential?.isSession || isBrowser) requireSameOrigin(c.req.raw)
+      if (credential?.isSession || isBrowser) requireSameOrigin(c)
       return await watch(c, (statements) => readWithViewer(c, credential, statements))
     } catch (error) {
       return toErrorResponse(c, error)
     }
-  }
+  })
 
 type Read = <Batch extends Statements>(statements: Batch) => Promise<ViewerRead<Batch>>
 

@@ -1,6 +1,6 @@
 import type { FC } from 'hono/jsx'
 import type { ActivationRow } from '../../hub/activations/page-queries'
-import { formatOutcome, formatTask } from '../../hub/activations/run-labels'
+import { formatOutcome, formatTask } from '../../hub/traces/run-labels'
 import { formatCost, formatCount, formatDuration } from '../../shared/format'
 import { activationPath } from '../../shared/paths'
 import { AccountLink } from './account-link'
@@ -72,7 +72,7 @@ export const ActivationTable: FC<ActivationTableProps> = ({ rows, now, hasAgent 
 
 const Outcome: FC<{ row: ActivationRow }> = ({ row }) => {
   if (row.state === 'running') return <span class="lit">running</span>
-  if (row.state === 'parked') return <>waiting for approval</>
+  if (row.state === 'parked') return <>waiting</>
   if (row.outcome === 'completed') return <>completed</>
   return <span class="warn">{formatOutcome(row.outcome)}</span>
 }

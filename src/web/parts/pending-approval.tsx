@@ -1,5 +1,5 @@
 import type { FC } from 'hono/jsx'
-import { formatToolName } from '../../hub/activations/run-labels'
+import { formatToolName } from '../../hub/traces/run-labels'
 
 export interface PendingApprovalProps {
   agentName: string
@@ -7,25 +7,44 @@ export interface PendingApprovalProps {
   tools: readonly string[]
   /** True for an admin, who can approve or deny. */
   canDecide: boolean
+  /** The run waits for its model provider, not for an approval. */
+  isAwaitingProvider: boolean
 }
 
-/** Says which tools an agent is waiting to use, with a link to the approvals for an admin. */
+/**
+ * Says which tools an agent is waiting to use, with a link to the approvals for an admin, or that it
+ * waits for its model provider.
+ */
 export const PendingApproval: FC<PendingApprovalProps> = ({
   agentName,
   tools,
   canDecide: mayDecide,
-}) => (
+  isAwaitingProvider,
+}) =>
+  isAwaitingProvider ? (
+    <AwaitedProvider agentName={agentName} />
+  ) : (
+    <>
+      <p class="do">
+        {agentName} is waiting for approval
+        {tools.length > 0 && ` to use ${tools.map(formatToolName).join(', ')}`}
+      </p>
+      <p class="meta up">
+        {mayDecide ? (
+          <a href="/approvals">Review request</a>
+        ) : (
+          'The run continues when an admin approves or denies the request. Waiting costs nothing.'
+        )}
+      </p>
+    </>
+  )
+
+const AwaitedProvider: FC<{ agentName: string }> = ({ agentName }) => (
   <>
-    <p class="do">
-      {agentName} is waiting for approval
-      {tools.length > 0 && ` to use ${tools.map(formatToolName).join(', ')}`}
-    </p>
+    <p class="do">{agentName} is waiting for its model provider, which is down</p>
     <p class="meta up">
-      {mayDecide ? (
-        <a href="/approvals">Review request</a>
-      ) : (
-        'The run continues when an admin approves or denies the request. Waiting costs nothing.'
-      )}
+      The run continues when the provider answers. Waiting costs nothing. See{' '}
+      <a href="/m/agent-errors">m/agent-errors</a>.
     </p>
   </>
 )

@@ -1,5 +1,5 @@
 import type { FC } from 'hono/jsx'
-import { formatOutcome, formatToolName } from '../../hub/activations/run-labels'
+import { formatOutcome, formatToolName } from '../../hub/traces/run-labels'
 import { formatCost, formatCount, formatDuration } from '../../shared/format'
 import { activationPath } from '../../shared/paths'
 import { Icon } from './icons'

@@ -1,13 +1,13 @@
 import type { FC } from 'hono/jsx'
 import type { Branch } from '../../hub/comments/comment-tree'
-import { postPath } from '../../shared/paths'
+import { commentPath, postPath } from '../../shared/paths'
 import type { Frame } from '../frame/frame'
 import { AccountLink } from '../parts/account-link'
-import { ReplyComposer } from '../parts/composer'
 import { Prose } from '../parts/prose'
 import { type Provenance, ProvenanceLine } from '../parts/provenance'
 import { RelativeTime } from '../parts/relative-time'
-import { VoteForm } from '../parts/vote-form'
+import { VoteForm } from '../votes/vote-form'
+import { ReplyComposer } from './composer'
 import type { ThreadComment } from './page-queries'
 import type { ReplyFormState } from './post-forms'
 
@@ -22,6 +22,8 @@ export interface CommentTreeProps {
   /** The reply being written, shown below its parent comment; null when there is none. */
   reply: ReplyFormState | null
   isLocked: boolean
+  /** The branches are not shown below their parents; a parent may be on another page. */
+  isRoot: boolean
 }
 
 export const CommentTree: FC<CommentTreeProps> = (props) => (
@@ -37,18 +39,34 @@ const Comment: FC<CommentTreeProps & { branch: Branch<ThreadComment> }> = (props
   const provenance = provenanceOf(branch)
   const hasComposer = reply?.typed.parent_id === branch.id
   return (
-    <article class="reply" id={`c-${branch.id}`} data-author={branch.authorName} data-row>
+    <article
+      class="reply"
+      id={`c-${branch.id}`}
+      data-author={branch.authorName}
+      data-parent={branch.parentId ? `c-${branch.parentId}` : undefined}
+      data-row
+    >
       <div class="by">
         <AccountLink name={branch.authorName} kind={branch.authorKind} />
-        <a href={`#c-${branch.id}`}>
+        <a href={commentPath(postId, branch.id)}>
           <RelativeTime at={branch.createdAt} now={frame.now} />
         </a>
         {branch.editedAt !== null && <span>edited</span>}
+        {props.isRoot && branch.parentId !== null && (
+          <a href={commentPath(postId, branch.parentId)}>in reply to an earlier comment</a>
+        )}
       </div>
       {branch.deletedAt === null ? (
-        <Prose text={branch.content} knownNames={known} heading={3} />
+        <Prose of={branch} knownNames={known} />
       ) : (
         <p class="meta">This comment was deleted.</p>
+      )}
+      {branch.isExcerpt && (
+        <p class="meta">
+          <a href={commentPath(postId, branch.id)}>
+            Show all<span class="vh"> of the reply by {branch.authorName}</span>
+          </a>
+        </p>
       )}
       {provenance && <ProvenanceLine of={provenance} />}
       <div class="more">
@@ -61,7 +79,7 @@ const Comment: FC<CommentTreeProps & { branch: Branch<ThreadComment> }> = (props
             authorName={branch.authorName}
             score={branch.score}
             value={props.votes.get(branch.id) ?? 0}
-            next={`${postPath(postId)}#c-${branch.id}`}
+            next={commentPath(postId, branch.id)}
           />
         )}
         {!isLocked && branch.deletedAt === null && (
@@ -79,7 +97,7 @@ const Comment: FC<CommentTreeProps & { branch: Branch<ThreadComment> }> = (props
           form={reply}
         />
       )}
-      <CommentTree {...props} branches={branch.replies} />
+      <CommentTree {...props} branches={branch.replies} isRoot={false} />
     </article>
   )
 }

@@ -1,10 +1,10 @@
 import type { FC } from 'hono/jsx'
 import { activationPath } from '../../shared/paths'
+import { StopForm } from '../activations/stop-form'
 import type { PageViewer } from '../frame/frame'
 import { AccountLink } from '../parts/account-link'
 import { ElapsedTime } from '../parts/elapsed-time'
 import { PendingApproval } from '../parts/pending-approval'
-import { StopForm } from '../parts/stop-form'
 import type { ThreadActivation } from './page-queries'
 
 type RunningActivation = Pick<ThreadActivation, 'agentName' | 'startedAt' | 'requesters'> & {
@@ -80,6 +80,7 @@ export const ParkedBlock: FC<{
       agentName={activation.agentName}
       tools={activation.waitsFor}
       canDecide={viewer?.isAdmin === true}
+      isAwaitingProvider={activation.isAwaitingProvider}
     />
     <StopForm
       viewer={viewer}

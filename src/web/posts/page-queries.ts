@@ -1,31 +1,32 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { accounts } from '../../hub/accounts/schema'
-import { activations } from '../../hub/activations/schema'
-import { isHubPausedSql } from '../../hub/activations/waiting-sql'
-import { approvals } from '../../hub/approvals/schema'
 import { commentFields } from '../../hub/comments/queries'
-import { comments } from '../../hub/comments/schema'
 import type { Cursor } from '../../hub/cursor'
-import { agents } from '../../hub/definitions/schema'
-import { inboxItems } from '../../hub/inbox/schema'
-import { type Credential, viewer, viewerCte, viewerValues } from '../../hub/keys/queries'
-import { mentions } from '../../hub/mentions/schema'
+import { isHubPausedSql } from '../../hub/inbox/waiting-sql'
+import { shownTextFields } from '../../hub/markdown/shown-text-sql'
+import { isAwaitingProviderSql } from '../../hub/outages/wait-sql'
 import {
-  type PostRow,
   type PostSort,
   postFields,
+  postTables,
   preparePostLists,
-  selectPost,
   toPostCursor,
 } from '../../hub/posts/queries'
-import { posts } from '../../hub/posts/schema'
 import { selectNotWoken } from '../../hub/reply-limits/queries'
+import { accounts } from '../../hub/schema/accounts'
+import { activations } from '../../hub/schema/activations'
+import { approvals } from '../../hub/schema/approvals'
+import { comments } from '../../hub/schema/comments'
+import { agents } from '../../hub/schema/definitions'
+import { inboxItems } from '../../hub/schema/inbox'
+import { mentions } from '../../hub/schema/mentions'
+import { posts } from '../../hub/schema/posts'
+import { votes } from '../../hub/schema/votes'
+import { type Credential, viewer, viewerCte, viewerValues } from '../../hub/viewers/queries'
 import { selectOwnVotes } from '../../hub/votes/queries'
-import { votes } from '../../hub/votes/schema'
-import { limits } from '../../shared/config'
+import { limits, renderedTexts } from '../../shared/config'
 import { flag, nullable, number, type RowOf } from '../../shared/db/fields'
-import { manySql, type Params, prepare, type Statement } from '../../shared/db/statement'
+import { manySql, oneSql, type Params, prepare, type Statement } from '../../shared/db/statement'
 
 const p = alias(posts, 'p')
 const a = alias(accounts, 'a')
@@ -36,7 +37,9 @@ const i = alias(inboxItems, 'i')
 const f = alias(accounts, 'f')
 const v = alias(votes, 'v')
 const o = alias(approvals, 'o')
-const n = alias(mentions, 'n')
+const k = alias(mentions, 'k')
+const n = alias(comments, 'n')
+const l = alias(comments, 'l')
 
 /** A subquery that returns a JSON list of texts. */
 const textList = (query: SQL): SQL<string[]> =>
@@ -83,33 +86,96 @@ export function computeNextCursor(page: FeedPage, rows: FeedPageRow[]): Cursor |
   return rows.length < feedRowsMax || !last ? null : toPostCursor(page.sort, last)
 }
 
-export type ThreadPost = PostRow
+const threadPostFields = { ...postFields, html: p.html, htmlVersion: p.htmlVersion }
 
-/** A comment with the activation that wrote it, if any. */
-const threadCommentFields = {
-  ...commentFields,
-  outcome: nullable(x.outcome),
-  tools: nullable(x.tools),
-  startedAt: nullable(x.startedAt),
-  finishedAt: nullable(x.finishedAt),
-  tokens: sql<number | null>`${x.inputTokens} + ${x.outputTokens}`,
-  costMicrousd: nullable(x.costMicrousd),
-  isPriced: nullable(x.isPriced),
-}
-
-export type ThreadComment = RowOf<typeof threadCommentFields>
+/** The post of a thread with its HTML. */
+export type ThreadPost = RowOf<typeof threadPostFields>
 
 type OfPost = Params<{ postId: string }>
 
-const selectNewestComments = prepare(({ postId }: OfPost) =>
-  manySql(
-    threadCommentFields,
-    sql`FROM ${comments} ${m} JOIN ${accounts} ${a} ON ${a.id} = ${m.authorId}
-      LEFT JOIN ${activations} ${x} ON ${x.id} = ${m.activationId}
-      WHERE ${m.postId} = ${postId} ORDER BY ${m.createdAt} DESC, ${m.id} DESC
-      LIMIT ${sql.raw(String(limits.page.commentsMax))}`,
+const selectThreadPost = prepare(({ postId }: OfPost) =>
+  oneSql(
+    threadPostFields,
+    sql`FROM ${postTables} WHERE ${p.id} = ${postId} AND ${p.deletedAt} IS NULL`,
   ),
 )
+
+/** Comments of one page of a thread: those before a row, those around a linked comment, or the newest. */
+export interface CommentWindow {
+  before: Cursor | null
+  /** Id of a comment; empty for none. An unknown one counts as none. */
+  linked: string
+}
+
+interface WindowValues {
+  postId: string
+  linked: string
+  beforeAt: number
+  beforeId: string
+}
+
+const newestAt = Number.MAX_SAFE_INTEGER
+
+/** A comment with the activation that wrote it, if any. The linked comment is shown first if the page is long. */
+const threadCommentFields = (linked: SQLWrapper) => {
+  const isDeleted = sql`${m.deletedAt} IS NOT NULL`
+  const shown = {
+    content: sql`iif(${isDeleted}, '', ${m.content})`,
+    html: sql`iif(${isDeleted}, NULL, ${m.html})`,
+    htmlVersion: m.htmlVersion,
+  }
+  return {
+    ...commentFields,
+    ...shownTextFields(shown, sql`${m.id} = ${linked} DESC, ${m.createdAt} DESC, ${m.id} DESC`),
+    /** Whether no newer comments exist than those of the page. */
+    isNewest: flag(sql`bound.at = ${sql.raw(String(newestAt))}`),
+    outcome: nullable(x.outcome),
+    tools: nullable(x.tools),
+    startedAt: nullable(x.startedAt),
+    finishedAt: nullable(x.finishedAt),
+    tokens: sql<number | null>`${x.inputTokens} + ${x.outputTokens}`,
+    costMicrousd: nullable(x.costMicrousd),
+    isPriced: nullable(x.isPriced),
+  }
+}
+
+export type ThreadComment = RowOf<ReturnType<typeof threadCommentFields>>
+
+/** One row more than a page shows, which shows whether there are earlier comments. */
+const commentRowsMax = renderedTexts.commentsPerPage + 1
+
+/** The first comment after the page: the page ends before it. */
+const boundSql = ({ postId, linked, beforeAt, beforeId }: Params<WindowValues>): SQL => sql`
+  WITH bound (at, id) AS MATERIALIZED (
+    SELECT coalesce(z.at, ${beforeAt}), coalesce(z.id, ${beforeId}) FROM (SELECT 1)
+    LEFT JOIN (SELECT ${n.createdAt} AS at, ${n.id} AS id
+      FROM ${comments} ${n} WHERE ${n.postId} = ${postId} AND (${n.createdAt}, ${n.id}) > (
+        SELECT ${l.createdAt}, ${l.id} FROM ${comments} ${l} WHERE ${l.id} = ${linked} AND ${l.postId} = ${postId})
+      ORDER BY ${n.createdAt}, ${n.id}
+      LIMIT 1 OFFSET ${sql.raw(String(renderedTexts.commentsAfterLinked))}) z)`
+
+const preparedComments = prepare((v: Params<WindowValues>) =>
+  manySql(
+    threadCommentFields(v.linked),
+    sql`FROM bound CROSS JOIN (SELECT * FROM ${comments} ${m}
+        WHERE ${m.postId} = ${v.postId}
+          AND (${m.createdAt}, ${m.id}) < ((SELECT at FROM bound), (SELECT id FROM bound))
+        ORDER BY ${m.createdAt} DESC, ${m.id} DESC LIMIT ${sql.raw(String(commentRowsMax))}) ${m}
+      JOIN ${accounts} ${a} ON ${a.id} = ${m.authorId}
+      LEFT JOIN ${activations} ${x} ON ${x.id} = ${m.activationId}
+      ORDER BY ${m.createdAt} DESC, ${m.id} DESC`,
+    boundSql(v),
+  ),
+)
+
+/** Selects the comments of a page, newest first, and one more if there are earlier ones. */
+function selectThreadComments(
+  postId: string,
+  { before, linked }: CommentWindow,
+): Statement<ThreadComment[]> {
+  const [beforeAt, beforeId] = Array.isArray(before) ? before : [newestAt, '']
+  return preparedComments({ postId, linked, beforeAt, beforeId })
+}
 
 const threadActivationFields = {
   id: x.id,
@@ -127,6 +193,7 @@ const threadActivationFields = {
   waitsFor: textList(sql`iif(${x.state} <> 'parked', '[]',
     (SELECT json_group_array(DISTINCT ${o.tool}) FROM ${approvals} ${o}
      WHERE ${o.activationId} = ${x.id} AND ${o.status} = 'pending'))`),
+  isAwaitingProvider: flag(sql`${x.state} = 'parked' AND ${isAwaitingProviderSql(x.id)}`),
 }
 
 /** An activation of an agent in a thread. */
@@ -144,7 +211,7 @@ const selectThreadActivations = prepare(({ postId }: OfPost) =>
 const selectMentioned = prepare(({ postId }: OfPost) =>
   manySql(
     { name: a.name },
-    sql`FROM (SELECT DISTINCT ${n.accountId} FROM ${mentions} ${n} WHERE ${n.postId} = ${postId} LIMIT 500) t
+    sql`FROM (SELECT DISTINCT ${k.accountId} FROM ${mentions} ${k} WHERE ${k.postId} = ${postId} LIMIT 500) t
       CROSS JOIN ${accounts} ${a} ON ${a.id} = t.account_id`,
   ),
 )
@@ -169,9 +236,13 @@ const selectPaused = prepare(({ postId }: OfPost) =>
 )
 
 /** Returns the statements for everything a thread's page shows; the newest comments come first. */
-export const threadStatements = (postId: string, { credential, now }: FeedPage['viewer']) => ({
-  post: selectPost(postId),
-  comments: selectNewestComments({ postId }),
+export const threadStatements = (
+  postId: string,
+  window: CommentWindow,
+  { credential, now }: FeedPage['viewer'],
+) => ({
+  post: selectThreadPost({ postId }),
+  comments: selectThreadComments(postId, window),
   activations: selectThreadActivations({ postId }),
   mentioned: selectMentioned({ postId }),
   paused: selectPaused({ postId }),
@@ -211,6 +282,9 @@ const runningActivationFields = {
   startedAt: x.startedAt,
 }
 
+/** A running activation with its thread, if it has one. */
+export type RunningActivation = RowOf<typeof runningActivationFields>
+
 const preparedRunningActivations = prepare(() =>
   manySql(
     runningActivationFields,
@@ -223,5 +297,5 @@ const preparedRunningActivations = prepare(() =>
 )
 
 /** Selects the running activations of the hub with their threads, newest first. */
-export const selectRunningActivations = (): Statement<RowOf<typeof runningActivationFields>[]> =>
+export const selectRunningActivations = (): Statement<RunningActivation[]> =>
   preparedRunningActivations({})

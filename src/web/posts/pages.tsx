@@ -1,9 +1,12 @@
 import type { Hono } from 'hono'
 import { commentInput, createComment } from '../../hub/comments/actions'
+import { decodeCursor } from '../../hub/cursor'
 import { readCredential, requireViewer, toActor } from '../../hub/http/authenticate'
 import type { HubEnv } from '../../hub/http/hub-env'
+import { renderAgain } from '../../hub/markdown/render-again'
 import { postErrors } from '../../hub/posts/errors'
-import { postPath } from '../../shared/paths'
+import { renderedTexts } from '../../shared/config'
+import { commentPath } from '../../shared/paths'
 import { createForm } from '../form/form-state'
 import { readFormWith } from '../form/read-form-with'
 import { rejectForm } from '../form/reject-form'
@@ -32,7 +35,7 @@ export function registerThreadPages(app: Hono<HubEnv>): void {
         const { content, parent_id: parentId = null } = read.value
         const comment = { postId, parentId, content }
         const { answer } = await createComment(c.var.context, toActor(viewer, null), comment)
-        return c.redirect(`${postPath(postId)}#c-${answer.id}`, 303)
+        return c.redirect(commentPath(postId, answer.id), 303)
       } catch (error) {
         const { form, status } = rejectForm(replyForm, read.form, error)
         return showThread(c, form, status)
@@ -43,15 +46,25 @@ export function registerThreadPages(app: Hono<HubEnv>): void {
 
 async function showThread(c: PageContext, reply: ReplyFormState, status = 200): Promise<Response> {
   const viewer = { credential: await readCredential(c), now: c.var.context.clock.now() }
-  const { frame, answers } = await readPage(c, threadStatements(c.req.param('id') ?? '', viewer))
-  const { post, comments, mentioned, votes } = answers
+  const window = {
+    before: decodeCursor(c.req.query('before')),
+    linked: c.req.query('comment') || reply.typed.parent_id,
+  }
+  const statements = threadStatements(c.req.param('id') ?? '', window, viewer)
+  const { frame, answers } = await readPage(c, statements)
+  const { post, comments: rows, mentioned, votes } = answers
   if (!post) throw postErrors.deletedPost()
+  const comments = rows.slice(0, renderedTexts.commentsPerPage)
+  renderAgain(c.var.context, 'posts', [post])
+  renderAgain(c.var.context, 'comments', comments)
   return sendPage(
     c,
     <ThreadPage
       frame={frame}
       post={post}
       comments={comments.toReversed()}
+      hasEarlier={rows.length > comments.length}
+      isNewest={window.before === null && (rows[0]?.isNewest ?? true)}
       activations={answers.activations}
       mentioned={mentioned.map(({ name }) => name)}
       paused={answers.paused}

@@ -1,19 +1,21 @@
 import type { FC } from 'hono/jsx'
-import { formatReplyRefusal, isNoticePosted } from '../../hub/activations/run-labels'
 import { buildTree } from '../../hub/comments/comment-tree'
+import { encodeCursor } from '../../hub/cursor'
 import type { NotWokenAgent } from '../../hub/reply-limits/queries'
+import { formatReplyRefusal, isNoticePosted } from '../../hub/traces/run-labels'
 import { formatCost, formatCount, formatPlural } from '../../shared/format'
-import { communityPath, postPath } from '../../shared/paths'
+import { commentPath, communityPath, postPath } from '../../shared/paths'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { AccountLink, type AccountRef } from '../parts/account-link'
-import { NameList, ReplyComposer } from '../parts/composer'
 import { Icon } from '../parts/icons'
 import { excerpt } from '../parts/markdown'
+import { NameList } from '../parts/name-list'
 import { Prose } from '../parts/prose'
 import { RelativeTime } from '../parts/relative-time'
-import { VoteForm } from '../parts/vote-form'
+import { VoteForm } from '../votes/vote-form'
 import { CommentTree } from './comment-tree-view'
+import { ReplyComposer } from './composer'
 import { LiveBlock, LiveTemplate, ParkedBlock } from './live-block'
 import { NotWokenNotice } from './not-woken-notice'
 import type {
@@ -28,8 +30,11 @@ import type { ReplyFormState } from './post-forms'
 export interface ThreadPageProps {
   frame: Frame
   post: ThreadPost
-  /** Oldest first. */
+  /** Comments of this page, oldest first. */
   comments: ThreadComment[]
+  hasEarlier: boolean
+  /** The page shows the newest comments. */
+  isNewest: boolean
   activations: ThreadActivation[]
   /** Names of accounts that the thread mentions. */
   mentioned: string[]
@@ -44,7 +49,7 @@ export interface ThreadPageProps {
 }
 
 export const ThreadPage: FC<ThreadPageProps> = (props) => {
-  const { frame, post, comments, activations, agents, reply } = props
+  const { frame, post, comments, activations, agents, reply, isNewest } = props
   const people = listPeople(post, comments)
   const known = new Set([
     ...props.mentioned.map((name) => name.toLowerCase()),
@@ -64,9 +69,12 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
             aria-labelledby="count"
             data-live={`/live/posts/${encodeURIComponent(post.id)}`}
             data-comments={post.commentCount}
+            data-past={isNewest ? undefined : true}
           >
             <h2 id="count">{formatReplyCount(post, comments, working.length)}</h2>
+            <EarlierLink {...props} />
             <CommentTree
+              isRoot
               branches={buildTree(comments)}
               votes={props.votes}
               knownNames={known}
@@ -76,6 +84,7 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
               isLocked={post.isLocked}
             />
             <div data-end>
+              <LaterLinks {...props} />
               <div id="working">
                 {working.map((each) => (
                   <LiveBlock
@@ -122,6 +131,32 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
   )
 }
 
+/** Links the page with the comments before those of this page. */
+const EarlierLink: FC<ThreadPageProps> = ({ post, comments, hasEarlier }) => {
+  const first = comments[0]
+  if (!hasEarlier || !first) return null
+  const cursor = encodeCursor([first.createdAt, first.id])
+  return (
+    <p class="pager">
+      <a href={`${postPath(post.id)}?before=${encodeURIComponent(cursor)}#count`}>
+        Earlier replies
+      </a>
+    </p>
+  )
+}
+
+/** Links the page with the comments after those of this page, and the page with the newest. */
+const LaterLinks: FC<ThreadPageProps> = ({ post, comments, isNewest }) => {
+  const last = comments.at(-1)
+  if (isNewest) return null
+  return (
+    <p class="pager">
+      {last && <a href={commentPath(post.id, last.id)}>Later replies</a>}{' '}
+      <a href={`${postPath(post.id)}#working`}>Newest replies</a>
+    </p>
+  )
+}
+
 const PostArticle: FC<{
   post: ThreadPost
   known: Set<string>
@@ -159,7 +194,7 @@ const PostArticle: FC<{
       )}
       {post.content && (
         <div class="up4">
-          <Prose text={post.content} knownNames={known} heading={2} />
+          <Prose of={post} knownNames={known} />
         </div>
       )}
     </article>

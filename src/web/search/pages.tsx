@@ -13,28 +13,31 @@ import { SearchPage } from './search-page'
 export function registerSearchPages(app: Hono<HubEnv>): void {
   app.get(
     '/search',
-    page(async (c) => {
-      const text = (c.req.query('q') ?? '').slice(0, limits.search.queryCharsMax)
-      const only = hitTypes.find((type) => type === c.req.query('type')) ?? null
-      const cursor = decodeCursor(c.req.query('cursor'))
-      const offset = typeof cursor === 'number' ? cursor : 0
-      const expression = toMatchExpression(text, 'all')
-      const shown = limits.search.resultsDefault
-      const { frame, answers } = await readPage(c, {
-        hits: expression ? selectHits(filterOf(expression, only, offset, shown + 1)) : null,
-      })
-      const hits = (answers.hits ?? []).map(toSearchHit)
-      return sendPage(
-        c,
-        <SearchPage
-          frame={frame}
-          text={text}
-          type={only}
-          hits={hits.slice(0, shown)}
-          next={hits.length > shown ? offset + shown : null}
-        />,
-      )
-    }),
+    page(
+      async (c) => {
+        const text = (c.req.query('q') ?? '').slice(0, limits.search.queryCharsMax)
+        const only = hitTypes.find((type) => type === c.req.query('type')) ?? null
+        const cursor = decodeCursor(c.req.query('cursor'))
+        const offset = typeof cursor === 'number' ? cursor : 0
+        const expression = toMatchExpression(text, 'all')
+        const shown = limits.search.resultsDefault
+        const { frame, answers } = await readPage(c, {
+          hits: expression ? selectHits(filterOf(expression, only, offset, shown + 1)) : null,
+        })
+        const hits = (answers.hits ?? []).map(toSearchHit)
+        return sendPage(
+          c,
+          <SearchPage
+            frame={frame}
+            text={text}
+            type={only}
+            hits={hits.slice(0, shown)}
+            next={hits.length > shown ? offset + shown : null}
+          />,
+        )
+      },
+      { rate: 'search', body: 'none' },
+    ),
   )
 }
 

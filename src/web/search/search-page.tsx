@@ -1,7 +1,7 @@
 import type { FC } from 'hono/jsx'
 import type { SearchHit } from '../../hub/contract/hub'
 import { type Cursor, encodeCursor } from '../../hub/cursor'
-import { accountPath, communityPath, postPath } from '../../shared/paths'
+import { accountPath, commentPath, communityPath, postPath } from '../../shared/paths'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { AccountLink } from '../parts/account-link'
@@ -88,8 +88,8 @@ const searchPath = (text: string, type: string | null): string =>
 function toPath(hit: SearchHit): string {
   if (hit.type === 'account') return accountPath(hit.author?.name ?? hit.title)
   if (hit.type === 'community') return communityPath(hit.community ?? hit.title)
-  const path = postPath(hit.postId ?? hit.id)
-  return hit.type === 'comment' ? `${path}#c-${hit.id}` : path
+  const postId = hit.postId ?? hit.id
+  return hit.type === 'comment' ? commentPath(postId, hit.id) : postPath(postId)
 }
 
 const Hit: FC<{ hit: SearchHit; now: number }> = ({ hit, now }) => (

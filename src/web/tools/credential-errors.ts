@@ -3,7 +3,7 @@ import type {
   CredentialFormField,
 } from '../../mcp-servers/contract/credential-forms'
 import { outside } from '../../shared/config'
-import type { FormProblem } from '../frame/frame'
+import type { FormProblem } from '../form/form-state'
 
 type ErrorTexts = {
   [Field in CredentialFormField]: Record<CredentialFormErrors[Field], FormProblem>

@@ -1,7 +1,7 @@
 import type { Hono } from 'hono'
 import type { HubEnv } from '../../hub/http/hub-env'
 import type { ToolAdminApi } from '../../mcp-servers/contract/tool-admin'
-import type { FormProblem } from '../frame/frame'
+import type { FormProblem } from '../form/form-state'
 import { type PageContext, page } from '../frame/send-page'
 import { handleAdminForm, readAdminPage, sendAdminPage } from './admin-page'
 import { toCredentialProblem } from './credential-errors'

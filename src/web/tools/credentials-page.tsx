@@ -1,7 +1,7 @@
 import type { FC } from 'hono/jsx'
 import type { CredentialSummary, ServiceSummary } from '../../mcp-servers/contract/tool-admin'
 import { ErrorSummary } from '../form/error-summary'
-import type { FormProblem } from '../frame/frame'
+import type { FormProblem } from '../form/form-state'
 import { AccountLink } from '../parts/account-link'
 import { RelativeTime } from '../parts/relative-time'
 import { AddCredential } from './credential-form'
@@ -83,6 +83,7 @@ const CredentialTable: FC<CredentialsPageProps> = ({ now, credentials }) => (
           </th>
           <td data-l="Service">
             {row.server} / {row.service}
+            {row.destination !== null && <p class="meta">{row.destination}</p>}
           </td>
           <td data-l="For">
             <BoundTo row={row} />

@@ -1,7 +1,7 @@
 import type { FC } from 'hono/jsx'
 import type { RemoteServerSummary, RemoteToolSummary } from '../../mcp-servers/contract/tool-admin'
 import { ErrorSummary } from '../form/error-summary'
-import type { FormProblem } from '../frame/frame'
+import type { FormProblem } from '../form/form-state'
 import { AddServerForm, type TypedServer } from './add-server-form'
 
 interface RemotePageProps {

@@ -1,6 +1,6 @@
 import { assemblePrompt, type PromptSources } from '../../../src/agents/context/assemble-prompt'
 import type { Definition } from '../../../src/agents/definitions/definition'
-import type { MemoryQuery, PromptMemory } from '../../../src/agents/storage/memory-store'
+import type { MemoryQuery, PromptMemory } from '../../../src/agents/memory/memory-store'
 import type { ClaimedItem, LoadedActivation, Person, Thread } from '../../../src/hub/contract/hub'
 import { isGranted } from '../../../src/mcp-servers/gateway/decide'
 import type { AccountId, CommentId, InboxItemId, PostId } from '../../../src/shared/ids'
@@ -41,6 +41,8 @@ export const aLoad: LoadedActivation = {
   admission: 'granted',
   task: 'mention',
   items: [anItem],
+  requesters: [{ id: mira.id, name: mira.name, role: 'member' }],
+  hasGuestText: false,
   modelOverride: null,
   model: 'offline/extractive',
   thread: aThread,
@@ -65,6 +67,8 @@ const noMemories: PromptMemory = {
   facts: [],
   tasks: [],
   recentElsewhere: [],
+  hasPrivate: false,
+  hasUntrusted: false,
 }
 
 /** An agent named scout; `extra` is added to its configuration. */
@@ -77,6 +81,7 @@ export function assemble(over: Partial<PromptSources> = {}, memories: Partial<Pr
   const assembled = assemblePrompt({
     definition: aDefinition(),
     load: aLoad,
+    reader: mira.id,
     toolNames: ['hub_search'],
     contextTokens: 100_000,
     hubName: 'Nest',

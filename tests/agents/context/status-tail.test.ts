@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { describeBudget } from '../../../src/agents/context/describe-budget'
 import { buildStatusTail, type StatusSources } from '../../../src/agents/context/status-tail'
+import { describeBudget } from '../../../src/agents/hooks/describe-budget'
 import { initialState } from '../../../src/agents/loop/state'
 import { statusMarker } from '../../../src/agents/models/to-prompt'
 import type { BudgetStatus } from '../../../src/hub/contract/hub'

@@ -74,8 +74,8 @@ test('B4: the floor and the want of a call are its worst case in whole micro-dol
         ...{ responsesPerThreadMax: 3, intervalMs: 60_000 },
       },
       durationSecondsMax: 300,
-      // 2,000 x $3 + 256 x $15 and 48,000 x $3 + 1,000 x $15, per million
-      callFloor: { microusd: 9_840, tokens: 2_256 },
+      // 256 x $15 and 48,000 x $3 + 1,000 x $15, per million
+      callFloor: { microusd: 3_840, tokens: 256 },
       callWant: { microusd: 159_000, tokens: 49_000 },
       budget: { costPerDayMicrousd: null },
       etag: await computeDefinitionEtag(files),
@@ -95,7 +95,7 @@ test('B6: the candidate models are reported, with a floor for the cheapest and a
     facts: {
       model: 'anthropic/big',
       models: ['anthropic/big', 'openai/cheap'],
-      callFloor: { microusd: 2_000 },
+      callFloor: { microusd: 0 },
       callWant: { microusd: 159_000 },
       warnings: [{ message: expect.stringContaining('workers-ai/away') }],
     },
@@ -105,7 +105,7 @@ test('B6: the candidate models are reported, with a floor for the cheapest and a
 test('B4: a part of a micro-dollar is rounded up, and the model limits the answer', async () => {
   const cheap = aModel({ prices: { input: 50_001, cached: 0, output: 0 }, outputTokensMax: 100 })
   const { callFloor, callWant } = await factsOf(cheap)
-  expect(callFloor).toEqual({ microusd: 101, tokens: 2_100 })
+  expect(callFloor).toEqual({ microusd: 0, tokens: 100 })
   expect(callWant).toEqual({ microusd: 2_401, tokens: 48_100 })
 })
 
@@ -114,7 +114,7 @@ test('B7: an offline or unpriced model costs nothing and is counted in tokens', 
   expect(unpriced.callWant).toEqual({ microusd: 0, tokens: 49_000 })
   expect(unpriced.warnings).toEqual([])
   const offline = await factsOf(aModel({ id: 'offline/extractive', isOffline: true, prices: null }))
-  expect(offline).toMatchObject({ isOffline: true, callFloor: { microusd: 0, tokens: 2_256 } })
+  expect(offline).toMatchObject({ isOffline: true, callFloor: { microusd: 0, tokens: 256 } })
   expect(offline.warnings).toEqual([
     {
       path: 'config.yaml:3:brain.provider',

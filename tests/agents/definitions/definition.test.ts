@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { computeDuration } from '../../../src/agents/definitions/definition'
 import { memoryLimits } from '../../../src/shared/config'
 import { definitionOf, warningsOf } from './read-files'
 
@@ -37,10 +38,10 @@ describe('defaults and ceilings', () => {
       description: '',
       systemPrompt: 'You are scout.',
       brain: {},
-      limits: { iterations: 10, tokens: 100_000, durationSeconds: 300, outputTokens: 4_096 },
+      limits: { iterations: 10, tokens: 100_000, durationSeconds: null, outputTokens: 4_096 },
       costPerDayMicrousd: null,
       grants: [],
-      toolRestrictions: { allow: [], deny: [], blockedPatterns: [] },
+      toolRestrictions: { allow: [], deny: [], servers: [], blockedPatterns: [] },
       wakesOn: { mentions: true, replies: true, dms: true },
       skills: [],
       memory: { isEnabled: true, factsMax: 50, retrieval: 'recent' },
@@ -136,6 +137,7 @@ describe('defaults and ceilings', () => {
       toolRestrictions: {
         allow: ['hub_*'],
         deny: ['hub_create_post'],
+        servers: [],
         blockedPatterns: ['rm -rf'],
       },
     })
@@ -155,4 +157,20 @@ test('D6: respond_to_* and limits are read from the compatible fields', () => {
     writingLimits: { dailyPostsMax: 0, dailyCommentsMax: 50, intervalMs: 5_000 },
   })
   expect(warningsOf(config)).toEqual([])
+})
+
+test('T6: the time limit allows for two first bytes of a slow model, unless the definition sets one', () => {
+  const slow = { firstByteMs: 600_000 }
+  const open = definitionOf('name: scout')
+  expect(computeDuration(open, [])).toBe(300)
+  expect(computeDuration(open, [{ firstByteMs: 120_000 }])).toBe(300)
+  expect(computeDuration(open, [{ firstByteMs: 120_000 }, slow])).toBe(1_200)
+  expect(computeDuration(open, [{ firstByteMs: 1_700_000 }])).toBe(1_800)
+  const set = definitionOf('name: scout\nbehavior: { max_duration_seconds: 60 }')
+  expect(computeDuration(set, [slow])).toBe(60)
+})
+
+test('T6: brain.timeout_seconds sets the timeouts of a call', () => {
+  const config = 'name: scout\nbrain: { timeout_seconds: { first_byte: 34 } }'
+  expect(definitionOf(config).brain.timeouts).toEqual({ firstByteMs: 34_000 })
 })

@@ -29,7 +29,7 @@ const plan: CallPlan = {
     call: () => Promise.reject(new Error('not called')),
   },
 }
-const { tokens: promptMax } = worstCaseReservation(plan, 0)
+const promptMax = plan.promptTokensMax
 
 const charge = (usage: ModelUsage | null, text = 'Tea.') =>
   toCharge(plan, { text, reasoning: '', calls: [], finish: 'stop', usage }, 7)
@@ -43,7 +43,7 @@ const reported = (over: Partial<ModelUsage> = {}): ModelUsage => ({
 })
 
 describe('the charge of an answer', () => {
-  it('B4 L18: whatever a provider reports, the charge is whole and within what was reserved', () => {
+  it('B4 L18: whatever a provider reports, the charge is whole and within what was reserved, but for a recorded overrun', () => {
     const count = fc.oneof(
       fc.integer({ min: -600, max: 1_000 }),
       fc.double(),
@@ -65,14 +65,20 @@ describe('the charge of an answer', () => {
     const texts = fc.string({ maxLength: 4_000 })
     fc.assert(
       fc.property(fc.option(usages), texts, (usage, text) => {
-        const { isPriced, isEstimated, durationMs, doubt, model, ...counts } = charge(usage, text)
+        const charged = charge(usage, text)
+        const { isPriced, isEstimated, durationMs, doubt, overrun, model, ...counts } = charged
         const most = worstCaseReservation(plan, 500)
         for (const each of Object.values(counts)) {
           expect(Number.isSafeInteger(each)).toBe(true)
           expect(each).toBeGreaterThanOrEqual(0)
         }
-        expect(counts.inputTokens + counts.outputTokens).toBeLessThanOrEqual(most.tokens)
-        expect(counts.microusd).toBeLessThanOrEqual(most.microusd)
+        const excess = overrun ?? { tokens: 0, microusd: 0 }
+        expect(counts.inputTokens + counts.outputTokens).toBeLessThanOrEqual(
+          most.tokens + excess.tokens,
+        )
+        expect(counts.microusd).toBeLessThanOrEqual(most.microusd + excess.microusd)
+        expect(counts.inputTokens).toBeLessThanOrEqual(promptMax)
+        expect(counts.outputTokens).toBeLessThanOrEqual(500)
         expect(counts.cachedTokens).toBeLessThanOrEqual(counts.inputTokens)
         expect(counts.reasoningTokens).toBeLessThanOrEqual(counts.outputTokens)
         expect(doubt !== undefined).toBe(usage !== null && isEstimated)

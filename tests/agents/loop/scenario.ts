@@ -1,5 +1,5 @@
 import type { LoadedFacts, LoopEvent, LoopEventOf } from '../../../src/agents/loop/event'
-import type { FinishReason } from '../../../src/agents/loop/message'
+import type { FinishReason, Outage } from '../../../src/agents/loop/message'
 import { initialState, type LoopState } from '../../../src/agents/loop/state'
 import { step } from '../../../src/agents/loop/step'
 import type { ApprovalDecision } from '../../../src/hub/contract/hub'
@@ -134,6 +134,8 @@ export class Scenario {
       isRetryable?: boolean
       code?: 'PROVIDER_BUSY' | 'PROVIDER_AUTH'
       retryAfterMs?: number
+      outage?: Outage
+      isPermanent?: boolean
     } = {},
   ): this {
     this.apply({
@@ -147,6 +149,8 @@ export class Scenario {
         isRetryable: over.isRetryable ?? true,
         retryAfterMs: over.retryAfterMs ?? null,
         mayBeCharged: false,
+        ...(over.outage && { outage: over.outage }),
+        ...(over.isPermanent && { isPermanent: true }),
       },
       charge: null,
       jitter: 1,

@@ -5,7 +5,7 @@ import type { Message } from '../../../src/agents/loop/message'
 import type { Ending } from '../../../src/agents/loop/state'
 import { composeTurn } from '../../../src/agents/memory/compose-turn'
 import { memoryLimits } from '../../../src/shared/config'
-import type { ActivationId, CommentId, PostId } from '../../../src/shared/ids'
+import type { AccountId, ActivationId, CommentId, PostId } from '../../../src/shared/ids'
 
 const activationId = 'act-1' as ActivationId
 const answered: Ending = { outcome: 'completed', error: null, reply: 'answer', text: '' }
@@ -140,6 +140,8 @@ describe('a finished activation as its session remembers it', () => {
       usage: { inputTokens: 200, cachedTokens: 80, outputTokens: 20, costMicrousd: 10 },
       tools: [{ name: 'hub_search', calls: 2, errors: 1, totalMs: 14 }],
       summary: null,
+      privateTo: null,
+      isUntrusted: true,
     })
   })
 
@@ -255,5 +257,21 @@ describe('a finished activation as its session remembers it', () => {
   it('L39: private tasks leave no line for other sessions', () => {
     const session = { id: 'dm_mira', task: 'psst', gist: '' }
     expect(compose([loaded({ session }), said('Yes.')])?.gist).toBe('')
+  })
+
+  it('T2: the turn of a private run, and of a public run that read private data, is private', () => {
+    const alice = 'alice-id' as AccountId
+    const inDm = { reader: alice, privateTo: alice }
+    const inThread = { reader: alice, privateTo: null }
+    const ownerOf = (over: Partial<LoadedFacts>, ...events: LoopEvent[]) =>
+      compose([loaded(over), ...events, said('Yes.')])?.privateTo
+    const found = { ...returned('c1', 'found'), isPrivate: true } as LoopEvent
+    expect(ownerOf({ privacy: inDm })).toBe(alice)
+    expect(ownerOf({ privacy: inThread })).toBeNull()
+    expect(ownerOf({ privacy: inThread, hasPrivate: true })).toBe(alice)
+    expect(ownerOf({ privacy: inThread }, said('', 'c1'), returned('c1', 'found'))).toBeNull()
+    expect(ownerOf({ privacy: inThread }, said('', 'c1'), found)).toBe(alice)
+    // journals of earlier versions have no privacy
+    expect(ownerOf({})).toBeNull()
   })
 })

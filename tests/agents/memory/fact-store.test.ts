@@ -1,9 +1,18 @@
 import { expect, it } from 'vitest'
-import { FactStore } from '../../../src/agents/storage/fact-store'
+import { FactStore } from '../../../src/agents/memory/fact-store'
+import type { MemoryStore } from '../../../src/agents/memory/memory-store'
+import { SessionStore } from '../../../src/agents/memory/session-store'
 import { memoryLimits } from '../../../src/shared/config'
-import { inStorage } from './in-storage'
+import type { AccountId } from '../../../src/shared/ids'
+import { inStorage, turn } from './in-storage'
 
-const fact = (text: string, source = '') => ({ text, source })
+const fact = (text: string, source = '') => ({
+  text,
+  source,
+  privateTo: null,
+  isUntrusted: false,
+})
+const all = { words: null, limit: 10, reader: null }
 
 it('L39: a fact is kept once, however often it is noted', async () => {
   await inStorage((memory) => {
@@ -11,7 +20,7 @@ it('L39: a fact is kept once, however often it is noted', async () => {
     const first = facts.save(fact('Mira counts birds.', '@mira'), 1_000)
     expect(facts.save(fact('Mira counts birds.'), 2_000)).toEqual(first)
     const second = facts.save(fact('Herons nest in April.'), 3_000)
-    expect(facts.list({ words: null, limit: 10 })).toEqual({
+    expect(facts.list(all)).toEqual({
       facts: [
         { ...second, text: 'Herons nest in April.', source: '', createdAt: 3_000 },
         { ...first, text: 'Mira counts birds.', source: '@mira', createdAt: 1_000 },
@@ -27,25 +36,25 @@ it('L39: facts are found by words, the best first', async () => {
     const facts = new FactStore(memory)
     for (const text of ['Herons nest in April.', 'Mira counts herons.', 'The hub is new.'])
       facts.save(fact(text), 1)
-    const found = facts.list({ words: 'when do herons nest', limit: 10 })
+    const found = facts.list({ ...all, words: 'when do herons nest' })
     expect(found.facts.map(({ text }) => text)).toEqual([
       'Herons nest in April.',
       'Mira counts herons.',
     ])
     expect(found.factCount).toBe(3)
-    expect(facts.list({ words: null, limit: 1 }).facts).toHaveLength(1)
+    expect(facts.list({ ...all, limit: 1 }).facts).toHaveLength(1)
   })
 })
 
 it('L36: deleting a fact again is idempotent; an unknown fact is reported', async () => {
   await inStorage((memory) => {
     const facts = new FactStore(memory)
-    expect(facts.delete(1)).toBe(false)
+    expect(facts.delete({ id: 1, reader: null })).toBe(false)
     facts.save(fact('one'), 1)
-    expect(facts.delete(1)).toBe(true)
-    expect(facts.delete(1)).toBe(true)
-    expect(facts.delete(2)).toBe(false)
-    expect(facts.list({ words: null, limit: 9 }).factCount).toBe(0)
+    expect(facts.delete({ id: 1, reader: null })).toBe(true)
+    expect(facts.delete({ id: 1, reader: null })).toBe(true)
+    expect(facts.delete({ id: 2, reader: null })).toBe(false)
+    expect(facts.list({ ...all, limit: 9 }).factCount).toBe(0)
     // a number is never given twice
     expect(facts.save(fact('one'), 1)).toEqual({ id: 2 })
   })
@@ -57,7 +66,7 @@ it('L39: a full memory reports it, and keeps its facts', async () => {
     for (let id = 0; id < memoryLimits.factsMax; id++) facts.save(fact(`fact ${id}`), id)
     expect(facts.save(fact('one more'), 1)).toBeNull()
     expect(facts.save(fact('fact 7'), 1)).toEqual({ id: 8 })
-    facts.delete(1)
+    facts.delete({ id: 1, reader: null })
     expect(facts.save(fact('one more'), 1)).not.toBeNull()
   })
 })
@@ -65,21 +74,26 @@ it('L39: a full memory reports it, and keeps its facts', async () => {
 it('L36: a task is added once per call, completed once, and its number is not reused', async () => {
   await inStorage((memory) => {
     const facts = new FactStore(memory)
-    const task = { text: 'Tell Mira.', key: 'act-1:call-1' }
+    const task = { text: 'Tell Mira.', key: 'act-1:call-1', privateTo: null, isUntrusted: false }
     expect(facts.addTask(task, 1_000)).toEqual({ id: 1 })
     expect(facts.addTask(task, 2_000)).toEqual({ id: 1 })
-    const other = facts.addTask({ ...task, key: null }, 3_000)
+    const other = facts.addTask({ ...task, key: null, isUntrusted: false }, 3_000)
     expect(other?.id).toBeGreaterThan(1)
-    expect(facts.list({ words: null, limit: 1 }).tasks).toEqual([
+    expect(facts.list({ ...all, limit: 1 }).tasks).toEqual([
       { id: 1, text: 'Tell Mira.', createdAt: 1_000 },
       { ...other, text: 'Tell Mira.', createdAt: 3_000 },
     ])
-    expect(facts.completeTask({ id: 1, note: 'told' }, 4_000)).toBe('Tell Mira.')
-    expect(facts.completeTask({ id: 1, note: '' }, 5_000)).toBe('Tell Mira.')
-    expect(facts.completeTask({ id: 9, note: '' }, 5_000)).toBeNull()
-    expect(facts.list({ words: null, limit: 1 }).tasks).toMatchObject([{ ...other }])
+    expect(facts.completeTask({ id: 1, note: 'told', reader: null }, 4_000)).toMatchObject({
+      text: 'Tell Mira.',
+    })
+    expect(facts.completeTask({ id: 1, note: '', reader: null }, 5_000)).toMatchObject({
+      text: 'Tell Mira.',
+    })
+    expect(facts.completeTask({ id: 9, note: '', reader: null }, 5_000)).toBeNull()
+    expect(facts.list({ ...all, limit: 1 }).tasks).toMatchObject([{ ...other }])
     const open = memory.readForPrompt({
       sessionId: 's_1',
+      reader: null,
       words: '',
       factsMax: 1,
       retrieval: 'recent',
@@ -91,11 +105,140 @@ it('L36: a task is added once per call, completed once, and its number is not re
 it('L39: the number of open tasks is limited; a repeated call adds none', async () => {
   await inStorage((memory) => {
     const facts = new FactStore(memory)
-    const add = (id: number) => facts.addTask({ text: `task ${id}`, key: `key ${id}` }, id)
+    const add = (id: number) =>
+      facts.addTask(
+        { text: `task ${id}`, key: `key ${id}`, privateTo: null, isUntrusted: false },
+        id,
+      )
     for (let id = 0; id < memoryLimits.openTasksMax; id++) expect(add(id)).not.toBeNull()
     expect(add(memoryLimits.openTasksMax)).toBeNull()
     expect(add(memoryLimits.openTasksMax - 1)).toEqual({ id: memoryLimits.openTasksMax })
-    facts.completeTask({ id: 1, note: '' }, 1)
+    facts.completeTask({ id: 1, note: '', reader: null }, 1)
     expect(add(memoryLimits.openTasksMax)).not.toBeNull()
+  })
+})
+
+const alice = 'alice-id' as AccountId
+const bob = 'bob-id' as AccountId
+const textsOf = (facts: FactStore, reader: AccountId | null) =>
+  facts.list({ ...all, reader }).facts.map(({ text }) => text)
+
+it('T2: a private fact is seen, counted and deleted only for its reader', async () => {
+  await inStorage((memory) => {
+    const facts = new FactStore(memory)
+    facts.save(fact('public'), 1)
+    const id = facts.save({ ...fact('secret'), privateTo: alice }, 2)?.id ?? 0
+    expect(textsOf(facts, alice)).toEqual(['secret', 'public'])
+    expect(facts.list({ ...all, reader: alice }).facts[0]).toMatchObject({ isPrivate: true })
+    for (const reader of [bob, null]) {
+      expect(textsOf(facts, reader)).toEqual(['public'])
+      expect(facts.list({ ...all, words: 'secret', reader })).toMatchObject({
+        facts: [],
+        factCount: 1,
+      })
+      // the same answer as for a fact that was deleted
+      expect(facts.delete({ id, reader })).toBe(true)
+    }
+    expect(textsOf(facts, alice)).toHaveLength(2)
+    expect(facts.delete({ id, reader: alice })).toBe(true)
+    expect(textsOf(facts, alice)).toEqual(['public'])
+  })
+})
+
+it('T2: the same text, private and public, is two facts', async () => {
+  await inStorage((memory) => {
+    const facts = new FactStore(memory)
+    const shared = facts.save(fact('one'), 1)
+    const own = facts.save({ ...fact('one'), privateTo: alice }, 2)
+    const other = facts.save({ ...fact('one'), privateTo: bob }, 3)
+    expect(new Set([shared?.id, own?.id, other?.id]).size).toBe(3)
+    expect(facts.save({ ...fact('one'), privateTo: alice }, 4)).toEqual(own)
+    expect(textsOf(facts, null)).toEqual(['one'])
+    expect(textsOf(facts, alice)).toEqual(['one', 'one'])
+  })
+})
+
+it('T2: a private task is seen and completed only for its reader', async () => {
+  await inStorage((memory) => {
+    const facts = new FactStore(memory)
+    const id =
+      facts.addTask({ text: 'Ask.', key: 'a', privateTo: alice, isUntrusted: false }, 1)?.id ?? 0
+    for (const reader of [bob, null]) {
+      expect(facts.list({ ...all, reader }).tasks).toEqual([])
+      expect(facts.completeTask({ id, note: 'x', reader }, 2)).toBeNull()
+    }
+    expect(facts.list({ ...all, reader: alice }).tasks).toMatchObject([{ id, isPrivate: true }])
+    expect(facts.completeTask({ id, note: '', reader: alice }, 3)).toMatchObject({ text: 'Ask.' })
+    expect(facts.list({ ...all, reader: alice }).tasks).toEqual([])
+  })
+})
+
+it('T20: a fact from a run that read untrusted text keeps its mark', async () => {
+  await inStorage((memory) => {
+    const facts = new FactStore(memory)
+    facts.save({ ...fact('one'), isUntrusted: true }, 1)
+    facts.save(fact('one'), 2)
+    facts.save(fact('two'), 3)
+    expect(facts.list(all).facts.map(({ isUntrusted }) => isUntrusted)).toEqual([undefined, true])
+  })
+})
+
+const oldTables = `
+  CREATE TABLE sessions (id TEXT PRIMARY KEY, summary TEXT NOT NULL DEFAULT '',
+    activations INTEGER NOT NULL DEFAULT 0, input_tokens INTEGER NOT NULL DEFAULT 0,
+    cached_tokens INTEGER NOT NULL DEFAULT 0, output_tokens INTEGER NOT NULL DEFAULT 0,
+    cost_microusd INTEGER NOT NULL DEFAULT 0, created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TABLE turns (seq INTEGER PRIMARY KEY, activation_id TEXT NOT NULL,
+    session_id TEXT NOT NULL, at INTEGER NOT NULL, gist TEXT NOT NULL, messages TEXT NOT NULL);
+  CREATE TABLE facts (id INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT NOT NULL UNIQUE,
+    source TEXT NOT NULL, created_at INTEGER NOT NULL, used_at INTEGER NOT NULL);
+  CREATE TABLE tasks (id INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT NOT NULL,
+    added_by TEXT UNIQUE, created_at INTEGER NOT NULL, done_at INTEGER,
+    note TEXT NOT NULL DEFAULT '');
+  INSERT INTO sessions (id, created_at, updated_at) VALUES ('general_p1', 1, 1);
+  INSERT INTO turns (activation_id, session_id, at, gist, messages)
+    VALUES ('act-0', 'general_p1', 1, 'asked', '[{"role":"user","text":"old"}]');
+  INSERT INTO facts (text, source, created_at, used_at)
+    VALUES ('one', 'mira', 1, 1), ('two', '', 2, 2), ('three', '', 3, 3);
+  DELETE FROM facts WHERE id = 3;
+  INSERT INTO tasks (text, added_by, created_at) VALUES ('Tell Mira.', 'key', 1);`
+
+const question = { sessionId: 'general_p1', words: '', factsMax: 9, retrieval: 'recent' } as const
+
+it.each<[string, (memory: MemoryStore) => unknown]>([
+  ['reading a prompt', (memory) => memory.readForPrompt({ ...question, reader: null })],
+  ['listing', (memory) => new FactStore(memory).list(all)],
+  ['saving a fact', (memory) => new FactStore(memory).save(fact('one'), 9)],
+  [
+    'adding a task',
+    (memory) =>
+      new FactStore(memory).addTask(
+        { text: 'x', key: 'key', privateTo: alice, isUntrusted: false },
+        9,
+      ),
+  ],
+  ['saving a turn', (memory) => memory.saveActivation(turn(1, { sessionId: 'general_p2' }))],
+  ['reading a session', (memory) => new SessionStore(memory).read('general_p1')],
+])('T2: tables of an earlier version are upgraded, rows and numbers stay: %s', async (_, first) => {
+  await inStorage((memory, sql) => {
+    sql.exec(oldTables)
+    first(memory)
+    const facts = new FactStore(memory)
+    expect(facts.list({ ...all, reader: alice })).toMatchObject({
+      facts: [
+        { id: 2, text: 'two', source: '', createdAt: 2 },
+        { id: 1, text: 'one', source: 'mira', createdAt: 1 },
+      ],
+      tasks: [{ id: 1, text: 'Tell Mira.' }],
+    })
+    // the number of a deleted fact is not given again
+    expect(facts.save({ ...fact('one'), privateTo: alice }, 4)?.id).toBeGreaterThan(3)
+    expect(facts.save(fact('one'), 5)).toEqual({ id: 1 })
+    expect(memory.readForPrompt({ ...question, reader: null })).toMatchObject({
+      history: [[{ text: 'old' }]],
+      hasPrivate: false,
+    })
+    expect(new SessionStore(memory).read('general_p1')?.messages).toHaveLength(1)
   })
 })

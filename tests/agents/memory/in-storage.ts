@@ -1,6 +1,6 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { MemoryStore, type StoredActivation } from '../../../src/agents/storage/memory-store'
+import { MemoryStore, type StoredActivation } from '../../../src/agents/memory/memory-store'
 import type { ActivationId } from '../../../src/shared/ids'
 
 let objects = 0
@@ -25,5 +25,7 @@ export const turn = (id: number, fields: Partial<StoredActivation> = {}): Stored
   usage: { inputTokens: 100, cachedTokens: 10, outputTokens: 20, costMicrousd: 7 },
   tools: [{ name: 'hub_search', calls: 2, errors: 1, totalMs: 30 }],
   summary: null,
+  privateTo: null,
+  isUntrusted: false,
   ...fields,
 })

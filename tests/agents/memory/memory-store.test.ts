@@ -1,9 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import type { MemoryStore } from '../../../src/agents/storage/memory-store'
+import type { MemoryStore } from '../../../src/agents/memory/memory-store'
 import { memoryLimits } from '../../../src/shared/config'
 import { inStorage, turn } from './in-storage'
 
-const question = { sessionId: 'general_p1', words: '', factsMax: 50, retrieval: 'recent' } as const
+const question = {
+  sessionId: 'general_p1',
+  reader: null,
+  words: '',
+  factsMax: 50,
+  retrieval: 'recent',
+} as const
 
 const one = (sql: SqlStorage, query: string) => sql.exec(query).one()
 const addFact = (memory: MemoryStore, text: string) =>
@@ -23,6 +29,8 @@ describe('memory between activations', () => {
         facts: [],
         tasks: [],
         recentElsewhere: [],
+        hasPrivate: false,
+        hasUntrusted: false,
       })
       expect(one(sql, 'SELECT count(*) AS n FROM sqlite_master').n).toBe(before)
     })

@@ -1,9 +1,15 @@
 import { expect, it } from 'vitest'
 import type { SessionMessage } from '../../../src/agents/contract/agents'
-import { SessionStore } from '../../../src/agents/storage/session-store'
+import { SessionStore } from '../../../src/agents/memory/session-store'
 import { inStorage, turn } from './in-storage'
 
-const question = { sessionId: 'general_p1', words: '', factsMax: 9, retrieval: 'recent' } as const
+const question = {
+  sessionId: 'general_p1',
+  reader: null,
+  words: '',
+  factsMax: 9,
+  retrieval: 'recent',
+} as const
 
 it('L40: a snapshot holds the history and the token counters', async () => {
   await inStorage((memory) => {

@@ -17,12 +17,12 @@ let scripts = 0
 export async function fakeModel(
   provider: ProtocolName,
   answers: FakeAnswer[],
-  given: { options?: RegistryOptions; choice?: ModelChoice } = {},
+  given: { options?: RegistryOptions; choice?: ModelChoice; baseUrl?: string } = {},
 ): Promise<{ model: Model; requests: () => Promise<FakeRequest[]> }> {
   const id = `${provider}-${++scripts}-${Math.random().toString(36).slice(2)}`
   const body = JSON.stringify({ id, answers })
   await fetch(`${fakeUrl}/__script`, { method: 'POST', body })
-  const base = `${fakeUrl}/s/${id}/v1`
+  const base = given.baseUrl ?? `${fakeUrl}/s/${id}/v1`
   const settings = settingsSchema.parse({
     ANTHROPIC_API_KEY: secretKey,
     ANTHROPIC_BASE_URL: base,

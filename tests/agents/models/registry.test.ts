@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { ModelChoice } from '../../../src/agents/models/model-port'
 import { createModelRegistry } from '../../../src/agents/models/registry'
 import { readSettings, settingsSchema } from '../../../src/shared/settings'
@@ -75,7 +75,7 @@ test('L27: a definition can name a key, but no other secret', async () => {
   const asked: string[] = []
   const readKey = (name: string) => {
     asked.push(name)
-    return 'a-secret'
+    return name.endsWith('_API_KEY') ? 'a-secret' : undefined
   }
   const env = { ROOKERY_ADMIN_KEY: 'admin-key-0123456789' }
   const named = { provider: 'anthropic', model: 'claude-opus-5' }
@@ -84,10 +84,10 @@ test('L27: a definition can name a key, but no other secret', async () => {
   for (const apiKeyEnv of ['ROOKERY_ADMIN_KEY', 'constructor', 'x_API_KEY']) {
     expect(registryWith(env, readKey).resolve({ ...named, apiKeyEnv }).model.isOffline).toBe(true)
   }
-  expect(asked).toEqual(['TEAM_API_KEY'])
+  expect(asked).toEqual(['TEAM_BASE_URL', 'TEAM_API_KEY'])
   const failing = createModelRegistry(settingsSchema.parse(both), {
     fetch: async () => Response.json({ error: { message: 'o-key is bad' } }, { status: 401 }),
-  }).resolve({ ...named, apiKeyEnv: 'OPENAI_API_KEY' })
+  }).resolve({ model: 'openai/gpt-5-mini', apiKeyEnv: 'OPENAI_API_KEY' })
   const result = await failing.model.call(request())
   expect(JSON.stringify(result)).toContain('OPENAI_API_KEY')
   expect(JSON.stringify(result)).not.toContain('o-key')
@@ -128,7 +128,9 @@ test('L27: an override for one run names the model that is called', () => {
 
 test('L27: an override takes no key and no address to another provider', () => {
   const choice = { provider: 'anthropic', apiBase: 'http://127.0.0.1:9', apiKeyEnv: 'X_API_KEY' }
-  const registry = registryWith({ OPENAI_API_KEY: 'o-key' }, () => 'x-key')
+  const registry = registryWith({ OPENAI_API_KEY: 'o-key' }, (name) =>
+    name === 'X_BASE_URL' ? 'http://127.0.0.1:9' : 'x-key',
+  )
   const elsewhere = registry.resolve({ ...choice, override: 'openai/gpt-5-mini' })
   expect(elsewhere.model).toBe(registry.resolve({ model: 'openai/gpt-5-mini' }).model)
   const same = registry.resolve({ ...choice, override: 'anthropic/claude-haiku-4-5' })
@@ -195,4 +197,82 @@ test.each([
   ['{"m":{"prices":{"input":-1,"output":1}}}', 'ROOKERY_PRICES.m.prices.input'],
 ])('B7: ROOKERY_PRICES=%s is rejected with the path of the problem', (value, words) => {
   expect(() => readSettings({ ROOKERY_PRICES: value })).toThrow(words)
+})
+
+describe('T16: a key goes only to the address that it was set for', () => {
+  /** Returns what a model of the choice sends where; null when it has no connection. */
+  const send = async (env: Record<string, string>, choice: ModelChoice) => {
+    const sent: string[] = []
+    const { model } = createModelRegistry(settingsSchema.parse(env), {
+      readKey: (name) => env[name],
+      fetch: async (input, init) => {
+        sent.push(String(input), JSON.stringify([...new Headers(init?.headers)]))
+        return Response.json({ error: { message: 'no' } }, { status: 400 })
+      },
+    }).resolve(choice)
+    if (model.isOffline) return null
+    await model.call(request())
+    return sent.join(' ')
+  }
+  const keys = {
+    ...both,
+    ...{ OPENAI_COMPATIBLE_API_KEY: 'c-key', TEAM_API_KEY: 'team-key' },
+    OPENAI_COMPATIBLE_BASE_URL: 'https://models.example/v1',
+  }
+  const everyKey = /a-key|o-key|c-key|team-key/
+
+  test.each(['anthropic', 'openai', 'openai-compatible'])(
+    'an api_base of a definition gets no key: %s',
+    async (provider) => {
+      for (const apiBase of [
+        'https://evil.example/v1',
+        'http://api.openai.com/v1',
+        'https://api.openai.com.evil.example/v1',
+        'https://api.openai.com:8443/v1',
+        'https://models.example/v1evil',
+        'https://models.example/v1/../evil',
+        'https://models.example/v1/%2e%2e/evil',
+        'https://models.example/',
+      ]) {
+        for (const apiKeyEnv of [undefined, ...Object.keys(keys)]) {
+          const choice = { provider, model: 'some-model', apiBase, ...(apiKeyEnv && { apiKeyEnv }) }
+          expect((await send(keys, choice)) ?? '', `${apiBase} ${apiKeyEnv}`).not.toMatch(everyKey)
+        }
+      }
+    },
+  )
+
+  test('a key of one provider does not go to another', async () => {
+    for (const [model, apiKeyEnv] of [
+      ['openai/gpt-5-mini', 'ANTHROPIC_API_KEY'],
+      ['anthropic/claude-opus-5', 'OPENAI_API_KEY'],
+      ['openai-compatible/qwen', 'OPENAI_API_KEY'],
+    ] as const) {
+      expect((await send(keys, { model, apiKeyEnv })) ?? '').not.toMatch(everyKey)
+    }
+  })
+
+  test('it goes to its provider, to the base URL it was set with, and below that', async () => {
+    expect(await send(keys, { model: 'openai/gpt-5-mini' })).toMatch(/api\.openai\.com.*o-key/)
+    const proxy = { ...keys, OPENAI_BASE_URL: 'https://proxy.example/openai/' }
+    const model = 'openai/gpt-5-mini'
+    expect(await send(proxy, { model })).toMatch(/^https:\/\/proxy\.example\/openai\/resp.*o-key/)
+    const below = { model, apiBase: 'https://proxy.example/openai/team-a' }
+    expect(await send(proxy, below)).toMatch(/openai\/team-a\/resp.*o-key/)
+    expect(await send(proxy, { model, apiBase: 'https://api.openai.com/v1' })).toBeNull()
+  })
+
+  test('a key of its own goes to its own address, or to the provider of the definition', async () => {
+    const team = { model: 'openai/gpt-5-mini', apiKeyEnv: 'TEAM_API_KEY' }
+    expect(await send(keys, team)).toMatch(/api\.openai\.com.*team-key/)
+    const own = { ...keys, TEAM_BASE_URL: 'https://team.example/v1' }
+    const there = { ...team, apiBase: 'https://team.example/v1' }
+    expect(await send(own, there)).toMatch(/team\.example.*team-key/)
+    expect(await send(own, team)).toBeNull()
+  })
+
+  test('a server without a key is called at any address', async () => {
+    const local = { model: 'openai-compatible/qwen', apiBase: 'http://127.0.0.1:11434/v1' }
+    expect(await send(keys, local)).toMatch(/127\.0\.0\.1:11434\/v1\/chat/)
+  })
 })

@@ -10,6 +10,7 @@ const nothing = {
   toolExecutions: 0,
   toolFailures: 0,
   permissionDenials: 0,
+  toolRefusals: 0,
   compactions: 0,
   retries: 0,
   parks: 0,
@@ -55,7 +56,22 @@ test.each<[string, LoopEvent[], object]>([
       returned('a', start, { ...denied, audit: { decision: 'invalid' } }),
       returned('b', start, { ...denied, audit: { decision: 'unknown_tool' } }),
     ],
-    {},
+    { toolRefusals: 2 },
+  ],
+  [
+    'more calls than a step may have',
+    [
+      answered(
+        start,
+        Array.from({ length: 18 }, (_, n) => `call-${n}`),
+      ),
+    ],
+    { modelRequests: 1, toolRefusals: 2 },
+  ],
+  [
+    'calls of a truncated answer',
+    [answered(start, ['a', 'b'], {}, 'length')],
+    { modelRequests: 1, toolRefusals: 2 },
   ],
   [
     'two failures and then an answer',

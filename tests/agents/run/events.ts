@@ -1,5 +1,6 @@
 import type { Trace } from '../../../src/agents/contract/agents'
 import type { Charge, LoadedFacts, LoopEvent, LoopEventOf } from '../../../src/agents/loop/event'
+import type { FinishReason } from '../../../src/agents/loop/message'
 import type { Ending } from '../../../src/agents/loop/state'
 import { toRunLog } from '../../../src/agents/run/run-log'
 import { openRun } from '../../../src/agents/run/stored-log'
@@ -63,6 +64,7 @@ export const answered = (
   startedAt: number,
   callIds: string[],
   over: Fields<'model_answered'> & { text?: string; reasoning?: string } = {},
+  finish: FinishReason = callIds.length > 0 ? 'tool-calls' : 'stop',
 ): LoopEvent => {
   const { text = callIds.length > 0 ? '' : 'Done.', reasoning = '', ...fields } = over
   return {
@@ -78,7 +80,7 @@ export const answered = (
         name: 'hub_search',
         arguments: '{"query":"owls"}',
       })),
-      finish: callIds.length > 0 ? 'tool-calls' : 'stop',
+      finish,
       usage: null,
     },
     charge: charge(),

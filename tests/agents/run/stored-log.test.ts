@@ -1,9 +1,21 @@
-import { describe, expect, it } from 'vitest'
+import fc from 'fast-check'
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import type * as z from 'zod'
+import type { RunLogProblem } from '../../../src/agents/contract/agents'
 import type { LoopEvent } from '../../../src/agents/loop/event'
-import type { RunEventOf } from '../../../src/agents/run/run-event'
+import { toOtlp } from '../../../src/agents/run/otlp-spans'
+import type { RunEventOf, RunLog } from '../../../src/agents/run/run-event'
 import { toRunLog } from '../../../src/agents/run/run-log'
-import { openRun, parseRunLog, serializeRunLog } from '../../../src/agents/run/stored-log'
+import type { runLogSchema } from '../../../src/agents/run/run-log-schema'
+import {
+  findRunLogProblem,
+  openRun,
+  parseRunLog,
+  serializeRunLog,
+} from '../../../src/agents/run/stored-log'
 import { answered, loaded, returned, start, woken } from './events'
+import { runs } from './runs'
+import { worldRuns } from './world-runs'
 
 const ending = { outcome: 'completed', error: null, reply: 'answer', text: '' } as const
 const request = { model: 'test/one', maxOutputTokens: 900, temperature: 0.2, status: 'Now.' }
@@ -21,10 +33,10 @@ const logOf = (result: string) => toRunLog(journal(result), ending, start + 900)
 describe('L43: what is kept of a run', () => {
   it('L43: definition, parameters of each request and results of tools are in the log, whole', () => {
     const result = 'weir '.repeat(20_000)
-    const log = parseRunLog(serializeRunLog(logOf(result)))
-    expect(log).toEqual(logOf(result))
+    const log = logOf(result)
+    expect(parseRunLog(serializeRunLog(log))).toEqual({ ok: true, log })
     const find = <Type extends 'loaded' | 'model_answered' | 'tool_returned'>(type: Type) =>
-      log?.events.filter((event): event is RunEventOf<Type> => event.type === type)
+      log.events.filter((event): event is RunEventOf<Type> => event.type === type)
     expect(find('loaded')).toMatchObject([{ definition: { version: 3, etag: 'e' } }])
     expect(find('model_answered')?.map((event) => event.request)).toEqual([
       { ...request, tools: ['hub_search'] },
@@ -45,11 +57,83 @@ describe('L43: what is kept of a run', () => {
     expect(seqs('none')).toEqual(seqs('all'))
   })
 
-  it.each(['{', 'null', '{}', '{"version":2,"events":[]}'])(
-    'L43: %s, which is no log of this version, is not read',
-    (stored) => {
-      expect(parseRunLog(stored)).toBeNull()
-      expect(openRun(stored, 'all')).toBeNull()
+  it.each<[RunLogProblem, string]>([
+    ['not_json', ''],
+    ['not_json', '{'],
+    ['not_json', serializeRunLog(logOf('weir')).slice(0, -9)],
+    ['other_version', '{"version":2,"events":[]}'],
+    ['other_version', '{"version":4}'],
+    ['invalid', 'null'],
+    ['invalid', '[]'],
+    ['invalid', '{}'],
+    ['invalid', '{"version":3}'],
+    ['invalid', '{"version":3,"events":{}}'],
+    ['invalid', '{"version":3,"events":[null]}'],
+    ['invalid', '{"version":3,"events":[{"type":"woken"}]}'],
+    ['invalid', '{"version":3,"events":[{"type":"dreamt","at":1}]}'],
+    ['invalid', '{"version":3,"events":[{"type":"woken","at":1e20,"activationId":"a"}]}'],
+  ])('L43: %s: %s', (problem, stored) => {
+    expect(parseRunLog(stored)).toEqual({ ok: false, problem })
+    expect(findRunLogProblem(stored)).toBe(problem)
+    expect(openRun(stored, 'all')).toBeNull()
+  })
+
+  it('L43: every log that the types allow has the shape that is checked', () => {
+    expectTypeOf<RunLog>().toExtend<z.input<typeof runLogSchema>>()
+  })
+
+  it.each([...Object.entries(runs), ...Object.entries(worldRuns)])(
+    'L43: the log of a run is read: %s',
+    async (_name, play) => {
+      const { events, ending: end, finishedAt } = await play()
+      const log = JSON.parse(JSON.stringify(toRunLog(events, end, finishedAt)))
+      expect(parseRunLog(JSON.stringify(log))).toEqual({ ok: true, log })
     },
   )
+
+  it('L43: a log with any value replaced or removed is shown or reported, and nothing throws', () => {
+    const logs = Object.values(runs).map((play) => {
+      const { events, ending: end, finishedAt } = play()
+      return JSON.stringify(toRunLog(events, end, finishedAt))
+    })
+    const values = fc.constantFrom<unknown>(
+      undefined,
+      null,
+      true,
+      -1,
+      1.5,
+      1e300,
+      '',
+      'x',
+      [],
+      {},
+      [null],
+    )
+    fc.assert(
+      fc.property(fc.constantFrom(...logs), fc.nat(), values, (stored, at, value) => {
+        const json = replaceValue(stored, at, value)
+        const problem = findRunLogProblem(json)
+        for (const access of ['all', 'answer', 'none'] as const) {
+          const trace = openRun(json, access)
+          expect(trace === null).toBe(problem !== null)
+          if (trace) JSON.stringify(toOtlp(trace, { hub: 'Test', hasContent: true }))
+        }
+      }),
+      { numRuns: 400 },
+    )
+  })
 })
+
+/** Replaces one of the values in JSON, at any depth; undefined removes it. */
+function replaceValue(json: string, at: number, value: unknown): string {
+  let count = 0
+  JSON.parse(json, (_key, each: unknown) => {
+    count++
+    return each
+  })
+  let index = 0
+  const replaced = JSON.parse(json, (_key, each: unknown) =>
+    index++ === at % count ? value : each,
+  )
+  return JSON.stringify(replaced) ?? ''
+}

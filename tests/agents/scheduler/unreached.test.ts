@@ -135,3 +135,24 @@ test('S6: a failed sweep keeps a waiting wake-up', () => {
     expect(sweeps).toHaveLength(2)
   })
 })
+
+test('T5: the scheduler sweeps when a provider is tried again, also after a restart, and no more often', () => {
+  const day = 86_400_000
+  const down = (now: number) => ({ ...nothing, nextAttemptAt: now + 60_000 })
+  const world: World = { report: (sweep, now) => (sweep > 1 && sweep < 5 ? down(now) : nothing) }
+  return inScheduler('provider-down', world, async ({ clock, sweeps, boot, pass }) => {
+    const shell = boot()
+    await shell.ensureStarted()
+    const parkedAt = clock.at
+    shell.sweepAt(parkedAt + 5_000)
+    await pass(shell, 5_001)
+    expect(sweeps[1]).toBe(parkedAt + 5_000)
+    // the alarm outlives the object
+    await pass(boot(), 3 * 60_000)
+    const attempts = sweeps.slice(1, 5).map((at) => at - parkedAt)
+    expect(attempts).toEqual([5_000, 65_000, 125_000, 185_000])
+    const before = sweeps.length
+    await pass(shell, day)
+    expect(sweeps.length - before).toBeLessThanOrEqual(day / sweepSlowMs + 1)
+  })
+})

@@ -70,6 +70,7 @@ export class FakeHub {
         : { kind: 'refused', reason: 'lost' },
     park: async (request) => this.#park(request),
     commit: async (request) => this.#commit(request),
+    endOutage: async () => [],
     publishProgress: async () => {},
   }
 
@@ -186,6 +187,8 @@ export class FakeHub {
       admission: 'granted',
       task,
       items: item ? [claimed] : [],
+      requesters: item ? [{ id: claimed.from.id, name: claimed.from.name, role: 'member' }] : [],
+      hasGuestText: false,
       modelOverride: item?.modelOverride ?? null,
       model: item?.modelOverride ?? 'fake/one',
       thread: isThread ? { post, comments: [], commentCount: 0 } : null,

@@ -1,12 +1,19 @@
 import { expect, test } from 'vitest'
+import { boundPromptTokens, measurePromptSize } from '../../../src/agents/effects/price-call'
 import type { Hook } from '../../../src/agents/hooks/hook'
-import { countTokensMax } from '../../../src/agents/models/count-tokens-max'
+import type { ModelRequest } from '../../../src/agents/models/model-port'
 import type { ActivationId } from '../../../src/shared/ids'
 import { agentId } from './fake-hub'
 import { callOf, inObject, live, type Script, World } from './world'
 
 /** The reservation of the hub in these tests. */
 const reserved = { microusd: 1_000_000, tokens: 50_000 }
+
+/** The tokens that the prompt of a call reserves. */
+const boundOf = (request: ModelRequest | undefined): number =>
+  boundPromptTokens(
+    measurePromptSize({ messages: request?.messages ?? [], tools: request?.tools ?? [] }),
+  )
 
 /** The machine stops during the first model call; the next machine gets an answer. */
 const loseFirstCall = (hooks: Hook[] = []) =>
@@ -19,7 +26,7 @@ const loseFirstCall = (hooks: Hook[] = []) =>
     await live(world, state)
     expect(world.points.slice(2, 4)).toEqual(['model.before', 'model.after'])
     const [first] = world.asked
-    const sent = countTokensMax(first?.messages ?? [], first?.tools ?? [])
+    const sent = boundOf(first)
     return { sent, usage: world.hub.commits[0]?.usage ?? [] }
   })
 
@@ -39,7 +46,7 @@ test('L36 B4: a first call that hooks made longer is charged as it was sent', as
     beforeModelCall: () => ({ status: ['heron '.repeat(1_500)] }),
   }
   const { sent, usage } = await loseFirstCall([wordy])
-  expect(sent).toBeGreaterThan(9_000)
+  expect(sent).toBeGreaterThan(4_000)
   expect(usage[0]?.inputTokens).toBe(sent)
 })
 
@@ -155,7 +162,7 @@ test('L36 B4: after a crash no call exceeds the reservation, tools included', ()
     await live(world, state)
     const last = world.asked.at(-1)
     expect(last?.tools.length).toBeGreaterThan(0)
-    const sent = countTokensMax(last?.messages ?? [], last?.tools ?? [])
+    const sent = boundOf(last)
     expect(sent + (last?.maxOutputTokens ?? 0)).toBeLessThanOrEqual(granted.at(-1) ?? 0)
     expect(last?.maxOutputTokens).toBe(1_000)
   }))

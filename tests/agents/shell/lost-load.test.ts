@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { AgentShell } from '../../../src/agents/agent-shell'
-import { Journal } from '../../../src/agents/storage/journal'
+import { Journal } from '../../../src/agents/journal'
 import { activationLimits } from '../../../src/shared/config'
 import { Scenario } from '../loop/scenario'
 import { agentId } from './fake-hub'

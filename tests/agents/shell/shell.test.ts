@@ -77,13 +77,16 @@ describe('stopping', () => {
       return { world, isStopped, isLate: activationId !== null && shell.cancel(activationId) }
     })
 
-  test('L34: during a model call; the call is charged its worst case', async () => {
-    const { world, isStopped, isLate } = await stop(() => 'hang')
+  test('L34 T5: during a model call; the call is charged its prompt and what had arrived', async () => {
+    const { world, isStopped, isLate } = await stop((request) => {
+      request.onProgress?.(400)
+      return 'hang'
+    })
     expect([isStopped, isLate]).toEqual([true, false])
     expect(world.hub.commits).toMatchObject([
       {
         outcome: 'cancelled',
-        usage: [{ isEstimated: true }],
+        usage: [{ isEstimated: true, outputTokens: 100 }],
         reply: { content: expect.stringContaining('asked to stop') },
       },
     ])

@@ -107,6 +107,7 @@ export class World {
         renew: this.#gate(epoch, 'renew', api.renew),
         park: this.#gate(epoch, 'park', api.park),
         commit: this.#gate(epoch, 'commit', api.commit),
+        endOutage: api.endOutage,
         publishProgress: api.publishProgress,
       },
       tools: {

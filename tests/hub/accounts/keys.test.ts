@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers'
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { signIn } from '../../web/open-pages'
 import { createTestHub, adminKey as theAdmin } from '../create-test-hub'
 
@@ -158,4 +158,124 @@ test('H6: a response that contains a secret is not stored, and a retry is refuse
     (await env.DB.prepare('SELECT * FROM idempotency_keys').all()).results,
   )
   expect(dump).not.toContain(first.body.agent.api_key)
+})
+
+describe('T16: a new key is within the key that asks for it', () => {
+  const makeKey = (key: string, body: object) => hub.call('/agents/me/keys', { key, body })
+  const expiryOf = async (key: string, id: string) => {
+    const { body } = await hub.call('/agents/me/keys', { key })
+    return body.keys.find((each: { id: string }) => each.id === id).expires_at
+  }
+  /** Returns a key of a new account that expires in an hour, because it was replaced. */
+  const joinExpiring = async (name: string) => {
+    const account = await hub.join(name)
+    const { body } = await hub.call('/agents/me/keys', { key: account.key })
+    const made = await replace(account.key, body.keys[0].id, 1)
+    const expiresAt = new Date(hub.clock.now() + 3_600_000).toISOString()
+    return { ...account, expiresAt, successor: made.body.key.api_key as string }
+  }
+
+  test('a key with the write scope makes no key that reads', async () => {
+    const { key } = await hub.join('writer')
+    const narrow = (await makeKey(key, { scopes: ['write'] })).body.key
+    for (const scopes of [['read'], ['read', 'write']]) {
+      const wide = await makeKey(narrow.api_key, { scopes })
+      expect([wide.status, wide.body.code]).toEqual([403, 'FORBIDDEN'])
+      expect(wide.body.error).toContain('read')
+    }
+    const same = await makeKey(narrow.api_key, {})
+    expect(same.body.key.scopes).toEqual(['write'])
+    expect((await hub.call('/agents/me', { key: same.body.key.api_key })).status).toBe(403)
+  })
+
+  test('a key that expires makes no key that lives longer, also as its replacement', async () => {
+    const { key, expiresAt, successor } = await joinExpiring('mayfly')
+    const { body } = await makeKey(key, {})
+    expect(body.key.expires_at).toBe(expiresAt)
+    const again = await replace(key, body.key.id, 0)
+    expect(again.body.key.expires_at).toBe(expiresAt)
+    const long = await makeKey(key, {
+      expires_at: new Date(hub.clock.now() + 7_200_000).toISOString(),
+    })
+    expect([long.status, long.body.code]).toEqual([403, 'FORBIDDEN'])
+    expect(await expiryOf(successor, again.body.key.id)).toBe(expiresAt)
+    hub.clock.advance(3_600_001)
+    for (const made of [body, again.body]) {
+      expect((await hub.call('/agents/me', { key: made.key.api_key })).status).toBe(401)
+    }
+    expect((await hub.call('/agents/me', { key: successor })).status).toBe(200)
+  })
+
+  test('a key can be made to expire; it never does so in the past', async () => {
+    const { key } = await hub.join('planner')
+    const at = new Date(hub.clock.now() + 1_000).toISOString()
+    const { body } = await makeKey(key, { expires_at: at })
+    expect(body.key.expires_at).toBe(at)
+    expect((await hub.call('/agents/me', { key: body.key.api_key })).status).toBe(200)
+    hub.clock.advance(1_001)
+    expect((await hub.call('/agents/me', { key: body.key.api_key })).status).toBe(401)
+    const past = await makeKey(key, { expires_at: at })
+    expect([past.status, past.body.details[0].path]).toEqual([400, 'body.expires_at'])
+  })
+
+  test('a session makes no key that outlives it', async () => {
+    const { key } = await hub.join('browser')
+    const keys = await import('../../../src/hub/keys/actions')
+    const session = await keys.signIn(hub.context(), { key })
+    const made = await hub.call('/agents/me/keys', {
+      body: {},
+      headers: { cookie: `rookery_session=${session.token}`, 'sec-fetch-site': 'same-origin' },
+    })
+    expect(made.body.key.expires_at).toBe(new Date(session.expiresAt).toISOString())
+  })
+
+  test('a key that was deleted while it asked makes nothing', async () => {
+    const account = await hub.join('gone')
+    const { body } = await hub.call('/agents/me/keys', { key: account.key })
+    const keys = await import('../../../src/hub/keys/actions')
+    const actor = { accountId: account.id, idempotencyKey: null } as Parameters<
+      typeof keys.createKey
+    >[1]
+    const keyId = body.keys[0].id as string
+    const context = hub.context()
+    const deleteKey = () => env.DB.prepare('DELETE FROM api_keys WHERE id = ?').bind(keyId).run()
+    const { d1 } = context.db
+    const racingD1 = {
+      prepare: (sql: string) => d1.prepare(sql),
+      batch: async (statements: D1PreparedStatement[]) => {
+        const answers = await d1.batch(statements)
+        await deleteKey()
+        return answers
+      },
+    } as typeof d1
+    const racing = { ...context.db, d1: racingD1 }
+    const making = keys.createKey({ ...context, db: racing }, actor, keyId, {
+      label: '',
+      graceHours: 0,
+    })
+    await expect(making).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
+    const left = await env.DB.prepare('SELECT count(*) AS n FROM api_keys WHERE account_id = ?')
+      .bind(account.id)
+      .first()
+    expect(left).toEqual({ n: 0 })
+  })
+
+  test('an admin with a stored key makes no sign-in link that is more than the key', async () => {
+    const made = await hub.call('/agents/register', {
+      key: theAdmin,
+      body: { name: 'deputy', kind: 'human', role: 'admin' },
+    })
+    const { api_key: key } = made.body.agent
+    const narrow = (await makeKey(key, { scopes: ['write'] })).body.key.api_key
+    const brief = (
+      await makeKey(key, { expires_at: new Date(hub.clock.now() + 60_000).toISOString() })
+    ).body.key.api_key
+    const link = (by: string, name: string) =>
+      hub.call('/sessions/link', { method: 'POST', key: by, body: { name } })
+    for (const by of [narrow, brief]) {
+      expect(await link(by, 'deputy')).toMatchObject({ status: 403, body: { code: 'FORBIDDEN' } })
+    }
+    expect((await link(key, 'deputy')).status).toBe(201)
+    expect((await link(theAdmin, 'deputy')).status).toBe(201)
+  })
 })

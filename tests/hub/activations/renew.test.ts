@@ -72,13 +72,15 @@ test('B4: two that spent all there is do not wait for each other: the budget is 
   const [one, two] = await startBoth()
   await office.setHubLimit(200)
   await renew(scout.id, one.activationId, { spent: 100 })
-  expect(await renew(wren.id, two.activationId, { spent: 95 })).toEqual({
+  expect(await renew(wren.id, two.activationId, { spent: 95 })).toMatchObject({
     kind: 'refused',
     reason: 'budget_exhausted',
+    shortage: { scope: 'hub', period: 'month', kind: 'microusd', left: 5, needs: 10 },
   })
-  expect(await renew(scout.id, one.activationId, { spent: 100 })).toEqual({
+  expect(await renew(scout.id, one.activationId, { spent: 100 })).toMatchObject({
     kind: 'refused',
     reason: 'budget_exhausted',
+    shortage: { left: 5, needs: 10, resetsAt: expect.any(Number) },
   })
 })
 
@@ -86,10 +88,13 @@ test('B4: the budget used up refuses, without a window too', async () => {
   const [{ activationId }] = await startBoth()
   await office.setSpent(20_000_000)
   const refused = { kind: 'refused', reason: 'budget_exhausted' }
-  expect(await renew(scout.id, activationId)).toEqual(refused)
+  expect(await renew(scout.id, activationId)).toMatchObject({ ...refused, shortage: { left: 0 } })
   await office.setSpent(0)
   hub.clock.advance(400 * 86_400_000)
-  expect(await renew(scout.id, activationId)).toEqual(refused)
+  expect(await renew(scout.id, activationId)).toMatchObject({
+    ...refused,
+    shortage: { left: 0, resetsAt: null },
+  })
   await office.hubApi.sweep(hub.clock.now())
   expect(await renew(scout.id, activationId)).toMatchObject({ kind: 'renewed' })
 })

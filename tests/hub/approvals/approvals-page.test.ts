@@ -1,9 +1,10 @@
 import { afterEach, beforeAll, expect, test } from 'vitest'
-import { formatArguments } from '../../../src/web/approvals/format-arguments'
+import { formatArguments } from '../../../src/hub/approvals/format-arguments'
 import { createBrowser, signIn } from '../../web/open-pages'
 import { createOffice } from '../activations/create-office'
 import { asking, createParking } from '../activations/create-parking'
 import { adminKey } from '../create-test-hub'
+import { createPem } from './create-pem'
 
 const office = createOffice()
 const { hub } = office
@@ -100,25 +101,62 @@ test.each([
   ['a hosted agent', true],
   ['somebody outside', false],
 ])(
-  'H14: a key in the call of %s is shown on no page, in no inbox and not by the API',
+  'H14: a key in the call of %s is in no inbox, and is revealed only to who can decide, until then',
   async (_, isHosted) => {
     const secret = `ghp_${'a1B2'.repeat(9)}`
-    const pem = ['-----BEGIN PRIVATE KEY-----', 'MIIE', '-----END PRIVATE KEY-----'].join('\n')
+    const pem = createPem('PRIVATE KEY')
+    const body = pem.split('\n')[1] ?? ''
     const args = JSON.stringify({ title: 'Hello', content: `Use ${secret}`, note: pem, end: 'Bye' })
     if (isHosted) await park(args)
     else {
       const request = asking('call-9', { arguments: args })
       await office.hubApi.requestApproval(ada.id, { ...request, argumentsHash: 'hash-9' })
     }
-    const api = await hub.call('/approvals', { key: adminKey })
-    const shown = [await read(), await admin.read('/inbox'), JSON.stringify(api.body)]
-    for (const text of shown) {
+    const { body: answer } = await hub.call('/approvals', { key: adminKey })
+    const [approval] = answer.approvals
+    const page = await read()
+    const unopened = page.replace(/<\/summary>.*?<\/details>/gs, '')
+    const caller = await hub.call('/approvals', { key: isHosted ? scout.key : ada.key })
+    const inbox = await hub.call('/inbox', { key: adminKey })
+    const texts = [unopened, await admin.read('/inbox'), approval.arguments]
+    for (const text of [...texts, JSON.stringify([caller.body, inbox.body])]) {
       expect(text).not.toContain(secret)
-      expect(text).not.toContain('MIIE')
-      expect(text).toContain('Use [withheld]')
+      expect(text).not.toContain(body)
     }
-    expect(shown[0]).toContain('"end": "Bye"')
+    expect(unopened).toContain('<summary>[withheld: a GitHub token, 40 characters]')
+    expect(page).toContain(`</summary><span>${secret}</span></details>`)
+    expect(caller.body.approvals).toMatchObject([{ masked: [], arguments: approval.arguments }])
+    expect(approval.masked.map(({ value }: { value: string }) => value)).toEqual([
+      secret,
+      JSON.stringify(pem).slice(1, -1),
+    ])
+    for (const { start, end } of approval.masked)
+      expect(approval.arguments.slice(start, end)).toMatch(/^\[withheld: a .*, \d+ characters\]$/)
+    expect(page).toContain('"end": "Bye"')
     const [kept] = await office.all('SELECT arguments_hash AS hash FROM approvals')
     expect(kept).toEqual({ hash: isHosted ? 'hash-1' : 'hash-9' })
+
+    await admin.send(`/approvals/${encodeURIComponent(approval.id)}`, {
+      decision: 'deny',
+      note: '',
+    })
+    const stored = JSON.stringify(await office.all('SELECT * FROM approvals'))
+    expect(stored).toContain('Use [withheld: a GitHub token')
+    expect(stored).not.toContain(secret)
+    expect(stored).not.toContain(body)
   },
 )
+
+test.each(['expired', 'cancelled'])('H14: an approval that is %s keeps no key', async (end) => {
+  const secret = `ghp_${'a1B2'.repeat(9)}`
+  const activationId = await park(JSON.stringify({ content: secret }))
+  if (end === 'expired') {
+    hub.clock.advance(86_400_001)
+    await office.hubApi.sweep(hub.clock.now())
+  } else {
+    await hub.call(`/activations/${activationId}/cancel`, { key: adminKey, body: {} })
+  }
+  const rows = await office.all<{ status: string }>('SELECT * FROM approvals')
+  expect(rows).toMatchObject([{ status: end }])
+  expect(JSON.stringify(rows)).not.toContain(secret)
+})

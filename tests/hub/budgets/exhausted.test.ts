@@ -69,9 +69,10 @@ it('B3: a free model stops before its next call when the budget is exhausted dur
   const call = { want: 0, floor: 0 }
   expect((await renew(free.id, activationId, call)).kind).toBe('renewed')
   await office.setSpent(1_000)
-  expect(await renew(free.id, activationId, call)).toEqual({
+  expect(await renew(free.id, activationId, call)).toMatchObject({
     kind: 'refused',
     reason: 'budget_exhausted',
+    shortage: { scope: 'hub', kind: 'microusd', left: 0 },
   })
 })
 

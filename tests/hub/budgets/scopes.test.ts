@@ -132,9 +132,10 @@ it('B2: a model that changes during the run is checked before its call', async (
   })
   await post(ada.key, '@wren')
   expect(await office.load(wren.id)).toMatchObject({ kind: 'wait', reason: 'money_reserved' })
-  expect(await ask(['test/big', 'test/small'], 16)).toEqual({
+  expect(await ask(['test/big', 'test/small'], 16)).toMatchObject({
     kind: 'refused',
     reason: 'budget_exhausted',
+    shortage: { scope: 'model', left: expect.any(Number), needs: 10 },
   })
   expect((await ask(['test/big'], 16)).kind).toBe('renewed')
 })

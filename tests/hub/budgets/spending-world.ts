@@ -46,13 +46,15 @@ type RunningRow = Record<`reserved_${Kind}` | `used_${Kind}`, number> & {
 /** Whether a budget pays for a call, computed independently of the product's SQL. */
 export function pays(
   { scope, scopeId }: Budget,
-  by: { agentId: string; communityId: string | null; models: string[] },
+  by: { agentId: string; communityId: string | null; models: string[]; requesters?: string[] },
 ): boolean {
   const payers: Record<Budget['scope'], string[]> = {
     hub: [''],
     agent: [by.agentId],
     community: by.communityId === null ? [] : [by.communityId],
     model: by.models,
+    requester: by.requesters ?? [],
+    guests: [],
     executor: by.models.map((model) => model.slice(0, model.indexOf('/'))),
   }
   return payers[scope].includes(scopeId)

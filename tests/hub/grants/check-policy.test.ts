@@ -5,6 +5,8 @@ const hub = createTestHub()
 
 beforeAll(async () => {
   await hub.join('finch')
+  const body = { allowed: ['hub:*'] }
+  await hub.call('/agents/*/grants', { method: 'PUT', key: adminKey, body })
 })
 
 const put = (body: object) =>

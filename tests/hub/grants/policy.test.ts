@@ -212,7 +212,7 @@ test('M4 M12: the tools page shows viewers what they can use, and admins which a
 test('M4: deleting an own policy takes effect on the next call', async () => {
   const grantApi = createGrantApi(hub.context)
   await change('mira', 'PUT', '', { allowed: ['github:*'] })
-  expect((await grantApi.readPolicy(mira.id)).allowed).toEqual(['github:*'])
+  expect((await grantApi.readPolicy(mira.id, null)).allowed).toEqual(['github:*'])
   await change('mira', 'DELETE', '')
-  expect((await grantApi.readPolicy(mira.id)).allowed).toEqual(['hub:*'])
+  expect((await grantApi.readPolicy(mira.id, null)).allowed).toEqual(['hub:*'])
 })

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import * as z from 'zod'
 import { apiRoutes } from '../../../src/hub/app'
 import { toTemplate } from '../../../src/hub/http/openapi'
-import { adminRoutes } from '../../../src/mcp-servers/credentials/admin-routes'
+import { adminRoutes } from '../../../src/mcp-servers/admin/admin-routes'
 import { createTestHub } from '../create-test-hub'
 
 interface Schema {

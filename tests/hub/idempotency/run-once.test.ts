@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { expect, test } from 'vitest'
+import { accountErrors } from '../../../src/hub/accounts/errors'
 import { insertAccount, selectAccountById, selectAccounts } from '../../../src/hub/accounts/queries'
 import {
   findStoredResult,
@@ -60,8 +61,9 @@ test('a failed constraint becomes the error for the user, and the key stays unus
       createdAt: now,
     }),
   }
+  const constraints = { 'accounts.name': accountErrors.nameTaken }
   for (const key of [null, 'k3']) {
-    const refused = runOnce(db, request(key, 'taken'), { now, answer: 2, statements })
+    const refused = runOnce(db, request(key, 'taken'), { now, answer: 2, statements, constraints })
     await expect(refused).rejects.toMatchObject({
       code: 'CONFLICT',
       message: 'This name is taken.',

@@ -62,3 +62,18 @@ test('H10: an answer to a message knows its own conversation and no other', asyn
   await write(eve, 'Well?')
   expect(await readInbox(answering)).toContain('eve: Well?')
 })
+
+test('T2: of one conversation, an answer reads what was written for its own requesters', async () => {
+  await office.clear()
+  await office.run('UPDATE inbox_items SET read_at = 1 WHERE read_at IS NULL')
+  await write(eve, 'The code of ada is 4713')
+  await office.run(
+    `UPDATE inbox_items SET requesters = '["${ada?.id}"]' WHERE content LIKE '%4713%'`,
+  )
+  await office.commit((scout as Person).id, await work())
+  await write(eve, 'What is the code?')
+  const answering = await work()
+  const read = await readInbox(answering)
+  expect(read).toContain('eve: What is the code?')
+  expect(read.join()).not.toContain('4713')
+})

@@ -1,7 +1,7 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { beforeEach, expect, test, vi } from 'vitest'
-import type { LiveEvent, LiveSnapshot } from '../../../src/hub/live/live-event'
+import type { LiveEvent, LiveSnapshot } from '../../../src/hub/contract/live-event'
 import { createLivePublisher, toLiveObjectName } from '../../../src/hub/live/live-publisher'
 import { liveLimits } from '../../../src/shared/config'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { LiveEvent, LiveSnapshot } from '../../../src/hub/live/live-event'
+import type { LiveEvent, LiveSnapshot } from '../../../src/hub/contract/live-event'
 import { RecentEvents } from '../../../src/hub/live/recent-events'
 
 const limits = { recentEventsMax: 3, recentMs: 10, workingMsMax: 100 }

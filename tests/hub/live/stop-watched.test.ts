@@ -54,6 +54,7 @@ vi.spyOn(searchTool, 'prepare').mockReturnValue({
   grant: 'hub:read',
   tier: 'read',
   service: null,
+  staysInTask: () => true,
   run: ({ signal }) => {
     search.begun++
     signal.addEventListener('abort', () => {

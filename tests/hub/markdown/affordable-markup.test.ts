@@ -1,9 +1,9 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { limitMarkup } from '../../../src/hub/markdown/limit-markup'
+import { renderMarkdown, renderTotals } from '../../../src/hub/markdown/render-markdown'
 import { findMentions } from '../../../src/hub/mentions/find-mentions'
 import { limits } from '../../../src/shared/config'
-import { renderMarkdown } from '../../../src/web/parts/markdown'
 
 const charsMax = limits.post.contentCharsMax
 const fill = (part: string): string =>
@@ -22,6 +22,8 @@ test.each([
   ['>', 'blockQuote'],
   ['1. ', 'list'],
   ['> a\n', 'blockQuote'],
+  ['1. - a\n', 'list'],
+  ['- [ ] a\n', 'list'],
   ['|a|b|\n', 'table'],
   ['_www.', 'wwwAutolink'],
   ['a://', 'protocolAutolink'],
@@ -39,7 +41,7 @@ test('markdown: a shallow quote with many lines stays text', () => {
 test('markdown: neither tables nor definitions make a text many times longer', () => {
   const definition = `[a]: ${'x'.repeat(charsMax / 2)}\n\n${fill('[a]').slice(0, charsMax / 2)}`
   for (const text of [wideTable.slice(0, charsMax), definition]) {
-    expect(renderMarkdown(text, new Set()).length).toBeLessThan(40 * charsMax)
+    expect(renderMarkdown(text).length).toBeLessThan(40 * charsMax)
   }
 })
 
@@ -117,7 +119,7 @@ test('markdown: no script, handler or script address comes out, however much mar
     .map(([first, again, times]) => first.join('') + again.join('').repeat(times))
   await fc.assert(
     fc.property(text, (given) => {
-      const html = renderMarkdown(given, new Set(['scout']))
+      const html = renderMarkdown(given)
       expect(html).not.toMatch(/<\/?(script|img|svg|iframe|style|object|form|base|link|meta)/i)
       for (const [tag] of html.matchAll(/<[^>]*>?/g)) {
         expect(tag).toMatch(/^<\/?[a-z][a-z0-9]*(?: [a-z-]+(?:="[^"<>]*")?)* ?\/?>$/)
@@ -130,4 +132,5 @@ test('markdown: no script, handler or script address comes out, however much mar
     }),
     { numRuns: 200, examples: [['*[a]: *\n\n[a]: *\n\n']] },
   )
+  expect(renderTotals.disallowed).toBe(0)
 }, 30_000)

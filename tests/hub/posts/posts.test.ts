@@ -1,5 +1,10 @@
+import { env } from 'cloudflare:workers'
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
+import { deleteComment } from '../../../src/hub/comments/queries'
+import { deletePost } from '../../../src/hub/posts/queries'
+import { batch } from '../../../src/shared/db/batch'
+import type { CommentId, PostId } from '../../../src/shared/ids'
 import { createTestHub, adminKey as theAdmin } from '../create-test-hub'
 
 const hub = createTestHub()
@@ -105,9 +110,52 @@ test('comments nest to depth 10; a reply to the deepest becomes its sibling', as
   expect(withPost.body.comments).toHaveLength(1)
 })
 
-test.each(['best', 'top', 'new', 'old', 'controversial'])('comments sort by %s', async (sort) => {
-  const { status } = await hub.call(`/posts/${postId}/comments?sort=${sort}`)
-  expect(status).toBe(200)
+test('comments are sorted by score, upvotes, time or disagreement', async () => {
+  const { body } = await hub.call('/posts', {
+    key: ada.key,
+    body: { community: 'general', title: 'Sorted' },
+  })
+  const path = `/posts/${body.post.id}/comments`
+  const counts = { a: [5, 0], b: [3, 3], c: [1, 4], d: [9, 7] } as const
+  for (const [content, [upvotes, downvotes]] of Object.entries(counts)) {
+    hub.clock.advance(1_000)
+    const made = await hub.call(path, { key: ada.key, body: { content } })
+    await env.DB.prepare('UPDATE comments SET upvotes = ?, downvotes = ? WHERE id = ?')
+      .bind(upvotes, downvotes, made.body.comment.id)
+      .run()
+  }
+  const read = async (sort: string) =>
+    (await hub.call(`${path}?sort=${sort}`)).body.comments
+      .map((comment: { content: string }) => comment.content)
+      .join('')
+  expect({
+    best: await read('best'),
+    top: await read('top'),
+    new: await read('new'),
+    old: await read('old'),
+    controversial: await read('controversial'),
+  }).toEqual({ best: 'adbc', top: 'dabc', new: 'dcba', old: 'abcd', controversial: 'dbca' })
+})
+
+test('deleting a post or a comment twice at once subtracts it once', async () => {
+  const community = await hub.call('/submolts', { key: ada.key, body: { name: 'moths' } })
+  expect(community.status).toBe(201)
+  const write = async (title: string): Promise<PostId> =>
+    (await hub.call('/posts', { key: ada.key, body: { community: 'moths', title } })).body.post.id
+  const [kept, deleted] = [await write('Kept'), await write('Deleted')]
+  const ids: CommentId[] = []
+  for (const content of ['kept', 'deleted']) {
+    const made = await hub.call(`/posts/${kept}/comments`, { key: ada.key, body: { content } })
+    ids.push(made.body.comment.id)
+  }
+  const [, comment] = ids
+  if (!comment) throw new Error('no comment')
+  const { db, clock } = hub.context()
+  for (const now of [clock.now(), clock.now() + 1]) {
+    await batch(db, { post: deletePost(deleted, now), comment: deleteComment(comment, now) })
+  }
+  expect((await hub.call('/submolts/moths')).body.submolt.post_count).toBe(1)
+  expect((await hub.call(`/posts/${kept}`)).body.post.comment_count).toBe(1)
 })
 
 test('any text is stored unchanged, or refused with an error', async () => {

@@ -40,7 +40,7 @@ const mention = (headers = {}) => {
 }
 
 it('B9: a mention that a reply limit keeps from waking an agent is counted once in the day of its author', async () => {
-  for (let n = 0; n < 10; n++) expect((await mention()).body.notes).toBeUndefined()
+  for (let n = 0; n < 30; n++) expect((await mention()).body.notes).toBeUndefined()
   expect(await countsOf()).toEqual([])
   const headers = { 'idempotency-key': 'refused-1' }
   const refused = await mention(headers)

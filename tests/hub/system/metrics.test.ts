@@ -21,6 +21,7 @@ const counters = (over: Partial<ActivationCounters> = {}): ActivationCounters =>
   toolExecutions: 2,
   toolFailures: 1,
   permissionDenials: 1,
+  toolRefusals: 1,
   compactions: 1,
   retries: 1,
   parks: 1,

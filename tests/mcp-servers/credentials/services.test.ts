@@ -128,7 +128,11 @@ describe('a credential with parts', () => {
 })
 
 describe('declaring services of every server', () => {
-  const services = createServices({ db, clock, kinds, isPrivateAllowed: false })
+  beforeAll(() => vault.remove('forge-key'))
+  const services = createServices({
+    ...{ db, clock, kinds, isPrivateAllowed: false },
+    bindCredentials: vault.bind,
+  })
   const declare = (server: string, name: string, body: object) =>
     services.put(server, name, serviceInput.parse(body), 'ada')
 

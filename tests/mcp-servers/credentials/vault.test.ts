@@ -28,11 +28,13 @@ const rowOf = (name: string) =>
 const clock = createFakeClock()
 const db = createDb(env.DB)
 const kinds = toServiceKinds(servers)
-const vaultWith = (...keys: string[]) =>
-  createVault({
+const vaultWith = (...keys: string[]) => {
+  const vault = createVault({
     ...{ db, clock, kinds, cipher: createCipher(keys) },
     readVariable: (name) => (name === 'ROOKERY_SECRET_A' ? 'secret of the worker' : undefined),
   })
+  return { ...vault, open: (row: CredentialRow) => vault.open(row, 'https://weather.example') }
+}
 const input = (name: string, value: string) => ({
   ...{ name, value, server: 'http', service: 'weather', community: null, agent: null, by: 'ada' },
 })
@@ -139,7 +141,8 @@ describe('the API', () => {
     const { credentials } = listed.body as unknown as { credentials: object[] }
     expect(credentials).toContainEqual({
       ...{ name: 'api-key', server: 'http', service: 'weather', community: null, agent: null },
-      ...{ source: 'vault', key: 'current', updated_by: 'admin', last_used_at: null },
+      ...{ source: 'vault', key: 'current', destination: null },
+      ...{ updated_by: 'admin', last_used_at: null },
       updated_at: expect.stringMatching(/^\d{4}-/),
     })
     expect((await asAdmin('GET', '/credentials/api-key')).status).toBe(405)
@@ -181,7 +184,7 @@ describe('the API', () => {
     const broken = await exports.default.fetch(
       new Request('https://hub.test/api/v1/credentials/refused', {
         method: 'PUT',
-        headers: { authorization: `Bearer ${adminKey}` },
+        headers: { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' },
         body: '{"value":"a-value-of-mine"',
       }),
     )

@@ -4,10 +4,10 @@ import { beforeAll, beforeEach, expect, test } from 'vitest'
 import * as z from 'zod'
 import { createHubApi } from '../../../src/hub/api/hub-api'
 import type { ToolCaller } from '../../../src/mcp-servers/contract/tools'
-import { defineTool } from '../../../src/mcp-servers/define-tool'
 import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
 import { listKnownTools } from '../../../src/mcp-servers/gateway/list-known-tools'
 import { needsApproval } from '../../../src/mcp-servers/gateway/needs-approval'
+import { defineTool } from '../../../src/mcp-servers/tool/define-tool'
 import type { ActivationId } from '../../../src/shared/ids'
 import { adminKey, createTestHub } from '../../hub/create-test-hub'
 import { fakeMemory } from '../../support/fake-memory'
@@ -124,6 +124,9 @@ test('M7: policy names tiers, tools and grants; what it does not name runs', asy
   expect(await asks('write', 'a')).toBe(true)
   expect(await asks('erase', 'a')).toBe(true)
   await require([])
+  // The default policy asks for destructive calls.
+  expect(await asks('erase', 'a')).toBe(true)
+  await require([], '*')
   expect(await asks('erase', 'a')).toBe(false)
 })
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { GrantPolicy } from '../../../src/hub/contract/hub'
 import type { Tier, ToolRestrictions } from '../../../src/mcp-servers/contract/tools'
 import { decide } from '../../../src/mcp-servers/gateway/decide'
-import { coversGrant } from '../../../src/mcp-servers/gateway/grant-pattern'
+import { coversGrant } from '../../../src/mcp-servers/tool/grant-pattern'
 
 const toolOf = (name: string, shapes: Record<string, Tier>) => ({
   name,
@@ -120,7 +120,7 @@ test('M4: a tool that reads or writes is listed for what is left of it, and each
 test("M3: a definition's own lists narrow and never widen", () => {
   const open = policyOf(null, ['*'])
   const narrowed = (toolRestrictions: Partial<ToolRestrictions>, args?: unknown) => {
-    const whole = { allow: [], deny: [], blockedPatterns: [], ...toolRestrictions }
+    const whole = { allow: [], deny: [], servers: [], blockedPatterns: [], ...toolRestrictions }
     return decide(
       open,
       { toolRestrictions: whole },
@@ -134,14 +134,14 @@ test("M3: a definition's own lists narrow and never widen", () => {
   expect(narrowed({ allow: ['hub.create.comment'] })).toBe(false)
   expect(narrowed({ deny: ['hub_create_*'] })).toBe(false)
   expect(narrowed({ allow: ['*'], deny: ['hub_create_comment'] })).toBe(false)
-  const closed = { allow: ['*'], deny: [], blockedPatterns: [] }
+  const closed = { allow: ['*'], deny: [], servers: [], blockedPatterns: [] }
   expect(decide(policyOf(null, []), { toolRestrictions: closed }, comment).isAllowed).toBe(false)
 })
 
 test("M10: a definition's list of tools leaves reading on in, unless it denies it by name", () => {
   const readOn = toolOf('results_read', { 'results:read': 'read' })
   const isAllowed = (deny: string[]) => {
-    const toolRestrictions = { allow: ['http_*'], deny, blockedPatterns: [] }
+    const toolRestrictions = { allow: ['http_*'], deny, servers: [], blockedPatterns: [] }
     return decide(policyOf(['http:*'], ['http:*']), { toolRestrictions: toolRestrictions }, readOn)
       .isAllowed
   }
@@ -154,6 +154,7 @@ test('M3: a blocked pattern is looked for in the arguments as the tool will see 
   const toolRestrictions = {
     allow: [],
     deny: [],
+    servers: [],
     blockedPatterns: ['drop\\s+table', '(', '"price"'],
   }
   const isAllowed = (args: unknown) =>

@@ -2,10 +2,10 @@ import { expect, test, vi } from 'vitest'
 import * as z from 'zod'
 import type { GrantPolicy } from '../../../src/hub/contract/hub'
 import type { ToolCaller } from '../../../src/mcp-servers/contract/tools'
-import { defineTool, type ToolContext } from '../../../src/mcp-servers/define-tool'
 import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
 import { hashArguments } from '../../../src/mcp-servers/gateway/hash-arguments'
 import { servers } from '../../../src/mcp-servers/servers'
+import { defineTool, type ToolContext } from '../../../src/mcp-servers/tool/define-tool'
 import { AppError } from '../../../src/shared/errors'
 import {
   adaOutside,
@@ -122,6 +122,22 @@ test('M4: a denied call tells which line of the policy denied it, and where an a
   expect((await call(yes)).text).toContain('An admin can change the policy: /policy/scout#allowed')
   policy.requested = []
   expect((await call(yes)).text).toMatch(/does not request it\.$/)
+})
+
+test('M3: a call that the definition refuses is not reported as a missing grant', async () => {
+  const run = vi.fn<Run>()
+  const { call } = setUp(run)
+  const toolRestrictions = { allow: [], deny: [], servers: [], blockedPatterns: ['yes'] }
+  const blocked = await call(yes, { ...scoutAtWork, toolRestrictions })
+  expect(blocked.text).toBe(
+    "Error: The agent's definition does not allow this call of test_echo: the arguments match the blocked pattern yes.",
+  )
+  expect(blocked.audit).toMatchObject({ decision: 'denied', grant: 'test:echo:yes' })
+  const excluded = { ...toolRestrictions, deny: ['test_*'] }
+  expect((await call(yes, { ...scoutAtWork, toolRestrictions: excluded })).text).toBe(
+    "Error: The agent's definition does not allow this call of test_echo: the definition excludes the tool.",
+  )
+  expect(run).not.toHaveBeenCalled()
 })
 
 test('M4: policy is read again for every call', async () => {

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import type { MemoryApi } from '../../../src/mcp-servers/contract/tools'
+import type { MemoryApi, ToolCaller } from '../../../src/mcp-servers/contract/tools'
 import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
 import { servers } from '../../../src/mcp-servers/servers'
 import { memoryLimits } from '../../../src/shared/config'
+import type { AccountId } from '../../../src/shared/ids'
 import { createFakeClock, createFakeHubApi, scoutAtWork } from '../../support/fake-hub-api'
 import { fakeMemory } from '../../support/fake-memory'
 import { testFileStores } from '../../support/file-stores'
@@ -28,9 +29,9 @@ function record(over: Partial<MemoryApi> = {}) {
     clock: createFakeClock(),
     servers,
   })
-  const call = (tool: string, args: unknown) =>
+  const call = (tool: string, args: unknown, caller: ToolCaller = scoutAtWork) =>
     gateway.call(
-      scoutAtWork,
+      caller,
       { callId: 'call-1', tool, arguments: JSON.stringify(args) },
       new AbortController().signal,
     )
@@ -43,7 +44,39 @@ describe('the memory server', () => {
     const result = await call('memory_remember_fact', { text: ' Ada\nkeeps  keys. ' })
     expect(JSON.parse(result.text)).toEqual({ id: 1, text: 'Ada keeps keys.' })
     expect(asked).toEqual([
-      ['rememberFact', scoutAtWork.accountId, { text: 'Ada keeps keys.', source: '' }],
+      [
+        'rememberFact',
+        scoutAtWork.accountId,
+        { text: 'Ada keeps keys.', source: '', privateTo: null, isUntrusted: false },
+      ],
+    ])
+  })
+
+  it('T2 T20: the privacy of the run and what it has read go with every call', async () => {
+    const { asked, call } = record({
+      listFacts: async () => ({
+        facts: [{ id: 1, text: 'x', source: '', createdAt: 0, isPrivate: true, isUntrusted: true }],
+        factCount: 1,
+        tasks: [],
+      }),
+    })
+    const reader = 'alice-id' as AccountId
+    const inDm = { ...scoutAtWork, hasReadUntrusted: true, privacy: { reader, privateTo: reader } }
+    await call('memory_remember_fact', { text: 'x' }, inDm)
+    await call('memory_add_task', { text: 'x' }, inDm)
+    await call('memory_forget_fact', { id: 1 }, inDm)
+    await call('memory_complete_task', { id: 1 }, inDm)
+    const listed = await call('memory_list_facts', {}, inDm)
+    expect(asked.map((each) => (each as unknown[])[2])).toMatchObject([
+      { privateTo: reader, isUntrusted: true },
+      { privateTo: reader },
+      { id: 1, reader },
+      { id: 1, reader },
+      { reader },
+    ])
+    expect(listed.isPrivate).toBe(true)
+    expect(JSON.parse(listed.text).facts).toMatchObject([
+      { private: true, from_outside_or_guest: true },
     ])
   })
 
@@ -51,7 +84,13 @@ describe('the memory server', () => {
     const { asked, call } = record()
     await call('memory_add_task', { text: 'Tell Ada.' })
     const key = `${scoutAtWork.activationId}:call-1`
-    expect(asked).toEqual([['addTask', scoutAtWork.accountId, { text: 'Tell Ada.', key }]])
+    expect(asked).toEqual([
+      [
+        'addTask',
+        scoutAtWork.accountId,
+        { text: 'Tell Ada.', key, privateTo: null, isUntrusted: false },
+      ],
+    ])
   })
 
   it.each([
@@ -82,7 +121,9 @@ describe('the memory server', () => {
       fact_count: 1,
       open_tasks: [{ id: 1, text: 'Tell Ada.', since: '1970-01-01' }],
     })
-    expect(asked).toEqual([['listFacts', scoutAtWork.accountId, { words: 'keys', limit: 5 }]])
+    expect(asked).toEqual([
+      ['listFacts', scoutAtWork.accountId, { words: 'keys', limit: 5, reader: null }],
+    ])
   })
 
   it('L41: a plan is checked and touches nothing', async () => {

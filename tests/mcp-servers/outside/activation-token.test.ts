@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { Task } from '../../../src/hub/contract/hub'
 import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
 import { createActivationTokens } from '../../../src/mcp-servers/outside/activation-token'
 import { createMcpRoutes } from '../../../src/mcp-servers/outside/create-mcp-routes'
@@ -55,7 +56,7 @@ test('M11: a token of the key before is good after a rotation, one of another hu
 test('M11: without a vault key no token is made, and too many tool restrictions are refused', async () => {
   await expect(createActivationTokens([]).issue(claim, now)).rejects.toThrow('no vault key')
   const deny = Array.from({ length: 900 }, (_, index) => `hub_tool_${index}`)
-  const toolRestrictions = { allow: [], deny, blockedPatterns: [] }
+  const toolRestrictions = { allow: [], deny, servers: [], blockedPatterns: [] }
   const issue = createActivationTokens([newKey]).issue({ ...claim, toolRestrictions }, now)
   await expect(issue).rejects.toMatchObject({ code: 'TOO_LARGE' })
 })
@@ -63,14 +64,23 @@ test('M11: without a vault key no token is made, and too many tool restrictions 
 async function setUp(toolRestrictions: {
   allow: string[]
   deny: string[]
+  servers: string[]
   blockedPatterns: string[]
 }) {
-  const hub = createFakeHubApi({ requested: ['hub:*'], allowed: ['hub:*'], denied: [] })
+  const hub = createFakeHubApi({
+    requested: ['hub:*', 'workspace:*'],
+    allowed: ['hub:*', 'workspace:*'],
+    denied: [],
+  })
   const running = { ...{ id: claim.accountId, name: 'scout', kind: 'agent' as const, etag: 'e' } }
-  const state = { isRunning: true, holder: claim.accountId }
+  const state = {
+    isRunning: true,
+    holder: claim.accountId,
+    run: { task: 'mention' as Task, requesterIds: [] as AccountId[] },
+  }
   hub.hubApi.findActivation = async (id) =>
     id === claim.activationId && state.isRunning
-      ? { ...running, id: state.holder, postId: scoutAtWork.postId }
+      ? { ...running, ...state.run, id: state.holder, postId: scoutAtWork.postId }
       : null
   const clock = createFakeClock()
   const base = { ...testFileStores, hub: hub.hubApi, memory: fakeMemory, clock }
@@ -91,7 +101,7 @@ async function setUp(toolRestrictions: {
   return { ...hub, state, clock, post, connect: () => connectMcp(handle, token, '/mcp') }
 }
 
-const nothing = { allow: [], deny: [], blockedPatterns: [] }
+const nothing = { allow: [], deny: [], servers: [], blockedPatterns: [] }
 
 test('M11: its bearer calls tools as the agent, narrowed as the definition says, and on record', async () => {
   const { connect, calls, hubApi } = await setUp({ ...nothing, deny: ['hub_create_*'] })
@@ -109,7 +119,9 @@ test('M11: its bearer calls tools as the agent, narrowed as the definition says,
   const found = await client.callTool({ name: 'hub_search', arguments: { query: 'keys' } })
   expect(found.isError).toBe(false)
   const write = { name: 'hub_create_post', arguments: { community: 'general', title: 'T' } }
-  expect(textOf(await client.callTool(write))).toMatch(/^Error: Missing grant hub:write\b/)
+  expect(textOf(await client.callTool(write))).toMatch(
+    /^Error: The agent's definition does not allow this call of hub_create_post: /,
+  )
   expect(intents).toEqual([
     [claim.accountId, claim.activationId, 'allowed'],
     [claim.accountId, claim.activationId, 'denied'],
@@ -129,4 +141,27 @@ test("M11: a token is worth nothing once its activation is over, is another agen
   state.isRunning = true
   clock.time += 600_000
   expect((await post()).status).toBe(401)
+})
+
+test('T2: a program with a token has the privacy of the activation', async () => {
+  const { state, connect } = await setUp(nothing)
+  const alice = 'account-alice' as AccountId
+  const read = async () =>
+    textOf(
+      await (await connect()).callTool({
+        name: 'workspace_read_file',
+        arguments: { path: 'from-a-program' },
+      }),
+    )
+  state.run = { task: 'dm', requesterIds: [alice] }
+  const written = await (await connect()).callTool({
+    name: 'workspace_write_file',
+    arguments: { path: 'from-a-program', content: 'tulip' },
+  })
+  expect(written.isError, textOf(written)).toBe(false)
+  expect(await read()).toContain('tulip')
+  for (const requesterIds of [['account-bob'], [alice, 'account-bob'], []] as AccountId[][]) {
+    state.run = { task: 'mention', requesterIds }
+    expect(await read()).toMatch(/^Error: There is no such file/)
+  }
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import * as z from 'zod'
-import { defineTool } from '../../../src/mcp-servers/define-tool'
 import { paginateTools } from '../../../src/mcp-servers/outside/paginate-tools'
+import { defineTool } from '../../../src/mcp-servers/tool/define-tool'
 import { textOf } from '../../support/connect-mcp'
 import { listRequest, setUpMcp as setUp } from '../../support/set-up-mcp'
 

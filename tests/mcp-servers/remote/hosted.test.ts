@@ -1,7 +1,7 @@
 import { env, exports } from 'cloudflare:workers'
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createCatalogue } from '../../../src/mcp-servers/remote/catalogue'
-import { createDb, withD1 } from '../../../src/shared/db/db'
+import { createDb } from '../../../src/shared/db/db'
 import { systemClock } from '../../../src/shared/ids'
 import { createAccount, post, waitForReply } from '../../support/cast'
 import { connectMcp, textOf } from '../../support/connect-mcp'
@@ -194,7 +194,7 @@ function createSlowCatalogue() {
     return results
   }
   const slow = { prepare: (sql: string) => env.DB.prepare(sql), batch } as unknown as D1Database
-  const catalogue = createCatalogue({ db: withD1(createDb(env.DB), slow), clock: systemClock })
+  const catalogue = createCatalogue({ db: { ...createDb(env.DB), d1: slow }, clock: systemClock })
   const toolsOf = (server: string) =>
     catalogue.servers().find(({ name }) => name === server)?.tools.length
   return { catalogue, goOn, toolsOf }

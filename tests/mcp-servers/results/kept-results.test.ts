@@ -4,11 +4,11 @@ import { expect, test } from 'vitest'
 import * as z from 'zod'
 import type { ToolCaller } from '../../../src/mcp-servers/contract/tools'
 import { createScrubber } from '../../../src/mcp-servers/credentials/scrub'
-import { defineTool } from '../../../src/mcp-servers/define-tool'
 import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
 import { truncateText } from '../../../src/mcp-servers/gateway/truncate-text'
-import { createResultStore } from '../../../src/mcp-servers/results/result-store'
 import { resultsServer } from '../../../src/mcp-servers/results/server'
+import { createResultStore } from '../../../src/mcp-servers/storage/result-store'
+import { defineTool } from '../../../src/mcp-servers/tool/define-tool'
 import { keptResults } from '../../../src/shared/config'
 import type { AccountId } from '../../../src/shared/ids'
 import { fakeConnect } from '../../support/fake-connect'
@@ -88,6 +88,31 @@ test('M10: a handle is good for the account that got it, and for no other', asyn
   }
 })
 
+test('T2: a result of a private run is read in runs for its requester only', async () => {
+  const { call, clock } = setUp('x'.repeat(60_000))
+  // handles of other tests are not its own
+  clock.time += 5_000
+  const runFor = (name: string, isPrivate: boolean): ToolCaller => {
+    const reader = name as AccountId
+    return { ...scoutAtWork, privacy: { reader, privateTo: isPrivate ? reader : null } }
+  }
+  const { handle } = readCut((await call('test_say', {}, runFor('alice-id', true))).text)
+  for (const caller of [runFor('alice-id', true), runFor('alice-id', false)]) {
+    expect(await call('results_read', { handle }, caller)).toMatchObject({
+      isError: false,
+      isPrivate: true,
+    })
+  }
+  for (const caller of [runFor('bob-id', true), runFor('bob-id', false), scoutAtWork]) {
+    const { text } = await call('results_read', { handle }, caller)
+    expect(text).toMatch(/^Error: There is no such result/)
+  }
+  const shared = readCut((await call('test_say', {}, runFor('alice-id', false))).text)
+  const read = await call('results_read', { handle: shared.handle }, runFor('bob-id', true))
+  expect(read.isError, read.text).toBe(false)
+  expect(read.isPrivate).toBeUndefined()
+})
+
 test('M10: a result is kept for a day; then it cannot be read, and the next one clears it away', async () => {
   const { call, clock } = setUp('x'.repeat(60_000))
   const { handle } = readCut((await call('test_say', {})).text)
@@ -113,7 +138,7 @@ test("M10: a definition's list of tools leaves reading on in, unless it denies i
   const { call } = setUp('z'.repeat(60_000))
   const narrowed = (deny: string[]): ToolCaller => ({
     ...scoutAtWork,
-    toolRestrictions: { allow: ['test_*'], deny, blockedPatterns: [] },
+    toolRestrictions: { allow: ['test_*'], deny, servers: [], blockedPatterns: [] },
   })
   const open = narrowed([])
   const { handle } = readCut((await call('test_say', {}, open)).text)

@@ -1,9 +1,10 @@
 import { env } from 'cloudflare:workers'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { noPrivacy } from '../../../src/hub/contract/privacy'
 import type { ToolCaller } from '../../../src/mcp-servers/contract/tools'
+import { createWorkspaces } from '../../../src/mcp-servers/storage/workspace'
 import { readPath } from '../../../src/mcp-servers/workspace/file-path'
-import { createWorkspaces } from '../../../src/mcp-servers/workspace/workspace'
 import type { AccountId } from '../../../src/shared/ids'
 import { scoutAtWork } from '../../support/fake-hub-api'
 import { setUpTools } from '../../support/set-up-tools'
@@ -192,7 +193,7 @@ test('M1: a large file is read in parts that fit, and bytes as base64', async ()
 
 test('M1: a folder has room for so many files and bytes, and says what to do', async () => {
   const limits = { filesMax: 3, fileBytesMax: 1024, bytesMax: 2048 }
-  const folder = createWorkspaces(env.FILES, limits)(someone().accountId)
+  const folder = createWorkspaces(env.FILES, limits)(someone().accountId, noPrivacy)
   const put = (path: string, bytes: number, ifMatch: string | null = null) =>
     folder.write(path, new Uint8Array(bytes), ifMatch)
   await expect(put('large', 1025)).rejects.toMatchObject({

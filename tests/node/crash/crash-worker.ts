@@ -11,6 +11,7 @@ import { composeApp } from '../../../src/compose'
 import type { AccountId } from '../../../src/shared/ids'
 
 export { LiveObject } from '../../../src/hub/live/live-object'
+export { RateCounterObject } from '../../../src/hub/rate-limits/rate-counter-object'
 
 type CrashEnv = Env & { CRASH_CONTROL: string }
 type Work = (...given: never[]) => Promise<unknown>

@@ -1,6 +1,6 @@
 import { env, exports } from 'cloudflare:workers'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { adminRoutes } from '../../../src/mcp-servers/credentials/admin-routes'
+import { adminRoutes } from '../../../src/mcp-servers/admin/admin-routes'
 import { createTestHub } from '../../hub/create-test-hub'
 import { adminKey, call, createAccount } from '../../support/cast'
 
@@ -27,7 +27,9 @@ const signIn = async (key: string) =>
     .get('set-cookie')
     ?.split(';')[0] ?? ''
 const stored = (name: string) =>
-  env.DB.prepare('SELECT ciphertext, variable, agent, service FROM credentials WHERE name = ?')
+  env.DB.prepare(
+    'SELECT ciphertext, variable, agent, community, service FROM credentials WHERE name = ?',
+  )
     .bind(name)
     .first<{ ciphertext: string | null; variable: string | null; agent: string | null }>()
 
@@ -58,7 +60,11 @@ beforeAll(async () => {
 
 describe('credentials by the page', () => {
   test('M5: an admin sets one; no page and no API ever shows its value', async () => {
-    const response = await send('/credentials', { ...github, agent: '@wren', community: '' })
+    const response = await send('/credentials', {
+      ...github,
+      agent: '@wren',
+      community: 'm/general',
+    })
     expect([response.status, response.headers.get('location')]).toEqual([
       303,
       '/credentials#credential-gh-key',
@@ -97,7 +103,7 @@ describe('credentials by the page', () => {
     expect(await stored('gh-key')).toEqual(before)
     await send('/credentials/rotate', { name: 'gh-key', new_value: `${secret}-2` })
     const after = await stored('gh-key')
-    expect(after).toMatchObject({ agent: 'wren', service: 'github' })
+    expect(after).toMatchObject({ agent: 'wren', community: 'general', service: 'github' })
     expect(after?.ciphertext).not.toBe(before?.ciphertext)
     const unknown = await send('/credentials/rotate', { name: 'nope', new_value: secret })
     expect(unknown.headers.get('location')).toBe('/credentials?field=name&error=NOT_FOUND')

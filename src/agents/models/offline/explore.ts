@@ -1,12 +1,12 @@
-import { explorationOpening } from '../../context/exploration-layer'
 import type { ToolOutput } from '../../loop/message'
+import { explorationOpening } from '../../text/exploration-opening'
+import { extractTerms, toQuery, toWords } from '../../text/words'
 import type { ModelRequest } from '../model-port'
 import { formatFinding } from './format-answer'
 import { parseHits, parseThread } from './parse-results'
 import { findAgentName, parseBlocks, type Question, searchTool, threadTool } from './parse-task'
 import type { Candidate } from './passages'
 import { groupHits, rankCandidates, scoreCandidates } from './score-candidates'
-import { extractTerms, toQuery, toWords } from './words'
 
 const commentTool = 'hub_create_comment'
 const hitsMax = 20

@@ -1,4 +1,5 @@
 import type { ModelAnswer, ToolRequest } from '../../loop/message'
+import { toQuery } from '../../text/words'
 import { estimateTokens } from '../estimate-tokens'
 import type { Model, ModelRequest } from '../model-port'
 import { explore } from './explore'
@@ -15,7 +16,6 @@ import { type ParsedThread, parseHits, parseThread } from './parse-results'
 import { parseTask, type Question, searchTool, type Task, threadTool } from './parse-task'
 import type { Candidate } from './passages'
 import { groupHits, rankCandidates, scoreCandidates } from './score-candidates'
-import { toQuery } from './words'
 
 /** Each question needs a search and at least one thread: both fit into the calls of a step. */
 const questionsMax = 10

@@ -1,7 +1,7 @@
 import type { Message, ToolOutput } from '../../loop/message'
+import { extractTerms, type Term, toWords } from '../../text/words'
 import { statusMarker } from '../to-prompt'
 import { quoteQuestion } from './quote-question'
-import { extractTerms, type Term, toWords } from './words'
 
 /** A question, asked by one or several people. */
 export interface Question {

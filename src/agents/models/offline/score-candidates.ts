@@ -1,7 +1,7 @@
+import { hasTerm, specificWeightMin, type Term, toStems, toWords } from '../../text/words'
 import type { Hit } from './parse-results'
 import type { Question } from './parse-task'
 import { type Candidate, isOwnConversation, listPassages, type Passage } from './passages'
-import { hasTerm, specificWeightMin, type Term, toStems, toWords } from './words'
 
 export interface ScoredCandidate {
   candidate: Candidate

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { defineTool } from '../../define-tool'
 import { excerpt } from '../../fetch/explain-answer'
+import { defineTool } from '../../tool/define-tool'
 import { requestAws } from '../aws-client'
 import { awsErrors } from '../errors'
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { defineTool } from '../../define-tool'
+import { defineTool } from '../../tool/define-tool'
 import { requestAws } from '../aws-client'
 import { bucketInput, keyInput, toPath } from '../inputs'
 

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { aws } from '../../../shared/config'
-import { defineTool } from '../../define-tool'
+import { defineTool } from '../../tool/define-tool'
 import { requestAws } from '../aws-client'
 import { awsErrors } from '../errors'
 import { bucketInput, toPath } from '../inputs'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { brave } from '../../../shared/config'
-import { defineTool } from '../../define-tool'
+import { defineTool } from '../../tool/define-tool'
 import { requestBrave } from '../brave-client'
 import { braveErrors } from '../errors'
 import { localeInputs, queryInput, toLocaleQuery } from '../inputs'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { AppError } from '../../../shared/errors'
-import { defineTool } from '../../define-tool'
+import { defineTool } from '../../tool/define-tool'
 import { openGithub } from '../github-client'
 import { bodyInput, refInput, repository } from '../inputs'
 import { createMark, findMarked, withMark } from '../mark'

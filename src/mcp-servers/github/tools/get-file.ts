@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { github } from '../../../shared/config'
-import { defineTool } from '../../define-tool'
+import { defineTool } from '../../tool/define-tool'
 import { githubErrors } from '../errors'
 import { openGithub } from '../github-client'
 import { refInput, repository } from '../inputs'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { github } from '../../../shared/config'
-import { defineTool } from '../../define-tool'
+import { defineTool } from '../../tool/define-tool'
 import { openGithub } from '../github-client'
 import { numberInput, repository } from '../inputs'
 import { hasMore, pullShape, readAs, toPullRequest, truncateText } from '../shapes'

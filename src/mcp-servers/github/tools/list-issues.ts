@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { defineTool } from '../../define-tool'
+import { defineTool } from '../../tool/define-tool'
 import { openGithub } from '../github-client'
 import { namesInput, pages, repository, stateInput } from '../inputs'
 import { hasMore, issueShape, readAs, toIssue } from '../shapes'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { defineTool } from '../../define-tool'
+import { defineTool } from '../../tool/define-tool'
 import { openGithub } from '../github-client'
 import { pages, refInput, repository, stateInput } from '../inputs'
 import { hasMore, pullShape, readAs, toPullRequest } from '../shapes'

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { github } from '../../../shared/config'
 import { AppError } from '../../../shared/errors'
-import { defineTool } from '../../define-tool'
+import { defineTool } from '../../tool/define-tool'
 import { type GithubClient, openGithub } from '../github-client'
 import { ownerInput, pages } from '../inputs'
 import { hasMore, readAs, truncateText } from '../shapes'

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { defineTool } from '../../define-tool'
+import { joinPath } from '../../fetch/join-path'
+import { defineTool } from '../../tool/define-tool'
 import { httpErrors } from '../errors'
-import { joinPath } from '../join-path'
 import { readAnswer } from '../read-answer'
 
 const readMethods = ['GET', 'HEAD']

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { BudgetStatus } from '../../../hub/contract/hub'
-import { defineTool } from '../../define-tool'
+import { defineTool } from '../../tool/define-tool'
 import { toTime, toUsd } from '../shapes'
 
 export const budgetStatus = defineTool({

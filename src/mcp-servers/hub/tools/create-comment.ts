@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { limits } from '../../../shared/config'
 import type { CommentId, PostId } from '../../../shared/ids'
-import { defineTool } from '../../define-tool'
+import { defineTool } from '../../tool/define-tool'
 import { confidenceInput, postIdInput, withConfidence } from '../inputs'
 import { toUrl } from '../shapes'
 
@@ -21,6 +21,8 @@ export const createComment = defineTool({
   isIdempotent: true,
   doing: 'writing a comment',
   isSequential: true,
+  // An exploration contributes once: the hub refuses a second contribution.
+  staysInTask: ({ post_id }, { postId, isExploration }) => isExploration || post_id === postId,
   async run({ input, actor, hub }) {
     const comment = await hub.createComment(withConfidence(actor, input.confidence), {
       postId: input.post_id as PostId,

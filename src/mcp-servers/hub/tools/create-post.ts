@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { limits } from '../../../shared/config'
-import { defineTool } from '../../define-tool'
+import { defineTool } from '../../tool/define-tool'
 import { communityInput, confidenceInput, withConfidence } from '../inputs'
 import { toUrl } from '../shapes'
 
@@ -25,6 +25,8 @@ export const createPost = defineTool({
   isIdempotent: true,
   doing: 'writing a post',
   isSequential: true,
+  // An exploration contributes once: the hub refuses a second contribution.
+  staysInTask: (_post, { isExploration }) => isExploration,
   async run({ input, actor, hub }) {
     const { community, title, content, url, confidence } = input
     const post = await hub.createPost(withConfidence(actor, confidence), {

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { exploration } from '../../../shared/config'
-import { defineTool } from '../../define-tool'
+import { defineTool } from '../../tool/define-tool'
 import { communityInput, limitInput } from '../inputs'
 import { presentSummary } from '../present-summary'
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { defineTool } from '../../define-tool'
+import { defineTool } from '../../tool/define-tool'
 import { communityInput, limitInput } from '../inputs'
 import { presentSummary } from '../present-summary'
 

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Thread, ThreadComment } from '../../../hub/contract/hub'
 import type { PostId } from '../../../shared/ids'
-import { defineTool } from '../../define-tool'
+import { defineTool } from '../../tool/define-tool'
 import { postIdInput } from '../inputs'
 import { excerptToBytes, jsonBytes, toTime, toUrl } from '../shapes'
 

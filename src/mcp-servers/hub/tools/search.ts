@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { SearchHit } from '../../../hub/contract/hub'
 import { limits } from '../../../shared/config'
-import { defineTool } from '../../define-tool'
+import { defineTool } from '../../tool/define-tool'
 import { communityInput, limitInput } from '../inputs'
 import { toUrl } from '../shapes'
 

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { limits } from '../../../shared/config'
-import { defineTool } from '../../define-tool'
+import { defineTool } from '../../tool/define-tool'
 import { accountInput } from '../inputs'
 
 export const sendDm = defineTool({

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { defineTool } from '../../define-tool'
+import { defineTool } from '../../tool/define-tool'
 import { postIdInput } from '../inputs'
 
 const values = { up: 1, down: -1, none: 0 } as const
@@ -23,6 +23,7 @@ export const vote = defineTool({
   isIdempotent: true,
   doing: 'voting',
   isSequential: true,
+  staysInTask: ({ post_id }, { postId }) => post_id !== undefined && post_id === postId,
   async run({ input, actor, hub }) {
     const { post_id: postId, comment_id: commentId = '', value } = input
     const on =

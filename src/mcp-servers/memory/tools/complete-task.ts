@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { memoryLimits } from '../../../shared/config'
-import { defineTool } from '../../define-tool'
+import { defineTool } from '../../tool/define-tool'
 import { memoryErrors } from '../errors'
 import { idInput, lineInput } from '../inputs'
 
@@ -16,10 +16,11 @@ export const completeTask = defineTool({
   grant: 'memory:write',
   isIdempotent: true,
   doing: 'completing a task',
-  async run({ input, actor, memory }) {
+  async run({ input, actor, memory, privacy }) {
     const { id, note = '' } = input
-    const text = await memory.completeTask(actor.accountId, { id, note })
-    if (text !== null) return { completed: id, text }
+    const { reader } = privacy
+    const task = await memory.completeTask(actor.accountId, { id, note, reader })
+    if (task) return { completed: id, text: task.text }
     throw memoryErrors.unknownTask()
   },
 })

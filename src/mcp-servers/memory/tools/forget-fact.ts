@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { defineTool } from '../../define-tool'
+import { defineTool } from '../../tool/define-tool'
 import { memoryErrors } from '../errors'
 import { idInput } from '../inputs'
 
@@ -13,8 +13,10 @@ export const forgetFact = defineTool({
   grant: 'memory:write',
   isIdempotent: true,
   doing: 'deleting a note',
-  async run({ input, actor, memory }) {
-    if (await memory.forgetFact(actor.accountId, input.id)) return { forgotten: input.id }
+  async run({ input, actor, memory, privacy }) {
+    const { id } = input
+    const { reader } = privacy
+    if (await memory.forgetFact(actor.accountId, { id, reader })) return { forgotten: id }
     throw memoryErrors.unknownFact()
   },
 })

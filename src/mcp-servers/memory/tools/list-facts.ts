@@ -1,12 +1,13 @@
 import * as z from 'zod'
 import { limits } from '../../../shared/config'
-import { defineTool } from '../../define-tool'
+import { defineTool } from '../../tool/define-tool'
 
 export const listFacts = defineTool({
   name: 'list_facts',
   description:
     'List your memory: your facts, best match for the query first, and your open tasks. Your prompt ' +
-    'may not include all of your facts.',
+    'may not include all of your facts. What is private is for the requester only: do not repeat it in ' +
+    'a thread.',
   input: z.strictObject({
     query: z
       .string()
@@ -20,15 +21,22 @@ export const listFacts = defineTool({
   grant: 'memory:read',
   isIdempotent: true,
   doing: 'reading its notes',
-  async run({ input, actor, memory }) {
+  async run({ input, actor, memory, privacy }) {
     const { query, limit } = input
-    const found = await memory.listFacts(actor.accountId, { words: query || null, limit })
+    const { reader } = privacy
+    const found = await memory.listFacts(actor.accountId, { words: query || null, limit, reader })
     return {
-      facts: found.facts.map(({ createdAt, ...fact }) => ({ ...fact, noted: toDay(createdAt) })),
+      facts: found.facts.map(({ createdAt, isPrivate, isUntrusted, ...fact }) => ({
+        ...fact,
+        noted: toDay(createdAt),
+        ...(isPrivate && { private: true }),
+        ...(isUntrusted && { from_outside_or_guest: true }),
+      })),
       fact_count: found.factCount,
-      open_tasks: found.tasks.map(({ createdAt, ...task }) => ({
+      open_tasks: found.tasks.map(({ createdAt, isPrivate, ...task }) => ({
         ...task,
         since: toDay(createdAt),
+        ...(isPrivate && { private: true }),
       })),
     }
   },

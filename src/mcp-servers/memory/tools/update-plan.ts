@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { planLimits } from '../../../shared/config'
-import { defineTool } from '../../define-tool'
+import { defineTool } from '../../tool/define-tool'
 
 const step = z.strictObject({
   title: z.string().trim().min(1).max(planLimits.titleCharsMax),

@@ -1,4 +1,4 @@
-import { defineTool } from '../../define-tool'
+import { defineTool } from '../../tool/define-tool'
 import { checkReadStatement } from '../check-statement'
 import { statementInput } from '../inputs'
 import { runOnDatabase } from '../run-on-database'

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { keptResults } from '../../../shared/config'
 import { notFound } from '../../../shared/errors'
-import { defineTool } from '../../define-tool'
+import { defineTool } from '../../tool/define-tool'
 import { sliceUtf8 } from '../../utf8'
 
 export const resultsReadGrant = 'results:read'
@@ -26,9 +26,10 @@ export const read = defineTool({
   tier: 'read',
   grant: resultsReadGrant,
   isIdempotent: true,
+  readsUntrusted: true,
   doing: 'reading a long result',
-  async run({ input, actor, results }) {
-    const kept = await results.find(actor.accountId, input.handle)
+  async run({ input, actor, results, privacy }) {
+    const kept = await results.find(actor.accountId, input.handle, privacy.reader)
     if (!kept) {
       throw notFound(
         'result',

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { notFound } from '../../../shared/errors'
-import { defineTool } from '../../define-tool'
+import { defineTool } from '../../tool/define-tool'
 
 export const readSkill = defineTool({
   name: 'read_skill',

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { defineTool } from '../../define-tool'
+import { defineTool } from '../../tool/define-tool'
 import { pathInput } from '../inputs'
 
 export const deleteFile = defineTool({

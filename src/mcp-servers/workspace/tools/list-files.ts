@@ -1,13 +1,14 @@
 import * as z from 'zod'
 import { workspaceLimits } from '../../../shared/config'
-import { defineTool } from '../../define-tool'
+import { defineTool } from '../../tool/define-tool'
 import { presentFile } from '../present-file'
 
 export const listFiles = defineTool({
   name: 'list_files',
   description:
     'List the files in your own folder by path, with size and etag. Give a prefix such as notes/ to ' +
-    'list a part of it; when next_cursor is not null there are more.',
+    'list a part of it; when next_cursor is not null there are more. A private file is for the ' +
+    'requester only: do not repeat it in a thread.',
   input: z.strictObject({
     prefix: z.string().max(workspaceLimits.pathCharsMax).default('').describe('e.g. notes/'),
     cursor: z

@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { workspaceLimits } from '../../../shared/config'
 import { notFound } from '../../../shared/errors'
-import { defineTool } from '../../define-tool'
+import { defineTool } from '../../tool/define-tool'
 import { isUtf8, sliceUtf8 } from '../../utf8'
-import { workspaceErrors } from '../errors'
+import { encodingErrors } from '../errors'
 import { encodingInput, pathInput } from '../inputs'
 import { presentFile } from '../present-file'
 
@@ -29,12 +29,13 @@ export const readFile = defineTool({
   tier: 'read',
   grant: 'workspace:read',
   isIdempotent: true,
+  readsUntrusted: true,
   doing: 'reading a file',
   async run({ input, workspace }) {
     const { path, offset, limit, encoding } = input
     const file = await workspace.read(path)
     if (!file) throw notFound('file', 'workspace_list_files lists your files.')
-    if (encoding === 'text' && !isUtf8(file.content)) throw workspaceErrors.notText(path)
+    if (encoding === 'text' && !isUtf8(file.content)) throw encodingErrors.notText(path)
     const slice = encoding === 'text' ? sliceText : sliceBytes
     const { content, end } = slice(file.content, offset, limit)
     return {

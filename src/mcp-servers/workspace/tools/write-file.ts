@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { workspaceLimits } from '../../../shared/config'
-import { defineTool } from '../../define-tool'
-import { workspaceErrors } from '../errors'
+import { defineTool } from '../../tool/define-tool'
+import { encodingErrors } from '../errors'
 import { encodingInput, pathInput } from '../inputs'
 import { presentFile } from '../present-file'
 
@@ -12,7 +12,8 @@ export const writeFile = defineTool({
   name: 'write_file',
   description:
     'Write a whole file of your own folder: a new one, or with if_match one that you have read. The ' +
-    'call fails when the file has changed since, so that you never overwrite changes you have not read.',
+    'call fails when the file has changed since, so that you never overwrite changes you have not read. A file ' +
+    'that you write for a direct message or a task given to you stays with its requester.',
   input: z.strictObject({
     path: pathInput,
     content: z.string().max(charsMax),
@@ -40,6 +41,6 @@ function toBytes(content: string, encoding: 'text' | 'base64'): Uint8Array {
   try {
     return Uint8Array.from(atob(content), (char) => char.charCodeAt(0))
   } catch {
-    throw workspaceErrors.notBase64()
+    throw encodingErrors.notBase64()
   }
 }

@@ -1,4 +1,4 @@
-import type { ToolServer } from '../../../../src/mcp-servers/define-tool'
+import type { ToolServer } from '../../../../src/mcp-servers/tool/define-tool'
 import { translate } from './tools/translate'
 
 /** Translations by DeepL. */

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { defineTool } from '../../../../../src/mcp-servers/define-tool'
 import { checkJson, toResponseError } from '../../../../../src/mcp-servers/fetch/explain-answer'
-import { joinPath } from '../../../../../src/mcp-servers/http/join-path'
+import { joinPath } from '../../../../../src/mcp-servers/fetch/join-path'
+import { defineTool } from '../../../../../src/mcp-servers/tool/define-tool'
 
 const answer = z.object({ translations: z.array(z.object({ text: z.string() })).min(1) })
 

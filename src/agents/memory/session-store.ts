@@ -1,0 +1,215 @@
+import { compaction, limits } from '../../shared/config'
+import type {
+  AgentSessions,
+  CompactedSession,
+  SessionFacts,
+  SessionMessage,
+  SessionSnapshot,
+} from '../contract/agents'
+import { planCompaction, replaceOldest } from '../loop/compaction'
+import { countTotalChars, estimateTokensOfChars } from '../loop/estimate'
+import { extractSummary } from '../loop/summarize'
+import type { MemoryStore } from './memory-store'
+import { truncateMessages } from './truncate-messages'
+
+/** Stored sessions of one agent, for its owner and admins. */
+export class SessionStore {
+  readonly #memory: MemoryStore
+
+  constructor(memory: MemoryStore) {
+    this.#memory = memory
+  }
+
+  /** Returns sessions, newest first, with the statistics of all activations. */
+  list(sessionsMax: number): AgentSessions {
+    const sessions = this.#memory.query<Row<SessionFacts>>(
+      `${selectSession} ORDER BY updated_at DESC LIMIT ?`,
+      sessionsMax,
+    )
+    const { totals, tools } = this.#memory.readStatistics()
+    tools.sort((a, b) => b.calls - a.calls || (a.name < b.name ? -1 : 1))
+    return { sessions, totals, tools }
+  }
+
+  read(id: string): SessionSnapshot | null {
+    const [session] = this.#memory.query<Row<SessionFacts> & { summary: string }>(
+      `${selectSession} WHERE id = ?`,
+      id,
+    )
+    return session ? { ...session, messages: this.#readMessages(id) } : null
+  }
+
+  /**
+   * Replaces a session by a snapshot, which stays private to the account that the session was private
+   * to. Returns false when the snapshot is too large.
+   */
+  restore(id: string, snapshot: SessionSnapshot, now: number): boolean {
+    const messages = truncateMessages(snapshot.messages)
+    const { summary, activations, createdAt } = snapshot
+    if (JSON.stringify(messages).length > limits.storedRowBytesMax) return false
+    const owner = this.#findOwner(id)
+    this.#memory.write('DELETE FROM turns WHERE session_id = ?', id)
+    this.#memory.write(
+      `INSERT OR REPLACE INTO sessions (id, summary, activations, input_tokens, cached_tokens, output_tokens,
+         cost_microusd, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      id,
+      owner === '' ? summary : '',
+      activations,
+      snapshot.inputTokens,
+      snapshot.cachedTokens,
+      snapshot.outputTokens,
+      snapshot.costMicrousd,
+      createdAt,
+      now,
+    )
+    const ownSummary = owner === '' ? '' : summary
+    this.#write(id, { messages, at: now, gist: '', owner, ownSummary })
+    return true
+  }
+
+  /**
+   * Returns the account that a session is private to; empty: nobody. Parts that are private to several
+   * accounts are not distinguished in a snapshot, so that no run sees it then.
+   */
+  #findOwner(id: string): string {
+    const owners = this.#memory.query<{ owner: string }>(
+      "SELECT DISTINCT private_to AS owner FROM turns WHERE session_id = ? AND private_to <> ''",
+      id,
+    )
+    return owners.length > 1 ? hiddenOwner : (owners[0]?.owner ?? '')
+  }
+
+  /** Deletes a session. Returns false when it doesn't exist. Statistics stay unchanged. */
+  reset(id: string): boolean {
+    const deleted = this.#memory.query('DELETE FROM sessions WHERE id = ? RETURNING id', id)
+    if (deleted.length > 0) this.#memory.write('DELETE FROM turns WHERE session_id = ?', id)
+    return deleted.length > 0
+  }
+
+  /**
+   * Replaces the oldest messages by an extract, down to the target of a manual compaction: those that all
+   * runs see, and for each account with private turns those that its runs see. It calls no model, because
+   * no budget is reserved outside an activation. Returns null when the session doesn't exist.
+   */
+  compact(id: string): CompactedSession | null {
+    const [session] = this.#memory.query<{ summary: string }>(
+      'SELECT summary FROM sessions WHERE id = ?',
+      id,
+    )
+    if (!session) return null
+    const turns = this.#readTurns(id)
+    // The shared turn comes first, because a private summary stands for all turns before it.
+    const owners = [...new Set(turns.map(({ owner }) => owner))].sort()
+    const parts = owners.map((owner) => compactPart(turns, session.summary, owner))
+    for (const { turn, replaced } of parts) if (replaced > 0) this.#replace(id, turn)
+    const replaced = parts.reduce((sum, part) => sum + part.replaced, 0)
+    return { replaced, messages: this.#readMessages(id).length }
+  }
+
+  /** Replaces the turns of one owner by a compacted one. */
+  #replace(id: string, turn: Turn): void {
+    this.#memory.write('DELETE FROM turns WHERE session_id = ? AND private_to = ?', id, turn.owner)
+    const isPrivate = turn.owner !== ''
+    this.#write(id, isPrivate ? turn : { ...turn, ownSummary: '' })
+    if (isPrivate) return
+    this.#memory.write('UPDATE sessions SET summary = ? WHERE id = ?', turn.ownSummary, id)
+  }
+
+  #readTurns(id: string): Turn[] {
+    return this.#memory
+      .query<Omit<Turn, 'messages'> & { messages: string }>(
+        `SELECT at, gist, messages, private_to AS owner, own_summary AS ownSummary
+         FROM turns WHERE session_id = ? ORDER BY seq`,
+        id,
+      )
+      .map((turn) => ({ ...turn, messages: JSON.parse(turn.messages) as SessionMessage[] }))
+  }
+
+  #readMessages(id: string): SessionMessage[] {
+    return this.#readTurns(id).flatMap(({ messages }) => messages)
+  }
+
+  /** Writes messages as one row. It is no activation, so statistics stay unchanged. */
+  #write(id: string, { messages, at, gist, owner, ownSummary }: Turn): void {
+    if (messages.length === 0 && ownSummary === '') return
+    this.#memory.write(
+      `INSERT INTO turns (activation_id, session_id, at, gist, messages, private_to, own_summary)
+       VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      `kept ${id} ${crypto.randomUUID()}`,
+      id,
+      at,
+      gist,
+      JSON.stringify(messages),
+      owner,
+      ownSummary,
+    )
+  }
+}
+
+/** A turn of a session as it is stored. */
+interface Turn {
+  at: number
+  gist: string
+  messages: SessionMessage[]
+  /** The account whose runs alone see it; empty: all. */
+  owner: string
+  /** Of a private turn: stands for the turns before it. */
+  ownSummary: string
+}
+
+/** Stands for no account. */
+const hiddenOwner = 'nobody'
+
+/** Compacts what runs for one owner see of a session; an empty owner stands for all runs. */
+function compactPart(
+  turns: Turn[],
+  summary: string,
+  owner: string,
+): { turn: Turn; replaced: number } {
+  const visible = turns.filter((turn) => turn.owner === '' || turn.owner === owner)
+  const from = visible.findLastIndex(({ ownSummary }) => ownSummary !== '')
+  const former = [summary, visible[from]?.ownSummary ?? ''].filter((each) => each !== '')
+  const messages = visible.slice(Math.max(0, from)).flatMap((turn) => turn.messages)
+  const transcript = {
+    head: [],
+    task: [],
+    run: [],
+    summary: former.length === 0 ? null : former.join('\n\n'),
+    history: messages,
+  }
+  const size = estimateTokensOfChars(countTotalChars(messages) + (transcript.summary ?? '').length)
+  const plan = planCompaction(transcript, {
+    promptTokens: size,
+    estimatedTokens: size,
+    contextTokens: size,
+    toShare: compaction.forcedShare,
+    keepsAnswer: false,
+  })
+  const { length: replaced } = plan.replaced
+  const text = extractSummary(plan.replaced, transcript.summary, plan.summaryCharsMax)
+  const after = replaceOldest(transcript, replaced, text)
+  const last = turns.findLast((turn) => turn.owner === owner)
+  const turn = {
+    at: last?.at ?? 0,
+    gist: last?.gist ?? '',
+    messages: truncateMessages(after.history),
+    owner,
+    ownSummary: text,
+  }
+  return { turn, replaced }
+}
+
+/** The row type of an interface, as SQLite returns it. */
+type Row<Shape> = { [Field in keyof Shape]: Shape[Field] & SqlStorageValue }
+
+const counters = `input_tokens AS inputTokens, cached_tokens AS cachedTokens, output_tokens AS outputTokens,
+  cost_microusd AS costMicrousd`
+
+// Summaries of private turns come after the one that all runs see.
+const selectSession = `SELECT id, activations,
+  (SELECT coalesce(group_concat(part, char(10, 10)), '') FROM (
+    SELECT summary AS part WHERE summary <> '' UNION ALL
+    SELECT own_summary FROM turns WHERE session_id = sessions.id AND own_summary <> '')) AS summary,
+  ${counters}, created_at AS createdAt, updated_at AS updatedAt,
+  (SELECT coalesce(sum(json_array_length(messages)), 0) FROM turns WHERE session_id = sessions.id) AS messageCount
+  FROM sessions`

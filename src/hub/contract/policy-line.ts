@@ -1,0 +1,97 @@
+import type { Requester, Role } from './calls'
+
+/**
+ * A line of a policy's allowed grants: a grant pattern, for whose requests it holds, and whether runs that
+ * have read untrusted text may use it: `github:read for guests, @mira` or `http:weather:* trusted`.
+ */
+export interface PolicyLine {
+  pattern: string
+  /** `guests` are all accounts; the default is `members`. `exploration` is the hub itself. */
+  holdsFor: string[]
+  isTrusted: boolean
+}
+
+const audience = '(?:guests|members|admins|exploration|@[A-Za-z0-9_-]{2,32})'
+
+/** Text of a line. Segments of the pattern are separated by colons; `*` matches a segment or the rest. */
+export const policyLinePattern = new RegExp(
+  `^([^\\s:]+(?::[^\\s:]+)*)(?: for (${audience}(?:, ?${audience})*))?( trusted)?$`,
+)
+
+/** Parses a line; text that is no line is a pattern that holds for members. */
+export function parsePolicyLine(text: string): PolicyLine {
+  const [, pattern = text, names = 'members', trusted] = policyLinePattern.exec(text) ?? []
+  return { pattern, holdsFor: names.split(/, ?/), isTrusted: trusted !== undefined }
+}
+
+const ranks: Record<Role, number> = { guest: 0, member: 1, admin: 2 }
+const ranksOfGroups: Record<string, number> = { guests: 0, members: 1, admins: 2 }
+
+/** Servers of the hub itself: their tools need no credential. */
+const ownServers = ['hub', 'memory', 'skills', 'workspace']
+
+/** The patterns of a line that hold for a requester. */
+function findHeld(
+  { pattern, holdsFor }: PolicyLine,
+  { name, role }: Pick<Requester, 'name' | 'role'>,
+  isOwnCall: boolean,
+): string[] {
+  const holds = holdsFor.some((group) =>
+    group.startsWith('@')
+      ? group.slice(1).toLowerCase() === name.toLowerCase()
+      : ranks[role] >= (ranksOfGroups[group] ?? Number.POSITIVE_INFINITY),
+  )
+  if (holds) return [pattern]
+  return isOwnCall && holdsFor.includes('members') ? restrictTo(['hub'], pattern) : []
+}
+
+/** The patterns of a line that hold for the hub itself: a line for members only without credentials. */
+function findHeldForHub({ pattern, holdsFor }: PolicyLine): string[] {
+  if (holdsFor.includes('exploration')) return [pattern]
+  const isGeneral = holdsFor.includes('members') || holdsFor.includes('guests')
+  return isGeneral ? restrictTo(ownServers, pattern) : []
+}
+
+function restrictTo(servers: string[], pattern: string): string[] {
+  const [first = '', ...rest] = pattern.split(':')
+  if (first !== '*') return servers.includes(first) ? [pattern] : []
+  return servers.map((server) => [server, ...(rest.length > 0 ? rest : ['*'])].join(':'))
+}
+
+export interface HeldLines {
+  /** Patterns that hold for every requester. */
+  allowed: string[]
+  /** Those of them whose line says `trusted`. */
+  trusted: string[]
+  /** Lines that do not hold for every requester. */
+  withheld: string[]
+}
+
+/**
+ * Returns what of a policy's allowed lines holds for every requester.
+ *
+ * @param requesters empty: the hub itself
+ * @param isOwnCall the requester calls a tool itself: its role limits what it makes others do, so lines
+ *   for members hold for its own calls of the hub's tools
+ */
+export function selectHeldLines(
+  lines: readonly string[],
+  requesters: readonly Pick<Requester, 'name' | 'role'>[],
+  isOwnCall = false,
+): HeldLines {
+  const parsed = lines.map((text) => {
+    const line = parsePolicyLine(text)
+    const [first, ...others] =
+      requesters.length === 0
+        ? [findHeldForHub(line)]
+        : requesters.map((each) => findHeld(line, each, isOwnCall))
+    const held = (first ?? []).filter((each) => others.every((other) => other.includes(each)))
+    return { text, held, isTrusted: line.isTrusted }
+  })
+  const listHeld = (some: typeof parsed) => [...new Set(some.flatMap(({ held }) => held))]
+  return {
+    allowed: listHeld(parsed),
+    trusted: listHeld(parsed.filter(({ isTrusted }) => isTrusted)),
+    withheld: parsed.filter(({ held }) => held.length === 0).map(({ text }) => text),
+  }
+}

@@ -1,0 +1,59 @@
+import type { Context, Handler, Hono } from 'hono'
+import { bodyLimits, type RateClass } from '../../shared/config'
+import type { HubEnv } from './hub-env'
+
+/** What a route accepts: how often it can be called, and which body is read. */
+export interface EntryRule {
+  rate: RateClass | ((c: Context<HubEnv>) => RateClass)
+  /** `upload`: JSON that the handler reads itself, after it has authenticated the sender. */
+  body: 'none' | 'form' | 'json' | 'upload'
+}
+
+const { formBytesMax, jsonBytesMax, uploadBytesMax, readMs, uploadReadMs } = bodyLimits
+
+/** Limits of a body by the rule of its route. A body that is not read may still be sent. */
+export const bodyLimitsByKind: Record<EntryRule['body'], { bytesMax: number; readMs: number }> = {
+  none: { bytesMax: jsonBytesMax, readMs },
+  form: { bytesMax: formBytesMax, readMs },
+  json: { bytesMax: jsonBytesMax, readMs },
+  upload: { bytesMax: uploadBytesMax, readMs: uploadReadMs },
+}
+
+/** The rule of a page and its form. */
+export const pageRule: EntryRule = {
+  rate: ({ req }) => (req.method === 'GET' || req.method === 'HEAD' ? 'read' : 'write'),
+  body: 'form',
+}
+
+/** The rule of a path without a route. */
+export const unknownPathRule: EntryRule = { ...pageRule, body: 'none' }
+
+/** Returns the rule of a route of the JSON API. */
+export const toEntryRule = (route: { rate: RateClass; body?: unknown }): EntryRule => ({
+  rate: route.rate,
+  body: route.body === undefined ? 'none' : route.rate === 'upload' ? 'upload' : 'json',
+})
+
+const rules = new WeakMap<object, EntryRule>()
+
+/** Declares the rule of a handler, by which its requests are counted and read before it runs. */
+export function declareEntry<Declared extends Handler<HubEnv>>(
+  rule: EntryRule,
+  handler: Declared,
+): Declared {
+  rules.set(handler, rule)
+  return handler
+}
+
+/** Returns the declared rule of a handler; undefined when it has none. */
+export const findEntryRule = (handler: object): EntryRule | undefined => rules.get(handler)
+
+/** Returns the rule of the first declared route of an app that matches a request. */
+export function matchEntryRule(app: Hono<HubEnv>, method: string, path: string): EntryRule {
+  const [matches] = app.router.match(method === 'HEAD' ? 'GET' : method, path)
+  for (const [[handler]] of matches) {
+    const rule = rules.get(handler)
+    if (rule) return rule
+  }
+  return unknownPathRule
+}

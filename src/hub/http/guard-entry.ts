@@ -1,0 +1,83 @@
+import type { Context, Hono, MiddlewareHandler } from 'hono'
+import { bodyLimits } from '../../shared/config'
+import { addSecurityHeaders, setHeaders } from './answer-headers'
+import { isFormType, isJsonType, requireFlatJson } from './body-types'
+import { createRequestCounter, describeDecision } from './count-requests'
+import { bodyLimitsByKind, type EntryRule, matchEntryRule } from './entry-rule'
+import { toAppError, toErrorResponse } from './errors'
+import { findOrigin } from './find-origin'
+import { httpErrors } from './http-errors'
+import type { HubDeps, HubEnv } from './hub-env'
+import { readBoundedBody, requireShortBody } from './read-bounded-body'
+
+type GuardDeps = Pick<HubDeps, 'renderErrorPage' | 'rateLimiter'>
+
+/**
+ * Admits requests of every route: checks the host, counts the request, and reads the body within its
+ * limits. It reads nothing from the database, so a refused request costs little. Every answer gets its
+ * security headers here.
+ */
+export function guardEntry(app: Hono<HubEnv>, deps: GuardDeps): MiddlewareHandler<HubEnv> {
+  const counter = createRequestCounter(deps.rateLimiter)
+  return async (c, next) => {
+    const rule = matchEntryRule(app, c.req.method, c.req.path)
+    try {
+      acceptHost(c)
+      const sender = await counter.count(c, rule)
+      await readEntryBody(c, rule)
+      await next()
+      await counter.learn(c, sender)
+    } catch (error) {
+      c.res = await refuse(c, deps, error)
+    }
+    const { rateDecision, isSecure } = c.var
+    if (rateDecision) setHeaders(c, describeDecision(rateDecision))
+    addSecurityHeaders(c, isSecure === true)
+  }
+}
+
+/** @throws WRONG_HOST */
+function acceptHost(c: Context<HubEnv>): void {
+  const url = new URL(c.req.url)
+  const accepted = findOrigin(url, c.var.context.settings.ROOKERY_ORIGIN)
+  if (!accepted) throw httpErrors.wrongHost(url.host)
+  c.set('origin', accepted.origin)
+  c.set('isSecure', accepted.isSecure)
+  c.set('isLoopback', accepted.isLoopback)
+}
+
+/**
+ * Reads the body of a route, before anything is looked up for the request. The handler gets a request
+ * with the body in memory.
+ *
+ * @throws TOO_LARGE, REQUEST_TIMEOUT, UNSUPPORTED_MEDIA, VALIDATION
+ */
+async function readEntryBody(c: Context<HubEnv>, { body: kind }: EntryRule): Promise<void> {
+  const request = c.req.raw
+  const bodyLimit = bodyLimitsByKind[kind]
+  requireShortBody(request, bodyLimit.bytesMax)
+  if (request.body === null || kind === 'none' || kind === 'upload') return
+  const bytes = await readBoundedBody(request, bodyLimit)
+  if (bytes.length > 0) requireBodyType(request, kind)
+  if (kind === 'json') requireFlatJson(bytes, bodyLimits.jsonDepthMax)
+  c.req.raw = new Request(request, { body: bytes })
+}
+
+function requireBodyType({ headers }: Request, kind: 'form' | 'json'): void {
+  const type = headers.get('content-type')
+  if (kind === 'json' && !isJsonType(type)) throw httpErrors.notJson()
+  if (kind === 'form' && !isFormType(type)) throw httpErrors.notForm()
+}
+
+/** Answers a refused request: with a page for a browser, else as JSON. */
+function refuse(
+  c: Context<HubEnv>,
+  { renderErrorPage }: GuardDeps,
+  error: unknown,
+): Response | Promise<Response> {
+  const isProgram = /^\/(api|mcp)(\/|$)/.test(c.req.path)
+  const acceptsPage = c.req.header('accept')?.includes('text/html') === true
+  return renderErrorPage && acceptsPage && !isProgram
+    ? renderErrorPage(c, toAppError(error))
+    : toErrorResponse(c, error)
+}

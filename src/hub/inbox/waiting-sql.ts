@@ -1,0 +1,80 @@
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { manySql, mapStatement, prepare, type Statement } from '../../shared/db/statement'
+import type { AccountId } from '../../shared/ids'
+import { awaitsProviderSql } from '../outages/wait-sql'
+import { activations } from '../schema/activations'
+import { agents } from '../schema/definitions'
+import { inboxItems } from '../schema/inbox'
+import { settings } from '../schema/system'
+
+/** Waiting agents that a commit wakes at most: one for its own slot, plus some slack. */
+const waitingMax = 3
+const waitingLookMax = 200
+
+const p = alias(activations, 'p')
+
+/** Columns of an inbox item that decide whether it waits. */
+type InboxItem = Record<'type' | 'readAt' | 'isTask' | 'claimedBy' | 'activationId', SQLWrapper>
+
+/** Whether an admin paused all agents. */
+export const isHubPausedSql: SQL = sql`EXISTS (SELECT 1 FROM ${settings} WHERE ${settings.key} = 'paused' AND ${settings.value} = 'true')`
+
+/**
+ * Whether an inbox item is a task that no activation has claimed. An approval decision is a task only
+ * while its activation is parked.
+ */
+export const isWaitingSql = (item: InboxItem): SQL => sql`
+  ${item.readAt} IS NULL AND ${item.isTask} = 1 AND ${item.claimedBy} IS NULL
+  AND (${item.type} <> 'approval_decision'
+    OR EXISTS (SELECT 1 FROM ${activations} ${p} WHERE ${p.id} = ${item.activationId} AND ${p.state} = 'parked'))`
+
+/**
+ * Whether an inbox item only ends a parked activation that was cancelled. Only its commit runs then, so a
+ * pause does not delay it.
+ */
+export const isPendingCancellationSql = (
+  item: Pick<InboxItem, 'type' | 'activationId'>,
+): SQL => sql`
+  (${item.type} = 'approval_decision' AND EXISTS (SELECT 1 FROM ${activations} ${p}
+    WHERE ${p.id} = ${item.activationId} AND ${p.state} = 'parked' AND ${p.cancelRequestedAt} IS NOT NULL))`
+
+/**
+ * The unread inbox items of an account, as a table of FROM; needs the condition `read_at IS NULL`. The
+ * index is named, because SQLite would otherwise read all items that the account ever got.
+ *
+ * @param item an alias of `inbox_items`
+ */
+export const unreadItemsSql = (item: SQLWrapper): SQL =>
+  sql`${inboxItems} ${item} INDEXED BY inbox_unread`
+
+const d = alias(inboxItems, 'd')
+
+/** The number of tasks that wait for an agent. */
+export const inboxDepthSql = (agent: SQLWrapper): SQL<number> => sql<number>`
+  (SELECT count(*) FROM ${unreadItemsSql(d)} WHERE ${d.accountId} = ${agent} AND ${isWaitingSql(d)})`
+
+const w = alias(inboxItems, 'w')
+const a = alias(agents, 'a')
+const x = alias(activations, 'x')
+
+/**
+ * Selects agents with unclaimed tasks that can run now, the longest waiting first. Only the oldest tasks
+ * are read, so that a large backlog does not slow down every commit; the sweep finds the other agents.
+ */
+export const selectAgentsToWake: () => Statement<AccountId[]> = () =>
+  mapStatement(selectWaiting({}), (rows) => rows.map(({ id }) => id))
+
+const selectWaiting = prepare(() =>
+  manySql(
+    { id: sql<AccountId>`i.account_id`, since: sql<number>`min(i.created_at)`.as('since') },
+    sql`FROM (
+      SELECT ${w.accountId}, ${w.createdAt} FROM ${inboxItems} ${w}
+      WHERE ${isWaitingSql(w)} AND NOT ${isHubPausedSql}
+      ORDER BY ${w.createdAt} LIMIT ${waitingLookMax}) i
+    JOIN ${agents} ${a} ON ${a.accountId} = i.account_id AND ${a.isPaused} = 0
+    WHERE NOT EXISTS (SELECT 1 FROM ${activations} ${x} WHERE ${x.agentId} = i.account_id AND ${x.state} = 'running')
+      AND NOT ${awaitsProviderSql(a.accountId)}
+    GROUP BY i.account_id ORDER BY since LIMIT ${waitingMax}`,
+  ),
+)

@@ -1,0 +1,98 @@
+import { type RateClass, rateCounting, rateLimits } from '../../shared/config'
+import { addFailure, computeBackoff, type Failures } from './attempts'
+import type { RateCounterObject } from './rate-counter-object'
+import { RecentMap } from './recent-map'
+import { type Bucket, type RateDecision, type RateRule, takeToken } from './token-bucket'
+
+/** Classes that count by address, and exactly. */
+export type AttemptClass = 'signIn' | 'register'
+export type RequestClass = Exclude<RateClass, AttemptClass>
+
+/** Counts requests. None of its methods reads the database. */
+export interface RateLimiter {
+  /** Takes one request of a key, session or address. */
+  takeRequest(rateClass: RequestClass, sender: RateSender, now: number): Promise<RateDecision>
+  /** Takes one sign-in or registration of an address. */
+  takeAttempt(rateClass: AttemptClass, address: string, now: number): Promise<RateDecision>
+  /** Counts a failed sign-in of an address. */
+  recordFailedSignIn(address: string, now: number): Promise<void>
+  /** Counts a wrong key of an address. */
+  recordWrongKey(address: string, now: number): void
+  /** Returns the milliseconds for which keys of an address that are not known are refused; 0: none. */
+  findKeyBackoff(address: string, now: number): number
+  /** Records that a key or session is valid, or no longer is; `hash` is of the credential. */
+  recordCredential(hash: string, isValid: boolean): void
+  /** Whether a key or session was valid when it was last used in this isolate. */
+  isKnownCredential(hash: string): boolean
+}
+
+/** Who a request counts for. */
+export interface RateSender {
+  subject: string
+  /** A program on the hub's own machine, whose limits are higher. */
+  isLoopback: boolean
+}
+
+/** The platform's own limiters by class. They count a whole location, while memory counts one isolate. */
+export type PlatformLimits = Partial<Record<RequestClass, RateLimit>>
+
+export const toRateRule = (rateClass: RateClass): RateRule => ({
+  requests: rateLimits[rateClass].requests,
+  periodMs: rateLimits[rateClass].periodSeconds * 1_000,
+})
+
+/**
+ * Creates the rate limiter of an isolate. Requests are counted in memory, and by the platform when it has
+ * a limiter for their class; attempts by a Durable Object for each address.
+ */
+export function createRateLimiter(
+  counters: DurableObjectNamespace<RateCounterObject>,
+  platform: PlatformLimits = {},
+): RateLimiter {
+  const buckets = new RecentMap<Bucket>(rateCounting.subjectsMax)
+  const wrongKeys = new RecentMap<Failures>(rateCounting.subjectsMax)
+  const known = new RecentMap<true>(rateCounting.subjectsMax)
+  const counterOf = (rateClass: AttemptClass, address: string) =>
+    counters.getByName(`${rateClass} ${address}`)
+  const takeInMemory = (name: string, rule: RateRule, now: number): RateDecision => {
+    const { bucket, decision } = takeToken(buckets.get(name), rule, now)
+    buckets.set(name, bucket)
+    return decision
+  }
+  return {
+    takeRequest: async (rateClass, { subject, isLoopback }, now) => {
+      const rule = toRateRule(rateClass)
+      if (isLoopback) rule.requests *= rateCounting.loopbackFactor
+      const decision = takeInMemory(`${rateClass} ${subject}`, rule, now)
+      const limit = isLoopback ? undefined : platform[rateClass]
+      if (!decision.isAllowed || !limit || (await limit.limit({ key: subject })).success) {
+        return decision
+      }
+      return refuseForPeriod(rule, now)
+    },
+    takeAttempt: (rateClass, address, now) =>
+      counterOf(rateClass, address)
+        .take(toRateRule(rateClass), now)
+        // Without the object, for instance during an upgrade, this isolate counts alone.
+        .catch(() => takeInMemory(`${rateClass} ${address}`, toRateRule(rateClass), now)),
+    recordFailedSignIn: (address, now) =>
+      counterOf('signIn', address)
+        .recordFailure(toRateRule('signIn'), now)
+        .catch(() => undefined),
+    recordWrongKey: (address, now) =>
+      wrongKeys.set(address, addFailure(wrongKeys.get(address) ?? null, now)),
+    findKeyBackoff: (address, now) =>
+      computeBackoff(wrongKeys.get(address) ?? null, rateCounting.wrongKeysFree, now),
+    recordCredential: (hash, isValid) => (isValid ? known.set(hash, true) : known.delete(hash)),
+    isKnownCredential: (hash) => known.get(hash) === true,
+  }
+}
+
+/** The platform does not say when it counts again; its period is the longest that it can take. */
+const refuseForPeriod = ({ requests, periodMs }: RateRule, now: number): RateDecision => ({
+  isAllowed: false,
+  limit: requests,
+  remaining: 0,
+  resetsAt: now + periodMs,
+  retryAfterMs: periodMs,
+})

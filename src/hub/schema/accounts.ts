@@ -1,0 +1,42 @@
+import { sql } from 'drizzle-orm'
+import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import type { AccountId } from '../../shared/ids'
+
+export const accounts = sqliteTable(
+  'accounts',
+  {
+    seq: integer('seq').primaryKey(),
+    id: text('id').$type<AccountId>().notNull().unique(),
+    name: text('name').notNull().unique(),
+    kind: text('kind', { enum: ['human', 'agent', 'system'] }).notNull(),
+    displayName: text('display_name'),
+    description: text('description').notNull().default(''),
+    metadata: text('metadata', { mode: 'json' })
+      .$type<Record<string, unknown>>()
+      .notNull()
+      .default({}),
+    karma: integer('karma').notNull().default(0),
+    isImported: integer('is_imported', { mode: 'boolean' }).notNull().default(false),
+    lastActivatedAt: integer('last_activated_at'),
+    createdAt: integer('created_at').notNull(),
+    /** Limits what the account can make agents do: see `Role`. */
+    role: text('role', { enum: ['guest', 'member', 'admin'] })
+      .notNull()
+      .default('guest'),
+  },
+  (table) => [
+    index('accounts_quiet')
+      .on(sql`coalesce(${table.lastActivatedAt}, 0)`, table.id)
+      .where(sql`${table.kind} = 'agent' AND ${table.isImported} = 0`),
+  ],
+)
+
+export type Account = typeof accounts.$inferSelect
+
+export type NewAccount = typeof accounts.$inferInsert
+
+/** Id of the built-in admin account, created by the first migration. ROOKERY_ADMIN_KEY is its key. */
+export const adminAccountId = '00000000-0000-7000-8000-000000000002' as AccountId
+
+/** Id of the built-in account of the hub itself, created by the first migration. */
+export const systemAccountId = '00000000-0000-7000-8000-000000000001' as AccountId

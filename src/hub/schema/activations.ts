@@ -1,0 +1,77 @@
+import { sql } from 'drizzle-orm'
+import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import { outcomes } from '../../shared/errors'
+import type { AccountId, ActivationId, CommentId, CommunityId, PostId } from '../../shared/ids'
+import { accounts } from './accounts'
+
+export const activationTraces = sqliteTable('activation_traces', {
+  activationId: text('activation_id').$type<ActivationId>().primaryKey(),
+  trace: text('trace').notNull(),
+})
+
+export const activations = sqliteTable(
+  'activations',
+  {
+    id: text('id').$type<ActivationId>().primaryKey(),
+    agentId: text('agent_id')
+      .$type<AccountId>()
+      .notNull()
+      .references(() => accounts.id),
+    class: text('class', { enum: ['inbox', 'exploration'] }).notNull(),
+    task: text('task', {
+      enum: ['mention', 'reply', 'dm', 'exploration', 'scheduled', 'manual'],
+    }).notNull(),
+    /** Parked: waits for a person's decision; holds no slot, no deadline and no reservation. */
+    state: text('state', { enum: ['running', 'parked', 'done'] }).notNull(),
+    /** 'granted', or why it may only say so politely: 'budget_exhausted'. */
+    admission: text('admission', { enum: ['granted', 'budget_exhausted'] }).notNull(),
+    postId: text('post_id').$type<PostId>(),
+    model: text('model').notNull(),
+    definitionVersion: integer('definition_version').notNull(),
+    startedAt: integer('started_at').notNull(),
+    deadlineAt: integer('deadline_at').notNull(),
+    reservedMicrousd: integer('reserved_microusd').notNull().default(0),
+    reservedTokens: integer('reserved_tokens').notNull().default(0),
+    /** What was settled when it was parked; part of the totals below once it is done. */
+    settledMicrousd: integer('settled_microusd').notNull().default(0),
+    settledTokens: integer('settled_tokens').notNull().default(0),
+    finishedAt: integer('finished_at'),
+    outcome: text('outcome', { enum: outcomes }),
+    /** Redacted. */
+    error: text('error', { mode: 'json' }).$type<{ code: string; message: string }>(),
+    iterations: integer('iterations').notNull().default(0),
+    inputTokens: integer('input_tokens').notNull().default(0),
+    cachedTokens: integer('cached_tokens').notNull().default(0),
+    outputTokens: integer('output_tokens').notNull().default(0),
+    costMicrousd: integer('cost_microusd').notNull().default(0),
+    isPriced: integer('is_priced', { mode: 'boolean' }).notNull().default(true),
+    /** Names of tools in order of first use. */
+    tools: text('tools', { mode: 'json' }).$type<string[]>().notNull().default([]),
+    replyCommentId: text('reply_comment_id').$type<CommentId>(),
+    /** Why the reply was not posted although there was one. */
+    replyRefusal: text('reply_refusal'),
+    resumedBy: text('resumed_by').$type<ActivationId>(),
+    cancelRequestedAt: integer('cancel_requested_at'),
+    models: text('models', { mode: 'json' }).$type<string[]>().notNull().default([]),
+    communityId: text('community_id').$type<CommunityId>(),
+    priority: text('priority').notNull().default('normal'),
+    reservedAt: integer('reserved_at').notNull().default(0),
+    /** Whether the budget of the guests pays for it. */
+    isForGuest: integer('is_for_guest', { mode: 'boolean' }).notNull().default(false),
+    /** The accounts whose items it answers; empty: the hub itself, in an exploration. */
+    requesters: text('requesters', { mode: 'json' }).$type<AccountId[]>().notNull().default([]),
+  },
+  (table) => [
+    index('activations_resumed').on(table.resumedBy).where(sql`${table.resumedBy} IS NOT NULL`),
+    index('activations_new').on(sql`${table.startedAt} DESC`, sql`${table.id} DESC`),
+    index('activations_on_post').on(table.postId, table.startedAt),
+    index('activations_by_agent').on(
+      table.agentId,
+      sql`${table.startedAt} DESC`,
+      sql`${table.id} DESC`,
+    ),
+    index('activations_parked').on(table.agentId).where(sql`${table.state} = 'parked'`),
+    index('activations_running').on(table.deadlineAt).where(sql`${table.state} = 'running'`),
+    uniqueIndex('activations_one_running').on(table.agentId).where(sql`${table.state} = 'running'`),
+  ],
+)

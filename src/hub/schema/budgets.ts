@@ -1,0 +1,136 @@
+import { sql } from 'drizzle-orm'
+import {
+  index,
+  integer,
+  primaryKey,
+  real,
+  sqliteTable,
+  text,
+  unique,
+} from 'drizzle-orm/sqlite-core'
+import type { AccountId, ActivationId, BudgetId, CommunityId, PostId } from '../../shared/ids'
+
+/** Shares of a limit at which the level of a budget changes, unless the budget has its own. */
+export const defaultThresholds = { warningShare: 0.8, throttleShare: 0.9, criticalShare: 1 }
+
+export const usageEvents = sqliteTable(
+  'usage_events',
+  {
+    activationId: text('activation_id').$type<ActivationId>().notNull(),
+    /** Number of the model call within the activation, retries included. */
+    call: integer('call').notNull(),
+    accountId: text('account_id').$type<AccountId>().notNull(),
+    executor: text('executor').notNull(),
+    model: text('model').notNull(),
+    task: text('task').notNull(),
+    postId: text('post_id').$type<PostId>(),
+    inputTokens: integer('input_tokens').notNull(),
+    cachedTokens: integer('cached_tokens').notNull(),
+    outputTokens: integer('output_tokens').notNull(),
+    reasoningTokens: integer('reasoning_tokens').notNull(),
+    costMicrousd: integer('cost_microusd').notNull(),
+    isPriced: integer('is_priced', { mode: 'boolean' }).notNull(),
+    isEstimated: integer('is_estimated', { mode: 'boolean' }).notNull(),
+    durationMs: integer('duration_ms').notNull(),
+    createdAt: integer('created_at').notNull(),
+    communityId: text('community_id').$type<CommunityId>(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.activationId, table.call] }),
+    index('usage_by_account').on(table.accountId, table.createdAt),
+    index('usage_by_time').on(table.createdAt),
+  ],
+)
+
+export const budgetWindows = sqliteTable(
+  'budget_windows',
+  {
+    budgetId: text('budget_id').$type<BudgetId>().notNull(),
+    startsAt: integer('starts_at').notNull(),
+    endsAt: integer('ends_at').notNull(),
+    spentMicrousd: integer('spent_microusd').notNull().default(0),
+    spentTokens: integer('spent_tokens').notNull().default(0),
+  },
+  (table) => [primaryKey({ columns: [table.budgetId, table.startsAt] })],
+)
+
+export const budgets = sqliteTable(
+  'budgets',
+  {
+    id: text('id').$type<BudgetId>().primaryKey(),
+    scope: text('scope', {
+      enum: ['hub', 'agent', 'executor', 'model', 'community', 'requester', 'guests'],
+    }).notNull(),
+    /** '' for the hub, account id of an agent, name of an executor or provider, provider/model, id of a community. */
+    scopeId: text('scope_id').notNull().default(''),
+    period: text('period', { enum: ['day', 'week', 'month'] }).notNull(),
+    resetDay: integer('reset_day').notNull().default(1),
+    timezone: text('timezone').notNull().default('UTC'),
+    /** Null: no limit of that kind. */
+    limitMicrousd: integer('limit_microusd'),
+    limitTokens: integer('limit_tokens'),
+    /** Shares of the limit from which on it warns, pauses exploration, and refuses tasks. */
+    warningShare: real('warning_share').notNull().default(defaultThresholds.warningShare),
+    throttleShare: real('throttle_share').notNull().default(defaultThresholds.throttleShare),
+    criticalShare: real('critical_share').notNull().default(defaultThresholds.criticalShare),
+    /** Whether tasks of critical priority may use what lies beyond critical_share. */
+    allowsCritical: integer('allows_critical', { mode: 'boolean' }).notNull().default(false),
+    /** An agent's definition sets a limit of its own beside those that admins made. */
+    madeBy: text('made_by', { enum: ['admin', 'definition'] })
+      .notNull()
+      .default('admin'),
+    createdAt: integer('created_at').notNull(),
+    updatedAt: integer('updated_at').notNull(),
+  },
+  (table) => [unique().on(table.scope, table.scopeId, table.period, table.madeBy)],
+)
+
+export const budgetLevels = sqliteTable(
+  'budget_levels',
+  {
+    budgetId: text('budget_id').$type<BudgetId>().primaryKey(),
+    /** Start of the window that the level belongs to. */
+    startsAt: integer('starts_at').notNull().default(0),
+    level: integer('level').notNull().default(0),
+    /** A threshold may have been crossed since: the next sweep reads it. */
+    isCrossed: integer('is_crossed', { mode: 'boolean' }).notNull().default(false),
+  },
+  (table) => [
+    index('budget_levels_crossed').on(table.budgetId).where(sql`${table.isCrossed} = 1`),
+    index('budget_levels_open')
+      .on(table.budgetId)
+      .where(sql`${table.isCrossed} = 1 OR ${table.level} > 0`),
+  ],
+)
+
+/** The last call that each budget refused. */
+export const budgetRefusals = sqliteTable('budget_refusals', {
+  budgetId: text('budget_id').$type<BudgetId>().primaryKey(),
+  /** Start of the window that refused it. */
+  startsAt: integer('starts_at').notNull(),
+  /** The least that the call could take. */
+  neededMicrousd: integer('needed_microusd').notNull(),
+  neededTokens: integer('needed_tokens').notNull(),
+  refusedAt: integer('refused_at').notNull(),
+})
+
+export const usageDays = sqliteTable(
+  'usage_days',
+  {
+    scope: text('scope').notNull(),
+    /** Days since the Unix epoch. */
+    day: integer('day').notNull(),
+    scopeId: text('scope_id').notNull(),
+    calls: integer('calls').notNull(),
+    estimatedCalls: integer('estimated_calls').notNull(),
+    inputTokens: integer('input_tokens').notNull(),
+    cachedTokens: integer('cached_tokens').notNull(),
+    outputTokens: integer('output_tokens').notNull(),
+    reasoningTokens: integer('reasoning_tokens').notNull(),
+    costMicrousd: integer('cost_microusd').notNull(),
+    /** Of models without a price. */
+    unpricedCalls: integer('unpriced_calls').notNull(),
+    unpricedTokens: integer('unpriced_tokens').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.scope, table.day, table.scopeId] })],
+)

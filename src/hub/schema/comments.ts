@@ -1,0 +1,41 @@
+import { sql } from 'drizzle-orm'
+import { type AnySQLiteColumn, index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import type { AccountId, ActivationId, CommentId, PostId } from '../../shared/ids'
+import { accounts } from './accounts'
+import { posts } from './posts'
+
+export const comments = sqliteTable(
+  'comments',
+  {
+    seq: integer('seq').primaryKey(),
+    id: text('id').$type<CommentId>().notNull().unique(),
+    postId: text('post_id')
+      .$type<PostId>()
+      .notNull()
+      .references(() => posts.id),
+    parentId: text('parent_id')
+      .$type<CommentId>()
+      .references((): AnySQLiteColumn => comments.id),
+    authorId: text('author_id')
+      .$type<AccountId>()
+      .notNull()
+      .references(() => accounts.id),
+    content: text('content').notNull(),
+    depth: integer('depth').notNull().default(0),
+    upvotes: integer('upvotes').notNull().default(0),
+    downvotes: integer('downvotes').notNull().default(0),
+    /** Set on an agent's answer; unique, so an activation can never answer twice. */
+    activationId: text('activation_id').$type<ActivationId>().unique(),
+    createdAt: integer('created_at').notNull(),
+    editedAt: integer('edited_at'),
+    deletedAt: integer('deleted_at'),
+    hops: integer('hops').notNull().default(0),
+    /** The content as safe HTML, rendered when it was written; null before the first rendering. */
+    html: text('html'),
+    htmlVersion: integer('html_version').notNull().default(0),
+  },
+  (table) => [
+    index('comments_by').on(table.authorId, sql`${table.createdAt} DESC`, sql`${table.id} DESC`),
+    index('comments_of').on(table.postId, table.createdAt, table.id),
+  ],
+)

@@ -1,0 +1,19 @@
+import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import type { AccountId, CommunityId } from '../../shared/ids'
+import { accounts } from './accounts'
+
+export const communities = sqliteTable('communities', {
+  seq: integer('seq').primaryKey(),
+  id: text('id').$type<CommunityId>().notNull().unique(),
+  name: text('name').notNull().unique(),
+  displayName: text('display_name').notNull(),
+  description: text('description').notNull().default(''),
+  createdBy: text('created_by')
+    .$type<AccountId>()
+    .references(() => accounts.id),
+  isMuted: integer('is_muted', { mode: 'boolean' }).notNull().default(false),
+  postCount: integer('post_count').notNull().default(0),
+  createdAt: integer('created_at').notNull(),
+})
+
+export type Community = typeof communities.$inferSelect

@@ -1,0 +1,96 @@
+import { sql } from 'drizzle-orm'
+import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import type {
+  AccountId,
+  ActivationId,
+  CommentId,
+  ConversationId,
+  InboxItemId,
+  PostId,
+} from '../../shared/ids'
+import { accounts } from './accounts'
+
+export const inboxItems = sqliteTable(
+  'inbox_items',
+  {
+    id: text('id').$type<InboxItemId>().primaryKey(),
+    accountId: text('account_id')
+      .$type<AccountId>()
+      .notNull()
+      .references(() => accounts.id),
+    /** Task: work given by hand or by a schedule; its words are the content. */
+    type: text('type', {
+      enum: [
+        'mention',
+        'reply',
+        'comment',
+        'dm',
+        'follow',
+        'vote',
+        'thread_update',
+        'approval_request',
+        'approval_decision',
+        'system',
+        'task',
+      ],
+    }).notNull(),
+    postId: text('post_id').$type<PostId>(),
+    commentId: text('comment_id').$type<CommentId>(),
+    fromAccountId: text('from_account_id').$type<AccountId>(),
+    content: text('content').notNull().default(''),
+    createdAt: integer('created_at').notNull(),
+    readAt: integer('read_at'),
+    /** The activation that works on it. */
+    claimedBy: text('claimed_by').$type<ActivationId>(),
+    /** Why an agent's reply to it was not posted. */
+    refusal: text('refusal'),
+    /** Whether it wakes a hosted agent. */
+    isTask: integer('is_task', { mode: 'boolean' }).notNull().default(false),
+    /** Of a task: 'manual' or 'scheduled'. */
+    task: text('task'),
+    /** Of a task: the model to use this once, in place of the definition's. */
+    model: text('model'),
+    /** The activation it is about: of an approval request, a decision, an answer to a task. */
+    activationId: text('activation_id').$type<ActivationId>(),
+    approvalId: text('approval_id'),
+    hops: integer('hops').notNull().default(0),
+    priority: text('priority'),
+    conversationId: text('conversation_id').$type<ConversationId>(),
+    scheduleKey: text('schedule_key'),
+    /** The accounts that it acts for; empty: the hub itself; null: `fromAccountId`. */
+    requesters: text('requesters', { mode: 'json' }).$type<AccountId[]>(),
+  },
+  (table) => [
+    index('inbox_scheduled')
+      .on(table.accountId, table.scheduleKey)
+      .where(
+        sql`${table.scheduleKey} IS NOT NULL AND ${table.readAt} IS NULL AND ${table.claimedBy} IS NULL`,
+      ),
+    index('inbox_of_conversation')
+      .on(table.conversationId, table.accountId)
+      .where(sql`${table.conversationId} IS NOT NULL`),
+    uniqueIndex('inbox_votes')
+      .on(table.accountId, table.postId, sql`coalesce(${table.commentId}, '')`)
+      .where(sql`${table.type} = 'vote' AND ${table.readAt} IS NULL`),
+    index('inbox_refused')
+      .on(table.postId, table.createdAt)
+      .where(
+        sql`${table.isTask} = 0 AND ${table.refusal} IS NOT NULL AND ${table.type} = 'mention'`,
+      ),
+    index('inbox_of_activation')
+      .on(table.activationId)
+      .where(sql`${table.activationId} IS NOT NULL`),
+    index('inbox_of_approval').on(table.approvalId).where(sql`${table.approvalId} IS NOT NULL`),
+    index('inbox_claimed').on(table.claimedBy).where(sql`${table.claimedBy} IS NOT NULL`),
+    index('inbox_waiting')
+      .on(table.createdAt, table.accountId)
+      .where(sql`${table.readAt} IS NULL AND ${table.isTask} = 1 AND ${table.claimedBy} IS NULL`),
+    index('inbox_of').on(table.accountId, sql`${table.createdAt} DESC`, sql`${table.id} DESC`),
+    index('inbox_unread')
+      .on(table.accountId, table.createdAt, table.id)
+      .where(sql`${table.readAt} IS NULL`),
+  ],
+)
+
+/** Type of an inbox item. */
+export type InboxType = (typeof inboxItems.$inferSelect)['type']

@@ -1,0 +1,21 @@
+import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import type { AccountId } from '../../shared/ids'
+import { activations } from '../schema/activations'
+import { agentDefinitions } from '../schema/definitions'
+import { inboxItems } from '../schema/inbox'
+
+const x = alias(activations, 'x')
+const d = alias(agentDefinitions, 'd')
+const i = alias(inboxItems, 'i')
+
+/** Columns that decide who may see the private parts; the query has `activations x` in scope. */
+export const traceAccessColumns = {
+  /** Author of the definition version that the activation ran. */
+  definedBy: sql<AccountId | null>`(SELECT ${d.createdBy} FROM ${agentDefinitions} ${d}
+    WHERE ${d.accountId} = ${x.agentId} AND ${d.version} = ${x.definitionVersion})`,
+  /** Accounts that assigned the task by hand or in a message. */
+  givenBy: sql`(SELECT json_group_array(DISTINCT ${i.fromAccountId}) FROM ${inboxItems} ${i}
+    WHERE ${i.claimedBy} = ${x.id} AND (${i.task} = 'manual' OR ${i.type} = 'dm')
+      AND ${i.fromAccountId} IS NOT NULL)`.mapWith((json: string): AccountId[] => JSON.parse(json)),
+}

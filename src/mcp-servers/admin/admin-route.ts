@@ -1,0 +1,40 @@
+import type * as z from 'zod'
+import type { ConversationApi, GrantApi, ModuleRoute } from '../../hub/contract/hub'
+import type { AccountId, Clock } from '../../shared/ids'
+import type { ToolRestrictions } from '../contract/tools'
+import type { Vault } from '../credentials/vault'
+import type { ActivationTokens } from '../outside/activation-token'
+import type { Remotes } from '../remote/remotes'
+import type { Services } from '../services/services'
+
+export interface AdminRouteDeps {
+  vault: Vault
+  services: Services
+  remotes: Remotes
+  tokens: ActivationTokens
+  clock: Clock
+  /** Returns the tool restrictions of an agent's definition; null when it cannot be read. */
+  readToolRestrictions(agent: string, etag: string): Promise<ToolRestrictions | null>
+  hub: GrantApi & ConversationApi
+}
+
+export interface Admin {
+  id: AccountId
+  name: string
+}
+
+export interface AdminCall {
+  deps: AdminRouteDeps
+  admin: Admin
+  /** The path parameters, by name. */
+  params: Record<string, string>
+  /** The body as the route's schema parsed it. */
+  body: unknown
+}
+
+/** A route of the admin API: its schemas, documentation and handler. */
+export interface AdminRoute extends ModuleRoute {
+  /** Schemas of path parameters; absent: that of the names of credentials and services. */
+  params?: Record<string, z.ZodType<string>>
+  handle(call: AdminCall): Promise<object>
+}

@@ -1,0 +1,18 @@
+import type { GrantApi, Person } from '../../hub/contract/hub'
+import { findKeyHolder } from '../outside/authenticate-caller'
+import { callerErrors } from '../outside/errors'
+
+/** Returns the admin whose key a request has. @throws UNAUTHORIZED, FORBIDDEN */
+export async function authenticateAdmin(
+  hub: GrantApi,
+  request: Request,
+  now: number,
+): Promise<Person> {
+  const found = await findKeyHolder(hub, request, now)
+  if (!found) throw callerErrors.keyMissing()
+  const scope = request.method === 'GET' ? 'read' : 'write'
+  if (found.isAdmin !== true || !found.scopes.includes(scope)) {
+    throw callerErrors.adminOnly()
+  }
+  return found
+}

@@ -1,0 +1,111 @@
+import type * as z from 'zod'
+import { AppError } from '../../shared/errors'
+import { credentialErrors } from '../credentials/errors'
+import type { Admin, AdminRoute, AdminRouteDeps } from './admin-route'
+import { adminRoutes, nameInput } from './admin-routes'
+import { authenticateAdmin } from './authenticate-admin'
+
+interface AdminHandlerDeps extends AdminRouteDeps {
+  /** Reports unexpected errors to the operator. */
+  reportFailure: (error: unknown) => void
+}
+
+/** The longest body that is read; far longer than the longest credential. */
+const bodyCharsMax = 64 * 1024
+
+/**
+ * Creates the handler of `adminRoutes`, for admins with an API key. It is separate from the hub, so that
+ * no credential passes through the hub. Cookies are not accepted, which rules out cross-site requests.
+ */
+export function createAdminRoutes(deps: AdminHandlerDeps): (request: Request) => Promise<Response> {
+  return async (request) => {
+    try {
+      const admin = await authenticateAdmin(deps.hub, request, deps.clock.now())
+      return Response.json({ success: true, ...(await answer(deps, admin, request)) })
+    } catch (error) {
+      return refuse(deps, error)
+    }
+  }
+}
+
+async function answer(deps: AdminHandlerDeps, admin: Admin, request: Request): Promise<object> {
+  const { route, given } = findRoute(request)
+  const params = Object.fromEntries(
+    Object.entries(given).map(([name, value]) => [
+      name,
+      parse(route.params?.[name] ?? nameInput, value, name),
+    ]),
+  )
+  const body = route.body ? parse(route.body, await readBody(request), 'body') : undefined
+  return route.handle({ deps, admin, params, body })
+}
+
+/** @throws NOT_FOUND, METHOD_NOT_ALLOWED */
+function findRoute({ url, method }: Request): {
+  route: AdminRoute
+  given: Record<string, string>
+} {
+  const path = new URL(url).pathname.replace(/^\/api\/v1|\/$/g, '')
+  const fitting = adminRoutes.flatMap((route) => {
+    const given = matchPath(route.path, path)
+    return given ? [{ route, given }] : []
+  })
+  const found = fitting.find(({ route }) => route.method.toUpperCase() === method)
+  if (found) return found
+  if (fitting.length === 0) throw credentialErrors.unknownPath()
+  throw credentialErrors.wrongMethod(fitting.map(({ route }) => route.method.toUpperCase()))
+}
+
+/** Returns the path parameters of a pattern such as `/services/:server/:name`; null: no match. */
+function matchPath(pattern: string, path: string): Record<string, string> | null {
+  const wanted = pattern.split('/')
+  const given = path.split('/')
+  const fits = (part: string, index: number) => part.startsWith(':') || part === given[index]
+  if (wanted.length !== given.length || !wanted.every(fits)) return null
+  const names = wanted.map((part, index) => [part, given[index] ?? ''] as const)
+  return Object.fromEntries(
+    names.flatMap(([part, value]) => (part.startsWith(':') ? [[part.slice(1), value]] : [])),
+  )
+}
+
+async function readBody(request: Request): Promise<unknown> {
+  const text = await request.text()
+  if (text.length > bodyCharsMax) throw credentialErrors.bodyTooLarge()
+  try {
+    return JSON.parse(text)
+  } catch {
+    // Without the parser's message, which quotes the input.
+    throw credentialErrors.notJson()
+  }
+}
+
+/**
+ * Parses a value with a schema.
+ *
+ * @param place prefix of the paths in error details, such as `body`
+ * @throws VALIDATION
+ */
+export function parse<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  place: string,
+): z.output<Schema> {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  throw credentialErrors.invalidRequest(
+    parsed.error.issues.map(({ path, message }) => ({
+      path: [place, ...path.map(String)].join('.'),
+      message,
+    })),
+  )
+}
+
+function refuse(deps: AdminHandlerDeps, error: unknown): Response {
+  if (!(error instanceof AppError)) deps.reportFailure(error)
+  const known = error instanceof AppError ? error : credentialErrors.internal()
+  const { message, code, hint, details, status } = known
+  return Response.json(
+    { success: false, error: message, code, hint, ...(details && { details }) },
+    { status, headers: status === 401 ? { 'www-authenticate': 'Bearer' } : {} },
+  )
+}

@@ -1,0 +1,205 @@
+import * as z from 'zod'
+import type { Actor, ConversationApi, Privacy } from '../../hub/contract/hub'
+import { activationLimits } from '../../shared/config'
+import type { ErrorDetail } from '../../shared/errors'
+import type { PostId } from '../../shared/ids'
+import type { MemoryApi, Tier } from '../contract/tools'
+import type { Connection } from '../credentials/connection'
+import type { ServiceKind } from '../services/service-kind'
+import type { ResultStore } from '../storage/result-store'
+import type { Workspace } from '../storage/workspace'
+import { intersectShape } from './grant-pattern'
+
+/** Everything a tool can use during one call. */
+export interface ToolContext<Input> {
+  input: Input
+  actor: Actor
+  hub: ConversationApi
+  /** The memory of the calling agent only. */
+  memory: MemoryApi
+  /** The files of the calling account only. */
+  workspace: Workspace
+  results: Pick<ResultStore, 'find'>
+  /** Whose private data the call reads and writes. */
+  privacy: Privacy
+  /** Whether the run has read text by a guest or from outside. */
+  hasReadUntrusted: boolean
+  /** The connection to the service that the tool names, opened once the call is allowed; null: no service. */
+  outside: Connection | null
+  signal: AbortSignal
+  /** Reports progress to callers that asked for it. */
+  progress(text: string): void
+}
+
+/** What a run was started for. */
+export interface RunTask {
+  /** The thread it answers in; null: none. */
+  postId: PostId | null
+  isExploration: boolean
+}
+
+/** The properties of a tool, without its argument schema. */
+interface ToolFacts<Input> {
+  /** Without its server: `search`, `create_post`. */
+  name: string
+  /** Read by the model when it chooses a tool. */
+  description: string
+  /** One tier for all calls, or a tier for each grant shape: `{ 'http:*:read': 'read', ... }`. */
+  tier: Tier | Readonly<Record<string, Tier>>
+  /** A fixed grant, or one computed from the arguments, with the `shape` that all of them match. */
+  grant: string | { shape: string; of(input: Input): string; isScoped?: boolean }
+  /** Returns the name of the external service that a call needs, among those of the tool's server. */
+  service?(input: Input): string
+  /** Safe to repeat after a lost response. */
+  isIdempotent: boolean
+  /**
+   * Whether a write stays within what the run was started for, so that it needs no approval when the
+   * run has read untrusted text. Absent: no write does.
+   */
+  staysInTask?(input: Input, task: RunTask): boolean
+  /** Whether its results can hold what anybody wrote, although it uses no service. */
+  readsUntrusted?: boolean
+  /** Activity text for the live view: "searching the hub". */
+  doing: string
+  isSequential?: boolean
+  timeoutMs?: number
+  /** Runs the tool. Text is returned unchanged, anything else as JSON. Expected failures throw an `AppError`. */
+  run(context: ToolContext<Input>): Promise<unknown>
+}
+
+interface ToolDeclaration<Schema extends z.ZodObject> extends ToolFacts<z.output<Schema>> {
+  input: Schema
+}
+
+/** A call with valid arguments, and its required grant, tier and service. */
+export interface PreparedCall {
+  ok: true
+  grant: string
+  tier: Tier
+  /** The external service to connect to; null: none. */
+  service: string | null
+  /** See `staysInTask` of the tool. */
+  staysInTask(task: RunTask): boolean
+  run(context: Omit<ToolContext<never>, 'input'>): Promise<unknown>
+}
+
+/** The grant pattern of some calls of a tool, where each `*` matches one segment, and their tier. */
+export interface CallShape {
+  grant: string
+  tier: Tier
+}
+
+/** A registered tool. It only runs through `prepare`, so validation cannot be skipped. */
+export interface Tool {
+  name: string
+  description: string
+  /** The highest tier that a call can have. */
+  tier: Tier
+  /** The grant, or the pattern that all its grants match. */
+  grantShape: string
+  /** The grant shapes of all its calls. Every grant has as many segments as its shape. */
+  shapes: CallShape[]
+  /** Only grant patterns whose last segment names a resource allow it. */
+  isScoped: boolean
+  isIdempotent: boolean
+  isSequential: boolean
+  readsUntrusted: boolean
+  doing: string
+  timeoutMs: number
+  /** JSON Schema of the arguments, built at first use. */
+  readInputSchema(): Record<string, unknown>
+  prepare(args: unknown): PreparedCall | { ok: false; problems: ErrorDetail[] }
+}
+
+/** A named set of tools. Callers use the name `<server>_<tool>`. */
+export interface ToolServer {
+  /** Lower case letters and digits, so that the first underscore ends it. */
+  name: string
+  /** Read by clients that choose among servers. */
+  description: string
+  /** Only agents that this hub runs can use its tools. */
+  isForHosted?: boolean
+  /** Its tools write only what belongs to the calling account. */
+  isOwnStore?: boolean
+  /** Defaults and checks of the server's external services; set on every server that uses any. */
+  services?: ServiceKind
+  tools: Tool[]
+}
+
+/** Creates a tool from its declaration. Every built-in tool is created here. */
+export function defineTool<Schema extends z.ZodObject>(declared: ToolDeclaration<Schema>): Tool {
+  const { input: schema } = declared
+  let inputSchema: Record<string, unknown> | null = null
+  return buildTool<z.output<Schema>>(
+    declared,
+    () => {
+      inputSchema ??= z.toJSONSchema(schema, { io: 'input' })
+      return inputSchema
+    },
+    (args) => {
+      const parsed = schema.safeParse(args)
+      return parsed.success
+        ? { ok: true, input: parsed.data }
+        : { ok: false, problems: parsed.error.issues.map(toDetail) }
+    },
+  )
+}
+
+/**
+ * Creates a tool from its properties, its JSON Schema and a function that validates arguments. Used for
+ * built-in tools and for tools of remote servers.
+ */
+export function buildTool<Input>(
+  facts: ToolFacts<Input>,
+  readInputSchema: () => Record<string, unknown>,
+  readInput: (args: unknown) => { ok: true; input: Input } | { ok: false; problems: ErrorDetail[] },
+): Tool {
+  const { grant } = facts
+  const grantShape = typeof grant === 'string' ? grant : grant.shape
+  const shapes = listShapes(facts.tier, grantShape)
+  const tier = highestTierOf(shapes)
+  return {
+    name: facts.name,
+    description: facts.description,
+    tier,
+    grantShape,
+    shapes,
+    isScoped: typeof grant !== 'string' && grant.isScoped === true,
+    isIdempotent: facts.isIdempotent,
+    isSequential: facts.isSequential ?? false,
+    readsUntrusted: facts.readsUntrusted ?? false,
+    doing: facts.doing,
+    timeoutMs: facts.timeoutMs ?? activationLimits.toolTimeoutMs,
+    readInputSchema,
+    prepare(args) {
+      const read = readInput(args)
+      if (!read.ok) return read
+      const { input } = read
+      const needed = typeof grant === 'string' ? grant : grant.of(input)
+      return {
+        ok: true,
+        grant: needed,
+        tier: shapes.find((shape) => intersectShape(shape.grant, needed) !== null)?.tier ?? tier,
+        service: facts.service?.(input) ?? null,
+        staysInTask: (task) => facts.staysInTask?.(input, task) ?? false,
+        run: (context) => facts.run({ ...context, input }),
+      }
+    },
+  }
+}
+
+const listShapes = (tier: ToolFacts<never>['tier'], grant: string): CallShape[] =>
+  typeof tier === 'string'
+    ? [{ grant, tier }]
+    : Object.entries(tier).map(([shape, each]) => ({ grant: shape, tier: each }))
+
+const highestTierOf = (shapes: CallShape[]): Tier =>
+  tiers.findLast((tier) => shapes.some((shape) => shape.tier === tier)) ?? 'destructive'
+
+/** The tiers, lowest first. */
+export const tiers: readonly Tier[] = ['read', 'write', 'destructive']
+
+const toDetail = (issue: z.core.$ZodIssue): ErrorDetail => ({
+  path: issue.path.join('.'),
+  message: issue.message,
+})

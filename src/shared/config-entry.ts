@@ -1,0 +1,49 @@
+/** Limits of requests, before their routes run. */
+
+/** Limits of request bodies, by what a route reads. */
+export const bodyLimits = {
+  /** A form; the longest post fits, with every character percent-encoded. */
+  formBytesMax: 512 * 1024,
+  jsonBytesMax: 2 * 1024 * 1024,
+  /** A body of the class `upload`, which only admins can send. */
+  uploadBytesMax: 64 * 1024 * 1024,
+  jsonDepthMax: 64,
+  /** An archive nests a thread's replies; deeper ones are imported at the maximum depth of comments. */
+  uploadJsonDepthMax: 2_000,
+  /** Time until the last byte of a body has to arrive. */
+  readMs: 30_000,
+  uploadReadMs: 300_000,
+} as const
+
+/**
+ * Requests of one key, session or address, by class of route. Routes of `signIn` and `register` count by
+ * address. A deployed hub applies the limits of the other classes with the bindings in wrangler.toml.
+ */
+export const rateLimits = {
+  read: { requests: 1_200, periodSeconds: 60 },
+  write: { requests: 300, periodSeconds: 60 },
+  search: { requests: 300, periodSeconds: 60 },
+  upload: { requests: 300, periodSeconds: 60 },
+  connect: { requests: 300, periodSeconds: 60 },
+  signIn: { requests: 30, periodSeconds: 60 },
+  register: { requests: 30, periodSeconds: 3_600 },
+} as const satisfies Record<string, { requests: number; periodSeconds: number }>
+
+/** Class of a route in `rateLimits`. */
+export type RateClass = keyof typeof rateLimits
+
+/** Counting of requests, and the backoff of addresses that send wrong keys. */
+export const rateCounting = {
+  /** Multiple of the limits for programs on the hub's own machine, except `signIn` and `register`. */
+  loopbackFactor: 1_000,
+  /** Keys, sessions and addresses that one isolate counts; the least recently used are dropped. */
+  subjectsMax: 20_000,
+  /** Wrong keys, and failed sign-ins, of an address before it has to wait. */
+  wrongKeysFree: 40,
+  failedSignInsFree: 5,
+  /** The first wait; it doubles with each further failure. */
+  backoffBaseMs: 1_000,
+  backoffCapMs: 60_000,
+  /** Time without a failure after which the failures of an address are forgotten. */
+  forgetMs: 600_000,
+} as const

@@ -1,0 +1,50 @@
+import { afterEach, expect, test, vi } from 'vitest'
+import { createOtlpExporter } from '../../../src/agents/run/otlp-exporter'
+import type { ActivationId } from '../../../src/shared/ids'
+import { createLog } from '../../../src/shared/log'
+import { ended, loaded, toStoredLog, woken } from '../../support/run-log'
+
+const activation = 'activation-1' as ActivationId
+
+function setUp() {
+  const fetched = vi.spyOn(globalThis, 'fetch').mockImplementation(async () => new Response('{}'))
+  const lines: string[] = []
+  const exporter = createOtlpExporter({
+    ...{ endpoint: 'http://collector.test', headers: undefined, hub: 'Test', hasContent: false },
+    redact: (text) => text,
+    log: createLog({
+      level: 'warn',
+      redact: (text) => text,
+      now: () => 0,
+      write: (_level, line) => lines.push(line),
+    }),
+  })
+  return { exporter, fetched, lines }
+}
+
+afterEach(() => vi.restoreAllMocks())
+
+test.each([
+  ['not_json', '{"version":3,"events":[{"type":"wo'],
+  ['other_version', '{"version":2,"events":[]}'],
+  ['invalid', '{"version":3}'],
+  ['invalid', '{"version":3,"events":[{"type":"loaded","at":1}]}'],
+])(
+  'L43: a stored log that cannot be read (%s) is skipped, logged once and counted',
+  async (problem, stored) => {
+    const { exporter, fetched, lines } = setUp()
+    await exporter.push(activation, stored)
+    expect(fetched).not.toHaveBeenCalled()
+    expect(lines).toHaveLength(1)
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 'warn', activation, reason: problem })
+    expect(exporter.takeFailures()).toBe(1)
+  },
+)
+
+test('L43: a stored log that can be read is sent once and not counted as a failure', async () => {
+  const { exporter, fetched, lines } = setUp()
+  await exporter.push(activation, toStoredLog([woken(activation), loaded(), ended()]))
+  expect(fetched).toHaveBeenCalledOnce()
+  expect(lines).toEqual([])
+  expect(exporter.takeFailures()).toBe(0)
+})

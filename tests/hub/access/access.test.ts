@@ -1,0 +1,133 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { apiRoutes } from '../../../src/hub/app'
+import { apiBase } from '../../../src/hub/http/mount-routes'
+import { adminRoutes } from '../../../src/mcp-servers/admin/admin-routes'
+import { type ErrorCode, errorCodes } from '../../../src/shared/errors'
+import { apiTable } from './api-table'
+import { type Row, readCell, readName, type Table } from './cells'
+import { createWorld, type World } from './create-world'
+import { moduleTable } from './module-table'
+import { pageTable } from './page-table'
+import { type Column, columns } from './requesters'
+import { formatDeviations, runTable } from './run-table'
+
+let world: World
+beforeAll(async () => {
+  world = await createWorld()
+}, 60_000)
+
+const patience = 240_000
+const titleOf = ({ method, path }: { method: string; path: string }) =>
+  `${method.toUpperCase()} ${path}`
+const rowsOf = (table: Table) => new Set(Object.keys(table).map((name) => titleOf(readName(name))))
+
+const statuses = new Map(
+  [...apiRoutes, ...adminRoutes].map((route) => [titleOf(route), route.status] as const),
+)
+const json = {
+  base: apiBase,
+  toBody: (fields: Record<string, unknown>) => ({
+    type: 'application/json',
+    text: JSON.stringify(fields),
+  }),
+  isSuccess: (name: string, { status }: Response) =>
+    status === statuses.get(titleOf(readName(name))),
+  readStatus: ({ status }: Response) => status,
+}
+const forms = {
+  base: '',
+  toBody: (fields: Record<string, unknown>) => ({
+    type: 'application/x-www-form-urlencoded',
+    text: new URLSearchParams(fields as Record<string, string>).toString(),
+  }),
+  isSuccess: (_name: string, response: Response) => readStatus(response) < 400,
+  readStatus,
+}
+
+/**
+ * Returns the status of a page. A redirect to the sign-in page is 401. A form with a secret is answered
+ * with a redirect and an error code, so that no response contains what was typed.
+ */
+function readStatus({ status, headers }: Response): number {
+  const location = headers.get('location') ?? ''
+  if (status !== 303) return status
+  if (/^\/login\b/.test(location)) return errorCodes.UNAUTHORIZED.status
+  const code = new URL(location, 'http://hub.test').searchParams.get('error')
+  if (code === null) return status
+  return code in errorCodes ? errorCodes[code as ErrorCode].status : 400
+}
+
+const identify = (request: Request, headers: Record<string, string>): Request => {
+  const identified = new Request(request, { redirect: 'manual' })
+  for (const [name, value] of Object.entries(headers)) identified.headers.set(name, value)
+  return identified
+}
+const sendApi = (isPublic: boolean) => async (row: Row, column: Column, request: Request) => {
+  const headers = world.requesters.toHeaders(column, row.owner ?? 'olga')
+  return world.fetchHub(identify(request, headers), isPublic)
+}
+const sendModule = (isPublic: boolean) => async (row: Row, column: Column, request: Request) => {
+  const headers = world.requesters.toHeaders(column, row.owner ?? 'olga')
+  return world.fetchModule(identify(request, headers), isPublic)
+}
+/** Pages of credentials and remote servers need the whole Worker. */
+const isOfModules = (request: Request) =>
+  /^\/(credentials|tools\/remote)\b/.test(new URL(request.url).pathname)
+const sendPage = (isPublic: boolean) => async (row: Row, column: Column, request: Request) => {
+  const { owner = 'olga', endsSession } = row
+  const headers = await world.requesters.toBrowserHeaders(column, owner, endsSession)
+  const identified = identify(request, headers)
+  return isOfModules(request)
+    ? world.fetchModule(identified, isPublic)
+    : world.fetchHub(identified, isPublic)
+}
+
+test('T1: every route of the API and every page has a row that says who can use it', () => {
+  expect(rowsOf(apiTable)).toEqual(new Set(apiRoutes.map(titleOf)))
+  expect(rowsOf(moduleTable)).toEqual(new Set(adminRoutes.map(titleOf)))
+  const pages = world.listRoutes().filter(({ path }) => !path.startsWith(apiBase))
+  expect(rowsOf(pageTable)).toEqual(new Set(pages.map(titleOf)))
+  expect(pages.length).toBeGreaterThan(60)
+})
+
+test('T1: no row repeats what its group says', () => {
+  for (const [name, row] of Object.entries({ ...apiTable, ...moduleTable, ...pageTable })) {
+    for (const column of columns) {
+      const { except, ...plain } = row
+      if (except?.[column] === undefined) continue
+      expect(readCell(plain, column), `${name}, ${column}`).not.toBe(except[column])
+    }
+  }
+})
+
+describe('T1: each kind of requester gets what the table says', () => {
+  test('T1: from the API of a public hub', { timeout: patience }, async () => {
+    const run = { ...json, isPublic: true, send: sendApi(true) }
+    expect(formatDeviations(await runTable(world, apiTable, run))).toBe('')
+  })
+
+  test('T1: from the API of a private hub', { timeout: patience }, async () => {
+    const run = { ...json, isPublic: false, send: sendApi(false) }
+    const chosen = ['nobody', 'expired', 'token', 'writer', 'other'] as const
+    expect(formatDeviations(await runTable(world, apiTable, run, chosen))).toBe('')
+  })
+
+  test('T1: from the API of credentials and servers', { timeout: patience }, async () => {
+    const run = { ...json, isPublic: true, send: sendModule(true) }
+    expect(formatDeviations(await runTable(world, moduleTable, run))).toBe('')
+    const hidden = { ...run, isPublic: false, send: sendModule(false) }
+    const chosen = ['nobody', 'expired', 'token'] as const
+    expect(formatDeviations(await runTable(world, moduleTable, hidden, chosen))).toBe('')
+  })
+
+  test('T1: from the pages of a public hub', { timeout: patience }, async () => {
+    const run = { ...forms, isPublic: true, send: sendPage(true) }
+    expect(formatDeviations(await runTable(world, pageTable, run))).toBe('')
+  })
+
+  test('T1: from the pages of a private hub', { timeout: patience }, async () => {
+    const run = { ...forms, isPublic: false, send: sendPage(false) }
+    const chosen = ['nobody', 'expired', 'token', 'writer'] as const
+    expect(formatDeviations(await runTable(world, pageTable, run, chosen))).toBe('')
+  })
+})

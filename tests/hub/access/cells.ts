@@ -1,0 +1,82 @@
+import type { World } from './create-world'
+import { type Column, columns, type OwnerName } from './requesters'
+
+/** Expected status; `+`: the status of success that the route declares. */
+export type Cell = '+' | number
+
+/**
+ * Statuses of a row by column, for the thing of an owner:
+ *
+ *     nobody expired token  guest  reader writer  member external moderator other  owner admin
+ */
+const groups = {
+  /** Needs no key, on a private hub either. */
+  open: '+ + +  +  + +  + + + +  + +',
+  /**
+   * Reading, on a public hub. A session that has expired reads as nobody does; a wrong key is refused, so
+   * that a program notices it; and a key without the read scope reads nothing (H2).
+   */
+  read: '+ + 401  +  + 403  + + + +  + +',
+  /** Reading, on a private hub: a key with the read scope. */
+  privateRead: '401 401 401  +  + 403  + + + +  + +',
+  /** The caller's own things. */
+  own: '401 401 401  +  + 403  + + + +  + +',
+  /** Writing as oneself: a key with the write scope (H2). */
+  write: '401 401 401  +  403 +  + + + +  + +',
+  /** Writing to a public thing of the owner, or as an admin. */
+  ownerOrAdminWrite: '401 401 401  403  403 +  403 403 403 403  + +',
+  /** Reading the owner's things, or as an admin; that they exist is public. */
+  ownerOrAdminRead: '401 401 401  403  + 403  403 403 403 403  + +',
+  /** Reading what only the owner knows of. */
+  secretRead: '401 401 401  404  + 403  404 404 404 404  + 404',
+  /** Reading what only the owner and admins know of. */
+  secretOrAdminRead: '401 401 401  404  + 403  404 404 404 404  + +',
+  /** Writing to what only the owner knows of. */
+  secretWrite: '401 401 401  404  403 +  404 404 404 404  + 404',
+  /** H1, and the rows of hub-api that say admin. */
+  admin: '401 401 401  403  403 403  403 403 403 403  403 +',
+}
+
+export type Group = keyof typeof groups
+
+/** What a row sends. */
+export interface Sent {
+  /** Default: the route's path, which then has no parameters. */
+  path?: string
+  /** Default: none. Pages send it as a form. */
+  body?: Record<string, unknown>
+  headers?: Record<string, string>
+}
+
+export interface Row {
+  expect: Group
+  /** The group on a private hub, if it is another one than the group implies. */
+  privately?: Group
+  /** Whose keys the columns owner, reader and writer use. Default: olga. */
+  owner?: OwnerName
+  /** Cells that differ from the group. */
+  except?: Partial<Record<Column, Cell>>
+  /** Whether the request ends the session that it is sent with. */
+  endsSession?: boolean
+  /** Returns a valid request of a column, with things of its own if success uses them up. */
+  send?: (world: World, column: Column) => Sent | Promise<Sent>
+}
+
+/** Rows by `METHOD /path`; after it, ` (...)` names a second row of the same route. */
+export type Table = Record<string, Row>
+
+/** Returns the expected status of a cell. */
+export function readCell(row: Row, column: Column, isPublic = true): Cell {
+  const implied = row.expect === 'read' ? 'privateRead' : row.expect
+  const group = isPublic ? row.expect : (row.privately ?? implied)
+  const cells = groups[group].split(/\s+/)
+  if (cells.length !== columns.length) throw new Error(`${group} has ${cells.length} cells.`)
+  const text = cells[columns.indexOf(column)] ?? ''
+  return row.except?.[column] ?? (text === '+' ? text : Number(text))
+}
+
+/** Returns the method and the path of a row's name. */
+export function readName(name: string): { method: string; path: string } {
+  const [method = '', path = ''] = name.split(' ')
+  return { method, path }
+}

@@ -1,0 +1,288 @@
+import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { computeDefinitionEtag } from '../../../src/agents/definitions/definition-etag'
+import { createDefinitionStore } from '../../../src/agents/definitions/definition-store'
+import { composeApp } from '../../../src/compose'
+import { createHubApi } from '../../../src/hub/api/hub-api'
+import { createLivePublisher } from '../../../src/hub/live/live-publisher'
+import type { AccountId, ActivationId } from '../../../src/shared/ids'
+import { externalUrls } from '../../support/external-services'
+import { echo, setBehavior } from '../../support/remote-servers'
+import { answered, loaded, requested, returned, toStoredLog, woken } from '../../support/run-log'
+import { serviceUrl } from '../../support/services'
+import { usageOf } from '../activations/create-office'
+import { addressHeader, adminKey, createTestHub, type TestHub } from '../create-test-hub'
+import { canaries, definitionFacts, definitionFiles, snapshot } from './contents'
+import { createRequesters, type Member } from './requesters'
+
+/** Each request comes from an address of its own, so that no limit by address is met. */
+const settings = {
+  ROOKERY_ORIGIN: 'http://hub.test',
+  ROOKERY_CLIENT_ADDRESS_HEADER: addressHeader,
+}
+/** Time between two requests: slow enough for the limits by key. */
+const pauseMs = 250
+let addresses = 0
+
+type Fetcher = TestHub['app']
+
+interface RemoteTool {
+  name: string
+  hash: string
+  offered_hash: string | null
+}
+
+/** Creates the accounts and things that the tables' rows are about. */
+export async function createWorld() {
+  const hub = createTestHub(settings)
+  const privateHub = createTestHub({ ...settings, ROOKERY_PUBLIC: 'false' })
+  const clock = { start: Date.now() }
+  for (const each of [hub, privateHub]) {
+    each.clock.advance(clock.start - each.clock.now())
+    // Scripted activations go on until the end.
+    each.seen.cancel = async () => true
+    each.seen.watch = async () => new Response('watched')
+    each.seen.keepDefinition = createDefinitionStore(env.FILES).save
+    Object.assign(each.context().live, createLivePublisher(env.LIVE))
+    Object.assign(each.seen.sessions, hub.seen.sessions)
+    each.seen.check = async (files) => {
+      const name = /^name: (\S+)/.exec(files['config.yaml'] ?? '')?.[1] ?? 'scout'
+      return { ok: true, facts: definitionFacts(name, await computeDefinitionEtag(files)) }
+    }
+  }
+  // The routes of credentials, services and remote servers: on the whole Worker and the same database.
+  const compose = (more: Record<string, string>) =>
+    composeApp(Object.assign({ ...env }, settings, more)).app
+  const composed = {
+    public: compose({ ROOKERY_PUBLIC: 'true' }),
+    private: compose({ ROOKERY_PUBLIC: 'false' }),
+  }
+  const send = async (app: Fetcher, request: Request) => {
+    hub.clock.advance(pauseMs)
+    privateHub.clock.advance(pauseMs)
+    request.headers.set(addressHeader, `2001:db8:${(++addresses).toString(16)}::1`)
+    const execution = createExecutionContext()
+    const response = await app.fetch(request, env, execution)
+    await waitOnExecutionContext(execution)
+    return response
+  }
+  const fetchHub = (request: Request, isPublic: boolean) =>
+    send((isPublic ? hub : privateHub).app, request)
+  const fetchModule = (request: Request, isPublic: boolean) =>
+    send(isPublic ? composed.public : composed.private, request)
+  /** Returns the routes of pages and of the API, without the prefixes that middleware is mounted at. */
+  const listRoutes = () =>
+    [...hub.app.routes, ...composed.public.routes].filter(({ method }) => method !== 'ALL')
+  const call = async (path: string, options: Parameters<typeof hub.call>[1] = {}) => {
+    hub.clock.advance(pauseMs)
+    const answer = await hub.call(path, options)
+    if (answer.status > 299) throw new Error(`${path}: ${JSON.stringify(answer.body)}`)
+    return answer.body
+  }
+  const admin = (path: string, body: unknown, method = 'POST') =>
+    call(path, { key: adminKey, method, body })
+  const callModule = async (method: string, path: string, body: unknown) => {
+    const headers = { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' }
+    const init = { method, headers, body: JSON.stringify(body) }
+    const response = await fetchModule(new Request(`http://hub.test/api/v1${path}`, init), true)
+    // biome-ignore lint/suspicious/noExplicitAny: answers of every shape
+    const answer: any = await response.json()
+    if (response.status > 299) throw new Error(`${path}: ${JSON.stringify(answer)}`)
+    return answer
+  }
+  const join = async (name: string, kind: 'agent' | 'human' = 'human') =>
+    (await hub.join(name, kind)) as Member & { id: AccountId }
+
+  const [olga, piet] = [await join('olga'), await join('piet')]
+  const [scout, wren] = [await join('scout', 'agent'), await join('wren', 'agent')]
+  const others = {
+    guest: await registerGuest(call),
+    member: await join('mem'),
+    external: await join('exte', 'agent'),
+    moderator: await join('moda'),
+    other: await join('otto'),
+  }
+  for (const { id, name } of [scout, wren]) {
+    await hub.host(id)
+    await admin(`/agents/${name}/definition`, { files: definitionFiles(name) }, 'PUT')
+  }
+
+  const newPost = async (author: Member, content = 'A text', community = 'general') =>
+    (await call('/posts', { key: author.key, body: { community, title: 'A title', content } })).post
+      .id as string
+  const newComment = async (author: Member, postId: string, content = 'A remark') =>
+    (await call(`/posts/${postId}/comments`, { key: author.key, body: { content } })).comment
+      .id as string
+  let people = 0
+  const newPerson = () => join(`person${++people}`)
+  /** A message request from one account to another. */
+  const newRequest = async (from: Member, to: Member, message = 'May I?') =>
+    (await call('/agents/dm/request', { key: from.key, body: { to: to.name, message } }))
+      .conversation.id as string
+  const newConversation = async (from: Member, to: Member, message = 'May I?') => {
+    const id = await newRequest(from, to, message)
+    await call(`/agents/dm/requests/${id}/approve`, { key: to.key, method: 'POST' })
+    return id
+  }
+  const newKey = async (account: Member) =>
+    (await call('/agents/me/keys', { key: account.key, body: {} })).key.id as string
+  const newSession = async (id = 'general_p1') => {
+    await admin(`/agents/scout/sessions/${id}`, snapshot, 'PUT')
+    return id
+  }
+
+  const hubApi = createHubApi(() => hub.context())
+  const start = async (agentId: AccountId) => {
+    const activationId = hub.clock.newId<ActivationId>()
+    const now = hub.clock.now()
+    const answer = await hubApi.load({
+      agentId,
+      activationId,
+      now,
+      capacity: 50,
+      canExplore: false,
+    })
+    if (answer.kind !== 'loaded') throw new Error(`Not loaded: ${JSON.stringify(answer)}`)
+    await env.DB.prepare('UPDATE activations SET deadline_at = deadline_at + 864e5 WHERE id = ?')
+      .bind(activationId)
+      .run()
+    return activationId
+  }
+
+  // An activation of scout that is running, asked for by olga.
+  const postId = await newPost(olga, '@scout what do we know?')
+  const activationId = await start(scout.id)
+  const log = [
+    woken(activationId),
+    loaded({ prompt: [{ role: 'user', text: canaries.trace }] }),
+    answered({ text: canaries.trace, calls: [requested('c1', 'hub_search', canaries.trace)] }),
+    returned('c1', { arguments: canaries.trace, text: canaries.trace }),
+  ]
+  for (const each of [hub, privateHub]) each.seen.readRunLog = async () => toStoredLog(log)
+
+  // An activation of wren that waits for an approval, asked for by olga.
+  await newPost(olga, '@wren please write')
+  const parkedId = await start(wren.id)
+  const parked = await hubApi.park({
+    ...{ agentId: wren.id, activationId: parkedId, now: hub.clock.now(), iterations: 1 },
+    approvals: [
+      {
+        ...{ callId: 'call-1', tool: 'hub_create_post', grant: 'hub:write', tier: 'write' },
+        ...{ arguments: JSON.stringify({ title: canaries.approval }), argumentsHash: 'hash' },
+      },
+    ],
+    ...{
+      usage: [usageOf(30, 3)],
+      tools: [],
+      trace: toStoredLog([woken(parkedId)]),
+      model: 'offline/extractive',
+    },
+  })
+  if (parked.kind !== 'parked') throw new Error(`Not parked: ${JSON.stringify(parked)}`)
+
+  const auditId = hub.clock.newId<string>()
+  await env.DB.batch([
+    env.DB.prepare(
+      `INSERT INTO audit_log (id, account_id, call_id, tool, "grant", arguments_hash, arguments, decision,
+         outcome, duration_ms, result_bytes, created_at)
+       VALUES (?, ?, 'call-1', 'hub_search', 'hub:read', 'hash', ?, 'allowed', 'ok', 5, 9, ?)`,
+    ).bind(auditId, scout.id, JSON.stringify({ query: canaries.audit }), hub.clock.now()),
+    env.DB.prepare('UPDATE agent_definitions SET created_by = ?').bind(olga.id),
+  ])
+
+  await admin('/agents/wren/activate', { task: canaries.task })
+  const conversationId = await newConversation(piet, olga, canaries.dm)
+  const requestId = await newRequest(await newPerson(), olga, canaries.request)
+  const othersPostId = await newPost(piet)
+  const commentId = await newComment(olga, othersPostId)
+  const othersCommentId = await newComment(piet, postId)
+  const sessionId = await newSession()
+  const communityName = 'orchard'
+  await call('/submolts', { key: olga.key, body: { name: communityName } })
+  const { budgets } = await call('/budgets', { key: adminKey })
+  const week = { scope: 'agent', name: 'wren', period: 'week', limit_microusd: 5 }
+  const weekBudget = (await admin('/budgets', week)).budget
+  const dayBudget = (await admin('/budgets', { ...week, period: 'day' })).budget
+
+  const service = { base_url: `${serviceUrl}/api`, allow_http: true, allow_private: true }
+  await callModule('PUT', '/http-services/weather', {
+    ...service,
+    headers: { Authorization: 'Bearer {credential}' },
+    credential: 'weather-key',
+  })
+  await callModule('PUT', '/credentials/weather-key', {
+    value: canaries.credential,
+    service: 'weather',
+  })
+  const remote = {
+    ...{ base_url: `${externalUrls.mcp}/everything`, description: 'The reference server.' },
+    ...{ allow_http: true, allow_private: true },
+  }
+  const refreshServer = async (server: string): Promise<RemoteTool | undefined> => {
+    const answer: { remote_server: { tools: RemoteTool[] } } = await callModule(
+      'POST',
+      `/remote-servers/${server}/refresh`,
+      {},
+    )
+    return answer.remote_server.tools.find(({ name }) => name === 'echo')
+  }
+  /** Returns the hash of the tool echo that a remote server offers. */
+  const readToolHash = async (server: string) => (await refreshServer(server))?.hash ?? ''
+  /** Adds a remote server whose tool echo changed after it was mapped. Returns the hash to accept. */
+  const offerChange = async (name: string) => {
+    await setBehavior(name, { tools: [echo] })
+    const url = `${externalUrls.mcp}/hostile/${name}`
+    await callModule('POST', '/remote-servers', { ...remote, name, base_url: url })
+    const mapped = { grant: `${name}:use`, tier: 'write' }
+    await callModule('PUT', `/remote-servers/${name}/tools/echo`, mapped)
+    await setBehavior(name, { tools: [{ ...echo, description: 'Says it twice.' }] })
+    return (await refreshServer(name))?.offered_hash ?? ''
+  }
+  /** Returns the path of the stylesheet. */
+  const findAsset = async (): Promise<string> => {
+    const html = await (await hub.fetch('/')).text()
+    return /\/assets\/[\w.-]+\.css/.exec(html)?.[0] ?? ''
+  }
+  const { token }: { token: string } = await callModule(
+    'POST',
+    `/activations/${activationId}/token`,
+    {},
+  )
+  const requesters = await createRequesters(hub, { olga, scout }, others, token)
+
+  return {
+    ...{
+      hub,
+      privateHub,
+      fetchHub,
+      fetchModule,
+      listRoutes,
+      requesters,
+      others,
+      olga,
+      piet,
+      scout,
+      wren,
+      service,
+    },
+    ...{ postId, othersPostId, commentId, othersCommentId, communityName, sessionId, auditId },
+    ...{ activationId, parkedId, approvalId: `${parkedId}:call-1`, conversationId, requestId },
+    ...{ budgetId: budgets[0].id as string, weekBudgetId: weekBudget.id as string },
+    dayBudgetId: dayBudget.id as string,
+    ...{ newPost, newComment, newPerson, newRequest, newConversation, newKey, newSession },
+    ...{ call, callModule, remote, readToolHash, offerChange, findAsset },
+  }
+}
+
+export type World = Awaited<ReturnType<typeof createWorld>>
+
+/** Registers an account without a key, which makes it a guest. */
+async function registerGuest(
+  call: (
+    path: string,
+    options: { body: unknown },
+  ) => Promise<{ agent: { id: string; api_key: string } }>,
+): Promise<Member> {
+  const { agent } = await call('/agents/register', { body: { name: 'gus' } })
+  return { id: agent.id, name: 'gus', key: agent.api_key }
+}

@@ -1,0 +1,49 @@
+import type { Row, Table } from './cells'
+
+/** These routes accept keys only, so no other site can send requests with a session. */
+const withoutSessions = { other: 401 } as const
+
+/** Who can do what through the JSON API of credentials, services and remote servers. */
+export const moduleTable: Table = Object.fromEntries(
+  Object.entries<NonNullable<Row['send']> | null>({
+    'GET /credentials': null,
+    'PUT /credentials/:name': () => ({
+      path: '/credentials/weather-key',
+      body: { value: 'a-new-secret', service: 'weather' },
+    }),
+    'DELETE /credentials/:name': () => ({ path: '/credentials/weather-key' }),
+    'GET /services': null,
+    'PUT /services/:server/:name': (world) => ({
+      path: '/services/http/tides',
+      body: world.service,
+    }),
+    'DELETE /services/:server/:name': () => ({ path: '/services/http/tides' }),
+    'GET /http-services': null,
+    'PUT /http-services/:name': (world) => ({ path: '/http-services/moon', body: world.service }),
+    'DELETE /http-services/:name': () => ({ path: '/http-services/moon' }),
+    'GET /remote-servers': null,
+    'POST /remote-servers': (world) => ({ body: { ...world.remote, name: 'every' } }),
+    'PUT /remote-servers/:name': (world) => ({
+      path: '/remote-servers/every',
+      body: world.remote,
+    }),
+    'POST /remote-servers/:name/refresh': () => ({ path: '/remote-servers/every/refresh' }),
+    'PUT /remote-servers/:name/tools/:tool': () => ({
+      path: '/remote-servers/every/tools/echo',
+      body: { grant: 'every:read', tier: 'read' },
+    }),
+    'POST /remote-servers/:name/accept': async (world, column) => ({
+      path: '/remote-servers/sly/accept',
+      body: {
+        tools: [{ name: 'echo', hash: column === 'admin' ? await world.offerChange('sly') : 'x' }],
+      },
+    }),
+    'DELETE /remote-servers/:name': () => ({ path: '/remote-servers/every' }),
+    'POST /activations/:id/token': (world) => ({
+      path: `/activations/${world.activationId}/token`,
+    }),
+  }).map(([name, send]) => [
+    name,
+    { expect: 'admin', except: withoutSessions, ...(send ? { send } : {}) },
+  ]),
+)

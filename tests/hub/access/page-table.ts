@@ -1,0 +1,227 @@
+import type { Table } from './cells'
+
+const form = (path: string, fields: Record<string, string> = {}) => ({ path, body: fields })
+const only = (fields: Record<string, string>) => () => ({ body: fields })
+
+const thresholds = { warning_percent: '80', throttle_percent: '90', critical_percent: '100' }
+const amounts = { limit_dollars: '20', limit_tokens: '', ...thresholds }
+const policy = { allowed: 'hub:read', denied: '', require_approval: '', rate_limits: '' }
+const upgrade = { upgrade: 'websocket' }
+
+/** Who can open and send what in a browser. The pages of pages.md, and what the root serves beside them. */
+export const pageTable: Table = {
+  'GET /healthz': { expect: 'open' },
+  'GET /metrics': { expect: 'read' },
+  'GET /openapi.json': { expect: 'open' },
+  'GET /skill.md': { expect: 'open' },
+  'GET /docs': { expect: 'read' },
+  'GET /assets/:file': {
+    expect: 'open',
+    send: async (world) => ({ path: await world.findAsset() }),
+  },
+  'GET /favicon.svg': { expect: 'open' },
+  'GET /favicon.ico': { expect: 'open' },
+  'GET /login': { expect: 'open' },
+  'POST /login': { expect: 'open', send: (world) => form('/login', { key: world.piet.key }) },
+  'POST /logout': { expect: 'open', endsSession: true, send: only({}) },
+
+  'GET /': { expect: 'read' },
+  'GET /m': { expect: 'read' },
+  'GET /m/:name': { expect: 'read', send: () => ({ path: '/m/general' }) },
+  'GET /p/:id': { expect: 'read', send: (world) => ({ path: `/p/${world.postId}` }) },
+  'GET /a/:name': { expect: 'read', send: () => ({ path: '/a/scout' }) },
+  'GET /activations/:id': {
+    expect: 'read',
+    send: (world) => ({ path: `/activations/${world.activationId}` }),
+  },
+  'GET /search': { expect: 'read', send: () => ({ path: '/search?q=title' }) },
+  'GET /scheduler': { expect: 'read' },
+  'GET /scheduler.csv': { expect: 'read' },
+  'GET /budgets': { expect: 'read' },
+  'GET /budgets.csv': { expect: 'read' },
+  'GET /live/posts/:id': {
+    expect: 'read',
+    send: (world) => ({ path: `/live/posts/${world.postId}`, headers: upgrade }),
+  },
+  'GET /live/activations/:id': {
+    expect: 'read',
+    send: (world) => ({ path: `/live/activations/${world.activationId}`, headers: upgrade }),
+  },
+
+  'POST /posts-new': { expect: 'write', send: only({ community: 'general', title: 'A title' }) },
+  'POST /p/:id/comments': {
+    expect: 'write',
+    send: (world) => form(`/p/${world.postId}/comments`, { content: 'A text' }),
+  },
+  'POST /p/:id/vote': {
+    expect: 'write',
+    send: (world) => form(`/p/${world.othersPostId}/vote`, { value: '1', next: '/' }),
+  },
+  'GET /inbox': { expect: 'own' },
+  'POST /inbox/read': { expect: 'write', send: only({}) },
+  'GET /dm': { expect: 'own' },
+  'POST /dm': {
+    expect: 'write',
+    send: async (world) => form('/dm', { to: (await world.newPerson()).name, message: 'May I?' }),
+  },
+  'GET /dm/:id': {
+    expect: 'secretRead',
+    send: (world) => ({ path: `/dm/${world.conversationId}` }),
+  },
+  'POST /dm/:id': {
+    expect: 'secretWrite',
+    send: (world) => form(`/dm/${world.conversationId}`, { message: 'Hello' }),
+  },
+  'POST /dm/:id/approve': {
+    expect: 'secretWrite',
+    send: async (world) =>
+      form(`/dm/${await world.newRequest(await world.newPerson(), world.olga)}/approve`),
+  },
+  'POST /dm/:id/reject': {
+    expect: 'secretWrite',
+    send: async (world) =>
+      form(`/dm/${await world.newRequest(await world.newPerson(), world.olga)}/reject`),
+  },
+  'POST /dm/:id/block': {
+    expect: 'secretWrite',
+    send: async (world) =>
+      form(`/dm/${await world.newConversation(await world.newPerson(), world.olga)}/block`),
+  },
+  'POST /dm/:id/unblock': {
+    expect: 'secretWrite',
+    send: async (world) => {
+      const id = await world.newConversation(await world.newPerson(), world.olga)
+      const path = `/agents/dm/conversations/${id}/block`
+      await world.call(path, { method: 'POST', key: world.olga.key })
+      return form(`/dm/${id}/unblock`)
+    },
+  },
+
+  // The requester and admins.
+  'POST /activations/:id/stop': {
+    expect: 'ownerOrAdminWrite',
+    send: (world) => form(`/activations/${world.activationId}/stop`),
+  },
+  'POST /a/:name/pause': { expect: 'admin', send: () => form('/a/scout/pause') },
+  'POST /a/:name/resume': { expect: 'admin', send: () => form('/a/scout/resume') },
+  'POST /a/:name/role': {
+    expect: 'admin',
+    send: async (world) => form(`/a/${(await world.newPerson()).name}/role`, { role: 'guest' }),
+  },
+  'POST /a/:name/activate': {
+    expect: 'admin',
+    send: () => form('/a/scout/activate', { task: 'Count the plums', model: '' }),
+  },
+  'GET /approvals': { expect: 'own' },
+  'POST /approvals/:id': {
+    expect: 'admin',
+    send: (world) =>
+      form(`/approvals/${encodeURIComponent(world.approvalId)}`, { decision: 'deny', note: '' }),
+  },
+  // As in the API: everybody sees their own calls.
+  'GET /audit': { expect: 'own' },
+  'GET /audit.csv': { expect: 'own' },
+  'GET /audit/:id': {
+    expect: 'secretOrAdminRead',
+    owner: 'scout',
+    send: (world) => ({ path: `/audit/${world.auditId}` }),
+  },
+  // As in the API: everybody sees what they can use.
+  'GET /tools': { expect: 'own' },
+  'GET /policy': { expect: 'admin' },
+  'GET /policy/:name': { expect: 'admin', send: () => ({ path: '/policy/wren' }) },
+  'POST /policy/:name': {
+    expect: 'admin',
+    send: () => form('/policy/wren', { ...policy, seen_at: '0', do: 'preview' }),
+  },
+  'GET /budgets/new': { expect: 'admin' },
+  'POST /budgets/new': {
+    expect: 'admin',
+    send: only({
+      ...{ scope: 'agent', name: 'scout', period: 'week', reset_day: '1', timezone: 'UTC' },
+      ...amounts,
+    }),
+  },
+  'GET /budgets/:id': {
+    expect: 'admin',
+    send: (world) => ({ path: `/budgets/${world.budgetId}` }),
+  },
+  'POST /budgets/:id': {
+    expect: 'admin',
+    send: (world) => form(`/budgets/${world.budgetId}`, amounts),
+  },
+  'GET /budgets/:id/delete': {
+    expect: 'admin',
+    send: (world) => ({ path: `/budgets/${world.dayBudgetId}/delete` }),
+  },
+  'POST /budgets/:id/delete': {
+    expect: 'admin',
+    send: (world) => form(`/budgets/${world.dayBudgetId}/delete`),
+  },
+  'POST /scheduler/pause': { expect: 'admin', send: only({}) },
+  'POST /scheduler/resume': { expect: 'admin', send: only({}) },
+
+  'GET /credentials': { expect: 'admin' },
+  'POST /credentials/services': {
+    expect: 'admin',
+    send: (world) =>
+      form('/credentials/services', {
+        ...{ server: 'http', name: 'stars', base_url: world.service.base_url, credential: '' },
+        ...{ headers: '', hosts: '', format: 'any', allow_http: 'on', allow_private: 'on' },
+      }),
+  },
+  'POST /credentials': {
+    expect: 'admin',
+    send: () =>
+      form('/credentials', {
+        ...{ name: 'star-key', server: 'http', service: 'stars', value: 'a-secret-of-stars' },
+        ...{ agent: '', community: '' },
+      }),
+  },
+  'POST /credentials/rotate': {
+    expect: 'admin',
+    send: () =>
+      form('/credentials/rotate', { name: 'star-key', new_value: 'another-secret-of-stars' }),
+  },
+  'POST /credentials/delete': {
+    expect: 'admin',
+    send: () => form('/credentials/delete', { name: 'star-key' }),
+  },
+  'POST /credentials/services/delete': {
+    expect: 'admin',
+    send: () => form('/credentials/services/delete', { server: 'http', name: 'stars' }),
+  },
+  'GET /tools/remote': { expect: 'admin' },
+  'POST /tools/remote': {
+    expect: 'admin',
+    send: (world) =>
+      form('/tools/remote', {
+        ...{ name: 'page', description: 'Of a page.', credential: '', header: '' },
+        ...{ base_url: world.remote.base_url, allow_http: 'on', allow_private: 'on' },
+      }),
+  },
+  'POST /tools/remote/refresh': {
+    expect: 'admin',
+    send: () => form('/tools/remote/refresh', { server: 'page' }),
+  },
+  'POST /tools/remote/map': {
+    expect: 'admin',
+    send: async (world, column) =>
+      form('/tools/remote/map', {
+        ...{ server: 'page', tool: 'echo', grant: 'page:read', tier: 'read' },
+        hash: column === 'admin' ? await world.readToolHash('page') : '',
+      }),
+  },
+  'POST /tools/remote/accept': {
+    expect: 'admin',
+    send: async (world, column) =>
+      form('/tools/remote/accept', {
+        ...{ server: 'odd', tool: 'echo' },
+        hash: column === 'admin' ? await world.offerChange('odd') : '',
+      }),
+  },
+  'POST /tools/remote/remove': {
+    expect: 'admin',
+    send: () => form('/tools/remote/remove', { server: 'page' }),
+  },
+}

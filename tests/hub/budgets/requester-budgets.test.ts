@@ -1,0 +1,136 @@
+import fc from 'fast-check'
+import { afterEach, beforeAll, expect, test } from 'vitest'
+import type { ActivationId } from '../../../src/shared/ids'
+import { createOffice, usageOf } from '../activations/create-office'
+import { adminKey } from '../create-test-hub'
+
+const office = createOffice()
+const { hub, createAgent, load, start, post, comment } = office
+type Account = Awaited<ReturnType<typeof hub.join>>
+let mira: Account
+let ada: Account
+let ben: Account
+let scout: Account
+
+async function register(name: string): Promise<Account> {
+  const { body } = await hub.call('/agents/register', { body: { name } })
+  return { id: body.agent.id, key: body.agent.api_key, name }
+}
+
+const createBudget = async (body: object): Promise<string> => {
+  const whole = { period: 'month', ...body }
+  const answer = await hub.call('/budgets', { key: adminKey, body: whole })
+  expect(answer.status, JSON.stringify(answer.body)).toBe(201)
+  return answer.body.budget.id
+}
+const spentOf = async (id: string): Promise<number> => {
+  const row = await office.first<{ spent: number }>(
+    'SELECT sum(spent_microusd) AS spent FROM budget_windows WHERE budget_id = ?',
+    id,
+  )
+  return row?.spent ?? -1
+}
+const guestsId = '00000000-0000-7000-8000-000000000202'
+
+beforeAll(async () => {
+  mira = await hub.join('mira', 'human')
+  ada = await hub.join('ada', 'human')
+  ben = await hub.join('ben', 'human')
+  scout = await createAgent('scout')
+  await office.hubApi.sweep(hub.clock.now())
+})
+afterEach(async () => {
+  await office.clear()
+  await office.run(`DELETE FROM budgets WHERE scope = 'requester'`)
+  await office.run(`UPDATE budgets SET limit_microusd = 2000000 WHERE scope = 'guests'`)
+})
+
+test('T3: a requester who used up a budget is refused by any agent; others are served', async () => {
+  const id = await createBudget({ scope: 'requester', name: 'mira', limit_microusd: 50 })
+  await post(mira.key, '@scout one')
+  const first = await start(scout.id)
+  expect(first.reservation.microusd).toBe(50)
+  await office.commit(scout.id, first.activationId, { usage: [usageOf(50, 3)] })
+  expect(await spentOf(id)).toBe(50)
+  await post(mira.key, '@scout two')
+  const second = await start(scout.id)
+  expect(second).toMatchObject({ admission: 'budget_exhausted', shortage: { scope: 'requester' } })
+  await office.commit(scout.id, second.activationId, { usage: [] })
+  await post(ada.key, '@scout three')
+  expect((await start(scout.id)).admission).toBe('granted')
+})
+
+test('T3: all guests together have a budget of their own, and members do not pay it', async () => {
+  expect(await office.first('SELECT limit_microusd FROM budgets WHERE id = ?', guestsId)).toEqual({
+    limit_microusd: 2_000_000,
+  })
+  await office.run(`UPDATE budgets SET limit_microusd = 60 WHERE id = ?`, guestsId)
+  const [one, two] = [await register('one'), await register('two')]
+  await post(one.key, '@scout hello')
+  const first = await start(scout.id)
+  await office.commit(scout.id, first.activationId, { usage: [usageOf(60, 3)] })
+  expect(await spentOf(guestsId)).toBe(60)
+  await post(two.key, '@scout hello')
+  const second = await start(scout.id)
+  expect(second).toMatchObject({ admission: 'budget_exhausted', shortage: { scope: 'guests' } })
+  await office.commit(scout.id, second.activationId, { usage: [] })
+  await post(ada.key, '@scout hello')
+  const third = await start(scout.id)
+  expect(third.admission).toBe('granted')
+  await office.commit(scout.id, third.activationId, { usage: [usageOf(30, 3)] })
+  expect(await spentOf(guestsId)).toBe(60)
+})
+
+test('T3: what one run holds of a guest, another agent cannot spend', async () => {
+  const finch = await createAgent('finch', { floor: 10, want: 100 })
+  await office.run(`UPDATE budgets SET limit_microusd = 105 WHERE id = ?`, guestsId)
+  const guest = await register('three')
+  await post(guest.key, '@scout and @finch')
+  expect((await start(scout.id)).reservation.microusd).toBe(100)
+  expect(await load(finch.id)).toMatchObject({ kind: 'wait', reason: 'money_reserved' })
+})
+
+test('T1 T3: requesters of one run share its cost; recounting and the audit agree', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.integer({ min: 0, max: 97 }), { minLength: 1, maxLength: 4 }),
+      fc.integer({ min: 1, max: 3 }),
+      async (costs, people) => {
+        const members = [mira, ada, ben].slice(0, people)
+        const ids: string[] = []
+        for (const { name } of members)
+          ids.push(await createBudget({ scope: 'requester', name, limit_microusd: 10_000 }))
+        const id = await post(mira.key, '@scout')
+        for (const { key } of members.slice(1)) await comment(key, id, '@scout me too')
+        const { activationId, requesters } = await start(scout.id)
+        expect(requesters).toHaveLength(people)
+        await office.commit(scout.id, activationId as ActivationId, {
+          usage: costs.map((cost, index) => ({ ...usageOf(cost, 3), call: index + 1 })),
+        })
+        const spent = await Promise.all(ids.map(spentOf))
+        const total = costs.reduce((sum, cost) => sum + cost, 0)
+        expect(spent.reduce((sum, each) => sum + each, 0)).toBe(total)
+        const share = costs.reduce((sum, cost) => sum + Math.floor(cost / people), 0)
+        expect([...spent].sort((a, b) => a - b).slice(0, -1)).toEqual(Array(people - 1).fill(share))
+        const audit = await hub.call('/system/budget-audit', { key: adminKey })
+        const ours = (audit.body.differences as { budget_id: string }[]).filter((each) =>
+          ids.includes(each.budget_id),
+        )
+        expect(ours).toEqual([])
+        await office.clear()
+        await office.run(`DELETE FROM budgets WHERE scope = 'requester'`)
+      },
+    ),
+    { numRuns: 12 },
+  )
+})
+
+test('T3: a budget of a requester needs a name, one of the guests has none', async () => {
+  const create = (body: object) =>
+    hub.call('/budgets', { key: adminKey, body: { period: 'day', limit_microusd: 1, ...body } })
+  expect((await create({ scope: 'requester' })).status).toBe(400)
+  expect((await create({ scope: 'requester', name: 'nobody-here' })).status).toBe(404)
+  expect((await create({ scope: 'guests', name: 'ada' })).status).toBe(400)
+  const made = await create({ scope: 'requester', name: 'ada' })
+  expect(made.body.budget).toMatchObject({ scope: 'requester', requester: { name: 'ada' } })
+})

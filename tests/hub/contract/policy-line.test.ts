@@ -1,0 +1,82 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { parsePolicyLine, selectHeldLines } from '../../../src/hub/contract/policy-line'
+
+const guest = { name: 'stranger', role: 'guest' } as const
+const member = { name: 'Mira', role: 'member' } as const
+const admin = { name: 'ada', role: 'admin' } as const
+
+const held = (
+  lines: string[],
+  ...requesters: { name: string; role: 'guest' | 'member' | 'admin' }[]
+) => selectHeldLines(lines, requesters).allowed
+
+describe('T1: a line of a policy', () => {
+  test.each([
+    ['github:read', { pattern: 'github:read', holdsFor: ['members'], isTrusted: false }],
+    ['hub:* for guests', { pattern: 'hub:*', holdsFor: ['guests'], isTrusted: false }],
+    ['x:y for @mira, admins', { pattern: 'x:y', holdsFor: ['@mira', 'admins'], isTrusted: false }],
+    ['x:y for exploration trusted', { pattern: 'x:y', holdsFor: ['exploration'], isTrusted: true }],
+    ['x:y trusted', { pattern: 'x:y', holdsFor: ['members'], isTrusted: true }],
+  ])('%s', (text, line) => expect(parsePolicyLine(text)).toEqual(line))
+
+  test('holds for members unless it says for whom, and for guests when it names them', () => {
+    const lines = ['a:read for guests', 'b:read', 'c:read for admins', 'd:read for @mira']
+    expect(held(lines, guest)).toEqual(['a:read'])
+    expect(held(lines, member)).toEqual(['a:read', 'b:read', 'd:read'])
+    expect(held(lines, admin)).toEqual(['a:read', 'b:read', 'c:read'])
+  })
+
+  test('of several requesters it has to hold for each', () => {
+    const lines = ['a:read for guests', 'b:read', 'd:read for @mira']
+    expect(selectHeldLines(lines, [member, admin])).toEqual({
+      allowed: ['a:read', 'b:read'],
+      trusted: [],
+      withheld: ['d:read for @mira'],
+    })
+  })
+
+  test('the hub itself has what needs no credential, and what a line gives to explorations', () => {
+    expect(held(['*'])).toEqual(['hub:*', 'memory:*', 'skills:*', 'workspace:*'])
+    expect(held(['hub:read for guests', 'github:read', 'brave:search for exploration'])).toEqual([
+      'hub:read',
+      'brave:search',
+    ])
+    expect(held(['hub:write for admins'])).toEqual([])
+  })
+
+  test('an account may use the hub itself, whatever its role', () => {
+    const lines = ['hub:write', '*', 'github:read']
+    expect(selectHeldLines(lines, [guest], true).allowed).toEqual(['hub:write', 'hub:*'])
+    expect(selectHeldLines(lines, [guest]).allowed).toEqual([])
+  })
+
+  test('no requester is allowed more because others request too', () => {
+    const line = fc
+      .tuple(
+        fc.constantFrom('hub:read', '*', 'github:write', 'http:weather:*'),
+        fc.subarray(['guests', 'members', 'admins', 'exploration', '@mira', '@ada']),
+        fc.constantFrom('', ' trusted'),
+      )
+      .map(
+        ([pattern, who, end]) =>
+          `${pattern}${who.length > 0 ? ` for ${who.join(', ')}` : ''}${end}`,
+      )
+    const person = fc.constantFrom<typeof guest | typeof member | typeof admin>(
+      guest,
+      member,
+      admin,
+    )
+    fc.assert(
+      fc.property(fc.array(line), fc.array(person, { minLength: 1 }), (lines, people) => {
+        const together = selectHeldLines(lines, people)
+        for (const each of people) {
+          const alone = selectHeldLines(lines, [each])
+          expect(alone.allowed).toEqual(expect.arrayContaining(together.allowed))
+          expect(alone.trusted).toEqual(expect.arrayContaining(together.trusted))
+        }
+        for (const each of together.trusted) expect(together.allowed).toContain(each)
+      }),
+    )
+  })
+})

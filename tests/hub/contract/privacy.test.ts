@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest'
+import type { Task } from '../../../src/hub/contract/hub'
+import { decidePrivacy } from '../../../src/hub/contract/privacy'
+import type { AccountId } from '../../../src/shared/ids'
+
+const alice = 'alice-id' as AccountId
+const bob = 'bob-id' as AccountId
+
+test.each<[Task, boolean]>([
+  ['dm', true],
+  ['manual', true],
+  ['mention', false],
+  ['reply', false],
+  ['scheduled', false],
+  ['exploration', false],
+])('T2: a run of the task %s for one requester saves privately: %s', (task, isPrivate) => {
+  expect(decidePrivacy({ task, requesterIds: [alice] })).toEqual({
+    reader: alice,
+    privateTo: isPrivate ? alice : null,
+  })
+})
+
+test('T1: private data is read only for one requester', () => {
+  const nobody = { reader: null, privateTo: null }
+  expect(decidePrivacy({ task: 'mention', requesterIds: [alice, bob] })).toEqual(nobody)
+  expect(decidePrivacy({ task: 'dm', requesterIds: [alice, bob] })).toEqual(nobody)
+  expect(decidePrivacy({ task: 'exploration', requesterIds: [] })).toEqual(nobody)
+  expect(decidePrivacy({ task: 'reply', requesterIds: [alice, alice] }).reader).toBe(alice)
+})

@@ -1,0 +1,104 @@
+import { env } from 'cloudflare:workers'
+import { describe, expect, test } from 'vitest'
+import * as z from 'zod'
+import { composeApp } from '../../../src/compose'
+import {
+  bodyLimitsByKind,
+  declareEntry,
+  type EntryRule,
+  findEntryRule,
+  matchEntryRule,
+} from '../../../src/hub/http/entry-rule'
+import { route } from '../../../src/hub/http/route'
+import { rateLimits } from '../../../src/shared/config'
+
+const { app } = composeApp(env)
+/** All routes of the whole hub, without what runs before every one of them. */
+const routes = app.routes.filter(({ method, path }) => !(method === 'ALL' && path === '/*'))
+const findUndeclared = (of: typeof routes) =>
+  of.filter(({ handler }) => !findEntryRule(handler)).map(({ method, path }) => `${method} ${path}`)
+
+const rateOf = ({ rate }: EntryRule, method: string, query: Record<string, string> = {}) =>
+  typeof rate === 'string'
+    ? rate
+    : rate({ req: { method, query: (name: string) => query[name] } } as never)
+
+describe('the table of routes', () => {
+  test('T7, T14: every route of the API, the pages, MCP, assets and sockets declares its limits', () => {
+    expect(routes.length).toBeGreaterThan(200)
+    expect(findUndeclared(routes)).toEqual([])
+  })
+
+  test('T7, T14: a route without a declaration is found', () => {
+    const bare = { ...routes[0], method: 'GET', path: '/bare', handler: () => new Response() }
+    expect(findUndeclared([...routes, bare] as typeof routes)).toEqual(['GET /bare'])
+  })
+
+  test('T7: each rule names a known class, and writes do not count as reads', () => {
+    for (const { method, path, handler } of routes) {
+      const rule = findEntryRule(handler)
+      if (!rule) continue
+      const name = rateOf(rule, method)
+      expect(Object.keys(rateLimits), `${method} ${path}`).toContain(name)
+      if (method === 'GET') expect(['read', 'search', 'connect'], path).toContain(name)
+      if (['POST', 'PUT', 'PATCH', 'DELETE'].includes(method)) {
+        expect(['write', 'upload', 'signIn', 'register'], `${method} ${path}`).toContain(name)
+      }
+    }
+  })
+
+  test('T14: every body has a limit of bytes and of time', () => {
+    for (const { handler } of routes) {
+      const { bytesMax, readMs } = bodyLimitsByKind[findEntryRule(handler)?.body ?? 'none']
+      expect(bytesMax).toBeGreaterThan(0)
+      expect(bytesMax).toBeLessThanOrEqual(64 * 1024 * 1024)
+      expect(readMs).toBeLessThanOrEqual(300_000)
+    }
+  })
+
+  test.each([
+    ['POST', '/login', 'signIn', 'form'],
+    ['GET', '/login', 'read', 'form'],
+    ['POST', '/api/v1/agents/register', 'register', 'json'],
+    ['POST', '/api/v1/import', 'upload', 'upload'],
+    ['POST', '/mcp', 'read', 'json'],
+    ['POST', '/mcp/hub', 'read', 'json'],
+    ['GET', '/live/posts/x', 'connect', 'none'],
+    ['GET', '/api/v1/search', 'search', 'none'],
+    ['GET', '/search', 'search', 'none'],
+    ['PUT', '/api/v1/credentials/x', 'write', 'json'],
+    ['POST', '/credentials', 'write', 'form'],
+    ['HEAD', '/', 'read', 'form'],
+    ['POST', '/nothing', 'write', 'none'],
+  ])('T7, T14: %s %s counts as %s with the body %s', (method, path, rate, body) => {
+    const rule = matchEntryRule(app, method, path)
+    expect([rateOf(rule, method), rule.body]).toEqual([rate, body])
+  })
+
+  test('T7: opening a sign-in link is an attempt', () => {
+    expect(rateOf(matchEntryRule(app, 'GET', '/login'), 'GET', { token: 'x' })).toBe('signIn')
+  })
+})
+
+test('T7: a route of the API without a class does not compile', () => {
+  const declaration = {
+    method: 'get',
+    path: '/bare',
+    summary: 'Bare',
+    tag: 'test',
+    access: 'open',
+    answer: z.object({}),
+    handle: async () => ({}),
+  } as const
+  // @ts-expect-error the class is missing
+  const bare = route(declaration)
+  expect(bare.rate).toBeUndefined()
+  expect(route({ ...declaration, rate: 'read' }).rate).toBe('read')
+})
+
+test('T7: a declared rule belongs to its handler alone', () => {
+  const rule: EntryRule = { rate: 'read', body: 'none' }
+  const handler = declareEntry(rule, () => new Response())
+  expect(findEntryRule(handler)).toBe(rule)
+  expect(findEntryRule(() => new Response())).toBeUndefined()
+})
