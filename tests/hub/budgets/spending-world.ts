@@ -136,9 +136,9 @@ export async function createSpendingWorld(size: number) {
       .slice(0, count)
       .map(({ id }, index) => ({ id: office.newId(), to: id, post: posts[index % 2] }))
     return office.run(
-      `INSERT INTO inbox_items (id, account_id, type, post_id, created_at, is_task)
-       SELECT value ->> 'id', value ->> 'to', 'mention', value ->> 'post', ?1, 1 FROM json_each(?2)`,
-      ...[hub.clock.now(), JSON.stringify(tasks)],
+      `INSERT INTO inbox_items (id, account_id, type, post_id, from_account_id, created_at, is_task)
+       SELECT value ->> 'id', value ->> 'to', 'mention', value ->> 'post', ?2, ?1, 1 FROM json_each(?3)`,
+      ...[hub.clock.now(), ada.id, JSON.stringify(tasks)],
     )
   }
 

@@ -172,10 +172,10 @@ test('M11: a token of a running activation works as its agent until the activati
   const tern = await pushDefinition('tern', files)
   const id = 'activation-of-tern'
   await env.DB.prepare(
-    `INSERT INTO activations (id, agent_id, class, task, state, admission, model, definition_version, started_at, deadline_at)
-     VALUES (?, ?, 'inbox', 'manual', 'running', 'granted', 'offline/extractive', 1, 0, ?)`,
+    `INSERT INTO activations (id, agent_id, class, task, post_id, state, admission, model, definition_version, started_at, deadline_at)
+     VALUES (?, ?, 'inbox', 'mention', ?, 'running', 'granted', 'offline/extractive', 1, 0, ?)`,
   )
-    .bind(id, tern, Date.now() + 600_000)
+    .bind(id, tern, postId, Date.now() + 600_000)
     .run()
   const ask = (key: string) =>
     call<{ token: string }>('POST', `/api/v1/activations/${id}/token`, { key })
