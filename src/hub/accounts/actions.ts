@@ -1,8 +1,9 @@
 import * as z from 'zod'
 import { limits } from '../../shared/config'
-import { run } from '../../shared/db/batch'
+import { batch, run } from '../../shared/db/batch'
 import type { AccountId } from '../../shared/ids'
 import type { ActionContext } from '../action-context'
+import { insertAdminEntry } from '../admin-log/queries'
 import { type IdempotentResult, runOnce } from '../idempotency/run-once'
 import { createSecret } from '../keys/actions'
 import { insertKey } from '../keys/queries'
@@ -135,7 +136,7 @@ export const roleInput = z.object({ role: z.enum(accounts.role.enumValues) })
  * @throws NOT_FOUND, FORBIDDEN for the admin's own account and for accounts of the hub itself
  */
 export async function changeRole(
-  { db }: ActionContext,
+  { db, clock }: ActionContext,
   admin: AccountId,
   name: string,
   { role }: z.output<typeof roleInput>,
@@ -144,6 +145,18 @@ export async function changeRole(
   if (!account) throw accountErrors.notFound()
   if (account.id === admin) throw accountErrors.ownRole()
   if (account.kind === 'system' || account.id === adminAccountId) throw accountErrors.systemRole()
-  await run(db, updateAccount(account.id, { role }))
+  await batch(db, {
+    account: updateAccount(account.id, { role }),
+    entry: insertAdminEntry({
+      id: clock.newId(),
+      accountId: admin,
+      action: 'account.role',
+      targetType: 'account',
+      targetId: account.id,
+      before: { role: account.role },
+      after: { role },
+      createdAt: clock.now(),
+    }),
+  })
   return { ...account, role }
 }

@@ -31,6 +31,8 @@ export async function createCommunity(
     isMuted: false,
     postCount: 0,
     createdAt: now,
+    visibility: 'public',
+    isSystem: false,
   }
   const once = {
     accountId: actor.accountId,

@@ -23,6 +23,8 @@ export const accounts = sqliteTable(
     role: text('role', { enum: ['guest', 'member', 'admin'] })
       .notNull()
       .default('guest'),
+    /** Moderates the whole hub; moderators of one community are among its members. */
+    isModerator: integer('is_moderator', { mode: 'boolean' }).notNull().default(false),
   },
   (table) => [
     index('accounts_quiet')

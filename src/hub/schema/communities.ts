@@ -14,6 +14,12 @@ export const communities = sqliteTable('communities', {
   isMuted: integer('is_muted', { mode: 'boolean' }).notNull().default(false),
   postCount: integer('post_count').notNull().default(0),
   createdAt: integer('created_at').notNull(),
+  /** Who reads it: everybody, accounts of this hub from `member` up, or its own members alone. */
+  visibility: text('visibility', { enum: ['public', 'members', 'private'] })
+    .notNull()
+    .default('public'),
+  /** Only the hub itself posts here. */
+  isSystem: integer('is_system', { mode: 'boolean' }).notNull().default(false),
 })
 
 export type Community = typeof communities.$inferSelect
