@@ -1,6 +1,7 @@
 /** The task of the benched activation, as the hub would tell it; every time in a thread of its own. */
 import type { LoadedActivation } from '../src/hub/contract/hub'
 import type { AccountId, CommentId, InboxItemId, PostId } from '../src/shared/ids'
+import { createThread, createThreadComment } from '../tests/support/create-thread'
 
 const mira = { id: 'mira' as AccountId, name: 'mira', kind: 'human' } as const
 export const policy = { requested: ['bench:read'], allowed: ['*'], denied: [] }
@@ -28,28 +29,9 @@ const loaded: LoadedActivation = {
     },
   ],
   modelOverride: null,
-  thread: {
-    post: {
-      id: 'post' as PostId,
-      community: 'general',
-      author: mira,
-      title: 'Sum',
-      content: 'Who can add?',
-      url: null,
-      createdAt: 1,
-      isLocked: false,
-    },
-    comments: [
-      {
-        id: 'ask' as CommentId,
-        parentId: null,
-        author: mira,
-        content: '@adder add 1 2',
-        createdAt: 1,
-      },
-    ],
-    commentCount: 1,
-  },
+  thread: createThread({ author: mira, title: 'Sum', content: 'Who can add?', createdAt: 1 }, [
+    createThreadComment({ id: 'ask' as CommentId, content: '@adder add 1 2', createdAt: 1 }),
+  ]),
   policy,
   reservation,
   budgets: [],

@@ -7,7 +7,6 @@ import type {
   GrantPolicy,
   InboxEntry,
   Person,
-  PostSummary,
   RunningActivation,
   SearchHit,
   Thread,
@@ -23,6 +22,7 @@ import type {
   InboxItemId,
   PostId,
 } from '../../src/shared/ids'
+import { createThread, createThreadComment } from './create-thread'
 
 export const ada: Person = { id: 'account-ada' as AccountId, name: 'ada', kind: 'human' }
 const scout: Person = { id: 'account-scout' as AccountId, name: 'scout', kind: 'agent' }
@@ -40,28 +40,17 @@ export function createFakeClock(): Clock & { time: number } {
   return clock
 }
 
-export const aThread: Thread = {
-  post: {
-    id: 'post-1' as PostId,
-    community: 'general',
-    author: ada,
-    title: 'Where do we keep the keys',
-    content: 'In the gateway.',
-    url: null,
-    createdAt: at,
-    isLocked: false,
-  },
-  comments: [
-    {
-      id: 'comment-1' as CommentId,
-      parentId: null,
-      author: scout,
-      content: 'Agreed.',
-      createdAt: at,
-    },
-  ],
-  commentCount: 1,
+const comment = { id: 'comment-1' as CommentId, author: scout, content: 'Agreed.', createdAt: at }
+const post = {
+  id: 'post-1' as PostId,
+  author: ada,
+  title: 'Where do we keep the keys',
+  content: 'In the gateway.',
+  score: 3,
+  createdAt: at,
 }
+
+export const aThread = createThread(post, [createThreadComment(comment)])
 
 export const aHit: SearchHit = {
   type: 'comment',
@@ -74,8 +63,6 @@ export const aHit: SearchHit = {
   score: 4.2,
   createdAt: at,
 }
-
-const aSummary: PostSummary = { ...aThread.post, score: 3, commentCount: 1 }
 
 const anEntry: InboxEntry = {
   id: 'item-1' as InboxItemId,
@@ -124,8 +111,8 @@ export function createFakeHubApi(policy: GrantPolicy) {
         return aThread
       },
     ),
-    readFeed: recorded('readFeed', () => [aSummary]),
-    discover: recorded('discover', () => [aSummary]),
+    readFeed: recorded('readFeed', () => [aThread.post]),
+    discover: recorded('discover', () => [aThread.post]),
     readProfile: recorded('readProfile', () => ({
       ...ada,
       description: 'Asks.',

@@ -62,7 +62,7 @@ function threadTask({ items }: LoadedActivation, thread: Thread, charsMax: numbe
   )
   const commentCharsMax = Math.min(charsMax / 4, requestCharsMax)
   const comments = chooseComments(thread.comments, requestIds, { charsLeft, commentCharsMax })
-  const missing = thread.commentCount - comments.length
+  const missing = thread.post.commentCount - comments.length
   return [
     `${nameRequesters(items)} wrote to you in m/${thread.post.community}. Answer what the blocks marked asks="true" ask of you; your answer is posted under them.`,
     post,

@@ -1,24 +1,22 @@
 import { and, eq, ne, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { flag } from '../../shared/db/fields'
-import { manySql, one, oneSql, orm, type Params, prepare } from '../../shared/db/statement'
+import { manySql, one, orm, type Params, prepare } from '../../shared/db/statement'
 import type { ActivationId } from '../../shared/ids'
-import { isGuestCommentSql, isGuestSql } from '../accounts/guest-sql'
 import { selectDecisions } from '../approvals/queries'
 import { selectBudgetsInScope } from '../budgets/queries'
+import { selectCommentsOfRun } from '../comments/queries'
 import type { ClaimedItem, LoadRequest } from '../contract/hub'
 import { selectExploration } from '../exploration/queries'
 import { recordExplorationRefusal } from '../exploration/share-sql'
 import { selectPolicy } from '../grants/queries'
 import { inboxDepthSql, isHubPausedSql } from '../inbox/waiting-sql'
 import { awaitsProviderSql } from '../outages/wait-sql'
+import { selectPostOfRun } from '../posts/queries'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
-import { comments } from '../schema/comments'
-import { communities } from '../schema/communities'
 import { agents } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
-import { posts } from '../schema/posts'
 import {
   type Claim,
   claimDecision,
@@ -30,19 +28,12 @@ import {
   resumeParked,
 } from './claim-queries'
 
-/** Newest comments included in the prompt, besides the ancestors of the comments that mention the agent. */
-const newestCommentsMax = 50
-
 const c = alias(accounts, 'c')
 const g = alias(agents, 'g')
 const x = alias(activations, 'x')
 const other = alias(activations, 'other')
 const i = alias(inboxItems, 'i')
 const f = alias(accounts, 'f')
-const p = alias(posts, 'p')
-const m = alias(communities, 'm')
-const u = alias(accounts, 'u')
-const n = alias(comments, 'n')
 
 /** The activation that a request created, or the parked one that it resumed. */
 const ownIdSql = ({ activationId }: Params<Pick<Claim, 'activationId'>>): SQL =>
@@ -100,7 +91,7 @@ const selectState = prepare((v: Params<Claim>) =>
   ),
 )
 
-const person = (account: typeof c | typeof f | typeof u) => ({
+const person = (account: typeof c | typeof f) => ({
   id: account.id,
   name: account.name,
   kind: account.kind,
@@ -125,53 +116,6 @@ const selectItems = prepare(({ activationId }: Params<{ activationId: Activation
   ),
 )
 
-const selectPost = prepare(({ activationId }: Params<{ activationId: ActivationId }>) =>
-  oneSql(
-    {
-      post: {
-        id: p.id,
-        community: m.name,
-        author: person(u),
-        title: p.title,
-        content: p.content,
-        url: p.url,
-        createdAt: p.createdAt,
-        isLocked: p.isLocked,
-      },
-      commentCount: p.commentCount,
-      isFromGuest: isGuestSql(u),
-    },
-    sql`FROM ${activations} ${x} JOIN ${posts} ${p} ON ${p.id} = ${x.postId}
-    JOIN ${communities} ${m} ON ${m.id} = ${p.communityId} JOIN ${accounts} ${u} ON ${u.id} = ${p.authorId}
-    WHERE ${x.id} = ${activationId} AND ${p.deletedAt} IS NULL`,
-  ),
-)
-
-const selectComments = prepare(({ activationId }: Params<{ activationId: ActivationId }>) =>
-  manySql(
-    {
-      id: n.id,
-      parentId: n.parentId,
-      author: person(u),
-      content: n.content,
-      createdAt: n.createdAt,
-      isFromGuest: isGuestCommentSql(n, u),
-    },
-    sql`FROM ${comments} ${n} JOIN ${accounts} ${u} ON ${u.id} = ${n.authorId}
-    WHERE ${n.id} IN (SELECT id FROM path UNION SELECT id FROM newest) AND ${n.deletedAt} IS NULL
-    ORDER BY ${n.createdAt}, ${n.id}`,
-    sql`WITH RECURSIVE path (id, parent_id) AS (
-      SELECT ${n.id}, ${n.parentId} FROM ${inboxItems} ${i} JOIN ${comments} ${n} ON ${n.id} = ${i.commentId}
-        WHERE ${i.claimedBy} = ${activationId}
-      UNION SELECT ${n.id}, ${n.parentId} FROM path JOIN ${comments} ${n} ON ${n.id} = path.parent_id
-    ), newest (id) AS (
-      SELECT ${n.id} FROM ${activations} ${x} JOIN ${comments} ${n} ON ${n.postId} = ${x.postId}
-        WHERE ${x.id} = ${activationId} AND ${n.deletedAt} IS NULL
-        ORDER BY ${n.createdAt} DESC, ${n.id} DESC LIMIT ${newestCommentsMax}
-    )`,
-  ),
-)
-
 /** Returns the statements of LOAD as one batch: writes that claim, then reads of what was claimed. */
 export function loadStatements(request: LoadRequest) {
   const { activationId, agentId, now, capacity, canExplore, explorationFloor = 0 } = request
@@ -184,8 +128,8 @@ export function loadStatements(request: LoadRequest) {
     requesters: recordRequesters(claim),
     state: selectState(claim),
     items: selectItems(claim),
-    thread: selectPost(claim),
-    comments: selectComments(claim),
+    post: selectPostOfRun(activationId),
+    comments: selectCommentsOfRun(activationId),
     policy: selectPolicy(agentId, activationId),
     budgets: selectBudgetsInScope(agentId, now),
     decisions: selectDecisions(activationId),

@@ -2,6 +2,7 @@ import { scheduling } from '../../shared/config'
 import { type Answers, batch } from '../../shared/db/batch'
 import type { Db } from '../../shared/db/db'
 import { findShortage } from '../budgets/find-shortage'
+import { toThread } from '../comments/to-thread'
 import type { LoadRequest, LoadResult } from '../contract/hub'
 import { readExploration } from '../exploration/read-exploration'
 import { mergePolicy } from '../grants/queries'
@@ -13,7 +14,7 @@ type State = NonNullable<Loaded['state']>
 /** Claims and admits an activation, and returns everything that it needs, in one round trip. */
 export async function load(db: Db, request: LoadRequest): Promise<LoadResult> {
   const loaded = await batch(db, loadStatements(request))
-  const { state, items, thread } = loaded
+  const { state, items, post, comments } = loaded
   if (!state) return { kind: 'unknown_agent' }
   const { own } = state
   if (own?.state !== 'running') return explainNoClaim(state, request, loaded.refusal === true)
@@ -52,11 +53,11 @@ export async function load(db: Db, request: LoadRequest): Promise<LoadResult> {
     requesters: loaded.policy.requesters,
     hasGuestText:
       loaded.policy.requesters.some(({ role }) => role === 'guest') ||
-      [thread, ...loaded.comments].some((each) => each?.isFromGuest === true),
+      [post, ...comments].some((each) => each?.isFromGuest === true),
     modelOverride: items[0]?.model ?? null,
     model: own.model,
     ...(shortage && { shortage }),
-    thread: thread ? { ...thread, comments: loaded.comments } : null,
+    thread: post ? toThread(post, comments) : null,
     ...(exploration && { exploration }),
     ...common,
   }

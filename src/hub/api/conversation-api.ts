@@ -7,6 +7,7 @@ import type { ActionContext } from '../action-context'
 import { selectBudgetsInScope } from '../budgets/queries'
 import { commentContent, createComment } from '../comments/actions'
 import { selectComments } from '../comments/queries'
+import { toThread } from '../comments/to-thread'
 import { selectCommunity } from '../communities/queries'
 import type { ConversationApi } from '../contract/hub'
 import { messageText, sendToAccount } from '../dms/actions'
@@ -16,11 +17,12 @@ import { explainNotWoken } from '../inbox/deliver'
 import { selectItems } from '../inbox/queries'
 import { createPost, postInput } from '../posts/actions'
 import { selectPost, selectPosts } from '../posts/queries'
+import { toThreadPost } from '../posts/to-thread-post'
 import { hitTypes, selectHits } from '../search/queries'
 import { toMatchExpression } from '../search/search-terms'
 import { toSearchHit } from '../search/to-search-hit'
 import { setVote } from '../votes/actions'
-import { toInboxEntry, toPostSummary, toThread } from './to-contract'
+import { toInboxEntry } from './to-contract'
 
 /** Parses input; throws VALIDATION, which other modules handle, instead of a ZodError. */
 function parseInput<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
@@ -67,7 +69,7 @@ const createPostReads = (
       limit: Math.min(limit, limits.page.postsMax),
       cursor: null,
     }
-    return (await run(open().db, selectPosts(list))).map(toPostSummary)
+    return (await run(open().db, selectPosts(list))).map(toThreadPost)
   },
 
   discover: async (actor, { communities, keywords, ageMsMax, limit }) => {
@@ -82,7 +84,7 @@ const createPostReads = (
       skipsAnswered: true,
       limit: Math.min(limit, limits.page.postsMax),
     }
-    return (await run(db, selectDiscoveredFor(actor.accountId, discovery))).map(toPostSummary)
+    return (await run(db, selectDiscoveredFor(actor.accountId, discovery))).map(toThreadPost)
   },
 })
 

@@ -132,14 +132,7 @@ async function writeComment(
   const writing = { agentId: actor.accountId, activationId, now }
   const statements = [
     ...(isAgent ? [guardComment(writing, post.id)] : []),
-    insertComment({
-      ...place,
-      id,
-      postId: post.id,
-      content,
-      createdAt: now,
-      authorId: actor.accountId,
-    }),
+    insertComment({ ...answer, hops: 0 }),
     incrementCommentCount(post.id),
     ...(isAgent ? updateHops({ postId: post.id, commentId: id }, writing) : []),
   ]

@@ -1,4 +1,4 @@
-import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
+import { and, eq, getTableColumns, isNull, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { flag, number, type RowOf } from '../../shared/db/fields'
 import {
@@ -11,35 +11,30 @@ import {
   type Statement,
   write,
 } from '../../shared/db/statement'
-import { updateSet } from '../../shared/db/write-sql'
-import type { CommentId, PostId } from '../../shared/ids'
+import { insertRow, updateSet } from '../../shared/db/write-sql'
+import type { ActivationId, CommentId, PostId } from '../../shared/ids'
+import { omit } from '../../shared/omit'
 import { isGuestCommentSql } from '../accounts/guest-sql'
 import { type RenderedText, renderText } from '../markdown/render-markdown'
 import { accounts } from '../schema/accounts'
+import { activations } from '../schema/activations'
 import { comments } from '../schema/comments'
 import { agents } from '../schema/definitions'
+import { inboxItems } from '../schema/inbox'
 import { posts } from '../schema/posts'
 
 const m = alias(comments, 'm')
 const a = alias(accounts, 'a')
 const p = alias(posts, 'p')
 const g = alias(agents, 'g')
+const i = alias(inboxItems, 'i')
+const x = alias(activations, 'x')
 
 /** A comment `m` with its author, the account `a`. The content of a deleted comment is empty. */
 export const commentFields = {
-  id: m.id,
-  postId: m.postId,
-  parentId: m.parentId,
+  ...omit(getTableColumns(m), ['seq', 'hops', 'html', 'htmlVersion']),
   content: sql<string>`iif(${m.deletedAt} IS NULL, ${m.content}, '')`,
-  depth: m.depth,
-  upvotes: m.upvotes,
-  downvotes: m.downvotes,
   score: number(sql`${m.upvotes} - ${m.downvotes}`),
-  activationId: m.activationId,
-  createdAt: m.createdAt,
-  editedAt: m.editedAt,
-  deletedAt: m.deletedAt,
-  authorId: a.id,
   authorName: a.name,
   authorKind: a.kind,
   authorDisplayName: a.displayName,
@@ -116,6 +111,30 @@ export const selectCommentAt = (
   index: number,
 ): Statement<{ id: CommentId } | undefined> => preparedCommentAt({ postId, index })
 
+/** Newest comments of a run's thread, besides the ancestors of the comments that mention the agent. */
+const newestOfRunMax = 50
+
+const preparedCommentsOfRun = prepare(({ activationId }: Params<{ activationId: ActivationId }>) =>
+  manySql(
+    commentFields,
+    sql`FROM ${comments} ${m} JOIN ${accounts} ${a} ON ${a.id} = ${m.authorId}
+      WHERE ${m.id} IN (SELECT id FROM path UNION SELECT id FROM newest) AND ${m.deletedAt} IS NULL`,
+    sql`WITH RECURSIVE path (id, parent_id) AS (
+      SELECT ${m.id}, ${m.parentId} FROM ${inboxItems} ${i} JOIN ${comments} ${m} ON ${m.id} = ${i.commentId}
+        WHERE ${i.claimedBy} = ${activationId}
+      UNION SELECT ${m.id}, ${m.parentId} FROM path JOIN ${comments} ${m} ON ${m.id} = path.parent_id
+    ), newest (id) AS (
+      SELECT ${m.id} FROM ${activations} ${x} JOIN ${comments} ${m} ON ${m.postId} = ${x.postId}
+        WHERE ${x.id} = ${activationId} AND ${m.deletedAt} IS NULL
+        ORDER BY ${m.createdAt} DESC, ${m.id} DESC LIMIT ${newestOfRunMax}
+    )`,
+  ),
+)
+
+/** Selects the comments that an activation starts with: those that it answers with their ancestors, and the newest. */
+export const selectCommentsOfRun = (activationId: ActivationId): Statement<CommentRow[]> =>
+  preparedCommentsOfRun({ activationId })
+
 const preparedComment = prepare(({ id }: Params<{ id: string }>) =>
   oneSql(
     commentFields,
@@ -172,25 +191,10 @@ export const selectParentComment = (
   id: string,
 ): Statement<ParentComment | undefined> => preparedParentComment({ id, postId })
 
-type NewComment = Pick<
-  typeof comments.$inferSelect,
-  'id' | 'postId' | 'parentId' | 'authorId' | 'content' | 'depth' | 'createdAt'
->
+type NewComment = Omit<typeof comments.$inferSelect, 'seq' | keyof RenderedText>
 
 const preparedInsertComment = prepare((comment: Params<NewComment & RenderedText>) =>
-  write(
-    orm.insert(comments).values({
-      id: comment.id,
-      postId: comment.postId,
-      parentId: comment.parentId,
-      authorId: comment.authorId,
-      content: comment.content,
-      depth: comment.depth,
-      createdAt: comment.createdAt,
-      html: comment.html,
-      htmlVersion: comment.htmlVersion,
-    }),
-  ),
+  write(insertRow(comments, comment, ['seq'])),
 )
 
 /** Inserts a comment with its content rendered. */

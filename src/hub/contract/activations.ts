@@ -9,16 +9,7 @@ import type { BudgetShortage, BudgetStatus, Reservation, Usage } from './budgets
 import type { GrantPolicy, Requester } from './calls'
 import type { Exploration } from './exploration'
 import type { ProviderOutage } from './outages'
-
-export type AccountKind = 'human' | 'agent' | 'system'
-
-export interface Person {
-  id: AccountId
-  name: string
-  kind: AccountKind
-  /** Set on the author of a text that a guest wrote, or an agent that a guest asked. */
-  isGuest?: true
-}
+import type { Person, Thread } from './threads'
 
 export interface AuditEntry {
   callId: string
@@ -49,30 +40,6 @@ export interface LoadRequest {
   canExplore: boolean
   /** Slots of `capacity` that are reserved for explorations. */
   explorationFloor?: number
-}
-
-export interface ThreadComment {
-  id: CommentId
-  parentId: CommentId | null
-  author: Person
-  content: string
-  createdAt: number
-}
-
-export interface Thread {
-  post: {
-    id: PostId
-    community: string
-    author: Person
-    title: string
-    content: string
-    url: string | null
-    createdAt: number
-    isLocked: boolean
-  }
-  /** Oldest first: the comments that mention the agent with their ancestors, and the newest others. */
-  comments: ThreadComment[]
-  commentCount: number
 }
 
 export interface ClaimedItem {

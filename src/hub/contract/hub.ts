@@ -13,11 +13,12 @@ import type {
   PostId,
 } from '../../shared/ids'
 
-import type { AccountKind, ActivationApi, AuditEntry, Person, Task, Thread } from './activations'
+import type { ActivationApi, AuditEntry, Task } from './activations'
 import type { ApprovalRequest } from './approvals'
 import type { BudgetStatus } from './budgets'
 import type { AuthorizationData, AuthorizationQuery, GrantPolicy, RateBucket } from './calls'
 import type { SweepApi } from './exploration'
+import type { AccountKind, Person, Thread, ThreadPost } from './threads'
 
 export type * from './activations'
 export type * from './approvals'
@@ -27,6 +28,7 @@ export type * from './exploration'
 export type * from './module-route'
 export type * from './outages'
 export type * from './privacy'
+export type * from './threads'
 
 // ---------------------------------------------------------------- conversation (tools)
 
@@ -70,18 +72,6 @@ export interface SearchQuery {
   limit: number
 }
 
-export interface PostSummary {
-  id: PostId
-  title: string
-  content: string
-  url: string | null
-  community: string
-  author: Person
-  score: number
-  commentCount: number
-  createdAt: number
-}
-
 export interface ConversationApi {
   search(actor: Actor, query: SearchQuery): Promise<SearchHit[]>
   /** Throws NOT_FOUND. */
@@ -89,9 +79,9 @@ export interface ConversationApi {
   readFeed(
     actor: Actor,
     query: { sort: 'hot' | 'new'; community?: string; limit: number },
-  ): Promise<PostSummary[]>
+  ): Promise<ThreadPost[]>
   /** Returns recent posts that match the interests and that the actor has not answered, best first. */
-  discover(actor: Actor, query: DiscoverQuery): Promise<PostSummary[]>
+  discover(actor: Actor, query: DiscoverQuery): Promise<ThreadPost[]>
   readProfile(
     actor: Actor,
     name: string,

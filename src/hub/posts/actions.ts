@@ -64,9 +64,9 @@ export async function createPost(
   input: z.output<typeof postInput> & { community: string },
 ): Promise<Delivered<PostRow>> {
   const { db, clock, settings } = context
-  const { title, content, url = null } = input
-  assertNoCredentials({ title, content, url: url ?? '' }, settings.ROOKERY_KEY_PREFIX)
-  const name = input.community.replace(/^m\//i, '')
+  const { community: place, ...text } = input
+  assertNoCredentials(text, settings.ROOKERY_KEY_PREFIX)
+  const name = place.replace(/^m\//i, '')
   const { community, author } = await batch(db, {
     community: selectCommunity(name),
     author: selectAuthor(actor.accountId),
@@ -74,13 +74,11 @@ export async function createPost(
   if (!community) throw postErrors.unknownCommunity()
   const now = clock.now()
   const id = clock.newId<PostId>()
-  const hotRank = computeHotRank(0, now)
   const answer: PostRow = {
+    ...text,
+    url: text.url ?? null,
     id,
-    title,
-    content,
-    url,
-    hotRank,
+    hotRank: computeHotRank(0, now),
     createdAt: now,
     editedAt: null,
     upvotes: 0,
@@ -102,22 +100,12 @@ export async function createPost(
   const writing = { agentId: actor.accountId, activationId: actor.activationId, now }
   const statements = [
     ...(isAgent ? [guardPost(writing)] : []),
-    insertPost({
-      id,
-      title,
-      content,
-      url,
-      hotRank,
-      createdAt: now,
-      communityId: community.id,
-      authorId: actor.accountId,
-      isListed: !community.isMuted,
-    }),
+    insertPost({ ...answer, isListed: !community.isMuted, deletedAt: null, hops: 0 }),
     incrementPostCount(community.id),
     ...(isAgent ? updateHops({ postId: id, commentId: null }, writing) : []),
   ]
   const source = { postId: id, commentId: null, authorId: actor.accountId, at: now }
-  const message = { actor, source, texts: [title, content], replyTo: null }
+  const message = { actor, source, texts: [text.title, text.content], replyTo: null }
   const done = await deliver(
     context,
     message,
@@ -147,6 +135,13 @@ async function findOwnPost(
   throw postErrors.notAuthor()
 }
 
+type Given<Values> = { [Name in keyof Values]?: Exclude<Values[Name], undefined> }
+
+const withoutUndefined = <Values extends object>(values: Values): Given<Values> =>
+  Object.fromEntries(
+    Object.entries(values).filter(([, value]) => value !== undefined),
+  ) as Given<Values>
+
 /** Updates the text or URL of a post. Mentions that an edit adds are not notified. */
 export async function changePost(
   context: ActionContext,
@@ -156,15 +151,9 @@ export async function changePost(
   change: z.output<typeof postUpdate>,
 ): Promise<PostRow> {
   const { db, clock, settings } = context
-  const { title = '', content = '' } = change
-  assertNoCredentials({ title, content, url: change.url ?? '' }, settings.ROOKERY_KEY_PREFIX)
+  assertNoCredentials(change, settings.ROOKERY_KEY_PREFIX)
   const post = await findOwnPost(context, actor, isAdmin, id)
-  const changed = {
-    title: change.title ?? post.title,
-    content: change.content ?? post.content,
-    url: change.url === undefined ? post.url : change.url,
-    editedAt: clock.now(),
-  }
+  const changed = { ...withoutUndefined(change), editedAt: clock.now() }
   await run(db, updatePost(post.id, changed))
   return { ...post, ...changed }
 }

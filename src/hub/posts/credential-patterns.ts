@@ -49,9 +49,12 @@ const privateKey =
  *
  * @throws VALIDATION
  */
-export function assertNoCredentials(fields: Record<string, string>, keyPrefix: string): void {
+export function assertNoCredentials(
+  fields: Record<string, string | null | undefined>,
+  keyPrefix: string,
+): void {
   for (const [field, text] of Object.entries(fields)) {
-    const kind = findCredential(text, keyPrefix)
+    const kind = text ? findCredential(text, keyPrefix) : null
     if (kind) throw postErrors.credentialInText(field, kind)
   }
 }

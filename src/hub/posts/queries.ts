@@ -1,4 +1,4 @@
-import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
+import { and, eq, getTableColumns, isNull, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { type Fields, number, type RowOf } from '../../shared/db/fields'
 import {
@@ -10,12 +10,14 @@ import {
   type Statement,
   write,
 } from '../../shared/db/statement'
-import { updateSet } from '../../shared/db/write-sql'
-import type { CommunityId, PostId } from '../../shared/ids'
+import { insertRow, updateSet } from '../../shared/db/write-sql'
+import type { ActivationId, CommunityId, PostId } from '../../shared/ids'
+import { omit } from '../../shared/omit'
 import { isGuestSql } from '../accounts/guest-sql'
 import type { Cursor } from '../cursor'
 import { type RenderedText, renderText } from '../markdown/render-markdown'
 import { accounts } from '../schema/accounts'
+import { activations } from '../schema/activations'
 import { communities } from '../schema/communities'
 import { posts } from '../schema/posts'
 import { type ViewerValues, viewerValues } from '../viewers/queries'
@@ -23,26 +25,17 @@ import { type ViewerValues, viewerValues } from '../viewers/queries'
 const p = alias(posts, 'p')
 const c = alias(communities, 'c')
 const a = alias(accounts, 'a')
+const x = alias(activations, 'x')
 
-/** A post with its author and community, in the tables of `postTables`. */
+/**
+ * A post with its author and community, in the tables of `postTables`. Every select of posts has these
+ * fields: those of the table but its HTML, which only pages read, and what readers do not see.
+ */
 export const postFields = {
-  id: p.id,
-  title: p.title,
-  content: p.content,
-  url: p.url,
-  upvotes: p.upvotes,
-  downvotes: p.downvotes,
+  ...omit(getTableColumns(p), ['seq', 'isListed', 'deletedAt', 'hops', 'html', 'htmlVersion']),
   score: number(sql`${p.upvotes} - ${p.downvotes}`),
-  commentCount: p.commentCount,
-  hotRank: p.hotRank,
-  isLocked: p.isLocked,
-  agentsCostMicrousd: p.agentsCostMicrousd,
-  createdAt: p.createdAt,
-  editedAt: p.editedAt,
-  communityId: c.id,
   communityName: c.name,
   communityDisplayName: c.displayName,
-  authorId: a.id,
   authorName: a.name,
   authorKind: a.kind,
   authorDisplayName: a.displayName,
@@ -164,6 +157,18 @@ export function toPostCursor(
   return [{ new: row.createdAt, hot: row.hotRank, top: row.score }[sort], row.id]
 }
 
+const preparedPostOfRun = prepare(({ activationId }: Params<{ activationId: ActivationId }>) =>
+  oneSql(
+    postFields,
+    sql`FROM ${activations} ${x} CROSS JOIN ${postTables}
+      WHERE ${x.id} = ${activationId} AND ${p.id} = ${x.postId} AND ${p.deletedAt} IS NULL`,
+  ),
+)
+
+/** Selects the post in whose thread an activation runs, unless it is deleted. */
+export const selectPostOfRun = (activationId: ActivationId): Statement<PostRow | undefined> =>
+  preparedPostOfRun({ activationId })
+
 const preparedPost = prepare(({ id }: Params<{ id: string }>) =>
   oneSql(postFields, sql`FROM ${postTables} WHERE ${p.id} = ${id} AND ${p.deletedAt} IS NULL`),
 )
@@ -171,35 +176,10 @@ const preparedPost = prepare(({ id }: Params<{ id: string }>) =>
 /** Selects one post that is not deleted. */
 export const selectPost = (id: string): Statement<PostRow | undefined> => preparedPost({ id })
 
-type NewPost = Pick<
-  typeof posts.$inferSelect,
-  | 'id'
-  | 'communityId'
-  | 'authorId'
-  | 'title'
-  | 'content'
-  | 'url'
-  | 'hotRank'
-  | 'isListed'
-  | 'createdAt'
->
+type NewPost = Omit<typeof posts.$inferSelect, 'seq' | keyof RenderedText>
 
 const preparedInsertPost = prepare((post: Params<NewPost & RenderedText>) =>
-  write(
-    orm.insert(posts).values({
-      id: post.id,
-      communityId: post.communityId,
-      authorId: post.authorId,
-      title: post.title,
-      content: post.content,
-      url: post.url,
-      hotRank: post.hotRank,
-      isListed: post.isListed,
-      createdAt: post.createdAt,
-      html: post.html,
-      htmlVersion: post.htmlVersion,
-    }),
-  ),
+  write(insertRow(posts, post, ['seq'])),
 )
 
 /** Inserts a post with its content rendered. */
@@ -219,10 +199,7 @@ const preparedPostCount = prepare(({ communityId }: Params<{ communityId: Commun
 export const incrementPostCount = (communityId: CommunityId): Statement<void> =>
   preparedPostCount({ communityId })
 
-export const updatePost = (
-  id: PostId,
-  fields: Partial<Pick<typeof posts.$inferSelect, 'title' | 'content' | 'url' | 'editedAt'>>,
-): Statement<void> =>
+export const updatePost = (id: PostId, fields: Partial<NewPost>): Statement<void> =>
   write(
     orm
       .update(posts)

@@ -1,8 +1,8 @@
-import type { PostSummary } from '../../hub/contract/hub'
+import type { ThreadPost } from '../../hub/contract/hub'
 import { excerpt, toTime, toUrl } from './shapes'
 
 /** Converts a post to an entry of a list, with the beginning of its content. */
-export const presentSummary = (post: PostSummary) => ({
+export const presentSummary = (post: ThreadPost) => ({
   id: post.id,
   title: post.title,
   excerpt: excerpt(post.content, 300),

@@ -1,4 +1,13 @@
-import { Column, is, Param, Placeholder, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import {
+  Column,
+  getTableColumns,
+  is,
+  Param,
+  Placeholder,
+  type SQL,
+  type SQLWrapper,
+  sql,
+} from 'drizzle-orm'
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
 
 type Value = SQLWrapper | string | number | boolean | null
@@ -45,6 +54,29 @@ export function insertSelect<T extends SQLiteTable>(
     sql`, `,
   )
   return sql`${before ? sql`${before} ` : undefined}${sql.raw(verb)} INTO ${table} (${columns}) SELECT ${selected} ${rest}`
+}
+
+/**
+ * `INSERT INTO table` of a whole row: a value for each column but those left out. A new column of the
+ * table is inserted without a change here.
+ */
+export function insertRow<T extends SQLiteTable, Name extends keyof T['$inferSelect'] & string>(
+  table: T,
+  values: { readonly [Column in Exclude<keyof T['$inferSelect'], Name>]: Placeholder },
+  except: readonly Name[],
+): SQL {
+  const columns = Object.entries(getTableColumns(table)).filter(
+    ([name]) => !(except as readonly string[]).includes(name),
+  )
+  const names = sql.join(
+    columns.map(([, column]) => bare(column)),
+    sql`, `,
+  )
+  const row = sql.join(
+    columns.map(([name, column]) => sql`${encode(column, Reflect.get(values, name))}`),
+    sql`, `,
+  )
+  return sql`INSERT INTO ${table} (${names}) VALUES (${row})`
 }
 
 /**

@@ -2,11 +2,10 @@ import type { FC } from 'hono/jsx'
 import { formatMoney, formatPlural } from '../../shared/format'
 import { communityPath, postPath } from '../../shared/paths'
 import type { Frame } from '../frame/frame'
-import { AccountLink } from '../parts/account-link'
 import { excerpt } from '../parts/markdown'
-import { RelativeTime } from '../parts/relative-time'
 import { VoteForm } from '../votes/vote-form'
 import type { FeedPageRow, RunningActivation } from './page-queries'
+import { PostByline } from './post-byline'
 
 export interface FeedListProps {
   rows: FeedPageRow[]
@@ -37,15 +36,13 @@ export const FeedList: FC<FeedListProps> = ({ rows, running, frame, path, hasExc
             <a href={postPath(row.id)}>{row.title}</a>
           </h2>
           {hasExcerpt && row.content && <p class="excerpt">{excerpt(row.content, 180)}</p>}
-          <div class="by">
-            <AccountLink name={row.authorName} kind={row.authorKind} />
+          <PostByline of={row} now={frame.now}>
             <a href={communityPath(row.communityName)}>m/{row.communityName}</a>
-            <RelativeTime at={row.createdAt} now={frame.now} />
             <a href={postPath(row.id)}>{formatPlural(row.commentCount, 'reply', 'replies')}</a>
             {row.agentsCostMicrousd > 0 && (
               <span>agents {formatMoney(row.agentsCostMicrousd, 'thread')}</span>
             )}
-          </div>
+          </PostByline>
           {running
             .filter((each) => each.postId === row.id)
             .map((each) => (

@@ -12,7 +12,6 @@ import { Icon } from '../parts/icons'
 import { excerpt } from '../parts/markdown'
 import { NameList } from '../parts/name-list'
 import { Prose } from '../parts/prose'
-import { RelativeTime } from '../parts/relative-time'
 import { VoteForm } from '../votes/vote-form'
 import { CommentTree } from './comment-tree-view'
 import { ReplyComposer } from './composer'
@@ -25,6 +24,7 @@ import type {
   ThreadComment,
   ThreadPost,
 } from './page-queries'
+import { PostByline } from './post-byline'
 import type { ReplyFormState } from './post-forms'
 
 export interface ThreadPageProps {
@@ -170,9 +170,7 @@ const PostArticle: FC<{
         <a href={communityPath(post.communityName)}>m/{post.communityName}</a>
       </p>
       <h1 class="up">{post.title}</h1>
-      <div class="by up3">
-        <AccountLink name={post.authorName} kind={post.authorKind} />
-        <RelativeTime at={post.createdAt} now={frame.now} />
+      <PostByline of={post} now={frame.now} class="up3">
         {post.editedAt !== null && <span>edited</span>}
         <VoteForm
           viewer={frame.viewer}
@@ -184,7 +182,7 @@ const PostArticle: FC<{
           value={vote}
           next={postPath(post.id)}
         />
-      </div>
+      </PostByline>
       {post.url && (
         <p class="up3">
           <a class="ul" href={post.url} rel="nofollow ugc noopener">

@@ -1,28 +1,34 @@
 import { assemblePrompt, type PromptSources } from '../../../src/agents/context/assemble-prompt'
 import type { Definition } from '../../../src/agents/definitions/definition'
 import type { MemoryQuery, PromptMemory } from '../../../src/agents/memory/memory-store'
-import type { ClaimedItem, LoadedActivation, Person, Thread } from '../../../src/hub/contract/hub'
+import type {
+  ClaimedItem,
+  LoadedActivation,
+  Person,
+  Thread,
+  ThreadComment,
+  ThreadPost,
+} from '../../../src/hub/contract/hub'
 import { isGranted } from '../../../src/mcp-servers/gateway/decide'
 import type { AccountId, CommentId, InboxItemId, PostId } from '../../../src/shared/ids'
+import { createThread, createThreadComment } from '../../support/create-thread'
 import { definitionOf } from '../definitions/read-files'
 
 export const mira: Person = { id: 'mira-id' as AccountId, name: 'mira', kind: 'human' }
 const scout: Person = { id: 'scout-id' as AccountId, name: 'scout', kind: 'agent' }
 
-export const aThread: Thread = {
-  post: {
-    id: 'p1' as PostId,
-    community: 'rust',
-    author: mira,
-    title: 'Lifetimes',
-    content: '@scout what are they?',
-    url: null,
-    createdAt: 0,
-    isLocked: false,
-  },
-  comments: [],
-  commentCount: 0,
+const aPost = {
+  id: 'p1' as PostId,
+  community: 'rust',
+  title: 'Lifetimes',
+  content: '@scout what are they?',
 }
+
+/** The thread in which scout is asked. */
+export const threadWith = (comments: ThreadComment[], post: Partial<ThreadPost> = {}): Thread =>
+  createThread({ ...aPost, ...post }, comments)
+
+export const aThread = threadWith([])
 
 export const anItem: ClaimedItem = {
   id: 'i1' as InboxItemId,
@@ -53,13 +59,8 @@ export const aLoad: LoadedActivation = {
   environment: { inboxDepth: 0, runningActivations: 1 },
 }
 
-export const aComment = (id: string, content: string, parentId: string | null = null) => ({
-  id: id as CommentId,
-  parentId: parentId as CommentId | null,
-  author: mira,
-  content,
-  createdAt: 0,
-})
+export const aComment = (id: string, content: string, parentId: string | null = null) =>
+  createThreadComment({ id: id as CommentId, parentId: parentId as CommentId | null, content })
 
 const noMemories: PromptMemory = {
   summary: '',

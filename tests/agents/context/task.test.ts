@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Exploration } from '../../../src/hub/contract/hub'
 import type { CommentId, PostId } from '../../../src/shared/ids'
-import { aComment, aLoad, anItem, assemble, aThread, mira } from './sources'
+import { aComment, aLoad, anItem, assemble, mira, threadWith } from './sources'
 
 const given = (task: 'manual' | 'scheduled', content: string) => ({
   ...aLoad,
@@ -21,7 +21,7 @@ describe('a task in a thread', () => {
       aComment('ask', '@scout and now?', 'mid'),
       ...filler,
     ]
-    const thread = { ...aThread, comments, commentCount: 60 }
+    const thread = threadWith(comments, { commentCount: 60 })
     const items = [{ ...anItem, commentId: 'ask' as CommentId }]
     const { task } = assemble({ load: { ...aLoad, thread, items }, contextTokens: 16_384 })
     expect(task).toContain('Lifetimes')
@@ -40,8 +40,7 @@ describe('a task in a thread', () => {
       aComment(`ask${id}`, `@scout question ${id}? ${'x'.repeat(9_000)}`),
     )
     const items = comments.map(({ id }) => ({ ...anItem, commentId: id }))
-    const post = { ...aThread.post, content: 'y'.repeat(30_000) }
-    const thread = { ...aThread, post, comments, commentCount: 20 }
+    const thread = threadWith(comments, { content: 'y'.repeat(30_000) })
     const { task } = assemble({ load: { ...aLoad, thread, items }, contextTokens: 8_192 })
     for (const { id } of comments) expect(task).toContain(`id="${id}" `)
     expect(task).toContain('question 19?')
@@ -53,7 +52,7 @@ describe('a task in a thread', () => {
       aComment('short', 'a short one before it'),
       aComment('long', `a long one ${'x'.repeat(9_500)}`),
     ]
-    const thread = { ...aThread, comments, commentCount: 2 }
+    const thread = threadWith(comments)
     const { task } = assemble({ load: { ...aLoad, thread }, contextTokens: 8_192 })
     expect(task).toContain('a long one')
     expect(task).toContain('more characters]')
@@ -64,7 +63,7 @@ describe('a task in a thread', () => {
   it('L11: a thread whose comments answer each other in a circle ends', () => {
     const comments = [aComment('a', 'one', 'b'), aComment('b', 'two', 'a')]
     const items = [{ ...anItem, commentId: 'a' as CommentId }]
-    const thread = { ...aThread, comments, commentCount: 2 }
+    const thread = threadWith(comments)
     expect(assemble({ load: { ...aLoad, thread, items } }).task).toContain('two')
   })
 

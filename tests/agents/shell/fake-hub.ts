@@ -12,6 +12,7 @@ import type {
   Task,
 } from '../../../src/hub/contract/hub'
 import type { AccountId, ActivationId, InboxItemId, PostId } from '../../../src/shared/ids'
+import { createThread } from '../../support/create-thread'
 
 export const agentId = 'agent' as AccountId
 const mira = { id: 'mira' as AccountId, name: 'mira', kind: 'human' } as const
@@ -170,16 +171,6 @@ export class FakeHub {
       content,
       createdAt: 1,
     }
-    const post = {
-      id: 'post' as PostId,
-      community: 'general',
-      author: mira,
-      title: 'Asked',
-      content,
-      url: null,
-      createdAt: 1,
-      isLocked: false,
-    }
     return {
       kind: 'loaded',
       agent: { id: agentId, name: 'scout', kind: 'agent', description: '' },
@@ -191,7 +182,7 @@ export class FakeHub {
       hasGuestText: false,
       modelOverride: item?.modelOverride ?? null,
       model: item?.modelOverride ?? 'fake/one',
-      thread: isThread ? { post, comments: [], commentCount: 0 } : null,
+      thread: isThread ? createThread({ content, createdAt: 1 }) : null,
       deadlineAt,
       ...grants,
     }

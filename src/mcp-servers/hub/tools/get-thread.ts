@@ -28,7 +28,7 @@ export const getThread = defineTool({
   },
 })
 
-function toAnswer({ post, comments, commentCount }: Thread) {
+function toAnswer({ post, comments }: Thread) {
   return {
     post: {
       id: post.id,
@@ -41,7 +41,7 @@ function toAnswer({ post, comments, commentCount }: Thread) {
       created_at: toTime(post.createdAt),
     },
     comments: keepNewest(comments.map(toComment)),
-    comment_count: commentCount,
+    comment_count: post.commentCount,
   }
 }
 

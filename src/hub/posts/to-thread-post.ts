@@ -1,0 +1,36 @@
+import { omit } from '../../shared/omit'
+import type { Person, ThreadPost } from '../contract/hub'
+import type { PostRow } from './queries'
+
+type AuthorFields = 'authorId' | 'authorName' | 'authorKind' | 'isFromGuest'
+
+/** Converts the author of a post or comment to the contract's type. */
+export const toAuthor = (row: Pick<PostRow, AuthorFields>): Person => ({
+  id: row.authorId,
+  name: row.authorName,
+  kind: row.authorKind,
+  ...(row.isFromGuest && { isGuest: true }),
+})
+
+/** Converts a post to what agents and tools read of it, alone, in a list, and in its thread. */
+export const toThreadPost = (row: PostRow): ThreadPost => ({
+  ...omit(row, notRead),
+  community: row.communityName,
+  author: toAuthor(row),
+})
+
+const notRead = [
+  'authorId',
+  'authorName',
+  'authorKind',
+  'authorDisplayName',
+  'isFromGuest',
+  'communityId',
+  'communityName',
+  'communityDisplayName',
+  'hotRank',
+  'upvotes',
+  'downvotes',
+  'agentsCostMicrousd',
+  'editedAt',
+] as const
