@@ -16,7 +16,7 @@ export const bodyLimits = {
 } as const
 
 /**
- * Requests of one key, session or address, by class of route. Routes of `signIn` and `register` count by
+ * Requests of one account or address, by class of route. Routes of `signIn` and `register` count by
  * address. A deployed hub applies the limits of the other classes with the bindings in wrangler.toml.
  */
 export const rateLimits = {
@@ -36,7 +36,9 @@ export type RateClass = keyof typeof rateLimits
 export const rateCounting = {
   /** Multiple of the limits for programs on the hub's own machine, except `signIn` and `register`. */
   loopbackFactor: 1_000,
-  /** Keys, sessions and addresses that one isolate counts; the least recently used are dropped. */
+  /** Multiple of the limits of `signIn` and `register` for all addresses of one IPv6 /48. */
+  wideNetworkFactor: 10,
+  /** Accounts, credentials and addresses that one isolate keeps; the least recently used are dropped. */
   subjectsMax: 20_000,
   /** Wrong keys, and failed sign-ins, of an address before it has to wait. */
   wrongKeysFree: 40,

@@ -23,8 +23,18 @@ export const isInNetwork = (address: IpAddress, network: Network): boolean =>
  * Returns the text by which requests of an address are counted: of IPv6 the first 64 bits, which one
  * subscriber has to itself.
  */
-export function toAddressSubject(address: IpAddress): string {
-  if (address.kind() === 'ipv4') return address.toString()
-  const parts = (address as ipaddr.IPv6).parts.slice(0, 4)
-  return `${parts.map((part) => part.toString(16)).join(':')}::/64`
+export const toAddressSubject = (address: IpAddress): string =>
+  address.kind() === 'ipv4' ? address.toString() : formatNetwork(address as ipaddr.IPv6, 64)
+
+/**
+ * Returns the text of an IPv6 address's first 48 bits; null for IPv4. One site can have all the networks
+ * of a /48, so that counting by /64 alone would not limit it.
+ */
+export const toWideSubject = (address: IpAddress): string | null =>
+  address.kind() === 'ipv4' ? null : formatNetwork(address as ipaddr.IPv6, 48)
+
+/** @param prefixBits a multiple of 16 */
+const formatNetwork = ({ parts }: ipaddr.IPv6, prefixBits: number): string => {
+  const prefix = parts.slice(0, prefixBits / 16).map((part) => part.toString(16))
+  return `${prefix.join(':')}::/${prefixBits}`
 }

@@ -34,7 +34,7 @@ export function setUpMcp(
   })
   const tokens = createActivationTokens([vaultKey])
   const deferred: Promise<unknown>[] = []
-  const handle = createMcpRoutes({
+  const answer = createMcpRoutes({
     gateway,
     hub: hub.hubApi,
     tokens,
@@ -42,6 +42,12 @@ export function setUpMcp(
     settings: { ROOKERY_NAME: 'Nest' },
     clock,
   })
+  const counted: string[] = []
+  const handle = (request: Request) =>
+    answer(request, {
+      recordCaller: (accountId) => void counted.push(accountId),
+      countWrite: async () => void counted.push('write'),
+    })
   const connect = (path?: string) => connectMcp(handle, key, path)
   const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
     handle(
@@ -56,7 +62,7 @@ export function setUpMcp(
         body: typeof body === 'string' ? body : JSON.stringify(body),
       }),
     )
-  return { ...hub, handle, connect, post, tokens, clock, deferred }
+  return { ...hub, handle, counted, connect, post, tokens, clock, deferred }
 }
 
 export const listRequest = { jsonrpc: '2.0', id: 1, method: 'tools/list' }

@@ -1,7 +1,5 @@
 import { Cron } from 'croner'
-
-const minuteMs = 60_000
-const dayMs = 86_400_000
+import { findChange, findFirst, type OffsetAt, readOffsets } from '../../shared/local-time'
 
 /**
  * Returns a function that computes the next due time of a cron expression in local time, written as if
@@ -30,7 +28,6 @@ export function computeNextDue(cron: string, timezone: string, after: number): n
 }
 
 type Next = ReturnType<typeof readPattern>
-type OffsetAt = (at: number) => number
 
 /** Returns the next due time of an hourly schedule: by one offset up to a clock change, then by the next. */
 function findHourly(next: Next, offsetAt: OffsetAt, after: number): number | null {
@@ -52,39 +49,6 @@ function findOnce(next: Next, offsetAt: OffsetAt, after: number): number | null 
     reading = next(reading)
   }
   return null
-}
-
-/** Returns when local clocks first show a time; the end of the gap when they skip it. */
-function findFirst(offsetAt: OffsetAt, reading: number): number {
-  const [before, later] = [offsetAt(reading - dayMs), offsetAt(reading + dayMs)]
-  const early = reading - Math.max(before, later)
-  const late = reading - Math.min(before, later)
-  if (early + offsetAt(early) === reading) return early
-  if (late + offsetAt(late) === reading) return late
-  return findChange(offsetAt, early, late) ?? late
-}
-
-/** Returns when the offset changes between `from` (exclusive) and `to`; null when it doesn't. */
-function findChange(offsetAt: OffsetAt, from: number, to: number): number | null {
-  const offset = offsetAt(from)
-  if (offsetAt(to) === offset) return null
-  let [low, high] = [from, to]
-  while (high - low > 1) {
-    const middle = Math.floor((low + high) / 2)
-    if (offsetAt(middle) === offset) low = middle
-    else high = middle
-  }
-  return high
-}
-
-/** Returns a function that computes a time zone's offset from UTC at a time, in milliseconds. */
-function readOffsets(timezone: string): OffsetAt {
-  const format = new Intl.DateTimeFormat('en', { timeZone: timezone, timeZoneName: 'longOffset' })
-  return (at) => {
-    const name = format.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value ?? ''
-    const [, sign, hours, minutes] = /GMT([+-])(\d\d):(\d\d)/.exec(name) ?? []
-    return (sign === '-' ? -1 : 1) * (Number(hours ?? 0) * 60 + Number(minutes ?? 0)) * minuteMs
-  }
 }
 
 /** Returns the first problem of a schedule, by field; null when it is valid. */

@@ -88,7 +88,7 @@ export async function readWithViewer<Batch extends Statements>(
     throw unauthorized(c, 'The key is not valid.')
   }
   if (viewer) {
-    c.set('isAuthenticated', true)
+    c.set('accountId', viewer.id)
     requireScope(viewer, 'read', credential)
   }
   recordKeyUse(c, viewer)
@@ -106,7 +106,7 @@ export async function requireViewer(c: Context<HubEnv>, scope: 'read' | 'write')
   if (!credential) throw unauthorized(c, 'This request requires a key.')
   const viewer = await run(db, selectViewer(credential, clock.now()))
   if (!viewer) throw unauthorized(c, 'The key is not valid.')
-  c.set('isAuthenticated', true)
+  c.set('accountId', viewer.id)
   requireScope(viewer, scope, credential)
   if (credential.isSession && scope === 'write') requireSameOrigin(c)
   recordKeyUse(c, viewer)

@@ -1,7 +1,9 @@
 import type { Context } from 'hono'
 import { type RateClass, rateLimits } from '../../shared/config'
+import type { AccountId } from '../../shared/ids'
 import type { AttemptClass, RateLimiter } from '../rate-limits/rate-limiter'
 import type { RateDecision } from '../rate-limits/token-bucket'
+import { adminAccountId } from '../schema/accounts'
 import type { Credential } from '../viewers/queries'
 import { readCredential } from './authenticate'
 import type { EntryRule } from './entry-rule'
@@ -12,8 +14,8 @@ import type { HubEnv } from './hub-env'
 /** Who sends a request, and the class it counts in. */
 interface Sender {
   credential: Credential | null
-  /** Whether the credential was valid when it was last used. */
-  isKnown: boolean
+  /** The account of the credential, when it was valid when last used; null: not known. */
+  accountId: AccountId | null
   address: ClientAddress
   rateClass: RateClass
 }
@@ -22,7 +24,7 @@ const isAttempt = (rateClass: RateClass): rateClass is AttemptClass =>
   rateClass === 'signIn' || rateClass === 'register'
 
 /**
- * Creates the counter of requests. A key or session that is known to be valid counts for itself; all
+ * Creates the counter of requests. A key or session that is known to be valid counts for its account; all
  * others count for the address, so that invented keys do not get limits of their own.
  */
 export function createRequestCounter(limiter: RateLimiter) {
@@ -30,9 +32,18 @@ export function createRequestCounter(limiter: RateLimiter) {
   const count = async (c: Context<HubEnv>, rule: EntryRule): Promise<Sender> => {
     const sender = await identify(c, rule)
     const decision = await take(sender, c.var.context.clock.now())
+    admit(c, decision)
+    c.set('countAs', async (rateClass) => {
+      const accountId = c.var.accountId ?? sender.accountId
+      const now = c.var.context.clock.now()
+      admit(c, await take({ ...sender, accountId, rateClass }, now))
+    })
+    return sender
+  }
+
+  const admit = (c: Context<HubEnv>, decision: RateDecision): void => {
     c.set('rateDecision', decision)
     if (!decision.isAllowed) throw httpErrors.rateLimited(decision.retryAfterMs)
-    return sender
   }
 
   const identify = async (c: Context<HubEnv>, { rate }: EntryRule): Promise<Sender> => {
@@ -42,7 +53,7 @@ export function createRequestCounter(limiter: RateLimiter) {
     const declared = typeof rate === 'function' ? rate(c) : rate
     return {
       credential,
-      isKnown: isAdminKey || (credential !== null && limiter.isKnownCredential(credential.hash)),
+      accountId: isAdminKey ? adminAccountId : credential && limiter.findAccount(credential.hash),
       address: findClientAddress(c.req.raw.headers, c.var.context.settings, c.var.isLoopback),
       // The admin registers as many accounts as they like.
       rateClass: declared === 'register' && isAdminKey ? 'write' : declared,
@@ -50,30 +61,31 @@ export function createRequestCounter(limiter: RateLimiter) {
   }
 
   const take = async (sender: Sender, now: number): Promise<RateDecision> => {
-    const { credential, isKnown, address, rateClass } = sender
-    if (credential && !credential.isSession && !isKnown) {
+    const { credential, accountId, address, rateClass } = sender
+    if (credential && !credential.isSession && accountId === null) {
       const backoffMs = limiter.findKeyBackoff(address.subject, now)
       if (backoffMs > 0) return refuseFor(backoffMs, rateClass, now)
     }
-    if (isAttempt(rateClass)) return limiter.takeAttempt(rateClass, address.subject, now)
-    const subject = credential && isKnown ? `credential ${credential.hash}` : address.subject
+    if (isAttempt(rateClass)) return limiter.takeAttempt(rateClass, address, now)
+    const subject = accountId === null ? address.subject : `account ${accountId}`
     return limiter.takeRequest(rateClass, { subject, isLoopback: address.isLoopback }, now)
   }
 
   /** Learns from an answer whether the credential of its request is valid. */
   const learn = async (c: Context<HubEnv>, sender: Sender): Promise<void> => {
     const { credential, address, rateClass } = sender
-    if (c.var.isAuthenticated && credential) limiter.recordCredential(credential.hash, true)
+    const { accountId } = c.var
+    if (accountId && credential) limiter.recordCredential(credential.hash, accountId)
     if (c.res.status !== 401) return
     const now = c.var.context.clock.now()
     if (rateClass === 'signIn') await limiter.recordFailedSignIn(address.subject, now)
-    if (credential && !c.var.isAuthenticated) recordRejected(credential, sender, now)
+    if (credential && !accountId) recordRejected(credential, sender, now)
   }
 
   const recordRejected = ({ hash, isSession }: Credential, sender: Sender, now: number): void => {
-    limiter.recordCredential(hash, false)
+    limiter.recordCredential(hash, null)
     // An ended session or a revoked key is no guess.
-    if (!isSession && !sender.isKnown) limiter.recordWrongKey(sender.address.subject, now)
+    if (!isSession && sender.accountId === null) limiter.recordWrongKey(sender.address.subject, now)
   }
 
   return { count, learn }

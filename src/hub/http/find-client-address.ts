@@ -3,6 +3,7 @@ import {
   isInNetwork,
   parseAddress,
   toAddressSubject,
+  toWideSubject,
 } from '../../shared/ip-address'
 import type { Settings } from '../../shared/settings'
 
@@ -10,6 +11,8 @@ import type { Settings } from '../../shared/settings'
 export interface ClientAddress {
   /** An address; `local`: this machine; `unknown`: no proxy named one. */
   subject: string
+  /** The IPv6 /48 of the address, which has an attempt limit of its own; null: none. */
+  wideSubject: string | null
   /** Whether a program on this machine sent the request directly. */
   isLoopback: boolean
 }
@@ -31,10 +34,14 @@ export function findClientAddress(
   const name = settings.ROOKERY_CLIENT_ADDRESS_HEADER
   if (!name) {
     const isLoopback = isLoopbackHost && !proxyHeaders.some((header) => headers.has(header))
-    return { subject: isLoopback ? 'local' : 'unknown', isLoopback }
+    return { subject: isLoopback ? 'local' : 'unknown', wideSubject: null, isLoopback }
   }
   const address = findClient(headers.get(name) ?? '', settings.ROOKERY_TRUSTED_PROXIES ?? [])
-  return { subject: address ? toAddressSubject(address) : 'unknown', isLoopback: false }
+  return {
+    subject: address ? toAddressSubject(address) : 'unknown',
+    wideSubject: address && toWideSubject(address),
+    isLoopback: false,
+  }
 }
 
 /** Returns the last address of a list that is not of a trusted proxy, or the first if all are. */

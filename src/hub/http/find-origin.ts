@@ -4,7 +4,10 @@ export interface AcceptedOrigin {
   origin: string
   /** Whether browsers reach the hub over TLS. */
   isSecure: boolean
-  /** Whether the request was sent to this machine itself: `localhost`, `127.0.0.0/8` or `[::1]`. */
+  /**
+   * Whether the request was sent to this machine itself: `localhost`, `127.0.0.0/8` or `[::1]`. Not when
+   * another origin is configured: then a proxy may send requests of the internet to a loopback address.
+   */
   isLoopback: boolean
 }
 
@@ -19,7 +22,8 @@ export function findOrigin(
 ): AcceptedOrigin | null {
   const isHttps = url.protocol === 'https:'
   if (isLoopbackHost(url.hostname)) {
-    return { origin: configured?.[0] ?? url.origin, isSecure: isHttps, isLoopback: true }
+    const isLoopback = configured?.every(isLoopbackOrigin) ?? true
+    return { origin: configured?.[0] ?? url.origin, isSecure: isHttps, isLoopback }
   }
   const own = configured?.find((origin) => toHost(new URL(origin)) === toHost(url))
   if (own) return { origin: own, isSecure: own.startsWith('https:'), isLoopback: false }
@@ -30,6 +34,8 @@ export function findOrigin(
 
 const isLoopbackHost = (hostname: string): boolean =>
   hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname)
+
+const isLoopbackOrigin = (origin: string): boolean => isLoopbackHost(new URL(origin).hostname)
 
 /** Returns host and port; a proxy may pass on the default port of either scheme. */
 const toHost = ({ hostname, port }: URL): string =>

@@ -1,8 +1,9 @@
 import type { Context, Hono } from 'hono'
 import type { AppError } from '../../shared/errors'
+import type { AccountId } from '../../shared/ids'
 import type { ActionContext, ContextDeps } from '../action-context'
 import type { ModuleRoute } from '../contract/hub'
-import type { RateLimiter } from '../rate-limits/rate-limiter'
+import type { RateLimiter, RequestClass } from '../rate-limits/rate-limiter'
 import type { RateDecision } from '../rate-limits/token-bucket'
 import type { Credential } from '../viewers/queries'
 
@@ -42,8 +43,14 @@ export interface HubEnv {
     rateDecision?: RateDecision
     /** The credential, once it was read; null: none. */
     credential?: Credential | null
-    /** Whether the credential belongs to an account. */
-    isAuthenticated?: boolean
+    /** The account of the credential, once it was found to be valid. */
+    accountId?: AccountId
+    /**
+     * Counts the request in another class too, once the handler knows what it does.
+     *
+     * @throws RATE_LIMITED
+     */
+    countAs(rateClass: RequestClass): Promise<void>
     /** Methods of the routes with this path, for 405 responses. */
     allowed?: string[]
   }

@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import type { ModuleRoute, Person } from '../contract/hub'
+import type { ModuleRoute, Person, RequestCounts } from '../contract/hub'
 import { requireAdminSender } from './authenticate'
 import { declareEntry, toEntryRule, unknownPathRule } from './entry-rule'
 import type { HubDeps, HubEnv } from './hub-env'
@@ -7,10 +7,10 @@ import { apiBase } from './mount-routes'
 
 /** Handlers of another module. They authenticate their requests themselves. */
 export interface ModuleHandlers {
-  /** Answers `/mcp` and the paths below it; every success is of a caller with a valid key. */
-  mcp(request: Request): Promise<Response>
-  /** Answers routes of the JSON API: 401 is the only answer to a caller without a valid key. */
-  admin(request: Request): Promise<Response>
+  /** Answers `/mcp` and the paths below it. */
+  mcp(request: Request, counts: RequestCounts): Promise<Response>
+  /** Answers routes of the JSON API. */
+  admin(request: Request, counts: RequestCounts): Promise<Response>
   adminRoutes: readonly ModuleRoute[]
   /** Answers forms of admins. */
   forms(request: Request, authenticate: () => Promise<Person>): Promise<Response>
@@ -19,21 +19,20 @@ export interface ModuleHandlers {
 
 type Answer = (c: Context<HubEnv>) => Promise<Response>
 
+const toCounts = (c: Context<HubEnv>): RequestCounts => ({
+  recordCaller: (accountId) => c.set('accountId', accountId),
+  countWrite: () => c.var.countAs('write'),
+})
+
 /** Mounts the handlers of another module, and records which keys they accept. */
 export const mountModules =
   (handlers: ModuleHandlers): NonNullable<HubDeps['mounts']> =>
   (root) => {
-    const mcp = declareEntry<Answer>({ rate: 'read', body: 'json' }, async (c) => {
-      const response = await handlers.mcp(c.req.raw)
-      if (response.ok) c.set('isAuthenticated', true)
-      return response
-    })
+    const mcp = declareEntry<Answer>({ rate: 'read', body: 'json' }, (c) =>
+      handlers.mcp(c.req.raw, toCounts(c)),
+    )
     for (const path of ['/mcp', '/mcp/*']) root.all(path, mcp)
-    const answerAdmin: Answer = async (c) => {
-      const response = await handlers.admin(c.req.raw)
-      if (response.status !== 401) c.set('isAuthenticated', true)
-      return response
-    }
+    const answerAdmin: Answer = (c) => handlers.admin(c.req.raw, toCounts(c))
     for (const route of handlers.adminRoutes) {
       const answer = declareEntry<Answer>(toEntryRule(route), (c) => answerAdmin(c))
       root.on(route.method.toUpperCase(), apiBase + route.path, answer)

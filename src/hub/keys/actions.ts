@@ -58,7 +58,7 @@ interface KeyInput {
  *
  * @param askedBy id of the key or session of the request; null for the admin key, which has no limits
  * @throws NOT_FOUND when the account has no key `replaces`, FORBIDDEN for a key that is more than the one
- *   that asks, VALIDATION for an expiry in the past
+ *   that asks, VALIDATION for an expiry in the past, CONFLICT when the account has too many keys
  */
 export async function createKey(
   context: ActionContext,
@@ -89,11 +89,11 @@ export async function createKey(
     now,
     answer,
     statements: {
-      isCreated: askedBy === null ? null : insertKeyWithin(row, askedBy),
-      key: askedBy === null ? insertKey({ ...row, kind: 'key' }) : null,
+      isCreated: insertKeyWithin(row, askedBy, replaces),
       replaced: replaces ? expireKey(accountId, replaces, now + input.graceHours * HOUR_MS) : null,
     },
     isSecret: true,
+    constraints: { 'api_keys.label': keyErrors.tooMany },
   })
   if (done.results?.isCreated === false) throw keyErrors.ended()
   return done

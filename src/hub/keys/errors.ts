@@ -1,3 +1,4 @@
+import { limits } from '../../shared/config'
 import { AppError, notFound } from '../../shared/errors'
 
 /** Errors of keys and sign-in, as users read them. */
@@ -23,6 +24,15 @@ export const keyErrors = {
     new AppError('VALIDATION', 'The key would have expired already.', {
       details: [{ path: 'body.expires_at', message: 'must be in the future' }],
     }),
+  tooMany: (cause: unknown) =>
+    new AppError(
+      'CONFLICT',
+      `Your account has ${limits.keysPerAccountMax} keys, the most an account can have.`,
+      {
+        hint: 'Delete a key that you no longer use: DELETE /api/v1/agents/me/keys/{id}. GET /api/v1/agents/me/keys lists them.',
+        cause,
+      },
+    ),
   ended: () =>
     new AppError('UNAUTHORIZED', 'The key of this request was deleted or has expired.', {
       hint: 'Use another key of the account.',

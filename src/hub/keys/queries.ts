@@ -1,4 +1,6 @@
-import { and, eq, gt, inArray, isNull, or, sql } from 'drizzle-orm'
+import { and, eq, gt, inArray, isNull, or, type SQLWrapper, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { limits } from '../../shared/config'
 import { many, one, orm, type Statement, write, writeChanges } from '../../shared/db/statement'
 import { insertSelect } from '../../shared/db/write-sql'
 import type { AccountId } from '../../shared/ids'
@@ -7,26 +9,41 @@ import { type ApiKey, apiKeys } from '../schema/keys'
 export const insertKey = (key: typeof apiKeys.$inferInsert): Statement<void> =>
   write(orm.insert(apiKeys).values(key))
 
+type NewKeyRow = Omit<SecretRow, 'expiresAt'> &
+  Pick<ApiKey, 'accountId' | 'label' | 'scopes' | 'expiresAt'>
+
 /**
  * Inserts a key that expires with the key `askedBy` or earlier; nothing when that one is not valid any
- * more. Answers whether it did.
+ * more. Answers whether it did. For an account that has as many keys as it may have, the label is null:
+ * that fails the constraint `api_keys.label` and with it the whole batch.
+ *
+ * @param askedBy null: the admin key, which does not expire
+ * @param replaces id of the key that this one replaces, which does not count
  */
 export const insertKeyWithin = (
-  key: Omit<SecretRow, 'expiresAt'> & Pick<ApiKey, 'accountId' | 'label' | 'scopes' | 'expiresAt'>,
-  askedBy: string,
+  { id, accountId, hash, label, scopes, createdAt, expiresAt }: NewKeyRow,
+  askedBy: string | null,
+  replaces = '',
 ): Statement<boolean> => {
-  const { id, accountId, hash, label, scopes, createdAt, expiresAt } = key
-  const ownExpiry = apiKeys.expiresAt
+  const asking = alias(apiKeys, 'asking')
+  const k = alias(apiKeys, 'k')
+  const own = askedBy === null ? sql`NULL` : sql`${asking.expiresAt}`
+  const isValid = ({ expiresAt: at }: { expiresAt: SQLWrapper }) =>
+    sql`(${at} IS NULL OR ${at} > ${createdAt})`
+  const keyCount = sql`(SELECT count(*) FROM ${apiKeys} ${k} WHERE ${k.accountId} = ${accountId}
+    AND ${k.kind} = 'key' AND ${k.id} <> ${replaces} AND ${isValid(k)})`
   return writeChanges(
     insertSelect(
       apiKeys,
       {
-        ...{ id, accountId, hash, kind: 'key', label, createdAt },
+        ...{ id, accountId, hash, kind: 'key', createdAt },
+        label: sql`iif(${keyCount} < ${limits.keysPerAccountMax}, ${label}, NULL)`,
         scopes: sql`${JSON.stringify(scopes)}`,
-        expiresAt: sql`min(coalesce(${expiresAt}, ${ownExpiry}), coalesce(${ownExpiry}, ${expiresAt}))`,
+        expiresAt: sql`min(coalesce(${expiresAt}, ${own}), coalesce(${own}, ${expiresAt}))`,
       },
-      sql`FROM ${apiKeys} WHERE ${apiKeys.id} = ${askedBy}
-        AND (${ownExpiry} IS NULL OR ${ownExpiry} > ${createdAt})`,
+      askedBy === null
+        ? sql`WHERE true`
+        : sql`FROM ${apiKeys} ${asking} WHERE ${asking.id} = ${askedBy} AND ${isValid(asking)}`,
     ),
   )
 }

@@ -1,4 +1,5 @@
 import { type RateClass, rateCounting, rateLimits } from '../../shared/config'
+import type { AccountId } from '../../shared/ids'
 import { addFailure, computeBackoff, type Failures } from './attempts'
 import type { RateCounterObject } from './rate-counter-object'
 import { RecentMap } from './recent-map'
@@ -10,20 +11,24 @@ export type RequestClass = Exclude<RateClass, AttemptClass>
 
 /** Counts requests. None of its methods reads the database. */
 export interface RateLimiter {
-  /** Takes one request of a key, session or address. */
+  /** Takes one request of an account or address. */
   takeRequest(rateClass: RequestClass, sender: RateSender, now: number): Promise<RateDecision>
-  /** Takes one sign-in or registration of an address. */
-  takeAttempt(rateClass: AttemptClass, address: string, now: number): Promise<RateDecision>
+  /** Takes one sign-in or registration of an address, and of the IPv6 /48 that it is in. */
+  takeAttempt(
+    rateClass: AttemptClass,
+    sender: { subject: string; wideSubject: string | null },
+    now: number,
+  ): Promise<RateDecision>
   /** Counts a failed sign-in of an address. */
   recordFailedSignIn(address: string, now: number): Promise<void>
   /** Counts a wrong key of an address. */
   recordWrongKey(address: string, now: number): void
   /** Returns the milliseconds for which keys of an address that are not known are refused; 0: none. */
   findKeyBackoff(address: string, now: number): number
-  /** Records that a key or session is valid, or no longer is; `hash` is of the credential. */
-  recordCredential(hash: string, isValid: boolean): void
-  /** Whether a key or session was valid when it was last used in this isolate. */
-  isKnownCredential(hash: string): boolean
+  /** Records the account of a key or session, or null for one that is not valid; `hash` is of the credential. */
+  recordCredential(hash: string, accountId: AccountId | null): void
+  /** Returns the account of a key or session that was valid when it was last used in this isolate. */
+  findAccount(hash: string): AccountId | null
 }
 
 /** Who a request counts for. */
@@ -51,9 +56,14 @@ export function createRateLimiter(
 ): RateLimiter {
   const buckets = new RecentMap<Bucket>(rateCounting.subjectsMax)
   const wrongKeys = new RecentMap<Failures>(rateCounting.subjectsMax)
-  const known = new RecentMap<true>(rateCounting.subjectsMax)
+  const known = new RecentMap<AccountId>(rateCounting.subjectsMax)
   const counterOf = (rateClass: AttemptClass, address: string) =>
     counters.getByName(`${rateClass} ${address}`)
+  const takeExactly = (name: AttemptClass, address: string, rule: RateRule, now: number) =>
+    counterOf(name, address)
+      .take(rule, now)
+      // Without the object, for instance during an upgrade, this isolate counts alone.
+      .catch(() => takeInMemory(`${name} ${address}`, rule, now))
   const takeInMemory = (name: string, rule: RateRule, now: number): RateDecision => {
     const { bucket, decision } = takeToken(buckets.get(name), rule, now)
     buckets.set(name, bucket)
@@ -70,11 +80,14 @@ export function createRateLimiter(
       }
       return refuseForPeriod(rule, now)
     },
-    takeAttempt: (rateClass, address, now) =>
-      counterOf(rateClass, address)
-        .take(toRateRule(rateClass), now)
-        // Without the object, for instance during an upgrade, this isolate counts alone.
-        .catch(() => takeInMemory(`${rateClass} ${address}`, toRateRule(rateClass), now)),
+    takeAttempt: async (rateClass, { subject, wideSubject }, now) => {
+      const rule = toRateRule(rateClass)
+      const decision = await takeExactly(rateClass, subject, rule, now)
+      if (!decision.isAllowed || wideSubject === null) return decision
+      rule.requests *= rateCounting.wideNetworkFactor
+      const wide = await takeExactly(rateClass, wideSubject, rule, now)
+      return wide.isAllowed ? decision : wide
+    },
     recordFailedSignIn: (address, now) =>
       counterOf('signIn', address)
         .recordFailure(toRateRule('signIn'), now)
@@ -83,8 +96,9 @@ export function createRateLimiter(
       wrongKeys.set(address, addFailure(wrongKeys.get(address) ?? null, now)),
     findKeyBackoff: (address, now) =>
       computeBackoff(wrongKeys.get(address) ?? null, rateCounting.wrongKeysFree, now),
-    recordCredential: (hash, isValid) => (isValid ? known.set(hash, true) : known.delete(hash)),
-    isKnownCredential: (hash) => known.get(hash) === true,
+    recordCredential: (hash, accountId) =>
+      accountId === null ? known.delete(hash) : known.set(hash, accountId),
+    findAccount: (hash) => known.get(hash) ?? null,
   }
 }
 

@@ -1,4 +1,4 @@
-import type { GrantApi, Person } from '../../hub/contract/hub'
+import type { GrantApi, Person, RequestCounts } from '../../hub/contract/hub'
 import { findKeyHolder } from '../outside/authenticate-caller'
 import { callerErrors } from '../outside/errors'
 
@@ -6,10 +6,12 @@ import { callerErrors } from '../outside/errors'
 export async function authenticateAdmin(
   hub: GrantApi,
   request: Request,
+  counts: RequestCounts,
   now: number,
 ): Promise<Person> {
   const found = await findKeyHolder(hub, request, now)
   if (!found) throw callerErrors.keyMissing()
+  counts.recordCaller(found.id)
   const scope = request.method === 'GET' ? 'read' : 'write'
   if (found.isAdmin !== true || !found.scopes.includes(scope)) {
     throw callerErrors.adminOnly()

@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import type { RequestCounts } from '../../hub/contract/hub'
 import { AppError } from '../../shared/errors'
 import { credentialErrors } from '../credentials/errors'
 import type { Admin, AdminRoute, AdminRouteDeps } from './admin-route'
@@ -17,10 +18,12 @@ const bodyCharsMax = 64 * 1024
  * Creates the handler of `adminRoutes`, for admins with an API key. It is separate from the hub, so that
  * no credential passes through the hub. Cookies are not accepted, which rules out cross-site requests.
  */
-export function createAdminRoutes(deps: AdminHandlerDeps): (request: Request) => Promise<Response> {
-  return async (request) => {
+export function createAdminRoutes(
+  deps: AdminHandlerDeps,
+): (request: Request, counts: RequestCounts) => Promise<Response> {
+  return async (request, counts) => {
     try {
-      const admin = await authenticateAdmin(deps.hub, request, deps.clock.now())
+      const admin = await authenticateAdmin(deps.hub, request, counts, deps.clock.now())
       return Response.json({ success: true, ...(await answer(deps, admin, request)) })
     } catch (error) {
       return refuse(deps, error)

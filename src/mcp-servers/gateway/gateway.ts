@@ -25,4 +25,6 @@ export interface GatewayDeps {
 export interface Gateway extends ToolApi {
   /** Returns the servers that this isolate has loaded; call `refresh` first. */
   servers(): { name: string; description: string }[]
+  /** Whether a loaded tool has calls that write. */
+  canWrite(name: string): boolean
 }

@@ -1,7 +1,9 @@
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
 import { isJSONRPCNotification } from '@modelcontextprotocol/sdk/types.js'
+import type { RequestCounts } from '../../hub/contract/hub'
 import { bodyLimits, mcp } from '../../shared/config'
 import { readText } from '../fetch/read-text'
+import type { Gateway } from '../gateway/gateway'
 import { createServer } from './create-server'
 import type { McpSession } from './mcp-session'
 import { type RunningCalls, toCallKey } from './running-calls'
@@ -15,18 +17,20 @@ export async function answerMcp(
   session: Omit<McpSession, 'id'>,
   running: RunningCalls,
   request: Request,
+  counts: RequestCounts,
 ): Promise<Response> {
   const message = await parseBody(request.clone())
   if (Array.isArray(message) && !allowsBatches(request)) {
     return refuse('Batches are not supported since version 2025-06-18: send one message a request.')
   }
+  await countWrites(session.gateway, message, counts)
   const given = request.headers.get('Mcp-Session-Id')
   const id = given?.slice(0, mcp.sessionCharsMax) ?? null
   const server = createServer({ ...session, id }, running)
   const transport = new WebStandardStreamableHTTPServerTransport({
     // A tool call is answered as a stream, which carries progress and shows when the client disconnects,
     // so that the call can be stopped. Other requests are quick and answered as JSON.
-    enableJsonResponse: !isToolCall(message),
+    enableJsonResponse: !hasToolCall(message),
     keepAliveMs: mcp.keepAliveMs,
     maxRequestBodySize: bodyLimits.jsonBytesMax,
   })
@@ -38,6 +42,18 @@ export async function answerMcp(
   if (isInitialize(message)) response.headers.set('Mcp-Session-Id', session.clock.newId())
   // Closing the server stops its running calls.
   return closeWithReader(response, () => void server.close())
+}
+
+/** Counts each call of a tool that can write. @throws RATE_LIMITED */
+async function countWrites(
+  gateway: Gateway,
+  message: unknown,
+  counts: RequestCounts,
+): Promise<void> {
+  for (const each of Array.isArray(message) ? message : [message]) {
+    const name = isToolCall(each) ? each.params?.name : undefined
+    if (typeof name === 'string' && gateway.canWrite(name)) await counts.countWrite()
+  }
 }
 
 /** Parses the body, to choose the form of the response; the transport parses and validates it again. */
@@ -57,13 +73,20 @@ async function parseBody(request: Request): Promise<unknown> {
 const allowsBatches = ({ headers }: Request): boolean =>
   (headers.get('MCP-Protocol-Version') ?? '') < '2025-06-18'
 
-const isMessage = (body: unknown): body is { method?: unknown } =>
-  typeof body === 'object' && body !== null
+interface Message {
+  method?: unknown
+  params?: { name?: unknown } | null
+}
+
+const isMessage = (body: unknown): body is Message => typeof body === 'object' && body !== null
 
 const isInitialize = (body: unknown): boolean => isMessage(body) && body.method === 'initialize'
 
-const isToolCall = (body: unknown): boolean =>
-  Array.isArray(body) ? body.some(isToolCall) : isMessage(body) && body.method === 'tools/call'
+const isToolCall = (body: unknown): body is Message =>
+  isMessage(body) && body.method === 'tools/call'
+
+const hasToolCall = (body: unknown): boolean =>
+  Array.isArray(body) ? body.some(isToolCall) : isToolCall(body)
 
 /**
  * Handles cancellations instead of the SDK, which would leave a cancelled call without a response, while

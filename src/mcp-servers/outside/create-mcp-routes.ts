@@ -1,4 +1,4 @@
-import type { GrantApi, GrantPolicy } from '../../hub/contract/hub'
+import type { GrantApi, GrantPolicy, RequestCounts } from '../../hub/contract/hub'
 import { type Clock, systemClock } from '../../shared/ids'
 import type { Settings } from '../../shared/settings'
 import type { ToolCaller } from '../contract/tools'
@@ -21,10 +21,12 @@ interface McpDeps {
  * Creates the handler of `/mcp` (all servers) and `/mcp/<server>`: MCP over Streamable HTTP for callers
  * with an API key or an activation token, through the same gateway as the hub's own agents.
  */
-export function createMcpRoutes(deps: McpDeps): (request: Request) => Promise<Response> {
+export function createMcpRoutes(
+  deps: McpDeps,
+): (request: Request, counts: RequestCounts) => Promise<Response> {
   const clock = deps.clock ?? systemClock
   const running = createRunningCalls()
-  return async (request) => {
+  return async (request, counts) => {
     const path = /^\/mcp(?:\/([a-z0-9]*))?\/?$/.exec(new URL(request.url).pathname)
     if (!path) return refuseUnknown()
     const serverName = path[1] || null
@@ -39,12 +41,13 @@ export function createMcpRoutes(deps: McpDeps): (request: Request) => Promise<Re
         'WWW-Authenticate': 'Bearer realm="mcp"',
       })
     }
+    counts.recordCaller(caller.accountId)
     if (serverName !== null && !(await isKnown(deps, caller, serverName))) return refuseUnknown()
     // The SDK is large and most isolates never use it, so it is loaded at the first request.
     const { answerMcp } = await import('./answer-mcp')
     const { gateway, hub, settings, defer } = deps
     const session = { gateway, hub, clock, caller, title: settings.ROOKERY_NAME, serverName, defer }
-    return answerMcp(session, running, request)
+    return answerMcp(session, running, request, counts)
   }
 }
 

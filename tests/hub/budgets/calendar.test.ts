@@ -8,7 +8,9 @@ const DAY_MS = 24 * HOUR_MS
 const timezones = [
   ...['UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Kolkata', 'Pacific/Auckland'],
   // clocks that change at midnight
-  ...['America/Havana', 'Asia/Beirut', 'Africa/Cairo', 'America/Asuncion'],
+  ...['America/Havana', 'Asia/Beirut', 'Africa/Cairo', 'America/Asuncion', 'Asia/Amman'],
+  // offsets of half and quarter hours, and a change of half an hour
+  ...['America/St_Johns', 'Asia/Kathmandu', 'Australia/Lord_Howe'],
 ]
 const period = fc.record({
   period: fc.constantFrom('day' as const, 'week' as const, 'month' as const),
@@ -88,6 +90,9 @@ test.each([
   ['America/New_York', '2026-11-01T18:00Z', 25],
   ['America/Havana', '2026-03-08T18:00Z', 23],
   ['America/Havana', '2026-11-01T18:00Z', 25],
+  // midnight is shown twice, and the day begins with the first
+  ['Asia/Amman', '2016-10-28T12:00Z', 25],
+  ['Australia/Lord_Howe', '2026-10-04T01:00Z', 23.5],
 ])('B2: in %s the day of %s has %i hours', (timezone, at, hours) => {
   expect(hoursOf(timezone, Date.parse(at))).toEqual([hours])
 })

@@ -8,12 +8,13 @@ const limiter = createRateLimiter(env.RATE_COUNTERS)
 const rule = toRateRule('register')
 const createCounter = () => env.RATE_COUNTERS.getByName(crypto.randomUUID())
 const now = Date.UTC(2026, 0, 1)
+const from = (subject: string) => ({ subject, wideSubject: null })
 
 describe('a counter', () => {
   test('T7: of 100 registrations at once from one address exactly 30 pass', async () => {
     const address = crypto.randomUUID()
     const all = await Promise.all(
-      Array.from({ length: 100 }, () => limiter.takeAttempt('register', address, now)),
+      Array.from({ length: 100 }, () => limiter.takeAttempt('register', from(address), now)),
     )
     expect(all.filter(({ isAllowed }) => isAllowed)).toHaveLength(rateLimits.register.requests)
   })
@@ -50,11 +51,11 @@ describe('a counter', () => {
   test('T7: failed sign-ins of an address make it wait, whatever isolate asks', async () => {
     const address = crypto.randomUUID()
     for (let index = 0; index < rateCounting.failedSignInsFree; index++) {
-      expect(await limiter.takeAttempt('signIn', address, now)).toMatchObject({ isAllowed: true })
+      expect(await limiter.takeAttempt('signIn', from(address), now)).toMatchObject({ isAllowed: true })
       await limiter.recordFailedSignIn(address, now)
     }
     const other = createRateLimiter(env.RATE_COUNTERS)
-    expect(await other.takeAttempt('signIn', address, now)).toMatchObject({
+    expect(await other.takeAttempt('signIn', from(address), now)).toMatchObject({
       isAllowed: false,
       retryAfterMs: rateCounting.backoffBaseMs,
     })
@@ -67,7 +68,7 @@ test("T7: without its object, an isolate counts an address's attempts alone", as
   } as unknown as typeof env.RATE_COUNTERS
   const alone = createRateLimiter(broken)
   const all = []
-  for (let index = 0; index < 31; index++) all.push(await alone.takeAttempt('register', 'a', now))
+  for (let index = 0; index < 31; index++) all.push(await alone.takeAttempt('register', from('a'), now))
   expect(all.map(({ isAllowed }) => isAllowed)).toEqual([...Array(30).fill(true), false])
 })
 

@@ -89,7 +89,9 @@ async function setUp(toolRestrictions: {
   const { token } = await tokens.issue({ ...claim, toolRestrictions }, clock.now())
   const settings = { ROOKERY_NAME: 'Nest' }
   const defer = (work: Promise<unknown>) => void work
-  const handle = createMcpRoutes({ gateway, hub: hub.hubApi, tokens, settings, clock, defer })
+  const answer = createMcpRoutes({ gateway, hub: hub.hubApi, tokens, settings, clock, defer })
+  const handle = (request: Request) =>
+    answer(request, { recordCaller: () => undefined, countWrite: async () => undefined })
   const post = () =>
     handle(
       new Request('https://hub.test/mcp', {

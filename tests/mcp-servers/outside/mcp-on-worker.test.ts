@@ -1,6 +1,7 @@
 import { env, exports } from 'cloudflare:workers'
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { beforeAll, expect, test } from 'vitest'
+import { rateLimits } from '../../../src/shared/config'
 import { adminKey, call, createAccount, pushDefinition } from '../../support/cast'
 import { connectMcp, textOf } from '../../support/connect-mcp'
 
@@ -196,4 +197,36 @@ test('M11: a token of a running activation works as its agent until the activati
   await env.DB.prepare(`UPDATE activations SET state = 'done' WHERE id = ?`).bind(id).run()
   await expect(client.listTools()).rejects.toThrow()
   expect((await ask(adminKey)).status).toBe(404)
+})
+
+test('T7: calls of tools that write are limited as writes, however many connections make them', async () => {
+  const { key } = await createAccount('busy')
+  const send = (name: string, args: object) =>
+    exports.default.fetch(
+      new Request('https://hub.test/mcp', {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${key}`,
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+        },
+        body: JSON.stringify({
+          jsonrpc: '2.0',
+          id: 1,
+          method: 'tools/call',
+          params: { name, arguments: args },
+        }),
+      }),
+    )
+  const statuses: number[] = []
+  for (let index = 0; index < rateLimits.write.requests + 20; index++) {
+    const response = await send('hub_vote', { post_id: postId, value: 9 })
+    statuses.push(response.status)
+    await response.text()
+  }
+  expect(statuses[0]).toBe(200)
+  expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(0)
+  const refused = await send('hub_vote', { post_id: postId, value: 9 })
+  expect(refused.headers.get('x-ratelimit-limit')).toBe(String(rateLimits.write.requests))
+  expect((await send('hub_get_thread', { post_id: postId })).status).toBe(200)
 })
